@@ -3,6 +3,8 @@
 PYTHON ?= python3
 PREFIX ?= /usr/local
 VENV := .venv
+# The example that `make demo` runs.
+EXAMPLE ?= reaction-diffusion
 STAMP := $(VENV)/.requirements
 CARGO_FLAGS ?= --locked
 
@@ -19,15 +21,16 @@ $(STAMP): packaging/requirements.txt
 	@touch $@
 
 build: $(STAMP) ## build the command, the libraries, the Python package and the examples
-	cargo build --release $(CARGO_FLAGS)
+	cargo build --release $(CARGO_FLAGS) -p ligament-cli -p ligament-capi
 	ln -sf libligament.so target/release/libligament.so.0
 	@if bindings/java/jdk > /dev/null 2>&1; then bindings/java/build; else \
 	  echo "Ligament for Java is not built: there is no JDK of version 22 or newer (set JAVA_HOME)"; fi
 	packaging/build-python $(VENV)
 	$(MAKE) --no-print-directory -C examples/reaction-diffusion
 
-demo: build ## couple diffusion (Python) to reaction (C++), run them, draw the picture
-	@PATH="$(CURDIR)/$(VENV)/bin:$(CURDIR)/target/release:$$PATH" examples/reaction-diffusion/demo.sh
+demo: build ## run an example and draw its picture: EXAMPLE=reaction-diffusion or restenosis
+	@$(MAKE) --no-print-directory -C examples/$(EXAMPLE)
+	@PATH="$(CURDIR)/$(VENV)/bin:$(CURDIR)/target/release:$$PATH" examples/$(EXAMPLE)/demo.sh
 
 test: build ## install what the tests need and run them
 	$(PYTHON) tests/run
@@ -49,7 +52,7 @@ fmt: ## format the code
 
 lint: $(STAMP) ## check format and style
 	cargo fmt --all --check
-	cargo clippy --workspace --all-targets $(CARGO_FLAGS) -- -D warnings
+	cargo clippy --profile tests --workspace --all-targets $(CARGO_FLAGS) -- -D warnings
 
 docs: build ## build the documentation as a site, in build/site
 	$(VENV)/bin/python docs/site/build build/site

@@ -23,6 +23,10 @@ def page():
     """The page as Markdown."""
     lines = [ABOVE]
     for group in groups():
+        if "commands" in group:
+            lines += [f"## {group['title']}", "", "| operation | command |", "| --- | --- |"]
+            lines += [f"| {row['what']} | `{row['command']}` |" for row in group["operation"]] + [""]
+            continue
         lines += [f"## {group['title']}", "", "| operation | " + " | ".join(LANGUAGES.values()) + " |",
                   "| --- |" + " --- |" * len(LANGUAGES)]
         notes = []

@@ -3,6 +3,7 @@
 import json
 import re
 import subprocess
+import sys
 
 import pytest
 
@@ -11,7 +12,20 @@ import operations
 import programs
 from programs import ROOT, TARGET
 
-ROWS = [row for group in operations.groups() for row in group["operation"]]
+APART = ("mpi", "paths", "commands")  # groups whose names are elsewhere than in the binding's instance
+ROWS = [row for group in operations.groups() if not any(kind in group for kind in APART) for row in group["operation"]]
+MPI_ROWS, PATH_ROWS, COMMANDS = (
+    [row for group in operations.groups() if kind in group for row in group["operation"]] for kind in APART)
+# The languages' MPI parts, and the program of tests/mpi that calls them.
+MPI = {"c": ("crates/capi/include/ligament_mpi.h", "relay.c"), "cpp": ("bindings/cpp/include/ligament/mpi.hpp", "relay.cpp"),
+       "fortran": ("bindings/fortran/src/ligament_mpi.f90", "relay.f90"),
+       "python": ("bindings/python/python/ligament/mpi.py", "relay.py")}
+
+# The languages' paths, and the programs that call them.
+PATHS = {"c": ("crates/capi/include/ligament.h", "bindings/c/tests/path.c"),
+         "cpp": ("bindings/cpp/include/ligament/path.hpp", "bindings/cpp/tests/path.cpp"),
+         "python": ("bindings/python/python/ligament/path.py", "bindings/python/tests/test_paths.py"),
+         "rust": ("crates/link/src/*.rs", "crates/link/tests/paths.rs")}
 
 
 def texts(*patterns):
@@ -69,6 +83,38 @@ def test_every_operation_is_called_by_the_language_s_drivers(language):
     assert not is_called("frobnicate", source)
 
 
+@pytest.mark.parametrize("language", MPI)
+def test_every_collective_operation_is_there_and_called(language):
+    part, program = (texts(path) for path in (MPI[language][0], f"tests/mpi/{MPI[language][1]}"))
+    for row in MPI_ROWS:
+        name = row[language]
+        assert re.search(rf"\b{name}\b", part), f"{name} is not in {MPI[language][0]}"
+        own = "ligament_mpi_instance" if name == "create" else name
+        assert re.search(rf"\b{own}\b", program), f"{MPI[language][1]} does not call {name}"
+
+
+@pytest.mark.parametrize("language", PATHS)
+def test_every_operation_of_a_path_is_there_and_called(language):
+    part, program = map(texts, PATHS[language])
+    for row in PATH_ROWS:
+        name = row[language].rpartition("::")[2]
+        if name == "-":
+            continue
+        # A key is what another crate calls by that name.
+        there = r"RunKeys as Key\b" if row[language] == "Key::make" else rf"\b{name}\("
+        there = rf"{there}|def {name}\b|@property\s+def {name}\b"
+        assert re.search(there, part), f"{name} is not in {PATHS[language][0]}"
+        assert re.search(rf"\b{name}\b", program), f"{PATHS[language][1]} does not call {name}"
+    assert not re.search(r"\bfrobnicate\b", program)
+
+
+@pytest.mark.parametrize("row", COMMANDS, ids=lambda row: row["command"])
+def test_every_command_is_there(row):
+    command = [TARGET / "ligament", *row["command"].split()[1:], "--help"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 0 and f"Usage: {row['command']}" in done.stdout, done.stdout + done.stderr
+
+
 MODEL = """ymmsl_version: v0.1
 model:
   name: operations
@@ -87,6 +133,7 @@ implementations:
 
 SAID = """name giver
 index 0
+rank 0 of 1
 run 1
 ports 2 2
 connected 1 0
@@ -95,13 +142,26 @@ resizable 1 0
 length 2
 setting 1
 settings 2
+steered 0 1 2
 first 0 1
 came 5 1
 overlay 0
 into 3
 nothing 0
 any 0 7
+under 3 9
 """
+
+
+def steered(directory):
+    """Writes what a run leaves in which a setting was changed at 1 s."""
+    change = {"change": 1, "who": "somebody", "asked": "", "what": "set", "model_time": 1.0, "state": "agreed",
+              "settings": [{"name": "giver.ratio", "to": "0.5"}]}
+    record = {"version": 1, "ligament": "", "run": "earlier", "model": "operations", "model_files": [], "state": "done",
+              "reason": None, "pid": 1, "agent": None, "host": "", "started": "", "ended": "", "duration": 1.0,
+              "instances": [], "steering": [change]}
+    directory.mkdir()
+    (directory / "run.json").write_text(json.dumps(record))
 
 
 @pytest.mark.parametrize("language", operations.LANGUAGES)
@@ -110,16 +170,94 @@ def test_every_operation_does_in_every_language_what_it_does_in_the_others(langu
     lines = [f"  {role}: {{executable: {json.dumps(command[0])}, args: {json.dumps([*command[1:], role])}}}\n"
              for role in ("giver", "taker", "lone")]
     (tmp_path / "model.ymmsl").write_text(MODEL.format(implementations="".join(lines)))
-    run = subprocess.run([TARGET / "ligament", "run", "model.ymmsl", "--run-dir", "run", "--quiet"], cwd=tmp_path,
-                         stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=300)
+    steered(tmp_path / "earlier")
+    run = subprocess.run([TARGET / "ligament", "run", "model.ymmsl", "--run-dir", "run", "--quiet", "--steered", "earlier"],
+                         cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=300)
     assert run.returncode == 0, run.stdout
     assert (tmp_path / "run/instances/giver/output.log").read_text() == SAID
     assert "said by the giver" in (tmp_path / "run/manager.log").read_text()
 
 
+MAPPED = """ymmsl_version: v0.1
+model:
+  name: mapped
+  components:
+    giver: {{implementation: giver, ports: {{o_i: [a, b]}}}}
+    mapper: {{implementation: mapper, ports: {{f_init: [a, b], o_f: [sum, each, spare]}}}}
+    taker: {{implementation: taker, ports: {{f_init: [sum, each]}}}}
+  conduits: {{giver.a: mapper.a, giver.b: mapper.b, mapper.sum: taker.sum, mapper.each: taker.each}}
+settings: {{factor: 1.0, lazy: {lazy}}}
+implementations:
+  mapper: {{executable: {executable}, args: {arguments}}}
+  giver: {{executable: {python}, args: [ends.py, giver]}}
+  taker: {{executable: {python}, args: [ends.py, taker]}}
+"""
+
+ENDS = """
+import sys
+from ligament import Instance, InstanceFlags, Message, Operator, Settings
+
+if sys.argv[1] == "giver":
+    instance = Instance({Operator.O_I: ["a", "b[]"]})
+    assert instance.reuse_instance()
+    instance.send("a", Message(1.0, 5.0, 10.0))
+    instance.set_port_length("b", 2)
+    instance.send("b", Message(2.0, 4.0, 1.0), 0)
+    instance.send("b", Message(3.0, None, 2.0), 1)
+    under = Settings({"factor": 3.0})
+    instance.send("a", Message(6.0, 6.5, 1.0, under))
+    instance.set_port_length("b", 3)
+    for slot in range(3):
+        instance.send("b", Message(7.0, None, slot + 1.0, under), slot)
+    instance.finish()
+else:
+    instance = Instance({Operator.F_INIT: ["sum", "each[]"]}, InstanceFlags.DONT_APPLY_OVERLAY)
+    while instance.reuse_instance():
+        came = [instance.receive("sum")]
+        came += [instance.receive("each", slot) for slot in range(instance.get_port_length("each"))]
+        assert len({(one.timestamp, one.next_timestamp, str(one.settings)) for one in came}) == 1
+        first = came[0]
+        factor = first.settings["factor"] if first.settings else None
+        print(first.timestamp, first.next_timestamp, factor, first.data, *(one.data.tolist() for one in came[1:]))
+"""
+
+# The latest time and the earliest next one; the second pass has another length, another setting, and a next time that is over.
+SUMS = """3.0 4.0 None 13.0 [10.0, 1.0] [20.0, 2.0]
+7.0 None 3.0 21.0 [1.0, 1.0] [2.0, 2.0] [3.0, 3.0]
+"""
+
+WITH_MAPPERS = [language for language in operations.LANGUAGES
+                if next(row for row in ROWS if row["what"] == "runs a mapper")[language] != "-"]
+
+
+def mapped(language, folder, lazy):
+    command = programs.LANGUAGES[language]("operations", folder)
+    model = MAPPED.format(lazy=lazy, executable=json.dumps(command[0]), arguments=json.dumps([*command[1:], "mapper"]),
+                          python=json.dumps(sys.executable))
+    (folder / "model.ymmsl").write_text(model)
+    (folder / "ends.py").write_text(ENDS)
+    return subprocess.run([TARGET / "ligament", "run", "model.ymmsl", "--run-dir", "run", "--quiet"], cwd=folder,
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=300)
+
+
+@pytest.mark.parametrize("language", WITH_MAPPERS)
+def test_a_mapper_sees_to_times_settings_slots_and_passes(language, tmp_path):
+    run = mapped(language, tmp_path, "false")
+    assert run.returncode == 0, run.stdout
+    assert (tmp_path / "run/instances/taker/output.log").read_text() == SUMS
+
+
+@pytest.mark.parametrize("language", WITH_MAPPERS)
+def test_a_mapper_that_leaves_a_port_out_ends_the_run(language, tmp_path):
+    run = mapped(language, tmp_path, "true")
+    assert run.returncode == 1 and 'the mapper made no message for port "' in run.stdout, run.stdout
+    assert "(ligament explain mapper-incomplete)" in run.stdout, run.stdout
+
+
 @pytest.mark.parametrize("language", operations.LANGUAGES)
 def test_an_operation_that_a_language_lacks_has_a_note(language):
     assert [row["what"] for row in ROWS if row[language] == "-" and "note" not in row] == []
+    assert any("note" in row for row in MPI_ROWS) and any("note" in row for row in PATH_ROWS)
 
 
 def test_the_page_is_what_the_table_says():

@@ -67,7 +67,8 @@ else
     ln -sfn "libligament.so.$soversion" "$lib/libligament.so"
     install -m 644 "$built/libligament.a" "$lib/libligament.a"
 fi
-install -m 644 "$root/crates/capi/include/ligament.h" "$root/crates/capi/include/ligament_mpi.h" "$prefix/include/"
+install -m 644 "$root/crates/capi/include/ligament.h" "$root/crates/capi/include/ligament_mpi.h" \
+    "$root/crates/capi/include/ligament_filter.h" "$prefix/include/"
 install -m 644 "$root"/bindings/cpp/include/ligament/*.hpp "$prefix/include/ligament/"
 # Fortran's module files are its compiler's, so users compile these themselves.
 fortran=$prefix/share/ligament/fortran
@@ -76,7 +77,7 @@ install -m 644 "$root"/bindings/fortran/src/*.f90 "$root"/bindings/fortran/src/*
 install -m 644 "$root"/bindings/fortran/src/parts/* "$fortran/parts/"
 # Cargo compiles Rust's crates with the code that uses them: those of a code's side, without their tests.
 rust=$prefix/share/ligament/rust
-for name in catalogue wire model shm instance; do
+for name in catalogue wire model filters shm instance; do
     (cd "$root/crates/$name" && find src -type f -name '*.rs' -print) | while read -r file; do
         mkdir -p "$rust/crates/$name/$(dirname "$file")"
         install -m 644 "$root/crates/$name/$file" "$rust/crates/$name/$file"
@@ -106,7 +107,7 @@ if [ $command = yes ]; then
     # them.
     pages=$prefix/share/doc/ligament
     (cd "$root" && find README.md docs bindings examples schemas -type f \
-        \( -path 'docs/*.md' -o -path 'docs/*.svg' -o -name README.md -o -path 'examples/*.png' -o -path 'schemas/*' \) \
+        \( -path 'docs/*.md' -o -path 'docs/*.svg' -o -name README.md -o -path 'examples/*.png' -o -path 'examples/*.svg' -o -path 'schemas/*' \) \
         ! -path '*/build/*' -print) | while read -r page; do
         mkdir -p "$pages/$(dirname "$page")"
         install -m 644 "$root/$page" "$pages/$page"

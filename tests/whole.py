@@ -1,11 +1,14 @@
 """The examples that runs over several machines are compared with: what one program, without Ligament, gives for the whole
-model."""
+model, or a run on one machine."""
 
+import functools
+import os
 import subprocess
 import sys
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 EXAMPLES = Path(__file__).resolve().parent.parent / "examples"
 
@@ -53,3 +56,32 @@ class CanalNetwork(Example):
     def result(self, run):
         [one] = run.rglob("canal_network.npz")
         return dict(np.load(one))
+
+
+class Restenosis(Example):
+    """That with Java, MPI and OpenMP: a few steps of it. There is no one program, so it is compared with a run on one machine,
+    which is made once."""
+
+    name, near = "restenosis", 1e-9
+    options = ("-s", "t_max=5.0", "-s", "flow.steps_first=40", "-s", "flow.steps=20")
+    # Open MPI refuses root unless it is told twice; CI is root.
+    environment = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
+
+    def __init__(self, tmp_path, ligament):
+        if subprocess.run([EXAMPLES / self.name / "java", "--version"], capture_output=True).returncode != 0:
+            pytest.skip("there is no JDK of version 22 or newer")
+        super().__init__(tmp_path)
+        self.ligament = ligament
+
+    @functools.cache
+    def alone(self):
+        words = [self.ligament, "run", self.model, "--run-dir", self.tmp_path / "alone", "-q", *self.options]
+        environment = {**os.environ, "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}", **self.environment}
+        subprocess.run(words, check=True, timeout=120, env=environment)
+        return self.result(self.tmp_path / "alone")
+
+    def result(self, run):
+        [one] = run.rglob("restenosis.npz")
+        found = dict(np.load(one))
+        assert len(found["time"]) == 3
+        return found

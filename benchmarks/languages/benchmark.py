@@ -15,8 +15,10 @@ from lib.machine import CannotMeasure
 # One-way times of MUSCLE 2 in µs, measured with Open MPI's 0.24, 0.80, 12 and 105 beside (REQUIREMENTS of this project):
 # C++ through its JVM, and Java within one JVM.
 MUSCLE2 = {"C++": (12.5, 17.0, 50.0, 970.0), "Java, one JVM": (2.6, 2.2, 12.0, 186.0)}
-ROUNDS = {0: 40_000, KIB: 40_000, 64 * KIB: 12_000, 1024 * KIB: 1500}
-WARM = 0.5  # of the rounds: a JVM compiles what runs often, on the core that the code itself uses
+ROUNDS = {0: 20_000, KIB: 20_000, 64 * KIB: 6000, 1024 * KIB: 1000}
+# A JVM compiles what runs often, in hundreds of milliseconds, on the core that the code itself uses. All languages have
+# as many rounds before those that count.
+WARM = {0: 800_000, KIB: 800_000, 64 * KIB: 150_000, 1024 * KIB: 15_000}
 
 
 def arguments_of(words):
@@ -50,15 +52,16 @@ class Session:
             shutil.rmtree(scratch, ignore_errors=True)
 
     def one_pass(self, number):
-        """Every language once, in the opposite order to the pass before; C twice, so that it stands amid the others."""
+        """Every language once, in the opposite order to the pass before, each with C just before it: how far apart two
+        cores of a virtual machine are changes within minutes."""
         order = self.options.languages[:: 1 if number % 2 == 0 else -1]
-        if "c" in order and len(order) > 1:
-            order = [*order[:3], "c", *order[3:]] if order[0] == "c" else ["c", *order]
+        others = [language for language in order if language != "c"]
+        if "c" in order:
+            order = [name for other in others for name in ("c", other)] or ["c"]
         for bytes_ in SIZES:
             for language in order:
-                rounds = ROUNDS[bytes_]
-                times = self.play(language, bytes_, rounds)
-                self.measured.add(language, bytes_, times, int(rounds * WARM))
+                times = self.play(language, bytes_, WARM[bytes_] + ROUNDS[bytes_])
+                self.measured.add(language, bytes_, times, WARM[bytes_])
         for language in self.options.languages:
             began = time.monotonic()
             self.play(language, 0, 1)

@@ -45,7 +45,6 @@ program ping
       end do
       close (unit)
    end if
-   call message%free()
    call instance%free()
 
 contains
@@ -60,8 +59,10 @@ contains
 
    subroutine take()
       call instance%receive('in', message)
-      if (size(values) == 0) return
-      call message%view(view)
-      if (size(view) /= size(values)) error stop 2
+      if (size(values) > 0) then
+         call message%view(view)
+         if (size(view) /= size(values)) error stop 2
+      end if
+      call message%free()
    end subroutine
 end program

@@ -43,6 +43,13 @@ class Bars(unittest.TestCase):
         found = holds(measurements(python={0: 990, KIB: 9000}))
         self.assertEqual(found, {"python, 0 B": True})
 
+    def test_a_language_is_compared_with_the_run_of_c_just_before_it(self):
+        m = Measurements()
+        for c, cpp in ((100, 120), (400, 420), (400, 425)):
+            m.add("c", 0, [2 * c], 0)
+            m.add("cpp", 0, [2 * cpp], 0)
+        self.assertEqual([bar.value for bar in bars(m)], [20])
+
     def test_without_c_nothing_is_compared(self):
         self.assertEqual(bars(measurements(java={0: 250})), [])
 

@@ -34,8 +34,8 @@ def significant(value):
 
 
 def size_name(bytes_):
-    if bytes_ == 0:
-        return "0 B"
+    if bytes_ < 1 << 10:
+        return f"{bytes_} B"
     return f"{bytes_ >> 20} MiB" if bytes_ >= 1 << 20 else f"{bytes_ >> 10} KiB"
 
 

@@ -138,6 +138,17 @@ def _against(m, program, other, mode, title, factor_of):
             yield m.faster(title, program, other, mode, bytes_, factor)
 
 
+def _rows_and_looks(m):
+    """What it costs that messages are counted and ports can be tapped: at most 5 ns or 3 %, whichever is more."""
+    for bytes_ in (0, KIB):
+        ours, theirs = m.values("ligament/view", "plain", bytes_), m.values("unwatched/view", "plain", bytes_)
+        if ours and theirs:
+            value = statistics.median(ours) - statistics.median(theirs)
+            differences = [a - b for a, b in zip(ours, theirs)]
+            limit = max(5.0, 0.03 * statistics.median(theirs))
+            yield Bar(f"rows and looks, {size_name(bytes_)}", value, differences, "<=", limit, "ns")
+
+
 def bars(m):
     """All bars that the measured programs and sizes allow; `README.md` beside this file lists them."""
     found = list(_against_mpi(m, "ligament/view", "plain", "plain view", _plain_view))
@@ -152,4 +163,5 @@ def bars(m):
         found.append(Bar("Python, 0 B", statistics.median(times), times, "<=", 1.0, "µs"))
     found += _against(m, python, "muscle3", "plain", "Python vs MUSCLE 3", _python_of_muscle3)
     found += _against(m, python, "bare/python", "plain", "Python vs bare copy", _python_of_bare)
+    found += _rows_and_looks(m)
     return [bar for bar in found if bar]

@@ -72,11 +72,11 @@ def _size(word):
 def _chosen(only, parser):
     if not only:
         return peers.PROGRAMS
-    words = only.split(",")
+    words, programs = only.split(","), [*peers.PROGRAMS, *peers.BY_NAME]
     for word in words:
-        if not any(word in (program.name, program.family) for program in peers.PROGRAMS):
-            parser.error(f"--only: no program {word!r}; there are {', '.join(p.name for p in peers.PROGRAMS)}")
-    return [program for program in peers.PROGRAMS if program.name in words or program.family in words]
+        if not any(word in (program.name, program.family) for program in programs):
+            parser.error(f"--only: no program {word!r}; there are {', '.join(p.name for p in programs)}")
+    return [program for program in programs if program.name in words or program.family in words]
 
 
 class Session:

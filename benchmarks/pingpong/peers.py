@@ -4,6 +4,7 @@ A program has a name like "openmpi/cma"; the part before the slash is its family
 the same flags.
 """
 
+import os
 import shutil
 import subprocess
 import sys
@@ -93,6 +94,8 @@ PROGRAMS = [
         most_repetitions=3,
     ),
 ]
+# Measured where somebody asks for it by name: a library that counts no messages, and does not look whether anybody taps a port.
+BY_NAME = [Program("unwatched/view", "Ligament without rows", ("plain",), "as ligament/view, without rows and looks")]
 
 
 # ---- what is needed ------------------------------------------------------------------------------------------
@@ -107,7 +110,7 @@ def missing(programs):
         probe = subprocess.run(["gcc", "-E", "-include", "zmq.h", "-xc", "/dev/null"], capture_output=True, check=False)
         if probe.returncode:
             found.append(f"ZeroMQ's header zmq.h is missing; install it with: apt-get install {DEBIAN}")
-    if "ligament" in families:
+    if families & {"ligament", "unwatched"}:
         absent = Ligament().missing()
         if not absent and any(program.name == "ligament/python" for program in programs):
             absent = _python_missing()
@@ -149,6 +152,16 @@ def _compile(compiler, source, name, *more):
     run([compiler, *FLAGS, HERE / source, "-o", OUT / name, *more], seconds=120)
 
 
+def _unwatched():
+    """Builds the library without rows and looks, from this repository; what a compiler is told to build against it."""
+    target = OUT / "unwatched"
+    flags = f"{os.environ.get('RUSTFLAGS', '')} --cfg ligament_unwatched".strip()
+    run(["cargo", "build", "--release", "--quiet", "--locked", "-p", "ligament-capi"], seconds=1800, folder=REPOSITORY,
+        environment={"CARGO_TARGET_DIR": str(target), "RUSTFLAGS": flags})
+    library = target / "release"
+    return [f"-I{REPOSITORY}/crates/capi/include", f"-L{library}", f"-Wl,-rpath,{library}", "-lligament"]
+
+
 def build(programs):
     """Compiles what these programs need into build/benchmarks/pingpong."""
     OUT.mkdir(parents=True, exist_ok=True)
@@ -162,6 +175,8 @@ def build(programs):
         way = {"one": "view", "two": "into", "loan": "loan"}[kind]
         if f"ligament/{way}" in names:
             _compile("gcc", "ligament.c", f"ligament_{way}", f"-DLIGAMENT_{way.upper()}", *Ligament().flags(), "-lm")
+    if "unwatched/view" in names:
+        _compile("gcc", "ligament.c", "unwatched_view", "-DLIGAMENT_VIEW", *_unwatched(), "-lm")
     for family in ("openmpi", "mpich"):
         if family in families:
             _compile(f"mpicc.{family}", "mpi.c", f"mpi_{family}")
@@ -202,7 +217,7 @@ def command(program, scratch):
         return [*mpi.launcher(program.family, 2, program.options), OUT / f"mpi_{program.family}"]
     if name in ("muscle3", "ligament/python"):
         model = _model(scratch, python, [HERE / f"peer_{program.family}.py"])
-    elif program.family == "ligament":
+    elif program.family in ("ligament", "unwatched"):
         model = _model(scratch, OUT / name.replace("/", "_"), [])
     elif name == "bare/python":
         return [python, HERE / "peer_bare.py"]
@@ -212,8 +227,7 @@ def command(program, scratch):
     if program.family == "muscle3":
         run_folder.mkdir()
         return [VENV / "bin/muscle_manager", "--start-all", "--run-dir", run_folder, model]
-    # The timelines are for MUSCLE 3: without them it takes the messages for those of another iteration.
-    return [Ligament().command, "run", model, "--run-dir", run_folder, "--ignore", "timelines"]
+    return [Ligament().command, "run", model, "--run-dir", run_folder]
 
 
 def versions(programs):

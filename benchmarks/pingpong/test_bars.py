@@ -90,6 +90,15 @@ class Bars(unittest.TestCase):
         self.assertTrue(row(measurements(("ligament/python", "plain", 0, 990.0)), "Python, 0 B").holds)
         self.assertFalse(row(measurements(("ligament/python", "plain", 0, 1010.0)), "Python, 0 B").holds)
 
+    def test_rows_and_looks_may_cost_5_ns_or_3_percent(self):
+        def holds(ours, theirs, bytes_=0):
+            m = measurements(("ligament/view", "plain", bytes_, ours), ("unwatched/view", "plain", bytes_, theirs))
+            return [bar.holds for bar in bars(m)]
+
+        self.assertEqual([holds(104.9, 100.0), holds(105.1, 100.0)], [[True], [False]])
+        self.assertEqual([holds(1029.0, 1000.0, KIB), holds(1031.0, 1000.0, KIB)], [[True], [False]])
+        self.assertEqual(holds(1.0, 1.0, MIB), [])
+
 
 if __name__ == "__main__":
     unittest.main()

@@ -6,7 +6,7 @@ import time
 
 import cases
 from fit import least_squares
-from lib import machine, report
+from lib import machine, report, runs
 from lib.ligament import Ligament
 from lib.machine import CannotMeasure
 
@@ -49,7 +49,7 @@ class Processes:
                     if limit and n != self.options.processes[-1]:
                         continue
                     folder = scratch.new()
-                    found.setdefault(n, []).append(cases.seconds(cases.ligament(model, folder), folder, limit))
+                    found.setdefault(n, []).append(runs.seconds(runs.ligament(model, folder), folder, limit))
                 self.alone.setdefault(n, []).append(cases.alone(n))
         for n in self.options.processes:
             self.memory[n] = cases.memory(cases.chain(n, executable), n, scratch.new())
@@ -121,16 +121,16 @@ class Light:
         self.largest = options.webs[-1]
 
     def measure(self, scratch):
-        models = {web: cases.web(*web, cases.OUT / "light") for web in self.options.webs}
+        models = {web: runs.web(*web, cases.OUT / "light") for web in self.options.webs}
         for repetition in range(self.options.repetitions):
             for web, model in models.items():
                 folder = scratch.new()
-                self.seconds.setdefault(web, []).append(cases.seconds(cases.ligament(model, folder), folder))
+                self.seconds.setdefault(web, []).append(runs.seconds(runs.ligament(model, folder), folder))
             folder = scratch.new()
-            command = cases.ligament(models[self.largest], folder)
-            self.limited.setdefault(self.largest, []).append(cases.seconds(command, folder, SOFT_LIMIT))
+            command = runs.ligament(models[self.largest], folder)
+            self.limited.setdefault(self.largest, []).append(runs.seconds(command, folder, SOFT_LIMIT))
         for web, model in models.items():
-            self.memory[web] = cases.memory_at_peak(model, scratch.new())
+            self.memory[web] = runs.memory_at_peak(model, scratch.new())
 
     def fit(self, values):
         """a, b and c of a + bn + cm."""
@@ -197,7 +197,7 @@ def main(words):
     cases.build()
     facts, version = machine.facts([0]), Ligament().version()
     print_head(options, facts, version)
-    begun, scratch, parts = time.monotonic(), cases.Scratch(), [Processes(options), Light(options)]
+    begun, scratch, parts = time.monotonic(), runs.Scratch(cases.OUT), [Processes(options), Light(options)]
     try:
         for part in parts:
             part.measure(scratch)

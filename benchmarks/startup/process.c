@@ -1,27 +1,8 @@
 // One process of a chain: receives one empty message from the one before it, sends one to the one after it. With
 // -DALONE the same without the library: what a process costs by itself.
 //
-// If STARTUP_HOLD names a folder with a FIFO "go", it adds a byte to the file "arrived" beside that when its exchange
-// is done, and stays until somebody opens the FIFO for writing; so all can be looked at while all are there.
-#include <fcntl.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
-static void stay(void) {
-    const char *folder = getenv("STARTUP_HOLD");
-    char path[4096];
-    if (!folder) return;
-    snprintf(path, sizeof path, "%s/arrived", folder);
-    int arrived = open(path, O_WRONLY | O_APPEND | O_CLOEXEC);
-    if (arrived < 0 || write(arrived, ".", 1) != 1) exit(1);
-    close(arrived);
-    snprintf(path, sizeof path, "%s/go", folder);
-    int go = open(path, O_RDONLY | O_CLOEXEC);  // waits for the writer
-    if (go < 0) exit(1);
-    close(go);
-}
+// It holds (hold.h) when its exchange is done.
+#include "hold.h"
 
 #ifdef ALONE
 int main(void) {

@@ -5,8 +5,9 @@ import unittest
 from pathlib import Path
 
 sys.path[:0] = [str(Path(__file__).resolve().parents[1]), str(Path(__file__).resolve().parent)]
-from cases import chain, web  # noqa: E402
+from cases import chain  # noqa: E402
 from fit import least_squares, solve  # noqa: E402
+from lib.runs import web  # noqa: E402
 
 
 class Fit(unittest.TestCase):

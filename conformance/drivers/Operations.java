@@ -3,14 +3,18 @@
 import java.util.List;
 import java.util.Map;
 import org.ligament.DType;
+import org.ligament.Inputs;
 import org.ligament.Instance;
 import org.ligament.Loan;
 import org.ligament.LogLevel;
+import org.ligament.Mapper;
 import org.ligament.Message;
 import org.ligament.Operator;
+import org.ligament.Outputs;
 import org.ligament.PortSlot;
 import org.ligament.Received;
 import org.ligament.Submodel;
+import org.ligament.Times;
 
 public final class Operations {
     static int one(boolean truth) {
@@ -20,7 +24,8 @@ public final class Operations {
     static void about(Instance instance) {
         instance.setInterruptCheck(() -> false);
         instance.log(LogLevel.WARNING, "said by the giver");
-        System.out.println("name " + instance.name() + "\nindex " + instance.index().length + "\nrun "
+        System.out.println("name " + instance.name() + "\nindex " + instance.index().length + "\nrank "
+                + instance.rank() + " of " + instance.ranks() + "\nrun "
                 + one(!instance.runName().isEmpty()) + "\nports " + instance.listPorts(Operator.O_I).size() + " "
                 + instance.listPorts(Operator.S).size() + "\nconnected " + one(instance.isConnected("deal")) + " "
                 + one(instance.isConnected("nothing")) + "\nvector " + one(instance.isVectorPort("deal")) + " "
@@ -30,6 +35,9 @@ public final class Operations {
         System.out.println("length " + instance.getPortLength("deal") + "\nsetting "
                 + (int) (4 * (double) instance.getSetting("ratio")) + "\nsettings "
                 + instance.listSettings().size());
+        instance.declareSteerable("ratio", 0, 1, "m", false);
+        System.out.println("steered " + one(instance.steer(0)) + " " + one(instance.steer(1)) + " "
+                + (int) (4 * (double) instance.getSetting("ratio")));
     }
 
     static void giver() {
@@ -59,12 +67,15 @@ public final class Operations {
                 System.out.println("any " + received.which() + " "
                         + received.message().array(DType.INT64, 1).getLong(0));
             }
+            try (Message message = instance.receiveWithSettings("back", 1)) {
+                System.out.println("under " + message.settings().at("k").asLong() + " " + message.asInt());
+            }
             instance.finish();
             instance.errorShutdown("it is over, so that nobody hears this");
         }
     }
 
-    /** Sends back what comes on both slots, and a third message. */
+    /** Sends back what comes on both slots, a third message, and one under settings of its own. */
     static final class Taker extends Submodel {
         private boolean done;
 
@@ -92,10 +103,37 @@ public final class Operations {
                 instance.send("back", second, 1);
             }
             instance.send("back", 2.0, new long[] {7}, 0);
+            instance.sendUnder(Map.of("k", 3), "back", Times.of(2.0), 9, 1);
         }
 
         @Override
         public void observeFinal(Instance instance) {}
+    }
+
+    /** Adds all up, and scales each slot's number, by settings. */
+    static final class Scale extends Mapper {
+        Scale() {
+            super(List.of("a", "b[]"), List.of("sum", "each[]", "spare"));
+        }
+
+        @Override
+        public void map(Inputs inputs, Outputs outputs) {
+            Instance instance = outputs.instance();
+            outputs.send("spare", 0.0);
+            if ((boolean) instance.getSetting("lazy")) {
+                return;
+            }
+            double a = inputs.message("a").asDouble();
+            List<Message> b = inputs.slots("b");
+            instance.setPortLength("each", b.size());
+            double sum = a;
+            for (int slot = 0; slot < outputs.slots("each"); slot++) {
+                double one = b.get(slot).asDouble();
+                sum += one;
+                outputs.send("each", new double[] {a * one, one}, slot);
+            }
+            outputs.send("sum", instance.getSettingDouble("factor") * sum);
+        }
     }
 
     public static void main(String[] arguments) throws Exception {
@@ -107,6 +145,7 @@ public final class Operations {
                     instance.runSubmodel(new Taker(false));
                 }
             }
+            case "mapper" -> Instance.runMapper(new Scale());
             default -> Instance.runLight(instance -> new Taker(true));
         }
     }

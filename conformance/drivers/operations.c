@@ -40,6 +40,7 @@ static void about(lig_instance *instance) {
     fine(lig_log(instance, LIG_LOG_WARNING, "said by the giver", &error));
     printf("name %s\n", lig_instance_name(instance));
     printf("index %zu\n", lig_instance_index(instance, &index));
+    printf("rank %u of %u\n", lig_instance_rank(instance), lig_instance_ranks(instance));
     printf("run %d\n", lig_run_name(instance)[0] != '\0');
     printf("ports %zu %zu\n", ports(instance, LIG_O_I), ports(instance, LIG_S));
     fine(lig_is_connected(instance, "deal", &there, &error));
@@ -58,6 +59,12 @@ static void about(lig_instance *instance) {
     fine(lig_list_settings(instance, &names, &error));
     printf("setting %d\nsettings %zu\n", (int)(4 * ratio), lig_names_count(names));
     lig_names_free(names);
+    bool before, from;
+    fine(lig_declare_steerable(instance, "ratio", 0, 1, "m", false, &error));
+    fine(lig_steer(instance, 0, &before, &error));
+    fine(lig_steer(instance, 1, &from, &error));
+    fine(lig_get_setting_float(instance, "ratio", &ratio, &error));
+    printf("steered %d %d %d\n", before, from, (int)(4 * ratio));
 }
 
 static void giver(void) {
@@ -105,6 +112,14 @@ static void giver(void) {
     fine(lig_expect_array(message, NULL, &expected, &view, &error));
     printf("any %zu %d\n", which, (int)*(const int64_t *)view.data);
     lig_message_free(message);
+    const lig_value *k;
+    int64_t under;
+    fine(lig_receive_with_settings(instance, "back", &back[1], &message, &error));
+    fine(lig_value_find(lig_message_settings(message), "k", &k, &error));
+    fine(lig_value_int(k, &under, &error));
+    fine(lig_value_int(lig_message_value(message), &number, &error));
+    printf("under %d %d\n", (int)under, (int)number);
+    lig_message_free(message);
     fine(lig_finish(instance, &error));
     fine(lig_error_shutdown(instance, "it is over, so that nobody hears this", &error));
     lig_instance_free(instance);
@@ -122,7 +137,7 @@ static bool done(void *user) {
     return steps == 1;
 }
 
-// Sends back what comes on both slots, and a third message.
+// Sends back what comes on both slots, a third message, and one under settings of its own.
 static lig_status solve(lig_instance *instance, void *user, lig_error *why) {
     (void)user, (void)why;
     const lig_receive_options deal[] = {from(0), from(1)};
@@ -139,6 +154,12 @@ static lig_status solve(lig_instance *instance, void *user, lig_error *why) {
     const lig_array array = {.dtype = LIG_INT64, .ndim = 1, .shape = {1}, .data = (void *)seven};
     const lig_send_options at = to(0, 2);
     fine(lig_send_array(instance, "back", &at, &array, &error));
+    lig_value *settings = lig_value_new_map();
+    fine(lig_value_set(settings, "k", lig_value_new_int(3), &error));
+    lig_send_options under = to(1, 2);
+    under.settings = settings;
+    fine(lig_send_int(instance, "back", &under, 9, &error));
+    lig_value_free(settings);
     return LIG_OK;
 }
 

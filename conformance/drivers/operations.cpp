@@ -8,7 +8,8 @@ static void about(Instance &instance) {
     instance.set_interrupt_check([](void *user) { return user != nullptr; });
     instance.log(ligament::LogLevel::warning, "said by the giver");
     Ports ports = instance.list_ports();
-    std::cout << "name " << instance.name() << "\nindex " << instance.index().size() << "\nrun "
+    std::cout << "name " << instance.name() << "\nindex " << instance.index().size() << "\nrank "
+              << instance.rank() << " of " << instance.ranks() << "\nrun "
               << !instance.run_name().empty() << "\nports " << ports[Operator::O_I].size() << ' '
               << ports[Operator::S].size() << "\nconnected " << instance.is_connected("deal") << ' '
               << instance.is_connected("nothing") << "\nvector " << instance.is_vector_port("deal") << ' '
@@ -18,6 +19,10 @@ static void about(Instance &instance) {
     std::cout << "length " << instance.get_port_length("deal") << "\nsetting "
               << static_cast<int>(4 * instance.get_setting_as<double>("ratio")) << "\nsettings "
               << instance.list_settings().size() << '\n';
+    instance.declare_steerable("ratio", 0, 1, "m");
+    const bool before = instance.steer(0), from = instance.steer(1);
+    std::cout << "steered " << before << ' ' << from << ' '
+              << static_cast<int>(4 * instance.get_setting_as<double>("ratio")) << '\n';
 }
 
 static void giver() {
@@ -39,12 +44,14 @@ static void giver() {
     std::cout << "into " << static_cast<int>(two[0] + two[1]) << '\n';
     std::cout << "nothing " << instance.receive("nothing", Message(0.0, 0)).as<int>() << '\n';
     const auto [which, third] = instance.receive_any({{"back", 0}});
-    std::cout << "any " << which << ' ' << third.array<std::int64_t>({1})[0] << std::endl;
+    std::cout << "any " << which << ' ' << third.array<std::int64_t>({1})[0] << '\n';
+    const Message last = instance.receive_with_settings("back", 1);
+    std::cout << "under " << last.settings()->at("k").as<int>() << ' ' << last.as<int>() << std::endl;
     instance.finish();
     instance.error_shutdown("it is over, so that nobody hears this");
 }
 
-// Sends back what comes on both slots, and a third message.
+// Sends back what comes on both slots, a third message, and one under settings of its own.
 struct Taker : ligament::Submodel {
     bool done = false;
     explicit Taker(bool from_the_start = false) : done(from_the_start) {}
@@ -58,12 +65,37 @@ struct Taker : ligament::Submodel {
         instance.send("back", first, 0);
         instance.send("back", second, 1);
         instance.send("back", 2.0, std::vector<std::int64_t>{7}, 0);
+        instance.send("back", 2.0, 9, 1, ligament::Value::map().set("k", 3));
     }
     void observe_final(Instance &) override {}
 };
 
+// Adds all up, and scales each slot's number, by settings.
+struct Scale : ligament::Mapper {
+    Scale() : Mapper({"a", "b[]"}, {"sum", "each[]", "spare"}) {}
+    void map(const ligament::Inputs &inputs, ligament::Outputs &outputs) override {
+        Instance &instance = outputs.instance();
+        outputs.send("spare", 0.0);
+        if (instance.get_setting_as<bool>("lazy")) return;
+        const double a = inputs["a"].as<double>();
+        const auto &b = inputs.slots("b");
+        instance.set_port_length("each", b.size());
+        double sum = a;
+        for (std::size_t slot = 0; slot < outputs.slots("each"); ++slot) {
+            const double one = b[slot].as<double>();
+            sum += one;
+            outputs.send("each", {a * one, one}, slot);
+        }
+        outputs.send("sum", instance.get_setting_as<double>("factor") * sum);
+    }
+};
+
 int main(int argc, char **argv) {
     const std::string role = argc > 1 ? argv[1] : "";
+    if (role == "mapper") {
+        Scale scale;
+        ligament::run_mapper(scale);
+    }
     if (role == "giver") giver();
     if (role == "taker") {
         Instance instance({{Operator::S, {"deal[]"}}, {Operator::O_I, {"back[]"}}});

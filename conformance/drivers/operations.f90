@@ -4,7 +4,7 @@ module taking
    use, intrinsic :: iso_fortran_env, only: int64
    implicit none
 
-   ! Sends back what comes on both slots, and a third message.
+   ! Sends back what comes on both slots, a third message, and one under settings of its own.
    type, extends(ligament_submodel) :: taker
       logical :: done = .false.
    contains
@@ -32,6 +32,7 @@ contains
       class(taker), intent(inout) :: self
       type(ligament_instance), intent(in) :: instance
       type(ligament_message) :: first, second
+      type(ligament_value) :: settings
       self%done = .true.
       call instance%receive('deal', first, slot=0)
       call instance%receive('deal', second, slot=1)
@@ -39,6 +40,10 @@ contains
       call instance%send('back', 1d0, first, slot=0)
       call instance%send('back', 1d0, second, slot=1)
       call instance%send('back', 2d0, [7_int64], slot=0)
+      settings = ligament_map()
+      call settings%set('k', 3)
+      call instance%send('back', 2d0, 9, slot=1, settings=settings)
+      call settings%free()
       call first%free()
       call second%free()
    end subroutine
@@ -81,12 +86,14 @@ contains
    subroutine about()
       character(len=:), allocatable :: sending(:), receiving(:), settings(:)
       real(real64) :: ratio
+      logical :: before, from
       call instance%set_interrupt_check(never)
       call instance%log(LIGAMENT_WARNING, 'said by the giver')
       call instance%list_ports(LIGAMENT_O_I, sending)
       call instance%list_ports(LIGAMENT_S, receiving)
       print '(2a)', 'name ', instance%name()
       print '(a, i0)', 'index ', size(instance%index())
+      print '(2(a, i0))', 'rank ', instance%rank(), ' of ', instance%ranks()
       print '(a, i0)', 'run ', one(len(instance%run_name()) > 0)
       print '(2(a, i0))', 'ports ', size(sending), ' ', size(receiving)
       print '(2(a, i0))', 'connected ', one(instance%is_connected('deal')), ' ', one(instance%is_connected('nothing'))
@@ -98,12 +105,17 @@ contains
       call instance%list_settings(settings)
       print '(a, i0)', 'setting ', int(4 * ratio)
       print '(a, i0)', 'settings ', size(settings)
+      call instance%declare_steerable('ratio', minimum=0d0, maximum=1d0, unit='m')
+      before = instance%steer(0d0)
+      from = instance%steer(1d0)
+      call instance%get_setting('ratio', ratio)
+      print '(a, 2(i0, 1x), i0)', 'steered ', one(before), one(from), int(4 * ratio)
    end subroutine
 
    subroutine giver()
       type(ligament_message) :: message
       type(ligament_loan) :: loan
-      type(ligament_value) :: overlay
+      type(ligament_value) :: overlay, entry
       real(real64), pointer :: lent(:)
       integer(int64), pointer :: seven(:)
       real(real64) :: two(2)
@@ -133,6 +145,12 @@ contains
       which = instance%receive_any(['back'], message, [0])
       call message%view(seven)
       print '(2(a, i0))', 'any ', which - 1, ' ', seven(1)
+      call instance%receive_with_settings('back', message, slot=1)
+      overlay = message%settings()
+      entry = overlay%find('k')
+      call entry%get(status)
+      call message%get(number)
+      print '(2(a, i0))', 'under ', status, ' ', number
       call message%free()
       call instance%finish()
       call instance%error_shutdown('it is over, so that nobody hears this')

@@ -4,7 +4,7 @@ import sys
 
 import numpy as np
 
-from ligament import Instance, LogLevel, Message, Operator, Submodel, run_light, run_submodel
+from ligament import Instance, LogLevel, Mapper, Message, Operator, Settings, Submodel, run_light, run_mapper, run_submodel
 
 
 def about(instance):
@@ -12,6 +12,7 @@ def about(instance):
     ports = instance.list_ports()
     print("name", instance.name)
     print("index", len(instance.index))
+    print("rank", instance.rank, "of", instance.ranks)
     print("run", int(instance.run_name != ""))
     print("ports", len(ports[Operator.O_I]), len(ports[Operator.S]))
     print("connected", int(instance.is_connected("deal")), int(instance.is_connected("nothing")))
@@ -21,6 +22,8 @@ def about(instance):
     print("length", instance.get_port_length("deal"))
     print("setting", int(4 * instance.get_setting("ratio", "float")))
     print("settings", len(instance.list_settings()))
+    instance.declare_steerable("ratio", 0, 1, "m")
+    print("steered", int(instance.steer(0)), int(instance.steer(1)), int(4 * instance.get_setting("ratio", "float")))
 
 
 def giver():
@@ -43,12 +46,14 @@ def giver():
     print("nothing", instance.receive("nothing", default=0))
     which, message = instance.receive_any(slots[:1])
     print("any", slots.index(which), message.array(dtype="int64", shape=(1,))[0])
+    message = instance.receive_with_settings("back", 1)
+    print("under", message.settings["k"], message.data)
     instance.finish()
     instance.error_shutdown("it is over, so that nobody hears this")
 
 
 class Taker(Submodel):
-    """Sends back what comes on both slots, and a third message."""
+    """Sends back what comes on both slots, a third message, and one under settings of its own."""
 
     def __init__(self, instance=None, done=False):
         self.done = done
@@ -69,11 +74,28 @@ class Taker(Submodel):
         for slot, message in enumerate(messages):
             instance.send("back", message, slot)
         instance.send("back", Message(2.0, data=np.array([7])), 0)
+        instance.send("back", Message(2.0, data=9, settings=Settings({"k": 3})), 1)
 
     def observe_final(self, instance):
         pass
 
 
+class Scale(Mapper):
+    """Adds all up, and scales each slot's number, by settings."""
+
+    inputs = ["a", "b[]"]
+    outputs = ["sum", "each[]", "spare"]
+
+    def map(self, messages):
+        if self.instance.get_setting("lazy", "bool"):
+            return {"spare": 0.0}
+        a, b = messages["a"].data, [message.data for message in messages["b"]]
+        factor = self.instance.get_setting("factor", "float")
+        return {"sum": factor * (a + sum(b)), "each": [np.array([a * one, one]) for one in b], "spare": 0.0}
+
+
+if sys.argv[1] == "mapper":
+    run_mapper(Scale())
 if sys.argv[1] == "giver":
     giver()
 if sys.argv[1] == "taker":

@@ -1,8 +1,9 @@
 //! Calls the operations that the rebuilding driver has no use for, in Rust, and prints what comes of them (README.md).
 
 use ligament_instance::{
-    run_light, run_submodel, ArrayMut, ArrayRef, DType, Error, Expected, Instance, LogLevel, Operator, Order,
-    Outgoing, Ports, SettingType, SettingValue, Submodel, Times, Value, Wait,
+    run_light, run_mapper, run_submodel, ArrayMut, ArrayRef, DType, Error, Expected, Inputs, Instance,
+    LogLevel, Mapper, Operator, Order, Outgoing, Outputs, Ports, Reference, SettingType, SettingValue,
+    Settings, Steerable, Submodel, Times, Value, Wait,
 };
 
 fn about(instance: &mut Instance) -> Result<(), Error> {
@@ -11,6 +12,7 @@ fn about(instance: &mut Instance) -> Result<(), Error> {
     let ports = instance.list_ports();
     let both = |a: bool, b: bool| format!("{} {}", i32::from(a), i32::from(b));
     println!("name {}\nindex {}", instance.name(), instance.index().len());
+    println!("rank {} of {}", instance.rank(), instance.ranks());
     println!("run {}", i32::from(!instance.run_name().is_empty()));
     println!("ports {} {}", ports[Operator::OI.name()].len(), ports[Operator::S.name()].len());
     println!("connected {}", both(instance.is_connected("deal")?, instance.is_connected("nothing")?));
@@ -20,6 +22,11 @@ fn about(instance: &mut Instance) -> Result<(), Error> {
     println!("length {}", instance.get_port_length("deal")?);
     let SettingValue::Float(ratio) = instance.get_setting("ratio", Some(SettingType::Float))? else { panic!() };
     println!("setting {}\nsettings {}", (4.0 * ratio) as i32, instance.list_settings().len());
+    let (min, max) = (Some(0.0), Some(1.0));
+    instance.declare_steerable(Steerable { name: "ratio", min, max, unit: "m", restart: false })?;
+    let steered = both(instance.steer(0.0)?, instance.steer(1.0)?);
+    let SettingValue::Float(ratio) = instance.get_setting("ratio", Some(SettingType::Float))? else { panic!() };
+    println!("steered {steered} {}", (4.0 * ratio) as i32);
     Ok(())
 }
 
@@ -48,11 +55,16 @@ fn giver() -> Result<(), Error> {
     let (which, third) = instance.receive_any(&[("back", Some(0))], Wait::Forever)?;
     let seven = third.array_as(&Expected { dtype: Some(DType::Int64), ndim: None, shape: Some(&[Some(1)]) })?;
     println!("any {which} {}", i64::from_ne_bytes(seven.data()[..8].try_into().expect("eight")));
+    let last = instance.receive_with_settings("back", Some(1), Wait::Forever)?;
+    let settings = last.settings.expect("they came along");
+    let (_, SettingValue::Int(k)) = settings.iter().next().expect("one setting") else { panic!() };
+    let Value::Int(number) = last.data else { panic!() };
+    println!("under {k} {number}");
     instance.finish()?;
     instance.error_shutdown("it is over, so that nobody hears this")
 }
 
-/// Sends back what comes on both slots, and a third message.
+/// Sends back what comes on both slots, a third message, and one under settings of its own.
 struct Taker {
     done: bool,
 }
@@ -88,7 +100,10 @@ impl Submodel for Taker {
             names: &[],
             unit: None,
         };
-        instance.send_array("back", Times { timestamp: 2.0, next_timestamp: None }, seven, Some(0))
+        instance.send_array("back", Times { timestamp: 2.0, next_timestamp: None }, seven, Some(0))?;
+        let mut settings = Settings::new();
+        settings.set(Reference::new("k").expect("a name"), SettingValue::Int(3));
+        instance.send("back", &Outgoing::at(2.0, &Value::Int(9)).with_settings(&settings), Some(1))
     }
 
     fn observe_final(&mut self, _: &mut Instance) -> Result<(), Error> {
@@ -96,9 +111,38 @@ impl Submodel for Taker {
     }
 }
 
+/// Adds all up, and scales each slot's number, by settings.
+struct Scale;
+
+impl Mapper for Scale {
+    fn ports(&self) -> Option<Ports> {
+        let inputs = Ports::new().with(Operator::FInit, "a").with(Operator::FInit, "b[]");
+        Some(inputs.with(Operator::OF, "sum").with(Operator::OF, "each[]").with(Operator::OF, "spare"))
+    }
+
+    fn map(&mut self, inputs: &Inputs, outputs: &mut Outputs<'_>) -> Result<(), Error> {
+        let number = |value: &Value| if let Value::Float(number) = value { *number } else { panic!() };
+        outputs.send("spare", &Value::Float(0.0), None)?;
+        let lazy = outputs.instance().get_setting("lazy", None)?;
+        if lazy == SettingValue::Bool(true) {
+            return Ok(());
+        }
+        let a = number(&inputs.message("a")?.data);
+        let b: Vec<f64> = inputs.slots("b")?.iter().map(|message| number(&message.data)).collect();
+        outputs.instance().set_port_length("each", b.len())?;
+        for (slot, one) in (0..).zip(&b) {
+            outputs.send("each", ArrayRef::from_slice(&[a * one, *one], &[2], Order::RowMajor), Some(slot))?;
+        }
+        let factor = outputs.instance().get_setting("factor", Some(SettingType::Float))?;
+        let SettingValue::Float(factor) = factor else { panic!() };
+        outputs.send("sum", &Value::Float(factor * (a + b.iter().sum::<f64>())), None)
+    }
+}
+
 fn main() -> Result<(), Error> {
     match std::env::args().nth(1).as_deref() {
         Some("giver") => giver(),
+        Some("mapper") => run_mapper(Scale),
         Some("taker") => {
             let ports = Ports::new().with(Operator::S, "deal[]").with(Operator::OI, "back[]");
             run_submodel(&mut Instance::new(Some(&ports))?, &mut Taker { done: false })

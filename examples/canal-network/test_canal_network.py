@@ -45,6 +45,14 @@ def whole(tmp_path_factory):
     return directory, found
 
 
+@pytest.fixture(scope="module")
+def other(tmp_path_factory):
+    """What it gives with other settings."""
+    done, found = run(tmp_path_factory.mktemp("other") / "run", settings=OTHER)
+    assert done.returncode == 0, done.stdout
+    return found
+
+
 def assert_equal(found, alone):
     for name, expected in alone.items():
         np.testing.assert_allclose(found[name], expected, rtol=1e-10, atol=1e-10, err_msg=name)
@@ -54,18 +62,16 @@ def test_many_codes_give_what_one_program_gives(whole):
     assert_equal(whole[1], simulate(read_settings(MODEL)))
 
 
-def test_they_do_so_with_other_settings_too(tmp_path):
-    done, found = run(tmp_path / "run", settings=OTHER)
-    assert done.returncode == 0, done.stdout
-    assert found["river.levels"].shape == (864, 20) and found["lower.discharges"].shape == (864, 76)
-    assert_equal(found, simulate(read_settings(MODEL) | OTHER))
+def test_they_do_so_with_other_settings_too(other):
+    assert other["river.levels"].shape == (864, 20) and other["lower.discharges"].shape == (864, 76)
+    assert_equal(other, simulate(read_settings(MODEL) | OTHER))
 
 
-def test_a_second_run_gives_the_same_to_the_last_bit(tmp_path):
-    (_, first), (_, second) = [run(tmp_path / name, settings=OTHER) for name in ("first", "second")]
-    assert first.keys() == second.keys()
-    for name in first:
-        np.testing.assert_array_equal(first[name], second[name])
+def test_a_second_run_gives_the_same_to_the_last_bit(other, tmp_path):
+    _, second = run(tmp_path / "run", settings=OTHER)
+    assert other.keys() == second.keys()
+    for name in other:
+        np.testing.assert_array_equal(other[name], second[name])
 
 
 def test_a_reach_holds_what_it_held_and_what_came_less_what_went(whole):

@@ -26,16 +26,21 @@ def seeded(x, seeds):
     return u
 
 
+def check(D, dx, dt):
+    """Refuses what would not be stable."""
+    if D * dt / dx**2 > 1:
+        raise ValueError(f"dt = {dt} s is too long a step for D and dx; use at most {dx**2 / D} s")
+
+
 def main():
-    instance = Instance({Operator.O_I: ["state_out"], Operator.S: ["state_in"]})
+    instance = Instance({Operator.O_I: ["state_out"], Operator.S: ["state_in"], Operator.O_F: ["final"]})
     while instance.reuse_instance():
         t_max = instance.get_setting("t_max", "float")
         dt = instance.get_setting("dt", "float")
         x_max = instance.get_setting("x_max", "float")
         dx = instance.get_setting("dx", "float")
         D = instance.get_setting("D", "float")
-        if D * dt / dx**2 > 1:
-            raise ValueError(f"dt = {dt} s is too long a step for D and dx; use at most {dx**2 / D} s")
+        check(D, dx, dt)
 
         steps = round(t_max / dt)
         t = dt * np.arange(steps + 1)
@@ -45,6 +50,10 @@ def main():
         history[0] = u
 
         for step in range(steps):
+            # Somebody may change it while the model runs (ligament steer).
+            if instance.steer(t[step]):
+                D = instance.get_setting("D", "float")
+                check(D, dx, dt)
             # Half a step of diffusion before the reaction and half after it: Strang's splitting, second order.
             u = diffuse(u, D, dx, dt / 2)
             instance.send("state_out", Message(t[step], t[step + 1], u))
@@ -54,6 +63,8 @@ def main():
             u = diffuse(reacted.data, D, dx, dt / 2)
             history[step + 1] = u
 
+        # For whoever wants to know how it ends, as a study of many such runs does.
+        instance.send("final", Message(t[-1], None, u))
         np.save("t.npy", t)
         np.save("x.npy", x)
         np.save("concentration.npy", history)

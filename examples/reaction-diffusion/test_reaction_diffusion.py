@@ -1,9 +1,11 @@
 """The example's mathematics and physics, and that coupling changes neither."""
 
+import json
 import os
 import shutil
 import subprocess
 import sys
+import time
 from copy import deepcopy
 from pathlib import Path
 
@@ -91,25 +93,55 @@ def test_the_macro_model_diffuses_as_the_monolithic_program_does(settings):
     np.testing.assert_array_equal(diffusion.diffuse(u, D, dx, dt / 2), half_of_diffusion(u, D, dx, dt))
 
 
-def run_coupled(directory):
-    """Runs the coupled model with the `ligament` of $LIGAMENT, or of the search path."""
+def call(*words):
+    """What the `ligament` of $LIGAMENT, or of the search path, says."""
     command = os.environ.get("LIGAMENT") or shutil.which("ligament")
     if not command:
         pytest.skip("there is no command ligament; run \"make build\" and set LIGAMENT to it")
     if not (HERE / "build/reaction").exists():
         pytest.skip("build/reaction is not built; run \"make\" in examples/reaction-diffusion")
     environment = dict(os.environ, PATH=f"{Path(sys.executable).parent}:{os.environ['PATH']}")
-    done = subprocess.run(
-        [command, "run", str(MODEL), "--run-dir", str(directory)],
-        env=environment, capture_output=True, text=True, timeout=120,
-    )
+    done = subprocess.run([command, *map(str, words)], env=environment, capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stdout + done.stderr
-    return directory
+    return done.stdout
 
 
 @pytest.fixture(scope="module")
 def coupled(tmp_path_factory):
-    return run_coupled(tmp_path_factory.mktemp("coupled") / "run")
+    directory = tmp_path_factory.mktemp("coupled") / "run"
+    call("run", MODEL, "--run-dir", directory)
+    return directory
+
+
+def model_time(run):
+    """How far the macro model is, s."""
+    instances = json.loads(call("status", run, "--json"))["instances"]
+    return next(one["model_time"] for one in instances if one["name"] == "macro") or 0.0
+
+
+def test_a_diffusion_coefficient_changed_on_the_way_changes_the_speed_of_the_front_from_then_on(tmp_path):
+    first, again, r, D, then = tmp_path / "first", tmp_path / "again", 0.2, 0.004, 0.01
+    settings = {"macro.t_max": 300.0, "macro.dt": 0.125, "micro.t_max": 0.125, "micro.r": r, "macro.x_max": 25.0,
+                "macro.dx": 0.05, "macro.D": D, "macro.seeds": [[0.0, 0.9, 0.1]]}
+    words = ["run", MODEL, "--quiet", *(word for name, value in settings.items() for word in ("-s", f"{name}={value}"))]
+    call(*words, "--detach", "--run-dir", first)
+    while model_time(first) == 0.0:
+        time.sleep(0.01)
+    changed_at = json.loads(call("steer", first, f"macro.D={then}", "--at", "190", "--json"))["at"]
+    call("attach", first)
+    call(*words, "--run-dir", again, "--steered", first)
+
+    [result], [repeated] = first.rglob("concentration.npy"), again.rglob("concentration.npy")
+    assert result.read_bytes() == repeated.read_bytes()
+    t, x, u = (np.load(result.with_name(f"{name}.npy")) for name in ("t", "x", "concentration"))
+
+    def speed(begin, end):
+        early, late = t.searchsorted([begin, end])
+        return (front(x, u[late]) - front(x, u[early])) / (t[late] - t[early])
+
+    assert changed_at == 190.0
+    assert speed(changed_at - 20.0, changed_at) == pytest.approx(2 * np.sqrt(r * D), rel=0.1)
+    assert speed(changed_at + 60.0, changed_at + 100.0) == pytest.approx(2 * np.sqrt(r * then), rel=0.1)
 
 
 def test_the_coupled_model_gives_what_the_monolithic_program_gives(whole, coupled):

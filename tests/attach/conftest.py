@@ -87,7 +87,9 @@ class Place:
         return json.loads((self.path / "run/run.json").read_text())
 
     def journal(self, name="run"):
-        return [json.loads(line) for line in (self.path / name / "journal.jsonl").read_text().splitlines()]
+        """The entries that are written whole."""
+        lines = (self.path / name / "journal.jsonl").read_text().splitlines(keepends=True)
+        return [json.loads(line) for line in lines if line.endswith("\n")]
 
     def events(self):
         return [entry["event"] for entry in self.journal()]

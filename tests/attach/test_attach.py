@@ -82,7 +82,7 @@ def test_who_is_attached_through_a_pipe_that_is_closed_does_not_stay(place):
     assert attached.stderr.readline().startswith("(Ctrl-C")
     attached.stderr.close()
     attached.stdout.close()
-    assert attached.wait(timeout=30) == 130
+    assert attached.wait(timeout=60) == 130
     assert place.record["state"] == "running"
 
 

@@ -59,6 +59,9 @@ def play(instance, step):
         while not instance.poll(words[0]):
             time.sleep(0.01)
         instance.receive(words[0])
+    elif what == "await":
+        while not os.path.exists(words[0]):
+            time.sleep(0.01)
     elif what == "sleep":
         time.sleep(float(words[0]))
     elif what == "compute":

@@ -72,12 +72,14 @@ def test_a_slow_run_is_left_alone(name, play):
         assert "the budget of" in run.log()
 
 
-def test_a_stopped_process_that_has_been_sent_to_is_not_called_dead(play):
-    scripts = {"macro": "receive ready; sleep 3; send out; receive in", "micro": "send ready; receive in; send out"}
+def test_a_stopped_process_that_has_been_sent_to_is_not_called_dead(play, tmp_path):
+    go = tmp_path / "go"
+    scripts = {"macro": f"receive ready; await {go}; send out; receive in", "micro": "send ready; receive in; send out"}
     conduits = ["macro.out: micro.in", "micro.out: macro.in", "micro.ready: macro.ready"]
     with play(scripts, conduits) as run:
         waits = run.until(lambda s: s["micro"].get("waits_for") == "macro.out" and s["macro"]["state"] == "computing")
         os.kill(waits["micro"]["pid"], signal.SIGSTOP)
+        go.touch()
         # Both pages say that they wait for each other; but the message is there, unseen.
         both = run.until(lambda s: s["macro"].get("waits_for") == "micro.out" and s["macro"]["waits_since"] > 2)
         assert both["micro"]["waits_for"] == "macro.out" and both["micro"]["stopped"]
@@ -86,11 +88,13 @@ def test_a_stopped_process_that_has_been_sent_to_is_not_called_dead(play):
     assert status == 0, output
 
 
-def test_a_deadlock_with_a_stopped_process_is_called_one_when_it_goes_on(play):
-    scripts = {"left": "sleep 3; receive in; send out", "right": "receive in; send out"}
+def test_a_deadlock_with_a_stopped_process_is_called_one_when_it_goes_on(play, tmp_path):
+    go = tmp_path / "go"
+    scripts = {"left": f"await {go}; receive in; send out", "right": "receive in; send out"}
     with play(scripts, ["left.out: right.in", "right.out: left.in"]) as run:
         waits = run.until(lambda s: s["right"].get("waits_for") == "left.out" and s["left"]["state"] == "computing")
         os.kill(waits["right"]["pid"], signal.SIGSTOP)
+        go.touch()
         run.until(lambda s: s["left"].get("waits_for") == "right.out" and s["left"]["waits_since"] > 1.5)
         os.kill(waits["right"]["pid"], signal.SIGCONT)
         status, output, record = run.end()

@@ -18,7 +18,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 from pages import File, pattern, steps  # noqa: E402
 
 LOG_LINE = re.compile(r"^\d{4}-\d\d-\d\dT[\d:.]+Z .*\n", re.M)  # `ligament run` shows them where there is no terminal
-LIMIT = 300  # s, for one command
+LIMIT = 600  # s, for one command: a starter in Rust compiles all crates
 
 
 class Wrong(Exception):

@@ -8,7 +8,7 @@ stands for anything within a line, and alone in a line for any lines. Other bloc
 import re
 
 FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.M | re.S)
-NAMED = re.compile(r"`([\w/-]+\.(?:py|cpp|c|f90|java|rs|sh|toml|txt|yaml|ymmsl)|CMakeLists\.txt)`")
+NAMED = re.compile(r"`([\w/-]+\.(?:py|cpp|c|f90|java|rs|sh|toml|csv|txt|yaml|ymmsl)|CMakeLists\.txt)`")
 INDENTED = re.compile(r"^    \$ (.*?)(?:\s{2,}#.*)?$", re.M)
 
 

@@ -9,7 +9,6 @@ import shutil
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -371,11 +370,9 @@ def test_who_looks_at_an_agent_that_does_not_answer_is_told(live):
     agent = live.run.processes[1]
     os.kill(agent.pid, signal.SIGSTOP)
     try:
-        began = time.monotonic()
         said = live.peek("numbers", status=2)
     finally:
         os.kill(agent.pid, signal.SIGCONT)
     assert "has not shown it within" in said, said
-    assert time.monotonic() - began < LIMIT
     live.gate.touch()
     assert live.run.wait() == [0, 0], live.run.text()

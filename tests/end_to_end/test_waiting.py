@@ -19,7 +19,7 @@ def start(ligament, tmp_path, model):
     return process, directory
 
 
-def until(condition, limit=30):
+def until(condition, limit=60):
     """Waits for something that another process does."""
     end = time.monotonic() + limit
     while time.monotonic() < end:
@@ -143,7 +143,7 @@ while i.reuse_instance():
         until(lambda: len(written()) == 2)
         pids = [int(text) for text in written()]
         process.send_signal(signal.SIGINT)
-        output, _ = process.communicate(timeout=30)
+        output, _ = process.communicate(timeout=60)
         assert process.returncode == 130, output
         for pid in pids:
             assert not alive(pid), f"{pid} still runs\n{output}"
@@ -202,10 +202,10 @@ while i.reuse_instance():
         until(lambda: instances(status(ligament, directory)).get("b", {}).get("state") == "waiting to receive")
         joined = subprocess.run(
             [ligament, "join", str(directory), "a", "--", sys.executable, str(tmp_path / "a.py")],
-            capture_output=True, text=True, timeout=30,
+            capture_output=True, text=True, timeout=60,
         )
         assert joined.returncode == 0, joined.stdout + joined.stderr
-        output, _ = process.communicate(timeout=30)
+        output, _ = process.communicate(timeout=60)
         assert process.returncode == 0, output
         assert list(directory.rglob("got.txt"))[0].read_text() == "by hand"
     finally:

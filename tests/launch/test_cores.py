@@ -89,12 +89,55 @@ def test_what_the_user_has_set_stays(run):
 def test_a_core_to_which_somebody_is_bound_is_left_to_them(run, tmp_path):
     """Two instances and two cores, of which one is another run's: nobody is bound."""
     (tmp_path / "model.ymmsl").write_text(model(2))
-    inside = (f"taskset -c {CORES[0]} sleep 60 & ligament run --quiet --run-dir run model.ymmsl; status=$?; "
-              "kill $!; exit $status")
+    inside = (f"taskset -c {CORES[0]} sleep 60 & until taskset -cp $! | grep -q ': {CORES[0]}$'; do :; done; "
+              "ligament run --quiet --run-dir run model.ymmsl; status=$?; kill $!; exit $status")
     subprocess.run(["unshare", "--fork", "--pid", "--mount-proc", "taskset", "-c", f"{CORES[0]},{CORES[1]}", "sh", "-c",
                     inside], cwd=tmp_path, check=True, timeout=60)
     record = json.loads((tmp_path / "run/run.json").read_text())
     assert [one.get("cores") for one in record["instances"]] == [None, None]
+
+
+WAITS = """
+import sys, time
+from pathlib import Path
+from ligament import Instance
+instance = Instance()
+while instance.reuse_instance():
+    while not Path(sys.argv[1]).exists():
+        time.sleep(0.01)
+"""
+
+
+def test_status_and_summary_say_who_has_which_cores(tmp_path):
+    (tmp_path / "says.py").write_text(WAITS)
+    (tmp_path / "model.ymmsl").write_text(model(1, threads=2).replace("args: says.py", f"args: [says.py, {tmp_path}/go]"))
+    inside = """
+        ligament run --run-dir run model.ymmsl > summary & run=$!
+        until ligament status run 2>/dev/null | grep -q computing; do kill -0 $run || exit 1; sleep 0.02; done
+        ligament status run > status; ligament status --json run > status.json
+        touch go; wait $run"""
+    subprocess.run(["unshare", "--fork", "--pid", "--mount-proc", "taskset", "-c", f"{CORES[0]},{CORES[1]}", "sh", "-c",
+                    inside], cwd=tmp_path, check=True, timeout=60)
+    cores = f"{CORES[0]}-{CORES[1]}" if CORES[1] == CORES[0] + 1 else f"{CORES[0]},{CORES[1]}"
+    assert f"computing, on cores {cores}" in (tmp_path / "status").read_text()
+    assert json.loads((tmp_path / "status.json").read_text())["instances"][0]["cores"] == cores
+    assert f"\ncores: p0 {cores}\n" in (tmp_path / "summary").read_text()
+
+
+def test_check_says_if_a_model_asks_for_more_cores_than_there_are(tmp_path):
+    (tmp_path / "says.py").write_text(SAYS)
+
+    def check(text, *more):
+        (tmp_path / "model.ymmsl").write_text(text)
+        return subprocess.run(["taskset", "-c", f"{CORES[0]},{CORES[1]}", "ligament", "check", "model.ymmsl", *more],
+                              cwd=tmp_path, check=True, capture_output=True, text=True, timeout=60).stdout
+
+    note = "its instances ask for 4 cores together, and this machine has 2"
+    assert f"note: {note}" in check(model(2, threads=2))
+    assert json.loads(check(model(2, threads=2), "--json"))["note"].startswith(note)
+    assert "note" not in check(model(2, threads=2), "--elsewhere")
+    # Instances of one core each take turns.
+    assert "note" not in check(model(3)) and "note" not in check(model(1, threads=2))
 
 
 def test_functions_of_a_script_have_cores_too(tmp_path):

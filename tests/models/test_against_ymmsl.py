@@ -8,6 +8,7 @@ import json
 import math
 import os
 import re
+import shlex
 import subprocess
 import warnings
 from pathlib import Path
@@ -37,10 +38,11 @@ def dump_model():
     """The command that prints a model as JSON."""
     command = os.environ.get("DUMP_MODEL")
     if command is None:
-        build = ["cargo", "build", "-q", "-p", "ligament-analysis", "--example", "dump_model"]
+        # As the Rust tests have built it: nothing is compiled twice.
+        build = ["cargo", "build", "--profile", "tests", "--locked", "--quiet", "--example", "dump_model"]
         subprocess.run(build, cwd=ROOT, check=True)
         target = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))
-        command = str(target / "debug" / "examples" / "dump_model")
+        command = str(target / "tests" / "examples" / "dump_model")
 
     def run(mode, path):
         done = subprocess.run(
@@ -115,7 +117,8 @@ def program(given):
         "execution_model": given.execution_model.name.lower(),
         # A Path drops a leading "./".
         "executable": optional(given.executable),
-        "args": given.args,
+        # A single text, of which the reference makes a shell's command line.
+        "args": shlex.split(given.args[0]) if given.args and len(given.args) == 1 else given.args,
         "script": given.script,
         "can_share_resources": given.can_share_resources,
         "keeps_state_for_next_use": given.keeps_state_for_next_use.name.lower(),

@@ -24,7 +24,7 @@ int main(int argc, char **argv) {
     lig_mpi_instance *all;
     lig_error error = {""};
     lig_status status;
-    bool again;
+    bool again, changed;
 
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
@@ -40,9 +40,13 @@ int main(int argc, char **argv) {
         MPI_Barrier(MPI_COMM_WORLD);
         return 1;
     }
+    // Each says which process it is, for those who end one.
+    fprintf(stderr, "process %d is rank %d\n", (int)getpid(), rank);
+    if (rank == ranks - 1 && strcmp(mode, "absent") == 0) exit(0);
     status = lig_mpi_instance_create(&options, MPI_COMM_WORLD, &all, &error);
     if (status != LIG_OK) return fail("create", rank, status, &error);
     if ((lig_mpi_root(all) != NULL) != (rank == 0)) return 9;
+    if (strcmp(mode, "afar") == 0) printf("%d: %s\n", rank, all->word ? "sees it" : "is afar");
     while ((status = lig_mpi_reuse_instance(all, &again, &error)) == LIG_OK && again) {
         int part = COUNT / ranks, from = part * rank;
         lig_array into = {.dtype = LIG_FLOAT64, .ndim = 1, .shape = {COUNT}, .data = field};
@@ -58,11 +62,36 @@ int main(int argc, char **argv) {
             MPI_Barrier(MPI_COMM_WORLD);
             continue;
         }
-        status = lig_mpi_receive_into(all, "start", NULL, &into, &times, &error);
+        if (pass % 4 == 0) {
+            // A message, which rank 0 gets and passes on by itself.
+            lig_message *message;
+            status = lig_mpi_receive(all, "start", NULL, &message, &times, &error);
+            if ((message != NULL) != (rank == 0 && status == LIG_OK)) return 8;
+            if (message) {
+                lig_array_view view;
+                status = lig_message_array(message, &view, &error);
+                if (status == LIG_OK) memcpy(field, view.data, sizeof field);
+                lig_message_free(message);
+            }
+            MPI_Bcast(field, COUNT, MPI_DOUBLE, 0, MPI_COMM_WORLD);
+        } else {
+            status = lig_mpi_receive_into(all, "start", NULL, &into, &times, &error);
+        }
         if (status != LIG_OK) return fail("receive", rank, status, &error);
+        // All of them together get the same answer, and rank 0 has the settings.
+        status = lig_mpi_steer(all, times.timestamp, &changed, &error);
+        if (status != LIG_OK) return fail("steer", rank, status, &error);
+        if (changed) {
+            double factor = 0;
+            if (rank == 0) status = lig_get_setting_float(lig_mpi_root(all), "factor", &factor, &error);
+            if (status != LIG_OK) return fail("setting", rank, status, &error);
+            MPI_Bcast(&factor, 1, MPI_DOUBLE, 0, MPI_COMM_WORLD);
+            printf("rank %d is steered at %g to %g\n", rank, times.timestamp, factor);
+        }
         if (pass == 3 && rank == ranks - 1) {
             if (strcmp(mode, "abort") == 0) MPI_Abort(MPI_COMM_WORLD, 5);
             if (strcmp(mode, "exit") == 0) exit(3);
+            if (strcmp(mode, "leave") == 0) exit(0);
             if (strcmp(mode, "crash") == 0) raise(SIGSEGV);
         }
 #ifdef _OPENMP
@@ -84,6 +113,8 @@ int main(int argc, char **argv) {
     }
     if (status != LIG_OK) return fail("reuse", rank, status, &error);
     printf("rank %d of %d: %d passes, %d threads\n", rank, ranks, pass, threads);
+    status = lig_mpi_finish(all, &error);
+    if (status != LIG_OK) return fail("finish", rank, status, &error);
     lig_mpi_instance_free(all);
     MPI_Finalize();
     return 0;

@@ -1,14 +1,19 @@
 // As relay.c, in C++.
 #include <ligament/mpi.hpp>
 
+#include <algorithm>
+#include <cstdio>
 #include <iostream>
+#ifdef _OPENMP
+#include <omp.h>
+#endif
 
 // A line at once: mpirun passes on what comes as it comes, from all ranks.
 static void say(const std::string &line) { std::cout << line + "\n" << std::flush; }
 
 int main(int argc, char **argv) {
     MPI_Init(&argc, &argv);
-    int ranks, passes = 0;
+    int ranks, passes = 0, threads = 1;
     MPI_Comm_size(MPI_COMM_WORLD, &ranks);
     {
         using ligament::Operator;
@@ -27,13 +32,42 @@ int main(int argc, char **argv) {
                 MPI_Barrier(all.comm());  // the run may end once rank 0 goes on: by then all have written
                 continue;
             }
-            const ligament::Times times = all.receive_into("start", field);
-            for (std::size_t i = from; i < from + part; i++) field[i] *= all.rank() + 1;
+            ligament::Times times(0.0);
+            if (passes % 4 == 0) {
+                // A message, which rank 0 gets and passes on by itself.
+                if (const auto message = all.receive("start")) {
+                    times = message->times();
+                    const auto came = message->array<double>();
+                    std::copy(came.begin(), came.end(), field.begin());
+                }
+                MPI_Bcast(field.data(), int(field.size()), MPI_DOUBLE, 0, all.comm());
+            } else {
+                times = all.receive_into("start", field);
+            }
+            // Of a message only rank 0 knows the times, and they are those that count.
+            if (all.steer(times.timestamp)) {
+                double now[] = {times.timestamp, 0.0};
+                if (all.root()) now[1] = all.root()->get_setting_as<double>("factor");
+                MPI_Bcast(now, 2, MPI_DOUBLE, 0, all.comm());
+                char text[80];
+                std::snprintf(text, sizeof text, "rank %d is steered at %g to %g", all.rank(), now[0], now[1]);
+                say(text);
+            }
+#ifdef _OPENMP
+#pragma omp parallel for reduction(max : threads)
+#endif
+            for (std::size_t i = from; i < from + part; i++) {
+#ifdef _OPENMP
+                threads = omp_get_num_threads();
+#endif
+                field[i] *= all.rank() + 1;
+            }
             MPI_Gather(field.data() + from, int(part), MPI_DOUBLE, whole.data(), int(part), MPI_DOUBLE, 0, all.comm());
             if (all.root()) all.root()->send("end", times, whole);
         }
         say("rank " + std::to_string(all.rank()) + " of " + std::to_string(ranks) + ": " + std::to_string(passes) +
-            " passes, 1 threads");
+            " passes, " + std::to_string(threads) + " threads");
+        all.finish();
     }
     MPI_Finalize();
 }

@@ -4,11 +4,14 @@ program relay
    use ligament_mpi
    use, intrinsic :: iso_fortran_env, only: output_unit, real64
    use mpi
+   !$ use omp_lib
    implicit none
    integer, parameter :: total = 1200
    type(ligament_mpi_instance) :: all
-   real(real64) :: whole(total), flat(total), seven(7), t
-   integer :: ranks, rank, part, first, passes, ierr, status
+   type(ligament_message) :: message
+   real(real64) :: whole(total), flat(total), seven(7), t, factor
+   real(real64), pointer :: came(:)
+   integer :: ranks, rank, part, first, passes, threads, i, ierr, status
    character(len=16) :: mode
    character(len=1024) :: text, why
 
@@ -21,6 +24,7 @@ program relay
    part = total / ranks
    first = part * rank
    passes = 0
+   threads = 1
    do while (all%reuse_instance())
       passes = passes + 1
       if (mode == 'unlike') then
@@ -30,18 +34,40 @@ program relay
          call MPI_Barrier(all%comm(), ierr)   ! the run may end once rank 0 goes on: by then all have written
          cycle
       end if
-      if (mod(passes, 2) == 0) then
+      if (mod(passes, 4) == 0) then
+         ! A message, which rank 0 gets and passes on by itself.
+         call all%receive('start', message, timestamp=t)
+         if (rank == 0) then
+            call message%view(came)
+            flat = came
+            call message%free()
+         end if
+         call MPI_Bcast(flat, total, MPI_DOUBLE_PRECISION, 0, all%comm(), ierr)
+      else if (mod(passes, 2) == 0) then
          ! A section, which is not contiguous.
          call into_section(flat)
       else
          call all%receive_into('start', flat, timestamp=t)
       end if
-      flat(first + 1:first + part) = flat(first + 1:first + part) * (rank + 1)
+      ! All of them together get the same answer, and rank 0 has the settings.
+      if (all%steer(t)) then
+         factor = 0
+         if (rank == 0) call all%root%get_setting('factor', factor)
+         call MPI_Bcast(factor, 1, MPI_DOUBLE_PRECISION, 0, all%comm(), ierr)
+         write (text, '(a, i0, a, f0.1, a, f0.1)') 'rank ', rank, ' is steered at ', t, ' to ', factor
+         call say(text)
+      end if
+      !$omp parallel do reduction(max: threads)
+      do i = first + 1, first + part
+         !$ threads = omp_get_num_threads()
+         flat(i) = flat(i) * (rank + 1)
+      end do
       call MPI_Gather(flat(first + 1), part, MPI_DOUBLE_PRECISION, whole, part, MPI_DOUBLE_PRECISION, 0, all%comm(), ierr)
       if (rank == 0) call all%root%send('end', t, whole)
    end do
-   write (text, '(3(a, i0), a)') 'rank ', rank, ' of ', ranks, ': ', passes, ' passes, 1 threads'
+   write (text, '(4(a, i0), a)') 'rank ', rank, ' of ', ranks, ': ', passes, ' passes, ', threads, ' threads'
    call say(text)
+   call all%finish()
    call all%free()
    call MPI_Finalize(ierr)
 

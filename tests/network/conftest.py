@@ -17,6 +17,11 @@ from domains import SpreadRun, can_spread
 TRAFFIC = Path(__file__).resolve().parent / "traffic.py"
 
 
+def pytest_configure(config):
+    config.addinivalue_line("markers", "slow: takes longer than the others together; of the suite \"long networks\"")
+    config.addinivalue_line("markers", "sites: all that goes from site to site; of the suite \"sites\"")
+
+
 @pytest.fixture
 def network():
     """Makes networks as `namespaces.Network` does; they are removed after the test."""

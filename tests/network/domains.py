@@ -18,8 +18,8 @@ class SpreadRun:
     """Host number i of `hosts` is domain i. `on` says what runs where, by the domain's number: {1: ["pong"]}.
 
     `listen` are the addresses at which each host listens (its first IPv4 address by default); `options` go to
-    `ligament run`, `agent_options` to each agent; `prefix` comes before both commands (`taskset -c 1`). Nothing is awaited
-    but that each agent has been started.
+    `ligament run`, `agent_options` to each agent, or to that of a domain: {1: [...]}; `prefix` comes before both commands
+    (`taskset -c 1`). Nothing is awaited but that each agent has been started.
     """
 
     def __init__(self, command, hosts, model, directory, on=None, listen=None, encrypt=True, options=(),
@@ -36,7 +36,9 @@ class SpreadRun:
                 words += ["--on", f"{domain}={name}"]
         self.processes = [self._start(0, words)]
         self.join_file = self.directory / INVITATION
-        self.join = [*prefix, command, "agent", "--join", self.join_file, *agent_options]
+        self.agent_options = agent_options if isinstance(agent_options, dict) else {}
+        of_all = [] if self.agent_options else agent_options
+        self.join = [*prefix, command, "agent", "--join", self.join_file, *of_all]
         if len(self.hosts) > 1 and self._await_invitation():
             for number in range(1, len(self.hosts)):
                 self.start_agent(number)
@@ -47,10 +49,10 @@ class SpreadRun:
 
     def start_agent(self, number):
         """Starts the agent of a domain that has none yet."""
-        words = [*self.join, "--domain", number, "--listen", self.listen[number]]
+        words = [*self.join, *self.agent_options.get(number, ()), "--domain", number, "--listen", self.listen[number]]
         self.processes.append(self._start(number, words))
 
-    def _await_invitation(self, seconds=30):
+    def _await_invitation(self, seconds=60):
         until = time.monotonic() + seconds
         while not self.join_file.exists():
             if self.processes[0].poll() is not None:

@@ -215,17 +215,18 @@ class Namespace:
 
 class Network:
     """Namespaces with these names, joined by one switch (`links` of them, for machines with several interfaces), or two
-    of them by one cable without a switch (`direct`). Host number i has 10.88.LINK.i and fd88:LINK::i.
+    of them by one cable without a switch (`direct`). Host number i has 10.LAN.LINK.i and fdLAN:LINK::i; LAN is 88, unless
+    two networks are to be joined.
 
     `rate` is what each host's link carries in each direction, as `tc` writes it ("1gbit"); None is no limit.
     """
 
-    def __init__(self, *names, rate=None, links=1, direct=False, mtu=1500):
+    def __init__(self, *names, rate=None, links=1, direct=False, mtu=1500, lan=88):
         if direct and (len(names) != 2 or links != 1):
             raise ValueError("a cable has two ends")
         sweep()
         Guard.ensure()
-        self.names, self.links, self.direct, self.mtu = names, links, direct, mtu
+        self.names, self.links, self.direct, self.mtu, self.lan = names, links, direct, mtu, lan
         self.prefix = f"{owned_names()}{next(_counter)}-"
         self.hosts, self.switch = {}, None
         try:
@@ -258,16 +259,24 @@ class Network:
                     self._cable(self.hosts[name], device, self.switch, f"{name}.{link}")
                     self._on("switch", "link", "set", f"{name}.{link}", "master", f"br{link}")
             for number, host in enumerate(self.hosts.values(), 1):
-                v4, v6 = f"10.88.{link}.{number}", str(ipaddress.ip_address(f"fd88:{link}::{number}"))
+                v4, v6 = f"10.{self.lan}.{link}.{number}", str(ipaddress.ip_address(f"fd{self.lan}:{link}::{number}"))
                 self._on(host.name, "addr", "add", f"{v4}/24", "dev", device)
                 self._on(host.name, "addr", "add", f"{v6}/64", "dev", device, "nodad")
                 host.addresses += [v4, v6]
 
     def _cable(self, one, device, other, port):
-        _command("ip", "link", "add", device, "netns", self.prefix + one.name, "mtu", self.mtu, "type", "veth",
-                 "peer", "name", port, "netns", self.prefix + other.name, "mtu", self.mtu)
-        self._on(one.name, "link", "set", device, "up")
-        self._on(other.name, "link", "set", port, "up")
+        _command("ip", "link", "add", device, "netns", one.path.name, "mtu", self.mtu, "type", "veth",
+                 "peer", "name", port, "netns", other.path.name, "mtu", self.mtu)
+        _command("ip", "-n", one.path.name, "link", "set", device, "up")
+        _command("ip", "-n", other.path.name, "link", "set", port, "up")
+
+    def join(self, host, number, device="outside"):
+        """Has a host of another network take part in this one, too, as number so and so; its IPv4 address here."""
+        port, address = f"{host.name}.0", f"10.{self.lan}.0.{number}"
+        self._cable(host, device, self.switch, port)
+        self._on("switch", "link", "set", port, "master", "br0")
+        _command("ip", "-n", host.path.name, "addr", "add", f"{address}/24", "dev", device)
+        return address
 
     def _on(self, name, *words):
         return _command("ip", "-n", self.prefix + name, *words)

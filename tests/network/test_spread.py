@@ -3,6 +3,7 @@
 import time
 
 import pytest
+from test_strangers import speaking
 from whole import CanalNetwork, ReactionDiffusion
 
 CUT = 10  # s; long enough for TCP to have backed off, and for a heartbeat to be missed
@@ -40,15 +41,21 @@ def test_a_message_of_one_gibibyte_arrives_whole(network, flow):
     assert started.end_well() >= 1
 
 
-@pytest.mark.parametrize("kind, size", [("bulk", 32 * MIB), ("exchange", 1024)])
-def test_a_cut_of_ten_seconds_loses_and_repeats_nothing(network, flow, kind, size):
-    net = network("a", "b", rate="1gbit")
-    started = flow([net["a"], net["b"]], kind, size)
-    started.await_begun()
-    net.cut("b")
+def both_survive(cut, restore, flow, hosts, size):
+    """Two runs over the same hosts, one that floods and one that exchanges, of which a cut takes nothing."""
+    both = [flow(hosts, "bulk", size), flow(hosts, "exchange", 1024)]
+    for started in both:
+        started.await_begun()
+    cut()
     time.sleep(CUT)
-    net.restore("b")
-    assert started.end_well() > 20
+    restore()
+    for started in both:
+        assert started.end_well() > 20
+
+
+def test_a_cut_of_ten_seconds_loses_and_repeats_nothing(network, flow):
+    net = network("a", "b", rate="1gbit")
+    both_survive(lambda: net.cut("b"), lambda: net.restore("b"), flow, [net["a"], net["b"]], 32 * MIB)
 
 
 @pytest.mark.parametrize("most", [1, None], ids=["one of them", "all of them"])
@@ -68,15 +75,9 @@ def test_connections_that_break_lose_and_repeat_nothing(network, flow, kind, siz
     assert started.end_well() > 20
 
 
-@pytest.mark.parametrize("kind, size", [("bulk", 8 * MIB), ("exchange", 1024)])
-def test_a_cut_of_a_lossy_wide_area_link_loses_and_repeats_nothing(wide_area, flow, kind, size):
+def test_a_cut_of_a_lossy_wide_area_link_loses_and_repeats_nothing(wide_area, flow):
     link = wide_area(rtt=40, loss=0.1)
-    started = flow([link.a, link.b], kind, size)
-    started.await_begun()
-    link.cut()
-    time.sleep(CUT)
-    link.restore()
-    assert started.end_well() > 20
+    both_survive(link.cut, link.restore, flow, [link.a, link.b], 8 * MIB)
 
 
 def test_one_of_two_interfaces_may_go_and_come_back(network, flow):
@@ -92,6 +93,14 @@ def test_a_wall_around_a_domain_does_not_matter_where_it_dials_the_head_itself(n
     net = network("head", "walled")
     net["walled"].wall()
     assert flow([net["head"], net["walled"]], "exchange", 1024).end_well() > 0
+
+
+@pytest.mark.parametrize("walled", [1, 2])
+def test_a_wall_around_either_of_two_domains_does_not_matter(network, spread, tmp_path, walled):
+    net = network("head", "one", "two")
+    net[["head", "one", "two"][walled]].wall()
+    run = spread([net["head"], net["one"], net["two"]], speaking(tmp_path, "a word"), on={1: ["teller"], 2: ["listener"]})
+    run.succeed()
 
 
 def test_an_agent_that_comes_late_is_waited_for(network, flow, monkeypatch):

@@ -85,6 +85,18 @@ class Wan:
         """Ends the cut."""
         self._toggle(False, "link up")
 
+    def attach(self, side, network):
+        """Gives one end of the link a place at a network's switch, too, and its address there: the other hosts of the
+        network reach this end, and not what is behind the link."""
+        prefix, device, address = network.prefix, f"to{side}", f"10.88.0.{200 + 'ab'.index(side)}"
+        port = ("ip", "-n", f"{prefix}switch", "link", "set", f"wan.{side}")
+        own = ("ip", "-n", self[side].path.name)
+        for words in (("ip", "link", "add", f"wan.{side}", "netns", f"{prefix}switch", "type", "veth", "peer", "name", device,
+                       "netns", self[side].path.name), (*port, "master", "br0"), (*port, "up"),
+                      (*own, "addr", "add", f"{address}/24", "dev", device), (*own, "link", "set", device, "up")):
+            subprocess.run(words, check=True)
+        return address
+
     def close(self):
         # The emulator itself is in one of the two namespaces. It ends whatever else is there, then takes their names away.
         if self.process.poll() is None:

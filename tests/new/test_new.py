@@ -11,14 +11,23 @@ ROOT = Path(__file__).resolve().parents[2]
 LANGUAGES = ["c", "cpp", "fortran", "java", "python", "rust"]
 
 
+def slow(*cases):
+    """Cases of the suite "all starters": `make test` compiles a starter and a skeleton in each language, and not all of them."""
+    return [pytest.param(*(case if isinstance(case, tuple) else (case,)), marks=pytest.mark.slow) for case in cases]
+
+
 @pytest.fixture
 def user(prefix, tmp_path):
     """Somebody with an installation and an empty directory: runs a command there."""
     jdk = subprocess.run([ROOT / "bindings/java/jdk"], capture_output=True, text=True).stdout.strip()
     # The Python that has Ligament is the one that runs this.
     path = f"{prefix / 'bin'}:{Path(jdk) / 'bin'}:{Path(sys.executable).parent}:{os.environ['PATH']}"
-    environment = {**os.environ, "PATH": path, "CARGO_NET_OFFLINE": "true", "CARGO_TARGET_DIR": ""}
-    del environment["CARGO_TARGET_DIR"]
+    # Open MPI refuses root unless it is told twice; CI is root.
+    root = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
+    # Whether it compiles and runs is the question, and not how fast it runs.
+    cargo = {"CARGO_NET_OFFLINE": "true", "CARGO_PROFILE_RELEASE_OPT_LEVEL": "0"}
+    environment = {**os.environ, **root, **cargo, "PATH": path}
+    environment.pop("CARGO_TARGET_DIR", None)
 
     def run(*command, directory="."):
         return subprocess.run(command, cwd=tmp_path / directory, env=environment, stdin=subprocess.DEVNULL,
@@ -46,7 +55,7 @@ def make(user, name, language):
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
-@pytest.mark.parametrize("what", ["submodel", "macro"])
+@pytest.mark.parametrize("what", ["submodel", *slow("macro")])
 def test_a_starter_compiles_and_passes_its_test_as_it_is(user, what, language):
     made = user("ligament", "new", what, "--language", language, "my_code")
     assert made.returncode == 0, made.stdout
@@ -60,6 +69,35 @@ def test_a_starter_compiles_and_passes_its_test_as_it_is(user, what, language):
     assert files(user.path / "my_code") == found, "nothing is left that make clean does not know"
 
 
+@pytest.mark.parametrize("what, language", [
+    ("submodel", "c"), ("macro", "python"), *slow(("submodel", "python"), ("macro", "c")),
+    *slow(*((what, language) for what in ("submodel", "macro") for language in ("cpp", "fortran")))])
+def test_a_starter_with_mpi_compiles_and_passes_its_test_as_it_is(user, what, language):
+    made = user("ligament", "new", what, "--mpi", "--language", language, "my_code")
+    assert made.returncode == 0, made.stdout
+    found = files(user.path / "my_code")
+    done = make(user, "my_code", language)
+    assert done.returncode == 0 and "as expected" in done.stdout, done.stdout
+    assert "mpirun -n 2 " in (user.path / "my_code/Makefile").read_text()
+    assert user("make", "clean", directory="my_code").returncode == 0
+    assert files(user.path / "my_code") == found
+
+
+@pytest.mark.parametrize("macro, micro", [("python", "c"), *slow(("c", "fortran"))])
+def test_a_model_with_an_mpi_program_runs_as_it_is(user, macro, micro):
+    assert user("ligament", "new", "model", "first", "--macro", macro, "--micro", micro, "--mpi").returncode == 0
+    done = make(user, "first", macro)
+    assert done.returncode == 0 and "finer model says 25" in done.stdout, done.stdout
+    assert user("ligament", "check", "model.ymmsl", directory="first").returncode == 0
+
+
+@pytest.mark.parametrize("language", ["java", "rust"])
+def test_languages_without_a_face_for_mpi_are_named(user, language):
+    done = user("ligament", "new", "submodel", "--mpi", "--language", language, "my_code")
+    assert done.returncode == 2 and "take C, C++, Fortran or Python" in done.stdout, done.stdout
+    assert files(user.path) == []
+
+
 def test_a_starter_whose_code_is_wrong_fails_its_test(user):
     assert user("ligament", "new", "submodel", "--language", "python", "micro").returncode == 0
     source = user.path / "micro/micro.py"
@@ -68,7 +106,8 @@ def test_a_starter_whose_code_is_wrong_fails_its_test(user):
     assert done.returncode != 0 and "27.0, expected 9.0" in done.stdout, done.stdout
 
 
-@pytest.mark.parametrize("macro, micro", [("python", "c"), ("fortran", "cpp"), ("java", "python"), ("c", "java"), ("cpp", "fortran")])
+@pytest.mark.parametrize("macro, micro", [
+    ("python", "c"), ("c", "java"), *slow(("fortran", "cpp"), ("java", "python"), ("cpp", "fortran"))])
 def test_a_model_of_two_languages_runs_as_it_is(user, macro, micro):
     made = user("ligament", "new", "model", "first", "--macro", macro, "--micro", micro)
     assert made.returncode == 0, made.stdout
@@ -117,7 +156,7 @@ def recorded(user):
     return case
 
 
-@pytest.mark.parametrize("language", LANGUAGES)
+@pytest.mark.parametrize("language", ["c", "python", *slow("cpp", "fortran", "java", "rust")])
 def test_a_recorded_case_is_played_against_a_right_and_a_wrong_submodel(user, recorded, language):
     assert user("ligament", "new", "submodel", "--language", language, "micro").returncode == 0
     command = {"c": "./micro", "cpp": "./micro", "fortran": "./micro", "java": "./micro.sh", "python": "python3 micro.py",

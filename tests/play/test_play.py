@@ -161,8 +161,9 @@ def test_a_submodel_can_be_started_by_hand(tmp_path):
                                stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     said = playing.stderr.readline()
     assert said.startswith("start the submodel: ligament join ") and said.endswith(" submodel -- PROGRAM\n"), said
-    deadline = time.monotonic() + 30
-    while "agent" not in is_up(tmp_path / "run/run.json") and time.monotonic() < deadline:
+    deadline = time.monotonic() + 60
+    while "agent" not in is_up(tmp_path / "run/run.json"):
+        assert time.monotonic() < deadline and playing.poll() is None
         time.sleep(0.05)
     subprocess.run(["ligament", "join", tmp_path / "run", "submodel", "--", sys.executable, tmp_path / "micro.py"],
                    check=True, timeout=60)

@@ -45,7 +45,8 @@ while instance.reuse_instance():
 @pytest.fixture
 def temporary():
     """The directory for temporary ones. Its name is short, since that of a socket is."""
-    with tempfile.TemporaryDirectory(prefix="p-", dir="/tmp") as place:
+    # What is left of a test that was killed may still write into it.
+    with tempfile.TemporaryDirectory(prefix="p-", dir="/tmp", ignore_cleanup_errors=True) as place:
         yield Path(place)
 
 
@@ -105,12 +106,10 @@ while instance.reuse_instance():
 
 
 def test_a_submodel_that_fails_ends_the_test_with_its_last_words(micro):
-    began = time.monotonic()
     with pytest.raises(RunError, match="no such tissue"):
         with play([sys.executable, "micro.py", "crash"], **micro) as p:
             p.send("start", Message(0.0, data=1.0))
             p.receive("end")
-    assert time.monotonic() - began < 20
 
 
 def test_an_answer_that_does_not_come_is_a_timeout_and_nothing_stays_behind(micro, temporary):
@@ -181,7 +180,15 @@ def test_a_submodel_started_by_hand(micro, capsys, tmp_path):
         by_hand = subprocess.Popen(words, env=environment)
         p.send("start", Message(0.0, data=1.0))
         assert p.receive("end").data == 2.0
-    assert by_hand.wait(10) == 0
+    assert by_hand.wait(60) == 0
+
+
+def until(so):
+    """Waits until something is so."""
+    deadline = time.monotonic() + 60
+    while not so():
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
 
 
 def running(folder):
@@ -247,14 +254,10 @@ def test_a_test_that_is_killed_while_it_waits_leaves_no_process(micro, temporary
     test = subprocess.Popen([sys.executable, "-c", KILLED], stdout=subprocess.PIPE, text=True,
                             env={**os.environ, "TMPDIR": str(temporary)})
     assert test.stdout.readline()
-    time.sleep(1)
-    assert running(temporary)
+    until(lambda: running(temporary))
     test.send_signal(how)
-    test.wait(10)
-    deadline = time.monotonic() + 10
-    while running(temporary) and time.monotonic() < deadline:
-        time.sleep(0.1)
-    assert running(temporary) == []
+    test.wait(60)
+    until(lambda: running(temporary) == [])
 
 
 def test_a_signal_while_the_block_ends_leaves_no_process(micro, temporary):

@@ -29,9 +29,10 @@ WAYS = [(False, False), (True, False), (False, True), (True, True)]
 
 @pytest.fixture(scope="session")
 def program():
-    subprocess.run(["cargo", "build", "--release", "--locked", "--quiet", "-p", "ligament-instance", "--example", "ways"],
-                   cwd=ROOT, check=True)
-    return ROOT / "target/release/examples/ways"
+    # As the Rust tests have built it: nothing is compiled twice.
+    build = ["cargo", "build", "--profile", "tests", "--locked", "--quiet", "--example", "ways"]
+    subprocess.run(build, cwd=ROOT, check=True)
+    return ROOT / "target/tests/examples/ways"
 
 
 @pytest.mark.parametrize("seed", range(1, 9))

@@ -1,4 +1,4 @@
-"""The C++ face: alone, in coupled runs, and coupled to C in both directions."""
+"""The C++ face: alone and in coupled runs. That it gets on with the other languages is conformance/'s."""
 
 import subprocess
 from pathlib import Path
@@ -10,14 +10,10 @@ from readme import compile_pieces, first_program
 
 HERE = Path(__file__).parent
 C = HERE.parents[1] / "c" / "tests"
-PAIRS = [("cpp", "cpp"), ("c", "cpp"), ("cpp", "c")]
+ECHO = C / "echo.c"
 
 
-def source(name, language):
-    return (C if language == "c" else HERE) / f"{name}.{language}"
-
-
-@pytest.mark.parametrize("header", ["error", "span", "array", "value", "message", "uncaught", "loan", "instance", "submodel", "light", "ligament"])
+@pytest.mark.parametrize("header", ["error", "span", "array", "value", "message", "uncaught", "loan", "instance", "submodel", "light", "path", "ligament"])
 def test_each_header_compiles_alone_and_without_warnings(prefix, header, tmp_path):
     (tmp_path / "alone.cpp").write_text(f"#include <ligament/{header}.hpp>\nint main() {{}}\n")
     cflags, _ = flags(prefix)
@@ -40,30 +36,33 @@ def test_values_of_every_kind_are_built_and_read_without_a_run(program):
     assert ran.status == 0, ran.text
 
 
-@pytest.mark.parametrize("macro, micro", PAIRS)
-def test_every_value_comes_back_as_it_was_sent(prefix, program, tmp_path, macro, micro):
-    ran = run_model(prefix, tmp_path, echoed(program(source("teller", macro)), program(source("echo", micro))))
+def test_a_path_without_a_model_does_what_it_says(program, tmp_path):
+    ran = run_program(program(HERE / "path.cpp"), str(tmp_path))
+    assert ran.status == 0, ran.text
+
+
+def test_every_value_comes_back_as_it_was_sent(prefix, program, tmp_path):
+    ran = run_model(prefix, tmp_path, echoed(program(HERE / "teller.cpp"), program(ECHO)))
     assert ran.status == 0, ran.output()
 
 
-@pytest.mark.parametrize("boss, worker", PAIRS)
-def test_ports_settings_waits_loans_and_mistakes(prefix, program, tmp_path, boss, worker):
-    ran = run_model(prefix, tmp_path, bossed(program(source("boss", boss)), program(source("worker", worker))))
+def test_ports_settings_waits_loans_and_mistakes(prefix, program, tmp_path):
+    ran = run_model(prefix, tmp_path, bossed(program(HERE / "boss.cpp"), program(HERE / "worker.cpp")))
     assert ran.status == 0, ran.output()
 
 
 def test_threads_take_turns_with_an_instance_and_share_messages(prefix, program, tmp_path):
-    ran = run_model(prefix, tmp_path, echoed(program(HERE / "threads.cpp"), program(source("echo", "c"))))
+    ran = run_model(prefix, tmp_path, echoed(program(HERE / "threads.cpp"), program(ECHO)))
     assert ran.status == 0, ran.output()
 
 
 def test_a_formal_submodel_runs_its_loop(prefix, program, tmp_path):
-    ran = run_model(prefix, tmp_path, echoed(program(HERE / "formal.cpp"), program(source("echo", "c"))))
+    ran = run_model(prefix, tmp_path, echoed(program(HERE / "formal.cpp"), program(ECHO)))
     assert ran.status == 0, ran.output()
 
 
 def test_an_exception_of_a_formal_submodel_ends_the_run_with_its_text(prefix, program, tmp_path):
-    ran = run_model(prefix, tmp_path, echoed(program(HERE / "formal.cpp"), program(source("echo", "c")), ["fail"]))
+    ran = run_model(prefix, tmp_path, echoed(program(HERE / "formal.cpp"), program(ECHO), ["fail"]))
     assert ran.status == 1, ran.output()
     assert "the third step does not converge" in ran.text
 
@@ -79,11 +78,9 @@ def test_a_server_answers_each_request_under_the_settings_that_came_with_it(pref
     assert ran.status == 0, ran.output()
 
 
-@pytest.mark.parametrize("dealer, player", PAIRS)
-def test_a_sender_sets_the_length_of_a_vector_port_that_is_joined_to_a_vector_port(
-    prefix, program, tmp_path, dealer, player
-):
-    ran = run_model(prefix, tmp_path, dealt(program(source("slots", dealer)), program(source("slots", player))))
+def test_a_sender_sets_the_length_of_a_vector_port_that_is_joined_to_a_vector_port(prefix, program, tmp_path):
+    slots = program(HERE / "slots.cpp")
+    ran = run_model(prefix, tmp_path, dealt(slots, slots))
     assert ran.status == 0, ran.output()
 
 
@@ -98,7 +95,7 @@ def test_a_sender_sets_the_length_of_a_vector_port_that_is_joined_to_a_vector_po
     ],
 )
 def test_an_exception_that_nobody_catches_ends_the_run_with_its_text(prefix, program, tmp_path, what, reason):
-    ran = run_model(prefix, tmp_path, echoed(program(HERE / "uncaught.cpp"), program(source("echo", "c")), [what]))
+    ran = run_model(prefix, tmp_path, echoed(program(HERE / "uncaught.cpp"), program(ECHO), [what]))
     assert ran.status == 1, ran.output()
     assert f"macro reported an error: {reason}" in ran.text and "SIGABRT" in ran.text, ran.text
     assert "the handler before" in ran.output()
@@ -106,13 +103,13 @@ def test_an_exception_that_nobody_catches_ends_the_run_with_its_text(prefix, pro
 
 @pytest.mark.parametrize("what", ["thread", "fork"])
 def test_an_exception_of_a_thread_or_a_child_is_not_reported_for_the_instance(prefix, program, tmp_path, what):
-    ran = run_model(prefix, tmp_path, echoed(program(HERE / "uncaught.cpp"), program(source("echo", "c")), [what]))
+    ran = run_model(prefix, tmp_path, echoed(program(HERE / "uncaught.cpp"), program(ECHO), [what]))
     assert "reported an error" not in ran.text, ran.text
     assert ran.status == (1 if what == "thread" else 0), ran.output()
 
 
 def test_an_exception_that_is_caught_outside_the_instance_s_scope_ends_the_run(prefix, program, tmp_path):
-    ran = run_model(prefix, tmp_path, echoed(program(HERE / "uncaught.cpp"), program(source("echo", "c")), ["caught"]))
+    ran = run_model(prefix, tmp_path, echoed(program(HERE / "uncaught.cpp"), program(ECHO), ["caught"]))
     assert ran.status == 1, ran.output()
     assert "an exception ended the code" in ran.text and "main says: cell 7" in ran.text, ran.text
 

@@ -4,6 +4,7 @@
 #include <ISO_Fortran_binding.h>
 #include <inttypes.h>
 #include <ligament.h>
+#include <math.h>
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdio.h>

@@ -23,6 +23,11 @@ module ligament_mpi
 
    ! Letters of an error text.
    integer, parameter :: text_length = 1023
+   ! The collective calls, as ligament_mpi.h numbers them.
+   integer(c_int32_t), parameter :: call_create = 1, call_reuse = 2, call_receive = 3, call_receive_into = 4, &
+      call_finish = 5, call_steer = 9
+   character(len=*), parameter :: each_rank = 'the model says under "ranks:" that each rank of this instance speaks for ' // &
+      'itself; make an instance of the ordinary kind on every rank, or take it out of "ranks:"'
 
    type :: ligament_mpi_instance
       type(c_ptr), private :: ranks = c_null_ptr
@@ -32,6 +37,7 @@ module ligament_mpi
       procedure :: rank => this_rank
       procedure :: comm
       procedure :: reuse_instance
+      procedure :: steer
       procedure :: receive
       procedure :: receive_into
       procedure :: finish
@@ -58,6 +64,15 @@ module ligament_mpi
          import
          type(c_ptr), value :: ranks
       end function
+
+      subroutine lfm_enter(ranks, call, port, length, array) bind(c)
+         import
+         type(c_ptr), value :: ranks
+         integer(c_int32_t), value :: call
+         character(kind=c_char), intent(in) :: port(*)
+         integer(c_size_t), value :: length
+         type(*), dimension(..), intent(in), optional :: array
+      end subroutine
 
       integer(c_int32_t) function lfm_share(ranks, status, again, times, text, length) bind(c)
          import
@@ -99,7 +114,15 @@ contains
          call settle(int(LIGAMENT_ERR_OUT_OF_MEMORY, c_int32_t), ierr, errmsg)
          return
       end if
+      call lfm_enter(create%ranks, call_create, '', 0_c_size_t)
       if (create%rank() == 0) create%root = ligament_instance(ports, dont_apply_overlay, ierr=status)
+      if (create%rank() == 0 .and. status == 0) then
+         if (create%root%ranks() > 1) then
+            call create%root%error_shutdown(each_rank)
+            call create%root%free()
+            status = misuse(each_rank)
+         end if
+      end if
       call create%share(status)
       if (status /= 0) then
          call lfm_free(create%ranks)
@@ -129,9 +152,28 @@ contains
       logical :: again
       status = 0
       again = .false.
+      call lfm_enter(self%ranks, call_reuse, '', 0_c_size_t)
       if (self%rank() == 0) again = self%root%reuse_instance(ierr=status)
       call self%share(status, again)
       reuse_instance = again
+      call settle(int(status, c_int32_t), ierr, errmsg)
+   end function
+
+   ! Whether settings have changed, as `ligament_instance` says it, and the same on all ranks. The time, s, is rank 0's.
+   ! Rank 0 reads the settings again, and tells the others what they need of them.
+   logical function steer(self, time, ierr, errmsg)
+      class(ligament_mpi_instance), intent(in) :: self
+      real(real64), intent(in) :: time
+      integer, intent(out), optional :: ierr
+      character(len=*), intent(inout), optional :: errmsg
+      integer :: status
+      logical :: changed
+      status = 0
+      changed = .false.
+      call lfm_enter(self%ranks, call_steer, '', 0_c_size_t)
+      if (self%rank() == 0) changed = self%root%steer(time, ierr=status)
+      call self%share(status, changed)
+      steer = changed
       call settle(int(status, c_int32_t), ierr, errmsg)
    end function
 
@@ -148,6 +190,7 @@ contains
       type(lig_times) :: times
       integer :: status
       status = 0
+      call lfm_enter(self%ranks, call_receive, port, len_trim(port, c_size_t))
       if (self%rank() == 0) then
          call self%root%receive(port, message, slot=slot, timeout=timeout, ierr=status)
          if (status == 0) times = message%times
@@ -174,6 +217,7 @@ contains
       real(real64) :: next
       logical :: has_next
       status = 0
+      call lfm_enter(self%ranks, call_receive_into, port, len_trim(port, c_size_t), into)
       if (self%rank() == 0) then
          call self%root%receive_into(port, into, timestamp=times%timestamp, next_timestamp=next, &
             has_next_timestamp=has_next, slot=slot, timeout=timeout, unsigned=unsigned, ierr=status)
@@ -198,6 +242,7 @@ contains
       character(len=*), intent(inout), optional :: errmsg
       integer :: status
       status = 0
+      call lfm_enter(self%ranks, call_finish, '', 0_c_size_t)
       if (self%rank() == 0) call self%root%finish(ierr=status)
       call self%share(status)
       call settle(int(status, c_int32_t), ierr, errmsg)

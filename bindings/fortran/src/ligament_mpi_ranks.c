@@ -14,8 +14,17 @@ int lfm_rank(const lig_mpi_instance *ranks) { return ranks->rank; }
 
 MPI_Fint lfm_comm(const lig_mpi_instance *ranks) { return MPI_Comm_c2f(ranks->comm); }
 
+// Comes to a collective call. `array` is one that all ranks get; NULL if there is none.
+void lfm_enter(lig_mpi_instance *ranks, int32_t call, const char *port, size_t length, const CFI_cdesc_t *array) {
+    char text[LIG_MPI_PORT] = {0};
+    uint64_t bytes = array ? array->elem_len : 0;
+    memcpy(text, port, length < sizeof text ? length : sizeof text - 1);
+    for (int i = 0; array && i < array->rank; i++) bytes *= (uint64_t)array->dim[i].extent;
+    lig_mpi_enter(ranks, call, text, bytes);
+}
+
 // Collective. Tells all ranks what came of rank 0's call. `text` has room for `length` letters, and is padded with blanks.
-int32_t lfm_share(const lig_mpi_instance *ranks, int32_t status, int32_t *again, lig_times *times, char *text, size_t length) {
+int32_t lfm_share(lig_mpi_instance *ranks, int32_t status, int32_t *again, lig_times *times, char *text, size_t length) {
     lig_mpi_outcome outcome;
     lig_error error;
     memset(&outcome, 0, sizeof outcome);

@@ -1,4 +1,4 @@
-"""The Fortran binding: alone, in coupled runs, and coupled to C and Python in both directions."""
+"""The Fortran binding: alone and in coupled runs. That it gets on with the other languages is conformance/'s."""
 
 import re
 import subprocess
@@ -12,14 +12,7 @@ from programs import ROOT, run_model, run_program
 
 HERE = Path(__file__).parent
 C = HERE.parents[1] / "c" / "tests"
-PAIRS = [("f90", "f90"), ("c", "f90"), ("f90", "c")]
 SOURCES = sorted((HERE.parent / "src").rglob("*.*"))
-
-
-@pytest.fixture
-def built(program, fortran):
-    """The program of this name in this language."""
-    return lambda name, language: program(C / f"{name}.c") if language == "c" else fortran(HERE / f"{name}.f90")
 
 
 def code_of(page, language, number=0):
@@ -54,16 +47,13 @@ def test_arrays_of_every_rank_are_read_within_their_bounds(prefix, sanitised, pr
     assert ran.status == 0, ran.output()
 
 
-@pytest.mark.parametrize("macro, micro", [("f90", "c"), ("c", "f90"), ("f90", "f90")])
-def test_every_value_comes_back_as_it_was_sent(prefix, built, tmp_path, macro, micro):
-    teller = built("formal", macro) if macro == "f90" else built("teller", "c")
-    ran = run_model(prefix, tmp_path, echoed(teller, built("echo", micro)))
+def test_every_value_comes_back_as_it_was_sent(prefix, fortran, tmp_path):
+    ran = run_model(prefix, tmp_path, echoed(fortran(HERE / "formal.f90"), fortran(HERE / "echo.f90")))
     assert ran.status == 0, ran.output()
 
 
-@pytest.mark.parametrize("boss, worker", PAIRS)
-def test_ports_settings_waits_loans_and_mistakes(prefix, built, tmp_path, boss, worker):
-    ran = run_model(prefix, tmp_path, bossed(built("boss", boss), built("worker", worker)))
+def test_ports_settings_waits_loans_and_mistakes(prefix, fortran, tmp_path):
+    ran = run_model(prefix, tmp_path, bossed(fortran(HERE / "boss.f90"), fortran(HERE / "worker.f90")))
     assert ran.status == 0, ran.output()
 
 
@@ -72,9 +62,9 @@ def test_a_coupled_run_reads_nothing_beyond_its_end(prefix, sanitised, tmp_path)
     assert ran.status == 0, ran.output()
 
 
-@pytest.mark.parametrize("dealer, player", PAIRS)
-def test_a_sender_sets_the_length_of_a_vector_port(prefix, built, tmp_path, dealer, player):
-    ran = run_model(prefix, tmp_path, dealt(built("slots", dealer), built("slots", player)))
+def test_a_sender_sets_the_length_of_a_vector_port(prefix, fortran, tmp_path):
+    slots = fortran(HERE / "slots.f90")
+    ran = run_model(prefix, tmp_path, dealt(slots, slots))
     assert ran.status == 0, ran.output()
 
 

@@ -30,23 +30,17 @@ pub struct Instance {
     raised: Arc<Mutex<Option<PyErr>>>,
     returned: Returned,
     name: String,
-    overlays_with_messages: bool,
 }
 
 impl Instance {
     /// That of a light component, which is lent later.
-    pub(crate) fn light(
-        core: &Core,
-        raised: Arc<Mutex<Option<PyErr>>>,
-        overlays_with_messages: bool,
-    ) -> Instance {
+    pub(crate) fn light(core: &Core, raised: Arc<Mutex<Option<PyErr>>>) -> Instance {
         Instance {
             turn: Turn::new(),
             core: Mutex::new(Held::Away),
             raised,
             returned: Returned::default(),
             name: core.name().to_owned(),
-            overlays_with_messages,
         }
     }
 
@@ -104,6 +98,8 @@ impl Instance {
         let core = &mut *core;
         let received = match core.poll(port, slot) {
             Ok(true) => core.receive_within(port, slot, wait),
+            // A filter has ended the run.
+            Err(error) if core.is_over() => Err(error),
             _ => py.detach(|| core.receive_within(port, slot, wait)),
         };
         received.map_err(|error| self.error(py, error))
@@ -250,7 +246,6 @@ impl Instance {
             raised,
             returned: Returned::default(),
             name,
-            overlays_with_messages: dont_apply_overlay,
         })
     }
 
@@ -264,6 +259,18 @@ impl Instance {
     #[getter]
     fn index(&self, py: Python<'_>) -> PyResult<Vec<usize>> {
         Ok(self.core(py, &Call("index"))?.index())
+    }
+
+    /// Which of its instance's ranks this is, where the model says that each of them speaks for itself; else 0.
+    #[getter]
+    fn rank(&self, py: Python<'_>) -> PyResult<u32> {
+        Ok(self.core(py, &Call("rank"))?.rank())
+    }
+
+    /// How many ranks of its instance speak for themselves: 1 where the model has no word of them.
+    #[getter]
+    fn ranks(&self, py: Python<'_>) -> PyResult<u32> {
+        Ok(self.core(py, &Call("ranks"))?.ranks())
     }
 
     /// The name of the run.
@@ -281,6 +288,33 @@ impl Instance {
     /// Whether to go through the execution loop (again); waits for the messages on the F_INIT ports.
     fn reuse_instance(&self, py: Python<'_>) -> PyResult<bool> {
         self.detached(py, &Call("reuse_instance"), Core::reuse_instance)
+    }
+
+    /// To be called once in each step with its model time, s: says whether settings have changed, and are to be asked for
+    /// again. All whom a change concerns make it in their first step at or after the same model time. Waits while a change
+    /// is being agreed on, and where the run is to stand still.
+    fn steer(&self, py: Python<'_>, time: f64) -> PyResult<bool> {
+        let mut core = self.core(py, &Call("steer"))?;
+        let core = &mut *core;
+        if core.steer_at_once(time) {
+            return Ok(false);
+        }
+        py.detach(|| core.steer(time)).map_err(|error| self.error(py, error))
+    }
+
+    /// Declares that a setting can be steered, within a range if one is given. `restart`: it is read once a pass.
+    #[pyo3(signature = (setting, minimum=None, maximum=None, unit="", restart=false))]
+    fn declare_steerable(
+        &self,
+        py: Python<'_>,
+        setting: &str,
+        minimum: Option<f64>,
+        maximum: Option<f64>,
+        unit: &str,
+        restart: bool,
+    ) -> PyResult<()> {
+        let setting = ligament_instance::Steerable { name: setting, min: minimum, max: maximum, unit, restart };
+        self.detached(py, &Call("declare_steerable"), |core| core.declare_steerable(setting))
     }
 
     /// Sends a message. Returns once the data is stored; what happens to it afterwards is never seen.
@@ -376,7 +410,7 @@ impl Instance {
         Ok(Bound::new(py, self.message(py, received)?)?.into_any())
     }
 
-    /// As `receive`, for instances made with DONT_APPLY_OVERLAY: the overlay is in the message's `settings`.
+    /// As `receive`, with the overlay that came with the message in its `settings`; it is not compared with that in force.
     #[pyo3(signature = (port, slot=None, default=None, timeout=None))]
     fn receive_with_settings<'py>(
         &self,
@@ -386,17 +420,18 @@ impl Instance {
         default: Option<Bound<'py, PyAny>>,
         timeout: Option<f64>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        if !self.overlays_with_messages {
-            return Err(usage(
-                py,
-                fault!(
-                    NEEDS_OVERLAY_FLAG,
-                    "receive_with_settings() needs an instance made with InstanceFlags.DONT_APPLY_OVERLAY; without it, \
-                     overlays are applied to this instance's own settings"
-                ),
-            ));
+        let wait = wait(py, timeout)?;
+        let may_lack = default.is_some();
+        let received = self.detached(py, &Call("receive_with_settings"), |core| {
+            match may_lack && !core.is_connected(port)? {
+                true => core.receive_if_connected(port, slot, wait),
+                false => core.receive_with_settings(port, slot, wait).map(Some),
+            }
+        })?;
+        match received {
+            Some(received) => Ok(Bound::new(py, self.message(py, received)?)?.into_any()),
+            None => Ok(default.unwrap_or_else(|| py.None().into_bound(py))),
         }
-        self.receive(py, port, slot, default, timeout)
     }
 
     /// Receives an array into the caller's own, which must be contiguous, of the same type and shape: a NumPy array, or what

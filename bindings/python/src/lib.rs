@@ -4,7 +4,9 @@
 use pyo3::prelude::*;
 
 mod array;
+mod attach;
 mod errors;
+mod filter;
 mod from_wire;
 mod held;
 mod instance;
@@ -12,6 +14,7 @@ mod light;
 mod loan;
 mod message;
 mod model;
+mod path;
 mod run;
 mod settings;
 mod to_wire;
@@ -19,8 +22,12 @@ mod to_wire;
 /// The compiled half of `ligament`; import `ligament` instead.
 #[pymodule]
 mod _ligament {
+    use pyo3::prelude::*;
+
     #[pymodule_export]
     use super::array::Array;
+    #[pymodule_export]
+    use super::attach::{standing, Tapping};
     #[pymodule_export]
     use super::errors::fault_of;
     #[pymodule_export]
@@ -36,9 +43,23 @@ mod _ligament {
     #[pymodule_export]
     use super::model::{Model, Problem};
     #[pymodule_export]
+    use super::path::{make_path_key, Path, Received};
+    #[pymodule_export]
     use super::run::{die_with_parent, installed_below, raise_open_files, Prepared};
     #[pymodule_export]
     use super::settings::{parse_assignment, Settings};
+
+    /// Model files may import modules that the packages of this Python bring, and filters of conduits may be written in it.
+    #[pymodule_init]
+    fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        let executable: Option<std::path::PathBuf> =
+            module.py().import("sys")?.getattr("executable")?.extract()?;
+        if let Some(python) = executable.filter(|python| python.is_file()) {
+            ligament_model::Packages::run_in(python);
+        }
+        super::filter::run_here();
+        Ok(())
+    }
 
     #[allow(non_upper_case_globals)] // Python's spelling.
     #[pymodule_export]

@@ -88,7 +88,9 @@ pub fn lent_instance(py: Python<'_>) -> Option<Py<PyAny>> {
 /// Keeps an exception for the way back, and says what it is.
 fn keep(py: Python<'_>, error: PyErr, raised: &Raised) -> Error {
     let describe = || -> PyResult<String> {
-        py.import("ligament._logging")?.call_method1("describe", (error.value(py),))?.extract()
+        // As a value by itself it has its traceback too.
+        let value = error.clone_ref(py).into_value(py);
+        py.import("ligament._logging")?.call_method1("describe", (value,))?.extract()
     };
     let text = describe().unwrap_or_else(|_| error.to_string());
     *raised.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);
@@ -126,6 +128,15 @@ impl Submodel for Member {
             None => self.call("observe_final", core),
         }
     }
+
+    /// Sinks that come with Ligament close their files.
+    fn finish(&mut self, core: &mut Core) -> Result<(), Error> {
+        let closes = Python::attach(|py| self.submodel.bind(py).hasattr("_ligament_finish").unwrap_or(false));
+        match closes {
+            true => self.call("_ligament_finish", core),
+            false => Ok(()),
+        }
+    }
 }
 
 /// Runs all instances of this program. `wrap` makes Python's instance of the compiled half; `make` makes the submodel
@@ -145,7 +156,7 @@ pub fn run_light(
     let member = |core: &mut Core| {
         watch_signals(core, &raised);
         Python::attach(|py| {
-            let half = Py::new(py, Lending(Some(Instance::light(core, raised.clone(), dont_apply_overlay))));
+            let half = Py::new(py, Lending(Some(Instance::light(core, raised.clone()))));
             let made = half.and_then(|half| wrap.call1(py, (half,))).and_then(|instance| {
                 let submodel = lent(py, &instance, core, || make.call1(py, (&instance,)))?;
                 Ok(Member { submodel, instance, raised: raised.clone() })

@@ -5,11 +5,11 @@ use crate::settings::{any_settings, Settings};
 use ligament_analysis::{check_configuration, CheckOptions, Files, Given, Ignorable};
 use ligament_catalogue::fault;
 use ligament_model::{
-    BaseEnv, BuildError, Conduit, ExecutionModel, Model as CoreModel, ModelBuilder, Problem as CoreProblem,
-    Program, Reference, Resources,
+    BaseEnv, BuildError, Conduit, ConduitFilter, ExecutionModel, Model as CoreModel, ModelBuilder,
+    Problem as CoreProblem, Program, Reference, Resources,
 };
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyString};
+use pyo3::types::{PyDict, PyList, PyString};
 use std::collections::HashSet;
 use std::path::PathBuf;
 
@@ -240,18 +240,36 @@ impl Model {
     }
 
     /// Joins two ports, each given as ``component.port`` (and ``[slot]``): what is sent on the first is received on
-    /// the second.
+    /// the second. Filters are yMMSL's, by name, and those of ``ligament: filters:``, as a model file has them.
     #[pyo3(signature = (sender, receiver, filters=None))]
     fn connect(
         &mut self,
         py: Python<'_>,
         sender: &str,
         receiver: &str,
-        filters: Option<Vec<String>>,
+        filters: Option<Vec<Bound<'_, PyAny>>>,
     ) -> PyResult<()> {
-        let filters = filters.unwrap_or_default();
-        let filters: Vec<&str> = filters.iter().map(String::as_str).collect();
-        built(py, self.builder.connect_filtered(sender, receiver, &filters))
+        let (mut ymmsl, own): (Vec<String>, _) = (Vec::new(), PyList::empty(py));
+        for filter in filters.into_iter().flatten() {
+            match filter.extract::<String>() {
+                Ok(name) if ConduitFilter::from_name(&name).is_some() => ymmsl.push(name),
+                _ => own.append(filter)?,
+            }
+        }
+        let ymmsl: Vec<&str> = ymmsl.iter().map(String::as_str).collect();
+        if own.is_empty() {
+            return built(py, self.builder.connect_filtered(sender, receiver, &ymmsl));
+        }
+        // JSON is YAML, too.
+        let text: String = PyModule::import(py, "json")?.getattr("dumps")?.call1((own,))?.extract()?;
+        // The filters first: if anything is wrong with them or the ports, nothing is added.
+        built(py, self.builder.set_filters(&format!("{sender} -> {receiver}"), &text))?;
+        built(py, self.builder.connect_filtered(sender, receiver, &ymmsl))
+    }
+
+    /// Says the unit of what a port, given as ``component.port``, sends or receives.
+    fn set_unit(&mut self, py: Python<'_>, port: &str, unit: &str) -> PyResult<()> {
+        built(py, self.builder.set_unit(port, unit))
     }
 
     /// Joins many: pairs of sender and receiver.

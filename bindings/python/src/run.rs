@@ -7,6 +7,7 @@ use ligament_analysis::{check_configuration, CheckOptions, Files, Given};
 use ligament_catalogue::{fault, Code, Fault};
 use ligament_model::{At, Reference, Resolved};
 use ligament_runtime::{run_model, RunOptions, Show, Started, Starter, Terminal, ToStart};
+use ligament_wire::rank_name;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use std::collections::{HashMap, HashSet};
@@ -110,20 +111,21 @@ impl Prepared {
         Ok((problems, Some(Prepared { model: resolved, text, files: model.files.clone(), functions })))
     }
 
-    /// The processes that functions are given for: the first instance of each, with the name under which its function
+    /// The processes that functions are given for: the first instance of each, or each of its ranks, with the name under which its function
     /// was given.
     fn functions(&self) -> Vec<(String, String)> {
         let mut light = HashSet::new();
         let first = |i: usize| self.model.light_program(i as u32).is_none_or(|program| light.insert(program));
         let first: Vec<bool> = (0..self.model.instances.len()).map(first).collect();
-        let instances = self.model.instances.iter().zip(first).filter_map(|(instance, first)| {
-            if !first {
-                return None;
-            }
+        let instances = self.model.instances.iter().zip(first).filter(|(_, first)| *first);
+        let ranks = instances.filter_map(|(instance, _)| {
             let component = self.model.components[instance.component as usize].name.to_string();
-            Some((instance.name.to_string(), self.functions.get(&component)?.clone()))
+            let (name, function) = (instance.name.to_string(), self.functions.get(&component)?.clone());
+            let places: Vec<Option<u32>> =
+                instance.ranks.map_or(vec![None], |ranks| (0..ranks).map(Some).collect());
+            Some(places.into_iter().map(move |place| (rank_name(&name, place), function.clone())))
         });
-        instances.collect()
+        ranks.flatten().collect()
     }
 
     /// Runs it to its end, on the calling thread, which must be the one that forked. `start` is called with an

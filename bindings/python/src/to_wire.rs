@@ -79,6 +79,14 @@ impl Node {
     /// # Errors
     /// `UnsendableError`, with the place in the value, for what a message cannot hold, and what to send instead.
     pub fn new(object: &Bound<'_, PyAny>, port: &str) -> PyResult<Node> {
+        Node::within(object, &format!("on port \"{port}\""))
+    }
+
+    /// Takes a Python value, to be sent on in another way, which errors name.
+    ///
+    /// # Errors
+    /// As `new`.
+    pub fn within(object: &Bound<'_, PyAny>, how: &str) -> PyResult<Node> {
         node(object, 0).map_err(|error| match error {
             Refused::Raised(error) => error,
             Refused::Unfit { at, what, instead } => raise(
@@ -86,7 +94,7 @@ impl Node {
                 "UnsendableError",
                 fault!(
                     CANNOT_BE_SENT,
-                    "{what} cannot be sent on port \"{port}\"{}{}; a message holds None, bool, int (64 bits), float, complex, str, bytes, \
+                    "{what} cannot be sent {how}{}{}; a message holds None, bool, int (64 bits), float, complex, str, bytes, \
                      lists, dicts with str keys, Settings, and NumPy arrays of numbers or truth values",
                     if at.is_empty() { String::new() } else { format!(" (it stands at data{at})") },
                     instead.map_or(String::new(), |instead| format!(": send {instead}"))

@@ -68,15 +68,18 @@ def test_check_knows_which_components_functions_are_given_for():
     assert missing and all("node1" in str(problem) for problem in missing)
 
 
-def test_what_cannot_be_done_yet_is_refused_as_the_command_refuses_it(tmp_path):
+def test_timelines_that_contradict_each_other_are_refused_as_the_command_refuses_them(tmp_path):
     model = Model("pair")
     model.add("a", ports={"O_F": "out"})
     model.add("b", ports={"F_INIT": "init"})
     model.connect("a.out", "b.init", filters=["last"])
-    assert [problem.code for problem in model.check()] == ["filter-not-yet"]
-    with pytest.raises(ModelError, match='the filter "last"') as refused:
+    assert "timeline-mismatch" in [problem.code for problem in model.check(given=["a", "b"])]
+    with pytest.raises(ModelError, match='"last" stands') as refused:
         run(model, {"a": print, "b": print}, run_dir=tmp_path / "run")
-    assert [problem.code for problem in refused.value.problems] == ["filter-not-yet"]
+    assert "timeline-mismatch" in [problem.code for problem in refused.value.problems]
+
+
+def test_what_cannot_be_done_yet_is_refused_as_the_command_refuses_it(tmp_path):
     file = tmp_path / "model.ymmsl"
     file.write_text("ymmsl_version: v0.1\nmodel: {name: m, components: {a: p}}\ncheckpoints: {at_end: true}\n")
     model = Model.load(file)

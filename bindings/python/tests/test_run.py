@@ -372,7 +372,7 @@ def test_an_overlay_reaches_those_it_is_sent_to_and_goes_on_with_their_messages(
         instance = Instance()
         while instance.reuse_instance():
             instance.send("result", Message(0.0, data=instance.get_setting("x", "int")))
-            with pytest.raises(UsageError, match="DONT_APPLY_OVERLAY"):
+            with pytest.raises(UsageError, match="was received already"):
                 instance.receive_with_settings("muscle_settings_in")
 
     result = run_in(model, {"driver": driver, "code": code})

@@ -2,8 +2,11 @@
 
 use crate::outcome::{Exit, Outcome};
 use ligament_catalogue::Fault;
-use ligament_wire::control::{Notice, Question};
+use ligament_wire::control::{Notice, Question, Steerable, Tap};
+use ligament_wire::domains::TapPort;
+use ligament_wire::steering::{Steer, Steers};
 use ligament_wire::{EndpointId, RankId};
+use std::sync::Arc;
 
 /// A connection to the agent's socket.
 pub type Link = u64;
@@ -65,6 +68,22 @@ pub enum Report {
         sent: Vec<(u32, u64)>,
         received: Vec<(u32, u64)>,
     },
+    /// What a rank says of a change.
+    Steers {
+        rank: RankId,
+        change: u64,
+        answer: Steers,
+    },
+    /// Its code says that a setting can be steered.
+    Steerable {
+        rank: RankId,
+        setting: Steerable,
+    },
+    /// It takes part, and sends on these ports, of which some only its code may know.
+    Sends {
+        rank: RankId,
+        ports: Arc<[String]>,
+    },
 }
 
 /// What the host of an agent wants of it.
@@ -84,6 +103,8 @@ pub enum AgentOrder {
     Hurry,
     /// All is over elsewhere.
     Release,
+    /// Something is to happen at a model time to these ranks.
+    Steer { ranks: Vec<RankId>, steer: Steer },
 }
 
 /// What the driver has to do.
@@ -93,10 +114,22 @@ pub enum Action {
     Answer { link: Link, notice: Notice, memory: Vec<Memory> },
     /// Say something that was not asked for, and ring the endpoint's doorbell.
     Tell { link: Link, endpoint: EndpointId, notice: Notice, memory: Vec<Memory> },
+    /// The endpoint was told of this halt: if it has never asked whether it may go on, call `Core::never_steered`.
+    AskWhetherSteers { link: Link, endpoint: EndpointId, change: u64 },
     /// Ring an endpoint's doorbell: what it was called for could not be sent at once, and has been sent now.
     Call { endpoint: EndpointId },
     /// Make a slab and answer with `Granted`; if it cannot be made, call `Core::slab_refused`.
     MakeSlab { link: Link, endpoint: EndpointId, slab: u32, bytes: u64 },
+    /// Make the box of a tap: for whoever looks, who is told, and for the endpoint at `to`, with `Tap`; if it cannot be made,
+    /// call `Core::tap_refused`.
+    MakeTap { viewer: Viewer, to: Link, endpoint: EndpointId, tap: Box<Tap> },
+    /// Tell the head that this tap of its is over, or never was, and why; but first what it waits for, if that is there.
+    EndTap { ticket: u64, why: String },
+    /// Let the agent of another domain show this port to the client at `link`, and call `Core::tap_elsewhere_is_over` when it
+    /// is.
+    TapElsewhere { link: Link, port: Box<TapPort> },
+    /// The client is gone.
+    UntapElsewhere { link: Link },
     /// Let go of a slab.
     DropSlab { endpoint: EndpointId, slab: u32 },
     /// Let go of all memory of an endpoint.
@@ -105,8 +138,10 @@ pub enum Action {
     Close { link: Link },
     /// Start an endpoint's process; if it cannot be started, call `Core::not_started`.
     Start { endpoint: EndpointId },
-    /// Watch a process that was started by hand.
+    /// Watch a process that was started by hand, or by the command of another rank.
     Watch { endpoint: EndpointId, pid: u32 },
+    /// Watch the process that speaks for a rank beside the one that was started for it.
+    WatchSpeaker { endpoint: EndpointId, pid: u32 },
     /// Do something to an endpoint's processes.
     Push { endpoint: EndpointId, push: Push },
     /// Count an endpoint as asleep, since its process is gone.
@@ -115,12 +150,23 @@ pub enum Action {
     Detach,
     /// Call `Core::grace_is_over` in a while.
     Grace,
+    /// Call `Core::lingered` in a while, if this endpoint's process is still there.
+    Linger { endpoint: EndpointId },
     /// A client asks.
     Ask { link: Link, question: Question },
     /// For the log and the record.
     Report(Report),
     /// All is over.
     Over,
+}
+
+/// Who looks at what a port sends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Viewer {
+    /// A client of this agent.
+    Client(Link),
+    /// The head of the run, for a client of its; by its number there.
+    Head(u64),
 }
 
 /// Where an instance stands.

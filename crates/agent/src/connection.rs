@@ -68,6 +68,11 @@ impl Connection {
         !self.inner.get_ref().waits_to_write.replace(true)
     }
 
+    /// Whether something is still to be sent.
+    pub fn is_full(&self) -> bool {
+        self.inner.get_ref().waits_to_write.get()
+    }
+
     /// The next frame, if it is here.
     pub fn try_receive(&self) -> Result<Option<Frame>, ShmError> {
         self.inner.get_ref().socket.borrow_mut().try_receive()

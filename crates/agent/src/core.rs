@@ -4,17 +4,24 @@
 mod elsewhere;
 mod light;
 mod registration;
+mod steering;
+mod taps;
+mod together;
+mod without;
 
-use crate::action::{Action, AgentOrder, Caller, Link, Memory, Phase, Push, Report};
+use crate::action::{Action, AgentOrder, Caller, Link, Memory, Phase, Push, Report, Viewer};
 use crate::memory::Ledger;
 use crate::outcome::{Exit, Failure, Outcome};
 use crate::plan::Plan;
 use crate::wiring::Wiring;
 use ligament_catalogue::{fault, Fault};
 use ligament_wire::control::{Notice, Request, ENV_AGENT, ENV_INSTANCE, ENV_TOKEN};
-use ligament_wire::{EndpointId, RankId};
+use ligament_wire::{EndpointId, InstanceId, RankId};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
+
+/// The level of a warning in the run's log.
+const WARNING: u8 = 2;
 
 /// An endpoint, with the process that it is in.
 struct Endpoint {
@@ -28,11 +35,19 @@ struct Endpoint {
     ours: bool,
     finished: bool,
     failed: bool,
+    /// What its launcher lost, if it was started with MPI, with the ranks among that; and those of its ranks that ended before
+    /// as if all were well, in this order.
+    lost: Option<(Vec<u32>, Fault)>,
+    left: Vec<u32>,
+    /// The first of those that its command brings, itself among them, that was gone before it was done.
+    fell: Option<EndpointId>,
     /// Slabs that it holds: bytes, and who has fetched it.
     slabs: BTreeMap<u32, (u64, BTreeSet<EndpointId>)>,
     next_slab: u32,
     /// What it will be told after its `Welcome`.
     untold: Vec<(Notice, Vec<Memory>)>,
+    /// The run goes on without it, and those that are joined to it know.
+    lost_to_all: bool,
     dropped: bool,
 }
 
@@ -46,12 +61,20 @@ enum Who {
 /// The agent's logic.
 pub struct Core {
     plan: Plan,
+    /// The plan's instances by their names.
+    named: HashMap<String, InstanceId>,
     wiring: Wiring,
     /// By their numbers; those of ranks that an endpoint before them serves stand for nothing.
     endpoints: Vec<Endpoint>,
     /// For each rank which of its ports have slots, once it has registered.
     slotted: Vec<Option<Arc<[bool]>>>,
+    /// Of each rank that has registered, the names of the ports that send.
+    senders: Vec<Option<Arc<[String]>>>,
+    taps: taps::Taps,
     links: HashMap<Link, (Caller, Who)>,
+    /// What is to happen at model times.
+    steered: steering::Steered,
+    scheduled: steering::OnSchedule,
     ledger: Ledger,
     user: u32,
     token: String,
@@ -86,9 +109,24 @@ impl Core {
         mut tokens: impl FnMut() -> String,
     ) -> Core {
         let wiring = plan.wiring();
+        let mut secret = String::new();
+        let mut token = |rank: RankId| {
+            let instance = wiring.instance(&plan, rank);
+            if wiring.endpoint_of(rank).leader() != rank {
+                return String::new();
+            }
+            if !instance.together || instance.elsewhere {
+                return tokens();
+            }
+            let place = wiring.ranks().place(rank);
+            if place == 0 {
+                secret = tokens();
+            }
+            together::token(&secret, place)
+        };
         let endpoint = |rank| Endpoint {
             phase: Phase::Waiting,
-            token: if wiring.endpoint_of(rank).leader() == rank { tokens() } else { String::new() },
+            token: token(rank),
             link: None,
             pid: None,
             speaker: None,
@@ -98,20 +136,33 @@ impl Core {
             },
             finished: false,
             failed: false,
+            lost: None,
+            left: Vec::new(),
+            fell: None,
             slabs: BTreeMap::new(),
             next_slab: 0,
             untold: Vec::new(),
+            lost_to_all: false,
             dropped: false,
         };
         let endpoints: Vec<Endpoint> = wiring.ranks().all().map(endpoint).collect();
+        let named = (plan.instances.iter().enumerate())
+            .map(|(index, instance)| (instance.name.clone(), InstanceId::at(index)))
+            .collect();
         let slotted = vec![None; endpoints.len()];
+        let senders = vec![None; endpoints.len()];
         let links = HashMap::new();
         let carries = if wiring.carrier().is_some() { Carries::On } else { Carries::Nothing };
-        Core {
+        let mut core = Core {
+            steered: steering::Steered::new(),
+            scheduled: steering::OnSchedule::new(),
             plan,
+            named,
             wiring,
             endpoints,
             slotted,
+            senders,
+            taps: taps::Taps::default(),
             links,
             ledger,
             user,
@@ -121,7 +172,9 @@ impl Core {
             carries,
             over: false,
             held: false,
-        }
+        };
+        core.begin_steering();
+        core
     }
 
     /// The run has other domains: it is over when all is over here and `release` was called.
@@ -203,7 +256,7 @@ impl Core {
         [
             (ENV_AGENT, self.address.clone()),
             (ENV_INSTANCE, self.wiring.instance(&self.plan, endpoint.leader()).name.clone()),
-            (ENV_TOKEN, self.endpoints[endpoint.index()].token.clone()),
+            (ENV_TOKEN, self.token_for(endpoint)),
         ]
     }
 
@@ -212,7 +265,7 @@ impl Core {
         let mut out: Vec<Action> = self
             .wiring
             .own_endpoints()
-            .filter(|one| self.endpoints[one.index()].ours)
+            .filter(|&one| self.endpoints[one.index()].ours && !self.is_brought(one))
             .map(|endpoint| Action::Start { endpoint })
             .collect();
         self.end_if_all_gone(&mut out);
@@ -221,17 +274,21 @@ impl Core {
 
     /// An endpoint's process runs. It may have registered before that was known here.
     pub fn started(&mut self, endpoint: EndpointId, pid: u32) {
-        let endpoint = &mut self.endpoints[endpoint.index()];
-        if endpoint.phase == Phase::Waiting {
-            endpoint.phase = Phase::Started;
+        for one in self.brought_by(endpoint).chain([endpoint]) {
+            let phase = &mut self.endpoints[one.index()].phase;
+            if *phase == Phase::Waiting {
+                *phase = Phase::Started;
+            }
         }
-        endpoint.pid = Some(pid);
+        self.endpoints[endpoint.index()].pid = Some(pid);
     }
 
     /// An endpoint's process could not be started.
     pub fn not_started(&mut self, me: EndpointId, why: &Fault) -> Vec<Action> {
         let mut out = Vec::new();
-        self.endpoints[me.index()].phase = Phase::Gone(Exit::Unknown);
+        for one in self.brought_by(me).chain([me]) {
+            self.endpoints[one.index()].phase = Phase::Gone(Exit::Unknown);
+        }
         let what = fault!(NOT_STARTABLE, "could not be started: {why}").caused_by(why);
         self.fail(Failure { rank: Some(me.leader()), what, said: None, exit: None }, &mut out);
         self.end_if_all_gone(&mut out);
@@ -258,10 +315,20 @@ impl Core {
     }
 
     /// A connection is closed. That a process lives on without it is no error yet.
-    pub fn closed(&mut self, link: Link) {
-        if let Some((_, Who::Endpoint(me))) = self.links.remove(&link) {
-            self.endpoints[me.index()].link = None;
+    pub fn closed(&mut self, link: Link) -> Vec<Action> {
+        let mut out = Vec::new();
+        match self.links.remove(&link) {
+            Some((_, Who::Endpoint(me))) => self.endpoints[me.index()].link = None,
+            Some((_, Who::Client)) => out = self.untap(Viewer::Client(link)),
+            _ => {}
         }
+        out
+    }
+
+    /// The names of the ports on which a rank sends, once it has registered: those of the model, and those that only its
+    /// code declares.
+    pub fn sending_ports(&self, rank: RankId) -> Option<&[String]> {
+        self.senders[rank.index()].as_deref()
     }
 
     /// A connection brought something that is no request.
@@ -346,12 +413,25 @@ impl Core {
                 let own = &mut self.endpoints[me.index()];
                 own.finished = true;
                 own.phase = Phase::Finished;
+                self.end_taps_of(me, out);
+                self.steers_no_more(me, out);
             }
             Request::Failed { why, of } => {
                 self.endpoints[me.index()].failed = true;
                 let what = fault!(REPORTED_AN_ERROR, "reported an error");
-                let rank = Some(self.meant(me, of));
-                self.fail(Failure { rank, what, said: Some(why), exit: None }, out);
+                let rank = self.meant(me, of);
+                let failure = Failure { rank: Some(rank), what, said: Some(why), exit: None };
+                match self.may_fail(me) {
+                    // What it could not do since the run ends is no loss.
+                    true if self.ending.is_some() => {}
+                    true => self.go_on_without(me, &failure, out),
+                    false => self.fail(failure, out),
+                }
+            }
+            Request::Steers { change, answer } => self.answered(me, change, &answer, out),
+            Request::Steerable { setting, of } => {
+                let rank = self.meant(me, of);
+                out.push(Action::Report(Report::Steerable { rank, setting }));
             }
             Request::Hello { .. } | Request::Client { .. } => {
                 let what = fault!(ALREADY_REGISTERED, "said a second time who it is");
@@ -384,7 +464,7 @@ impl Core {
     fn tell(&mut self, to: EndpointId, notice: Notice, memory: Vec<Memory>, out: &mut Vec<Action>) {
         let own = &mut self.endpoints[to.index()];
         match (own.link, own.phase) {
-            (Some(link), _) => out.push(Action::Tell { link, endpoint: to, notice, memory }),
+            (Some(link), _) => tell_at(link, to, notice, memory, out),
             (None, Phase::Waiting | Phase::Started) => own.untold.push((notice, memory)),
             (None, _) => {}
         }
@@ -409,6 +489,7 @@ impl Core {
             AgentOrder::End(outcome) => self.end_with_others(outcome),
             AgentOrder::Hurry => self.grace_is_over(),
             AgentOrder::Release => self.release(),
+            AgentOrder::Steer { ranks, steer } => self.steer(&ranks, &steer),
         }
     }
 
@@ -457,30 +538,67 @@ impl Core {
         vec![answer(link, Notice::Denied { why: why.with_code() })]
     }
 
+    /// The launcher of an endpoint has lost what it had started; `why` is a sentence without its subject. Its end follows.
+    pub fn lost(&mut self, me: EndpointId, ranks: Vec<u32>, why: Fault) {
+        self.endpoints[me.index()].lost = Some((ranks, why));
+    }
+
+    /// A rank of MPI of an endpoint has ended as if all were well.
+    pub fn left(&mut self, me: EndpointId, rank: u32) {
+        self.endpoints[me.index()].left.push(rank);
+    }
+
+    /// Ends an endpoint that a rank has left and that is not done: the other ranks would wait for that one for ever.
+    pub fn end_if_left(&mut self, me: EndpointId) -> Vec<Action> {
+        let own = &self.endpoints[me.index()];
+        if own.left.is_empty() || matches!(own.phase, Phase::Gone(_)) || self.ending.is_some() {
+            return Vec::new();
+        }
+        if self.is_together(me) {
+            return self.fail_for_who_left(me);
+        }
+        let push = (!own.finished).then_some(Action::Push { endpoint: me, push: Push::Kill });
+        push.into_iter().collect()
+    }
+
     /// An endpoint's process is gone. What it had said before was handled before.
     pub fn exited(&mut self, me: EndpointId, exit: Exit) -> Vec<Action> {
         let mut out = vec![Action::Asleep { endpoint: me }];
-        let own = &mut self.endpoints[me.index()];
-        if matches!(own.phase, Phase::Gone(_)) {
+        if matches!(self.endpoints[me.index()].phase, Phase::Gone(_)) {
             return Vec::new();
         }
+        self.end_taps_of(me, &mut out);
+        let own = &mut self.endpoints[me.index()];
         let before = own.phase;
         own.phase = Phase::Gone(exit);
         out.push(Action::Report(Report::Exited { rank: me.leader(), exit }));
-        if own.finished && exit.is_clean() && !own.failed {
-            for i in 0..self.wiring.senders(me).len() {
-                let sender = self.wiring.senders(me)[i];
-                self.tell(sender, Notice::PeerEnded { endpoint: me }, Vec::new(), &mut out);
-            }
+        let is_clean = own.finished && exit.is_clean() && !own.failed;
+        self.steers_no_more(me, &mut out);
+        let missing = self.give_up_missing(me, exit, &mut out);
+        if is_clean && missing.is_empty() {
+            self.tell_senders_of_end(me, &mut out);
         } else {
-            let mut what = how_it_ended(before, exit);
+            let (me, exit, mut what) = match self.is_together(me) {
+                true => self.first_of_many(me, before, exit, &missing),
+                false => {
+                    // If a rank has left, that came before whatever its launcher lost.
+                    let own = &mut self.endpoints[me.index()];
+                    let left = own.left.first().filter(|_| !own.finished).map(|&rank| left_early(rank));
+                    let known = left.or(own.lost.take().map(|(_, why)| why));
+                    (me, exit, known.unwrap_or_else(|| how_it_ended(before, exit)))
+                }
+            };
             if self.wiring.is_light(&self.plan, me) {
                 let together = self.together_with(me);
                 what = what.told(|what| format!("{what}{together}"));
             }
             match &mut self.ending {
                 None => {
-                    self.fail(Failure { rank: Some(me.leader()), what, said: None, exit: Some(exit) }, &mut out)
+                    let failure = Failure { rank: Some(me.leader()), what, said: None, exit: Some(exit) };
+                    match self.may_fail(me) {
+                        true => self.go_on_without(me, &failure, &mut out),
+                        false => self.fail(failure, &mut out),
+                    }
                 }
                 Some(Outcome::Failed(failure))
                     if failure.rank.map(|one| self.wiring.endpoint_of(one)) == Some(me)
@@ -599,6 +717,21 @@ impl Core {
 
 fn answer(link: Link, notice: Notice) -> Action {
     Action::Answer { link, notice, memory: Vec::new() }
+}
+
+/// Tells an endpoint something that it was not asked for.
+fn tell_at(link: Link, endpoint: EndpointId, notice: Notice, memory: Vec<Memory>, out: &mut Vec<Action>) {
+    let halt = steering::halt_of(&notice);
+    out.push(Action::Tell { link, endpoint, notice, memory });
+    out.extend(halt.map(|change| Action::AskWhetherSteers { link, endpoint, change }));
+}
+
+fn left_early(rank: u32) -> Fault {
+    fault!(
+        EXIT_EARLY,
+        "lost its rank {rank}, which ended with exit status 0 before the instance was done; all ranks must go on until \
+         reuse_instance says that it is over"
+    )
 }
 
 fn how_it_ended(before: Phase, exit: Exit) -> Fault {

@@ -6,7 +6,7 @@ use crate::memory::Spare;
 use crate::plan::Plan;
 use crate::wiring::Wiring;
 use ligament_catalogue::{fault, Fault};
-use ligament_shm::area::{keep_no_timeline, Front, Layout, Rows};
+use ligament_shm::area::{keep_no_timeline, ChannelEnd, Ends, Front, Layout, Passed, Rows};
 use ligament_shm::board::Board;
 use ligament_shm::endpoint::OUTBOX_BYTES;
 use ligament_shm::memory::{create, Mapping};
@@ -25,6 +25,8 @@ struct Area {
     front: Front,
     /// Of an endpoint that serves many instances.
     rows: Option<Rows>,
+    /// Of one that sends.
+    ends: Option<Ends>,
     timeline: Reader,
 }
 
@@ -38,6 +40,21 @@ pub struct Gained {
     pub causes: Vec<CauseSum>,
 }
 
+/// What has passed a channel, at its sending and at its receiving end, as far as these are of this domain.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct ChannelView {
+    pub sent: Option<Passed>,
+    pub received: Option<Passed>,
+}
+
+/// The numbers of an endpoint's channels, as `Wiring::channels` has them.
+struct Channels {
+    endpoint: EndpointId,
+    sends: Vec<u32>,
+    receives: Vec<u32>,
+    inner: Vec<u32>,
+}
+
 /// The memory.
 pub struct Custody {
     board_fd: OwnedFd,
@@ -46,6 +63,10 @@ pub struct Custody {
     timelines: bool,
     /// For each rank its endpoint, and its row there if that serves many; none for those that are elsewhere.
     places: Vec<Option<(EndpointId, Option<u32>)>>,
+    /// Of the endpoints of this domain that are no carrier.
+    channels: Vec<Channels>,
+    /// How many channels the run has.
+    channel_count: usize,
     areas: Vec<Option<Area>>,
     outboxes: Vec<Option<OwnedFd>>,
     slabs: HashMap<(EndpointId, u32), OwnedFd>,
@@ -63,11 +84,30 @@ impl Custody {
         let board_fd = create("ligament-board", Board::size(n.max(1)))?;
         let asymmetric = barrier::register();
         let board = Board::create(&board_fd, n.max(1), cores, asymmetric)?;
-        let layout = |one: EndpointId| Layout {
-            channels: wiring.incoming(one),
-            inboxes: wiring.senders(one).len() as u32,
-            rows: if wiring.is_light(plan, one) { wiring.members(one).len() as u32 } else { 0 },
+        for endpoint in wiring.own_endpoints() {
+            let instance = &plan.instances[wiring.first_instance(endpoint).index()];
+            if let Some(bell) = board.doorbell(endpoint).filter(|_| !wiring.is_light(plan, endpoint)) {
+                bell.keeps_busy(instance.cores / instance.ranks.unwrap_or(1).max(1));
+            }
+        }
+        let mut channels = Vec::new();
+        let mut layout = |one: EndpointId| {
+            let (sends, receives, inner) = wiring.channels(one);
+            let is_light = wiring.is_light(plan, one);
+            // The carrier is told of none of those that neither end here.
+            let inner = if is_light { inner } else { Vec::new() };
+            let layout = Layout {
+                channels: wiring.incoming(one),
+                inboxes: wiring.senders(one).len() as u32,
+                rows: if is_light { wiring.members(one).len() as u32 } else { 0 },
+                ends: (sends.len() + 2 * inner.len()) as u32,
+            };
+            if wiring.carrier() != Some(one) {
+                channels.push(Channels { endpoint: one, sends, receives, inner });
+            }
+            layout
         };
+        let layouts = EndpointId::first(n).map(&mut layout).collect();
         let place = |rank: RankId| {
             let endpoint = wiring.endpoint_of(rank);
             let row = || wiring.is_light(plan, endpoint).then(|| wiring.place(rank));
@@ -76,9 +116,11 @@ impl Custody {
         Ok(Custody {
             board_fd,
             board,
-            layouts: EndpointId::first(n).map(layout).collect(),
+            layouts,
             timelines: plan.timeline,
             places: wiring.ranks().all().map(place).collect(),
+            channels,
+            channel_count: plan.channels.len(),
             areas: (0..n).map(|_| None).collect(),
             outboxes: (0..n).map(|_| None).collect(),
             slabs: HashMap::new(),
@@ -131,7 +173,12 @@ impl Custody {
                 0 => None,
                 _ => Some(Rows::new(Mapping::readable(&fd, at, len)?, layout)?),
             };
-            self.areas[i] = Some(Area { fd, front, rows, timeline: Reader::default() });
+            let (at, len) = layout.ends();
+            let ends = match layout.ends {
+                0 => None,
+                _ => Some(Ends::new(Mapping::readable(&fd, at, len)?, layout)?),
+            };
+            self.areas[i] = Some(Area { fd, front, rows, ends, timeline: Reader::default() });
         }
         Ok(self.areas[i].as_ref().expect("it was just made").fd.as_fd())
     }
@@ -192,6 +239,37 @@ impl Custody {
         let intervals = timeline.take(front);
         let causes = timeline.sums(front, &status);
         Some(Gained { status: self.with_end(endpoint, status), intervals, causes })
+    }
+
+    /// What has passed each channel of the run, by its number.
+    pub fn channels(&self) -> Vec<ChannelView> {
+        let mut seen = vec![ChannelView::default(); self.channel_count];
+        self.see_ends(|channel, view| {
+            let one = &mut seen[channel as usize];
+            one.sent = view.sent.or(one.sent);
+            one.received = view.received.or(one.received);
+        });
+        seen
+    }
+
+    /// What has passed at each end of a channel that is in this domain: the channel's number, and the one end or both. The
+    /// order is always the same.
+    pub fn see_ends(&self, mut see: impl FnMut(u32, ChannelView)) {
+        for own in &self.channels {
+            let area = self.areas[own.endpoint.index()].as_ref();
+            let end = |index: usize| area?.ends.as_ref()?.end(index as u32).map(ChannelEnd::passed);
+            for (i, &id) in own.sends.iter().enumerate() {
+                see(id, ChannelView { sent: end(i), received: None });
+            }
+            for (i, &id) in own.receives.iter().enumerate() {
+                let received = area.and_then(|area| area.front.end(i as u32)).map(ChannelEnd::passed);
+                see(id, ChannelView { sent: None, received });
+            }
+            for (i, &id) in own.inner.iter().enumerate() {
+                let at = own.sends.len() + 2 * i;
+                see(id, ChannelView { sent: end(at), received: end(at + 1) });
+            }
+        }
     }
 
     /// What a rank shows of itself; none before its endpoint has an area, and for one that is elsewhere.

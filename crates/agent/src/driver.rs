@@ -2,8 +2,11 @@
 //! last as long as the run, because the children die with it.
 
 mod elsewhere;
+mod far_taps;
 mod lines;
 mod processes;
+mod taps;
+mod watchers;
 
 pub use elsewhere::Elsewhere;
 
@@ -11,12 +14,13 @@ use crate::action::{Action, Link, Report};
 use crate::agent_socket::{AgentSocket, Directory};
 use crate::connection::Connection;
 use crate::core::Core;
-use crate::custody::Custody;
+use crate::custody::{ChannelView, Custody};
 use crate::host::{Drain, Host, InstanceView, RunView, Started, Wish};
 use crate::memory::Ledger;
 use crate::outcome::{Exit, Outcome};
 use crate::plan::Plan;
 use crate::sys::{random_hex, watched};
+use far_taps::FarTaps;
 use ligament_catalogue::{fault, Fault};
 use ligament_launch::{raise_open_files, Guard};
 use ligament_wire::control::Notice;
@@ -31,9 +35,12 @@ use tokio::io::unix::AsyncFd;
 use tokio::io::Interest;
 use tokio::sync::mpsc::{unbounded_channel, UnboundedReceiver, UnboundedSender};
 use tokio::time::Instant;
+use watchers::Watchers;
 
 /// How long instances have to end by themselves when a run ends early.
 const GRACE: Duration = Duration::from_secs(2);
+/// And how long one that has failed, and may, while the run goes on: its senders wait for it.
+const LINGERS: Duration = Duration::from_secs(5);
 
 /// Descriptors that every run needs, and every process: connection, area, outbox, two slabs.
 const FILES_OF_A_RUN: u64 = 64;
@@ -46,9 +53,26 @@ enum Event {
     Readable(Link),
     Writable(Link),
     Exited(EndpointId),
+    /// The process that speaks for a rank beside the one that was started for it.
+    SpeakerGone(EndpointId),
+    /// It was gone a while ago, and its launcher still goes on.
+    Silent(EndpointId),
     /// It ended a while ago, and now that counts.
     Over(EndpointId, Exit),
     GuardTells,
+    /// A rank of MPI has ended a while ago.
+    Left(EndpointId),
+    /// An endpoint that has failed, and may, has had its time to end.
+    Lingered(EndpointId),
+}
+
+/// How a run, or the part of it in a domain, has ended.
+pub struct Ended {
+    pub outcome: Outcome,
+    /// By the numbers of ranks.
+    pub instances: Vec<InstanceView>,
+    /// By the numbers of channels.
+    pub channels: Vec<ChannelView>,
 }
 
 /// Runs a plan to its end. `guard` is the run's: it starts programs, and at the end of the run ends what is left of
@@ -62,7 +86,7 @@ pub fn run(
     guard: &mut Guard,
     host: &mut dyn Host,
     elsewhere: Option<Elsewhere<'_>>,
-) -> Result<(Outcome, Vec<InstanceView>), Fault> {
+) -> Result<Ended, Fault> {
     let plan = match &elsewhere {
         Some(elsewhere) => plan.in_domain(elsewhere.domain_of, elsewhere.me),
         None => plan,
@@ -89,7 +113,8 @@ pub fn run(
         driver.guard.sweep();
         driver.drain_timelines(Drain::Over);
         let outcome = driver.core.ending().cloned().unwrap_or(Outcome::Done);
-        Ok((outcome, driver.view()))
+        let view = RunView::of(&driver.core, &driver.custody);
+        Ok(Ended { outcome, channels: view.channels(), instances: view.instances })
     })
 }
 
@@ -114,6 +139,8 @@ struct Driver<'h> {
     events: UnboundedReceiver<Event>,
     sender: UnboundedSender<Event>,
     grace: Option<Instant>,
+    watchers: Watchers,
+    far_taps: FarTaps,
     over: bool,
     /// Whether the host was told that no process of this domain is left.
     done_here: bool,
@@ -160,6 +187,8 @@ impl<'h> Driver<'h> {
             events,
             sender,
             grace: None,
+            watchers: Watchers::default(),
+            far_taps: FarTaps::default(),
             over: false,
             done_here: false,
         })
@@ -179,6 +208,7 @@ impl<'h> Driver<'h> {
         self.act(actions);
         let mut tick_at = self.host.tick_every().map(|every| Instant::now() + every);
         loop {
+            self.settle();
             self.tell_if_done_here();
             if self.over {
                 break;
@@ -192,6 +222,20 @@ impl<'h> Driver<'h> {
             };
             let tick = async {
                 match tick_at {
+                    Some(at) => tokio::time::sleep_until(at).await,
+                    None => std::future::pending().await,
+                }
+            };
+            let watchers = self.watchers.due();
+            let watchers_due = async {
+                match watchers {
+                    Some(at) => tokio::time::sleep_until(at).await,
+                    None => std::future::pending().await,
+                }
+            };
+            let far_taps = self.far_taps.due();
+            let far_taps_due = async {
+                match far_taps {
                     Some(at) => tokio::time::sleep_until(at).await,
                     None => std::future::pending().await,
                 }
@@ -214,6 +258,8 @@ impl<'h> Driver<'h> {
                     let actions = self.core.grace_is_over();
                     self.act(actions);
                 }
+                () = watchers_due => self.tell_watchers(),
+                () = far_taps_due => self.look_at_far_taps(),
                 () = tick => {
                     self.tick();
                     tick_at = self.host.tick_every().map(|every| Instant::now() + every);
@@ -230,7 +276,10 @@ impl<'h> Driver<'h> {
     fn interrupted(&mut self, signal: &'static str) {
         self.host.ordered(&Wish::Signal(signal));
         let actions = match self.core.ending() {
-            None => self.core.stop(Outcome::Interrupted),
+            None => {
+                let outcome = self.host.interruption(signal);
+                self.core.stop(outcome)
+            }
             Some(_) => {
                 self.grace = None;
                 self.host.hurries();
@@ -238,14 +287,6 @@ impl<'h> Driver<'h> {
             }
         };
         self.act(actions);
-    }
-
-    fn view(&self) -> Vec<InstanceView> {
-        let one = |rank| {
-            let (phase, pid) = self.core.rank(rank);
-            InstanceView { phase, pid, speaker: self.core.speaker(rank), status: self.custody.status(rank) }
-        };
-        self.core.wiring().ranks().all().map(one).collect()
     }
 
     fn drain_timelines(&mut self, why: Drain) {
@@ -263,12 +304,36 @@ impl<'h> Driver<'h> {
 
     fn tick(&mut self) {
         self.drain_timelines(Drain::Tick);
-        let view = RunView { core: &self.core, instances: self.view(), now: ligament_shm::status::now() };
+        let view = RunView::of(&self.core, &self.custody);
         for order in self.host.tick(&view) {
             let actions = self.core.obey(order);
             self.act(actions);
         }
         self.show_sights();
+    }
+
+    /// What follows for the agent and for clients from what has happened.
+    fn settle(&mut self) {
+        loop {
+            let orders = self.host.orders();
+            if orders.is_empty() {
+                break;
+            }
+            for order in orders {
+                let actions = self.core.obey(order);
+                self.act(actions);
+            }
+        }
+        for talk in self.host.taps() {
+            self.hear_of_tap(talk);
+        }
+        for (link, answer) in self.host.answers() {
+            let notice = match answer {
+                Ok(json) => Notice::Answer { json },
+                Err(why) => Notice::Refused { why: why.with_code() },
+            };
+            self.send_with(link, &notice, Vec::new());
+        }
     }
 
     /// Answers clients that waited to see something.
@@ -279,7 +344,7 @@ impl<'h> Driver<'h> {
     }
 
     fn show(&mut self) {
-        let view = RunView { core: &self.core, instances: self.view(), now: ligament_shm::status::now() };
+        let view = RunView::of(&self.core, &self.custody);
         self.host.show(&view);
     }
 
@@ -294,8 +359,18 @@ impl<'h> Driver<'h> {
                 self.act(actions);
             }
             Event::Exited(endpoint) => self.exited(endpoint),
+            Event::SpeakerGone(endpoint) => self.speaker_gone(endpoint),
+            Event::Silent(endpoint) => self.silent(endpoint),
             Event::Over(endpoint, exit) => self.over(endpoint, exit),
             Event::GuardTells => self.hear_guard(),
+            Event::Lingered(endpoint) => {
+                let actions = self.core.lingered(endpoint);
+                self.act(actions);
+            }
+            Event::Left(endpoint) => {
+                let actions = self.core.end_if_left(endpoint);
+                self.act(actions);
+            }
         }
     }
 
@@ -318,6 +393,15 @@ impl<'h> Driver<'h> {
                 self.send(link, &notice, &memory);
                 self.call(endpoint);
             }
+            Action::AskWhetherSteers { link, endpoint, change } => {
+                // What could not be sent yet it does not hear of in its first step.
+                let is_told = self.connections.get(&link).is_some_and(|connection| !connection.is_full());
+                let bell = self.custody.board().doorbell(endpoint);
+                if is_told && bell.is_some_and(|bell| !bell.steers()) {
+                    let actions = self.core.never_steered(endpoint, change);
+                    self.act(actions);
+                }
+            }
             Action::Call { endpoint } => self.call(endpoint),
             Action::MakeSlab { link, endpoint, slab, bytes } => {
                 match self.custody.make_slab(endpoint, slab, bytes) {
@@ -328,6 +412,10 @@ impl<'h> Driver<'h> {
                     }
                 }
             }
+            Action::MakeTap { viewer, to, endpoint, tap } => self.make_tap(viewer, to, endpoint, tap),
+            Action::EndTap { ticket, why } => self.end_tap_of_head(ticket, why),
+            Action::TapElsewhere { link, port } => self.tap_elsewhere(link, port),
+            Action::UntapElsewhere { link } => self.untap_elsewhere(link),
             Action::DropSlab { endpoint, slab } => self.custody.drop_slab(endpoint, slab),
             Action::DropEndpoint { endpoint } => self.custody.drop_endpoint(endpoint),
             Action::Close { link } => {
@@ -340,6 +428,7 @@ impl<'h> Driver<'h> {
             Action::Watch { endpoint, pid } => {
                 self.watch_process(endpoint, Started { pid, leads_group: false }, false);
             }
+            Action::WatchSpeaker { endpoint, pid } => self.watch_speaker(endpoint, pid),
             Action::Push { endpoint, push } => self.push(endpoint, push),
             Action::Asleep { endpoint } => {
                 let board = self.custody.board();
@@ -353,6 +442,7 @@ impl<'h> Driver<'h> {
                 }
             }
             Action::Grace => self.grace = Some(Instant::now() + GRACE),
+            Action::Linger { endpoint } => self.later(LINGERS, Event::Lingered(endpoint)),
             Action::Ask { link, question } => self.ask(link, question),
             Action::Report(report) => self.host.report(report),
             Action::Over => self.over = true,

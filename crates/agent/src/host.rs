@@ -2,13 +2,15 @@
 
 use crate::action::{AgentOrder, Link, Phase, Report};
 use crate::core::Core;
-use crate::custody::Gained;
+use crate::custody::{ChannelView, Custody, Gained};
 use ligament_carrier::Heard;
-use ligament_catalogue::{said, Fault};
+use ligament_catalogue::{fault, said, Fault};
 use ligament_launch::Guard;
 use ligament_shm::status::Status;
+use ligament_wire::control::Wanted;
+use ligament_wire::domains::{TapOrder, Tapped};
 use ligament_wire::peek::Sight;
-use ligament_wire::{EndpointId, InstanceId, RankId};
+use ligament_wire::{DomainId, EndpointId, InstanceId, RankId};
 use std::time::Duration;
 
 /// A process that was started for an instance, as a child of the calling thread.
@@ -30,13 +32,48 @@ pub struct InstanceView {
     pub status: Option<Status>,
 }
 
+/// What is known of a rank only if somebody looks at its processes.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Looked {
+    /// Stopped by a signal or a debugger.
+    pub stopped: bool,
+    pub ranks: Option<RanksView>,
+}
+
+/// Of an MPI program of which rank 0 speaks for all: which rank has not come where others are.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RanksView {
+    /// In words.
+    pub what: String,
+    /// ns of CLOCK_MONOTONIC.
+    pub since: u64,
+}
+
 /// A run as it is now.
 pub struct RunView<'a> {
     pub core: &'a Core,
+    pub custody: &'a Custody,
     /// By the numbers of ranks.
     pub instances: Vec<InstanceView>,
     /// ns of CLOCK_MONOTONIC.
     pub now: u64,
+}
+
+impl<'a> RunView<'a> {
+    /// As it is at this moment.
+    pub fn of(core: &'a Core, custody: &'a Custody) -> RunView<'a> {
+        let one = |rank| {
+            let (phase, pid) = core.rank(rank);
+            InstanceView { phase, pid, speaker: core.speaker(rank), status: custody.status(rank) }
+        };
+        let instances = core.wiring().ranks().all().map(one).collect();
+        RunView { core, custody, instances, now: ligament_shm::status::now() }
+    }
+
+    /// What has passed each channel, by its number, as far as its ends are of this domain.
+    pub fn channels(&self) -> Vec<ChannelView> {
+        self.custody.channels()
+    }
 }
 
 /// Why timelines are looked at.
@@ -73,6 +110,29 @@ pub enum Wish {
     Join(String),
 }
 
+/// What a client wants to be done at a model time.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Steered {
+    /// Who wants it.
+    pub who: String,
+    pub wanted: Wanted,
+    /// The model time, s; none: as soon as all can.
+    pub at: Option<f64>,
+    /// For how long all may take to agree.
+    pub patience: Option<Duration>,
+    /// Only say whether it can be asked for.
+    pub dry: bool,
+}
+
+/// What was heard of taps that lead from one domain to another.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum TapTalk {
+    /// The head wants something of one.
+    Wanted(TapOrder),
+    /// The agent of this domain shows something.
+    Shown(DomainId, Tapped),
+}
+
 /// What is around an agent: who starts processes, writes logs, and shows what happens.
 pub trait Host {
     /// The run begins; clients reach it at this address (as `LIGAMENT_AGENT` has it) with this token.
@@ -106,6 +166,12 @@ pub trait Host {
     }
     /// A client asks for the state of the run: JSON.
     fn status(&mut self, view: &RunView<'_>) -> String;
+    /// A client that watches: what has changed since `since`, all if that is 0, as JSON, and what to ask with the next time.
+    /// None: this agent does not know.
+    fn news(&mut self, view: &RunView<'_>, since: u64) -> Option<(String, u64)> {
+        let _ = (view, since);
+        None
+    }
     /// A client wants to see what there is at a path below the directory of an instance's process; none: what is seen comes
     /// later, out of `sights`, under this link.
     fn peek(&mut self, link: Link, what: &Peek) -> Option<Sight> {
@@ -117,6 +183,27 @@ pub trait Host {
     }
     /// What clients were waiting for. Asked after whatever was heard from elsewhere, and at every tick.
     fn sights(&mut self) -> Vec<(Link, Sight)> {
+        Vec::new()
+    }
+    /// A client wants something to be done at a model time. What comes of it comes later, out of `answers`, under this link;
+    /// or it is refused at once.
+    fn steer(&mut self, link: Link, what: Steered, view: &RunView<'_>) -> Option<Fault> {
+        let _ = (link, what, view);
+        Some(fault!(
+            RUNS_ELSEWHERE,
+            "this agent knows its own part of the run only; ask where the run was begun"
+        ))
+    }
+    /// What clients that steer are told now: JSON, or why not.
+    fn answers(&mut self) -> Vec<(Link, Result<String, Fault>)> {
+        Vec::new()
+    }
+    /// What was heard of taps that lead to other domains. Asked after whatever has happened.
+    fn taps(&mut self) -> Vec<TapTalk> {
+        Vec::new()
+    }
+    /// What the host wants of the agent because of what it was told. Asked after whatever has happened.
+    fn orders(&mut self) -> Vec<AgentOrder> {
         Vec::new()
     }
     /// The working directory of an instance that is started by hand.
@@ -139,6 +226,10 @@ pub trait Host {
     /// Somebody was not let in, and why; so many others before them were not told of.
     fn turned_away(&mut self, who: &str, why: &str, others: u64) {
         let _ = (who, why, others);
+    }
+    /// What a signal that is to end this process makes of the run.
+    fn interruption(&mut self, _signal: &str) -> crate::Outcome {
+        crate::Outcome::Interrupted
     }
     /// The time for ending cleanly is over: somebody does not want to wait.
     fn hurries(&mut self) {}

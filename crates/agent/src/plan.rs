@@ -6,8 +6,11 @@
 
 use crate::wiring::Wiring;
 use ligament_catalogue::Fault;
-use ligament_model::{ExecutionModel, Operator, Reference, Resolved, NO_SLOT, SETTINGS_PORT};
-use ligament_wire::control::PortInfo;
+use ligament_model::{
+    log_level, ExecutionModel, Filter, Operator, Resolved, NO_SLOT, REMOTE_LOG_LEVEL, SETTINGS_PORT,
+};
+use ligament_wire::control::{PortInfo, Steps};
+use ligament_wire::steering::Scheduled;
 use ligament_wire::{DomainId, Encoder, InstanceId, RankId, Ranks, SettingValue, Value, ValueRef};
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -22,6 +25,8 @@ pub struct Plan {
     pub run: String,
     pub instances: Vec<PlannedInstance>,
     pub channels: Vec<PlannedChannel>,
+    /// The filters of conduits, as a model file has them, each list once.
+    pub filters: Vec<String>,
     /// The body of a message that holds all settings.
     pub settings: Vec<u8>,
     /// Most bytes of memory for messages; none: what the machine can spare.
@@ -30,6 +35,8 @@ pub struct Plan {
     pub pinned_limit: Option<u64>,
     /// Whether instances keep a timeline.
     pub timeline: bool,
+    /// What happens at model times that are known already, and to which ranks.
+    pub schedule: Vec<(Scheduled, Vec<RankId>)>,
 }
 
 /// An instance.
@@ -47,8 +54,14 @@ pub struct PlannedInstance {
     pub elsewhere: bool,
     /// The lowest level of its lines that the run's log takes.
     pub log_level: u8,
+    /// How many cores it keeps busy on a node while it computes.
+    pub cores: u32,
     /// How many ranks it has, if these speak each for itself; none: it has one, of which nobody speaks.
     pub ranks: Option<u32>,
+    /// Whether one command, such as `mpirun`, starts all of these.
+    pub together: bool,
+    /// Whether the run goes on if it ends before it is done.
+    pub may_fail: bool,
 }
 
 /// A port as the model has it.
@@ -89,6 +102,10 @@ pub struct PlannedChannel {
     pub budget: u64,
     /// The most bytes that a message may have; none means: as many as memory allows.
     pub limit: Option<u64>,
+    /// What happens between its messages and iterations.
+    pub steps: Option<Steps>,
+    /// Which of the plan's filters its messages pass through.
+    pub filters: Option<u32>,
 }
 
 impl Plan {
@@ -138,27 +155,43 @@ impl Plan {
                     .light_program(i)
                     .map(|program| *first_of.entry(program).or_insert(InstanceId::new(i))),
                 elsewhere: false,
-                log_level: log_level(model, &instance.name),
-                ranks: None,
+                log_level: log_level(&model.settings, &instance.name, REMOTE_LOG_LEVEL).unwrap_or(INFO),
+                ranks: instance.ranks,
+                together: instance.ranks.is_some() && model.separate_ranks(i).is_none(),
+                cores: instance.resources.cores_on_node(),
+                may_fail: model.may_fail(i),
             });
         }
+        let ranks = Ranks::new(instances.iter().map(|instance| instance.ranks.unwrap_or(1)));
         let end = |end: ligament_model::Endpoint| End {
-            // A model has no word for ranks yet: each instance has one.
-            rank: RankId::new(end.instance),
+            rank: RankId::new(ranks.leader(InstanceId::new(end.instance)).number() + end.rank),
             port: end.port,
             slot: (end.slot != NO_SLOT).then_some(end.slot),
         };
         let budget = model.ligament.budget.unwrap_or(DEFAULT_BUDGET);
+        let mut filters = Vec::new();
+        let mut known: HashMap<*const Filter, u32> = HashMap::new();
+        let mut number_of = |own: &Arc<[Filter]>| {
+            *known.entry(own.as_ptr()).or_insert_with(|| {
+                filters.push(Filter::write(&Filter::for_instances(own)));
+                filters.len() as u32 - 1
+            })
+        };
         let channels = model.channels.iter().map(|channel| PlannedChannel {
             from: end(channel.from),
             to: end(channel.to),
             budget: channel.budget.unwrap_or(budget),
             limit: channel.message_size,
+            steps: channel.steps.map(tell_steps),
+            filters: channel.own_filters.as_ref().map(&mut number_of),
         });
+        let channels = channels.collect();
         Ok(Plan {
             run: run.to_owned(),
             instances,
-            channels: channels.collect(),
+            channels,
+            filters,
+            schedule: Vec::new(),
             settings: settings_body(&model.settings)?,
             memory: model.ligament.memory,
             pinned_limit: model.ligament.reader_pinned,
@@ -206,24 +239,19 @@ impl From<&PlannedPort> for PortInfo {
     }
 }
 
-/// The setting by which MUSCLE 3 chooses what of an instance's log goes to the manager; INFO without it.
-fn log_level(model: &Resolved, instance: &Reference) -> u8 {
-    const INFO: u8 = 1;
-    let name = Reference::new("muscle_remote_log_level");
-    let value = name.ok().and_then(|name| Some(model.settings.get(instance, &name)?.1.clone()));
-    match value {
-        Some(ligament_model::SettingValue::Str(level)) => match level.to_ascii_uppercase().as_str() {
-            "DEBUG" | "LOCAL" => 0,
-            "WARNING" => 2,
-            "ERROR" => 3,
-            "CRITICAL" => 4,
-            _ => INFO,
-        },
-        _ => INFO,
-    }
+fn tell_steps(steps: ligament_model::Steps) -> Steps {
+    let ligament_model::Steps { depth, last, repeats, pads, milestones } = steps;
+    Steps { depth, last, repeats, pads, milestones }
 }
 
-fn settings_body(settings: &ligament_model::Settings) -> Result<Vec<u8>, Fault> {
+/// The level of what goes to the run's log where the model says none.
+const INFO: u8 = 1;
+
+/// The body of a message that holds these settings.
+///
+/// # Errors
+/// They are too large for one.
+pub fn settings_body(settings: &ligament_model::Settings) -> Result<Vec<u8>, Fault> {
     use ligament_model::SettingValue as Setting;
     let value = |value: &Setting| match value {
         Setting::Str(text) => SettingValue::String(text.clone()),

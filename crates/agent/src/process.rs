@@ -6,6 +6,8 @@ pub struct ProcessState {
     /// Stopped by a signal (SIGSTOP, Ctrl-Z) or held by a debugger.
     pub stopped: bool,
     pub threads: u64,
+    /// What the kernel says that it does, in a word.
+    pub doing: &'static str,
 }
 
 /// Asks for a process. None if there is none of this number.
@@ -17,8 +19,14 @@ pub fn process_state(pid: u32) -> Option<ProcessState> {
 fn parse(stat: &str) -> Option<ProcessState> {
     let (_, fields) = stat.rsplit_once(')')?;
     let fields: Vec<&str> = fields.split_ascii_whitespace().collect();
-    let stopped = matches!(*fields.first()?, "T" | "t");
-    Some(ProcessState { stopped, threads: fields.get(17)?.parse().ok()? })
+    let doing = match *fields.first()? {
+        "R" => "running",
+        "D" => "waiting for a device",
+        "T" | "t" => "stopped",
+        "Z" | "X" => "ended",
+        _ => "sleeping",
+    };
+    Some(ProcessState { stopped: doing == "stopped", threads: fields.get(17)?.parse().ok()?, doing })
 }
 
 #[cfg(test)]
@@ -28,7 +36,7 @@ mod tests {
     #[test]
     fn a_name_with_parentheses_and_spaces_misleads_nobody() {
         let stat = "42 (a) R 9 (b) T 1 42 42 0 -1 4194560 1 0 0 0 0 0 0 0 20 0 3 0 100 0 0";
-        assert_eq!(parse(stat), Some(ProcessState { stopped: true, threads: 3 }));
+        assert_eq!(parse(stat), Some(ProcessState { stopped: true, threads: 3, doing: "stopped" }));
         assert_eq!(parse("42 (a) S 1"), None);
     }
 

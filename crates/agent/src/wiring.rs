@@ -146,6 +146,21 @@ impl Wiring {
         self.incoming[endpoint.index()]
     }
 
+    /// The numbers of the channels that an endpoint sends on to others, that it receives on from others, and that join its
+    /// own instances, each in the order in which it is told of them. The place of one that it receives on is where it returns
+    /// the channel's credit.
+    pub fn channels(&self, endpoint: EndpointId) -> (Vec<u32>, Vec<u32>, Vec<u32>) {
+        let of = |lists: &[Vec<u32>]| -> Vec<u32> {
+            self.members(endpoint).iter().flat_map(|&member| lists[member.index()].iter().copied()).collect()
+        };
+        let is_between = |id: &u32| self.credits[*id as usize].is_some();
+        let (sends, inner): (Vec<u32>, Vec<u32>) = of(&self.sends).into_iter().partition(is_between);
+        let mut receives: Vec<u32> = of(&self.receives).into_iter().filter(is_between).collect();
+        // As `new` has given out the places.
+        receives.sort_unstable();
+        (sends, receives, inner)
+    }
+
     /// Those that send to an endpoint, in the order of its inboxes.
     pub fn senders(&self, endpoint: EndpointId) -> &[EndpointId] {
         &self.senders[endpoint.index()]
@@ -163,22 +178,22 @@ impl Wiring {
 
     /// The channels that an endpoint sends on to others, as it is told of them.
     pub fn sends(&self, plan: &Plan, endpoint: EndpointId) -> Vec<ChannelInfo> {
-        let ids = self.members(endpoint).iter().flat_map(|&member| &self.sends[member.index()]);
-        ids.filter_map(|&id| self.info(plan, id, |channel| (channel.from, channel.to))).collect()
+        let (ids, _, _) = self.channels(endpoint);
+        ids.into_iter().filter_map(|id| self.info(plan, id, |channel| (channel.from, channel.to))).collect()
     }
 
     /// The channels that an endpoint receives on from others, as it is told of them.
     pub fn receives(&self, plan: &Plan, endpoint: EndpointId) -> Vec<ChannelInfo> {
-        let ids = self.members(endpoint).iter().flat_map(|&member| &self.receives[member.index()]);
-        ids.filter_map(|&id| self.info(plan, id, |channel| (channel.to, channel.from))).collect()
+        let (_, ids, _) = self.channels(endpoint);
+        ids.into_iter().filter_map(|id| self.info(plan, id, |channel| (channel.to, channel.from))).collect()
     }
 
     /// The channels between the instances of an endpoint.
     pub fn inner(&self, plan: &Plan, endpoint: EndpointId) -> Vec<InnerChannel> {
-        let ids = self.members(endpoint).iter().flat_map(|&member| &self.sends[member.index()]);
+        let (_, _, ids) = self.channels(endpoint);
         let end = |end: End| InnerEnd { member: self.place(end.rank), port: end.port, slot: end.slot };
-        ids.filter(|&&id| self.credits[id as usize].is_none())
-            .map(|&id| {
+        ids.into_iter()
+            .map(|id| {
                 let channel = &plan.channels[id as usize];
                 InnerChannel {
                     id,
@@ -186,6 +201,8 @@ impl Wiring {
                     to: end(channel.to),
                     budget: channel.budget,
                     limit: channel.limit,
+                    steps: channel.steps,
+                    filters: channel.filters,
                 }
             })
             .collect()
@@ -228,8 +245,64 @@ impl Wiring {
             credit: self.credits[id as usize]?,
             budget: channel.budget,
             limit: channel.limit,
+            steps: channel.steps,
+            filters: channel.filters,
             peer_port: self.end_name(plan, peer),
             member: self.place(own.rank),
+            may_fail: self.instance(plan, peer.rank).may_fail.then_some(true),
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plan::PlannedPort;
+
+    /// Instance 0 sends on each of its two ports to each of the instances 1 to 3, which share a process.
+    #[test]
+    fn an_endpoint_returns_the_credit_of_a_channel_where_its_sender_looks_for_it() {
+        let one = |shares| PlannedInstance { shares, ..PlannedInstance::default() };
+        let first = InstanceId::new(1);
+        let end = |rank, port, slot| End { rank: RankId::new(rank), port, slot };
+        let channel = |port, to| PlannedChannel {
+            from: end(0, port, Some(to - 1)),
+            to: end(to, port, None),
+            budget: 1,
+            limit: None,
+            steps: None,
+            filters: None,
+        };
+        let port = |name: &str, sends| PlannedPort {
+            name: name.into(),
+            operator: ligament_model::Operator::S,
+            sends,
+            vector: sends,
+            length: None,
+            connected: true,
+            resizable: false,
+            implicit: false,
+        };
+        let ports = |sends| std::sync::Arc::from([port("a", sends), port("b", sends)]);
+        let mut plan = Plan {
+            instances: vec![one(None), one(Some(first)), one(Some(first)), one(Some(first))],
+            channels: (0..2)
+                .flat_map(|port| (1..4).map(move |to| (port, to)))
+                .map(|(p, to)| channel(p, to))
+                .collect(),
+            ..Plan::default()
+        };
+        for (i, instance) in plan.instances.iter_mut().enumerate() {
+            instance.ports = ports(i == 0);
+        }
+        let wiring = Wiring::new(&plan);
+        let of = EndpointId::led_by(RankId::new(1));
+        let received = wiring.receives(&plan, of);
+        let sent = wiring.sends(&plan, EndpointId::led_by(RankId::new(0)));
+        assert_eq!(received.len(), 6);
+        for (place, channel) in (0..).zip(&received) {
+            let at_the_sender = sent.iter().find(|one| one.id == channel.id).map(|one| one.credit);
+            assert_eq!((channel.credit, at_the_sender), (place, Some(place)), "channel {}", channel.id);
+        }
     }
 }

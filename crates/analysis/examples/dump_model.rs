@@ -15,7 +15,8 @@ fn main() {
         eprintln!("usage: dump_model [--read|--resolve|--flat|--channels] FILE [MODULE_DIRECTORY]");
         std::process::exit(2);
     };
-    let modules = FileModules { path: rest.get(1).map(Into::into).into_iter().collect() };
+    let modules =
+        FileModules { path: rest.get(1).map(Into::into).into_iter().collect(), ..FileModules::default() };
     match dump(mode, Path::new(file), &modules) {
         Ok(value) => println!("{value:#}"),
         Err(problems) => {

@@ -2,7 +2,7 @@
 
 use crate::scripts::{first_line, language, script_of, Found, Language};
 use ligament_catalogue::Code;
-use ligament_model::{nearest, BaseEnv, Configuration, Problem, Program};
+use ligament_model::{nearest, BaseEnv, Configuration, Problem, Program, Reference};
 use rustix::fs::{access, Access};
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
@@ -11,10 +11,11 @@ use std::path::{Path, PathBuf};
 const SOURCES: &[&str] =
     &["c", "cpp", "cc", "cxx", "C", "f90", "F90", "f95", "f03", "f08", "f", "F", "rs", "go", "java", "cu"];
 
-pub(crate) fn check(config: &Configuration, problems: &mut Vec<Problem>) {
+/// Only programs that `used` names are started.
+pub(crate) fn check(config: &Configuration, used: &HashSet<&Reference>, problems: &mut Vec<Problem>) {
     let staged: HashSet<&str> =
         config.ligament.stage.values().flatten().map(|input| input.name.as_str()).collect();
-    for program in config.programs.values() {
+    for program in config.programs.values().filter(|program| used.contains(&program.name)) {
         // A variable is that of the instance's environment.
         if let Some(environment) = program.virtual_env.as_ref().filter(|path| !path.contains("${")) {
             let path = program.beside_file(environment);

@@ -2,7 +2,10 @@
 
 use crate::{CheckOptions, Given};
 use ligament_catalogue::Code;
-use ligament_model::{nearest, Component, Configuration, Identifier, Model, Ports, Problem, Reference};
+use ligament_model::{
+    nearest, Component, Configuration, FlatComponent, FlatModel, Identifier, Model, Ports, Problem, Reference,
+    SHIPPED,
+};
 use std::collections::HashSet;
 
 pub(crate) fn check(
@@ -22,23 +25,38 @@ pub(crate) fn check(
     for model in config.models.values() {
         for component in model.components.values() {
             match &component.implementation {
-                None => without(component, options, problems),
+                None => {}
                 Some(name) => with(config, model, component, name, options, failed_imports, problems),
             }
         }
     }
 }
 
-fn without(component: &Component, options: &CheckOptions, problems: &mut Vec<Problem>) {
-    if component.optional || options.given.covers(&component.name, None) {
-        return;
+/// Leaves out the components that nothing implements. Where a script gives code for some components, one without was
+/// forgotten, which is an error.
+pub(crate) fn leave_out(flat: &mut FlatModel, options: &CheckOptions, problems: &mut Vec<Problem>) {
+    let is_left_out = |component: &FlatComponent| {
+        component.implementation.is_none() && !options.given.covers(&component.name, None)
+    };
+    let by_script = matches!(options.given, Given::Names(_));
+    for component in flat.components.iter().filter(|component| is_left_out(component)) {
+        let nothing = format!("the component \"{}\" has no implementation", component.name);
+        problems.push(match by_script {
+            true => Problem::error(
+                Code::MISSING_IMPLEMENTATION,
+                &component.at,
+                nothing,
+                "give a function for it, or add \"implementation: name\" with the name of a program or model",
+            ),
+            false => Problem::warning(
+                Code::MISSING_IMPLEMENTATION,
+                &component.at,
+                format!("{nothing}, so it is left out, with its conduits"),
+                "add \"implementation: name\" with the name of a program or model, or \"optional: true\"",
+            ),
+        });
     }
-    problems.push(Problem::error(
-        Code::MISSING_IMPLEMENTATION,
-        &component.at,
-        format!("the component \"{}\" has no implementation", component.name),
-        "add \"implementation: name\" with the name of a program or model",
-    ));
+    flat.retain(|component| !is_left_out(component));
 }
 
 fn with(
@@ -75,12 +93,13 @@ fn unknown(
     name: &Reference,
     options: &CheckOptions,
 ) -> Problem {
-    let known: Vec<String> = config
-        .programs
-        .keys()
-        .chain(config.models.keys().filter(|m| **m != model.name))
-        .map(Reference::to_string)
-        .collect();
+    let known: Vec<String> = match name.to_string().starts_with("ligament.") {
+        true => SHIPPED.iter().map(|shipped| shipped.name.to_owned()).collect(),
+        false => {
+            let models = config.models.keys().filter(|m| **m != model.name);
+            config.programs.keys().chain(models).map(Reference::to_string).collect()
+        }
+    };
     let advice = match nearest(&name.to_string(), known.iter().map(String::as_str)) {
         Some(meant) => format!("did you mean \"{meant}\"?"),
         None if matches!(options.given, Given::Names(_)) => {

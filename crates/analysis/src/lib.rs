@@ -1,20 +1,40 @@
 //! What can be said of a model without running it: every problem at once, each with its place, what is
 //! wrong and what to do. Nothing is printed and nothing is started.
 
+mod deadlocks;
 mod executables;
+mod filters;
+mod functions;
 mod implementations;
+mod layout;
 mod light;
+mod may_fail;
 mod mpi;
 mod notyet;
+mod order;
 mod place;
+pub mod predict;
+mod ranks;
 mod report;
 mod resources;
+mod scales;
 mod scripts;
+mod separation;
 mod settings;
+mod shipped;
 mod startup;
+mod tasks;
+mod timelines;
+mod topology;
 
+pub use layout::{lay_out, Layout, Place};
+pub use ligament_filters::{Measure, Quantity};
 pub use notyet::Ignorable;
 pub use report::Report;
+pub use scales::ComponentScales;
+pub use separation::{ScaleBox, ScaleLink, ScaleMap, Separation};
+pub use tasks::{After, Task, Tasks};
+pub use topology::{Boxes, Link, LinkEnd, Node, NodePort, Topology};
 
 use ligament_catalogue::Code;
 use ligament_model::{
@@ -40,8 +60,6 @@ pub struct CheckOptions {
     pub files: Files,
     /// What may be left out of what cannot be done yet.
     pub ignore: HashSet<Ignorable>,
-    /// Instances that are started by hand, so that it does not matter whether their programs can be.
-    pub by_hand: HashSet<String>,
 }
 
 /// Components for which code is given, so that they need no program in a file.
@@ -157,16 +175,14 @@ fn finish(
     let structure_fits = structure.is_empty();
     problems.extend(structure);
     implementations::check(&config, options, &imported, &mut problems);
+    filters::check(&config, options.files, &mut problems);
     light::check(&config, options, &mut problems);
     mpi::check(&config, options, &mut problems);
     notyet::check_configuration(&config, options, &mut problems);
-    if options.files == Files::MustExist {
-        executables::check(&config, &mut problems);
-    }
     if config.models.is_empty() {
         // Where something else is wrong, the model is probably there, but could not be read.
         if problems.is_empty() {
-            let at = At { file: first_file, line: 1, column: 1 };
+            let at = At { file: first_file.clone(), line: 1, column: 1 };
             problems.push(Problem::error(
                 Code::NO_MODEL,
                 &at,
@@ -176,24 +192,40 @@ fn finish(
         }
         return Report::new(config, None, problems);
     }
-    let flat = match config.flatten(options.model.as_ref()) {
+    let mut flat = match config.flatten(options.model.as_ref()) {
         Ok(flat) => flat,
         Err(problem) => {
             problems.push(problem);
             return Report::new(config, None, problems);
         }
     };
-    notyet::check_model(&config, &flat, options, &mut problems);
+    implementations::leave_out(&mut flat, options, &mut problems);
+    if options.files == Files::MustExist {
+        let used = flat.components.iter().filter_map(|component| component.implementation.as_ref()).collect();
+        executables::check(&config, &used, &mut problems);
+        functions::check(&config, &flat, first_file.as_deref(), &mut problems);
+    }
+    filters::check_ports(&config, &flat, &mut problems);
     settings::check(&config, &flat, &mut problems);
+    shipped::check(&config, &flat, &mut problems);
     resources::check(&config, &flat, &mut problems);
     place::check(&config, &flat, options.files, &mut problems);
+    ranks::check(&config, &flat, &mut problems);
+    may_fail::check(&config, &flat, &mut problems);
+    scales::check(&config, &flat, &mut problems);
     let mut resolved = None;
     if structure_fits {
-        startup::check(&flat, &mut problems);
+        startup::check(&flat, options, &mut problems);
+        timelines::check(&config, &flat, &mut problems);
+        deadlocks::check(&config, &flat, options, &mut problems);
         match config.expand_flat(&flat) {
-            Ok(expanded) => resolved = Some(expanded),
+            Ok(mut expanded) => {
+                scales::give_to_the_code(&mut expanded);
+                resolved = Some(expanded);
+            }
             Err(more) => problems.extend(more.0),
         }
     }
-    Report::new(config, resolved, problems)
+    let flat = resolved.is_some().then_some(flat);
+    Report { flat, ..Report::new(config, resolved, problems) }
 }

@@ -73,7 +73,7 @@ fn stage(config: &Configuration, flat: &FlatModel, files: Files, problems: &mut 
 }
 
 /// Whose a name is.
-enum Whose {
+pub(crate) enum Whose {
     /// A component's, or one of its instances'.
     Somebodys,
     /// No component's; what may be meant.
@@ -82,7 +82,7 @@ enum Whose {
     NoInstances(String),
 }
 
-fn whose(flat: &FlatModel, name: &Reference) -> Whose {
+pub(crate) fn whose(flat: &FlatModel, name: &Reference) -> Whose {
     let (parts, indices) = name.split_indices();
     let Some(component) = flat.components.iter().find(|one| one.name.parts() == parts) else {
         let known: Vec<String> = flat.components.iter().map(|component| component.name.to_string()).collect();

@@ -1,6 +1,6 @@
 //! What a check found.
 
-use ligament_model::{Configuration, Problem, Resolved};
+use ligament_model::{Configuration, FlatModel, Problem, Resolved};
 use serde::Serialize;
 use std::collections::HashSet;
 
@@ -13,6 +13,8 @@ pub struct Report {
     pub configuration: Configuration,
     /// The model as it would run; `None` if it cannot be expanded.
     pub resolved: Option<Resolved>,
+    /// The same without instances, for what follows from the order of operators.
+    pub(crate) flat: Option<FlatModel>,
 }
 
 /// The report for programs.
@@ -39,7 +41,7 @@ impl Report {
         problems.sort_by_key(|p| (files.iter().position(|f| *f == p.file), p.line, p.column));
         let mut seen = HashSet::new();
         problems.retain(|p| seen.insert((p.code, p.file.clone(), p.line, p.column, p.message.clone())));
-        Report { problems, configuration, resolved }
+        Report { problems, configuration, resolved, flat: None }
     }
 
     /// Whether the model can be run: there are no errors.

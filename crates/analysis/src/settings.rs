@@ -1,9 +1,10 @@
-//! Whether settings have the types that programs expect, and whether anybody will ask for them.
+//! Whether settings have the types that programs expect, and whether anybody will ask for them; and those that MUSCLE 3 has
+//! for the coupling itself.
 
 use ligament_catalogue::Code;
 use ligament_model::{
-    nearest, Configuration, FlatComponent, FlatModel, Identifier, Part, Problem, Reference, SettingType,
-    SettingValue, SupportedSetting,
+    nearest, read_log_level, At, Configuration, FlatComponent, FlatModel, Identifier, Part, Problem, Reference,
+    SettingType, SettingValue, SupportedSetting, LOCAL_LOG_LEVEL, LOG_LEVELS, REMOTE_LOG_LEVEL,
 };
 use std::collections::{HashMap, HashSet};
 
@@ -41,7 +42,50 @@ pub(crate) fn check(config: &Configuration, flat: &FlatModel, problems: &mut Vec
             }
         }
     }
+    for (name, value, at) in config.settings.iter_at() {
+        if let Some(Part::Name(last)) = name.parts().last().filter(|_| is_muscle(name)) {
+            check_muscle(last.as_str(), name, value, at, problems);
+        }
+    }
     unasked(config, flat, problems);
+}
+
+/// What the names of settings for the coupling itself begin with.
+const MUSCLE: &str = "muscle_";
+
+fn is_muscle(name: &Reference) -> bool {
+    matches!(name.parts().last(), Some(Part::Name(last)) if last.as_str().starts_with(MUSCLE))
+}
+
+/// Settings of MUSCLE 3 that have no meaning here, and why.
+const WITHOUT_EFFECT: &[(&str, &str)] = &[
+    ("muscle_profile_level", "a run always keeps a timeline; \"timeline: 0\" under \"ligament:\" keeps none"),
+    ("muscle_deadlock_receive_timeout", "a run always looks for deadlocks"),
+];
+
+/// A setting that is for the coupling, and not for a program.
+fn check_muscle(setting: &str, name: &Reference, value: &SettingValue, at: &At, problems: &mut Vec<Problem>) {
+    if [REMOTE_LOG_LEVEL, LOCAL_LOG_LEVEL].contains(&setting) {
+        if read_log_level(setting, value).is_none() {
+            let message = format!("the setting \"{name}\" is {value}, which is no level; it is ignored");
+            let advice = format!("write {LOG_LEVELS}");
+            problems.push(Problem::warning(Code::SETTING_TYPE, at, message, advice));
+        }
+        return;
+    }
+    let (message, advice) = match WITHOUT_EFFECT.iter().find(|(known, _)| *known == setting) {
+        Some((_, why)) => (format!("the setting \"{name}\" has no effect: {why}"), "remove it".to_owned()),
+        None => {
+            let known =
+                WITHOUT_EFFECT.iter().map(|(known, _)| *known).chain([REMOTE_LOG_LEVEL, LOCAL_LOG_LEVEL]);
+            let advice = match nearest(setting, known) {
+                Some(meant) => format!("did you mean \"{meant}\"?"),
+                None => format!("remove it, or call it something that does not begin with \"{MUSCLE}\""),
+            };
+            (format!("there is no setting \"{setting}\" of MUSCLE 3, whose settings begin so"), advice)
+        }
+    };
+    problems.push(Problem::warning(Code::UNKNOWN_SETTING, at, message, advice));
 }
 
 fn supported_by<'a>(
@@ -104,7 +148,12 @@ fn check_type(
         Some(program) => format!("\"{}\" (the program of \"{}\")", program, component.name),
         None => format!("\"{}\"", component.name),
     };
-    mismatch(config, &who, supported, entry, problems);
+    // MUSCLE 3 has no say in what comes with Ligament, which converts.
+    let program = component.implementation.as_ref().and_then(|name| config.programs.get(name));
+    let converts = program.is_some_and(|program| program.shipped().is_some());
+    if !converts || entry.value.as_type(supported.setting_type).is_none() {
+        mismatch(config, &who, supported, entry, problems);
+    }
 }
 
 fn mismatch(
@@ -191,10 +240,11 @@ fn unasked(config: &Configuration, flat: &FlatModel, problems: &mut Vec<Problem>
         .map(|s| s.name.as_str())
         .chain(config.models.values().flat_map(|m| m.supported_settings.keys()).map(|n| n.as_str()))
         .collect();
+    let Ok(scale) = Identifier::new(ligament_model::Scales::SETTINGS) else { return };
     for (name, _, at) in config.settings.iter_at() {
         let Some((Part::Name(last), prefix)) = name.parts().split_last() else { continue };
         if prefix.is_empty() {
-            if all_say && !known.contains(last.as_str()) {
+            if all_say && !is_muscle(name) && !known.contains(last.as_str()) {
                 let advice = match nearest(last.as_str(), known.iter().copied()) {
                     Some(meant) => format!("did you mean \"{meant}\"?"),
                     None => "remove it, or add it to the supported_settings of a program".to_owned(),
@@ -202,6 +252,10 @@ fn unasked(config: &Configuration, flat: &FlatModel, problems: &mut Vec<Problem>
                 let message = format!("no program of the model knows the setting \"{name}\"");
                 problems.push(Problem::warning(Code::UNKNOWN_SETTING, at, message, advice));
             }
+            continue;
+        }
+        // What stands in place of a scale.
+        if prefix.last().is_some_and(|part| *part == Part::Name(scale.clone())) {
             continue;
         }
         let stem = prefix.iter().rposition(|p| matches!(p, Part::Name(_))).map_or(0, |i| i + 1);
@@ -253,6 +307,9 @@ fn for_component(
             ),
             "correct the index; the first instance is [0]",
         ));
+        return;
+    }
+    if last.as_str().starts_with(MUSCLE) {
         return;
     }
     let known: Vec<&str> = supported_by(config, component).map(|s| s.name.as_str()).collect();

@@ -1,11 +1,13 @@
 //! Whether every component can start: whether something leads to its receiving ports, and whether no
 //! component waits for itself before it has begun.
 
+use crate::notyet::Found;
+use crate::{CheckOptions, Ignorable};
 use ligament_catalogue::Code;
 use ligament_model::{FlatModel, Operator, Problem};
 use std::collections::HashSet;
 
-pub(crate) fn check(flat: &FlatModel, problems: &mut Vec<Problem>) {
+pub(crate) fn check(flat: &FlatModel, options: &CheckOptions, problems: &mut Vec<Problem>) {
     unconnected(flat, problems);
     if let Some(circle) = waiting_circle(flat) {
         let names: Vec<String> = circle.iter().map(|c| flat.components[*c].name.to_string()).collect();
@@ -23,12 +25,8 @@ pub(crate) fn check(flat: &FlatModel, problems: &mut Vec<Problem>) {
                 several[0]
             ),
         };
-        problems.push(Problem::error(
-            Code::WAITING_CIRCLE,
-            at,
-            message,
-            "let one of them receive on an S port, within its loop, or begin the circle elsewhere",
-        ));
+        let advice = "let one of them receive on an S port, within its loop, or begin the circle elsewhere";
+        Found { options, problems }.ignorable(Ignorable::Deadlocks, Code::WAITING_CIRCLE, at, message, advice);
     }
 }
 

@@ -71,16 +71,16 @@ fn several_arguments_in_one_text_are_found() {
     for (args, advice) in
         [("-u micro.py", "write args: [-u, micro.py]"), ("micro.py --fast", "write args: [micro.py, --fast]")]
     {
-        let said = place.said(&format!("{{executable: python3, args: {args}}}"));
+        let said = place.said(&format!("{{executable: python3, args: [{args}]}}"));
         assert!(
             said.len() == 1 && said[0].starts_with("[one-argument]") && said[0].ends_with(advice),
             "{said:?}"
         );
     }
-    assert!(place.said("{executable: python3, args: a b.py}").is_empty());
-    let said = place.said("{executable: /bin/true, args: --level 3}");
+    assert!(place.said("{executable: python3, args: [a b.py]}").is_empty());
+    let said = place.said("{executable: /bin/true, args: [--level 3]}");
     assert!(said[0].contains("write args: [--level, 3]"), "{said:?}");
-    assert!(place.said("{executable: /bin/true, args: some text}").is_empty());
+    assert!(place.said("{executable: /bin/true, args: [some text]}").is_empty());
     assert!(place.said("{executable: bash, args: [-c, echo a b]}").is_empty());
 }
 

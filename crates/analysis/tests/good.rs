@@ -11,7 +11,7 @@ fn options() -> CheckOptions {
 #[test]
 fn good_models_have_no_errors() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/models/good");
-    let modules = FileModules { path: vec![folder.join("modules")] };
+    let modules = FileModules { path: vec![folder.join("modules")], ..FileModules::default() };
     let mut checked = 0;
     for entry in std::fs::read_dir(&folder).unwrap() {
         let path = entry.unwrap().path();
@@ -24,6 +24,25 @@ fn good_models_have_no_errors() {
         checked += 1;
     }
     assert!(checked >= 18, "only {checked} good models were found");
+}
+
+#[test]
+fn codes_find_their_scales_as_settings_in_seconds_and_metres() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/models/good/v02_scales.ymmsl");
+    let mut options = options();
+    options.settings.push(ligament_model::parse_assignment("flow.scale.time_step=0.25").unwrap());
+    let report = check_with_modules(&[&path], &options, &FileModules::default());
+    let settings = report.resolved.unwrap().settings;
+    let of = |instance: &str, name: &str| {
+        let found = settings.get(&instance.parse().unwrap(), &format!("scale.{name}").parse().unwrap());
+        found.map(|(_, value)| value.clone())
+    };
+    assert_eq!(of("tissue", "time_step"), Some(SettingValue::Float(21_600.0)));
+    assert_eq!(of("tissue", "extent"), Some(SettingValue::FloatList(vec![0.01, 0.004])));
+    assert_eq!(of("drug[1]", "total_time"), Some(SettingValue::Float(1800.0)));
+    assert_eq!(of("drug[1]", "time_step"), None);
+    // What the user sets counts.
+    assert_eq!(of("flow", "time_step"), Some(SettingValue::Float(0.25)));
 }
 
 #[test]

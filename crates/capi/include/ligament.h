@@ -8,7 +8,8 @@
 //
 // For other languages: enumerations are int32_t, a bool is one byte (as an argument: 0 is false, anything else true),
 // no struct is passed or returned by value, nothing is variadic, inline or a macro but for constants. Indices, slots and
-// counts begin at 0. The library starts no threads and installs no signal handlers. docs/reference/c-abi.md has the
+// counts begin at 0. The library starts no threads, but for one with each path
+// (lig_path), and installs no signal handlers. docs/reference/c-abi.md has the
 // size and the offsets of every struct, and says what may change.
 
 #ifndef LIGAMENT_H
@@ -37,7 +38,7 @@
 #define LIG_ABI_MAJOR 0
 
 // The second number of the C ABI's version: it grows with what is added.
-#define LIG_ABI_MINOR 2
+#define LIG_ABI_MINOR 4
 
 // The type of an array's elements.
 LIG_ENUM(lig_dtype) {
@@ -163,7 +164,8 @@ LIG_ENUM(lig_status) {
 // An instance of a component in a running model. Any thread may use it, one at a time: a call that comes while another
 // one is in progress does nothing and gives `LIG_ERR_USAGE`, with a text that names both calls. That holds for other
 // threads, for signal handlers, and for functions that the call itself calls (an interrupt check, `is_done`). Only
-// `lig_instance_name`, `lig_run_name` and `lig_instance_index` can be called at any time.
+// `lig_instance_name`, `lig_run_name`, `lig_instance_index`, `lig_instance_rank` and `lig_instance_ranks` can be called at
+// any time.
 typedef struct lig_instance lig_instance;
 
 // Memory for an array: fill it, then send it with `lig_send_loan`. More than 64 KiB are read by the receiver in place.
@@ -176,6 +178,10 @@ typedef struct lig_message lig_message;
 
 // A list of names. Free it with `lig_names_free`.
 typedef struct lig_names lig_names;
+
+// One end of a path between two programs, without a model. Several threads may use it at once, but for
+// `lig_path_close` and `lig_path_free`. Each end has a thread of its own, which moves bytes.
+typedef struct lig_path lig_path;
 
 // A value: of a message, or built for one. A `const lig_value *` is borrowed and lives as long as what it is part
 // of; a `lig_value *` that a `lig_value_new_…` function gave belongs to the caller. Any threads may read a value at once;
@@ -202,10 +208,11 @@ typedef struct {
     uint64_t flags;
     // The language of the code, for the run's records, such as "fortran"; NULL for C. It is read during the call.
     const char *language;
-    // How many processes the instance is, as MPI starts them; 0 if that is not said. The library keeps it, and does nothing
-    // with it yet: one of the processes joins the run, for all of them.
+    // How many processes the instance is, as MPI starts them; 0 if that is not said. One of them joins the run, for all. While
+    // it computes, so many times `threads` cores count as busy, and who waits for it does not spin on these; unless one of
+    // both is said, those of the model's `resources:`.
     uint32_t ranks;
-    // How many threads each of its processes has; 0 if that is not said. It is kept likewise.
+    // How many threads each of its processes has; 0 if that is not said.
     uint32_t threads;
 } lig_instance_options;
 
@@ -392,6 +399,44 @@ typedef struct {
     const lig_instance_options *options;
 } lig_light;
 
+// How a path is to be; all zero is what is usual. Both ends must agree on `unencrypted`.
+typedef struct {
+    // `sizeof(lig_path_options)`
+    size_t size;
+    // How many bytes may be sent and not yet be received there; one message always may. 0: 64 MiB.
+    uint64_t window;
+    // The longest message that is accepted, bytes. 0: 1 TiB.
+    uint64_t longest;
+    // For how long the path may be without a connection before it is lost, s. 0: 60.
+    double patience;
+    // Files of relays, the nearest first; both ends name the same one last. NULL if `relay_count` is 0.
+    const char *const *relays;
+    size_t relay_count;
+    // Connections, 1 to 256: the opening end says how many. 0: as many as the link needs.
+    uint32_t streams;
+    // Do not encrypt messages, on a network that you trust. Both ends prove that they hold the key all the same.
+    bool unencrypted;
+    // Never compress messages; else large ones are where that makes them arrive sooner.
+    bool uncompressed;
+    // Zero.
+    uint8_t reserved[2];
+} lig_path_options;
+
+// What has passed over a path.
+typedef struct {
+    // Messages and their bytes, sent and received, ever.
+    uint64_t sent;
+    uint64_t sent_bytes;
+    uint64_t received;
+    uint64_t received_bytes;
+    // Bytes sent that were not received there yet.
+    uint64_t under_way;
+    // How often all connections were lost.
+    uint64_t cuts;
+    // Whether there is a connection now.
+    bool connected;
+} lig_path_statistics;
+
 #ifdef __cplusplus
 extern "C" {
 #endif // __cplusplus
@@ -478,6 +523,17 @@ const char *lig_run_name(const lig_instance *instance);
 // `instance` is NULL or valid; `index` is NULL or writable.
 size_t lig_instance_index(const lig_instance *instance,
                           const size_t **index);
+
+// Which of its instance's ranks this is, from 0 on, where the model says that each of them speaks for itself (`ranks:`
+// under `ligament:`); else 0.
+//
+// `instance` is NULL or valid.
+uint32_t lig_instance_rank(const lig_instance *instance);
+
+// How many ranks of its instance speak for themselves: 1 where the model has no word of them.
+//
+// `instance` is NULL or valid.
+uint32_t lig_instance_ranks(const lig_instance *instance);
 
 // Writes a line to the run's log, if the model lets lines of this level through.
 //
@@ -598,6 +654,32 @@ lig_status lig_get_setting_float_grid(lig_instance *instance,
                                       const lig_float_row **rows,
                                       size_t *count,
                                       lig_error *error);
+
+// To be called once in each step, with the model time of what is done in it, s, before that is done. Says whether settings
+// have changed; those that the step needs are then to be asked for again. All whom a change concerns make it in their first
+// step at or after the same model time. Waits while such a change is being agreed on, and where the run is to stand still.
+// With nothing to do it takes some nanoseconds.
+//
+// `LIG_ERR_USAGE` for a time that is no number; `LIG_ERR_RUN_ENDS`, `LIG_ERR_INTERRUPTED`.
+lig_status lig_steer(lig_instance *instance,
+                     double time,
+                     bool *changed,
+                     lig_error *error);
+
+// Declares that a setting of this code can be steered, as a model does under "ligament: steerable:". If the model declares
+// it too, that counts. It may be `minimum` to `maximum`; infinite ones stand for none. `unit` is for people, and may be
+// NULL. `restart`: it is read once a pass of the reuse loop, and not in each step.
+//
+// `LIG_ERR_USAGE` if that is no name, or the range is none.
+//
+// `instance` and `setting` are valid; `unit` and `error` may be NULL.
+lig_status lig_declare_steerable(lig_instance *instance,
+                                 const char *setting,
+                                 double minimum,
+                                 double maximum,
+                                 const char *unit,
+                                 bool restart,
+                                 lig_error *error);
 
 // Sends a value; NULL sends none. Returns as soon as it is stored: what happens to the caller's memory afterwards
 // is never seen. Blocks only while the conduit's budget is spent. Does nothing if the port is not connected.
@@ -735,6 +817,17 @@ lig_status lig_receive_if_connected(lig_instance *instance,
                                     const lig_receive_options *options,
                                     lig_message **message,
                                     lig_error *error);
+
+// As `lig_receive`, with the overlay of settings that came with the message, for `lig_message_settings`. The overlay is not
+// compared with that in force here: for codes that serve others under different settings. That of an `F_INIT` message is in
+// force for the pass already, unless the instance was made with `LIG_DONT_APPLY_OVERLAY`.
+//
+// All pointers are valid; `options` and `error` may be NULL.
+lig_status lig_receive_with_settings(lig_instance *instance,
+                                     const char *port,
+                                     const lig_receive_options *options,
+                                     lig_message **message,
+                                     lig_error *error);
 
 // Receives an array into the caller's memory. `into` says which type and shape must come and where it goes; its
 // strides must be NULL. An array that comes in the other order is rearranged to that of `into`, so that element (i, j)
@@ -1000,6 +1093,125 @@ lig_status lig_run_submodel(lig_instance *instance,
 // `light` and what it names are valid until this returns; `error` may be NULL.
 lig_status lig_run_light(const lig_light *light,
                          lig_error *error);
+
+// Makes a new key for paths, in a file that only its owner can read. The other end needs a copy.
+lig_status lig_path_key_make(const char *file, lig_error *error);
+
+// Listens for the end that opens the path, at "HOST:PORT", or ":PORT" for all interfaces; port 0 is any that is free.
+// Returns at once; what is sent meanwhile waits. `options` may be NULL.
+lig_status lig_path_listen(const char *key_file,
+                           const char *at,
+                           const lig_path_options *options,
+                           lig_path **path,
+                           lig_error *error);
+
+// Opens a path to an end that listens, or will, at "HOST:PORT"; NULL if it is reached over relays only. Returns at once;
+// what is sent meanwhile waits. `options` may be NULL.
+lig_status lig_path_open(const char *key_file,
+                         const char *to,
+                         const lig_path_options *options,
+                         lig_path **path,
+                         lig_error *error);
+
+// The port at which a path listens; 0 at the end that opened it.
+lig_status lig_path_port(const lig_path *path, uint16_t *port, lig_error *error);
+
+// Waits until there is a connection; not needed before sending or receiving. Of this and all timeouts of paths: seconds;
+// less than 0 is as long as it takes. `LIG_ERR_TIMED_OUT` if that was not enough.
+lig_status lig_path_wait_connected(const lig_path *path,
+                                   double timeout,
+                                   lig_error *error);
+
+// Sends a message of `length` bytes. Returns when `data` may be used again, before it has arrived; waits while more than
+// the window is under way. After `LIG_ERR_TIMED_OUT` nothing was sent.
+//
+// All pointers are valid; `data` may be NULL if `length` is 0, and `error` may be NULL.
+lig_status lig_path_send(const lig_path *path,
+                         const void *data,
+                         size_t length,
+                         double timeout,
+                         lig_error *error);
+
+// Begins to send a message, without a copy: `data` must stay as it is until `lig_path_wait` has ended the request, or has
+// said that the path is lost or closed, or this end is closed or freed. `lig_path_test` says whether it has arrived.
+//
+// All pointers are valid; `data` may be NULL if `length` is 0, and `error` may be NULL.
+lig_status lig_path_isend(const lig_path *path,
+                          const void *data,
+                          size_t length,
+                          uint64_t *request,
+                          lig_error *error);
+
+// Begins to receive the next message that nobody has asked for yet; `lig_path_wait` brings it.
+lig_status lig_path_ireceive(const lig_path *path, uint64_t *request, lig_error *error);
+
+// Whether a request is done: what it sends has arrived there, or what it receives has come here.
+lig_status lig_path_test(const lig_path *path, uint64_t request, bool *done, lig_error *error);
+
+// Waits until a request is done, and ends it. What came goes to `data`, which has room for `room` bytes, and its length to
+// `length`; a request that sends needs neither. `LIG_ERR_UNEXPECTED` if there is not enough room: `length` then says how
+// much is needed, and the request stays. So it does after `LIG_ERR_TIMED_OUT`.
+//
+// All pointers are valid; `data` may be NULL if `room` is 0, and `length` and `error` may be NULL.
+lig_status lig_path_wait(const lig_path *path,
+                         uint64_t request,
+                         void *data,
+                         size_t room,
+                         size_t *length,
+                         double timeout,
+                         lig_error *error);
+
+// Gives up a request for a message; the next one gets what has come for it. What is being sent cannot be given up.
+lig_status lig_path_cancel(const lig_path *path,
+                           uint64_t request,
+                           lig_error *error);
+
+// Waits for the next message; its length, bytes.
+lig_status lig_path_probe(const lig_path *path, size_t *length, double timeout, lig_error *error);
+
+// Receives the next message into `data`, which has room for `room` bytes; its length goes to `length`.
+// `LIG_ERR_UNEXPECTED` if there is not enough room: `length` then says how much is needed, and the message stays.
+// `LIG_ERR_CLOSED` if the other end has closed, and nothing more will come.
+//
+// All pointers are valid; `data` may be NULL if `room` is 0, and `length` and `error` may be NULL.
+lig_status lig_path_receive(const lig_path *path,
+                            void *data,
+                            size_t room,
+                            size_t *length,
+                            double timeout,
+                            lig_error *error);
+
+// Sends a message and receives one, both at once; as `lig_path_send` and `lig_path_receive`. After `LIG_ERR_TIMED_OUT` and
+// `LIG_ERR_UNEXPECTED` it was sent: receive by `lig_path_receive`, and do not send it again.
+//
+// All pointers are valid; `data` and `place` may be NULL where there are 0 bytes, and `received` and `error` may be NULL.
+lig_status lig_path_send_receive(const lig_path *path,
+                                 const void *data,
+                                 size_t length,
+                                 void *into,
+                                 size_t room,
+                                 size_t *received,
+                                 double timeout,
+                                 lig_error *error);
+
+// Waits until the other end calls it as well.
+lig_status lig_path_barrier(const lig_path *path, double timeout, lig_error *error);
+
+// What has passed.
+lig_status lig_path_get_statistics(const lig_path *path, lig_path_statistics *statistics, lig_error *error);
+
+// Waits until everything that was sent has arrived, tells the other end that nothing more comes, and frees the path. It is
+// freed whatever is returned. NULL is let pass.
+//
+// All pointers are valid; `path` is not used any more, and `error` may be NULL.
+lig_status lig_path_close(lig_path *path,
+                          double timeout,
+                          lig_error *error);
+
+// Frees a path at once; what is under way is lost. NULL is let pass.
+//
+// `path` is NULL, or from `lig_path_listen` or `lig_path_open` and not used any more.
+void lig_path_free(lig_path *path);
 
 #ifdef __cplusplus
 }  // extern "C"

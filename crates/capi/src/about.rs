@@ -9,7 +9,7 @@ use std::ffi::{c_char, CStr};
 pub const LIG_ABI_MAJOR: i32 = 0;
 
 /// The second number of the C ABI's version: it grows with what is added.
-pub const LIG_ABI_MINOR: i32 = 2;
+pub const LIG_ABI_MINOR: i32 = 4;
 
 /// The version of the library that is loaded, such as "0.1.0". It lives for ever.
 #[no_mangle]

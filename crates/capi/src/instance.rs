@@ -17,7 +17,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 /// An instance of a component in a running model. Any thread may use it, one at a time: a call that comes while another
 /// one is in progress does nothing and gives `LIG_ERR_USAGE`, with a text that names both calls. That holds for other
 /// threads, for signal handlers, and for functions that the call itself calls (an interrupt check, `is_done`). Only
-/// `lig_instance_name`, `lig_run_name` and `lig_instance_index` can be called at any time.
+/// `lig_instance_name`, `lig_run_name`, `lig_instance_index`, `lig_instance_rank` and `lig_instance_ranks` can be called at
+/// any time.
 pub struct lig_instance {
     /// Who is in a call. What stands in a cell is touched by that one only; all else does not change.
     turn: Turn,
@@ -32,6 +33,8 @@ pub struct lig_instance {
     name: CString,
     run: CString,
     index: Vec<usize>,
+    rank: u32,
+    ranks: u32,
 }
 
 /// What the handle has beside the core's instance.
@@ -81,6 +84,8 @@ impl lig_instance {
             name: terminated(core.name())?,
             run: terminated(core.run_name())?,
             index: core.index(),
+            rank: core.rank(),
+            ranks: core.ranks(),
             turn: Turn::new(),
             current: UnsafeCell::new(current),
             own: UnsafeCell::default(),
@@ -164,10 +169,11 @@ pub struct lig_instance_options {
     pub flags: u64,
     /// The language of the code, for the run's records, such as "fortran"; NULL for C. It is read during the call.
     pub language: *const c_char,
-    /// How many processes the instance is, as MPI starts them; 0 if that is not said. The library keeps it, and does nothing
-    /// with it yet: one of the processes joins the run, for all of them.
+    /// How many processes the instance is, as MPI starts them; 0 if that is not said. One of them joins the run, for all. While
+    /// it computes, so many times `threads` cores count as busy, and who waits for it does not spin on these; unless one of
+    /// both is said, those of the model's `resources:`.
     pub ranks: u32,
-    /// How many threads each of its processes has; 0 if that is not said. It is kept likewise.
+    /// How many threads each of its processes has; 0 if that is not said.
     pub threads: u32,
 }
 
@@ -370,6 +376,25 @@ pub unsafe extern "C" fn lig_instance_index(instance: *const lig_instance, index
         place.write(numbers.as_ptr());
     }
     numbers.len()
+}
+
+/// Which of its instance's ranks this is, from 0 on, where the model says that each of them speaks for itself (`ranks:`
+/// under `ligament:`); else 0.
+///
+/// # Safety
+/// `instance` is NULL or valid.
+#[no_mangle]
+pub unsafe extern "C" fn lig_instance_rank(instance: *const lig_instance) -> u32 {
+    unsafe { instance.as_ref() }.map_or(0, |instance| instance.rank)
+}
+
+/// How many ranks of its instance speak for themselves: 1 where the model has no word of them.
+///
+/// # Safety
+/// `instance` is NULL or valid.
+#[no_mangle]
+pub unsafe extern "C" fn lig_instance_ranks(instance: *const lig_instance) -> u32 {
+    unsafe { instance.as_ref() }.map_or(0, |instance| instance.ranks)
 }
 
 /// Writes a line to the run's log, if the model lets lines of this level through.

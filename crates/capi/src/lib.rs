@@ -13,6 +13,7 @@ mod about;
 mod instance;
 mod ports;
 mod settings;
+mod steer;
 
 mod send;
 
@@ -27,4 +28,7 @@ mod builders;
 mod submodel;
 
 mod light;
+
+mod path;
+
 mod misuse;

@@ -77,6 +77,33 @@ pub unsafe extern "C" fn lig_receive_if_connected(
     })
 }
 
+/// As `lig_receive`, with the overlay of settings that came with the message, for `lig_message_settings`. The overlay is not
+/// compared with that in force here: for codes that serve others under different settings. That of an `F_INIT` message is in
+/// force for the pass already, unless the instance was made with `LIG_DONT_APPLY_OVERLAY`.
+///
+/// # Safety
+/// All pointers are valid; `options` and `error` may be NULL.
+#[no_mangle]
+pub unsafe extern "C" fn lig_receive_with_settings(
+    instance: *mut lig_instance,
+    port: *const c_char,
+    options: *const lig_receive_options,
+    message: *mut *mut lig_message,
+    error: *mut lig_error,
+) -> lig_status {
+    guard(error, || {
+        let place = unsafe { out(message, "message") }?;
+        place.write(std::ptr::null_mut());
+        let options = unsafe { read(options) }?;
+        let port = unsafe { port_name(port) }?;
+        let wait = options.wait()?;
+        let mut instance = unsafe { used(instance, &Call("lig_receive_with_settings")) }?;
+        let came = instance.receive_with_settings(port, options.slot(), wait)?;
+        place.write(instance.own.messages.give(came));
+        Ok(())
+    })
+}
+
 /// Receives an array into the caller's memory. `into` says which type and shape must come and where it goes; its
 /// strides must be NULL. An array that comes in the other order is rearranged to that of `into`, so that element (i, j)
 /// stays element (i, j). `times` may be NULL.

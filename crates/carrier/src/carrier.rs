@@ -4,8 +4,8 @@
 use crate::threads::{endpoint_thread, paths_thread, Shared, Task};
 use crate::{Heard, Paths};
 use ligament_catalogue::{fault, Fault};
+use ligament_net::{Place, Report};
 use ligament_wire::DomainId;
-use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use tokio::sync::mpsc::{unbounded_channel, UnboundedReceiver};
@@ -73,13 +73,13 @@ impl Carrier {
     }
 
     /// Begins a path that this end dials: see `Net::dial`. Like all calls below, it does not wait.
-    pub fn dial(&self, domain: DomainId, addresses: Vec<SocketAddr>, streams: u16) {
-        self.shared.give(Task::Dial { domain, addresses, streams });
+    pub fn dial(&self, domain: DomainId, places: Vec<Place>, streams: u16) {
+        self.shared.give(Task::Dial { domain, places, streams });
     }
 
-    /// Begins a path that the other end dials.
-    pub fn expect(&self, domain: DomainId) {
-        self.shared.give(Task::Expect { domain });
+    /// Begins a path that the other end dials: see `Net::expect_at`.
+    pub fn expect(&self, domain: DomainId, places: Vec<Place>) {
+        self.shared.give(Task::Expect { domain, places });
     }
 
     /// Nothing more will be sent to a domain. When both ends have announced this, `Event::Ended` is reported.
@@ -105,6 +105,11 @@ impl Carrier {
     /// Drops the endpoint as soon as everything sent here has arrived elsewhere; `Heard::Detached` reports it.
     pub fn detach(&self) {
         self.shared.give(Task::Detach);
+    }
+
+    /// How the links to other domains did a moment ago.
+    pub fn links(&self) -> Vec<(DomainId, Report)> {
+        self.shared.links()
     }
 
     /// Whether anything is under way, at this moment.

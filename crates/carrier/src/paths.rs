@@ -1,16 +1,15 @@
 //! The paths to other domains as the carrier uses them: those of `ligament-net`, or others in tests.
 
-use ligament_net::{Cargo, Event, MessageId, Nanos, Net};
+use ligament_net::{Cargo, Event, MessageId, Nanos, Net, Place, Report};
 use ligament_wire::DomainId;
-use std::net::SocketAddr;
 use std::os::fd::BorrowedFd;
 
 /// All paths of one domain. What the calls mean stands at `ligament_net::Net`.
 pub trait Paths: Send {
     /// Begins a path that this end dials.
-    fn dial(&mut self, domain: DomainId, addresses: Vec<SocketAddr>, streams: u16);
-    /// Begins a path that the other end dials.
-    fn expect(&mut self, domain: DomainId);
+    fn dial(&mut self, domain: DomainId, places: Vec<Place>, streams: u16);
+    /// Begins a path that the other end dials, over connections that are made to it there if it does not come.
+    fn expect(&mut self, domain: DomainId, places: Vec<Place>);
     /// Sends a message of `total` bytes, which are asked for later.
     fn send(&mut self, domain: DomainId, conduit: u32, total: u64) -> MessageId;
     /// Tells the far end what of a conduit has been received here, in all.
@@ -27,15 +26,19 @@ pub trait Paths: Send {
     fn event(&mut self) -> Option<Event>;
     /// Whether nothing is under way to or from the domain.
     fn idle(&self, domain: DomainId) -> bool;
+    /// How the links to the other domains do, where that is known.
+    fn reports(&mut self, _now: Nanos) -> Vec<(DomainId, Report)> {
+        Vec::new()
+    }
 }
 
 impl Paths for Net {
-    fn dial(&mut self, domain: DomainId, addresses: Vec<SocketAddr>, streams: u16) {
-        self.dial(domain.number(), addresses, streams);
+    fn dial(&mut self, domain: DomainId, places: Vec<Place>, streams: u16) {
+        self.dial(domain.number(), places, streams);
     }
 
-    fn expect(&mut self, domain: DomainId) {
-        self.expect(domain.number());
+    fn expect(&mut self, domain: DomainId, places: Vec<Place>) {
+        self.expect_at(domain.number(), places);
     }
 
     fn send(&mut self, domain: DomainId, conduit: u32, total: u64) -> MessageId {
@@ -68,5 +71,9 @@ impl Paths for Net {
 
     fn idle(&self, domain: DomainId) -> bool {
         self.idle(domain.number())
+    }
+
+    fn reports(&mut self, now: Nanos) -> Vec<(DomainId, Report)> {
+        Net::reports(self, now).into_iter().map(|(domain, report)| (DomainId::new(domain), report)).collect()
     }
 }

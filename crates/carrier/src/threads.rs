@@ -15,7 +15,7 @@
 use crate::logic::Logic;
 use crate::{Attachment, Heard, Paths, Quiet};
 use ligament_catalogue::{fault, Fault};
-use ligament_net::{now, Event, Nanos};
+use ligament_net::{now, Event, Nanos, Place, Report};
 use ligament_shm::endpoint::turns::Turns;
 use ligament_shm::line::{AgentLine, Identity, Registered};
 use ligament_shm::Endpoint;
@@ -23,7 +23,6 @@ use ligament_wire::DomainId;
 use rustix::event::{eventfd, poll, EventfdFlags, PollFd, PollFlags};
 use rustix::fd::{AsFd, OwnedFd};
 use std::collections::BTreeSet;
-use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 use std::time::Duration;
 use tokio::sync::mpsc::UnboundedSender;
@@ -33,11 +32,13 @@ use tokio::sync::mpsc::UnboundedSender;
 const LINGER: Nanos = 100_000;
 /// The longest sleep.
 const NAP: Duration = Duration::from_secs(1);
+/// How often it is noted how the links do (ns).
+const NOTE: Nanos = 1_000_000_000;
 
 /// A task from the agent.
 pub(crate) enum Task {
-    Dial { domain: DomainId, addresses: Vec<SocketAddr>, streams: u16 },
-    Expect { domain: DomainId },
+    Dial { domain: DomainId, places: Vec<Place>, streams: u16 },
+    Expect { domain: DomainId, places: Vec<Place> },
     End { domain: DomainId },
     Control { domain: DomainId, bytes: Vec<u8> },
     Detach,
@@ -62,6 +63,8 @@ pub(crate) struct Shared {
     work: Mutex<Work>,
     /// Held for moments only, unlike `work`.
     tasks: Mutex<Vec<Task>>,
+    /// How the links do, and when that was noted. Held for moments only.
+    links: Mutex<(Nanos, Vec<(DomainId, Report)>)>,
     /// Tells the thread that waits for sockets that there are tasks.
     called: OwnedFd,
     sockets: OwnedFd,
@@ -86,7 +89,14 @@ impl Shared {
             paths_until: Nanos::MAX,
             stopped: false,
         };
-        Ok(Shared { work: Mutex::new(work), tasks: Mutex::default(), called, sockets, heard })
+        Ok(Shared {
+            work: Mutex::new(work),
+            tasks: Mutex::default(),
+            links: Mutex::default(),
+            called,
+            sockets,
+            heard,
+        })
     }
 
     /// Gives a task.
@@ -102,6 +112,11 @@ impl Shared {
 
     pub fn tell(&self, heard: Heard) {
         let _ = self.heard.send(heard);
+    }
+
+    /// How the links did a moment ago.
+    pub fn links(&self) -> Vec<(DomainId, Report)> {
+        lock(&self.links).1.clone()
     }
 
     /// Ends both threads.
@@ -137,6 +152,10 @@ impl Shared {
         }
         while let Some(event) = paths.event() {
             self.tell(Heard::Path(event));
+        }
+        let noted = now();
+        if noted >= lock(&self.links).0 + NOTE {
+            *lock(&self.links) = (noted, paths.reports(noted));
         }
         let deadlines = paths.deadline().into_iter().chain(logic.deadline());
         deadlines.min().unwrap_or(Nanos::MAX)
@@ -194,13 +213,13 @@ impl Shared {
     fn do_task(&self, work: &mut Work, task: Task) {
         let Work { paths, logic, known, .. } = work;
         match task {
-            Task::Dial { domain, addresses, streams } => {
+            Task::Dial { domain, places, streams } => {
                 known.insert(domain);
-                paths.dial(domain, addresses, streams);
+                paths.dial(domain, places, streams);
             }
-            Task::Expect { domain } => {
+            Task::Expect { domain, places } => {
                 known.insert(domain);
-                paths.expect(domain);
+                paths.expect(domain, places);
             }
             Task::End { domain } if known.remove(&domain) => paths.end(domain),
             Task::Control { domain, bytes } if known.contains(&domain) => {

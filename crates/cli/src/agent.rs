@@ -2,13 +2,17 @@
 
 use crate::arguments::Agent;
 use ligament_catalogue::{fault, Fault};
+use ligament_launch::allocation;
 use ligament_net::Invitation;
 use ligament_runtime::agent::{take_part, AgentOptions};
 use std::io::Read;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Variables from which a task that a launcher has started knows which of several it is, from 0.
 const RANKS: [&str; 4] = ["SLURM_PROCID", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK"];
+
+/// The variable from which a task of Slurm knows its node: where several have one machine, they have its name.
+const NODE: &str = "SLURMD_NODENAME";
 
 /// Takes part in a run.
 pub(crate) fn agent(arguments: &Agent) -> i32 {
@@ -23,16 +27,44 @@ pub(crate) fn agent(arguments: &Agent) -> i32 {
 
 fn options(arguments: &Agent) -> Result<AgentOptions, Fault> {
     let domain = number(arguments)?;
+    let invitation = read_invitation(&arguments.join)?;
     Ok(AgentOptions {
-        invitation: read_invitation(&arguments.join)?,
+        way: arguments.relaying.way_to(&invitation)?,
+        invitation,
         domain,
-        cores: arguments.cores,
-        scratch: arguments.scratch.clone(),
+        cores: arguments.cores.or_else(|| cores_of_job().filter(|_| arguments.cores_of_job)),
+        scratch: arguments.scratch.as_deref().map(of_this_machine).transpose()?,
         listen: arguments.listening.listen(),
+        node: std::env::var(NODE).ok().filter(|name| !name.is_empty()),
+        streams: arguments.linking.streams,
+        pace: arguments.linking.pace,
         patience: arguments.patience,
         quiet: arguments.quiet,
         launched: arguments.launched,
+        of_job: arguments.of_job,
     })
+}
+
+/// A path that may begin with a variable of this machine: `$TMPDIR/runs`.
+fn of_this_machine(path: &Path) -> Result<PathBuf, Fault> {
+    let Some(rest) = path.to_str().and_then(|text| text.strip_prefix('$')) else {
+        return Ok(path.to_path_buf());
+    };
+    let (name, below) = match rest.strip_prefix('{').and_then(|rest| rest.split_once('}')) {
+        Some(found) => found,
+        None => rest.split_at(rest.find('/').unwrap_or(rest.len())),
+    };
+    match std::env::var(name) {
+        Ok(value) if !value.is_empty() => Ok(PathBuf::from(value + below)),
+        _ => Err(fault!(CANNOT_JOIN, "--scratch {}: the variable {name} is not set here", path.display())),
+    }
+}
+
+/// How many cores the batch system has given the job on this machine, if it says so here.
+fn cores_of_job() -> Option<u32> {
+    let host = rustix::system::uname().nodename().to_string_lossy().into_owned();
+    let job = allocation(&|name| std::env::var(name).ok(), &host).ok().flatten()?;
+    job.nodes.get(job.here?)?.cores
 }
 
 /// Which domain this is.
@@ -44,7 +76,7 @@ fn number(arguments: &Agent) -> Result<u32, Fault> {
         let Some(rank) = std::env::var(name).ok() else { continue };
         let rank: u32 =
             rank.parse().map_err(|_| fault!(CANNOT_JOIN, "{name} is \"{rank}\", which is no number of a task; say with --domain N, from 1 on, which domain this is"))?;
-        return rank.checked_add(1).ok_or_else(|| {
+        return rank.checked_add(arguments.first).ok_or_else(|| {
             fault!(CANNOT_JOIN, "{name} is {rank}, which is too large for a number of a task; give --domain N")
         });
     }
@@ -65,4 +97,21 @@ fn read_invitation(from: &Path) -> Result<Invitation, Fault> {
         fault!(INVITATION_UNUSABLE, "the invitation cannot be read from the standard input: {error}")
     })?;
     Invitation::from_text(&text).map_err(|error| error.told(|error| format!("standard input: {error}")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_scratch_directory_may_begin_with_a_variable() {
+        let home = std::env::var("HOME").unwrap();
+        for (text, meant) in
+            [("/tmp/x", "/tmp/x".to_owned()), ("$HOME", home.clone()), ("${HOME}/x", format!("{home}/x"))]
+        {
+            assert_eq!(of_this_machine(Path::new(text)).unwrap(), PathBuf::from(meant));
+        }
+        let why = of_this_machine(Path::new("$NO_SUCH_VARIABLE_HERE/x")).unwrap_err();
+        assert!(why.contains("NO_SUCH_VARIABLE_HERE is not set"), "{why}");
+    }
 }

@@ -2,7 +2,7 @@
 
 use crate::complain;
 use clap::{CommandFactory, Parser, Subcommand};
-use ligament_catalogue::fault;
+use ligament_catalogue::{fault, Coded, Fault};
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -45,21 +45,77 @@ enum Command {
     ///
     /// Started on each machine of a run over several domains, by `ligament run` or by hand.
     Agent(Agent),
+    /// The agents of a run's job at one of its sites.
+    #[command(hide = true)]
+    Agents(Box<crate::agents::SiteAgents>),
+    /// Let domains meet here that do not reach each other, without understanding what they say.
+    ///
+    /// For a login node. FILE has the relay's address and key: it is made by the first start, and runs are given it with
+    /// `--relay`, or by a site's `relays:`. Serves any number of runs until it is ended (Ctrl-C); started again, it goes on.
+    Relay(crate::relay::Relay),
+    /// Copy files and directories to another site, or from there.
+    ///
+    /// The other end is started by ssh, and the files go over a path of several encrypted streams if one of its ports, or a
+    /// relay, can be reached. A file gets its name when it is whole; a copy that was cut goes on when it is called again.
+    Cp(Box<crate::copying::Copy>),
+    /// Keep a directory at another site as this one is, while it is written.
+    ///
+    /// A file appears there when whoever writes it has closed it, whole or not at all. Ctrl-C ends it; called again, it goes
+    /// on.
+    Sync(Box<crate::copying::Sync>),
+    /// The other end of `cp` and `sync`.
+    #[command(hide = true)]
+    ServeFiles,
+    /// An end of a link that `site check` measures.
+    #[command(hide = true)]
+    ServeLink,
     /// Say everything that is wrong with a model, without running it.
     Check(Check),
+    /// Show how a model is coupled: its components, ports and conduits, as text or as a picture.
+    ///
+    /// In the picture whoever starts others is left of them. Filled signs send and open ones receive; round ones are within
+    /// the loop (O_I, S), square ones before and after it (F_INIT, O_F).
+    Graph(Graph),
+    /// Show which times and lengths the components of a model resolve and cover: its scale separation map.
+    ///
+    /// Scales stand under `ligament: scales:` in the model file. In the picture each box reaches from the step to the whole,
+    /// in time and in space; both axes are logarithmic.
+    Scales(Scales),
+    /// Predict how long a run will take, what will pass its conduits, and what more cores would help.
+    ///
+    /// What the parts cost is taken from a run that is done (--from), a file (--costs), or both. The run is then played with
+    /// these costs; nothing is started.
+    Predict(crate::predict::Predict),
+    /// Show what comes after what: the order of the operators of all components, unrolled.
+    ///
+    /// What stands in one round can be done side by side. Each component makes two steps in a pass, unless its scales say that
+    /// it makes one only.
+    Tasks(Tasks),
+    /// Make a model file of a model in xMML 0.4.
+    ///
+    /// Mistakes are told with their lines. The result goes to the standard output.
+    Convert(crate::convert::Convert),
     Play(crate::play::Play),
     /// Make a directory with a code, or a model, to begin with.
     ///
     /// `ligament new submodel --language c NAME`, `ligament new macro …`, `ligament new model NAME`. What is there compiles
     /// and passes its test (`make test`) as it is. Nothing is overwritten.
     New(crate::new::New),
+    /// The instance that makes a study; a model's program starts it.
+    #[command(hide = true)]
+    Study,
     #[command(hide = true)]
     PlayPart(crate::play::PlayPart),
     /// The recorder of a case.
     #[command(hide = true)]
     RecordPart(crate::play::RecordPart),
+    /// Runs the sources, sinks and mappers of a model that come with Ligament.
+    #[command(hide = true)]
+    ShippedPart,
     /// Show how a run stands: who computes, who waits for whom.
     Status(Status),
+    View(crate::view::View),
+    Tap(crate::tap::Tap),
     /// List the runs that there are: when they began, how long they took, how they ended.
     Runs(crate::runs::Runs),
     /// Show the log of a run, or what one instance printed.
@@ -75,6 +131,7 @@ enum Command {
     Profile(Profile),
     /// End a run.
     Stop(Stop),
+    Steer(Box<crate::steer::Steer>),
     /// Take part in a run with an instance that is started by hand, for example in a debugger.
     ///
     /// Without a command, prints the environment that the instance needs, as `export` lines for a shell.
@@ -122,9 +179,17 @@ pub(crate) struct Run {
     /// Which model to run, if the files have several.
     #[arg(long, value_name = "NAME")]
     pub model: Option<String>,
+    /// Make the changes of this run again that `ligament steer` made in it, at the same model times.
+    #[arg(long, value_name = "RUN")]
+    pub steered: Option<String>,
     /// Let the run go on by itself, without this terminal, as soon as it is up; `ligament attach` shows it.
     #[arg(short, long)]
     pub detach: bool,
+    /// Show the run in a browser, as `ligament view --open` does; with `=steer`, to steer it, too. The page stays for
+    /// as long as the run goes on, or somebody looks.
+    #[arg(long, value_name = "look|steer", num_args = 0..=1, require_equals = true, default_missing_value = "look",
+          value_parser = crate::view::role)]
+    pub open: Option<ligament_live::Role>,
     /// Show nothing but errors and warnings.
     #[arg(short, long)]
     pub quiet: bool,
@@ -153,15 +218,25 @@ pub(crate) struct Agent {
     /// Which domain this is, from 1 on [default: from SLURM_PROCID, OMPI_COMM_WORLD_RANK or PMI_RANK, plus 1].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub domain: Option<u32>,
+    /// The domain of the first of several tasks.
+    #[arg(long, hide = true, value_name = "N", default_value = "1", value_parser = clap::value_parser!(u32).range(1..))]
+    pub first: u32,
     /// Cores for instances [default: all that this process may use].
     #[arg(long, value_name = "N")]
     pub cores: Option<u32>,
+    /// Those cores that the batch system has given the job on this machine.
+    #[arg(long, hide = true, conflicts_with = "cores")]
+    pub cores_of_job: bool,
     /// Where instances have their files. They are brought to the run directory at the end [default: the run directory
     /// itself if it is to be seen from here; else TMPDIR].
     #[arg(long, value_name = "DIR")]
     pub scratch: Option<PathBuf>,
     #[command(flatten)]
     pub listening: crate::spread::Listening,
+    #[command(flatten)]
+    pub relaying: crate::relay::Relaying,
+    #[command(flatten)]
+    pub linking: crate::spread::Linking,
     /// For how long the head may be cut off before this domain ends.
     #[arg(long, value_name = "TIME", value_parser = crate::spread::seconds, default_value = "60s")]
     pub patience: std::time::Duration,
@@ -171,6 +246,9 @@ pub(crate) struct Agent {
     /// End when whoever reads what this prints is gone: what starts agents says so to them.
     #[arg(long, hide = true)]
     pub launched: bool,
+    /// A signal to this says that the job ends which it is a part of.
+    #[arg(long, hide = true)]
+    pub of_job: bool,
 }
 
 #[derive(Debug, clap::Args)]
@@ -190,6 +268,63 @@ pub(crate) struct Check {
     #[command(flatten)]
     pub ignore: crate::check::Ignore,
     /// Print the result as JSON.
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Graph {
+    /// Model files in yMMSL; later ones add to earlier ones.
+    #[arg(required = true, value_name = "MODEL")]
+    pub models: Vec<PathBuf>,
+    /// Which model to show, if the files have several.
+    #[arg(long, value_name = "NAME")]
+    pub model: Option<String>,
+    /// Draw it into this file, as .svg or .png.
+    #[arg(short, long, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+    /// Show each nested model as one box.
+    #[arg(long, conflicts_with = "all")]
+    pub folded: bool,
+    /// Show each component, however many there are; without it, alike ones share a box where there are more than 40.
+    #[arg(long)]
+    pub all: bool,
+    /// Print boxes and arrows as JSON.
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Scales {
+    /// Model files in yMMSL; later ones add to earlier ones.
+    #[arg(required = true, value_name = "MODEL")]
+    pub models: Vec<PathBuf>,
+    /// Which model to show, if the files have several.
+    #[arg(long, value_name = "NAME")]
+    pub model: Option<String>,
+    /// Draw it into this file, as .svg or .png.
+    #[arg(short, long, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+    /// Print boxes and arrows as JSON.
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Tasks {
+    /// Model files in yMMSL; later ones add to earlier ones.
+    #[arg(required = true, value_name = "MODEL")]
+    pub models: Vec<PathBuf>,
+    /// Which model to show, if the files have several.
+    #[arg(long, value_name = "NAME")]
+    pub model: Option<String>,
+    /// How many steps of each pass to show at most.
+    #[arg(long, value_name = "N", default_value_t = 2, value_parser = clap::value_parser!(u64).range(1..=1000))]
+    pub steps: u64,
+    /// Draw it into this file, as .svg or .png.
+    #[arg(short, long, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+    /// Print the tasks as JSON.
     #[arg(long)]
     pub json: bool,
 }
@@ -379,12 +514,30 @@ pub(crate) fn carry_out(arguments: impl IntoIterator<Item = OsString>) -> i32 {
         Command::Cancel(cancel) => crate::job::cancel(&cancel),
         Command::Site(site) => crate::site::site(&site),
         Command::Agent(agent) => crate::agent::agent(&agent),
+        Command::Agents(agents) => crate::agents::agents(&agents),
+        Command::Relay(relay) => crate::relay::relay(&relay),
+        Command::Cp(copy) => crate::copying::cp(&copy),
+        Command::Sync(sync) => crate::copying::sync(&sync),
+        Command::ServeFiles => crate::copying::serve(),
+        Command::ServeLink => crate::site::serve_link(),
         Command::Check(check) => crate::check::check(&check),
+        Command::Graph(graph) => crate::graph::graph(&graph),
+        Command::Tasks(tasks) => crate::tasks::tasks(&tasks),
+        Command::Scales(scales) => crate::scales::scales(&scales),
+        Command::Convert(convert) => crate::convert::convert(&convert),
+        Command::Predict(predict) => crate::predict::predict(&predict),
         Command::Play(play) => crate::play::play(&play),
         Command::New(new) => crate::new::new(&new),
+        Command::Study => match ligament_ensemble::run_study() {
+            Ok(()) => crate::DONE,
+            Err(error) => crate::fail(false, &Fault::heard(error.to_string(), error.code()), crate::FAILED),
+        },
         Command::PlayPart(part) => crate::play::part(&part),
         Command::RecordPart(part) => crate::play::record_part(&part),
+        Command::ShippedPart => crate::shipped::part(),
         Command::Status(status) => crate::client::status(&status),
+        Command::View(view) => crate::view::view(&view),
+        Command::Tap(tap) => crate::tap::tap(&tap),
         Command::Runs(runs) => crate::runs::runs(&runs),
         Command::Names { run } => crate::runs::names(run.as_deref()),
         Command::Logs(logs) => crate::logs::logs(&logs),
@@ -392,6 +545,7 @@ pub(crate) fn carry_out(arguments: impl IntoIterator<Item = OsString>) -> i32 {
         Command::Timeline(timeline) => crate::timeline::timeline(&timeline),
         Command::Profile(profile) => crate::timeline::profile(&profile),
         Command::Stop(stop) => crate::client::stop(&stop),
+        Command::Steer(steer) => crate::steer::steer(&steer),
         Command::Join(join) => crate::client::join(&join),
         Command::Config(config) => crate::config::config(&config),
         Command::Explain(explain) => crate::explain::explain(&explain),

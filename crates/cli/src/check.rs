@@ -2,8 +2,9 @@
 
 use crate::arguments::{print, Check};
 use ligament_analysis::{CheckOptions, Files, Ignorable, Report};
-use ligament_catalogue::Fault;
-use ligament_model::{parse_assignment, LigamentOptions, Reference};
+use ligament_catalogue::{fault, Fault};
+use ligament_model::{parse_assignment, LigamentOptions, Reference, Resolved, Resources};
+use ligament_runtime::own_cores;
 use std::collections::HashSet;
 use std::path::PathBuf;
 
@@ -16,12 +17,20 @@ pub(crate) fn check(arguments: &Check) -> i32 {
         Ok(report) => report,
         Err(error) => return crate::fail(arguments.json, &error, crate::BAD_USE),
     };
+    let note = report.resolved.as_ref().filter(|_| !arguments.elsewhere).and_then(note_on_cores);
     if arguments.json {
-        print(&format!("{}\n", report.to_json()));
+        let mut json = report.to_json();
+        if let Some(note) = note {
+            json["note"] = note.into();
+        }
+        print(&format!("{json}\n"));
     } else {
         eprint!("{}", report.to_text());
         if report.is_ok() {
             print(&in_a_word(&report));
+            if let Some(note) = note {
+                print(&format!("note: {note}\n"));
+            }
         } else {
             let first =
                 report.problems.iter().find(|problem| problem.is_error()).map_or("", |first| first.code.name());
@@ -36,7 +45,34 @@ pub(crate) fn check(arguments: &Check) -> i32 {
     }
 }
 
-fn count(n: usize, what: &str) -> String {
+/// What to know of a model that asks for more cores than this machine has.
+fn note_on_cores(model: &Resolved) -> Option<String> {
+    let here = own_cores();
+    let (mut asked, mut most) = (0u32, 0);
+    let mut light = HashSet::new();
+    for (i, instance) in (0u32..).zip(&model.instances) {
+        // One process runs all instances of a light program.
+        if model.light_program(i).is_some_and(|program| !light.insert(program.to_string())) {
+            continue;
+        }
+        let nodes = match instance.resources {
+            Resources::MpiNodes { nodes, .. } => u32::try_from(nodes).unwrap_or(u32::MAX),
+            _ => 1,
+        };
+        let cores = instance.resources.cores_on_node().saturating_mul(nodes);
+        (asked, most) = (asked.saturating_add(cores), most.max(cores));
+    }
+    // Instances of one core each take turns on what there is, as most that wait for each other do anyway.
+    (most > 1 && asked > here).then(|| {
+        format!(
+            "its instances ask for {asked} cores together, and this machine has {here}: here they would share cores, \
+             and none would be bound"
+        )
+    })
+}
+
+/// `3 errors`.
+pub(crate) fn count(n: usize, what: &str) -> String {
     format!("{n} {what}{}", if n == 1 { "" } else { "s" })
 }
 
@@ -79,6 +115,25 @@ impl Ignore {
             [] => Vec::new(),
             names => vec![format!("--ignore={}", names.join(","))],
         }
+    }
+}
+
+/// A model that is to be shown, and what else was found. It may have errors, as long as it can be shown: a picture
+/// helps to find them.
+pub(crate) fn drawable(models: &[PathBuf], model: Option<&str>) -> Result<(Report, Resolved), Fault> {
+    let ignore = Ignorable::NAMES.iter().filter_map(|name| Ignorable::from_name(name)).collect();
+    let options = CheckOptions { files: Files::Elsewhere, ignore, ..CheckOptions::default() };
+    let mut report = read(models, &[], model, options)?;
+    let first = report.problems.iter().find(|problem| problem.is_error()).cloned();
+    let said = first.as_ref().map(|_| report.to_text());
+    match (report.resolved.take(), first) {
+        (Some(model), _) if !model.instances.is_empty() => {
+            // Beside JSON, too, whose reader would take the model for a good one otherwise.
+            eprint!("{}", said.unwrap_or_default());
+            Ok((report, model))
+        }
+        (_, Some(problem)) => Err(Fault::new(problem.code, problem.to_string())),
+        (_, None) => Err(fault!(NO_MODEL, "the model has no component that could be shown")),
     }
 }
 

@@ -3,9 +3,11 @@
 use crate::arguments::{print, Join, Status, Stop};
 use crate::attach::{last_sign, last_words, lost_in_words};
 use ligament_catalogue::fault;
-use ligament_manager::{find_run, in_seconds, Journal, RunRecord, RunState};
-use ligament_runtime::client::{ask, halted_in_words, is_halted, is_here, journalled, record_of, Snapshots};
-use ligament_runtime::of_instances;
+use ligament_manager::{find_run, in_seconds, write_whole, Journal, RunRecord, RunState};
+use ligament_runtime::client::{
+    ask, halted_in_words, is_alive, is_halted, is_here, journalled, record_of, SiteJob, Snapshots,
+};
+use ligament_runtime::{of_conduits, of_instances, of_links};
 use ligament_wire::control::Question;
 use std::os::unix::process::CommandExt;
 use std::time::Duration;
@@ -33,7 +35,10 @@ pub(crate) fn status(arguments: &Status) -> i32 {
     };
     let unanswered = now.is_none() && record.state == RunState::Running;
     let halted = unanswered && is_halted(&record);
-    let lost = unanswered && is_here(&record) && !halted;
+    // Its head answers nobody before all domains have joined.
+    let waits = unanswered && !halted && record.agent.is_none() && (!is_here(&record) || is_alive(record.pid));
+    let lost = unanswered && is_here(&record) && !halted && !waits;
+    let jobs = SiteJob::all_of(&run);
     let mut json = now.unwrap_or_else(|| serde_json::to_value(&record).unwrap_or_default());
     if halted {
         let known = journalled(&run, &record);
@@ -50,6 +55,9 @@ pub(crate) fn status(arguments: &Status) -> i32 {
     } else if let Ok(live) = serde_json::from_value::<RunRecord>(json.clone()) {
         record = live;
     }
+    if !jobs.is_empty() {
+        json["sites"] = serde_json::to_value(&jobs).unwrap_or_default();
+    }
     if arguments.json {
         json["ok"] = true.into();
         json["directory"] = run.path().display().to_string().into();
@@ -57,6 +65,7 @@ pub(crate) fn status(arguments: &Status) -> i32 {
         return crate::DONE;
     }
     let state = match (lost, unanswered) {
+        _ if waits => format!("waits for its domains; {}", last_sign(&run)),
         _ if halted => format!("{}; {}", halted_in_words(&record), last_sign(&run)),
         (true, _) => format!("lost: {}", lost_in_words(&run, &record)),
         (false, true) => {
@@ -75,7 +84,16 @@ pub(crate) fn status(arguments: &Status) -> i32 {
     if let Some(last) = last_words(&run) {
         text.push_str(&format!("{last}\n"));
     }
+    for job in jobs.iter().filter(|_| unanswered || record.state == RunState::Running) {
+        text.push_str(&format!("{}\n", job.in_words()));
+    }
+    for job in crate::sites::left(&run).iter().filter(|job| !job.over && record.state != RunState::Running) {
+        let (said, name) = (job.in_words(), &record.run);
+        text.push_str(&format!("{said}, as it was last seen; \"ligament cancel {name}\" ends it\n"));
+    }
     text.push_str(&of_instances(record.instances));
+    text.push_str(&of_conduits(record.conduits));
+    text.push_str(&of_links(&json["links"]));
     print(&text);
     crate::DONE
 }
@@ -85,6 +103,12 @@ pub(crate) fn stop(arguments: &Stop) -> i32 {
     let asked = find_run(&arguments.run).and_then(|run| {
         let record = record_of(&run)?;
         let answer = ask(&run, &record, Question::Stop)?;
+        let waits = record.state == RunState::Running && record.agent.is_none();
+        if answer.is_none() && waits && (!is_here(&record) || is_alive(record.pid)) {
+            // Nobody can be asked before all domains have joined; who waits for them looks for this.
+            write_whole(&run.stop(), b"", 0o600)?;
+            return Ok((Some(serde_json::Value::Null), record.run));
+        }
         if answer.is_none() && record.state == RunState::Running && !is_here(&record) {
             return Err(fault!(
                 RUNS_ELSEWHERE,

@@ -11,7 +11,7 @@ use rustix::process::{kill_process, Pid, Signal};
 use std::fs::File;
 use std::io::Read;
 use std::os::unix::net::UnixStream;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -19,8 +19,29 @@ use std::time::Duration;
 const LOOK: Duration = Duration::from_millis(20);
 
 /// Makes the run by `make` elsewhere, with its directory and what it has instead of a terminal.
-pub(crate) fn detach(arguments: &Run, model: &str, make: impl FnOnce(PathBuf, Terminal) -> i32) -> i32 {
-    let started = RunDirectory::prepare(arguments.run_dir.as_deref(), model, Moment::now()).and_then(|run| {
+pub(crate) fn detach(
+    arguments: &Run,
+    directory: Option<PathBuf>,
+    model: &str,
+    make: impl FnOnce(PathBuf, Terminal) -> i32,
+) -> i32 {
+    match begin(directory.as_deref(), model, arguments.json, make) {
+        Ok((run, pid)) => tell(&run, pid, arguments),
+        Err(status) => status,
+    }
+}
+
+/// The same, until somebody over there says by a byte that it is under way: its directory, and its process.
+///
+/// # Errors
+/// It did not come to that, and has said why: the exit status.
+pub(crate) fn begin(
+    directory: Option<&Path>,
+    model: &str,
+    json: bool,
+    make: impl FnOnce(PathBuf, Terminal) -> i32,
+) -> Result<(RunDirectory, u32), i32> {
+    let started = RunDirectory::prepare(directory, model, Moment::now()).and_then(|run| {
         let broken = |error: std::io::Error| {
             fault!(NOT_STARTABLE, "a process without a terminal cannot be started: {error}")
         };
@@ -31,11 +52,11 @@ pub(crate) fn detach(arguments: &Run, model: &str, make: impl FnOnce(PathBuf, Te
         let pid = start_detached(&printed, || make(directory, Terminal::None(Arc::new(theirs))));
         let pid = pid.map_err(broken)?;
         let printed = File::open(&printed).map_err(broken)?;
-        Ok(Detached { run, line, printed, pid, ear: Ear::new()? })
+        Ok(Detached { run, line, printed, pid, json, ear: Ear::new()? })
     });
     match started {
-        Ok(mut detached) => detached.await_it(arguments),
-        Err(error) => crate::fail(arguments.json, &error, crate::BAD_USE),
+        Ok(detached) => detached.await_it(),
+        Err(error) => Err(crate::fail(json, &error, crate::BAD_USE)),
     }
 }
 
@@ -46,11 +67,12 @@ struct Detached {
     line: UnixStream,
     printed: File,
     pid: u32,
+    json: bool,
     ear: Ear,
 }
 
 impl Detached {
-    fn await_it(&mut self, arguments: &Run) -> i32 {
+    fn await_it(mut self) -> Result<(RunDirectory, u32), i32> {
         let mut all = String::new();
         loop {
             // In this order: what is printed before the end, or before the byte, is here when that is seen.
@@ -58,12 +80,12 @@ impl Detached {
             let up = matches!((&self.line).read(&mut [0]), Ok(1));
             let mut said = String::new();
             let _ = self.printed.read_to_string(&mut said);
-            if !arguments.json {
+            if !self.json {
                 crate::say_lines(&said);
             }
             all.push_str(&said);
             if up {
-                return self.tell(arguments);
+                return Ok((self.run, self.pid));
             }
             if let Some(status) = status {
                 if all.is_empty() && status != crate::DONE {
@@ -73,13 +95,13 @@ impl Detached {
                         self.run.path().display()
                     ));
                 }
-                if arguments.json {
+                if self.json {
                     // The last line is the result, what is before it was said by the way.
                     let (said, result) = all.trim_end().rsplit_once('\n').unwrap_or(("", all.trim_end()));
                     crate::say_lines(said);
                     print(&format!("{result}\n"));
                 }
-                return status;
+                return Err(status);
             }
             if self.ear.waits(LOOK) {
                 // It is not on its own yet. A second time it ends at once.
@@ -88,24 +110,23 @@ impl Detached {
             }
         }
     }
+}
 
-    fn tell(&self, arguments: &Run) -> i32 {
-        let name = self.run.name();
-        if arguments.json {
-            let directory = self.run.path().display().to_string();
-            let json = serde_json::json!({ "ok": true, "run": name, "directory": directory, "pid": self.pid });
-            print(&format!("{json}\n"));
-        } else {
-            print(&format!("run directory: {}\n", shown(self.run.path())));
-            if !arguments.quiet {
-                let called = called(&self.run);
-                print(&format!(
-                    "it runs on its own (process {}): \"ligament attach {called}\" shows it, \"ligament stop {called}\" \
-                     ends it\n",
-                    self.pid
-                ));
-            }
+fn tell(run: &RunDirectory, pid: u32, arguments: &Run) -> i32 {
+    let name = run.name();
+    if arguments.json {
+        let directory = run.path().display().to_string();
+        let json = serde_json::json!({ "ok": true, "run": name, "directory": directory, "pid": pid });
+        print(&format!("{json}\n"));
+    } else {
+        print(&format!("run directory: {}\n", shown(run.path())));
+        if !arguments.quiet {
+            let called = called(run);
+            print(&format!(
+                "it runs on its own (process {pid}): \"ligament attach {called}\" shows it, \"ligament stop {called}\" \
+                 ends it\n"
+            ));
         }
-        crate::DONE
     }
+    crate::DONE
 }

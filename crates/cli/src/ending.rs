@@ -2,7 +2,9 @@
 
 use crate::arguments::print;
 use ligament_catalogue::said;
-use ligament_manager::{in_seconds, some_of, summary_table, RunDirectory, RunRecord, RunState, UnaskedRecord};
+use ligament_manager::{
+    in_seconds, some_of, summary_table, who_has_which_cores, RunDirectory, RunRecord, RunState, UnaskedRecord,
+};
 use ligament_runtime::{shown, LAST_LINES};
 
 /// More instances than this are shown by component.
@@ -66,6 +68,9 @@ pub(crate) fn tell(run: &RunDirectory, record: &RunRecord, telling: Telling) -> 
             print(&format!("{}: {} after {took}\n", record.run, record.state.name()));
         }
         print(&format!("\n{}\n", summary_table(&record.instances, MOST_ROWS)));
+        if let Some(cores) = who_has_which_cores(&record.instances) {
+            print(&format!("cores: {cores}\n"));
+        }
         remarks.iter().for_each(|remark| print(&format!("{remark}\n")));
         print(&format!("run directory: {}\n", shown(run.path())));
     } else if record.state != RunState::Done {

@@ -32,6 +32,12 @@ pub(crate) fn cancel(arguments: &Cancel) -> i32 {
             Ok(_) => {}
         }
     }
+    if let Ok(run) = find_run(&arguments.run) {
+        let jobs = crate::sites::left(&run);
+        if !jobs.is_empty() {
+            return crate::sites::cancel_left(&run, jobs, arguments);
+        }
+    }
     let found = find_run(&arguments.run).and_then(|run| Ok((JobRecord::of(&run)?, run)));
     let (job, run) = match found {
         Ok((Some(job), run)) => (job, run),

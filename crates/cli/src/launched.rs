@@ -1,10 +1,10 @@
 //! A run over machines on which agents are started by a launcher: how it spreads, and what becomes of the commands that
 //! start them.
 
-use crate::site::own_command;
 use crate::spread::Spreading;
 use ligament_catalogue::Fault;
 use ligament_launch::agents::{self, launcher, AgentCommand};
+use ligament_launch::own_command;
 use ligament_launch::site::{LauncherKind, Site};
 use ligament_launch::{Machines, PlaceOptions};
 use ligament_model::{LigamentOptions, Resolved};
@@ -35,6 +35,15 @@ impl Launched {
         tell("--listen", spreading.listening.listen.clone().or_else(|| site.interface.clone()));
         let ports = spreading.listening.ports.clone().or_else(|| site.ports.clone());
         tell("--ports", ports.map(|ports| format!("{}-{}", ports.start(), ports.end())));
+        if let Some(jump) = spreading.relaying.jump.as_ref().or(site.jump.as_ref()) {
+            tell("--jump", Some(jump.clone()));
+            let by_hand = spreading.relaying.jump.is_some();
+            let options = if by_hand { &spreading.relaying.jump_option } else { &site.ssh_options };
+            options.iter().for_each(|option| tell("--jump-option", Some(option.clone())));
+        }
+        let linking = spreading.linking.or(site);
+        tell("--streams", linking.streams.map(|streams| streams.to_string()));
+        tell("--pace", linking.pace.map(|pace| pace.to_string()));
         tell("--patience", Some(format!("{}s", spreading.patience.as_secs_f64())));
         Launched { kind: machines.launcher, site: site.clone(), arguments, running: None }
     }
@@ -45,7 +54,7 @@ impl Launched {
         machines: &Machines,
         spreading: &Spreading,
         model: &Resolved,
-    ) -> Spread<'a> {
+    ) -> Result<Spread<'a>, Fault> {
         let site = &self.site;
         let mut listening = spreading.listening.clone();
         listening.listen = listening.listen.or_else(|| site.interface.clone());
@@ -53,18 +62,23 @@ impl Launched {
         // A machine that was not listed runs the head, and no instances but those that can only be there.
         let own = machines.here.as_ref().map_or(Some(0), |here| here.cores);
         let options: &LigamentOptions = &model.ligament;
-        Spread {
+        let linking = spreading.linking.or(site);
+        let encrypt = !spreading.no_encryption && !site.trusted_network;
+        Ok(Spread {
             expected: machines.others.clone(),
             listen: listening.listen(),
-            encrypt: !spreading.no_encryption && !site.trusted_network,
+            way: spreading.relaying.way(site, encrypt)?,
+            encrypt,
             join_timeout: spreading.join_timeout.unwrap_or(site.start_within),
             patience: spreading.patience,
             name: machines.here.as_ref().map(|here| here.name.clone()),
             cores: spreading.cores.or(own),
             agent_cores: site.agent_cores,
+            streams: linking.streams,
+            pace: linking.pace,
             place: PlaceOptions::of(options),
             agents: self,
-        }
+        })
     }
 }
 

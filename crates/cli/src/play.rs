@@ -125,7 +125,7 @@ fn recorded(arguments: &Play, instance: &str) -> Result<i32, Fault> {
     };
     let case = arguments.case.clone();
     let options =
-        RecordOptions { case, instance: instance.to_owned(), ligament: crate::site::own_command(), run };
+        RecordOptions { case, instance: instance.to_owned(), ligament: ligament_launch::own_command(), run };
     let result = record(model, options)?;
     let telling = if arguments.json { Telling::Json } else { Telling::Errors };
     let status = tell(&RunDirectory::open(&result.directory), &result.record, telling);
@@ -142,7 +142,7 @@ fn played(arguments: &Play) -> Result<i32, Fault> {
         program: arguments.program.clone(),
         by_hand: arguments.manual,
         mpi: arguments.ranks.map(|ranks| (ranks, arguments.launcher.clone())),
-        ligament: crate::site::own_command(),
+        ligament: ligament_launch::own_command(),
         timeout: arguments.timeout,
         directory: arguments.run_dir.clone(),
     })?;

@@ -7,13 +7,11 @@ use crate::site::{at, at_with_terminal, shell_at};
 use crate::submit::Submit;
 use ligament_catalogue::fault;
 use ligament_launch::printed::clean;
+use ligament_launch::quote;
 use ligament_launch::site::Site;
 use ligament_manager::Moment;
 use std::io::IsTerminal;
-
-fn quote(text: &str) -> String {
-    format!("'{}'", text.replace('\'', r"'\''"))
-}
+use std::process::Command;
 
 /// Lines for the site's shell: what it wants run before, its directory, and `l`, its ligament.
 fn begin(site: &Site) -> String {
@@ -54,7 +52,7 @@ pub(crate) fn submit(site: &Site, arguments: &Submit, model: &str, text: &str) -
     };
     let mut words = vec!["submit".to_owned(), model_file.clone(), "--site".into(), format!("./{site_file}")];
     words.push("--at-site".into());
-    if let Some(nodes) = arguments.nodes {
+    if let Some(nodes) = arguments.nodes_at(&site.name) {
         words.push(format!("--nodes={nodes}"));
     }
     if let Some(time) = arguments.time {
@@ -63,6 +61,7 @@ pub(crate) fn submit(site: &Site, arguments: &Submit, model: &str, text: &str) -
     for (option, value) in [("account", &arguments.account), ("partition", &arguments.partition)] {
         words.extend(value.as_ref().map(|value| format!("--{option}={value}")));
     }
+    words.extend(arguments.asks.words(&site.name));
     if let Some(directory) = &arguments.run_dir {
         words.push(format!("--run-dir={}", directory.display()));
     }
@@ -111,19 +110,28 @@ pub(crate) fn attach(site: &Site, arguments: &Attach) -> i32 {
     call(site, &words, arguments.json)
 }
 
+/// What calls ligament there with these words, without a terminal.
+pub(crate) fn command(site: &Site, words: &[String]) -> Command {
+    calling(site, words, at(site))
+}
+
+fn calling(site: &Site, words: &[String], mut command: Command) -> Command {
+    let words: Vec<String> = words.iter().map(|word| quote(word)).collect();
+    let script = format!("{}exec \"$l\" {}", begin(site), words.join(" "));
+    // ssh gives its words, joined, to a shell.
+    command.args(["bash", "-lc"]).arg(if site.ssh.is_some() { quote(&script) } else { script });
+    command
+}
+
 /// Calls ligament there; what it prints is printed here, as it comes. From a terminal it has one there too, so that it can
 /// draw, and hear Ctrl-C.
 fn call(site: &Site, words: &[String], json: bool) -> i32 {
-    let words: Vec<String> = words.iter().map(|word| quote(word)).collect();
-    let script = format!("{}exec \"$l\" {}", begin(site), words.join(" "));
     let draws = std::io::stdin().is_terminal() && std::io::stderr().is_terminal();
     let draws = draws && std::io::stdout().is_terminal() && !json;
-    let mut command = if draws { at_with_terminal(site) } else { at(site) };
+    let mut command = calling(site, words, if draws { at_with_terminal(site) } else { at(site) });
     if !draws {
         command.stdin(std::process::Stdio::null());
     }
-    // ssh gives its words, joined, to a shell.
-    command.args(["bash", "-lc"]).arg(if site.ssh.is_some() { quote(&script) } else { script });
     match command.status() {
         Ok(status) if status.code() == Some(255) => {
             let error = fault!(SITE_UNREACHABLE, "the site {} cannot be reached by ssh", site.name);

@@ -28,7 +28,6 @@ pub(crate) fn run(arguments: &Run) -> i32 {
         limits,
         files: Files::MustExist,
         ignore: arguments.ignore.set(),
-        by_hand: arguments.manual.iter().cloned().collect(),
         ..CheckOptions::default()
     };
     let mut report = match read(&arguments.models, &arguments.settings, model, options) {
@@ -53,13 +52,28 @@ pub(crate) fn run(arguments: &Run) -> i32 {
             return refuse(arguments, &error.told(|error| format!("--manual: {error}")));
         }
     }
+    let steered = arguments.steered.as_deref().map(|run| {
+        let record = ligament_runtime::client::record_of(&ligament_manager::find_run(run)?)?;
+        Ok(record.steering)
+    });
+    let steered = match steered.transpose() {
+        Ok(steered) => steered.unwrap_or_default(),
+        Err(error) => return refuse(arguments, &Fault::told(error, |error| format!("--steered: {error}"))),
+    };
     let show = match (arguments.quiet || arguments.json, arguments.detach) {
         (true, _) => Show::Nothing,
         (false, true) => Show::Log,
         (false, false) => Show::View,
     };
+    let directory = match arguments.open {
+        Some(role) => match crate::opened::open(arguments.run_dir.as_deref(), &model.name, role) {
+            Ok(directory) => Some(directory),
+            Err(error) => return refuse(arguments, &error),
+        },
+        None => arguments.run_dir.clone(),
+    };
     let options = RunOptions {
-        directory: arguments.run_dir.clone(),
+        directory,
         manual: arguments.manual.clone(),
         show,
         colours: crate::colour::chosen(),
@@ -72,12 +86,15 @@ pub(crate) fn run(arguments: &Run) -> i32 {
             .collect(),
         model_text,
         for_group: arguments.sharing.is_with_group(&site),
+        steered,
     };
     match arguments.detach {
-        true => crate::detach::detach(arguments, &model.name, |directory, terminal| {
-            let options = RunOptions { directory: Some(directory), terminal, ..options };
-            carry_out(arguments, &model, options, &machines, &site)
-        }),
+        true => {
+            crate::detach::detach(arguments, options.directory.clone(), &model.name, |directory, terminal| {
+                let options = RunOptions { directory: Some(directory), terminal, ..options };
+                carry_out(arguments, &model, options, &machines, &site)
+            })
+        }
         false => carry_out(arguments, &model, options, &machines, &site),
     }
 }
@@ -93,9 +110,15 @@ fn carry_out(arguments: &Run, model: &Resolved, options: RunOptions, machines: &
     }
     let mut agents = ByHand;
     let mut launched = Launched::new(machines, site, &arguments.spreading);
-    let spread = match arguments.spreading.by_hand(model, &mut agents) {
-        None if !machines.is_only_here() => Some(launched.spread(machines, &arguments.spreading, model)),
+    let spread = match arguments.spreading.by_hand(site, model, &mut agents) {
+        Ok(None) if !machines.is_only_here() => {
+            launched.spread(machines, &arguments.spreading, model).map(Some)
+        }
         by_hand => by_hand,
+    };
+    let spread = match spread {
+        Ok(spread) => spread,
+        Err(error) => return refuse(arguments, &error),
     };
     let telling = match (arguments.json, arguments.quiet) {
         (true, _) => Telling::Json,

@@ -128,8 +128,8 @@ pub(crate) fn names(run: Option<&str>) -> i32 {
 }
 
 /// The commands whose first argument is a run, and those of them that take an instance after it.
-const OF_RUNS: &str = "status logs peek timeline profile stop join attach cancel";
-const OF_INSTANCES: &str = "logs peek join";
+const OF_RUNS: &str = "status view tap logs peek timeline profile stop join attach cancel";
+const OF_INSTANCES: &str = "tap logs peek join";
 
 /// The script that completes arguments, with what completes the names of runs and instances.
 pub(crate) fn with_names(shell: Shell, script: &str) -> String {

@@ -1,6 +1,7 @@
 //! The arguments of a run over several domains whose agents are started by hand, and what becomes of them.
 
 use ligament_catalogue::{fault, Fault};
+use ligament_launch::site::Site;
 use ligament_launch::PlaceOptions;
 use ligament_model::Resolved;
 use ligament_net::{Family, Listen};
@@ -81,6 +82,25 @@ pub(crate) fn seconds(text: &str) -> Result<Duration, Fault> {
     }
 }
 
+/// How links to other domains are used.
+#[derive(Debug, Clone, Default, clap::Args)]
+pub(crate) struct Linking {
+    /// How many connections a link to another domain has, 1 to 256; of two domains the larger number counts [default: as
+    /// many as the link needs].
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=256))]
+    pub streams: Option<u16>,
+    /// Send no more than this in a second to each domain that is far away (bytes; 10M are ten million).
+    #[arg(long, value_name = "BYTES", value_parser = crate::copying::rate)]
+    pub pace: Option<u64>,
+}
+
+impl Linking {
+    /// As it says, else as a site's file does.
+    pub fn or(&self, site: &Site) -> Linking {
+        Linking { streams: self.streams.or(site.streams), pace: self.pace.or(site.pace) }
+    }
+}
+
 /// How a run spreads over several domains.
 #[derive(Debug, Clone, clap::Args)]
 pub(crate) struct Spreading {
@@ -89,6 +109,10 @@ pub(crate) struct Spreading {
     pub domains: Option<u32>,
     #[command(flatten)]
     pub listening: Listening,
+    #[command(flatten)]
+    pub relaying: crate::relay::Relaying,
+    #[command(flatten)]
+    pub linking: Linking,
     /// For how long to wait until all domains have joined [default: as the site says, else 5min; 10min if they are joined
     /// by hand].
     #[arg(long, value_name = "TIME", value_parser = seconds)]
@@ -106,10 +130,17 @@ pub(crate) struct Spreading {
 
 impl Spreading {
     /// The run over domains that are joined by hand, if that is wanted.
-    pub fn by_hand<'a>(&self, model: &Resolved, agents: &'a mut ByHand) -> Option<Spread<'a>> {
-        let expected = (1..=self.domains?).map(DomainId::new);
+    pub fn by_hand<'a>(
+        &self,
+        site: &Site,
+        model: &Resolved,
+        agents: &'a mut ByHand,
+    ) -> Result<Option<Spread<'a>>, Fault> {
+        let Some(domains) = self.domains else { return Ok(None) };
+        let linking = self.linking.or(site);
+        let expected = (1..=domains).map(DomainId::new);
         let expected = expected.map(|domain| Expected { domain, ..Expected::default() });
-        Some(Spread {
+        Ok(Some(Spread {
             expected: expected.collect(),
             listen: self.listening.listen(),
             encrypt: !self.no_encryption,
@@ -118,9 +149,12 @@ impl Spreading {
             name: None,
             cores: self.cores,
             agent_cores: Some(0),
+            streams: linking.streams,
+            pace: linking.pace,
             place: PlaceOptions::of(&model.ligament),
+            way: self.relaying.way(site, !self.no_encryption)?,
             agents,
-        })
+        }))
     }
 }
 

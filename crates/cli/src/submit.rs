@@ -2,12 +2,12 @@
 
 use crate::arguments::print;
 use crate::places::Places;
-use crate::site::own_command;
 use ligament_analysis::{CheckOptions, Files};
 use ligament_catalogue::{fault, Fault};
-use ligament_launch::jobs::{self, Job};
+use ligament_launch::jobs::{self, Job, System};
+use ligament_launch::own_command;
 use ligament_launch::site::{find_site, Site, Walltime};
-use ligament_launch::{needs, place, reserved, PlaceOptions, Room};
+use ligament_launch::{needs, place, reserved, Need, PlaceOptions, Room};
 use ligament_manager::{Moment, RunDirectory};
 use ligament_model::Resolved;
 use ligament_runtime::client::JobRecord;
@@ -24,13 +24,14 @@ pub(crate) struct Submit {
     /// Set a setting, over those of the model; may be given several times.
     #[arg(short, long = "setting", value_name = "NAME=VALUE")]
     pub settings: Vec<String>,
-    /// The site to run at: its name, or its file. Without one, the Slurm of this machine.
+    /// The site to run at: its name, or its file. Without one, the Slurm of this machine. Given several times,
+    /// the run has a job at each of these sites.
     #[arg(long, value_name = "SITE")]
-    pub site: Option<String>,
-    /// On how many nodes; without it, on as many as the model's resources need, if the site says how many cores each has,
-    /// else on one.
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
-    pub nodes: Option<u32>,
+    pub site: Vec<String>,
+    /// On how many nodes, of each site or of one; without it, on as many as the model's resources need, if the
+    /// site says how many cores each has, else on one.
+    #[arg(long, value_name = "[SITE=]N", value_parser = node_count)]
+    pub nodes: Vec<NodeCount>,
     /// How long the job may take, such as 1:30:00 or 90min.
     #[arg(long, value_name = "TIME", value_parser = walltime)]
     pub time: Option<Walltime>,
@@ -40,6 +41,8 @@ pub(crate) struct Submit {
     /// The partition to run in.
     #[arg(long, value_name = "NAME")]
     pub partition: Option<String>,
+    #[command(flatten)]
+    pub asks: crate::asks::Asks,
     /// Where to put the run directory [default: runs/<model>-<time>].
     #[arg(long, value_name = "DIR")]
     pub run_dir: Option<PathBuf>,
@@ -65,10 +68,40 @@ pub(crate) struct Submit {
     #[command(flatten)]
     pub places: Places,
     #[command(flatten)]
+    pub together: crate::sites::Together,
+    #[command(flatten)]
     pub limits: crate::limits::Limits,
     /// The site is here, though its file says how to reach it: what `submit` calls at the other end.
     #[arg(long, hide = true)]
     pub at_site: bool,
+}
+
+/// A number of nodes, at one site or at each.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct NodeCount {
+    pub site: Option<String>,
+    pub count: u32,
+}
+
+fn node_count(text: &str) -> Result<NodeCount, Fault> {
+    let (site, count) =
+        text.split_once('=').map_or((None, text), |(site, count)| (Some(site.trim().to_owned()), count));
+    match count.trim().parse() {
+        Ok(count @ 1..) => Ok(NodeCount { site, count }),
+        _ => Err(fault!(WORD_OF_THE_COMMAND_LINE, "\"{count}\" is no number of nodes; write 2, or big=2")),
+    }
+}
+
+impl Submit {
+    /// How many nodes are wanted at a site; the later word counts, and one that names the site before one that
+    /// does not.
+    pub fn nodes_at(&self, site: &str) -> Option<u32> {
+        let named = |named: bool| {
+            let mut of = self.nodes.iter().rev().filter(|one| one.site.is_some() == named);
+            of.find(|one| one.site.as_deref().is_none_or(|name| name == site)).map(|one| one.count)
+        };
+        named(true).or_else(|| named(false))
+    }
 }
 
 fn walltime(text: &str) -> Result<Walltime, Fault> {
@@ -78,15 +111,30 @@ fn walltime(text: &str) -> Result<Walltime, Fault> {
 /// Submits a run.
 pub(crate) fn submit(arguments: &Submit) -> i32 {
     let refuse = |error: &Fault| crate::fail(arguments.json, error, crate::BAD_USE);
-    let mut site = match arguments.site.as_deref().map_or_else(|| Ok(Site::default()), find_site) {
-        Ok(site) => site,
+    let mut sites = match arguments.site.iter().map(|site| find_site(site)).collect::<Result<Vec<_>, _>>() {
+        Ok(sites) => sites,
         Err(error) => return refuse(&error),
     };
+    let several = sites.len() > 1;
+    if let Some(option) = arguments.together.given().filter(|_| !several) {
+        return refuse(&fault!(
+            WORD_OF_THE_COMMAND_LINE,
+            "{option} is for a run at several sites; give \"--site\" for each of them, or leave it out"
+        ));
+    }
+    if sites.is_empty() {
+        sites.push(Site::default());
+    }
+    if let Err(error) = arguments.asks.add_to(&mut sites) {
+        return refuse(&error);
+    }
+    let mut site = if several { Site::default() } else { sites.pop().unwrap_or_default() };
     site.account = arguments.account.clone().or(site.account);
     site.partition = arguments.partition.clone().or(site.partition);
     let elsewhere = site.ssh.is_some() && !arguments.at_site;
     // Modules of the site may bring what is not in PATH yet.
-    let files = if elsewhere || !site.before().is_empty() { Files::Elsewhere } else { Files::MustExist };
+    let files =
+        if several || elsewhere || !site.before().is_empty() { Files::Elsewhere } else { Files::MustExist };
     let mut limits = arguments.limits.options();
     arguments.places.add_to(&mut limits);
     let model = arguments.model.as_deref();
@@ -103,6 +151,9 @@ pub(crate) fn submit(arguments: &Submit) -> i32 {
         }
         return crate::BAD_USE;
     };
+    if several {
+        return crate::sites::submit(arguments, sites, &model, report.configuration.to_yaml());
+    }
     if elsewhere {
         return crate::remote::submit(&site, arguments, &model.name, &report.configuration.to_yaml());
     }
@@ -127,34 +178,52 @@ fn prepare(arguments: &Submit, site: &Site, model: &Resolved) -> Result<Prepared
 
 /// How many nodes, and how many cores of each if the job does not have them for itself.
 fn size(arguments: &Submit, site: &Site, model: &Resolved) -> Result<(u32, Option<u32>), Fault> {
-    let options = PlaceOptions::of(&model.ligament);
+    // What names machines can be placed only when the job has some.
+    let by_number = model.ligament.place.values().all(|place| place.domain.parse::<u32>().is_ok());
+    match (arguments.nodes_at(&site.name), site.cores_per_node) {
+        (wanted, Some(cores)) if !by_number => match wanted {
+            Some(nodes) => Ok((nodes, (!site.whole_nodes).then_some(cores))),
+            None => Err(fault!(
+                NODES_UNKNOWN,
+                "the model places instances on machines by their names, so how many nodes it needs cannot be worked out; \
+                 say it with --nodes"
+            )),
+        },
+        (wanted, _) => {
+            let of = |rooms: &[Room]| needs(model, rooms, &|_| None);
+            let options = PlaceOptions::of(&model.ligament);
+            size_for(site, &of, wanted, (options, model.instances.len()))
+        }
+    }
+}
+
+/// What a model needs on machines.
+pub(crate) type Needs<'a> = &'a dyn Fn(&[Room]) -> Result<Vec<Need>, Fault>;
+
+/// The same for what a site is to run: as many nodes as are wanted, else as many as that needs.
+pub(crate) fn size_for(
+    site: &Site,
+    needs: Needs<'_>,
+    wanted: Option<u32>,
+    (options, instances): (PlaceOptions, usize),
+) -> Result<(u32, Option<u32>), Fault> {
     let Some(cores) = site.cores_per_node else {
-        return Ok((arguments.nodes.unwrap_or(1), None));
+        return Ok((wanted.unwrap_or(1), None));
     };
-    let room = |i: u32| Room { name: format!("node {i}"), cores, reserved: reserved(site.agent_cores, cores) };
+    let reserved = reserved(site.agent_cores, cores);
+    let room = |i: u32| Room { name: format!("node {i}"), cores, reserved, site: Some(site.name.clone()) };
     let fits = |nodes: u32| -> Result<u32, Fault> {
         let rooms: Vec<Room> = (0..nodes).map(room).collect();
-        let placed = place(&needs(model, &rooms, &|_| None)?, &rooms, options)?;
+        let placed = place(&needs(&rooms)?, &rooms, options)?;
         let mut used = vec![0; rooms.len()];
         let given = placed.cores.iter().flatten();
         given.for_each(|(domain, cores)| used[domain.index()] = used[domain.index()].max(last(cores)));
         Ok(used.into_iter().max().unwrap_or(0).max(1))
     };
-    // What names machines can be placed only when the job has some.
-    let by_number = model.ligament.place.values().all(|place| place.domain.parse::<u32>().is_ok());
-    let (nodes, used) = match arguments.nodes {
-        Some(nodes) if by_number => (nodes, fits(nodes)?),
-        Some(nodes) => (nodes, cores),
-        None if !by_number => {
-            return Err(fault!(
-                NODES_UNKNOWN,
-                "the model places instances on machines by their names, so how many nodes it needs cannot be \
-                        worked out; say it with --nodes"
-            ))
-        }
+    let (nodes, used) = match wanted {
+        Some(nodes) => (nodes, fits(nodes)?),
         None => {
-            let most =
-                u32::try_from(model.instances.len()).unwrap_or(u32::MAX).saturating_add(64).min(MOST_NODES);
+            let most = u32::try_from(instances).unwrap_or(u32::MAX).saturating_add(64).min(MOST_NODES);
             let mut tried = Err(fault!(NODES_UNKNOWN, "the model has no instances"));
             let nodes = (1..=most).find(|&nodes| {
                 tried = fits(nodes);
@@ -177,7 +246,8 @@ fn carry_out(arguments: &Submit, site: &Site, prepared: &Prepared) -> Result<i32
         let directory = arguments.run_dir.clone().unwrap_or_else(|| Path::new("runs").join(name));
         let directory = std::path::absolute(&directory)
             .map_err(|error| fault!(RUN_DIRECTORY_UNWRITABLE, "{}: {error}", directory.display()))?;
-        let script = job(arguments, site, prepared, &RunDirectory::open(directory))?.script(site);
+        let script =
+            job(arguments, site, prepared, &RunDirectory::open(directory))?.script(site, System::Slurm);
         match arguments.json {
             true => {
                 print(&format!("{}\n", serde_json::json!({ "ok": true, "dry_run": true, "script": script })))
@@ -195,7 +265,7 @@ fn carry_out(arguments: &Submit, site: &Site, prepared: &Prepared) -> Result<i32
         })?;
         run.write(&format!("{}.yaml", site.name), &text)?;
     }
-    run.write("job.sh", &job.script(site))?;
+    run.write("job.sh", &job.script(site, System::Slurm))?;
     let number = jobs::submit(&run.path().join("job.sh"))?;
     let record = JobRecord::new(number, &site.name);
     record.write(&run)?;
@@ -251,6 +321,7 @@ fn job(arguments: &Submit, site: &Site, prepared: &Prepared, run: &RunDirectory)
         nodes: prepared.nodes,
         cores: prepared.cores,
         time: arguments.time.or(site.time),
+        does: "The head of the run, on the first node; it starts an agent on each of the others.",
         command,
     })
 }

@@ -686,13 +686,7 @@ fn what_cannot_be_done_yet_is_refused_by_check_run_and_submit_alike_unless_it_ma
         }
     };
     let filtered = model.replace("macro.out: micro.in", "macro.out: last micro.in");
-    refused(&filtered, "filter-not-yet", &["--ignore=checkpoints,resume,timelines,wait"]);
-    let mpi = model.replace("args: [micro, none]", "args: [micro, none], execution_model: openmpi");
-    refused(
-        &format!("{mpi}resources: {{micro: {{nodes: 2, mpi_processes_per_node: 1}}}}\n"),
-        "mpi-nodes-not-yet",
-        &[],
-    );
+    refused(&filtered, "timeline-mismatch", &["--ignore=checkpoints,resume,wait"]);
     let saving = format!("{model}checkpoints: {{at_end: true}}\nresume: {{macro: x}}\n");
     refused(&saving, "checkpoints-not-yet", &["--ignore", "resume"]);
     assert!(!place.path.join("runs").exists(), "nothing was begun");

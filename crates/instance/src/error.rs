@@ -23,6 +23,12 @@ pub enum Error {
     Setting(SettingError),
     /// The agent told what cannot be.
     Agent(AgentError),
+    /// A conduit's filter failed.
+    Filter(FilterError),
+    /// What came does not fit into the iterations of this instance.
+    Timeline(TimelineError),
+    /// A mapper has not made all messages that it owes.
+    Mapper(MapperError),
     /// The instance is in the middle of another call, of another thread or below this one.
     InUse(Overlap),
     /// The transport failed.
@@ -89,6 +95,14 @@ errors! {
         OtherRank { rank: u32, ranks: u32, instance: String } => MPI_OTHER_RANK,
             "this is rank {rank} of the {ranks} of {instance}, and rank 0 speaks for all of them; make the instance on all \
              ranks together with the MPI interface of your language (ligament_mpi.h, ligament/mpi.hpp), or on rank 0 only";
+        /// There are not as many ranks in the model.
+        RankBeyond { rank: u32, last: u32, instance: String } => MPI_RANK_BEYOND,
+            "this is rank {rank}, and the model gives {instance} the ranks 0 to {last}; start as many processes as \"ranks:\" \
+             under \"ligament:\" says";
+        /// No launcher says which rank this is.
+        RankUnknown { instance: String, variables: String } => MPI_RANK_UNKNOWN,
+            "each rank of {instance} speaks for itself, and nothing says which one this is: none of {variables} is set; \
+             start the processes with the MPI that they are built with";
         /// It was forked from an instance.
         Forked { instance: String } => FORKED,
             "this process is a fork of instance {instance}; only the process that made it may use it";
@@ -196,10 +210,29 @@ errors! {
 }
 
 errors! {
+    /// Why messages cannot pass a conduit's filters.
+    pub enum FilterError {
+        /// A filter cannot take a message.
+        Failed { conduit: String, failure: String } => FILTER_FAILED, "conduit {conduit}: {failure}";
+    }
+}
+
+errors! {
+    /// What a mapper has left out.
+    pub enum MapperError {
+        /// Nothing was sent on a port.
+        Incomplete { port: String, slot: String } => MAPPER_INCOMPLETE,
+            "the mapper made no message for port \"{port}\"{slot}; it makes one for each slot of each port that is connected";
+    }
+}
+
+errors! {
     /// What an agent told that cannot be.
     pub enum AgentError {
         /// Settings in another form.
         Settings => MALFORMED_DATA, "the agent sent settings that cannot be read";
+        /// Filters in another form.
+        Filters => MALFORMED_DATA, "the agent sent filters that cannot be read";
         /// A port with a NUL in its name.
         PortName { name: String } => MALFORMED_DATA, "the agent speaks of a port {name:?}";
         /// An operator of another version.
@@ -219,6 +252,40 @@ errors! {
             "a message on port {port} names settings overlay {overlay}, which never came";
         /// Something else than a resizable port sends.
         OnResizable { what: String, port: String } => MALFORMED_DATA, "{what} came on the resizable port \"{port}\"";
+    }
+}
+
+errors! {
+    /// Why an instance cannot go on along its timelines.
+    pub enum TimelineError {
+        /// Nested deeper than anything that a check lets through.
+        TooDeep { most: usize } => MALFORMED_DATA,
+            "the agent speaks of iterations that are nested more than {most} deep";
+        /// Messages of one start that belong to different iterations.
+        Apart { one: String, other: String } => ITERATIONS_APART,
+            "messages for one pass are of the iterations {one} and {other}, and neither lies in the other. Send on all O_I \
+             ports of a timeline once in each step, and once on each O_F port in each pass";
+        /// An iteration that is no iteration of this instance.
+        Depth { iteration: String, depth: usize } => ITERATIONS_APART,
+            "the messages that came are of the iteration {iteration}, and this instance's are nested {depth} deep";
+        /// A milestone that does not follow on what came before.
+        OutOfStep { port: String, over: String, due: String } => ITERATIONS_APART,
+            "port {port} heard that the iteration {over} is over, when {due} was due. Send on all O_I ports of a timeline \
+             once in each step, and once on each O_F port in each pass";
+        /// Something else than the path of an iteration.
+        NoMilestone { port: String } => MALFORMED_DATA,
+            "a milestone that names no iteration came on port {port}";
+        /// `last` on a port whose length changes from message to message.
+        LastOfSlots { port: String } => BAD_FILTER,
+            "the conduit of port \"{port}\" has the filter \"last\", and the code sets the length of this port, so that nobody \
+             knows of how many slots a last message is due; give the port its length by a multiplicity, or take the filter out";
+        /// Nothing is repeated outside the loop.
+        NeedsLoop { port: String } => NEEDS_REUSE_LOOP,
+            "the conduit to port {port} repeats a message for as long as it counts, which the reuse loop says; call \
+             reuse_instance() before each pass";
+        /// There is no message to repeat.
+        Nothing { port: String } => ITERATIONS_APART,
+            "no message came for port {port} in this pass";
     }
 }
 
@@ -251,7 +318,7 @@ impl Error {
         match self {
             Error::Identity(IdentityError::Forked { .. } | IdentityError::Over { .. }) => Kind::Usage,
             Error::Identity(_) => Kind::Registration,
-            Error::Port(_) | Error::Send(_) | Error::InUse(_) | Error::Own(_) => Kind::Usage,
+            Error::Port(_) | Error::Send(_) | Error::Mapper(_) | Error::InUse(_) | Error::Own(_) => Kind::Usage,
             Error::Receive(error) => match error {
                 ReceiveError::Closed { .. } | ReceiveError::AllClosed => Kind::Closed,
                 ReceiveError::NoSlotCame { .. }
@@ -264,7 +331,11 @@ impl Error {
             },
             Error::Setting(SettingError::NotSet { .. }) => Kind::SettingUnset,
             Error::Setting(_) => Kind::SettingType,
+            Error::Timeline(TimelineError::NeedsLoop { .. }) => Kind::Usage,
+            Error::Timeline(TimelineError::TooDeep { .. } | TimelineError::NoMilestone { .. }) => Kind::System,
+            Error::Timeline(_) => Kind::Unexpected,
             Error::Agent(_) => Kind::System,
+            Error::Filter(_) => Kind::Unexpected,
             Error::Transport { error, .. } => match error {
                 ShmError::OutOfMemory { .. } => Kind::OutOfMemory,
                 ShmError::TooLarge { .. } | ShmError::NotHere => Kind::Usage,
@@ -287,7 +358,10 @@ impl Coded for Error {
             Error::Send(error) => error.code(),
             Error::Receive(error) => error.code(),
             Error::Setting(error) => error.code(),
+            Error::Timeline(error) => error.code(),
+            Error::Mapper(error) => error.code(),
             Error::Agent(error) => error.code(),
+            Error::Filter(error) => error.code(),
             Error::InUse(overlap) => overlap.code(),
             Error::Transport { error, .. } => error.code(),
             Error::Interrupted => ShmError::Interrupted.code(),
@@ -310,7 +384,10 @@ impl fmt::Display for Error {
             Error::Send(error) => error.to_string(),
             Error::Receive(error) => error.to_string(),
             Error::Setting(error) => error.to_string(),
+            Error::Timeline(error) => error.to_string(),
+            Error::Mapper(error) => error.to_string(),
             Error::Agent(error) => error.to_string(),
+            Error::Filter(error) => error.to_string(),
             Error::Transport { during, error } => format!("{during}: {error}"),
             Error::Other { fault, .. } => fault.to_string(),
         };
@@ -336,4 +413,7 @@ from!(
     Receive(ReceiveError),
     Setting(SettingError),
     Agent(AgentError),
+    Filter(FilterError),
+    Timeline(TimelineError),
+    Mapper(MapperError),
 );

@@ -1,4 +1,7 @@
-//! Which instance this process is: what the launcher leaves in its environment.
+//! Which instance this process is, and which of its ranks: what the agent and MPI's launcher leave in its environment.
+//!
+//! Processes that one `mpirun` starts have one environment. Where each of them speaks for itself, its token ends with a
+//! colon there, and the process adds its rank.
 
 use crate::error::{Error, IdentityError};
 use ligament_shm::line::Identity;
@@ -6,10 +9,6 @@ use ligament_wire::control::{ENV_AGENT, ENV_INSTANCE, ENV_RANKS, ENV_TOKEN};
 
 /// From `LIGAMENT_AGENT`, `LIGAMENT_INSTANCE` and `LIGAMENT_TOKEN`.
 pub(crate) fn from_environment() -> Result<Identity, Error> {
-    if let Some((rank, ranks)) = other_rank(|name| std::env::var(name).ok()) {
-        let instance = std::env::var(ENV_INSTANCE).unwrap_or_default();
-        return Err(IdentityError::OtherRank { rank, ranks, instance }.into());
-    }
     let get = |name: &str| {
         // Empty where this process, or one that it comes from, is an instance already.
         if std::env::var_os(name).is_some_and(|value| value.is_empty()) {
@@ -18,32 +17,64 @@ pub(crate) fn from_environment() -> Result<Identity, Error> {
         let value = std::env::var(name).ok().filter(|value| !value.is_empty());
         value.ok_or_else(|| IdentityError::NotInARun { variable: name.to_owned() })
     };
-    Ok(Identity { agent: get(ENV_AGENT)?, instance: get(ENV_INSTANCE)?, token: get(ENV_TOKEN)? })
+    let told = Identity { agent: get(ENV_AGENT)?, instance: get(ENV_INSTANCE)?, token: get(ENV_TOKEN)? };
+    Ok(as_rank(told, |name| std::env::var(name).ok())?)
 }
 
-/// Which of how many ranks this process is, if it was started with MPI and is not rank 0. Each MPI's launcher, and Slurm,
-/// has a variable of its own for it.
-fn other_rank(get: impl Fn(&str) -> Option<String>) -> Option<(u32, u32)> {
-    let ranks: u32 = get(ENV_RANKS)?.parse().ok()?;
-    let of_launchers = ["OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID"];
-    let rank: u32 = of_launchers.iter().find_map(|name| get(name))?.parse().ok()?;
-    (rank > 0).then_some((rank, ranks))
+/// Variables by which each MPI's launcher, and Slurm, tell a process its rank.
+const OF_LAUNCHERS: [&str; 4] = ["OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID"];
+
+/// The identity of this process among those that were started with MPI: of the one that may speak, or its own, where each
+/// speaks for itself.
+fn as_rank(told: Identity, get: impl Fn(&str) -> Option<String>) -> Result<Identity, IdentityError> {
+    let ranks: Option<u32> = get(ENV_RANKS).and_then(|ranks| ranks.parse().ok());
+    let rank: Option<u32> = OF_LAUNCHERS.iter().find_map(|name| get(name)).and_then(|rank| rank.parse().ok());
+    let each = told.token.ends_with(':');
+    let Identity { agent, instance, token } = told;
+    match (each, rank, ranks) {
+        (true, None, _) => Err(IdentityError::RankUnknown { instance, variables: OF_LAUNCHERS.join(", ") }),
+        (true, Some(rank), Some(ranks)) if rank >= ranks => {
+            Err(IdentityError::RankBeyond { rank, last: ranks.saturating_sub(1), instance })
+        }
+        (true, Some(rank), _) => Ok(Identity { agent, instance, token: format!("{token}{rank}") }),
+        (false, Some(rank), Some(ranks)) if rank > 0 => Err(IdentityError::OtherRank { rank, ranks, instance }),
+        (false, ..) => Ok(Identity { agent, instance, token }),
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    /// The token with which a process registers that was given this one and finds these variables; or why it does not.
+    fn of(token: &str, variables: &[(&str, &str)]) -> Result<String, String> {
+        let told = Identity { agent: "@a".into(), instance: "flow".into(), token: token.into() };
+        let get = |name: &str| variables.iter().find(|(key, _)| *key == name).map(|(_, value)| (*value).into());
+        as_rank(told, get).map(|identity| identity.token).map_err(|why| why.to_string())
+    }
+
     #[test]
     fn any_rank_but_0_is_known_by_what_its_launcher_says() {
-        let of = |variables: &'static [(&str, &str)]| {
-            other_rank(|name| variables.iter().find(|(key, _)| *key == name).map(|(_, value)| (*value).into()))
+        let refused = |variables: &[(&str, &str)], rank: &str| {
+            let why = of("t", variables).unwrap_err();
+            assert!(why.contains(&format!("this is rank {rank}")), "{why}");
         };
-        assert_eq!(of(&[(ENV_RANKS, "4"), ("OMPI_COMM_WORLD_RANK", "3")]), Some((3, 4)));
-        assert_eq!(of(&[(ENV_RANKS, "2"), ("PMI_RANK", "1")]), Some((1, 2)));
-        assert_eq!(of(&[(ENV_RANKS, "2"), ("PMI_RANK", "0")]), None);
+        refused(&[(ENV_RANKS, "4"), ("OMPI_COMM_WORLD_RANK", "3")], "3 of the 4");
+        refused(&[(ENV_RANKS, "2"), ("PMI_RANK", "1")], "1 of the 2");
+        let may = |variables: &[(&str, &str)]| assert_eq!(of("t", variables), Ok("t".into()));
+        may(&[(ENV_RANKS, "2"), ("PMI_RANK", "0")]);
         // A code that was not started with MPI by Ligament, in a job.
-        assert_eq!(of(&[("SLURM_PROCID", "1")]), None);
-        assert_eq!(of(&[(ENV_RANKS, "2")]), None);
+        may(&[("SLURM_PROCID", "1")]);
+        may(&[(ENV_RANKS, "2")]);
+    }
+
+    #[test]
+    fn where_each_rank_speaks_its_number_is_part_of_its_token() {
+        assert_eq!(of("t:", &[(ENV_RANKS, "4"), ("PMI_RANK", "3")]), Ok("t:3".into()));
+        assert_eq!(of("t:", &[("OMPI_COMM_WORLD_RANK", "0")]), Ok("t:0".into()));
+        let beyond = of("t:", &[(ENV_RANKS, "4"), ("PMI_RANK", "4")]).unwrap_err();
+        assert!(beyond.contains("this is rank 4, and the model gives flow the ranks 0 to 3"), "{beyond}");
+        let unknown = of("t:", &[(ENV_RANKS, "4")]).unwrap_err();
+        assert!(unknown.contains("OMPI_COMM_WORLD_RANK, PMIX_RANK, PMI_RANK, SLURM_PROCID"), "{unknown}");
     }
 }

@@ -1,5 +1,6 @@
 //! The instance: registering, the reuse loop, settings, logging, and a clean end.
 
+use crate::chains::{by_channel, Lists};
 use crate::error::{AgentError, Error, IdentityError, Kind, PortError, ReceiveError};
 use crate::identity::from_environment;
 use crate::loan::Spare;
@@ -7,16 +8,22 @@ use crate::message::Message;
 use crate::order::OrderWatch;
 use crate::overlay::{from_value, Overlays};
 use crate::ports::{Joined, PortTable, Ports};
+use crate::receive::{settings_of, Overlay};
 use crate::sys;
+use crate::timing::Timing;
 use crate::transport::Transport;
 use ligament_catalogue::{fault, said};
-use ligament_model::{Operator, Reference, SettingError, SettingType, SettingValue, Settings, SETTINGS_PORT};
+use ligament_model::{
+    Operator, Reference, SettingError, SettingType, SettingValue, Settings, LOCAL_LOG_LEVEL, LOG_NOTHING,
+    SETTINGS_PORT,
+};
 use ligament_shm::line::{AgentLine, Identity, Registered};
 use ligament_shm::{forks, Endpoint, ShmError};
-use ligament_wire::control::{ChannelInfo, Welcome, ENV_IDENTITY};
-use ligament_wire::{decode_body, Encoder, Limits};
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use ligament_wire::control::{ChannelInfo, Rank, Steps, Welcome, ENV_IDENTITY};
+use ligament_wire::{decode_body, Encoder, Limits, Value};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::ffi::CString;
+use std::io::Write;
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// How important a line in the run's log is.
@@ -41,6 +48,17 @@ impl LogLevel {
             _ => LogLevel::Critical,
         }
     }
+
+    /// Its name, as people read it.
+    fn name(self) -> &'static str {
+        match self {
+            LogLevel::Debug => "DEBUG",
+            LogLevel::Info => "INFO",
+            LogLevel::Warning => "WARNING",
+            LogLevel::Error => "ERROR",
+            LogLevel::Critical => "CRITICAL",
+        }
+    }
 }
 
 /// What an instance may ask for when it is made.
@@ -50,6 +68,9 @@ pub struct Flags {
     /// for components that serve others with different settings.
     pub dont_apply_overlay: bool,
 }
+
+/// The rank of an instance that has no others.
+const ALONE: Rank = Rank { number: 0, of: 1 };
 
 /// How many ranks and threads an instance has. Zero where that was not said.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -69,19 +90,29 @@ pub struct Instance {
     run: Arc<str>,
     base: Arc<Settings>,
     pub(crate) overlays: Overlays,
+    /// Settings that have changed while the model runs.
+    pub(crate) steered: Settings,
     asked: Option<Asked>,
     pub(crate) flags: Flags,
     parallelism: Parallelism,
+    rank: Rank,
     pub(crate) order: OrderWatch,
     /// Messages on `F_INIT` ports, received by `reuse_instance` for the calls that follow; by port and slot.
-    pub(crate) initial: HashMap<(usize, usize), Message>,
+    pub(crate) initial: HashMap<(usize, usize), (Message, Overlay)>,
     /// Whether `reuse_instance` takes in the `F_INIT` messages.
     pub(crate) looping: bool,
+    /// Where timelines matter: how it stands on them.
+    pub(crate) timing: Option<Box<Timing>>,
     passes: u64,
     over: bool,
     forks: u32,
-    log_level: LogLevel,
+    /// The least level of what goes to the run's log.
+    log_level: u8,
+    /// The least level of what goes into this process's own output.
+    local_log_level: u8,
     pub(crate) encoder: Encoder,
+    /// Ports and slots at whose other ends are instances without which the run goes on.
+    may_fail: HashSet<(usize, usize)>,
     /// Loans for the next ones.
     pub(crate) spare: Spare,
     /// How many heads of arrays were planned.
@@ -160,11 +191,25 @@ impl Instance {
         };
         let names: Vec<Arc<str>> = welcome.ports.iter().map(|port| port.name.as_str().into()).collect();
         let (sends, receives) = (joined(&welcome.sends), joined(&welcome.receives));
-        let table = PortTable::new(&welcome.ports, &names, sends, receives)?;
-        let endpoint = Endpoint::new(foundation, &welcome.sends, &welcome.receives, line)
+        let mut table = PortTable::new(&welcome.ports, &names, sends, receives)?;
+        let steps = |channels: &[ChannelInfo]| -> HashMap<usize, Steps> {
+            let all = channels.iter().enumerate();
+            all.filter_map(|(index, channel)| Some((index, channel.steps?))).collect()
+        };
+        let lists = Lists::told(welcome.filters.as_deref())?;
+        let (sending, receiving) = (by_channel(&welcome.sends), by_channel(&welcome.receives));
+        lists.join(&identity.instance, &mut table, &sending, &receiving)?;
+        let timing = Timing::of(&mut table, steps(&welcome.sends), steps(&welcome.receives))?;
+        let mut endpoint = Endpoint::new(foundation, &welcome.sends, &welcome.receives, line)
             .map_err(Error::while_registering)?;
+        endpoint.steering().begin(welcome.schedule.as_deref().unwrap_or_default());
         let common = Common::new(&welcome, flags)?;
-        Instance::made_of(Transport::Own(endpoint), table, identity.instance, welcome.log_level, &common)
+        let (transport, name) = (Transport::Own(endpoint), identity.instance);
+        let mut made = Instance::made_of(transport, table, name, welcome.log_level, &common, timing)?;
+        made.rank = welcome.rank.unwrap_or(ALONE);
+        let may_fail = welcome.receives.iter().filter(|channel| channel.may_fail == Some(true));
+        made.may_fail = may_fail.map(|one| (one.port as usize, one.slot.unwrap_or(0) as usize)).collect();
+        Ok(made)
     }
 
     /// Puts an instance together.
@@ -174,10 +219,13 @@ impl Instance {
         name_text: String,
         log_level: u8,
         common: &Common,
+        timing: Option<Box<Timing>>,
     ) -> Result<Instance, Error> {
         let name = Reference::new(&name_text).map_err(|error| {
             Error::other(Kind::Registration, fault!(BAD_SETTING_NAME, "LIGAMENT_INSTANCE: {error}"))
         })?;
+        let local = ligament_model::log_level(&common.settings, &name, LOCAL_LOG_LEVEL);
+        let local_log_level = local.unwrap_or(LOG_NOTHING);
         Ok(Instance {
             endpoint: transport,
             table,
@@ -186,17 +234,22 @@ impl Instance {
             run: common.run.clone(),
             base: common.settings.clone(),
             overlays: Overlays::default(),
+            steered: Settings::new(),
             asked: common.asked.clone(),
             flags: common.flags,
             parallelism: Parallelism::default(),
+            rank: ALONE,
             order: OrderWatch::new(),
             initial: HashMap::new(),
             looping: false,
+            timing,
             passes: 0,
             over: false,
             forks: forks::count(),
-            log_level: LogLevel::from_number(log_level),
+            log_level,
+            local_log_level,
             encoder: Encoder::new(),
+            may_fail: HashSet::new(),
             spare: Spare::default(),
             heads: 0,
         })
@@ -212,14 +265,36 @@ impl Instance {
         self.name.split_indices().1
     }
 
+    /// Whether the run goes on if the instance that sends to this port (and slot) ends before it is done. Then the conduit ends,
+    /// as if it had been done.
+    ///
+    /// # Errors
+    /// `Usage` for a port that is not there.
+    pub fn peer_may_fail(&self, port: &str, slot: Option<u32>) -> Result<bool, Error> {
+        Ok(self.may_fail.contains(&(self.table.find(port)?, slot.unwrap_or(0) as usize)))
+    }
+
+    /// Which of its instance's ranks this is, from 0 on, where the model says that each of them speaks for itself; else 0.
+    pub fn rank(&self) -> u32 {
+        self.rank.number
+    }
+
+    /// How many ranks of its instance speak for themselves: 1 where the model has no word of them.
+    pub fn ranks(&self) -> u32 {
+        self.rank.of
+    }
+
     /// The name of the run.
     pub fn run_name(&self) -> &str {
         &self.run
     }
 
-    /// Says how many ranks and threads this instance has. It is kept, and changes nothing yet: an instance of several ranks
-    /// takes part by one of them.
+    /// Says how many ranks and threads this instance has. While it computes, it counts as so many busy cores: who waits for
+    /// it does not spin on these. Unless it is said, the model's `resources:` count.
     pub fn set_parallelism(&mut self, parallelism: Parallelism) {
+        if parallelism != Parallelism::default() {
+            self.endpoint.keeps_busy(parallelism.ranks.max(1).saturating_mul(parallelism.threads.max(1)));
+        }
         self.parallelism = parallelism;
     }
 
@@ -235,18 +310,29 @@ impl Instance {
     /// # Errors
     /// `Unexpected` when the messages come with different settings overlays; else as `receive`.
     pub fn reuse_instance(&mut self) -> Result<bool, Error> {
+        let again = self.begins_pass()?;
+        if !again {
+            self.finish()?;
+        }
+        Ok(again)
+    }
+
+    /// As `reuse_instance`, of an instance that its caller ends.
+    pub(crate) fn begins_pass(&mut self) -> Result<bool, Error> {
         self.alive()?;
         self.looping = true;
         self.order.reuse();
         self.table.ports.iter_mut().for_each(|port| port.sent.forget());
         self.drop_unread()?;
-        let again = self.receive_overlay()? && self.receive_initial()?;
+        let again = match self.timing {
+            Some(_) => self.start_on_timeline()?,
+            None => self.receive_overlay()? && self.receive_initial()?,
+        };
         let again = again && (self.passes == 0 || self.has_initial());
         if again {
+            self.steer_pass()?;
             self.passes += 1;
             self.endpoint.count_iteration();
-        } else {
-            self.finish()?;
         }
         Ok(again)
     }
@@ -271,10 +357,14 @@ impl Instance {
         Ok(())
     }
 
+    /// The port on which settings come, if it is connected.
+    pub(crate) fn settings_port(&self) -> Option<usize> {
+        self.table.ports.iter().position(|port| &*port.name == SETTINGS_PORT && port.is_connected())
+    }
+
     /// Takes in the overlay of this pass, if the settings port is connected. False if it has ended.
     fn receive_overlay(&mut self) -> Result<bool, Error> {
-        let port = self.table.ports.iter().position(|port| &*port.name == SETTINGS_PORT && port.is_connected());
-        let Some(port) = port else {
+        let Some(port) = self.settings_port() else {
             self.overlays.set(Settings::new());
             return Ok(true);
         };
@@ -282,24 +372,26 @@ impl Instance {
         let Some(came) = self.receive_raw(port, 0, None, &mut message)? else {
             return Ok(false);
         };
-        let own = from_value(&message.data).ok_or_else(|| ReceiveError::OnlySettings {
-            port: SETTINGS_PORT,
-            value: crate::message::kind_of(&message.data),
-        })?;
-        let mut overlay = came.as_deref().and_then(from_value).unwrap_or_default();
-        overlay.update(&own);
-        self.overlays.set(overlay);
+        self.set_explicit(&message.data, came)?;
         Ok(true)
+    }
+
+    /// Puts explicit settings in force, over those that their message came with.
+    pub(crate) fn set_explicit(&mut self, data: &Value, came: Overlay) -> Result<(), Error> {
+        let own = from_value(data).ok_or_else(|| ReceiveError::OnlySettings {
+            port: SETTINGS_PORT,
+            value: crate::message::kind_of(data),
+        })?;
+        self.overlays.set_explicit(settings_of(came), &own);
+        Ok(())
     }
 
     /// Takes in a message on every connected `F_INIT` slot. False if they have ended.
     fn receive_initial(&mut self) -> Result<bool, Error> {
-        let settings_connected =
-            self.table.ports.iter().any(|port| &*port.name == SETTINGS_PORT && port.is_connected());
-        let mut first = !settings_connected;
+        let settings_port = self.settings_port();
+        let mut first = settings_port.is_none();
         for port in 0..self.table.ports.len() {
-            let here = &self.table.ports[port];
-            if here.operator != Operator::FInit || &*here.name == SETTINGS_PORT {
+            if self.table.ports[port].operator != Operator::FInit || Some(port) == settings_port {
                 continue;
             }
             // The message on slot 0 tells how many slots a resizable port has.
@@ -313,19 +405,32 @@ impl Instance {
                 let Some(came) = self.receive_raw(port, slot, None, &mut message)? else {
                     return Ok(false);
                 };
-                let overlay = came.as_deref().and_then(from_value).unwrap_or_default();
-                if self.flags.dont_apply_overlay {
-                    message.settings = Some(overlay);
-                } else if first {
-                    self.overlays.set(overlay);
-                    first = false;
-                } else {
-                    self.check_overlay(port, slot, came.as_ref())?;
-                }
-                self.initial.insert((port, slot), message);
+                self.take_initial(port, slot, message, came, &mut first)?;
             }
         }
         Ok(true)
+    }
+
+    /// Keeps a message for the pass that begins. Unless settings came explicitly, the first one says what is in force.
+    pub(crate) fn take_initial(
+        &mut self,
+        port: usize,
+        slot: usize,
+        mut message: Message,
+        came: Overlay,
+        first: &mut bool,
+    ) -> Result<(), Error> {
+        if self.flags.dont_apply_overlay {
+            message.settings = Some(settings_of(came.clone()));
+        } else if message.timestamp == f64::NEG_INFINITY {
+            // An empty message of `last` stands for none, which has no settings.
+        } else if std::mem::take(first) {
+            self.overlays.set(settings_of(came.clone()));
+        } else {
+            self.check_overlay(port, slot, came.as_ref())?;
+        }
+        self.initial.insert((port, slot), (message, came));
+        Ok(())
     }
 
     /// A setting's value for this instance, overlay included: the longest name that fits wins, as in MUSCLE 3.
@@ -338,7 +443,7 @@ impl Instance {
             Error::other(Kind::SettingUnset, fault)
         })?;
         self.asked.iter().for_each(|asked| asked.note(name));
-        let layers = [self.overlays.current(), &*self.base];
+        let layers = [self.overlays.current(), &self.steered, &*self.base];
         let found = match wanted {
             Some(wanted) => Settings::layered_as(&layers, &self.name, &reference, wanted),
             None => match Settings::layered(&layers, &self.name, &reference) {
@@ -353,6 +458,7 @@ impl Instance {
     pub fn list_settings(&self) -> Vec<String> {
         self.asked.iter().for_each(|asked| asked.note(Asked::ALL));
         let mut all = Settings::clone(&self.base);
+        all.update(&self.steered);
         all.update(self.overlays.current());
         all.names_for(&self.name)
     }
@@ -411,9 +517,26 @@ impl Instance {
 
     /// Writes a line to the run's log, where the model lets lines of this level through.
     pub fn log(&mut self, level: LogLevel, text: &str) -> Result<(), Error> {
-        if level < self.log_level {
-            return Ok(());
+        match (level as u8) < self.log_level {
+            true => {
+                self.log_here(level, text);
+                Ok(())
+            }
+            false => self.log_anyhow(level, text),
         }
+    }
+
+    /// Writes a line into this process's own output, where the model asks for lines of this level there.
+    fn log_here(&self, level: LogLevel, text: &str) {
+        if level as u8 >= self.local_log_level {
+            // Whoever has closed its output does not want to read it.
+            let _ = writeln!(std::io::stderr(), "{}: {text}", level.name());
+        }
+    }
+
+    /// As `log`, for what the model has asked for by itself, whatever the level.
+    pub(crate) fn log_anyhow(&mut self, level: LogLevel, text: &str) -> Result<(), Error> {
+        self.log_here(level, text);
         let told = self.endpoint.log(level as u8, text);
         told.map_err(|error| Error::during(error, || "writing to the run's log".into()))
     }
@@ -469,6 +592,9 @@ impl Instance {
     }
 
     fn end_conduits(&mut self, port: usize) -> Result<(), Error> {
+        self.finish_filters(port, |_| true)?;
+        // The outermost iteration is over with them.
+        self.let_go(port, 0)?;
         self.end_shared(port)?;
         for slot in 0..self.table.ports[port].ended.len() {
             if std::mem::replace(&mut self.table.ports[port].ended[slot], true) {
@@ -499,7 +625,10 @@ impl Instance {
         // Beside their messages, these carry marks that say which slot is meant.
         let marked = |sends: bool| {
             let ports = self.table.ports.iter().filter(move |port| port.operator.sends() == sends);
-            ports.filter_map(|port| port.resizable.as_ref()).flat_map(|shared| shared.channels.iter().copied())
+            let shared = ports.filter_map(|port| port.resizable.as_ref());
+            // As do those on which iterations matter.
+            let stepped = self.timing.iter().flat_map(move |timing| timing.channels(sends));
+            shared.flat_map(|shared| shared.channels.iter().copied()).chain(stepped)
         };
         for (sends, counts) in [(true, &mut sent), (false, &mut received)] {
             let marked: BTreeSet<usize> = marked(sends).collect();

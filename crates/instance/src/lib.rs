@@ -15,36 +15,50 @@
 
 mod transport;
 
+mod chains;
 mod error;
 mod expected;
+mod filtered;
 mod head;
 mod identity;
 mod instance;
+mod iteration;
 mod light;
 mod loan;
+mod mapper;
 mod message;
 mod order;
 mod ordinary;
 mod overlay;
+mod own;
 mod ports;
 mod receive;
 mod resizable;
 mod send;
+mod start;
+mod steer;
 mod submodel;
 mod sys;
+mod tapped;
+mod timing;
 mod turn;
 
-pub use error::{AgentError, Error, IdentityError, Kind, PortError, ReceiveError, SendError};
+pub use error::{
+    AgentError, Error, FilterError, IdentityError, Kind, MapperError, PortError, ReceiveError, SendError,
+};
 pub use expected::{Expected, Origin};
 pub use instance::{Flags, Instance, LogLevel, Parallelism};
-pub use ligament_model::{Operator, SettingType, SettingValue, Settings};
+pub use ligament_model::{Operator, Reference, SettingType, SettingValue, Settings};
 pub use ligament_wire::{Array, ArrayKind, ArrayMeta, ArrayRef, DType, Order, Value, ValueRef};
 pub use light::{run_light, run_light_with};
 pub use loan::Loan;
+pub use mapper::{run_mapper, Inputs, Mapper, Mapping, Outputs};
 pub use message::{ArrayMut, Message, Outgoing, Times};
 pub use ordinary::PlainArray;
 pub use overlay::from_value as settings_from_value;
+pub use own::{run_python_filters_by, Interpreter};
 pub use ports::{PortName, Ports};
 pub use receive::Wait;
+pub use steer::Steerable;
 pub use submodel::{run_submodel, Submodel};
 pub use turn::{Call, InCall, Overlap, Turn};

@@ -3,7 +3,7 @@
 use ligament_shm::endpoint;
 use ligament_shm::own::OwnMemory;
 use ligament_shm::ShmError;
-use ligament_wire::{ArrayKind, ArrayMeta, Bytes, DType, Order};
+use ligament_wire::{ArrayKind, ArrayMeta, ArrayRef, Bytes, DType, Order};
 use std::any::Any;
 use std::sync::atomic::{fence, Ordering};
 use std::sync::Arc;
@@ -41,6 +41,27 @@ impl Loan {
             Some(LoanMemory::Block(loan)) => loan.bytes_mut(),
             Some(LoanMemory::Draft(draft)) => draft.bytes_mut(),
             None => &mut [],
+        }
+    }
+
+    /// What it holds, as it is sent.
+    pub(crate) fn array(&mut self) -> ArrayRef<'_> {
+        let Lending { lent, kind, meta } = &mut *self.0;
+        let data: &[u8] = match lent {
+            Some(LoanMemory::Block(loan)) => loan.bytes_mut(),
+            Some(LoanMemory::Draft(draft)) => draft.bytes(),
+            None => &[],
+        };
+        let meta = meta.as_deref();
+        ArrayRef {
+            dtype: kind.dtype(),
+            shape: kind.shape(),
+            strides: None,
+            order: kind.order(),
+            data,
+            offset: 0,
+            names: meta.map_or(&[], |meta| &meta.names),
+            unit: meta.and_then(|meta| meta.unit.as_deref()),
         }
     }
 

@@ -55,7 +55,8 @@ pub struct Message {
     pub next_timestamp: Option<f64>,
     /// The value.
     pub data: Value,
-    /// The settings overlay that came with it, where the instance asked not to have it applied.
+    /// The settings overlay that came with it, where it was received with settings, or the instance asked not to have overlays
+    /// applied.
     pub settings: Option<Settings>,
     pub(crate) origin: Origin,
 }

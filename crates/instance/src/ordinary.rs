@@ -75,6 +75,9 @@ impl Instance {
             return false;
         }
         let Transport::Own(endpoint) = &mut self.endpoint else { return false };
+        if endpoint.may_be_tapped() {
+            return false;
+        }
         let sent = endpoint.send_ordinary(channel, &header(times), None);
         self.note_sent(port, times, sent)
     }
@@ -96,6 +99,9 @@ impl Instance {
             return false;
         }
         let Transport::Own(endpoint) = &mut self.endpoint else { return false };
+        if endpoint.may_be_tapped() {
+            return false;
+        }
         let body = AsBefore { number: head.number(), body_len: head.body_len(), data };
         let sent = endpoint.send_ordinary(channel, &header(times), Some(body));
         self.note_sent(port, times, sent)

@@ -9,6 +9,8 @@ use std::sync::Arc;
 #[derive(Default)]
 pub(crate) struct Overlays {
     current: Settings,
+    /// What messages came with, where explicit settings were laid over that: those that come under it belong here, too.
+    implicit: Option<Settings>,
     number: u32,
     known: Vec<Settings>,
     /// The last overlay that came in and was found equal to ours, so that the next look is one comparison.
@@ -46,17 +48,29 @@ impl Overlays {
     /// Another overlay is in force from now on.
     pub fn set(&mut self, overlay: Settings) {
         self.agreed = None;
+        self.implicit = None;
         self.number = self.number_of(&overlay);
         self.current = overlay;
     }
 
-    /// Whether an overlay that came in is the one in force.
+    /// Another overlay is in force from now on: what messages come with, and explicit settings over that.
+    pub fn set_explicit(&mut self, implicit: Settings, explicit: &Settings) {
+        let mut overlay = implicit.clone();
+        overlay.update(explicit);
+        self.set(overlay);
+        self.implicit = Some(implicit);
+    }
+
+    /// Whether an overlay that came in is the one in force, or what that was laid over.
     pub fn agrees(&mut self, came: Option<&Arc<Value>>) -> bool {
-        let Some(came) = came else { return self.current.is_empty() };
+        let Some(came) = came else {
+            return self.current.is_empty() || self.implicit.as_ref().is_some_and(Settings::is_empty);
+        };
         if self.agreed.as_ref().is_some_and(|agreed| Arc::ptr_eq(agreed, came)) {
             return true;
         }
-        let same = from_value(came).is_some_and(|overlay| overlay == self.current);
+        let fits = |overlay: Settings| overlay == self.current || Some(&overlay) == self.implicit.as_ref();
+        let same = from_value(came).is_some_and(fits);
         if same {
             self.agreed = Some(came.clone());
         }

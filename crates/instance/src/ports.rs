@@ -1,6 +1,8 @@
 //! Ports: as the code declares them, and as the model has connected them.
 
+use crate::chains::Chains;
 use crate::error::{AgentError, Error, PortError};
+use crate::filtered::Filtered;
 use crate::head::Head;
 use crate::resizable::Resizable;
 use ligament_model::Operator;
@@ -137,6 +139,10 @@ pub(crate) struct Port {
     pub sent: LastSent,
     /// For a vector port whose length the sender sets: what its slots share.
     pub resizable: Option<Box<Resizable>>,
+    /// For a port that sends on conduits with filters.
+    pub filtered: Option<Box<Filtered>>,
+    /// The filters under `ligament:` of its conduits, if any has some at this end.
+    pub chains: Option<Box<Chains>>,
 }
 
 impl Port {
@@ -145,6 +151,19 @@ impl Port {
             None => self.slots.iter().any(|channels| !channels.is_empty()),
             Some(shared) => !shared.channels.is_empty(),
         }
+    }
+
+    /// All channels of the port, in the order in which they were joined.
+    pub fn channels(&self) -> impl Iterator<Item = usize> + '_ {
+        let shared = self.resizable.as_ref().map(|shared| &shared.channels);
+        let own = self.slots.iter().flatten().filter(move |_| shared.is_none());
+        own.chain(shared.into_iter().flatten()).copied()
+    }
+
+    /// The channel on which a slot receives; there is one.
+    pub fn channel_at(&self, slot: usize) -> usize {
+        let shared = self.resizable.as_ref().and_then(|shared| shared.channels.first());
+        shared.or(self.slots.get(slot).and_then(|channels| channels.first())).copied().unwrap_or(usize::MAX)
     }
 
     /// Checks a slot number given by the user against this port.
@@ -253,6 +272,8 @@ impl PortTable {
                 head: None,
                 sent: LastSent::default(),
                 resizable,
+                filtered: None,
+                chains: None,
             });
         }
         for Joined { port, slot, index, peer } in sends.into_iter().chain(receives) {

@@ -1,14 +1,17 @@
 //! Receiving: waiting for a message, or for one on any of several ports; views, and copies into the caller's
 //! arrays.
 
-use crate::error::{AgentError, Error, Kind, ReceiveError};
+use crate::chains::There;
+use crate::error::{AgentError, Error, Kind, ReceiveError, TimelineError};
 use crate::expected::Origin;
 use crate::instance::Instance;
+use crate::iteration::Iteration;
 use crate::message::{ArrayMut, Message, Times};
 use crate::overlay::from_value;
 use crate::ports::PortName;
+use crate::timing::milestone_in;
 use crate::transport::Transport;
-use ligament_model::Operator;
+use ligament_model::{Operator, Settings};
 use ligament_shm::status::now;
 use ligament_wire::{ArrayKind, HeaderWords, Value};
 use std::sync::Arc;
@@ -35,8 +38,24 @@ impl Wait {
     }
 }
 
-/// The overlay that came with a message, if one did; nothing at the conduit's end.
+/// The overlay that came with a message, if one did.
 pub(crate) type Overlay = Option<Arc<Value>>;
+
+/// The settings of an overlay.
+pub(crate) fn settings_of(overlay: Overlay) -> Settings {
+    overlay.as_deref().and_then(from_value).unwrap_or_default()
+}
+
+/// What comes on a conduit.
+#[derive(Debug)]
+pub(crate) enum Arrival {
+    /// A message, with its overlay.
+    Message(Overlay),
+    /// An iteration is over.
+    Milestone(Iteration),
+    /// The conduit has ended.
+    End,
+}
 
 impl Instance {
     /// The next message on a port (and slot of a vector port), waiting for it.
@@ -106,19 +125,46 @@ impl Instance {
         wait: Wait,
     ) -> Result<(usize, Message), Error> {
         let began = Instant::now();
+        let left = || match wait {
+            Wait::Forever => Wait::Forever,
+            Wait::AtMost(time) => Wait::AtMost(time.saturating_sub(began.elapsed())),
+        };
         loop {
-            let left = match wait {
-                Wait::Forever => Wait::Forever,
-                Wait::AtMost(time) => Wait::AtMost(time.saturating_sub(began.elapsed())),
-            };
-            let which = self.wait_any(ports, left)?;
+            let which = self.wait_any(ports, left())?;
             let (port, slot) = ports[which];
-            match self.receive_within(port, slot, left) {
+            match self.receive_within(port, slot, left()) {
                 // It was the conduit's end: the others may have more.
                 Err(error) if error.kind() == Kind::Closed => {}
                 received => return received.map(|message| (which, message)),
             }
         }
+    }
+
+    /// As `receive_within`, with the settings overlay that came with the message, in `settings`. It is not compared with ours: for
+    /// codes that serve others under different settings, and for the messages of codes that do. That of an `F_INIT` message is in
+    /// force for the pass already, unless the instance asked not to have it applied (`Flags::dont_apply_overlay`).
+    ///
+    /// # Errors
+    /// As `receive_within`, but for other settings.
+    pub fn receive_with_settings(
+        &mut self,
+        port: impl PortName,
+        slot: Option<u32>,
+        wait: Wait,
+    ) -> Result<Message, Error> {
+        self.alive()?;
+        let (port, slot) = self.receiving(port, slot)?;
+        let mut message = Message::default();
+        let came = match self.is_initial(port) {
+            true => {
+                let (initial, came) = self.initial_message(port, slot)?;
+                message = initial;
+                came
+            }
+            false => self.next_message(port, slot, wait, &mut message)?,
+        };
+        message.settings = Some(settings_of(came));
+        Ok(message)
     }
 
     #[inline(never)]
@@ -131,18 +177,43 @@ impl Instance {
     ) -> Result<(), Error> {
         self.alive()?;
         let (port, slot) = self.receiving(port, slot)?;
-        if self.looping && self.table.ports[port].operator == Operator::FInit {
-            *message = self.initial_message(port, slot)?;
+        if self.is_initial(port) {
+            *message = self.initial_message(port, slot)?.0;
             return Ok(());
         }
-        let Some(came) = self.receive_raw(port, slot, wait.deadline(), message)? else {
-            return Err(self.closed(port, slot));
-        };
+        let came = self.next_message(port, slot, wait, message)?;
         if self.flags.dont_apply_overlay {
-            message.settings = Some(came.as_deref().and_then(from_value).unwrap_or_default());
+            message.settings = Some(settings_of(came));
             return Ok(());
         }
-        self.check_overlay(port, slot, came.as_ref())
+        // An empty message of `last` stands for none, which has no settings.
+        match message.timestamp == f64::NEG_INFINITY {
+            true => Ok(()),
+            false => self.check_overlay(port, slot, came.as_ref()),
+        }
+    }
+
+    /// Whether what a port receives was taken in by `reuse_instance`.
+    fn is_initial(&self, port: usize) -> bool {
+        self.looping && self.table.ports[port].operator == Operator::FInit
+    }
+
+    /// The next message, also one that `repeat` or `pad` gives again, and the overlay that it came with.
+    #[inline(always)]
+    fn next_message(
+        &mut self,
+        port: usize,
+        slot: usize,
+        wait: Wait,
+        message: &mut Message,
+    ) -> Result<Overlay, Error> {
+        let repeated = if self.timing.is_some() { self.repeated_message(port, slot)? } else { None };
+        if let Some((again, overlay)) = repeated {
+            *message = again;
+            return Ok(overlay);
+        }
+        let came = self.receive_raw(port, slot, wait.deadline(), message)?;
+        came.ok_or_else(|| self.closed(port, slot))
     }
 
     /// Receives an array into the caller's own.
@@ -212,9 +283,17 @@ impl Instance {
     pub fn poll(&mut self, port: impl PortName, slot: Option<u32>) -> Result<bool, Error> {
         self.alive()?;
         let (port, slot) = self.receiving(port, slot)?;
-        if self.initial.contains_key(&(port, slot)) {
+        if self.initial.contains_key(&(port, slot)) || self.repeats_at(port, slot).is_some() {
             return Ok(true);
         }
+        match self.table.ports[port].chains {
+            None => self.is_ready(port, slot),
+            Some(_) => Ok(!matches!(self.come_through(port, slot)?, There::Nothing)),
+        }
+    }
+
+    /// Whether something is there for a slot, before any filter; also the conduit's end.
+    pub(crate) fn is_ready(&mut self, port: usize, slot: usize) -> Result<bool, Error> {
         if self.table.ports[port].resizable.is_some() {
             return Ok(self.has_come(port, slot)? || self.table.ports[port].shared_has_ended());
         }
@@ -239,10 +318,19 @@ impl Instance {
             which.clear();
             for (index, &(name, slot)) in ports.iter().enumerate() {
                 let (port, slot) = self.receiving(name, slot)?;
-                if self.initial.contains_key(&(port, slot)) {
+                if self.initial.contains_key(&(port, slot)) || self.repeats_at(port, slot).is_some() {
                     return Ok(index);
                 }
-                if self.table.ports[port].resizable.is_some() {
+                if self.table.ports[port].chains.is_some() {
+                    match self.come_through(port, slot)? {
+                        There::Something => return Ok(index),
+                        There::End => {}
+                        There::Nothing => {
+                            channels.push(self.table.ports[port].channel_at(slot));
+                            which.push((index, port, slot));
+                        }
+                    }
+                } else if self.table.ports[port].resizable.is_some() {
                     if self.has_come(port, slot)? {
                         return Ok(index);
                     }
@@ -257,8 +345,12 @@ impl Instance {
             }
             // Looking at a later port may have taken in what an earlier one waits for, or the end of its conduit.
             let kept = which.iter().find(|&&(_, port, slot)| self.table.ports[port].keeps_for(slot));
-            if let Some(&(index, ..)) = kept {
-                return Ok(index);
+            if let Some(&(index, port, _)) = kept {
+                // Whether its filters let it through is seen when it is looked at again.
+                match self.table.ports[port].chains.is_some() {
+                    true => continue,
+                    false => return Ok(index),
+                }
             }
             if which.iter().any(|&(_, port, _)| self.table.ports[port].shared_has_ended()) {
                 continue;
@@ -272,10 +364,11 @@ impl Instance {
             })?;
             let at = channels.iter().position(|&c| c == channel).expect("it is one of those waited for");
             let (index, port, _) = which[at];
-            if self.table.ports[port].resizable.is_none() {
+            let here = &self.table.ports[port];
+            if here.resizable.is_none() && here.chains.is_none() {
                 return Ok(index);
             }
-            // Something has come for a slot of this port: for one of these?
+            // Something has come for a slot of this port: for one of these? And does it come through its filters?
         }
     }
 
@@ -295,8 +388,8 @@ impl Instance {
         }
     }
 
-    /// A message that `reuse_instance` took in.
-    fn initial_message(&mut self, port: usize, slot: usize) -> Result<Message, Error> {
+    /// A message that `reuse_instance` took in, and the overlay that it came with.
+    fn initial_message(&mut self, port: usize, slot: usize) -> Result<(Message, Overlay), Error> {
         self.note_use(port)?;
         self.initial.remove(&(port, slot)).ok_or_else(|| {
             let here = &self.table.ports[port];
@@ -332,9 +425,43 @@ impl Instance {
         message: &mut Message,
     ) -> Result<Option<Overlay>, Error> {
         self.note_use(port)?;
+        loop {
+            match self.receive_next(port, slot, deadline, message)? {
+                Arrival::Message(overlay) => return Ok(Some(overlay)),
+                Arrival::End => return Ok(None),
+                // Only the reuse loop counts iterations.
+                Arrival::Milestone(_) => {}
+            }
+        }
+    }
+
+    /// What comes next.
+    #[inline(always)]
+    pub(crate) fn receive_next(
+        &mut self,
+        port: usize,
+        slot: usize,
+        deadline: Option<u64>,
+        message: &mut Message,
+    ) -> Result<Arrival, Error> {
+        match self.table.ports[port].chains {
+            None => self.receive_unfiltered(port, slot, deadline, message),
+            Some(_) => self.receive_through_filters(port, slot, deadline, message),
+        }
+    }
+
+    /// What comes next, before any filter.
+    #[inline(always)]
+    pub(crate) fn receive_unfiltered(
+        &mut self,
+        port: usize,
+        slot: usize,
+        deadline: Option<u64>,
+        message: &mut Message,
+    ) -> Result<Arrival, Error> {
         match self.table.ports[port].ended.get(slot) {
             Some(false) => {}
-            Some(true) => return Ok(None),
+            Some(true) => return Ok(Arrival::End),
             // The slots of a resizable port end together.
             None => {
                 let came = self.receive_on_slot(port, slot, deadline, message)?;
@@ -350,16 +477,34 @@ impl Instance {
         message.timestamp = header.timestamp();
         message.next_timestamp = header.next_timestamp();
         message.settings = None;
-        if header.is_end() {
-            self.table.ports[port].ended[slot] = true;
-            return Ok(None);
+        if !header.is_data() {
+            return self.something_else(port, slot, &header, &message.data);
         }
         self.note_origin(port, slot, message);
         let overlay = header.overlay();
         if overlay == 0 {
-            return Ok(Some(None));
+            return Ok(Arrival::Message(None));
         }
-        self.announced(channel, overlay, port, slot).map(|known| Some(Some(known)))
+        self.announced(channel, overlay, port, slot).map(|known| Arrival::Message(Some(known)))
+    }
+
+    /// What is no message: the end of the conduit, or of an iteration.
+    #[cold]
+    fn something_else(
+        &mut self,
+        port: usize,
+        slot: usize,
+        header: &HeaderWords,
+        body: &Value,
+    ) -> Result<Arrival, Error> {
+        if header.is_end() {
+            self.table.ports[port].ended[slot] = true;
+            return Ok(Arrival::End);
+        }
+        let here = &self.table.ports[port];
+        let over = milestone_in(body).filter(|_| header.is_milestone());
+        let over = over.ok_or_else(|| TimelineError::NoMilestone { port: here.describe(slot) })?;
+        Ok(Arrival::Milestone(over))
     }
 
     /// Notes in a message where it came from. Most messages are received into one that came the same way before.

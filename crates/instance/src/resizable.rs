@@ -6,7 +6,8 @@ use crate::error::{AgentError, Error, PortError};
 use crate::instance::Instance;
 use crate::message::Message;
 use crate::ports::Port;
-use crate::receive::Overlay;
+use crate::receive::Arrival;
+use crate::timing::milestone_in;
 use ligament_wire::{Encoder, Header, HeaderWords, Kind, Value, ValueRef};
 use std::collections::{HashMap, VecDeque};
 
@@ -31,7 +32,7 @@ struct SlotMessage {
     /// How many slots the port had when it was sent.
     length: usize,
     message: Message,
-    overlay: Overlay,
+    what: Arrival,
 }
 
 impl Port {
@@ -69,6 +70,8 @@ impl Port {
     pub fn slots_due(&self) -> usize {
         match &self.resizable {
             None => self.slots.len(),
+            // The message for slot 0 went on into its filters, and has set the length.
+            Some(_) if self.chains.is_some() => self.slots.len().max(1),
             Some(shared) => shared.come.get(&0).and_then(VecDeque::front).map_or(1, |kept| kept.length),
         }
     }
@@ -140,17 +143,17 @@ impl Instance {
         slot: usize,
         deadline: Option<u64>,
         message: &mut Message,
-    ) -> Result<Option<Overlay>, Error> {
+    ) -> Result<Arrival, Error> {
         loop {
             let here = &mut self.table.ports[port];
-            let Some(shared) = &mut here.resizable else { return Ok(None) };
+            let Some(shared) = &mut here.resizable else { return Ok(Arrival::End) };
             if let Some(kept) = shared.come.get_mut(&slot).and_then(VecDeque::pop_front) {
                 here.set_length(kept.length)?;
                 *message = kept.message;
-                return Ok(Some(kept.overlay));
+                return Ok(kept.what);
             }
             if shared.ended {
-                return Ok(None);
+                return Ok(Arrival::End);
             }
             self.take_in_next(port, slot, deadline)?;
         }
@@ -191,11 +194,20 @@ impl Instance {
             None
         };
         let unmarked = wrong("a message for no slot");
+        let over = match header.is_milestone() {
+            true => Some(milestone_in(&data).ok_or_else(|| wrong("a milestone that names no iteration"))?),
+            false => None,
+        };
         let Some(shared) = &mut self.table.ports[port].resizable else { return Ok(()) };
         if header.is_end() {
             shared.ended = true;
         } else if told.is_some() {
             shared.marked = told;
+        } else if let Some(over) = over {
+            // It is one for all slots, and the first one is always looked at.
+            let length = shared.marked.map_or(0, |(_, length)| length as usize);
+            let kept = SlotMessage { length, message: Message::default(), what: Arrival::Milestone(over) };
+            shared.come.entry(0).or_default().push_back(kept);
         } else {
             let (slot, length) = shared.marked.ok_or(unmarked)?;
             let message = Message {
@@ -204,7 +216,7 @@ impl Instance {
                 data,
                 ..Message::default()
             };
-            let kept = SlotMessage { length: length as usize, message, overlay };
+            let kept = SlotMessage { length: length as usize, message, what: Arrival::Message(overlay) };
             shared.come.entry(slot as usize).or_default().push_back(kept);
         }
         Ok(())

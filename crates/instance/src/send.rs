@@ -7,10 +7,12 @@ use crate::loan::{Loan, LoanMemory};
 use crate::message::{Outgoing, Times};
 use crate::ordinary::is_plain;
 use crate::overlay::{to_wire, value_ref};
-use crate::ports::PortName;
+use crate::ports::{Port, PortName};
+use crate::transport::Transport;
 use ligament_catalogue::{fault, Fault};
 use ligament_model::Settings;
-use ligament_shm::endpoint::{Contiguous, Nothing};
+use ligament_shm::endpoint::{Contiguous, Nothing, Source};
+use ligament_shm::ShmError;
 use ligament_wire::{ArrayKind, ArrayMeta, ArrayRef, DType, Encoder, HeaderWords, Order, ValueRef};
 use std::any::Any;
 use std::sync::Arc;
@@ -52,19 +54,24 @@ impl Instance {
         message: &Outgoing<'_>,
         slot: Option<u32>,
     ) -> Result<(), Error> {
+        if self.may_be_tapped() {
+            self.show(port, slot, message.times(), &message.data);
+        }
         let Some(ready) = self.prepare(port, slot, message.times(), message.settings)? else { return Ok(()) };
         let Ready { port, slot, header } = ready;
+        if self.table.ports[port].chains.is_some() {
+            return self.send_through_filters(port, slot, header, &message.data);
+        }
         if let ValueRef::None = message.data {
-            let to = &self.table.ports[port].slots[slot];
-            let sent = self.endpoint.send(to, header, &Nothing);
+            let sent = pass_on(&mut self.endpoint, &mut self.table.ports[port], slot, header, &Nothing);
             return sent.map_err(|error| self.while_sending(error, port, slot));
         }
         let plan = match self.encoder.plan(&message.data) {
             Ok(plan) => plan,
             Err(error) => return Err(self.unsendable(port, slot, &error.into())),
         };
-        let to = &self.table.ports[port].slots[slot];
-        self.endpoint.send(to, header, &plan).map_err(|error| self.while_sending(error, port, slot))
+        let sent = pass_on(&mut self.endpoint, &mut self.table.ports[port], slot, header, &plan);
+        sent.map_err(|error| self.while_sending(error, port, slot))
     }
 
     /// Sends one array; else as `send`. An array whose elements lie together takes a shorter way, and one like the one before
@@ -95,8 +102,14 @@ impl Instance {
         array: ArrayRef<'_>,
         slot: Option<u32>,
     ) -> Result<(), Error> {
+        if self.may_be_tapped() {
+            self.show(port, slot, times, &ValueRef::Array(array));
+        }
         let Some(ready) = self.prepare(port, slot, times, None)? else { return Ok(()) };
         let Ready { port, slot, header } = ready;
+        if self.table.ports[port].chains.is_some() {
+            return self.send_through_filters(port, slot, header, &ValueRef::Array(array));
+        }
         let here = &mut self.table.ports[port];
         let head = here.head.get_or_insert_with(Box::default);
         match head.plan(array.dtype, array.shape, array.order, &mut self.heads) {
@@ -113,12 +126,15 @@ impl Instance {
             Err(error) => return Err(self.unsendable(port, slot, &error.into())),
         }
         let source = Contiguous { head: head.bytes(), number: head.number(), data: array.data };
-        let to = &here.slots[slot];
-        self.endpoint.send(to, header, &source).map_err(|error| self.while_sending(error, port, slot))
+        let sent = match &mut here.filtered {
+            None => self.endpoint.send(&here.slots[slot], header, &source),
+            Some(filtered) => filtered.send(&mut self.endpoint, slot, header, &source),
+        };
+        sent.map_err(|error| self.while_sending(error, port, slot))
     }
 
     #[cold]
-    fn unsendable(&self, port: usize, slot: usize, why: &Fault) -> Error {
+    pub(crate) fn unsendable(&self, port: usize, slot: usize, why: &Fault) -> Error {
         let port = self.table.ports[port].describe(slot);
         let fault = fault!(UNFIT_ARRAY, "what is to be sent on port {port}: {why}").caused_by(why);
         Error::other(Kind::Usage, fault)
@@ -217,6 +233,9 @@ impl Instance {
         slot: Option<u32>,
         settings: Option<&Settings>,
     ) -> Result<(), Error> {
+        if self.may_be_tapped() {
+            self.show(port, slot, times, &ValueRef::Array(loan.array()));
+        }
         let Ready { port, slot, header } = match self.prepare(port, slot, times, settings) {
             Ok(Some(ready)) => ready,
             nowhere_or_error => {
@@ -224,6 +243,11 @@ impl Instance {
                 return nowhere_or_error.map(|_| ());
             }
         };
+        if self.table.ports[port].chains.is_some() {
+            let sent = self.send_through_filters(port, slot, header, &ValueRef::Array(loan.array()));
+            self.return_loan(loan);
+            return sent;
+        }
         let (dtype, shape, order) = (loan.dtype(), loan.shape(), loan.order());
         let here = &mut self.table.ports[port];
         let planned_head = here.head.get_or_insert_with(Box::default);
@@ -233,7 +257,15 @@ impl Instance {
         };
         planned.expect("it was checked when the loan was given");
         let (head, body_len) = ((planned_head.bytes(), planned_head.number()), planned_head.body_len());
-        let sent = self.endpoint.send_loan(&here.slots[slot], header, &mut loan, head, body_len);
+        let sent = match &mut here.filtered {
+            None => self.endpoint.send_loan(&here.slots[slot], header, &mut loan, head, body_len),
+            Some(filtered) => {
+                let source = Contiguous { head: head.0, number: head.1, data: loan.bytes_mut() };
+                let sent = filtered.send(&mut self.endpoint, slot, header, &source);
+                self.endpoint.return_loan(&mut loan);
+                sent
+            }
+        };
         self.spare.put(loan);
         sent.map_err(|error| self.while_sending(error, port, slot))
     }
@@ -339,5 +371,20 @@ impl Instance {
     pub(crate) fn while_sending(&self, error: ligament_shm::ShmError, port: usize, slot: usize) -> Error {
         let here = &self.table.ports[port];
         Error::during(error, || format!("sending on port {} of {}", here.describe(slot), self.name()))
+    }
+}
+
+/// Sends a message on a slot: as it is, or through the filters of the port's conduits.
+#[inline]
+fn pass_on(
+    endpoint: &mut Transport,
+    port: &mut Port,
+    slot: usize,
+    header: HeaderWords,
+    source: &impl Source,
+) -> Result<(), ShmError> {
+    match &mut port.filtered {
+        None => endpoint.send(&port.slots[slot], header, source),
+        Some(filtered) => filtered.send(endpoint, slot, header, source),
     }
 }

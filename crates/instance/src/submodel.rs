@@ -16,6 +16,11 @@ pub trait Submodel {
     fn solve(&mut self, instance: &mut Instance) -> Result<(), Error>;
     /// `O_F`: shows the final state.
     fn observe_final(&mut self, instance: &mut Instance) -> Result<(), Error>;
+    /// After the last pass, unless an error ends the instance: closes what the submodel has written. An error ends the
+    /// run. Does nothing by default.
+    fn finish(&mut self, _instance: &mut Instance) -> Result<(), Error> {
+        Ok(())
+    }
 }
 
 impl<S: Submodel + ?Sized> Submodel for Box<S> {
@@ -38,6 +43,10 @@ impl<S: Submodel + ?Sized> Submodel for Box<S> {
     fn observe_final(&mut self, instance: &mut Instance) -> Result<(), Error> {
         (**self).observe_final(instance)
     }
+
+    fn finish(&mut self, instance: &mut Instance) -> Result<(), Error> {
+        (**self).finish(instance)
+    }
 }
 
 /// Runs a submodel for as long as there are start messages. An error of the submodel ends the run with its text.
@@ -54,7 +63,7 @@ pub fn run_submodel(instance: &mut Instance, submodel: &mut impl Submodel) -> Re
 }
 
 fn passes(instance: &mut Instance, submodel: &mut impl Submodel) -> Result<(), Error> {
-    while instance.reuse_instance()? {
+    while instance.begins_pass()? {
         submodel.initialise(instance)?;
         while !submodel.is_done() {
             submodel.observe(instance)?;
@@ -62,5 +71,6 @@ fn passes(instance: &mut Instance, submodel: &mut impl Submodel) -> Result<(), E
         }
         submodel.observe_final(instance)?;
     }
-    Ok(())
+    submodel.finish(instance)?;
+    instance.finish()
 }

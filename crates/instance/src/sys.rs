@@ -1,10 +1,16 @@
-//! The one place with `unsafe` here: giving memory back to the system, telling threads from each other, and blanking a
-//! variable of the environment.
+//! The one place with `unsafe` here: giving memory back to the system, telling threads from each other, blanking a
+//! variable of the environment, and calling the functions of users' filters.
 
+use crate::own::{Elements, Made, Words};
 use crate::turn::Call;
-use std::cell::Cell;
-use std::ffi::CStr;
-use std::sync::atomic::{fence, AtomicU8, Ordering};
+use ligament_catalogue::{fault, Fault};
+use ligament_wire::{DType, Order};
+use std::cell::{Cell, UnsafeCell};
+use std::ffi::{c_char, c_int, c_void, CStr};
+use std::mem::MaybeUninit;
+use std::ptr::{null, null_mut};
+use std::sync::atomic::{fence, AtomicI32, AtomicPtr, AtomicU8, AtomicUsize, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// Gives the system back what was freed, where the C library would keep it.
 pub(crate) fn return_freed_memory() {
@@ -74,6 +80,277 @@ pub(crate) fn blank_variable(name: &CStr) {
         if !text.is_null() {
             // One byte, at once: who reads it meanwhile finds the old text or none.
             AtomicU8::from_ptr(text).store(0, Ordering::Relaxed);
+        }
+    }
+}
+
+/// A message as `ligament_filter.h` has it.
+#[repr(C)]
+struct RawMessage {
+    size: usize,
+    timestamp: f64,
+    next_timestamp: f64,
+    has_next_timestamp: i32,
+    dtype: i32,
+    order: i32,
+    ndim: u32,
+    shape: *const u64,
+    data: *const c_void,
+}
+
+/// A filter at work as `ligament_filter.h` has it, and behind it what is ours.
+#[repr(C)]
+struct RawFilter {
+    size: usize,
+    with: *const c_char,
+    state: *mut c_void,
+    emit: unsafe extern "C" fn(*mut RawFilter, *const RawMessage) -> *mut c_void,
+    fail: unsafe extern "C" fn(*mut RawFilter, *const c_char),
+    made: Vec<Made>,
+    refused: Option<Fault>,
+}
+
+/// `lig_filter_function`
+type RawFunction = unsafe extern "C" fn(*mut RawFilter, *const RawMessage) -> c_int;
+
+/// The function of a user's filter.
+#[derive(Clone, Copy)]
+pub(crate) struct FilterFunction(RawFunction);
+
+/// What a function keeps from call to call. One thread at a time uses it, and `ligament_filter.h` promises no more.
+pub(crate) struct FilterState(*mut c_void);
+
+// SAFETY: as its comment says.
+unsafe impl Send for FilterState {}
+
+impl FilterState {
+    pub const NONE: FilterState = FilterState(null_mut());
+}
+
+/// What the loader says of what it cannot load.
+pub(crate) struct NotLoaded(pub String);
+
+/// A function of a shared library, which stays loaded.
+///
+/// # Errors
+/// What the loader says.
+pub(crate) fn filter_function(file: &CStr, name: &CStr) -> Result<FilterFunction, NotLoaded> {
+    // SAFETY: both names end with a NUL; that the function is one of `ligament_filter.h` is what the model says.
+    unsafe {
+        let library = libc::dlopen(file.as_ptr(), libc::RTLD_NOW | libc::RTLD_LOCAL);
+        let symbol = if library.is_null() { null_mut() } else { libc::dlsym(library, name.as_ptr()) };
+        if symbol.is_null() {
+            let why = libc::dlerror();
+            return Err(NotLoaded(match why.is_null() {
+                true => "it is nothing".to_owned(),
+                false => CStr::from_ptr(why).to_string_lossy().into_owned(),
+            }));
+        }
+        Ok(FilterFunction(std::mem::transmute::<*mut c_void, RawFunction>(symbol)))
+    }
+}
+
+/// Calls the function of a user's filter, and gives what it has sent on. If it crashes, `note` is printed first.
+///
+/// # Errors
+/// Why it cannot take the message.
+pub(crate) fn call_filter(
+    function: FilterFunction,
+    with: &CStr,
+    state: &mut FilterState,
+    given: Option<&Elements<'_>>,
+    note: &str,
+) -> Result<Vec<Made>, Fault> {
+    let raw = given.map(|given| RawMessage {
+        size: size_of::<RawMessage>(),
+        timestamp: given.timestamp,
+        next_timestamp: given.next_timestamp.unwrap_or_default(),
+        has_next_timestamp: i32::from(given.next_timestamp.is_some()),
+        dtype: given.dtype as i32,
+        order: given.order as i32,
+        ndim: given.shape.len() as u32,
+        shape: given.shape.as_ptr(),
+        data: given.data.as_ptr().cast(),
+    });
+    let mut filter = RawFilter {
+        size: std::mem::offset_of!(RawFilter, made),
+        with: with.as_ptr(),
+        state: state.0,
+        emit,
+        fail,
+        made: Vec::new(),
+        refused: None,
+    };
+    let watch = CrashNote::put_up(note);
+    // SAFETY: the function is as its header says; what it is given lives until it returns, and nobody else looks at the filter
+    // meanwhile.
+    let status = unsafe { (function.0)(&raw mut filter, raw.as_ref().map_or(null(), std::ptr::from_ref)) };
+    drop(watch);
+    state.0 = filter.state;
+    match (status, filter.refused) {
+        (0, None) => Ok(filter.made),
+        (_, Some(why)) => Err(why),
+        (status, None) => {
+            Err(fault!(FILTER_FAILED, "the function gave {status}, and did not say why (filter->fail)"))
+        }
+    }
+}
+
+unsafe extern "C" fn emit(filter: *mut RawFilter, message: *const RawMessage) -> *mut c_void {
+    // SAFETY: the function gives back the filter that it got, and a message or null.
+    let (filter, message) = unsafe { (&mut *filter, message.as_ref()) };
+    // SAFETY: its shape and data are as its other members say.
+    match unsafe { taken(message) } {
+        Ok(mut made) => {
+            let place = made.data.words.as_mut_ptr().cast();
+            filter.made.push(made);
+            place
+        }
+        Err(why) => {
+            filter.refused.get_or_insert(why);
+            null_mut()
+        }
+    }
+}
+
+unsafe extern "C" fn fail(filter: *mut RawFilter, why: *const c_char) {
+    // SAFETY: the function gives back the filter that it got, and a text or null.
+    let (filter, why) = unsafe { (&mut *filter, (!why.is_null()).then(|| CStr::from_ptr(why))) };
+    let why = why.map_or("it did not say why".into(), CStr::to_string_lossy);
+    filter.refused.get_or_insert_with(|| fault!(FILTER_FAILED, "{why}"));
+}
+
+/// More bytes than this are no message that a filter makes.
+const MOST: usize = 64 << 30;
+
+/// A message that a function sends on; its elements are copied, if they are there.
+///
+/// # Safety
+/// `shape` and `data` are as large as the other members say, or null.
+unsafe fn taken(message: Option<&RawMessage>) -> Result<Made, Fault> {
+    let message = message.ok_or_else(|| fault!(FILTER_FAILED, "it sent on no message (NULL)"))?;
+    if message.size < size_of::<RawMessage>() {
+        return Err(fault!(FILTER_FAILED, "the size of the message that it sent on is not set"));
+    }
+    let wrong = |what: &str, number: i32| {
+        fault!(FILTER_FAILED, "the message that it sent on has {what} {number}, which there is not")
+    };
+    let dtype = u8::try_from(message.dtype).ok().and_then(DType::from_u8);
+    let dtype = dtype.ok_or_else(|| wrong("the type", message.dtype))?;
+    let order = match message.order {
+        0 => Order::RowMajor,
+        1 => Order::ColumnMajor,
+        other => return Err(wrong("the order", other)),
+    };
+    let shape = match message.ndim {
+        0 => &[],
+        ndim @ 1..=8 if !message.shape.is_null() => {
+            // SAFETY: as the caller promises.
+            unsafe { std::slice::from_raw_parts(message.shape, ndim as usize) }
+        }
+        ndim => {
+            return Err(fault!(
+                FILTER_FAILED,
+                "the message that it sent on has {ndim} dimensions; there may be up to 8"
+            ))
+        }
+    };
+    let bytes = shape.iter().try_fold(dtype.size() as u64, |bytes, &extent| bytes.checked_mul(extent));
+    let bytes = bytes.and_then(|bytes| usize::try_from(bytes).ok()).filter(|&bytes| bytes <= MOST);
+    let bytes = bytes.ok_or_else(|| {
+        fault!(FILTER_FAILED, "the message that it sent on has the shape {shape:?}, which is too large")
+    })?;
+    let mut words = Vec::new();
+    let no_memory = |_| fault!(FILTER_FAILED, "there is no memory for the {bytes} bytes of a message");
+    words.try_reserve_exact(bytes.div_ceil(8)).map_err(no_memory)?;
+    words.resize(bytes.div_ceil(8), 0u64);
+    if !message.data.is_null() {
+        // SAFETY: as the caller promises; the words are at least as many bytes.
+        unsafe { std::ptr::copy_nonoverlapping(message.data.cast::<u8>(), words.as_mut_ptr().cast(), bytes) };
+    }
+    let next_timestamp = (message.has_next_timestamp != 0).then_some(message.next_timestamp);
+    let data = Words { words, bytes };
+    Ok(Made { timestamp: message.timestamp, next_timestamp, dtype, order, shape: shape.to_vec(), data })
+}
+
+/// The signals of a crash.
+const CRASHES: [c_int; 5] = [libc::SIGSEGV, libc::SIGBUS, libc::SIGFPE, libc::SIGILL, libc::SIGABRT];
+
+/// What was to happen at these signals before a filter was called.
+struct Before(UnsafeCell<[MaybeUninit<libc::sigaction>; CRASHES.len()]>);
+
+// SAFETY: written under the lock, before the handler that reads it is there.
+unsafe impl Sync for Before {}
+
+static BEFORE: Before = Before(UnsafeCell::new([const { MaybeUninit::uninit() }; CRASHES.len()]));
+static NOTE: AtomicPtr<u8> = AtomicPtr::new(null_mut());
+static NOTE_LENGTH: AtomicUsize = AtomicUsize::new(0);
+/// The thread in which the filter runs: what happens in others is none of its business.
+static NOTE_THREAD: AtomicI32 = AtomicI32::new(0);
+static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
+
+/// While this lives, a crash in this thread prints a note before it goes its way.
+struct CrashNote<'a> {
+    _text: &'a str,
+    _turn: MutexGuard<'static, ()>,
+}
+
+impl CrashNote<'_> {
+    fn put_up(text: &str) -> CrashNote<'_> {
+        let turn = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
+        NOTE.store(text.as_ptr().cast_mut(), Ordering::Relaxed);
+        NOTE_LENGTH.store(text.len(), Ordering::Relaxed);
+        NOTE_THREAD.store(known_thread_number(), Ordering::SeqCst);
+        for (i, signal) in CRASHES.into_iter().enumerate() {
+            // SAFETY: zeros are an action; the place for that of before is ours while we have the lock.
+            unsafe {
+                let mut ours: libc::sigaction = std::mem::zeroed();
+                let handler: extern "C" fn(c_int, *mut libc::siginfo_t, *mut c_void) = crashed;
+                ours.sa_sigaction = handler as usize;
+                ours.sa_flags = libc::SA_SIGINFO | libc::SA_ONSTACK;
+                libc::sigaction(signal, null(), (*BEFORE.0.get())[i].as_mut_ptr());
+                libc::sigaction(signal, &raw const ours, null_mut());
+            }
+        }
+        CrashNote { _text: text, _turn: turn }
+    }
+}
+
+impl Drop for CrashNote<'_> {
+    fn drop(&mut self) {
+        for (i, signal) in CRASHES.into_iter().enumerate() {
+            // SAFETY: `put_up` has written them.
+            unsafe { libc::sigaction(signal, (*BEFORE.0.get())[i].as_ptr(), null_mut()) };
+        }
+        NOTE_THREAD.store(0, Ordering::SeqCst);
+    }
+}
+
+/// Handles the signals of a crash: with a note, if it is the filter's; then as without us.
+extern "C" fn crashed(signal: c_int, info: *mut libc::siginfo_t, context: *mut c_void) {
+    let Some(i) = CRASHES.iter().position(|&known| known == signal) else { return };
+    // SAFETY: only calls that a handler may make. What is read was written before the handler was put up.
+    unsafe {
+        let before = (*BEFORE.0.get())[i].as_ptr();
+        let ours = thread_number() == NOTE_THREAD.load(Ordering::SeqCst);
+        if ours {
+            let text = NOTE.load(Ordering::Relaxed).cast_const().cast();
+            libc::write(libc::STDERR_FILENO, text, NOTE_LENGTH.load(Ordering::Relaxed));
+        }
+        let handler = (*before).sa_sigaction;
+        if ours || handler == libc::SIG_DFL {
+            libc::sigaction(signal, before, null_mut());
+            // What was not a fault does not come again by itself.
+            if (*info).si_code <= 0 {
+                libc::raise(signal);
+            }
+        } else if handler == libc::SIG_IGN {
+        } else if (*before).sa_flags & libc::SA_SIGINFO != 0 {
+            let handler: extern "C" fn(c_int, *mut libc::siginfo_t, *mut c_void) = std::mem::transmute(handler);
+            handler(signal, info, context);
+        } else {
+            let handler: extern "C" fn(c_int) = std::mem::transmute(handler);
+            handler(signal);
         }
     }
 }

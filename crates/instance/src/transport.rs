@@ -2,10 +2,11 @@
 
 use crate::light::Share;
 use crate::loan::{Draft, Loan, LoanMemory, DRAFTED};
-use ligament_shm::endpoint::{Contiguous, Source};
+use ligament_shm::endpoint::{Contiguous, Source, Tapped};
 use ligament_shm::line::AgentLine;
+use ligament_shm::steering::Gate;
 use ligament_shm::{Endpoint, ShmError};
-use ligament_wire::control::Request;
+use ligament_wire::control::{Request, Steerable};
 use ligament_wire::{HeaderWords, Plan, Value};
 use std::any::Any;
 use std::sync::Arc;
@@ -21,12 +22,36 @@ pub(crate) enum Transport {
 }
 
 impl Transport {
+    /// As `Endpoint::keeps_busy`; a process of many instances is counted as one core.
+    pub fn keeps_busy(&mut self, cores: u32) {
+        if let Transport::Own(endpoint) = self {
+            endpoint.keeps_busy(cores);
+        }
+    }
+
     /// As `Endpoint::send`.
     #[inline(always)]
     pub fn send(&mut self, to: &[usize], header: HeaderWords, source: &impl Source) -> Result<(), ShmError> {
         match self {
             Transport::Own(endpoint) => endpoint.send(to, header, source),
             Transport::Shared(share) => share.send(to, header, source),
+        }
+    }
+
+    /// As `Endpoint::may_be_tapped`.
+    #[inline(always)]
+    pub fn may_be_tapped(&self) -> bool {
+        match self {
+            Transport::Own(endpoint) => endpoint.may_be_tapped(),
+            Transport::Shared(share) => share.is_tapped(),
+        }
+    }
+
+    /// Listens to the agent if it has called, and hands over each tap of this instance.
+    pub fn each_tap(&mut self, see: impl FnMut(&mut Tapped)) {
+        match self {
+            Transport::Own(endpoint) => endpoint.taps().iter_mut().for_each(see),
+            Transport::Shared(share) => share.each_tap(see),
         }
     }
 
@@ -166,6 +191,32 @@ impl Transport {
         }
     }
 
+    /// As `Endpoint::steer`.
+    #[inline]
+    pub fn steer(&mut self, gate: Gate, time: f64) -> Result<Vec<Arc<[u8]>>, ShmError> {
+        match self {
+            Transport::Own(endpoint) => endpoint.steer(0, gate, time),
+            Transport::Shared(share) => share.steer(gate, time),
+        }
+    }
+
+    /// As `Endpoint::steer_at_once`.
+    #[inline]
+    pub fn steer_at_once(&mut self, time: f64) -> bool {
+        match self {
+            Transport::Own(endpoint) => endpoint.steer_at_once(0, Gate::Step, time),
+            Transport::Shared(_) => false,
+        }
+    }
+
+    /// Tells that a setting can be steered.
+    pub fn declares(&mut self, setting: Steerable) -> Result<(), ShmError> {
+        match self {
+            Transport::Own(endpoint) => endpoint.custodian().tell(&Request::Steerable { setting, of: None }),
+            Transport::Shared(share) => share.tell(|of| Request::Steerable { setting, of }),
+        }
+    }
+
     /// Says on the status page that all is over.
     pub fn end(&mut self, failed: bool) {
         match self {
@@ -258,6 +309,14 @@ impl Transport {
         match self {
             Transport::Own(_) => None,
             Transport::Shared(share) => share.sender_of(channel),
+        }
+    }
+
+    /// The same for a channel that it sends on.
+    pub fn receiver_of(&self, channel: usize) -> Option<String> {
+        match self {
+            Transport::Own(_) => None,
+            Transport::Shared(share) => share.receiver_of(channel),
         }
     }
 }

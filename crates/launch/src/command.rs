@@ -2,16 +2,22 @@
 //! which environment, which directory. Nothing is started here, so a missing program is found before any other
 //! runs.
 
+use crate::cores::of_rank;
 use crate::environment::{expand, Environment};
-use crate::library::{library, ENV_LIBRARY};
+use crate::library::{library, own_command, ENV_LIBRARY};
 use crate::mpi;
 use crate::ran::{find_in, is_executable};
 use ligament_catalogue::{fault, Fault};
-use ligament_model::{BaseEnv, ExecutionModel, Program, Resources};
+use ligament_model::{BaseEnv, ExecutionModel, Packages, Program, Resources};
 use std::collections::HashMap;
 use std::ffi::OsString;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
+
+/// The command of `ligament` that runs what comes with it: sources, sinks and mappers.
+const SHIPPED_PART: &str = "shipped-part";
+/// What Python runs of it.
+const SHIPPED_IN_PYTHON: [&str; 2] = ["-m", "ligament._shipped"];
 
 /// A command that only has to be started.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -29,6 +35,13 @@ pub struct Command {
     pub cores: Vec<u32>,
 }
 
+impl Command {
+    /// The same for one of several ranks that are started one by one: on its part of the cores, with an output of its own.
+    pub fn of_rank(&self, place: u32, ranks: u32, output: PathBuf) -> Command {
+        Command { cores: of_rank(&self.cores, place, ranks).to_vec(), output, ..self.clone() }
+    }
+}
+
 /// Where an instance runs.
 #[derive(Debug, Clone)]
 pub struct Workplace<'a> {
@@ -44,8 +57,18 @@ pub struct Workplace<'a> {
     pub staged: &'a HashMap<PathBuf, PathBuf>,
     /// The cores of the instance's own; empty where there are too few for all.
     pub cores: &'a [u32],
+    /// The nodes over which its MPI processes are spread, this one first; empty if all are here.
+    pub nodes: &'a [NodeShare],
     /// Variables of this process that describe this process, and not the instance.
     pub not_inherited: &'a [&'a str],
+}
+
+/// A node that some of an instance's MPI processes run on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NodeShare {
+    /// As the batch system, or ssh, calls it.
+    pub name: String,
+    pub processes: u32,
 }
 
 /// Resolves a program for one instance.
@@ -83,7 +106,8 @@ pub fn prepare(program: &Program, resources: Resources, place: &Workplace<'_>) -
     }
     if let Resources::Threads { threads } = resources {
         environment.set_default("OMP_NUM_THREADS", threads.to_string());
-        if !place.cores.is_empty() {
+        // More cores than threads are those of several processes.
+        if place.cores.len() == threads {
             // Each thread stays where it began. All ranks of an MPI program have the same variables: theirs float.
             let places: Vec<String> = place.cores.iter().map(|core| format!("{{{core}}}")).collect();
             environment.set_default("OMP_PLACES", places.join(","));
@@ -111,12 +135,22 @@ pub fn prepare(program: &Program, resources: Resources, place: &Workplace<'_>) -
             };
             let mut words = vec![own.into_os_string()];
             words.extend(resolve_arguments(program, place, &environment));
-            mpi::put_launcher_before(&mut words, program, resources, &mut environment, in_shell)?;
+            mpi::put_launcher_before(&mut words, program, resources, place.nodes, &mut environment, in_shell)?;
             if in_shell {
                 through_shell(program, place, modules, words, &environment)?
             } else {
                 (words.remove(0).into(), words)
             }
+        }
+        (None, None) if program.shipped().is_some_and(|shipped| shipped.in_python) => {
+            let packages = Packages::of_environment();
+            let python = packages.python().unwrap_or(Path::new("python3"));
+            let python = find_executable(program, place, &python.to_string_lossy(), &environment)?;
+            (python, SHIPPED_IN_PYTHON.map(OsString::from).to_vec())
+        }
+        (None, None) if program.shipped().is_some() => {
+            let own = find_executable(program, place, &own_command().to_string_lossy(), &environment)?;
+            (own, vec![SHIPPED_PART.into()])
         }
         (None, None) => {
             return Err(fault!(
@@ -252,7 +286,7 @@ fn through_shell(
 }
 
 /// A text as one word for a shell.
-pub(crate) fn quote(text: &str) -> String {
+pub fn quote(text: &str) -> String {
     format!("'{}'", text.replace('\'', r"'\''"))
 }
 
@@ -313,6 +347,7 @@ mod tests {
                 scratch: &self.path,
                 not_inherited: &["CARGO_MANIFEST_DIR"],
                 cores: &[],
+                nodes: &[],
             };
             prepare(program, Resources::Threads { threads: 3 }, &place)
         }

@@ -1,7 +1,9 @@
 //! Which cores each process of a domain runs on: its own, if there are enough for all.
 
-use crate::placement::{cores_of, reserved};
+use crate::command::NodeShare;
+use crate::placement::{place, reserved, Need, PlaceOptions, Room};
 use ligament_model::Resources;
+use ligament_wire::{DomainId, InstanceId};
 use rustix::thread::{sched_getaffinity, CpuSet};
 
 /// The cores that this process may use, by the system's numbers.
@@ -41,6 +43,18 @@ fn parsed(list: &str) -> impl Iterator<Item = u32> + '_ {
     })
 }
 
+/// What of these resources is needed here, if its processes are spread over these nodes, of which this is the first.
+pub fn needed_here(resources: Resources, nodes: &[NodeShare]) -> Resources {
+    match (resources, nodes.first()) {
+        (
+            Resources::MpiProcesses { threads_per_mpi_process, .. }
+            | Resources::MpiNodes { threads_per_mpi_process, .. },
+            Some(here),
+        ) => Resources::MpiProcesses { mpi_processes: here.processes as usize, threads_per_mpi_process },
+        _ => resources,
+    }
+}
+
 /// Cores of their own for these processes of this machine: those that nobody else is bound to.
 pub fn cores_for(needs: &[Resources]) -> Vec<Vec<u32>> {
     let mut cores = cores_here();
@@ -49,20 +63,41 @@ pub fn cores_for(needs: &[Resources]) -> Vec<Vec<u32>> {
     share_cores(&cores, needs)
 }
 
-/// Gives every process cores of its own, in the order of both lists; those kept for the agent come first. All get none,
+/// Gives every process cores of its own, as `place` does on one machine; those kept for the agent come first. All get none,
 /// and share what there is, if there are not enough.
 fn share_cores(cores: &[u32], needs: &[Resources]) -> Vec<Vec<u32>> {
-    let kept = reserved(None, cores.len() as u32) as usize;
-    let wanted = |resources: &Resources| (cores_of(*resources) as usize).max(1);
-    let all: usize = needs.iter().map(wanted).fold(0, usize::saturating_add);
-    let mut left = cores.iter().copied();
-    match all {
-        // Where the agent's core is all that lacks, it is given away.
-        _ if all.saturating_add(kept) <= cores.len() => left.by_ref().take(kept).for_each(drop),
-        _ if all <= cores.len() => {}
-        _ => return vec![Vec::new(); needs.len()],
+    let count = cores.len() as u32;
+    let need = |(i, &resources): (usize, &Resources)| {
+        let instances = vec![InstanceId::at(i)];
+        Need {
+            name: String::new(),
+            instances,
+            resources,
+            fixed: Some(DomainId::HEAD),
+            site: None,
+            whole: false,
+        }
+    };
+    let needs: Vec<Need> = needs.iter().enumerate().map(need).collect();
+    // Where the agent's core is all that lacks, it is given away.
+    for reserved in [reserved(None, count), 0] {
+        let room = Room { name: String::new(), cores: count, reserved, site: None };
+        let placed = place(&needs, &[room], PlaceOptions::default()).unwrap_or_default();
+        if placed.overcommitted.is_empty() {
+            let own = |given: Vec<(DomainId, Vec<u32>)>| {
+                let places = given.into_iter().flat_map(|(_, places)| places);
+                places.filter_map(|place| cores.get(place as usize).copied()).collect()
+            };
+            return placed.cores.into_iter().map(own).collect();
+        }
     }
-    needs.iter().map(|need| left.by_ref().take(wanted(need)).collect()).collect()
+    vec![Vec::new(); needs.len()]
+}
+
+/// Of the cores of several ranks those of one.
+pub fn of_rank(cores: &[u32], place: u32, ranks: u32) -> &[u32] {
+    let each = cores.len() / ranks.max(1) as usize;
+    cores.chunks(each.max(1)).nth(place as usize).unwrap_or_default()
 }
 
 /// Cores as people write them: `0-3,6`.
@@ -70,7 +105,7 @@ pub fn said(cores: &[u32]) -> String {
     let mut ranges: Vec<(u32, u32)> = Vec::new();
     for &core in cores {
         match ranges.last_mut() {
-            Some((_, last)) if *last + 1 == core => *last = core,
+            Some((_, last)) if last.checked_add(1) == Some(core) => *last = core,
             _ => ranges.push((core, core)),
         }
     }
@@ -135,8 +170,16 @@ mod tests {
     }
 
     #[test]
+    fn ranks_share_the_cores_of_their_instance() {
+        let of = |place| of_rank(&[4, 5, 6, 7], place, 2);
+        assert_eq!((of(0), of(1)), (&[4, 5][..], &[6, 7][..]));
+        assert_eq!(of_rank(&[], 1, 2), &[] as &[u32]);
+    }
+
+    #[test]
     fn cores_are_said_in_ranges() {
         assert_eq!(said(&[0, 1, 2, 5, 7, 8]), "0-2,5,7-8");
         assert_eq!(said(&[]), "");
+        assert_eq!(said(&[u32::MAX - 1, u32::MAX, 0]), "4294967294-4294967295,0");
     }
 }

@@ -12,32 +12,45 @@ const AT_MOST: Duration = Duration::from_secs(10);
 
 /// The numbers of all descendants of this process, zombies left out.
 pub fn descendants() -> Vec<Pid> {
-    let mut children: HashMap<i32, Vec<(i32, bool)>> = HashMap::new();
+    let mut children: HashMap<Pid, Vec<(Pid, bool)>> = HashMap::new();
     let numbers = fs::read_dir("/proc").into_iter().flatten().flatten();
     let numbers = numbers.filter_map(|entry| entry.file_name().to_str()?.parse::<i32>().ok());
     for pid in numbers {
+        let Some(pid) = Pid::from_raw(pid) else { continue };
         if let Some((parent, zombie)) = parent_of(pid) {
             children.entry(parent).or_default().push((pid, zombie));
         }
     }
     let mut found = Vec::new();
-    let mut to_visit = vec![getpid().as_raw_nonzero().get()];
+    let mut to_visit = vec![getpid()];
     while let Some(parent) = to_visit.pop() {
         for &(child, zombie) in children.get(&parent).into_iter().flatten() {
             to_visit.push(child);
-            found.extend(Pid::from_raw(child).filter(|_| !zombie));
+            found.extend((!zombie).then_some(child));
         }
     }
     found
 }
 
+/// The children of any process, zombies too, as far as the kernel lists them.
+pub(crate) fn children_of(pid: Pid) -> Vec<Pid> {
+    // Each thread has its own.
+    let threads = fs::read_dir(format!("/proc/{}/task", pid.as_raw_nonzero())).into_iter().flatten().flatten();
+    let lists = threads.filter_map(|thread| fs::read_to_string(thread.path().join("children")).ok());
+    let mut found = Vec::new();
+    for list in lists {
+        found.extend(list.split_whitespace().filter_map(|number| Pid::from_raw(number.parse().ok()?)));
+    }
+    found
+}
+
 /// The parent of a process, and whether it is a zombie.
-fn parent_of(pid: i32) -> Option<(i32, bool)> {
-    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+pub(crate) fn parent_of(pid: Pid) -> Option<(Pid, bool)> {
+    let stat = fs::read_to_string(format!("/proc/{}/stat", pid.as_raw_nonzero())).ok()?;
     // The name stands in parentheses and may hold any character.
     let mut fields = stat.rsplit_once(')')?.1.split_ascii_whitespace();
     let state = fields.next()?;
-    Some((fields.next()?.parse().ok()?, state == "Z"))
+    Some((Pid::from_raw(fields.next()?.parse().ok()?)?, state == "Z"))
 }
 
 /// Ends all descendants of this process, which must be a subreaper, and waits for their end. Gives how many there

@@ -14,6 +14,7 @@ use crate::keeper;
 use crate::line::{News, Wish};
 use crate::loss::Loss;
 use crate::process::Ended;
+use crate::ranks::Lost;
 use crate::sys::{self, Side};
 use ligament_catalogue::{fault, Fault};
 use rustix::event::{poll, PollFd, PollFlags, Timespec};
@@ -45,8 +46,11 @@ pub enum Told {
     Started { number: u32, pid: u32 },
     /// It could not be started: what the system says, with the program's path.
     NotStarted { number: u32, why: String },
-    /// A process that was started has ended.
-    Ended { pid: u32, ended: Ended },
+    /// A process that was started has ended. If it is a launcher of MPI that ended because of a process that it had started,
+    /// which one.
+    Ended { pid: u32, ended: Ended, lost: Option<Lost> },
+    /// A launcher of MPI that was started goes on, and this rank of it has ended by itself, with status 0.
+    Left { pid: u32, rank: u32 },
 }
 
 /// Removes a socket, and its directory if nothing else is in it.
@@ -160,7 +164,8 @@ impl Guard {
         match News::read(&self.line) {
             Ok(News::Started(number, pid)) => self.told.push_back(Told::Started { number, pid }),
             Ok(News::NotStarted(number, why)) => self.told.push_back(Told::NotStarted { number, why }),
-            Ok(News::Ended(pid, ended)) => self.told.push_back(Told::Ended { pid, ended }),
+            Ok(News::Ended(pid, ended, lost)) => self.told.push_back(Told::Ended { pid, ended, lost }),
+            Ok(News::Left(pid, rank)) => self.told.push_back(Told::Left { pid, rank }),
             Ok(News::Swept) => return true,
             Err(_) => self.lives = false,
         }
@@ -272,10 +277,10 @@ mod tests {
         let mut guard = Guard::start(|_| {}).unwrap();
         guard.launch(0, command(output.clone(), "echo said; exit 3")).unwrap();
         let pid = started(&mut guard);
-        assert_eq!(next_told(&mut guard), Told::Ended { pid, ended: Ended::Status(3) });
+        assert_eq!(next_told(&mut guard), Told::Ended { pid, ended: Ended::Status(3), lost: None });
         guard.launch(1, command(output.clone(), "kill -9 $$")).unwrap();
         let pid = started(&mut guard);
-        assert_eq!(next_told(&mut guard), Told::Ended { pid, ended: Ended::Signal(9) });
+        assert_eq!(next_told(&mut guard), Told::Ended { pid, ended: Ended::Signal(9), lost: None });
         let mut missing = command(output.clone(), "");
         missing.program = "/nowhere".into();
         guard.launch(7, missing).unwrap();
@@ -291,7 +296,7 @@ mod tests {
         let mut guard = Guard::start(|_| {}).unwrap();
         guard.launch(0, make(output.clone())).unwrap();
         let pid = started(&mut guard);
-        assert_eq!(next_told(&mut guard), Told::Ended { pid, ended: Ended::Status(0) });
+        assert_eq!(next_told(&mut guard), Told::Ended { pid, ended: Ended::Status(0), lost: None });
         let text = std::fs::read_to_string(&output).unwrap();
         std::fs::remove_file(output).unwrap();
         text
@@ -431,7 +436,7 @@ mod tests {
         hiding.arguments.push(output.clone().into());
         guard.launch(0, hiding).unwrap();
         let leader = started(&mut guard);
-        assert_eq!(next_told(&mut guard), Told::Ended { pid: leader, ended: Ended::Status(0) });
+        assert_eq!(next_told(&mut guard), Told::Ended { pid: leader, ended: Ended::Status(0), lost: None });
         let pid = loop {
             let text = std::fs::read_to_string(&output).unwrap();
             if let Some(line) = text.strip_suffix('\n') {

@@ -7,16 +7,19 @@ use crate::descendants::end_descendants;
 use crate::guard::remove_socket;
 use crate::line::{News, Wish};
 use crate::loss::{how_ended, Loss};
-use crate::process::{end_group, Ended};
+use crate::mpi::ranks_of;
+use crate::process::{end_group, raise_open_files, Ended};
+use crate::ranks::Launched;
 use crate::sys;
 use ligament_catalogue::said;
 use rustix::event::{poll, PollFd, PollFlags, Timespec};
 use rustix::fd::{AsFd, OwnedFd};
 use rustix::process::{pidfd_open, waitpid, Pid, PidfdFlags, Signal, WaitOptions};
-use std::collections::{HashSet, VecDeque};
+use std::collections::{HashMap, HashSet, VecDeque};
 use std::io;
 use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
+use std::time::Instant;
 
 /// Why the guard's work is over.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -34,6 +37,8 @@ struct Keeper {
     blocked: sys::Signals,
     /// Processes that it started: their numbers are also those of their groups.
     started: HashSet<u32>,
+    /// Those that start ranks of MPI, with what they have started.
+    launched: HashMap<u32, Launched>,
     /// Groups of processes that others started.
     watched: HashSet<u32>,
     /// Sockets that are to be gone at the end.
@@ -81,6 +86,7 @@ impl Keeper {
             line,
             blocked,
             started: HashSet::new(),
+            launched: HashMap::new(),
             watched: HashSet::new(),
             sockets: Vec::new(),
             noted: None,
@@ -92,16 +98,20 @@ impl Keeper {
     /// Carries out the run's orders until the run is over. All pending orders are read before any is carried
     /// out: an order to end must not wait until all the processes have been started that it will end.
     fn serve(&mut self, ends: &OwnedFd, run: Option<&OwnedFd>) -> Over {
-        let at_once = Timespec { tv_sec: 0, tv_nsec: 0 };
         loop {
+            let patience = self.patience();
             let mut fds = vec![PollFd::new(&self.line, PollFlags::IN), PollFd::new(ends, PollFlags::IN)];
             fds.extend(run.map(|run| PollFd::new(run, PollFlags::IN)));
-            let patience = (!self.wishes.is_empty()).then_some(&at_once);
-            if poll(&mut fds, patience).is_err() {
+            let of_launchers = self.launched.values().flat_map(Launched::processes);
+            fds.extend(of_launchers.map(|process| PollFd::from_borrowed_fd(process, PollFlags::IN)));
+            if poll(&mut fds, patience.as_ref()).is_err() {
                 continue;
             }
-            let happened = |i: usize| fds.get(i).is_some_and(|fd: &PollFd<'_>| !fd.revents().is_empty());
-            let (speaks, ended, mut lost) = (happened(0), happened(1), happened(2));
+            let happened = |fd: Option<&PollFd<'_>>| fd.is_some_and(|fd| !fd.revents().is_empty());
+            let (speaks, ended) = (happened(fds.first()), happened(fds.get(1)));
+            let mut lost = run.is_some() && happened(fds.get(2));
+            // Before its launcher's end is taken in: that of a rank may be why.
+            self.look_at_ranks();
             if ended {
                 let mut signals = [0u8; 1024];
                 while rustix::io::read(ends, &mut signals).is_ok_and(|count| count > 0) {}
@@ -128,6 +138,24 @@ impl Keeper {
         }
     }
 
+    /// How long to wait for something to happen.
+    fn patience(&self) -> Option<Timespec> {
+        if !self.wishes.is_empty() {
+            return Some(Timespec { tv_sec: 0, tv_nsec: 0 });
+        }
+        let at = self.launched.values().filter_map(Launched::wakes_at).min()?;
+        let time = at.saturating_duration_since(Instant::now());
+        Some(Timespec { tv_sec: time.as_secs() as i64, tv_nsec: i64::from(time.subsec_nanos()) })
+    }
+
+    fn look_at_ranks(&mut self) {
+        let mut left = Vec::new();
+        for (&pid, launched) in &mut self.launched {
+            left.extend(launched.go_on().into_iter().map(|rank| News::Left(pid, rank)));
+        }
+        left.iter().for_each(|news| self.tell(news));
+    }
+
     fn hear(&mut self, wish: Wish) {
         if matches!(wish, Wish::Sweep | Wish::End) {
             self.start_nobody();
@@ -143,9 +171,16 @@ impl Keeper {
     fn fulfil(&mut self, wish: Wish) {
         match wish {
             Wish::Start(number, command) => {
+                let ranks = ranks_of(&command);
+                if ranks.is_some() {
+                    // It will have a descriptor for each.
+                    raise_open_files();
+                }
                 let news = match command.start(self.blocked) {
                     Ok(pid) => {
                         self.started.insert(pid);
+                        let launched = ranks.and_then(|ranks| Launched::new(pid, ranks));
+                        self.launched.extend(launched.map(|launched| (pid, launched)));
                         News::Started(number, pid)
                     }
                     Err(why) => News::NotStarted(number, why.with_code()),
@@ -163,6 +198,7 @@ impl Keeper {
             Wish::Sweep => {
                 complain_of(end_descendants());
                 self.started.clear();
+                self.launched.clear();
                 self.tell(&News::Swept);
             }
             Wish::End => {}
@@ -179,6 +215,10 @@ impl Keeper {
         while let Some(pid) = sys::ended_child() {
             let ours = self.started.remove(&pid);
             if ours {
+                // Before anybody is killed here: who has ended until now ended otherwise.
+                if let Some(launched) = self.launched.get_mut(&pid) {
+                    launched.take_in();
+                }
                 // Still a zombie, so nobody else can have been given its number, or that of its group.
                 end_group(pid, Signal::KILL);
             }
@@ -189,7 +229,8 @@ impl Keeper {
                     (Some(status), _) => Ended::Status(status),
                     (None, signal) => Ended::Signal(signal.unwrap_or_default()),
                 };
-                self.tell(&News::Ended(pid, ended));
+                let lost = self.launched.remove(&pid).and_then(|launched| launched.over(ended));
+                self.tell(&News::Ended(pid, ended, lost));
             }
         }
     }

@@ -1,4 +1,4 @@
-//! Where the C library lies that belongs to this installation. Programs that are started hear it by an environment
+//! Where the command and the C library lie that belong to this installation. Programs that are started hear it by an environment
 //! variable, since a Java virtual machine, unlike a program that is linked with the library, does not find it by itself.
 
 use std::path::{Path, PathBuf};
@@ -21,6 +21,15 @@ pub fn installed_below(prefix: PathBuf) {
 /// The library, if it is there.
 pub(crate) fn library() -> Option<PathBuf> {
     find(PREFIX.get().map(PathBuf::as_path), std::env::current_exe().ok().as_deref())
+}
+
+/// The command `ligament` of this installation, as others can start it; its bare name if it lies nowhere near.
+pub fn own_command() -> PathBuf {
+    let named = |path: &PathBuf| path.file_name().is_some_and(|name| name == "ligament") && path.is_file();
+    let installed = PREFIX.get().map(|prefix| prefix.join("bin/ligament"));
+    let called = std::env::args_os().next().map(PathBuf::from).and_then(|path| std::path::absolute(path).ok());
+    let own = installed.into_iter().chain(std::env::current_exe().ok()).chain(called).find(named);
+    own.unwrap_or_else(|| "ligament".into())
 }
 
 /// The library below the prefix, or else where it belongs beside the program: in `lib` of an installation, and in the same

@@ -3,6 +3,7 @@
 use crate::command::Command;
 use crate::environment::Environment;
 use crate::process::Ended;
+use crate::ranks::Lost;
 use std::ffi::{OsStr, OsString};
 use std::io::{self, Read, Write};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
@@ -34,8 +35,10 @@ pub enum News {
     /// The number of the order, and of the process.
     Started(u32, u32),
     NotStarted(u32, String),
-    /// A process that it started has ended.
-    Ended(u32, Ended),
+    /// A process that it started has ended; of a launcher of MPI, why.
+    Ended(u32, Ended, Option<Lost>),
+    /// A launcher that it started goes on, and this rank of it has ended well.
+    Left(u32, u32),
     /// Nothing is left.
     Swept,
 }
@@ -56,6 +59,13 @@ impl Fields {
         self.0.extend((text.len() as u32).to_le_bytes());
         self.0.extend(text.as_bytes());
         self
+    }
+
+    fn ended(self, ended: Ended) -> Fields {
+        match ended {
+            Ended::Status(status) => self.number(0).number(status as u32),
+            Ended::Signal(signal) => self.number(1).number(signal as u32),
+        }
     }
 
     fn write(mut self, mut to: impl Write) -> io::Result<()> {
@@ -83,6 +93,21 @@ impl Reading<'_> {
     fn text(&mut self) -> io::Result<OsString> {
         let len = self.number()? as usize;
         Ok(OsString::from_vec(self.bytes(len)?.to_vec()))
+    }
+
+    fn ended(&mut self) -> io::Result<Ended> {
+        Ok(match (self.number()?, self.number()? as i32) {
+            (0, status) => Ended::Status(status),
+            (_, signal) => Ended::Signal(signal),
+        })
+    }
+
+    fn lost(&mut self) -> io::Result<Lost> {
+        let name = self.text()?.to_string_lossy().into_owned();
+        let count = self.number()?;
+        let ranks = (0..count).map(|_| self.number()).collect::<io::Result<_>>()?;
+        let ended = if self.number()? == 1 { Some(self.ended()?) } else { None };
+        Ok(Lost { ranks, name, ended })
     }
 }
 
@@ -161,9 +186,18 @@ impl News {
         match self {
             News::Started(number, pid) => Fields::new(0).number(*number).number(*pid),
             News::NotStarted(number, why) => Fields::new(1).number(*number).text(OsStr::new(why)),
-            News::Ended(pid, Ended::Status(status)) => Fields::new(2).number(*pid).number(*status as u32),
-            News::Ended(pid, Ended::Signal(signal)) => Fields::new(3).number(*pid).number(*signal as u32),
+            News::Ended(pid, ended, None) => Fields::new(2).number(*pid).ended(*ended),
+            News::Ended(pid, ended, Some(lost)) => {
+                let fields = Fields::new(3).number(*pid).ended(*ended).text(OsStr::new(&lost.name));
+                let fields = fields.number(lost.ranks.len() as u32);
+                let fields = lost.ranks.iter().fold(fields, |fields, &rank| fields.number(rank));
+                match lost.ended {
+                    Some(ended) => fields.number(1).ended(ended),
+                    None => fields.number(0),
+                }
+            }
             News::Swept => Fields::new(4),
+            News::Left(pid, rank) => Fields::new(5).number(*pid).number(*rank),
         }
         .write(to)
     }
@@ -174,9 +208,10 @@ impl News {
         Ok(match kind {
             0 => News::Started(fields.number()?, fields.number()?),
             1 => News::NotStarted(fields.number()?, fields.text()?.to_string_lossy().into_owned()),
-            2 => News::Ended(fields.number()?, Ended::Status(fields.number()? as i32)),
-            3 => News::Ended(fields.number()?, Ended::Signal(fields.number()? as i32)),
+            2 => News::Ended(fields.number()?, fields.ended()?, None),
+            3 => News::Ended(fields.number()?, fields.ended()?, Some(fields.lost()?)),
             4 => News::Swept,
+            5 => News::Left(fields.number()?, fields.number()?),
             _ => return Err(io::ErrorKind::InvalidData.into()),
         })
     }
@@ -206,10 +241,14 @@ mod tests {
             assert_eq!(Wish::read(&bytes[..]).unwrap(), wish);
             assert!(Wish::read(&bytes[..bytes.len() - 1]).is_err());
         }
-        let ends = [News::Ended(3, Ended::Status(-1)), News::Ended(4, Ended::Signal(9))];
-        for news in
-            ends.into_iter().chain([News::Started(8, 1), News::NotStarted(9, "naïve".into()), News::Swept])
-        {
+        let lost = |ranks, ended| Some(Lost { ranks, name: "proxy".into(), ended });
+        let ends = [
+            News::Ended(3, Ended::Status(-1), None),
+            News::Ended(4, Ended::Signal(9), lost(vec![1, 3], Some(Ended::Status(5)))),
+            News::Ended(4, Ended::Signal(9), lost(Vec::new(), None)),
+        ];
+        let others = [News::Started(8, 1), News::NotStarted(9, "naïve".into()), News::Swept, News::Left(5, 2)];
+        for news in ends.into_iter().chain(others) {
             let mut bytes = Vec::new();
             news.write(&mut bytes).unwrap();
             assert_eq!(News::read(&bytes[..]).unwrap(), news);

@@ -36,23 +36,57 @@ pub fn machines(
     variable: &dyn Fn(&str) -> Option<String>,
     host: &str,
 ) -> Result<Machines, Fault> {
+    let All { nodes, here, launcher } = all_machines(site, listed, variable, host)?;
+    Ok(divide(nodes, here, launcher))
+}
+
+/// The machines of a run, or of a site's part in one, in their order.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct All {
+    pub nodes: Vec<Node>,
+    /// Which of them is this one, if one is.
+    pub here: Option<usize>,
+    /// What starts agents on them.
+    pub launcher: LauncherKind,
+}
+
+/// What `machines` divides.
+///
+/// # Errors
+/// As there.
+pub fn all_machines(
+    site: &Site,
+    listed: Option<Vec<Node>>,
+    variable: &dyn Fn(&str) -> Option<String>,
+    host: &str,
+) -> Result<All, Fault> {
     let of_site = || (!site.hosts.is_empty()).then(|| site.hosts.clone());
     if let Some(nodes) = listed.or_else(of_site) {
         let here = position(&nodes, host);
-        return Ok(divide(nodes, here, site.launcher.unwrap_or(LauncherKind::Ssh)));
+        return Ok(All { nodes, here, launcher: site.launcher.unwrap_or(LauncherKind::Ssh) });
     }
     Ok(match allocation(variable, host)? {
         Some(Allocation { system, nodes, here, .. }) => {
-            divide(nodes, here, site.launcher.unwrap_or(LauncherKind::of(system)))
+            All { nodes, here, launcher: site.launcher.unwrap_or(LauncherKind::of(system)) }
         }
-        None => divide(vec![Node::new(host, None)], Some(0), site.launcher.unwrap_or(LauncherKind::Ssh)),
+        None => All {
+            nodes: vec![Node::new(host, None)],
+            here: Some(0),
+            launcher: site.launcher.unwrap_or(LauncherKind::Ssh),
+        },
     })
 }
 
 fn divide(mut nodes: Vec<Node>, here: Option<usize>, launcher: LauncherKind) -> Machines {
     let here = here.map(|here| nodes.remove(here));
     let others = nodes.into_iter().zip((1..).map(DomainId::new));
-    let others = others.map(|(node, domain)| Expected { domain, name: node.name, cores: node.cores }).collect();
+    let others = others.map(|(node, domain)| Expected {
+        domain,
+        name: node.name,
+        cores: node.cores,
+        ..Expected::default()
+    });
+    let others = others.collect();
     Machines { here, others, launcher }
 }
 

@@ -1,22 +1,20 @@
 //! Programs that are started with MPI: the launcher's command line around the program's own. The launchers are those of
 //! the machine, and only their command lines are known here; the core knows no MPI.
 //!
-//! All processes of an instance run where its agent runs, except those that `srun` starts. Each MPI is told so, and that
-//! it must not bind its processes to cores, since it would begin at core 0 for each instance.
+//! All processes of an instance run where its agent runs, unless it has more nodes. Each MPI is told so, and that it must not
+//! bind its processes to cores, since it would begin at core 0 for each instance. Rank 0 is always where the agent runs.
 
-use crate::command::{beside, Command};
+use crate::command::{beside, Command, NodeShare};
 use crate::environment::Environment;
 use crate::printed::last_lines;
 use crate::ran::{find_in, is_executable};
 use ligament_catalogue::{fault, Fault};
 use ligament_model::{ExecutionModel, Program, Resources};
+use ligament_wire::control::{ENV_IDENTITY, ENV_RANKS};
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
-
-/// How many processes an instance has, for its own processes: so any but rank 0 that makes an `Instance` is found.
-const ENV_RANKS: &str = "LIGAMENT_RANKS";
 
 /// Whose launcher one is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -77,12 +75,13 @@ impl Ranks {
 /// modules first, the launcher is looked up there.
 ///
 /// # Errors
-/// There is no such launcher, or it is another MPI's than the model says; the instance asks for several nodes, which only
-/// `srun` can give it.
+/// There is no such launcher, or it is another MPI's than the model says; the instance asks for several nodes, and the run
+/// has none to give.
 pub(crate) fn put_launcher_before(
     words: &mut Vec<OsString>,
     program: &Program,
     resources: Resources,
+    nodes: &[NodeShare],
     environment: &mut Environment,
     in_shell: bool,
 ) -> Result<(), Fault> {
@@ -97,12 +96,17 @@ pub(crate) fn put_launcher_before(
     environment.set(ENV_RANKS, ranks.processes.to_string());
     let launcher = find(program, environment, in_shell)?;
     let options = match program.execution_model {
-        ExecutionModel::SrunMpi => srun(program, &ranks, environment)?,
-        _ => mpirun(program, &ranks, &launcher, environment)?,
+        ExecutionModel::SrunMpi => srun(program, &ranks, nodes, environment)?,
+        _ => mpirun(program, &ranks, nodes, &launcher, environment)?,
     };
     let before = std::iter::once(launcher.into_os_string()).chain(options.into_iter().map(OsString::from));
     words.splice(0..0, before);
     Ok(())
+}
+
+/// How many ranks a command starts, if it is a launcher of MPI.
+pub(crate) fn ranks_of(command: &Command) -> Option<usize> {
+    command.environment.get(ENV_RANKS)?.to_str()?.parse().ok()
 }
 
 /// The program itself, whether it is started with MPI or directly.
@@ -156,15 +160,16 @@ fn find(program: &Program, environment: &Environment, in_shell: bool) -> Result<
 fn mpirun(
     program: &Program,
     ranks: &Ranks,
+    nodes: &[NodeShare],
     launcher: &Path,
     environment: &mut Environment,
 ) -> Result<Vec<String>, Fault> {
     let name = &program.name;
-    if let Some(nodes) = ranks.nodes.filter(|&nodes| nodes > 1) {
+    if let Some(wanted) = ranks.nodes.filter(|&wanted| wanted > 1 && nodes.is_empty()) {
         return Err(fault!(
             MPI_LAUNCHER,
-            "\"{name}\" asks for {nodes} nodes, and all processes that mpirun starts are on one node here; use \
-             execution_model: srunmpi, or ask for mpi_processes"
+            "\"{name}\" asks for {wanted} nodes, and this run has one machine; begin it in a job with as many nodes, or with \
+             --hosts, or ask for mpi_processes"
         ));
     }
     let wanted = match program.execution_model {
@@ -193,6 +198,9 @@ fn mpirun(
     }
     let count = ranks.processes.to_string();
     let words = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect();
+    if !nodes.is_empty() {
+        return Ok(over_nodes(program, nodes, found, environment));
+    }
     Ok(match found {
         Flavour::OpenMpi => {
             // Within a job it would start its processes by srun. The run ends what is left, so it need not wait.
@@ -205,6 +213,10 @@ fn mpirun(
             ] {
                 environment.set_default(variable, value);
             }
+            // It is told of as many slots as processes, so it does not see that they have to take turns.
+            if std::thread::available_parallelism().is_ok_and(|cores| ranks.processes > cores.get()) {
+                environment.set_default("OMPI_MCA_mpi_yield_when_idle", "1");
+            }
             words(&["-n", &count, "--host", &format!("localhost:{count}"), "--bind-to", "none"])
         }
         Flavour::Hydra => {
@@ -214,7 +226,51 @@ fn mpirun(
     })
 }
 
-fn srun(program: &Program, ranks: &Ranks, environment: &Environment) -> Result<Vec<String>, Fault> {
+/// The options of an mpirun that starts processes on several nodes: within a job of Slurm by `srun`, else by ssh.
+fn over_nodes(
+    program: &Program,
+    nodes: &[NodeShare],
+    found: Flavour,
+    environment: &mut Environment,
+) -> Vec<String> {
+    let count = nodes.iter().map(|node| u64::from(node.processes)).sum::<u64>().to_string();
+    let hosts: Vec<String> = nodes.iter().map(|node| format!("{}:{}", node.name, node.processes)).collect();
+    let hosts = hosts.join(",");
+    // Of the job's nodes these, though other steps, such as agents, are there.
+    environment.set_default("SLURM_OVERLAP", "1");
+    match found {
+        Flavour::OpenMpi => {
+            for (variable, value) in [
+                ("OMPI_MCA_ras", "^slurm"),
+                ("PRTE_MCA_ras", "^slurm"),
+                ("OMPI_MCA_odls_base_sigkill_timeout", "0"),
+            ] {
+                environment.set_default(variable, value);
+            }
+            let mut words = vec!["-n".to_owned(), count, "--host".to_owned(), hosts];
+            words.extend(["--bind-to", "none", "--map-by", "slot"].map(str::to_owned));
+            // Others are passed on by Slurm, but not by ssh. Any but rank 0 that makes an `Instance` is told which it is.
+            let own = program.env.keys().map(|name| name.trim_start_matches('+'));
+            for name in own.chain(ENV_IDENTITY).chain(["OMP_NUM_THREADS"]) {
+                words.extend(["-x".to_owned(), name.to_owned()]);
+            }
+            words
+        }
+        Flavour::Hydra => {
+            environment.set_default("I_MPI_PIN", "0");
+            let by = if environment.get("SLURM_JOB_ID").is_some() { "slurm" } else { "ssh" };
+            let words = ["-launcher", by, "-rmk", "user", "-bind-to", "none", "-hosts", &hosts, "-n", &count];
+            words.map(str::to_owned).to_vec()
+        }
+    }
+}
+
+fn srun(
+    program: &Program,
+    ranks: &Ranks,
+    nodes: &[NodeShare],
+    environment: &Environment,
+) -> Result<Vec<String>, Fault> {
     let of_slurm = |name: &str| environment.get(name).map(OsStr::to_string_lossy).map(String::from);
     if of_slurm("SLURM_JOB_ID").is_none() {
         return Err(fault!(
@@ -232,6 +288,14 @@ fn srun(program: &Program, ranks: &Ranks, environment: &Environment) -> Result<V
         "--kill-on-bad-exit=1".to_owned(),
         "--input=none".to_owned(),
     ];
+    if let Some(first) = nodes.first() {
+        let names: Vec<&str> = nodes.iter().map(|node| node.name.as_str()).collect();
+        words.extend([format!("--nodes={}", nodes.len()), format!("--nodelist={}", names.join(","))]);
+        if nodes.iter().all(|node| node.processes == first.processes) {
+            words.push(format!("--ntasks-per-node={}", first.processes));
+        }
+        return Ok(words);
+    }
     match (ranks.nodes, of_slurm("SLURMD_NODENAME")) {
         (Some(nodes), _) => words.push(format!("--nodes={nodes}")),
         (None, Some(here)) => words.extend(["--nodes=1".to_owned(), format!("--nodelist={here}")]),
@@ -272,6 +336,16 @@ mod tests {
             model: ExecutionModel,
             resources: Resources,
         ) -> Result<Command, Fault> {
+            self.around_on(launcher, model, resources, &[])
+        }
+
+        fn around_on(
+            &self,
+            launcher: &str,
+            model: ExecutionModel,
+            resources: Resources,
+            nodes: &[NodeShare],
+        ) -> Result<Command, Fault> {
             let mut program = Program::new(Reference::new("flow").unwrap());
             program.execution_model = model;
             let mut environment = Environment::default();
@@ -279,7 +353,7 @@ mod tests {
             environment.set("OMPI_COMM_WORLD_RANK", "1");
             environment.set("OMPI_MCA_btl", "self");
             let mut words: Vec<OsString> = vec!["/flow".into(), "-v".into()];
-            put_launcher_before(&mut words, &program, resources, &mut environment, false)?;
+            put_launcher_before(&mut words, &program, resources, nodes, &mut environment, false)?;
             let path = self.0.clone();
             Ok(Command {
                 program: words.remove(0).into(),
@@ -345,20 +419,42 @@ mod tests {
     }
 
     #[test]
+    fn each_launcher_is_told_the_nodes_that_the_run_has_given() {
+        let ground = Ground::new("nodes");
+        let share = |name: &str, processes| NodeShare { name: name.into(), processes };
+        let nodes = [share("n1", 3), share("n3", 1)];
+        let open = ground.around_on("open", ExecutionModel::OpenMpi, FOUR, &nodes).unwrap();
+        let words =
+            "-n 4 --host n1:3,n3:1 --bind-to none --map-by slot -x LIGAMENT_AGENT -x LIGAMENT_INSTANCE -x LIGAMENT_TOKEN \
+             -x LIGAMENT_RANKS -x OMP_NUM_THREADS /flow -v";
+        assert_eq!(said(&open), words);
+        assert_eq!(open.environment.get("OMPI_MCA_plm"), None, "others are started by srun");
+        let hydra = ground.around_on("hydra", ExecutionModel::Mpich, FOUR, &nodes).unwrap();
+        assert_eq!(said(&hydra), "-launcher ssh -rmk user -bind-to none -hosts n1:3,n3:1 -n 4 /flow -v");
+        let mut environment = Environment::default();
+        environment.set("SLURM_JOB_ID", "7");
+        let program = Program::new(Reference::new("flow").unwrap());
+        let words =
+            |nodes: &[NodeShare]| srun(&program, &Ranks::of(FOUR), nodes, &environment).unwrap().join(" ");
+        assert!(words(&nodes).ends_with("--nodes=2 --nodelist=n1,n3"));
+        assert!(words(&[share("n1", 2), share("n2", 2)]).ends_with("--nodelist=n1,n2 --ntasks-per-node=2"));
+    }
+
+    #[test]
     fn srun_is_told_all_but_only_within_a_job() {
         let ranks =
             Ranks::of(Resources::MpiNodes { nodes: 2, mpi_processes_per_node: 3, threads_per_mpi_process: 4 });
         let program = Program::new(Reference::new("flow").unwrap());
         let mut environment = Environment::default();
-        assert!(srun(&program, &ranks, &environment).unwrap_err().contains("no job of Slurm"));
+        assert!(srun(&program, &ranks, &[], &environment).unwrap_err().contains("no job of Slurm"));
         environment.set("SLURM_JOB_ID", "7");
         environment.set("SLURMD_NODENAME", "n1");
-        let words = srun(&program, &ranks, &environment).unwrap().join(" ");
+        let words = srun(&program, &ranks, &[], &environment).unwrap().join(" ");
         assert!(
             words.starts_with("--ntasks=6 --cpus-per-task=4 --overlap") && words.ends_with("--nodes=2"),
             "{words}"
         );
-        let words = srun(&program, &Ranks::of(FOUR), &environment).unwrap().join(" ");
+        let words = srun(&program, &Ranks::of(FOUR), &[], &environment).unwrap().join(" ");
         assert!(words.starts_with("--ntasks=4") && words.ends_with("--nodes=1 --nodelist=n1"), "{words}");
     }
 }

@@ -17,6 +17,8 @@ pub struct Room {
     pub cores: u32,
     /// How many of them are kept for the agent.
     pub reserved: u32,
+    /// The site that it is at, in a run over several.
+    pub site: Option<String>,
 }
 
 impl Room {
@@ -40,6 +42,10 @@ pub struct Need {
     pub resources: Resources,
     /// The domain that it must be in, because the user says so or because only that domain can start it.
     pub fixed: Option<DomainId>,
+    /// The site that it must be at, in a run over several; with `fixed` that of no importance.
+    pub site: Option<String>,
+    /// Whether all its MPI processes must be in one domain: each of them speaks for itself, and they share its agent.
+    pub whole: bool,
 }
 
 /// How to place.
@@ -66,11 +72,23 @@ pub struct Placement {
     /// The cores of each instance, counted from 0 among those of the domain's process; in its own domain first. Empty
     /// where there are more instances than cores, so that nothing can be pinned.
     pub cores: Vec<Vec<(DomainId, Vec<u32>)>>,
+    /// Of an instance whose MPI processes are spread over several domains: how many are in each, its own domain first. Empty
+    /// if all of an instance is in its domain.
+    pub processes: Vec<Vec<(DomainId, u32)>>,
     /// Domains that have been given more than they have cores for.
     pub overcommitted: Vec<DomainId>,
 }
 
-/// What the instances of a model need. `fixed` says which domain one must be in, if only there it can be started.
+/// Where the user wants something.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Wanted {
+    Domain(DomainId),
+    Site(String),
+}
+
+/// What the instances of a model need. `fixed` says which domain one must be in, if only there it can be
+/// started. In a run over several sites, what nobody has placed is at the first of them: no instance comes by
+/// chance to be on the other side of a slow link.
 ///
 /// # Errors
 /// The model places something in a domain that is not there.
@@ -79,7 +97,7 @@ pub fn needs(
     rooms: &[Room],
     fixed: &dyn Fn(InstanceId) -> Option<DomainId>,
 ) -> Result<Vec<Need>, Fault> {
-    let mut word: HashMap<String, DomainId> = HashMap::new();
+    let mut word: HashMap<String, Wanted> = HashMap::new();
     for (name, place) in &model.ligament.place {
         let domain = domain_named(&place.domain, rooms)
             .map_err(|why| why.told(|why| format!("{}\"{name}\" is placed in {why}", at_line(&place.at))))?;
@@ -90,8 +108,19 @@ pub fn needs(
     for (i, instance) in model.instances.iter().enumerate() {
         let (i, name) = (InstanceId::at(i), instance.name.to_string());
         let component = model.components[instance.component as usize].name.to_string();
-        let wanted = word.get(&name).or_else(|| word.get(&component)).copied();
+        let (wanted, site) = match word.get(&name).or_else(|| word.get(&component)) {
+            Some(Wanted::Domain(domain)) => (Some(*domain), None),
+            Some(Wanted::Site(site)) => (None, Some(site.clone())),
+            None => (None, None),
+        };
         let must = fixed(i);
+        if let (Some(site), Some(must)) = (&site, must) {
+            return Err(fault!(
+                PLACED_APART,
+                "{name} is placed at the site {site}, but can only be started in the domain {must}, where the run was \
+                 begun; take it out of \"place:\""
+            ));
+        }
         if let (Some(wanted), Some(must)) = (wanted, must) {
             if wanted != must {
                 return Err(fault!(
@@ -105,7 +134,10 @@ pub fn needs(
         if let Some(at) = program.and_then(|program| light.get(&program.to_string())) {
             let need: &mut Need = &mut needs[*at];
             let wanted = must.or(wanted);
-            if wanted.is_some() && need.fixed.is_some() && wanted != need.fixed {
+            let apart = |one: bool, same: bool| one && !same;
+            if apart(wanted.is_some() && need.fixed.is_some(), wanted == need.fixed)
+                || apart(site.is_some() && need.site.is_some(), site == need.site)
+            {
                 return Err(fault!(
                     PLACED_APART,
                     "{name} is placed elsewhere than {}, and both are run by one process, since their program is light; \
@@ -114,8 +146,10 @@ pub fn needs(
                 ));
             }
             need.fixed = need.fixed.or(wanted);
+            need.site = need.site.take().or(site);
             need.instances.push(i);
-            if cores_of(resources) > cores_of(need.resources) {
+            need.whole |= instance.ranks.is_some();
+            if resources.cores_on_node() > need.resources.cores_on_node() {
                 need.resources = resources;
             }
             continue;
@@ -123,7 +157,13 @@ pub fn needs(
         if let Some(program) = program {
             light.insert(program.to_string(), needs.len());
         }
-        needs.push(Need { name, instances: vec![i], resources, fixed: must.or(wanted) });
+        let whole = instance.ranks.is_some();
+        needs.push(Need { name, instances: vec![i], resources, fixed: must.or(wanted), site, whole });
+    }
+    if let Some(first) = rooms.iter().find_map(|room| room.site.as_ref()) {
+        for need in needs.iter_mut().filter(|need| need.fixed.is_none()) {
+            need.site.get_or_insert_with(|| first.clone());
+        }
     }
     Ok(needs)
 }
@@ -135,30 +175,19 @@ fn at_line(at: &ligament_model::At) -> String {
     }
 }
 
-/// A domain by its number or its machine's name.
-fn domain_named(name: &str, rooms: &[Room]) -> Result<DomainId, Fault> {
+/// A site by its name, or a domain by its number or its machine's name.
+fn domain_named(name: &str, rooms: &[Room]) -> Result<Wanted, Fault> {
+    if rooms.iter().any(|room| room.site.as_deref() == Some(name)) {
+        return Ok(Wanted::Site(name.to_owned()));
+    }
     if let Some(number) = name.parse::<usize>().ok().filter(|number| *number < rooms.len()) {
-        return Ok(DomainId::at(number));
+        return Ok(Wanted::Domain(DomainId::at(number)));
     }
     if let Some(found) = rooms.iter().position(|room| room.name == name) {
-        return Ok(DomainId::at(found));
+        return Ok(Wanted::Domain(DomainId::at(found)));
     }
     let known: Vec<String> = rooms.iter().enumerate().map(|(i, room)| format!("{i} ({})", room.name)).collect();
     Err(fault!(DOMAIN_UNKNOWN, "the domain \"{name}\", and there is none; there is {}", known.join(", ")))
-}
-
-/// Cores on one node, for what runs on one.
-pub(crate) fn cores_of(resources: Resources) -> u32 {
-    let count = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
-    match resources {
-        Resources::Threads { threads } => count(threads),
-        Resources::MpiProcesses { mpi_processes, threads_per_mpi_process } => {
-            count(mpi_processes.saturating_mul(threads_per_mpi_process))
-        }
-        Resources::MpiNodes { mpi_processes_per_node, threads_per_mpi_process, .. } => {
-            count(mpi_processes_per_node.saturating_mul(threads_per_mpi_process))
-        }
-    }
 }
 
 /// Places everything: what is fixed first, then what needs whole nodes, then the rest in its order, or, if it does not
@@ -178,7 +207,7 @@ pub fn place(needs: &[Need], rooms: &[Room], options: PlaceOptions) -> Result<Pl
     let mut in_order: Vec<usize> = (0..needs.len()).collect();
     in_order.sort_by_key(|&i| order(&needs[i]));
     let mut largest_first = in_order.clone();
-    largest_first.sort_by_key(|&i| (order(&needs[i]), std::cmp::Reverse(cores_of(needs[i].resources))));
+    largest_first.sort_by_key(|&i| (order(&needs[i]), std::cmp::Reverse(needs[i].resources.cores_on_node())));
     let exact = |spread| PlaceOptions { spread, overcommit: false };
     attempt(needs, rooms, &in_order, exact(options.spread))
         .or_else(|error| attempt(needs, rooms, &largest_first, exact(options.spread)).map_err(|_| error))
@@ -203,15 +232,21 @@ impl Taken<'_> {
 
     /// Gives away this many cores; returns which, if there are enough.
     fn take(&mut self, domain: usize, cores: u32) -> (DomainId, Vec<u32>) {
-        let first = self.rooms[domain].reserved.min(self.rooms[domain].cores) + self.used[domain];
+        let room = &self.rooms[domain];
+        let first = room.reserved.min(room.cores).saturating_add(self.used[domain]);
         let given = if cores <= self.left(domain) { (first..first + cores).collect() } else { Vec::new() };
         self.used[domain] = self.used[domain].saturating_add(cores);
         (DomainId::at(domain), given)
     }
 
+    /// The domains in which something may be.
+    fn allowed<'s>(&'s self, need: &'s Need) -> impl DoubleEndedIterator<Item = usize> + 's {
+        (0..self.rooms.len()).filter(|&domain| need.site.is_none() || need.site == self.rooms[domain].site)
+    }
+
     /// The first domain that has room, or the one that has most.
-    fn choose(&self, cores: u32, spread: bool) -> Option<usize> {
-        let mut fitting = (0..self.rooms.len()).filter(|&domain| self.left(domain) >= cores);
+    fn choose(&self, need: &Need, cores: u32, spread: bool) -> Option<usize> {
+        let mut fitting = self.allowed(need).filter(|&domain| self.left(domain) >= cores);
         if spread {
             return fitting.max_by_key(|&domain| (self.left(domain), std::cmp::Reverse(domain)));
         }
@@ -219,9 +254,9 @@ impl Taken<'_> {
     }
 
     /// The domain that has given away the smallest part of its cores. A domain without cores gets no instances.
-    fn least_loaded(&self) -> Option<usize> {
+    fn least_loaded(&self, need: &Need) -> Option<usize> {
         let load = |domain: usize| f64::from(self.used[domain]) / f64::from(self.rooms[domain].free());
-        (0..self.rooms.len())
+        self.allowed(need)
             .filter(|&domain| self.rooms[domain].free() > 0)
             .min_by(|&a, &b| load(a).total_cmp(&load(b)))
     }
@@ -232,6 +267,7 @@ fn attempt(needs: &[Need], rooms: &[Room], order: &[usize], options: PlaceOption
     let mut placement = Placement {
         domains: vec![DomainId::HEAD; count],
         cores: vec![Vec::new(); count],
+        processes: vec![Vec::new(); count],
         overcommitted: Vec::new(),
     };
     let mut taken = Taken { rooms, used: vec![0; rooms.len()] };
@@ -241,6 +277,7 @@ fn attempt(needs: &[Need], rooms: &[Room], order: &[usize], options: PlaceOption
         for &instance in &need.instances {
             placement.domains[instance.index()] = given[0].0;
             placement.cores[instance.index()] = given.clone();
+            placement.processes[instance.index()] = spread(need.resources, &given);
         }
     }
     placement.overcommitted =
@@ -253,17 +290,30 @@ fn attempt(needs: &[Need], rooms: &[Room], order: &[usize], options: PlaceOption
     Ok(placement)
 }
 
+/// How many MPI processes are in each of several domains whose cores they have been given.
+fn spread(resources: Resources, given: &[(DomainId, Vec<u32>)]) -> Vec<(DomainId, u32)> {
+    let (Resources::MpiProcesses { threads_per_mpi_process, .. }
+    | Resources::MpiNodes { threads_per_mpi_process, .. }) = resources
+    else {
+        return Vec::new();
+    };
+    let processes = |cores: &Vec<u32>| (cores.len() / threads_per_mpi_process.max(1)) as u32;
+    match given.len() {
+        0 | 1 => Vec::new(),
+        _ => given.iter().map(|(domain, cores)| (*domain, processes(cores))).collect(),
+    }
+}
+
 /// Cores for one need, its own domain first; `None` if it does not fit.
 fn give(need: &Need, taken: &mut Taken<'_>, options: PlaceOptions) -> Option<Vec<(DomainId, Vec<u32>)>> {
     if let Some(domain) = need.fixed {
-        return Some(vec![taken.take(domain.index(), cores_of(need.resources))]);
+        return Some(vec![taken.take(domain.index(), need.resources.cores_on_node())]);
     }
-    let all = 0..taken.rooms.len();
     match need.resources {
         Resources::MpiNodes { nodes, .. } => {
-            let each = cores_of(need.resources);
-            let empty: Vec<usize> =
-                all.filter(|&d| taken.used[d] == 0 && taken.left(d) >= each).take(nodes).collect();
+            let each = need.resources.cores_on_node();
+            let is_empty = |&d: &usize| taken.used[d] == 0 && taken.left(d) >= each;
+            let empty: Vec<usize> = taken.allowed(need).filter(is_empty).take(nodes).collect();
             // Whole nodes: nobody else gets their remaining cores.
             (empty.len() == nodes && nodes > 0).then(|| {
                 let given = empty.iter().map(|&domain| taken.take(domain, each)).collect();
@@ -272,13 +322,17 @@ fn give(need: &Need, taken: &mut Taken<'_>, options: PlaceOptions) -> Option<Vec
             })
         }
         Resources::MpiProcesses { mpi_processes, threads_per_mpi_process } => {
-            let whole = cores_of(need.resources);
-            if let Some(domain) = taken.choose(whole, options.spread) {
+            let whole = need.resources.cores_on_node();
+            if let Some(domain) = taken.choose(need, whole, options.spread) {
                 return Some(vec![taken.take(domain, whole)]);
             }
+            // Elsewhere nobody would hear them.
+            let most = if need.whole { 0 } else { taken.rooms.len() };
             let each = u32::try_from(threads_per_mpi_process.max(1)).unwrap_or(u32::MAX);
             let mut left = mpi_processes;
-            let parts: Vec<(usize, u32)> = all
+            let parts: Vec<(usize, u32)> = taken
+                .allowed(need)
+                .take(most)
                 .filter_map(|domain| {
                     let here = ((taken.left(domain) / each) as usize).min(left);
                     left -= here;
@@ -288,39 +342,42 @@ fn give(need: &Need, taken: &mut Taken<'_>, options: PlaceOptions) -> Option<Vec
             (left == 0).then(|| parts.into_iter().map(|(domain, cores)| taken.take(domain, cores)).collect())
         }
         Resources::Threads { .. } => {
-            let cores = cores_of(need.resources);
-            taken.choose(cores, options.spread).map(|domain| vec![taken.take(domain, cores)])
+            let cores = need.resources.cores_on_node();
+            taken.choose(need, cores, options.spread).map(|domain| vec![taken.take(domain, cores)])
         }
     }
     .or_else(|| {
-        let domain = taken.least_loaded().filter(|_| options.overcommit)?;
-        Some(vec![taken.take(domain, cores_of(need.resources))])
+        let domain = taken.least_loaded(need).filter(|_| options.overcommit)?;
+        Some(vec![taken.take(domain, need.resources.cores_on_node())])
     })
 }
 
 fn does_not_fit(need: &Need, taken: &Taken<'_>) -> Fault {
     let cores = |n: u32| format!("{n} core{}", if n == 1 { "" } else { "s" });
     let wants = match need.resources {
-        Resources::Threads { .. } => format!("{} on one node", cores(cores_of(need.resources))),
+        Resources::Threads { .. } => format!("{} on one node", cores(need.resources.cores_on_node())),
         Resources::MpiProcesses { mpi_processes, threads_per_mpi_process } => {
-            format!("{mpi_processes} MPI processes of {}", cores(threads_per_mpi_process as u32))
+            let place = if need.whole { " on one node, since each rank speaks for itself" } else { "" };
+            format!("{mpi_processes} MPI processes of {}{place}", cores(threads_per_mpi_process as u32))
         }
         Resources::MpiNodes { nodes, .. } => {
-            format!("{nodes} empty nodes with {} each", cores(cores_of(need.resources)))
+            format!("{nodes} empty nodes with {} each", cores(need.resources.cores_on_node()))
         }
     };
     const MOST: usize = 8;
     let mut there = String::new();
-    for (i, room) in taken.rooms.iter().enumerate().take(MOST) {
+    let allowed: Vec<usize> = taken.allowed(need).collect();
+    for &i in allowed.iter().take(MOST) {
+        let room = &taken.rooms[i];
         let kept = match room.reserved.min(room.cores) {
             0 => String::new(),
             n => format!(", {n} kept for the agent"),
         };
-        let separator = if i == 0 { "" } else { "; " };
+        let separator = if there.is_empty() { "" } else { "; " };
         let _ = write!(there, "{separator}{} has {} of {} left{kept}", room.name, taken.left(i), room.cores);
     }
-    if taken.rooms.len() > MOST {
-        let _ = write!(there, "; and {} more", taken.rooms.len() - MOST);
+    if allowed.len() > MOST {
+        let _ = write!(there, "; and {} more", allowed.len() - MOST);
     }
     fault!(
         NO_ROOM,

@@ -61,7 +61,7 @@ fn start(kind: LauncherKind, names: &[&str]) -> Result<Agents, Fault> {
     let expected: Vec<Expected> = names
         .iter()
         .zip((1..).map(DomainId::new))
-        .map(|(name, domain)| Expected { domain, name: (*name).into(), cores: None })
+        .map(|(name, domain)| Expected { domain, name: (*name).into(), ..Expected::default() })
         .collect();
     let command = AgentCommand {
         invitation: stage.join("invitation"),

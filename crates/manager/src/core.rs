@@ -13,13 +13,15 @@ use ligament_agent::{printed, AgentOrder, Exit, InstanceView, Outcome, Plan, Rep
 use ligament_catalogue::said;
 use ligament_model::{Reference, Settings};
 use ligament_wire::{DomainId, EndpointId, RankId};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 /// How often to look for instances that wait for each other.
 const LOOK: Duration = Duration::from_millis(250);
 /// How soon to look whether those that were asked have looked too.
 const LOOK_AGAIN: Duration = Duration::from_millis(20);
+/// After so long (ns) the run ends if only instances are left that may fail, and work for nobody.
+const PATIENCE: u64 = 10_000_000_000;
 /// Of so many instances nobody wants to read what each does once.
 const MANY: usize = 40;
 
@@ -49,6 +51,12 @@ pub struct Manager<N> {
     endpoints: Vec<EndpointId>,
     exits: Vec<Option<Exit>>,
     watch: Watch,
+    /// For each rank whether the run goes on without it.
+    may_fail: Vec<bool>,
+    /// The sending and the receiving rank of each channel.
+    ends: Vec<(RankId, RankId)>,
+    /// When it was first seen that only such ranks are left, and work for nobody: ns of CLOCK_MONOTONIC.
+    waits_for_those: Option<u64>,
     /// What endpoints have used that are done.
     used: BTreeMap<EndpointId, Used>,
     /// The deadlock for which the run ends, if it does.
@@ -67,12 +75,20 @@ impl<N: Names> Manager<N> {
         Manager {
             names,
             exits: vec![None; endpoints.len()],
+            may_fail: wiring.ranks().all().map(|rank| wiring.instance(plan, rank).may_fail).collect(),
+            ends: plan.channels.iter().map(|one| (one.from.rank, one.to.rank)).collect(),
+            waits_for_those: None,
             endpoints,
             watch: Watch::new(channels),
             used: BTreeMap::new(),
             deadlock: None,
             ending: None,
         }
+    }
+
+    /// What the parts of the run are called.
+    pub fn names(&self) -> &N {
+        &self.names
     }
 
     /// The level of what each instance does once.
@@ -101,6 +117,8 @@ impl<N: Names> Manager<N> {
             }
             // Of those elsewhere the head's own agent is told.
             Report::Slots { .. } => return None,
+            // The host of the manager takes these to `steering`.
+            Report::Steers { .. } | Report::Steerable { .. } | Report::Sends { .. } => return None,
             Report::Used { rank, asked, sent, received } => {
                 let asked = asked.into_iter().collect();
                 self.used.insert(EndpointId::led_by(rank), Used { asked, sent, received });
@@ -173,19 +191,64 @@ impl<N: Names> Manager<N> {
         self.watch.spread_over(placement.to_vec());
     }
 
-    /// A look at all instances, and at the carriers of all domains, if there are several: whether some instances wait for
-    /// each other for good, and what to do about it.
+    /// A look at all instances, and at the carriers of all domains, if there are several, at `now` (ns of CLOCK_MONOTONIC):
+    /// whether some instances wait for each other for good, and what to do about it.
     pub fn look(
         &mut self,
         seen: &[Observation],
         memory: MessageMemory,
         carriers: &[CarrierReport],
+        now: u64,
     ) -> Vec<Deed> {
         if self.ending.is_some() || self.deadlock.is_some() {
             return Vec::new();
         }
+        if let Some(deeds) = self.end_without_those(seen, now) {
+            return deeds;
+        }
         let remedies = self.watch.look(seen, memory.limit, carriers);
         remedies.into_iter().flat_map(|remedy| self.carry_out(remedy, memory)).collect()
+    }
+
+    /// When only instances are left that may fail, and whoever they worked for is gone, they have as much time to end as those
+    /// of a run that is stopped: one that hangs shall not keep the run.
+    fn end_without_those(&mut self, seen: &[Observation], now: u64) -> Option<Vec<Deed>> {
+        if !self.work_for_nobody(seen) {
+            self.waits_for_those = None;
+            return None;
+        }
+        // Looks come sooner while a deadlock is suspected, and later on a machine under load.
+        let since = *self.waits_for_those.get_or_insert(now);
+        if now.saturating_sub(since) < PATIENCE {
+            return None;
+        }
+        let left: Vec<&str> = seen.iter().filter(|one| !one.gone).map(|one| one.name.as_str()).collect();
+        let text = format!("all others have ended, so the run ends without {}", left.join(", "));
+        let (level, who) = (Level::Warning, "run".to_owned());
+        Some(vec![Deed::Say { level, who, text }, Deed::Order(AgentOrder::End(Outcome::Done))])
+    }
+
+    /// Whether all that are left may fail and send to others, among them to one that may not fail, and has ended. One that
+    /// sends to nobody may have something to do by itself.
+    fn work_for_nobody(&self, seen: &[Observation]) -> bool {
+        let is_left = |rank: RankId| seen.get(rank.index()).is_some_and(|one| !one.gone);
+        let mut left = seen
+            .iter()
+            .zip(&self.may_fail)
+            .filter(|(one, _)| !one.gone)
+            .map(|(_, may_fail)| *may_fail)
+            .peekable();
+        if left.peek().is_none() || left.any(|may_fail| !may_fail) {
+            return false;
+        }
+        let from_those = || self.ends.iter().filter(|(from, _)| is_left(*from));
+        let senders: BTreeSet<RankId> = from_those().map(|(from, _)| *from).collect();
+        // One that has reported an error has nothing to do any more, though its process be there.
+        let has_failed = |rank: RankId| seen[rank.index()].standing == Standing::Failed;
+        let those = || RankId::first(seen.len()).filter(|&rank| is_left(rank));
+        let all_send = those().all(|rank| senders.contains(&rank) || has_failed(rank));
+        let for_nobody = from_those().any(|(_, to)| !is_left(*to) && !self.may_fail[to.index()]);
+        all_send && (for_nobody || those().all(has_failed))
     }
 
     fn carry_out(&mut self, remedy: deadlock::Remedy, memory: MessageMemory) -> Vec<Deed> {
@@ -275,5 +338,74 @@ impl<N: Names> Manager<N> {
             None => (Level::Info, format!("the run is {}", record.state.name())),
         };
         Deed::Write { level, who: "run".to_owned(), text }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::observation::Counters;
+    use ligament_agent::plan::{End, PlannedChannel, PlannedInstance};
+
+    struct Numbers;
+
+    impl Names for Numbers {
+        fn instance(&self, rank: RankId) -> String {
+            rank.to_string()
+        }
+
+        fn rank(&self, rank: RankId) -> String {
+            rank.to_string()
+        }
+
+        fn component(&self, _: RankId) -> u32 {
+            0
+        }
+
+        fn ends(&self, _: u32) -> Option<((RankId, String), (RankId, String))> {
+            None
+        }
+    }
+
+    fn seen(gone: bool) -> Observation {
+        Observation {
+            name: "one".to_owned(),
+            component: 0,
+            pid: None,
+            gone,
+            standing: if gone { Standing::Done } else { Standing::Computing },
+            waits: None,
+            epoch: 0,
+            looked: 0,
+            stopped: false,
+            ranks: None,
+            model_time: None,
+            counters: Counters::default(),
+        }
+    }
+
+    #[test]
+    fn those_that_may_fail_and_work_for_nobody_have_ten_seconds_however_often_they_are_looked_at() {
+        let end = |rank| End { rank: RankId::new(rank), port: 0, slot: None };
+        let (from, to) = (end(0), end(1));
+        let plan = Plan {
+            instances: vec![
+                PlannedInstance { may_fail: true, ..PlannedInstance::default() },
+                PlannedInstance::default(),
+            ],
+            channels: vec![PlannedChannel { from, to, budget: 1, limit: None, steps: None, filters: None }],
+            ..Plan::default()
+        };
+        let mut manager = Manager::new(&plan, Numbers);
+        let mut ends = |receiver_gone: bool, milliseconds: u64| {
+            let memory = MessageMemory { used: 0, limit: 1 };
+            let deeds =
+                manager.look(&[seen(false), seen(receiver_gone)], memory, &[], milliseconds * 1_000_000);
+            deeds.contains(&Deed::Order(AgentOrder::End(Outcome::Done)))
+        };
+        assert!((0..100).all(|look| !ends(true, 1000 + 20 * look)), "many looks, and 2 s");
+        assert!(!ends(false, 5000), "somebody is there again");
+        assert!(!ends(true, 6000) && !ends(true, 15_999));
+        assert!(ends(true, 16_000), "few looks, and 10 s");
     }
 }

@@ -185,7 +185,7 @@ impl Watch {
             _ if self.placement.is_empty() => true,
             Awaited::Message { channels } => channels.iter().all(within),
             Awaited::Credit { channel, .. } => within(channel),
-            Awaited::Slots { .. } | Awaited::Memory => false,
+            Awaited::Slots { .. } | Awaited::Memory | Awaited::Steering { .. } => false,
         }
     }
 

@@ -4,6 +4,7 @@
 use crate::clock::Moment;
 use ligament_agent::printed;
 use ligament_catalogue::{fault, Fault};
+use ligament_wire::rank_parts;
 use std::fs;
 use std::io::{self, Read, Write};
 use std::os::unix::fs::{symlink, DirBuilderExt, OpenOptionsExt, PermissionsExt};
@@ -36,6 +37,11 @@ pub fn workdir_in(home: &Path) -> PathBuf {
 /// What it prints.
 pub fn output_in(home: &Path) -> PathBuf {
     home.join("output.log")
+}
+
+/// What one of several processes with this directory prints, which are the ranks of an instance.
+pub fn output_of_rank(home: &Path, place: u32) -> PathBuf {
+    home.join(format!("output.{place}.log"))
 }
 
 /// A run's directory.
@@ -200,9 +206,10 @@ impl RunDirectory {
         self.path.join(LIGHT).join(program)
     }
 
-    /// The directory of the process that runs an instance: its own, or that of its light program.
+    /// The directory of the process that runs an instance, or a rank of one: the instance's own, or that of its light
+    /// program.
     pub fn home(&self, instance: &str) -> PathBuf {
-        let own = self.instance(instance);
+        let own = self.instance(rank_parts(instance).0);
         if own.is_dir() {
             return own;
         }
@@ -219,9 +226,13 @@ impl RunDirectory {
         workdir_in(&self.home(instance))
     }
 
-    /// What an instance prints.
+    /// What an instance prints, or a rank of one. Of ranks that one command starts, all print to one file.
     pub fn output(&self, instance: &str) -> PathBuf {
-        output_in(&self.home(instance))
+        let home = self.home(instance);
+        match rank_parts(instance).1.filter(|_| !output_in(&home).exists()) {
+            Some(place) => output_of_rank(&home, place),
+            None => output_in(&home),
+        }
     }
 
     /// Makes the directories of an instance that has a process of its own; its home comes back.
@@ -336,9 +347,14 @@ impl RunDirectory {
         })
     }
 
+    /// The file that ends a run that still waits for its domains, and that nobody can ask yet.
+    pub fn stop(&self) -> PathBuf {
+        self.path.join(".stop")
+    }
+
     /// Removes what there is for those who watch a run, and the token: the run is over.
     pub fn dismiss_clients(&self) {
-        for path in [self.token(), self.watched(), self.status()] {
+        for path in [self.token(), self.watched(), self.status(), self.stop()] {
             let _ = fs::remove_file(path);
         }
     }

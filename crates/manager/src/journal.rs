@@ -3,7 +3,7 @@
 
 use crate::clock::Moment;
 use crate::lines::Lines;
-use crate::record::{some_of, RunState};
+use crate::record::{some_of, RunState, SteeringRecord};
 use crate::summary::{in_bytes, in_seconds};
 use ligament_catalogue::{fault, Fault};
 use serde::{Deserialize, Serialize};
@@ -64,6 +64,8 @@ pub enum Event {
         #[serde(skip_serializing_if = "Option::is_none", default)]
         instance: Option<String>,
     },
+    /// Something is to happen at a model time: it was asked for, agreed on, refused, or is in force.
+    Steering(SteeringRecord),
     /// The terminal went away, and the run goes on.
     TerminalGone,
     /// The run is to end: so, and why if it has failed.
@@ -106,6 +108,7 @@ impl Event {
             Event::Warning { who, text } => format!("{who}: {text}"),
             Event::Order { order, instance: None } => format!("the run was told: {order}"),
             Event::Order { order, instance: Some(instance) } => format!("the run was told: {order} {instance}"),
+            Event::Steering(change) => change.in_words(),
             Event::TerminalGone => "the terminal went away".to_owned(),
             Event::Ending { state, reason } => match reason {
                 Some(reason) => format!("the run began to end ({}): {reason}", state.name()),

@@ -1,7 +1,7 @@
 //! What the parts of a run are called, wherever the manager speaks of them.
 
-use ligament_model::{Endpoint, Resolved};
-use ligament_wire::RankId;
+use ligament_model::{Endpoint, Resolved, ResolvedInstance};
+use ligament_wire::{rank_name, InstanceId, RankId, Ranks};
 
 /// What instances, their ranks and the ends of channels are called.
 pub trait Names {
@@ -33,23 +33,45 @@ impl<N: Names + ?Sized> Names for &N {
     }
 }
 
-/// A model has no word for ranks: each instance has one.
-impl Names for Resolved {
+/// What the parts of a model as it is run are called.
+#[derive(Debug)]
+pub struct OfModel<'a> {
+    model: &'a Resolved,
+    ranks: Ranks,
+}
+
+impl<'a> OfModel<'a> {
+    /// The names in this model.
+    pub fn new(model: &'a Resolved) -> OfModel<'a> {
+        let ranks = Ranks::new(model.instances.iter().map(|instance| instance.ranks.unwrap_or(1)));
+        OfModel { model, ranks }
+    }
+
+    fn of(&self, rank: RankId) -> Option<&'a ResolvedInstance> {
+        self.model.instances.get(self.ranks.try_instance(rank)?.index())
+    }
+}
+
+impl Names for OfModel<'_> {
     fn instance(&self, rank: RankId) -> String {
-        self.instances.get(rank.index()).map_or_else(|| "?".to_owned(), |one| one.name.to_string())
+        self.of(rank).map_or_else(|| "?".to_owned(), |one| one.name.to_string())
     }
 
     fn rank(&self, rank: RankId) -> String {
-        self.instance(rank)
+        let place = self.of(rank).and_then(|one| one.ranks).map(|_| self.ranks.place(rank));
+        rank_name(&self.instance(rank), place)
     }
 
     fn component(&self, rank: RankId) -> u32 {
-        self.instances.get(rank.index()).map_or(0, |one| one.component)
+        self.of(rank).map_or(0, |one| one.component)
     }
 
     fn ends(&self, channel: u32) -> Option<((RankId, String), (RankId, String))> {
-        let channel = self.channels.get(channel as usize)?;
-        let end = |end: Endpoint| (RankId::new(end.instance), self.end_name(end));
+        let channel = self.model.channels.get(channel as usize)?;
+        let end = |end: Endpoint| {
+            let leader = self.ranks.leader(InstanceId::new(end.instance));
+            (RankId::new(leader.number() + end.rank), self.model.end_name(end))
+        };
         Some((end(channel.from), end(channel.to)))
     }
 }

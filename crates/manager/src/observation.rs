@@ -1,6 +1,6 @@
 //! What is known of an instance at one moment: what its agent sees, as the manager takes it.
 
-use ligament_agent::{Awaited, InstanceView, Phase, State};
+use ligament_agent::{Awaited, InstanceView, Looked, Phase, State};
 
 /// Where an instance stands.
 #[derive(Debug, Clone, PartialEq)]
@@ -15,6 +15,8 @@ pub enum Standing {
     WaitingToReceive,
     /// It waits until its receiver has read some of what is under way.
     WaitingToSend,
+    /// It waits until a change is agreed on, or at a halt.
+    Held,
     /// It copies a message.
     Transferring,
     /// It is done.
@@ -34,6 +36,7 @@ impl Standing {
             Standing::Computing => "computing",
             Standing::WaitingToReceive => "waiting to receive",
             Standing::WaitingToSend => "waiting to send",
+            Standing::Held => "held",
             Standing::Transferring => "transferring",
             Standing::Done => "done",
             Standing::Failed => "failed",
@@ -78,6 +81,15 @@ impl Counters {
     }
 }
 
+/// Which rank of an MPI program has not come where others are.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RanksStanding {
+    /// In words.
+    pub what: String,
+    /// For how long already, s.
+    pub seconds: f64,
+}
+
 /// An instance at one moment.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Observation {
@@ -96,6 +108,8 @@ pub struct Observation {
     pub looked: u64,
     /// Whether its process is stopped, by a signal or a debugger, if somebody has looked.
     pub stopped: bool,
+    /// Of an MPI program, which rank has not come where others are, if somebody has looked.
+    pub ranks: Option<RanksStanding>,
     /// The model time that it has reached, s.
     pub model_time: Option<f64>,
     pub counters: Counters,
@@ -113,6 +127,7 @@ impl Standing {
             (Phase::Running, Some(State::Computing)) => Standing::Computing,
             (Phase::Running, Some(State::WaitingToReceive)) => Standing::WaitingToReceive,
             (Phase::Running, Some(State::WaitingToSend)) => Standing::WaitingToSend,
+            (Phase::Running, Some(State::Held)) => Standing::Held,
             (Phase::Running, Some(State::Transferring)) => Standing::Transferring,
             (Phase::Running, Some(State::Ended)) => Standing::Done,
             (Phase::Running, Some(State::Failed)) => Standing::Failed,
@@ -121,6 +136,15 @@ impl Standing {
 }
 
 impl Observation {
+    /// Adds what was found by a look at its processes, at `now` as in `of`.
+    pub fn add(&mut self, looked: Looked, now: u64) {
+        self.stopped = !self.gone && looked.stopped;
+        self.ranks = looked.ranks.filter(|_| !self.gone).map(|ranks| RanksStanding {
+            what: ranks.what,
+            seconds: now.saturating_sub(ranks.since) as f64 / 1e9,
+        });
+    }
+
     /// What its agent sees of the instance `name`, a copy of `component`, at `now` (ns of CLOCK_MONOTONIC). Whether a
     /// process is stopped or has several threads the kernel would have to tell: it is taken for one that runs, and
     /// that may.
@@ -137,6 +161,7 @@ impl Observation {
             epoch: 0,
             looked: 0,
             stopped: false,
+            ranks: None,
             model_time: None,
             counters: Counters::default(),
         };
@@ -146,7 +171,8 @@ impl Observation {
         let end = if status.ended > 0 { status.ended } else { now };
         // A wait in which its process ended was a wait until then, though nobody waits any more.
         let waiting_now = status.waits.as_ref().map_or(0, |waits| end.saturating_sub(waits.since));
-        let waits = matches!(seen.standing, Standing::WaitingToReceive | Standing::WaitingToSend);
+        let waits =
+            matches!(seen.standing, Standing::WaitingToReceive | Standing::WaitingToSend | Standing::Held);
         seen.waits = status.waits.as_ref().filter(|_| waits).map(|waits| Waiting {
             what: waits.what.clone(),
             seconds: seconds(waiting_now),

@@ -3,7 +3,10 @@
 //! quarter of the limit and at least the last half of it stay. `tests/kernel/append_survives_hole.c` proves that this
 //! loses nothing else.
 
+use crate::directory::{output_in, output_of_rank};
+use ligament_agent::{Plan, PlannedInstance};
 use ligament_catalogue::{fault, Fault};
+use ligament_wire::InstanceId;
 use rustix::fs::{fallocate, FallocateFlags};
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom};
@@ -26,6 +29,23 @@ pub struct Outputs {
     files: Vec<Output>,
     /// Where the next look begins.
     next: usize,
+}
+
+/// What each rank of a plan prints to, by the directories of its instances: all ranks that one command starts print to the
+/// file of the first. Nothing for those that have no directory here.
+pub fn outputs_of(plan: &Plan, home: impl Fn(InstanceId) -> Option<PathBuf>) -> Vec<PathBuf> {
+    let ranks = plan.ranks();
+    let output = |rank| {
+        let PlannedInstance { ranks: count, together, .. } = &plan.instances[ranks.instance(rank).index()];
+        let home = home(ranks.instance(rank))?;
+        match (count, ranks.place(rank)) {
+            (None, _) => Some(output_in(&home)),
+            (Some(_), place) if !together => Some(output_of_rank(&home, place)),
+            (Some(_), 0) => Some(output_in(&home)),
+            (Some(_), _) => None,
+        }
+    };
+    ranks.all().map(|rank| output(rank).unwrap_or_default()).collect()
 }
 
 #[derive(Debug)]

@@ -2,6 +2,7 @@
 
 use crate::names::Names;
 use crate::observation::Observation;
+use crate::steering::{Assignment, Steerable};
 use ligament_agent::{Awaited, Outcome};
 use ligament_catalogue::{hinted, Code, Fault};
 use ligament_wire::RankId;
@@ -71,6 +72,9 @@ pub struct RunRecord {
     pub agent: Option<String>,
     /// The machine's name.
     pub host: String,
+    /// Cores of it that the run may use; 0 in the record of an older version.
+    #[serde(default)]
+    pub cores: u32,
     /// RFC 3339, UTC.
     pub started: String,
     pub ended: Option<String>,
@@ -82,7 +86,19 @@ pub struct RunRecord {
     /// The domains of the run, by number, the head first; empty if there is one only.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub domains: Vec<DomainRecord>,
+    /// What can be steered.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub steerable: Vec<Steerable>,
+    /// What was steered, in the order in which it was asked for.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub steering: Vec<SteeringRecord>,
+    /// The model time from which on the run stands still, if it does.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub halt: Option<HaltRecord>,
     pub instances: Vec<InstanceRecord>,
+    /// What has passed each conduit.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub conduits: Vec<ConduitRecord>,
     /// Of a run that is done, messages that were sent and that nobody received.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub unreceived: Vec<UnreceivedRecord>,
@@ -114,6 +130,127 @@ impl RunRecord {
 
 fn is_zero(number: &u64) -> bool {
     *number == 0
+}
+
+/// Something that was to happen at a model time.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct SteeringRecord {
+    /// Its number.
+    pub change: u64,
+    pub who: String,
+    /// When it was asked for, RFC 3339, UTC.
+    pub asked: String,
+    /// `set`, `pause`, `step`, `until` or `stop`.
+    pub what: String,
+    /// What changes.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub settings: Vec<Assignment>,
+    /// From when on, s of model time: what was asked for, or what all have agreed on.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub model_time: Option<f64>,
+    /// Whether it is in force from the first pass on that begins then, and not from the first step.
+    #[serde(skip_serializing_if = "std::ops::Not::not", default)]
+    pub restart: bool,
+    /// `asked`, `agreed`, `in force` or `refused`.
+    pub state: String,
+    /// Why it was refused.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub reason: Option<String>,
+}
+
+impl SteeringRecord {
+    /// It is being agreed on.
+    pub const ASKED: &'static str = "asked";
+    /// All whom it concerns will make it.
+    pub const AGREED: &'static str = "agreed";
+    /// All whom it concerns have made it.
+    pub const IN_FORCE: &'static str = "in force";
+    /// It does not happen.
+    pub const REFUSED: &'static str = "refused";
+
+    /// Whether it happens, or has happened.
+    pub fn is_agreed(&self) -> bool {
+        self.state == SteeringRecord::AGREED || self.state == SteeringRecord::IN_FORCE
+    }
+
+    /// It as a sentence, without a full stop.
+    pub fn in_words(&self) -> String {
+        let one = |one: &Assignment| match &one.from {
+            Some(from) => format!("{} from {from} to {}", one.name, one.to),
+            None => format!("{} to {}", one.name, one.to),
+        };
+        let settings: Vec<String> = self.settings.iter().map(one).collect();
+        let what = match settings.is_empty() {
+            true => self.what.clone(),
+            false => some_of(&settings, 4),
+        };
+        let first = if self.restart { "pass" } else { "step" };
+        let when = match self.model_time {
+            Some(at) => format!("from the first {first} at {at} s on"),
+            None => "as soon as all can".to_owned(),
+        };
+        let Self { change, who, .. } = self;
+        match (self.state.as_str(), &self.reason) {
+            (SteeringRecord::REFUSED, Some(why)) => {
+                format!("change {change} by {who} ({what}) is refused: {why}")
+            }
+            (SteeringRecord::AGREED, _) => format!("change {change} by {who}: {what}, {when}"),
+            (SteeringRecord::IN_FORCE, _) => format!("change {change} ({what}) is in force"),
+            _ => format!("{who} wants change {change}: {what}, {when}"),
+        }
+    }
+}
+
+/// From where on a run stands still.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct HaltRecord {
+    pub change: u64,
+    /// The model time, s.
+    pub at: f64,
+    /// Whether the run ends when all stand still.
+    #[serde(skip_serializing_if = "std::ops::Not::not", default)]
+    pub stops: bool,
+    /// Who stands there.
+    pub held: Vec<String>,
+    /// Who has never called `steer(t)`, and so is not held.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub unsteered: Vec<String>,
+}
+
+impl HaltRecord {
+    /// What is to be said of those who are not held; none if there are none.
+    pub fn not_held(unsteered: &[String]) -> Option<String> {
+        let names = some_of(unsteered, 8);
+        match unsteered.len() {
+            0 => None,
+            1 => Some(format!(
+                "{names} has never called steer(t): it goes on until it waits for others, or calls it"
+            )),
+            _ => Some(format!(
+                "{names} have never called steer(t): they go on until they wait for others, or call it"
+            )),
+        }
+    }
+}
+
+/// A conduit, from port to port without indices, and what has passed all of its channels.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct ConduitRecord {
+    pub from: String,
+    pub to: String,
+    /// Ways from one instance, or slot, to another.
+    pub channels: u64,
+    /// What was sent; bytes are those of the messages' bodies.
+    pub messages: u64,
+    pub bytes: u64,
+    /// The latest timestamp that was sent, s.
+    pub model_time: Option<f64>,
+    /// What was received, and the latest timestamp of that.
+    pub received_messages: u64,
+    pub received_bytes: u64,
+    pub received_time: Option<f64>,
+    /// Messages that were sent and not received yet.
+    pub under_way: u64,
 }
 
 /// A conduit, from port to port without indices, and how many of its messages nobody received.
@@ -239,6 +376,11 @@ pub struct InstanceRecord {
     /// Whether its process is stopped, by a signal or a debugger.
     #[serde(skip_serializing_if = "std::ops::Not::not", default)]
     pub stopped: bool,
+    /// Of an MPI program, which rank has not come where others are, in words, and for how long, s.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub ranks: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub ranks_since: Option<f64>,
 }
 
 /// A few of many.
@@ -273,6 +415,7 @@ fn awaited(what: &Awaited, names: &impl Names) -> (String, Vec<String>) {
             (format!("{name} to take what was sent to it"), vec![name])
         }
         Awaited::Memory => ("memory".to_owned(), Vec::new()),
+        Awaited::Steering { change } => (format!("change {change} of who steers"), Vec::new()),
     }
 }
 
@@ -306,6 +449,8 @@ impl InstanceRecord {
             waits_on: waits_on.unwrap_or_default(),
             waits_with_timeout: waits.is_some_and(|waits| waits.timed),
             stopped: seen.stopped,
+            ranks: seen.ranks.as_ref().map(|ranks| ranks.what.clone()),
+            ranks_since: seen.ranks.as_ref().map(|ranks| ranks.seconds),
         }
     }
 }

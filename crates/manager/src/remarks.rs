@@ -1,9 +1,10 @@
 //! What is worth a second look at the end of a run that went well: messages that nobody received, and settings that
 //! nobody asked for.
 
+use crate::conduits::without_indices;
 use crate::names::Names;
 use crate::record::{UnaskedRecord, UnreceivedRecord};
-use ligament_model::{nearest, Reference, Settings};
+use ligament_model::{nearest, Reference, Scales, Settings};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// What is written for whoever has looked through all settings.
@@ -16,18 +17,6 @@ pub(crate) struct Used {
     /// Channels, and how many messages went there, or came from there.
     pub sent: Vec<(u32, u64)>,
     pub received: Vec<(u32, u64)>,
-}
-
-/// `micro[3].init[2]` → `micro.init`
-fn without_indices(port: &str) -> String {
-    let mut depth = 0;
-    let outside = |c: &char| {
-        depth += i32::from(*c == '[');
-        let out = depth == 0;
-        depth -= i32::from(*c == ']');
-        out
-    };
-    port.chars().filter(outside).collect()
 }
 
 /// A setting's name without what says whom it is for: so many parts.
@@ -78,8 +67,9 @@ pub(crate) fn unasked(
             }
         }
         let Some(name) = without(setting, own) else { continue };
-        // Of no instance of this run, or MUSCLE's own.
-        if wanted || (own == 0 && setting.len() > 1) || name.starts_with("muscle_") {
+        // Of no instance of this run, or MUSCLE's own, or there for whoever wants it.
+        let is_other = (own == 0 && setting.len() > 1) || name.starts_with("muscle_") || is_scale(&name);
+        if wanted || is_other {
             continue;
         }
         let written = setting.to_string();
@@ -92,6 +82,12 @@ pub(crate) fn unasked(
         });
     }
     found
+}
+
+/// Whether a component's setting is one that its scales in the model have become.
+fn is_scale(name: &str) -> bool {
+    let scale = name.split_once('.').filter(|(section, _)| *section == Scales::SETTINGS);
+    scale.is_some_and(|(_, key)| Scales::KEYS.contains(&key))
 }
 
 #[cfg(test)]
@@ -133,6 +129,13 @@ mod tests {
     fn nothing_is_said_of_other_components_of_muscle_and_where_all_are_looked_through() {
         assert_eq!(found(&["other.dt", "muscle_remote_log_level"], &[("macro", &[])]), []);
         assert_eq!(found(&["whatever", "macro.x"], &[("macro", &["*"])]), []);
+    }
+
+    #[test]
+    fn scales_are_there_for_whoever_wants_them() {
+        assert_eq!(found(&["macro.scale.time_step", "macro.scale.extent"], &[("macro", &["dt"])]), []);
+        let other = found(&["macro.scale.colour"], &[("macro", &["dt"])]);
+        assert_eq!(other, [("macro.scale.colour".to_owned(), None)]);
     }
 
     #[test]

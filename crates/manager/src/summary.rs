@@ -1,6 +1,6 @@
 //! The table at the end of a run.
 
-use crate::record::InstanceRecord;
+use crate::record::{some_of, InstanceRecord};
 use std::fmt::Write;
 
 /// Seconds for people: `1.2 ms`, `3.45 s`, `2 min 5 s`, `1 h 2 min`, `3 d 4 h`.
@@ -69,9 +69,9 @@ fn cells(name: String, records: &[&InstanceRecord]) -> [String; 8] {
     ]
 }
 
-/// The component that an instance is a copy of.
+/// The component that an instance is a copy of, or a rank of one.
 pub fn component_of(name: &str) -> &str {
-    name.split_once('[').map_or(name, |(component, _)| component)
+    name.split_once(['[', ':']).map_or(name, |(component, _)| component)
 }
 
 /// The table: a line for each instance, or, if those are more than `most`, one for each component with mean times
@@ -116,9 +116,46 @@ pub fn summary_table(records: &[InstanceRecord], most: usize) -> String {
     table
 }
 
+/// Cores for people, of a list such as `0-3,6`: `core 2`, `cores 0-3,6`.
+pub fn in_cores(cores: &str) -> String {
+    let several = cores.contains(['-', ',']);
+    format!("core{} {cores}", if several { "s" } else { "" })
+}
+
+/// Who has which cores, where that is more than one for each.
+pub fn who_has_which_cores(records: &[InstanceRecord]) -> Option<String> {
+    const MOST: usize = 20;
+    let is_several = |one: &InstanceRecord| one.cores.as_ref().is_some_and(|cores| cores.contains(['-', ',']));
+    let said = |one: &InstanceRecord| {
+        let cores = one.cores.as_ref()?;
+        let on = one.on.as_ref().map_or(String::new(), |on| format!(" of {on}"));
+        Some(format!("{} {cores}{on}", one.name))
+    };
+    let all: Vec<String> = records.iter().filter_map(said).collect();
+    records.iter().any(is_several).then(|| some_of(&all, MOST))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn cores_are_said_where_somebody_has_several() {
+        assert_eq!((in_cores("2").as_str(), in_cores("0-3").as_str()), ("core 2", "cores 0-3"));
+        let record = |name: &str, cores: Option<&str>, on: Option<&str>| InstanceRecord {
+            name: name.into(),
+            cores: cores.map(str::to_owned),
+            on: on.map(str::to_owned),
+            ..InstanceRecord::default()
+        };
+        let all = [
+            record("macro", Some("0"), None),
+            record("flow", Some("1-4"), Some("n1")),
+            record("x", None, None),
+        ];
+        assert_eq!(who_has_which_cores(&all).as_deref(), Some("macro 0, flow 1-4 of n1"));
+        assert_eq!(who_has_which_cores(&all[..1]), None);
+    }
 
     #[test]
     fn numbers_read_well() {
@@ -162,6 +199,8 @@ mod tests {
             waits_on: Vec::new(),
             waits_with_timeout: false,
             stopped: false,
+            ranks: None,
+            ranks_since: None,
         };
         let all = [record("macro", 4), record("micro[0]", 1), record("micro[1]", 2)];
         let table = summary_table(&all, 2);

@@ -96,6 +96,7 @@ fn seen(what: Awaited) -> Observation {
         epoch: 1,
         looked: 0,
         stopped: false,
+        ranks: None,
         model_time: None,
         counters: Counters::default(),
     }

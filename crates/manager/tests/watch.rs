@@ -199,6 +199,7 @@ impl World {
             epoch: process.epoch,
             looked: process.looked,
             stopped: false,
+            ranks: None,
             model_time: None,
             counters: Counters::default(),
         }

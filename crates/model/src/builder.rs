@@ -2,9 +2,11 @@
 
 use crate::configuration::Configuration;
 use crate::expand::{ExpandOptions, Resolved};
+use crate::filters::Filter;
 use crate::graph::{split_end, Component, Conduit, ConduitFilter, Model, Operator, Port, Ports};
 use crate::identity::{Identifier, InvalidName, Reference};
-use crate::problem::Problems;
+use crate::options::ForConduit;
+use crate::problem::{At, Problems};
 use crate::program::{Program, ResourceRequirements, Resources};
 use crate::settings::SettingValue;
 use ligament_catalogue::{said, Code, Coded};
@@ -37,6 +39,8 @@ pub enum BuildError {
     NoComponent(String),
     /// A multiplicity of zero.
     NoInstances(String),
+    /// Filters that cannot be.
+    Filters(Problems),
 }
 
 impl Coded for BuildError {
@@ -46,6 +50,9 @@ impl Coded for BuildError {
             BuildError::Duplicate { .. } => Code::DUPLICATE_NAME,
             BuildError::Unknown { .. } | BuildError::NoInstances(_) => Code::BAD_ARGUMENT,
             BuildError::BadEnd(_) => Code::BAD_CONDUIT,
+            BuildError::Filters(problems) => {
+                problems.0.first().map_or(Code::BAD_FILTER, |problem| problem.code)
+            }
             BuildError::NoComponent(_) => Code::UNKNOWN_COMPONENT,
         }
     }
@@ -55,6 +62,10 @@ impl fmt::Display for BuildError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             BuildError::Name(error) => error.fmt(f),
+            BuildError::Filters(problems) => {
+                let texts = problems.0.iter().map(|problem| format!("{}; {}", problem.message, problem.advice));
+                f.write_str(&texts.collect::<Vec<_>>().join("; "))
+            }
             BuildError::Duplicate { what, name } => {
                 write!(f, "there is a {what} \"{name}\" already; give each its own name")
             }
@@ -187,6 +198,33 @@ impl ModelBuilder {
             conduit.filters.push(filter);
         }
         self.model().conduits.push(conduit);
+        Ok(self)
+    }
+
+    /// Sets the filters under `ligament:` of a conduit, or of all conduits of a port: named `a.out`, `b.in` or
+    /// `a.out -> b.in`, and written as in a model file.
+    pub fn set_filters(&mut self, name: &str, filters: &str) -> Result<&mut Self, BuildError> {
+        let whole = |text: &str| -> Result<Reference, BuildError> {
+            let reference = Reference::new(text.trim())?;
+            match split_end(&reference) {
+                Some((path, _, None)) if !path.is_empty() => Ok(reference),
+                _ => Err(BuildError::BadEnd(text.to_owned())),
+            }
+        };
+        let (port, receiver) = match name.split_once("->") {
+            Some((from, to)) => (whole(from)?, Some(whole(to)?)),
+            None => (whole(name)?, None),
+        };
+        let value = Filter::read(filters).map_err(BuildError::Filters)?.into();
+        let said = ForConduit { port, receiver, value, at: At::default() };
+        self.config.ligament.filters.insert(name.to_owned(), said);
+        Ok(self)
+    }
+
+    /// Says the unit of what a port, `component.port`, sends or receives.
+    pub fn set_unit(&mut self, port: &str, unit: &str) -> Result<&mut Self, BuildError> {
+        let port = Reference::new(port)?;
+        self.config.ligament.units.insert(port, (unit.to_owned(), At::default()));
         Ok(self)
     }
 

@@ -209,6 +209,11 @@ impl Configuration {
         let found = self.resources.get(&model.join(component)).or_else(|| self.resources.get(component));
         (found.map_or_else(Resources::default, |r| r.resources), found.is_some())
     }
+
+    /// How many ranks each instance of a component has, if each of them speaks for itself.
+    pub fn ranks_of(&self, component: &Reference) -> Option<usize> {
+        self.ligament.ranks.get(component).map(|(count, _)| *count)
+    }
 }
 
 /// v0.1: components of the overlay replace those of the same name; conduits are added, and those to a

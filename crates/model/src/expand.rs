@@ -2,18 +2,22 @@
 //! exchange messages. The time is linear in the size of the result.
 
 use crate::configuration::{is_implicit_port, Configuration};
+use crate::filters::Filter;
 use crate::flatten::{too_large, FlatComponent, FlatConduit, FlatModel, FEWER, FEWER_OR_ALLOWED};
 use crate::graph::{ConduitFilter, Operator};
 use crate::identity::{Identifier, Reference};
-use crate::options::{LigamentOptions, OfConduit, DEFAULT_INSTANCES};
+use crate::options::{ForConduit, LigamentOptions, DEFAULT_INSTANCES};
 use crate::problem::{At, Problem, Problems};
 use crate::program::{Program, Resources};
-use crate::settings::Settings;
+use crate::settings::{SettingValue, Settings};
+use crate::shipped::IMPLEMENTATION_SETTING;
+use crate::steps::{steps_of, Steps};
 use crate::structure::check_structure;
 use indexmap::IndexMap;
 use ligament_catalogue::Code;
 use std::collections::{HashMap, HashSet};
-use std::sync::Arc;
+use std::rc::Rc;
+use std::sync::{Arc, LazyLock};
 
 /// The slot of an end that has none.
 pub const NO_SLOT: u32 = u32::MAX;
@@ -70,8 +74,10 @@ pub struct ResolvedInstance {
     pub index: Vec<usize>,
     /// Its program, as a position in `Resolved::programs`; `None` if there is no such program.
     pub program: Option<u32>,
-    /// What it needs to run.
+    /// What it needs to run; with ranks, what all of them need together.
     pub resources: Resources,
+    /// How many ranks it has, if each of them speaks for itself.
+    pub ranks: Option<u32>,
     /// Its ports, the same for all instances of a component.
     pub ports: Arc<[ResolvedPort]>,
 }
@@ -99,6 +105,8 @@ pub struct ResolvedPort {
 pub struct Endpoint {
     /// Position in `Resolved::instances`.
     pub instance: u32,
+    /// Which of the instance's ranks; 0 where it has none.
+    pub rank: u32,
     /// Position in that instance's ports.
     pub port: u32,
     /// The slot, or `NO_SLOT`.
@@ -118,8 +126,12 @@ pub struct Channel {
     pub budget: Option<u64>,
     /// How many bytes a message may have; `None` for as many as memory allows.
     pub message_size: Option<u64>,
-    /// What happens to messages on the way, in order.
+    /// yMMSL's own filters, in order.
     pub filters: Arc<[ConduitFilter]>,
+    /// The filters under `ligament:`, in order.
+    pub own_filters: Option<Arc<[Filter]>>,
+    /// What follows from them for messages and iterations, if anything does.
+    pub steps: Option<Steps>,
 }
 
 impl From<&FlatComponent> for ResolvedComponent {
@@ -143,18 +155,39 @@ impl Resolved {
         self.instances[instance as usize].program.map(|p| &self.programs[p as usize])
     }
 
-    /// The light program that runs this instance in one process with all its others, if the model says so.
+    /// How many processes an instance has that are started one by one, one for each rank; none if one command starts all of
+    /// it.
+    pub fn separate_ranks(&self, instance: u32) -> Option<u32> {
+        let with_mpi = self.program(instance).is_some_and(|program| program.execution_model.is_mpi());
+        self.instances[instance as usize].ranks.filter(|_| !with_mpi)
+    }
+
+    /// The light program that runs this instance in one process with all its others, if the model says so. Shipped
+    /// components all have the same one, and those of Python's another.
     pub fn light_program(&self, instance: u32) -> Option<&Reference> {
+        if let Some(shipped) = self.program(instance).and_then(Program::shipped) {
+            return Some(shipped.shared_process());
+        }
         let component = &self.components[self.instances[instance as usize].component as usize];
         // A function that a script gives is known by the name of the implementation or of the component.
         let names = component.implementation.iter().chain([&component.name]);
         names.into_iter().find(|name| self.ligament.light.contains_key(*name))
     }
 
-    /// An end in words, such as `micro[2].in` or `macro.out[3]`.
+    /// Whether the run goes on if this instance ends before it is done. Ranks that speak for themselves need each other, and
+    /// what shares a process ends with it.
+    pub fn may_fail(&self, instance: u32) -> bool {
+        let component = &self.components[self.instances[instance as usize].component as usize].name;
+        self.ligament.may_fail.contains_key(component)
+            && self.instances[instance as usize].ranks.is_none()
+            && self.light_program(instance).is_none()
+    }
+
+    /// An end in words, such as `micro[2].in`, `macro.out[3]` or `flow:1.out`.
     pub fn end_name(&self, end: Endpoint) -> String {
         let instance = &self.instances[end.instance as usize];
-        let name = format!("{}.{}", instance.name, self.port(end).name);
+        let rank = instance.ranks.map_or(String::new(), |_| format!(":{}", end.rank));
+        let name = format!("{}{rank}.{}", instance.name, self.port(end).name);
         match end.slot {
             NO_SLOT => name,
             slot => format!("{name}[{slot}]"),
@@ -199,6 +232,10 @@ impl Configuration {
     }
 }
 
+/// The setting that tells an instance which shipped component it is.
+static IMPLEMENTATION: LazyLock<Reference> =
+    LazyLock::new(|| Reference::new(IMPLEMENTATION_SETTING).unwrap_or_default());
+
 /// How the shapes of the two ends of a conduit compare.
 #[derive(Clone, Copy, PartialEq)]
 enum Shape {
@@ -221,6 +258,8 @@ struct Expander<'a> {
     flat: &'a FlatModel,
     problems: Vec<Problem>,
     ports: Vec<Vec<PortPlan>>,
+    /// The shape of the set of each component's endpoints: its multiplicity, and its number of ranks as one dimension more.
+    shapes: Vec<Rc<[usize]>>,
 }
 
 impl<'a> Expander<'a> {
@@ -239,11 +278,14 @@ impl<'a> Expander<'a> {
             .iter()
             .map(|c| c.ports.values().map(|p| PortPlan::new(once(&p.name), p.operator, p.inferred)).collect())
             .collect();
-        Expander { config, flat, problems: Vec::new(), ports }
+        let shape =
+            |c: &FlatComponent| c.multiplicity.iter().copied().chain(config.ranks_of(&c.name)).collect();
+        let shapes = flat.components.iter().map(shape).collect();
+        Expander { config, flat, problems: Vec::new(), ports, shapes }
     }
 
     fn expand(mut self) -> Result<Resolved, Problems> {
-        let counts = self.instance_counts()?;
+        let counts = self.endpoint_counts()?;
         let ends: Vec<Option<(u32, u32, Shape)>> =
             self.flat.conduits.iter().enumerate().map(|(i, c)| self.plan(i, c)).collect();
         self.check_slots();
@@ -252,30 +294,39 @@ impl<'a> Expander<'a> {
         }
         let mut first = Vec::with_capacity(counts.len());
         let mut total = 0u32;
-        for count in &counts {
+        for (count, component) in counts.iter().zip(&self.flat.components) {
             first.push(total);
-            total += *count as u32;
+            total += (count / self.config.ranks_of(&component.name).unwrap_or(1)) as u32;
         }
         let channels = self.channels(&ends, &counts, &first)?;
         let (config, flat) = (self.config, self.flat);
         let (programs, instances) = self.instances(total as usize);
+        let mut settings = config.settings.clone();
+        for component in &flat.components {
+            let program = component.implementation.as_ref().and_then(|name| config.programs.get(name));
+            if let Some(shipped) = program.and_then(Program::shipped) {
+                let name = component.name.join(&IMPLEMENTATION);
+                settings.set(name, SettingValue::Str(shipped.name.to_owned()));
+            }
+        }
         Ok(Resolved {
             name: flat.name.to_string(),
             components: flat.components.iter().map(ResolvedComponent::from).collect(),
             programs,
             instances,
             channels,
-            settings: config.settings.clone(),
+            settings,
             ligament: config.ligament.clone(),
         })
     }
 
-    fn instance_counts(&self) -> Result<Vec<usize>, Problems> {
+    /// How many instances each component has, or ranks of them.
+    fn endpoint_counts(&self) -> Result<Vec<usize>, Problems> {
         let limit = self.config.instance_limit();
         let mut total = 0usize;
         let mut counts = Vec::with_capacity(self.flat.components.len());
-        for component in &self.flat.components {
-            let count = component.multiplicity.iter().try_fold(1usize, |n, m| n.checked_mul(*m));
+        for (component, shape) in self.flat.components.iter().zip(&self.shapes) {
+            let count = shape.iter().try_fold(1usize, |n, m| n.checked_mul(*m));
             match count.and_then(|c| c.checked_add(total)) {
                 Some(sum) if sum <= limit => {
                     counts.push(sum - total);
@@ -307,12 +358,9 @@ impl<'a> Expander<'a> {
 
     /// Works out how a conduit determines the two ports that it joins.
     fn plan(&mut self, index: usize, conduit: &FlatConduit) -> Option<(u32, u32, Shape)> {
-        let flat = self.flat;
-        let sender = &flat.components[conduit.from.component];
-        let receiver = &flat.components[conduit.to.component];
         let from = self.port_index(conduit.from.component, &conduit.from.port)?;
         let to = self.port_index(conduit.to.component, &conduit.to.port)?;
-        let (more, less) = (&sender.multiplicity, &receiver.multiplicity);
+        let [more, less] = [&conduit.from, &conduit.to].map(|end| Rc::clone(&self.shapes[end.component]));
         let shape = match more.len() as isize - less.len() as isize {
             0 => Shape::Same,
             1 => Shape::SenderHasMore,
@@ -324,7 +372,10 @@ impl<'a> Expander<'a> {
                 return None;
             }
         };
-        if more.iter().zip(less).any(|(a, b)| a != b) {
+        if more.iter().zip(&*less).any(|(a, b)| a != b) {
+            if self.differ_in_ranks(conduit) {
+                return None;
+            }
             self.problem(
                 Code::MULTIPLICITY_MISMATCH,
                 &conduit.at,
@@ -342,15 +393,34 @@ impl<'a> Expander<'a> {
             );
             return None;
         }
-        let last = |m: &[usize]| m.last().copied().unwrap_or(1);
+        let last = |m: &Rc<[usize]>| m.last().copied().unwrap_or(1);
         let (from_length, to_length) = match shape {
             Shape::Same => (None, None),
-            Shape::SenderHasMore => (None, Some(last(more))),
-            Shape::ReceiverHasMore => (Some(last(less)), None),
+            Shape::SenderHasMore => (None, Some(last(&more))),
+            Shape::ReceiverHasMore => (Some(last(&less)), None),
         };
-        self.decide(conduit.from.component, from, index, less, from_length, conduit.from.slot);
-        self.decide(conduit.to.component, to, index, more, to_length, conduit.to.slot);
+        self.decide(conduit.from.component, from, index, &less, from_length, conduit.from.slot);
+        self.decide(conduit.to.component, to, index, &more, to_length, conduit.to.slot);
         Some((from, to, shape))
+    }
+
+    /// Whether both ends of a conduit have ranks, and only their numbers differ, which is then said.
+    fn differ_in_ranks(&mut self, conduit: &FlatConduit) -> bool {
+        let [from, to] = [&conduit.from, &conduit.to].map(|end| &self.flat.components[end.component]);
+        let (Some(here), Some(there)) = (self.config.ranks_of(&from.name), self.config.ranks_of(&to.name))
+        else {
+            return false;
+        };
+        if from.multiplicity != to.multiplicity {
+            return false;
+        }
+        self.problems.push(Problem::error(
+            Code::RANKS_DIFFER,
+            &conduit.at,
+            format!("this conduit joins rank to rank, and \"{}\" has {here} ranks and \"{}\" {there}", from.name, to.name),
+            "give both the same number in \"ranks:\" under \"ligament:\", or put a component without ranks between them",
+        ));
+        true
     }
 
     /// Decides the form of a port by one conduit, and checks it against earlier conduits.
@@ -403,9 +473,11 @@ impl<'a> Expander<'a> {
         let name = |c: usize| {
             let component = &self.flat.components[c];
             let shape: Vec<String> = component.multiplicity.iter().map(|n| n.to_string()).collect();
+            let ranks =
+                self.config.ranks_of(&component.name).map_or(String::new(), |n| format!(", ranks: {n}"));
             match shape.is_empty() {
-                true => format!("\"{}\" (a single instance)", component.name),
-                false => format!("\"{}\" (instances: {})", component.name, shape.join(" × ")),
+                true => format!("\"{}\" (a single instance{ranks})", component.name),
+                false => format!("\"{}\" (instances: {}{ranks})", component.name, shape.join(" × ")),
             }
         };
         let message = format!(
@@ -442,11 +514,13 @@ impl<'a> Expander<'a> {
         first: &[u32],
     ) -> Result<Vec<Channel>, Problems> {
         let options = &self.config.ligament;
-        let mut budgets = OfConduits::new(options.budget, &options.budgets);
-        let mut message_sizes = OfConduits::new(options.message_size, &options.message_sizes);
+        let mut budgets = ForConduits::new(&options.budgets);
+        let mut message_sizes = ForConduits::new(&options.message_sizes);
+        let mut own_filters = ForConduits::new(&options.filters);
         let none: Arc<[ConduitFilter]> = Arc::from([]);
         let mut channels = Vec::with_capacity(ends.len());
-        for (conduit, end) in self.flat.conduits.iter().zip(ends) {
+        let steps = steps_of(self.flat);
+        for ((conduit, end), steps) in self.flat.conduits.iter().zip(ends).zip(steps) {
             let Some((from, to, shape)) = *end else { continue };
             let (sender, receiver) = (conduit.from.component, conduit.to.component);
             let many = counts[sender].max(counts[receiver]);
@@ -457,11 +531,14 @@ impl<'a> Expander<'a> {
                 [] => Arc::clone(&none),
                 some => Arc::from(some),
             };
-            let budget = budgets.of(self.flat, conduit);
-            let message_size = message_sizes.of(self.flat, conduit);
+            let budget = budgets.of(self.flat, conduit).copied().or(options.budget);
+            let message_size = message_sizes.of(self.flat, conduit).copied().or(options.message_size);
+            let own_filters = own_filters.of(self.flat, conduit).filter(|filters| !filters.is_empty());
             let slot_of = |slot: Option<usize>| slot.map_or(NO_SLOT, |s| s as u32);
             let fewer = counts[sender].min(counts[receiver]).max(1);
             let inner = (many / fewer) as u32;
+            let ranks = |c: usize| self.config.ranks_of(&self.flat.components[c].name).unwrap_or(1) as u32;
+            let (s_ranks, r_ranks) = (ranks(sender), ranks(receiver));
             for i in 0..many as u32 {
                 let (s, s_slot, r, r_slot) = match shape {
                     Shape::Same => (i, slot_of(conduit.from.slot), i, slot_of(conduit.to.slot)),
@@ -470,16 +547,29 @@ impl<'a> Expander<'a> {
                 };
                 channels.push(Channel {
                     id: channels.len() as u32,
-                    from: Endpoint { instance: first[sender] + s, port: from, slot: s_slot },
-                    to: Endpoint { instance: first[receiver] + r, port: to, slot: r_slot },
+                    from: Endpoint {
+                        instance: first[sender] + s / s_ranks,
+                        rank: s % s_ranks,
+                        port: from,
+                        slot: s_slot,
+                    },
+                    to: Endpoint {
+                        instance: first[receiver] + r / r_ranks,
+                        rank: r % r_ranks,
+                        port: to,
+                        slot: r_slot,
+                    },
                     budget,
                     message_size,
                     filters: Arc::clone(&filters),
+                    own_filters: own_filters.cloned(),
+                    steps,
                 });
             }
         }
-        let mut unused = budgets.unused("a budget");
-        unused.extend(message_sizes.unused("a message size"));
+        let mut unused = budgets.unused("a budget is given");
+        unused.extend(message_sizes.unused("a message size is given"));
+        unused.extend(own_filters.unused("filters are given"));
         match unused.is_empty() {
             true => Ok(channels),
             false => Err(Problems(unused)),
@@ -503,6 +593,8 @@ impl<'a> Expander<'a> {
                 }))
             });
             let (resources, _) = self.config.resources_of(&self.flat.name, &component.name);
+            let ranks = self.config.ranks_of(&component.name);
+            let resources = resources.of_all(ranks.unwrap_or(1));
             let mut index = vec![0; component.multiplicity.len()];
             loop {
                 instances.push(ResolvedInstance {
@@ -511,6 +603,7 @@ impl<'a> Expander<'a> {
                     index: index.clone(),
                     program,
                     resources,
+                    ranks: ranks.map(|ranks| ranks as u32),
                     ports: Arc::clone(&ports),
                 });
                 if !advance(&mut index, &component.multiplicity) {
@@ -551,46 +644,45 @@ fn advance(index: &mut [usize], shape: &[usize]) -> bool {
     false
 }
 
-/// Sizes for single conduits, by the text that names them, and which of them were found.
-struct OfConduits<'a> {
-    default: Option<u64>,
-    sizes: &'a IndexMap<String, OfConduit>,
+/// What is said for single conduits, by the text that names them, and which of it was found.
+pub struct ForConduits<'a, T> {
+    said: &'a IndexMap<String, ForConduit<T>>,
     used: Vec<bool>,
     by_port: HashMap<(&'a Reference, Option<&'a Reference>), usize>,
 }
 
-impl<'a> OfConduits<'a> {
-    fn new(default: Option<u64>, sizes: &'a IndexMap<String, OfConduit>) -> OfConduits<'a> {
-        let by_port = sizes.values().enumerate().map(|(i, b)| ((&b.port, b.receiver.as_ref()), i)).collect();
-        OfConduits { default, sizes, used: vec![false; sizes.len()], by_port }
+impl<'a, T> ForConduits<'a, T> {
+    /// All that a model says of one kind, before any conduit is looked at.
+    pub fn new(said: &'a IndexMap<String, ForConduit<T>>) -> ForConduits<'a, T> {
+        let by_port = said.values().enumerate().map(|(i, b)| ((&b.port, b.receiver.as_ref()), i)).collect();
+        ForConduits { said, used: vec![false; said.len()], by_port }
     }
 
-    /// The size for a conduit: its own, its receiver's, its sender's, or the default.
-    fn of(&mut self, flat: &FlatModel, conduit: &FlatConduit) -> Option<u64> {
+    /// What is said for a conduit: for itself, for its receiver, or for its sender.
+    pub fn of(&mut self, flat: &FlatModel, conduit: &FlatConduit) -> Option<&'a T> {
         if self.by_port.is_empty() {
-            return self.default;
+            return None;
         }
-        let from = flat.components[conduit.from.component].name.child(&conduit.from.port);
-        let to = flat.components[conduit.to.component].name.child(&conduit.to.port);
+        let (from, to) = (flat.port_of(&conduit.from), flat.port_of(&conduit.to));
         let mut found = None;
         for key in [(&from, Some(&to)), (&to, None), (&from, None)] {
             if let Some(index) = self.by_port.get(&key) {
                 self.used[*index] = true;
-                found = found.or(Some(self.sizes[*index].bytes));
+                found = found.or(Some(&self.said[*index].value));
             }
         }
-        found.or(self.default)
+        found
     }
 
-    /// Sizes that match no conduit of the model; `what` they are.
+    /// What is said for no conduit of the model; `what` it is.
     fn unused(&self, what: &str) -> Vec<Problem> {
-        let unused = self.sizes.iter().zip(&self.used).filter(|(_, used)| !**used);
+        let unused = self.said.iter().zip(&self.used).filter(|(_, used)| !**used);
         unused
-            .map(|((name, size), _)| {
+            .map(|((name, said), _)| {
                 Problem::error(
                     Code::UNKNOWN_CONDUIT,
-                    &size.at,
-                    format!("{what} is given for \"{name}\", but no conduit of the model has this name"),
+                    &said.at,
+                    format!("{what} for \"{name}\", but no conduit of the model has this name"),
                     "write a port as component.port, or a conduit as \"sender.port -> receiver.port\"",
                 )
             })

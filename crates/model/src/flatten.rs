@@ -7,6 +7,7 @@ use crate::identity::{Identifier, Part, Reference};
 use crate::options::DEFAULT_INSTANCES;
 use crate::problem::{At, Problem};
 use crate::structure::component_ports;
+use crate::timelines::ModelTimelines;
 use ligament_catalogue::Code;
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -31,6 +32,8 @@ pub struct FlatComponent {
     pub implementation: Option<Reference>,
     /// Its ports.
     pub ports: Arc<Ports>,
+    /// How many timelines its own lies in: so many numbers count its iterations.
+    pub depth: usize,
     /// Where it is declared.
     pub at: At,
 }
@@ -72,6 +75,40 @@ pub struct FlatModel {
     pub conduits: Vec<FlatConduit>,
 }
 
+impl FlatModel {
+    /// The name of a conduit's end: component and port.
+    pub fn port_of(&self, end: &FlatEnd) -> Reference {
+        self.components[end.component].name.child(&end.port)
+    }
+}
+
+impl FlatModel {
+    /// Leaves out components, and the conduits that join them.
+    pub fn retain(&mut self, stays: impl Fn(&FlatComponent) -> bool) {
+        let mut left = 0;
+        let places: Vec<Option<usize>> = self
+            .components
+            .iter()
+            .map(|component| {
+                stays(component).then(|| {
+                    left += 1;
+                    left - 1
+                })
+            })
+            .collect();
+        if left == self.components.len() {
+            return;
+        }
+        self.components.retain(stays);
+        self.conduits.retain_mut(|conduit| {
+            let (from, to) = (places[conduit.from.component], places[conduit.to.component]);
+            let (Some(from), Some(to)) = (from, to) else { return false };
+            (conduit.from.component, conduit.to.component) = (from, to);
+            true
+        });
+    }
+}
+
 /// A use of a model: the root, or a component that it implements.
 struct Use<'a> {
     path: Reference,
@@ -81,6 +118,8 @@ struct Use<'a> {
     parent: Option<usize>,
     /// How many uses contain it.
     depth: usize,
+    /// How many timelines its components' lie in at least.
+    timelines: usize,
     /// What each component of the model became, by position.
     became: Vec<Became>,
 }
@@ -146,6 +185,7 @@ impl Configuration {
             multiplicity: Vec::new(),
             parent: None,
             depth: 0,
+            timelines: 0,
             became: Vec::new(),
         }];
         let mut room = Room::of(self);
@@ -153,6 +193,7 @@ impl Configuration {
         let mut ports: HashMap<&Reference, Vec<Arc<Ports>>> = HashMap::new();
         // The ports of a program are the same for all components that it implements.
         let mut shared: HashMap<*const Ports, Arc<Ports>> = HashMap::new();
+        let mut depths: HashMap<&Reference, Vec<usize>> = HashMap::new();
         let mut next = 0;
         while next < uses.len() {
             let model = uses[next].model;
@@ -166,9 +207,11 @@ impl Configuration {
                 })
                 .collect()
             });
+            let inner = depths.entry(&model.name).or_insert_with(|| ModelTimelines::of(self, model).depths());
             room.take(model.conduits.len(), &model.at)?;
             for (i, component) in model.components.values().enumerate() {
                 let path = uses[next].path.join(&component.name);
+                let timelines = uses[next].timelines + inner[i];
                 let mut multiplicity = uses[next].multiplicity.clone();
                 multiplicity.extend_from_slice(&component.multiplicity);
                 check_name(&path, &multiplicity, &component.at)?;
@@ -200,6 +243,7 @@ impl Configuration {
                         multiplicity,
                         parent: Some(next),
                         depth,
+                        timelines,
                         became: Vec::new(),
                     });
                     if uses.len() > room.instances.max(DEFAULT_INSTANCES as usize) {
@@ -219,6 +263,7 @@ impl Configuration {
                         multiplicity,
                         implementation: implementation.cloned(),
                         ports: Arc::clone(&model_ports[i]),
+                        depth: timelines,
                         at: component.at.clone(),
                     });
                     Became::Component(components.len() - 1)

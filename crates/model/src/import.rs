@@ -2,6 +2,7 @@
 
 use crate::configuration::{Configuration, Version};
 use crate::identity::{Part, Reference};
+use crate::packages::{Packaged, Packages};
 use crate::problem::{nearest, At, Problem};
 use crate::read::{read, ReadResult};
 use indexmap::IndexMap;
@@ -21,50 +22,81 @@ pub struct ModuleText {
     pub text: String,
     /// The file's name.
     pub file: String,
+    /// What people should know, if anything.
+    pub remark: Option<String>,
+}
+
+/// Why there is no module.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum NoModule {
+    /// It is in none of these places.
+    Nowhere(Vec<String>),
+    /// It is there, and cannot be had.
+    Broken(String),
 }
 
 /// Where modules come from.
 pub trait Modules {
-    /// Finds a module. `importing` is the file whose import asks for it, if it is a file. The error is a
-    /// list of the places that were looked at.
-    fn find(&self, module: &Reference, importing: Option<&Path>) -> Result<ModuleText, Vec<String>>;
+    /// Finds a module. `importing` is the file whose import asks for it, if it is a file.
+    ///
+    /// # Errors
+    /// It is not there, or cannot be had.
+    fn find(&self, module: &Reference, importing: Option<&Path>) -> Result<ModuleText, NoModule>;
 }
 
 /// No modules at all.
 pub struct NoModules;
 
 impl Modules for NoModules {
-    fn find(&self, _: &Reference, _: Option<&Path>) -> Result<ModuleText, Vec<String>> {
-        Err(Vec::new())
+    fn find(&self, _: &Reference, _: Option<&Path>) -> Result<ModuleText, NoModule> {
+        Err(NoModule::Nowhere(Vec::new()))
     }
 }
 
-/// Modules in files: `a.b` is `a/b.ymmsl` in one of the directories of a search path, or else beside the
-/// file that imports it.
+/// What the names of modules that packages bring begin with, where files have their paths.
+const ENTRY_POINT: &str = "entry point ";
+
+/// Modules that Python packages bring, and modules in files: `a.b` is `a/b.ymmsl` in one of the directories of a search path,
+/// or else beside the file that imports it.
 #[derive(Clone, Debug, Default)]
 pub struct FileModules {
     /// The directories, in order.
     pub path: Vec<PathBuf>,
+    /// The Python packages, which come first.
+    pub packages: Packages,
 }
 
 impl FileModules {
-    /// The search path in the environment variable `YMMSL_PATH`, with colons between directories.
+    /// The search path in the environment variable `YMMSL_PATH`, with colons between directories, and the packages of the
+    /// environment's Python.
     pub fn from_env() -> FileModules {
         let path = std::env::var_os("YMMSL_PATH");
-        FileModules { path: path.map(|p| std::env::split_paths(&p).collect()).unwrap_or_default() }
+        let path = path.map(|p| std::env::split_paths(&p).collect()).unwrap_or_default();
+        FileModules { path, packages: Packages::of_environment() }
     }
 }
 
 impl Modules for FileModules {
-    fn find(&self, module: &Reference, importing: Option<&Path>) -> Result<ModuleText, Vec<String>> {
+    fn find(&self, module: &Reference, importing: Option<&Path>) -> Result<ModuleText, NoModule> {
         let mut relative = PathBuf::new();
         for part in module.parts() {
             match part {
                 Part::Name(name) => relative.push(name.as_str()),
-                Part::Index(_) => return Err(Vec::new()),
+                Part::Index(_) => return Err(NoModule::Nowhere(Vec::new())),
             }
         }
+        let packaged = self.packages.find(&module.to_string());
+        if let Some(Packaged { text, from, others }) = packaged.map_err(|why| NoModule::Broken(why.0))? {
+            let remark = (!others.is_empty()).then(|| {
+                format!(
+                    "several Python packages bring the module \"{module}\": {from} is taken, and not {others}"
+                )
+            });
+            return Ok(ModuleText { text, file: format!("{ENTRY_POINT}{from}"), remark });
+        }
         relative.set_extension("ymmsl");
+        // Nothing lies beside what a package brings.
+        let importing = importing.filter(|file| !file.to_string_lossy().starts_with(ENTRY_POINT));
         let beside = importing.map(|file| file.parent().unwrap_or(Path::new("")).to_path_buf());
         let mut looked = Vec::new();
         for directory in self.path.iter().cloned().chain(beside) {
@@ -73,20 +105,20 @@ impl Modules for FileModules {
                 String::from_utf8(bytes).map_err(|_| std::io::Error::other("it is not valid UTF-8 text"))
             });
             match text {
-                Ok(text) => return Ok(ModuleText { text, file: file.display().to_string() }),
+                Ok(text) => return Ok(ModuleText { text, file: file.display().to_string(), remark: None }),
                 Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
                     looked.push(file.display().to_string());
                 }
                 Err(error) => looked.push(format!("{} ({error})", file.display())),
             }
         }
-        Err(looked)
+        Err(NoModule::Nowhere(looked))
     }
 }
 
 impl Configuration {
     /// Follows all imports and applies custom implementations, so that the configuration needs no other file.
-    /// Imports from a module `a.b` are then called `a.b.name`. Problems of the modules are among those
+    /// Imports from a module `a.b` are then called `a.b.name`. Shipped components that are used become programs. Problems of the modules are among those
     /// returned; even then, everything that could be resolved is in place.
     pub fn resolve_imports(&mut self, modules: &dyn Modules) -> Vec<Problem> {
         let mut resolver = Resolver {
@@ -99,6 +131,7 @@ impl Configuration {
         };
         let overwritten = resolver.resolve(self, &Reference::empty());
         crate::customise::remove_overwritten(self, &overwritten);
+        self.add_shipped();
         resolver.problems
     }
 }
@@ -190,7 +223,19 @@ impl Resolver<'_> {
         let importing = at.file.as_deref().map(Path::new);
         let found = match self.modules.find(module, importing) {
             Ok(found) => found,
-            Err(looked) => {
+            Err(NoModule::Broken(why)) => {
+                self.failed.insert(module.clone());
+                self.problems.push(Problem::error(
+                    Code::IMPORT_BROKEN,
+                    at,
+                    format!(
+                        "a Python package brings the module \"{module}\", which cannot be had from it: {why}"
+                    ),
+                    "see to it that Python can import what the entry point names, and that it is a text",
+                ));
+                return false;
+            }
+            Err(NoModule::Nowhere(looked)) => {
                 let places = match looked.as_slice() {
                     [] => "set YMMSL_PATH to the directory that contains it".to_owned(),
                     some => format!(
@@ -201,12 +246,16 @@ impl Resolver<'_> {
                 self.problems.push(Problem::error(
                     Code::IMPORT_NOT_FOUND,
                     at,
-                    format!("there is no file for the module \"{module}\""),
+                    format!("there is no file for the module \"{module}\", and no Python package brings it"),
                     places,
                 ));
                 return false;
             }
         };
+        if let Some(remark) = found.remark {
+            let advice = "remove one of the packages, or its entry point";
+            self.problems.push(Problem::warning(Code::IMPORT_CLASH, at, remark, advice));
+        }
         let ReadResult { mut configuration, version, problems } = read(&found.text, &found.file);
         let failed = problems.iter().any(Problem::is_error);
         self.problems.extend(problems);

@@ -7,16 +7,23 @@ mod checkpoints;
 mod configuration;
 mod customise;
 mod expand;
+mod filters;
 mod flatten;
 mod graph;
 mod identity;
 mod import;
+mod log;
 mod options;
+mod packages;
 mod problem;
 mod program;
 mod read;
+mod scales;
 mod settings;
+mod shipped;
+mod steps;
 mod structure;
+mod timelines;
 mod write;
 pub mod yaml;
 
@@ -24,17 +31,28 @@ pub use builder::{BuildError, ModelBuilder};
 pub use checkpoints::{CheckpointRule, Checkpoints, Resume};
 pub use configuration::{Configuration, Import, Version};
 pub use expand::{
-    Channel, Endpoint, ExpandOptions, Resolved, ResolvedComponent, ResolvedInstance, ResolvedPort, NO_SLOT,
+    Channel, Endpoint, ExpandOptions, ForConduits, Resolved, ResolvedComponent, ResolvedInstance, ResolvedPort,
+    NO_SLOT,
+};
+pub use filters::{
+    Filter, FilterEnd, FilterSpec, FilterValue, OnError, Parameter, ParameterKind, COMPRESS, FILTERS, LIBRARY,
+    PYTHON,
 };
 pub use flatten::{FlatComponent, FlatConduit, FlatEnd, FlatModel};
 pub use graph::{
     Component, Conduit, ConduitFilter, MatchingTimelines, Model, Operator, Port, Ports, Timeline, SETTINGS_PORT,
 };
 pub use identity::{Identifier, InvalidName, Part, Reference};
-pub use import::{FileModules, ModuleText, Modules, NoModules};
-pub use options::{parse_bytes, InDomain, LigamentOptions, OfConduit, Staged, WaitMode};
+pub use import::{FileModules, ModuleText, Modules, NoModule, NoModules};
+pub use log::{log_level, read_log_level, LOCAL_LOG_LEVEL, LOG_LEVELS, LOG_NOTHING, REMOTE_LOG_LEVEL};
+pub use options::{parse_bytes, ForConduit, InDomain, LigamentOptions, Staged, Steerable, WaitMode};
+pub use packages::Packages;
 pub use problem::{nearest, At, Problem, Problems, Severity};
 pub use program::{BaseEnv, ExecutionModel, KeepsState, Program, ResourceRequirements, Resources};
 pub use read::{read, read_file, read_text, read_whole, Fields, ReadResult, Reader, TextOrList};
+pub use scales::{Scale, Scales};
 pub use settings::{parse_assignment, SettingError, SettingType, SettingValue, Settings, SupportedSetting};
+pub use shipped::{shipped, Shipped, ShippedSetting, IMPLEMENTATION_SETTING, SHIPPED};
+pub use steps::Steps;
 pub use structure::{check_structure, component_ports};
+pub use timelines::{check_timelines, ModelTimelines};

@@ -1,9 +1,12 @@
 //! What a model file says under `ligament:`, beyond yMMSL.
 
+use crate::filters::Filter;
 use crate::identity::Reference;
 use crate::problem::At;
+use crate::scales::Scales;
 use indexmap::IndexMap;
 use std::path::{Component, Path};
+use std::sync::Arc;
 
 /// How instances wait for messages.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -44,14 +47,14 @@ impl WaitMode {
 /// The default limit on the number of instances.
 pub const DEFAULT_INSTANCES: u64 = 10_000;
 
-/// A size for the conduits of a port, or for one conduit between two ports.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct OfConduit {
+/// What is said for the conduits of a port, or for one conduit between two ports: a size in bytes, or filters.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ForConduit<T> {
     /// The sending or receiving port.
     pub port: Reference,
     /// The receiving port, if the first is a sending one and only this conduit is meant.
     pub receiver: Option<Reference>,
-    pub bytes: u64,
+    pub value: T,
     /// Where this is written.
     pub at: At,
 }
@@ -84,8 +87,22 @@ impl Staged {
     }
 }
 
+/// A setting that may change while a model runs.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Steerable {
+    /// The least that it may be.
+    pub min: Option<f64>,
+    /// The most that it may be.
+    pub max: Option<f64>,
+    pub unit: String,
+    /// Whether the code reads it when a pass of its reuse loop begins, and not in each step.
+    pub restart: bool,
+    /// Where this is written.
+    pub at: At,
+}
+
 /// What a file says under `ligament:`. Sizes are in bytes.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct LigamentOptions {
     /// Memory for all messages of the run on one machine.
     pub memory: Option<u64>,
@@ -109,18 +126,31 @@ pub struct LigamentOptions {
     pub wait_at: At,
     /// Implementations whose instances are all run by one process (see `run_light`), and where that is written.
     pub light: IndexMap<Reference, At>,
+    /// Components whose instances may end before they are done: the run goes on without those. And where that is written.
+    pub may_fail: IndexMap<Reference, At>,
     /// Programs that are started with MPICH's `mpirun`, for which yMMSL has no name, and where that is written.
     pub mpich: IndexMap<Reference, At>,
     /// The commands that start single programs with MPI, and where that is written.
     pub mpirun: IndexMap<Reference, (String, At)>,
+    /// Components each of whose ranks speaks for itself: how many ranks each of their instances has, and where that is
+    /// written.
+    pub ranks: IndexMap<Reference, (usize, At)>,
+    /// The scales of components.
+    pub scales: IndexMap<Reference, Scales>,
     /// Budgets of single conduits, by the text that names them: `a.out`, `b.in` or `a.out -> b.in`.
-    pub budgets: IndexMap<String, OfConduit>,
+    pub budgets: IndexMap<String, ForConduit<u64>>,
     /// Limits on the size of a message on single conduits, named in the same way.
-    pub message_sizes: IndexMap<String, OfConduit>,
+    pub message_sizes: IndexMap<String, ForConduit<u64>>,
+    /// Filters of conduits, named in the same way.
+    pub filters: IndexMap<String, ForConduit<Arc<[Filter]>>>,
+    /// Units of what ports send or receive, by component and port, and where that is written.
+    pub units: IndexMap<Reference, (String, At)>,
     /// Where components, or single instances of them, run if the run has several domains.
     pub place: IndexMap<Reference, InDomain>,
     /// The inputs of components, or of single instances of them.
     pub stage: IndexMap<Reference, Vec<Staged>>,
+    /// Settings that may change while a model runs, by their full names without indices.
+    pub steerable: IndexMap<Reference, Steerable>,
     /// Whether instances are spread over all domains, instead of filling one after the other; they are if nothing is said.
     pub spread: Option<bool>,
     /// Whether a domain may be given more instances than it has cores for.
@@ -136,18 +166,24 @@ impl LigamentOptions {
         "reader_pinned",
         "message_size",
         "message_sizes",
+        "filters",
+        "units",
         "log",
         "output",
         "timeline",
         "instances",
         "wait",
         "light",
+        "may_fail",
         "mpich",
         "mpirun",
+        "ranks",
+        "scales",
         "place",
         "stage",
         "spread",
         "overcommit",
+        "steerable",
     ];
 
     /// Whether nothing is set.
@@ -169,12 +205,18 @@ impl LigamentOptions {
             (self.wait, self.wait_at) = (overlay.wait, overlay.wait_at);
         }
         self.light.extend(overlay.light);
+        self.may_fail.extend(overlay.may_fail);
         self.mpich.extend(overlay.mpich);
         self.mpirun.extend(overlay.mpirun);
+        self.ranks.extend(overlay.ranks);
+        self.scales.extend(overlay.scales);
         self.budgets.extend(overlay.budgets);
         self.message_sizes.extend(overlay.message_sizes);
+        self.filters.extend(overlay.filters);
+        self.units.extend(overlay.units);
         self.place.extend(overlay.place);
         self.stage.extend(overlay.stage);
+        self.steerable.extend(overlay.steerable);
         self.spread = overlay.spread.or(self.spread);
         self.overcommit = overlay.overcommit.or(self.overcommit);
     }

@@ -210,6 +210,38 @@ impl Resources {
     pub fn is_mpi(self) -> bool {
         !matches!(self, Resources::Threads { .. })
     }
+
+    /// What so many processes need together that are started one by one. Of MPI processes it is known already.
+    pub fn of_all(self, processes: usize) -> Resources {
+        match self {
+            Resources::Threads { threads } => Resources::Threads { threads: threads.saturating_mul(processes) },
+            known => known,
+        }
+    }
+
+    /// What one of so many processes needs.
+    pub fn of_each(self, processes: usize) -> Resources {
+        match self {
+            Resources::Threads { threads } => {
+                Resources::Threads { threads: (threads / processes.max(1)).max(1) }
+            }
+            known => known,
+        }
+    }
+
+    /// How many cores that are on one node; of several nodes on each.
+    pub fn cores_on_node(self) -> u32 {
+        let cores = match self {
+            Resources::Threads { threads } => threads,
+            Resources::MpiProcesses { mpi_processes, threads_per_mpi_process } => {
+                mpi_processes.saturating_mul(threads_per_mpi_process)
+            }
+            Resources::MpiNodes { mpi_processes_per_node, threads_per_mpi_process, .. } => {
+                mpi_processes_per_node.saturating_mul(threads_per_mpi_process)
+            }
+        };
+        u32::try_from(cores).unwrap_or(u32::MAX)
+    }
 }
 
 /// The resources of one component, and where the file says so.

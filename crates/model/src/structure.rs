@@ -38,6 +38,10 @@ pub fn component_ports<'a>(config: &'a Configuration, model: &'a Model) -> Vec<C
             let Some(i) = model.components.get_index_of(path).filter(|i| is_open.contains(i)) else {
                 continue;
             };
+            // A shipped component has the ports that conduits name.
+            let program =
+                model.components[i].implementation.as_ref().and_then(|name| config.programs.get(name));
+            let inferred = program.is_none_or(|program| program.shipped().is_none());
             if operator == Operator::FInit && is_implicit_port(port) {
                 continue;
             }
@@ -45,7 +49,7 @@ pub fn component_ports<'a>(config: &'a Configuration, model: &'a Model) -> Vec<C
                 name: port.clone(),
                 operator,
                 timeline: Timeline::default(),
-                inferred: true,
+                inferred,
                 at: at.clone(),
             });
         }
@@ -141,18 +145,8 @@ impl<'a> Check<'a, '_> {
             );
             return;
         }
-        let sender = self.end(conduit, from, Side::Sender);
-        let receiver = self.end(conduit, to, Side::Receiver);
-        if let (Some(s), Some(r)) = (sender, receiver) {
-            if s && r {
-                self.error(
-                    Code::EMPTY_CONDUIT,
-                    &conduit.at,
-                    format!("the conduit {conduit} joins two ports of the model itself"),
-                    "put a component between them, or join the ports outside the model".into(),
-                );
-            }
-        }
+        self.end(conduit, from, Side::Sender);
+        self.end(conduit, to, Side::Receiver);
         self.one_sender(conduit);
     }
 

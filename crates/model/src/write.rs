@@ -2,6 +2,7 @@
 
 use crate::checkpoints::CheckpointRule;
 use crate::configuration::Configuration;
+use crate::filters::Filter;
 use crate::graph::{Component, ConduitFilter, Model, Operator, Ports};
 use crate::program::{BaseEnv, ExecutionModel, KeepsState, Program, Resources};
 use crate::settings::{SettingValue, SupportedSetting};
@@ -56,9 +57,10 @@ impl Configuration {
                 out.pair(1, &text(&name.to_string()), &setting_value(value));
             }
         }
-        if !self.programs.is_empty() {
+        let mut programs = self.programs.values().filter(|p| p.shipped().is_none()).peekable();
+        if programs.peek().is_some() {
             out.line(0, "programs:");
-            self.programs.values().for_each(|p| program(&mut out, p));
+            programs.for_each(|p| program(&mut out, p));
         }
         if !self.resources.is_empty() {
             out.line(0, "resources:");
@@ -139,9 +141,11 @@ impl Configuration {
         if let Some(wait) = options.wait {
             out.pair(1, "wait", wait.name());
         }
-        for (key, programs) in [("light", &options.light), ("mpich", &options.mpich)] {
-            if !programs.is_empty() {
-                let names: Vec<String> = programs.keys().map(Reference::to_string).collect();
+        for (key, named) in
+            [("light", &options.light), ("may_fail", &options.may_fail), ("mpich", &options.mpich)]
+        {
+            if !named.is_empty() {
+                let names: Vec<String> = named.keys().map(Reference::to_string).collect();
                 out.pair(1, key, &list(&names));
             }
         }
@@ -151,12 +155,42 @@ impl Configuration {
                 out.pair(2, &quoted(&program.to_string()), &quoted(command));
             }
         }
+        if !options.ranks.is_empty() {
+            out.line(1, "ranks:");
+            for (component, (count, _)) in &options.ranks {
+                out.pair(2, &quoted(&component.to_string()), &count.to_string());
+            }
+        }
+        if !options.scales.is_empty() {
+            out.line(1, "scales:");
+            for (component, scales) in &options.scales {
+                out.line(2, &format!("{}:", quoted(&component.to_string())));
+                for (key, written) in scales.written() {
+                    let all: Vec<String> = written.iter().map(|scale| quoted(&scale.text)).collect();
+                    let value =
+                        if let [one] = all.as_slice() { one.clone() } else { format!("[{}]", all.join(", ")) };
+                    out.pair(3, key, &value);
+                }
+            }
+        }
         for (key, sizes) in [("budgets", &options.budgets), ("message_sizes", &options.message_sizes)] {
             if !sizes.is_empty() {
                 out.line(1, &format!("{key}:"));
                 for (name, size) in sizes {
-                    out.pair(2, &text(name), &size.bytes.to_string());
+                    out.pair(2, &text(name), &size.value.to_string());
                 }
+            }
+        }
+        if !options.filters.is_empty() {
+            out.line(1, "filters:");
+            for (name, filters) in &options.filters {
+                out.pair(2, &text(name), &Filter::write(&filters.value));
+            }
+        }
+        if !options.units.is_empty() {
+            out.line(1, "units:");
+            for (port, (unit, _)) in &options.units {
+                out.pair(2, &quoted(&port.to_string()), &quoted(unit));
             }
         }
         let mut domains: IndexMap<&str, Vec<String>> = IndexMap::new();
@@ -176,6 +210,21 @@ impl Configuration {
                 for input in inputs {
                     out.pair(3, &quoted(&input.name), &quoted(&input.source));
                 }
+            }
+        }
+        if !options.steerable.is_empty() {
+            out.line(1, "steerable:");
+            for (name, one) in &options.steerable {
+                out.line(2, &format!("{}:", quoted(&name.to_string())));
+                for (key, bound) in [("min", one.min), ("max", one.max)] {
+                    if let Some(bound) = bound {
+                        out.pair(3, key, &float(bound));
+                    }
+                }
+                if !one.unit.is_empty() {
+                    out.pair(3, "unit", &quoted(&one.unit));
+                }
+                out.pair(3, "apply", if one.restart { "restart" } else { "step" });
             }
         }
         for (key, value) in [("spread", options.spread), ("overcommit", options.overcommit)] {
@@ -401,7 +450,7 @@ pub(crate) fn setting_value(value: &SettingValue) -> String {
 }
 
 /// A number in a form that is read back as the same float.
-fn float(x: f64) -> String {
+pub(crate) fn float(x: f64) -> String {
     if x.is_nan() {
         ".nan".into()
     } else if x.is_infinite() {
@@ -440,7 +489,7 @@ fn text(s: &str) -> String {
 }
 
 /// Text in double quotes, with escapes.
-fn quoted(s: &str) -> String {
+pub(crate) fn quoted(s: &str) -> String {
     let mut out = String::with_capacity(s.len() + 2);
     out.push('"');
     for c in s.chars() {

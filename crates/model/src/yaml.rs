@@ -48,6 +48,19 @@ pub enum Kind {
 }
 
 impl Node {
+    /// Makes a list of this and another one; items of lists count for themselves.
+    fn append(&mut self, other: Node) {
+        let items = |node: Node| match node.kind {
+            Kind::Seq(items) => items,
+            kind => vec![Node { at: node.at, kind }],
+        };
+        let at = self.at.clone();
+        let own = std::mem::replace(self, Node { at: at.clone(), kind: Kind::Null });
+        let mut all = items(own);
+        all.extend(items(other));
+        *self = Node { at, kind: Kind::Seq(all) };
+    }
+
     /// The kind in words, for messages: "a list".
     pub fn describe(&self) -> String {
         match &self.kind {
@@ -274,7 +287,13 @@ impl Loader<'_> {
             Event::MappingStart(anchor, _) => self.enter(at, anchor, true),
             Event::SequenceEnd | Event::MappingEnd => {
                 let open = self.open.pop()?;
-                let kind = if open.is_map { self.mapping(open.nodes)? } else { Kind::Seq(open.nodes) };
+                let kind = match open.is_map {
+                    true => {
+                        let repeats = self.is_value_of("conduits");
+                        self.mapping(open.nodes, repeats)?
+                    }
+                    false => Kind::Seq(open.nodes),
+                };
                 self.place(Node { at: open.at, kind }, open.anchor)
             }
             Event::Alias(anchor) => {
@@ -342,8 +361,17 @@ impl Loader<'_> {
         Some(())
     }
 
-    /// Pairs up keys and values, reports duplicates, and merges the values of `<<`.
-    fn mapping(&mut self, nodes: Vec<Node>) -> Option<Kind> {
+    /// Whether what is complete now becomes the value of this key.
+    fn is_value_of(&self, key: &str) -> bool {
+        let Some(around) = self.open.last().filter(|open| open.is_map && open.nodes.len() % 2 == 1) else {
+            return false;
+        };
+        matches!(around.nodes.last().map(|node| &node.kind), Some(Kind::Str(text)) if text == key)
+    }
+
+    /// Pairs up keys and values, and merges the values of `<<`. Duplicates are reported, unless keys may repeat: then their
+    /// values become one list.
+    fn mapping(&mut self, nodes: Vec<Node>, repeats: bool) -> Option<Kind> {
         let mut pairs: Vec<(Node, Node)> = Vec::with_capacity(nodes.len() / 2);
         let mut seen: HashMap<String, usize> = HashMap::with_capacity(nodes.len() / 2);
         let mut merged: Vec<(Node, Node)> = Vec::new();
@@ -357,7 +385,9 @@ impl Loader<'_> {
                 pairs.push((key, value));
                 continue;
             };
-            if let Some(first) = seen.get(&text) {
+            if let Some(first) = seen.get(&text).filter(|_| repeats) {
+                pairs[*first].1.append(value);
+            } else if let Some(first) = seen.get(&text) {
                 let line = pairs[*first].0.at.line;
                 self.problems.push(Problem::error(
                     Code::DUPLICATE_KEY,
@@ -633,6 +663,8 @@ mod tests {
         assert_eq!(codes(&"[".repeat(100)), ["too-deep"]);
         assert_eq!(codes("a: &a [*a]\n"), ["bad-alias"]);
         assert_eq!(codes("a: 1\nb: 2\na: 3\n"), ["duplicate-key"]);
+        assert_eq!(codes("conduits: {a: b, a: c}\n"), [""; 0], "a sender may stand there several times");
+        assert_eq!(codes("a: conduits\nb: {c: 1, c: 2}\n"), ["duplicate-key"]);
         assert_eq!(codes("a: 1\n---\nb: 2\n"), ["several-documents"]);
         assert_eq!(codes("a: 99999999999999999999\n"), ["bad-value"]);
     }

@@ -71,6 +71,46 @@ fn a_peer_with_one_more_dimension_makes_slots() {
 }
 
 #[test]
+fn ranks_are_one_more_dimension() {
+    let with = |a: &str, b: &str, ranks: &str| two(a, b) + &format!("ligament: {{ranks: {{{ranks}}}}}\n");
+    let resolved = load(&with("[]", "[]", "a: 2, b: 2")).expand().unwrap();
+    assert_eq!(names(&resolved), ["a", "b"]);
+    let joined = ["a:0.out -> b:0.in", "a:1.out -> b:1.in", "b:0.result -> a:0.back", "b:1.result -> a:1.back"];
+    assert_eq!(channels(&resolved), joined);
+    assert!(resolved.instances.iter().all(|one| one.ranks == Some(2) && one.ports.iter().all(|p| !p.vector)));
+
+    let resolved = load(&with("[]", "[]", "b: 2")).expand().unwrap();
+    let joined =
+        ["a.out[0] -> b:0.in", "a.out[1] -> b:1.in", "b:0.result -> a.back[0]", "b:1.result -> a.back[1]"];
+    assert_eq!(channels(&resolved), joined);
+    let out = &resolved.instances[0].ports[0];
+    assert_eq!((out.vector, out.length), (true, Some(2)));
+
+    let resolved = load(&with("2", "2", "b: 3")).expand().unwrap();
+    assert_eq!(names(&resolved), ["a[0]", "a[1]", "b[0]", "b[1]"]);
+    assert_eq!(resolved.channels.len(), 12);
+    assert!(channels(&resolved).contains(&"a[1].out[2] -> b[1]:2.in".to_owned()));
+}
+
+#[test]
+fn unequal_numbers_of_ranks_are_refused() {
+    let with = |ranks: &str| two("[]", "[]") + &format!("ligament: {{ranks: {{{ranks}}}}}\n");
+    assert_eq!(codes(&with("a: 2, b: 3")), ["ranks-differ", "ranks-differ"]);
+    assert_eq!(codes(&(two("3", "[]") + "ligament: {ranks: {b: 2}}\n"))[0], "multiplicity-mismatch");
+    assert_eq!(codes(&(two("[]", "[]") + "ligament: {instances: 10, ranks: {b: 10}}\n")), ["too-large"]);
+}
+
+#[test]
+fn threads_are_those_of_each_rank() {
+    use ligament_model::Resources::Threads;
+    let model = two("[]", "[]") + "resources: {a: {threads: 3}}\nligament: {ranks: {a: 2, b: 2}}\n";
+    let resolved = load(&model).expand().unwrap();
+    let needs: Vec<_> = resolved.instances.iter().map(|one| one.resources).collect();
+    assert_eq!(needs, [Threads { threads: 6 }, Threads { threads: 2 }]);
+    assert_eq!(needs[0].of_each(2), Threads { threads: 3 });
+}
+
+#[test]
 fn equal_multiplicities_are_joined_one_to_one() {
     let resolved = load(&two("[2, 2]", "[2, 2]")).expand().unwrap();
     assert_eq!(resolved.channels.len(), 8);

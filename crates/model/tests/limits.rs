@@ -110,7 +110,7 @@ fn multiplicities_whose_product_is_no_number_are_refused() {
 struct Chain(usize);
 
 impl Modules for Chain {
-    fn find(&self, module: &Reference, _: Option<&std::path::Path>) -> Result<ModuleText, Vec<String>> {
+    fn find(&self, module: &Reference, _: Option<&std::path::Path>) -> Result<ModuleText, NoModule> {
         let level: usize = module.to_string()[1..].parse().unwrap();
         let text = match level == self.0 {
             true => "ymmsl_version: v0.2\nprograms: {p: {executable: p}}\n".to_owned(),
@@ -123,7 +123,7 @@ impl Modules for Chain {
                 )
             }
         };
-        Ok(ModuleText { text, file: format!("k{level}.ymmsl") })
+        Ok(ModuleText { text, file: format!("k{level}.ymmsl"), remark: None })
     }
 }
 
@@ -162,7 +162,8 @@ fn what_is_no_file_is_not_waited_for() {
     assert_eq!(said(&large).0, "file-too-large");
     assert!(said(&place.join("modle.ymmsl")).2.contains("did you mean"));
     // A module that is no file is not there.
-    let looked = FileModules { path: vec![place.clone()] }.find(&"pipe".parse().unwrap(), None).unwrap_err();
+    let modules = FileModules { path: vec![place.clone()], ..FileModules::default() };
+    let Err(NoModule::Nowhere(looked)) = modules.find(&"pipe".parse().unwrap(), None) else { panic!() };
     assert!(looked[0].contains("it is a pipe"), "{looked:?}");
     std::fs::remove_dir_all(place).unwrap();
 }

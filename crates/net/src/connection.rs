@@ -1,6 +1,8 @@
 //! One socket, plain or with TLS: bytes in, bytes out, and whether more would go without waiting.
 
+use crate::gate::Helper;
 use crate::tls::Tls;
+use ligament_catalogue::Fault;
 use rustix::io::Errno;
 use rustix::net::{recv, RecvFlags, SendAncillaryBuffer, SendFlags};
 use std::io::{self, IoSlice, IoSliceMut};
@@ -12,6 +14,8 @@ pub(crate) struct Connection {
     tls: Option<Box<Tls>>,
     /// Bytes written before TLS began, which the socket has not taken yet.
     unsaid: Vec<u8>,
+    /// The process at the other end of the socket, if one leads on. It goes after the socket.
+    helper: Option<Box<Helper>>,
 }
 
 /// The socket itself.
@@ -36,7 +40,20 @@ pub(crate) enum Got {
 impl Connection {
     pub fn new(socket: OwnedFd) -> Connection {
         let wire = Wire { socket, readable: false, writable: false, closed: false };
-        Connection { wire, tls: None, unsaid: Vec::new() }
+        Connection { wire, tls: None, unsaid: Vec::new(), helper: None }
+    }
+
+    /// The same, through a process that leads on.
+    pub fn through(socket: OwnedFd, helper: Helper) -> Connection {
+        Connection { helper: Some(Box::new(helper)), ..Connection::new(socket) }
+    }
+
+    /// Why it came to nothing, with what the process complained about that leads on.
+    pub fn explained(&mut self, why: Fault) -> Fault {
+        match self.helper.as_mut().map(|helper| helper.said()) {
+            Some(said) if !said.is_empty() => why.told(|why| format!("{why}; ssh said: {said}")),
+            _ => why,
+        }
     }
 
     pub fn socket(&self) -> &OwnedFd {
@@ -58,6 +75,11 @@ impl Connection {
     /// Whether the socket has taken everything so far, and may take more.
     pub fn is_writable(&self) -> bool {
         self.wire.writable
+    }
+
+    /// Whether the other end has closed.
+    pub fn is_closed(&self) -> bool {
+        self.wire.closed
     }
 
     /// From here on everything is encrypted.

@@ -4,6 +4,7 @@ use crate::codec::Codec;
 use crate::greeting::{welcomed, Hello, HELLO_BYTES, WELCOME_BYTES};
 use crate::incoming::Incoming;
 use crate::keys::RunKeys;
+use crate::relay::greeting::{is_challenge, Ask, ASK_BYTES, CHALLENGE_BYTES};
 use crate::secure::Security;
 use crate::tls::Tls;
 use crate::{Cargo, Compression, MessageId, Nanos};
@@ -41,6 +42,34 @@ pub fn greeting(bytes: &[u8]) {
             assert_eq!(crate::Invitation::from_text(&invitation.to_text()), Ok(invitation));
         }
     }
+}
+
+/// Reads bytes as a request to a relay, both as they are and with a valid proof.
+pub fn relay(bytes: &[u8]) {
+    let prover = RunKeys::from_secret([7; 32]).prover();
+    if let Some(ask) = bytes.first_chunk::<ASK_BYTES>() {
+        assert!(Ask::decode(ask, &prover).is_err(), "nobody guesses a proof");
+        let mut proved = *ask;
+        proved[..12].copy_from_slice(b"LIGRELAY\x01\0\0\0");
+        let tag = prover.prove("ask", &[&proved[..88]]);
+        proved[88..].copy_from_slice(&tag);
+        if let Ok(read) = Ask::decode(&proved, &prover) {
+            assert_eq!(read.encode(&prover), proved, "what is read is written the same");
+        }
+        if let Some(challenge) = bytes[ASK_BYTES..].first_chunk::<CHALLENGE_BYTES>() {
+            assert!(!is_challenge(&prover, ask, challenge));
+        }
+    }
+    if let Ok(text) = std::str::from_utf8(bytes) {
+        if let Ok(station) = crate::Station::from_text(text) {
+            assert_eq!(crate::Station::from_text(&station.to_text()), Ok(station));
+        }
+    }
+}
+
+/// Reads bytes as what the other relay of a trunk says of circuits.
+pub fn trunk(bytes: &[u8]) {
+    crate::relay::trunk::fuzzing::circuits(bytes);
 }
 
 /// Reads bytes as frames of a stream, in parts of `part` bytes.

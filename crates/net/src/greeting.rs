@@ -10,13 +10,14 @@ const VERSION: u32 = 1;
 /// Flags of a hello.
 const ENCRYPTED: u32 = 1;
 const LAST_WORD: u32 = 2;
+const OFFER: u32 = 4;
 pub(crate) const HELLO_BYTES: usize = 128;
 pub(crate) const WELCOME_BYTES: usize = 80;
 pub(crate) const PROOF_BYTES: usize = 32;
 /// A last word, filled up with zeros.
 pub(crate) const LAST_WORD_BYTES: usize = 512;
 /// The most streams of a path.
-pub(crate) const MOST_STREAMS: u16 = 64;
+pub const MOST_STREAMS: u16 = 256;
 
 /// The life of a domain: random, drawn when its process begins.
 pub(crate) type Boot = [u8; 16];
@@ -29,6 +30,8 @@ pub struct Hello {
     /// Whether this is not a stream but a last word: the domain's process is gone, and the process that
     /// outlived it will give the reason.
     pub last_word: bool,
+    /// Whether the end that listens has made this connection, for the other one to dial over it.
+    pub offer: bool,
     /// Who dials, and whom they want.
     pub from: u32,
     pub to: u32,
@@ -40,14 +43,21 @@ pub struct Hello {
     pub nonce: [u8; 32],
 }
 
+/// What a greeting is for: whose, and a stream, a last word or an offer. Each is said in growing incarnations.
+pub(crate) type Lineage = (u32, Boot, StreamId, bool, bool);
+
 impl Hello {
+    pub(crate) fn line(&self) -> Lineage {
+        (self.from, self.boot, self.stream, self.last_word, self.offer)
+    }
+
     /// Its bytes, with the proof that the sender holds the run's keys.
     pub(crate) fn encode(&self, keys: &RunKeys, prover: &Prover) -> [u8; HELLO_BYTES] {
         let mut bytes = [0; HELLO_BYTES];
         bytes[..8].copy_from_slice(&MAGIC);
         bytes[8..12].copy_from_slice(&VERSION.to_le_bytes());
         let flag = |is, flag| if is { flag } else { 0 };
-        let flags = flag(self.encrypt, ENCRYPTED) | flag(self.last_word, LAST_WORD);
+        let flags = flag(self.encrypt, ENCRYPTED) | flag(self.last_word, LAST_WORD) | flag(self.offer, OFFER);
         bytes[12..16].copy_from_slice(&flags.to_le_bytes());
         bytes[16..32].copy_from_slice(&keys.run());
         bytes[32..48].copy_from_slice(&self.boot);
@@ -84,12 +94,16 @@ impl Hello {
             return Err(fault!(NOT_LET_IN, "it does not hold the run's keys"));
         }
         let stream = u16::from_le_bytes(bytes[56..58].try_into().expect("two bytes"));
-        if stream >= MOST_STREAMS || bytes[58..60] != [0, 0] || u32_at(12) & !(ENCRYPTED | LAST_WORD) != 0 {
+        if stream >= MOST_STREAMS
+            || bytes[58..60] != [0, 0]
+            || u32_at(12) & !(ENCRYPTED | LAST_WORD | OFFER) != 0
+        {
             return Err(fault!(NOT_LET_IN, "a greeting that makes no sense"));
         }
         Ok(Hello {
             encrypt: u32_at(12) & ENCRYPTED != 0,
             last_word: u32_at(12) & LAST_WORD != 0,
+            offer: u32_at(12) & OFFER != 0,
             from: u32_at(48),
             to: u32_at(52),
             boot: bytes[32..48].try_into().expect("16 bytes"),

@@ -1,17 +1,23 @@
 //! A connection that is not a stream yet: it is being made, or its ends are still greeting. A listener says
 //! nothing until the dialler has proved itself.
 
-use crate::connection::{Connection, Got};
+use crate::coming::{failed, Coming};
+use crate::connection::Connection;
 use crate::greeting::{
     proof, proved, welcome, welcomed, Boot, Hello, HELLO_BYTES, LAST_WORD_BYTES, PROOF_BYTES, WELCOME_BYTES,
 };
 use crate::keys::{random, Prover, RunKeys};
+use crate::peer::Offer;
+use crate::relay::way::{Passage, Place};
 use crate::secure::Security;
 use crate::socket;
 use ligament_catalogue::{fault, Code, Fault};
 use ligament_path::{Nanos, StreamId};
-use std::io::{self, IoSliceMut};
+use std::io;
 use std::net::SocketAddr;
+
+/// When a guest is given up that may take as long as it wants.
+pub(crate) const NEVER: Nanos = Nanos::MAX;
 
 /// What all greetings of a domain share.
 pub(crate) struct House {
@@ -40,19 +46,49 @@ pub(crate) struct Line {
     pub last_word: bool,
 }
 
+/// Why there is a connection.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Errand {
+    /// Somebody has come.
+    Came,
+    /// A stream is dialled from here.
+    Dials(Line),
+    /// It waits at a relay until somebody there wants this domain; then it is one that came.
+    Waits,
+    /// It was made from here for this domain to dial over it; when it does, it is one that came.
+    Offers { domain: u32, incarnation: u32, patient: bool },
+    /// This domain has made it, so that it is dialled over from here.
+    Offered(u32),
+}
+
+/// What has been said to a connection that waits for somebody of the run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Heard {
+    Nothing,
+    /// Some bytes, of nobody knows whom.
+    Something,
+    /// A hello that is proved by the run's keys.
+    Keys,
+}
+
 /// A connection that is not a stream yet.
 pub(crate) struct Guest {
     pub connection: Connection,
-    /// The other end.
-    pub address: SocketAddr,
+    /// The other end, or the nearest relay.
+    pub place: Place,
     /// When it is given up.
     pub deadline: Nanos,
+    pub errand: Errand,
     step: Step,
 }
 
 enum Step {
-    /// Dialled; the far kernel has not answered yet.
-    Dialling(Line),
+    /// Dialled; the far kernel has not answered yet. Over relays, what is then said to them.
+    Dialling(Option<Box<Passage>>),
+    /// On its way over relays.
+    Passing(Box<Passage>),
+    /// It was offered; nobody has dialled over it yet.
+    Offered,
     /// Our hello is sent; its welcome is due.
     Welcome { line: Line, hello: [u8; HELLO_BYTES], coming: Coming<WELCOME_BYTES> },
     /// It is connected; its hello is due.
@@ -63,33 +99,6 @@ enum Step {
     Proof { hello: Hello, bytes: [u8; HELLO_BYTES], welcome: [u8; WELCOME_BYTES], coming: Coming<PROOF_BYTES> },
     /// It has proved that it speaks for a domain that is gone; its last word is due.
     LastWord { hello: Hello, coming: Box<Coming<LAST_WORD_BYTES>> },
-}
-
-/// This many bytes, of which some have arrived.
-struct Coming<const N: usize> {
-    bytes: [u8; N],
-    got: usize,
-}
-
-impl<const N: usize> Coming<N> {
-    const NONE: Self = Coming { bytes: [0; N], got: 0 };
-
-    /// Reads on, but never a byte more than is due.
-    fn read(&mut self, connection: &mut Connection) -> Result<Option<[u8; N]>, Fault> {
-        while self.got < N {
-            match connection.receive(&mut [IoSliceMut::new(&mut self.bytes[self.got..])]).map_err(failed)? {
-                Got::Bytes(bytes) => self.got += bytes,
-                Got::Nothing => return Ok(None),
-                Got::End if self.got == 0 => {
-                    return Err(fault!(NOT_LET_IN, "it closed the connection without a word"))
-                }
-                Got::End => {
-                    return Err(fault!(NOT_LET_IN, "it closed the connection in the middle of its greeting"))
-                }
-            }
-        }
-        Ok(Some(self.bytes))
-    }
 }
 
 /// How far a guest has come.
@@ -107,44 +116,107 @@ pub(crate) enum Progress {
     LastWord(Hello, String),
 }
 
-pub(crate) fn failed(error: io::Error) -> Fault {
-    Fault::new(Code::PATH_GIVEN_UP, error.to_string())
-}
-
 fn without_tls(error: io::Error) -> Fault {
     Fault::new(Code::ENCRYPTION_FAILED, error.to_string())
 }
 
 impl Guest {
     /// Begins to dial.
-    pub fn dial(line: Line, address: SocketAddr, deadline: Nanos) -> io::Result<Guest> {
-        let connection = Connection::new(socket::dial(&address)?);
-        Ok(Guest { connection, address, deadline, step: Step::Dialling(line) })
+    pub fn dial(line: Line, place: &Place, deadline: Nanos, house: &House) -> io::Result<Guest> {
+        let passage = place.way().map(|way| Passage::to(way, house.keys.run(), line.domain));
+        Guest::leave(Errand::Dials(line), place, passage, deadline)
+    }
+
+    /// Begins to go to a relay, to wait there.
+    pub fn wait(place: &Place, deadline: Nanos, house: &House) -> io::Result<Guest> {
+        let Some(way) = place.way() else { return Err(io::ErrorKind::InvalidInput.into()) };
+        let passage = Passage::wait(way, house.keys.run(), house.me, &house.boot);
+        Guest::leave(Errand::Waits, place, Some(passage), deadline)
+    }
+
+    /// Begins to make a connection for a domain to dial over: until its deadline, or as long as it takes where the domain
+    /// is known to be.
+    pub fn offer(offer: Offer, domain: u32, deadline: Nanos) -> io::Result<Guest> {
+        let Offer { place, incarnation, patient } = offer;
+        Guest::leave(Errand::Offers { domain, incarnation, patient }, &place, None, deadline)
+    }
+
+    /// It is kept to be dialled over.
+    pub fn is_offered(&mut self, domain: u32) {
+        self.errand = Errand::Offered(domain);
+        self.deadline = NEVER;
+        self.step = Step::Offered;
+    }
+
+    /// It is dialled over: as if the connection had been made from here.
+    pub fn dial_over(&mut self, line: Line, deadline: Nanos, house: &House) -> Result<(), Fault> {
+        self.errand = Errand::Dials(line);
+        self.deadline = deadline;
+        self.say_hello(line, house)
+    }
+
+    /// Whether the far kernel has not answered yet, directly.
+    pub fn is_dialling(&self) -> bool {
+        matches!(self.step, Step::Dialling(None))
+    }
+
+    fn leave(errand: Errand, place: &Place, passage: Option<Passage>, deadline: Nanos) -> io::Result<Guest> {
+        let connection = match place.gate() {
+            None => {
+                let socket = socket::dial(&place.address())?;
+                if passage.is_some() {
+                    socket::keep_alive(&socket)?;
+                }
+                Connection::new(socket)
+            }
+            Some(gate) => {
+                let (socket, helper) = gate.dial(&place.address())?;
+                Connection::through(socket, helper)
+            }
+        };
+        let place = place.clone();
+        Ok(Guest { connection, place, deadline, errand, step: Step::Dialling(passage.map(Box::new)) })
     }
 
     /// Somebody has connected.
     pub fn arrives(connection: Connection, address: SocketAddr, deadline: Nanos) -> Guest {
-        Guest { connection, address, deadline, step: Step::Hello(Coming::NONE) }
+        let (place, errand) = (Place::At(address), Errand::Came);
+        Guest { connection, place, deadline, errand, step: Step::Hello(Coming::NONE) }
     }
 
     /// The stream that it will be, if it was dialled from here.
     pub fn line(&self) -> Option<Line> {
-        match &self.step {
-            Step::Dialling(line) | Step::Welcome { line, .. } => Some(*line),
-            Step::Hello(_) | Step::Known { .. } | Step::Proof { .. } | Step::LastWord { .. } => None,
+        match self.errand {
+            Errand::Dials(line) => Some(line),
+            Errand::Came | Errand::Waits | Errand::Offers { .. } | Errand::Offered(_) => None,
         }
     }
 
     /// Whether it has connected and has not identified itself yet. A hello is checked and accepted only once,
     /// so a guest that has sent one is identified.
     pub fn is_unknown(&self) -> bool {
-        matches!(self.step, Step::Hello(_))
+        self.errand == Errand::Came && matches!(self.step, Step::Hello(_))
+    }
+
+    /// What has been said to one that waited at a relay, or was offered.
+    pub fn heard(&self) -> Heard {
+        match (self.errand, &self.step) {
+            (Errand::Waits | Errand::Offers { .. }, Step::Hello(coming)) if coming.has_begun() => {
+                Heard::Something
+            }
+            (
+                Errand::Waits | Errand::Offers { .. },
+                Step::Known { .. } | Step::Proof { .. } | Step::LastWord { .. },
+            ) => Heard::Keys,
+            _ => Heard::Nothing,
+        }
     }
 
     /// What is awaited, for the message that says that it did not come.
     pub fn awaited(&self) -> Fault {
         match self.step {
-            Step::Dialling(_) => fault!(PATH_GIVEN_UP, "the connection was not made in time"),
+            Step::Dialling(_) | Step::Offered => fault!(PATH_GIVEN_UP, "the connection was not made in time"),
+            Step::Passing(_) => fault!(PATH_GIVEN_UP, "a relay did not answer in time"),
             Step::Welcome { .. } => fault!(PATH_GIVEN_UP, "it did not answer the greeting in time"),
             Step::Hello(_) | Step::Known { .. } => fault!(NOT_LET_IN, "it did not say who it is in time"),
             Step::Proof { .. } => fault!(NOT_LET_IN, "it did not prove who it is in time"),
@@ -158,15 +230,30 @@ impl Guest {
     /// It must be closed; the reason is for this end's log only.
     pub fn advance(&mut self, house: &House) -> Result<Progress, Fault> {
         self.connection.flush().map_err(failed)?;
-        if let Step::Dialling(line) = self.step {
+        if let Step::Dialling(passage) = &mut self.step {
             if !self.connection.is_writable() {
                 return Ok(Progress::Waiting);
             }
             socket::dialled(self.connection.socket()).map_err(failed)?;
-            self.say_hello(line, house)?;
+            match passage.take() {
+                None => self.is_there(house)?,
+                Some(mut passage) => {
+                    passage.ask(&mut self.connection)?;
+                    self.step = Step::Passing(passage);
+                }
+            }
+        }
+        if let Step::Passing(passage) = &mut self.step {
+            if !passage.advance(&mut self.connection)? {
+                return Ok(Progress::Waiting);
+            }
+            self.is_there(house)?;
         }
         match &mut self.step {
-            Step::Dialling(_) | Step::Known { .. } => Ok(Progress::Waiting),
+            Step::Offered if self.connection.is_closed() => {
+                Err(fault!(PATH_GIVEN_UP, "an offered connection was closed"))
+            }
+            Step::Dialling(_) | Step::Passing(_) | Step::Offered | Step::Known { .. } => Ok(Progress::Waiting),
             Step::Welcome { line, hello, coming } => {
                 let Some(answer) = coming.read(&mut self.connection)? else { return Ok(Progress::Waiting) };
                 let Some(boot) = welcomed(&house.prover, hello, &answer) else {
@@ -202,18 +289,30 @@ impl Guest {
         }
     }
 
+    /// What was dialled has been reached.
+    fn is_there(&mut self, house: &House) -> Result<(), Fault> {
+        match self.errand {
+            Errand::Dials(line) => self.say_hello(line, house),
+            Errand::Came | Errand::Waits | Errand::Offered(_) => {
+                self.deadline = NEVER;
+                self.step = Step::Hello(Coming::NONE);
+                Ok(())
+            }
+            Errand::Offers { domain, incarnation, patient } => {
+                let line = Line { domain, stream: 0, incarnation, last_word: false };
+                let hello = Hello { offer: true, ..hello_of(line, house) };
+                self.connection.say(&hello.encode(&house.keys, &house.prover)).map_err(failed)?;
+                if patient {
+                    self.deadline = NEVER;
+                }
+                self.step = Step::Hello(Coming::NONE);
+                Ok(())
+            }
+        }
+    }
+
     fn say_hello(&mut self, line: Line, house: &House) -> Result<(), Fault> {
-        let hello = Hello {
-            encrypt: house.security.is_some(),
-            last_word: line.last_word,
-            from: house.me,
-            to: line.domain,
-            boot: house.boot,
-            stream: line.stream,
-            incarnation: line.incarnation,
-            nonce: random(),
-        };
-        let hello = hello.encode(&house.keys, &house.prover);
+        let hello = hello_of(line, house).encode(&house.keys, &house.prover);
         self.connection.say(&hello).map_err(failed)?;
         if let Some(security) = &house.security {
             self.connection.secure(security.dialler().map_err(without_tls)?);
@@ -233,5 +332,19 @@ impl Guest {
         self.connection.say(&welcome).map_err(failed)?;
         self.step = Step::Proof { hello, bytes, welcome, coming: Coming::NONE };
         Ok(())
+    }
+}
+
+fn hello_of(line: Line, house: &House) -> Hello {
+    Hello {
+        encrypt: house.security.is_some(),
+        last_word: line.last_word,
+        offer: false,
+        from: house.me,
+        to: line.domain,
+        boot: house.boot,
+        stream: line.stream,
+        incarnation: line.incarnation,
+        nonce: random(),
     }
 }

@@ -2,20 +2,18 @@
 //! only its owner can read.
 
 use crate::keys::{RunKeys, SECRET_BYTES};
+use crate::private::{self, Unread};
+use crate::relay::station::{self, Station};
+use crate::relay::way::{Place, Way};
 use ligament_catalogue::{fault, Fault};
 use serde::{Deserialize, Serialize};
-use std::fs::{self, File, OpenOptions};
-use std::io;
-use std::io::{Read, Write};
 use std::net::SocketAddr;
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::Path;
+use std::sync::Arc;
 use zeroize::{Zeroize, Zeroizing};
 
 /// The version of this format.
 const VERSION: u32 = 1;
-/// The maximum length of an invitation (bytes).
-const LONGEST: u64 = 1 << 20;
 
 /// Everything that is needed to join a run. Whoever has it is admitted.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -29,6 +27,8 @@ pub struct Invitation {
     /// Whether messages are encrypted. Domains prove themselves in either case.
     pub encrypt: bool,
     pub keys: RunKeys,
+    /// The head's way over relays; domains that do not reach each other meet at the last of them.
+    pub relays: Vec<Station>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -41,6 +41,8 @@ struct Written {
     encrypt: bool,
     /// 64 hexadecimal digits.
     secret: String,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    relays: Vec<station::Written>,
 }
 
 impl Drop for Written {
@@ -52,7 +54,19 @@ impl Drop for Written {
 impl Invitation {
     /// An invitation of this version.
     pub fn new(run: impl Into<String>, head: Vec<SocketAddr>, encrypt: bool, keys: RunKeys) -> Invitation {
-        Invitation { version: VERSION, run: run.into(), head, encrypt, keys }
+        Invitation { version: VERSION, run: run.into(), head, encrypt, keys, relays: Vec::new() }
+    }
+
+    /// Where a domain with this way over relays finds the head: directly first, unless the domain lives behind
+    /// another relay than the head.
+    pub fn places_of_head(&self, way: Option<&Arc<Way>>) -> Vec<Place> {
+        let direct: Vec<Place> = self.head.iter().map(|&address| Place::At(address)).collect();
+        let Some(way) = way else { return direct };
+        let direct = way.also(direct);
+        match way.begins_at(self.relays.first()) {
+            true => [direct, way.places()].concat(),
+            false => [way.places_elsewhere(), direct].concat(),
+        }
     }
 
     /// Reads a file that only its owner can read.
@@ -61,32 +75,21 @@ impl Invitation {
     /// It cannot be read, others can read it, or it is no invitation.
     pub fn read(path: &Path) -> Result<Invitation, Fault> {
         let name = path.display();
-        let failed =
-            |error: io::Error| fault!(INVITATION_UNUSABLE, "{name}: the invitation cannot be read: {error}");
-        // Non-blocking, so that a pipe in its place cannot hang the reader.
-        let flags = rustix::fs::OFlags::NONBLOCK.bits() as i32;
-        let file = OpenOptions::new().read(true).custom_flags(flags).open(path).map_err(failed)?;
-        let about = file.metadata().map_err(failed)?;
-        if !about.is_file() {
-            return Err(fault!(INVITATION_UNUSABLE, "{name} is not a file; an invitation is"));
-        }
-        let mode = about.mode() & 0o777;
-        if mode & 0o077 != 0 {
-            return Err(fault!(
+        let text = private::read(path).map_err(|unread| match unread {
+            Unread::Failed(error) => {
+                fault!(INVITATION_UNUSABLE, "{name}: the invitation cannot be read: {error}")
+            }
+            Unread::NoFile => fault!(INVITATION_UNUSABLE, "{name} is not a file; an invitation is"),
+            Unread::Shared(mode) => fault!(
                 INVITATION_UNUSABLE,
                 "{name} can be read or written by others than its owner (mode {mode:04o}), and whoever has an \
                  invitation can join the run; start the run anew, and keep its invitation to yourself (chmod 600)"
-            ));
-        }
-        let (mine, owner) = (rustix::process::geteuid().as_raw(), about.uid());
-        if owner != mine && owner != 0 && mine != 0 {
-            return Err(fault!(
+            ),
+            Unread::Foreign(owner) => fault!(
                 INVITATION_UNUSABLE,
                 "{name} belongs to user {owner}, not to you; take an invitation of your own run"
-            ));
-        }
-        let mut text = Zeroizing::new(String::new());
-        file.take(LONGEST).read_to_string(&mut text).map_err(failed)?;
+            ),
+        })?;
         Self::from_text(&text).map_err(|error| error.told(|error| format!("{name}: {error}")))
     }
 
@@ -95,17 +98,7 @@ impl Invitation {
     /// # Errors
     /// It cannot be written.
     pub fn write(&self, path: &Path) -> Result<(), Fault> {
-        let mut name = path.file_name().unwrap_or_default().to_os_string();
-        name.push(format!(".{}.new", std::process::id()));
-        let fresh = path.with_file_name(name);
-        let written = (|| {
-            let _ = fs::remove_file(&fresh);
-            let mut file: File = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&fresh)?;
-            file.write_all(self.to_text().as_bytes())?;
-            fs::rename(&fresh, path)
-        })();
-        written.map_err(|error: io::Error| {
-            let _ = fs::remove_file(&fresh);
+        private::write(path, &self.to_text()).map_err(|error| {
             fault!(INVITATION_UNUSABLE, "{}: the invitation cannot be written: {error}", path.display())
         })
     }
@@ -135,7 +128,7 @@ impl Invitation {
         }
         let mut written: Written = serde_json::from_value(value)
             .map_err(|error| fault!(INVITATION_UNUSABLE, "this is no whole invitation to a run: {error}"))?;
-        let Some(secret) = from_hex(&written.secret) else {
+        let Some(keys) = RunKeys::from_hex(&written.secret) else {
             return Err(fault!(
                 INVITATION_UNUSABLE,
                 "the invitation's secret is not {} hexadecimal digits",
@@ -144,7 +137,8 @@ impl Invitation {
         };
         let (run, head) = (std::mem::take(&mut written.run), std::mem::take(&mut written.head));
         let (version, encrypt) = (written.version, written.encrypt);
-        Ok(Invitation { version, run, head, encrypt, keys: RunKeys::from_secret(secret) })
+        let relays = written.relays.iter().map(station::Written::read).collect::<Result<_, _>>()?;
+        Ok(Invitation { version, run, head, encrypt, keys, relays })
     }
 
     /// One JSON object.
@@ -154,22 +148,12 @@ impl Invitation {
             run: self.run.clone(),
             head: self.head.clone(),
             encrypt: self.encrypt,
-            secret: self.keys.secret().iter().map(|byte| format!("{byte:02x}")).collect(),
+            secret: self.keys.to_hex(),
+            relays: self.relays.iter().map(Station::written).collect(),
         };
         let mut text =
             Zeroizing::new(serde_json::to_string_pretty(&written).expect("plain fields are written"));
         text.push('\n');
         text
     }
-}
-
-fn from_hex(text: &str) -> Option<Zeroizing<[u8; SECRET_BYTES]>> {
-    if text.len() != 2 * SECRET_BYTES || !text.bytes().all(|byte| byte.is_ascii_hexdigit()) {
-        return None;
-    }
-    let mut bytes = Zeroizing::new([0; SECRET_BYTES]);
-    for (at, byte) in bytes.iter_mut().enumerate() {
-        *byte = u8::from_str_radix(&text[2 * at..2 * at + 2], 16).ok()?;
-    }
-    Some(bytes)
 }

@@ -1,8 +1,11 @@
 //! What all domains of a run share: one secret, and the keys derived from it.
 
+use crate::private::{self, Unread};
+use ligament_catalogue::{fault, Fault};
 use ring::hmac;
 use ring::rand::{SecureRandom, SystemRandom};
 use std::fmt;
+use std::path::Path;
 use zeroize::Zeroizing;
 
 /// Bytes of the secret.
@@ -29,12 +32,54 @@ impl RunKeys {
         RunKeys { secret: Zeroizing::new(random()) }
     }
 
-    pub(crate) fn from_secret(secret: Zeroizing<[u8; SECRET_BYTES]>) -> RunKeys {
-        RunKeys { secret }
+    pub(crate) fn from_secret(secret: impl Into<Zeroizing<[u8; SECRET_BYTES]>>) -> RunKeys {
+        RunKeys { secret: secret.into() }
     }
 
-    pub(crate) fn secret(&self) -> &[u8; SECRET_BYTES] {
-        &self.secret
+    /// Reads a file with the secret, which only its owner can read.
+    ///
+    /// # Errors
+    /// It cannot be read, others can read it, or it is not 64 hexadecimal digits.
+    pub fn read(path: &Path) -> Result<RunKeys, Fault> {
+        let name = path.display();
+        let text = private::read(path).map_err(|unread| match unread {
+            Unread::Failed(error) => fault!(PATH_KEY, "{name}: the key cannot be read: {error}"),
+            Unread::NoFile => fault!(PATH_KEY, "{name} is not a file, as a key is"),
+            Unread::Shared(mode) => fault!(
+                PATH_KEY,
+                "{name} can be read or written by others than its owner (mode {mode:04o}), and whoever has the key \
+                 can take part; make a new one, and keep it to yourself (chmod 600)"
+            ),
+            Unread::Foreign(owner) => fault!(PATH_KEY, "{name} belongs to user {owner}, not to you"),
+        })?;
+        RunKeys::from_hex(text.trim()).ok_or_else(|| fault!(PATH_KEY, "{name} is not 64 hexadecimal digits"))
+    }
+
+    /// Writes the secret into a file that only its owner can read, in place of any other; whole or not at all.
+    ///
+    /// # Errors
+    /// It cannot be written.
+    pub fn write(&self, path: &Path) -> Result<(), Fault> {
+        let text = Zeroizing::new(format!("{}\n", self.to_hex()));
+        private::write(path, &text)
+            .map_err(|error| fault!(PATH_KEY, "{}: the key cannot be written: {error}", path.display()))
+    }
+
+    /// The secret as 64 hexadecimal digits.
+    pub(crate) fn to_hex(&self) -> String {
+        self.secret.iter().map(|byte| format!("{byte:02x}")).collect()
+    }
+
+    /// Reads what `to_hex` wrote.
+    pub(crate) fn from_hex(text: &str) -> Option<RunKeys> {
+        if text.len() != 2 * SECRET_BYTES || !text.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+            return None;
+        }
+        let mut bytes = Zeroizing::new([0; SECRET_BYTES]);
+        for (at, byte) in bytes.iter_mut().enumerate() {
+            *byte = u8::from_str_radix(&text[2 * at..2 * at + 2], 16).ok()?;
+        }
+        Some(RunKeys::from_secret(bytes))
     }
 
     fn derived(&self, label: &str) -> Zeroizing<[u8; 32]> {
@@ -46,6 +91,11 @@ impl RunKeys {
     /// The run, as greetings name it.
     pub(crate) fn run(&self) -> [u8; 16] {
         self.derived("ligament 1: run")[..16].try_into().expect("16 bytes")
+    }
+
+    /// A relay, as greetings name it, if this is a relay's secret.
+    pub(crate) fn relay(&self) -> [u8; 16] {
+        self.derived("ligament 1: relay")[..16].try_into().expect("16 bytes")
     }
 
     /// The seed of the key pair for encryption.

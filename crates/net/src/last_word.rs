@@ -3,17 +3,19 @@
 //! is told from a cut cable at once, and only a cut cable is waited for. Unlike the rest of this crate, this
 //! may block.
 
+use crate::coming::failed;
 use crate::connection::Got;
 use crate::greeting::{Boot, LAST_WORD_BYTES};
-use crate::guest::{failed, Guest, House, Line, Progress};
+use crate::guest::{Guest, House, Line, Progress};
 use crate::keys::random;
+use crate::relay::way::{Place, Way};
 use crate::{now, Invitation, Nanos};
 use ligament_catalogue::{fault, Fault};
 use rustix::event::{poll, PollFd, PollFlags, Timespec};
 use std::io::IoSliceMut;
-use std::net::SocketAddr;
+use std::sync::Arc;
 
-/// How long each address is tried (ns).
+/// How long each address is tried, and how much longer for each relay in between; several times as long by ssh (ns).
 const PATIENCE: Nanos = 3_000_000_000;
 
 /// Everything needed to say the last word. Made before the domain's paths, for the process that will outlive
@@ -21,6 +23,8 @@ const PATIENCE: Nanos = 3_000_000_000;
 #[derive(Debug, Clone)]
 pub struct LastWord {
     invitation: Invitation,
+    /// The way of this domain over relays.
+    way: Option<Arc<Way>>,
     me: u32,
     boot: Boot,
 }
@@ -31,7 +35,13 @@ impl LastWord {
     /// # Panics
     /// The kernel has no random numbers.
     pub fn new(invitation: Invitation, me: u32) -> LastWord {
-        LastWord { invitation, me, boot: random() }
+        LastWord { invitation, way: None, me, boot: random() }
+    }
+
+    /// The same, of a domain with this way over relays.
+    #[must_use]
+    pub fn over(self, way: Option<Arc<Way>>) -> LastWord {
+        LastWord { way, ..self }
     }
 
     pub(crate) fn house(&self) -> House {
@@ -44,24 +54,28 @@ impl LastWord {
     /// # Errors
     /// The head was not reached.
     pub fn say(&self, why: &str) -> Result<(), Fault> {
-        self.say_to(0, &self.invitation.head, why)
+        self.say_at(0, &self.invitation.places_of_head(self.way.as_ref()), why)
     }
 
-    /// Tells a domain at one of these addresses that the process of this one is gone, and why; the reason is
-    /// cut to 512 bytes. Returns when it was received. Takes at most some seconds for each address.
+    /// Tells a domain at one of these addresses, as it gave them, that the process of this one is gone, and why;
+    /// the reason is cut to 512 bytes. Returns when it was received. Takes at most some seconds for each address.
     ///
     /// # Errors
     /// The domain was not reached; the reason is that of the last address.
-    pub fn say_to(&self, domain: u32, addresses: &[SocketAddr], why: &str) -> Result<(), Fault> {
+    pub fn say_to(&self, domain: u32, addresses: &[String], why: &str) -> Result<(), Fault> {
+        self.say_at(domain, &Place::read(addresses, self.way.as_ref())?, why)
+    }
+
+    fn say_at(&self, domain: u32, places: &[Place], why: &str) -> Result<(), Fault> {
         let house = self.house();
         let mut word = [0; LAST_WORD_BYTES];
         let end = (0..=why.len().min(word.len())).rev().find(|&at| why.is_char_boundary(at)).unwrap_or(0);
         word[..end].copy_from_slice(&why.as_bytes()[..end]);
         let mut outcome = Err(fault!(PATH_GIVEN_UP, "it has no address"));
-        for (&address, incarnation) in addresses.iter().zip(1..) {
+        for (place, incarnation) in places.iter().zip(1..) {
             let line = Line { domain, stream: 0, incarnation, last_word: true };
-            outcome = tell(&house, line, address, &word)
-                .map_err(|error| error.told(|error| format!("{address}: {error}")));
+            outcome = tell(&house, line, place, &word)
+                .map_err(|error| error.told(|error| format!("{place}: {error}")));
             if outcome.is_ok() {
                 break;
             }
@@ -70,9 +84,10 @@ impl LastWord {
     }
 }
 
-fn tell(house: &House, line: Line, address: SocketAddr, word: &[u8]) -> Result<(), Fault> {
-    let until = now() + PATIENCE;
-    let mut head = Guest::dial(line, address, until).map_err(failed)?;
+fn tell(house: &House, line: Line, place: &Place, word: &[u8]) -> Result<(), Fault> {
+    let by_ssh = if place.gate().is_some() { 4 } else { 0 };
+    let until = now() + PATIENCE * (1 + by_ssh + place.relays() as Nanos);
+    let mut head = Guest::dial(line, place, until, house).map_err(failed)?;
     let mut greeted = false;
     loop {
         wait(&mut head, until)?;

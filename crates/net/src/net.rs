@@ -2,26 +2,34 @@
 //! connections until they are streams, `streams` handles them afterwards.
 
 mod arrivals;
+mod flow;
+mod offers;
+mod strangers;
 mod streams;
+mod waiting;
 
 use crate::connection::Connection;
-use crate::greeting::{Boot, MOST_STREAMS};
-use crate::guest::{Guest, House};
+use crate::greeting::{Boot, Lineage, MOST_STREAMS};
+use crate::guest::{Errand, Guest, House, NEVER};
 use crate::keys::random;
 use crate::peer::{Peer, Standing};
-use crate::{now, Cargo, Event, LastWord, Listener, MessageId, Nanos, RunKeys, StreamId, Tuning};
+use crate::{now, Cargo, Event, LastWord, Listener, MessageId, Nanos, Place, RunKeys, StreamId, Tuning, Way};
 use ligament_catalogue::Fault;
+use ligament_path::Behind;
 use rustix::event::epoll::{self, CreateFlags, EventData, EventFlags};
 use rustix::time::Timespec;
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::mem::MaybeUninit;
-use std::net::SocketAddr;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::sync::Arc;
+use waiting::Waiting;
+
+pub(crate) use arrivals::ALL;
 
 /// Buffer for bytes whose destination is not known yet (bytes).
 const SCRATCH: usize = 64 << 10;
 /// The maximum number of sockets reported at once.
-const READY: usize = 64;
+const READY: usize = 256;
 
 /// What a token of epoll stands for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -42,9 +50,15 @@ pub struct Net {
     /// No guests are accepted before this time, because there are no descriptors.
     crowded: Option<Nanos>,
     guests: BTreeMap<u64, Guest>,
+    /// Those guests of a relay that wait there for others.
+    waiting: Option<Waiting>,
     peers: BTreeMap<u32, Peer>,
+    /// How many paths there may be with those whom nobody expects.
+    admits: usize,
+    /// Those of them that were forgotten, and in which life: what they would go on with is not known any more.
+    forgotten: VecDeque<(u32, Boot)>,
     /// The last accepted incarnation of each stream of each life of a domain, and of its last word.
-    seen: HashMap<(u32, Boot, StreamId, bool), u32>,
+    seen: HashMap<Lineage, u32>,
     events: VecDeque<Event>,
     /// Guests and streams that may go on.
     ready: Vec<u64>,
@@ -80,7 +94,10 @@ impl Net {
             listening: BTreeMap::new(),
             crowded: None,
             guests: BTreeMap::new(),
+            waiting: None,
             peers: BTreeMap::new(),
+            admits: 0,
+            forgotten: VecDeque::new(),
             seen: HashMap::new(),
             events: VecDeque::new(),
             ready: Vec::new(),
@@ -98,22 +115,40 @@ impl Net {
         }
     }
 
-    /// Begins a path that this end dials, with this many streams. The first stream is for small messages; 2
-    /// streams are a good number. After cuts it dials again, with growing pauses. The addresses all belong to
-    /// the same domain, the likeliest first.
+    /// Lets expected domains in that find this one at the last relay of a way, if it has relays.
+    pub fn wait_at(&mut self, way: &Arc<Way>) {
+        self.waiting = (way.length() > 0).then(|| Waiting::new(way, &self.tuning));
+    }
+
+    /// Begins a path that this end dials, with this many streams; 0: as many as the link needs. The first stream is
+    /// for small messages. After cuts it dials again, with growing pauses. The places all belong to the same domain,
+    /// the likeliest first.
     ///
     /// # Panics
-    /// There is no stream, or there are more than 64.
-    pub fn dial(&mut self, domain: u32, addresses: Vec<SocketAddr>, streams: u16) {
-        assert!((1..=MOST_STREAMS).contains(&streams), "a path has 1 to {MOST_STREAMS} streams, not {streams}");
-        let peer = Peer::new(&self.tuning, addresses, streams, now());
+    /// There are more than 256 streams.
+    pub fn dial<P: Into<Place>>(&mut self, domain: u32, places: Vec<P>, streams: u16) {
+        assert!(streams <= MOST_STREAMS, "a path has 1 to {MOST_STREAMS} streams, not {streams}");
+        let places = places.into_iter().map(P::into).collect();
+        let peer = Peer::new(&self.tuning, places, Some(streams), now());
         self.peers.insert(domain, peer);
     }
 
     /// Begins a path that the other end dials.
     pub fn expect(&mut self, domain: u32) {
-        let peer = Peer::new(&self.tuning, Vec::new(), 0, now());
+        let peer = Peer::new(&self.tuning, Vec::new(), None, now());
         self.peers.insert(domain, peer);
+    }
+
+    /// The same, of a domain that listens there. If it does not come by itself, connections are made to it, over which
+    /// it then dials: so a domain that nobody can dial may be at either end of a path.
+    pub fn expect_at<P: Into<Place>>(&mut self, domain: u32, places: Vec<P>) {
+        self.expect(domain);
+        // At a relay it finds this domain by itself.
+        let (near, far) =
+            places.into_iter().map(P::into).partition::<Vec<Place>, _>(|place| place.relays() == 0);
+        let peer = self.peer(domain);
+        peer.by_trunk = far.iter().any(|place| place.behind() == Behind::Trunk);
+        peer.offers_at(near, now());
     }
 
     /// Sends a message of `total` bytes, which are asked for later, and must be there until `Cargo::release`.
@@ -165,7 +200,8 @@ impl Net {
         }
         let guests = self.guests.values().map(|guest| guest.deadline);
         let peers = self.peers.values().filter_map(Peer::deadline);
-        guests.chain(peers).chain(self.crowded).min()
+        let waiting = self.waiting.as_ref().and_then(Waiting::deadline);
+        guests.chain(peers).chain(self.crowded).chain(waiting).min().filter(|&at| at != NEVER)
     }
 
     /// Does all work that needs no waiting, up to a limit: after some MiB it returns, and is due again at once.
@@ -202,6 +238,7 @@ impl Net {
     fn pass_time(&mut self, cargo: &mut dyn Cargo, now: Nanos) {
         self.dismiss_late_guests(now);
         self.listen_again(now);
+        self.wait_at_relay(now);
         let due: Vec<u32> = self
             .peers
             .iter()
@@ -209,9 +246,11 @@ impl Net {
             .map(|(&domain, _)| domain)
             .collect();
         for domain in due {
+            self.glance(domain, now);
             self.peer(domain).path.tick(now);
             self.act(domain, cargo, now);
             self.dial_what_is_due(domain, now);
+            self.offer_what_is_due(domain, now);
         }
     }
 
@@ -277,16 +316,26 @@ impl Net {
             return;
         }
         peer.standing = Standing::GivenUp;
+        self.close(domain);
+        self.events.push_back(why);
+    }
+
+    /// Closes all connections of a path.
+    fn close(&mut self, domain: u32) {
+        let Some(peer) = self.peers.get_mut(&domain) else { return };
         for (_, stream) in std::mem::take(&mut peer.streams) {
             self.owners.remove(&stream.token);
         }
-        let dialling = |guest: &Guest| guest.line().is_some_and(|line| line.domain == domain);
+        let dialling = |guest: &Guest| match guest.errand {
+            Errand::Dials(line) => line.domain == domain,
+            Errand::Offers { domain: other, .. } | Errand::Offered(other) => other == domain,
+            Errand::Came | Errand::Waits => false,
+        };
         let tokens: Vec<u64> =
             self.guests.iter().filter(|(_, guest)| dialling(guest)).map(|(&token, _)| token).collect();
         for token in tokens {
             self.guests.remove(&token);
             self.owners.remove(&token);
         }
-        self.events.push_back(why);
     }
 }

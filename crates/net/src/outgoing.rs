@@ -12,10 +12,52 @@ use std::io::{self, IoSlice};
 /// Frames are taken from the path until this many bytes wait for the socket; those are then bound to this
 /// stream.
 const AHEAD: usize = 512 << 10;
+/// Over a long way, frames are taken only until so many wait: some small ones, or one piece.
+const SHORT: usize = 4 << 10;
 /// The most slices in one call.
 const SLICES: usize = 512;
 /// The most bytes that are written to one stream before the others have their turn.
 const TURN: usize = 4 << 20;
+
+/// How much each stream may take before the others have their turn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Pass {
+    /// Much.
+    Near,
+    /// A piece: over a long way, how soon a message is whole depends on how evenly it is spread.
+    Far,
+}
+
+impl Pass {
+    pub fn over(long: bool) -> Pass {
+        match long {
+            true => Pass::Far,
+            false => Pass::Near,
+        }
+    }
+
+    /// How often all streams have their turn before something else is done.
+    pub fn many(self) -> usize {
+        match self {
+            Pass::Near => 1,
+            Pass::Far => 8,
+        }
+    }
+
+    fn turn(self) -> usize {
+        match self {
+            Pass::Near => TURN,
+            Pass::Far => 1,
+        }
+    }
+
+    fn ahead(self) -> usize {
+        match self {
+            Pass::Near => AHEAD,
+            Pass::Far => SHORT,
+        }
+    }
+}
 
 /// Where the bytes after a header lie.
 enum Body {
@@ -69,16 +111,17 @@ impl StreamWriter {
         (domain, stream): (u32, StreamId),
         (path, codec): (&mut Path, &mut Codec),
         cargo: &dyn Cargo,
+        pass: Pass,
         now: Nanos,
     ) -> io::Result<bool> {
         let mut written = 0;
         connection.flush()?;
-        while written < TURN {
+        while written < pass.turn() {
             if connection.has_unsent() || !connection.is_writable() {
                 self.link.is_full(now);
                 return Ok(false);
             }
-            self.fill((domain, stream), path, codec, cargo, now);
+            self.fill((domain, stream), path, codec, cargo, pass, now);
             if self.frames.is_empty() {
                 self.link.is_idle();
                 return Ok(false);
@@ -97,11 +140,12 @@ impl StreamWriter {
         path: &mut Path,
         codec: &mut Codec,
         cargo: &dyn Cargo,
+        pass: Pass,
         now: Nanos,
     ) {
         // Bulk goes over all streams but the first.
         let link = self.link.rate().map(|rate| rate * path.streams().saturating_sub(1).max(1) as f64);
-        while self.left < AHEAD {
+        while self.left < pass.ahead() {
             let Some(next) = path.next(stream, now) else { break };
             let (header, body) = match next {
                 OutgoingFrame::Control { header, bytes } => (header, Body::Bytes(bytes)),
@@ -206,7 +250,14 @@ mod tests {
             path.stream_up(0, 1, 0);
             path.send(1, 1000);
             let only = Only(vec![7; there]);
-            let written = StreamWriter::new().write(&mut connection, (2, 0), (&mut path, &mut codec), &only, 1);
+            let written = StreamWriter::new().write(
+                &mut connection,
+                (2, 0),
+                (&mut path, &mut codec),
+                &only,
+                Pass::Near,
+                1,
+            );
             assert_eq!(written.is_ok(), goes, "{there} bytes");
         }
     }

@@ -6,11 +6,10 @@ use crate::greeting::Boot;
 use crate::guest::Line;
 use crate::incoming::Incoming;
 use crate::outgoing::StreamWriter;
-use crate::Tuning;
+use crate::{Place, Tuning};
 use ligament_catalogue::{fault, Fault};
-use ligament_path::{Nanos, Path, StreamId};
+use ligament_path::{Behind, Flow, Nanos, Path, StreamId};
 use std::collections::BTreeMap;
-use std::net::SocketAddr;
 
 /// A live stream.
 pub(crate) struct Stream {
@@ -20,6 +19,8 @@ pub(crate) struct Stream {
     pub connection: Connection,
     pub incoming: Incoming,
     pub outgoing: StreamWriter,
+    /// Whether its socket was told how to send over a long way.
+    pub tuned: bool,
 }
 
 /// A stream as seen by the end that dials it.
@@ -30,6 +31,29 @@ pub(crate) struct Dialled {
     at: Option<Nanos>,
     /// Which of the addresses is next.
     next: usize,
+    /// Whether it is dialled although it lives, because it is stuck.
+    beside: bool,
+}
+
+/// Connections that this end makes for the other one to dial over.
+pub(crate) struct Offering {
+    places: Vec<Place>,
+    next: usize,
+    incarnation: u32,
+    pause: Nanos,
+    /// When to make the next one; none while there is one.
+    at: Option<Nanos>,
+    /// Whether the other end has dialled over one, and so will want more; and at which of the places.
+    used: bool,
+    proved: Option<usize>,
+}
+
+/// A connection that is due to be offered.
+pub(crate) struct Offer {
+    pub place: Place,
+    pub incarnation: u32,
+    /// Whether the other end is known to be there.
+    pub patient: bool,
 }
 
 /// The state of a path.
@@ -42,9 +66,18 @@ pub(crate) enum Standing {
     GivenUp,
 }
 
+/// How long one way to reach a domain is tried before another one is tried at the same time (ns).
+const DOUBT: Nanos = 500_000_000;
+
+/// The pauses between logins by ssh: the first, and the longest (ns).
+pub(crate) const LOGINS: (Nanos, Nanos) = (1_000_000_000, 8_000_000_000);
+
 /// One path.
 pub(crate) struct Peer {
     pub path: Path,
+    pub flow: Flow,
+    /// The streams that are stuck.
+    stuck: Vec<StreamId>,
     pub codec: Codec,
     pub streams: BTreeMap<StreamId, Stream>,
     pub standing: Standing,
@@ -52,30 +85,61 @@ pub(crate) struct Peer {
     pub boot: Option<Boot>,
     /// Whether there is something to write.
     pub due: bool,
+    /// Whether the other end lives behind another relay, so that a trunk leads from here to there.
+    pub by_trunk: bool,
     /// The last reason for having no stream.
     pub trouble: Fault,
+    /// Whether that is of a place to which ssh leads.
+    pub told_by_ssh: bool,
     /// Violations of the rules in a row.
     pub wrongs: u32,
-    addresses: Vec<SocketAddr>,
+    places: Vec<Place>,
     dialled: BTreeMap<StreamId, Dialled>,
+    /// Which of the places was reached last.
+    reached: Option<usize>,
+    offering: Option<Offering>,
 }
 
 impl Peer {
-    /// With addresses and a number of streams if this end dials.
-    pub fn new(tuning: &Tuning, addresses: Vec<SocketAddr>, streams: u16, now: Nanos) -> Peer {
-        let line =
-            |stream| (stream, Dialled { incarnation: 0, pause: tuning.first_pause, at: Some(now), next: 0 });
+    /// With places and a number of streams (0: as many as the link needs) if this end dials. If the places are some
+    /// addresses and a relay or a gate, the second stream soon tries the other kind, and the rest wait for a moment to see which one is reached.
+    pub fn new(tuning: &Tuning, places: Vec<Place>, streams: Option<u16>, now: Nanos) -> Peer {
+        let mut flow = Flow::new(streams.filter(|&set| set > 0), &tuning.path);
+        let by_trunk = |place: &Place| place.behind() == Behind::Trunk;
+        if !places.is_empty() && places.iter().all(by_trunk) {
+            flow.goes_by_trunk();
+        }
+        let other = places.iter().position(|place| place.is_direct() != places[0].is_direct());
+        let by_ssh = places.first().is_some_and(|place| place.gate().is_some());
+        let streams = streams.map_or(0, |_| flow.streams());
+        let begin = |stream| match other {
+            Some(other) if stream == 1 => (other, now + DOUBT),
+            Some(_) if stream > 1 => (0, now + 2 * DOUBT),
+            // One login shows whether there is a way.
+            None if by_ssh && stream > 0 => (0, now + 20 * DOUBT),
+            _ => (0, now),
+        };
+        let line = |stream| {
+            let (next, at) = begin(stream);
+            (stream, Dialled { incarnation: 0, pause: tuning.first_pause, at: Some(at), next, beside: false })
+        };
         Peer {
             path: Path::new(tuning.path, now),
+            flow,
+            stuck: Vec::new(),
             codec: Codec::new(tuning.compression),
             streams: BTreeMap::new(),
             standing: Standing::Lives,
             boot: None,
             due: true,
+            by_trunk: places.iter().any(by_trunk),
             trouble: fault!(PATH_GIVEN_UP, "nobody has come"),
+            told_by_ssh: false,
             wrongs: 0,
-            addresses,
+            places,
             dialled: (0..streams).map(line).collect(),
+            reached: None,
+            offering: None,
         }
     }
 
@@ -83,37 +147,171 @@ impl Peer {
         !self.dialled.is_empty()
     }
 
-    /// The next stream that is due to be dialled, and its address.
-    pub fn take_due(&mut self, domain: u32, now: Nanos) -> Option<(Line, SocketAddr)> {
-        if self.standing != Standing::Lives || self.addresses.is_empty() {
+    /// If the other end does not come soon, connections are offered to it there.
+    pub fn offers_at(&mut self, places: Vec<Place>, now: Nanos) {
+        let at = (!places.is_empty()).then_some(now + 2 * DOUBT);
+        self.offering =
+            Some(Offering { places, next: 0, incarnation: 0, pause: 0, at, used: false, proved: None });
+    }
+
+    /// The connection that is due to be offered.
+    pub fn take_offer(&mut self, now: Nanos) -> Option<Offer> {
+        let (lives, has_come) = (self.standing == Standing::Lives, !self.streams.is_empty());
+        let offering = self.offering.as_mut()?;
+        offering.at.filter(|&at| at <= now)?;
+        offering.at = None;
+        if !lives || (has_come && !offering.used) {
+            return None;
+        }
+        offering.incarnation += 1;
+        let at = offering.next % offering.places.len();
+        let (place, patient) = (offering.places[at].clone(), offering.proved == Some(at));
+        Some(Offer { place, incarnation: offering.incarnation, patient })
+    }
+
+    /// An offered connection was not made, or is gone: another one follows after a pause.
+    pub fn was_not_offered(&mut self, tuning: &Tuning, now: Nanos) {
+        let Some(offering) = &mut self.offering else { return };
+        offering.next += 1;
+        offering.pause = (2 * offering.pause).clamp(tuning.first_pause, tuning.longest_pause);
+        offering.at = Some(now + offering.pause);
+    }
+
+    /// The other end has dialled over an offered connection: another one takes its place.
+    pub fn was_dialled_over(&mut self, now: Nanos) {
+        let Some(offering) = &mut self.offering else { return };
+        (offering.used, offering.pause, offering.at) = (true, 0, Some(now));
+        offering.proved = Some(offering.next % offering.places.len());
+    }
+
+    /// All streams are gone: offers are due again.
+    pub fn offer_again(&mut self, now: Nanos) {
+        let Some(offering) = self.offering.as_mut().filter(|offering| !offering.places.is_empty()) else {
+            return;
+        };
+        if offering.at.is_none() {
+            offering.at = Some(if offering.used { now } else { now + 2 * DOUBT });
+        }
+    }
+
+    /// The next stream that is due to be dialled, and where.
+    pub fn take_due(&mut self, domain: u32, now: Nanos) -> Option<(Line, Place)> {
+        if self.standing != Standing::Lives || self.places.is_empty() {
             return None;
         }
         let (&stream, dialled) =
             self.dialled.iter_mut().find(|(_, dialled)| dialled.at.is_some_and(|at| at <= now))?;
         dialled.at = None;
         dialled.incarnation += 1;
-        let address = self.addresses[dialled.next % self.addresses.len()];
-        Some((Line { domain, stream, incarnation: dialled.incarnation, last_word: false }, address))
+        let place = self.places[dialled.next % self.places.len()].clone();
+        Some((Line { domain, stream, incarnation: dialled.incarnation, last_word: false }, place))
     }
 
-    /// A stream could not be dialled: try the next address, after a pause if all have been tried.
+    /// A stream that waits to be dialled; it is being dialled now.
+    pub fn take_waiting(&mut self, domain: u32) -> Option<Line> {
+        let lives = self.standing == Standing::Lives;
+        let (&stream, dialled) = self.dialled.iter_mut().find(|(_, dialled)| lives && dialled.at.is_some())?;
+        dialled.at = None;
+        dialled.incarnation += 1;
+        Some(Line { domain, stream, incarnation: dialled.incarnation, last_word: false })
+    }
+
+    /// A stream could not be dialled: try where another one was reached, else the next place, after a pause if
+    /// all have been tried.
     pub fn not_dialled(&mut self, stream: StreamId, tuning: &Tuning, now: Nanos) {
-        let many = self.addresses.len();
+        // There may be none: over an offered connection a stream is dialled nowhere.
+        let many = self.places.len().max(1);
         let Some(dialled) = self.dialled.get_mut(&stream) else { return };
+        if dialled.beside {
+            // The way was right; it is only cut.
+            dialled.at = Some(now + tuning.first_pause);
+            return;
+        }
+        if let Some(reached) = self.reached.filter(|reached| *reached != dialled.next % many) {
+            (dialled.next, dialled.at) = (reached, Some(now));
+            return;
+        }
+        self.reached = None;
         dialled.next += 1;
         if dialled.next % many == 0 {
-            dialled.at = Some(now + dialled.pause);
-            dialled.pause = (2 * dialled.pause).min(tuning.longest_pause);
+            // Logins that fail again and again are taken for an attack.
+            let logins = self.places.iter().any(|place| place.gate().is_some());
+            let (least, longest) = if logins { LOGINS } else { (0, tuning.longest_pause) };
+            let pause = dialled.pause.max(least);
+            dialled.at = Some(now + pause);
+            dialled.pause = (2 * pause).min(longest);
         } else {
             dialled.at = Some(now);
         }
     }
 
-    /// A stream lives that was dialled from here.
-    pub fn was_dialled(&mut self, stream: StreamId, tuning: &Tuning) {
-        if let Some(dialled) = self.dialled.get_mut(&stream) {
-            dialled.pause = tuning.first_pause;
+    /// A stream lives that was dialled from here. Those that wait to be dialled go the same way.
+    pub fn was_dialled(&mut self, stream: StreamId, tuning: &Tuning, now: Nanos) {
+        let many = self.places.len().max(1);
+        let Some(dialled) = self.dialled.get_mut(&stream) else { return };
+        dialled.pause = tuning.first_pause;
+        self.told_by_ssh = false;
+        let (reached, beside) = (dialled.next % many, std::mem::take(&mut dialled.beside));
+        if beside {
+            // The way is free again: all others that are stuck get fresh ones.
+            let others = std::mem::take(&mut self.stuck).into_iter().filter(|&other| other != stream);
+            self.dial_beside(others.collect(), now);
         }
+        if self.reached.replace(reached).is_none() {
+            for waits in self.dialled.values_mut().filter(|dialled| dialled.at.is_some()) {
+                (waits.next, waits.at) = (reached, Some(now));
+            }
+        }
+    }
+
+    /// There are to be more streams: dials them where another one was reached.
+    pub fn grow(&mut self, tuning: &Tuning, now: Nanos) {
+        if !self.dials() {
+            return;
+        }
+        let next = self.reached.unwrap_or(0);
+        for stream in 0..self.flow.streams() {
+            let fresh =
+                || Dialled { incarnation: 0, pause: tuning.first_pause, at: Some(now), next, beside: false };
+            self.dialled.entry(stream).or_insert_with(fresh);
+        }
+    }
+
+    /// There are to be fewer streams than were thought: those that wait to be dialled are not.
+    pub fn shrink(&mut self) {
+        let streams = self.flow.streams();
+        self.dialled.retain(|&stream, dialled| stream < streams || dialled.at.is_none());
+    }
+
+    /// These streams are stuck: the first of them is dialled anew, and when it has come through, all that were.
+    pub fn stick(&mut self, stuck: Vec<StreamId>, now: Nanos) {
+        self.stuck = stuck;
+        for (stream, dialled) in &mut self.dialled {
+            if dialled.beside && dialled.at.is_some() && !self.stuck.contains(stream) {
+                // It goes on by itself.
+                (dialled.at, dialled.beside) = (None, false);
+            }
+        }
+        if self.dialled.values().any(|dialled| dialled.beside) {
+            return;
+        }
+        let first = self.stuck.first().copied().into_iter().collect();
+        self.dial_beside(first, now);
+    }
+
+    fn dial_beside(&mut self, streams: Vec<StreamId>, now: Nanos) {
+        for stream in streams {
+            // One that waits to be dialled comes anyway.
+            if let Some(dialled) = self.dialled.get_mut(&stream).filter(|dialled| dialled.at.is_none()) {
+                (dialled.at, dialled.beside) = (Some(now), true);
+            }
+        }
+    }
+
+    /// How long a stream may take to be reached, if there is a limit beside the usual one: while streams are stuck,
+    /// what was sent to begin one may be lost as well.
+    pub fn hurry(&self, stream: StreamId) -> Option<Nanos> {
+        self.dialled.get(&stream).filter(|dialled| dialled.beside).map(|_| self.flow.patience())
     }
 
     /// A stream that lived is gone.
@@ -121,6 +319,7 @@ impl Peer {
         if let Some(dialled) = self.dialled.get_mut(&stream) {
             // The address was right, so use it again.
             dialled.at = Some(now + dialled.pause);
+            dialled.beside = false;
         }
     }
 
@@ -130,7 +329,9 @@ impl Peer {
             Standing::GivenUp => None,
             Standing::Lives => {
                 let dials = self.dialled.values().filter_map(|dialled| dialled.at).min();
-                dials.into_iter().chain(self.path.deadline()).min()
+                let offers = self.offering.as_ref().and_then(|offering| offering.at);
+                let glance = self.flow.due(self.path.is_quiet()).filter(|_| !self.streams.is_empty());
+                dials.into_iter().chain(offers).chain(glance).chain(self.path.deadline()).min()
             }
             Standing::Ending | Standing::Ended => self.path.deadline(),
         }
@@ -139,5 +340,92 @@ impl Peer {
     /// Whether everything has been given to the kernel.
     pub fn has_written_all(&self) -> bool {
         self.streams.values().all(|stream| stream.outgoing.is_empty() && !stream.connection.has_unsent())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Station, Way};
+
+    fn places() -> Vec<Place> {
+        let way = Way::over(&[Station::new(vec!["192.0.2.1:7000".into()])]).unwrap();
+        Place::read(&["192.0.2.2:1".into(), "192.0.2.3:2".into(), way.word().unwrap()], Some(&way)).unwrap()
+    }
+
+    /// The streams that are due, and whether they go over the relay.
+    fn due(peer: &mut Peer, now: Nanos) -> Vec<(StreamId, bool)> {
+        std::iter::from_fn(|| peer.take_due(7, now))
+            .map(|(line, place)| (line.stream, place.relays() > 0))
+            .collect()
+    }
+
+    #[test]
+    fn a_domain_that_is_reached_directly_is_not_sent_over_a_relay() {
+        let tuning = Tuning::default();
+        let mut peer = Peer::new(&tuning, places(), Some(4), 100);
+        assert_eq!(due(&mut peer, 100), [(0, false)]);
+        assert_eq!(due(&mut peer, 100 + DOUBT - 1), []);
+        peer.was_dialled(0, &tuning, 200);
+        assert_eq!(due(&mut peer, 200), [(1, false), (2, false), (3, false)]);
+    }
+
+    #[test]
+    fn where_that_takes_long_the_relay_is_tried_and_all_streams_go_the_way_that_was_found() {
+        let tuning = Tuning::default();
+        let mut peer = Peer::new(&tuning, places(), Some(4), 100);
+        assert_eq!(due(&mut peer, 100), [(0, false)]);
+        assert_eq!(due(&mut peer, 100 + DOUBT), [(1, true)]);
+        peer.was_dialled(1, &tuning, 200 + DOUBT);
+        assert_eq!(due(&mut peer, 200 + DOUBT), [(2, true), (3, true)]);
+        peer.not_dialled(0, &tuning, 300 + DOUBT);
+        assert_eq!(due(&mut peer, 300 + DOUBT), [(0, true)]);
+        // The way that was found is lost: after a pause all are tried again.
+        peer.not_dialled(2, &tuning, 400 + DOUBT);
+        assert_eq!(due(&mut peer, 400 + DOUBT), []);
+        assert_eq!(due(&mut peer, 400 + DOUBT + tuning.first_pause), [(2, false)]);
+    }
+
+    #[test]
+    fn of_streams_that_are_stuck_one_is_dialled_until_it_comes_through_and_then_the_others() {
+        let tuning = Tuning::default();
+        let mut peer = Peer::new(&tuning, places()[..1].to_vec(), Some(4), 100);
+        assert_eq!(due(&mut peer, 100).len(), 4);
+        (0..4).for_each(|stream| peer.was_dialled(stream, &tuning, 100));
+        peer.stick(vec![1, 2, 3], 200);
+        assert_eq!(due(&mut peer, 200), [(1, false)]);
+        assert!(peer.hurry(1).is_some() && peer.hurry(2).is_none());
+        peer.stick(vec![1, 2, 3], 300);
+        assert_eq!(due(&mut peer, 300), [], "it is under way");
+        peer.not_dialled(1, &tuning, 400);
+        assert_eq!(due(&mut peer, 400 + tuning.first_pause), [(1, false)], "soon again");
+        peer.was_dialled(1, &tuning, 500);
+        assert_eq!(due(&mut peer, 500), [(2, false), (3, false)]);
+        // Those that go on by themselves are let be.
+        peer.not_dialled(2, &tuning, 600);
+        peer.stick(vec![], 600);
+        assert_eq!(due(&mut peer, Nanos::MAX), []);
+    }
+
+    #[test]
+    fn addresses_alone_are_all_dialled_at_once() {
+        let tuning = Tuning::default();
+        let mut peer = Peer::new(&tuning, places()[..2].to_vec(), Some(3), 100);
+        assert_eq!(due(&mut peer, 100), [(0, false), (1, false), (2, false)]);
+    }
+
+    #[test]
+    fn connections_are_offered_to_who_does_not_come_and_again_while_they_are_used() {
+        let tuning = Tuning::default();
+        let mut peer = Peer::new(&tuning, Vec::<Place>::new(), None, 100);
+        peer.offers_at(places()[..1].to_vec(), 100);
+        assert!(peer.take_offer(100 + DOUBT).is_none(), "it may still come");
+        let number = |offer: Option<Offer>| offer.map(|offer| (offer.incarnation, offer.patient));
+        assert_eq!(number(peer.take_offer(100 + 2 * DOUBT)), Some((1, false)));
+        assert!(peer.take_offer(Nanos::MAX).is_none(), "one at a time");
+        peer.was_not_offered(&tuning, 0);
+        assert_eq!(number(peer.take_offer(tuning.first_pause)), Some((2, false)));
+        peer.was_dialled_over(5);
+        assert_eq!(number(peer.take_offer(5)), Some((3, true)), "where it was before, it is waited for");
     }
 }

@@ -6,6 +6,7 @@ use rustix::net::{self, sockopt, AddressFamily, SocketAddrAny, SocketFlags, Sock
 use std::io;
 use std::net::SocketAddr;
 use std::os::fd::OwnedFd;
+use std::time::Duration;
 
 const FLAGS: SocketFlags = SocketFlags::NONBLOCK.union(SocketFlags::CLOEXEC);
 
@@ -22,6 +23,22 @@ pub(crate) fn dial(address: &SocketAddr) -> io::Result<OwnedFd> {
         Ok(()) | Err(Errno::INPROGRESS) => Ok(socket),
         Err(error) => Err(error.into()),
     }
+}
+
+/// Both ends of a connection within this machine; the second one is for another process.
+pub(crate) fn pair() -> io::Result<(OwnedFd, OwnedFd)> {
+    let (near, far) = net::socketpair(AddressFamily::UNIX, SocketType::STREAM, SocketFlags::CLOEXEC, None)?;
+    rustix::io::ioctl_fionbio(&near, true)?;
+    Ok((near, far))
+}
+
+/// A connection over which nothing is said is tested every now and then, so that it ends if its other end has
+/// vanished, and so that gateways do not forget it.
+pub(crate) fn keep_alive(socket: &OwnedFd) -> io::Result<()> {
+    sockopt::set_tcp_keepidle(socket, Duration::from_secs(15))?;
+    sockopt::set_tcp_keepintvl(socket, Duration::from_secs(5))?;
+    sockopt::set_tcp_keepcnt(socket, 3)?;
+    Ok(sockopt::set_socket_keepalive(socket, true)?)
 }
 
 /// How dialling went.

@@ -15,6 +15,9 @@ pub struct Tuning {
     pub first_pause: Nanos,
     pub longest_pause: Nanos,
     pub compression: Compression,
+    pub congestion: Congestion,
+    /// Bytes in a second that this end sends over a long way, at most; none: as fast as it goes.
+    pub pace: Option<u64>,
 }
 
 /// Whether the pieces of large messages are compressed.
@@ -27,6 +30,15 @@ pub enum Compression {
     Always,
 }
 
+/// What decides how much a stream may have under way, over a long way. Near, it is the system's choice.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Congestion {
+    /// What carries most: BBR where the kernel has it and allows it to this user, else the system's choice.
+    Best,
+    /// The system's choice.
+    System,
+}
+
 impl Default for Tuning {
     fn default() -> Self {
         let second = 1_000_000_000;
@@ -37,6 +49,8 @@ impl Default for Tuning {
             first_pause: second / 50,
             longest_pause: 2 * second,
             compression: Compression::WhereItPays,
+            congestion: Congestion::Best,
+            pace: None,
         }
     }
 }

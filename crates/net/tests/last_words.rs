@@ -71,7 +71,7 @@ fn a_domain_hears_at_once_why_its_head_is_gone_and_only_from_who_outlived_that_h
         member.send(0, 3, 1000);
         play(&mut [&mut head, &mut member], &mut None, |ends, _| ends[0].desk.count == 1);
         let say = |word: LastWord, ends: &mut [&mut End]| {
-            let speaker = std::thread::spawn(move || word.say_to(1, &[its_own], WHY));
+            let speaker = std::thread::spawn(move || word.say_to(1, &[its_own.to_string()], WHY));
             play(ends, &mut None, |_, _| speaker.is_finished());
             ends.iter_mut().for_each(|end| end.turn());
             speaker.join().unwrap()

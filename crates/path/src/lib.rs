@@ -3,12 +3,14 @@
 //! actions out: nothing here does I/O or reads a clock. `docs/reference/path.md` describes the format.
 #![forbid(unsafe_code)]
 
+mod flow;
 mod frame;
 mod incoming;
 mod outgoing;
 mod path;
 mod stream;
 
+pub use flow::{Behind, Flow, Gauge, Limit, Report};
 pub use frame::{FrameError, FrameHeader, FrameKind, HEADER_BYTES};
 pub use path::{Action, Destination, OutgoingFrame, Path, Tuning};
 

@@ -7,6 +7,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 #[derive(Debug)]
 struct Leaving {
     total: u64,
+    small: bool,
     /// Where the first byte stands that was never sent.
     next: u64,
     /// An empty message is one piece too.
@@ -27,8 +28,9 @@ pub(crate) struct Piece {
 /// All messages of one direction that are not fully acknowledged.
 #[derive(Debug)]
 pub(crate) struct Outbound {
-    /// The most bytes of a piece.
-    piece: u32,
+    /// The least and the most bytes of a piece, and over how many streams a message is spread between these limits.
+    pieces: (u32, u32),
+    streams: u64,
     /// Messages up to this length are small.
     small: u64,
     /// The number of each conduit's last message.
@@ -46,7 +48,8 @@ pub(crate) struct Outbound {
 impl Outbound {
     pub fn new(piece: u32, small: u64) -> Outbound {
         Outbound {
-            piece,
+            pieces: (piece, piece),
+            streams: 1,
             small,
             last: HashMap::new(),
             leaving: HashMap::new(),
@@ -58,12 +61,26 @@ impl Outbound {
         }
     }
 
+    /// From now on large messages are spread evenly over so many streams, within these limits of a piece.
+    pub fn spread(&mut self, pieces: (u32, u32), streams: usize) {
+        (self.pieces, self.streams) = (pieces, streams.max(1) as u64);
+    }
+
     pub fn add(&mut self, conduit: u32, total: u64) -> MessageId {
+        self.queue(conduit, total, total <= self.small)
+    }
+
+    /// Adds a message that goes with the large ones, however short it is.
+    pub fn add_to_large(&mut self, conduit: u32, total: u64) -> MessageId {
+        self.queue(conduit, total, false)
+    }
+
+    fn queue(&mut self, conduit: u32, total: u64, small: bool) -> MessageId {
         let last = self.last.entry(conduit).or_default();
         *last += 1;
         let id = MessageId { conduit, number: *last };
-        self.leaving.insert(id, Leaving { total, next: 0, started: false, arrived: 0 });
-        if total <= self.small {
+        self.leaving.insert(id, Leaving { total, small, next: 0, started: false, arrived: 0 });
+        if small {
             self.small_ones.push_back(id);
         } else {
             let queue = self.large_ones.entry(conduit).or_default();
@@ -93,12 +110,14 @@ impl Outbound {
         Some(piece)
     }
 
-    /// The next piece of a large message.
-    pub fn next_large(&mut self) -> Option<Piece> {
-        if let Some(piece) = self.large_again.pop_first() {
+    /// The next piece of a large message of at most so many bytes.
+    pub fn next_large(&mut self, longest: u64) -> Option<Piece> {
+        if let Some(&piece) = self.large_again.iter().find(|piece| piece.total <= longest) {
+            self.large_again.remove(&piece);
             return Some(piece);
         }
-        let conduit = self.turns.pop_front()?;
+        let turn = self.turns.iter().position(|conduit| self.front(*conduit) <= longest)?;
+        let conduit = self.turns.remove(turn)?;
         let id = *self.large_ones.get(&conduit)?.front()?;
         let (piece, last) = self.cut(id);
         let queue = self.large_ones.get_mut(&conduit)?;
@@ -117,13 +136,26 @@ impl Outbound {
         !self.small_ones.is_empty() || !self.small_again.is_empty()
     }
 
-    pub fn has_large(&self) -> bool {
-        !self.turns.is_empty() || !self.large_again.is_empty()
+    /// Whether there is such a piece.
+    pub fn has_large(&self, longest: u64) -> bool {
+        self.turns.iter().any(|conduit| self.front(*conduit) <= longest)
+            || self.large_again.iter().any(|piece| piece.total <= longest)
+    }
+
+    /// The length of the first large message of a conduit that has one.
+    fn front(&self, conduit: u32) -> u64 {
+        let first = self.large_ones.get(&conduit).and_then(|queue| queue.front());
+        first.and_then(|id| self.leaving.get(id)).map_or(0, |message| message.total)
     }
 
     fn cut(&mut self, id: MessageId) -> (Piece, bool) {
         let message = self.leaving.get_mut(&id).expect("what is queued is leaving");
-        let len = (message.total - message.next).min(u64::from(self.piece)) as u32;
+        let (least, most) = (u64::from(self.pieces.0), u64::from(self.pieces.1));
+        let piece = match message.small {
+            true => most,
+            false => message.total.div_ceil(self.streams).clamp(least, most),
+        };
+        let len = (message.total - message.next).min(piece) as u32;
         let piece = Piece { id, offset: message.next, len, total: message.total };
         message.next += u64::from(len);
         message.started = true;
@@ -134,7 +166,7 @@ impl Outbound {
     pub fn send_again(&mut self, id: MessageId, offset: u64, len: u32) {
         let Some(message) = self.leaving.get(&id) else { return };
         let piece = Piece { id, offset, len, total: message.total };
-        let again = if piece.total <= self.small { &mut self.small_again } else { &mut self.large_again };
+        let again = if message.small { &mut self.small_again } else { &mut self.large_again };
         again.insert(piece);
     }
 

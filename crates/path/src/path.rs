@@ -1,6 +1,7 @@
 //! One end of a path: what to write to each stream next, how to take what was read, and what is due at a given
 //! time.
 
+use crate::flow::LONG_MESSAGE;
 use crate::frame::{decode_counts, encode_counts, wrong, Count, FrameError, FrameHeader, FrameKind, MAX_PIECE};
 use crate::incoming::{Fate, Inbound};
 use crate::outgoing::{Outbound, Piece};
@@ -112,6 +113,11 @@ pub struct Path {
     given_up: bool,
     /// The time of the last tick.
     ticked: Nanos,
+    /// The least and the most bytes of a piece, and when the first stream speaks if it has nothing to say.
+    pieces: (u32, u32),
+    pulse: Nanos,
+    /// How many streams carry long messages, beside the first.
+    bulk: usize,
     ending: Ending,
     actions: VecDeque<Action>,
 }
@@ -145,8 +151,43 @@ impl Path {
             alone_since: Some(now),
             given_up: false,
             ticked: now,
+            pieces: (tuning.piece, tuning.piece),
+            pulse: tuning.heartbeat,
+            bulk: usize::MAX,
             ending: Ending::default(),
             actions: VecDeque::new(),
+        }
+    }
+
+    /// From now on a large message is spread evenly over the streams for such, in pieces of at least and at most so many
+    /// bytes, but a long one goes over so many of them only; and the first stream gives a sign of life after such a time.
+    pub fn shape(&mut self, (least, most): (u32, u32), bulk: u16, pulse: Nanos) {
+        self.bulk = usize::from(bulk.max(1));
+        let most = most.clamp(1, MAX_PIECE);
+        (self.pieces, self.pulse) = ((least.clamp(1, most), most), pulse.min(self.tuning.heartbeat));
+        self.spread();
+    }
+
+    fn spread(&mut self) {
+        self.outbound.spread(self.pieces, self.streams.len().saturating_sub(1));
+    }
+
+    /// The longest message of which a stream carries a part.
+    fn longest_on(&self, stream: StreamId) -> u64 {
+        let beyond = self.bulk < self.streams.len() && self.streams.range(..stream).count() > self.bulk;
+        if beyond {
+            LONG_MESSAGE
+        } else {
+            u64::MAX
+        }
+    }
+
+    /// How long a stream may be quiet.
+    fn heartbeat(&self, first: bool) -> Nanos {
+        if first {
+            self.pulse
+        } else {
+            self.tuning.heartbeat
         }
     }
 
@@ -164,6 +205,12 @@ impl Path {
     pub fn send(&mut self, conduit: u32, total: u64) -> MessageId {
         self.actions.push_back(Action::Write);
         self.outbound.add(conduit, total)
+    }
+
+    /// The same, of a message that goes with the large ones, however short it is: a part of something large.
+    pub fn send_as_large(&mut self, conduit: u32, total: u64) -> MessageId {
+        self.actions.push_back(Action::Write);
+        self.outbound.add_to_large(conduit, total)
     }
 
     /// An instance here has received `bytes` of a conduit, in all.
@@ -188,6 +235,7 @@ impl Path {
     pub fn stream_up(&mut self, stream: StreamId, incarnation: u32, now: Nanos) {
         self.stream_down(stream, now);
         self.streams.insert(stream, Stream::new(incarnation, now));
+        self.spread();
         self.alone_since = None;
         self.actions.push_back(Action::Write);
     }
@@ -212,6 +260,7 @@ impl Path {
         if self.streams.is_empty() {
             self.alone_since = Some(now);
         }
+        self.spread();
         self.ending.asked = false;
         self.actions.push_back(Action::Write);
     }
@@ -223,7 +272,7 @@ impl Path {
         let frame = if first { self.next_control(now).or_else(|| self.next_small()) } else { None };
         let frame = match frame {
             Some(frame) => Some(frame),
-            None if !first || only => self.outbound.next_large().map(outgoing),
+            None if !first || only => self.outbound.next_large(self.longest_on(stream)).map(outgoing),
             None => None,
         };
         let frame = match frame {
@@ -234,10 +283,11 @@ impl Path {
             None if first && self.may_ask() => Some(self.ask()),
             frame => frame,
         };
+        let heartbeat = self.heartbeat(first);
         let state = self.streams.get_mut(&stream)?;
         let frame = match frame {
             Some(frame) => frame,
-            None if now.saturating_sub(state.spoke) >= self.tuning.heartbeat => OutgoingFrame::Control {
+            None if now.saturating_sub(state.spoke) >= heartbeat => OutgoingFrame::Control {
                 header: FrameHeader::control(FrameKind::Heartbeat, 0),
                 bytes: Vec::new(),
             },
@@ -271,8 +321,8 @@ impl Path {
         let only = self.streams.len() == 1;
         let control = self.must_tell(now) || !self.credits_due.is_empty() || self.ending_is_due();
         first && (control || self.outbound.has_small() || self.may_tell(now) || self.may_ask())
-            || (!first || only) && self.outbound.has_large()
-            || now.saturating_sub(state.spoke) >= self.tuning.heartbeat
+            || (!first || only) && self.outbound.has_large(self.longest_on(stream))
+            || now.saturating_sub(state.spoke) >= self.heartbeat(first)
     }
 
     fn next_control(&mut self, now: Nanos) -> Option<OutgoingFrame> {
@@ -320,7 +370,11 @@ impl Path {
     /// Whether this end waits only for acknowledgements before it can announce its end.
     fn may_ask(&self) -> bool {
         let Ending { wanted, asked, .. } = self.ending;
-        wanted && !asked && self.outbound.len() > 0 && !self.outbound.has_small() && !self.outbound.has_large()
+        wanted
+            && !asked
+            && self.outbound.len() > 0
+            && !self.outbound.has_small()
+            && !self.outbound.has_large(u64::MAX)
     }
 
     /// A heartbeat that asks for an acknowledgement at once.
@@ -367,9 +421,10 @@ impl Path {
                 Ok(Destination::Done)
             }
             FrameKind::Credit => {
-                let known = self.credited.entry(header.conduit).or_default();
-                if header.number > *known {
-                    *known = header.number;
+                // One that tells nothing leaves nothing behind.
+                let known = self.credited.get(&header.conduit).copied().unwrap_or(0);
+                if header.number > known {
+                    self.credited.insert(header.conduit, header.number);
                     self.actions.push_back(Action::Credit { conduit: header.conduit, bytes: header.number });
                 }
                 self.count(stream, 0, now);
@@ -507,7 +562,8 @@ impl Path {
     pub fn deadline(&self) -> Option<Nanos> {
         let tell =
             self.tell_since.filter(|_| !self.streams.is_empty()).map(|since| since + self.tuning.tell_after);
-        let speak = self.streams.values().map(|stream| stream.spoke + self.tuning.heartbeat);
+        let speak =
+            self.streams.values().enumerate().map(|(at, stream)| stream.spoke + self.heartbeat(at == 0));
         let unsaid = speak.chain(tell).filter(|&at| at > self.ticked);
         let silent = self.streams.values().map(|stream| stream.heard + self.tuning.silence);
         let waiting = !self.given_up && !self.ending.told;

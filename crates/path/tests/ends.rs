@@ -46,6 +46,26 @@ fn small_messages_do_not_queue_behind_large_ones_on_one_stream_or_on_two() {
 }
 
 #[test]
+fn what_is_a_part_of_something_large_goes_with_the_large_ones_and_in_order() {
+    let mut path = end(Tuning::default(), 2);
+    path.send_as_large(1, 8);
+    path.send(1, 8);
+    path.send_as_large(1, 8);
+    let number = |frame: Option<OutgoingFrame>| match frame {
+        Some(OutgoingFrame::Piece { id, .. }) => id.number,
+        other => panic!("a piece is due, and not {other:?}"),
+    };
+    assert_eq!(number(path.next(0, 1)), 2);
+    assert_eq!(path.next(0, 1), None);
+    assert_eq!([path.next(1, 1), path.next(1, 1)].map(number), [1, 3]);
+    // What was on a stream that breaks goes the same way again.
+    path.stream_down(1, 2);
+    path.stream_up(1, 2, 2);
+    assert_eq!(path.next(0, 2), None);
+    assert_eq!([path.next(1, 2), path.next(1, 2)].map(number), [1, 3]);
+}
+
+#[test]
 fn conduits_with_large_messages_take_turns() {
     let mut path = end(Tuning::default(), 2);
     path.send(1, 100 << 20);

@@ -12,6 +12,7 @@ mod lost;
 mod observe;
 mod paths;
 pub mod play;
+mod ranks;
 mod said;
 mod standing;
 mod strangers;
@@ -24,6 +25,7 @@ pub use head::{
     Terminal, ToStart, LAST_LINES,
 };
 pub use ligament_agent::Started;
+pub use paths::own_cores;
 pub use said::{called, complain, say, say_lines, shown};
-pub use standing::of_instances;
+pub use standing::{of_conduits, of_instances, of_links};
 pub use view::View;

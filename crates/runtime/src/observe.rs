@@ -1,6 +1,7 @@
 //! What only the kernel knows of processes, added to what is seen of their instances.
 
-use ligament_agent::{process_state, Awaited, InstanceView, Phase, REST};
+use crate::ranks::RankPages;
+use ligament_agent::{process_state, Awaited, InstanceView, Looked, Phase, REST};
 use ligament_manager::{timeline, Observation};
 
 /// Whether threads may give memory back while somebody waits for some: views that the code holds can be dropped only by
@@ -18,17 +19,14 @@ pub(crate) fn see_threads(seen: &mut [Observation], instances: &[InstanceView]) 
     }
 }
 
-/// Notes whose processes are stopped.
-pub(crate) fn see_stopped(seen: &mut [Observation], instances: &[InstanceView]) {
-    for (one, view) in seen.iter_mut().zip(instances) {
-        one.stopped = !one.gone && see_stopped_processes(view);
+/// Looks at the processes of an instance; `for_all`: whether one rank of it speaks for all.
+pub(crate) fn look(view: &InstanceView, for_all: bool, pages: &mut RankPages) -> Looked {
+    if matches!(view.phase, Phase::Gone(_)) {
+        return Looked::default();
     }
-}
-
-/// Whether a process of an instance is stopped.
-pub(crate) fn see_stopped_processes(view: &InstanceView) -> bool {
     let pids = [view.speaker, view.pid].into_iter().flatten();
-    !matches!(view.phase, Phase::Gone(_)) && pids.filter_map(process_state).any(|state| state.stopped)
+    let stopped = pids.filter_map(process_state).any(|state| state.stopped);
+    Looked { stopped, ranks: for_all.then(|| pages.standing(view)).flatten() }
 }
 
 fn what(cause: ligament_agent::Cause) -> timeline::What {
@@ -40,6 +38,7 @@ fn what(cause: ligament_agent::Cause) -> timeline::What {
         Page::AwaitsCredit => (Activity::Room, true),
         Page::AwaitsSlots => (Activity::Slots, true),
         Page::AwaitsMemory => (Activity::Memory, false),
+        Page::AwaitsSteering => (Activity::Steering, false),
         Page::Sends => (Activity::Send, true),
         Page::Receives => (Activity::Receive, true),
     };

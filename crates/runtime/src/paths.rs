@@ -3,7 +3,7 @@
 
 use ligament_agent::{Carrier, Heard};
 use ligament_catalogue::{fault, Fault};
-use ligament_net::{Event, Net, Tuning};
+use ligament_net::{Event, Net, Tuning, MOST_STREAMS};
 use ligament_wire::domains::Carried;
 use ligament_wire::DomainId;
 use std::collections::BTreeSet;
@@ -11,20 +11,26 @@ use std::time::{Duration, Instant};
 use tokio::signal::unix::{signal, Signal, SignalKind};
 use tokio::sync::mpsc::UnboundedReceiver;
 
-/// Streams of a path.
-pub(crate) const STREAMS: u16 = 4;
+/// Streams of a path: as many as the link needs.
+const STREAMS: u16 = 0;
 /// For how long to wait until the last word has arrived.
 const PARTING: Duration = Duration::from_secs(5);
 
-/// How paths behave that are given up after so long without a connection.
-pub(crate) fn tuning(patience: Duration) -> Tuning {
-    let mut tuning = Tuning::default();
+/// How many streams a path to a domain gets from the one that dials: as many as either of them wants.
+pub(crate) fn streams(wanted: [Option<u16>; 2]) -> u16 {
+    // What comes from elsewhere is not to be believed.
+    wanted.into_iter().flatten().max().map_or(STREAMS, |streams| streams.min(MOST_STREAMS))
+}
+
+/// How paths behave that are given up after so long without a connection, and send no more than so much in a second.
+pub(crate) fn tuning(patience: Duration, pace: Option<u64>) -> Tuning {
+    let mut tuning = Tuning { pace, ..Tuning::default() };
     tuning.path.patience = patience.as_nanos() as u64;
     tuning
 }
 
-/// Cores that this process may use.
-pub(crate) fn own_cores() -> u32 {
+/// How many cores this process may use.
+pub fn own_cores() -> u32 {
     std::thread::available_parallelism().map_or(1, |cores| cores.get() as u32)
 }
 
@@ -113,5 +119,20 @@ pub(crate) fn farewell(
             Ok(Call::Heard(_) | Call::HungUp | Call::Nothing) => {}
             Ok(Call::Interrupted) | Err(_) => return,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_two_domains_the_larger_number_of_streams_counts() {
+        assert_eq!(streams([None, None]), 0, "as many as the link needs");
+        assert_eq!(
+            [streams([Some(4), None]), streams([None, Some(7)]), streams([Some(9), Some(2)])],
+            [4, 7, 9]
+        );
+        assert_eq!(streams([None, Some(u16::MAX)]), 256, "nobody may want more");
     }
 }

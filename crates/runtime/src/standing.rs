@@ -1,6 +1,6 @@
-//! How instances stand, in words: a line each.
+//! How instances and conduits stand, in words: a line each.
 
-use ligament_manager::{in_bytes, in_count, in_seconds, InstanceRecord};
+use ligament_manager::{in_bytes, in_cores, in_count, in_seconds, ConduitRecord, InstanceRecord};
 use std::collections::BTreeMap;
 
 /// A line for each instance; of many, how many are in each state, and those that have waited longest.
@@ -14,7 +14,9 @@ pub fn of_instances(mut instances: Vec<InstanceRecord>) -> String {
         }
         let counts: Vec<String> = states.iter().map(|(state, count)| format!("{count} {state}")).collect();
         text.push_str(&format!("  {} instances: {}\n", instances.len(), counts.join(", ")));
-        instances.retain(|one| one.waits_since.is_some() || one.state == "failed" || one.stopped);
+        instances.retain(|one| {
+            one.waits_since.is_some() || one.state == "failed" || one.stopped || one.ranks.is_some()
+        });
         instances
             .sort_by(|a, b| b.waits_since.unwrap_or(f64::MAX).total_cmp(&a.waits_since.unwrap_or(f64::MAX)));
         instances.truncate(MOST);
@@ -39,6 +41,12 @@ pub fn of_instances(mut instances: Vec<InstanceRecord>) -> String {
         if instance.stopped {
             text.push_str(", its process is stopped");
         }
+        if let (Some(ranks), Some(since)) = (&instance.ranks, instance.ranks_since) {
+            text.push_str(&format!(", {ranks}, for {}", in_seconds(since)));
+        }
+        if let Some(cores) = &instance.cores {
+            text.push_str(&format!(", on {}", in_cores(cores)));
+        }
         if let Some(time) = instance.model_time {
             text.push_str(&format!(", model time {time}"));
         }
@@ -50,4 +58,97 @@ pub fn of_instances(mut instances: Vec<InstanceRecord>) -> String {
         text.push('\n');
     }
     text
+}
+
+/// The lines that `ligament status` has of links between domains, from what the run's head says of them.
+pub fn of_links(links: &serde_json::Value) -> String {
+    let mut text = String::new();
+    for link in links.as_array().into_iter().flatten() {
+        let number = |name: &str| link[name].as_f64().unwrap_or(0.0);
+        let limit = match link["limit"].as_str() {
+            Some("way") => "; the way between is the limit",
+            Some("memory") => "; the memory that the kernel gives a stream is the limit",
+            Some("receiver") => "; how fast the other end takes it is the limit",
+            _ => "",
+        };
+        text.push_str(&format!(
+            "  link to {}: {} streams, round trip {:.3} ms (at least {:.3}), {}/s, {:.2} % sent again{limit}\n",
+            link["name"].as_str().map_or_else(|| format!("domain {}", link["domain"]), str::to_owned),
+            link["streams"],
+            1e3 * number("round_trip"),
+            1e3 * number("least_round_trip"),
+            in_bytes(number("rate")),
+            100.0 * number("loss"),
+        ));
+    }
+    text
+}
+
+/// A line for each conduit on which something was sent; of many, those with most under way, then most bytes.
+pub fn of_conduits(mut conduits: Vec<ConduitRecord>) -> String {
+    const MOST: usize = 20;
+    conduits.retain(|one| one.messages > 0);
+    let hidden = conduits.len().saturating_sub(MOST);
+    if hidden > 0 {
+        conduits.sort_by_key(|one| std::cmp::Reverse((one.under_way, one.bytes)));
+        conduits.truncate(MOST);
+    }
+    let ends = |one: &ConduitRecord| format!("{} → {}", one.from, one.to);
+    let width = conduits.iter().map(|one| ends(one).chars().count()).max().unwrap_or(0);
+    let mut text = String::new();
+    for one in &conduits {
+        let (messages, bytes) = (in_count(one.messages as f64), in_bytes(one.bytes as f64));
+        text.push_str(&format!("  {:<width$}  {messages} sent ({bytes})", ends(one)));
+        if let Some(time) = one.model_time {
+            text.push_str(&format!(", the last of {time}"));
+        }
+        match one.under_way {
+            0 => {}
+            under_way => text.push_str(&format!(", {} under way", in_count(under_way as f64))),
+        }
+        text.push('\n');
+    }
+    if hidden > 0 {
+        text.push_str(&format!("  … and {hidden} more conduits; --json has all\n"));
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_conduit_is_a_line_and_of_many_those_with_most_under_way_come_first() {
+        let one = |n: u64| ConduitRecord {
+            from: format!("a{n}.out"),
+            to: "b.in".into(),
+            messages: 1 + n % 2,
+            bytes: 2048,
+            model_time: Some(0.5),
+            under_way: u64::from(n == 21),
+            ..ConduitRecord::default()
+        };
+        assert_eq!(of_conduits(vec![one(1)]), "  a1.out → b.in  2 sent (2.0 KiB), the last of 0.5\n");
+        assert_eq!(of_conduits(vec![ConduitRecord::default()]), "");
+        let many = of_conduits((0..22).map(one).collect());
+        assert!(
+            many.starts_with("  a21.out → b.in  2 sent (2.0 KiB), the last of 0.5, 1 under way\n"),
+            "{many}"
+        );
+        assert!(many.ends_with("  … and 2 more conduits; --json has all\n"), "{many}");
+    }
+
+    #[test]
+    fn a_link_has_a_line_with_what_limits_it() {
+        let mut links = serde_json::json!([{
+            "domain": 1, "name": "cells", "streams": 80, "round_trip": 0.1012, "least_round_trip": 0.1, "rate": 2048.0,
+            "loss": 0.001, "limit": "way"
+        }]);
+        let line = "  link to cells: 80 streams, round trip 101.200 ms (at least 100.000), 2.0 KiB/s, 0.10 % sent again";
+        assert_eq!(of_links(&links), format!("{line}; the way between is the limit\n"));
+        links[0]["limit"] = "nothing".into();
+        assert_eq!(of_links(&links), format!("{line}\n"));
+        assert_eq!(of_links(&serde_json::Value::Null), "");
+    }
 }

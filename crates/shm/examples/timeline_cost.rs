@@ -10,7 +10,7 @@ use std::time::Instant;
 const WAITS: u64 = 2_000_000;
 
 fn main() {
-    let layout = Layout { channels: 4, inboxes: 0, rows: 0 };
+    let layout = Layout { channels: 4, inboxes: 0, rows: 0, ends: 0 };
     let area = create("area", layout.size()).expect("there is memory");
     let map = Mapping::writable(&area, 0, layout.front()).expect("it can be mapped");
     let front = Front::new(map, layout).expect("it is an area");

@@ -1,7 +1,8 @@
-//! An endpoint's area: what it alone writes and its peers and its agent read. Status page; timeline; credit returned
-//! per incoming channel; which of those it waits for; for each peer that may send to it an *inbox*: how many slots of that
-//! peer's ring it has taken, and how often it has released each of that peer's blocks. If it serves many instances, a
-//! *row* for each: a status page of its own.
+//! An endpoint's area: what it alone writes and its peers and its agent read. Status page; timeline; for each incoming
+//! channel the credit returned, and beside it what has come; which of those it waits for; for each peer that may send to it
+//! an *inbox*: how many slots of that peer's ring it has taken, and how often it has released each of that peer's blocks. If
+//! it serves many instances, a *row* for each: a status page of its own. Last, for the agent alone, what has gone on each
+//! outgoing channel.
 
 use crate::memory::{Mapping, ShmError, PAGE};
 use crate::status::{Status, StatusPage};
@@ -17,12 +18,72 @@ const STATUS_AT: usize = PAGE;
 const TIMELINE_AT: usize = 2 * PAGE;
 const CREDITS_AT: usize = TIMELINE_AT + timeline::BYTES.next_multiple_of(PAGE);
 const RELEASES_AT: usize = PAGE;
+/// A channel end is half a line: two never share more than the line that one process writes.
+const END_BYTES: usize = size_of::<ChannelEnd>();
 const INBOX_BYTES: usize = RELEASES_AT + MAX_BLOCKS * 4;
 /// A row: a status page, and the one channel that is waited for.
 const ROW_BYTES: usize = ROW_WAITS_AT + 64;
 const ROW_WAITS_AT: usize = size_of::<StatusPage>();
 
-/// How an area is laid out: follows from three counts.
+/// One end of a channel: what has gone or come there, written by the endpoint alone, with plain relaxed stores. Each field
+/// is one word, so a reader sees no torn value, but the fields may be of two messages that follow each other.
+#[repr(C, align(32))]
+#[derive(Default)]
+pub struct ChannelEnd {
+    /// At the receiving end: bytes of credit returned so far.
+    credit: AtomicU64,
+    messages: AtomicU64,
+    /// Of their bodies.
+    bytes: AtomicU64,
+    /// The timestamp of the last one, bits of an f64.
+    time: AtomicU64,
+}
+
+// SAFETY: only atomics.
+unsafe impl crate::memory::Shared for ChannelEnd {}
+
+/// A look at one end of a channel.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Passed {
+    /// Messages, and bytes of their bodies.
+    pub messages: u64,
+    pub bytes: u64,
+    /// The timestamp of the last message, s; none before the first.
+    pub time: Option<f64>,
+}
+
+impl ChannelEnd {
+    /// Bytes of credit returned so far.
+    #[inline(always)]
+    pub fn credit(&self) -> &AtomicU64 {
+        &self.credit
+    }
+
+    /// Endpoint: one message has passed; `time` is its timestamp, s.
+    #[inline(always)]
+    pub fn count(&self, bytes: u64, time: f64) {
+        // What this costs, benchmarks/pingpong measures by a library without.
+        if cfg!(ligament_unwatched) {
+            return;
+        }
+        // One writer: no need for a locked instruction.
+        let add = |word: &AtomicU64, by: u64| {
+            word.store(word.load(Ordering::Relaxed).wrapping_add(by), Ordering::Relaxed);
+        };
+        add(&self.messages, 1);
+        add(&self.bytes, bytes);
+        self.time.store(time.to_bits(), Ordering::Relaxed);
+    }
+
+    /// Anybody: what has passed.
+    pub fn passed(&self) -> Passed {
+        let word = |word: &AtomicU64| word.load(Ordering::Relaxed);
+        let (messages, time) = (word(&self.messages), f64::from_bits(word(&self.time)));
+        Passed { messages, bytes: word(&self.bytes), time: (messages > 0).then_some(time) }
+    }
+}
+
+/// How an area is laid out: follows from four counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Layout {
     /// Incoming channels.
@@ -31,11 +92,14 @@ pub struct Layout {
     pub inboxes: u32,
     /// Instances that have a row, of an endpoint that serves many; peers need not know.
     pub rows: u32,
+    /// Ends of channels beside the incoming ones: each outgoing channel has one, and each that joins two instances of the
+    /// endpoint has two. Peers need not know.
+    pub ends: u32,
 }
 
 impl Layout {
     fn waits_at(self) -> usize {
-        CREDITS_AT + self.channels as usize * 8
+        CREDITS_AT + self.channels as usize * END_BYTES
     }
 
     fn inboxes_at(self) -> usize {
@@ -44,7 +108,7 @@ impl Layout {
 
     /// Bytes of address space that the area takes.
     pub fn size(self) -> usize {
-        let (at, len) = self.rows();
+        let (at, len) = self.ends();
         at as usize + len
     }
 
@@ -52,6 +116,12 @@ impl Layout {
     pub fn rows(self) -> (u64, usize) {
         let at = self.inboxes_at() + self.inboxes as usize * INBOX_BYTES;
         (at as u64, (self.rows as usize * ROW_BYTES).next_multiple_of(PAGE))
+    }
+
+    /// Where the ends of channels beside the incoming ones begin and how long they are together.
+    pub fn ends(self) -> (u64, usize) {
+        let (at, len) = self.rows();
+        (at + len as u64, (self.ends as usize * END_BYTES).next_multiple_of(PAGE))
     }
 
     /// Where inbox `index` begins and how long it is.
@@ -141,12 +211,44 @@ impl Front {
         self.status().read(self.waits())
     }
 
+    /// The receiving end of the endpoint's incoming channel `index`.
+    #[inline]
+    pub fn end(&self, index: u32) -> Option<&ChannelEnd> {
+        let at = CREDITS_AT + index as usize * END_BYTES;
+        // SAFETY: a front has an end for each channel, and `new` has checked its length.
+        (index < self.layout.channels).then(|| unsafe { self.map.at_checked(at) })
+    }
+
     /// Bytes of credit returned so far on the endpoint's incoming channel `index`.
     #[inline]
     pub fn credit(&self, index: u32) -> Option<&AtomicU64> {
-        let at = CREDITS_AT + index as usize * 8;
-        // SAFETY: a front has a word for each channel, and `new` has checked its length.
-        (index < self.layout.channels).then(|| unsafe { self.map.at_checked(at) })
+        self.end(index).map(ChannelEnd::credit)
+    }
+}
+
+/// The ends of channels that are not incoming: first those of outgoing channels, then two, the sending and the receiving,
+/// of each channel between instances of the endpoint.
+pub struct Ends {
+    map: Mapping,
+    count: u32,
+}
+
+impl Ends {
+    /// Takes a mapping of the range that `Layout::ends` names.
+    pub fn new(map: Mapping, layout: Layout) -> Result<Ends, ShmError> {
+        let (_, len) = layout.ends();
+        if map.len() < len {
+            return Err(ShmError::Malformed(format!("ends of channels of {} bytes", map.len())));
+        }
+        Ok(Ends { map, count: layout.ends })
+    }
+
+    /// An end.
+    #[inline]
+    pub fn end(&self, index: u32) -> Option<&ChannelEnd> {
+        let at = index as usize * END_BYTES;
+        // SAFETY: there is room for so many ends, as `new` has checked.
+        (index < self.count).then(|| unsafe { self.map.at_checked(at) })
     }
 }
 

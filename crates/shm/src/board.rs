@@ -34,7 +34,11 @@ pub struct Doorbell {
     core: AtomicU32,
     /// Whether the owner stands for others that are on other machines.
     far: AtomicU32,
-    spare: [AtomicU32; 10],
+    /// How many cores the owner keeps busy while it is awake; 0 stands for one.
+    busy: AtomicU32,
+    /// Whether the owner has begun to steer.
+    steers: AtomicU32,
+    spare: [AtomicU32; 8],
     /// Who sleeps on the futex, in loom's world.
     #[cfg(loom)]
     sleepers: (loom::sync::Mutex<()>, loom::sync::Condvar),
@@ -54,6 +58,8 @@ impl Doorbell {
             awake: AtomicU32::new(0),
             core: AtomicU32::new(0),
             far: AtomicU32::new(0),
+            busy: AtomicU32::new(0),
+            steers: AtomicU32::new(0),
             spare: std::array::from_fn(|_| AtomicU32::new(0)),
             #[cfg(loom)]
             sleepers: (loom::sync::Mutex::new(()), loom::sync::Condvar::new()),
@@ -107,9 +113,32 @@ impl Doorbell {
         self.ring(|| {});
     }
 
+    /// The owner, before it looks whether the agent has called: from now on it asks before each step whether it may go on.
+    pub fn begins_to_steer(&self) {
+        self.steers.store(1, Ordering::SeqCst);
+        // The look after this store is one of all or nothing with the agent's, which comes after its call.
+        crate::sync::fence(Ordering::SeqCst);
+    }
+
+    /// The agent, after it has called: whether the owner has begun to steer. If not, it hears of what it was called for
+    /// before it makes its first step.
+    pub fn steers(&self) -> bool {
+        self.steers.load(Ordering::SeqCst) != 0
+    }
+
     /// The owner stands for others that are on other machines: nobody is to spin until they answer.
     pub fn stands_for_others(&self) {
         self.far.store(1, Ordering::Relaxed);
+    }
+
+    /// While the owner is awake, so many cores are busy: it has threads, or ranks. To be said while it is counted as asleep.
+    pub fn keeps_busy(&self, cores: u32) {
+        // So that no sum of them overflows.
+        self.busy.store(cores.min(1 << 16), Ordering::SeqCst);
+    }
+
+    fn busy(&self) -> u32 {
+        self.busy.load(Ordering::SeqCst).max(1)
     }
 
     /// Whether the owner does.
@@ -280,7 +309,7 @@ impl Board {
         (index < self.doorbells).then(|| unsafe { self.map.at_checked(64 * (1 + index)) })
     }
 
-    /// Whether a core is there for every endpoint that is awake, so that spinning robs nobody.
+    /// Whether a core is there for all that those who are awake keep busy, so that spinning robs nobody.
     #[inline]
     pub fn may_spin(&self) -> bool {
         let head = self.head();
@@ -303,14 +332,14 @@ impl Board {
     /// Counts an endpoint as awake.
     pub fn wake_up(&self, bell: &Doorbell) {
         if bell.awake.swap(1, Ordering::SeqCst) == 0 {
-            self.head().awake.fetch_add(1, Ordering::SeqCst);
+            self.head().awake.fetch_add(bell.busy(), Ordering::SeqCst);
         }
     }
 
     /// Counts an endpoint as asleep: when it parks, when it ends, and, by the agent, when it has died.
     pub fn fall_asleep(&self, bell: &Doorbell) {
         if bell.awake.swap(0, Ordering::SeqCst) == 1 {
-            self.head().awake.fetch_sub(1, Ordering::SeqCst);
+            self.head().awake.fetch_sub(bell.busy(), Ordering::SeqCst);
         }
     }
 }

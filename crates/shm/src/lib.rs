@@ -8,8 +8,9 @@ pub mod barrier;
 pub mod board;
 pub mod ring;
 mod sync;
+pub mod turn;
 
-// Under loom only the ring and the doorbell are compiled: they are what it checks.
+// Under loom only the ring, the doorbell and the turn are compiled: they are what it checks.
 #[cfg(not(loom))]
 pub mod area;
 #[cfg(not(loom))]
@@ -28,6 +29,9 @@ pub mod slab;
 pub mod socket;
 #[cfg(not(loom))]
 pub mod status;
+pub mod steering;
+#[cfg(not(loom))]
+pub mod tap;
 #[cfg(not(loom))]
 pub mod timeline;
 

@@ -7,6 +7,7 @@ use crate::memory::ShmError;
 use crate::socket::{Frame, Frames, Socket};
 use ligament_catalogue::{fault, said, Code, Fault};
 use ligament_wire::control::{from_bytes, to_bytes, Notice, PortDeclaration, Request, Welcome, PROTOCOL};
+use ligament_wire::steering::Steers;
 use ligament_wire::EndpointId;
 use rustix::fd::OwnedFd;
 use std::collections::VecDeque;
@@ -89,13 +90,16 @@ impl<F: Frames> AgentLine<F> {
                     fds.pop_front().ok_or_else(|| failed(ShmError::Malformed("a descriptor is missing".into())))
                 };
                 let (board, area, outbox) = (fd()?, fd()?, fd()?);
-                let rows = welcome.light.as_ref().map_or(0, |light| light.members.len() as u32);
+                let (rows, inner) =
+                    welcome.light.as_ref().map_or((0, 0), |light| (light.members.len(), light.channels.len()));
+                let ends = (welcome.sends.len() + 2 * inner) as u32;
+                let (channels, inboxes, rows) = (welcome.channels, welcome.inboxes, rows as u32);
                 let foundation = Foundation {
                     endpoint: welcome.endpoint,
                     board,
                     area,
                     outbox,
-                    layout: Layout { channels: welcome.channels, inboxes: welcome.inboxes, rows },
+                    layout: Layout { channels, inboxes, rows, ends },
                     pinned_limit: welcome.pinned_limit,
                 };
                 Ok((line, *welcome, foundation))
@@ -152,7 +156,14 @@ fn sort(frame: Frame) -> Result<Heard, ShmError> {
         Notice::SlabDropped { of, slab } => AgentNotice::SlabDropped { of, slab },
         Notice::Budget { channel, bytes } => AgentNotice::Budget { channel, bytes },
         Notice::PeerEnded { endpoint } => AgentNotice::PeerEnded(endpoint),
+        Notice::PeerLost { endpoint } => AgentNotice::PeerLost(endpoint),
         Notice::Look { round } => AgentNotice::Look(round),
+        Notice::Tap(tap) => {
+            let memory = fds.pop_front().ok_or_else(|| ShmError::Malformed("a tap without memory".into()))?;
+            AgentNotice::Tap { tap, memory }
+        }
+        Notice::Untap { tap } => AgentNotice::Untap(tap),
+        Notice::Steer { steer, members } => AgentNotice::Steer(steer, members),
         Notice::RunEnds { why } => AgentNotice::RunEnds(why),
         answer => return Ok(Heard::Answer(answer, fds)),
     }))
@@ -182,7 +193,7 @@ impl<F: Frames> Custodian for AgentLine<F> {
         let (notice, mut fds) = self.ask(&Request::OpenRing { to, offset, slots })?;
         match (notice, fds.pop_front()) {
             (Notice::Opened { to: opened, inbox, channels, inboxes }, Some(area)) if opened == to => {
-                Ok(Opened { area, layout: Layout { channels, inboxes, rows: 0 }, inbox })
+                Ok(Opened { area, layout: Layout { channels, inboxes, rows: 0, ends: 0 }, inbox })
             }
             (other, _) => Err(unexpected(&other)),
         }
@@ -197,6 +208,10 @@ impl<F: Frames> Custodian for AgentLine<F> {
             }
             (other, _) => Err(unexpected(&other)),
         }
+    }
+
+    fn steers(&mut self, change: u64, answer: Steers) -> Result<(), ShmError> {
+        self.tell(&Request::Steers { change, answer })
     }
 
     fn notices(&mut self) -> Result<Vec<AgentNotice>, ShmError> {

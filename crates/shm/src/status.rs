@@ -25,6 +25,8 @@ pub enum State {
     Ended = 5,
     /// Has reported an error.
     Failed = 6,
+    /// In `steer`: waits until a change is agreed on, or at a halt.
+    Held = 7,
 }
 
 impl State {
@@ -36,6 +38,7 @@ impl State {
             4 => State::Transferring,
             5 => State::Ended,
             6 => State::Failed,
+            7 => State::Held,
             _ => State::Starting,
         }
     }
@@ -50,6 +53,7 @@ impl State {
             State::Transferring => "transferring",
             State::Ended => "ended",
             State::Failed => "failed",
+            State::Held => "held",
         }
     }
 }
@@ -101,6 +105,7 @@ const FOR_MESSAGE: u64 = 1;
 const FOR_CREDIT: u64 = 2;
 const FOR_SLOTS: u64 = 3;
 const FOR_MEMORY: u64 = 4;
+const FOR_STEERING: u64 = 5;
 
 // SAFETY: only atomics.
 unsafe impl crate::memory::Shared for StatusPage {}
@@ -115,6 +120,8 @@ pub enum Awaits<'a> {
     Slots { endpoint: EndpointId },
     /// A block of memory.
     Memory,
+    /// That this change is agreed on, or this halt over.
+    Steering { change: u64 },
 }
 
 /// What an endpoint waits for. Channels by their numbers in the run.
@@ -128,6 +135,8 @@ pub enum Awaited {
     Slots { endpoint: EndpointId },
     /// That a receiver gives memory back.
     Memory,
+    /// That this change is agreed on, or this halt over.
+    Steering { change: u64 },
 }
 
 /// A wait.
@@ -192,6 +201,7 @@ impl StatusPage {
             Awaits::Credit { channel, needs } => (FOR_CREDIT, u64::from(channel), needs),
             Awaits::Slots { endpoint } => (FOR_SLOTS, u64::from(endpoint.number()), 0),
             Awaits::Memory => (FOR_MEMORY, 0, 0),
+            Awaits::Steering { change } => (FOR_STEERING, change, 0),
         };
         self.waits.store(kind, Ordering::Relaxed);
         self.waits_detail.store(detail, Ordering::Relaxed);
@@ -199,7 +209,11 @@ impl StatusPage {
         self.waits_timed.store(u64::from(timed), Ordering::Relaxed);
         self.waits_holding.store(1, Ordering::Relaxed);
         self.since.store(now, Ordering::Relaxed);
-        let state = if kind == FOR_MESSAGE { State::WaitingToReceive } else { State::WaitingToSend };
+        let state = match kind {
+            FOR_MESSAGE => State::WaitingToReceive,
+            FOR_STEERING => State::Held,
+            _ => State::WaitingToSend,
+        };
         // The first that tells of the wait: whoever sees it sees all of the above.
         self.epoch.store(self.epoch.load(Ordering::Relaxed) + 1, Ordering::Release);
         self.state.store(state as u64, Ordering::Release);
@@ -251,6 +265,12 @@ impl StatusPage {
     pub fn count_received(&self, bytes: u64, time: f64) {
         add(&self.received_messages, 1);
         add(&self.received_bytes, bytes);
+        self.time.store(time.to_bits(), Ordering::Relaxed);
+    }
+
+    /// Endpoint: it has come to this model time, s.
+    #[inline]
+    pub fn set_time(&self, time: f64) {
         self.time.store(time.to_bits(), Ordering::Relaxed);
     }
 
@@ -353,9 +373,10 @@ impl StatusPage {
         }
         let state = match (&waits, State::from_word(self.state.load(Ordering::Acquire))) {
             (Some(Waiting { what: Awaited::Message { .. }, .. }), _) => State::WaitingToReceive,
+            (Some(Waiting { what: Awaited::Steering { .. }, .. }), _) => State::Held,
             (Some(_), _) => State::WaitingToSend,
             // A wait that has ended meanwhile, or is about to begin.
-            (None, State::WaitingToReceive | State::WaitingToSend) => State::Computing,
+            (None, State::WaitingToReceive | State::WaitingToSend | State::Held) => State::Computing,
             (None, other) => other,
         };
         let time = f64::from_bits(word(&self.time));
@@ -392,6 +413,7 @@ impl StatusPage {
             FOR_CREDIT => Awaited::Credit { channel: detail as u32, needs: word(&self.waits_needs) },
             FOR_SLOTS => Awaited::Slots { endpoint: EndpointId::new(detail as u32) },
             FOR_MEMORY => Awaited::Memory,
+            FOR_STEERING => Awaited::Steering { change: detail },
             _ => return None,
         };
         Some(Waiting {

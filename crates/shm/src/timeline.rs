@@ -19,7 +19,7 @@ pub const BRIEF: u64 = 5_000;
 pub const REST: u32 = u32::MAX;
 /// Causes that are found at once.
 const RECENT: usize = 16;
-const KINDS: usize = 8;
+const KINDS: usize = 9;
 const OWN: usize = CAUSES - KINDS;
 
 /// Bytes of shared memory that a timeline takes at most; pages come with their first use.
@@ -44,10 +44,12 @@ pub enum Activity {
     Sends = 6,
     /// Copies a message that came on a channel.
     Receives = 7,
+    /// Waits until a change is agreed on, or at a halt.
+    AwaitsSteering = 8,
 }
 
 impl Activity {
-    const ALL: [Activity; 7] = [
+    const ALL: [Activity; 8] = [
         Activity::AwaitsMessage,
         Activity::AwaitsAny,
         Activity::AwaitsCredit,
@@ -55,6 +57,7 @@ impl Activity {
         Activity::AwaitsMemory,
         Activity::Sends,
         Activity::Receives,
+        Activity::AwaitsSteering,
     ];
 
     fn from_word(word: u64) -> Option<Activity> {
@@ -63,7 +66,7 @@ impl Activity {
 
     /// Whether it is a wait.
     pub fn is_wait(self) -> bool {
-        self < Activity::Sends
+        !matches!(self, Activity::Sends | Activity::Receives)
     }
 }
 
@@ -93,6 +96,7 @@ impl Cause {
             Awaited::Credit { channel, .. } => (Activity::AwaitsCredit, *channel),
             Awaited::Slots { endpoint } => (Activity::AwaitsSlots, endpoint.number()),
             Awaited::Memory => (Activity::AwaitsMemory, 0),
+            Awaited::Steering { .. } => (Activity::AwaitsSteering, 0),
         };
         Cause { activity, id }
     }

@@ -31,6 +31,13 @@ fn send(endpoint: &mut Endpoint<Line>, to: &[usize], time: f64, value: &ValueRef
     endpoint.send(to, header.into(), &encoder.plan(value).unwrap())
 }
 
+/// Whether a channel ends with the next that is received on it.
+fn next_is_end(endpoint: &mut Endpoint<Line>, channel: usize) -> bool {
+    let (mut header, mut value) = (HeaderWords::default(), Value::None);
+    endpoint.receive_to(channel, Some(now() + 20_000_000_000), &mut header, &mut value).unwrap();
+    header.is_end()
+}
+
 fn receive(endpoint: &mut Endpoint<Line>, channel: usize) -> (f64, Value) {
     let deadline = Some(now() + 20_000_000_000);
     let (mut header, mut value) = (HeaderWords::default(), Value::None);
@@ -465,6 +472,39 @@ fn what_is_meant_for_an_endpoint_that_has_ended_is_dropped() {
     for i in 0..100 {
         send_numbers(&mut sender, &[0], &numbers(1000, i)).unwrap();
     }
+}
+
+#[test]
+fn channels_of_a_peer_that_is_lost_end_after_all_that_it_has_sent() {
+    let conduits = [0, 0, 2].map(|from| Conduit { from, to: 1, budget: GENEROUS });
+    let domain = Domain::new(3, &conduits, PLENTY);
+    let (mut lost, mut other) = (domain.endpoint(0), domain.endpoint(2));
+    let mut receiver = domain.endpoint(1);
+    send_numbers(&mut lost, &[0], &numbers(1000, 1)).unwrap();
+    send_numbers(&mut lost, &[0], &numbers(3, 2)).unwrap();
+    lost.end_channel(1).unwrap();
+    // Its process is gone without another word.
+    std::mem::forget(lost);
+    for _ in 0..2 {
+        domain.tell(1, AgentNotice::PeerLost(EndpointId::new(0)));
+    }
+    assert_eq!(elements(&receive(&mut receiver, 0).1), numbers(1000, 1));
+    assert_eq!(elements(&receive(&mut receiver, 0).1), numbers(3, 2));
+    for channel in [0, 1] {
+        assert!(next_is_end(&mut receiver, channel));
+        assert!(!receiver.poll(channel).unwrap(), "a channel ends once");
+    }
+    send_numbers(&mut other, &[0], &numbers(5, 3)).unwrap();
+    assert_eq!(elements(&receive(&mut receiver, 2).1), numbers(5, 3));
+}
+
+#[test]
+fn who_waits_for_a_peer_that_is_lost_is_woken() {
+    let domain = one_way(GENEROUS, PLENTY);
+    let to = domain.clone();
+    let receiver = thread::spawn(move || next_is_end(&mut to.endpoint(1), 0));
+    domain.tell(1, AgentNotice::PeerLost(EndpointId::new(0)));
+    assert!(receiver.join().unwrap());
 }
 
 #[test]

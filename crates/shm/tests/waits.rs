@@ -5,10 +5,15 @@
 mod common;
 
 use common::{Conduit, Domain, Line};
+use ligament_shm::board::Board;
 use ligament_shm::endpoint::AgentNotice;
+use ligament_shm::memory::create;
 use ligament_shm::status::{now, Awaited, Status};
+use ligament_shm::steering::Gate;
 use ligament_shm::{Endpoint, ShmError};
-use ligament_wire::{ArrayRef, Encoder, Header, Kind, Order, ValueRef};
+use ligament_wire::steering::{Matter, ModelTime, Steer};
+use ligament_wire::{ArrayRef, Encoder, EndpointId, Header, Kind, Order, ValueRef};
+use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 
 const GENEROUS: u64 = 64 << 20;
@@ -67,6 +72,21 @@ fn end(domain: &Domain, thread: JoinHandle<ShmError>) {
     domain.tell(1, AgentNotice::RunEnds("over".into()));
     assert_eq!(thread.join().unwrap(), ShmError::RunEnds("over".into()));
     assert!(domain.look(1).waits.is_none());
+}
+
+#[test]
+fn nobody_spins_while_others_keep_all_cores_busy_with_ranks_or_threads() {
+    let fd = create("board", Board::size(2)).unwrap();
+    let board = Board::create(&fd, 2, 4, false).unwrap();
+    let [waits, computes] = [0, 1].map(|number| board.doorbell(EndpointId::new(number)).unwrap());
+    computes.keeps_busy(4);
+    board.wake_up(waits);
+    assert!(board.may_spin());
+    board.wake_up(computes);
+    board.wake_up(computes);
+    assert!(!board.may_spin() && !board.has_spare_core());
+    board.fall_asleep(computes);
+    assert!(board.may_spin() && board.has_spare_core());
 }
 
 #[test]
@@ -171,4 +191,28 @@ fn views_count_as_held_only_when_the_code_has_them() {
     domain.look_until(1, |status| status.received_messages == 2 && waits(status));
     assert!(confirmed(&domain, 1).waits.unwrap().holding);
     end(&domain, receiver);
+}
+
+#[test]
+fn who_comes_to_a_first_step_says_so_and_hears_before_it_of_a_halt() {
+    let domain = Arc::new(two(GENEROUS, PLENTY));
+    let mut endpoint = domain.endpoint(0);
+    let tell = |steer| domain.tell(0, AgentNotice::Steer(steer, vec![0]));
+    tell(Steer::Prepare { change: 1, at: None, matter: Matter::Halt });
+    tell(Steer::Commit { change: 1, at: ModelTime(0.5) });
+    // An agent that sees this after it has told of a halt knows that no step was made.
+    assert!(!domain.steers(0));
+    let agent = domain.clone();
+    let other = thread::spawn(move || {
+        let held = |status: &Status| {
+            status.waits.as_ref().is_some_and(|one| one.what == Awaited::Steering { change: 1 })
+        };
+        agent.look_until(0, held);
+        assert!(agent.steers(0));
+        agent.tell(0, AgentNotice::Steer(Steer::Move { change: 1, at: None }, vec![0]));
+    });
+    assert!(endpoint.steer(0, Gate::Step, 0.5).unwrap().is_empty());
+    other.join().unwrap();
+    // From then on nothing is slow where nobody wants anything.
+    assert!(endpoint.steer_at_once(0, Gate::Step, 1.0));
 }

@@ -7,6 +7,7 @@
 mod common;
 
 use common::{Conduit, Domain, Line, Sleep};
+use ligament_shm::area::Passed;
 use ligament_shm::endpoint::{Contiguous, Nothing};
 use ligament_shm::ring::STAMPED_MASK;
 use ligament_shm::status::now;
@@ -272,11 +273,22 @@ impl Stage {
             let bytes = (status.sent_bytes, status.received_bytes);
             (status.sent_messages, status.received_messages, bytes, status.time)
         });
+        let passed = [0, 1, 2].map(|me| {
+            let (status, (sent, received)) = (self.domain.look(me), self.domain.passed(me));
+            // What is counted for a channel is counted for its endpoint too.
+            assert_eq!(sent.iter().map(|end| end.bytes).sum::<u64>(), status.sent_bytes);
+            let of = |count: fn(&Passed) -> u64| received.iter().map(count).sum::<u64>();
+            assert_eq!(
+                (of(|end| end.messages), of(|end| end.bytes)),
+                (status.received_messages, status.received_bytes)
+            );
+            (sent, received)
+        });
         let credits = [1, 2].map(|me| self.domain.credits(me));
         let sent: Vec<_> = self.sender.sent_on().collect();
         let received: Vec<Vec<_>> = self.receivers.iter().map(|each| each.received_from().collect()).collect();
         let memory = self.domain.granted();
-        format!("{counted:?} {credits:?} {sent:?} {received:?} {memory}")
+        format!("{counted:?} {passed:?} {credits:?} {sent:?} {received:?} {memory}")
     }
 
     /// The messages that stand in the rings, by channel and number, but for the places of their bodies, which follow from

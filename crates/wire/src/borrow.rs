@@ -1,5 +1,8 @@
 //! Values as a sender lends them for the length of one call: nothing is copied until the body is written.
 
+use crate::error::WireError;
+use crate::gather::check_names;
+use crate::parts::array_source;
 use crate::value::{Array, DType, Element, Order, SettingValue, Value};
 
 /// A value to be sent. Lists and maps come in two forms: over borrowed slices, and over vectors for trees that
@@ -72,6 +75,17 @@ impl<'a> ArrayRef<'a> {
             names: &[],
             unit: None,
         }
+    }
+}
+
+impl ArrayRef<'_> {
+    /// Checks what a message asks of it: a shape that can be, elements within its bytes, a name for each axis or none.
+    ///
+    /// # Errors
+    /// What is wrong with it.
+    pub fn check(&self) -> Result<(), WireError> {
+        check_names(self.names, self.shape.len())?;
+        array_source(self).map(|_| ())
     }
 }
 

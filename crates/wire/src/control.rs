@@ -4,11 +4,13 @@
 
 use crate::number::{EndpointId, RankId};
 use crate::peek::Sight;
+use crate::steering::{ModelTime, Scheduled, Steer, Steers};
+use crate::tap;
 use ligament_catalogue::{fault, Fault};
 use minicbor::{Decode, Encode};
 
-/// Version of this protocol. The agent refuses others with a message that names both.
-pub const PROTOCOL: u32 = 3;
+/// Version of this protocol and of the layout of the memory that it hands out. The agent refuses others with a message that names both.
+pub const PROTOCOL: u32 = 6;
 /// Longest frame that either side accepts, bytes.
 pub const MAX_FRAME: usize = 256 << 20;
 
@@ -136,6 +138,69 @@ pub enum Request {
         #[n(2)]
         received: Vec<(u32, u64)>,
     },
+    /// What I say of a change that I was told of by `Notice::Steer`.
+    #[n(10)]
+    Steers {
+        #[n(0)]
+        change: u64,
+        #[n(1)]
+        answer: Steers,
+    },
+    /// The code says that a setting of its can be steered.
+    #[n(11)]
+    Steerable {
+        #[n(0)]
+        setting: Steerable,
+        /// Of which of the instances that a process runs together, by its number in the run.
+        #[n(1)]
+        of: Option<RankId>,
+    },
+}
+
+/// A setting that can be steered, as a code declares it.
+#[derive(Debug, Clone, PartialEq, Eq, Encode, Decode)]
+pub struct Steerable {
+    /// As the code asks for it.
+    #[n(0)]
+    pub name: String,
+    #[n(1)]
+    pub min: Option<ModelTime>,
+    #[n(2)]
+    pub max: Option<ModelTime>,
+    #[n(3)]
+    pub unit: String,
+    /// Whether the code reads it once a pass, and not in each step.
+    #[n(4)]
+    pub restart: bool,
+}
+
+/// What a client wants to be done at a model time.
+#[derive(Debug, Clone, PartialEq, Eq, Encode, Decode)]
+pub enum Wanted {
+    /// Settings, each as `name=value`.
+    #[n(0)]
+    Set(#[n(0)] Vec<String>),
+    /// All stand still.
+    #[n(1)]
+    Pause,
+    /// Those that are behind make one step, and stand still again.
+    #[n(2)]
+    Step,
+    /// Go on, as far as `at`.
+    #[n(3)]
+    Until,
+    /// Go on.
+    #[n(4)]
+    Resume,
+    /// All stand still, and the run ends.
+    #[n(5)]
+    Stop,
+    /// What is not made good yet does not happen: this change, or the one that is being agreed on.
+    #[n(6)]
+    Withdraw(#[n(0)] Option<u64>),
+    /// Nothing: what can be steered, and what was.
+    #[n(7)]
+    Nothing,
 }
 
 /// What a client may ask.
@@ -168,6 +233,47 @@ pub enum Question {
         offset: u64,
         #[n(3)]
         most: u32,
+    },
+    /// How the run stands, as JSON; asked again on the same connection, what has changed since the last answer, but no sooner
+    /// after it than so many ms. Who asks rarely is told rarely, and never of what is past.
+    #[n(5)]
+    Watch {
+        #[n(0)]
+        every: u32,
+    },
+    /// Shows the latest value of a sending port, for as long as this connection lives: answered by `Tapped`.
+    #[n(6)]
+    Tap {
+        #[n(0)]
+        instance: String,
+        #[n(1)]
+        port: String,
+        /// Of a vector port; none means whatever slot is sent on.
+        #[n(2)]
+        slot: Option<u32>,
+        #[n(3)]
+        wanted: tap::Wanted,
+        /// For how large a value there is to be room, bytes.
+        #[n(4)]
+        room: u64,
+    },
+    /// Change settings, halt or go on at a model time. Answered as JSON when it is agreed, or refused.
+    #[n(7)]
+    Steer {
+        /// Who wants it, for the journal.
+        #[n(0)]
+        who: String,
+        #[n(1)]
+        wanted: Wanted,
+        /// The model time; none: as soon as all can.
+        #[n(2)]
+        at: Option<ModelTime>,
+        /// For how long all may take to agree, ms.
+        #[n(3)]
+        patience: Option<u32>,
+        /// Only say whether it can be asked for.
+        #[n(4)]
+        dry: bool,
     },
 }
 
@@ -264,15 +370,72 @@ pub enum Notice {
         #[n(0)]
         round: u64,
     },
+    /// An endpoint that you receive from is gone before it was done, and the run goes on without it: take in what it has sent;
+    /// after that its conduits have ended.
+    #[n(18)]
+    PeerLost {
+        #[n(0)]
+        endpoint: EndpointId,
+    },
+    /// Something is to happen at a model time: to these of the instances that the process runs, by their places.
+    #[n(19)]
+    Steer {
+        #[n(0)]
+        steer: Steer,
+        #[n(1)]
+        members: Vec<u32>,
+    },
     /// To a client that peeks.
     #[n(13)]
     Peeked(#[n(0)] Sight),
+    /// Show what you send on this port: what is wanted of it goes into a box, whenever that is free. Descriptor: the box.
+    #[n(14)]
+    Tap(#[n(0)] Box<Tap>),
+    /// Show it no more.
+    #[n(15)]
+    Untap {
+        #[n(0)]
+        tap: u32,
+    },
+    /// To a client: the port will be shown. Descriptor: the box, with room for a value of so many bytes.
+    #[n(16)]
+    Tapped {
+        #[n(0)]
+        room: u64,
+    },
+    /// To a client: nothing more will be shown.
+    #[n(17)]
+    TapOver {
+        #[n(0)]
+        why: String,
+    },
     /// To a client.
     #[n(10)]
     Answer {
         #[n(0)]
         json: String,
     },
+}
+
+/// What an endpoint is to show.
+#[derive(Debug, Clone, PartialEq, Eq, Encode, Decode)]
+pub struct Tap {
+    /// Its number in the domain.
+    #[n(0)]
+    pub tap: u32,
+    /// Which of the instances that the process runs together: its place among `Light::members`; else 0.
+    #[n(1)]
+    pub member: u32,
+    #[n(2)]
+    pub port: String,
+    /// None: whatever slot is sent on.
+    #[n(3)]
+    pub slot: Option<u32>,
+    #[n(4)]
+    pub wanted: tap::Wanted,
+    /// Bytes that a value in the box may have.
+    #[n(5)]
+    pub room: u64,
 }
 
 /// A port as the model has it.
@@ -319,6 +482,58 @@ pub struct ChannelInfo {
     /// Which of the instances that the process runs together: its place among `Light::members`; else 0.
     #[n(8)]
     pub member: u32,
+    /// What happens between its messages and iterations.
+    #[n(9)]
+    pub steps: Option<Steps>,
+    /// Which of `Welcome::filters` its messages pass through.
+    #[n(10)]
+    pub filters: Option<u32>,
+    /// Whether the run goes on if the instance at the other end ends before it is done.
+    #[n(11)]
+    pub may_fail: Option<bool>,
+}
+
+/// What happens on a channel between messages and iterations: `last`, `repeat` and `pad` of yMMSL, and milestones. Most
+/// channels have none of this.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Encode, Decode)]
+pub struct Steps {
+    /// How many numbers the path of the iteration has in which a message is sent.
+    #[n(0)]
+    pub depth: u8,
+    /// How many iterations, from the innermost on, let only their last message pass.
+    #[n(1)]
+    pub last: u8,
+    /// For how many iterations, from the innermost on, a message is repeated at the receiver.
+    #[n(2)]
+    pub repeats: u8,
+    /// In which of these it comes once only and is empty then: a bit for each, the lowest for the outermost.
+    #[n(3)]
+    pub pads: u32,
+    /// Whether the sender says when iterations are over.
+    #[n(4)]
+    pub milestones: bool,
+}
+
+impl Steps {
+    /// More filters of a kind than this are refused, and deeper nesting too.
+    pub const MOST: usize = 32;
+
+    /// How many numbers the path of an iteration has in which a message travels.
+    pub fn reduced(&self) -> usize {
+        usize::from(self.depth.saturating_sub(self.last))
+    }
+
+    /// How many it has in which one is received.
+    pub fn received(&self) -> usize {
+        self.reduced() + usize::from(self.repeats)
+    }
+
+    /// Whether what is received in this iteration is empty: it is not the first of one in which the message comes once.
+    pub fn is_padding(&self, iteration: &[u64]) -> bool {
+        let repeats = usize::from(self.repeats).min(iteration.len());
+        let repeated = &iteration[iteration.len() - repeats..];
+        repeated.iter().enumerate().any(|(i, &number)| number > 0 && i < Steps::MOST && self.pads & 1 << i != 0)
+    }
 }
 
 /// What a process learns that runs many instances.
@@ -367,6 +582,12 @@ pub struct InnerChannel {
     /// The most bytes that a message may have; none means: as many as memory allows.
     #[n(4)]
     pub limit: Option<u64>,
+    /// What happens between its messages and iterations.
+    #[n(5)]
+    pub steps: Option<Steps>,
+    /// Which of `Welcome::filters` its messages pass through.
+    #[n(6)]
+    pub filters: Option<u32>,
 }
 
 /// One end of it.
@@ -420,6 +641,13 @@ pub struct Welcome {
     /// Which of its instance's ranks it is, where these speak each for itself.
     #[n(12)]
     pub rank: Option<Rank>,
+    /// The filters of conduits, as a model file has them, each list once. None if no conduit has any.
+    #[n(13)]
+    pub filters: Option<Vec<String>>,
+    /// What happens at model times that are known already, and to which of the instances that the process runs, by their
+    /// places. None if there is nothing.
+    #[n(14)]
+    pub schedule: Option<Vec<(Scheduled, Vec<u32>)>>,
 }
 
 /// One of the ranks of an instance.

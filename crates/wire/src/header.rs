@@ -49,6 +49,9 @@ pub enum Kind {
     /// The conduit joins resizable ports; the body is a list of two integers: the slot for which the messages that
     /// follow are, and how many slots there are.
     Slot,
+    /// An iteration of the sender, or of one that calls it, is over; the body is its path, a list of integers. Sent only where
+    /// the receiver needs to know.
+    Milestone,
     /// The carrier's own (ring jump, stream chunk); never leaves shared memory.
     Carrier,
     /// Of a later version and marked (64–127) as safe to skip.
@@ -67,6 +70,7 @@ impl Kind {
             Kind::Checkpoint => 5,
             Kind::Route => 6,
             Kind::Slot => 7,
+            Kind::Milestone => 8,
             Kind::Carrier => 15,
             Kind::Skip(code) => code,
         }
@@ -83,6 +87,7 @@ impl Kind {
             5 => Kind::Checkpoint,
             6 => Kind::Route,
             7 => Kind::Slot,
+            8 => Kind::Milestone,
             15 => Kind::Carrier,
             64..=127 => Kind::Skip(code),
             _ => return Err(WireError::Kind { found: code }),
@@ -300,6 +305,12 @@ impl HeaderWords {
         self.kind_code() == Kind::Slot.code()
     }
 
+    /// Whether this says that an iteration is over.
+    #[inline]
+    pub fn is_milestone(&self) -> bool {
+        self.kind_code() == Kind::Milestone.code()
+    }
+
     /// The flag bits.
     #[inline]
     pub fn flags(&self) -> u16 {
@@ -466,6 +477,7 @@ mod tests {
         let others = [
             Header { kind: Kind::End, ..usual },
             Header { kind: Kind::Slot, ..usual },
+            Header { kind: Kind::Milestone, ..usual },
             Header { compressed: true, ..usual },
             Header { carrier_flags: flags::STREAM, ..usual },
             Header { conduit: 8, ..usual },

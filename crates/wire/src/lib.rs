@@ -15,8 +15,10 @@ mod layout;
 mod number;
 mod parts;
 pub mod peek;
+pub mod steering;
 #[allow(unsafe_code)]
 mod sys;
+pub mod tap;
 mod tree;
 mod value;
 
@@ -26,7 +28,7 @@ pub use encode::{array_head, Encoder, Plan};
 pub use error::WireError;
 pub use header::{flags, Header, HeaderWords, Kind, HEADER_BYTES, VERSION};
 pub use layout::{align_part, head_len, MAX_BODY, PART_ALIGN};
-pub use number::{rank_name, DomainId, EndpointId, InstanceId, RankId, Ranks};
+pub use number::{rank_name, rank_parts, DomainId, EndpointId, InstanceId, RankId, Ranks};
 pub use sys::{Bytes, Keeper};
 pub use value::{Array, ArrayKind, ArrayMeta, DType, Element, Order, SettingValue, Value, MAX_DIMS};
 

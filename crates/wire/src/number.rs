@@ -147,6 +147,11 @@ impl Ranks {
         (self.leader(instance).index()..end).map(RankId::at)
     }
 
+    /// Whether it is the only one of its instance.
+    pub fn speaks_for_all(&self, rank: RankId) -> bool {
+        self.of(self.instance(rank)).nth(1).is_none()
+    }
+
     /// Which of its instance's ranks it is, from 0 on.
     pub fn place(&self, rank: RankId) -> u32 {
         rank.number() - self.leader(self.instance(rank)).number()
@@ -161,6 +166,12 @@ pub fn rank_name(instance: &str, place: Option<u32>) -> String {
     }
 }
 
+/// The instance of what may be a rank's name, and which of its ranks that is.
+pub fn rank_parts(name: &str) -> (&str, Option<u32>) {
+    let parts = name.rsplit_once(':').and_then(|(instance, place)| Some((instance, place.parse().ok()?)));
+    parts.map_or((name, None), |(instance, place)| (instance, Some(place)))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -172,6 +183,12 @@ mod tests {
         assert_eq!(to_bytes(&Some(EndpointId::new(3))), to_bytes(&Some(3u32)));
         assert_eq!(from_bytes::<DomainId>(&to_bytes(&7u32)), Ok(DomainId::new(7)));
         assert_eq!(format!("{} {:?}", RankId::new(5), RankId::new(5)), "5 5");
+    }
+
+    #[test]
+    fn a_ranks_name_has_its_number() {
+        assert_eq!(rank_parts(&rank_name("flow[1]", Some(12))), ("flow[1]", Some(12)));
+        assert_eq!(rank_parts("flow[1]"), ("flow[1]", None));
     }
 
     #[test]

@@ -4,6 +4,8 @@
 use ligament_wire::control::to_bytes;
 use ligament_wire::domains::*;
 use ligament_wire::peek::{Entry, Sight};
+use ligament_wire::steering::ModelTime;
+use ligament_wire::tap::{Cut, Wanted};
 use ligament_wire::{DomainId, InstanceId, Ranks};
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -40,8 +42,43 @@ fn extent() -> Extent {
     Extent { placement, ranks: Ranks::new([1, 1, 1]), channels: 2, inputs: 2 }
 }
 
+fn shows() -> impl Strategy<Value = Shows> {
+    let note =
+        (0..10u64, any::<u16>(), any::<u64>(), any::<f64>(), prop::option::of(any::<u32>()), any::<u64>());
+    let note = note.prop_map(|(outcome, parts, bytes, at, slot, number)| {
+        let (timestamp, next_timestamp) = (ModelTime(at), slot.map(|_| ModelTime(at)));
+        TapNote { outcome, parts, bytes, timestamp, next_timestamp, slot, number }
+    });
+    prop_oneof![
+        Just(Shows::Begun),
+        (any::<u64>(), vec(any::<u8>(), 0..300), prop::option::of(note))
+            .prop_map(|(offset, bytes, note)| Shows::Piece { offset, bytes, note }),
+        ".*".prop_map(Shows::Over),
+    ]
+}
+
+fn wish() -> impl Strategy<Value = TapWish> {
+    let cut = prop_oneof![
+        any::<i64>().prop_map(Cut::At),
+        (prop::option::of(any::<i64>()), prop::option::of(any::<i64>()), any::<u64>())
+            .prop_map(|(from, to, step)| Cut::Range { from, to, step }),
+    ];
+    let wanted = (vec(".*", 0..3), vec(cut, 0..3), any::<u64>(), any::<u32>());
+    let wanted = wanted.prop_map(|(keys, cuts, thin, bars)| Wanted { keys, cuts, thin, bars });
+    let port = (instance(), ".*", prop::option::of(any::<u32>()), wanted, any::<u64>())
+        .prop_map(|(instance, port, slot, wanted, room)| TapPort { instance, port, slot, wanted, room });
+    prop_oneof![
+        port.prop_map(|port| TapWish::Begin(Box::new(port))),
+        Just(TapWish::Ask),
+        any::<u64>().prop_map(TapWish::Took),
+        Just(TapWish::End),
+    ]
+}
+
 fn from_agent() -> impl Strategy<Value = FromAgent> {
     let piece = (instance(), path(), part()).prop_map(|(instance, path, part)| Piece { instance, path, part });
+    let own_cores = (instance(), vec(any::<u32>(), 0..3));
+    let own_cores = own_cores.prop_map(|(instance, cores)| OwnCores { instance, cores });
     prop_oneof![
         vec(piece, 0..3).prop_map(FromAgent::Files),
         vec(0..4u32, 0..4).prop_map(FromAgent::Wants),
@@ -49,6 +86,8 @@ fn from_agent() -> impl Strategy<Value = FromAgent> {
         prop::option::of(".*").prop_map(FromAgent::Ready),
         (any::<u64>(), any::<u64>()).prop_map(|(files, bytes)| FromAgent::Leaves { files, bytes }),
         (any::<u64>(), sight()).prop_map(|(ticket, sight)| FromAgent::Seen(Seen { ticket, sight })),
+        vec(own_cores, 0..3).prop_map(FromAgent::Cores),
+        (any::<u64>(), shows()).prop_map(|(ticket, shows)| FromAgent::Tapped(Tapped { ticket, shows })),
     ]
 }
 
@@ -61,6 +100,7 @@ fn from_head() -> impl Strategy<Value = FromHead> {
             FromHead::Look(Look { ticket, instance, path, offset, most })
         }),
         (instance(), path()).prop_map(|(instance, path)| FromHead::NotWritten { instance, path }),
+        (any::<u64>(), wish()).prop_map(|(ticket, wish)| FromHead::Tap(TapOrder { ticket, wish })),
     ]
 }
 

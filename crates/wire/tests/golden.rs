@@ -95,6 +95,11 @@ fn every_kind_of_message_has_the_bytes_of_version_1() {
     check("events", Header { kind: Kind::Events, ..header() }, &events);
     check("checkpoint", Header { kind: Kind::Checkpoint, ..header() }, &Value::Int(7));
     check("slot", Header { kind: Kind::Slot, ..header() }, &Value::List(vec![Value::Int(3), Value::Int(5)]));
+    check(
+        "milestone",
+        Header { kind: Kind::Milestone, ..header() },
+        &Value::List(vec![Value::Int(2), Value::Int(0)]),
+    );
     check("route", Header { kind: Kind::Route, ..header() }, &Value::List(vec![Value::Int(1)]));
     check(
         "carrier",

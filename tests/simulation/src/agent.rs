@@ -175,7 +175,10 @@ impl Agent {
                 let actions = self.core.connected(link, Caller { user: USER, pid: 100 + who });
                 self.act(actions, shared);
             }
-            Upward::Closed => self.core.closed(link),
+            Upward::Closed => {
+                let actions = self.core.closed(link);
+                self.act(actions, shared);
+            }
             Upward::Frame(bytes) => {
                 let request = from_bytes::<Request>(&bytes).expect("instances of ours make sense");
                 shared.tell(|| format!("agent hears from part{who}: {request:?}"));
@@ -210,7 +213,8 @@ impl Agent {
         }
         if self.closing[who as usize] {
             shared.closed[who as usize] = true;
-            self.core.closed(Link::from(who));
+            let actions = self.core.closed(Link::from(who));
+            self.act(actions, shared);
         }
         let actions = self.core.sent_late(Link::from(who));
         self.act(actions, shared);
@@ -251,11 +255,22 @@ impl Agent {
                 self.closing[link as usize] = true;
                 if self.clogged[link as usize].is_empty() {
                     shared.closed[link as usize] = true;
-                    self.core.closed(link);
+                    let actions = self.core.closed(link);
+                    self.act(actions, shared);
                 }
             }
             Action::Start { endpoint } => self.start(endpoint.number(), shared),
-            Action::Watch { .. } | Action::Ask { .. } => unreachable!("no instance is by hand, nobody asks"),
+            Action::Watch { .. }
+            | Action::WatchSpeaker { .. }
+            | Action::Ask { .. }
+            | Action::Linger { .. }
+            | Action::MakeTap { .. }
+            | Action::AskWhetherSteers { .. }
+            | Action::EndTap { .. }
+            | Action::TapElsewhere { .. }
+            | Action::UntapElsewhere { .. } => {
+                unreachable!("no instance is by hand or may fail, nobody asks")
+            }
             Action::Push { endpoint, push } => {
                 let who = endpoint.number();
                 shared.tell(|| format!("agent pushes part{who}: {push:?}"));

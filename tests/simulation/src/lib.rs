@@ -11,6 +11,7 @@ mod random;
 mod schedule;
 mod script;
 mod stage;
+pub mod steering;
 mod truth;
 mod verdict;
 

@@ -7,6 +7,7 @@ use ligament_shm::endpoint::{AgentNotice, Opened};
 use ligament_shm::line::AgentLine;
 use ligament_shm::socket::{Frame, Frames};
 use ligament_shm::{Custodian, ShmError};
+use ligament_wire::steering::Steers;
 use ligament_wire::EndpointId;
 use rustix::fd::OwnedFd;
 use std::rc::Rc;
@@ -101,6 +102,10 @@ impl Custodian for Line {
 
     fn fetch_slab(&mut self, of: EndpointId, slab: u32) -> Result<(OwnedFd, u64), ShmError> {
         self.agent.fetch_slab(of, slab)
+    }
+
+    fn steers(&mut self, change: u64, answer: Steers) -> Result<(), ShmError> {
+        self.agent.steers(change, answer)
     }
 
     fn notices(&mut self) -> Result<Vec<AgentNotice>, ShmError> {

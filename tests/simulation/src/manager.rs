@@ -98,7 +98,7 @@ impl Desk {
                 waits.may_release &= threads;
             }
         }
-        let deeds = self.logic.look(&seen, MessageMemory { used, limit }, &[]);
+        let deeds = self.logic.look(&seen, MessageMemory { used, limit }, &[], now);
         deeds.into_iter().filter_map(|deed| self.carry_out(deed)).collect()
     }
 

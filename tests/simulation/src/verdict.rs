@@ -184,7 +184,7 @@ fn credit_is_back(script: &Script, agent: &mut Agent, progress: &[Progress], me:
     let (wiring, who) = (agent.core.wiring(), me as usize);
     let me = EndpointId::new(me);
     let senders = wiring.senders(me).to_vec();
-    let layout = Layout { channels: wiring.incoming(me), inboxes: senders.len() as u32, rows: 0 };
+    let layout = Layout { channels: wiring.incoming(me), inboxes: senders.len() as u32, rows: 0, ends: 0 };
     let incoming = wiring.receives(agent.core.plan(), me);
     let area = agent.custody.descriptor(Memory::Area(me)).expect("areas are kept");
     let front = Mapping::readable(&area, 0, layout.front()).expect("it is mapped elsewhere");

@@ -170,6 +170,10 @@ public:
         const std::size_t count = lig_instance_index(handle_.get(), &numbers);
         return std::vector<std::size_t>(numbers, numbers + count);
     }
+    // Which of its instance's ranks this is, and how many there are, where the model says that each of them speaks for itself;
+    // else 0 of 1.
+    std::uint32_t rank() const { return lig_instance_rank(handle_.get()); }
+    std::uint32_t ranks() const { return lig_instance_ranks(handle_.get()); }
     std::string run_name() const { return lig_run_name(handle_.get()); }
 
     // Whether to go through the execution loop (again): waits for a message on each connected F_INIT port. When it
@@ -178,6 +182,19 @@ public:
         bool again;
         detail::call(lig_reuse_instance, handle_.get(), &again);
         return again;
+    }
+    // To be called once in each step with its model time, s: says whether settings have changed, and are to be asked for
+    // again. All whom a change concerns make it in their first step at or after the same model time. Waits while a change
+    // is being agreed on, and where the run is to stand still.
+    bool steer(double time) {
+        bool changed;
+        detail::call(lig_steer, handle_.get(), time, &changed);
+        return changed;
+    }
+    // Declares that a setting can be steered, within a range, which may be infinite. `restart`: it is read once a pass.
+    void declare_steerable(const std::string &setting, double minimum, double maximum, const std::string &unit = "",
+                           bool restart = false) {
+        detail::call(lig_declare_steerable, handle_.get(), setting.c_str(), minimum, maximum, unit.c_str(), restart);
     }
     // Ends all conduits that this instance sends on, and signs off.
     void finish() { detail::call(lig_finish, handle_.get()); }
@@ -349,6 +366,19 @@ public:
         return receive(port, receive_options(slot, seconds(wait)));
     }
 
+    // As receive, with the overlay of settings that came with the message in its settings(). The overlay is not compared with
+    // that in force here: for codes that serve others under different settings. That of an F_INIT message is in force for the
+    // pass already, unless the instance was made with Flags::dont_apply_overlay.
+    Message receive_with_settings(Name port, Slot slot = {}) {
+        return receive_with_settings(port, receive_options(slot));
+    }
+
+    // The same, waiting no longer than `wait`; throws TimedOutError if nothing has come by then.
+    template <class Rep, class Period>
+    Message receive_with_settings_within(Name port, std::chrono::duration<Rep, Period> wait, Slot slot = {}) {
+        return receive_with_settings(port, receive_options(slot, seconds(wait)));
+    }
+
     // Receives an array into the caller's. Throws as receive, and UnexpectedError if type or shape differ.
     template <class T>
     Times receive_into(Name port, const ArrayRef<T> &into, Slot slot = {}) {
@@ -495,6 +525,12 @@ private:
     Message receive(Name port, const lig_receive_options &options) {
         lig_message *message;
         detail::call(lig_receive, handle_.get(), port.text, &options, &message);
+        return Message(message);
+    }
+
+    Message receive_with_settings(Name port, const lig_receive_options &options) {
+        lig_message *message;
+        detail::call(lig_receive_with_settings, handle_.get(), port.text, &options, &message);
         return Message(message);
     }
 

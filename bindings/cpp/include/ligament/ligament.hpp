@@ -4,6 +4,8 @@
 #define LIGAMENT_HPP
 
 #include "light.hpp"
+#include "mapper.hpp"
+#include "path.hpp"
 #include "submodel.hpp"
 
 namespace ligament {

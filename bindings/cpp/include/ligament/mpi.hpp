@@ -4,7 +4,9 @@
 
 #include <ligament_mpi.h>
 
+#include <cstdint>
 #include <cstdio>
+#include <exception>
 
 #include "ligament.hpp"
 
@@ -12,8 +14,8 @@ namespace ligament::mpi {
 
 // An instance of which each rank of a communicator is a part. Rank 0 speaks for it. The functions here are collective:
 // all ranks call them together, and all get the same result or throw the same error. Everything else is rank 0's, through
-// root(). While rank 0 waits for a message the other ranks sleep, and let MPI go on every 10 ms. Destroy it before
-// MPI_Finalize, on all ranks.
+// root(). While rank 0 waits for a message the other ranks sleep, and let MPI go on now and then. Destroy it on all ranks,
+// before MPI_Finalize unless it is done. A rank whose call is another than rank 0's ends the program (ligament_mpi.h).
 class Instance {
 public:
     // Joins the run, with the ports that the model gives it. Throws RegistrationError.
@@ -32,12 +34,21 @@ public:
 
     // Whether to go through the execution loop (again).
     bool reuse_instance() {
+        enter(LIG_MPI_REUSE);
         return together([&](lig_mpi_outcome &outcome) { outcome.again = own_->reuse_instance(); }).again != 0;
+    }
+
+    // Whether settings have changed, as ligament::Instance::steer says it, and the same on all ranks. The time is rank
+    // 0's. Rank 0 reads the settings again, and tells the others what they need of them.
+    bool steer(double time) {
+        enter(LIG_MPI_STEER);
+        return together([&](lig_mpi_outcome &outcome) { outcome.again = own_->steer(time); }).again != 0;
     }
 
     // Receives a message, which rank 0 gets; the others get none.
     std::optional<Message> receive(Name port, Slot slot = {}) {
         std::optional<Message> message;
+        enter(LIG_MPI_RECEIVE, port.text);
         together([&](lig_mpi_outcome &) { message.emplace(own_->receive(port, slot)); });
         return message;
     }
@@ -45,6 +56,7 @@ public:
     // Receives an array into that of each rank, which all have the same type and shape.
     template <class T>
     Times receive_into(Name port, const ArrayRef<T> &into, Slot slot = {}) {
+        into.lend([&](const lig_array *array) { enter(LIG_MPI_RECEIVE_INTO, port.text, lig_mpi_bytes(array)); });
         const lig_mpi_outcome outcome = together([&](lig_mpi_outcome &told) {
             const Times times = own_->receive_into(port, into, slot);
             told.times.timestamp = times.timestamp;
@@ -63,12 +75,17 @@ public:
 
     // Ends the instance.
     void finish() {
+        enter(LIG_MPI_FINISH);
         together([&](lig_mpi_outcome &) { own_->finish(); });
     }
 
 private:
     struct Release {
-        void operator()(lig_mpi_instance *ranks) const noexcept { lig_mpi_release(ranks); }
+        void operator()(lig_mpi_instance *ranks) const noexcept {
+            // An exception of this rank alone: the others will not come to the same end. What is left tells MPI_Finalize.
+            if (ranks->goes_on && std::uncaught_exceptions() > 0) return;
+            lig_mpi_release(ranks);
+        }
     };
 
     template <class Make>
@@ -78,7 +95,19 @@ private:
         const lig_status status = lig_mpi_ranks_create(comm, &ranks, &error);
         if (status != LIG_OK) detail::fail(status, error.message);
         ranks_.reset(ranks);
-        together([&](lig_mpi_outcome &) { own_.emplace(make()); });
+        enter(LIG_MPI_CREATE);
+        together([&](lig_mpi_outcome &) {
+            own_.emplace(make());
+            if (own_->ranks() == 1) return;
+            own_->error_shutdown(LIG_MPI_EACH_RANK);
+            own_.reset();
+            detail::fail(LIG_ERR_USAGE, LIG_MPI_EACH_RANK);
+        });
+    }
+
+    // Comes to a collective call.
+    void enter(std::int32_t call, const char *port = nullptr, std::uint64_t bytes = 0) {
+        lig_mpi_enter(ranks_.get(), call, port, bytes);
     }
 
     // Lets rank 0 call, and tells all what came of it. What is no Error of ours is thrown on rank 0, and is a PanicError on

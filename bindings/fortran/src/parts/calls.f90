@@ -169,6 +169,14 @@ module ligament_calls
          type(lig_times), intent(inout) :: times
       end function
 
+      integer(c_int32_t) function lf_receive_with_settings(how, port, ref, times) bind(c)
+         import
+         type(lf_receiving), intent(in) :: how
+         character(kind=c_char), intent(in) :: port(*)
+         type(lf_ref), intent(inout) :: ref
+         type(lig_times), intent(inout) :: times
+      end function
+
       integer(c_int32_t) function lf_receive_if_connected(how, port, ref, times, connected) bind(c)
          import
          type(lf_receiving), intent(in) :: how
@@ -403,6 +411,24 @@ module ligament_calls
          logical(c_bool), intent(inout) :: again
       end function
 
+      integer(c_int32_t) function lf_steer(instance, time, changed) bind(c)
+         import
+         integer(c_int64_t), value :: instance
+         real(c_double), value :: time
+         logical(c_bool), intent(inout) :: changed
+      end function
+
+      integer(c_int32_t) function lf_declare_steerable(instance, setting, length, bounded, range, unit, unit_length, &
+         restart) bind(c)
+         import
+         integer(c_int64_t), value :: instance
+         character(kind=c_char), intent(in) :: setting(*), unit(*)
+         integer(c_size_t), value :: length, unit_length
+         logical(c_bool), intent(in) :: bounded(2)
+         real(c_double), intent(in) :: range(2)
+         logical(c_bool), value :: restart
+      end function
+
       integer(c_int32_t) function lf_finish(instance) bind(c)
          import
          integer(c_int64_t), value :: instance
@@ -442,6 +468,12 @@ module ligament_calls
          integer(c_int64_t), value :: instance
          integer(c_int32_t), intent(inout) :: index(*)
          integer(c_size_t), value :: size
+      end function
+
+      integer(c_int32_t) function lf_rank(instance, of_all) bind(c)
+         import
+         integer(c_int64_t), value :: instance
+         logical(c_bool), value :: of_all
       end function
 
       integer(c_int32_t) function lf_names(instance, operator, names, count, longest) bind(c)

@@ -45,6 +45,29 @@ lig_status lf_reuse(int64_t key, bool *again) {
     return lig_reuse_instance(instance, again, &fault);
 }
 
+lig_status lf_steer(int64_t key, double time, bool *changed) {
+    INSTANCE(key);
+    *changed = false;
+    return lig_steer(instance, time, changed, &fault);
+}
+
+lig_status lf_declare_steerable(int64_t key, const char *setting, size_t length, const bool *bounded, const double *range,
+                                const char *unit, size_t unit_length, bool restart) {
+    INSTANCE(key);
+    char *name = line_of(setting, trimmed(setting, length));
+    char *measure = line_of(unit, trimmed(unit, unit_length));
+    lig_status status = LIG_ERR_OUT_OF_MEMORY;
+    if (name != NULL && measure != NULL) {
+        status = lig_declare_steerable(instance, name, bounded[0] ? range[0] : -INFINITY,
+                                       bounded[1] ? range[1] : INFINITY, measure, restart, &fault);
+    } else {
+        status = fail(LIG_ERR_OUT_OF_MEMORY, "there is no memory for a text");
+    }
+    free(name);
+    free(measure);
+    return status;
+}
+
 lig_status lf_finish(int64_t key) {
     INSTANCE(key);
     return lig_finish(instance, &fault);
@@ -86,6 +109,12 @@ size_t lf_index(int64_t key, int32_t *index, size_t size) {
     const size_t count = lig_instance_index(instance, &numbers);
     for (size_t i = 0; i < count && i < size; ++i) index[i] = (int32_t)numbers[i];
     return count;
+}
+
+// Which of its instance's ranks it is, or how many there are.
+int32_t lf_rank(int64_t key, bool of_all) {
+    const lig_instance *instance = thing_of(key);
+    return (int32_t)(of_all ? lig_instance_ranks(instance) : lig_instance_rank(instance));
 }
 
 // The names of ports with an operator, or of settings (operator 0). The longest has `longest` characters.

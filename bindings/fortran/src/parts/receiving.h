@@ -51,7 +51,15 @@ lig_status lf_receive(const lf_receiving *how, const char *port, lf_ref *made, l
     return status == LIG_OK ? take(message, name, how->slot, made, times) : status;
 }
 
-// The same; `connected` says whether something is connected to the port, and nothing was received where nothing is.
+lig_status lf_receive_with_settings(const lf_receiving *how, const char *port, lf_ref *made, lig_times *times) {
+    lf_free_message(made);
+    RECEIVING(name, options);
+    lig_message *message;
+    const lig_status status = lig_receive_with_settings(instance, name, &options, &message, &fault);
+    return status == LIG_OK ? take(message, name, how->slot, made, times) : status;
+}
+
+// As `lf_receive`; `connected` says whether something is connected to the port, and nothing was received where nothing is.
 lig_status lf_receive_if_connected(const lf_receiving *how, const char *port, lf_ref *made, lig_times *times,
                                    bool *connected) {
     *connected = false;

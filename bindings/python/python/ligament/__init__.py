@@ -4,6 +4,7 @@ A code takes part in a run as an `Instance`, which sends and receives each `Mess
 which components there are and how they are joined; `run` runs one, with Python functions as components where wanted.
 """
 
+from ._attach import AttachedRun, Shown, TappedPort, attach
 from ._enums import InstanceFlags, LogLevel, Operator
 from ._errors import (
     ClosedError,
@@ -24,12 +25,14 @@ from ._errors import (
 )
 from ._instance import Instance
 from ._ligament import Array, Loan, Message, Problem, Settings, __version__
+from ._mapper import Mapper, run_mapper
 from ._model import Model, Size
 from ._run import InstanceSummary, RunResult, run
 from ._submodel import Submodel, run_light, run_submodel
 
 __all__ = [
     "Array",
+    "AttachedRun",
     "ClosedError",
     "Error",
     "Instance",
@@ -37,6 +40,7 @@ __all__ = [
     "InstanceSummary",
     "Loan",
     "LogLevel",
+    "Mapper",
     "Message",
     "Model",
     "ModelError",
@@ -51,15 +55,19 @@ __all__ = [
     "SettingTypeError",
     "SettingUnsetError",
     "Settings",
+    "Shown",
     "Size",
     "Submodel",
+    "TappedPort",
     "TimeoutError",
     "TransportError",
     "UnexpectedError",
     "UnsendableError",
     "UsageError",
     "__version__",
+    "attach",
     "run",
     "run_light",
+    "run_mapper",
     "run_submodel",
 ]

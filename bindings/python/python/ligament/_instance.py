@@ -21,7 +21,8 @@ class Instance(_Instance):
     Args:
         ports: The ports by operator; ``name[]`` is a vector port. Without them, those of the model count.
         flags: What the instance asks for.
-        ranks: How many processes the instance is; 0 if that is not said. It is kept, and changes nothing yet.
+        ranks: How many processes the instance is; 0 if that is not said. While it computes, who waits for it
+            does not spin on its cores; without this, the model's ``resources:`` tell how many they are.
         threads: How many threads each of them has, likewise.
 
     Raises:

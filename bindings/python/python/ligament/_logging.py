@@ -68,7 +68,7 @@ def describe(error: BaseException) -> str:
     """An exception as the run is told it: what it is, then the line of the user's that it comes from."""
     what = "".join(traceback.format_exception_only(type(error), error)).strip()
     frames = traceback.extract_tb(error.__traceback__)
-    while len(frames) > 1 and frames[-1].filename.startswith(_OWN):
+    while frames and frames[-1].filename.startswith((_OWN, "<frozen importlib")):
         frames.pop()
     if frames:
         last = frames[-1]

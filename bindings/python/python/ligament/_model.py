@@ -118,8 +118,8 @@ class Model(_Model):
             given: The components that Python functions will be given for, and which so need no program. None lets
                 all do without.
             files: Whether the executables must be on this machine.
-            ignore: What to leave out of what a run cannot do yet: "checkpoints", "resume", "timelines", "wait". It is
-                a warning then.
+            ignore: What to leave out of what a run cannot do yet: "checkpoints", "resume", "wait"; or
+                "deadlocks" that it will come to. It is a warning then.
         """
         problems, _ = self._check(None if given is None else list(given), files, list(ignore))
         return problems

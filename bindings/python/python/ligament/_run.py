@@ -55,15 +55,17 @@ class RunResult:
     """What that one printed last."""
 
     def output(self, instance: str) -> str:
-        """What an instance printed."""
-        return (self._home(instance) / "output.log").read_text(errors="replace")
+        """What an instance printed, or one of its ranks, such as ``flow:2``."""
+        home, rank = self._home(instance), instance.partition(":")[2]
+        own = home / f"output.{rank}.log"
+        return (own if own.exists() else home / "output.log").read_text(errors="replace")
 
     def _home(self, instance: str) -> Path:
         """The directory of the process that ran an instance: its own, or that of its light program."""
         for names in (self.directory / "light").glob("*/instances"):
             if instance in names.read_text().splitlines():
                 return names.parent
-        return self.directory / "instances" / instance
+        return self.directory / "instances" / instance.partition(":")[0]
 
     @property
     def log(self) -> str:
@@ -91,7 +93,7 @@ def run(
         run_dir: Where to put the run directory; by default ``runs/<model>-<time>``.
         show: What to show meanwhile on standard error: "nothing", "log", or "view", which a terminal redraws.
         ignore: What to leave out of what the model asks for and a run cannot do yet: "checkpoints", "resume",
-            "timelines", "wait".
+            "wait"; or "deadlocks" that it will come to.
 
     Raises:
         ModelError: The model has errors; all of them are in its `problems`.

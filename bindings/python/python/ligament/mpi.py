@@ -12,17 +12,24 @@
 Rank 0 speaks for all. What concerns all ranks is collective: all call it together, and all get the same result or the same
 error. Everything else is rank 0's, through `root`, which is None on the other ranks. While rank 0 waits for a message the
 others sleep, for a tenth of the time that they have waited and at most 10 ms, and let MPI go on in between.
+
+A rank whose call is another than rank 0's, or that ends before the instance is done, by an exception say, ends the
+program on all ranks: they would wait for it for ever. `ligament status` names ranks that do not come to a call.
 """
 
 from __future__ import annotations
 
+import atexit
+import mmap
+import os
+import sys
 import time
 from typing import Any
 
 import numpy as np
 
 from . import Instance as _Single
-from ._errors import Error
+from ._errors import Error, UsageError
 from ._ligament import Message
 
 __all__ = ["Instance"]
@@ -31,6 +38,25 @@ __all__ = ["Instance"]
 _SLEEP, _LOOKS = 0.01, 0.0002
 # What rank 0 tells first: whether the call went well, and whether an array follows.
 _DONE, _ARRAY, _FAILED = 0, 1, 2
+# The calls, by the numbers of ligament_mpi.h as far as it has them.
+_CALLS = [
+    "nothing", "create", "reuse_instance", "receive", "receive_into", "finish", "free", "receive_all", "get_setting",
+    "steer",
+]
+# What rank 0 tells of a call, and what it calls.
+_OUTCOME = np.dtype([("outcome", "i8"), ("call", "i8"), ("bytes", "i8"), ("port", "S40")])
+# The page that ligament_mpi.h describes: a word, and a line for each rank.
+_WORD = np.dtype(
+    [("calls", "u4"), ("sleepers", "u4"), ("token", "V16"), ("version", "u4"), ("ranks", "u4"), ("unused", "V32")]
+)
+_LINE = np.dtype(
+    [("calls", "u4"), ("call", "u4"), ("process", "u4"), ("is_in", "u4"), ("since", "u8"), ("port", "S40")]
+)
+_VERSION, _ROOM = 1, 4096
+_EACH_RANK = (
+    'the model says under "ranks:" that each rank of this instance speaks for itself; make an instance of the ordinary '
+    'kind on every rank, or take it out of "ranks:"'
+)
 
 
 class Instance:
@@ -49,8 +75,9 @@ class Instance:
         from mpi4py import MPI
 
         self._comm = (comm or MPI.COMM_WORLD).Dup()
+        self._part = _Part(self._comm)
         self.root: _Single | None = None
-        self.root = self._together(lambda: _Single(ports, **options), tell=False)
+        self.root = self._together("create", lambda: _for_all(_Single(ports, **options)), tell=False)
 
     @property
     def comm(self) -> Any:
@@ -60,16 +87,18 @@ class Instance:
     def reuse_instance(self) -> bool:
         """Whether to go through the execution loop (again), on all ranks. Collective; otherwise as
         `ligament.Instance.reuse_instance`."""
-        return self._together(lambda: self.root.reuse_instance())
+        again = self._together("reuse_instance", lambda: self.root.reuse_instance())
+        self._part.goes_on = again
+        return again
 
     def receive(self, port: str, slot: int | None = None, **options: Any) -> Message | None:
         """Receives a message, which rank 0 gets, and the others None. Collective; otherwise as `ligament.Instance.receive`."""
-        return self._together(lambda: self.root.receive(port, slot, **options), tell=False)
+        return self._together("receive", lambda: self.root.receive(port, slot, **options), port, tell=False)
 
     def receive_all(self, port: str, slot: int | None = None, **options: Any) -> Message:
         """Receives a message, which all ranks get. Arrays of numbers are read-only; on rank 0 they are views. Collective;
         otherwise as `ligament.Instance.receive`."""
-        return self._together(lambda: self.root.receive(port, slot, **options))
+        return self._together("receive_all", lambda: self.root.receive(port, slot, **options), port)
 
     def receive_into(self, port: str, array: Any, slot: int | None = None, **options: Any) -> Message:
         """Receives an array into that of each rank, which all have the same type and shape and lie together. Collective;
@@ -79,32 +108,51 @@ class Instance:
             message = self.root.receive_into(port, array, slot, **options)
             return message.timestamp, message.next_timestamp
 
-        times = self._together(call)
+        times = self._together("receive_into", call, port, np.asarray(array).nbytes)
         self._comm.Bcast(array, root=0)
         return Message(*times, array)
 
+    def steer(self, time: float) -> bool:
+        """Whether settings have changed, on all ranks; the time, s, is rank 0's. Collective; otherwise as
+        `ligament.Instance.steer`."""
+        return self._together("steer", lambda: self.root.steer(time))
+
     def get_setting(self, name: str, *options: Any) -> Any:
         """A setting, on all ranks. Collective; otherwise as `ligament.Instance.get_setting`."""
-        return self._together(lambda: self.root.get_setting(name, *options))
+        return self._together("get_setting", lambda: self.root.get_setting(name, *options), name)
 
     def finish(self) -> None:
         """Ends the instance. Collective; otherwise as `ligament.Instance.finish`."""
-        self._together(lambda: self.root.finish())
+        self._together("finish", lambda: self.root.finish())
+        self._part.goes_on = False
 
-    def _together(self, call: Any, tell: bool = True) -> Any:
-        """What rank 0's call gives; on the other ranks the same, or None if that is not told. An error is everybody's."""
-        outcome = np.zeros(1, dtype=np.int64)
+    def _together(self, name: str, call: Any, port: str = "", size: int = 0, tell: bool = True) -> Any:
+        """What rank 0's call gives; on the other ranks the same, or None if that is not told. An error is everybody's.
+        `name`, `port` and `size` (bytes) say which call it is."""
+        own = self._part.enter(name, port, size)
+        try:
+            return self._meet(own, call, tell)
+        except Error:
+            self._part.goes_on = False
+            raise
+        finally:
+            self._part.say(False)
+
+    def _meet(self, own: tuple[int, int, bytes], call: Any, tell: bool) -> Any:
+        outcome = np.zeros(1, _OUTCOME)
         if self._comm.rank != 0:
-            self._await(self._comm.Ibcast(outcome, root=0))
-            return self._hear(int(outcome[0]))
+            self._await(self._comm.Ibcast(outcome.view(np.uint8), root=0))
+            came, *told = outcome[0].item()
+            self._part.compare(own, tuple(told))
+            return self._hear(came)
         result = error = None
         try:
             result = call()
         except Error as failure:
             error = failure
         as_array = tell and _is_plain(result)
-        outcome[0] = _FAILED if error else _ARRAY if as_array else _DONE
-        self._comm.Ibcast(outcome, root=0).Wait()
+        outcome[0] = (_FAILED if error else _ARRAY if as_array else _DONE, *own)
+        self._comm.Ibcast(outcome.view(np.uint8), root=0).Wait()
         if error:
             self._comm.bcast((type(error), str(error)), root=0)
             raise error
@@ -135,6 +183,101 @@ class Instance:
         while not request.Test():
             waited = time.monotonic() - began
             time.sleep(min(waited / 10, _SLEEP) if waited > _LOOKS else 0)
+
+
+class _Part:
+    """What a rank knows and says of its part in an instance. `goes_on`: whether the others count on it."""
+
+    def __init__(self, comm: Any) -> None:
+        self.goes_on = False
+        self._comm = comm
+        self._calls = 0
+        self._line = _line_of(comm)
+        atexit.register(self._at_exit)
+
+    def enter(self, name: str, port: str, size: int) -> tuple[int, int, bytes]:
+        """Comes to a collective call."""
+        own = (_CALLS.index(name), size, str(port).encode()[:39])
+        self._calls += 1
+        self.goes_on = True
+        if self._line is not None:
+            self._line["port"], self._line["call"] = own[2], own[0]
+        self.say(True)
+        return own
+
+    def say(self, is_in: bool) -> None:
+        """Says for those who look at the run how many calls this rank has come to, and whether it is in the last."""
+        if self._line is not None:
+            self._line["since"], self._line["is_in"] = time.time_ns(), is_in
+            self._line["calls"] = self._calls
+
+    def compare(self, own: tuple[Any, ...], told: tuple[Any, ...]) -> None:
+        """Ends the program if rank 0's call is not this rank's."""
+        if told != own:
+            self._give_up(
+                f"calls {_in_words(own)} as the collective call {self._calls}, where rank 0 calls {_in_words(told)}; "
+                "all ranks must make the same calls in the same order, for the same port, and give memory of the same "
+                "size"
+            )
+
+    def _at_exit(self) -> None:
+        # Before mpi4py calls MPI_Finalize, in which a rank waits for the others.
+        from mpi4py import MPI
+
+        if self.goes_on and self._comm.size > 1 and not MPI.Is_finalized():
+            self._give_up("ends before the instance is done; all ranks end it first")
+
+    def _give_up(self, why: str) -> None:
+        sys.stdout.flush()
+        print(f"ligament: rank {self._comm.rank} {why}", file=sys.stderr, flush=True)
+        self._comm.Abort(1)
+
+
+def _line_of(comm: Any) -> Any:
+    """Collective. This rank's line in memory that rank 0 makes and the agent reads; None where that cannot be had."""
+    room = -(-(_WORD.itemsize + comm.size * _LINE.itemsize) // _ROOM) * _ROOM
+    file, place = -1, None
+    try:
+        if comm.rank == 0:
+            token = os.urandom(16)
+            # Open as long as the process lives.
+            file = os.memfd_create("ligament-mpi")
+            os.truncate(file, room)
+            word = np.zeros(1, _WORD)
+            word[0] = (0, 0, token, _VERSION, comm.size, b"")
+            os.pwrite(file, word.tobytes(), 0)
+            place = (os.getpid(), file, token)
+    except OSError:
+        file = -1
+    place = comm.bcast(place, root=0)
+    try:
+        if comm.rank != 0 and place:
+            file = os.open(f"/proc/{place[0]}/fd/{place[1]}", os.O_RDWR | os.O_CLOEXEC)
+            # On another node it may be another process's.
+            if os.fstat(file).st_size != room or os.pread(file, 16, 8) != place[2]:
+                return None
+        if file < 0:
+            return None
+        line = np.frombuffer(mmap.mmap(file, room), _LINE, comm.size, _WORD.itemsize)[comm.rank : comm.rank + 1]
+    except OSError:
+        return None
+    finally:
+        if comm.rank != 0 and file >= 0:
+            os.close(file)
+    line["process"] = os.getpid()
+    return line
+
+
+def _in_words(call: tuple[Any, ...]) -> str:
+    return f"{_CALLS[call[0]]}({call[2].decode(errors='replace')!r}) for {call[1]} bytes"
+
+
+def _for_all(instance: _Single) -> _Single:
+    """The instance, unless the model says that rank 0 cannot speak for the others."""
+    if instance.ranks > 1:
+        instance.error_shutdown(_EACH_RANK)
+        raise UsageError(_EACH_RANK)
+    return instance
 
 
 def _is_plain(result: Any) -> bool:

@@ -70,17 +70,18 @@ fn domain(directory: &Path, me: DomainId) -> Outcome {
     net.listen(listener);
     let (carrier, mut heard) = Carrier::start(net).unwrap();
     // The lower number listens, the higher one dials.
-    domains.clone().skip(me.index() + 1).for_each(|other| carrier.expect(other));
+    domains.clone().skip(me.index() + 1).for_each(|other| carrier.expect(other, Vec::new()));
     for other in DomainId::first(me.index()) {
         let reach = await_file(&directory.join(format!("reach-{other}")));
-        carrier.dial(other, reach.lines().map(|line| line.parse().unwrap()).collect(), 2);
+        let places = reach.lines().map(|line| line.parse::<SocketAddr>().unwrap().into()).collect();
+        carrier.dial(other, places, 2);
     }
 
     let others: BTreeSet<DomainId> = domains.filter(|&other| other != me).collect();
     let names = plan.instances.iter().map(|instance| instance.name.clone()).collect();
     let mut stage = Stage { directory: directory.to_owned(), names, waiting_for: others.clone() };
     let elsewhere = Elsewhere { carrier: &carrier, heard: &mut heard, domain_of: &domain_of, me };
-    let (outcome, _) = ligament_agent::run(plan, &mut guard, &mut stage, Some(elsewhere)).unwrap();
+    let outcome = ligament_agent::run(plan, &mut guard, &mut stage, Some(elsewhere)).unwrap().outcome;
 
     let word = if outcome == Outcome::Done { "done".to_owned() } else { format!("failed {outcome:?}") };
     others.iter().for_each(|&other| carrier.control(other, word.clone().into_bytes()));

@@ -43,6 +43,18 @@ impl Core {
         }
     }
 
+    /// On which ports the ranks of an endpoint send, for the head of a run that spreads over several domains.
+    pub(super) fn tell_senders(&self, endpoint: EndpointId, out: &mut Vec<Action>) {
+        if !self.held {
+            return;
+        }
+        for &rank in self.wiring.members(endpoint) {
+            if let Some(ports) = &self.senders[rank.index()] {
+                out.push(Action::Report(Report::Sends { rank, ports: ports.clone() }));
+            }
+        }
+    }
+
     /// A rank has registered elsewhere, with these ports. Whether they fit those of its peers only the head can
     /// see: it is told of all.
     pub(super) fn slots_elsewhere(&mut self, rank: RankId, slots: Arc<[bool]>) -> Vec<Action> {
@@ -69,13 +81,15 @@ impl Core {
 #[cfg(test)]
 mod tests {
     use super::super::tests::{core_of, hello, join, link, plan, refusal, MACRO, ME, MICRO};
-    use crate::action::{Action, Push};
+    use crate::action::{Action, Push, Viewer};
     use crate::outcome::{Exit, Failure, Outcome};
     use crate::plan::PlannedInstance;
     use crate::Core;
     use ligament_catalogue::fault;
-    use ligament_wire::control::{Notice, Request, Welcome};
-    use ligament_wire::{DomainId, EndpointId, RankId};
+    use ligament_wire::control::{Notice, Question, Request, Welcome, PROTOCOL};
+    use ligament_wire::domains::TapPort;
+    use ligament_wire::tap::Wanted;
+    use ligament_wire::{DomainId, EndpointId, InstanceId, RankId};
 
     const HEAD: DomainId = DomainId::HEAD;
     const OTHER: DomainId = DomainId::new(1);
@@ -102,7 +116,7 @@ mod tests {
     fn the_carrier_has_the_conduits_to_all_instances_elsewhere_and_is_neither_watched_nor_reported() {
         // Of three instances two are elsewhere, and joined to each other too.
         let mut three = plan();
-        three.instances.push(three.instances[1].clone());
+        three.instances.push(PlannedInstance { name: "third".into(), ..three.instances[1].clone() });
         let mut back = three.channels[1];
         back.from.rank = RankId::new(2);
         three.channels.push(back);
@@ -191,6 +205,66 @@ mod tests {
             |action: &Action| matches!(action, Action::Push { endpoint: MICRO, push: Push::Terminate });
         assert!(!actions.iter().any(pushed), "{actions:?}");
         assert!(core.grace_is_over().iter().all(|action| !matches!(action, Action::Push { .. })));
+    }
+
+    fn taps(core: &mut Core, link: u64, instance: &str) -> Vec<Action> {
+        let token = core.token().to_owned();
+        core.connected(link, ME);
+        let (instance, port, slot) = (instance.into(), "out".into(), None);
+        let question = Question::Tap { instance, port, slot, wanted: Wanted::default(), room: 64 };
+        core.request(link, Request::Client { protocol: PROTOCOL, token, question })
+    }
+
+    #[test]
+    fn a_tap_of_an_instance_elsewhere_is_for_the_agent_there_as_long_as_its_client_is() {
+        let mut core = spread();
+        let wanted = taps(&mut core, 7, "micro");
+        let [Action::TapElsewhere { link: 7, port }] = &wanted[..] else { panic!("{wanted:?}") };
+        assert_eq!((port.instance, &*port.port, port.room), (InstanceId::new(1), "out", 64));
+        assert!(refusal(&taps(&mut core, 7, "micro")).contains("another"));
+        assert_eq!(core.closed(7), [Action::UntapElsewhere { link: 7 }]);
+        assert_eq!(core.closed(7), []);
+        // No more than there may be, wherever they are; one that is over there makes room.
+        for link in 100..164 {
+            assert!(matches!(taps(&mut core, link, "micro")[..], [Action::TapElsewhere { .. }]), "{link}");
+        }
+        assert!(refusal(&taps(&mut core, 200, "micro")).contains("64"));
+        core.tap_elsewhere_is_over(130);
+        assert!(matches!(taps(&mut core, 200, "micro")[..], [Action::TapElsewhere { .. }]));
+        assert_eq!(core.closed(130), []);
+    }
+
+    #[test]
+    fn the_head_taps_ports_of_this_domain_and_no_others() {
+        let mut core = spread();
+        let port = |instance| TapPort {
+            instance: InstanceId::new(instance),
+            port: "out".into(),
+            room: 64,
+            ..TapPort::default()
+        };
+        let refused = |actions: Vec<Action>, words: &str| {
+            let [Action::EndTap { ticket: 9, why }] = &actions[..] else { panic!("{actions:?}") };
+            assert!(why.contains(words), "{why}");
+        };
+        refused(core.tap_for_head(9, port(0)), "tap-too-early");
+        for instance in [1, 2, u32::MAX] {
+            refused(core.tap_for_head(9, port(instance)), "does not run here");
+        }
+        join(&mut core, MACRO);
+        let made = core.tap_for_head(9, port(0));
+        let [Action::MakeTap { viewer: Viewer::Head(9), endpoint: MACRO, tap, .. }] = &made[..] else {
+            panic!("{made:?}")
+        };
+        let told = |actions: &[Action]| {
+            actions.iter().any(|one| matches!(one, Action::Tell { notice: Notice::Untap { tap: over }, .. } if *over == tap.tap))
+        };
+        assert!(told(&core.untap(Viewer::Head(9))));
+        assert!(!told(&core.untap(Viewer::Head(9))));
+        core.tap_for_head(9, port(0));
+        let over = core.request(link(MACRO), Request::Finished);
+        assert!(over.iter().any(|one| matches!(one, Action::EndTap { ticket: 9, .. })), "{over:?}");
+        refused(core.tap_for_head(9, port(0)), "is over");
     }
 
     #[test]

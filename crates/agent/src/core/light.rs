@@ -5,6 +5,7 @@ use super::Core;
 use crate::plan::{PlannedInstance, PlannedPort};
 use crate::ports;
 use ligament_catalogue::{fault, Fault};
+use ligament_model::Operator;
 use ligament_wire::control::{Light, Member, PortDeclaration, PortInfo};
 use ligament_wire::{EndpointId, RankId};
 use std::collections::hash_map::Entry;
@@ -53,6 +54,9 @@ impl Core {
                 Entry::Vacant(new) => {
                     let ports = ports::agree(planned, declared)?;
                     agreed.slotted.push(ports.iter().map(|port| port.vector).collect());
+                    let sends =
+                        |port: &&PortInfo| Operator::from_name(&port.operator).is_some_and(Operator::sends);
+                    agreed.senders.push(ports.iter().filter(sends).map(|port| port.name.clone()).collect());
                     agreed.ports.push(ports);
                     *new.insert(agreed.ports.len() as u32 - 1)
                 }
@@ -92,6 +96,8 @@ pub(super) struct Agreed {
     pub ports: Vec<Vec<PortInfo>>,
     /// For each of these which of its ports have slots.
     pub slotted: Vec<Arc<[bool]>>,
+    /// For each of these the names of those on which is sent.
+    pub senders: Vec<Arc<[String]>>,
     /// For each instance, in the order of the endpoint's, which list is its.
     pub lists: Vec<u32>,
 }

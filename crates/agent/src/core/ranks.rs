@@ -15,7 +15,7 @@ fn with_ranks() -> Plan {
     plan.instances[0].name = "flow".into();
     plan.instances[0].ranks = Some(2);
     let end = |one: EndpointId, port| End { rank: one.leader(), port, slot: None };
-    let channel = |from, to| PlannedChannel { from, to, budget: 1000, limit: None };
+    let channel = |from, to| PlannedChannel { from, to, budget: 1000, limit: None, steps: None, filters: None };
     plan.channels = vec![
         channel(end(FIRST, 0), end(SECOND, 1)),
         channel(end(SECOND, 0), end(MICRO, 0)),
@@ -161,4 +161,192 @@ fn ranks_in_another_domain_are_the_carriers() {
     let peers = welcome(&actions).sends.iter().chain(&welcome(&actions).receives);
     assert!(peers.map(|channel| channel.peer).all(|peer| peer == FIRST));
     assert_eq!(core.wiring().own_endpoints().collect::<Vec<_>>(), [MICRO]);
+}
+
+/// The same, where one command starts both ranks of `flow`.
+fn together() -> Core {
+    let mut plan = with_ranks();
+    plan.instances[0].together = true;
+    let mut number = 0;
+    let mut core = Core::new(plan, Ledger::new(1 << 20, "the test"), 7, "@test".into(), || {
+        number += 1;
+        format!("token-{number}")
+    });
+    let started = [FIRST, MICRO].map(|endpoint| Action::Start { endpoint });
+    assert_eq!(core.begin(), started);
+    core.started(FIRST, 100);
+    core.started(MICRO, 102);
+    core
+}
+
+#[test]
+fn one_command_starts_all_ranks_and_each_adds_its_number_to_the_token() {
+    let mut core = together();
+    let [_, name, token] = core.environment(FIRST);
+    assert_eq!((name.1.as_str(), token.1.as_str()), ("flow", "token-1:"));
+    let hello_as = |rank: &str| Request::Hello {
+        protocol: ligament_wire::control::PROTOCOL,
+        instance: "flow".into(),
+        token: format!("{}{rank}", token.1),
+        pid: 7,
+        ports: None,
+        language: "test".into(),
+        light: false,
+    };
+    let mut joins = |link, rank| {
+        core.connected(link, ME);
+        core.request(link, hello_as(rank))
+    };
+    let actions = joins(11, "1");
+    assert_eq!(welcome(&actions).rank, Some(Rank { number: 1, of: 2 }));
+    assert!(actions.contains(&Action::Watch { endpoint: SECOND, pid: ME.pid }));
+    let actions = joins(10, "0");
+    assert_eq!(welcome(&actions).rank, Some(Rank { number: 0, of: 2 }));
+    assert!(actions.contains(&Action::WatchSpeaker { endpoint: FIRST, pid: ME.pid }));
+    assert!(refusal(&joins(12, "1")).contains("\"flow:1\" has registered already"));
+    assert!(refusal(&joins(13, "2")).contains("is not this run's"));
+    assert!(refusal(&joins(14, "")).contains("is not this run's"));
+}
+
+#[test]
+fn a_rank_that_never_came_is_named_when_the_command_has_ended() {
+    let mut core = together();
+    join(&mut core, FIRST);
+    join(&mut core, MICRO);
+    core.request(link(FIRST), Request::Finished);
+    core.exited(FIRST, Exit::Status(0));
+    let Some(Outcome::Failed(failure)) = core.ending() else { panic!("{:?}", core.ending()) };
+    assert_eq!(failure.rank, Some(SECOND.leader()));
+    assert!(failure.what.text().contains("never registered"), "{}", failure.what);
+    assert!(core.exited(MICRO, Exit::Signal(15)).contains(&Action::Over));
+}
+
+#[test]
+fn the_first_rank_ends_with_its_own_process_and_its_instance_with_the_command() {
+    let mut core = together();
+    for one in [FIRST, SECOND, MICRO] {
+        join(&mut core, one);
+    }
+    core.request(link(FIRST), Request::Finished);
+    assert!(core.speaker_gone(FIRST).is_empty() && core.ending().is_none());
+    ends(&mut core, MICRO);
+    core.request(link(SECOND), Request::Finished);
+    core.exited(SECOND, Exit::Unknown);
+    assert!(core.ending().is_none() && !core.is_done_here());
+    core.exited(FIRST, Exit::Status(3));
+    let Some(Outcome::Failed(failure)) = core.ending() else { panic!("{:?}", core.ending()) };
+    assert!(failure.what.text().contains("the command that started its ranks then ended with exit status 3"));
+
+    let mut core = together();
+    for one in [FIRST, SECOND, MICRO] {
+        join(&mut core, one);
+    }
+    core.speaker_gone(FIRST);
+    let Some(Outcome::Failed(failure)) = core.ending() else { panic!("{:?}", core.ending()) };
+    assert_eq!(failure.rank, Some(FIRST.leader()));
+}
+
+/// Who is named, and what is said of them.
+fn named(core: &Core) -> (EndpointId, String) {
+    let Some(Outcome::Failed(failure)) = core.ending() else { panic!("{:?}", core.ending()) };
+    (EndpointId::led_by(failure.rank.unwrap()), failure.what.text().to_owned())
+}
+
+#[test]
+fn a_rank_that_ends_well_before_it_registers_ends_the_run() {
+    for launcher_ends in [false, true] {
+        let mut core = together();
+        join(&mut core, FIRST);
+        join(&mut core, MICRO);
+        core.request(link(FIRST), Request::Finished);
+        core.left(FIRST, 0);
+        core.left(FIRST, 7);
+        assert_eq!(core.end_if_left(FIRST), [], "who is done may end, and there is no rank 7");
+        core.left(FIRST, 1);
+        match launcher_ends {
+            true => core.exited(FIRST, Exit::Signal(9)),
+            false => core.end_if_left(FIRST),
+        };
+        let (who, what) = named(&core);
+        assert_eq!(who, SECOND);
+        assert!(what.starts_with("ended with exit status 0 and never registered"), "{what}");
+    }
+    let mut core = together();
+    core.left(FIRST, 1);
+    join(&mut core, SECOND);
+    assert_eq!(core.end_if_left(FIRST), []);
+    assert!(core.ending().is_none());
+}
+
+#[test]
+fn the_rank_that_a_launcher_lost_is_named_and_not_those_that_went_with_it() {
+    let why = || fault!(SIGNAL, "lost its rank 1, which was ended by signal 11");
+    let mut core = together();
+    core.lost(FIRST, vec![1], why());
+    core.exited(FIRST, Exit::Signal(11));
+    let (who, what) = named(&core);
+    assert_eq!(who, SECOND);
+    assert!(what.contains("SIGSEGV") && what.ends_with("before it had registered"), "{what}");
+
+    // The launcher ended rank 0, which was seen first, because of rank 1.
+    let mut core = together();
+    join(&mut core, FIRST);
+    assert!(core.fell(FIRST), "its launcher will tell more");
+    assert!(core.ending().is_none());
+    core.lost(FIRST, vec![1], why());
+    core.exited(FIRST, Exit::Signal(11));
+    assert_eq!(named(&core).0, SECOND);
+
+    // Both ended at the same moment, as far as the guard could see.
+    let mut core = together();
+    for one in [FIRST, SECOND] {
+        join(&mut core, one);
+    }
+    assert!(core.fell(SECOND) && core.fell(FIRST));
+    core.lost(FIRST, vec![0, 1], why());
+    core.exited(FIRST, Exit::Signal(9));
+    let (who, what) = named(&core);
+    assert_eq!(who, SECOND);
+    assert!(what.starts_with("was ended by signal SIGKILL"), "{what}");
+    assert!(what.ends_with("; at the same moment ended ranks 0, 1"), "{what}");
+}
+
+#[test]
+fn a_rank_that_ends_well_too_early_is_named_and_not_those_that_its_launcher_ended() {
+    let mut core = together();
+    for one in [FIRST, SECOND] {
+        join(&mut core, one);
+    }
+    core.left(FIRST, 1);
+    assert!(core.fell(FIRST));
+    core.lost(FIRST, vec![0], fault!(SIGNAL, "lost its rank 0"));
+    core.exited(FIRST, Exit::Signal(9));
+    let (who, what) = named(&core);
+    assert_eq!(who, SECOND);
+    assert!(what.starts_with("ended without saying that it is done"), "{what}");
+}
+
+#[test]
+fn what_a_launcher_lost_beside_its_ranks_is_the_first_reason_too() {
+    let mut core = together();
+    core.lost(FIRST, vec![], fault!(SIGNAL, "lost hydra_pmi_proxy"));
+    core.exited(FIRST, Exit::Signal(9));
+    assert_eq!(named(&core), (FIRST, "lost hydra_pmi_proxy".to_owned()));
+}
+
+#[test]
+fn who_ended_first_is_named_if_the_launcher_does_not_know_better() {
+    let mut core = together();
+    for one in [FIRST, SECOND, MICRO] {
+        join(&mut core, one);
+    }
+    core.request(link(MICRO), Request::Finished);
+    assert!(!core.fell(MICRO), "nobody brings it");
+    assert!(core.fell(SECOND));
+    core.exited(FIRST, Exit::Status(137));
+    let (who, what) = named(&core);
+    assert_eq!(who, SECOND);
+    assert!(what.starts_with("ended before it was done"), "{what}");
+    core.exited(SECOND, Exit::Unknown);
+    assert!(!core.fell(SECOND), "its launcher is gone");
 }

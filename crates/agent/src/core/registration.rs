@@ -1,7 +1,8 @@
 //! Who may take part: instances that register, clients that ask. Everybody else is refused, with the reason.
 
 use super::light::Agreed;
-use super::{answer, Core, Endpoint, Who};
+use super::taps::Asked;
+use super::{answer, tell_at, Core, Endpoint, Who};
 use crate::action::{Action, Caller, Link, Memory, Phase, Report};
 use crate::outcome::{Failure, Outcome};
 use ligament_catalogue::{fault, Fault};
@@ -78,6 +79,9 @@ impl Core {
                 return;
             }
         }
+        if let Question::Tap { instance, port, slot, wanted, room } = question {
+            return self.tap(link, Asked { instance, port, slot, wanted, room }, out);
+        }
         let stop = question == Question::Stop;
         out.push(Action::Ask { link, question });
         if stop {
@@ -87,7 +91,7 @@ impl Core {
 
     /// The instance of this name.
     pub fn instance_named(&self, name: &str) -> Option<InstanceId> {
-        self.plan.instances.iter().position(|instance| instance.name == name).map(InstanceId::at)
+        self.named.get(name).copied()
     }
 
     /// The endpoint as which an instance that is started by hand takes part next: the first that nobody is yet.
@@ -190,6 +194,7 @@ impl Core {
         for &member in self.wiring.members(me).iter().filter(|_| !is_carrier) {
             let list = agreed.list_of(self.wiring.place(member));
             self.slotted[member.index()] = Some(agreed.slotted[list].clone());
+            self.senders[member.index()] = Some(agreed.senders[list].clone());
         }
         let (ports, light) = match self.wiring.is_light(&self.plan, me) {
             true => (Vec::new(), Some(self.of_light(me, agreed))),
@@ -209,6 +214,8 @@ impl Core {
             run: self.plan.run.clone(),
             light,
             hears_use: Some(true),
+            schedule: self.schedule_of(me),
+            filters: (!self.plan.filters.is_empty()).then(|| self.plan.filters.clone()),
             rank: instance
                 .ranks
                 .filter(|_| !is_carrier)
@@ -217,23 +224,28 @@ impl Core {
         let memory = vec![Memory::Board, Memory::Area(me), Memory::Outbox(me)];
         out.push(Action::Answer { link, notice: Notice::Welcome(Box::new(welcome)), memory });
         self.links.insert(link, (caller, Who::Endpoint(me)));
+        let (is_together, is_brought) = (self.is_together(me), self.is_brought(me));
         let own = &mut self.endpoints[me.index()];
         own.phase = Phase::Running;
         own.link = Some(link);
         own.speaker = Some(caller.pid);
         for (notice, memory) in std::mem::take(&mut own.untold) {
-            out.push(Action::Tell { link, endpoint: me, notice, memory });
+            tell_at(link, me, notice, memory, out);
         }
         if is_carrier {
             return;
         }
-        // A script may stand between us and the program: what we started is what we watch.
-        if !own.ours {
+        // A script may stand between us and the program: what we started is what we watch. Of ranks that one command
+        // starts that is no rank.
+        if !own.ours || is_brought {
             own.pid = Some(caller.pid);
             out.push(Action::Watch { endpoint: me, pid: caller.pid });
+        } else if is_together {
+            out.push(Action::WatchSpeaker { endpoint: me, pid: caller.pid });
         }
         out.push(Action::Report(Report::Registered { rank: me.leader(), pid: caller.pid, language }));
         self.tell_slots(me, out);
+        self.tell_senders(me, out);
     }
 }
 

@@ -5,6 +5,7 @@ use crate::plan::{End, PlannedChannel, PlannedInstance, PlannedPort};
 use ligament_catalogue::fault;
 use ligament_model::Operator;
 use ligament_wire::control::{PortDeclaration, Question, PROTOCOL};
+use ligament_wire::steering::{Matter, Steer, Steers};
 
 pub(super) const MACRO: EndpointId = EndpointId::new(0);
 pub(super) const MICRO: EndpointId = EndpointId::new(1);
@@ -35,8 +36,22 @@ pub(super) fn plan() -> Plan {
             instance("micro", vec![port("init", Operator::FInit), port("final", Operator::OF)]),
         ],
         channels: vec![
-            PlannedChannel { from: end(MACRO, 0), to: end(MICRO, 0), budget: 1000, limit: None },
-            PlannedChannel { from: end(MICRO, 1), to: end(MACRO, 1), budget: 1000, limit: None },
+            PlannedChannel {
+                from: end(MACRO, 0),
+                to: end(MICRO, 0),
+                budget: 1000,
+                limit: None,
+                steps: None,
+                filters: None,
+            },
+            PlannedChannel {
+                from: end(MICRO, 1),
+                to: end(MACRO, 1),
+                budget: 1000,
+                limit: None,
+                steps: None,
+                filters: None,
+            },
         ],
         ..Plan::default()
     }
@@ -59,7 +74,8 @@ pub(super) fn core_of(plan: Plan) -> Core {
 }
 
 pub(super) fn hello(core: &Core, endpoint: EndpointId) -> Request {
-    let [_, (_, name), (_, token)] = core.environment(endpoint);
+    let [_, (_, name), _] = core.environment(endpoint);
+    let token = core.endpoints[endpoint.index()].token.clone();
     Request::Hello {
         protocol: PROTOCOL,
         instance: name,
@@ -377,6 +393,33 @@ fn one_that_ends_before_it_registers_is_a_failure_however_it_ends() {
 }
 
 #[test]
+fn what_a_launcher_lost_is_the_reason_and_not_how_it_ended_itself() {
+    let mut core = both();
+    core.lost(MICRO, vec![2], fault!(SIGNAL, "lost its rank 2, which was ended by signal 9"));
+    core.exited(MICRO, Exit::Status(137));
+    let Some(Outcome::Failed(failure)) = core.ending() else { panic!() };
+    assert!(failure.what.text().contains("rank 2") && !failure.what.text().contains("137"), "{}", failure.what);
+    let mut core = both();
+    core.left(MICRO, 3);
+    core.left(MICRO, 1);
+    core.exited(MICRO, Exit::Status(0));
+    let Some(Outcome::Failed(failure)) = core.ending() else { panic!() };
+    assert!(failure.what.text().starts_with("lost its rank 3,"), "{}", failure.what);
+}
+
+#[test]
+fn an_instance_that_a_rank_has_left_is_ended_unless_it_is_done() {
+    let mut core = both();
+    assert_eq!(core.end_if_left(MICRO), []);
+    core.left(MICRO, 0);
+    assert_eq!(core.end_if_left(MICRO), [Action::Push { endpoint: MICRO, push: Push::Kill }]);
+    core.request(1, Request::Finished);
+    assert_eq!(core.end_if_left(MICRO), []);
+    core.exited(MICRO, Exit::Status(0));
+    assert!(core.ending().is_none());
+}
+
+#[test]
 fn the_first_reason_is_kept_and_consequences_are_not() {
     let mut core = both();
     core.request(1, Request::Failed { why: "too hot".into(), of: None });
@@ -470,4 +513,138 @@ fn only_those_who_take_part_are_asked_to_look_again() {
     let notice = Notice::Look { round: 5 };
     let told = Action::Tell { link: 1, endpoint: MICRO, notice, memory: vec![] };
     assert_eq!(core.look_again(5, &[MACRO.leader(), MICRO.leader()]), [told]);
+}
+
+/// Both, of which micro may fail.
+fn with_one_that_may_fail() -> Core {
+    let mut plan = plan();
+    plan.instances[1].may_fail = true;
+    let mut core = core_of(plan);
+    join(&mut core, MACRO);
+    join(&mut core, MICRO);
+    core
+}
+
+#[test]
+fn the_run_goes_on_without_an_instance_that_may_fail_and_its_peers_are_told() {
+    let mut core = with_one_that_may_fail();
+    let actions = core.exited(MICRO, Exit::Signal(9));
+    assert!(core.ending().is_none());
+    for notice in [Notice::PeerLost { endpoint: MICRO }, Notice::PeerEnded { endpoint: MICRO }] {
+        let told = Action::Tell { link: link(MACRO), endpoint: MACRO, notice, memory: vec![] };
+        assert!(actions.contains(&told), "{actions:?}");
+    }
+    let said = |action: &Action| {
+        matches!(action, Action::Report(Report::Said { rank, text, .. })
+            if *rank == MICRO.leader() && text.contains("SIGKILL") && text.contains("goes on without it"))
+    };
+    assert!(actions.iter().any(said), "{actions:?}");
+    core.request(link(MACRO), Request::Finished);
+    assert!(core.exited(MACRO, Exit::Status(0)).contains(&Action::Over));
+    assert_eq!(core.ending(), Some(&Outcome::Done));
+}
+
+#[test]
+fn an_error_that_is_reported_is_told_at_once_and_only_once() {
+    let mut core = with_one_that_may_fail();
+    let actions = core.request(link(MICRO), Request::Failed { why: "it diverges".into(), of: None });
+    let said = |action: &Action| matches!(action, Action::Report(Report::Said { text, .. }) if text.contains("it diverges"));
+    assert!(actions.iter().any(said), "{actions:?}");
+    let is_lost = |action: &Action| matches!(action, Action::Tell { notice: Notice::PeerLost { .. }, .. });
+    let is_ended = |action: &Action| matches!(action, Action::Tell { notice: Notice::PeerEnded { .. }, .. });
+    assert!(actions.iter().any(is_lost), "{actions:?}");
+    // It may still read what it was sent, until its process is gone; it has some time for that.
+    assert!(
+        !actions.iter().any(is_ended) && actions.contains(&Action::Linger { endpoint: MICRO }),
+        "{actions:?}"
+    );
+    assert_eq!(core.lingered(MICRO), [Action::Push { endpoint: MICRO, push: Push::Kill }]);
+    let actions = core.exited(MICRO, Exit::Status(1));
+    assert!(!actions.iter().any(is_lost) && core.ending().is_none(), "{actions:?}");
+    assert!(actions.iter().any(is_ended) && core.lingered(MICRO).is_empty(), "{actions:?}");
+    // The other may not.
+    core.exited(MACRO, Exit::Status(1));
+    assert!(matches!(core.ending(), Some(Outcome::Failed(failure)) if failure.rank == Some(MACRO.leader())));
+}
+
+#[test]
+fn a_tap_is_made_for_a_port_that_sends_and_goes_with_its_client() {
+    let mut core = both();
+    let token = core.token().to_owned();
+    let ask = |core: &mut Core, link: Link, instance: &str, port: &str, room: u64| {
+        core.connected(link, ME);
+        let (instance, port, wanted) = (instance.into(), port.into(), ligament_wire::tap::Wanted::default());
+        let question = Question::Tap { instance, port, slot: None, wanted, room };
+        core.request(link, Request::Client { protocol: PROTOCOL, token: token.clone(), question })
+    };
+    for (instance, port, room, why) in [
+        ("nobody", "out", 1, "no instance"),
+        ("macro", "nothing", 1, "there are"),
+        ("macro", "out", u64::MAX, "room for"),
+    ] {
+        assert!(refusal(&ask(&mut core, 5, instance, port, room)).contains(why), "{instance} {port}");
+    }
+    let made = ask(&mut core, 6, "macro", "out", 64);
+    let [Action::MakeTap { viewer: Viewer::Client(6), to: 0, endpoint: MACRO, tap }] = &made[..] else {
+        panic!("{made:?}")
+    };
+    assert_eq!((&*tap.port, tap.room), ("out", 64));
+    // One connection shows one port, and a process has only so many.
+    assert!(refusal(&ask(&mut core, 6, "macro", "out", 64)).contains("another"));
+    for link in 7..22 {
+        assert!(matches!(ask(&mut core, link, "macro", "out", 64)[..], [Action::MakeTap { .. }]), "{link}");
+    }
+    assert!(refusal(&ask(&mut core, 22, "macro", "out", 64)).contains("16"));
+    // A client goes, and makes room for another.
+    let notice = Notice::Untap { tap: tap.tap };
+    assert_eq!(core.closed(6), [Action::Tell { link: 0, endpoint: MACRO, notice, memory: vec![] }]);
+    assert!(matches!(ask(&mut core, 22, "macro", "out", 64)[..], [Action::MakeTap { .. }]));
+    // The instance is over: all that are left are told, and nobody can look at it any more.
+    let over = core.exited(MACRO, Exit::Status(1));
+    let told = over.iter().filter(|one| matches!(one, Action::Answer { notice: Notice::TapOver { .. }, .. }));
+    assert_eq!(told.count(), 16);
+    assert!(refusal(&ask(&mut core, 30, "macro", "out", 64)).contains("over"));
+}
+
+#[test]
+fn who_does_not_take_part_yet_is_to_be_tapped_later() {
+    let mut core = core_of(plan());
+    let token = core.token().to_owned();
+    core.connected(5, ME);
+    let wanted = ligament_wire::tap::Wanted::default();
+    let question = Question::Tap { instance: "macro".into(), port: "out".into(), slot: None, wanted, room: 1 };
+    let actions = core.request(5, Request::Client { protocol: PROTOCOL, token, question });
+    assert!(refusal(&actions).contains("tap-too-early"));
+}
+
+#[test]
+fn who_has_never_steered_is_answered_for_at_a_halt_and_at_no_other_change() {
+    let halt = |change| Steer::Prepare { change, at: None, matter: Matter::Halt };
+    let asks = |actions: &[Action]| {
+        let asks = actions.iter().filter_map(|action| match action {
+            Action::AskWhetherSteers { endpoint, change, .. } => Some((*endpoint, *change)),
+            _ => None,
+        });
+        asks.collect::<Vec<_>>()
+    };
+    let mut core = core_of(plan());
+    join(&mut core, MACRO);
+    let ranks = [MACRO.leader(), MICRO.leader()];
+    assert_eq!(asks(&core.steer(&ranks, &halt(1))), [(MACRO, 1)]);
+    // Who has not registered is told after its welcome, and asked then.
+    assert_eq!(asks(&join(&mut core, MICRO)), [(MICRO, 1)]);
+    let answer = Steers::Accepts { last: None, next: None };
+    let report = |rank, change| Action::Report(Report::Steers { rank, change, answer: answer.clone() });
+    assert_eq!(core.never_steered(MICRO, 1), [report(ranks[1], 1)]);
+    // Of what it was not asked nothing is said.
+    assert_eq!(core.never_steered(MICRO, 2), []);
+    let set = Steer::Prepare { change: 2, at: None, matter: Matter::Set { settings: vec![1], restart: false } };
+    assert_eq!(asks(&core.steer(&ranks, &set)), []);
+}
+
+#[test]
+fn instances_are_found_by_their_names() {
+    let core = core_of(plan());
+    assert_eq!(core.instance_named("micro"), Some(InstanceId::at(1)));
+    assert_eq!((core.instance_named("nobody"), core.instance_named("")), (None, None));
 }

@@ -8,7 +8,8 @@ mod words;
 
 /// The manager, which waits for it to join, knows of launchers only this.
 pub use ligament_launch::agents::Expected;
-pub use plan::{program_of, resources_of, tell_plan, told_plan};
+pub use plan::{nodes_of, program_of, resources_of, tell_plan, told_plan};
 pub use remote::{orders, Heard, RemoteAgent};
+pub(crate) use words::cut;
 pub use words::{lane_of, order_of, outcome_of, page_of, report_of, row_of, told_gained, told_order};
-pub use words::{told_outcome, told_report, told_view};
+pub use words::{passage_of, told_looked, told_outcome, told_passage, told_report, told_view};

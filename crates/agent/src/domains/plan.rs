@@ -2,9 +2,10 @@
 
 use crate::plan::{End, Plan, PlannedChannel, PlannedInstance, PlannedPort};
 use ligament_catalogue::{fault, Fault};
+use ligament_launch::NodeShare;
 use ligament_model::{BaseEnv, ExecutionModel, Operator, Program, Reference, Resolved, Resources};
 use ligament_wire::domains as wire;
-use ligament_wire::DomainId;
+use ligament_wire::{DomainId, InstanceId};
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -16,8 +17,14 @@ fn operator_name(operator: Operator) -> &'static str {
 }
 
 /// A run's plan, to be told: of the model that it was made of, with the domain of each instance and the directory of its
-/// process below the run directory.
-pub fn tell_plan(plan: &Plan, model: &Resolved, placement: &[DomainId], homes: &[String]) -> wire::Plan {
+/// process below the run directory, and the nodes of those that are spread over several.
+pub fn tell_plan(
+    plan: &Plan,
+    model: &Resolved,
+    placement: &[DomainId],
+    homes: &[String],
+    nodes: &HashMap<InstanceId, Vec<NodeShare>>,
+) -> wire::Plan {
     let mut lists: HashMap<*const PlannedPort, u32> = HashMap::new();
     let mut ports = Vec::new();
     let mut instances = Vec::with_capacity(plan.instances.len());
@@ -37,6 +44,8 @@ pub fn tell_plan(plan: &Plan, model: &Resolved, placement: &[DomainId], homes: &
             by_hand: instance.by_hand,
             home: homes[i].clone(),
             ranks: instance.ranks,
+            nodes: nodes.get(&InstanceId::at(i)).map(|nodes| nodes.iter().map(tell_node).collect()),
+            may_fail: instance.may_fail.then_some(true),
         });
     }
     let end = |end: End| wire::End { rank: end.rank, port: end.port, slot: end.slot };
@@ -45,6 +54,8 @@ pub fn tell_plan(plan: &Plan, model: &Resolved, placement: &[DomainId], homes: &
         to: end(channel.to),
         budget: channel.budget,
         limit: channel.limit,
+        steps: channel.steps,
+        filters: channel.filters,
     };
     wire::Plan {
         run: plan.run.clone(),
@@ -56,6 +67,8 @@ pub fn tell_plan(plan: &Plan, model: &Resolved, placement: &[DomainId], homes: &
         memory: plan.memory,
         pinned_limit: plan.pinned_limit,
         timeline: plan.timeline,
+        schedule: (!plan.schedule.is_empty()).then(|| plan.schedule.clone()),
+        filters: (!plan.filters.is_empty()).then(|| plan.filters.clone()),
     }
 }
 
@@ -63,6 +76,12 @@ pub fn tell_plan(plan: &Plan, model: &Resolved, placement: &[DomainId], homes: &
 pub fn told_plan(told: &wire::Plan) -> (Plan, Vec<DomainId>) {
     let lists: Vec<Arc<[PlannedPort]>> =
         told.ports.iter().map(|ports| ports.iter().map(told_port).collect()).collect();
+    let is_mpi = |program: Option<u32>| {
+        let program = program.and_then(|program| told.programs.get(program as usize));
+        program
+            .and_then(|program| ExecutionModel::from_name(&program.execution_model))
+            .is_some_and(ExecutionModel::is_mpi)
+    };
     let instance = |instance: &wire::Instance| PlannedInstance {
         name: instance.name.clone(),
         ports: lists[instance.ports as usize].clone(),
@@ -70,7 +89,10 @@ pub fn told_plan(told: &wire::Plan) -> (Plan, Vec<DomainId>) {
         shares: instance.shares,
         elsewhere: false,
         log_level: instance.log_level,
+        cores: resources_of(instance.resources).cores_on_node(),
         ranks: instance.ranks,
+        together: instance.ranks.is_some() && is_mpi(instance.program),
+        may_fail: instance.may_fail == Some(true),
     };
     let end = |end: wire::End| End { rank: end.rank, port: end.port, slot: end.slot };
     let channel = |channel: &wire::Channel| PlannedChannel {
@@ -78,6 +100,8 @@ pub fn told_plan(told: &wire::Plan) -> (Plan, Vec<DomainId>) {
         to: end(channel.to),
         budget: channel.budget,
         limit: channel.limit,
+        steps: channel.steps,
+        filters: channel.filters,
     };
     let plan = Plan {
         run: told.run.clone(),
@@ -87,6 +111,8 @@ pub fn told_plan(told: &wire::Plan) -> (Plan, Vec<DomainId>) {
         memory: told.memory,
         pinned_limit: told.pinned_limit,
         timeline: told.timeline,
+        schedule: told.schedule.clone().unwrap_or_default(),
+        filters: told.filters.clone().unwrap_or_default(),
     };
     (plan, told.instances.iter().map(|instance| instance.domain).collect())
 }
@@ -167,6 +193,16 @@ pub fn program_of(told: &wire::Program) -> Result<Program, Fault> {
     program.mpirun.clone_from(&told.mpirun);
     program.at.file = told.file.as_deref().map(Into::into);
     Ok(program)
+}
+
+fn tell_node(node: &NodeShare) -> (String, u32) {
+    (node.name.clone(), node.processes)
+}
+
+/// The nodes over which an instance's MPI processes are spread, as it was told.
+pub fn nodes_of(told: &wire::Instance) -> Vec<NodeShare> {
+    let node = |(name, processes): &(String, u32)| NodeShare { name: name.clone(), processes: *processes };
+    told.nodes.iter().flatten().map(node).collect()
 }
 
 fn tell_resources(resources: Resources) -> wire::Resources {

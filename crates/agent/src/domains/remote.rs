@@ -1,10 +1,10 @@
 //! The logic of an agent that is not the head: what happens in its domain goes in, messages for the head come out, and
 //! what the head says becomes orders. No I/O and no clock.
 
-use super::words::{lane_of, order_of, outcome_of, report_of, row_of, told_order};
+use super::words::{lane_of, order_of, outcome_of, passage_of, report_of, row_of, told_order};
 use crate::action::{AgentOrder, Phase, Report};
-use crate::custody::Gained;
-use crate::host::InstanceView;
+use crate::custody::{ChannelView, Gained};
+use crate::host::{InstanceView, Looked};
 use crate::outcome::Outcome;
 use ligament_catalogue::{fault, Fault};
 use ligament_shm::status::Status;
@@ -31,6 +31,8 @@ pub enum Heard {
     NotWritten { instance: InstanceId, path: String },
     /// Somebody wants to see a file.
     Look(wire::Look),
+    /// Somebody looks at a port.
+    Tap(wire::TapOrder),
     /// The run is over.
     Bye,
     /// It does not want this agent, and why.
@@ -42,7 +44,7 @@ pub enum Heard {
 struct Told {
     phase: Phase,
     pid: Option<u32>,
-    stopped: bool,
+    looked: Looked,
     status: Option<Status>,
 }
 
@@ -51,6 +53,8 @@ struct Told {
 pub struct RemoteAgent {
     /// The ranks of this domain.
     own: Vec<RankId>,
+    /// What was told last of each end of a channel.
+    passed: Vec<ChannelView>,
     told: Vec<Option<Told>>,
     reports: Vec<wire::Report>,
     /// What timelines have gained: whose, what, and whether nothing more will come.
@@ -70,6 +74,7 @@ impl RemoteAgent {
             ranks.all().filter(|&rank| placement[ranks.instance(rank).index()] == me).collect();
         RemoteAgent {
             told: vec![None; own.len()],
+            passed: Vec::new(),
             own,
             reports: Vec::new(),
             lanes: Vec::new(),
@@ -119,6 +124,7 @@ impl RemoteAgent {
             FromHead::Refused(why) => vec![Heard::Refused(why)],
             FromHead::NotWritten { instance, path } => vec![Heard::NotWritten { instance, path }],
             FromHead::Look(look) => vec![Heard::Look(look)],
+            FromHead::Tap(order) => vec![Heard::Tap(order)],
             FromHead::Begin(_) | FromHead::Input { .. } | FromHead::Start => {
                 return Err(fault!(DOMAIN_SENDS_NONSENSE, "the head began a second time"))
             }
@@ -146,13 +152,15 @@ impl RemoteAgent {
         }
     }
 
-    /// How the instances stand at `now`, to be sent; `views` has all ranks of the run, `stopped` says whether
-    /// the process of one is stopped, and `carried` asks the carrier, after all has been read.
+    /// How the instances stand at `now`, to be sent; `views` has all ranks of the run, `looked` tells
+    /// what was found at a look at the processes of one, `ends` shows what has passed the ends of channels
+    /// (`Custody::see_ends`), and `carried` asks the carrier, after all has been read.
     pub fn snapshot(
         &mut self,
         views: &[InstanceView],
-        stopped: impl Fn(RankId) -> bool,
+        looked: impl Fn(RankId) -> Looked,
         (memory_used, memory_limit): (u64, u64),
+        ends: impl FnOnce(&mut dyn FnMut(u32, ChannelView)),
         carried: impl FnOnce() -> Carried,
         now: u64,
     ) -> Vec<u8> {
@@ -160,13 +168,31 @@ impl RemoteAgent {
         let mut rows = Vec::new();
         for (&rank, told) in self.own.iter().zip(&mut self.told) {
             let Some(view) = views.get(rank.index()) else { continue };
-            let (status, stopped) = (view.status.clone(), stopped(rank));
-            let seen = Some(Told { phase: view.phase, pid: view.pid, stopped, status });
-            if *told != seen {
-                rows.push(row_of(rank, view, stopped, now));
-                *told = seen;
+            let seen =
+                Told { phase: view.phase, pid: view.pid, looked: looked(rank), status: view.status.clone() };
+            if told.as_ref() != Some(&seen) {
+                rows.push(row_of(rank, view, &seen.looked, now));
+                *told = Some(seen);
             }
         }
+        let mut passages = Vec::new();
+        let mut at = 0;
+        ends(&mut |channel, view| {
+            match self.passed.get_mut(at) {
+                Some(told) if *told == view => {}
+                Some(told) => {
+                    passages.push(passage_of(channel, &view));
+                    *told = view;
+                }
+                None => {
+                    if view != ChannelView::default() {
+                        passages.push(passage_of(channel, &view));
+                    }
+                    self.passed.push(view);
+                }
+            }
+            at += 1;
+        });
         let lanes = std::mem::take(&mut self.lanes);
         let lane = |(rank, gained, over): (RankId, Gained, bool)| lane_of(rank, &gained, over, now);
         to_bytes(&FromAgent::Snapshot(Box::new(Snapshot {
@@ -177,6 +203,7 @@ impl RemoteAgent {
             memory_limit,
             rows,
             lanes: lanes.into_iter().map(lane).collect(),
+            passages: (!passages.is_empty()).then_some(passages),
         })))
     }
 

@@ -2,16 +2,18 @@
 //! in time become ages there, and come back on the clock of whoever reads.
 
 use crate::action::{AgentOrder, Phase, Report};
-use crate::custody::Gained;
-use crate::host::InstanceView;
+use crate::custody::{ChannelView, Gained};
+use crate::host::{InstanceView, Looked, RanksView};
 use crate::outcome::{Exit, Failure, Outcome};
 use ligament_catalogue::{Code, Fault};
+use ligament_shm::area::Passed;
 use ligament_shm::status::{Awaited, State, Status, Waiting};
 use ligament_shm::timeline::{Activity, Cause, CauseSum, Interval, Sums};
+use ligament_wire::control::Steerable;
 use ligament_wire::domains as wire;
 use ligament_wire::{EndpointId, RankId};
 
-const STATES: [State; 7] = [
+const STATES: [State; 8] = [
     State::Starting,
     State::Computing,
     State::WaitingToReceive,
@@ -19,9 +21,10 @@ const STATES: [State; 7] = [
     State::Transferring,
     State::Ended,
     State::Failed,
+    State::Held,
 ];
 
-const ACTIVITIES: [Activity; 7] = [
+const ACTIVITIES: [Activity; 8] = [
     Activity::AwaitsMessage,
     Activity::AwaitsAny,
     Activity::AwaitsCredit,
@@ -29,6 +32,7 @@ const ACTIVITIES: [Activity; 7] = [
     Activity::AwaitsMemory,
     Activity::Sends,
     Activity::Receives,
+    Activity::AwaitsSteering,
 ];
 
 fn exit_of(exit: Exit) -> wire::Exit {
@@ -96,6 +100,16 @@ pub fn report_of(report: &Report) -> wire::Report {
             sent: sent.clone(),
             received: received.clone(),
         },
+        Report::Steers { rank, change, answer } => {
+            wire::Report::Steers { rank: *rank, change: *change, answer: answer.clone() }
+        }
+        Report::Steerable { rank, setting } => wire::Report::Steerable {
+            rank: *rank,
+            setting: Steerable { name: cut(&setting.name), unit: cut(&setting.unit), ..setting.clone() },
+        },
+        Report::Sends { rank, ports } => {
+            wire::Report::Sends { rank: *rank, ports: ports.iter().map(|port| cut(port)).collect() }
+        }
     }
 }
 
@@ -109,6 +123,9 @@ pub fn told_report(report: wire::Report) -> Report {
         wire::Report::Ending(outcome) => Report::Ending(told_outcome(outcome)),
         wire::Report::Slots { rank, slots } => Report::Slots { rank, slots },
         wire::Report::Used { rank, asked, sent, received } => Report::Used { rank, asked, sent, received },
+        wire::Report::Steers { rank, change, answer } => Report::Steers { rank, change, answer },
+        wire::Report::Steerable { rank, setting } => Report::Steerable { rank, setting },
+        wire::Report::Sends { rank, ports } => Report::Sends { rank, ports: ports.into() },
     }
 }
 
@@ -119,6 +136,9 @@ pub fn order_of(order: &AgentOrder) -> Option<wire::AgentOrder> {
         AgentOrder::Look { round, ranks } => wire::AgentOrder::Look { round: *round, ranks: ranks.clone() },
         AgentOrder::End(outcome) => wire::AgentOrder::End(outcome_of(outcome)),
         AgentOrder::Hurry => wire::AgentOrder::Hurry,
+        AgentOrder::Steer { ranks, steer } => {
+            wire::AgentOrder::Steer { ranks: ranks.clone(), steer: steer.clone() }
+        }
         AgentOrder::Slots { .. } | AgentOrder::Fail(_) | AgentOrder::Release => return None,
     })
 }
@@ -130,11 +150,24 @@ pub fn told_order(order: wire::AgentOrder) -> AgentOrder {
         wire::AgentOrder::Look { round, ranks } => AgentOrder::Look { round, ranks },
         wire::AgentOrder::End(outcome) => AgentOrder::End(told_outcome(outcome)),
         wire::AgentOrder::Hurry => AgentOrder::Hurry,
+        wire::AgentOrder::Steer { ranks, steer } => AgentOrder::Steer { ranks, steer },
     }
 }
 
+/// What has passed a channel, to be told.
+pub fn passage_of(channel: u32, view: &ChannelView) -> wire::Passage {
+    let passed = |one: Passed| wire::Passed { messages: one.messages, bytes: one.bytes, time: one.time };
+    wire::Passage { channel, sent: view.sent.map(passed), received: view.received.map(passed) }
+}
+
+/// The same, as it was told.
+pub fn told_passage(passage: &wire::Passage) -> ChannelView {
+    let passed = |one: wire::Passed| Passed { messages: one.messages, bytes: one.bytes, time: one.time };
+    ChannelView { sent: passage.sent.map(passed), received: passage.received.map(passed) }
+}
+
 /// A rank at `now` (ns of CLOCK_MONOTONIC), to be told.
-pub fn row_of(rank: RankId, view: &InstanceView, stopped: bool, now: u64) -> wire::Row {
+pub fn row_of(rank: RankId, view: &InstanceView, looked: &Looked, now: u64) -> wire::Row {
     let phase = match view.phase {
         Phase::Waiting => wire::Phase::Waiting,
         Phase::Started => wire::Phase::Started,
@@ -143,7 +176,15 @@ pub fn row_of(rank: RankId, view: &InstanceView, stopped: bool, now: u64) -> wir
         Phase::Gone(exit) => wire::Phase::Gone(exit_of(exit)),
     };
     let page = view.status.as_ref().map(|status| page_of(status, now));
-    wire::Row { rank, phase, pid: view.pid, stopped, page }
+    let ranks = looked.ranks.as_ref().map(|ranks| (ranks.what.clone(), now.saturating_sub(ranks.since)));
+    wire::Row { rank, phase, pid: view.pid, stopped: looked.stopped, page, ranks }
+}
+
+/// What was found there by a look at its processes, as it was told in a snapshot of the moment `at`.
+pub fn told_looked(row: &wire::Row, at: u64) -> Looked {
+    let ranks = row.ranks.as_ref();
+    let ranks = ranks.map(|(what, age)| RanksView { what: what.clone(), since: at.saturating_sub(*age) });
+    Looked { stopped: row.stopped, ranks }
 }
 
 /// The same, as it was told in a snapshot of the moment `at` (ns of CLOCK_MONOTONIC here).
@@ -171,6 +212,7 @@ pub fn page_of(status: &Status, now: u64) -> wire::Page {
         Awaited::Credit { channel, needs } => wire::Awaited::Credit(*channel, *needs),
         Awaited::Slots { endpoint } => wire::Awaited::Slots(endpoint.leader()),
         Awaited::Memory => wire::Awaited::Memory,
+        Awaited::Steering { change } => wire::Awaited::Steering(*change),
     };
     let waits = status.waits.as_ref().map(|waits| wire::Waits {
         what: what(&waits.what),
@@ -207,6 +249,7 @@ fn told_page(page: &wire::Page, at: u64) -> Status {
         wire::Awaited::Credit(channel, needs) => Awaited::Credit { channel: *channel, needs: *needs },
         wire::Awaited::Slots(rank) => Awaited::Slots { endpoint: EndpointId::led_by(*rank) },
         wire::Awaited::Memory => Awaited::Memory,
+        wire::Awaited::Steering(change) => Awaited::Steering { change: *change },
     };
     let waits = page.waits.as_ref().map(|waits| Waiting {
         what: what(&waits.what),
@@ -286,7 +329,7 @@ pub fn told_gained(lane: &wire::Lane, at: u64) -> Gained {
 }
 
 /// A text that is not longer than the other side accepts.
-fn cut(text: &str) -> String {
+pub(crate) fn cut(text: &str) -> String {
     const ENDS: &str = " … (cut)";
     if text.len() <= wire::MAX_TEXT {
         return text.to_owned();

@@ -43,7 +43,7 @@ impl Driver<'_> {
         self.done_here = true;
         self.guard.sweep();
         self.drain_timelines(Drain::Over);
-        let view = RunView { core: &self.core, instances: self.view(), now: ligament_shm::status::now() };
+        let view = RunView::of(&self.core, &self.custody);
         let Some(orders) = self.host.is_done_here(&view) else {
             let actions = self.core.let_go();
             return self.act(actions);
@@ -61,6 +61,9 @@ impl Driver<'_> {
             self.act(actions);
         }
         self.show_sights();
+        if let Heard::Path(Event::GivenUp { domain, .. } | Event::Gone { domain, .. }) = &heard {
+            self.end_taps_in(DomainId::new(*domain));
+        }
         match heard {
             Heard::Detached => {
                 let actions = self.core.detached();

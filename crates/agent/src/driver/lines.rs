@@ -4,7 +4,7 @@ use super::{Driver, Event};
 use crate::action::{Caller, Link, Memory};
 use crate::agent_socket::BACKLOG;
 use crate::connection::Connection;
-use crate::host::{Drain, Peek, RunView, Wish};
+use crate::host::{Drain, Peek, RunView, Steered, Wish};
 use ligament_catalogue::{fault, said, Fault};
 use ligament_shm::socket::Socket;
 use ligament_shm::ShmError;
@@ -158,7 +158,9 @@ impl Driver<'_> {
         if let Some(connection) = self.connections.remove(&link) {
             connection.shut();
         }
-        self.core.closed(link);
+        self.watchers.remove(link);
+        let actions = self.core.closed(link);
+        self.act(actions);
         true
     }
 
@@ -221,7 +223,9 @@ impl Driver<'_> {
                 Err(_) => {
                     self.connections.remove(&link);
                     self.doorway.unknown.remove(&link);
-                    self.core.closed(link);
+                    self.watchers.remove(link);
+                    let actions = self.core.closed(link);
+                    self.act(actions);
                     return;
                 }
             };
@@ -238,7 +242,8 @@ impl Driver<'_> {
                 connection.shut();
                 self.connections.remove(&link);
                 self.doorway.unknown.remove(&link);
-                self.core.closed(link);
+                let actions = self.core.closed(link);
+                self.act(actions);
             }
             Ok(true) => {}
             Ok(false) => {
@@ -276,18 +281,35 @@ impl Driver<'_> {
         match &question {
             Question::Stop => self.host.ordered(&Wish::Stop),
             Question::Join { instance } => self.host.ordered(&Wish::Join(instance.clone())),
-            Question::Status | Question::Timeline | Question::Peek { .. } => {}
+            Question::Status
+            | Question::Timeline
+            | Question::Peek { .. }
+            | Question::Watch { .. }
+            | Question::Tap { .. }
+            | Question::Steer { .. } => {}
         }
         let json = match question {
             Question::Status => {
-                let view =
-                    RunView { core: &self.core, instances: self.view(), now: ligament_shm::status::now() };
+                let view = RunView::of(&self.core, &self.custody);
                 self.host.status(&view)
             }
             Question::Stop => serde_json::json!({ "ok": true }).to_string(),
             Question::Timeline => {
                 self.drain_timelines(Drain::Asked);
                 serde_json::json!({ "ok": true }).to_string()
+            }
+            Question::Watch { every } => return self.watches(link, every),
+            // Asked of the core, which has answered.
+            Question::Tap { .. } => return,
+            Question::Steer { who, wanted, at, patience, dry } => {
+                let at = at.map(|at| at.0);
+                let patience = patience.map(|ms| Duration::from_millis(u64::from(ms)));
+                let wanted = Steered { who, wanted, at, patience, dry };
+                let view = RunView::of(&self.core, &self.custody);
+                if let Some(why) = self.host.steer(link, wanted, &view) {
+                    self.send_with(link, &Notice::Refused { why: why.with_code() }, Vec::new());
+                }
+                return;
             }
             Question::Peek { instance, path, offset, most } => {
                 let instance = self.core.instance_named(&instance).unwrap_or_default();

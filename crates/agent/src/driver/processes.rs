@@ -19,6 +19,13 @@ use tokio::io::Interest;
 /// then an instance that obeyed sooner has not failed.
 const ASKED: Duration = Duration::from_millis(500);
 
+/// How long it takes at most until an instance of which a rank has ended has said that it is done, or has been ended by its
+/// launcher.
+const LEFT: Duration = Duration::from_millis(500);
+
+/// How long it takes at most until the end of a launcher, or of its ranks by the guard, shows why one of them has ended.
+const FELL: Duration = Duration::from_secs(1);
+
 /// How to reach the process of an instance.
 pub(super) struct Process {
     /// For those that the guard did not start.
@@ -55,9 +62,19 @@ impl Driver<'_> {
                     let actions = self.core.not_started(EndpointId::new(number), &why);
                     self.act(actions);
                 }
-                Told::Ended { pid, ended } => {
+                Told::Ended { pid, ended, lost } => {
                     if let Some(endpoint) = self.guarded.remove(&pid) {
-                        self.gone(endpoint, ended.into());
+                        let first = lost.as_ref().and_then(|lost| lost.ended).unwrap_or(ended);
+                        if let Some(lost) = lost {
+                            self.core.lost(endpoint, lost.ranks.clone(), lost.why());
+                        }
+                        self.gone(endpoint, first.into());
+                    }
+                }
+                Told::Left { pid, rank } => {
+                    if let Some(&endpoint) = self.guarded.get(&pid) {
+                        self.core.left(endpoint, rank);
+                        self.later(LEFT, Event::Left(endpoint));
                     }
                 }
             }
@@ -141,6 +158,43 @@ impl Driver<'_> {
         }
     }
 
+    /// Watches the process that speaks for a rank; the one that was started for it is watched anyway.
+    pub(super) fn watch_speaker(&mut self, endpoint: EndpointId, pid: u32) {
+        let opened = pidfd(pid).and_then(|fd| watched(fd, Interest::READABLE));
+        let sender = self.sender.clone();
+        tokio::task::spawn_local(async move {
+            // One that cannot be opened has ended already.
+            if let Ok(fd) = opened {
+                let _ = fd.readable().await;
+            }
+            let _ = sender.send(Event::SpeakerGone(endpoint));
+        });
+    }
+
+    pub(super) fn speaker_gone(&mut self, endpoint: EndpointId) {
+        if let Some(link) = self.core.link_of(endpoint) {
+            self.read_all(link);
+        }
+        match self.core.fell(endpoint) {
+            true => self.later(FELL, Event::Silent(endpoint)),
+            false => self.silent(endpoint),
+        }
+    }
+
+    /// Whatever its launcher does, it will not say any more.
+    pub(super) fn silent(&mut self, endpoint: EndpointId) {
+        let actions = self.core.speaker_gone(endpoint);
+        self.act(actions);
+    }
+
+    pub(super) fn later(&self, wait: Duration, event: Event) {
+        let sender = self.sender.clone();
+        tokio::task::spawn_local(async move {
+            tokio::time::sleep(wait).await;
+            let _ = sender.send(event);
+        });
+    }
+
     pub(super) fn push(&mut self, endpoint: EndpointId, push: Push) {
         let Some(process) = self.processes.get(&endpoint) else {
             return;
@@ -183,15 +237,13 @@ impl Driver<'_> {
         self.accept_all_that_wait();
         self.custody.process_ended(endpoint, ligament_shm::status::now());
         self.drain_timeline(endpoint, Drain::Over);
-        if exit.was_asked_for() && self.core.ending().is_none() {
-            let sender = self.sender.clone();
-            tokio::task::spawn_local(async move {
-                tokio::time::sleep(ASKED).await;
-                let _ = sender.send(Event::Over(endpoint, exit));
-            });
-            return;
+        let is_ending = self.core.ending().is_some();
+        match exit {
+            _ if is_ending => self.over(endpoint, exit),
+            _ if exit.was_asked_for() => self.later(ASKED, Event::Over(endpoint, exit)),
+            Exit::Unknown if self.core.fell(endpoint) => self.later(FELL, Event::Over(endpoint, exit)),
+            _ => self.over(endpoint, exit),
         }
-        self.over(endpoint, exit);
     }
 
     pub(super) fn over(&mut self, endpoint: EndpointId, exit: Exit) {

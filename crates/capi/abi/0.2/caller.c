@@ -207,12 +207,13 @@ static void macro(lig_instance *instance) {
         switch (i) {
             case 0: FINE(lig_receive_if_connected(instance, "in", &soon, &message, &error)); break;
             case 1: FINE(lig_receive_any(instance, ports, 1, &soon, &which, &message, &error)); break;
+            case 2: FINE(lig_receive_with_settings(instance, "in", &soon, &message, &error)); break;
             default: FINE(lig_receive(instance, "in", &soon, &message, &error));
         }
         HOLDS(which == 0);
         FINE(lig_message_times(message, &times, &error));
         HOLDS(times.timestamp == 0 && times.has_next_timestamp && times.next_timestamp == 1);
-        HOLDS(lig_value_kind(lig_message_value(message)) == kinds[i] && lig_message_settings(message) == NULL);
+        HOLDS(lig_value_kind(lig_message_value(message)) == kinds[i] && (lig_message_settings(message) != NULL) == (i == 2));
         if (kinds[i] == LIG_KIND_MAP) check_everything(lig_message_value(message));
         if (kinds[i] == LIG_KIND_ARRAY) {
             lig_array_view view;
@@ -290,6 +291,7 @@ int main(int argc, char **argv) {
     FINE(lig_set_interrupt_check(instance, give_up, &asked, &error));
     HOLDS(strcmp(lig_instance_name(instance), first ? "macro" : "micro") == 0 && lig_run_name(instance) != NULL);
     HOLDS(lig_instance_index(instance, &index) == 0);
+    HOLDS(lig_instance_rank(instance) == 0 && lig_instance_ranks(instance) == 1);
     FINE(lig_list_ports(instance, LIG_O_I, &names, &error));
     HOLDS(lig_names_count(names) == 2 && strcmp(lig_names_at(names, 0), "out") == 0);
     lig_names_free(names);

@@ -163,7 +163,8 @@ LIG_ENUM(lig_status) {
 // An instance of a component in a running model. Any thread may use it, one at a time: a call that comes while another
 // one is in progress does nothing and gives `LIG_ERR_USAGE`, with a text that names both calls. That holds for other
 // threads, for signal handlers, and for functions that the call itself calls (an interrupt check, `is_done`). Only
-// `lig_instance_name`, `lig_run_name` and `lig_instance_index` can be called at any time.
+// `lig_instance_name`, `lig_run_name`, `lig_instance_index`, `lig_instance_rank` and `lig_instance_ranks` can be called at
+// any time.
 typedef struct lig_instance lig_instance;
 
 // Memory for an array: fill it, then send it with `lig_send_loan`. More than 64 KiB are read by the receiver in place.
@@ -202,10 +203,11 @@ typedef struct {
     uint64_t flags;
     // The language of the code, for the run's records, such as "fortran"; NULL for C. It is read during the call.
     const char *language;
-    // How many processes the instance is, as MPI starts them; 0 if that is not said. The library keeps it, and does nothing
-    // with it yet: one of the processes joins the run, for all of them.
+    // How many processes the instance is, as MPI starts them; 0 if that is not said. One of them joins the run, for all. While
+    // it computes, so many times `threads` cores count as busy, and who waits for it does not spin on these; unless one of
+    // both is said, those of the model's `resources:`.
     uint32_t ranks;
-    // How many threads each of its processes has; 0 if that is not said. It is kept likewise.
+    // How many threads each of its processes has; 0 if that is not said.
     uint32_t threads;
 } lig_instance_options;
 
@@ -479,6 +481,17 @@ const char *lig_run_name(const lig_instance *instance);
 size_t lig_instance_index(const lig_instance *instance,
                           const size_t **index);
 
+// Which of its instance's ranks this is, from 0 on, where the model says that each of them speaks for itself (`ranks:`
+// under `ligament:`); else 0.
+//
+// `instance` is NULL or valid.
+uint32_t lig_instance_rank(const lig_instance *instance);
+
+// How many ranks of its instance speak for themselves: 1 where the model has no word of them.
+//
+// `instance` is NULL or valid.
+uint32_t lig_instance_ranks(const lig_instance *instance);
+
 // Writes a line to the run's log, if the model lets lines of this level through.
 //
 // `instance` and `text` are valid; `error` may be NULL.
@@ -735,6 +748,17 @@ lig_status lig_receive_if_connected(lig_instance *instance,
                                     const lig_receive_options *options,
                                     lig_message **message,
                                     lig_error *error);
+
+// As `lig_receive`, with the overlay of settings that came with the message, for `lig_message_settings`. The overlay is not
+// compared with that in force here: for codes that serve others under different settings. That of an `F_INIT` message is in
+// force for the pass already, unless the instance was made with `LIG_DONT_APPLY_OVERLAY`.
+//
+// All pointers are valid; `options` and `error` may be NULL.
+lig_status lig_receive_with_settings(lig_instance *instance,
+                                     const char *port,
+                                     const lig_receive_options *options,
+                                     lig_message **message,
+                                     lig_error *error);
 
 // Receives an array into the caller's memory. `into` says which type and shape must come and where it goes; its
 // strides must be NULL. An array that comes in the other order is rearranged to that of `into`, so that element (i, j)

@@ -78,6 +78,9 @@ impl Run {
             budget: 0,
             peer_port: format!("instance{to}.in"),
             limit: None,
+            steps: None,
+            may_fail: None,
+            filters: None,
             member: 0,
         };
         let (mut sends, mut receives) = (Vec::new(), Vec::new());

@@ -2,14 +2,14 @@
 #![allow(dead_code)]
 
 use ligament_catalogue::fault;
-use ligament_net::{Cargo, Event, MessageId, Nanos};
+use ligament_net::{Cargo, Event, MessageId, Nanos, Place};
 use ligament_path::{Action, Destination, FrameHeader, OutgoingFrame, Path, Tuning};
 use ligament_wire::DomainId;
 use rustix::event::{eventfd, EventfdFlags};
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::collections::{BTreeMap, VecDeque};
 use std::io::IoSlice;
-use std::net::SocketAddr;
+
 use std::sync::{Arc, Mutex};
 
 /// What is under way between two domains: frames in both directions.
@@ -179,9 +179,9 @@ impl End {
 }
 
 impl ligament_carrier::Paths for MemoryPaths {
-    fn dial(&mut self, _: DomainId, _: Vec<SocketAddr>, _: u16) {}
+    fn dial(&mut self, _: DomainId, _: Vec<Place>, _: u16) {}
 
-    fn expect(&mut self, _: DomainId) {}
+    fn expect(&mut self, _: DomainId, _: Vec<Place>) {}
 
     fn send(&mut self, domain: DomainId, conduit: u32, total: u64) -> MessageId {
         self.ends.get_mut(&domain.number()).expect("a domain").path.send(conduit, total)

@@ -12,9 +12,17 @@ codes! {
     BAD_ALIAS "bad-alias":
         "An alias refers to something that contains the alias itself. Write the value out";
 
+    BAD_ARGUMENTS "bad-arguments":
+        "A single text under `args` is made of words as a shell makes them, and this one has an open quote, or \
+         asks for what only a script can do. Write a list, or a `script`";
+
     BAD_CASE "bad-case":
         "A value in a [case file](case-file.md) is none, or does not go with the others. The message says \
          which";
+
+    BAD_XMML "bad-xmml":
+        "(`ligament convert`) The file is no XML, or no model in xMML 0.4, or it has what a model file cannot have; the \
+         message says what and where ([From xMML](../guides/from-xmml.md))";
 
     BAD_CHECKPOINT "bad-checkpoint":
         "A checkpoint rule has both `at` and `every`, or neither, or stops before it starts. Make two rules \
@@ -26,6 +34,10 @@ codes! {
     BAD_CUSTOM_IMPLEMENTATION "bad-custom-implementation":
         "A path under `custom_implementations` is not a model's name with components after it, or leads into \
          something that no model implements";
+
+    BAD_FILTER "bad-filter":
+        "A filter of a conduit has a parameter that cannot be, lacks one, or stands at the wrong end. [The \
+         page of filters](filters.md) has all of them";
 
     BAD_IMPORT "bad-import":
         "An import is not of the form `from module import implementation name`";
@@ -51,6 +63,10 @@ codes! {
         "Resources are asked for in a mixture of ways. Give `threads`, or `mpi_processes`, or `nodes` with \
          `mpi_processes_per_node`";
 
+    BAD_SCALE "bad-scale":
+        "A [scale](model-file.md#scales) is a number above zero with a unit of time or of length, such as `1 ms`, \
+         `2 years` or `0.5 mm`; no step is longer than what it is a step of";
+
     BAD_SETTING "bad-setting":
         "The value of a setting is of none of the types that settings have. The message names them";
 
@@ -58,8 +74,15 @@ codes! {
         "A value in a site file is none, or does not go with the others. The message says which; [Site \
          files](site-file.md) has all keys";
 
+    BAD_STEERABLE "bad-steerable":
+        "A setting under [`ligament: steerable:`](model-file.md#steerable) has a range without values";
+
     BAD_SIZE "bad-size":
         "A size is not a number of bytes. Write for example `64 MiB`";
+
+    BAD_UNIT "bad-unit":
+        "What is given as the unit of a port is none. [The page of filters](filters.md#unit) says what a unit is made \
+         of";
 
     BAD_VALUE "bad-value":
         "A value cannot be read as what its tag, such as `!!int`, says. Remove the tag, or correct the value";
@@ -76,6 +99,11 @@ codes! {
     CONDUIT_CYCLE "conduit-cycle":
         "Conduits join ports of models in a circle, so that no component sends. Remove one of them";
 
+    DEADLOCK_AHEAD "deadlock-ahead":
+        "Components wait for each other, which follows from the order F_INIT, O_I, S, O_F without running them. The message \
+         names who waits for which port of whom, and what would break the circle. See [deadlocks before a \
+         run](../concepts/deadlocks-ahead.md)";
+
     DUPLICATE_KEY "duplicate-key":
         "A key stands twice in one mapping. YAML would take one of the two without a word; remove one";
 
@@ -88,39 +116,54 @@ codes! {
     DUPLICATE_PROGRAM "duplicate-program":
         "Two files, or one, define a program of the same name. Remove or rename one";
 
-    EMPTY_CONDUIT "empty-conduit":
-        "A conduit joins two ports of the model itself: nothing is between them. Put a component there";
-
     FILE_TOO_LARGE "file-too-large":
         "The file is larger than is read. Split it, or build the model in a script";
-
-    FILTER_NOT_YET "filter-not-yet":
-        "A conduit has the filter `last`, `repeat` or `pad`, which a run cannot apply yet. It cannot be \
-         ignored, since the receiver would get other messages than the model says. Let the code at one of \
-         the ends, or a component between them, do it";
 
     FILTER_ORDER "filter-order":
         "The filters of a conduit stand in the wrong order. It is last, repeat, pad";
 
+    IMPORT_BROKEN "import-broken":
+        "A Python package has an entry point for a module, and Python cannot import what it names, or that is no \
+         text. The message says what Python said";
+
     IMPORT_CLASH "import-clash":
-        "What is imported has the name of something in this file. Rename or remove one";
+        "What is imported has the name of something in this file; or (warning) several Python packages bring a \
+         module of this name. Rename or remove one";
 
     IMPORT_CYCLE "import-cycle":
         "Modules import each other in a circle. Move what both need into a module of its own";
 
     IMPORT_NOT_FOUND "import-not-found":
-        "There is no file for a module, or nothing of that name in it. `YMMSL_PATH` has to lead to it";
+        "There is no file for a module, no Python package brings it, or nothing of that name is in it. `YMMSL_PATH` \
+         has to lead to it";
 
     LIGHT_MPI "light-mpi":
         "A program under `light` is started as an MPI program, but its instances share one process. Take it \
          out, or start it directly";
+
+    LIGHT_RANKS "light-ranks":
+        "A component has ranks, which are processes, and its program is under `light`, whose instances share one \
+         process. Take it out of one of them";
+
+    MAY_FAIL_FOR_NOBODY "may-fail-for-nobody":
+        "What stands under `may_fail` is no component of the model";
+
+    MAY_FAIL_TOGETHER "may-fail-together":
+        "A component is to fail without the others, and does not run by itself: its program is light, so others share its \
+         process, or it has ranks, which need each other. Take it out of `may_fail`, or out of `light` or `ranks`";
 
     MISSING_EXECUTABLE "missing-executable":
         "An executable is not there, or not in `PATH`. Build or install it, or correct the path; \
          `--elsewhere` leaves this out";
 
     MISSING_IMPLEMENTATION "missing-implementation":
-        "A component does not say what implements it. Add `implementation:`";
+        "(warning) A component does not say what implements it, so it is left out, with its conduits. Add \
+         `implementation:`, or say `optional: true` if that is meant";
+
+    MISSING_FUNCTION "missing-function":
+        "The file of a Python function is not there, or the function's name stands nowhere in it. The file is looked for \
+         beside the model file and among the inputs under `stage`, and is only read, never run; `--elsewhere` leaves \
+         this out";
 
     MISSING_INPUT "missing-input":
         "A file or directory that `stage` is to put into a working directory is not there. A path is \
@@ -151,11 +194,6 @@ codes! {
 
     MODEL_CYCLE "model-cycle":
         "A model contains itself, directly or through others";
-
-    MPI_NODES_NOT_YET "mpi-nodes-not-yet":
-        "A program is to be started by `mpirun` on several nodes. All processes that `mpirun` starts are on \
-         one node, for now. Use `execution_model: srunmpi` in a job of Slurm, or ask for `mpi_processes` ([A \
-         code with MPI](../guides/mpi.md))";
 
     MPIRUN_FOR_NOTHING "mpirun-for-nothing":
         "`mpirun:` under `ligament:` names a command for a program that is no MPI program. Set its \
@@ -188,8 +226,8 @@ codes! {
         "A program has neither an executable nor a script";
 
     ONE_ARGUMENT "one-argument":
-        "A single text under `args` is one argument, whatever spaces are in it, and this one looks like \
-         several. Write a list: `args: [-u, micro.py]`. A warning where the program may take it as it is";
+        "An item of the list under `args` is one argument, whatever spaces are in it, and this one looks like \
+         several. Write them apart: `args: [-u, micro.py]`. A warning where the program may take it as it is";
 
     PLACE_FOR_NOBODY "place-for-nobody":
         "Something is placed in a domain that is no component of the model and no instance of one";
@@ -203,6 +241,20 @@ codes! {
     PORT_NOT_IMPLEMENTED "port-not-implemented":
         "A component has a port that its implementation does not have";
 
+    RANKS_AND_PROCESSES "ranks-and-processes":
+        "`ranks` and `resources` give an MPI program different numbers of processes. Give both the same";
+
+    RANKS_DIFFER "ranks-differ":
+        "A conduit joins two components with ranks, rank to rank, and they have different numbers of them. See \
+         [Ranks that speak for themselves](../guides/ranks.md)";
+
+    RANKS_FOR_NOBODY "ranks-for-nobody":
+        "What stands under `ranks` is no component of the model";
+
+    RANKS_OVER_NODES "ranks-over-nodes":
+        "All ranks that speak for themselves run where their agent runs, so they cannot be on several nodes. Ask \
+         for `mpi_processes`";
+
     RESOURCES_FOR_NOBODY "resources-for-nobody":
         "(warning) Resources are asked for what is no component";
 
@@ -212,6 +264,13 @@ codes! {
     RESUME_NOT_YET "resume-not-yet":
         "The model names saved states to resume from, and a run cannot do that yet. Remove the section, or \
          begin at the beginning: `--ignore resume`";
+
+    SCALES_APART "scales-apart":
+        "(warning) The [scales](model-file.md#scales) of two components do not fit: what is called in a step covers more \
+         time than the step";
+
+    SCALES_FOR_NOBODY "scales-for-nobody":
+        "What stands under `scales:` is not the name of a component. Scales are those of a component, without an index";
 
     SCRIPT_AND_MORE "script-and-more":
         "A program has a script and also what only goes with an executable. Do it in the script";
@@ -231,6 +290,10 @@ codes! {
 
     SEVERAL_MODELS "several-models":
         "More than one model could be run. Say which, with `--model NAME`";
+
+    SHIPPED_SETTING "shipped-setting":
+        "A source, sink or mapper that comes with Ligament lacks a setting, or has one that cannot be. [The page \
+         of shipped components](shipped.md) has all of them";
 
     SLOT_AND_MULTIPLICITY "slot-and-multiplicity":
         "A slot is given where the multiplicities decide already";
@@ -252,11 +315,11 @@ codes! {
         "A program stands under `mpich:`, and has an `execution_model` that says otherwise. Remove one of \
          them";
 
-    TIMELINE_NOT_YET "timeline-not-yet":
-        "A port that is in use is on a timeline of its own, or the model says which timelines match, and a \
-         run knows no timelines yet. Put the ports under `o_i` and `s`, or leave the timelines out with \
-         `--ignore timelines`: every message then goes where its conduit leads, and nobody checks that the \
-         timelines of both ends fit";
+    TIMELINE_MISMATCH "timeline-mismatch":
+        "A conduit joins timelines that do not fit: one end sends more often, or within other steps, than the \
+         other receives. `last`, `repeat` and `pad` bridge them, and `matching_timelines` declares that two are \
+         the same ([Timelines](../concepts/timelines.md)). A warning where the model has no filters and names \
+         no timelines: then no message depends on them";
 
     TOO_DEEP "too-deep":
         "Lists and mappings are nested deeper than is read; often a bracket is open";
@@ -273,6 +336,10 @@ codes! {
         "(warning) No conduit leads to a receiving port: the code will find nothing there, which is fine if \
          it receives with a default";
 
+    UNITS_DIFFER "units-differ":
+        "A filter converts from another unit than that in which data comes to it, or the port at the end of a conduit \
+         takes another one (`units` under `ligament:`). The message names both";
+
     UNKNOWN_COMPONENT "unknown-component":
         "A conduit names a component that the model does not have";
 
@@ -280,7 +347,8 @@ codes! {
         "A budget is given for a conduit or port that the model does not have";
 
     UNKNOWN_FILTER "unknown-filter":
-        "The filters of conduits are last, repeat and pad";
+        "The filters that stand in a conduit are last, repeat and pad; those under `ligament: filters:` are on \
+         [the page of filters](filters.md)";
 
     UNKNOWN_IMPLEMENTATION "unknown-implementation":
         "A component is to be implemented by a program or model that is neither defined nor imported";
@@ -301,7 +369,8 @@ codes! {
         "Ports stand under `f_init`, `o_i`, `s` and `o_f`; on a timeline of their own only `o_i` and `s`";
 
     UNKNOWN_PORT "unknown-port":
-        "A conduit names a port that the component, or the model, does not declare";
+        "A conduit names a port that the component, or the model, does not declare; or a unit is given for a port \
+         that no conduit has";
 
     UNKNOWN_SETTING "unknown-setting":
         "(warning) No program says that it knows this setting: most often misspelt";

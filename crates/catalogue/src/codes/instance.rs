@@ -71,6 +71,10 @@ codes! {
 codes! {
     PORTS, "Ports and the loop":
 
+    FILTER_FAILED "filter-failed":
+        "A filter of the model cannot take a message. The text names conduit, filter, message time and cause. \
+         Change the filter ([filters](filters.md)), what is sent, or say `on_error: skip` or `on_error: pass`";
+
     FORKED "forked":
         "After `fork` only the first process may call the library; data that was received stays readable. \
          Make the instance after forking";
@@ -88,6 +92,13 @@ codes! {
 
     INSTANCE_OVER "instance-over":
         "A call after the loop. Do it within";
+
+    ITERATIONS_APART "iterations-apart":
+        "Filters of conduits count iterations, and what came is of another one than was due: a component sent \
+         more or fewer messages than it has steps and passes ([Timelines](../concepts/timelines.md))";
+
+    NEEDS_REUSE_LOOP "needs-reuse-loop":
+        "`repeat` and `pad` give a message again in each pass of the reuse loop, so there must be one";
 
     NO_SUCH_PORT "no-such-port":
         "Misspelt, or not declared where the instance is made";
@@ -128,6 +139,10 @@ codes! {
         "A port carries messages: a value and the model time, in s, that it belongs to. Write \
          `instance.send(\"out\", Message(t, data=value))`; `Message(t, t + dt, value)` also says when the \
          next one will be";
+
+    MAPPER_INCOMPLETE "mapper-incomplete":
+        "A mapper gives a dict, and makes a message for each slot of each of its O_F ports that is connected, in each \
+         pass. What was meant to be nothing is sent as nothing (`None`, `null`)";
 
     LOAN_USED "loan-used":
         "A loan is sent once, on the instance that lent it";
@@ -176,11 +191,8 @@ codes! {
         "Send `Settings` to `muscle_settings_in`";
 
     OTHER_SETTINGS "other-settings":
-        "Members of an ensemble are mixed. Check the conduits; a code that means it says \
-         `DONT_APPLY_OVERLAY` ([Ensembles](../guides/ensembles-and-settings.md#overlays))";
-
-    NEEDS_OVERLAY_FLAG "needs-overlay-flag":
-        "Give the flag where the instance is made, or call `receive()`";
+        "Members of an ensemble are mixed. Check the conduits; a code that means it \
+         calls `receive_with_settings`, or says `DONT_APPLY_OVERLAY` ([Ensembles](../guides/ensembles-and-settings.md#overlays))";
 
     TIMED_OUT "timed-out":
         "The time-out that the call was given is over";
@@ -246,6 +258,46 @@ codes! {
 
     WRONG_VALUE_KIND "wrong-value-kind":
         "Ask `lig_value_kind` before reading or changing a value, or send what is expected";
+}
+
+codes! {
+    SHIPPED, "Sources, sinks and mappers that come with Ligament":
+
+    BAD_MESH "bad-mesh":
+        "The points or cells that a mapping is made of cannot be used: another number of columns, a point that \
+         is no number, a cell of a point that is not there, or no point at all ([Shipped \
+         components](shipped.md#ligamentmappersmesh))";
+
+    CANNOT_MAP "cannot-map":
+        "A mapper takes other data than came: most often another shape, or another number of values than its \
+         mesh has points";
+
+    FILE_NOT_WRITTEN "file-not-written":
+        "A file cannot be written; the text has the system's reason. What a sink had written until then is in the file \
+         with `.part` at the end of its name. A file has its final name only if all of it is there";
+
+    MALFORMED_SOURCE "malformed-source":
+        "The file of a source is not what it should be at the place that the message names. Holes in tables can \
+         be gone over with the setting `holes` ([Shipped components](shipped.md#ligamentsourcescsv))";
+
+    PYTHON_PACKAGE_MISSING "python-package-missing":
+        "Sources and sinks of HDF5 and NetCDF use the packages h5py and netCDF4, which Ligament does not bring. Install the one \
+         that is named for the Python that is named";
+
+    SHIPPED_SETTING_WRONG "shipped-setting-wrong":
+        "A setting of a shipped component cannot be, or does not go together with another one. [The page of \
+         shipped components](shipped.md) has all of them";
+
+    SINK_REFUSES "sink-refuses":
+        "A sink cannot put this kind of data into its file. [The page of shipped components](shipped.md) says \
+         what each takes";
+
+    SOURCE_ENDS_EARLY "source-ends-early":
+        "The file of a source ends before the time that its setting `until` names, or in the middle of a message";
+
+    SOURCE_UNREADABLE "source-unreadable":
+        "A source cannot read its file; the text has the system's reason. A relative path is looked for in the \
+         working directory of the process, where `stage:` puts files, and then beside the model file";
 }
 
 codes! {

@@ -3,7 +3,9 @@
 
 pub mod checks;
 pub mod command;
+pub mod files;
 pub mod instance;
+pub mod link;
 pub mod run;
 
 use crate::Code;
@@ -18,7 +20,7 @@ pub struct Section {
 }
 
 /// What can go wrong with a run, in the order of its page, `docs/reference/errors.md`.
-pub const ERRORS: [&Section; 12] = [
+pub const ERRORS: [&Section; 15] = [
     &run::BEGINS,
     &run::MACHINES,
     &instance::REGISTERING,
@@ -26,9 +28,12 @@ pub const ERRORS: [&Section; 12] = [
     &instance::SENDING,
     &instance::RECEIVING,
     &instance::ARGUMENTS,
+    &instance::SHIPPED,
     &instance::MEMORY,
     &run::ENDS,
     &run::DOMAINS,
+    &link::LINK,
+    &files::FILES,
     &command::PLAY,
     &command::ASKING,
 ];

@@ -70,6 +70,14 @@ codes! {
         "An MPI program makes one instance. All ranks make it together with `ligament_mpi.h`, or only rank 0 \
          makes it ([A code with MPI](../guides/mpi.md))";
 
+    MPI_RANK_BEYOND "mpi-rank-beyond":
+        "Each rank of the instance speaks for itself, and more processes were started than the model has ranks. \
+         See [Ranks that speak for themselves](../guides/ranks.md)";
+
+    MPI_RANK_UNKNOWN "mpi-rank-unknown":
+        "Each rank of the instance speaks for itself, and learns its number from the MPI's `mpirun` or from `srun`; \
+         this process was started by neither. See [Ranks that speak for themselves](../guides/ranks.md)";
+
     NO_FUNCTION_FOR "no-function-for":
         "The names of the functions given to `ligament.run` are those of components, or of their \
          implementations";
@@ -91,6 +99,12 @@ codes! {
 
     RUN_DIRECTORY_UNWRITABLE "run-directory-unwritable":
         "The system refuses the run directory: permissions, a full disk, or a quota";
+
+    RELAY_UNUSABLE "relay-unusable":
+        "The file given with `--relay`, or by `relays:` of a site, is not what `ligament relay` wrote, or may be \
+         in the hands of others; or the way over relays makes no sense. Copy the file from the relay's machine, \
+         keep it to yourself (`chmod 600`), and name each relay once, the nearest first \
+         ([Relays](relay.md))";
 
     VIRTUAL_ENV_MISSING "virtual-env-missing":
         "`virtual_env` leads to no Python environment on this machine";
@@ -117,7 +131,8 @@ codes! {
 
     JOB_LOST "job-lost":
         "The batch system ended the job before the run could say so: its time was over, a node failed, or \
-         the script could not begin. `job.log` in the run directory has what it printed";
+         the script could not begin. `job.log` in the run directory (at several sites `job-SITE.log`) has what it \
+         printed";
 
     NOT_BEGUN "not-begun":
         "The run was submitted, and its job waits in the queue. The message has how the job stands; \
@@ -144,12 +159,26 @@ codes! {
         "All instances of a light program are in one domain; functions of a script, and instances that are \
          started by hand, are in that of `ligament run`";
 
+    SITE_NOT_FIT "site-not-fit":
+        "`ligament site install` puts the command that is called to a site, and that one does not run there: the machines \
+         differ in processor or in C library. Nothing was left there. Build Ligament at the site, or install it from a machine \
+         like that one ([Ligament at a site](../guides/sites.md#ligament-at-a-site))";
+
     SITE_UNKNOWN "site-unknown":
         "Sites are files in `./sites` and `~/.config/ligament/sites` ([Sites](../guides/sites.md))";
 
     SITE_UNREACHABLE "site-unreachable":
         "ssh must reach the site without asking for a password, the lines under `modules:` and `commands:` \
          must run there, and `ligament` must be there. `ligament site check` tries all that";
+
+    SITES_APART "sites-apart":
+        "A run over two sites needs a way between them: one can dial the other, or both meet at a relay, or ssh leads through \
+         a machine ([Two sites behind firewalls](../guides/sites.md#two-sites-behind-firewalls))";
+
+    SITES_NOT_TOGETHER "sites-not-together":
+        "A run over several sites needs a job at each of them, and all at once. One has waited for the others as long as \
+         `--wait-for-others` allows, as often as `--queue-again` says ([Sites](../guides/sites.md#one-run-at-several-sites)). \
+         Where the scheduler can, reserve nodes at all sites for the same time (`reservation:`)";
 
     TASKS_OUT_OF_ORDER "tasks-out-of-order":
         "A launcher would number agents otherwise than the run does";
@@ -166,6 +195,10 @@ codes! {
 
     BUDGET_GROWS "budget-grows":
         "(in the log) Nothing is lost; write the larger budget into the model";
+
+    BAD_STUDY "bad-study":
+        "The settings of a study (`sampler`, `parameters`, `evaluations`, …) cannot be used, or the table of its points \
+         cannot be read. [Ensembles](../guides/ensembles-and-settings.md#studies) lists them";
 
     CODE_PANICKED "code-panicked":
         "A Rust code's panic ended its instance. Its last lines say where";
@@ -205,6 +238,11 @@ codes! {
 
     REPORTED_AN_ERROR "reported-an-error":
         "An exception that was not caught, or `error_shutdown`";
+
+    EVALUATION_FAILED "evaluation-failed":
+        "An evaluation of a study gave no number, took too long, or was answered twice; the message has its number and its \
+         settings. With `leave_out: true` a study goes on without those that fail \
+         ([Ensembles](../guides/ensembles-and-settings.md#studies))";
 
     RUN_ENDS "run-ends":
         "What the other instances get when they call the library then; the reason is the first one's";

@@ -1,6 +1,7 @@
 //! What stands in a starter: build file, model file, README, and what git leaves alone.
 
-use super::languages::{cargo, Code, Language, FORTRAN_RULES};
+use super::languages::{cargo, Code, Language, FORTRAN_MPI_RULES, FORTRAN_RULES};
+use super::skeletons::Skeleton;
 use std::fmt::Write;
 use std::path::Path;
 
@@ -33,35 +34,100 @@ pub(super) fn files(name: &str, codes: &[Code], crate_for_rust: Option<&Path>) -
     files.push(File::new("Makefile", makefile(codes)));
     files.push(File::new(model_file(name, codes), model(name, codes)));
     files.push(File::new("README.md", readme(name, codes)));
-    files.push(File::new(".gitignore", ignored(codes)));
+    files.push(File::new(".gitignore", ignored(&codes.iter().collect::<Vec<_>>())));
     files
 }
+
+/// All files of a model whose codes are skeletons; `text` is the model file, made of `source`.
+pub(super) fn files_of_model(
+    name: &str,
+    source: &Path,
+    text: String,
+    codes: &[(Code, Skeleton)],
+    crate_for_rust: Option<&Path>,
+) -> Vec<File> {
+    let mut files = Vec::new();
+    let only: Vec<&Code> = codes.iter().map(|(code, _)| code).collect();
+    for (code, skeleton) in codes {
+        files.push(File::new(code.source(), skeleton.text(code)));
+        if let Some(script) = code.script() {
+            files.push(File { path: format!("{}.sh", code.name), text: script, executable: true });
+        }
+    }
+    if let Some(krate) = crate_for_rust.filter(|_| only.iter().any(|code| code.language == Language::Rust)) {
+        files.push(File::new("Cargo.toml", cargo(name, krate)));
+    }
+    let mut make = "# Builds the codes, and runs the model: make test\n".to_owned();
+    make.push_str(&rules(&only));
+    make.push_str("test: all\n\tligament run --quiet model.ymmsl\n");
+    make.push_str(&cleaning(&only));
+    files.push(File::new("Makefile", make));
+    files.push(File::new("model.ymmsl", text));
+    let mut about = format!("# {name}\n\nMade of `{}`.\n\n", source.display());
+    for (code, _) in codes {
+        let _ = writeln!(about, "- `{}`, in {}", code.source(), code.language.said());
+    }
+    about.push_str(
+        "\nEach code goes through its execution loop, for as many steps as the setting `steps` says, and sends zeros on all of \
+         its ports. Put your own where it says \"compute\". Build, and run the model:\n\n    make test\n\nThe command \
+         `ligament` must be in `PATH`; `ligament explain CODE` says more about an error.\n",
+    );
+    files.push(File::new("README.md", about));
+    files.push(File::new(".gitignore", ignored(&only)));
+    files
+}
+
+/// With how many an MPI program is tried.
+const RANKS: usize = 2;
 
 fn is_model(codes: &[Code]) -> bool {
     codes.len() > 1
 }
 
-fn makefile(codes: &[Code]) -> String {
-    let mut text = "# Builds, and tries each code alone against its case: make test\n".to_owned();
-    let targets: Vec<String> = codes.iter().filter_map(Code::target).collect();
+/// The rules that build codes.
+fn rules(codes: &[&Code]) -> String {
+    let mut text = String::new();
+    let targets: Vec<String> = codes.iter().filter_map(|code| code.target()).collect();
     let _ = writeln!(text, "all: {}\n", targets.join(" "));
-    if codes.iter().any(|code| code.language == Language::Fortran) {
+    let in_fortran = || codes.iter().filter(|code| code.language == Language::Fortran);
+    if in_fortran().any(|code| code.mpi) {
+        text.push_str(FORTRAN_MPI_RULES);
+    } else if in_fortran().next().is_some() {
         text.push_str(FORTRAN_RULES);
     }
     for code in codes {
         text.push_str(&code.rule());
     }
+    text
+}
+
+fn cleaning(codes: &[&Code]) -> String {
+    let mut made: Vec<&str> = codes.iter().flat_map(|code| code.made()).collect();
+    made.sort_unstable();
+    made.dedup();
+    format!("\nclean:\n\trm -rf {} runs\n\n.PHONY: all test clean\n", made.join(" "))
+}
+
+fn makefile(codes: &[Code]) -> String {
+    let mut text = "# Builds, and tries each code alone against its case: make test\n".to_owned();
+    let all: Vec<&Code> = codes.iter().collect();
+    text.push_str(&rules(&all));
     text.push_str("test: all\n");
     for code in codes {
-        let _ = writeln!(text, "\tligament play {} -- {}", code.case(), code.command());
+        let command = match code.mpi {
+            // Open MPI puts its own directory first in PATH, where another Python may be.
+            true => {
+                format!("mpirun -n {RANKS} {}", code.command().replace("python3", "$$(command -v python3)"))
+            }
+            false => code.command(),
+        };
+        let _ = writeln!(text, "\tligament play {} -- {command}", code.case());
     }
     if is_model(codes) {
         text.push_str("\tligament run --quiet model.ymmsl\n");
         text.push_str("\tligament logs latest macro | grep 'at 2.* says 25'\n");
     }
-    let made: Vec<&str> = codes.iter().flat_map(Code::made).collect();
-    let _ = writeln!(text, "\nclean:\n\trm -rf {} runs", made.join(" "));
-    text.push_str("\n.PHONY: all test clean\n");
+    text.push_str(&cleaning(&all));
     text
 }
 
@@ -95,6 +161,19 @@ fn model(name: &str, codes: &[Code]) -> String {
     for code in codes {
         let _ = writeln!(text, "  {}: {}", code.name, code.implementation());
     }
+    for code in codes.iter().filter(|code| code.mpi) {
+        let name = &code.name;
+        if is_model(codes) {
+            let _ = writeln!(text, "resources:\n  {name}: {{mpi_processes: {RANKS}}}");
+        } else {
+            let _ = writeln!(
+                text,
+                "# A component has as many ranks as the model gives it: resources: {{COMPONENT: {{mpi_processes: {RANKS}}}}}"
+            );
+        }
+        let _ =
+            writeln!(text, "# For MPICH, leave out execution_model, and write:\n# ligament: {{mpich: {name}}}");
+    }
     text
 }
 
@@ -103,10 +182,11 @@ fn readme(name: &str, codes: &[Code]) -> String {
     for code in codes {
         let _ = writeln!(
             text,
-            "- `{}` is {}, in {}. {}",
+            "- `{}` is {}, in {}{}. {}",
             code.source(),
             code.role.what(),
             code.language.said(),
+            if code.mpi { " with MPI" } else { "" },
             code.role.how()
         );
         let _ = writeln!(text, "- `{}` says what it is fed and what it must answer.", code.case());
@@ -122,9 +202,9 @@ fn readme(name: &str, codes: &[Code]) -> String {
     text
 }
 
-fn ignored(codes: &[Code]) -> String {
+fn ignored(codes: &[&Code]) -> String {
     let mut lines = vec!["runs/"];
-    lines.extend(codes.iter().flat_map(Code::made));
+    lines.extend(codes.iter().flat_map(|code| code.made()));
     lines.sort_unstable();
     lines.dedup();
     let lines: Vec<String> = lines.into_iter().map(|line| format!("/{line}\n")).collect();

@@ -66,11 +66,17 @@ pub(super) struct Code {
     pub name: String,
     pub role: Role,
     pub language: Language,
+    /// Whether it is an MPI program, as which not every language can be had.
+    pub mpi: bool,
 }
 
 impl Code {
     pub fn new(name: &str, role: Role, language: Language) -> Code {
-        Code { name: name.to_owned(), role, language }
+        Code { name: name.to_owned(), role, language, mpi: false }
+    }
+
+    pub fn with_mpi(self, mpi: bool) -> Code {
+        Code { mpi, ..self }
     }
 
     /// The name of a class.
@@ -94,6 +100,14 @@ impl Code {
     /// The source.
     pub fn text(&self) -> String {
         let text = match (self.language, self.role) {
+            (Language::C, Role::Macro) if self.mpi => include_str!("starters/macro_mpi.c"),
+            (Language::C, Role::Submodel) if self.mpi => include_str!("starters/submodel_mpi.c"),
+            (Language::Cpp, Role::Macro) if self.mpi => include_str!("starters/macro_mpi.cpp"),
+            (Language::Cpp, Role::Submodel) if self.mpi => include_str!("starters/submodel_mpi.cpp"),
+            (Language::Fortran, Role::Macro) if self.mpi => include_str!("starters/macro_mpi.f90"),
+            (Language::Fortran, Role::Submodel) if self.mpi => include_str!("starters/submodel_mpi.f90"),
+            (Language::Python, Role::Macro) if self.mpi => include_str!("starters/macro_mpi.py"),
+            (Language::Python, Role::Submodel) if self.mpi => include_str!("starters/submodel_mpi.py"),
             (Language::C, Role::Macro) => include_str!("starters/macro.c"),
             (Language::C, Role::Submodel) => include_str!("starters/submodel.c"),
             (Language::Cpp, Role::Macro) => include_str!("starters/macro.cpp"),
@@ -107,6 +121,11 @@ impl Code {
             (Language::Rust, Role::Macro) => include_str!("starters/macro.rs"),
             (Language::Rust, Role::Submodel) => include_str!("starters/submodel.rs"),
         };
+        self.named(text)
+    }
+
+    /// A text in which the code's name stands where it belongs.
+    pub fn named(&self, text: &str) -> String {
         text.replace("NAME", &self.name).replace("CLASS", &self.class())
     }
 
@@ -141,9 +160,10 @@ impl Code {
 
     /// How a model starts it.
     pub fn implementation(&self) -> String {
+        let model = if self.mpi { ", execution_model: openmpi" } else { "" };
         match self.language {
-            Language::Python => format!("{{executable: python3, args: {}.py}}", self.name),
-            _ => format!("{{executable: {}}}", self.command()),
+            Language::Python => format!("{{executable: python3, args: {}.py{model}}}", self.name),
+            _ => format!("{{executable: {}{model}}}", self.command()),
         }
     }
 
@@ -171,19 +191,23 @@ impl Code {
     /// The rules of a Makefile that build it.
     pub fn rule(&self) -> String {
         let name = &self.name;
+        let compiler = |alone: &'static str, with_mpi: &'static str| if self.mpi { with_mpi } else { alone };
         match self.language {
             Language::C => format!(
                 "{name}: {name}.c\n\
-                 \t$(CC) -O2 -Wall -Wextra {name}.c -o {name} $$(ligament config --cflags --libs)\n\n"
+                 \t{cc} -O2 -Wall -Wextra {name}.c -o {name} $$(ligament config --cflags --libs)\n\n",
+                cc = compiler("$(CC)", "mpicc")
             ),
             Language::Cpp => format!(
                 "{name}: {name}.cpp\n\
-                 \t$(CXX) -std=c++17 -O2 -Wall -Wextra {name}.cpp -o {name} $$(ligament config --cflags --libs)\n\n"
+                 \t{cxx} -O2 -Wall -Wextra {name}.cpp -o {name} $$(ligament config --cflags --libs)\n\n",
+                cxx = compiler("$(CXX) -std=c++17", "mpicxx -std=c++17 -Wno-cast-function-type")
             ),
             Language::Fortran => format!(
                 "{name}: {name}.f90 build/ligament.o\n\
-                 \tgfortran -O2 -Wall -Jbuild {name}.f90 build/ligament.o build/ligament_descriptors.o \\\n\
-                 \t\t-o {name} $$(ligament config --libs)\n\n"
+                 \t{fc} -O2 -Wall -Jbuild {name}.f90 build/*.o \\\n\
+                 \t\t-o {name} $$(ligament config --libs)\n\n",
+                fc = compiler("gfortran", "mpif90")
             ),
             Language::Java => format!(
                 "build/{class}.class: {class}.java\n\
@@ -193,7 +217,9 @@ impl Code {
             ),
             Language::Python => String::new(),
             Language::Rust => {
-                format!("target/release/{name}: src/bin/{name}.rs Cargo.toml\n\tcargo build --release --quiet\n\n")
+                format!(
+                    "target/release/{name}: src/bin/{name}.rs Cargo.toml\n\tcargo build --release --quiet\n\n"
+                )
             }
         }
     }
@@ -205,6 +231,16 @@ build/ligament.o:
 \tmkdir -p build
 \tcd build && source=$$(ligament config --fortran) && \\
 \t\tgfortran -c $$source/ligament.f90 $$source/ligament_descriptors.c $$(ligament config --cflags)
+
+";
+
+/// The same for MPI programs, by the compilers of one's MPI.
+pub(super) const FORTRAN_MPI_RULES: &str = "\
+build/ligament.o:
+\tmkdir -p build
+\tcd build && source=$$(ligament config --fortran) && \\
+\t\tmpicc -c $$source/ligament_mpi_ranks.c $$source/ligament_descriptors.c $$(ligament config --cflags) && \\
+\t\tmpif90 -c $$source/ligament.f90 $$source/ligament_mpi.f90
 
 ";
 

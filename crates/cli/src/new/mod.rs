@@ -1,9 +1,11 @@
 //! `ligament new`: starters. Each is a directory with a code, or with a model of two, that compiles and passes its test as it
 //! is. The sources are in `starters`; `languages` says how each language is built and started, and `contents` what else stands
-//! in the directory.
+//! in the directory. `from` makes a code for each program of a model, by `skeletons`.
 
 mod contents;
+mod from;
 mod languages;
+mod skeletons;
 
 use crate::arguments::print;
 use crate::config::rust_crate;
@@ -12,7 +14,7 @@ use languages::{Code, Language, Role};
 use ligament_catalogue::{fault, Fault};
 use std::fmt::Write as _;
 use std::os::unix::fs::PermissionsExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Make a directory with a code, or a model, to begin with.
 #[derive(Debug, clap::Args)]
@@ -27,16 +29,29 @@ enum What {
     Submodel(Single),
     /// A code that steps forward in time, and asks another one in every step.
     Macro(Single),
-    /// A model of both, each in a language of its own.
+    /// A model of both, each in a language of its own; or one with a code for each program of a model file.
     Model {
         /// The name of the directory and of the model.
         name: String,
+        /// A model in xMML or yMMSL: each of its programs becomes a code with its ports, in the language that the file
+        /// says.
+        #[arg(long, value_name = "FILE", conflicts_with_all = ["macro_in", "micro_in", "mpi"])]
+        from: Option<PathBuf>,
+        /// With --from: the language of codes for which the file says none.
+        #[arg(long, value_enum, requires = "from")]
+        language: Option<Language>,
+        /// With --from: only say what would be made.
+        #[arg(long, requires = "from")]
+        dry_run: bool,
         /// The language of the macro code.
         #[arg(long = "macro", value_name = "LANGUAGE", value_enum, default_value = "python")]
         macro_in: Language,
         /// The language of the micro code.
         #[arg(long = "micro", value_name = "LANGUAGE", value_enum, default_value = "c")]
         micro_in: Language,
+        /// Make the micro code an MPI program: in C, C++, Fortran or Python.
+        #[arg(long)]
+        mpi: bool,
     },
 }
 
@@ -47,6 +62,15 @@ struct Single {
     /// The language.
     #[arg(long, value_enum)]
     language: Language,
+    /// Make it an MPI program: in C, C++, Fortran or Python.
+    #[arg(long)]
+    mpi: bool,
+}
+
+impl Single {
+    fn code(&self, role: Role) -> Code {
+        Code::new(&self.name, role, self.language).with_mpi(self.mpi)
+    }
 }
 
 /// Makes a starter.
@@ -61,27 +85,55 @@ pub(crate) fn new(arguments: &New) -> i32 {
 }
 
 fn made(arguments: &New) -> Result<String, Fault> {
+    if let What::Model { name, from: Some(from), language, dry_run, .. } = &arguments.what {
+        check_name(name)?;
+        let files = from::files(name, from, *language)?;
+        return match dry_run {
+            true => {
+                refuse_if_there(Path::new(name))?;
+                Ok(list(&format!("{name} would have"), &files))
+            }
+            false => finish(name, &files),
+        };
+    }
     let (name, codes) = match &arguments.what {
-        What::Submodel(single) => {
-            (&single.name, vec![Code::new(&single.name, Role::Submodel, single.language)])
-        }
-        What::Macro(single) => (&single.name, vec![Code::new(&single.name, Role::Macro, single.language)]),
-        What::Model { name, macro_in, micro_in } => (
+        What::Submodel(single) => (&single.name, vec![single.code(Role::Submodel)]),
+        What::Macro(single) => (&single.name, vec![single.code(Role::Macro)]),
+        What::Model { name, macro_in, micro_in, mpi, .. } => (
             name,
-            vec![Code::new("macro", Role::Macro, *macro_in), Code::new("micro", Role::Submodel, *micro_in)],
+            vec![
+                Code::new("macro", Role::Macro, *macro_in),
+                Code::new("micro", Role::Submodel, *micro_in).with_mpi(*mpi),
+            ],
         ),
     };
     check_name(name)?;
+    let without =
+        codes.iter().find(|code| code.mpi && matches!(code.language, Language::Java | Language::Rust));
+    if let Some(code) = without {
+        return Err(fault!(
+            STARTER_NOT_MADE,
+            "there is no starter with MPI in {}; take C, C++, Fortran or Python",
+            code.language.said()
+        ));
+    }
     let in_rust = codes.iter().any(|code| code.language == Language::Rust);
     let crate_for_rust = in_rust.then(rust_crate).transpose()?;
     let files = files(name, &codes, crate_for_rust.as_deref());
-    write(Path::new(name), &files)?;
-    let mut said = format!("{name} has\n");
-    for file in &files {
+    finish(name, &files)
+}
+
+fn finish(name: &str, files: &[File]) -> Result<String, Fault> {
+    write(Path::new(name), files)?;
+    Ok(format!("{}Build and try it: cd {name} && make test\n", list(&format!("{name} has"), files)))
+}
+
+fn list(head: &str, files: &[File]) -> String {
+    let mut said = format!("{head}\n");
+    for file in files {
         let _ = writeln!(said, "  {}", file.path);
     }
-    let _ = writeln!(said, "Build and try it: cd {name} && make test");
-    Ok(said)
+    said
 }
 
 /// Names are those of files, of programs and of classes in every language.
@@ -98,17 +150,22 @@ fn check_name(name: &str) -> Result<(), Fault> {
     }
 }
 
+fn refuse_if_there(directory: &Path) -> Result<(), Fault> {
+    match directory.symlink_metadata() {
+        Err(_) => Ok(()),
+        Ok(_) => Err(fault!(
+            STARTER_NOT_MADE,
+            "{} is there already; choose another name, or remove it first",
+            directory.display()
+        )),
+    }
+}
+
 fn write(directory: &Path, files: &[File]) -> Result<(), Fault> {
     let cannot = |what: &Path, error: std::io::Error| {
         fault!(STARTER_NOT_MADE, "the starter's {} cannot be written: {error}", what.display())
     };
-    if directory.symlink_metadata().is_ok() {
-        return Err(fault!(
-            STARTER_NOT_MADE,
-            "{} is there already; choose another name, or remove it first",
-            directory.display()
-        ));
-    }
+    refuse_if_there(directory)?;
     for file in files {
         let path = directory.join(&file.path);
         let folder = path.parent().unwrap_or(directory);
@@ -140,7 +197,8 @@ mod tests {
     fn no_placeholder_is_left_in_any_starter() {
         for role in [Role::Macro, Role::Submodel] {
             for language in Language::ALL {
-                let codes = [Code::new("one_name", role, language)];
+                let with_mpi = !matches!(language, Language::Java | Language::Rust);
+                let codes = [Code::new("one_name", role, language).with_mpi(with_mpi)];
                 for file in files("one_name", &codes, Some(Path::new("/crates/instance"))) {
                     let mut words = file.text.split(|c: char| !c.is_alphanumeric());
                     assert!(!words.any(|word| word == "NAME" || word == "CLASS"), "{}", file.path);

@@ -6,14 +6,14 @@ mod profile;
 pub(crate) use profile::profile;
 
 use crate::arguments::{print, Timeline as Arguments};
-use ligament_catalogue::{fault, Fault};
+use ligament_catalogue::Fault;
 use ligament_manager::timeline::{long_waits, Activity, LongWait, Timeline};
 use ligament_manager::{find_run, in_count, in_seconds, RunDirectory, RunRecord};
 use ligament_runtime::client::{record_of, refresh_timeline};
 use ligament_runtime::shown;
 use ligament_runtime::timeline::{write_trace, MANY};
-use std::io::{BufWriter, IsTerminal, Write};
-use std::path::{Path, PathBuf};
+use std::io::{IsTerminal, Write};
+use std::path::PathBuf;
 
 /// More waits than this are not shown.
 const MOST_WAITS: usize = 25;
@@ -60,7 +60,7 @@ pub(crate) fn timeline(arguments: &Arguments) -> i32 {
     let done = read(&arguments.run).and_then(|told| {
         let path = told.place(arguments.output.as_ref(), "trace.json");
         let write = |out: &mut dyn Write| write_trace(&told.timeline, &told.record, out);
-        write_file(&path, write).map(|()| (told, path))
+        crate::picture::write_file(&path, write).map(|()| (told, path))
     });
     let (told, path) = match done {
         Ok(done) => done,
@@ -92,35 +92,6 @@ fn refuse(json: bool, error: &Fault) -> i32 {
     crate::BAD_USE
 }
 
-/// Writes a file beside the one that is there, and then in its place.
-fn write_file(path: &Path, write: impl FnOnce(&mut dyn Write) -> std::io::Result<()>) -> Result<(), Fault> {
-    let wrong = |error: std::io::Error| {
-        fault!(RUN_DIRECTORY_UNWRITABLE, "{} cannot be written: {error}", path.display())
-    };
-    // What a link leads to is replaced, not the link: /dev/stdout is one.
-    let path = &std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
-    // A device, a pipe or the like is written as it is.
-    if path.exists() && !path.is_file() {
-        let file = std::fs::OpenOptions::new().write(true).open(path).map_err(wrong)?;
-        let mut out = BufWriter::new(file);
-        return write(&mut out).and_then(|()| out.flush()).map_err(wrong);
-    }
-    let mut name = path.file_name().unwrap_or_default().to_os_string();
-    name.push(format!(".new-{}", std::process::id()));
-    let new = path.with_file_name(name);
-    let written = std::fs::File::create(&new).and_then(|file| {
-        let mut out = BufWriter::new(file);
-        write(&mut out)?;
-        out.flush()?;
-        std::fs::rename(&new, path)
-    });
-    written.map_err(|error| {
-        let _ = std::fs::remove_file(&new);
-        wrong(error)
-    })
-}
-
-/// Whether standard output takes colours.
 fn colours() -> bool {
     crate::colour::chosen().wanted(std::io::stdout().is_terminal())
 }
@@ -136,6 +107,7 @@ fn lack(wait: &LongWait) -> String {
         Activity::Room => format!("{port} to be read"),
         Activity::Slots => format!("{on} to take what was sent"),
         Activity::Memory => "memory".into(),
+        Activity::Steering => "who steers".into(),
         Activity::Send | Activity::Receive => on.to_owned(),
     }
 }

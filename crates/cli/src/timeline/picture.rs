@@ -1,11 +1,12 @@
 //! The picture of a run: a row for each instance or component, wall time from left to right, in SVG.
 
+use crate::picture::xml;
 use ligament_manager::in_seconds;
 use ligament_runtime::timeline::{Row, Times, KINDS};
 use std::fmt::Write;
 
 /// Colours of `KINDS` that people with any colour vision can tell apart (Okabe & Ito, "Color Universal Design", 2008).
-pub(super) const COLOURS: [&str; KINDS.len()] = ["#0072B2", "#E69F00", "#009E73", "#CC79A7"];
+pub(super) const COLOURS: [&str; KINDS.len()] = ["#0072B2", "#E69F00", "#009E73", "#CC79A7", "#000000"];
 
 const WIDTH: f64 = 1350.0;
 const LEFT: f64 = 190.0;
@@ -26,21 +27,6 @@ pub(super) struct Around<'a> {
     pub seconds: f64,
     /// Rows that there was no room for.
     pub hidden: usize,
-}
-
-/// Text as XML has it; characters that it cannot have are left out.
-fn xml(text: &str) -> String {
-    let mut out = String::new();
-    for c in text.chars().filter(|c| !c.is_control()) {
-        match c {
-            '&' => out.push_str("&amp;"),
-            '<' => out.push_str("&lt;"),
-            '>' => out.push_str("&gt;"),
-            '"' => out.push_str("&quot;"),
-            c => out.push(c),
-        }
-    }
-    out
 }
 
 fn shortened(name: &str) -> String {
@@ -255,7 +241,7 @@ mod tests {
     #[test]
     fn names_cannot_break_the_picture() {
         let row =
-            Row { name: "<a>&\"b\u{1}".into(), columns: vec![[0.5, 0.5, 0.0, 0.0]; 4], seconds: [1.0; 4] };
+            Row { name: "<a>&\"b\u{1}".into(), columns: vec![[0.5, 0.5, 0.0, 0.0, 0.0]; 4], seconds: [1.0; 5] };
         let svg = draw(&[row], &Around { title: "<t>", subtitle: "", seconds: 4.0, hidden: 2 });
         assert!(svg.contains("&lt;a&gt;&amp;&quot;b") && !svg.contains("<a>") && !svg.contains('\u{1}'));
         assert!(svg.contains("… and 2 more rows"));
@@ -263,7 +249,7 @@ mod tests {
 
     #[test]
     fn equal_columns_become_one_block() {
-        let columns = vec![[1.0, 0.0, 0.0, 0.0]; 10];
+        let columns = vec![[1.0, 0.0, 0.0, 0.0, 0.0]; 10];
         assert_eq!(area(&columns, 0, 0.0).matches('M').count(), 1);
         assert_eq!(area(&columns, 1, 0.0), "");
     }

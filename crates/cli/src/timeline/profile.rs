@@ -1,24 +1,20 @@
 //! `ligament profile`: the picture of a run, and the same in a few lines for the terminal.
 
 use super::picture::{draw, Around};
-use super::{colours, json_of, percent, read, refuse, write_file, Told};
+use super::{colours, json_of, percent, read, refuse, Told};
 use crate::arguments::{print, Profile};
-use ligament_catalogue::{fault, Fault};
 use ligament_manager::in_seconds;
 use ligament_manager::timeline::Timeline;
 use ligament_runtime::shown;
 use ligament_runtime::timeline::{rows, Row, KINDS, MANY};
 use std::collections::HashSet;
-use std::io::Write;
-use std::path::Path;
-use std::process::{Command, Stdio};
 
 const COLUMNS: usize = 800;
 const MOST_ROWS: usize = 60;
 /// Characters of a bar in the terminal.
 const BAR: usize = 40;
 /// ANSI colours and, without colours, characters for `KINDS`.
-const INKS: [(&str, char); KINDS.len()] = [("34", '█'), ("33", '░'), ("32", '▓'), ("35", '▒')];
+const INKS: [(&str, char); KINDS.len()] = [("34", '█'), ("33", '░'), ("32", '▓'), ("35", '▒'), ("37", '▚')];
 
 /// Draws a run.
 pub(crate) fn profile(arguments: &Profile) -> i32 {
@@ -27,11 +23,7 @@ pub(crate) fn profile(arguments: &Profile) -> i32 {
         let rows = rows(&told.timeline, COLUMNS, MOST_ROWS);
         let hidden = count(&told.timeline).saturating_sub(rows.len());
         let svg = picture(&told, &rows, hidden);
-        match path.extension().and_then(|extension| extension.to_str()) {
-            Some("png") => write_png(&svg, &path)?,
-            Some("svg") => write_file(&path, |out| out.write_all(svg.as_bytes()))?,
-            _ => return Err(fault!(NO_PNG, "{}: the picture is written as .svg or .png", path.display())),
-        }
+        crate::picture::save(&svg, &path)?;
         Ok((told, path, rows, hidden))
     });
     let (told, path, rows, hidden) = match done {
@@ -75,32 +67,6 @@ fn picture(told: &Told, rows: &[Row], hidden: usize) -> String {
     draw(rows, &Around { title: &header.run, subtitle: &subtitle, seconds, hidden })
 }
 
-/// A PNG, by a program that makes one of an SVG.
-fn write_png(svg: &str, path: &Path) -> Result<(), Fault> {
-    const PROGRAM: &str = "rsvg-convert";
-    let advice = format!("write {} instead", path.with_extension("svg").display());
-    let started = Command::new(PROGRAM)
-        .args(["--zoom", "2", "--output"])
-        .arg(path)
-        .stdin(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn();
-    let mut child = started.map_err(|error| {
-        fault!(NO_PNG, "a PNG is made by {PROGRAM} (Debian package librsvg2-bin), which cannot be started: {error}; install it, or {advice}")
-    })?;
-    // Whatever is wrong, the program says it.
-    let _ = child.stdin.take().map(|mut pipe| pipe.write_all(svg.as_bytes()));
-    let output = child.wait_with_output().map_err(|error| fault!(NO_PNG, "{PROGRAM}: {error}"))?;
-    match output.status.success() {
-        true => Ok(()),
-        false => Err(fault!(
-            NO_PNG,
-            "{PROGRAM} failed: {}; {advice}",
-            String::from_utf8_lossy(&output.stderr).trim()
-        )),
-    }
-}
-
 /// A line for each row: a bar of what its time was spent on, and the parts.
 fn in_lines(rows: &[Row], colours: bool) -> String {
     let width = rows.iter().map(|row| row.name.chars().count()).max().unwrap_or(0);
@@ -139,9 +105,9 @@ mod tests {
 
     #[test]
     fn a_bar_is_as_long_whatever_it_shows() {
-        for parts in [[0.0; 4], [1.0, 0.0, 0.0, 0.0], [0.25; 4], [0.333, 0.333, 0.333, 0.001]] {
+        for parts in [[0.0; 5], [1.0, 0.0, 0.0, 0.0, 0.0], [0.2; 5], [0.333, 0.333, 0.333, 0.0, 0.001]] {
             assert_eq!(bar(&parts, false).chars().count(), BAR);
         }
-        assert!(bar(&[0.5, 0.5, 0.0, 0.0], true).contains("\x1b[34m"));
+        assert!(bar(&[0.5, 0.5, 0.0, 0.0, 0.0], true).contains("\x1b[34m"));
     }
 }

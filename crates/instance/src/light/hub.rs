@@ -9,9 +9,10 @@ use ligament_shm::line::AgentLine;
 use ligament_shm::own::OwnMemory;
 use ligament_shm::status::{now, State, StatusPage};
 use ligament_shm::{Endpoint, ShmError};
-use ligament_wire::control::Light;
+use ligament_wire::control::{InnerEnd, Light};
 use ligament_wire::{decode_body, Bytes, Header, HeaderWords, Limits, RankId, Value};
 use std::collections::{HashMap, VecDeque};
+use std::sync::atomic::AtomicBool;
 use std::sync::Arc;
 
 /// What keeps an instance from its next step. Channels by the indices that instances use.
@@ -65,6 +66,8 @@ pub(super) struct Hub {
     overlays: Vec<Arc<Value>>,
     /// Their numbers by their bodies.
     overlay_numbers: HashMap<Vec<u8>, u32>,
+    /// Whether any of the instances is tapped.
+    pub tapped: Arc<AtomicBool>,
 }
 
 impl Hub {
@@ -107,6 +110,7 @@ impl Hub {
             port_names,
             overlays: Vec::new(),
             overlay_numbers: HashMap::new(),
+            tapped: Arc::default(),
         }
     }
 
@@ -208,11 +212,22 @@ impl Hub {
                 Some(_) => value.clone().flatten(),
                 None => value.take().flatten(),
             };
-            if let Some(until) = self.deliver(channel - outgoing, Queued::new(&header, one, len)) {
+            let inner = channel - outgoing;
+            if header.kind == ligament_wire::Kind::Data {
+                self.count(2 * inner, len, header.timestamp);
+            }
+            if let Some(until) = self.deliver(inner, Queued::new(&header, one, len)) {
                 self.members[member as usize].overdrawn.push(Overdrawn { channel, until });
             }
         }
         Ok(())
+    }
+
+    /// A message has passed an end of a channel within the process: twice its index, and one more for the receiving end.
+    fn count(&self, end: usize, bytes: u64, time: f64) {
+        if let Some(end) = self.endpoint.channel_end(self.outgoing + end) {
+            end.count(bytes, time);
+        }
     }
 
     /// Puts a message into a queue within the process, and wakes who waits for it. What it costs comes back if the
@@ -283,6 +298,7 @@ impl Hub {
         *header = queued.header();
         if header.is_data() {
             self.endpoint.status().count_received(queued.len, queued.timestamp);
+            self.count(2 * inner + 1, queued.len, queued.timestamp);
         }
         *to = queued.value.map_or(Value::None, |value| *value);
         self.room_came(inner);
@@ -300,12 +316,20 @@ impl Hub {
 
     /// The port at the other end of a channel that is received on, if it is within the process.
     pub fn sender_of(&self, channel: usize) -> Option<String> {
-        let end = self.inner.get(channel.checked_sub(self.incoming)?)?.from;
-        let sender = &self.members[end.member as usize];
-        let port = self.port_names.get(sender.ports as usize)?.get(end.port as usize)?;
+        self.end_name(self.inner.get(channel.checked_sub(self.incoming)?)?.from)
+    }
+
+    /// The same for a channel that is sent on.
+    pub fn receiver_of(&self, channel: usize) -> Option<String> {
+        self.end_name(self.inner.get(channel.checked_sub(self.outgoing)?)?.to)
+    }
+
+    fn end_name(&self, end: InnerEnd) -> Option<String> {
+        let member = &self.members[end.member as usize];
+        let port = self.port_names.get(member.ports as usize)?.get(end.port as usize)?;
         Some(match end.slot {
-            Some(slot) => format!("{}.{port}[{slot}]", sender.name),
-            None => format!("{}.{port}", sender.name),
+            Some(slot) => format!("{}.{port}[{slot}]", member.name),
+            None => format!("{}.{port}", member.name),
         })
     }
 

@@ -28,17 +28,19 @@ mod share;
 
 pub(crate) use share::Share;
 
+use crate::chains::{ByChannel, Lists, Told};
 use crate::error::{AgentError, Error, Kind};
 use crate::identity::from_environment;
 use crate::instance::{Common, Flags, Instance};
 use crate::ports::{Joined, PortTable, Ports};
 use crate::submodel::{run_submodel, Submodel};
 use crate::sys;
+use crate::timing::Timing;
 use crate::transport::Transport;
 use hub::Hub;
 use ligament_shm::line::{AgentLine, Registered};
 use ligament_shm::Endpoint;
-use ligament_wire::control::{Light, PortInfo};
+use ligament_wire::control::{Light, PortInfo, Steps};
 use schedule::Scheduler;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
@@ -86,9 +88,9 @@ pub fn run_light_with<S: Submodel>(
     let members = light.members;
     drop((light.ports, light.channels));
     let mut scheduler = Scheduler::new(hub.clone(), common.asked.clone());
-    for (i, (member, table)) in members.into_iter().zip(tables).enumerate() {
+    for (i, (member, (table, timing))) in members.into_iter().zip(tables).enumerate() {
         let transport = Transport::Shared(Share::new(hub.clone(), i as u32));
-        let instance = Instance::made_of(transport, table, member.name, member.log_level, &common)?;
+        let instance = Instance::made_of(transport, table, member.name, member.log_level, &common, timing)?;
         scheduler.add(instance, &mut make)?;
     }
     // What came of registering is large, and not needed any more.
@@ -98,16 +100,48 @@ pub fn run_light_with<S: Submodel>(
 
 /// What the instances share, and the ports of each of them.
 #[allow(clippy::type_complexity)]
-fn shared(registered: Registered, light: &Light) -> Result<(Arc<Mutex<Hub>>, Vec<PortTable>), Error> {
+fn shared(
+    registered: Registered,
+    light: &Light,
+) -> Result<(Arc<Mutex<Hub>>, Vec<(PortTable, Option<Box<Timing>>)>), Error> {
     let Registered { line, welcome, foundation } = registered;
     let names = names_of(&light.ports);
     let mut joined: Vec<[Vec<Joined>; 2]> = light.members.iter().map(|_| Default::default()).collect();
+    // By member: the steps of the channels that it sends on, and of those that it receives on.
+    let mut steps: HashMap<u32, [HashMap<usize, Steps>; 2]> = HashMap::new();
+    let mut note = |member: u32, which: usize, channel: usize, of: Option<Steps>| {
+        if let Some(of) = of {
+            steps.entry(member).or_default()[which].insert(channel, of);
+        }
+    };
+    let lists = Lists::told(welcome.filters.as_deref())?;
+    let mut filters: HashMap<u32, [ByChannel; 2]> = HashMap::new();
+    let mut note_filters = |member: u32,
+                            which: usize,
+                            channel: usize,
+                            list: Option<u32>,
+                            peer: Option<&String>,
+                            limit: Option<u64>| {
+        if let Some(list) = list {
+            let told = Told { list, peer: peer.cloned(), message_size: limit };
+            filters.entry(member).or_default()[which].insert(channel, told);
+        }
+    };
     for (which, channels) in [&welcome.sends, &welcome.receives].into_iter().enumerate() {
         for (index, channel) in channels.iter().enumerate() {
             let Some(member) = joined.get_mut(channel.member as usize) else {
                 return Err(AgentError::ChannelOfMember { member: channel.member }.into());
             };
             member[which].push(Joined::of(channel, index));
+            note(channel.member, which, index, channel.steps);
+            note_filters(
+                channel.member,
+                which,
+                index,
+                channel.filters,
+                Some(&channel.peer_port),
+                channel.limit,
+            );
         }
     }
     for (i, channel) in light.channels.iter().enumerate() {
@@ -117,6 +151,8 @@ fn shared(registered: Registered, light: &Light) -> Result<(Arc<Mutex<Hub>>, Vec
                 return Err(AgentError::ChannelOfMember { member: end.member }.into());
             };
             member[which].push(Joined { port: end.port, slot: end.slot, index: before + i, peer: None });
+            note(end.member, which, before + i, channel.steps);
+            note_filters(end.member, which, before + i, channel.filters, None, channel.limit);
         }
     }
     let receivers = welcome.receives.iter().map(|channel| channel.member).collect();
@@ -124,14 +160,20 @@ fn shared(registered: Registered, light: &Light) -> Result<(Arc<Mutex<Hub>>, Vec
         .and_then(|mut endpoint| endpoint.serve_many().map(|()| endpoint))
         .map_err(Error::while_registering)?;
     endpoint.show_on(None);
-    let tables = light.members.iter().zip(&mut joined).map(|(member, [sends, receives])| {
+    endpoint.steering().begin(welcome.schedule.as_deref().unwrap_or_default());
+    let tables = light.members.iter().zip(&mut joined).zip(0..).map(|((member, [sends, receives]), i)| {
         let list = member.ports as usize;
         let (Some(ports), Some(names)) = (light.ports.get(list), names.get(list)) else {
             return Err(AgentError::ListOfPorts { list }.into());
         };
-        PortTable::new(ports, names, std::mem::take(sends), std::mem::take(receives))
+        let mut table = PortTable::new(ports, names, std::mem::take(sends), std::mem::take(receives))?;
+        let [sends, receives] = steps.remove(&i).unwrap_or_default();
+        let [sending, receiving] = filters.remove(&i).unwrap_or_default();
+        lists.join(&member.name, &mut table, &sending, &receiving)?;
+        let timing = Timing::of(&mut table, sends, receives)?;
+        Ok((table, timing))
     });
-    let tables = tables.collect::<Result<Vec<PortTable>, Error>>()?;
+    let tables = tables.collect::<Result<Vec<_>, Error>>()?;
     let hub = Hub::new(endpoint, welcome.sends.len(), receivers, light, names);
     Ok((Arc::new(Mutex::new(hub)), tables))
 }

@@ -1,8 +1,10 @@
 //! What has to be there before a function of a light component is called: one message, or the conduit's end, for each
 //! connected port of its operator and each slot.
 
+use crate::chains;
 use crate::error::Error;
 use crate::instance::Instance;
+use crate::timing::Gathered;
 use crate::transport::Transport;
 use ligament_model::{Operator, SETTINGS_PORT};
 
@@ -30,6 +32,12 @@ impl Instance {
         operator: Operator,
         cursor: &mut PortCursor,
     ) -> Result<Option<usize>, Error> {
+        if operator == Operator::FInit && self.timing.is_some() {
+            return Ok(match self.gather(false)? {
+                Gathered::Lacks(channel) => Some(channel),
+                Gathered::Decided(_) => None,
+            });
+        }
         while cursor.port <= self.table.ports.len() {
             let port = match cursor.port {
                 0 => self.table.ports.iter().position(|port| &*port.name == SETTINGS_PORT),
@@ -41,7 +49,8 @@ impl Instance {
                 *cursor = PortCursor { port: cursor.port + 1, slot: 0 };
                 continue;
             };
-            if cursor.slot >= slots {
+            // What is repeated is there for as long as the pass lasts.
+            if cursor.slot >= slots || self.repeats_at(port, cursor.slot).is_some() {
                 *cursor = PortCursor { port: cursor.port + 1, slot: 0 };
                 continue;
             }
@@ -54,7 +63,22 @@ impl Instance {
         Ok(None)
     }
 
+    /// The channel of a slot on which nothing is, if so.
+    pub(crate) fn nothing_there(&mut self, port: usize, slot: usize) -> Result<Option<usize>, Error> {
+        Ok(match self.there(port, slot)? {
+            There::Nothing(channel) => Some(channel),
+            There::Message | There::End => None,
+        })
+    }
+
     fn there(&mut self, port: usize, slot: usize) -> Result<There, Error> {
+        if self.table.ports[port].chains.is_some() && self.table.ports[port].is_connected_at(slot) {
+            return Ok(match self.come_through(port, slot)? {
+                chains::There::Something => There::Message,
+                chains::There::End => There::End,
+                chains::There::Nothing => There::Nothing(self.table.ports[port].channel_at(slot)),
+            });
+        }
         if self.table.ports[port].resizable.is_some() {
             return Ok(match self.has_come(port, slot)? {
                 true => There::Message,

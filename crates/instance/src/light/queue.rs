@@ -93,7 +93,7 @@ pub(super) struct Inner {
 impl Inner {
     /// As the agent tells of it.
     pub fn new(channel: &InnerChannel) -> Inner {
-        let InnerChannel { id, from, to, budget, limit } = *channel;
+        let InnerChannel { id, from, to, budget, limit, .. } = *channel;
         let limit = limit.unwrap_or(u64::MAX).max(ligament_shm::ring::BODY_BYTES as u64);
         Inner { id, from, to, budget, limit, under_way: 0, first: NONE, last: NONE }
     }
@@ -140,7 +140,7 @@ mod tests {
 
     fn channel(budget: u64) -> Inner {
         let end = InnerEnd { member: 0, port: 0, slot: None };
-        Inner::new(&InnerChannel { id: 0, from: end, to: end, budget, limit: None })
+        Inner::new(&InnerChannel { id: 0, from: end, to: end, budget, limit: None, steps: None, filters: None })
     }
 
     fn numbered(x: f64) -> Queued {

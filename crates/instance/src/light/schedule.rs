@@ -199,7 +199,9 @@ impl<S: Submodel> Member<S> {
         let Member { instance, submodel, stage, cursor } = self;
         match stage {
             Stage::Start => {
-                if !instance.reuse_instance()? {
+                if !instance.begins_pass()? {
+                    submodel.finish(instance)?;
+                    instance.finish()?;
                     return Ok(true);
                 }
                 submodel.initialise(instance)?;

@@ -3,11 +3,13 @@
 
 use super::hub::Hub;
 use crate::loan::Draft;
-use ligament_shm::endpoint::{Contiguous, Source};
+use ligament_shm::endpoint::{Contiguous, Source, Tapped};
+use ligament_shm::steering::Gate;
 use ligament_shm::ShmError;
 use ligament_wire::control::Request;
 use ligament_wire::{decode_array_to, HeaderWords, Limits, Plan, RankId, Value};
 use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// One instance's share.
@@ -16,6 +18,8 @@ pub(crate) struct Share {
     member: u32,
     /// The numbers that overlays of this instance have for all of the process.
     overlays: HashMap<u32, u32>,
+    /// Whether any instance of the process is tapped.
+    tapped: Arc<AtomicBool>,
 }
 
 /// Gets hold of what is shared. No call leaves it half done when it panics, so that poison means nothing.
@@ -26,7 +30,20 @@ pub(super) fn lock(hub: &Mutex<Hub>) -> MutexGuard<'_, Hub> {
 impl Share {
     /// That of a member.
     pub(super) fn new(hub: Arc<Mutex<Hub>>, member: u32) -> Share {
-        Share { hub, member, overlays: HashMap::new() }
+        let tapped = lock(&hub).tapped.clone();
+        Share { hub, member, overlays: HashMap::new(), tapped }
+    }
+
+    /// Whether somebody may want to see what is sent.
+    pub fn is_tapped(&self) -> bool {
+        self.tapped.load(Ordering::Relaxed)
+    }
+
+    /// Hands over each tap of this instance.
+    pub fn each_tap(&self, mut see: impl FnMut(&mut Tapped)) {
+        let mut hub = self.hub();
+        let own = hub.endpoint.taps().iter_mut().filter(|one| one.tap.member == self.member);
+        own.for_each(&mut see);
     }
 
     fn hub(&self) -> MutexGuard<'_, Hub> {
@@ -126,7 +143,13 @@ impl Share {
         }
     }
 
+    pub fn steer(&self, gate: Gate, time: f64) -> Result<Vec<Arc<[u8]>>, ShmError> {
+        self.hub().endpoint.steer(self.member, gate, time)
+    }
+
     pub fn end(&self, failed: bool) {
+        // Whoever cannot be told is gone, and the run with it.
+        let _ = self.hub().endpoint.steers_no_more(self.member);
         self.hub().end_row(self.member, failed);
     }
 
@@ -143,5 +166,9 @@ impl Share {
 
     pub fn sender_of(&self, channel: usize) -> Option<String> {
         self.hub().sender_of(channel)
+    }
+
+    pub fn receiver_of(&self, channel: usize) -> Option<String> {
+        self.hub().receiver_of(channel)
     }
 }

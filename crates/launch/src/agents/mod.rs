@@ -31,6 +31,10 @@ pub struct Expected {
     pub name: String,
     /// Cores that the run may use there; `None` if only the machine itself knows.
     pub cores: Option<u32>,
+    /// The site that it is at, in a run over several.
+    pub site: Option<String>,
+    /// How many of its cores it keeps for its agent, if not as many as the run's others.
+    pub agent_cores: Option<u32>,
 }
 
 /// What starts agents, and with what.
@@ -136,13 +140,20 @@ pub fn by_hand(expected: &[Expected], command: &AgentCommand) -> Vec<String> {
     expected.iter().map(line).collect()
 }
 
-/// Whether the domains are numbered in the order in which a launcher counts its tasks.
-fn must_follow(expected: &[Expected], who: &str) -> Result<(), Fault> {
-    match expected.iter().zip(1..).find(|(one, number)| one.domain.number() != *number) {
-        None => Ok(()),
+/// The command for a launcher that counts its tasks, if the domains are numbered in that order: which is the first.
+fn counted(command: &AgentCommand, expected: &[Expected], who: &str) -> Result<AgentCommand, Fault> {
+    let first = expected.first().map_or(1, |one| one.domain.number());
+    match expected.iter().zip(first..).find(|(one, number)| one.domain.number() != *number) {
+        None => {
+            let mut command = command.clone();
+            if first != 1 {
+                command.arguments.push(format!("--first={first}"));
+            }
+            Ok(command)
+        }
         Some((one, number)) => Err(fault!(
             TASKS_OUT_OF_ORDER,
-            "{who} counts agents from 1, and the agent on {} is to be of domain {} instead of {number}; this is a mistake \
+            "{who} counts agents from {first}, and the agent on {} is to be of domain {} instead of {number}; this is a mistake \
              in Ligament, please report it",
             one.name, one.domain
         )),

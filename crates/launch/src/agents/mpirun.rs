@@ -1,7 +1,7 @@
 //! Agents by one `mpirun`, of Open MPI or of MPICH (Hydra), with a host file. Neither passes its input to all
 //! processes, so the invitation must be a file that all machines see.
 
-use super::{must_follow, AgentCommand, Expected, Launcher, Start};
+use super::{counted, AgentCommand, Expected, Launcher, Start};
 use crate::mpi::Flavour;
 use crate::site::Site;
 use ligament_catalogue::{fault, said, Fault};
@@ -47,7 +47,7 @@ impl Launcher for Mpirun {
         if expected.is_empty() {
             return Ok(Vec::new());
         }
-        must_follow(expected, "mpirun")?;
+        let command = counted(command, expected, "mpirun")?;
         let file = command.directory.join("agents.hosts");
         let flavour = Flavour::of(Path::new("mpirun")).map_err(|why| {
             fault!(AGENT_NOT_STARTED, "{why}; load the module of your MPI, or use the launcher ssh")

@@ -25,6 +25,8 @@ pub struct Lost {
     pub domains: Vec<DomainId>,
     /// Why, and what the launcher said.
     pub why: Fault,
+    /// Whether the command says that all is well: its agents have left in order.
+    pub in_order: bool,
 }
 
 struct Running {
@@ -68,7 +70,11 @@ impl Agents {
         let ended = |one: &mut Running| {
             let status = one.child.try_wait().ok().flatten().filter(|_| !one.over)?;
             one.over = true;
-            Some(Lost { domains: one.start.domains.clone(), why: why(one, launcher, status) })
+            Some(Lost {
+                domains: one.start.domains.clone(),
+                why: why(one, launcher, status),
+                in_order: status.success(),
+            })
         };
         self.running.iter_mut().filter_map(ended).collect()
     }

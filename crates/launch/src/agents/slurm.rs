@@ -1,7 +1,7 @@
 //! Agents by one `srun` within an allocation. It passes on this process's environment, so a site's modules and
 //! commands have run already. The invitation is its input, which it gives to every task.
 
-use super::{must_follow, AgentCommand, Expected, Launcher, Start};
+use super::{counted, AgentCommand, Expected, Launcher, Start};
 use ligament_catalogue::{said, Fault};
 use std::path::Path;
 
@@ -17,7 +17,7 @@ impl Launcher for Srun {
         if expected.is_empty() {
             return Ok(Vec::new());
         }
-        must_follow(expected, "srun")?;
+        let command = counted(command, expected, "srun")?;
         let count = expected.len();
         let nodes: Vec<&str> = expected.iter().map(|one| one.name.as_str()).collect();
         let options = [

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 fn expected(names: &[&str]) -> Vec<Expected> {
     let domains = names.iter().zip((1..).map(DomainId::new));
-    domains.map(|(name, domain)| Expected { domain, name: (*name).into(), cores: None }).collect()
+    domains.map(|(name, domain)| Expected { domain, name: (*name).into(), ..Expected::default() }).collect()
 }
 
 fn command() -> AgentCommand {
@@ -112,5 +112,17 @@ fn domains_that_a_launcher_would_count_otherwise_are_refused() {
     let mut two = expected(&["a", "b"]);
     two.swap(0, 1);
     let error = launcher(LauncherKind::Slurm, &Site::default()).unwrap().starts(&two, &command()).unwrap_err();
-    assert!(error.contains("the agent on b is to be of domain 2 instead of 1"), "{error}");
+    assert!(
+        error.contains("counts agents from 2, and the agent on a is to be of domain 1 instead of 3"),
+        "{error}"
+    );
+}
+
+#[test]
+fn agents_of_one_of_several_sites_are_counted_from_its_first_domain() {
+    let third =
+        |i: u32| Expected { domain: DomainId::new(i + 3), name: format!("n{i}"), ..Expected::default() };
+    let three: Vec<Expected> = (0..3).map(third).collect();
+    let starts = launcher(LauncherKind::Slurm, &Site::default()).unwrap().starts(&three, &command()).unwrap();
+    assert!(starts[0].words.contains(&"--first=3".into()), "{:?}", starts[0].words);
 }

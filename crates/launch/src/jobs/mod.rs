@@ -1,10 +1,13 @@
-//! Jobs of a batch system: the script of a job (`script`), and Slurm's queue (`slurm`).
+//! Jobs of a batch system: the script of a job (`script`), Slurm's queue here (`slurm`), and queues of any kind over a
+//! shell at their site (`system`).
 
 mod script;
 mod slurm;
+mod system;
 
 pub use script::Job;
 pub use slurm::{cancel, state, submit};
+pub use system::System;
 
 /// How a job stands in its queue.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -67,7 +67,7 @@ pub fn state(job: &str) -> Result<JobState, Fault> {
     Ok(of_line(text.lines().next().unwrap_or_default()))
 }
 
-fn of_line(line: &str) -> JobState {
+pub(super) fn of_line(line: &str) -> JobState {
     let mut fields = line.splitn(3, '|').map(|field| field.trim().to_owned());
     let mut next = || fields.next().unwrap_or_default();
     let (state, why, nodes) = (next(), next(), next());

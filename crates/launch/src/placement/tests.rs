@@ -4,7 +4,7 @@ use super::*;
 use proptest::prelude::*;
 
 fn room(name: &str, cores: u32, reserved: u32) -> Room {
-    Room { name: name.into(), cores, reserved }
+    Room { name: name.into(), cores, reserved, site: None }
 }
 
 fn threads(i: u32, threads: usize) -> Need {
@@ -13,6 +13,8 @@ fn threads(i: u32, threads: usize) -> Need {
         instances: vec![InstanceId::new(i)],
         resources: Resources::Threads { threads },
         fixed: None,
+        site: None,
+        whole: false,
     }
 }
 
@@ -139,6 +141,46 @@ fn mpi_processes_go_to_one_node_where_they_fit_and_over_several_where_not() {
 }
 
 #[test]
+fn ranks_that_speak_for_themselves_stay_on_one_node() {
+    let need = Need {
+        resources: Resources::MpiProcesses { mpi_processes: 4, threads_per_mpi_process: 1 },
+        whole: true,
+        ..threads(0, 1)
+    };
+    let two = rooms(2, 2);
+    let error = place(std::slice::from_ref(&need), &two, SPREAD).unwrap_err();
+    assert!(
+        error.contains("4 MPI processes of 1 core on one node, since each rank speaks for itself, and"),
+        "{error}"
+    );
+    let placed =
+        place(std::slice::from_ref(&need), &two, PlaceOptions { spread: true, overcommit: true }).unwrap();
+    assert_eq!((placed.domains, placed.processes), (domains([0]).to_vec(), vec![vec![]]));
+    let placed = place(&[Need { whole: false, ..need }], &two, SPREAD).unwrap();
+    assert_eq!(placed.processes[0].len(), 2);
+}
+
+#[test]
+fn cores_that_nobody_can_count_fill_a_node() {
+    let mut needs = all(2, usize::MAX);
+    needs.iter_mut().for_each(|need| need.fixed = Some(DomainId::HEAD));
+    let placed = place(&needs, &[room("a", 8, 1)], PACKED).unwrap();
+    assert_eq!(placed.overcommitted, domains([0]));
+}
+
+#[test]
+fn what_is_placed_at_a_site_goes_to_one_of_its_nodes() {
+    let at = |name: &str, site: &str| Room { site: Some(site.into()), ..room(name, 2, 0) };
+    let there = [at("a/n1", "a"), at("a/n2", "a"), at("b/n1", "b")];
+    let of = |site: &str, i| Need { site: Some(site.into()), ..threads(i, 1) };
+    let placed = place(&[of("b", 0), of("a", 1), of("b", 2), of("a", 3)], &there, SPREAD).unwrap();
+    assert_eq!(placed.domains, domains([2, 0, 2, 1]));
+    let error = place(&[of("b", 0), of("b", 1), of("b", 2)], &there, SPREAD).unwrap_err();
+    assert!(error.contains("i[2] needs 1 core") && error.contains("b/n1 has 0 of 2 left"), "{error}");
+    assert!(!error.contains("a/n1"), "{error}");
+}
+
+#[test]
 fn whole_nodes_are_shared_with_nobody() {
     let whole = |i| Need {
         resources: Resources::MpiNodes { nodes: 2, mpi_processes_per_node: 1, threads_per_mpi_process: 1 },
@@ -237,6 +279,7 @@ proptest! {
             .map(|(i, (resources, fixed))| Need {
                 resources: *resources,
                 fixed: fixed.map(DomainId::new).filter(|domain| domain.index() < rooms.len()),
+                site: None,
                 ..threads(i as u32, 1)
             })
             .collect();
@@ -265,9 +308,9 @@ proptest! {
                     let total: usize = given.iter().map(|(_, cores)| cores.len()).sum();
                     let needed = match need.resources {
                         Resources::MpiNodes { nodes, .. } if need.fixed.is_none() && given.len() > 1 => {
-                            nodes as u32 * cores_of(need.resources)
+                            nodes as u32 * need.resources.cores_on_node()
                         }
-                        resources => cores_of(resources),
+                        resources => resources.cores_on_node(),
                     };
                     prop_assert_eq!(total as u32, needed);
                     for (domain, cores) in given {

@@ -69,8 +69,20 @@ pub fn find_site(wanted: &str) -> Result<Site, Fault> {
         return Err(Problems(problems).into());
     }
     site.name = name_of(&file);
-    site.file = Some(std::path::absolute(&file).unwrap_or(file));
+    let file = std::path::absolute(&file).unwrap_or(file);
+    for relay in &mut site.relays {
+        *relay = place_of(relay, &file);
+    }
+    site.file = Some(file);
     Ok(site)
+}
+
+/// Where a file is that a site's file names: relative names are beside it, and `~/` is the user's home.
+fn place_of(name: &Path, site: &Path) -> PathBuf {
+    match (name.strip_prefix("~/"), std::env::var_os("HOME")) {
+        (Ok(below), Some(home)) => PathBuf::from(home).join(below),
+        _ => site.parent().unwrap_or(Path::new(".")).join(name),
+    }
 }
 
 fn unknown(wanted: &str, known: &[(String, PathBuf)]) -> Fault {

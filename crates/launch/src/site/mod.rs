@@ -1,15 +1,19 @@
 //! Sites: how runs are started at a place, each in one small YAML file. `read` parses a site, `find` looks one
-//! up by name, `template` is what `ligament site new` writes, `duration` reads times as batch systems write
-//! them.
+//! up by name, `shell` asks things there, `template` is what `ligament site new` writes, `duration` reads times as
+//! batch systems write them, `resources` what a job needs besides cores.
 
 mod duration;
 mod find;
 mod read;
+mod resources;
+mod shell;
 mod template;
 
 pub use duration::{parse_duration, Walltime};
 pub use find::{find_site, known_sites, own_directory, SITES};
 pub use read::{read_site, KEYS};
+pub use resources::{parse_rate, Gpus, Licence};
+pub use shell::{Answer, Shell};
 pub use template::template;
 
 use crate::nodes::{BatchSystem, Node};
@@ -94,6 +98,14 @@ pub struct Site {
     pub interface: Option<String>,
     /// The ports at which they may listen.
     pub ports: Option<RangeInclusive<u16>>,
+    /// The files of the relays over which the site is left, the nearest first.
+    pub relays: Vec<PathBuf>,
+    /// The machine through which ssh leads to others that are not reached directly.
+    pub jump: Option<String>,
+    /// Connections of a link to another domain; `None`: as many as the link needs.
+    pub streams: Option<u16>,
+    /// Bytes in a second that each domain here sends to another one far away, at most.
+    pub pace: Option<u64>,
     /// Whether the network is trusted, so that agents may send unencrypted.
     pub trusted_network: bool,
     /// Cores that each machine keeps for its agent.
@@ -104,6 +116,12 @@ pub struct Site {
     pub start_within: Duration,
     pub account: Option<String>,
     pub partition: Option<String>,
+    /// The reservation in which jobs run.
+    pub reservation: Option<String>,
+    /// What each node of a job is to have of accelerators.
+    pub gpus_per_node: Option<Gpus>,
+    /// Licences that a job needs.
+    pub licences: Vec<Licence>,
     /// How long a job may take unless the user says otherwise.
     pub time: Option<Walltime>,
     /// Whether the user's group may read run directories.
@@ -132,12 +150,19 @@ impl Default for Site {
             scratch: None,
             interface: None,
             ports: None,
+            relays: Vec::new(),
+            jump: None,
+            streams: None,
+            pace: None,
             trusted_network: false,
             agent_cores: None,
             cores_per_node: None,
             start_within: START_WITHIN,
             account: None,
             partition: None,
+            reservation: None,
+            gpus_per_node: None,
+            licences: Vec::new(),
             time: None,
             share_with_group: false,
             whole_nodes: true,

@@ -1,6 +1,7 @@
 //! A site file as a `Site`. Reading goes on after a mistake, so that all of them are found at once.
 
-use super::{LauncherKind, Site, Walltime};
+use super::resources::is_name;
+use super::{parse_rate, Gpus, LauncherKind, Licence, Site, Walltime};
 use crate::nodes::parse_hosts;
 use crate::site::parse_duration;
 use ligament_catalogue::Code;
@@ -27,10 +28,17 @@ pub const KEYS: &[&str] = &[
     "scratch",
     "interface",
     "ports",
+    "relays",
+    "jump",
+    "streams",
+    "pace",
     "trusted_network",
     "share_with_group",
     "account",
     "partition",
+    "reservation",
+    "gpus_per_node",
+    "licences",
     "time",
     "whole_nodes",
     "batch_options",
@@ -66,6 +74,44 @@ fn fill(reader: &mut Reader, map: &Fields<'_>, site: &mut Site) {
         }
     }
     site.ssh = map.get("ssh").and_then(|node| word(reader, node, "ssh", "write what you would give to ssh"));
+    site.jump = map.get("jump").and_then(|node| word(reader, node, "jump", "write what you would give to ssh"));
+    if let Some(node) = map.get("reservation") {
+        let name = word(reader, node, "reservation", "write its name, as the batch system has it");
+        site.reservation = name.filter(|name| {
+            let plain = is_name(name);
+            if !plain {
+                reader.error(
+                    Code::BAD_SITE,
+                    &node.at,
+                    format!("reservation cannot be \"{name}\""),
+                    "write its name, as the batch system has it",
+                );
+            }
+            plain
+        });
+    }
+    site.gpus_per_node = map
+        .get("gpus_per_node")
+        .and_then(|node| said(reader, node, "gpus_per_node", Gpus::parse, "a number of GPUs", "2 or a100:2"));
+    site.pace = map
+        .get("pace")
+        .and_then(|node| said(reader, node, "pace", parse_rate, "bytes in a second", "500k or 10 MB/s"));
+    if let Some(node) = map.get("licences") {
+        for text in lines(reader, node, "licences") {
+            match Licence::parse(&text) {
+                Some(licence) => site.licences.push(licence),
+                None => reader.error(
+                    Code::BAD_SITE,
+                    &node.at,
+                    format!("licences: \"{text}\" is none"),
+                    "write for example solver, or solver:4",
+                ),
+            }
+        }
+    }
+    if let Some(node) = map.get("streams") {
+        site.streams = streams(reader, node);
+    }
     let interface = map.get("interface");
     site.interface =
         interface.and_then(|node| word(reader, node, "interface", "write a name such as ib0, or an address"));
@@ -90,6 +136,9 @@ fn fill(reader: &mut Reader, map: &Fields<'_>, site: &mut Site) {
         if let Some(node) = map.get(key) {
             *place = lines(reader, node, key);
         }
+    }
+    if let Some(node) = map.get("relays") {
+        site.relays = lines(reader, node, "relays").into_iter().map(Into::into).collect();
     }
     if let Some(node) = map.get("launcher") {
         site.launcher = reader.word(node, "launcher", LauncherKind::NAMES, LauncherKind::from_name);
@@ -141,6 +190,7 @@ fn check(reader: &mut Reader, map: &Fields<'_>, site: &Site) {
             );
         }
     }
+    for_batch(reader, map, site);
     let given = |key: &str| map.get(key);
     if let (Some(node), None) = (given("directory"), &site.ssh) {
         reader.error(
@@ -159,6 +209,32 @@ fn check(reader: &mut Reader, map: &Fields<'_>, site: &Site) {
             format!("hosts are listed, and with the launcher \"{}\" the batch system gives them", kind.name()),
             "remove them, or use the launcher ssh or mpirun",
         );
+    }
+}
+
+/// What the site's batch system has no word for.
+fn for_batch(reader: &mut Reader, map: &Fields<'_>, site: &Site) {
+    let mut refuse = |key: &str, message: &str, advice: &str| {
+        if let Some(node) = map.get(key) {
+            reader.error(Code::BAD_SITE, &node.at, message, advice);
+        }
+    };
+    if !site.hosts.is_empty() {
+        for key in ["reservation", "gpus_per_node", "licences"] {
+            let message =
+                format!("{key} is what a job asks its batch system for, and hosts that are listed have none");
+            refuse(key, &message, "remove one of the two");
+        }
+    }
+    if site.launcher == Some(LauncherKind::Pbs) {
+        if site.partition.is_some() && site.reservation.is_some() {
+            let message = "a reservation of PBS is a queue, and partition names another one";
+            refuse("reservation", message, "remove one of the two");
+        }
+        if site.gpus_per_node.as_ref().is_some_and(|gpus| gpus.kind.is_some()) {
+            let message = "PBS has no word of its own for the kind of a GPU";
+            refuse("gpus_per_node", message, "write their number alone");
+        }
     }
 }
 
@@ -244,6 +320,36 @@ fn hosts(reader: &mut Reader, node: &Node, site: &mut Site) {
     }
 }
 
+fn streams(reader: &mut Reader, node: &Node) -> Option<u16> {
+    let count = u16::try_from(reader.count(node, "streams", 1)?).ok().filter(|count| *count <= 256);
+    if count.is_none() {
+        let message = format!("streams must be from 1 to 256, and this is {}", node.describe());
+        reader.error(Code::BAD_SITE, &node.at, message, "write such a number, or remove the key");
+    }
+    count
+}
+
+/// A value that YAML may take for a number.
+fn said<T>(
+    reader: &mut Reader,
+    node: &Node,
+    what: &str,
+    parse: impl Fn(&str) -> Option<T>,
+    kind: &str,
+    example: &str,
+) -> Option<T> {
+    let text = match &node.kind {
+        Kind::Str(text) | Kind::Int(_, text) | Kind::Float(_, text) => text.as_str(),
+        _ => "",
+    };
+    let value = parse(text);
+    if value.is_none() {
+        let message = format!("{what} must be {kind}, and this is {}", node.describe());
+        reader.error(Code::BAD_SITE, &node.at, message, format!("write for example {example}"));
+    }
+    value
+}
+
 /// A time as it stands in the file: YAML takes `1:30:00` for a number.
 fn time<T>(
     reader: &mut Reader,
@@ -252,16 +358,7 @@ fn time<T>(
     parse: impl Fn(&str) -> Option<T>,
     example: &str,
 ) -> Option<T> {
-    let text = match &node.kind {
-        Kind::Str(text) | Kind::Int(_, text) | Kind::Float(_, text) => text.as_str(),
-        _ => "",
-    };
-    let time = parse(text);
-    if time.is_none() {
-        let message = format!("{what} must be a time, and this is {}", node.describe());
-        reader.error(Code::BAD_SITE, &node.at, message, format!("write for example {example}"));
-    }
-    time
+    said(reader, node, what, parse, "a time", example)
 }
 
 #[cfg(test)]

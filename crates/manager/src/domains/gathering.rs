@@ -12,6 +12,8 @@ use ligament_wire::DomainId;
 pub struct Joined {
     pub domain: DomainId,
     pub name: String,
+    /// Its machine, as what starts programs there calls it.
+    pub machine: String,
     pub join: Join,
 }
 
@@ -91,7 +93,9 @@ impl Gathering {
     pub fn joined(&self, domain: DomainId) -> Option<Joined> {
         let place = self.expected.iter().position(|one| one.domain == domain)?;
         let join = self.joined[place].clone()?;
-        Some(Joined { domain, name: name_of(&self.expected[place], &join.host), join })
+        let expected = &self.expected[place];
+        let (name, machine) = (name_of(expected, machine(&join)), machine_of(expected, &join));
+        Some(Joined { domain, name, machine, join })
     }
 
     /// The names of those that have not joined.
@@ -129,7 +133,8 @@ impl Gathering {
     pub fn complete(&self) -> Option<Vec<Joined>> {
         let one = |(expected, join): (&Expected, &Option<Join>)| {
             let join = join.clone()?;
-            Some(Joined { domain: expected.domain, name: name_of(expected, &join.host), join })
+            let (name, machine) = (name_of(expected, machine(&join)), machine_of(expected, &join));
+            Some(Joined { domain: expected.domain, name, machine, join })
         };
         let mut all: Vec<Joined> = self.expected.iter().zip(&self.joined).map(one).collect::<Option<_>>()?;
         all.sort_by_key(|joined| joined.domain);
@@ -137,11 +142,26 @@ impl Gathering {
     }
 }
 
+/// What the batch system calls a machine, else what it calls itself.
+fn machine(join: &Join) -> &str {
+    join.node.as_deref().unwrap_or(&join.host)
+}
+
+/// The machine of a domain, as its launcher calls it.
+fn machine_of(expected: &Expected, join: &Join) -> String {
+    let name = if expected.name.is_empty() { machine(join) } else { &expected.name };
+    name.to_owned()
+}
+
+/// Machines of several sites may have the same name.
 fn name_of(expected: &Expected, host: &str) -> String {
-    match (expected.name.as_str(), host) {
-        ("", "") => format!("domain {}", expected.domain),
-        ("", host) => host.to_owned(),
-        (name, _) => name.to_owned(),
+    let site = expected.site.as_deref();
+    match (expected.name.as_str(), host, site) {
+        ("", "", None) => format!("domain {}", expected.domain),
+        ("", "", Some(site)) => format!("domain {} at {site}", expected.domain),
+        ("", name, Some(site)) | (name, _, Some(site)) => format!("{site}/{name}"),
+        ("", host, None) => host.to_owned(),
+        (name, _, None) => name.to_owned(),
     }
 }
 
@@ -154,9 +174,28 @@ mod tests {
     }
 
     fn two() -> Gathering {
-        let one =
-            |domain, name: &str, cores| Expected { domain: DomainId::new(domain), name: name.into(), cores };
+        let one = |domain, name: &str, cores| Expected {
+            domain: DomainId::new(domain),
+            name: name.into(),
+            cores,
+            ..Expected::default()
+        };
         Gathering::new(vec![one(2, "node3", Some(8)), one(1, "", None)])
+    }
+
+    #[test]
+    fn a_node_has_the_name_that_its_batch_system_knows_and_people_see_its_site_as_well() {
+        let expected = Expected { domain: DomainId::new(1), site: Some("big".into()), ..Expected::default() };
+        let node = |node: Option<&str>| {
+            let mut gathering = Gathering::new(vec![expected.clone()]);
+            let (host, node) = ("box".to_owned(), node.map(str::to_owned));
+            let join = Join { version: VERSION, host, node, ..Join::default() };
+            gathering.heard(DomainId::new(1), &to_bytes(&FromAgent::Join(join))).unwrap();
+            let one = gathering.complete().unwrap().remove(0);
+            (one.name, one.machine)
+        };
+        assert_eq!(node(Some("n7")), ("big/n7".into(), "n7".into()), "what starts ranks there knows no sites");
+        assert_eq!(node(None), ("big/box".into(), "box".into()));
     }
 
     #[test]

@@ -3,10 +3,12 @@
 
 use crate::deadlock::CarrierReport;
 use ligament_agent::domains::{self as words, orders};
-use ligament_agent::{AgentOrder, Exit, Gained, InstanceView, Outcome, Phase, Report};
+use ligament_agent::{AgentOrder, ChannelView, Exit, Gained, InstanceView, Looked, Outcome, Phase, Report};
 use ligament_catalogue::{fault, said, Code, Fault};
 use ligament_wire::control::to_bytes;
-use ligament_wire::domains::{from_bytes, Carried, Extent, FromAgent, FromHead, Piece, Seen, Snapshot};
+use ligament_wire::domains::{
+    from_bytes, Carried, Extent, FromAgent, FromHead, OwnCores, Piece, Seen, Snapshot, Tapped,
+};
 use ligament_wire::{DomainId, InstanceId, RankId, Ranks};
 use std::time::Duration;
 
@@ -25,10 +27,14 @@ pub enum Doing {
     Write { domain: DomainId, piece: Piece },
     /// All is in place for the instances of a domain; where they have their files, if not in the run directory.
     Ready { domain: DomainId, scratch: Option<String> },
+    /// Processes of a domain have cores of their own.
+    Cores(Vec<OwnCores>),
     /// So much is to come of a domain's files.
     Leaves { domain: DomainId, files: u64, bytes: u64 },
     /// A domain shows what somebody wanted to see.
     Seen { domain: DomainId, seen: Seen },
+    /// The same of a port.
+    Tapped { domain: DomainId, tapped: Tapped },
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -63,7 +69,9 @@ pub struct Head {
     /// The domains from 1 on.
     members: Vec<RemoteDomain>,
     /// What was told of each rank that is elsewhere, and whether its process is stopped.
-    seen: Vec<Option<(InstanceView, bool)>>,
+    seen: Vec<Option<(InstanceView, Looked)>>,
+    /// What was told of each channel.
+    channels: Vec<ChannelView>,
     /// The last round in which the head's own instances were asked.
     round: u64,
     /// For how long a domain may be silent.
@@ -96,6 +104,7 @@ impl Head {
         };
         Head {
             seen: vec![None; ranks.count()],
+            channels: vec![ChannelView::default(); channels],
             extent: Extent { placement, ranks, channels, inputs: 0 },
             members: names.into_iter().map(member).collect(),
             round: 0,
@@ -195,8 +204,10 @@ impl Head {
             FromAgent::Over(ending) => self.over(domain, ending.map(words::told_outcome)),
             FromAgent::Unable(why) => self.lose(domain, |name| unable(name, domain, why)),
             FromAgent::Ready(scratch) => vec![Doing::Ready { domain, scratch }],
+            FromAgent::Cores(cores) => vec![Doing::Cores(cores)],
             FromAgent::Leaves { files, bytes } => vec![Doing::Leaves { domain, files, bytes }],
             FromAgent::Seen(seen) => vec![Doing::Seen { domain, seen }],
+            FromAgent::Tapped(tapped) => vec![Doing::Tapped { domain, tapped }],
             FromAgent::Join(_) | FromAgent::Wants(_) | FromAgent::Wrote(_) => Vec::new(),
         }
     }
@@ -229,7 +240,12 @@ impl Head {
         member.carrier = carrier_of(snapshot.round, snapshot.carried);
         let at = u64::try_from(i128::from(snapshot.at) + ahead).unwrap_or(now);
         for row in &snapshot.rows {
-            self.seen[row.rank.index()] = Some((words::told_view(row, at), row.stopped));
+            self.seen[row.rank.index()] = Some((words::told_view(row, at), words::told_looked(row, at)));
+        }
+        for passage in snapshot.passages.iter().flatten() {
+            let (told, known) = (words::told_passage(passage), &mut self.channels[passage.channel as usize]);
+            known.sent = told.sent.or(known.sent);
+            known.received = told.received.or(known.received);
         }
         let gained = |lane: &_| words::told_gained(lane, at);
         let lanes = snapshot.lanes.iter();
@@ -272,11 +288,11 @@ impl Head {
         let lost = ranks.all().filter(|&rank| placement[ranks.instance(rank).index()] == domain);
         for rank in lost {
             let seen = &mut self.seen[rank.index()];
-            let (view, stopped) = seen.get_or_insert_with(unseen);
+            let (view, looked) = seen.get_or_insert_with(unseen);
             if !matches!(view.phase, Phase::Gone(_)) {
                 view.phase = Phase::Gone(Exit::Unknown);
             }
-            *stopped = false;
+            *looked = Looked::default();
         }
         // If it is still there, it is to go.
         let tell = |message| Doing::Tell { domain, bytes: to_bytes(&message) };
@@ -343,6 +359,17 @@ impl Head {
                 out.push(Doing::Order(order));
                 out
             }
+            AgentOrder::Steer { ranks, steer } => {
+                let of = |domain: DomainId| -> Option<AgentOrder> {
+                    let own = ranks.iter().copied().filter(|&one| self.domain_of(one) == domain);
+                    let ranks: Vec<RankId> = own.collect();
+                    (!ranks.is_empty()).then(|| AgentOrder::Steer { ranks, steer: steer.clone() })
+                };
+                let there = self.domains().filter(|(_, member)| member.stage != Stage::Lost);
+                let told =
+                    there.filter_map(|(domain, _)| Some(Doing::Tell { domain, bytes: orders([&of(domain)?]) }));
+                told.chain(of(DomainId::HEAD).map(Doing::Order)).collect()
+            }
             other => vec![Doing::Order(other)],
         }
     }
@@ -362,9 +389,17 @@ impl Head {
         }
     }
 
-    /// Whether the process of a rank is stopped, if that is known from elsewhere.
-    pub fn is_stopped(&self, rank: RankId) -> bool {
-        self.seen[rank.index()].as_ref().is_some_and(|(_, stopped)| *stopped)
+    /// The same of channels: of the ends that are elsewhere, what was told.
+    pub fn see_channels(&self, views: &mut [ChannelView]) {
+        for (view, told) in views.iter_mut().zip(&self.channels) {
+            view.sent = view.sent.or(told.sent);
+            view.received = view.received.or(told.received);
+        }
+    }
+
+    /// What was found elsewhere by a look at the processes of a rank.
+    pub fn looked(&self, rank: RankId) -> Looked {
+        self.seen[rank.index()].as_ref().map(|(_, looked)| looked.clone()).unwrap_or_default()
     }
 
     /// What the carriers of all domains do; `own` asks the head's, and is called last.
@@ -404,8 +439,8 @@ fn carrier_of(round: u64, carried: Carried) -> CarrierReport {
     CarrierReport { round, quiet, sent, came, told, credited }
 }
 
-fn unseen() -> (InstanceView, bool) {
-    (InstanceView { phase: Phase::Waiting, pid: None, speaker: None, status: None }, false)
+fn unseen() -> (InstanceView, Looked) {
+    (InstanceView { phase: Phase::Waiting, pid: None, speaker: None, status: None }, Looked::default())
 }
 
 /// Why a domain takes no part, as its agent says.

@@ -102,7 +102,7 @@ impl Line {
                 let rank = words.number("instance")?;
                 let activity = words.next("activity")?;
                 let activity = Activity::from_name(activity)
-                    .ok_or_else(|| fault!(TIMELINE_DAMAGED, "\"{activity}\" is no activity; it is one of message, any, room, slots, memory, send, receive"))?;
+                    .ok_or_else(|| fault!(TIMELINE_DAMAGED, "\"{activity}\" is no activity; it is one of message, any, room, slots, memory, steering, send, receive"))?;
                 let at = words.perhaps("port")?.map(str::to_owned);
                 let peer = words.perhaps_number("peer")?;
                 let peer_port = words.perhaps("port of the peer")?.map(str::to_owned);

@@ -28,6 +28,8 @@ pub enum Activity {
     Slots,
     /// Waits for memory for a message.
     Memory,
+    /// Waits until a change of settings is agreed on, or at a halt.
+    Steering,
     /// Copies a message that it sends to the peer.
     Send,
     /// Copies a message that came from the peer.
@@ -36,12 +38,13 @@ pub enum Activity {
 
 impl Activity {
     /// All, with the words that stand for them in the file.
-    const NAMES: [(Activity, &'static str); 7] = [
+    const NAMES: [(Activity, &'static str); 8] = [
         (Activity::Message, "message"),
         (Activity::AnyMessage, "any"),
         (Activity::Room, "room"),
         (Activity::Slots, "slots"),
         (Activity::Memory, "memory"),
+        (Activity::Steering, "steering"),
         (Activity::Send, "send"),
         (Activity::Receive, "receive"),
     ];
@@ -87,6 +90,7 @@ impl Cause {
             Activity::Room => format!("waits until {port} is read"),
             Activity::Slots => format!("waits until {peer} takes what was sent"),
             Activity::Memory => "waits for memory".into(),
+            Activity::Steering => "is held by who steers".into(),
             Activity::Send => format!("sends to {port}"),
             Activity::Receive => format!("receives from {port}"),
         }

@@ -2,9 +2,12 @@
 //! found at once; what could not be read is left out of the result.
 
 mod fields;
+mod filters;
 mod graph;
 mod program;
+mod scales;
 mod sections;
+mod words;
 
 use crate::configuration::{Configuration, Version};
 use crate::identity::Reference;

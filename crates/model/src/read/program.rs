@@ -1,12 +1,13 @@
 //! Reading programs (v0.1: implementations), supported settings and resources.
 
 use super::fields::{Fields, Reader, TextOrList};
+use super::words::words;
 use crate::configuration::{Configuration, Version};
 use crate::identity::{Identifier, Reference};
 use crate::problem::At;
 use crate::program::*;
 use crate::settings::{SettingType, SupportedSetting};
-use crate::yaml::{key_text, Kind, Node};
+use crate::yaml::{key_text, shorten, Kind, Node};
 use indexmap::IndexMap;
 use ligament_catalogue::Code;
 
@@ -139,7 +140,12 @@ impl Reader {
         if let Some(node) = map.get("args") {
             program.args_at = node.at.clone();
             program.args = self.texts(node, "an argument").map(|t| match t {
-                TextOrList::Text(text, _) => vec![text],
+                TextOrList::Text(text, at) => words(&text).unwrap_or_else(|why| {
+                    let message = format!("the arguments \"{}\" cannot be taken apart: {why}", shorten(&text));
+                    let advice = "write them as a list, args: [...], or start the program by a \"script:\"";
+                    self.error(Code::BAD_ARGUMENTS, &at, message, advice);
+                    Vec::new()
+                }),
                 TextOrList::List(list) => list.into_iter().map(|(t, _)| t).collect(),
             });
         }

@@ -4,7 +4,7 @@ use super::fields::{Reader, TextOrList};
 use crate::checkpoints::{CheckpointRule, Resume};
 use crate::configuration::{Configuration, Import};
 use crate::identity::{Part, Reference};
-use crate::options::{parse_bytes, InDomain, LigamentOptions, OfConduit, Staged, WaitMode};
+use crate::options::{parse_bytes, ForConduit, InDomain, LigamentOptions, Staged, Steerable, WaitMode};
 use crate::problem::At;
 use crate::settings::SettingValue;
 use crate::yaml::{Kind, Node};
@@ -206,6 +206,7 @@ impl Reader {
         }
         for (key, what, programs) in [
             ("light", "the name of a light program", &mut options.light),
+            ("may_fail", "the name of a component that may fail", &mut options.may_fail),
             ("mpich", "the name of a program that MPICH starts", &mut options.mpich),
         ] {
             let Some(node) = map.get(key) else { continue };
@@ -229,6 +230,29 @@ impl Reader {
                 }
             }
         }
+        if let Some(node) = map.get("units") {
+            for (key, value) in self.pairs(node, "units") {
+                let port = self.reference(key, "the port whose unit this is");
+                if let (Some(port), Some(unit)) = (port, self.text(value, "a unit")) {
+                    options.units.insert(port, (unit, key.at.clone()));
+                }
+            }
+        }
+        if let Some(node) = map.get("ranks") {
+            for (key, value) in self.pairs(node, "ranks") {
+                let name = self.reference(key, "the component whose ranks these are");
+                let count = self.count(value, "the number of ranks", 1);
+                if let (Some(name), Some(count)) = (name, count) {
+                    options.ranks.insert(name, (count, key.at.clone()));
+                }
+            }
+        }
+        if let Some(node) = map.get("steerable") {
+            self.steerable(node, &mut options.steerable);
+        }
+        if let Some(node) = map.get("scales") {
+            self.scales(node, &mut options.scales);
+        }
         if let Some(node) = map.get("place") {
             self.place(node, &mut options.place);
         }
@@ -241,11 +265,52 @@ impl Reader {
             }
         }
         if let Some(node) = map.get("budgets") {
-            self.of_conduits(node, "budgets", "the budget", &mut options.budget, &mut options.budgets);
+            self.sizes(node, "budgets", "the budget", &mut options.budget, &mut options.budgets);
         }
         if let Some(node) = map.get("message_sizes") {
             let (default, sizes) = (&mut options.message_size, &mut options.message_sizes);
-            self.of_conduits(node, "message_sizes", "the message size", default, sizes);
+            self.sizes(node, "message_sizes", "the message size", default, sizes);
+        }
+        if let Some(node) = map.get("filters") {
+            for (key, value) in self.pairs(node, "filters") {
+                let (Some(name), Some(filters)) = (self.key(key), self.own_filters(value)) else { continue };
+                if let Some(filters) = self.for_conduit(&name, &key.at, filters.into()) {
+                    options.filters.insert(name, filters);
+                }
+            }
+        }
+    }
+
+    /// Settings that may change while the model runs.
+    fn steerable(&mut self, node: &Node, steerable: &mut IndexMap<Reference, Steerable>) {
+        for (key, value) in self.pairs(node, "steerable") {
+            let Some(name) = self.plain_reference(key, "the setting's name") else { continue };
+            if matches!(value.kind, Kind::Null) {
+                steerable.insert(name, Steerable { at: key.at.clone(), ..Steerable::default() });
+                continue;
+            }
+            let map = self.mapping(value, "a steerable setting", &["min", "max", "unit", "apply"]);
+            let mut number = |key: &str| map.get(key).and_then(|n| self.number(n, key));
+            let (min, max) = (number("min"), number("max"));
+            let unit = map.get("unit").and_then(|n| self.text(n, "a unit")).unwrap_or_default();
+            let apply = map.get("apply").and_then(|n| {
+                self.word(n, "apply", &["step", "restart"], |word| match word {
+                    "step" => Some(false),
+                    "restart" => Some(true),
+                    _ => None,
+                })
+            });
+            if matches!((min, max), (Some(min), Some(max)) if min > max) {
+                self.error(
+                    Code::BAD_STEERABLE,
+                    &key.at,
+                    format!("the least of \"{name}\" is more than its most"),
+                    "exchange min and max",
+                );
+                continue;
+            }
+            let restart = apply.unwrap_or_default();
+            steerable.insert(name, Steerable { min, max, unit, restart, at: key.at.clone() });
         }
     }
 
@@ -337,38 +402,37 @@ impl Reader {
     }
 
     /// Sizes for single conduits, by the text that names them; that of `default` is for all others.
-    fn of_conduits(
+    fn sizes(
         &mut self,
         node: &Node,
         key: &str,
         what: &str,
         default: &mut Option<u64>,
-        sizes: &mut IndexMap<String, OfConduit>,
+        sizes: &mut IndexMap<String, ForConduit<u64>>,
     ) {
         for (key, value) in self.pairs(node, key) {
             let Some(name) = self.key(key) else { continue };
             let Some(bytes) = self.bytes(value, &format!("{what} of {name}")) else { continue };
             if name == "default" {
                 *default = Some(bytes);
-                continue;
-            }
-            let (port, receiver) = match name.split_once("->") {
-                Some((from, to)) => (from.trim(), Some(to.trim())),
-                None => (name.as_str(), None),
-            };
-            let port: Option<Reference> = self.reference_from(port, &key.at, "the port");
-            let receiver = match receiver {
-                Some(to) => match self.reference_from(to, &key.at, "the port") {
-                    Some(to) => Some(to),
-                    None => continue,
-                },
-                None => None,
-            };
-            if let Some(port) = port {
-                let at = key.at.clone();
-                sizes.insert(name, OfConduit { port, receiver, bytes, at });
+            } else if let Some(size) = self.for_conduit(&name, &key.at, bytes) {
+                sizes.insert(name, size);
             }
         }
+    }
+
+    /// What is said for the conduit, or for the conduits of the port, that a text names.
+    fn for_conduit<T>(&mut self, name: &str, at: &At, value: T) -> Option<ForConduit<T>> {
+        let (port, receiver) = match name.split_once("->") {
+            Some((from, to)) => (from.trim(), Some(to.trim())),
+            None => (name, None),
+        };
+        let port = self.reference_from(port, at, "the port");
+        let receiver = match receiver {
+            Some(to) => Some(self.reference_from(to, at, "the port")?),
+            None => None,
+        };
+        Some(ForConduit { port: port?, receiver, value, at: at.clone() })
     }
 
     fn bytes(&mut self, node: &Node, what: &str) -> Option<u64> {

@@ -2,66 +2,67 @@
 
 use super::{Net, Owner};
 use crate::connection::Connection;
+use crate::crowd::one_too_many;
 use crate::greeting::{Boot, Hello};
-use crate::guest::{Guest, Line, Progress};
+use crate::guest::{Errand, Guest, Heard, Line, Progress, NEVER};
 use crate::incoming::Incoming;
 use crate::outgoing::StreamWriter;
 use crate::peer::{Standing, Stream};
-use crate::{socket, Event, Nanos, StreamId};
+use crate::{socket, Event, Nanos, Place, StreamId};
 use ligament_catalogue::{fault, Code, Fault};
+use ligament_path::Behind;
 use rustix::event::epoll::{self, EventFlags};
-use std::cmp::Reverse;
-use std::collections::HashMap;
-use std::net::{IpAddr, SocketAddr};
+use std::net::SocketAddr;
 
-/// The maximum number of connections from outside that have not identified themselves. Beyond it one must go:
-/// the oldest one of the machine that has the most. A connection that has proved that it holds the run's keys
-/// stays.
-const MOST_UNKNOWN: usize = 256;
 /// The maximum number accepted before others have their turn.
 const TURN: usize = 64;
+/// How long ssh may take to log in and lead on (ns).
+const BY_SSH: Nanos = 20_000_000_000;
 /// If there are no descriptors, nobody is accepted for this long (ns).
 const CROWDED: Nanos = 200_000_000;
 /// A connection is watched for everything, and for edges.
-const ALL: EventFlags = EventFlags::IN.union(EventFlags::OUT).union(EventFlags::RDHUP).union(EventFlags::ET);
-
-/// The part of an address that one machine cannot choose by itself: of IPv6 the first 64 bits.
-type Machine = [u8; 8];
-
-fn machine(address: &SocketAddr) -> Machine {
-    let mut all = match address.ip() {
-        IpAddr::V4(address) => address.to_ipv6_mapped().octets(),
-        IpAddr::V6(address) => address.octets(),
-    };
-    // Mapped IPv4 addresses differ in their last bytes only.
-    if address.is_ipv4() {
-        all.rotate_right(8);
-    }
-    std::array::from_fn(|i| all[i])
-}
+pub(crate) const ALL: EventFlags =
+    EventFlags::IN.union(EventFlags::OUT).union(EventFlags::RDHUP).union(EventFlags::ET);
 
 impl Net {
     /// Dials all streams of a domain that are due.
     pub(super) fn dial_what_is_due(&mut self, domain: u32, now: Nanos) {
-        while let Some((line, address)) = self.peer(domain).take_due(domain, now) {
-            match Guest::dial(line, address, now + self.tuning.connect) {
-                Ok(guest) => {
-                    let token = self.token(Owner::Guest);
-                    self.watch(guest.connection.socket(), token, ALL);
-                    self.guests.insert(token, guest);
-                }
+        while let Some((line, place)) = self.peer(domain).take_due(domain, now) {
+            if self.dial_over_offered(line, now) {
+                continue;
+            }
+            let within = self.within(&place);
+            let within = self.peer(domain).hurry(line.stream).map_or(within, |hurry| hurry.min(within));
+            match Guest::dial(line, &place, now + within, &self.house) {
+                Ok(guest) => self.expect_answer(guest),
                 Err(error) => {
                     let why = Fault::new(Code::PATH_GIVEN_UP, error.to_string());
-                    self.not_dialled(line, address, why, now);
+                    self.not_dialled(line, &place, why, now);
                 }
             }
         }
     }
 
-    fn not_dialled(&mut self, line: Line, address: SocketAddr, why: Fault, now: Nanos) {
+    /// How long it may take to reach a place.
+    pub(super) fn within(&self, place: &Place) -> Nanos {
+        let there = if place.gate().is_some() { BY_SSH } else { self.tuning.connect };
+        there + self.tuning.greeting * place.relays() as Nanos
+    }
+
+    pub(super) fn expect_answer(&mut self, guest: Guest) {
+        let token = self.token(Owner::Guest);
+        self.watch(guest.connection.socket(), token, ALL);
+        self.guests.insert(token, guest);
+    }
+
+    fn not_dialled(&mut self, line: Line, place: &Place, why: Fault, now: Nanos) {
         let tuning = self.tuning;
         let peer = self.peer(line.domain);
-        peer.trouble = why.told(|why| format!("{address}: {why}"));
+        // What ssh complains about says more than that nobody answers directly.
+        if !(place.is_direct() && peer.told_by_ssh) {
+            peer.trouble = why.told(|why| format!("{place}: {why}"));
+            peer.told_by_ssh = place.gate().is_some();
+        }
         peer.not_dialled(line.stream, &tuning, now);
     }
 
@@ -88,16 +89,20 @@ impl Net {
             self.crowded = Some(now + CROWDED);
         }
         for (socket, address) in arrived {
-            self.make_room_for_a_guest();
-            let token = self.token(Owner::Guest);
-            self.watch(&socket, token, ALL);
-            let mut connection = Connection::new(socket);
-            // If a greeting has arrived already, it is read before the next guest is accepted.
-            connection.ready(true, false, false);
-            let guest = Guest::arrives(connection, address, now + self.tuning.greeting);
-            self.guests.insert(token, guest);
-            self.greet(token, now);
+            self.arrives(Connection::new(socket), address, now);
         }
+    }
+
+    /// Somebody has come who says next who it is.
+    pub(super) fn arrives(&mut self, mut connection: Connection, from: SocketAddr, now: Nanos) {
+        self.make_room_for_a_guest();
+        let token = self.token(Owner::Guest);
+        self.watch(connection.socket(), token, ALL);
+        // If a greeting has arrived already, it is read before the next guest is accepted.
+        connection.ready(true, false, false);
+        let guest = Guest::arrives(connection, from, now + self.tuning.greeting);
+        self.guests.insert(token, guest);
+        self.greet(token, now);
     }
 
     pub(super) fn listen_again(&mut self, now: Nanos) {
@@ -110,17 +115,8 @@ impl Net {
     }
 
     fn make_room_for_a_guest(&mut self) {
-        let unknown = || self.guests.iter().filter(|(_, guest)| guest.is_unknown());
-        if unknown().count() < MOST_UNKNOWN {
-            return;
-        }
-        let mut machines: HashMap<Machine, (usize, u64)> = HashMap::new();
-        for (&token, guest) in unknown() {
-            machines.entry(machine(&guest.address)).or_insert((0, token)).0 += 1;
-        }
-        // Tokens grow: the smaller one came first.
-        let first = machines.into_values().max_by_key(|&(count, token)| (count, Reverse(token)));
-        if let Some((_, token)) = first {
+        let unknown = self.guests.iter().filter(|(_, guest)| guest.is_unknown());
+        if let Some(token) = one_too_many(unknown.map(|(&token, guest)| (token, guest.place.address()))) {
             let why = fault!(NOT_LET_IN, "too many have come that do not say who they are");
             self.turn_away(token, why, 0);
         }
@@ -142,10 +138,14 @@ impl Net {
     /// Closes a connection that does not become a stream, without saying anything to it.
     fn turn_away(&mut self, token: u64, why: Fault, now: Nanos) {
         self.owners.remove(&token);
-        let Some(guest) = self.guests.remove(&token) else { return };
-        match guest.line() {
-            Some(line) => self.not_dialled(line, guest.address, why, now),
-            None => {
+        let Some(mut guest) = self.guests.remove(&token) else { return };
+        let why = guest.connection.explained(why);
+        match guest.errand {
+            Errand::Dials(line) => self.not_dialled(line, &guest.place, why, now),
+            Errand::Waits => self.is_cut_off(&why, now),
+            Errand::Offers { domain, .. } => self.was_not_offered(domain, now),
+            Errand::Offered(_) => {}
+            Errand::Came => {
                 let others = match self.events.back() {
                     Some(Event::Refused { others, .. }) => Some(others + 1),
                     _ => None,
@@ -153,7 +153,7 @@ impl Net {
                 if others.is_some() {
                     self.events.pop_back();
                 }
-                let (from, others) = (guest.address, others.unwrap_or(0));
+                let (from, others) = (guest.place.address(), others.unwrap_or(0));
                 self.events.push_back(Event::Refused { from, why: why.into(), others });
             }
         }
@@ -163,8 +163,29 @@ impl Net {
     pub(super) fn greet(&mut self, token: u64, now: Nanos) {
         loop {
             let Some(guest) = self.guests.get_mut(&token) else { return };
-            let outcome = match guest.advance(&self.house) {
+            let progress = guest.advance(&self.house);
+            let in_time = now + self.tuning.greeting;
+            match (guest.heard(), guest.errand) {
+                _ if progress.is_err() => {}
+                (Heard::Nothing, _) => {}
+                // Anybody can say something. Who of the run does, says all of it in time.
+                (Heard::Something, Errand::Waits) => {
+                    (guest.errand, guest.deadline) = (Errand::Came, in_time);
+                    self.waits_no_more(now);
+                }
+                (Heard::Something, _) if guest.deadline == NEVER => guest.deadline = in_time,
+                (Heard::Something, _) => {}
+                (Heard::Keys, errand) => {
+                    (guest.errand, guest.deadline) = (Errand::Came, in_time);
+                    match errand {
+                        Errand::Offers { domain, .. } => self.was_dialled_over(domain, now),
+                        _ => self.was_found(now),
+                    }
+                }
+            }
+            let outcome = match progress {
                 Ok(Progress::Waiting) => return,
+                Ok(Progress::Knocks(hello)) if hello.offer => self.take_offer(token, &hello, now),
                 Ok(Progress::Knocks(hello)) => self.let_in(token, &hello),
                 Ok(Progress::Answered { line, boot }) => {
                     self.answered(token, line, boot, now);
@@ -172,6 +193,7 @@ impl Net {
                 }
                 Ok(Progress::Joined(hello)) => match self.still_welcome(&hello) {
                     Ok(()) => {
+                        self.admit_stranger(&hello);
                         let Hello { from, stream, incarnation, boot, last_word, .. } = hello;
                         self.join(token, Line { domain: from, stream, incarnation, last_word }, boot, now);
                         return;
@@ -199,7 +221,17 @@ impl Net {
 
     /// Somebody who holds the run's keys, or repeats the hello of somebody who does, wants to be admitted.
     fn let_in(&mut self, token: u64, hello: &Hello) -> Result<(), Fault> {
-        let &Hello { encrypt, from, to, boot, stream, incarnation, .. } = hello;
+        self.is_for_me(hello)?;
+        self.expected(hello)?;
+        self.note_heard(hello);
+        match self.guests.get_mut(&token) {
+            Some(guest) => guest.welcome(&self.house),
+            None => Ok(()),
+        }
+    }
+
+    pub(super) fn is_for_me(&self, hello: &Hello) -> Result<(), Fault> {
+        let &Hello { encrypt, from, to, .. } = hello;
         let me = self.house.me;
         if to != me {
             return Err(fault!(NOT_LET_IN, "domain {from} wants domain {to}, and this is {me}"));
@@ -211,17 +243,17 @@ impl Net {
                 "domain {from} {theirs}, and this end {ours}; join with the run's own invitation"
             ));
         }
-        let line = (from, boot, stream, hello.last_word);
-        let last = self.seen.get(&line).copied().unwrap_or(0);
-        if incarnation <= last {
+        let last = self.seen.get(&hello.line()).copied().unwrap_or(0);
+        if hello.incarnation <= last {
             return Err(fault!(NOT_LET_IN, "a greeting of domain {from} that was heard before"));
         }
-        self.expected(hello)?;
-        self.seen.insert(line, incarnation);
-        match self.guests.get_mut(&token) {
-            Some(guest) => guest.welcome(&self.house),
-            None => Ok(()),
-        }
+        Ok(())
+    }
+
+    /// From now on this greeting was heard before.
+    pub(super) fn note_heard(&mut self, hello: &Hello) {
+        self.forget_greetings();
+        self.seen.insert(hello.line(), hello.incarnation);
     }
 
     fn expected(&self, hello: &Hello) -> Result<(), Fault> {
@@ -231,6 +263,8 @@ impl Net {
             Some(peer) if peer.dials() && !last_word => {
                 Err(fault!(NOT_LET_IN, "domain {from} dials, where this end does"))
             }
+            None if self.is_forgotten(hello) => Err(fault!(NOT_LET_IN, "domain {from} was given up")),
+            None if !last_word && self.has_room_for_strangers() => Ok(()),
             None => Err(fault!(NOT_LET_IN, "domain {from} is not expected")),
             Some(peer) if peer.standing == Standing::GivenUp => {
                 Err(fault!(NOT_LET_IN, "domain {from} was given up"))
@@ -244,10 +278,10 @@ impl Net {
 
     /// Whether no newer connection came while a guest was greeted.
     fn still_welcome(&self, hello: &Hello) -> Result<(), Fault> {
-        let &Hello { from, boot, stream, incarnation, .. } = hello;
+        let from = hello.from;
         self.expected(hello)?;
-        match self.seen.get(&(from, boot, stream, hello.last_word)) {
-            Some(&newest) if newest > incarnation => {
+        match self.seen.get(&hello.line()) {
+            Some(&newest) if newest > hello.incarnation => {
                 Err(fault!(NOT_LET_IN, "domain {from} has come anew meanwhile"))
             }
             _ => Ok(()),
@@ -266,17 +300,18 @@ impl Net {
             );
             return;
         }
-        peer.was_dialled(line.stream, &tuning);
+        peer.was_dialled(line.stream, &tuning, now);
         self.join(token, line, boot, now);
     }
 
     /// A guest becomes a stream.
     fn join(&mut self, token: u64, line: Line, boot: Boot, now: Nanos) {
         let Line { domain, stream, incarnation, .. } = line;
-        let Some(Guest { connection, .. }) = self.guests.remove(&token) else { return };
+        let Some(Guest { connection, place, .. }) = self.guests.remove(&token) else { return };
         self.owners.insert(token, Owner::Stream(domain, stream));
         let incoming = Incoming::new();
-        let fresh = Stream { token, incarnation, connection, incoming, outgoing: StreamWriter::new() };
+        let outgoing = StreamWriter::new();
+        let fresh = Stream { token, incarnation, connection, incoming, outgoing, tuned: false };
         let peer = self.peer(domain);
         let was_down = peer.streams.is_empty();
         peer.boot = Some(boot);
@@ -284,6 +319,11 @@ impl Net {
         peer.due = true;
         let old = peer.streams.insert(stream, fresh);
         self.replaced(domain, stream, old);
+        let behind = match place.behind() {
+            Behind::Relays if self.peer(domain).by_trunk => Behind::Trunk,
+            behind => behind,
+        };
+        self.tune(domain, stream, behind, now);
         if was_down {
             self.events.push_back(Event::PathUp { domain });
         }

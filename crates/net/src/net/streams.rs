@@ -2,6 +2,7 @@
 
 use super::Net;
 use crate::incoming::{broken, Reach, Trouble};
+use crate::outgoing::Pass;
 use crate::peer::Standing;
 use crate::{Cargo, Event, Nanos, StreamId};
 use ligament_catalogue::{fault, Fault};
@@ -51,14 +52,19 @@ impl Net {
         let Some(peer) = self.peers.get_mut(&domain) else { return };
         peer.due = false;
         let mut lost = Vec::new();
-        for (&stream, state) in &mut peer.streams {
-            let logic = (&mut peer.path, &mut peer.codec);
-            match state.outgoing.write(&mut state.connection, (domain, stream), logic, cargo, now) {
-                Ok(more) => {
-                    peer.due |= more;
-                    self.again |= more;
+        let pass = Pass::over(peer.flow.is_long());
+        for _ in 0..pass.many() {
+            let mut goes_on = false;
+            for (&stream, state) in &mut peer.streams {
+                let logic = (&mut peer.path, &mut peer.codec);
+                match state.outgoing.write(&mut state.connection, (domain, stream), logic, cargo, pass, now) {
+                    Ok(more) => goes_on |= more,
+                    Err(error) => lost.push((stream, broken(error))),
                 }
-                Err(error) => lost.push((stream, broken(error))),
+            }
+            (peer.due, self.again) = (goes_on, self.again | goes_on);
+            if !goes_on || !lost.is_empty() {
+                break;
             }
         }
         for (stream, trouble) in lost {
@@ -135,11 +141,14 @@ impl Net {
         let told = peer.standing == Standing::Lives;
         peer.due = true;
         self.owners.remove(&gone.token);
+        self.share_pace(domain);
         if told {
             self.events.push_back(Event::StreamLost { domain, stream, why });
         }
         if told && down {
             self.events.push_back(Event::PathDown { domain });
+            self.wait_anew(now);
+            self.peer(domain).offer_again(now);
         }
         self.end_if_all_is_written(domain);
     }

@@ -4,20 +4,22 @@
 use super::launcher;
 use super::left::{identities, left_by};
 use crate::files::{see, Departing, INPUTS};
-use crate::observe::see_stopped_processes;
+use crate::observe::look;
 use crate::paths::carried;
+use crate::ranks::RankPages;
 use crate::strangers::Strangers;
-use ligament_agent::domains::{program_of, resources_of, Heard as Said, RemoteAgent};
+use ligament_agent::domains::{nodes_of, program_of, resources_of, told_plan, Heard as Said, RemoteAgent};
 use ligament_agent::{
-    AgentOrder, Carrier, Drain, Gained, Guard, Heard, Host, InstanceView, Outcome, Report, RunView, Started,
+    AgentOrder, Carrier, ChannelView, Drain, Gained, Guard, Heard, Host, InstanceView, Looked, Outcome, Report,
+    RunView, Started, TapTalk,
 };
 use ligament_catalogue::{fault, said, Code, Fault};
-use ligament_launch::cores::cores_for;
+use ligament_launch::cores::{cores_for, needed_here};
 use ligament_launch::{prepare, Command, Workplace};
-use ligament_manager::{output_in, workdir_in, Outputs};
+use ligament_manager::{output_in, output_of_rank, outputs_of, workdir_in, Outputs};
 use ligament_net::Event;
 use ligament_wire::control::{to_bytes, ENV_IDENTITY};
-use ligament_wire::domains::{Begin, FromAgent, Look, Piece, Seen, FILES_UNDER_WAY};
+use ligament_wire::domains::{Begin, FromAgent, Look, OwnCores, Piece, Seen, FILES_UNDER_WAY};
 use ligament_wire::peek::Sight;
 use ligament_wire::{DomainId, EndpointId, InstanceId, RankId, Ranks};
 use std::collections::HashMap;
@@ -27,7 +29,7 @@ use std::time::{Duration, Instant};
 /// The level of a warning, as the log has it.
 const WARNING: u8 = 2;
 
-/// How often the kernel is asked which processes are stopped.
+/// How often the processes are looked at.
 const SURVEY: Duration = Duration::from_secs(1);
 
 /// A domain that is not the head's.
@@ -37,8 +39,12 @@ pub(super) struct Domain<'a> {
     /// Of all ranks.
     names: Vec<String>,
     commands: HashMap<InstanceId, Command>,
+    /// How many processes those instances have whose ranks are started one by one.
+    separate: HashMap<InstanceId, u32>,
     /// The directory of each process, by the first of its instances.
     homes: HashMap<InstanceId, PathBuf>,
+    /// The cores that processes here have for themselves.
+    pub cores: Vec<OwnCores>,
     /// Where the instances have their files, if not in the run directory.
     scratch: Option<PathBuf>,
     /// Of files that the head does not see.
@@ -49,8 +55,11 @@ pub(super) struct Domain<'a> {
     /// The plan's: what the processes of own instances find where the user has something else.
     processes: Vec<InstanceId>,
     ranks: Ranks,
-    stopped: Vec<RankId>,
+    looked: HashMap<RankId, Looked>,
+    rank_pages: RankPages,
     surveyed: Option<Instant>,
+    /// What the head wants of taps, for the agent.
+    taps: Vec<TapTalk>,
     /// How the run ends here, once it does.
     ending: Option<Outcome>,
     headless: bool,
@@ -58,6 +67,8 @@ pub(super) struct Domain<'a> {
     strangers: Strangers,
     /// Whether it ends when what started it does, as long as that is there.
     has_launcher: bool,
+    /// Its number and machine, if a signal to this process says that the job ends which it is a part of.
+    in_job: Option<(DomainId, String)>,
 }
 
 /// How it was.
@@ -89,7 +100,9 @@ impl<'a> Domain<'a> {
             carrier,
             names: begin.plan.rank_names(),
             commands: HashMap::new(),
+            separate: HashMap::new(),
             homes: HashMap::new(),
+            cores: Vec::new(),
             outputs: None,
             files: None,
             kept: None,
@@ -99,32 +112,48 @@ impl<'a> Domain<'a> {
                 .map(|(i, instance)| instance.shares.unwrap_or(i))
                 .collect(),
             scratch: (!is_shared).then(|| home.clone()),
-            stopped: Vec::new(),
+            looked: HashMap::new(),
+            rank_pages: RankPages::default(),
             surveyed: None,
+            taps: Vec::new(),
             ending: None,
             headless: false,
             strangers: Strangers::default(),
             has_launcher: false,
+            in_job: None,
         };
         let mut staged = staged_for_each(begin, &home);
-        let mut outputs = vec![PathBuf::new(); begin.plan.instances.len()];
+        let (plan, _) = told_plan(&begin.plan);
         let is_here = |i: InstanceId| {
             placement[i.index()] == me && begin.plan.instances[i.index()].shares.is_none_or(|first| first == i)
         };
         let here: Vec<InstanceId> =
             InstanceId::first(begin.plan.instances.len()).filter(|&i| is_here(i)).collect();
-        let needs: Vec<_> =
-            here.iter().map(|i| resources_of(begin.plan.instances[i.index()].resources)).collect();
+        let needs: Vec<_> = here
+            .iter()
+            .map(|i| {
+                needed_here(
+                    resources_of(begin.plan.instances[i.index()].resources),
+                    &nodes_of(&begin.plan.instances[i.index()]),
+                )
+            })
+            .collect();
         for (i, cores) in here.into_iter().zip(cores_for(&needs)) {
             let instance = &begin.plan.instances[i.index()];
             let place = home.join(&instance.home);
             domain.prepare(begin, i, &place, &staged.remove(&i).unwrap_or_default(), &cores).map_err(
                 |why| fault!(NOT_STARTABLE, "{} cannot be started: {why}", instance.name).caused_by(&why),
             )?;
-            outputs[i.index()] = output_in(&place);
+            domain
+                .separate
+                .extend(instance.ranks.filter(|_| !plan.instances[i.index()].together).map(|ranks| (i, ranks)));
             domain.homes.insert(i, place);
+            if !cores.is_empty() {
+                domain.cores.push(OwnCores { instance: i, cores });
+            }
         }
         if !is_shared {
+            let outputs = outputs_of(&plan, |i| domain.homes.get(&i).cloned());
             domain.outputs = Some(Outputs::new(begin.output, outputs));
         }
         Ok(domain)
@@ -133,6 +162,11 @@ impl<'a> Domain<'a> {
     /// It was started by a command that is to last as long.
     pub fn with_launcher(self) -> Domain<'a> {
         Domain { has_launcher: true, ..self }
+    }
+
+    /// It is a part of a job that may end before the run.
+    pub fn in_job(self, me: DomainId, host: &str) -> Domain<'a> {
+        Domain { in_job: Some((me, host.to_owned())), ..self }
     }
 
     fn prepare(
@@ -158,8 +192,10 @@ impl<'a> Domain<'a> {
             scratch: home,
             not_inherited: &ENV_IDENTITY,
             cores,
+            nodes: &nodes_of(instance),
         };
-        let command = prepare(&program_of(program)?, resources_of(instance.resources), &place);
+        let resources = resources_of(instance.resources).of_each(instance.ranks.unwrap_or(1) as usize);
+        let command = prepare(&program_of(program)?, resources, &place);
         self.commands.insert(i, command?);
         Ok(())
     }
@@ -176,12 +212,15 @@ impl<'a> Domain<'a> {
         if self.surveyed.is_none_or(|at| at.elapsed() >= SURVEY) {
             self.surveyed = Some(Instant::now());
             let own = self.logic.own().iter().copied();
-            self.stopped = own.filter(|one| see_stopped_processes(&view.instances[one.index()])).collect();
+            let (pages, ranks) = (&mut self.rank_pages, &self.ranks);
+            let mut look = |one: RankId| look(&view.instances[one.index()], ranks.speaks_for_all(one), pages);
+            self.looked = own.map(|one| (one, look(one))).collect();
         }
-        let (stopped, carrier) = (&self.stopped, self.carrier);
-        let is_stopped = |one: RankId| stopped.contains(&one);
+        let (looked, carrier) = (&self.looked, self.carrier);
+        let looked = |one: RankId| looked.get(&one).cloned().unwrap_or_default();
         let (memory, now) = (view.core.memory(), view.now);
-        let bytes = self.logic.snapshot(&view.instances, is_stopped, memory, || carried(carrier), now);
+        let ends = |see: &mut dyn FnMut(u32, ChannelView)| view.custody.see_ends(see);
+        let bytes = self.logic.snapshot(&view.instances, looked, memory, ends, || carried(carrier), now);
         self.carrier.control(DomainId::HEAD, bytes);
     }
 
@@ -258,6 +297,17 @@ fn staged_for_each(begin: &Begin, home: &Path) -> HashMap<InstanceId, HashMap<Pa
 impl Host for Domain<'_> {
     fn begins(&mut self, _: &str, _: &str) {}
 
+    fn interruption(&mut self, signal: &str) -> Outcome {
+        match &self.in_job {
+            None => Outcome::Interrupted,
+            Some((me, host)) => Outcome::failed(fault!(
+                JOB_LOST,
+                "the job of which domain {me} ({host}) is a part was told to end ({signal}): somebody cancelled it, or its \
+                 time is over"
+            )),
+        }
+    }
+
     fn start(
         &mut self,
         guard: &mut Guard,
@@ -265,8 +315,16 @@ impl Host for Domain<'_> {
         instance: InstanceId,
         environment: &[(&'static str, String)],
     ) -> Result<Option<Started>, Fault> {
-        let mut command =
-            self.commands.remove(&instance).ok_or_else(|| fault!(NO_PROGRAM, "it has no program"))?;
+        let command = match self.separate.get(&instance) {
+            Some(&ranks) => {
+                self.commands.get(&instance).zip(self.homes.get(&instance)).map(|(command, home)| {
+                    let place = self.ranks.place(endpoint.leader());
+                    command.of_rank(place, ranks, output_of_rank(home, place))
+                })
+            }
+            None => self.commands.remove(&instance),
+        };
+        let mut command = command.ok_or_else(|| fault!(NO_PROGRAM, "it has no program"))?;
         for (name, value) in environment {
             command.environment.set(name, value);
         }
@@ -308,13 +366,12 @@ impl Host for Domain<'_> {
             ];
         }
         if let Some(outputs) = &mut self.outputs {
-            for (instance, said) in outputs.look() {
+            for (rank, said) in outputs.look() {
                 let (level, text) = match said {
                     Ok(text) => (1, text),
                     Err(why) => (2, why.to_string()),
                 };
-                let rank = self.ranks.leader(InstanceId::at(instance));
-                self.report(Report::Said { rank, level, text });
+                self.report(Report::Said { rank: RankId::at(rank), level, text });
             }
         }
         self.snapshot(view);
@@ -358,6 +415,10 @@ impl Host for Domain<'_> {
             }
             _ => Vec::new(),
         }
+    }
+
+    fn taps(&mut self) -> Vec<TapTalk> {
+        std::mem::take(&mut self.taps)
     }
 
     fn turned_away(&mut self, who: &str, why: &str, others: u64) {
@@ -409,6 +470,10 @@ impl Domain<'_> {
             Said::Refused(why) => Some(AgentOrder::Fail(Fault::heard(why, Code::RUN_ENDS))),
             Said::Look(look) => {
                 self.show_file(&look);
+                None
+            }
+            Said::Tap(order) => {
+                self.taps.push(TapTalk::Wanted(order));
                 None
             }
             Said::NotWritten { instance, path } => {

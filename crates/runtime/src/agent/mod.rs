@@ -8,7 +8,7 @@ mod launcher;
 mod left;
 
 use crate::head::MARKER;
-use crate::paths::{connect, event_loop, farewell, hear, own_cores, tuning, Call, STREAMS};
+use crate::paths::{connect, event_loop, farewell, hear, own_cores, streams, tuning, Call};
 use domain::Domain;
 use inputs::{await_start, Inputs};
 use ligament_agent::domains::told_plan;
@@ -17,13 +17,14 @@ use ligament_agent::{Carrier, Elsewhere, Guard, Heard, Outcome};
 use ligament_catalogue::{fault, Code, Fault};
 use ligament_launch::Loss;
 use ligament_manager::RunState;
-use ligament_net::{Event, Invitation, LastWord, Listen, Listener, Net};
+use ligament_net::{Event, Invitation, LastWord, Listen, Listener, Net, Place, Way};
 use ligament_wire::control::to_bytes;
 use ligament_wire::domains::{from_bytes, Begin, FromAgent, FromHead, Join, VERSION};
 use ligament_wire::DomainId;
 use std::collections::BTreeSet;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::sync::mpsc::UnboundedReceiver;
 
@@ -42,12 +43,22 @@ pub struct AgentOptions {
     pub scratch: Option<PathBuf>,
     /// Where other domains reach this one.
     pub listen: Listen,
+    /// Its way over relays; the last is where domains meet that do not reach each other.
+    pub way: Option<Arc<Way>>,
+    /// What the batch system calls this machine, if that may be another name than its own.
+    pub node: Option<String>,
+    /// How many connections its links have; none: as many as they need.
+    pub streams: Option<u16>,
+    /// Bytes in a second that it sends to a domain far away, at most.
+    pub pace: Option<u64>,
     /// For how long the head may be cut off before this domain ends.
     pub patience: Duration,
     /// Whether nothing is shown but errors and warnings.
     pub quiet: bool,
     /// Whether it ends when whoever reads what it prints is gone.
     pub launched: bool,
+    /// Whether it is a part of a job of its own, so that a signal to it says that the job ends.
+    pub of_job: bool,
 }
 
 /// Takes part in a run to its end; how it ended here.
@@ -59,7 +70,8 @@ pub fn take_part(options: AgentOptions) -> Result<RunState, Fault> {
     ligament_launch::adopt_orphans();
     let run = invitation.run.clone();
     // Before there is a second thread.
-    let last_word = LastWord::new(invitation.clone(), me.number());
+    let way = options.way.as_ref();
+    let last_word = LastWord::new(invitation.clone(), me.number()).over(way.cloned());
     let word = last_word.clone();
     let host = rustix::system::uname().nodename().to_string_lossy().into_owned();
     let here = host.clone();
@@ -81,19 +93,24 @@ pub fn take_part(options: AgentOptions) -> Result<RunState, Fault> {
     let listener =
         Listener::bind(&options.listen).map_err(|error| fault!(CANNOT_LISTEN, "--listen: {error}"))?;
     let addresses = listener.addresses();
-    let mut net = Net::with_last_word(&last_word, tuning(options.patience));
+    let mut net = Net::with_last_word(&last_word, tuning(options.patience, options.pace));
     net.listen(listener);
+    if let Some(way) = way {
+        net.wait_at(way);
+    }
     let (carrier, mut heard) = connect(net)?;
-    carrier.dial(DomainId::HEAD, invitation.head.clone(), STREAMS);
+    carrier.dial(DomainId::HEAD, invitation.places_of_head(way), streams([options.streams, None]));
     let join = Join {
         version: VERSION,
         ligament: env!("CARGO_PKG_VERSION").to_owned(),
         host: host.clone(),
         cores: options.cores.unwrap_or_else(own_cores),
         memory: Spare::now().bytes,
-        addresses: addresses.iter().map(ToString::to_string).collect(),
+        addresses: addresses.iter().map(ToString::to_string).chain(way.and_then(|way| way.word())).collect(),
         pid: std::process::id(),
         scratch: scratch(&options).to_string_lossy().into_owned(),
+        streams: options.streams,
+        node: options.node.clone(),
     };
     carrier.control(DomainId::HEAD, to_bytes(&FromAgent::Join(join)));
     if !options.quiet {
@@ -110,21 +127,25 @@ pub fn take_part(options: AgentOptions) -> Result<RunState, Fault> {
     };
     let (plan, placement) = told_plan(&begin.plan);
     let (home, is_shared) = home_of(&begin, &options);
-    let prepared = begin_paths(&carrier, &begin, me, &placement).map_err(Unready::failed).and_then(|()| {
-        if !is_shared {
-            guard.notes(home.to_string_lossy().into_owned());
-            make_scratch(&home).map_err(Unready::failed)?;
-            Inputs::new(&begin, me, &home).fetch(&carrier, &mut heard)?;
-        }
-        let domain = Domain::new(&begin, me, &placement, &carrier, (home.clone(), is_shared));
-        let domain = domain.map_err(Unready::failed)?;
-        let scratch = (!is_shared).then(|| home.to_string_lossy().into_owned());
-        carrier.control(DomainId::HEAD, to_bytes(&FromAgent::Ready(scratch)));
-        if !begin.inputs.is_empty() {
-            await_start(&mut heard)?;
-        }
-        Ok(if options.launched { domain.with_launcher() } else { domain })
-    });
+    let prepared = begin_paths(&carrier, &begin, me, &placement, (way, options.streams))
+        .map_err(Unready::failed)
+        .and_then(|()| {
+            if !is_shared {
+                guard.notes(home.to_string_lossy().into_owned());
+                make_scratch(&home).map_err(Unready::failed)?;
+                Inputs::new(&begin, me, &home).fetch(&carrier, &mut heard)?;
+            }
+            let domain = Domain::new(&begin, me, &placement, &carrier, (home.clone(), is_shared));
+            let domain = domain.map_err(Unready::failed)?;
+            carrier.control(DomainId::HEAD, to_bytes(&FromAgent::Cores(domain.cores.clone())));
+            let scratch = (!is_shared).then(|| home.to_string_lossy().into_owned());
+            carrier.control(DomainId::HEAD, to_bytes(&FromAgent::Ready(scratch)));
+            if !begin.inputs.is_empty() {
+                await_start(&mut heard)?;
+            }
+            let domain = if options.of_job { domain.in_job(me, &host) } else { domain };
+            Ok(if options.launched { domain.with_launcher() } else { domain })
+        });
     let mut domain = match prepared {
         Ok(domain) => domain,
         Err(Unready { why, state }) => {
@@ -153,7 +174,7 @@ pub fn take_part(options: AgentOptions) -> Result<RunState, Fault> {
             stays(&host, &place.to_string_lossy())
         ));
     }
-    let (outcome, _) = result?;
+    let outcome = result?.outcome;
     Ok(match (outcome, ending.reason) {
         (Outcome::Failed(_), Some(why)) => {
             crate::complain(&why.told(|why| format!("the run {} failed: {why}", invitation.run)));
@@ -289,7 +310,13 @@ fn await_begin(
 }
 
 /// Begins paths to the other domains to which conduits lead. Of two the lower number is dialled.
-fn begin_paths(carrier: &Carrier, begin: &Begin, me: DomainId, placement: &[DomainId]) -> Result<(), Fault> {
+fn begin_paths(
+    carrier: &Carrier,
+    begin: &Begin,
+    me: DomainId,
+    placement: &[DomainId],
+    (way, wanted): (Option<&Arc<Way>>, Option<u16>),
+) -> Result<(), Fault> {
     let ranks = begin.plan.ranks();
     let domain = |rank| placement[ranks.instance(rank).index()];
     let ends = begin.plan.channels.iter().map(|one| (domain(one.from.rank), domain(one.to.rank)));
@@ -301,21 +328,13 @@ fn begin_paths(carrier: &Carrier, begin: &Begin, me: DomainId, placement: &[Doma
         })
         .collect();
     for peer in peers.into_iter().filter(|&peer| peer != DomainId::HEAD) {
-        if peer > me {
-            carrier.expect(peer);
-            continue;
-        }
         let domain = &begin.domains[peer.index()];
-        let addresses = domain.addresses.iter().map(|address| {
-            let wrong = |error| {
-                fault!(
-                    DOMAIN_SENDS_NONSENSE,
-                    "the address of domain {peer}, \"{address}\", cannot be understood: {error}"
-                )
-            };
-            address.parse().map_err(wrong)
-        });
-        carrier.dial(peer, addresses.collect::<Result<_, Fault>>()?, STREAMS);
+        let places = Place::read(&domain.addresses, way)
+            .map_err(|why| why.told(|why| format!("the addresses of domain {peer}: {why}")))?;
+        match peer > me {
+            true => carrier.expect(peer, places),
+            false => carrier.dial(peer, places, streams([wanted, domain.streams])),
+        }
     }
     Ok(())
 }

@@ -1,9 +1,14 @@
-//! The job of a batch system that a run is: what is written down of it in the run directory, so that others find it before
-//! the run has begun.
+//! The job of a batch system that a run is, and those that a run over several sites has: what is written down
+//! of them in the run directory, so that others find them before the run has begun.
 
 use ligament_catalogue::{fault, Fault};
 use ligament_launch::jobs;
 use ligament_manager::{Moment, RunDirectory, JOB};
+use serde::{Deserialize, Serialize};
+use std::path::PathBuf;
+
+/// The file with the jobs of a run over several sites.
+const SITES: &str = "sites.json";
 
 /// A job, as it is written down.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -55,5 +60,54 @@ impl JobRecord {
             Ok(state) => format!("its job {} {state}", self.job),
             Err(error) => format!("its job {}: {error}", self.job),
         }
+    }
+}
+
+/// The job of a run at one of its sites, as the run's head has last seen it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SiteJob {
+    pub site: String,
+    /// The batch system: `slurm`, `pbs`, `lsf` or `none`.
+    pub system: String,
+    /// Its number.
+    pub job: String,
+    pub nodes: u32,
+    /// How it stands, in words, such as "waits in the queue (Resources)".
+    pub stands: String,
+    /// The site's file, and where the job has its files there: for who ends it if the head is gone.
+    #[serde(default)]
+    pub file: Option<PathBuf>,
+    #[serde(default)]
+    pub place: String,
+    /// Whether nothing of it is left to be ended.
+    #[serde(default)]
+    pub over: bool,
+}
+
+#[derive(Serialize, Deserialize)]
+struct SiteJobs {
+    version: u32,
+    sites: Vec<SiteJob>,
+}
+
+impl SiteJob {
+    /// It as a sentence.
+    pub fn in_words(&self) -> String {
+        format!("the job {} at {} {}", self.job, self.site, self.stands)
+    }
+
+    /// Writes down all that a run has.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub fn write_all(run: &RunDirectory, jobs: &[SiteJob]) -> Result<(), Fault> {
+        let all = SiteJobs { version: 1, sites: jobs.to_vec() };
+        run.write(SITES, &format!("{}\n", serde_json::to_string_pretty(&all).unwrap_or_default()))
+    }
+
+    /// The jobs of a run; none if it is not one over several sites.
+    pub fn all_of(run: &RunDirectory) -> Vec<SiteJob> {
+        let text = ligament_model::read_text(&run.path().join(SITES)).unwrap_or_default();
+        serde_json::from_str::<SiteJobs>(&text).map_or_else(|_| Vec::new(), |all| all.sites)
     }
 }

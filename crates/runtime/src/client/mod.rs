@@ -1,25 +1,34 @@
-//! A run seen from outside, by whoever has its directory: what is written down of it, what its head answers, and its job.
-//! `snapshots` are how it stands while somebody watches, `tail` a file that grows, `files` those of an instance, `job` and
-//! `queue` what a batch system knows of it.
+//! A run seen from outside, by whoever has its directory: what is written down of it, what its head answers, and its
+//! job. `watching` is how it stands, again and again, for whoever can reach its socket, `snapshots` the same for all
+//! who see its directory, `tapping` what a port sends, `steering` what somebody wants it to do, `tail` a file that
+//! grows, `files` those of an instance, `job` and `queue` what a batch system knows of it.
 
 mod files;
 mod job;
 mod queue;
 mod snapshots;
+mod steering;
 mod tail;
+mod tapping;
+mod watching;
 
 pub use files::InstanceFiles;
-pub use job::JobRecord;
+pub use job::{JobRecord, SiteJob};
 pub use queue::Queue;
 pub use snapshots::Snapshots;
+pub use steering::{steer, who, Order};
 pub use tail::Tail;
+pub use tapping::{Came, PortOf, Shown, Tapping, USUAL_ROOM};
+pub use watching::Watching;
 
 use ligament_catalogue::{fault, said, Code, Fault};
-use ligament_manager::{Event, InstanceRecord, Journal, RunDirectory, RunRecord, RunState};
+use ligament_manager::{find_run, Event, InstanceRecord, Journal, RunDirectory, RunRecord, RunState};
 use ligament_shm::socket::{Frames, Socket, Unanswered};
 use ligament_wire::control::{from_bytes, to_bytes, Notice, Question, Request, PROTOCOL};
 use ligament_wire::peek::Sight;
 use rustix::event::{poll, PollFd, PollFlags, Timespec};
+use rustix::fd::OwnedFd;
+use std::time::Duration;
 
 /// How often somebody who waits for an answer looks whether one can still come.
 const GLANCE: Timespec = Timespec { tv_sec: 0, tv_nsec: 200_000_000 };
@@ -33,6 +42,20 @@ pub fn record_of(run: &RunDirectory) -> Result<RunRecord, Fault> {
     })?;
     serde_json::from_str(&text)
         .map_err(|error| fault!(RUN_UNREADABLE, "{} cannot be read: {error}", path.display()))
+}
+
+/// How a run stands, as JSON: as its head tells who watches, with the ports on which each instance sends (`sends`); of one that
+/// is over or elsewhere its record.
+///
+/// # Errors
+/// There is no such run, or it does not answer.
+pub fn standing_of(run: &str) -> Result<serde_json::Value, Fault> {
+    let run = find_run(run)?;
+    let record = record_of(&run)?;
+    match Watching::begin(&run, &record, Duration::ZERO)? {
+        Some(mut watching) => watching.news(),
+        None => Ok(serde_json::json!({ "run": record })),
+    }
 }
 
 /// Has the timeline of a run that is under way brought up to date; whether it is under way.
@@ -132,15 +155,22 @@ fn question_and_answer(
     record: &RunRecord,
     question: Question,
 ) -> Result<Option<Notice>, Fault> {
+    let Some((mut socket, token)) = reach(run, record)? else { return Ok(None) };
+    say(&mut socket, record, &token, question)?;
+    wait_for_answer(&socket, record)?;
+    hear(&mut socket, record).map(|(answer, _)| Some(answer))
+}
+
+/// A connection to the agent of a run, and the run's token; none if nobody is there any more.
+fn reach(run: &RunDirectory, record: &RunRecord) -> Result<Option<(Socket, String)>, Fault> {
     let Some(address) = record.agent.as_ref().filter(|_| record.state == RunState::Running) else {
         return Ok(None);
     };
-    let broken = |what: &dyn std::fmt::Display| broken(record, what);
     if is_halted(record) {
         let halted = Fault::new(Code::RUN_HALTED, halted_in_words(record));
-        return Err(broken(&halted).caused_by(&halted));
+        return Err(broken(record, &halted).caused_by(&halted));
     }
-    let mut socket = match Socket::connect(address) {
+    let socket = match Socket::connect(address) {
         Ok(socket) => socket,
         Err(Unanswered::Nobody(_)) => return Ok(None),
         Err(why) => {
@@ -151,13 +181,20 @@ fn question_and_answer(
     let token = std::fs::read_to_string(run.token()).map_err(|error| {
         fault!(RUN_UNREADABLE, "{} cannot be read: {error}; is the run yours?", run.token().display())
     })?;
-    let request = Request::Client { protocol: PROTOCOL, token: token.trim().to_owned(), question };
-    socket.send(&to_bytes(&request)).map_err(|error| broken(&error))?;
-    wait_for_answer(&socket, record)?;
-    let frame = socket.receive().map_err(|error| broken(&error))?;
+    Ok(Some((socket, token.trim().to_owned())))
+}
+
+fn say(socket: &mut Socket, record: &RunRecord, token: &str, question: Question) -> Result<(), Fault> {
+    let request = Request::Client { protocol: PROTOCOL, token: token.to_owned(), question };
+    socket.send(&to_bytes(&request)).map_err(|error| broken(record, &error))
+}
+
+/// An answer, and the descriptors that came with it.
+fn hear(socket: &mut Socket, record: &RunRecord) -> Result<(Notice, Vec<OwnedFd>), Fault> {
+    let frame = socket.receive().map_err(|error| broken(record, &error))?;
     match from_bytes(&frame.bytes)? {
         Notice::Refused { why } => Err(Fault::heard(why, Code::OTHER_USER)),
-        answer => Ok(Some(answer)),
+        answer => Ok((answer, frame.fds)),
     }
 }
 

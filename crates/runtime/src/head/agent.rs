@@ -1,14 +1,15 @@
 //! What the agent of the head asks for, and what it tells.
 
 use super::{Runtime, ToStart, REDRAW};
-use crate::observe::{gained, see_stopped, see_threads};
+use crate::observe::{gained, see_threads};
 use crate::of_instances;
 use ligament_agent::{
-    AgentOrder, Drain, Gained, Guard, Heard, Host, Link, Peek, Report, RunView, Started, State, Wish,
+    AgentOrder, Drain, Gained, Guard, Heard, Host, Link, Peek, Report, RunView, Started, State, Steered,
+    TapTalk, Wish,
 };
 use ligament_catalogue::{fault, Fault};
 use ligament_manager::timeline::{self, Recording};
-use ligament_manager::{output_in, workdir_in, Event, Level};
+use ligament_manager::{output_in, output_of_rank, workdir_in, Event, Level, Names};
 use ligament_wire::peek::Sight;
 use ligament_wire::{EndpointId, InstanceId, RankId};
 use std::time::Duration;
@@ -24,7 +25,7 @@ impl Runtime<'_> {
             (Drain::Over, State::Failed) => timeline::Moment::Over("failed".into()),
             (Drain::Over, _) => timeline::Moment::Over("gone".into()),
         };
-        timeline.gained(rank, &gained(seen), now, &moment, &self.model);
+        timeline.gained(rank, &gained(seen), now, &moment, self.manager.names());
     }
 }
 
@@ -62,15 +63,28 @@ impl Host for Runtime<'_> {
         instance: InstanceId,
         environment: &[(&'static str, String)],
     ) -> Result<Option<Started>, Fault> {
-        if let Some(mut command) = self.commands.remove(&instance) {
+        let home =
+            self.homes.get(&instance).cloned().unwrap_or_else(|| self.directory.instance(&self.name(instance)));
+        let rank = self
+            .model
+            .separate_ranks(instance.number())
+            .map(|ranks| (self.ranks.place(endpoint.leader()), ranks));
+        let output = rank.map_or(output_in(&home), |(place, _)| output_of_rank(&home, place));
+        let command = match rank {
+            Some((place, ranks)) => {
+                self.commands.get(&instance).map(|command| command.of_rank(place, ranks, output.clone()))
+            }
+            None => self.commands.remove(&instance),
+        };
+        if let Some(mut command) = command {
             for (name, value) in environment {
                 command.environment.set(name, value);
             }
             return guard.launch(endpoint.number(), command).map(|()| None);
         }
-        let (name, component) = (self.name(instance), self.component(instance));
-        let home = self.homes.get(&instance).cloned().unwrap_or_else(|| self.directory.instance(&name));
-        let (directory, output) = (workdir_in(&home), output_in(&home));
+        let (name, component) = (self.manager.names().rank(endpoint.leader()), self.component(instance));
+        let directory = workdir_in(&home);
+        let cores = self.cores_of(endpoint.leader()).to_vec();
         let starter = self.starter.as_mut().ok_or_else(|| fault!(NO_PROGRAM, "it has no program"))?;
         let what = ToStart {
             instance: &name,
@@ -78,7 +92,7 @@ impl Host for Runtime<'_> {
             environment,
             directory: &directory,
             output: &output,
-            cores: self.cores.get(&instance).map_or(&[][..], Vec::as_slice),
+            cores: &cores,
         };
         starter.start(&what).map(Some)
     }
@@ -108,10 +122,12 @@ impl Host for Runtime<'_> {
     }
 
     fn status(&mut self, view: &RunView<'_>) -> String {
-        let mut seen = self.see(&view.instances, view.now);
-        see_stopped(&mut seen, &view.instances);
-        self.see_stopped_elsewhere(&mut seen);
-        self.status_of(&seen, view.core.memory())
+        let seen = self.look_well(view);
+        self.status_of(&seen, view.core.memory(), view.channels())
+    }
+
+    fn news(&mut self, view: &RunView<'_>, since: u64) -> Option<(String, u64)> {
+        Some(self.news_since(view, since))
     }
 
     fn peek(&mut self, link: Link, what: &Peek) -> Option<Sight> {
@@ -120,6 +136,22 @@ impl Host for Runtime<'_> {
 
     fn sights(&mut self) -> Vec<(Link, Sight)> {
         self.sights_for_clients()
+    }
+
+    fn steer(&mut self, link: Link, what: Steered, view: &RunView<'_>) -> Option<Fault> {
+        self.steer_for(link, what, view.now)
+    }
+
+    fn taps(&mut self) -> Vec<TapTalk> {
+        std::mem::take(&mut self.taps)
+    }
+
+    fn answers(&mut self) -> Vec<(Link, Result<String, Fault>)> {
+        self.steering_answers()
+    }
+
+    fn orders(&mut self) -> Vec<AgentOrder> {
+        self.steering_orders()
     }
 
     fn directory(&self, instance: InstanceId) -> String {
@@ -144,9 +176,7 @@ impl Host for Runtime<'_> {
     }
 
     fn show(&mut self, view: &RunView<'_>) {
-        let mut seen = self.see(&view.instances, view.now);
-        see_stopped(&mut seen, &view.instances);
-        self.see_stopped_elsewhere(&mut seen);
+        let seen = self.look_well(view);
         let records = self.records(&seen);
         let text = format!("how the run stands:\n{}", of_instances(records));
         self.log.add(Level::Info, "run", &text);
@@ -169,8 +199,9 @@ impl Host for Runtime<'_> {
         self.note_started_elsewhere(&seen);
         self.tell_watchers(view);
         self.watch_outputs();
+        self.steering_tick(&seen, view.now);
         let mut orders = self.watch_others(view.now);
-        orders.extend(self.look(&seen, view.core.memory()));
+        orders.extend(self.look(&seen, view.core.memory(), view.now));
         orders
     }
 

@@ -3,18 +3,20 @@
 
 use super::gathering::Agents;
 use super::Runtime;
+use crate::observe::look;
 use crate::paths::{carried, farewell};
-use ligament_agent::{AgentOrder, Carrier, Drain, Elsewhere, Heard, InstanceView, Outcome};
+use ligament_agent::{
+    AgentOrder, Carrier, ChannelView, Drain, Elsewhere, Heard, InstanceView, Outcome, RunView, TapTalk,
+};
 use ligament_catalogue::{fault, Fault};
-use ligament_launch::cores::said as said_cores;
+use ligament_launch::cores::{of_rank, said as said_cores};
 use ligament_manager::domains::{Doing, Head, Joined};
-use ligament_manager::{DomainRecord, InstanceRecord, Level, Observation};
+use ligament_manager::{ConduitRecord, Conduits, DomainRecord, InstanceRecord, Level, Observation};
 use ligament_net::Event;
 use ligament_wire::control::to_bytes;
 use ligament_wire::domains::FromHead;
 use ligament_wire::{DomainId, InstanceId, RankId};
 use std::collections::BTreeSet;
-use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::sync::mpsc::UnboundedReceiver;
@@ -27,7 +29,10 @@ pub(super) struct Abroad<'a> {
     pub(super) head: Head,
     pub(super) part: Part,
     pub(super) joined: Vec<Joined>,
-    pub(super) addresses: Vec<SocketAddr>,
+    /// Where others reach the head.
+    pub(super) addresses: Vec<String>,
+    /// How many connections the links to it have, if that is set.
+    pub(super) streams: Option<u16>,
     pub(super) agents: &'a mut (dyn Agents + 'a),
     /// Those to which no path is left.
     pub(super) cut_off: BTreeSet<DomainId>,
@@ -104,19 +109,42 @@ impl Runtime<'_> {
         self.manager.observe(&all, now)
     }
 
-    /// Which processes elsewhere are stopped their agents have told.
-    pub(super) fn see_stopped_elsewhere(&self, seen: &mut [Observation]) {
-        let Some(abroad) = &self.abroad else { return };
-        let elsewhere = |(i, _): &(RankId, &mut Observation)| abroad.head.domain_of(*i) != DomainId::HEAD;
-        for (i, one) in RankId::first(seen.len()).zip(seen).filter(elsewhere) {
-            one.stopped = !one.gone && abroad.head.is_stopped(i);
+    /// What has passed the conduits of the run, of which `own` has the ends that are in this domain.
+    pub(super) fn conduits(&self, mut own: Vec<ChannelView>) -> Vec<ConduitRecord> {
+        if let Some(abroad) = &self.abroad {
+            abroad.head.see_channels(&mut own);
+        }
+        let all = || Conduits::new(self.model.channels.len(), self.manager.names());
+        self.watched.conduits.get_or_init(all).records(&own)
+    }
+
+    /// The same, with what a look at their processes shows; agents elsewhere have told what they found.
+    pub(super) fn look_well(&mut self, view: &RunView<'_>) -> Vec<Observation> {
+        let mut seen = self.see(&view.instances, view.now);
+        for (i, (one, own)) in RankId::first(seen.len()).zip(seen.iter_mut().zip(&view.instances)) {
+            let looked = match &self.abroad {
+                Some(abroad) if abroad.head.domain_of(i) != DomainId::HEAD => abroad.head.looked(i),
+                _ => look(own, self.ranks.speaks_for_all(i), &mut self.rank_pages),
+            };
+            one.add(looked, view.now);
+        }
+        seen
+    }
+
+    /// The cores of a rank of this machine, if there are enough for all.
+    pub(super) fn cores_of(&self, rank: RankId) -> &[u32] {
+        let instance = self.instance_of(rank);
+        let cores = self.cores.get(&instance).map_or(&[][..], Vec::as_slice);
+        match self.model.separate_ranks(instance.number()) {
+            Some(ranks) => of_rank(cores, self.ranks.place(rank), ranks),
+            None => cores,
         }
     }
 
     /// Notes in the record where each instance runs.
     pub(super) fn say_where(&self, instances: &mut [InstanceRecord]) {
         for (i, one) in RankId::first(instances.len()).zip(instances.iter_mut()) {
-            one.cores = self.cores.get(&self.instance_of(i)).map(|cores| said_cores(cores));
+            one.cores = Some(self.cores_of(i)).filter(|cores| !cores.is_empty()).map(said_cores);
         }
         let Some(abroad) = &self.abroad else { return };
         for (i, one) in RankId::first(instances.len()).zip(instances) {
@@ -133,6 +161,26 @@ impl Runtime<'_> {
     pub(super) fn carriers(&self) -> Vec<ligament_manager::CarrierReport> {
         let Some(abroad) = &self.abroad else { return Vec::new() };
         abroad.head.carriers(|| carried(&abroad.part.carrier))
+    }
+
+    /// How the links of this domain to others do, for programs.
+    pub(super) fn links(&self) -> Vec<serde_json::Value> {
+        let Some(abroad) = &self.abroad else { return Vec::new() };
+        let links = abroad.part.carrier.links();
+        let name = |domain: DomainId| self.record.domains.get(domain.index()).map(|domain| domain.name.clone());
+        let link = links.into_iter().map(|(domain, report)| {
+            serde_json::json!({
+                "domain": domain.number(),
+                "name": name(domain),
+                "streams": report.streams,
+                "round_trip": report.round_trip as f64 / 1e9,
+                "least_round_trip": report.least_round_trip as f64 / 1e9,
+                "rate": report.rate,
+                "loss": report.loss,
+                "limit": report.limit.name(),
+            })
+        });
+        link.collect()
     }
 
     /// The orders of those that are for this domain; the others are told.
@@ -175,11 +223,13 @@ impl Runtime<'_> {
         let (known, fresh) =
             abroad.ended.drain(..).partition(|(_, _, noticed)| noticed.elapsed() >= A_LAST_WORD);
         abroad.ended = fresh;
+        let news = abroad.agents.news();
         let known: Vec<(DomainId, Fault, Instant)> = known;
         for (domain, why, _) in known {
             doings.extend(abroad.head.lost(domain, why.text()));
         }
         doings.extend(abroad.head.release());
+        self.tell_news(news);
         self.do_all(doings)
     }
 
@@ -255,6 +305,7 @@ impl Runtime<'_> {
                     timelines = true;
                 }
                 Doing::Ready { domain, scratch } => self.is_ready(domain, scratch),
+                Doing::Cores(cores) => self.note_cores(cores),
                 Doing::Leaves { domain, files, bytes } => self.begin_bringing(domain, files, bytes),
                 Doing::Write { domain, piece } => {
                     let bytes = piece.part.bytes.len() as u64;
@@ -263,6 +314,7 @@ impl Runtime<'_> {
                     orders.extend(self.do_all(told.unwrap_or_default()));
                 }
                 Doing::Seen { domain, seen } => self.peeks.seen(domain, seen),
+                Doing::Tapped { domain, tapped } => self.taps.push(TapTalk::Shown(domain, tapped)),
             }
         }
         if timelines {

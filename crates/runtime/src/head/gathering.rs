@@ -3,18 +3,18 @@
 
 use super::domains::{Abroad, Part};
 use super::{Expected, Runtime};
-use crate::paths::{connect, event_loop, farewell, hear, own_cores, tuning, Call};
+use crate::paths::{connect, event_loop, farewell, hear, own_cores, tuning, Call, EventLoop};
 use ligament_agent::domains::tell_plan;
 use ligament_agent::{Guard, Heard, Plan};
 use ligament_catalogue::{fault, said, Fault};
-use ligament_launch::{needs, place, reserved, staging, PlaceOptions, Room};
+use ligament_launch::{needs, place, reserved, staging, NodeShare, PlaceOptions, Room};
 use ligament_manager::domains::{Gathering, Head, Joined};
 use ligament_manager::{self as manager, DomainRecord, Level, DEFAULT_OUTPUT};
-use ligament_net::{Event, Invitation, LastWord, Listen, Listener, Net, RunKeys};
+use ligament_net::{Event, Invitation, LastWord, Listen, Listener, Net, RunKeys, Way};
 use ligament_wire::control::to_bytes;
 use ligament_wire::domains::{Begin, Domain, FromHead, Given, Input, VERSION};
 use ligament_wire::{DomainId, InstanceId};
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 use std::net::SocketAddr;
 use std::path::Path;
 use std::sync::Arc;
@@ -34,6 +34,8 @@ pub struct Spread<'a> {
     pub expected: Vec<Expected>,
     /// Where the head is reached.
     pub listen: Listen,
+    /// The head's way over relays: domains that do not reach each other meet at the last of them.
+    pub way: Option<Arc<Way>>,
     pub encrypt: bool,
     /// For how long to wait for all to join.
     pub join_timeout: Duration,
@@ -43,8 +45,13 @@ pub struct Spread<'a> {
     pub name: Option<String>,
     /// Cores that the run may use here; none: all that this process may.
     pub cores: Option<u32>,
-    /// How many of its cores each domain keeps for its agent; none: as many as `ligament_launch::reserved` says.
+    /// How many of its cores each domain keeps for its agent, of which nothing else is said; none: as many as
+    /// `ligament_launch::reserved` says.
     pub agent_cores: Option<u32>,
+    /// How many connections the links to this machine have; none: as many as they need.
+    pub streams: Option<u16>,
+    /// Bytes in a second that this machine sends to a domain far away, at most.
+    pub pace: Option<u64>,
     /// Where instances go for which the model says nothing.
     pub place: PlaceOptions,
     /// What starts the agents.
@@ -63,6 +70,15 @@ pub trait Agents {
     fn lost(&mut self) -> Vec<(DomainId, Fault)> {
         Vec::new()
     }
+    /// Whether all of them have been started. What `start` did may wait in a queue; the time in which agents
+    /// are to join begins after that.
+    fn are_coming(&mut self) -> bool {
+        true
+    }
+    /// What is new of how they are started, for the log. Asked as often as `lost`, and after it.
+    fn news(&mut self) -> Vec<String> {
+        Vec::new()
+    }
 }
 
 /// What makes those who have it a part of the run, and what is said if its head is lost. Made before the guard, which needs
@@ -73,9 +89,10 @@ pub(super) struct Secrets {
 }
 
 impl Secrets {
-    pub fn make(run: &str, encrypt: bool) -> Secrets {
+    pub fn make(run: &str, spread: &Spread<'_>) -> Secrets {
         let keys = RunKeys::make();
-        let last_word = LastWord::new(Invitation::new(run, Vec::new(), encrypt, keys.clone()), 0);
+        let invitation = Invitation::new(run, Vec::new(), spread.encrypt, keys.clone());
+        let last_word = LastWord::new(invitation, 0).over(spread.way.clone());
         Secrets { keys, last_word }
     }
 
@@ -86,7 +103,7 @@ impl Secrets {
         let one = |line: &str| {
             let mut words = line.split(' ');
             let domain: u32 = words.next()?.parse().ok()?;
-            Some((domain, words.filter_map(|word| word.parse().ok()).collect::<Vec<SocketAddr>>()))
+            Some((domain, words.map(ToOwned::to_owned).collect::<Vec<String>>()))
         };
         let domains: Vec<_> = noted.lines().filter_map(one).collect();
         for some in domains.chunks(AT_ONCE) {
@@ -125,6 +142,8 @@ pub(super) enum Unready {
     /// Not all domains have come, or one has gone again.
     Incomplete(Fault),
     Interrupted,
+    /// Somebody wants it to end.
+    Stopped,
 }
 
 impl From<Fault> for Unready {
@@ -143,16 +162,24 @@ impl<'a> Runtime<'a> {
         guard: &mut Guard,
     ) -> Result<UnboundedReceiver<Heard>, Unready> {
         let expected = spread.expected.clone();
+        // Before anybody can know of the run: whoever has seen its invitation may end it, or its terminal.
+        let mut events = event_loop()?;
         let listener =
             Listener::bind(&spread.listen).map_err(|error| fault!(CANNOT_LISTEN, "--listen: {error}"))?;
         let addresses = listener.addresses();
-        let mut net = Net::with_last_word(&secrets.last_word, tuning(spread.patience));
+        let mut net = Net::with_last_word(&secrets.last_word, tuning(spread.patience, spread.pace));
         net.listen(listener);
+        if let Some(way) = &spread.way {
+            net.wait_at(way);
+        }
         let (carrier, mut heard) = connect(net)?;
-        expected.iter().for_each(|one| carrier.expect(one.domain));
+        expected.iter().for_each(|one| carrier.expect(one.domain, Vec::new()));
         let file = self.directory.path().join(INVITATION);
-        let invitation =
+        let mut invitation =
             Invitation::new(self.directory.name(), addresses.clone(), spread.encrypt, secrets.keys.clone());
+        invitation.relays = spread.way.iter().flat_map(|way| way.stations().to_vec()).collect();
+        let mut reached: Vec<String> = addresses.iter().map(SocketAddr::to_string).collect();
+        reached.extend(spread.way.iter().filter_map(|way| way.word()));
         let written = Written(&file);
         invitation.write(&file)?;
         self.save();
@@ -164,30 +191,38 @@ impl<'a> Runtime<'a> {
             &format!("waits for {} other domains, at {}", expected.len(), spoken(&addresses)),
         );
         spread.agents.start(&file, &expected)?;
+        let by_domain: HashMap<DomainId, Expected> =
+            expected.iter().map(|one| (one.domain, one.clone())).collect();
         let mut gathering = Gathering::new(expected);
         let joined = self.wait_for_all(
+            (&mut events, &mut heard),
             &mut gathering,
             &spread.join_timeout,
             spread.agents,
             |domain, bytes| {
                 carrier.control(domain, bytes);
             },
-            &mut heard,
             guard,
         );
         // Whoever comes from now on comes too late.
         drop(written);
         let own = spread.cores.unwrap_or_else(own_cores);
         let name = spread.name.unwrap_or_else(|| self.record.host.clone());
-        let room = |name: &str, cores: u32| Room {
+        let room = |name: &str, cores: u32, agent_cores: Option<u32>, site: Option<String>| Room {
             name: name.to_owned(),
             cores,
-            reserved: reserved(spread.agent_cores, cores),
+            reserved: reserved(agent_cores.or(spread.agent_cores), cores),
+            site,
         };
         let placed = joined.and_then(|joined| {
-            let others = joined.iter().map(|one| room(&one.name, one.join.cores));
-            let rooms: Vec<Room> = std::iter::once(room(&name, own)).chain(others).collect();
-            let placement = self.decide(plan, &rooms, spread.place)?;
+            let others = joined.iter().map(|one| {
+                let known = by_domain.get(&one.domain).cloned().unwrap_or_default();
+                room(&one.name, one.join.cores, known.agent_cores, known.site)
+            });
+            let rooms: Vec<Room> = std::iter::once(room(&name, own, None, None)).chain(others).collect();
+            let machines: Vec<&str> =
+                std::iter::once(name.as_str()).chain(joined.iter().map(|one| one.machine.as_str())).collect();
+            let placement = self.decide(plan, &rooms, &machines, spread.place)?;
             Ok((joined, placement))
         });
         let (joined, placement) = match placed {
@@ -196,6 +231,7 @@ impl<'a> Runtime<'a> {
                 let why = match &unready {
                     Unready::Failed(why) | Unready::Incomplete(why) => why.clone(),
                     Unready::Interrupted => fault!(CANNOT_JOIN, "the run was interrupted before it began"),
+                    Unready::Stopped => fault!(CANNOT_JOIN, "the run was told to end before it began"),
                 };
                 let told = to_bytes(&FromHead::Refused(why.with_code()));
                 let there: Vec<DomainId> = gathering.have_joined().collect();
@@ -223,32 +259,49 @@ impl<'a> Runtime<'a> {
         self.note_placed(&placement);
         let part = Part { carrier: Arc::new(carrier), placement: placement.into() };
         let (cut_off, ended) = (BTreeSet::new(), Vec::new());
-        self.abroad = Some(Abroad { head, part, joined, addresses, agents: spread.agents, cut_off, ended });
+        self.abroad = Some(Abroad {
+            head,
+            part,
+            joined,
+            addresses: reached,
+            streams: spread.streams,
+            agents: spread.agents,
+            cut_off,
+            ended,
+        });
         Ok(heard)
     }
 
     fn wait_for_all(
         &mut self,
+        (events, heard): (&mut EventLoop, &mut UnboundedReceiver<Heard>),
         gathering: &mut Gathering,
         patience: &Duration,
         agents: &mut dyn Agents,
         tell: impl Fn(DomainId, Vec<u8>),
-        heard: &mut UnboundedReceiver<Heard>,
         guard: &mut Guard,
     ) -> Result<Vec<Joined>, Unready> {
-        let until = Instant::now() + *patience;
-        let mut events = event_loop()?;
+        let mut until = Instant::now() + *patience;
         loop {
+            if self.directory.stop().exists() {
+                self.journal.note(manager::Event::Order { order: "stop".into(), instance: None });
+                return Err(Unready::Stopped);
+            }
             if let Some(all) = gathering.complete() {
                 return Ok(all);
             }
-            if let Some((_, why)) = agents.lost().into_iter().next() {
+            let lost = agents.lost().into_iter().next();
+            self.tell_news(agents.news());
+            if let Some((_, why)) = lost {
                 return Err(Unready::Incomplete(why));
+            }
+            if !agents.are_coming() {
+                until = Instant::now() + *patience;
             }
             if Instant::now() >= until {
                 return Err(Unready::Incomplete(gathering.too_late(patience.as_secs_f64())));
             }
-            match hear(&mut events, heard, until.min(Instant::now() + GLANCE))? {
+            match hear(events, heard, until.min(Instant::now() + GLANCE))? {
                 Call::Interrupted => return Err(Unready::Interrupted),
                 Call::HungUp if !self.terminal_is_gone() => return Err(Unready::Interrupted),
                 Call::HungUp | Call::Nothing => {}
@@ -292,8 +345,20 @@ impl<'a> Runtime<'a> {
         }
     }
 
-    /// The domain of each instance.
-    fn decide(&mut self, plan: &Plan, rooms: &[Room], options: PlaceOptions) -> Result<Vec<DomainId>, Fault> {
+    pub(super) fn tell_news(&mut self, news: Vec<String>) {
+        for text in news {
+            self.add(Level::Info, "run", &text);
+        }
+    }
+
+    /// The domain of each instance. Rooms have the names that people know, machines those that launchers do.
+    fn decide(
+        &mut self,
+        plan: &Plan,
+        rooms: &[Room],
+        machines: &[&str],
+        options: PlaceOptions,
+    ) -> Result<Vec<DomainId>, Fault> {
         // What this process or a person makes can only be made here.
         let fixed = |i: InstanceId| {
             (self.made_elsewhere(i) || plan.instances[i.index()].by_hand).then_some(DomainId::HEAD)
@@ -308,6 +373,14 @@ impl<'a> Runtime<'a> {
                 rooms[domain.index()].cores
             );
             self.add(Level::Warning, "run", &text);
+        }
+        let several = InstanceId::first(placement.processes.len()).zip(&placement.processes);
+        for (instance, processes) in several.filter(|(_, processes)| !processes.is_empty()) {
+            let share = |&(domain, processes): &(DomainId, u32)| NodeShare {
+                name: machines[domain.index()].to_owned(),
+                processes,
+            };
+            self.nodes.insert(instance, processes.iter().map(share).collect());
         }
         Ok(placement.domains)
     }
@@ -328,16 +401,18 @@ impl<'a> Runtime<'a> {
         let here = Domain {
             name: self.record.domains.first().map(|here| here.name.clone()).unwrap_or_default(),
             host: self.record.host.clone(),
-            addresses: abroad.addresses.iter().map(SocketAddr::to_string).collect(),
+            addresses: abroad.addresses.clone(),
+            streams: abroad.streams,
         };
         let others = abroad.joined.iter().map(|one| Domain {
             name: one.name.clone(),
             host: one.join.host.clone(),
             addresses: one.join.addresses.clone(),
+            streams: one.join.streams,
         });
         let begin = Begin {
             version: VERSION,
-            plan: tell_plan(plan, self.model, &abroad.part.placement, &homes),
+            plan: tell_plan(plan, self.model, &abroad.part.placement, &homes, &self.nodes),
             domains: std::iter::once(here).chain(others).collect(),
             directory: self.directory.path().to_string_lossy().into_owned(),
             marker,

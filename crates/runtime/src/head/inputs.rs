@@ -83,6 +83,9 @@ impl Runtime<'_> {
         let mut events = event_loop()?;
         let mut said = Instant::now();
         while to.values().any(|domain| !domain.ready) {
+            if self.directory.stop().exists() {
+                return Err(Unready::Stopped);
+            }
             match hear(&mut events, heard, Instant::now() + GLANCE)? {
                 Call::Interrupted => return Err(Unready::Interrupted),
                 Call::HungUp if !self.terminal_is_gone() => return Err(Unready::Interrupted),
@@ -137,6 +140,7 @@ impl Runtime<'_> {
                 domain.ready = true;
                 self.is_ready(from, scratch);
             }
+            FromAgent::Cores(cores) => self.note_cores(cores),
             _ => {}
         }
         let Some(abroad) = &self.abroad else { return Ok(()) };
@@ -181,11 +185,14 @@ impl Runtime<'_> {
             Unready::Interrupted => {
                 (Outcome::Interrupted, fault!(CANNOT_JOIN, "the run was interrupted before it began"))
             }
+            Unready::Stopped => {
+                (Outcome::Stopped, fault!(CANNOT_JOIN, "the run was told to end before it began"))
+            }
             Unready::Failed(what) | Unready::Incomplete(what) => (Outcome::failed(what.clone()), what),
         };
         self.refuse(&why);
         let in_reach = self.abroad.as_ref().map(Abroad::in_reach).unwrap_or_default();
-        let result = self.end(&outcome, &[]);
+        let result = self.end(&outcome, &[], Vec::new());
         if let (Some(part), Some(heard)) = (abroad, heard) {
             part.part_from(in_reach, heard);
         }

@@ -1,6 +1,6 @@
 //! A run, as its head makes it: the agent of this machine, and around it the manager, with directory, log, journal, record
 //! and view. `prepare` makes ready, `inputs` brings inputs to where instances run, `agent` is what the head's agent asks
-//! for, `watched` what others see of the run while it goes on. `gathering` begins a run over several domains, `domains` is
+//! for, `watched` and `news` what others see of the run while it goes on. `gathering` begins a run over several domains, `domains` is
 //! the rest of it, `brought` what comes back from there. `peeks` is what people want to see of it meanwhile, `why` what the
 //! reason of a failure says. Python uses this too, with a `Starter` that makes the processes of components that are functions.
 
@@ -9,8 +9,10 @@ mod brought;
 mod domains;
 mod gathering;
 mod inputs;
+mod news;
 mod peeks;
 mod prepare;
+mod steered;
 mod watched;
 mod why;
 
@@ -18,29 +20,32 @@ pub use gathering::{Agents, Spread};
 pub(crate) use gathering::{INVITATION, MARKER};
 pub use ligament_launch::agents::Expected;
 
+use crate::ranks::RankPages;
 use crate::strangers::Strangers;
 use crate::view::View;
 use crate::Colours;
 use brought::Brought;
 use domains::Abroad;
 use gathering::{Secrets, Unready};
-use ligament_agent::{AgentOrder, InstanceView, Outcome, Plan, Started};
+use ligament_agent::{AgentOrder, ChannelView, Ended, InstanceView, Outcome, Plan, Started, TapTalk};
 use ligament_catalogue::{fault, Fault};
 use ligament_launch::staging::Inputs;
-use ligament_launch::{Command, Ran};
+use ligament_launch::{Command, NodeShare, Ran};
 use ligament_manager::timeline::Recording;
 use ligament_manager::{
-    Deed, Event, Journal, Level, Manager, MessageMemory, Moment, Observation, Outputs, RunDirectory, RunLog,
-    RunRecord, RunState, DEFAULT_LOG, DEFAULT_OUTPUT,
+    outputs_of, Deed, Event, Journal, Level, Manager, MessageMemory, Moment, Names, Observation, OfModel,
+    Outputs, RunDirectory, RunLog, RunRecord, RunState, SteeringRecord, DEFAULT_LOG, DEFAULT_OUTPUT,
 };
 use ligament_model::Resolved;
 use ligament_wire::{InstanceId, RankId, Ranks};
+use news::News;
 use peeks::Peeks;
 use std::collections::HashMap;
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
+use steered::Steers;
 use watched::Watched;
 
 /// How often the view is drawn.
@@ -69,6 +74,8 @@ pub struct RunOptions {
     pub model_text: String,
     /// Whether the user's group may read the run directory.
     pub for_group: bool,
+    /// What was steered in an earlier run, to be done again at the same model times.
+    pub steered: Vec<SteeringRecord>,
 }
 
 /// What is shown while a model runs, on standard error.
@@ -110,6 +117,7 @@ pub trait Starter {
 /// What a `Starter` is to start.
 #[derive(Debug)]
 pub struct ToStart<'a> {
+    /// Its name, or that of the rank.
     pub instance: &'a str,
     pub component: &'a str,
     /// To be added to the process's environment.
@@ -158,17 +166,22 @@ pub fn run_over<'a>(
     let directory = RunDirectory::create(options.directory.as_deref(), &model.name, began)?;
     let plan = plan(model, &directory.name(), &options.manual);
     let plan = plan.inspect_err(|_| directory.withdraw(options.directory.is_none()))?;
+    let mut plan = plan;
+    let steers = Steers::begin(model, &options.steered, &mut plan);
+    let (steers, steered) = steers.inspect_err(|_| directory.withdraw(options.directory.is_none()))?;
     let mut record = new_record(model, &options, began);
     record.run = directory.name();
+    record.steering = steered;
     // While there is room: the record of a run that cannot begin, if nothing else, is to be there.
-    directory.reserve(model.instances.len());
+    // A line of the record for a conduit is a tenth of that for an instance.
+    directory.reserve(model.instances.len() + model.channels.len() / 8);
     let begun = begin(model, &mut options, &directory, since);
     let Begun { view, shown_from, log, journal } =
         begun.map_err(|why| not_begun(&directory, record.clone(), why))?;
     // A run that could not say how it went is not begun.
     save(&directory, &record).map_err(|why| not_begun(&directory, record.clone(), why))?;
-    let outputs: Vec<PathBuf> =
-        plan.instances.iter().map(|instance| directory.output(&instance.name)).collect();
+    let ranks = plan.ranks();
+    let outputs = outputs_of(&plan, |i| Some(directory.home(&plan.instances[i.index()].name)));
     let mut runtime = Runtime {
         model,
         by_hand: plan.instances.iter().map(|instance| instance.by_hand).collect(),
@@ -177,8 +190,10 @@ pub fn run_over<'a>(
         journal,
         terminal: options.terminal.clone(),
         watched: Watched::default(),
-        started: vec![None; plan.ranks().count()],
-        ranks: plan.ranks(),
+        news: News::default(),
+        rank_pages: RankPages::default(),
+        started: vec![None; ranks.count()],
+        ranks,
         since,
         directory,
         starter,
@@ -186,30 +201,35 @@ pub fn run_over<'a>(
         ran: HashMap::new(),
         homes: HashMap::new(),
         cores: HashMap::new(),
+        nodes: HashMap::new(),
         inputs: Inputs::default(),
         view,
         began,
         record,
         given: options.settings,
-        manager: Manager::new(&plan, model),
+        manager: Manager::new(&plan, OfModel::new(model)),
         outputs: Outputs::new(model.ligament.output.unwrap_or(DEFAULT_OUTPUT), outputs),
         timeline: None,
         abroad: None,
         brought: Brought::default(),
         peeks: Peeks::default(),
+        taps: Vec::new(),
+        steers,
         strangers: Strangers::default(),
     };
     runtime.note_begun();
+    runtime.tell_steerable();
     // Before there is a second thread; and it stays until all is written down.
-    let secrets = spread.as_ref().map(|spread| Secrets::make(&runtime.directory.name(), spread.encrypt));
+    let secrets = spread.as_ref().map(|spread| Secrets::make(&runtime.directory.name(), spread));
     let mut guard = runtime.guard(secrets.as_ref()).map_err(|why| runtime.could_not_begin(why))?;
     let gathered = spread.zip(secrets.as_ref());
     let gathered = gathered.map(|(spread, secrets)| runtime.gather(&plan, spread, secrets, &mut guard));
     let mut heard = match gathered.transpose() {
         Ok(heard) => heard,
         Err(Unready::Failed(why)) => return Err(runtime.could_not_begin(why)),
-        Err(Unready::Incomplete(why)) => return Ok(runtime.end(&Outcome::failed(why), &[])),
-        Err(Unready::Interrupted) => return Ok(runtime.end(&Outcome::Interrupted, &[])),
+        Err(Unready::Incomplete(why)) => return Ok(runtime.end(&Outcome::failed(why), &[], Vec::new())),
+        Err(Unready::Interrupted) => return Ok(runtime.end(&Outcome::Interrupted, &[], Vec::new())),
+        Err(Unready::Stopped) => return Ok(runtime.end(&Outcome::Stopped, &[], Vec::new())),
     };
     let abroad = runtime.abroad.as_ref().map(Abroad::part);
     if let Err(why) = runtime.stage_here(&plan) {
@@ -233,7 +253,7 @@ pub fn run_over<'a>(
     }
     let in_reach = runtime.abroad.as_ref().map(Abroad::in_reach).unwrap_or_default();
     let result = match result {
-        Ok((outcome, instances)) => Ok(runtime.end(&outcome, &instances)),
+        Ok(Ended { outcome, instances, channels }) => Ok(runtime.end(&outcome, &instances, channels)),
         Err(why) => Err(runtime.could_not_begin(why)),
     };
     if let (Some(part), Some(heard)) = (abroad, heard) {
@@ -345,6 +365,7 @@ fn new_record(model: &Resolved, options: &RunOptions, began: Moment) -> RunRecor
         pid: std::process::id(),
         agent: None,
         host: host.nodename().to_string_lossy().into_owned(),
+        cores: crate::own_cores(),
         started: began.rfc3339(),
         ended: None,
         duration: None,
@@ -365,6 +386,8 @@ struct Runtime<'a> {
     journal: Journal,
     terminal: Terminal,
     watched: Watched,
+    news: News,
+    rank_pages: RankPages,
     ranks: Ranks,
     /// The process of each rank that the journal has.
     started: Vec<Option<u32>>,
@@ -375,15 +398,17 @@ struct Runtime<'a> {
     ran: HashMap<InstanceId, Ran>,
     /// The directory of each process, by the first of its instances.
     homes: HashMap<InstanceId, PathBuf>,
-    /// The cores of each process of this machine, likewise, if there are enough for all.
+    /// The cores of each process, likewise, if its machine has enough for all; of other machines, as their agents tell.
     cores: HashMap<InstanceId, Vec<u32>>,
+    /// The nodes of instances whose MPI processes are spread over several.
+    nodes: HashMap<InstanceId, Vec<NodeShare>>,
     inputs: Inputs,
     view: Option<View>,
     began: Moment,
     record: RunRecord,
     /// The names of settings that were set by hand.
     given: Vec<String>,
-    manager: Manager<&'a Resolved>,
+    manager: Manager<OfModel<'a>>,
     outputs: Outputs,
     /// None if the model wants none, or if it cannot be written.
     timeline: Option<Recording>,
@@ -391,6 +416,9 @@ struct Runtime<'a> {
     abroad: Option<Abroad<'a>>,
     brought: Brought,
     peeks: Peeks,
+    /// What was heard of taps in other domains, for the agent.
+    taps: Vec<TapTalk>,
+    steers: Steers,
     /// Those who knocked and are of no domain.
     strangers: Strangers,
 }
@@ -461,7 +489,7 @@ impl Runtime<'_> {
         }
     }
 
-    fn end(mut self, outcome: &Outcome, instances: &[InstanceView]) -> RunResult {
+    fn end(mut self, outcome: &Outcome, instances: &[InstanceView], channels: Vec<ChannelView>) -> RunResult {
         let now = Moment::now();
         if let Some(text) = self.strangers.in_all() {
             self.add(Level::Warning, "run", &text);
@@ -474,6 +502,7 @@ impl Runtime<'_> {
         let mut instances = std::mem::take(&mut self.record.instances);
         self.say_where(&mut instances);
         self.record.instances = instances;
+        self.record.conduits = self.conduits(channels);
         self.record.ended = Some(now.rfc3339());
         self.record.duration = Some((now.0.saturating_sub(self.began.0)) as f64 / 1e3);
         self.carry_out(last);
@@ -488,7 +517,7 @@ impl Runtime<'_> {
             _ => None,
         };
         let failed = failed.map(|rank| {
-            let name = self.name(self.instance_of(rank));
+            let name = self.manager.names().rank(rank);
             let lines = self.directory.last_lines(&name, LAST_LINES);
             (name, lines)
         });
@@ -497,8 +526,8 @@ impl Runtime<'_> {
 
     /// Keeps what the instances print within its limit.
     fn watch_outputs(&mut self) {
-        for (instance, said) in self.outputs.look() {
-            let name = self.name(InstanceId::at(instance));
+        for (rank, said) in self.outputs.look() {
+            let name = self.manager.names().rank(RankId::at(rank));
             match said {
                 Ok(text) => self.add(Level::Info, &name, &text),
                 Err(why) => self.add(Level::Warning, &name, why.text()),
@@ -506,10 +535,10 @@ impl Runtime<'_> {
         }
     }
 
-    fn look(&mut self, seen: &[Observation], memory: (u64, u64)) -> Vec<AgentOrder> {
+    fn look(&mut self, seen: &[Observation], memory: (u64, u64), now: u64) -> Vec<AgentOrder> {
         let (used, limit) = self.memory(memory);
         let carriers = self.carriers();
-        let deeds = self.manager.look(seen, MessageMemory { used, limit }, &carriers);
+        let deeds = self.manager.look(seen, MessageMemory { used, limit }, &carriers, now);
         let orders: Vec<AgentOrder> = deeds.into_iter().filter_map(|deed| self.carry_out(deed)).collect();
         orders.into_iter().flat_map(|order| self.pass_on(order)).collect()
     }

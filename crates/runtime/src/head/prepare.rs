@@ -4,11 +4,12 @@ use super::gathering::Secrets;
 use super::Runtime;
 use ligament_agent::Guard;
 use ligament_catalogue::{fault, said, Fault};
-use ligament_launch::cores::{cores_for, said as said_cores};
-use ligament_launch::{prepare, Loss, Ran, Workplace};
+use ligament_launch::cores::{cores_for, needed_here, said as said_cores};
+use ligament_launch::{prepare, Loss, NodeShare, Ran, Workplace};
 use ligament_manager::timeline::{self, Recording, DEFAULT_TIMELINE};
-use ligament_manager::{output_in, workdir_in, Level, Moment};
+use ligament_manager::{output_in, workdir_in, Level, Moment, Names};
 use ligament_wire::control::ENV_IDENTITY;
+use ligament_wire::domains::OwnCores;
 use ligament_wire::InstanceId;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -26,8 +27,8 @@ impl Runtime<'_> {
             started: Moment::now().rfc3339(),
             resolution: 0,
         };
-        let names: Vec<(String, String)> =
-            InstanceId::first(self.model.instances.len()).map(|i| (self.component(i), self.name(i))).collect();
+        let name = |rank| (self.component(self.instance_of(rank)), self.manager.names().rank(rank));
+        let names: Vec<(String, String)> = self.ranks.all().map(name).collect();
         let now = ligament_shm::status::now();
         Recording::create(&self.directory, header, &names, limit, now).map(Some)
     }
@@ -65,35 +66,53 @@ impl Runtime<'_> {
                 scratch: &home,
                 not_inherited: &ENV_IDENTITY,
                 cores: self.cores.get(&i).map_or(&[][..], Vec::as_slice),
+                nodes: self.nodes_of(i),
             };
-            let command =
-                prepare(program, self.model.instances[i.index()].resources, &place).map_err(|error| {
-                    fault!(NOT_STARTABLE, "{name} cannot be started: {error}").caused_by(&error)
-                })?;
+            let instance = &self.model.instances[i.index()];
+            let resources = instance.resources.of_each(instance.ranks.unwrap_or(1) as usize);
+            let command = prepare(program, resources, &place).map_err(|error| {
+                fault!(NOT_STARTABLE, "{name} cannot be started: {error}").caused_by(&error)
+            })?;
             self.ran.insert(i, Ran::of(&command));
             self.commands.insert(i, command);
         }
         Ok(())
     }
 
+    fn nodes_of(&self, instance: InstanceId) -> &[NodeShare] {
+        self.nodes.get(&instance).map_or(&[], Vec::as_slice)
+    }
+
     /// Gives the processes of this machine cores of their own, if there are enough.
     fn share_cores(&mut self, homes: &[(InstanceId, PathBuf)]) {
         let here: Vec<InstanceId> =
             homes.iter().map(|&(i, _)| i).filter(|&i| self.is_here(i) && !self.by_hand[i.index()]).collect();
-        let needs: Vec<_> = here.iter().map(|i| self.model.instances[i.index()].resources).collect();
+        let need = |&i: &InstanceId| needed_here(self.model.instances[i.index()].resources, self.nodes_of(i));
+        let needs: Vec<_> = here.iter().map(need).collect();
         self.cores = here.into_iter().zip(cores_for(&needs)).filter(|(_, cores)| !cores.is_empty()).collect();
     }
 
-    /// Says in the log who has which cores.
+    /// Says in the log who has which cores on this machine.
     pub(super) fn say_cores(&mut self) {
-        let mut each: Vec<InstanceId> = self.cores.keys().copied().collect();
-        if each.is_empty() {
-            return;
-        }
+        let mut each: Vec<InstanceId> = self.cores.keys().copied().filter(|&i| self.is_here(i)).collect();
         each.sort_unstable();
-        let each: Vec<String> =
+        self.say_cores_of(&each);
+    }
+
+    /// Processes of another domain have these.
+    pub(super) fn note_cores(&mut self, own: Vec<OwnCores>) {
+        let each: Vec<InstanceId> = own.iter().map(|one| one.instance).collect();
+        self.cores.extend(own.into_iter().map(|one| (one.instance, one.cores)));
+        self.say_cores_of(&each);
+    }
+
+    fn say_cores_of(&mut self, each: &[InstanceId]) {
+        let Some(&first) = each.first() else { return };
+        let cores: Vec<String> =
             each.iter().map(|i| format!("{} {}", self.name(*i), said_cores(&self.cores[i]))).collect();
-        self.add(Level::Info, "run", &format!("cores: {}", ligament_manager::some_of(&each, 20)));
+        let domain = self.abroad.as_ref().map(|abroad| abroad.head.domain_of_all(first));
+        let on = domain.map_or(String::new(), |domain| format!(" of {}", self.name_of_domain(domain)));
+        self.add(Level::Info, "run", &format!("cores{on}: {}", ligament_manager::some_of(&cores, 20)));
     }
 
     /// Where the model was read from, in full.

@@ -1,13 +1,14 @@
 //! What others see of a run while it goes on: its journal, and, as long as somebody watches it, how it stands now.
 
 use super::{Runtime, Terminal};
-use ligament_agent::{AgentOrder, Report, RunView};
+use ligament_agent::{AgentOrder, ChannelView, Report, RunView};
 use ligament_manager::domains::{Gathering, Joined};
-use ligament_manager::{Event, InstanceRecord, Level, Moment, Names, Observation, JOURNAL_VERSION};
-use ligament_model::{Identifier, Reference, Resolved, SettingValue};
+use ligament_manager::{Conduits, Event, InstanceRecord, Level, Moment, Names, Observation, JOURNAL_VERSION};
+use ligament_model::{Identifier, Reference, Resolved, ResolvedInstance, SettingValue};
 use ligament_wire::{DomainId, InstanceId, RankId};
 use std::cell::OnceCell;
 use std::fs::File;
+use std::iter::repeat_n;
 use std::os::unix::fs::MetadataExt;
 use std::time::{Duration, Instant};
 
@@ -32,6 +33,7 @@ pub(super) struct Watched {
     due: Option<Instant>,
     /// The last model time of each instance.
     ends: OnceCell<Vec<Option<f64>>>,
+    pub(super) conduits: OnceCell<Conduits>,
 }
 
 impl Watched {
@@ -95,12 +97,12 @@ impl Runtime<'_> {
     pub(super) fn take_in(&mut self, report: Report) {
         let event = match &report {
             Report::Registered { rank, pid, language } => Some(Event::Registered {
-                instance: self.model.rank(*rank),
+                instance: self.manager.names().rank(*rank),
                 pid: *pid,
                 language: language.clone(),
             }),
             Report::Exited { rank, exit } => Some(Event::Ended {
-                instance: self.model.rank(*rank),
+                instance: self.manager.names().rank(*rank),
                 exit: exit.to_string(),
                 clean: exit.is_clean(),
             }),
@@ -108,14 +110,29 @@ impl Runtime<'_> {
                 state: outcome.into(),
                 reason: match outcome {
                     ligament_agent::Outcome::Failed(failure) => {
-                        Some(failure.sentence(|rank| self.model.rank(rank)).to_string())
+                        Some(failure.sentence(|rank| self.manager.names().rank(rank)).to_string())
                     }
                     _ => None,
                 },
             }),
             // What is worth keeping of these comes as a warning.
-            Report::Said { .. } | Report::Remark { .. } | Report::Slots { .. } | Report::Used { .. } => None,
+            Report::Said { .. }
+            | Report::Remark { .. }
+            | Report::Slots { .. }
+            | Report::Used { .. }
+            | Report::Steerable { .. }
+            | Report::Sends { .. }
+            | Report::Steers { .. } => None,
         };
+        match &report {
+            Report::Steers { rank, change, answer } => {
+                return self.rank_steers(*rank, *change, answer.clone());
+            }
+            Report::Steerable { rank, setting } => return self.rank_declares(*rank, setting),
+            Report::Ending(_) => self.steering_ends(),
+            Report::Sends { rank, ports } => self.news.sends(*rank, ports.clone()),
+            _ => {}
+        }
         if let Some(event) = event {
             self.journal.note(event);
         }
@@ -127,7 +144,7 @@ impl Runtime<'_> {
     pub(super) fn note_order(&mut self, order: &AgentOrder) {
         let event = match order {
             AgentOrder::Budget { channel, bytes } => Event::BudgetGrown {
-                port: self.model.ends(*channel).map(|((_, port), _)| port).unwrap_or_default(),
+                port: self.manager.names().ends(*channel).map(|((_, port), _)| port).unwrap_or_default(),
                 bytes: *bytes,
             },
             AgentOrder::Fail(reason) => Event::Deadlock { reason: reason.to_string() },
@@ -135,6 +152,7 @@ impl Runtime<'_> {
             | AgentOrder::End(_)
             | AgentOrder::Hurry
             | AgentOrder::Release
+            | AgentOrder::Steer { .. }
             | AgentOrder::Slots { .. } => return,
         };
         self.journal.note(event);
@@ -145,7 +163,7 @@ impl Runtime<'_> {
         let known = &mut self.started[rank.index()];
         if *known != Some(pid) {
             *known = Some(pid);
-            let instance = self.model.rank(rank);
+            let instance = self.manager.names().rank(rank);
             self.journal.note(Event::Started { instance, pid });
         }
     }
@@ -215,16 +233,23 @@ impl Runtime<'_> {
     }
 
     /// How the run stands, for programs.
-    pub(super) fn status_of(&self, seen: &[Observation], memory: (u64, u64)) -> String {
+    pub(super) fn status_of(
+        &self,
+        seen: &[Observation],
+        memory: (u64, u64),
+        channels: Vec<ChannelView>,
+    ) -> String {
         let mut record = self.record.clone();
         self.manager.fill(&mut record, seen);
         record.instances = self.records(seen);
+        record.conduits = self.conduits(channels);
         record.duration = Some((Moment::now().0.saturating_sub(self.began.0)) as f64 / 1e3);
         let mut json = serde_json::to_value(&record).unwrap_or_default();
         let (used, limit) = self.memory(memory);
         json["ok"] = true.into();
         json["at"] = Moment::now().rfc3339().into();
         json["memory"] = serde_json::json!({ "used": used, "limit": limit });
+        json["links"] = self.links().into();
         json.to_string()
     }
 
@@ -234,17 +259,15 @@ impl Runtime<'_> {
             return;
         }
         let began = Instant::now();
-        let mut seen = self.see(&view.instances, view.now);
-        crate::observe::see_stopped(&mut seen, &view.instances);
-        self.see_stopped_elsewhere(&mut seen);
-        let text = self.status_of(&seen, view.core.memory());
+        let seen = self.look_well(view);
+        let text = self.status_of(&seen, view.core.memory(), view.channels());
         // Who watches sees that nothing new comes; the run has its own ways to say that its disk is full.
         let _ = self.directory.write("status.json", &text);
         self.watched.due = Some(Instant::now() + TELL.max(began.elapsed() * PART));
     }
 }
 
-/// The model time at which each instance will be done, as far as settings tell.
+/// The model time at which each rank will be done, as far as settings tell.
 fn ends_of(model: &Resolved) -> Vec<Option<f64>> {
     let names: Vec<Reference> = END_NAMES
         .iter()
@@ -257,5 +280,6 @@ fn ends_of(model: &Resolved) -> Vec<Option<f64>> {
             _ => None,
         })
     };
-    model.instances.iter().map(|instance| end(&instance.name)).collect()
+    let of_ranks = |one: &ResolvedInstance| repeat_n(end(&one.name), one.ranks.unwrap_or(1) as usize);
+    model.instances.iter().flat_map(of_ranks).collect()
 }

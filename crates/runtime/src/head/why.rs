@@ -3,6 +3,7 @@
 use super::{Runtime, LAST_LINES};
 use ligament_agent::{Exit, Failure, Outcome};
 use ligament_launch::{advice, error_line, Where};
+use ligament_manager::Names;
 use ligament_wire::InstanceId;
 
 impl Runtime<'_> {
@@ -44,7 +45,7 @@ impl Runtime<'_> {
             }
             return failure;
         }
-        let lines = self.directory.last_lines(&name, LAST_LINES);
+        let lines = self.directory.last_lines(&self.manager.names().rank(rank), LAST_LINES);
         let Some(line) = error_line(&lines) else { return failure };
         let advice = advice(line, &place);
         // Of one that took part the last line may be anything, and is shown with those before it.

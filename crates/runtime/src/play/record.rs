@@ -159,10 +159,26 @@ fn prepare(model: &mut Resolved, name: &str, ligament: &Path, plan: &Path, made:
             "\"{name}\" receives settings on {SETTINGS_IN}, which a case does not hold; record it in a model without"
         ));
     }
+    if model.instances[of as usize].ranks.is_some() {
+        return Err(fault!(
+            CASE_UNREADABLE,
+            "each rank of \"{name}\" speaks for itself, and a case holds what one process sends and receives; record an \
+             instance without ranks"
+        ));
+    }
     if model.channels.iter().any(|channel| channel.from.instance == of && channel.to.instance == of) {
         return Err(fault!(
             CASE_UNREADABLE,
             "\"{name}\" has a conduit to itself, of which a case would be both ends"
+        ));
+    }
+    let own = |channel: &&Channel| channel.from.instance == of || channel.to.instance == of;
+    if model.channels.iter().filter(own).any(|channel| channel.steps.is_some() || channel.own_filters.is_some())
+    {
+        return Err(fault!(
+            CASE_UNREADABLE,
+            "conduits of \"{name}\" have filters, or tell it which iterations are over, which a case does not hold; record \
+             it in a model without"
         ));
     }
     let told = Plan {
@@ -218,8 +234,8 @@ fn insert(model: &mut Resolved, of: u32, program: Program) {
             _ => continue,
         };
         let Some(port) = places[inner.port as usize] else { continue };
-        let comes = Endpoint { instance: recorder, port, slot: inner.slot };
-        let goes = Endpoint { instance: recorder, port: port + 1, slot: inner.slot };
+        let comes = Endpoint { instance: recorder, rank: 0, port, slot: inner.slot };
+        let goes = Endpoint { instance: recorder, rank: 0, port: port + 1, slot: inner.slot };
         let id = model.channels.len() as u32;
         let second = Channel { id, from: goes, ..channel.clone() };
         model.channels[at].to = comes;
@@ -238,6 +254,7 @@ fn insert(model: &mut Resolved, of: u32, program: Program) {
         program: Some(model.programs.len() as u32 - 1),
         // One process, whatever the submodel is.
         resources: Resources::default(),
+        ranks: None,
         ports: ports.into(),
     });
 }

@@ -5,7 +5,7 @@ use super::MANY;
 use ligament_manager::timeline::{Activity, Lane, Sums, Timeline};
 
 /// What is told apart, in the order in which it is drawn and listed.
-pub const KINDS: [&str; 4] = ["compute", "wait", "send", "receive"];
+pub const KINDS: [&str; 5] = ["compute", "wait", "send", "receive", "held"];
 
 /// Time spent on each of `KINDS`, ns.
 pub type Times = [f64; KINDS.len()];
@@ -27,12 +27,14 @@ impl Row {
     }
 }
 
-/// Times of a length of time in which this was counted.
-fn times(length: u64, sums: &Sums) -> Times {
+/// Times of a length of time in which this was counted; of what was waited, so much at a steering point.
+fn times(length: u64, sums: &Sums, held: u64) -> Times {
     let others = sums.busy_otherwise();
     let scale = if others > length { length as f64 / others as f64 } else { 1.0 };
     let part = |ns: u64| ns as f64 * scale;
-    [length.saturating_sub(others) as f64, part(sums.waited), part(sums.sending), part(sums.receiving)]
+    let held = held.min(sums.waited);
+    let computing = length.saturating_sub(others) as f64;
+    [computing, part(sums.waited - held), part(sums.sending), part(sums.receiving), part(held)]
 }
 
 /// Spreads times evenly over `begin..end`.
@@ -52,19 +54,39 @@ fn spread(begin: u64, end: u64, times: &Times, column: f64, columns: &mut [Times
 
 fn add(timeline: &Timeline, lane: &Lane, column: f64, columns: &mut [Times]) {
     for span in &lane.spans {
+        let activity = span.cause.map(|cause| timeline.causes[cause as usize].activity);
+        let held = if activity == Some(Activity::Steering) { span.share } else { 0 };
         if span.is_period {
-            spread(span.begin, span.end, &times(span.end - span.begin, &span.sums), column, columns);
+            spread(span.begin, span.end, &times(span.end - span.begin, &span.sums, held), column, columns);
             continue;
         }
         let mut own = Sums::default();
-        match span.cause.map(|cause| timeline.causes[cause as usize].activity) {
+        match activity {
             Some(Activity::Send) => own.sending = span.share,
             Some(Activity::Receive) => own.receiving = span.share,
             _ => own.waited = span.share,
         }
-        spread(span.from, span.begin, &times(span.begin - span.from, &span.sums.since(&own)), column, columns);
-        spread(span.begin, span.end, &times(span.end - span.begin, &own), column, columns);
+        let before = times(span.begin - span.from, &span.sums.since(&own), 0);
+        spread(span.from, span.begin, &before, column, columns);
+        spread(span.begin, span.end, &times(span.end - span.begin, &own, held), column, columns);
     }
+}
+
+/// For how long each instance was held, ns. The sums of causes are exact, and the last of them may not be written yet.
+fn held(timeline: &Timeline) -> Vec<u64> {
+    let is_held = |cause: u32| timeline.causes[cause as usize].activity == Activity::Steering;
+    let spans = |lane: &Lane| -> u64 {
+        let held = lane.spans.iter().filter(|span| span.cause.is_some_and(is_held));
+        held.fold(0, |sum, span| sum.saturating_add(span.share))
+    };
+    let mut held: Vec<u64> = timeline.lanes.iter().map(spans).collect();
+    for (cause, (ns, _)) in timeline.causes.iter().zip(&timeline.totals) {
+        if cause.activity == Activity::Steering {
+            let known = &mut held[cause.rank.index()];
+            *known = (*known).max(*ns);
+        }
+    }
+    held
 }
 
 /// The rows: one for each instance, or for each component if there are many, and at most `most` of them.
@@ -72,11 +94,13 @@ pub fn rows(timeline: &Timeline, columns: usize, most: usize) -> Vec<Row> {
     let end = timeline.end().max(1);
     let column = end as f64 / columns as f64;
     let mut rows = Vec::new();
+    let held = held(timeline);
     let mut rest = timeline.lanes.as_slice();
     let each = rest.len() <= MANY;
     while let Some(first) = rest.first() {
         let alike = |lane: &&Lane| lane.component == first.component;
         let count = if each { 1 } else { rest.iter().take_while(alike).count() };
+        let from = timeline.lanes.len() - rest.len();
         let (these, others) = rest.split_at(count);
         rest = others;
         if rows.len() == most {
@@ -91,9 +115,9 @@ pub fn rows(timeline: &Timeline, columns: usize, most: usize) -> Vec<Row> {
             columns: vec![Times::default(); columns],
             seconds: Times::default(),
         };
-        for lane in these {
+        for (lane, held) in these.iter().zip(&held[from..]) {
             add(timeline, lane, column, &mut row.columns);
-            for (sum, ns) in row.seconds.iter_mut().zip(times(lane.total(), &lane.sums)) {
+            for (sum, ns) in row.seconds.iter_mut().zip(times(lane.total(), &lane.sums, *held)) {
                 *sum += ns / 1e9 / count as f64;
             }
         }

@@ -12,7 +12,9 @@ mod room;
 mod send;
 mod served;
 mod source;
+mod steer;
 mod stream;
+mod taps;
 pub mod turns;
 mod views;
 mod wait;
@@ -22,15 +24,18 @@ pub use carried::{Bed, Body};
 pub use send::Loan;
 pub use served::{Idle, Needs, Overdrawn};
 pub use source::{AsBefore, Contiguous, Nothing, Source};
+pub use taps::Tapped;
 
-use crate::area::{Front, Layout};
+use crate::area::{ChannelEnd, Ends, Front, Layout};
 use crate::barrier;
 use crate::board::{Board, Doorbell};
 use crate::memory::{seal_against_writers, Mapping, ShmError};
 use crate::slab::Pool;
 use crate::status::{now, State, StatusPage};
+use crate::steering::Steering;
 use crate::timeline::{Activity, Cause, Recorder};
-use ligament_wire::control::ChannelInfo;
+use ligament_wire::control::{ChannelInfo, Tap};
+use ligament_wire::steering::{Steer, Steers};
 use ligament_wire::EndpointId;
 use peers::{InPeer, OutPeer, Outbox};
 use rustix::fd::OwnedFd;
@@ -59,6 +64,8 @@ pub trait Custodian {
     fn fetch_slab(&mut self, of: EndpointId, slab: u32) -> Result<(OwnedFd, u64), ShmError>;
     /// What the agent has said of its own accord, without waiting.
     fn notices(&mut self) -> Result<Vec<AgentNotice>, ShmError>;
+    /// Tells the agent something of a change.
+    fn steers(&mut self, change: u64, answer: Steers) -> Result<(), ShmError>;
     /// Whether the agent has gone away.
     fn is_gone(&self) -> bool;
 
@@ -109,8 +116,19 @@ pub enum AgentNotice {
     },
     /// Whoever waits is to look once more for what it waits for, and to note this round on its status page.
     Look(u64),
-    /// An endpoint that this one sends to has ended cleanly.
+    /// Something is to happen at a model time, to these of the instances that the endpoint serves.
+    Steer(Steer, Vec<u32>),
+    /// An endpoint that this one sends to has ended, and what is sent there goes nowhere.
     PeerEnded(EndpointId),
+    /// An endpoint that this one receives from is gone, and has not ended its channels.
+    PeerLost(EndpointId),
+    /// Show what is sent on a port.
+    Tap {
+        tap: Box<Tap>,
+        memory: OwnedFd,
+    },
+    /// Show it no more.
+    Untap(u32),
     RunEnds(String),
 }
 
@@ -152,6 +170,8 @@ struct InChannel {
     peer: usize,
     queue: VecDeque<Box<Arrived>>,
     sequence: u64,
+    /// Its end has arrived.
+    ended: bool,
     credited: u64,
     assembling: Option<receive::Assembly>,
     known: arrived::Known,
@@ -162,6 +182,8 @@ pub struct Endpoint<C> {
     index: EndpointId,
     board: Arc<Board>,
     front: Front,
+    /// What has gone on outgoing channels; none if nobody counts that.
+    ends: Option<Ends>,
     area: OwnedFd,
     layout: Layout,
     outbox: Outbox,
@@ -185,6 +207,7 @@ pub struct Endpoint<C> {
     /// Why the agent last gave no memory.
     denied: String,
     control_seen: u32,
+    taps: taps::Taps,
     /// The round of looking again that the agent has asked for.
     look_again: Option<u64>,
     /// Something was taken in since the wait began, or since the endpoint last looked again: memory may have gone
@@ -206,6 +229,7 @@ pub struct Endpoint<C> {
     /// Every message takes the general way (`set_generally`).
     generally: bool,
     interrupt: Option<Box<dyn Fn() -> bool + Send>>,
+    steering: Box<Steering>,
     run_ends: Option<String>,
     /// Why nothing more is taken in: a message that there was no memory for lies in pieces.
     refused: Option<ShmError>,
@@ -229,6 +253,10 @@ impl<C: Custodian> Endpoint<C> {
             return Err(ShmError::Malformed(format!("the board has no line for endpoint {index}")));
         }
         let front = Front::new(Mapping::writable(&area, 0, layout.front())?, layout)?;
+        let ends = match layout.ends() {
+            (_, 0) => None,
+            (at, len) => Some(Ends::new(Mapping::writable(&area, at, len)?, layout)?),
+        };
         let timeline = Box::new(Recorder::new(front.status()));
         let outbox_map = Mapping::writable(&outbox, 0, OUTBOX_BYTES)?;
         seal_against_writers(&outbox)?;
@@ -274,6 +302,7 @@ impl<C: Custodian> Endpoint<C> {
                     peer,
                     queue: VecDeque::new(),
                     sequence: 0,
+                    ended: false,
                     credited: 0,
                     assembling: None,
                     known: arrived::Known::default(),
@@ -284,6 +313,7 @@ impl<C: Custodian> Endpoint<C> {
             index,
             board,
             front,
+            ends,
             area,
             layout,
             outbox: Outbox::new(outbox_map),
@@ -300,6 +330,7 @@ impl<C: Custodian> Endpoint<C> {
             custodian,
             denied: String::new(),
             control_seen: 0,
+            taps: taps::Taps::default(),
             look_again: None,
             stirred: false,
             rang: false,
@@ -312,6 +343,7 @@ impl<C: Custodian> Endpoint<C> {
             fruitless: 0,
             generally: false,
             interrupt: None,
+            steering: Box::default(),
             run_ends: None,
             refused: None,
             served: None,
@@ -319,6 +351,19 @@ impl<C: Custodian> Endpoint<C> {
         endpoint.board.wake_up(endpoint.bell());
         endpoint.status().start(now());
         Ok(endpoint)
+    }
+
+    /// The end of a channel that is not incoming, as `Ends` counts them.
+    #[inline]
+    pub fn channel_end(&self, index: usize) -> Option<&ChannelEnd> {
+        self.ends.as_ref()?.end(u32::try_from(index).ok()?)
+    }
+
+    /// While it is awake, so many cores are busy: who waits for it does not spin on them.
+    pub fn keeps_busy(&mut self, cores: u32) {
+        self.board.fall_asleep(self.bell());
+        self.bell().keeps_busy(cores);
+        self.board.wake_up(self.bell());
     }
 
     #[inline]
@@ -419,6 +464,7 @@ impl<C: Custodian> Endpoint<C> {
         }
         // Not before: what could not be heard must be an error the next time, too.
         self.control_seen = calls;
+        self.taps.has_heard(calls);
         self.goes_on()
     }
 
@@ -474,7 +520,14 @@ impl<C: Custodian> Endpoint<C> {
                     peer.ended = true;
                 }
             }
+            AgentNotice::PeerLost(endpoint) => self.end_channels_of(endpoint)?,
             AgentNotice::Look(round) => self.look_again = Some(round),
+            AgentNotice::Tap { tap, memory } => self.taps.add(*tap, &memory),
+            AgentNotice::Untap(tap) => self.taps.remove(tap),
+            AgentNotice::Steer(steer, members) => {
+                let told = self.steering.hear(steer, &members);
+                self.tell(told)?;
+            }
             AgentNotice::RunEnds(why) => self.run_ends = Some(why),
         }
         Ok(())

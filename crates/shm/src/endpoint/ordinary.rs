@@ -7,11 +7,12 @@ use super::peers::{InPeer, InRing};
 use super::receive::cost;
 use super::source::AsBefore;
 use super::{Custodian, Endpoint, InChannel, UNTIMED};
+use crate::area::ChannelEnd;
 use crate::board::FOR_MESSAGES;
 use crate::ring::{RingReader, BODY_BYTES};
 use crate::slab::{unpacked, Pool, AT_HAND};
 use ligament_wire::{flags, ArrayKind, HeaderWords, Value};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::Ordering;
 
 /// Looks at one ring before the general wait begins, which looks at everything: some 14 µs. A message that comes by
 /// then is taken without a look at anything else.
@@ -64,6 +65,9 @@ impl<C: Custodian> Endpoint<C> {
         channel.sent += cost(held);
         if header.is_data() {
             self.front.status().count_sent(held, header.timestamp());
+            if let Some(end) = self.channel_end(index) {
+                end.count(held, header.timestamp());
+            }
         }
         self.make_way_if_rang();
         true
@@ -100,7 +104,7 @@ impl<C: Custodian> Endpoint<C> {
         let channel = &mut receives[index];
         let InPeer { ring: Some(ring), .. } = &mut inn[channel.peer] else { return false };
         // What can be done before the message is there.
-        let credit = front.credit(index as u32);
+        let end = front.end(index as u32);
         let frame = channel.known.kind().and_then(|kind| to.frame(kind));
         if !comes_soon(&ring.reader, pool, custodian) || !is_at_front(ring, channel, header) {
             return false;
@@ -121,7 +125,7 @@ impl<C: Custodian> Endpoint<C> {
         } else {
             return false;
         }
-        take_in_order(channel, ring, credit, held);
+        take_in_order(channel, ring, end, held, header.timestamp());
         front.status().count_received(held, header.timestamp());
         if held != 0 && self.note_pinned(held) > self.pinned_limit {
             self.copy_out_of(index, held, to);
@@ -151,7 +155,7 @@ impl<C: Custodian> Endpoint<C> {
         if !channel.known.kind().is_some_and(expected) {
             return false;
         }
-        let credit = front.credit(index as u32);
+        let end = front.end(index as u32);
         if !comes_soon(&ring.reader, pool, custodian) || !is_at_front(ring, channel, header) {
             return false;
         }
@@ -160,7 +164,7 @@ impl<C: Custodian> Endpoint<C> {
         let Some(from) = ring.lent.look_at_known(slab, offset, to.len() as u64) else { return false };
         to.copy_from_slice(from);
         ring.lent.is_read(block);
-        take_in_order(channel, ring, credit, held);
+        take_in_order(channel, ring, end, held, header.timestamp());
         front.status().count_received(held, header.timestamp());
         true
     }
@@ -191,12 +195,13 @@ fn is_at_front(ring: &InRing, channel: &InChannel, header: &mut HeaderWords) -> 
 
 /// Takes a message with `held` bytes in a slab, which the code gets now, and gives its credit back.
 #[inline(always)]
-fn take_in_order(channel: &mut InChannel, ring: &mut InRing, credit: Option<&AtomicU64>, held: u64) {
+fn take_in_order(channel: &mut InChannel, ring: &mut InRing, end: Option<&ChannelEnd>, held: u64, time: f64) {
     ring.reader.take();
     channel.sequence += 1;
     channel.credited += cost(held);
-    if let Some(credit) = credit {
-        credit.store(channel.credited, Ordering::Release);
+    if let Some(end) = end {
+        end.credit().store(channel.credited, Ordering::Release);
+        end.count(held, time);
     }
     ring.lent.link().wake_sender();
 }

@@ -12,7 +12,7 @@ use crate::ring::{BODY_BYTES, SLOT_BYTES, SLOT_WORDS};
 use crate::slab::unpacked;
 use ligament_catalogue::fault;
 use ligament_wire::Bytes;
-use ligament_wire::{align_part, flags, HeaderWords, Kind, Value};
+use ligament_wire::{align_part, flags, EndpointId, Header, HeaderWords, Kind, Value};
 use std::sync::atomic::Ordering;
 use std::sync::Arc;
 
@@ -73,6 +73,34 @@ impl<C: Custodian> Endpoint<C> {
                 }
             }
             None => self.recycle(message),
+        }
+        Ok(())
+    }
+
+    /// A peer is gone that has not ended its channels. What it has sent is taken in, of which nothing is half there but a
+    /// message in chunks; then each of its channels ends as if it had said so.
+    pub(super) fn end_channels_of(&mut self, endpoint: EndpointId) -> Result<(), ShmError> {
+        let Some(peer) = self.inn.iter().position(|peer| peer.endpoint == endpoint) else { return Ok(()) };
+        self.take_in()?;
+        self.stirred = true;
+        for (index, channel) in self.receives.iter_mut().enumerate() {
+            if channel.peer != peer || std::mem::replace(&mut channel.ended, true) {
+                continue;
+            }
+            let mut end = self.spare.pop().unwrap_or_else(Arrived::empty);
+            let header = Header {
+                kind: Kind::End,
+                conduit: channel.id,
+                sequence: channel.sequence,
+                ..Header::default()
+            };
+            (end.header, end.place, end.bytes) = (HeaderWords::from(header), BodyPlace::Nowhere, Bytes::new());
+            channel.assembling = None;
+            channel.sequence += 1;
+            channel.queue.push_back(end);
+            if let Some(served) = &mut self.served {
+                served.arrived.push(index as u32);
+            }
         }
         Ok(())
     }
@@ -193,6 +221,9 @@ impl<C: Custodian> Endpoint<C> {
         self.return_credit(index, held);
         if header.is_data() {
             self.front.status().count_received(header.body_len(), header.timestamp());
+            if let Some(end) = self.front.end(index as u32) {
+                end.count(header.body_len(), header.timestamp());
+            }
         }
         held == 0 || self.note_pinned(held) <= self.pinned_limit
     }
@@ -273,6 +304,7 @@ impl<C: Custodian> Endpoint<C> {
         }
         let index = self.channel_index(message.header.conduit())?;
         self.check_sequence(index, peer, &message.header)?;
+        self.receives[index].ended |= message.header.is_end();
         let known = Some(&mut self.receives[index].known);
         take_body(&mut self.inn[peer], &mut self.custodian, known, message)?;
         Ok(Some(index))
@@ -328,7 +360,7 @@ impl<C: Custodian> Endpoint<C> {
                 self.inn[peer].overlays.insert(message.header.overlay(), Arc::new(value));
                 Ok(None)
             }
-            Kind::Slot => {
+            Kind::Slot | Kind::Milestone => {
                 take_body(&mut self.inn[peer], &mut self.custodian, None, message)?;
                 let index = self.channel_index(message.header.conduit())?;
                 self.check_sequence(index, peer, &message.header)?;

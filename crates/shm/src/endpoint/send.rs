@@ -425,6 +425,10 @@ impl<C: Custodian> Endpoint<C> {
     pub(super) fn count_out(&self, to: &[usize], header: &HeaderWords) {
         if header.is_data() {
             self.front.status().count_sent(header.body_len() * to.len() as u64, header.timestamp());
+            if let Some(ends) = &self.ends {
+                let ends = to.iter().filter_map(|&channel| ends.end(channel as u32));
+                ends.for_each(|end| end.count(header.body_len(), header.timestamp()));
+            }
         }
     }
 

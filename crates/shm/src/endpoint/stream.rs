@@ -64,7 +64,7 @@ impl<C: Custodian> Endpoint<C> {
         for &channel in to {
             self.sends[channel].sequence += 1;
         }
-        self.status().count_sent(body_len * to.len() as u64, header.timestamp());
+        self.count_out(to, &header);
         Ok(())
     }
 

@@ -40,6 +40,8 @@ pub(crate) enum Awaiting<'a> {
     Slots { peer: usize },
     /// A block that comes back.
     Memory,
+    /// That a change is agreed on, or a halt over.
+    Steering,
 }
 
 /// How far a wait has come: since when it goes on, when the clock was last looked at, when it is to end, ns; and whether
@@ -201,6 +203,7 @@ impl<C: Custodian> Endpoint<C> {
             Awaiting::Credit { channel, .. } => on_core(self.out[self.sends[channel].peer].endpoint),
             Awaiting::Slots { peer } => on_core(self.out[peer].endpoint),
             Awaiting::Memory => self.out.iter().take(PEERS_LOOKED_AT).any(|peer| on_core(peer.endpoint)),
+            Awaiting::Steering => false,
         }
     }
 
@@ -209,7 +212,7 @@ impl<C: Custodian> Endpoint<C> {
     fn is_for_afar(&self, awaiting: &Awaiting<'_>) -> bool {
         let is_far = |endpoint: EndpointId| self.board.doorbell(endpoint).is_some_and(|bell| bell.is_far());
         match *awaiting {
-            Awaiting::Message([]) | Awaiting::Memory => false,
+            Awaiting::Message([]) | Awaiting::Memory | Awaiting::Steering => false,
             Awaiting::Message(channels) => {
                 let mut peers = channels.iter().take(PEERS_LOOKED_AT).map(|&one| self.receives[one].peer);
                 peers.all(|peer| is_far(self.inn[peer].endpoint))
@@ -243,6 +246,7 @@ impl<C: Custodian> Endpoint<C> {
             }
             Awaiting::Slots { peer } => Awaits::Slots { endpoint: self.out[peer].endpoint },
             Awaiting::Memory => Awaits::Memory,
+            Awaiting::Steering => Awaits::Steering { change: self.steering.waits_for().unwrap_or_default() },
         };
         self.status().begin_wait(what, timed, self.front.waits(), began);
     }
@@ -261,6 +265,7 @@ impl<C: Custodian> Endpoint<C> {
             Awaiting::Credit { channel, .. } => (Activity::AwaitsCredit, self.sends[channel].id),
             Awaiting::Slots { peer } => (Activity::AwaitsSlots, self.out[peer].endpoint.number()),
             Awaiting::Memory => (Activity::AwaitsMemory, 0),
+            Awaiting::Steering => (Activity::AwaitsSteering, 0),
         };
         Cause { activity, id }
     }

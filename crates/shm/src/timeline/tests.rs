@@ -7,7 +7,7 @@ use crate::status::Awaits;
 use proptest::prelude::*;
 use rustix::fd::OwnedFd;
 
-const LAYOUT: Layout = Layout { channels: 2, inboxes: 0, rows: 0 };
+const LAYOUT: Layout = Layout { channels: 2, inboxes: 0, rows: 0, ends: 0 };
 
 fn area() -> OwnedFd {
     create("area", LAYOUT.size()).unwrap()

@@ -2,7 +2,7 @@
 #![allow(dead_code)]
 
 use ligament_catalogue::fault;
-use ligament_shm::area::{Front, Layout};
+use ligament_shm::area::{Ends, Front, Layout, Passed};
 use ligament_shm::board::{Board, Doorbell};
 use ligament_shm::endpoint::{AgentNotice, Foundation, Opened, OUTBOX_BYTES};
 use ligament_shm::memory::{create, Mapping};
@@ -10,6 +10,7 @@ use ligament_shm::ring::{Announcement, SLOT_BYTES, SLOT_WORDS, STAMPED_MASK};
 use ligament_shm::status::Status;
 use ligament_shm::{barrier, Custodian, Endpoint, ShmError};
 use ligament_wire::control::ChannelInfo;
+use ligament_wire::steering::Steers;
 use ligament_wire::EndpointId;
 use rustix::fd::OwnedFd;
 use std::collections::HashMap;
@@ -130,7 +131,8 @@ impl Domain {
                 senders.sort();
                 senders.dedup();
                 let channels = conduits.iter().filter(|c| c.to == me).count() as u32;
-                let layout = Layout { channels, inboxes: senders.len() as u32, rows: 0 };
+                let ends = conduits.iter().filter(|c| c.from == me).count() as u32;
+                let layout = Layout { channels, inboxes: senders.len() as u32, rows: 0, ends };
                 Memory {
                     area: create("area", layout.size()).unwrap(),
                     outbox: create("outbox", OUTBOX_BYTES).unwrap(),
@@ -174,6 +176,9 @@ impl Domain {
             budget: c.budget,
             peer_port: format!("instance{peer}.{}", if peer == c.to { "in" } else { "out" }),
             limit: message_limit,
+            steps: None,
+            may_fail: None,
+            filters: None,
         };
         let all = || self.conduits.iter().enumerate();
         let sends: Vec<_> = all().filter(|(_, c)| c.from == me).map(|(i, c)| info(i, c, c.to)).collect();
@@ -244,6 +249,18 @@ impl Domain {
         (0..memory.layout.channels).map(|i| front.credit(i).unwrap().load(Ordering::Acquire)).collect()
     }
 
+    /// What an endpoint has counted at the ends of its channels: of those that it sends on, and that it receives on.
+    pub fn passed(&self, of: u32) -> (Vec<Passed>, Vec<Passed>) {
+        let world = self.world.lock().unwrap();
+        let Memory { area, layout, .. } = &world.endpoints[of as usize];
+        let front = Front::new(Mapping::readable(area, 0, layout.front()).unwrap(), *layout).unwrap();
+        let received = (0..layout.channels).map(|i| front.end(i).unwrap().passed()).collect();
+        let (at, len) = layout.ends();
+        let ends = (len > 0).then(|| Ends::new(Mapping::readable(area, at, len).unwrap(), *layout).unwrap());
+        let sent = (0..layout.ends).filter_map(|i| Some(ends.as_ref()?.end(i)?.passed())).collect();
+        (sent, received)
+    }
+
     /// The agent vanishes without a word.
     pub fn agent_vanishes(&self) {
         self.world.lock().unwrap().gone = true;
@@ -260,6 +277,11 @@ impl Domain {
         let memory = &world.endpoints[of as usize];
         let map = Mapping::readable(&memory.area, 0, memory.layout.front()).unwrap();
         Front::new(map, memory.layout).unwrap().look()
+    }
+
+    /// Whether an endpoint has begun to steer, as its agent sees it.
+    pub fn steers(&self, of: u32) -> bool {
+        self.world.lock().unwrap().board.doorbell(EndpointId::new(of)).unwrap().steers()
     }
 
     /// Looks until it is as wanted.
@@ -284,6 +306,10 @@ impl Domain {
 }
 
 impl Custodian for Line {
+    fn steers(&mut self, _: u64, _: Steers) -> Result<(), ShmError> {
+        Ok(())
+    }
+
     fn new_slab(&mut self, bytes: u64) -> Result<(u32, OwnedFd), ShmError> {
         let mut world = self.world.lock().unwrap();
         if world.granted + bytes > world.limit {

@@ -42,6 +42,8 @@ impl Extent {
             FromAgent::Wants(inputs) => self.wants(inputs),
             FromAgent::Ready(scratch) => scratch.iter().try_for_each(|scratch| short(scratch)),
             FromAgent::Seen(seen) => sight(&seen.sight),
+            FromAgent::Tapped(tapped) => tapped.shows.check(),
+            FromAgent::Cores(all) => all.iter().try_for_each(|one| self.owns_all_of(domain, one.instance)),
             FromAgent::Wrote(_) | FromAgent::Leaves { .. } => Ok(()),
         }
     }
@@ -84,7 +86,17 @@ impl Extent {
             Report::Registered { rank, language, .. } => {
                 self.owns(domain, *rank).and_then(|()| short(language))
             }
-            Report::Exited { rank, .. } | Report::Slots { rank, .. } => self.owns(domain, *rank),
+            Report::Exited { rank, .. } | Report::Slots { rank, .. } | Report::Steers { rank, .. } => {
+                self.owns(domain, *rank)
+            }
+            Report::Steerable { rank, setting } => {
+                self.owns(domain, *rank)?;
+                short(&setting.name).and_then(|()| short(&setting.unit))
+            }
+            Report::Sends { rank, ports } => {
+                self.owns(domain, *rank)?;
+                ports.iter().try_for_each(|port| short(port))
+            }
             Report::Said { rank, text, .. } => self.owns(domain, *rank).and_then(|()| short(text)),
             Report::Used { rank, asked, sent, received } => {
                 self.owns(domain, *rank)?;
@@ -109,12 +121,14 @@ impl Extent {
         for row in &snapshot.rows {
             self.owns(domain, row.rank)?;
             row.page.iter().try_for_each(|page| self.page(page))?;
+            row.ranks.iter().try_for_each(|(what, _)| short(what))?;
         }
         for lane in &snapshot.lanes {
             self.owns(domain, lane.rank)?;
             self.page(&lane.page)?;
         }
-        Ok(())
+        let passages = snapshot.passages.iter().flatten();
+        passages.map(|passage| passage.channel).try_for_each(|channel| self.channel(channel))
     }
 
     fn page(&self, page: &Page) -> Result<(), Fault> {
@@ -281,7 +295,7 @@ impl Plan {
     }
 }
 
-fn short(text: &str) -> Result<(), Fault> {
+pub(super) fn short(text: &str) -> Result<(), Fault> {
     if text.len() <= MAX_TEXT {
         return Ok(());
     }
@@ -293,6 +307,7 @@ mod tests {
     use super::super::*;
     use super::*;
     use crate::peek::{Sight, MOST, MOST_ENTRIES};
+    use crate::steering::ModelTime;
 
     const ONE: DomainId = DomainId::new(1);
 
@@ -303,7 +318,14 @@ mod tests {
     fn row(rank: u32, what: Awaited) -> FromAgent {
         let waits = Waits { what, age: 0, timed: false, holding: false };
         let page = Some(Page { waits: Some(waits), ..Page::default() });
-        let row = Row { rank: RankId::new(rank), phase: Phase::Running, pid: None, stopped: false, page };
+        let row = Row {
+            rank: RankId::new(rank),
+            phase: Phase::Running,
+            pid: None,
+            stopped: false,
+            page,
+            ranks: None,
+        };
         FromAgent::Snapshot(Box::new(Snapshot { rows: vec![row], ..Snapshot::default() }))
     }
 
@@ -318,6 +340,16 @@ mod tests {
         assert!(extent().check(ONE, &said(3)).unwrap_err().contains("domain 2's"));
         assert!(extent().check(ONE, &said(4)).unwrap_err().contains("there are 4"));
         assert!(extent().check(ONE, &row(0, Awaited::Memory)).is_err());
+    }
+
+    #[test]
+    fn what_passes_passes_channels_that_there_are() {
+        let passed = |channel| {
+            let passages = Some(vec![Passage { channel, ..Passage::default() }]);
+            FromAgent::Snapshot(Box::new(Snapshot { passages, ..Snapshot::default() }))
+        };
+        assert_eq!(extent().check(ONE, &passed(3)), Ok(()));
+        assert!(extent().check(ONE, &passed(4)).unwrap_err().contains("there are 4"));
     }
 
     #[test]
@@ -361,6 +393,28 @@ mod tests {
         let entries = vec![crate::peek::Entry::default(); MOST_ENTRIES + 1];
         let seen = Seen { ticket: 7, sight: Sight::Directory(entries) };
         assert!(extent().check(ONE, &FromAgent::Seen(seen)).is_err());
+    }
+
+    #[test]
+    fn a_port_shows_no_more_at_once_than_was_agreed_and_nothing_that_means_nothing() {
+        let shows = |len: usize, outcome| {
+            let at = ModelTime(0.5);
+            let (parts, slot) = (1, None);
+            let note =
+                TapNote { outcome, parts, bytes: 1, timestamp: at, next_timestamp: None, slot, number: 1 };
+            let shows = Shows::Piece { offset: 0, bytes: vec![0; len], note: Some(note) };
+            extent().check(ONE, &FromAgent::Tapped(Tapped { ticket: 7, shows }))
+        };
+        assert_eq!(shows(MAX_PIECE, 1), Ok(()));
+        assert!(shows(MAX_PIECE + 1, 1).is_err());
+        assert!(shows(1, 99).unwrap_err().contains("means nothing"));
+        let shows = Shows::Over("x".repeat(MAX_TEXT + 1));
+        assert!(extent().check(ONE, &FromAgent::Tapped(Tapped { ticket: 7, shows })).is_err());
+        let sends = |rank| {
+            let rank = RankId::new(rank);
+            extent().check(ONE, &FromAgent::Reports(vec![Report::Sends { rank, ports: vec!["out".into()] }]))
+        };
+        assert!(sends(1).is_ok() && sends(0).is_err());
     }
 
     #[test]

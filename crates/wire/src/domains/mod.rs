@@ -1,24 +1,28 @@
 //! What the head of a run and the agents of its other domains say to each other: small, in order, beside the messages on
 //! the paths between them. Encoded like `control`. `plan` is what an agent is told of the run, `seen` what it tells of
-//! its instances, `files` what both send of files. Who speaks has proved that it holds the run's key; it may still be of another version, or wrong, so
+//! its instances, `files` what both send of files, `taps` what ports send. Who speaks has proved that it holds the run's key; it may still be of another version, or wrong, so
 //! whatever names an instance or a channel is checked before it is believed (`check`).
 
 mod check;
 mod files;
 mod plan;
 mod seen;
+mod taps;
 
 pub use check::Extent;
 pub use files::{Given, Input, Look, Part, Piece, Seen, Whole};
 pub use plan::{Channel, End, Instance, Plan, Port, Program, Resources};
-pub use seen::{Awaited, Carried, Interval, Lane, Page, Phase, Row, Snapshot, Tally, Waits};
+pub use seen::{Awaited, Carried, Interval, Lane, Page, Passage, Passed, Phase, Row, Snapshot, Tally, Waits};
+pub use taps::{Shows, TapNote, TapOrder, TapPort, TapWish, Tapped, VALUES_UNDER_WAY};
 
+use crate::control::Steerable;
 use crate::number::{InstanceId, RankId};
+use crate::steering::{Steer, Steers};
 use ligament_catalogue::{fault, Fault};
 use minicbor::{Decode, Encode};
 
 /// Version of this protocol. The head refuses others with a message that names both.
-pub const VERSION: u32 = 3;
+pub const VERSION: u32 = 6;
 /// Longest message that either side accepts, bytes.
 pub const MAX_MESSAGE: usize = 256 << 20;
 /// Bytes of files that an agent may have under way to the head, when its instances have ended.
@@ -72,6 +76,21 @@ pub enum FromAgent {
     /// Answers `Look`.
     #[n(10)]
     Seen(#[n(0)] Seen),
+    /// Before `Ready`: the cores of their own that processes have, by the first instance of each, as the system numbers them.
+    #[n(11)]
+    Cores(#[n(0)] Vec<OwnCores>),
+    /// Answers `Tap`, as often as the head asks for it.
+    #[n(12)]
+    Tapped(#[n(0)] Tapped),
+}
+
+/// The cores that a process has for itself.
+#[derive(Debug, Clone, PartialEq, Eq, Encode, Decode)]
+pub struct OwnCores {
+    #[n(0)]
+    pub instance: InstanceId,
+    #[n(1)]
+    pub cores: Vec<u32>,
 }
 
 /// From the head to the agent of a domain.
@@ -115,6 +134,9 @@ pub enum FromHead {
         #[n(1)]
         path: String,
     },
+    /// Somebody looks at what a port of an instance sends.
+    #[n(9)]
+    Tap(#[n(0)] TapOrder),
 }
 
 /// Who is there, and what it has.
@@ -142,6 +164,12 @@ pub struct Join {
     /// Where its instances have their files if the run directory is not to be seen from there.
     #[n(7)]
     pub scratch: String,
+    /// How many connections the links to it are to have; none: as many as they need.
+    #[n(8)]
+    pub streams: Option<u16>,
+    /// What the batch system calls the machine, if that may be another name.
+    #[n(9)]
+    pub node: Option<String>,
 }
 
 /// What an agent begins with.
@@ -187,6 +215,9 @@ pub struct Domain {
     /// Where it can be dialled.
     #[n(2)]
     pub addresses: Vec<String>,
+    /// How many connections the links to it are to have; none: as many as they need.
+    #[n(3)]
+    pub streams: Option<u16>,
 }
 
 /// How a process ended.
@@ -290,6 +321,32 @@ pub enum Report {
         #[n(3)]
         received: Vec<(u32, u64)>,
     },
+    /// What a rank says of a change.
+    #[n(7)]
+    Steers {
+        #[n(0)]
+        rank: RankId,
+        #[n(1)]
+        change: u64,
+        #[n(2)]
+        answer: Steers,
+    },
+    /// Its code says that a setting can be steered.
+    #[n(8)]
+    Steerable {
+        #[n(0)]
+        rank: RankId,
+        #[n(1)]
+        setting: Steerable,
+    },
+    /// It takes part, and sends on these ports, of which some only its code may know.
+    #[n(9)]
+    Sends {
+        #[n(0)]
+        rank: RankId,
+        #[n(1)]
+        ports: Vec<String>,
+    },
 }
 
 /// What an agent is to do.
@@ -317,6 +374,14 @@ pub enum AgentOrder {
     /// The time for ending cleanly is over.
     #[n(3)]
     Hurry,
+    /// Something is to happen at a model time to these ranks.
+    #[n(4)]
+    Steer {
+        #[n(0)]
+        ranks: Vec<RankId>,
+        #[n(1)]
+        steer: Steer,
+    },
 }
 
 /// Reads a message; the error says what is wrong with it.

@@ -1,7 +1,9 @@
 //! A run as the agents of its domains are told of it: instances, ports, channels, where each instance runs and what it
 //! is started with. What many share stands once and is referred to by its place.
 
+use crate::control::Steps;
 use crate::number::{rank_name, DomainId, InstanceId, RankId, Ranks};
+use crate::steering::Scheduled;
 use minicbor::{Decode, Encode};
 
 /// The whole run.
@@ -31,6 +33,12 @@ pub struct Plan {
     /// Whether instances keep a timeline.
     #[n(8)]
     pub timeline: bool,
+    /// The filters of conduits, as a model file has them, each list once.
+    #[n(9)]
+    pub filters: Option<Vec<String>>,
+    /// What happens at model times that are known already, and to which ranks. None if there is nothing.
+    #[n(10)]
+    pub schedule: Option<Vec<(Scheduled, Vec<RankId>)>>,
 }
 
 impl Plan {
@@ -80,6 +88,12 @@ pub struct Instance {
     /// How many ranks it has, if they speak each for itself.
     #[n(9)]
     pub ranks: Option<u32>,
+    /// Of one whose MPI processes are spread over several domains: their names, and how many are in each; its own first.
+    #[n(10)]
+    pub nodes: Option<Vec<(String, u32)>>,
+    /// Whether the run goes on if it ends before it is done.
+    #[n(11)]
+    pub may_fail: Option<bool>,
 }
 
 /// A port. Operators by their yMMSL names, as `NONE`, `F_INIT`, `O_I`, `S`, `O_F`.
@@ -114,6 +128,12 @@ pub struct Channel {
     pub budget: u64,
     #[n(3)]
     pub limit: Option<u64>,
+    /// What happens between its messages and iterations.
+    #[n(4)]
+    pub steps: Option<Steps>,
+    /// Which of the filters its messages pass through.
+    #[n(5)]
+    pub filters: Option<u32>,
 }
 
 /// One end of it.

@@ -28,6 +28,34 @@ pub struct Snapshot {
     /// What timelines have gained.
     #[n(6)]
     pub lanes: Vec<Lane>,
+    /// What has passed channels, where that has changed since the snapshot before. None if nothing has.
+    #[n(7)]
+    pub passages: Option<Vec<Passage>>,
+}
+
+/// What has passed a channel, in all, at those of its ends that are in the domain.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Encode, Decode)]
+pub struct Passage {
+    /// By its number.
+    #[n(0)]
+    pub channel: u32,
+    #[n(1)]
+    pub sent: Option<Passed>,
+    #[n(2)]
+    pub received: Option<Passed>,
+}
+
+/// Messages that have passed one end of a channel.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Encode, Decode)]
+pub struct Passed {
+    #[n(0)]
+    pub messages: u64,
+    /// Of their bodies.
+    #[n(1)]
+    pub bytes: u64,
+    /// The timestamp of the last one, s.
+    #[n(2)]
+    pub time: Option<f64>,
 }
 
 /// How much a carrier has to do.
@@ -64,6 +92,9 @@ pub struct Row {
     /// Its status page, once it has one.
     #[n(4)]
     pub page: Option<Page>,
+    /// Of an MPI program, which rank has not come where others are, in words, and for how long, ns.
+    #[n(5)]
+    pub ranks: Option<(String, u64)>,
 }
 
 /// Where an instance stands.
@@ -148,6 +179,9 @@ pub enum Awaited {
     Slots(#[n(0)] RankId),
     #[n(3)]
     Memory,
+    /// A change to be agreed on, or the end of a halt.
+    #[n(4)]
+    Steering(#[n(0)] u64),
 }
 
 /// What the timeline of a rank has gained.

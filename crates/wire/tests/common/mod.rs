@@ -159,6 +159,7 @@ pub fn any_header() -> impl Strategy<Value = Header> {
         Just(Kind::Checkpoint),
         Just(Kind::Route),
         Just(Kind::Slot),
+        Just(Kind::Milestone),
         Just(Kind::Carrier),
         (64_u8..=127).prop_map(Kind::Skip),
     ];

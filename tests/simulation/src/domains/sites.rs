@@ -10,7 +10,9 @@ use crate::random::Random;
 use crate::script::MS;
 use ligament_agent::domains::{Heard, RemoteAgent};
 use ligament_agent::memory::Ledger;
-use ligament_agent::{Action, AgentOrder, Caller, Core, Exit, InstanceView, Link, Outcome, Push, Report};
+use ligament_agent::{
+    Action, AgentOrder, Caller, Core, Exit, InstanceView, Link, Looked, Outcome, Push, Report,
+};
 use ligament_manager::domains::{Doing, Expected, Gathering, Head};
 use ligament_manager::{Deed, Level, Manager, MessageMemory};
 use ligament_wire::control::{to_bytes, Notice, Request, PROTOCOL};
@@ -114,7 +116,7 @@ fn gather(script: &Script, random: &mut Random, wrong: &mut Vec<String>) -> Opti
     let never = |domain: &u32| script.troubles.contains(&Trouble::NeverJoins { domain: *domain });
     let expected = |domain| {
         let name = format!("node{domain}");
-        Expected { domain: DomainId::new(domain), name, cores: None }
+        Expected { domain: DomainId::new(domain), name, cores: None, site: None, agent_cores: None }
     };
     let mut gathering = Gathering::new((1..script.domains).map(expected).collect());
     let mut joins: Vec<u32> = (1..script.domains).filter(|domain| !never(domain)).collect();
@@ -444,7 +446,11 @@ impl<'s> Stage<'s> {
             let order = match heard {
                 Heard::Order(order) => order,
                 Heard::Bye => AgentOrder::Release,
-                Heard::Wrote(_) | Heard::NotWritten { .. } | Heard::Look(_) | Heard::Refused(_) => continue,
+                Heard::Wrote(_)
+                | Heard::NotWritten { .. }
+                | Heard::Look(_)
+                | Heard::Tap(_)
+                | Heard::Refused(_) => continue,
             };
             self.tell(|| format!("domain {domain} is to do: {order:?}"));
             let actions = self.sites[domain as usize].core.obey(order);
@@ -469,7 +475,14 @@ impl<'s> Stage<'s> {
         let clock = self.clock;
         let site = &mut self.sites[domain as usize];
         let Some(remote) = &mut site.remote else { return };
-        let bytes = remote.snapshot(&views, |_| false, site.core.memory(), || carried, clock + site.ahead);
+        let bytes = remote.snapshot(
+            &views,
+            |_| Looked::default(),
+            site.core.memory(),
+            |_| (),
+            || carried,
+            clock + site.ahead,
+        );
         self.says(domain, true, bytes);
     }
 
@@ -496,7 +509,7 @@ impl<'s> Stage<'s> {
         let seen = self.manager.observe(&views, now);
         let carriers = self.head.carriers(|| self.world.carried(0));
         let (used, limit) = self.head.memory(self.sites[0].core.memory());
-        for deed in self.manager.look(&seen, MessageMemory { used, limit }, &carriers) {
+        for deed in self.manager.look(&seen, MessageMemory { used, limit }, &carriers, now) {
             match deed {
                 Deed::Say { level, who, text } | Deed::Write { level, who, text } => {
                     self.log.push((level, who, text));
@@ -527,7 +540,9 @@ impl<'s> Stage<'s> {
                 Doing::Gained { .. }
                 | Doing::Write { .. }
                 | Doing::Ready { .. }
+                | Doing::Cores(_)
                 | Doing::Leaves { .. }
+                | Doing::Tapped { .. }
                 | Doing::Seen { .. } => {}
             }
         }

@@ -4,6 +4,7 @@ use super::{Hub, Lack, Standing};
 use ligament_shm::endpoint::{Idle, Needs, Overdrawn};
 use ligament_shm::status::{now, Awaits};
 use ligament_shm::ShmError;
+use std::sync::atomic::Ordering;
 
 impl Hub {
     /// Takes in what has come from outside, without waiting.
@@ -36,6 +37,7 @@ impl Hub {
 
     /// Wakes those for whom something has come.
     fn sort(&mut self, came: Idle) -> Option<u64> {
+        self.tapped.store(self.endpoint.is_tapped(), Ordering::Relaxed);
         for channel in came.arrived {
             let member = self.receivers[channel as usize];
             // What comes for one that is over goes, or its sender would wait for room for ever.

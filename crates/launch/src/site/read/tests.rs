@@ -12,7 +12,8 @@ fn all_that_a_site_file_can_say_is_read() {
     let (site, problems) = read_site(
         "description: ours\nssh: me@login\nssh_options: [-p, '22']\nlauncher: mpirun\nhosts: [a, 'b:4', 'c,d:2']\n\
          modules: gcc/12\ncommands: [source env.sh]\nligament: /opt/ligament\ndirectory: runs here\n\
-         scratch: $TMPDIR/x\ninterface: ib0\nports: 40000-40010\ntrusted_network: true\nagent_cores: 2\n\
+         scratch: $TMPDIR/x\ninterface: ib0\nports: 40000-40010\nrelays: [a.relay, b.relay]\njump: me@gate\nstreams: 16\npace: 10 MB/s\n\
+         trusted_network: true\nagent_cores: 2\n\
          cores_per_node: 64\nstart_within: 2 min\naccount: p1\npartition: fat\ntime: 1:30:00\nwhole_nodes: false\n\
          batch_options: --qos=low\n",
         "s.yaml",
@@ -37,6 +38,10 @@ fn all_that_a_site_file_can_say_is_read() {
         scratch: text("$TMPDIR/x"),
         interface: text("ib0"),
         ports: Some(40000..=40010),
+        relays: vec!["a.relay".into(), "b.relay".into()],
+        jump: Some("me@gate".into()),
+        streams: Some(16),
+        pace: Some(10_000_000),
         trusted_network: true,
         agent_cores: Some(2),
         cores_per_node: Some(64),
@@ -130,6 +135,36 @@ fn what_does_not_go_together_is_refused() {
     assert!(found[0].contains(":2:8: error: hosts are listed"), "{found:?}");
     assert!(found[1].contains(":3:14: error: agent_cores is 4, and cores_per_node is 4"), "{found:?}");
     assert_eq!(found.len(), 2);
+}
+
+#[test]
+fn what_a_job_asks_for_besides_cores_is_read_and_refused_where_nobody_can_be_asked() {
+    let (site, found) = read_site(
+        "launcher: slurm\nreservation: workshop\ngpus_per_node: 2\nlicences: [solver, 'mesher:4']\n",
+        "s.yaml",
+    );
+    assert!(found.is_empty(), "{found:?}");
+    assert_eq!(site.reservation.as_deref(), Some("workshop"));
+    assert_eq!(site.gpus_per_node, Some(Gpus { kind: None, count: 2 }));
+    assert_eq!(site.licences.iter().map(ToString::to_string).collect::<Vec<_>>(), ["solver:1", "mesher:4"]);
+    let found = problems("hosts: [a]\nreservation: r\ngpus_per_node: a100:1\nlicences: [x]\n");
+    assert_eq!(found.len(), 3, "{found:?}");
+    assert!(
+        found[0].contains(":2:14: error: reservation is what a job asks its batch system for"),
+        "{found:?}"
+    );
+    let found = problems("launcher: pbs\npartition: p\nreservation: r\ngpus_per_node: a100:1\n");
+    assert!(found[0].contains("a reservation of PBS is a queue"), "{found:?}");
+    assert!(found[1].contains("PBS has no word of its own for the kind of a GPU"), "{found:?}");
+}
+
+#[test]
+fn how_a_link_is_used_is_refused_where_no_link_can_be_so() {
+    let found = problems("streams: 257\npace: fast\n");
+    assert!(found[0].contains("streams must be from 1 to 256, and this is the whole number 257"), "{found:?}");
+    assert!(found[1].contains("pace must be bytes in a second, and this is the text \"fast\""), "{found:?}");
+    let found = problems("streams: 0\nreservation: 'a b'\nlicences: ['a b']\ngpus_per_node: none\n");
+    assert_eq!(found.len(), 4, "{found:?}");
 }
 
 #[test]

@@ -146,6 +146,11 @@ final class Native {
         return function(name, FunctionDescriptor.of(JAVA_INT, layouts(arguments)));
     }
 
+    /** A function that returns 32 bits. */
+    private static MethodHandle number(String name, String arguments) {
+        return call(name, arguments);
+    }
+
     private static MethodHandle pointer(String name, String arguments) {
         return function(name, FunctionDescriptor.of(JAVA_LONG, layouts(arguments)));
     }
@@ -173,6 +178,8 @@ final class Native {
     static final MethodHandle INSTANCE_CREATE = call("lig_instance_create", "ppp");
     static final MethodHandle INSTANCE_FREE = nothing("lig_instance_free", "p");
     static final MethodHandle REUSE_INSTANCE = call("lig_reuse_instance", "ppp");
+    static final MethodHandle STEER = call("lig_steer", "pdpp");
+    static final MethodHandle DECLARE_STEERABLE = call("lig_declare_steerable", "ppddpbp");
     static final MethodHandle FINISH = call("lig_finish", "pp");
     static final MethodHandle ERROR_SHUTDOWN = call("lig_error_shutdown", "ppp");
     static final MethodHandle RUN_SUBMODEL = call("lig_run_submodel", "ppp");
@@ -181,6 +188,8 @@ final class Native {
     static final MethodHandle INSTANCE_NAME = pointer("lig_instance_name", "p");
     static final MethodHandle RUN_NAME = pointer("lig_run_name", "p");
     static final MethodHandle INSTANCE_INDEX = pointer("lig_instance_index", "pp");
+    static final MethodHandle INSTANCE_RANK = number("lig_instance_rank", "p");
+    static final MethodHandle INSTANCE_RANKS = number("lig_instance_ranks", "p");
     static final MethodHandle LOG = call("lig_log", "pipp");
     // Ports, settings, and lists of names.
     static final MethodHandle NAMES_COUNT = pointer("lig_names_count", "p");
@@ -213,6 +222,7 @@ final class Native {
     static final MethodHandle LOAN_FREE = nothing("lig_loan_free", "pp");
     // Receiving.
     static final MethodHandle RECEIVE = call("lig_receive", "ppppp");
+    static final MethodHandle RECEIVE_WITH_SETTINGS = call("lig_receive_with_settings", "ppppp");
     static final MethodHandle RECEIVE_IF_CONNECTED = call("lig_receive_if_connected", "ppppp");
     static final MethodHandle RECEIVE_ANY = call("lig_receive_any", "ppppppp");
     static final MethodHandle RECEIVE_INTO = call("lig_receive_into", "pppppp");

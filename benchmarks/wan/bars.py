@@ -1,0 +1,77 @@
+"""What is promised about messages over a wide-area link, computed from the measurements; nothing is run here."""
+
+import statistics
+from dataclasses import dataclass
+
+from lib.report import Bar, size_name
+
+BARE, BARE_LOSSY = 0.9, 0.8  # of the speed of plain TCP streams, as many as are best
+IPERF, IPERF_LOSSY = 0.95, 0.85  # of what iperf3 says it sends, 256 MiB
+SMALL = 0.2  # ms beside half of a ping
+# After 3 s of silence, one way: bytes, how many halves of a ping, and ms beside them.
+AFTER_SILENCE = ((20 << 10, 1, 4), (64 << 10, 1, 4), (256 << 10, 1, 9), (1 << 20, 2, 12), (4 << 20, 6, 35))
+
+
+@dataclass(frozen=True, order=True)
+class Cell:
+    """A link: round trip (ms), loss (%), congestion control, rate (Mbit/s)."""
+
+    rtt: int
+    loss: float
+    cc: str
+    rate: int = 1000
+
+    def __str__(self):
+        return f"{self.rtt} ms, {self.cc}, {self.loss:g} %" + ("" if self.rate == 1000 else f", {self.rate} Mbit/s")
+
+
+class Measurements:
+    """By what was measured, the value of each repetition."""
+
+    def __init__(self):
+        self.speed = {}  # (cell, program, bytes, "first" or "later"): Mbit/s to the last byte received
+        self.silence = {}  # (cell, program, bytes): ms one way after 3 s of silence
+        self.small = {}  # (cell, program): ms, half of a round trip of 64 B
+        self.ping = {}  # cell: ms, a round trip
+        self.processor = {}  # (cell, program): processor seconds of both ends per GB
+
+    def add(self, table, key, value):
+        getattr(self, table).setdefault(key, []).append(value)
+
+    def best(self, cell, prefix, size, which):
+        """The program of a kind (`bare/16`, `bare/64`) whose median is best, and its values; None if none was measured."""
+        found = {key[1]: values for key, values in self.speed.items()
+                 if key[0] == cell and key[1].startswith(prefix) and key[2:] == (size, which)}
+        return max(found.items(), key=lambda item: statistics.median(item[1]), default=None)
+
+
+def _at_least(name, ours, others, limit, unit):
+    median = statistics.median(others)
+    return Bar(name, statistics.median(ours) / median, [value / median for value in ours], ">=", limit, unit)
+
+
+def bars(m):
+    """All bars that the measured programs and cells allow, as `README.md` beside this file has them."""
+    found = []
+    for (cell, program, size, which), ours in sorted(m.speed.items()):
+        if program != "ours":
+            continue
+        name = f"{cell}: {size_name(size)}, {which}"
+        if best := m.best(cell, "bare/", size, which):
+            limit = BARE_LOSSY if cell.loss else BARE
+            found.append(_at_least(name, ours, best[1], limit, f"of {best[0]}"))
+        if size == 256 << 20 and (best := m.best(cell, "iperf3/", size, "first")):
+            limit = IPERF_LOSSY if cell.loss else IPERF
+            found.append(_at_least(name, ours, best[1], limit, f"of {best[0]}"))
+    for (cell, program), ours in sorted(m.small.items()):
+        if program == "ours" and cell in m.ping:
+            beside = [value - statistics.median(m.ping[cell]) / 2 for value in ours]
+            found.append(Bar(f"{cell}: 64 B", statistics.median(beside), beside, "<=", SMALL, "ms beside half of a ping"))
+    for (cell, program, size), ours in sorted(m.silence.items()):
+        limits = [(halves, more) for bytes_, halves, more in AFTER_SILENCE if bytes_ == size]
+        if program == "ours" and limits and cell in m.ping:
+            halves, more = limits[0]
+            limit = halves * statistics.median(m.ping[cell]) / 2 + more
+            name = f"{cell}: {size_name(size)} after 3 s of silence"
+            found.append(Bar(name, statistics.median(ours), ours, "<=", limit, "ms"))
+    return found

@@ -1,0 +1,168 @@
+"""Messages over an emulated wide-area link: how fast large ones are, what a pause costs, and how long small ones take,
+beside plain TCP streams and iperf3."""
+
+import argparse
+import statistics
+import time
+
+import programs
+from bars import AFTER_SILENCE, Cell, Measurements, bars
+from lib import machine, report
+from lib.machine import CannotMeasure
+
+RTTS, LOSSES, CONTROLS = (1, 15, 60, 100, 150), (0, 0.01, 0.1, 0.3), ("cubic", "bbr")
+SIZES = (64 << 20, 256 << 20)
+STREAMS = (1, 2, 4, 8, 16, 32, 64, 128)  # of the bare program
+LATER = 3  # messages after the first one
+SMALL = 64
+
+
+def listed(kind):
+    return lambda text: tuple(kind(word) for word in text.split(","))
+
+
+def arguments_of(words):
+    parser = argparse.ArgumentParser(prog="benchmarks/run wan", description=__doc__)
+    parser.add_argument("--quick", action="store_true", help="a few cells, 64 MiB, 3 repetitions; about ten minutes")
+    parser.add_argument("--rate", type=int, default=1000, help="of the link, Mbit/s (default 1000); sizes shrink with it")
+    parser.add_argument("--rtt", type=listed(int), help="ms, separated by commas")
+    parser.add_argument("--loss", type=listed(float), help="%% of the segments, separated by commas")
+    parser.add_argument("--cc", type=listed(str), help="congestion control of the system: cubic, bbr")
+    parser.add_argument("--streams", type=listed(int), help="of the bare program, separated by commas")
+    parser.add_argument("--ours", type=int, default=0, help="streams of ours (default 0: as many as it finds right)")
+    parser.add_argument("--sizes", type=listed(int), help="MiB, separated by commas")
+    parser.add_argument("--repetitions", type=int, help="of the whole (default 5, quick 3)")
+    parser.add_argument("--only", type=listed(str), help="bare, ours, iperf3, separated by commas")
+    parser.add_argument("--skip", type=listed(str), default=(), help="bulk, silence, small, separated by commas")
+    options = parser.parse_args(words)
+    options.repetitions = options.repetitions or (3 if options.quick else 5)
+    options.streams = options.streams or ((16, 64) if options.quick else STREAMS)
+    sizes = [size << 20 for size in options.sizes] if options.sizes else SIZES[:1] if options.quick else SIZES
+    options.sizes = [max(size * options.rate // 1000, 1 << 20) for size in sizes]
+    if options.quick and not (options.rtt or options.loss or options.cc):
+        chosen = [(15, 0, "cubic"), (15, 0.1, "cubic"), (100, 0, "cubic"), (100, 0, "bbr"), (100, 0.1, "cubic"),
+                  (100, 0.1, "bbr")]
+    else:
+        chosen = [(rtt, loss, cc) for rtt in options.rtt or RTTS for loss in options.loss or LOSSES
+                  for cc in options.cc or CONTROLS]
+    options.cells = [Cell(*cell, options.rate) for cell in chosen]
+    options.programs = [name for name in ("bare", "ours", "iperf3") if not options.only or name in options.only]
+    return options
+
+
+class Session:
+    """One measurement: what was asked for, and what was found so far."""
+
+    def __init__(self, options):
+        self.options, self.measured, self.seed = options, Measurements(), 0
+
+    def kinds(self, judged=False):
+        """Each program with each number of streams that it is tried with; when in a hurry, only the one that is `judged`."""
+        chosen = self.options.programs
+        if judged and self.options.quick:
+            chosen = [name for name in chosen if name == "ours"]
+        return [("bare", n) for n in self.options.streams if "bare" in chosen] + \
+            [("ours", self.options.ours)] * ("ours" in chosen)
+
+    def bulk(self, cell, link, size):
+        allowed = 30 + (LATER + 1) * size * 8 / (cell.rate * 1e6) * 60
+        for name, streams in self.kinds():
+            played = programs.play(link, name, [(1, size, 0), (LATER, size, 0)], streams, allowed)
+            title = name if name == "ours" else f"{name}/{streams}"
+            speeds = [size * 8e3 / (received - sent) for sent, _, received in played.messages]
+            self.measured.add("speed", (cell, title, size, "first"), speeds[0])
+            self.measured.add("speed", (cell, title, size, "later"), statistics.median(speeds[1:]))
+            self.measured.add("processor", (cell, title), played.processor / ((LATER + 1) * size / 1e9))
+        if "iperf3" in self.options.programs and programs.has_iperf3():
+            for streams in (1, 8, 32):
+                speed = programs.iperf3(link, streams, size, allowed)
+                self.measured.add("speed", (cell, f"iperf3/{streams}", size, "first"), speed)
+
+    def silence(self, cell, link):
+        """Each size once after 3 s of silence, after a large message, as between the steps of a simulation."""
+        plan = [(2, self.options.sizes[0] // 4, 0), *((1, size, 3000) for size, _, _ in AFTER_SILENCE)]
+        for name, streams in self.kinds(judged=True):
+            played = programs.play(link, name, plan, streams, 120)
+            title = name if name == "ours" else f"{name}/{streams}"
+            for (size, _, _), (sent, _, received) in zip(AFTER_SILENCE, played.messages[2:], strict=True):
+                self.measured.add("silence", (cell, title, size), (received - sent) / 1e6)
+
+    def small(self, cell, link):
+        self.measured.add("ping", cell, programs.ping(link))
+        for name, streams in self.kinds(judged=True):
+            played = programs.play(link, name, [(20 if self.options.quick else 40, SMALL, 1)], streams, 60)
+            title = name if name == "ours" else f"{name}/{streams}"
+            halves = [(answered - sent) / 2e6 for sent, answered, _ in played.messages]
+            self.measured.add("small", (cell, title), statistics.median(halves))
+
+    def one_pass(self):
+        """Every cell once, each on a fresh link; the programs in turn."""
+        for cell in self.options.cells:
+            self.seed += 1
+            with programs.link(cell, self.seed) as link:
+                if "small" not in self.options.skip:
+                    self.small(cell, link)
+                if "bulk" not in self.options.skip:
+                    for size in self.options.sizes:
+                        self.bulk(cell, link, size)
+                if "silence" not in self.options.skip and not cell.loss:
+                    self.silence(cell, link)
+
+
+# ---- output --------------------------------------------------------------------------------------------------
+def print_tables(session):
+    m = session.measured
+    for size in session.options.sizes:
+        names = list(dict.fromkeys(key[1] for key in m.speed if key[2] == size))
+        rows = [(f"{cell}, {which}", [report.spread(m.speed.get((cell, name, size, which))) for name in names])
+                for cell in session.options.cells for which in ("first", "later")]
+        report.table(f"Mbit/s to the last byte received, {report.size_name(size)}", names, rows)
+    titles = [report.size_name(size) for size, _, _ in AFTER_SILENCE]
+    rows = [(f"{cell}, {name}", [report.spread(m.silence.get((cell, name, size))) for size, _, _ in AFTER_SILENCE])
+            for cell, name in dict.fromkeys(key[:2] for key in m.silence)]
+    report.table("ms one way after 3 s of silence", titles, rows)
+    rows = [(f"{cell}, {name}", [report.spread(values), report.spread(m.ping.get(cell)),
+                                 report.spread(m.processor.get((cell, name)))])
+            for (cell, name), values in m.small.items()]
+    report.table("64 B: ms, half of a round trip; beside ping, ms; processor s of both ends per GB of large messages",
+                 ["64 B", "ping", "processor"], rows)
+
+
+def figures(session, facts):
+    """By cell, program, size: [median, least, largest]."""
+    def cells(table):
+        return {
+            " | ".join(map(str, key if isinstance(key, tuple) else (key,))):
+            [report.significant(value) for value in (statistics.median(values), min(values), max(values))]
+            for key, values in table.items()
+        }
+
+    m = session.measured
+    return {"machine": facts, "repetitions": session.options.repetitions, "mbit_per_s": cells(m.speed),
+            "ms_after_silence": cells(m.silence), "ms_half_round_trip": cells(m.small), "ms_ping": cells(m.ping),
+            "processor_s_per_gigabyte": cells(m.processor)}
+
+
+def main(words):
+    options = arguments_of(words)
+    absent = programs.missing()
+    if absent:
+        raise CannotMeasure("cannot measure:\n  " + "\n  ".join(absent))
+    programs.build()
+    session, facts = Session(options), machine.facts([0])
+    print(f"wan: messages over an emulated wide-area link, {options.rate} Mbit/s, a queue of one round trip\n")
+    for name, value in {**facts, "repetitions": f"{options.repetitions}, in turn"}.items():
+        print(f"  {name.replace('_', ' '):<20} {value}")
+    if "iperf3" in options.programs and not programs.has_iperf3():
+        print("  iperf3               not here (apt-get install iperf3)")
+    begun = time.monotonic()
+    for number in range(options.repetitions):
+        session.one_pass()
+        print(f"pass {number + 1} of {options.repetitions}: {time.monotonic() - begun:.0f} s", flush=True)
+    print_tables(session)
+    found = bars(session.measured)
+    print(f"\nbars: {sum(bar.holds for bar in found)} of {len(found)} hold (value, limit, spread of the repetitions)")
+    for bar in found:
+        print(bar.line())
+    report.last_line(figures(session, facts), found)
+    return 0

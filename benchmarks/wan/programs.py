@@ -1,0 +1,116 @@
+"""What exchanges messages over the emulated link: how each is built, and started at both ends."""
+
+import json
+import os
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from lib.ligament import Ligament
+from lib.machine import BUILD, REPOSITORY, CannotMeasure, run
+
+sys.path.append(str(REPOSITORY / "tests" / "network"))
+import wan  # noqa: E402
+from wan import Wan, no_wan  # noqa: E402
+
+HERE = Path(__file__).resolve().parent
+OUT = BUILD / "wan"
+FLAGS = ["-std=gnu11", "-O3", "-march=native", "-D_GNU_SOURCE", "-Wall", "-Wextra", "-Wno-unused-function"]
+PORT = 7000
+UNSENT = 64 << 10  # the most that waits in each of the bare program's sockets
+
+
+def missing():
+    """One sentence for each thing that is needed and not here."""
+    found = [no_wan()] if no_wan() else []
+    return found + Ligament().missing()
+
+
+def build():
+    """Compiles the emulator and both programs."""
+    OUT.mkdir(parents=True, exist_ok=True)
+    wan.build(OUT)
+    run(["gcc", *FLAGS, HERE / "bare.c", "-o", OUT / "bare"], seconds=120)
+    run(["gcc", *FLAGS, HERE / "ours.c", "-o", OUT / "ours", *Ligament().flags()], seconds=120)
+
+
+def link(cell, seed):
+    """The emulated link of a cell."""
+    return Wan(OUT / "wan_emulator", rtt=cell.rtt, rate=cell.rate, loss=cell.loss, more=("--cc", cell.cc, "--seed", seed))
+
+
+def has_iperf3():
+    return shutil.which("iperf3") is not None
+
+
+class Played:
+    """What both ends have written down: for each message (sent, answered, received), ns; processor time of both, s."""
+
+    def __init__(self, first, second):
+        first, second = first.splitlines(), second.splitlines()
+        sides = [tuple(map(int, line.split())) for line in first[:-1]]
+        self.messages = [(sent, answered, int(end)) for (sent, answered), end in zip(sides, second[:-1], strict=True)]
+        self.processor = float(first[-1]) + float(second[-1])
+
+
+def play(link_, program, plan, streams, seconds):
+    """One exchange after a plan, [(count, bytes, pause in ms), ...], with fresh connections: from `a` to `b`."""
+    with tempfile.TemporaryDirectory(prefix="run-", dir=OUT) as folder:
+        folder = Path(folder)
+        words = ",".join(f"{count}:{size}:{pause}" for count, size, pause in plan)
+        where = [link_.b.v4, PORT, *([folder / "key", streams] if program == "ours" else [streams, UNSENT])]
+        if program == "ours":
+            Key.make(folder / "key")
+        started = []
+        with open(folder / "log", "w+b") as log:
+            for side in "ba":
+                command = [OUT / program, side, folder / side, words, *where]
+                started.append(link_[side].start(*command, stdout=log, stderr=log))
+                time.sleep(0.05)
+            until = time.monotonic() + seconds
+            try:
+                failed = [p for p in started if p.wait(max(until - time.monotonic(), 0.1)) != 0]
+            except subprocess.TimeoutExpired:
+                failed = ["none came to its end in time"]
+            finally:
+                for process in started:
+                    if process.poll() is None:
+                        process.kill()
+                    process.wait()
+                    link_.a.processes = [p for p in link_.a.processes if p is not process]
+                    link_.b.processes = [p for p in link_.b.processes if p is not process]
+            if failed:
+                log.seek(0)
+                raise CannotMeasure(f"{program} with {streams} streams failed:\n{log.read().decode()[-2000:]}")
+        return Played((folder / "a").read_text(), (folder / "b").read_text())
+
+
+class Key:
+    """A key for paths, by the library that is measured."""
+
+    @staticmethod
+    def make(file):
+        import ctypes
+
+        library = ctypes.CDLL(str(Ligament().library / "libligament.so"))
+        if library.lig_path_key_make(os.fsencode(file), None) != 0:
+            raise CannotMeasure(f"no key can be made at {file}")
+
+
+def iperf3(link_, streams, size, seconds):
+    """Mbit/s that iperf3 reports for so many bytes at its receiving end."""
+    server = link_.b.start("iperf3", "-s", "-1", "-p", PORT, stdout=subprocess.DEVNULL)
+    time.sleep(0.2)
+    words = ["iperf3", "-c", link_.b.v4, "-p", PORT, "-P", streams, "-n", size // streams, "-J"]
+    printed = link_.a.run(*words, limit=seconds)
+    server.wait(seconds)
+    return json.loads(printed)["end"]["sum_sent"]["bits_per_second"] / 1e6
+
+
+def ping(link_):
+    """The median of some round trips, ms."""
+    return statistics.median(map(float, link_.a.run(sys.executable, HERE / "ping.py", link_.b.v4, 11, limit=60).split()))

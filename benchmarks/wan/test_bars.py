@@ -1,0 +1,53 @@
+"""Tests of what is computed from measurements. Run: python3 benchmarks/wan/test_bars.py"""
+
+import sys
+import unittest
+from pathlib import Path
+
+sys.path[:0] = [str(Path(__file__).resolve().parents[1]), str(Path(__file__).resolve().parent)]
+from bars import Cell, Measurements, bars  # noqa: E402
+
+MIB = 1 << 20
+CLEAN, LOSSY = Cell(100, 0, "bbr"), Cell(100, 0.1, "bbr")
+
+
+def held(m):
+    return {bar.name: bar.holds for bar in bars(m)}
+
+
+class Bars(unittest.TestCase):
+    def test_nothing_measured_promises_nothing(self):
+        self.assertEqual(bars(Measurements()), [])
+
+    def test_large_messages_are_held_against_the_best_number_of_bare_streams(self):
+        m = Measurements()
+        m.speed = {(CLEAN, "bare/16", 64 * MIB, "first"): [400, 500, 450], (CLEAN, "bare/64", 64 * MIB, "first"): [300],
+                   (CLEAN, "ours", 64 * MIB, "first"): [404]}
+        self.assertEqual(held(m), {"100 ms, bbr, 0 %: 64 MiB, first": False})
+
+    def test_where_segments_are_lost_less_of_it_will_do(self):
+        m = Measurements()
+        m.speed = {(LOSSY, "bare/16", 64 * MIB, "later"): [100], (LOSSY, "ours", 64 * MIB, "later"): [81]}
+        self.assertEqual(held(m), {"100 ms, bbr, 0.1 %: 64 MiB, later": True})
+
+    def test_of_iperf3_only_the_larger_size_is_compared(self):
+        m = Measurements()
+        m.speed = {(CLEAN, "ours", size, "first"): [90] for size in (64 * MIB, 256 * MIB)}
+        m.speed |= {(CLEAN, "iperf3/8", size, "first"): [100] for size in (64 * MIB, 256 * MIB)}
+        self.assertEqual(held(m), {"100 ms, bbr, 0 %: 256 MiB, first": False})
+
+    def test_small_messages_and_those_after_silence_are_held_against_ping(self):
+        m = Measurements()
+        m.ping = {CLEAN: [100.2]}
+        m.small = {(CLEAN, "ours"): [50.29], (CLEAN, "bare/16"): [70]}
+        m.silence = {(CLEAN, "ours", 20 << 10): [54.0], (CLEAN, "ours", MIB): [113.0], (CLEAN, "ours", 4 * MIB): [335.0]}
+        self.assertEqual(held(m), {
+            "100 ms, bbr, 0 %: 64 B": True,
+            "100 ms, bbr, 0 %: 20 KiB after 3 s of silence": True,
+            "100 ms, bbr, 0 %: 1 MiB after 3 s of silence": False,
+            "100 ms, bbr, 0 %: 4 MiB after 3 s of silence": True,
+        })
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,328 @@
+package org.ligament;
+
+import java.lang.foreign.Arena;
+import java.lang.invoke.MethodHandle;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.EnumMap;
+import java.util.List;
+import java.util.Map;
+import java.util.function.Function;
+
+/** What an {@link Instance} is asked for: its ports and settings; and its lines in the log. */
+abstract class Asking extends Calling {
+    Asking(long handle, boolean lent) {
+        super(handle, lent);
+    }
+
+    // Ports.
+
+    /** The ports with each operator, in the model's order, without "[]". */
+    public Map<Operator, List<String>> listPorts() {
+        Map<Operator, List<String>> ports = new EnumMap<>(Operator.class);
+        for (Operator operator : Operator.values()) {
+            List<String> of = listPorts(operator);
+            if (!of.isEmpty()) {
+                ports.put(operator, of);
+            }
+        }
+        return ports;
+    }
+
+    /** The ports with this operator, in the model's order, without "[]". */
+    public List<String> listPorts(Operator operator) {
+        boolean first = enter();
+        Scratch scratch = Scratch.get();
+        try {
+            check(scratch, (int) Native.LIST_PORTS.invokeExact(handle, operator.number, scratch.out,
+                    scratch.error));
+            return list(Native.getLong(scratch.out));
+        } catch (Throwable thrown) {
+            throw Native.never(thrown);
+        } finally {
+            leave(first);
+        }
+    }
+
+    /** The texts of a list of names, which is freed. */
+    private static List<String> list(long names) throws Throwable {
+        try {
+            List<String> list = new ArrayList<>();
+            long count = (long) Native.NAMES_COUNT.invokeExact(names);
+            for (long i = 0; i < count; i++) {
+                list.add(Native.text((long) Native.NAMES_AT.invokeExact(names, i)));
+            }
+            return list;
+        } finally {
+            Native.NAMES_FREE.invokeExact(names);
+        }
+    }
+
+    /** Asks about a port or a setting; the answer is in the scratch's first result. */
+    private Scratch about(MethodHandle function, String what) {
+        boolean first = enter();
+        Scratch scratch = Scratch.get();
+        try {
+            check(scratch, (int) function.invokeExact(handle, name(what), scratch.out, scratch.error));
+            return scratch;
+        } catch (Throwable thrown) {
+            throw Native.never(thrown);
+        } finally {
+            leave(first);
+        }
+    }
+
+    /** Whether something is connected to a port. */
+    public boolean isConnected(String port) {
+        return Native.getByte(about(Native.IS_CONNECTED, port).out) != 0;
+    }
+
+    /** Whether a port has slots. */
+    public boolean isVectorPort(String port) {
+        return Native.getByte(about(Native.IS_VECTOR_PORT, port).out) != 0;
+    }
+
+    /**
+     * Whether {@link #setPortLength} can set the number of the port's slots: of vector ports joined to vector
+     * ports.
+     */
+    public boolean isResizable(String port) {
+        return Native.getByte(about(Native.IS_RESIZABLE, port).out) != 0;
+    }
+
+    /**
+     * How many slots a vector port has; for a resizable one that receives: as many as came with the last
+     * message.
+     */
+    public int getPortLength(String port) {
+        return Math.toIntExact(Native.getLong(about(Native.GET_PORT_LENGTH, port).out));
+    }
+
+    /**
+     * Sets the number of slots of a resizable port, which is 0 at first. Its receivers learn it with each
+     * message.
+     */
+    public void setPortLength(String port, int length) {
+        if (length < 0) {
+            throw new LigamentException.Usage("a port cannot have " + length + " slots");
+        }
+        boolean first = enter();
+        Scratch scratch = Scratch.get();
+        try {
+            check(scratch, (int) Native.SET_PORT_LENGTH.invokeExact(handle, name(port), (long) length,
+                    scratch.error));
+        } catch (Throwable thrown) {
+            throw Native.never(thrown);
+        } finally {
+            leave(first);
+        }
+    }
+
+    // Settings.
+
+    /** The names of the settings that this instance can ask for. */
+    public List<String> listSettings() {
+        boolean first = enter();
+        Scratch scratch = Scratch.get();
+        try {
+            check(scratch, (int) Native.LIST_SETTINGS.invokeExact(handle, scratch.out, scratch.error));
+            return list(Native.getLong(scratch.out));
+        } catch (Throwable thrown) {
+            throw Native.never(thrown);
+        } finally {
+            leave(first);
+        }
+    }
+
+    /** What a setting is. */
+    public SettingKind getSettingKind(String setting) {
+        int kind = Native.getInt(about(Native.GET_SETTING_TYPE, setting).out);
+        if (kind < 1 || kind > SettingKind.values().length) {
+            throw new LigamentException.Unexpected("the setting \"" + setting + "\" is of a type (" + kind
+                    + ") that this version does not know");
+        }
+        return SettingKind.values()[kind - 1];
+    }
+
+    /** A setting that is true or false. */
+    public boolean getSettingBoolean(String setting) {
+        return Native.getByte(about(Native.GET_SETTING_BOOL, setting).out) != 0;
+    }
+
+    /** A setting that is an integer. */
+    public long getSettingLong(String setting) {
+        return Native.getLong(about(Native.GET_SETTING_INT, setting).out);
+    }
+
+    /** A setting that is an integer and fits {@code int}. */
+    public int getSettingInt(String setting) {
+        long value = getSettingLong(setting);
+        if (value != (int) value) {
+            throw new LigamentException.SettingType("setting \"" + setting + "\" is " + value
+                    + ", which does not fit int");
+        }
+        return (int) value;
+    }
+
+    /** A setting that is a number, also an integer. */
+    public double getSettingDouble(String setting) {
+        return Native.getDouble(about(Native.GET_SETTING_FLOAT, setting).out);
+    }
+
+    /** A setting that is text. */
+    public String getSettingString(String setting) {
+        // The text stays until the same setting is asked for again, which this reads under the same lock.
+        boolean first = enter();
+        Scratch scratch = Scratch.get();
+        try {
+            check(scratch, (int) Native.GET_SETTING_STRING.invokeExact(handle, name(setting), scratch.out,
+                    scratch.error));
+            return Native.text(Native.getLong(scratch.out));
+        } catch (Throwable thrown) {
+            throw Native.never(thrown);
+        } finally {
+            leave(first);
+        }
+    }
+
+    /** A setting that is a list of integers. */
+    public long[] getSettingLongs(String setting) {
+        boolean first = enter();
+        Scratch scratch = Scratch.get();
+        try {
+            check(scratch, (int) Native.GET_SETTING_INT_LIST.invokeExact(handle, name(setting), scratch.out,
+                    scratch.out2,
+                    scratch.error));
+            long numbers = Native.getLong(scratch.out);
+            long[] list = new long[Math.toIntExact(Native.getLong(scratch.out2))];
+            Arrays.setAll(list, i -> Native.getLong(numbers + 8L * i));
+            return list;
+        } catch (Throwable thrown) {
+            throw Native.never(thrown);
+        } finally {
+            leave(first);
+        }
+    }
+
+    /** A setting that is a list of numbers, also of integers. */
+    public double[] getSettingDoubles(String setting) {
+        boolean first = enter();
+        Scratch scratch = Scratch.get();
+        try {
+            check(scratch, (int) Native.GET_SETTING_FLOAT_LIST.invokeExact(handle, name(setting), scratch.out,
+                    scratch.out2,
+                    scratch.error));
+            return doubles(Native.getLong(scratch.out), Native.getLong(scratch.out2));
+        } catch (Throwable thrown) {
+            throw Native.never(thrown);
+        } finally {
+            leave(first);
+        }
+    }
+
+    /** A setting that is a list of lists of numbers: its rows, which may be of different lengths. */
+    public double[][] getSettingGrid(String setting) {
+        boolean first = enter();
+        Scratch scratch = Scratch.get();
+        try {
+            check(scratch, (int) Native.GET_SETTING_FLOAT_GRID.invokeExact(handle, name(setting), scratch.out,
+                    scratch.out2,
+                    scratch.error));
+            long row = Native.getLong(scratch.out);
+            double[][] rows = new double[Math.toIntExact(Native.getLong(scratch.out2))][];
+            Arrays.setAll(rows, i -> doubles(Native.getLong(row + (long) i * Native.FLOAT_ROW_SIZE),
+                    Native.getLong(row + (long) i * Native.FLOAT_ROW_SIZE + 8)));
+            return rows;
+        } catch (Throwable thrown) {
+            throw Native.never(thrown);
+        } finally {
+            leave(first);
+        }
+    }
+
+    private static double[] doubles(long numbers, long count) {
+        double[] list = new double[Math.toIntExact(count)];
+        Arrays.setAll(list, i -> Native.getDouble(numbers + 8L * i));
+        return list;
+    }
+
+    /**
+     * A setting as what it is: Boolean, Long, Double, String, {@code long[]}, {@code double[]} or
+     * {@code double[][]}.
+     */
+    public Object getSetting(String setting) {
+        return switch (getSettingKind(setting)) {
+            case BOOL -> getSettingBoolean(setting);
+            case INT -> getSettingLong(setting);
+            case FLOAT -> getSettingDouble(setting);
+            case STRING -> getSettingString(setting);
+            case INT_LIST -> getSettingLongs(setting);
+            case FLOAT_LIST -> getSettingDoubles(setting);
+            case FLOAT_GRID -> getSettingGrid(setting);
+        };
+    }
+
+    private static <T> T orElse(Function<String, T> ask, String setting, T otherwise) {
+        try {
+            return ask.apply(setting);
+        } catch (LigamentException.SettingUnset unset) {
+            return otherwise;
+        }
+    }
+
+    /** A setting that is true or false, or {@code otherwise} if it is not set. */
+    public boolean getSettingBoolean(String setting, boolean otherwise) {
+        return orElse(this::getSettingBoolean, setting, otherwise);
+    }
+
+    /** A setting that is an integer, or {@code otherwise} if it is not set. */
+    public long getSettingLong(String setting, long otherwise) {
+        return orElse(this::getSettingLong, setting, otherwise);
+    }
+
+    /** A setting that is an integer and fits {@code int}, or {@code otherwise} if it is not set. */
+    public int getSettingInt(String setting, int otherwise) {
+        return orElse(this::getSettingInt, setting, otherwise);
+    }
+
+    /** A setting that is a number, or {@code otherwise} if it is not set. */
+    public double getSettingDouble(String setting, double otherwise) {
+        return orElse(this::getSettingDouble, setting, otherwise);
+    }
+
+    /** A setting that is text, or {@code otherwise} if it is not set. */
+    public String getSettingString(String setting, String otherwise) {
+        return orElse(this::getSettingString, setting, otherwise);
+    }
+
+    /** A setting that is a list of integers, or {@code otherwise} if it is not set. */
+    public long[] getSettingLongs(String setting, long[] otherwise) {
+        return orElse(this::getSettingLongs, setting, otherwise);
+    }
+
+    /** A setting that is a list of numbers, or {@code otherwise} if it is not set. */
+    public double[] getSettingDoubles(String setting, double[] otherwise) {
+        return orElse(this::getSettingDoubles, setting, otherwise);
+    }
+
+    /** A setting that is a list of lists of numbers, or {@code otherwise} if it is not set. */
+    public double[][] getSettingGrid(String setting, double[][] otherwise) {
+        return orElse(this::getSettingGrid, setting, otherwise);
+    }
+
+    // The log.
+
+    /** Writes a line to the run's log, if the model lets lines of this level through. */
+    public void log(LogLevel level, String text) {
+        boolean first = enter();
+        Scratch scratch = Scratch.get();
+        try (Arena arena = Arena.ofConfined()) {
+            check(scratch, (int) Native.LOG.invokeExact(handle, level.ordinal(),
+                    Native.terminated(text, arena, "the line"), scratch.error));
+        } catch (Throwable thrown) {
+            throw Native.never(thrown);
+        } finally {
+            leave(first);
+        }
+    }
+}

@@ -1,0 +1,305 @@
+"""The process of a run's sources, sinks and mappers that are Python's: `python -m ligament._shipped`. Each is a light
+component, and learns by a setting which. Their names and settings stand in `crates/model` (`shipped.rs`);
+docs/reference/shipped.md says what each does, and `crates/coupling` has the others.
+
+A Python function gives, takes or maps messages here; `_shipped_files` has those from and to files that need other packages.
+"""
+
+import importlib.util
+import math
+import os
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from numbers import Real
+from pathlib import Path
+from types import ModuleType
+from typing import Any, Protocol
+
+from ._enums import Operator
+from ._errors import Error, UsageError
+from ._instance import Instance
+from ._ligament import Message, _fault
+from ._mapper import Mapper, Messages, connected
+from ._submodel import Submodel, run_light
+
+
+def wrong(code: str, text: str) -> UsageError:
+    """An error that ends the run."""
+    return UsageError(_fault(code, text))
+
+
+def input_path(name: str) -> Path:
+    """A file that a setting names: in the working directory, where inputs are staged, else beside the model file."""
+    here = Path(name)
+    return here if here.is_absolute() or here.exists() else Path(os.environ.get("LIGAMENT_MODEL_DIR", "")) / name
+
+
+@dataclass
+class Given:
+    """A message that a source gives, and where it is from."""
+
+    timestamp: float
+    data: Any
+    place: str
+    next_timestamp: float | None = None
+
+
+class Times:
+    """The times of messages that have none of their own: the setting `times`, or `begin` and `step`; 0, 1, 2, … without."""
+
+    def __init__(self, instance: Instance) -> None:
+        self._listed = instance.get_setting("times", "[float]", None)
+        self._begin = instance.get_setting("begin", "float", 0.0)
+        self._step = instance.get_setting("step", "float", 1.0)
+
+    def at(self, number: int, place: str) -> float:
+        """The time of the message with this number, from 0 on, s."""
+        if self._listed is None:
+            return float(self._begin + number * self._step)
+        if number >= len(self._listed):
+            raise wrong("shipped-setting-wrong", f'{place}: "times" has {len(self._listed)} numbers, and there are more messages')
+        return float(self._listed[number])
+
+
+class Source(Submodel):
+    """Gives messages in order, in one pass. The next timestamp of one is the timestamp of the one that follows."""
+
+    def __init__(self, instance: Instance, given: Iterator[Given], whence: str) -> None:
+        self._given, self._place = given, whence
+        self._until: float | None = instance.get_setting("until", "float", None)
+        self._ahead: Given | None = None
+
+    def _read(self, before: Given | None) -> Given | None:
+        given, until = next(self._given, None), self._until
+        if given is not None:
+            self._place = given.place
+        slack = 0.0 if until is None else 1e-9 * abs(until)
+        if given is not None and not math.isfinite(given.timestamp):
+            raise wrong("malformed-source", f"{self._place}: {given.timestamp} is no time")
+        if given is not None and until is not None and given.timestamp > until + slack:
+            given = None
+        elif given is None and before is not None and until is not None and before.timestamp < until - slack:
+            text = f'{self._place}: the last message is of time {before.timestamp}, and "until" says {until}'
+            raise wrong("source-ends-early", text)
+        if given is None and before is None:
+            raise wrong("source-ends-early", f"{self._place}: there is no message")
+        if given is not None and before is not None and given.timestamp < before.timestamp:
+            times = f"the time {given.timestamp} is earlier than {before.timestamp}, the one before it"
+            raise wrong("malformed-source", f"{self._place}: {times}")
+        return given
+
+    def initialise(self, instance: Instance) -> None:
+        self._ahead = self._read(None)
+
+    def is_done(self) -> bool:
+        return self._ahead is None
+
+    def observe(self, instance: Instance) -> None:
+        now = self._ahead
+        if now is None:
+            return
+        self._ahead = self._read(now)
+        following = None if self._ahead is None else self._ahead.timestamp
+        next_timestamp = following if now.next_timestamp is None else now.next_timestamp
+        try:
+            message = Message(now.timestamp, next_timestamp, now.data)
+            for port in connected(instance, Operator.O_I):
+                slots = range(instance.get_port_length(port)) if instance.is_vector_port(port) else [None]
+                for slot in slots:
+                    instance.send(port, message, slot)
+        except Error as error:
+            error.args = (f"{now.place}: {error}",)
+            raise
+
+    def solve(self, instance: Instance) -> None:
+        pass
+
+    def observe_final(self, instance: Instance) -> None:
+        pass
+
+
+class Taker(Protocol):
+    """Where a sink puts messages."""
+
+    def take(self, message: Message) -> None:
+        """Takes the next message."""
+
+    def close(self) -> None:
+        """There are no more."""
+
+
+class Sink(Submodel):
+    """Takes what comes until its conduit ends."""
+
+    def __init__(self, taker: Taker) -> None:
+        self._taker = taker
+
+    def initialise(self, instance: Instance) -> None:
+        for port in connected(instance, Operator.F_INIT):
+            slots = range(instance.get_port_length(port)) if instance.is_vector_port(port) else [None]
+            for slot in slots:
+                self._taker.take(instance.receive(port, slot))
+
+    def is_done(self) -> bool:
+        return True
+
+    def observe(self, instance: Instance) -> None:
+        pass
+
+    def solve(self, instance: Instance) -> None:
+        pass
+
+    def observe_final(self, instance: Instance) -> None:
+        pass
+
+    def _ligament_finish(self, instance: Instance) -> None:
+        """After the last pass, unless an error ends the instance."""
+        self._taker.close()
+
+
+_modules: dict[Path, ModuleType] = {}
+
+
+def module_of(path: Path) -> ModuleType:
+    """The module of a file, which is run once; what lies beside it can be imported."""
+    path = path.resolve()
+    if path in _modules:
+        return _modules[path]
+    if not path.is_file():
+        raise wrong("source-unreadable", f"{path} cannot be read: it is no file")
+    name = path.stem if path.stem not in sys.modules else f"{path.stem}_of_{len(_modules)}"
+    spec = importlib.util.spec_from_file_location(name, path)
+    if spec is None or spec.loader is None:
+        raise wrong("shipped-setting-wrong", f"{path} is no file of Python's: its name does not end in .py")
+    if str(path.parent) not in sys.path:
+        sys.path.insert(0, str(path.parent))
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    spec.loader.exec_module(module)
+    _modules[path] = module
+    return module
+
+
+@dataclass
+class Function:
+    """A function of the user's, or a class, and where it is."""
+
+    call: Callable[..., Any]
+    place: str
+    arguments: tuple[str, ...]
+
+
+def function_of(instance: Instance) -> Function:
+    """That which the settings `function` and `with` name."""
+    text = instance.get_setting("function", "str")
+    file, _, name = text.rpartition(":")
+    if not file:
+        raise wrong("shipped-setting-wrong", f'"function" is "{text}"; write the file and the function: "file.py:function"')
+    path = input_path(file)
+    found: Any = module_of(path)
+    for part in name.split("."):
+        found = getattr(found, part, None)
+    if not callable(found):
+        raise wrong("shipped-setting-wrong", f'"function" is "{text}", and {path} has no function or class "{name}"')
+    code = getattr(found, "__code__", None)
+    place = f"{path}:{code.co_firstlineno}" if code else str(path)
+    argument = instance.get_setting("with", "str", None)
+    return Function(found, place, () if argument is None else (argument,))
+
+
+def function_gives(instance: Instance) -> Iterator[Given]:
+    """What a Python function gives: messages, pairs of time and value, or values."""
+    function, times = function_of(instance), Times(instance)
+    made = function.call(*function.arguments)
+    try:
+        iterator = iter(made)
+    except TypeError:
+        text = f"{function.place}: the function gave something of type {type(made).__name__}, and not one message after the other"
+        raise wrong("malformed-source", f"{text}; write yield, or give a list") from None
+    for number, one in enumerate(iterator):
+        frame = getattr(iterator, "gi_frame", None)
+        place = f"{frame.f_code.co_filename}:{frame.f_lineno}" if frame else function.place
+        if isinstance(one, Message):
+            yield Given(one.timestamp, one.data, place, one.next_timestamp)
+        elif isinstance(one, tuple) and len(one) == 2 and isinstance(one[0], Real):
+            yield Given(float(one[0]), one[1], place)
+        else:
+            yield Given(times.at(number, place), one, place)
+
+
+class FunctionTakes:
+    """A Python function takes messages; an object of a class hears the end too, by its method `finish`."""
+
+    def __init__(self, instance: Instance) -> None:
+        function = function_of(instance)
+        self._take, self._arguments = function.call, function.arguments
+        if isinstance(function.call, type):
+            self._take, self._arguments = function.call(*function.arguments), ()
+            if not callable(self._take):
+                name = function.call.__name__
+                raise wrong("shipped-setting-wrong", f"{function.place}: an object of the class {name} cannot be called")
+
+    def take(self, message: Message) -> None:
+        self._take(message, *self._arguments)
+
+    def close(self) -> None:
+        finish = getattr(self._take, "finish", None)
+        if callable(finish):
+            finish()
+
+
+class FunctionMaps(Mapper):
+    """A Python function maps messages."""
+
+    def __init__(self, call: Callable[[Messages], Mapping[str, Any]]) -> None:
+        self._call = call
+
+    def map(self, messages: Messages) -> Mapping[str, Any]:
+        return self._call(messages)
+
+
+def mapper_of(instance: Instance) -> Mapper:
+    """The mapper that the setting `function` names: a class that extends `Mapper`, or a function that is like its `map`."""
+    function = function_of(instance)
+    if not isinstance(function.call, type):
+        return FunctionMaps(function.call)
+    name = function.call.__name__
+    if not issubclass(function.call, Mapper):
+        text = f"{function.place}: the class {name} is no mapper; let it extend ligament.Mapper, or name a function"
+        raise wrong("shipped-setting-wrong", text)
+    for operator, declared in ((Operator.F_INIT, function.call.inputs), (Operator.O_F, function.call.outputs)):
+        known = None if declared is None else [one.removesuffix("[]") for one in declared]
+        for port in connected(instance, operator):
+            if known is not None and port not in known:
+                theirs = ", ".join(known) or "none"
+                text = f'the model joins "{port}" ({operator.name}) to it, and {function.place}, class {name}, has {theirs}'
+                raise wrong("shipped-setting-wrong", text)
+    return function.call(instance)
+
+
+def make(instance: Instance) -> Submodel:
+    """Makes of an instance what the model calls it."""
+    what = instance.get_setting("ligament_implementation", "str")
+    if what == "ligament.sources.python":
+        return Source(instance, function_gives(instance), instance.get_setting("function", "str"))
+    if what == "ligament.sinks.python":
+        return Sink(FunctionTakes(instance))
+    if what == "ligament.mappers.python":
+        return mapper_of(instance)
+    from . import _shipped_files as files
+
+    if what == "ligament.sources.hdf5":
+        return Source(instance, files.hdf5_gives(instance), instance.get_setting("file", "str"))
+    if what == "ligament.sources.netcdf":
+        return Source(instance, files.netcdf_gives(instance), instance.get_setting("file", "str"))
+    if what == "ligament.sinks.hdf5":
+        return Sink(files.Hdf5(instance))
+    if what == "ligament.sinks.netcdf":
+        return Sink(files.NetCdf(instance))
+    text = f'there is no shipped component "{what}" in this version of Ligament (ligament_implementation)'
+    raise wrong("shipped-setting-wrong", text)
+
+
+if __name__ == "__main__":
+    run_light(make)

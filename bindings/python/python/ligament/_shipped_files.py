@@ -1,0 +1,279 @@
+"""Sources and sinks of HDF5 and NetCDF, with the packages h5py and netCDF4, which are imported when they are used.
+
+A file has `.part` behind its name until all of it is on the disk.
+"""
+
+import os
+import sys
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from importlib import import_module
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+
+from ._instance import Instance
+from ._ligament import Message
+from ._shipped import Given, Times, input_path, wrong
+
+# Seconds in a unit of time, as the CF conventions (section 4.4) name it.
+_SECONDS = {"s": 1.0, "sec": 1.0, "second": 1.0, "min": 60.0, "minute": 60.0, "h": 3600.0, "hr": 3600.0, "hour": 3600.0,
+            "d": 86400.0, "day": 86400.0}  # fmt: skip
+
+
+def package(instance: Instance, name: str) -> ModuleType:
+    """A package that not everybody has."""
+    try:
+        return import_module(name)
+    except ImportError as error:
+        what = instance.get_setting("ligament_implementation", "str")
+        text = f"{what} needs the Python package {name}, which {sys.executable} cannot import: {error}"
+        raise wrong("python-package-missing", f"{text}; install it: {sys.executable} -m pip install {name}") from None
+
+
+def _opened(name: str, how: Any) -> tuple[Any, Path]:
+    path = input_path(name)
+    try:
+        if not path.is_file():
+            raise OSError("it is no regular file" if path.exists() else "No such file or directory")
+        return how(path), path
+    except (OSError, RuntimeError) as error:
+        raise wrong("source-unreadable", f"{path} cannot be read: {error}") from None
+
+
+def _read(place: str, part: Any, index: Any) -> Any:
+    try:
+        return part[index]
+    except (OSError, RuntimeError) as error:
+        raise wrong("malformed-source", f"{place} cannot be read: {error}") from None
+
+
+def _rows(instance: Instance, array: Any, place: str, times: Any) -> Iterator[tuple[float, Any, str]]:
+    """Each part along the first axis, with its time; or all of it."""
+    if instance.get_setting("whole", "bool", False) or not array.shape:
+        yield (times(0, place), _read(place, array, ...), place)
+        return
+    for number in range(array.shape[0]):
+        here = f"{place}[{number}]"
+        yield (times(number, here), _read(here, array, number), here)
+
+
+def _times_in(instance: Instance, array: Any, name: str, scale: float = 1.0) -> Any:
+    """The times that a file has itself, s."""
+
+    def at(number: int, place: str) -> float:
+        if len(array.shape) != 1 or number >= array.shape[0]:
+            shape = list(array.shape)
+            raise wrong("malformed-source", f'{place}: the times "{name}" have shape {shape}, and each message needs one')
+        return float(_read(place, array, number)) * scale
+
+    return at
+
+
+def hdf5_gives(instance: Instance) -> Iterator[Given]:
+    """The parts of a dataset along its first axis."""
+    h5py = package(instance, "h5py")
+    file, path = _opened(instance.get_setting("file", "str"), lambda path: h5py.File(path, "r"))
+    with file:
+        found: list[str] = []
+        file.visititems(lambda name, one: found.append(name) if isinstance(one, h5py.Dataset) else None)
+        wanted, time = instance.get_setting("dataset", "str", None), instance.get_setting("time", "str", None)
+        if time is None and "time" in found and wanted != "time" and not _times_are_set(instance):
+            time = "time"
+        if wanted is None:
+            others = [name for name in found if name != time]
+            if len(others) != 1:
+                raise _which(path, "dataset", others)
+            wanted = others[0]
+        dataset = _named(path, file, "dataset", wanted, found)
+        times = Times(instance).at if time is None else _times_in(instance, _named(path, file, "time", time, found), time)
+        for at, data, place in _rows(instance, dataset, f"{path}: {wanted}", times):
+            yield Given(at, _plain(data), place)
+
+
+def netcdf_gives(instance: Instance) -> Iterator[Given]:
+    """The parts of a variable along its first axis."""
+    netcdf = package(instance, "netCDF4")
+    file, path = _opened(instance.get_setting("file", "str"), lambda path: netcdf.Dataset(path, "r"))
+    holes = instance.get_setting("holes", "str", "error")
+    with file:
+        known = file.variables
+        wanted = instance.get_setting("variable", "str", None)
+        if wanted is None:
+            others = [name for name in known if name not in file.dimensions]
+            if len(others) != 1:
+                raise _which(path, "variable", others)
+            wanted = others[0]
+        variable = _named(path, known, "variable", wanted, list(known))
+        time = instance.get_setting("time", "str", None)
+        first = variable.dimensions[0] if variable.dimensions else ""
+        if time is None and first in known and first != wanted and not _times_are_set(instance):
+            time = first
+        times = Times(instance).at
+        if time is not None:
+            array = _named(path, known, "time", time, list(known))
+            unit = str(getattr(array, "units", "s")).split()[:1] or ["s"]
+            scale = _SECONDS.get(unit[0].lower().rstrip("s") or "s")
+            if scale is None:
+                raise wrong("malformed-source", f'{path}: {time}: "{array.units}" is no unit of time that has one length')
+            times = _times_in(instance, array, time, scale)
+        for at, data, place in _rows(instance, variable, f"{path}: {wanted}", times):
+            if np.ma.is_masked(data):
+                if holes == "error":
+                    text = "values are missing here; set \"holes: nan\" to send them as no numbers"
+                    raise wrong("malformed-source", f"{place}: {text}")
+                data = np.ma.filled(data.astype(float), np.nan)
+            yield Given(at, _plain(np.ma.getdata(data)), place)
+
+
+def _times_are_set(instance: Instance) -> bool:
+    return any(instance.get_setting(name, None, None) is not None for name in ("times", "begin", "step"))
+
+
+def _plain(data: Any) -> Any:
+    """A number by itself, or an array."""
+    return data.item() if isinstance(data, np.generic) or np.ndim(data) == 0 else data
+
+
+def _which(path: Path, setting: str, there: list[str]) -> Exception:
+    names = ", ".join(there) or "none"
+    return wrong("shipped-setting-wrong", f'{path} does not have just one {setting}; name it under "{setting}": there is {names}')
+
+
+def _named(path: Path, file: Any, setting: str, name: str, there: list[str]) -> Any:
+    if name not in there:
+        raise wrong("malformed-source", f'{path} has no "{name}" (setting "{setting}"); there is {", ".join(there) or "none"}')
+    return file[name]
+
+
+class _Whole:
+    """A file that gets its name when all of it is on the disk."""
+
+    _being_written: set[Path] = set()
+
+    def __init__(self, instance: Instance, suffix: str) -> None:
+        name = instance.get_setting("file", "str", "{instance}" + suffix).replace("{instance}", instance.name)
+        self.path = Path(name)
+        self.part = Path(f"{name}.part")
+        if self.part.absolute() in self._being_written:
+            text = f'{name} is being written by another sink; put {{instance}} into the name under "file", or give each its own'
+            raise wrong("file-not-written", text)
+        self._being_written.add(self.part.absolute())
+        self.guard(lambda: self.part.parent.mkdir(parents=True, exist_ok=True))
+
+    def guard(self, write: Any) -> Any:
+        """Does it, or says which file cannot be written."""
+        try:
+            return write()
+        except (OSError, RuntimeError) as error:
+            text = f"{self.part} cannot be written: {error}"
+            raise wrong("file-not-written", f'{text}; make room there, or give another "file"') from None
+
+    def finish(self) -> None:
+        """Gives the file its name."""
+        with open(self.part, "rb") as file:
+            os.fsync(file.fileno())
+        os.replace(self.part, self.path)
+        self._being_written.discard(self.part.absolute())
+
+
+class _Table(ABC):
+    """Messages one after the other along a first axis that grows, and their times."""
+
+    def __init__(self, instance: Instance, suffix: str, setting: str) -> None:
+        self._whole = _Whole(instance, suffix)
+        self._name: str = instance.get_setting(setting, "str", "data")
+        if self._name == "time":
+            raise wrong("shipped-setting-wrong", f'"{setting}" cannot be "time", which has the times')
+        self._count, self._like = 0, (np.dtype(float), (0,))
+        self._file = self._whole.guard(lambda: self.open(self._whole.part))
+
+    def take(self, message: Message) -> None:
+        """Adds a message."""
+        data = np.asarray(getattr(message.data, "array", message.data))
+        if data.dtype.kind not in "biufc" or not self.fits(data.dtype):
+            text = f"the message at time {message.timestamp} holds {data.dtype}, and only numbers of the file's types can be written"
+            raise wrong("sink-refuses", text)
+        if self._count == 0:
+            self._like = (data.dtype, data.shape)
+            self._whole.guard(lambda: self.begin(data))
+        elif self._like != (data.dtype, data.shape):
+            text = (
+                f"the message at time {message.timestamp} is an array of {data.dtype} with shape {list(data.shape)}, and those "
+                f"before it of {self._like[0]} with shape {list(self._like[1])}; one array holds equal ones only"
+            )
+            raise wrong("sink-refuses", text)
+        self._whole.guard(lambda: self.add(message.timestamp, data))
+        self._count += 1
+
+    def close(self) -> None:
+        """Ends the file."""
+        self._whole.guard(self._file.close)
+        self._whole.guard(self._whole.finish)
+
+    def fits(self, dtype: Any) -> bool:
+        """Whether the format has such elements."""
+        return True
+
+    @abstractmethod
+    def open(self, part: Path) -> Any:
+        """Makes the file."""
+
+    @abstractmethod
+    def begin(self, data: Any) -> None:
+        """Makes room for arrays like this one."""
+
+    @abstractmethod
+    def add(self, time: float, data: Any) -> None:
+        """Writes a message."""
+
+
+class Hdf5(_Table):
+    """A dataset of all messages, and a dataset `time`."""
+
+    def __init__(self, instance: Instance) -> None:
+        self._h5py = package(instance, "h5py")
+        super().__init__(instance, ".h5", "dataset")
+
+    def open(self, part: Path) -> Any:
+        return self._h5py.File(part, "w")
+
+    def begin(self, data: Any) -> None:
+        make = self._file.create_dataset
+        self._data = make(self._name, (0, *data.shape), data.dtype, maxshape=(None, *data.shape), chunks=True)
+        self._times = make("time", (0,), "f8", maxshape=(None,), chunks=True)
+        self._times.attrs["units"] = "s"
+
+    def add(self, time: float, data: Any) -> None:
+        for dataset, value in ((self._data, data), (self._times, time)):
+            dataset.resize(self._count + 1, axis=0)
+            dataset[self._count] = value
+
+
+class NetCdf(_Table):
+    """A variable of all messages along the dimension `time`, and a variable `time`."""
+
+    def __init__(self, instance: Instance) -> None:
+        self._netcdf = package(instance, "netCDF4")
+        super().__init__(instance, ".nc", "variable")
+
+    def fits(self, dtype: Any) -> bool:
+        return dtype.kind in "iuf"
+
+    def open(self, part: Path) -> Any:
+        return self._netcdf.Dataset(part, "w")
+
+    def begin(self, data: Any) -> None:
+        file = self._file
+        file.createDimension("time", None)
+        self._times = file.createVariable("time", "f8", ("time",))
+        self._times.units = "s"
+        axes = [f"{self._name}_{axis}" for axis in range(data.ndim)]
+        for axis, extent in zip(axes, data.shape, strict=True):
+            file.createDimension(axis, extent)
+        self._data = file.createVariable(self._name, data.dtype, ("time", *axes), fill_value=False)
+
+    def add(self, time: float, data: Any) -> None:
+        self._data[self._count], self._times[self._count] = data, time

@@ -1,0 +1,99 @@
+//! Looking at a run that goes on: how it stands, and what its ports send.
+
+use crate::errors;
+use crate::from_wire::to_python;
+use ligament_catalogue::{Code, Fault};
+use ligament_runtime::client::{self, Came, PortOf, USUAL_ROOM};
+use ligament_wire::tap::Wanted;
+use pyo3::prelude::*;
+use std::time::{Duration, Instant};
+
+/// How often is looked whether Python has a signal to handle.
+const SIGNALS: Duration = Duration::from_millis(100);
+
+fn raised(py: Python<'_>, fault: Fault) -> PyErr {
+    let class = match fault.code() {
+        Code::TIMED_OUT => "TimeoutError",
+        Code::NOT_SHOWN | Code::MALFORMED_DATA => "UnexpectedError",
+        Code::TAP_REFUSED | Code::TAP_TOO_EARLY | Code::BAD_SLICE | Code::INSTANCE_UNKNOWN => "UsageError",
+        _ => "TransportError",
+    };
+    errors::raise(py, class, fault)
+}
+
+/// How a run stands, as JSON.
+#[pyfunction]
+#[pyo3(name = "_standing")]
+pub fn standing(py: Python<'_>, run: &str) -> PyResult<String> {
+    let told = py.detach(|| client::standing_of(run)).map_err(|fault| raised(py, fault))?;
+    Ok(told.to_string())
+}
+
+/// A port that is looked at.
+#[pyclass(module = "ligament._ligament", name = "_Tapping")]
+pub struct Tapping {
+    tapping: Option<client::Tapping>,
+}
+
+#[pymethods]
+impl Tapping {
+    #[new]
+    #[pyo3(signature = (run, port, slice, thin, histogram, keys, room))]
+    #[allow(clippy::too_many_arguments)] // For one caller.
+    fn new(
+        py: Python<'_>,
+        run: &str,
+        port: &str,
+        slice: &str,
+        thin: u64,
+        histogram: u32,
+        keys: Vec<String>,
+        room: Option<u64>,
+    ) -> PyResult<Tapping> {
+        let begun = py.detach(|| {
+            let cuts = Wanted::cuts_of(slice)?;
+            let wanted = Wanted { keys, cuts, thin, bars: histogram };
+            client::Tapping::of(run, &PortOf::of(port)?, &wanted, room.unwrap_or(USUAL_ROOM))
+        });
+        Ok(Tapping { tapping: Some(begun.map_err(|fault| raised(py, fault))?) })
+    }
+
+    /// The next value: timestamp, next timestamp, slot, number, data; or why there will be none.
+    #[allow(clippy::type_complexity)] // A tuple for one caller.
+    fn next(
+        &mut self,
+        py: Python<'_>,
+        timeout: Option<f64>,
+    ) -> PyResult<(Option<(f64, Option<f64>, Option<u32>, u64, Py<PyAny>)>, String)> {
+        let Some(tapping) = &mut self.tapping else { return Ok((None, "it was closed".to_owned())) };
+        let patience =
+            timeout.map(|given| Duration::try_from_secs_f64(given.max(0.0)).unwrap_or(Duration::MAX));
+        let began = Instant::now();
+        loop {
+            let left = patience.map_or(SIGNALS, |all| all.saturating_sub(began.elapsed()));
+            let came = py.detach(|| tapping.next(left.min(SIGNALS))).map_err(|fault| raised(py, fault))?;
+            match came {
+                Came::Shown(shown) => {
+                    let data = to_python(py, &shown.value)?;
+                    let told = (shown.timestamp, shown.next_timestamp, shown.slot, shown.number, data);
+                    return Ok((Some(told), String::new()));
+                }
+                Came::Over(why) => return Ok((None, why)),
+                Came::Nothing if left.is_zero() => {
+                    let port = tapping.port();
+                    let fault = ligament_catalogue::fault!(
+                        TIMED_OUT,
+                        "{port} has sent nothing within the time allowed"
+                    );
+                    return Err(raised(py, fault));
+                }
+                Came::Nothing => py.check_signals()?,
+            }
+        }
+    }
+
+    /// Lets go of it: nothing more is shown.
+    fn close(&mut self) {
+        self.tapping = None;
+    }
+}

@@ -1,0 +1,147 @@
+//! Filters of conduits that are functions of Python's: `python: module:function` in a model.
+
+use crate::from_wire::to_python;
+use crate::message::Message;
+use crate::to_wire::Node;
+use ligament_catalogue::{fault, Fault};
+use ligament_filters::{Data, Emitted, Parcel, Said, Step};
+use ligament_instance::{run_python_filters_by, Interpreter, Origin};
+use ligament_model::Filter;
+use pyo3::prelude::*;
+use pyo3::types::{PyString, PyType};
+
+/// Has the filters of this process's conduits run here.
+pub fn run_here() {
+    run_python_filters_by(Box::new(Here));
+}
+
+struct Here;
+
+/// What Python raised, as the run is told it.
+fn raised(py: Python<'_>, error: &PyErr) -> Fault {
+    let described = PyModule::import(py, "ligament._logging").and_then(|module| {
+        module.getattr("describe")?.call1((error.clone_ref(py).into_value(py),))?.extract::<String>()
+    });
+    fault!(FILTER_FAILED, "{}", described.unwrap_or_else(|_| error.to_string()))
+}
+
+fn found<'py>(py: Python<'py>, filter: &Filter) -> Result<Bound<'py, PyAny>, Fault> {
+    let text = filter.text("function").unwrap_or_default();
+    let (module, name) = text.split_once(':').unwrap_or((text, ""));
+    let function = (|| -> PyResult<Bound<'py, PyAny>> {
+        let mut found = PyModule::import(py, module)?.into_any();
+        for part in name.split('.') {
+            found = found.getattr(part)?;
+        }
+        Ok(found)
+    })();
+    let function = function.map_err(|error| raised(py, &error))?;
+    match function.is_callable() {
+        true => Ok(function),
+        false => Err(fault!(FILTER_FAILED, "\"{text}\" is no function and no class")),
+    }
+}
+
+impl Interpreter for Here {
+    fn find(&self, filter: &Filter) -> Result<(), Fault> {
+        Python::attach(|py| found(py, filter).map(drop))
+    }
+
+    fn make(&self, filter: &Filter) -> Result<Box<dyn Step>, Fault> {
+        Python::attach(|py| {
+            let found = found(py, filter)?;
+            let mut with = filter.text("with").map(str::to_owned);
+            let call = match (found.cast::<PyType>(), with.take_if(|_| found.is_instance_of::<PyType>())) {
+                // Each slot has an object of its own, which may remember earlier messages.
+                (Ok(class), Some(with)) => class.call1((with,)).map_err(|error| raised(py, &error))?,
+                (Ok(class), None) => class.call0().map_err(|error| raised(py, &error))?,
+                (Err(_), _) => found.clone(),
+            };
+            let finish = call.getattr("finish").ok().filter(|finish| finish.is_callable());
+            Ok(Box::new(Function { call: call.unbind(), finish: finish.map(Bound::unbind), with })
+                as Box<dyn Step>)
+        })
+    }
+}
+
+/// A function or object at work on one slot.
+struct Function {
+    call: Py<PyAny>,
+    /// What gives the messages that it still holds.
+    finish: Option<Py<PyAny>>,
+    with: Option<String>,
+}
+
+impl Step for Function {
+    fn apply<'a>(&mut self, parcel: Parcel<'a>, _: &mut Vec<Said>) -> Result<Emitted<'a>, Fault> {
+        let Parcel { timestamp, next_timestamp, data } = parcel;
+        let value = data.into_value()?;
+        Python::attach(|py| {
+            let given = (|| {
+                let data = to_python(py, &value)?;
+                let message =
+                    Message { timestamp, next_timestamp, data, settings: None, origin: Origin::default() };
+                let message = Bound::new(py, message)?;
+                match &self.with {
+                    Some(with) => self.call.bind(py).call1((message, with)),
+                    None => self.call.bind(py).call1((message,)),
+                }
+            })();
+            emitted(py, &given.map_err(|error| raised(py, &error))?)
+        })
+    }
+
+    fn finish(&mut self) -> Result<Emitted<'static>, Fault> {
+        let Some(finish) = &self.finish else { return Ok(Emitted::None) };
+        Python::attach(|py| {
+            let given = finish.bind(py).call0().map_err(|error| raised(py, &error))?;
+            emitted(py, &given)
+        })
+    }
+}
+
+/// What a function gives: nothing, a message, or several.
+fn emitted(py: Python<'_>, given: &Bound<'_, PyAny>) -> Result<Emitted<'static>, Fault> {
+    if given.is_none() {
+        return Ok(Emitted::None);
+    }
+    if let Ok(message) = given.cast::<Message>() {
+        return parcel(message).map(Emitted::One);
+    }
+    let wrong = |given: &Bound<'_, PyAny>| {
+        let kind = given.get_type().name().map_or_else(|_| "another type".into(), |name| name.to_string());
+        fault!(
+            FILTER_FAILED,
+            "the function gave something of type {kind}, and not a Message, several of them, or None"
+        )
+    };
+    if given.is_instance_of::<PyString>() {
+        return Err(wrong(given));
+    }
+    let Ok(several) = given.try_iter() else { return Err(wrong(given)) };
+    let mut parcels = Vec::new();
+    for one in several {
+        let one = one.map_err(|error| raised(py, &error))?;
+        parcels.push(parcel(one.cast::<Message>().map_err(|_| wrong(&one))?)?);
+    }
+    Ok(Emitted::Many(parcels))
+}
+
+/// A message that a function gives. Arrays are copied, because the function may go on using them.
+fn parcel(message: &Bound<'_, Message>) -> Result<Parcel<'static>, Fault> {
+    let py = message.py();
+    let (timestamp, next_timestamp, data, settings) = {
+        let message = message.borrow();
+        let settings = message.settings.is_some();
+        (message.timestamp, message.next_timestamp, message.data.clone_ref(py).into_bound(py), settings)
+    };
+    if settings {
+        return Err(fault!(
+            FILTER_FAILED,
+            "the function gave a message with settings, and what a filter makes has those of the message that came"
+        ));
+    }
+    let node = Node::within(&data, "by a filter").map_err(|error| raised(py, &error))?;
+    let data = Data::lent(&node.as_value()).map_err(|error| fault!(FILTER_FAILED, "{error}"))?;
+    Ok(Parcel { timestamp, next_timestamp, data: Data::Kept(data.into_value()?) })
+}

@@ -1,0 +1,203 @@
+//! Taps: clients that look at what a port sends. The agent makes the box and hands it to both sides; what goes through it,
+//! it does not see. A tap lasts as long as its client's connection, and no longer than the endpoint. Where the instance is in
+//! another domain, the agent there looks for the head (`driver/far_taps.rs`).
+
+use super::{answer, Core};
+use crate::action::{Action, Link, Phase, Viewer};
+use ligament_catalogue::{fault, said, Fault};
+use ligament_shm::tap::MOST_ROOM;
+use ligament_wire::control::{Notice, Tap};
+use ligament_wire::domains::TapPort;
+use ligament_wire::tap::{Wanted, MOST_BARS};
+use ligament_wire::{EndpointId, InstanceId};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// The most taps at a time, in all and of one process.
+const MOST: usize = 64;
+const MOST_OF_ONE: usize = 16;
+
+/// What a client wants to look at.
+pub(super) struct Asked {
+    pub instance: String,
+    pub port: String,
+    pub slot: Option<u32>,
+    pub wanted: Wanted,
+    pub room: u64,
+}
+
+/// Those that there are.
+#[derive(Default)]
+pub(super) struct Taps {
+    next: u32,
+    /// By their numbers: who looks, and who shows it.
+    all: BTreeMap<u32, (Viewer, EndpointId)>,
+    /// Clients that look at ports of other domains.
+    elsewhere: BTreeSet<Link>,
+}
+
+fn refused(viewer: Viewer, why: &Fault) -> Action {
+    match viewer {
+        Viewer::Client(link) => answer(link, Notice::Refused { why: why.with_code() }),
+        Viewer::Head(ticket) => Action::EndTap { ticket, why: why.with_code() },
+    }
+}
+
+impl Core {
+    /// A client wants to look at a port.
+    pub(super) fn tap(&mut self, link: Link, asked: Asked, out: &mut Vec<Action>) {
+        let viewer = Viewer::Client(link);
+        let Some(instance) = self.instance_named(&asked.instance) else {
+            let why = fault!(INSTANCE_UNKNOWN, "this run has no instance \"{}\"", asked.instance);
+            return out.push(refused(viewer, &why));
+        };
+        let Asked { port, slot, wanted, room, .. } = asked;
+        let port = TapPort { instance, port, slot, wanted, room };
+        match self.plan.instances[instance.index()].elsewhere {
+            true => match self.may_tap_elsewhere(link, &port) {
+                Ok(()) => {
+                    self.taps.elsewhere.insert(link);
+                    out.push(Action::TapElsewhere { link, port: Box::new(port) });
+                }
+                Err(why) => out.push(refused(viewer, &why)),
+            },
+            false => self.tap_here(viewer, port, out),
+        }
+    }
+
+    /// The head wants to look at a port of this domain.
+    pub fn tap_for_head(&mut self, ticket: u64, port: TapPort) -> Vec<Action> {
+        let viewer = Viewer::Head(ticket);
+        let known = self.plan.instances.get(port.instance.index());
+        if known.is_none_or(|instance| instance.elsewhere) {
+            let why = fault!(TAP_REFUSED, "instance {} does not run here", port.instance);
+            return vec![refused(viewer, &why)];
+        }
+        let mut out = Vec::new();
+        self.tap_here(viewer, port, &mut out);
+        out
+    }
+
+    fn tap_here(&mut self, viewer: Viewer, port: TapPort, out: &mut Vec<Action>) {
+        match self.may_tap(viewer, port) {
+            Ok((endpoint, to, tap)) => {
+                self.taps.next = self.taps.next.wrapping_add(1);
+                self.taps.all.insert(tap.tap, (viewer, endpoint));
+                out.push(Action::MakeTap { viewer, to, endpoint, tap: Box::new(tap) });
+            }
+            Err(why) => out.push(refused(viewer, &why)),
+        }
+    }
+
+    fn may_tap_elsewhere(&self, link: Link, port: &TapPort) -> Result<(), Fault> {
+        if self.ending.is_some() {
+            return Err(self.is_over(port.instance));
+        }
+        self.has_room(Viewer::Client(link), port)
+    }
+
+    fn may_tap(&self, viewer: Viewer, asked: TapPort) -> Result<(EndpointId, Link, Tap), Fault> {
+        let name = &self.plan.instances[asked.instance.index()].name;
+        let rank = self.wiring.ranks().leader(asked.instance);
+        let endpoint = self.wiring.endpoint_of(rank);
+        let own = &self.endpoints[endpoint.index()];
+        let (to, ports) = match (own.phase, own.link, self.sending_ports(rank)) {
+            (Phase::Waiting | Phase::Started, ..) if self.ending.is_none() => {
+                return Err(fault!(TAP_TOO_EARLY, "\"{name}\" does not take part yet; ask again when it does"))
+            }
+            (Phase::Running, Some(to), Some(ports)) if self.ending.is_none() => (to, ports),
+            _ => return Err(self.is_over(asked.instance)),
+        };
+        if !ports.contains(&asked.port) {
+            let known = if ports.is_empty() { "none".to_owned() } else { ports.join(", ") };
+            return Err(fault!(
+                TAP_REFUSED,
+                "\"{name}\" has no port \"{}\" on which it sends; there are: {known}",
+                asked.port
+            ));
+        }
+        self.has_room(viewer, &asked)?;
+        if self.taps.all.values().filter(|(_, other)| *other == endpoint).count() >= MOST_OF_ONE {
+            return Err(too_many());
+        }
+        let member = if self.wiring.is_light(&self.plan, endpoint) { self.wiring.place(rank) } else { 0 };
+        let TapPort { port, slot, wanted, room, .. } = asked;
+        Ok((endpoint, to, Tap { tap: self.taps.next, member, port, slot, wanted, room }))
+    }
+
+    /// Whether there may be one more, as large as this.
+    fn has_room(&self, viewer: Viewer, port: &TapPort) -> Result<(), Fault> {
+        let elsewhere =
+            |viewer: Viewer| matches!(viewer, Viewer::Client(link) if self.taps.elsewhere.contains(&link));
+        if self.taps.all.values().any(|(other, _)| *other == viewer) || elsewhere(viewer) {
+            return Err(fault!(TAP_REFUSED, "a connection shows one port; make another for the next"));
+        }
+        if self.taps.all.len() + self.taps.elsewhere.len() >= MOST {
+            return Err(too_many());
+        }
+        if port.room > MOST_ROOM || port.wanted.bars > MOST_BARS {
+            return Err(fault!(
+                TAP_REFUSED,
+                "a tap has room for {MOST_ROOM} bytes, and a histogram {MOST_BARS} bars, at the most; ask for less"
+            ));
+        }
+        Ok(())
+    }
+
+    fn is_over(&self, instance: InstanceId) -> Fault {
+        let name = &self.plan.instances[instance.index()].name;
+        fault!(TAP_REFUSED, "\"{name}\" is over: it sends nothing any more")
+    }
+
+    /// The box of a tap could not be made.
+    pub fn tap_refused(&mut self, viewer: Viewer, tap: u32, why: &Fault) -> Vec<Action> {
+        self.taps.all.remove(&tap);
+        vec![refused(viewer, why)]
+    }
+
+    /// The agent of another domain shows a client nothing any more.
+    pub fn tap_elsewhere_is_over(&mut self, link: Link) {
+        self.taps.elsewhere.remove(&link);
+    }
+
+    /// Who looked at a port is gone: it is shown no more.
+    pub fn untap(&mut self, viewer: Viewer) -> Vec<Action> {
+        let mut out = Vec::new();
+        if let Viewer::Client(link) = viewer {
+            if self.taps.elsewhere.remove(&link) {
+                out.push(Action::UntapElsewhere { link });
+            }
+        }
+        let of_this = self.taps.all.iter().filter(|(_, (of, _))| *of == viewer);
+        let gone: Vec<(u32, EndpointId)> = of_this.map(|(&tap, &(_, from))| (tap, from)).collect();
+        for (tap, endpoint) in gone {
+            self.taps.all.remove(&tap);
+            if self.endpoints[endpoint.index()].link.is_some() {
+                self.tell(endpoint, Notice::Untap { tap }, Vec::new(), &mut out);
+            }
+        }
+        out
+    }
+
+    /// An endpoint is done: whoever looks at one of its ports is told.
+    pub(super) fn end_taps_of(&mut self, endpoint: EndpointId, out: &mut Vec<Action>) {
+        let name = self.wiring.name(&self.plan, endpoint.leader());
+        let why = said!(TAP_REFUSED, "\"{name}\" is over: it sends nothing any more");
+        self.taps.all.retain(|_, (viewer, of)| {
+            if *of == endpoint {
+                let why = why.clone();
+                out.push(match *viewer {
+                    Viewer::Client(link) => answer(link, Notice::TapOver { why }),
+                    Viewer::Head(ticket) => Action::EndTap { ticket, why },
+                });
+            }
+            *of != endpoint
+        });
+    }
+}
+
+fn too_many() -> Fault {
+    fault!(
+        TAP_REFUSED,
+        "{MOST_OF_ONE} taps of a process and {MOST} of a run are the most; end one that nobody needs"
+    )
+}

@@ -1,0 +1,166 @@
+//! Instances all of whose ranks one command starts, such as `mpirun`: the first rank's endpoint stands for that command's
+//! process, and the others are brought by it. All processes find the same environment there, so the token in it is the
+//! beginning of one: each process adds its rank, which its launcher tells it (`instance/src/identity.rs`).
+
+use super::{how_it_ended, Core};
+use crate::action::{Action, Phase, Report};
+use crate::outcome::{Exit, Failure};
+use ligament_catalogue::{fault, Fault};
+use ligament_wire::EndpointId;
+
+/// The token of a rank that is started together with others.
+pub(super) fn token(secret: &str, place: u32) -> String {
+    format!("{secret}:{place}")
+}
+
+impl Core {
+    /// Whether its instance's ranks are all started by one command, in this domain.
+    pub(super) fn is_together(&self, me: EndpointId) -> bool {
+        let instance = self.wiring.instance(&self.plan, me.leader());
+        instance.together && !instance.elsewhere
+    }
+
+    /// Whether another rank's command brings it.
+    pub(super) fn is_brought(&self, me: EndpointId) -> bool {
+        self.is_together(me) && self.wiring.ranks().place(me.leader()) > 0
+    }
+
+    /// Those that an endpoint's command brings beside itself.
+    pub(super) fn brought_by(&self, me: EndpointId) -> impl Iterator<Item = EndpointId> {
+        let brings = self.is_together(me) && !self.is_brought(me) && self.endpoints[me.index()].ours;
+        let ranks = self.wiring.ranks().of(self.wiring.first_instance(me));
+        ranks.skip(1).filter(move |_| brings).map(EndpointId::led_by).collect::<Vec<_>>().into_iter()
+    }
+
+    /// The token that a process is given: of ranks that start together only what they have in common.
+    pub(super) fn token_for(&self, me: EndpointId) -> String {
+        let token = &self.endpoints[me.index()].token;
+        let common = token.rfind(':').filter(|_| self.is_together(me)).map_or(token.len(), |colon| colon + 1);
+        token[..common].to_owned()
+    }
+
+    /// Another rank of the instance whose first rank this is, if it has so many.
+    pub(super) fn beside(&self, me: EndpointId, rank: u32) -> Option<EndpointId> {
+        let ranks = self.wiring.ranks().of(self.wiring.first_instance(me));
+        ranks.into_iter().nth(rank as usize).map(EndpointId::led_by)
+    }
+
+    /// Ends the run because of a rank that has ended as if all were well, and never registered. Of one that has registered the
+    /// agent sees the end itself.
+    pub(super) fn fail_for_who_left(&mut self, me: EndpointId) -> Vec<Action> {
+        let mut out = Vec::new();
+        let is_awaited =
+            |one: &EndpointId| matches!(self.endpoints[one.index()].phase, Phase::Waiting | Phase::Started);
+        let left = &self.endpoints[me.index()].left;
+        if let Some(one) = left.iter().filter_map(|&rank| self.beside(me, rank)).find(is_awaited) {
+            let exit = Exit::Status(0);
+            let what = how_it_ended(Phase::Started, exit);
+            self.fail(Failure { rank: Some(one.leader()), what, said: None, exit: Some(exit) }, &mut out);
+        }
+        out
+    }
+
+    /// Which rank is to be named after the command that started all has ended, and what became of that rank. `missing` have
+    /// never come: the launcher may have ended them, so whoever is known to have ended first goes before.
+    pub(super) fn first_of_many(
+        &mut self,
+        me: EndpointId,
+        before: Phase,
+        exit: Exit,
+        missing: &[EndpointId],
+    ) -> (EndpointId, Exit, Fault) {
+        let own = &mut self.endpoints[me.index()];
+        let (left, lost, fell) = (std::mem::take(&mut own.left), own.lost.take(), own.fell);
+        let never_came = before == Phase::Started;
+        let is_missing = |one: &EndpointId| missing.contains(one) || *one == me && never_came;
+        let phase = |one: &EndpointId| if is_missing(one) { Phase::Started } else { Phase::Running };
+        let mut left = left.iter().filter_map(|&rank| self.beside(me, rank));
+        if let Some(one) = left.find(|one| !self.endpoints[one.index()].finished) {
+            let exit = Exit::Status(0);
+            return (one, exit, how_it_ended(phase(&one), exit));
+        }
+        if let Some((ranks, why)) = lost {
+            let lost: Vec<EndpointId> = ranks.iter().filter_map(|&rank| self.beside(me, rank)).collect();
+            // Of several that ended at the same moment, as far as the guard could see.
+            let one = fell.filter(|one| lost.contains(one)).or(lost.first().copied());
+            let Some(one) = one else { return (me, exit, why) };
+            let what = how_it_ended(phase(&one), exit);
+            if ranks.len() < 2 {
+                return (one, exit, what);
+            }
+            let ranks: Vec<String> = ranks.iter().map(u32::to_string).collect();
+            let all = ranks.join(", ");
+            return (one, exit, what.told(|what| format!("{what}; at the same moment ended ranks {all}")));
+        }
+        let (me, before, how) = match (fell, missing.first()) {
+            (Some(one), _) => (one, Phase::Running, Exit::Unknown),
+            (None, Some(&one)) if !never_came => (one, Phase::Started, exit),
+            (None, _) => (me, before, exit),
+        };
+        let what = self.how_one_of_many_ended(me, before, how).unwrap_or_else(|| how_it_ended(before, how));
+        (me, exit, what)
+    }
+
+    /// A rank's process is gone. True if that was before it was done and the command that started it is still there, whose end
+    /// will show why: another rank may have ended first that has never registered.
+    pub fn fell(&mut self, me: EndpointId) -> bool {
+        let own = &self.endpoints[me.index()];
+        if !self.is_together(me) || own.finished || own.failed || matches!(own.phase, Phase::Gone(_)) {
+            return false;
+        }
+        let first = EndpointId::led_by(self.wiring.ranks().leader(self.wiring.first_instance(me)));
+        let first = &mut self.endpoints[first.index()];
+        first.fell.get_or_insert(me);
+        first.ours && !matches!(first.phase, Phase::Gone(_))
+    }
+
+    /// The process that speaks for a rank has ended, and not the command that started it.
+    pub fn speaker_gone(&mut self, me: EndpointId) -> Vec<Action> {
+        let mut out = Vec::new();
+        let own = &self.endpoints[me.index()];
+        if !own.finished && !own.failed && !matches!(own.phase, Phase::Gone(_)) {
+            if let Some(what) = self.how_one_of_many_ended(me, own.phase, Exit::Unknown) {
+                self.fail(Failure { rank: Some(me.leader()), what, said: None, exit: None }, &mut out);
+            }
+        }
+        out
+    }
+
+    /// The command that brings others has ended: those that have not come will not. Gives them.
+    pub(super) fn give_up_missing(
+        &mut self,
+        me: EndpointId,
+        exit: Exit,
+        out: &mut Vec<Action>,
+    ) -> Vec<EndpointId> {
+        let mut missing = Vec::new();
+        for one in self.brought_by(me) {
+            let phase = &mut self.endpoints[one.index()].phase;
+            if matches!(phase, Phase::Waiting | Phase::Started) {
+                *phase = Phase::Gone(exit);
+                out.push(Action::Report(Report::Exited { rank: one.leader(), exit }));
+                self.drop_what_nobody_needs(one, out);
+                missing.push(one);
+            }
+        }
+        missing
+    }
+
+    /// What is known of a rank's end whose launcher took the exit status; none where it was started alone, or never came.
+    pub(super) fn how_one_of_many_ended(&self, me: EndpointId, before: Phase, exit: Exit) -> Option<Fault> {
+        if !self.is_together(me) || matches!(before, Phase::Waiting | Phase::Started) {
+            return None;
+        }
+        Some(match (before, exit) {
+            (_, Exit::Unknown) => fault!(
+                EXIT_EARLY,
+                "ended before it was done: it crashed, was killed, aborted, or went on to its end too soon; its output has \
+                 what its launcher says"
+            ),
+            (Phase::Finished, exit) => {
+                fault!(EXIT_EARLY, "was done, but the command that started its ranks then ended with {exit}")
+            }
+            (_, exit) => fault!(EXIT_EARLY, "was not done when the command that started its ranks ended with {exit}"),
+        })
+    }
+}

@@ -1,0 +1,497 @@
+//! Taps from one domain to another. The client at the head has a box as always, and here is who fills it; the instance has a
+//! box as always, and here is who looks into it. In between, a value goes over the path between the agents when the client
+//! has asked for one, in pieces, straight from one box into the other: nothing is kept besides the two. Neither box calls
+//! anybody, so they are looked at every few ms, but only where something is awaited.
+
+use super::taps::make_own;
+use super::Driver;
+use crate::action::{Link, Viewer};
+use crate::domains::cut;
+use crate::host::TapTalk;
+use ligament_catalogue::{fault, Code, Fault};
+use ligament_shm::tap::{Note, TapBox};
+use ligament_shm::ShmError;
+use ligament_wire::control::{to_bytes, Notice};
+use ligament_wire::domains::{
+    FromAgent, FromHead, Shows, TapNote, TapOrder, TapPort, TapWish, Tapped, MAX_PIECE, VALUES_UNDER_WAY,
+};
+use ligament_wire::steering::ModelTime;
+use ligament_wire::tap::Outcome;
+use ligament_wire::DomainId;
+use rustix::fd::OwnedFd;
+use std::collections::BTreeMap;
+use std::time::Duration;
+use tokio::time::Instant;
+
+/// How often boxes are looked at: after something has happened, and at the most seldom. Between, each sixteenth of the time
+/// since then: so much later may a value come.
+const OFTEN: Duration = Duration::from_millis(1);
+const SELDOM: Duration = Duration::from_millis(250);
+const PARTS: u32 = 16;
+
+/// A client here looks at a port of another domain.
+struct Asking {
+    domain: DomainId,
+    room: u64,
+    /// Once the agent there has begun.
+    bin: Option<TapBox>,
+    /// Whether the agent there was asked for a value that has not come whole.
+    asked: bool,
+    /// Bytes of it that have.
+    came: u64,
+    /// Whether there was no memory for some of them: what else comes of it is passed over.
+    lacks_memory: bool,
+}
+
+/// A port here is looked at by a client of the head.
+struct Showing {
+    bin: TapBox,
+    /// Whether a value is wanted that is not in the box yet.
+    awaits: bool,
+    /// What is under way to the head: how much of it was sent, and how much has come there.
+    sends: Option<(Note, u64)>,
+    took: u64,
+    /// Nothing more will be sent on the port, and why.
+    over: Option<String>,
+}
+
+/// All of them, at either side.
+pub(super) struct FarTaps {
+    asking: BTreeMap<Link, Asking>,
+    showing: BTreeMap<u64, Showing>,
+    /// When something last happened.
+    since: Instant,
+    looked: Instant,
+    pause: Duration,
+}
+
+impl Default for FarTaps {
+    fn default() -> FarTaps {
+        let (asking, showing) = (BTreeMap::new(), BTreeMap::new());
+        let now = Instant::now();
+        FarTaps { asking, showing, since: now, looked: now, pause: OFTEN }
+    }
+}
+
+impl FarTaps {
+    /// When boxes are to be looked at.
+    pub fn due(&self) -> Option<Instant> {
+        let awaits = self.asking.values().any(|one| one.bin.is_some() && !one.asked)
+            || self.showing.values().any(|one| one.awaits);
+        awaits.then(|| self.looked + self.pause)
+    }
+
+    fn something_happens(&mut self) {
+        self.since = Instant::now();
+        (self.looked, self.pause) = (self.since, OFTEN);
+    }
+}
+
+impl Showing {
+    /// What can be told now; whether nothing more will come.
+    fn go_on(&mut self, ticket: u64, tell: &mut dyn FnMut(Tapped)) -> bool {
+        if self.awaits {
+            match self.bin.look() {
+                Ok(None) => {}
+                Ok(Some(note)) => (self.awaits, self.sends, self.took) = (false, Some((note, 0)), 0),
+                Err(error) => self.over = Some(Fault::from(error).with_code()),
+            }
+        }
+        while let Some((note, sent)) = self.sends {
+            let len = if note.outcome == Outcome::Value { note.body_len } else { 0 };
+            let next = (len - sent).min(MAX_PIECE as u64);
+            if sent + next > self.took.saturating_add(VALUES_UNDER_WAY) {
+                return false;
+            }
+            let mut bytes = vec![0; next as usize];
+            self.bin.copy(sent, &mut bytes);
+            let is_last = sent + next == len;
+            self.sends = (!is_last).then_some((note, sent + next));
+            let note = is_last.then(|| told(&note));
+            tell(Tapped { ticket, shows: Shows::Piece { offset: sent, bytes, note } });
+        }
+        match self.over.take() {
+            None => false,
+            Some(why) => {
+                tell(Tapped { ticket, shows: Shows::Over(why) });
+                true
+            }
+        }
+    }
+}
+
+impl Asking {
+    /// Makes the box. Gives its memory, for the client.
+    fn begin(&mut self) -> Result<OwnedFd, Fault> {
+        let (bin, memory) = make_own(self.room)?;
+        self.bin = Some(bin);
+        Ok(memory)
+    }
+
+    /// Puts a piece in the box of the client. Gives what to say to the agent of the domain, if something.
+    fn take(&mut self, offset: u64, bytes: &[u8], note: Option<TapNote>) -> Result<Option<TapWish>, Fault> {
+        let wrong = |what: &str| {
+            fault!(TAP_REFUSED, "the agent of domain {} shows what makes no sense: {what}", self.domain)
+        };
+        let Some(bin) = self.bin.as_ref().filter(|bin| self.asked && bin.is_asked()) else {
+            return Err(wrong("a value for which nobody has asked"));
+        };
+        if offset != self.came || bytes.is_empty() && note.is_none() {
+            return Err(wrong(&format!("{} bytes from {offset} on, behind {}", bytes.len(), self.came)));
+        }
+        if bytes.len() as u64 > self.room - self.came {
+            return Err(wrong(&format!("more than the {} bytes for which there is room", self.room)));
+        }
+        let Some(note) = note else {
+            self.lacks_memory |= !put(bin, offset, bytes)?;
+            self.came += bytes.len() as u64;
+            return Ok(Some(TapWish::Took(self.came)));
+        };
+        let whole = offset + bytes.len() as u64;
+        let mut note = heard(note).ok_or_else(|| wrong("what no value is"))?;
+        let expected = if note.outcome == Outcome::Value { note.body_len } else { 0 };
+        if whole != expected {
+            return Err(wrong(&format!("{whole} bytes, and says that there are {expected}")));
+        }
+        self.lacks_memory |= !put(bin, offset, bytes)?;
+        bin.count(note.number);
+        // The next value may be smaller, or there is memory again: as where the instance itself has none.
+        if std::mem::take(&mut self.lacks_memory) {
+            note.outcome = Outcome::NoMemory;
+        }
+        (self.asked, self.came) = (false, 0);
+        bin.answer(note);
+        Ok(None)
+    }
+}
+
+/// Puts a piece of a value in a box. Whether the system has the memory for it.
+fn put(bin: &TapBox, offset: u64, bytes: &[u8]) -> Result<bool, Fault> {
+    match bin.put(offset, bytes) {
+        Ok(()) => Ok(true),
+        Err(ShmError::OutOfMemory { .. }) => Ok(false),
+        Err(error) => Err(error.into()),
+    }
+}
+
+fn told(note: &Note) -> TapNote {
+    let Note { outcome, parts, body_len, timestamp, next_timestamp, slot, number } = *note;
+    TapNote {
+        outcome: outcome as u64,
+        parts,
+        bytes: body_len,
+        timestamp: ModelTime(timestamp),
+        next_timestamp: next_timestamp.map(ModelTime),
+        slot,
+        number,
+    }
+}
+
+fn heard(note: TapNote) -> Option<Note> {
+    let TapNote { outcome, parts, bytes, timestamp, next_timestamp, slot, number } = note;
+    Some(Note {
+        outcome: Outcome::of(outcome)?,
+        parts,
+        body_len: bytes,
+        timestamp: timestamp.0,
+        next_timestamp: next_timestamp.map(|at| at.0),
+        slot,
+        number,
+    })
+}
+
+impl Driver<'_> {
+    fn order_tap(&self, domain: DomainId, ticket: u64, wish: TapWish) {
+        if let Some(elsewhere) = &self.elsewhere {
+            elsewhere.carrier.control(domain, to_bytes(&FromHead::Tap(TapOrder { ticket, wish })));
+        }
+    }
+
+    fn tell_tap(&self, tapped: Tapped) {
+        if let Some(elsewhere) = &self.elsewhere {
+            elsewhere.carrier.control(DomainId::HEAD, to_bytes(&FromAgent::Tapped(tapped)));
+        }
+    }
+
+    /// A client wants to look at a port of another domain.
+    pub(super) fn tap_elsewhere(&mut self, link: Link, port: Box<TapPort>) {
+        let there = self.elsewhere.as_ref().filter(|elsewhere| elsewhere.me == DomainId::HEAD);
+        let Some(&domain) = there.and_then(|elsewhere| elsewhere.domain_of.get(port.instance.index())) else {
+            let why = fault!(
+                RUNS_ELSEWHERE,
+                "this agent knows its own part of the run only; ask where the run was begun"
+            );
+            return self.tap_elsewhere_ends(link, &why);
+        };
+        let asking = Asking { domain, room: port.room, bin: None, asked: false, came: 0, lacks_memory: false };
+        self.far_taps.asking.insert(link, asking);
+        self.order_tap(domain, link, TapWish::Begin(port));
+    }
+
+    /// Such a client is gone.
+    pub(super) fn untap_elsewhere(&mut self, link: Link) {
+        if let Some(asking) = self.far_taps.asking.remove(&link) {
+            self.order_tap(asking.domain, link, TapWish::End);
+        }
+    }
+
+    /// A client is shown nothing more.
+    fn tap_elsewhere_ends(&mut self, link: Link, why: &Fault) {
+        let begun = self.far_taps.asking.remove(&link).is_some_and(|asking| asking.bin.is_some());
+        self.core.tap_elsewhere_is_over(link);
+        let why = why.with_code();
+        let notice = if begun { Notice::TapOver { why } } else { Notice::Refused { why } };
+        self.send_with(link, &notice, Vec::new());
+    }
+
+    /// A domain is lost, and what its ports send.
+    pub(super) fn end_taps_in(&mut self, domain: DomainId) {
+        let there = self.far_taps.asking.iter().filter(|(_, asking)| asking.domain == domain);
+        let links: Vec<Link> = there.map(|(&link, _)| link).collect();
+        let why = fault!(TAP_REFUSED, "domain {domain} is lost, and with it what its ports send");
+        for link in links {
+            self.tap_elsewhere_ends(link, &why);
+        }
+    }
+
+    /// The head looks at a port, through this box.
+    pub(super) fn shows_to_head(&mut self, ticket: u64, bin: TapBox) {
+        let showing = Showing { bin, awaits: false, sends: None, took: 0, over: None };
+        self.far_taps.showing.insert(ticket, showing);
+        self.tell_tap(Tapped { ticket, shows: Shows::Begun });
+    }
+
+    /// Nothing more will be sent on a port at which the head looks, or it may not look there. What it waits for it gets, if
+    /// that is in the box.
+    pub(super) fn end_tap_of_head(&mut self, ticket: u64, why: String) {
+        // It repeats what a client wrote, and of a longer text the head would say that it makes no sense.
+        let why = cut(&why);
+        match self.far_taps.showing.get_mut(&ticket) {
+            Some(showing) => {
+                showing.over = Some(why);
+                self.show_on(ticket);
+            }
+            None => self.tell_tap(Tapped { ticket, shows: Shows::Over(why) }),
+        }
+    }
+
+    fn show_on(&mut self, ticket: u64) {
+        let Some(showing) = self.far_taps.showing.get_mut(&ticket) else { return };
+        let mut told = Vec::new();
+        if showing.go_on(ticket, &mut |tapped| told.push(tapped)) {
+            self.far_taps.showing.remove(&ticket);
+            let actions = self.core.untap(Viewer::Head(ticket));
+            self.act(actions);
+        }
+        told.into_iter().for_each(|tapped| self.tell_tap(tapped));
+    }
+
+    /// Looks at the boxes where something is awaited.
+    pub(super) fn look_at_far_taps(&mut self) {
+        let taps = &mut self.far_taps;
+        taps.looked = Instant::now();
+        taps.pause = (taps.looked.duration_since(taps.since) / PARTS).clamp(OFTEN, SELDOM);
+        let mut asked = Vec::new();
+        for (&link, asking) in &mut taps.asking {
+            if !asking.asked && asking.bin.as_ref().is_some_and(TapBox::is_asked) {
+                asking.asked = true;
+                asked.push((asking.domain, link));
+            }
+        }
+        let awaited: Vec<u64> =
+            taps.showing.iter().filter(|(_, one)| one.awaits).map(|(&ticket, _)| ticket).collect();
+        for (domain, link) in asked {
+            self.order_tap(domain, link, TapWish::Ask);
+        }
+        awaited.into_iter().for_each(|ticket| self.show_on(ticket));
+    }
+
+    /// What another agent says of a tap. Of one that is over already it may say something still.
+    pub(super) fn hear_of_tap(&mut self, talk: TapTalk) {
+        match talk {
+            TapTalk::Wanted(TapOrder { ticket, wish }) => self.head_wants(ticket, wish),
+            TapTalk::Shown(domain, Tapped { ticket, shows }) => {
+                if self.far_taps.asking.get(&ticket).is_some_and(|asking| asking.domain == domain) {
+                    self.is_shown(ticket, shows);
+                }
+            }
+        }
+    }
+
+    fn head_wants(&mut self, ticket: u64, wish: TapWish) {
+        match (wish, self.far_taps.showing.get_mut(&ticket)) {
+            (TapWish::Begin(port), None) => {
+                let actions = self.core.tap_for_head(ticket, *port);
+                self.act(actions);
+            }
+            (TapWish::Ask, Some(showing)) if !showing.awaits && showing.sends.is_none() => {
+                showing.awaits = true;
+                showing.bin.ask();
+                self.far_taps.something_happens();
+            }
+            (TapWish::Took(bytes), Some(showing)) => {
+                showing.took = showing.took.max(bytes);
+                self.show_on(ticket);
+            }
+            (TapWish::End, Some(_)) => {
+                self.far_taps.showing.remove(&ticket);
+                let actions = self.core.untap(Viewer::Head(ticket));
+                self.act(actions);
+            }
+            _ => {}
+        }
+    }
+
+    fn is_shown(&mut self, link: Link, shows: Shows) {
+        let Some(asking) = self.far_taps.asking.get_mut(&link) else { return };
+        let domain = asking.domain;
+        let done = match shows {
+            Shows::Begun if asking.bin.is_some() => return,
+            Shows::Begun => asking.begin().map(|memory| Some((Notice::Tapped { room: asking.room }, memory))),
+            Shows::Piece { offset, bytes, note } => match asking.take(offset, &bytes, note) {
+                Ok(Some(wish)) => return self.order_tap(domain, link, wish),
+                other => other.map(|_| None),
+            },
+            Shows::Over(why) => {
+                return self.tap_elsewhere_ends(link, &Fault::heard(why, Code::TAP_REFUSED));
+            }
+        };
+        self.far_taps.something_happens();
+        match done {
+            Ok(None) => {}
+            Ok(Some((notice, memory))) => self.send_with(link, &notice, vec![memory]),
+            Err(why) => {
+                self.tap_elsewhere_ends(link, &why);
+                self.order_tap(domain, link, TapWish::End);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const OTHER: DomainId = DomainId::new(1);
+    const LEN: u64 = 5 * MAX_PIECE as u64 + 7;
+
+    /// The box of a client that has asked, who fills it, and the client's side.
+    fn asking(room: u64) -> (Asking, TapBox) {
+        let mut asking = Asking { domain: OTHER, room, bin: None, asked: true, came: 0, lacks_memory: false };
+        let client = TapBox::open(asking.begin().unwrap(), room).unwrap();
+        client.ask();
+        (asking, client)
+    }
+
+    fn note(body_len: u64, outcome: Outcome) -> Note {
+        let (timestamp, next_timestamp) = (1.5, Some(2.0));
+        Note { outcome, parts: 1, body_len, timestamp, next_timestamp, slot: Some(3), number: 7 }
+    }
+
+    /// What an instance has put in its box, and who looks into it for the head.
+    fn showing(body_len: u64, outcome: Outcome) -> Showing {
+        let (bin, memory) = make_own(LEN).unwrap();
+        let sender = TapBox::open(memory, LEN).unwrap();
+        bin.ask();
+        sender.fill(note(body_len, outcome), |to| {
+            for (i, byte) in to.iter_mut().enumerate() {
+                *byte = (i % 251) as u8;
+            }
+        });
+        Showing { bin, awaits: true, sends: None, took: 0, over: None }
+    }
+
+    #[test]
+    fn a_value_goes_from_one_box_into_the_other_and_no_more_is_under_way_than_may_be() {
+        let (mut asking, client) = asking(LEN);
+        let mut showing = showing(LEN, Outcome::Value);
+        let (mut under_way, mut most, mut pieces) = (std::collections::VecDeque::new(), 0, 0);
+        assert!(!showing.go_on(3, &mut |tapped| under_way.push_back(tapped)));
+        while let Some(Tapped { ticket: 3, shows: Shows::Piece { offset, bytes, note } }) =
+            under_way.pop_front()
+        {
+            most = most.max(1 + under_way.len());
+            pieces += 1;
+            assert!(client.take().unwrap().is_none());
+            if let Some(TapWish::Took(took)) = asking.take(offset, &bytes, note).unwrap() {
+                showing.took = took;
+                assert!(!showing.go_on(3, &mut |tapped| under_way.push_back(tapped)));
+            }
+        }
+        assert_eq!((most as u64 * MAX_PIECE as u64, pieces), (VALUES_UNDER_WAY, 6));
+        let (found, body) = client.take().unwrap().unwrap();
+        assert_eq!((found, client.passed()), (note(LEN, Outcome::Value), 7));
+        assert!(body.as_ref().iter().enumerate().take(LEN as usize).all(|(i, &byte)| byte == (i % 251) as u8));
+        assert!(!asking.asked && !showing.awaits && showing.sends.is_none());
+    }
+
+    #[test]
+    fn what_is_in_the_box_goes_before_the_end_does() {
+        for (body_len, outcome) in [(9, Outcome::Value), (0, Outcome::Value), (1 << 40, Outcome::TooLarge)] {
+            let mut showing = showing(body_len, outcome);
+            showing.over = Some("it is over".into());
+            let mut told = Vec::new();
+            assert!(showing.go_on(3, &mut |tapped| told.push(tapped.shows)));
+            let [Shows::Piece { offset: 0, bytes, note: Some(found) }, Shows::Over(_)] = &told[..] else {
+                panic!("{told:?}")
+            };
+            let (mut asking, client) = asking(LEN);
+            asking.take(0, bytes, Some(*found)).unwrap();
+            assert_eq!(client.take().unwrap().unwrap().0, note(body_len, outcome));
+        }
+    }
+
+    #[test]
+    fn a_value_for_which_there_is_no_memory_is_not_shown_and_the_next_one_is() {
+        // A file that has become shorter than what is mapped of it: no pages are to be had behind its end.
+        let path = std::env::temp_dir().join(format!("ligament-far-tap-{}", std::process::id()));
+        let file = std::fs::File::options().read(true).write(true).create_new(true).open(&path).unwrap();
+        std::fs::remove_file(&path).unwrap();
+        file.set_len(ligament_shm::tap::size_for(LEN) as u64).unwrap();
+        let (one, other) = (TapBox::open(&file, LEN).unwrap(), TapBox::open(&file, LEN).unwrap());
+        let mut asking =
+            Asking { domain: OTHER, room: LEN, bin: Some(one), asked: true, came: 0, lacks_memory: false };
+        let piece = |n: u64| n * MAX_PIECE as u64;
+        let whole = Some(told(&note(piece(2), Outcome::Value)));
+        other.ask();
+        file.set_len(4096).unwrap();
+        // It is taken to its end, so that whoever sends it goes on.
+        assert_eq!(asking.take(0, &vec![1; MAX_PIECE], None), Ok(Some(TapWish::Took(piece(1)))));
+        file.set_len(ligament_shm::tap::size_for(LEN) as u64).unwrap();
+        assert_eq!(asking.take(piece(1), &vec![1; MAX_PIECE], whole), Ok(None));
+        assert_eq!(other.take().unwrap().unwrap().0, note(piece(2), Outcome::NoMemory));
+        other.ask();
+        asking.asked = true;
+        assert_eq!(asking.take(0, &[7; 9], Some(told(&note(9, Outcome::Value)))), Ok(None));
+        let (found, body) = other.take().unwrap().unwrap();
+        assert!(found == note(9, Outcome::Value) && body.as_ref().starts_with(&[7; 9]));
+    }
+
+    #[test]
+    fn what_was_not_asked_for_or_has_no_room_is_refused() {
+        let value = |bytes| Some(told(&note(bytes, Outcome::Value)));
+        for (offset, len, note) in [
+            (1, 10, None),
+            (u64::MAX, 10, None),
+            (0, 0, None),
+            (0, 101, None),
+            (0, 101, value(101)),
+            (0, 10, value(11)),
+            (0, 10, value(u64::MAX)),
+            (0, 10, Some(told(&self::note(10, Outcome::NoKey)))),
+            (0, 10, Some(TapNote { outcome: 99, ..value(10).unwrap() })),
+        ] {
+            let (mut asking, client) = asking(100);
+            let refused = asking.take(offset, &vec![1; len], note).unwrap_err();
+            assert!(refused.contains("makes no sense"), "{refused}");
+            assert!(client.take().unwrap().is_none());
+        }
+        let (mut asking, client) = asking(100);
+        assert_eq!(asking.take(0, &[1; 10], value(10)), Ok(None));
+        // A second value, before the client has asked again.
+        assert!(asking.take(0, &[2; 10], value(10)).is_err());
+        asking.asked = true;
+        assert!(asking.take(0, &[2; 10], value(10)).is_err());
+        assert!(client.take().unwrap().unwrap().1.as_ref().starts_with(&[1; 10]));
+    }
+}

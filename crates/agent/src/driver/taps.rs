@@ -1,0 +1,51 @@
+//! The boxes of taps: made here, and handed to both sides. The head, which looks for a client of its, is this agent's own
+//! second side.
+
+use super::Driver;
+use crate::action::{Link, Viewer};
+use ligament_catalogue::{fault, Fault};
+use ligament_shm::tap::TapBox;
+use ligament_wire::control::{Notice, Tap};
+use ligament_wire::EndpointId;
+use rustix::fd::OwnedFd;
+
+/// The memory of a box, twice.
+pub(super) fn make(room: u64) -> Result<[OwnedFd; 2], Fault> {
+    let memory = ligament_shm::tap::make(room).map_err(Fault::from)?;
+    let other = memory.try_clone();
+    let other = other.map_err(|error| fault!(LIMIT_OF_FILES, "no more file descriptors: {error}"))?;
+    Ok([memory, other])
+}
+
+/// A box for this process, and its memory for another.
+pub(super) fn make_own(room: u64) -> Result<(TapBox, OwnedFd), Fault> {
+    let memory = ligament_shm::tap::make(room).map_err(Fault::from)?;
+    Ok((TapBox::open(&memory, room).map_err(Fault::from)?, memory))
+}
+
+impl Driver<'_> {
+    /// Makes a box, and tells both sides.
+    pub(super) fn make_tap(&mut self, viewer: Viewer, to: Link, endpoint: EndpointId, tap: Box<Tap>) {
+        let number = tap.tap;
+        let made = match viewer {
+            Viewer::Client(link) => make(tap.room).map(|[one, other]| {
+                self.send_with(link, &Notice::Tapped { room: tap.room }, vec![one]);
+                other
+            }),
+            Viewer::Head(ticket) => make_own(tap.room).map(|(bin, other)| {
+                self.shows_to_head(ticket, bin);
+                other
+            }),
+        };
+        match made {
+            Ok(memory) => {
+                self.send_with(to, &Notice::Tap(tap), vec![memory]);
+                self.call(endpoint);
+            }
+            Err(why) => {
+                let actions = self.core.tap_refused(viewer, number, &why);
+                self.act(actions);
+            }
+        }
+    }
+}

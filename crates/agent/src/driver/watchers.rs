@@ -1,0 +1,99 @@
+//! Clients that watch the run. Each asks again when it has read what it was told, and is then told what has changed since,
+//! but no more often than it asked for. So nothing piles up for one that reads slowly or not at all, not even in its socket.
+
+use super::Driver;
+use crate::action::Link;
+use crate::connection::Connection;
+use crate::host::RunView;
+use ligament_catalogue::said;
+use ligament_wire::control::Notice;
+use std::collections::BTreeMap;
+use std::time::Duration;
+use tokio::time::Instant;
+
+/// The most clients that may watch at a time.
+const MOST: usize = 32;
+/// Nobody is told more often, or less often, ms.
+const OFTEN: u32 = 100;
+const RARELY: u32 = 60_000;
+
+struct Watcher {
+    told: Instant,
+    due: Instant,
+    /// What it has been told: `Host::news` says from which point on more is to be told.
+    since: u64,
+    /// Whether it has asked again.
+    asks: bool,
+}
+
+/// Who watches.
+#[derive(Default)]
+pub(super) struct Watchers(BTreeMap<Link, Watcher>);
+
+impl Watchers {
+    /// When somebody is to be told something.
+    pub fn due(&self) -> Option<Instant> {
+        self.0.values().filter(|one| one.asks).map(|one| one.due).min()
+    }
+
+    pub fn remove(&mut self, link: Link) {
+        self.0.remove(&link);
+    }
+}
+
+impl Driver<'_> {
+    /// A client wants to know what is new.
+    pub(super) fn watches(&mut self, link: Link, every: u32) {
+        let every = Duration::from_millis(u64::from(every.clamp(OFTEN, RARELY)));
+        if let Some(known) = self.watchers.0.get_mut(&link) {
+            known.due = known.told + every;
+            known.asks = true;
+            return;
+        }
+        if self.watchers.0.len() >= MOST {
+            let why =
+                said!(TOO_MANY_WATCH, "{MOST} clients watch this run already; end one of them, and try again");
+            self.send_with(link, &Notice::Refused { why }, Vec::new());
+            return;
+        }
+        let now = Instant::now();
+        self.watchers.0.insert(link, Watcher { told: now, due: now, since: 0, asks: true });
+        self.tell_watchers();
+    }
+
+    /// Tells those that ask and are due.
+    pub(super) fn tell_watchers(&mut self) {
+        let now = Instant::now();
+        let mut due = Vec::new();
+        for (&link, one) in self.watchers.0.iter_mut().filter(|(_, one)| one.asks && one.due <= now) {
+            // One that asks and does not read waits.
+            match self.connections.get(&link).is_some_and(Connection::is_full) {
+                true => one.due = now + Duration::from_millis(u64::from(OFTEN)),
+                false => due.push((link, one.since)),
+            }
+        }
+        if due.is_empty() {
+            return;
+        }
+        let view = RunView::of(&self.core, &self.custody);
+        let news: Vec<(Link, Option<(String, u64)>)> =
+            due.into_iter().map(|(link, since)| (link, self.host.news(&view, since))).collect();
+        for (link, news) in news {
+            let Some((json, since)) = news else {
+                let why = said!(
+                    RUNS_ELSEWHERE,
+                    "this agent knows its own part of the run only; ask where the run was begun"
+                );
+                self.watchers.remove(link);
+                self.send_with(link, &Notice::Refused { why }, Vec::new());
+                continue;
+            };
+            if let Some(one) = self.watchers.0.get_mut(&link) {
+                one.since = since;
+                one.told = now;
+                one.asks = false;
+            }
+            self.send_with(link, &Notice::Answer { json }, Vec::new());
+        }
+    }
+}

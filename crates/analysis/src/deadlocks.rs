@@ -1,0 +1,427 @@
+//! Deadlocks that follow from the order of the operators, before anything runs. How many messages there can be at
+//! most on each conduit is the least solution of a few rules, one for each operator; who can get nowhere is left at
+//! zero, and waits for others who are. See `docs/concepts/deadlocks-ahead.md`, also for why this gives no false
+//! alarm.
+
+use crate::notyet::Found;
+use crate::order::{Order, Part, Sends, Way};
+use crate::{CheckOptions, Ignorable};
+use ligament_catalogue::Code;
+use ligament_model::{Configuration, FlatModel, Problem};
+use std::collections::{HashMap, HashSet, VecDeque};
+
+/// More than anybody counts.
+const MANY: u64 = u64::MAX;
+/// So many messages are counted one by one, over all conduits; what goes on for longer is taken to go on for ever.
+const COUNTED: usize = 2_000_000;
+/// So many circles are told.
+const TOLD: usize = 5;
+
+/// What is taken for granted about steps.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Assumption {
+    /// Who has something to send or receive in steps makes one at some time.
+    Sometime,
+    /// Who receives in steps makes one in its first pass.
+    FirstPass,
+    /// All make as many as their scales say.
+    Scales,
+}
+
+/// How many steps a component makes in a pass.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Steps {
+    /// Any number.
+    Any,
+    /// At least one in the first.
+    InFirst,
+    /// So many in each.
+    Exactly(u64),
+}
+
+pub(crate) fn check(
+    config: &Configuration,
+    flat: &FlatModel,
+    options: &CheckOptions,
+    problems: &mut Vec<Problem>,
+) {
+    // What cannot begin, or joins timelines that do not fit, is told already.
+    let told = |problem: &Problem| matches!(problem.code, Code::WAITING_CIRCLE | Code::TIMELINE_MISMATCH);
+    if problems.iter().any(told) {
+        return;
+    }
+    let order = Order::of(config, flat);
+    for assumption in [Assumption::Sometime, Assumption::FirstPass, Assumption::Scales] {
+        let Some(counted) = Counted::of(&order, assumption) else { continue };
+        let circles = counted.circles();
+        for circle in &circles {
+            let told = counted.told(flat, circle);
+            let at = &flat.conduits[order.links[circle.told_at(&order).link].conduit].at;
+            match assumption {
+                Assumption::Sometime => Found { options, problems }.ignorable(
+                    Ignorable::Deadlocks,
+                    Code::DEADLOCK_AHEAD,
+                    at,
+                    told,
+                    &counted.way_out(flat, circle),
+                ),
+                _ => {
+                    let advice = counted.way_out(flat, circle);
+                    problems.push(Problem::warning(Code::DEADLOCK_AHEAD, at, told, advice));
+                }
+            }
+        }
+        // What follows from less says more.
+        if !circles.is_empty() {
+            return;
+        }
+    }
+}
+
+/// Somebody who waits on a link.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Wait {
+    who: usize,
+    /// For whom: the sender, or whoever must end a pass before `last` passes a message on.
+    on: usize,
+    link: usize,
+    /// Whether it waits within a step, and not before it begins.
+    in_step: bool,
+}
+
+/// Waits each of which is for the next one, and the last for the first.
+struct Circle(Vec<Wait>);
+
+impl Circle {
+    /// The wait at whose place it is told.
+    fn told_at(&self, order: &Order) -> &Wait {
+        let ends = |wait: &&Wait| wait.in_step && order.links[wait.link].sends == Sends::AtEnd;
+        self.0.iter().find(ends).or(self.0.iter().find(|wait| wait.in_step)).unwrap_or(&self.0[0])
+    }
+}
+
+/// How far everybody can come at most.
+struct Counted<'a> {
+    order: &'a Order,
+    assumption: Assumption,
+    steps: Vec<Steps>,
+    /// Whether it makes a step in its first pass: it has no other, or its scales say so.
+    sure: Vec<bool>,
+    /// By part: passes begun, passes ended, steps begun.
+    passes: Vec<u64>,
+    ended: Vec<u64>,
+    begun: Vec<u64>,
+    /// Who is to be looked at again when a part has come further.
+    followers: Vec<Vec<usize>>,
+    /// More than this is taken for any number.
+    most: u64,
+}
+
+impl<'a> Counted<'a> {
+    /// Nothing, if what is assumed does not say enough.
+    fn of(order: &'a Order, assumption: Assumption) -> Option<Counted<'a>> {
+        let count = order.parts.len();
+        let once = happen_once(order);
+        let sure: Vec<bool> =
+            order.parts.iter().zip(once).map(|(part, once)| once || part.makes_steps).collect();
+        let steps = |at: usize| -> Option<Steps> {
+            let part = &order.parts[at];
+            let waits = !part.inputs.is_empty();
+            Some(match assumption {
+                Assumption::Sometime if waits && sure[at] => Steps::InFirst,
+                Assumption::FirstPass if waits => Steps::InFirst,
+                Assumption::Sometime | Assumption::FirstPass => Steps::Any,
+                Assumption::Scales if part.is_certain && has_steps(order, part) => Steps::Exactly(part.steps?),
+                Assumption::Scales if part.is_certain => Steps::Any,
+                Assumption::Scales => return None,
+            })
+        };
+        let steps = (0..count).map(steps).collect::<Option<Vec<_>>>()?;
+        if assumption == Assumption::Scales && !counts_exactly(order) {
+            return None;
+        }
+        let mut followers = vec![Vec::new(); count];
+        for link in &order.links {
+            let whose = match link.way {
+                Way::ForEachPass(part) | Way::AfterPass(part) => part,
+                _ => link.from,
+            };
+            followers[whose].push(link.to);
+        }
+        for list in &mut followers {
+            list.sort_unstable();
+            list.dedup();
+        }
+        let most = match assumption {
+            Assumption::Scales => (COUNTED / order.links.len().max(1)).clamp(16, 100_000) as u64,
+            _ => 1,
+        };
+        let zeros = || vec![0; count];
+        let (passes, ended, begun) = (zeros(), zeros(), zeros());
+        let mut counted = Counted { order, assumption, steps, sure, passes, ended, begun, followers, most };
+        counted.count();
+        Some(counted)
+    }
+
+    fn count(&mut self) {
+        let mut queue: VecDeque<usize> = (0..self.order.parts.len()).collect();
+        let mut waits = vec![true; queue.len()];
+        while let Some(part) = queue.pop_front() {
+            waits[part] = false;
+            let (passes, ended, begun) = self.how_far(part);
+            let changed = ended != self.ended[part] || begun != self.begun[part];
+            (self.passes[part], self.ended[part], self.begun[part]) = (passes, ended, begun);
+            if changed {
+                for &follower in &self.followers[part] {
+                    if !std::mem::replace(&mut waits[follower], true) {
+                        queue.push_back(follower);
+                    }
+                }
+            }
+        }
+    }
+
+    /// How far a part comes at most with what can arrive.
+    fn how_far(&self, at: usize) -> (u64, u64, u64) {
+        let part = &self.order.parts[at];
+        if !part.is_certain {
+            return (MANY, MANY, MANY);
+        }
+        let starts = if part.starts.is_empty() { 1 } else { self.least(&part.starts) };
+        let inputs = self.least(&part.inputs);
+        let ended = match self.steps[at] {
+            Steps::Any => starts,
+            Steps::InFirst if inputs == 0 => 0,
+            Steps::InFirst => starts,
+            Steps::Exactly(_) if inputs == MANY => starts,
+            Steps::Exactly(steps) => starts.min(inputs / steps),
+        };
+        let passes = starts.min(ended.saturating_add(1));
+        let begun = match self.steps[at] {
+            _ if passes == 0 => 0,
+            Steps::Exactly(steps) => steps.saturating_mul(passes).min(inputs.saturating_add(1)),
+            _ => inputs.saturating_add(1),
+        };
+        let counted = |n: u64| if n > self.most { MANY } else { n };
+        (counted(passes), counted(ended), counted(begun))
+    }
+
+    /// How many messages there are on each of these links at least.
+    fn least(&self, links: &[usize]) -> u64 {
+        links.iter().map(|&link| self.arrived(link)).min().unwrap_or(MANY)
+    }
+
+    /// How many messages arrive on a link at most.
+    fn arrived(&self, link: usize) -> u64 {
+        let link = &self.order.links[link];
+        let sent = match link.sends {
+            Sends::InSteps => self.begun[link.from],
+            Sends::AtEnd => self.ended[link.from],
+            Sends::AtAnyTime => MANY,
+        };
+        let any = |n: u64| if n > 0 { MANY } else { 0 };
+        match link.way {
+            Way::Each => sent,
+            Way::AnyNumber => any(sent),
+            Way::ForEachPass(part) => self.ended[part],
+            Way::AfterPass(part) => any(self.ended[part]),
+            Way::Unknown => MANY,
+        }
+    }
+
+    /// What a part waits for where it cannot come further, if somebody needs it to begin another step or to end a pass.
+    fn waits(&self, who: usize) -> Vec<Wait> {
+        let part = &self.order.parts[who];
+        let in_step = self.passes[who] > self.ended[who];
+        let links = if in_step { &part.inputs } else { &part.starts };
+        // Before they are exact, only that nothing arrives at all is certain.
+        let nothing_yet = self.assumption == Assumption::Scales || self.ended[who] == 0;
+        if !part.is_certain || !nothing_yet {
+            return Vec::new();
+        }
+        let least = self.least(links);
+        if least == MANY || (self.assumption != Assumption::Scales && least > 0) {
+            return Vec::new();
+        }
+        let lacks = links.iter().filter(|&&link| self.arrived(link) == least);
+        lacks
+            .map(|&link| {
+                let on = match self.order.links[link].way {
+                    Way::ForEachPass(part) | Way::AfterPass(part) => part,
+                    _ => self.order.links[link].from,
+                };
+                Wait { who, on, link, in_step }
+            })
+            .collect()
+    }
+
+    /// Circles of waits, without those that lead to one that is found already.
+    fn circles(&self) -> Vec<Circle> {
+        let mut circles = Vec::new();
+        let mut finished: HashSet<usize> = HashSet::new();
+        for first in 0..self.order.parts.len() {
+            if finished.contains(&first) {
+                continue;
+            }
+            // Depth first; `path` has the waits that lead to where the search is.
+            let mut path: Vec<Wait> = Vec::new();
+            let mut place: HashMap<usize, usize> = HashMap::from([(first, 0)]);
+            let mut open: Vec<(usize, Vec<Wait>)> = vec![(first, self.waits(first))];
+            while let Some((who, waits)) = open.last_mut() {
+                let Some(wait) = waits.pop() else {
+                    place.remove(who);
+                    finished.insert(*who);
+                    open.pop();
+                    path.pop();
+                    continue;
+                };
+                if let Some(&from) = place.get(&wait.on) {
+                    let circle: Vec<Wait> = path[from..].iter().copied().chain([wait]).collect();
+                    // Who waits to be started again, when all is over, is no trouble.
+                    let is_stuck = circle.iter().any(|wait| wait.in_step || self.passes[wait.who] == 0);
+                    if is_stuck && circles.len() < TOLD {
+                        circles.push(Circle(circle));
+                    }
+                    // All on the way here wait for this circle, or are in it.
+                    finished.extend(place.keys());
+                    break;
+                }
+                if !finished.contains(&wait.on) {
+                    place.insert(wait.on, open.len());
+                    path.push(wait);
+                    open.push((wait.on, self.waits(wait.on)));
+                }
+            }
+        }
+        circles
+    }
+
+    /// Who waits for which port of whom.
+    fn told(&self, flat: &FlatModel, circle: &Circle) -> String {
+        let name = |part: usize| format!("\"{}\"", flat.components[part].name);
+        let mut text = String::new();
+        let mut assumed: Vec<String> = Vec::new();
+        for wait in &circle.0 {
+            let link = &self.order.links[wait.link];
+            let conduit = &flat.conduits[link.conduit];
+            let end = |component: usize, port: &ligament_model::Identifier| {
+                let component = &flat.components[component];
+                let operator =
+                    component.ports.get(port).map_or(String::new(), |port| format!(" ({})", port.operator));
+                format!("\"{}.{port}\"{operator}", component.name)
+            };
+            let (at, from) = (end(wait.who, &conduit.to.port), end(link.from, &conduit.from.port));
+            let when = match (self.assumption, wait.in_step) {
+                (_, false) => "before it begins".to_owned(),
+                (Assumption::Scales, true) => {
+                    let steps = self.order.parts[wait.who].steps.unwrap_or(1).max(1);
+                    let made = self.least(&self.order.parts[wait.who].inputs);
+                    let pass = self.passes[wait.who];
+                    let step = made.saturating_sub((pass - 1).saturating_mul(steps)) + 1;
+                    if pass > 1 {
+                        format!("in step {step} of pass {pass}")
+                    } else {
+                        format!("in step {step}")
+                    }
+                }
+                (_, true) => "in its first step".to_owned(),
+            };
+            let what = match link.way {
+                Way::ForEachPass(part) | Way::AfterPass(part) => {
+                    format!("the last message of {from}, which is known when {} has ended a pass", name(part))
+                }
+                _ => from,
+            };
+            let between = if text.is_empty() { "" } else { "; " };
+            text.push_str(&format!("{between}{} waits at {at} {when} for {what}", name(wait.who)));
+            if wait.in_step && !self.sure[wait.who] {
+                assumed.push(name(wait.who));
+            }
+        }
+        let none = if circle.0.len() == 1 { "this can never go on" } else { "these can never go on" };
+        match self.assumption {
+            Assumption::Sometime => format!("{none}: {text}"),
+            Assumption::FirstPass => {
+                let makes = if assumed.len() == 1 {
+                    "makes a step in its first pass"
+                } else {
+                    "make a step in their first passes"
+                };
+                format!("if {} {makes}, {none}: {text}", assumed.join(" and "))
+            }
+            Assumption::Scales => format!("if all take as many steps as their scales say, {none}: {text}"),
+        }
+    }
+
+    /// What would break a circle.
+    fn way_out(&self, flat: &FlatModel, circle: &Circle) -> String {
+        let waits = &circle.0;
+        for (at, wait) in waits.iter().enumerate().filter(|(_, wait)| wait.in_step) {
+            // Who waits for this one, and on which of its ports.
+            let before = &waits[(at + waits.len() - 1) % waits.len()];
+            let link = &self.order.links[before.link];
+            let (own, theirs) =
+                (&flat.conduits[self.order.links[wait.link].conduit], &flat.conduits[link.conduit]);
+            let names = (&flat.components[wait.who].name, &own.to.port);
+            let last = matches!(link.way, Way::ForEachPass(_) | Way::AfterPass(_));
+            if last {
+                return format!(
+                    "take \"last\" out of the conduit to \"{}.{}\", or let \"{}\" do without \"{}\"",
+                    flat.components[link.to].name, theirs.to.port, names.0, names.1
+                );
+            }
+            if link.sends == Sends::AtEnd {
+                return format!(
+                    "let \"{}.{}\" be an O_I port, which sends before \"{}\" waits at \"{}\"; or let another \
+                     component send first",
+                    names.0, theirs.from.port, names.0, names.1
+                );
+            }
+        }
+        let wait = &waits[0];
+        let port = &flat.conduits[self.order.links[wait.link].conduit].to.port;
+        match wait.in_step {
+            true => "let both sides make steps for each message of the other, or let one of them send first".to_owned(),
+            false => format!(
+                "let \"{}.{port}\" be an S port, so that \"{}\" can begin without it, or begin the circle elsewhere",
+                flat.components[wait.who].name, flat.components[wait.who].name
+            ),
+        }
+    }
+}
+
+/// Whether it matters how many steps a part makes.
+fn has_steps(order: &Order, part: &Part) -> bool {
+    !part.inputs.is_empty() || part.outputs.iter().any(|&link| order.links[link].sends == Sends::InSteps)
+}
+
+/// Whether the number of messages on each conduit follows exactly from that of steps.
+fn counts_exactly(order: &Order) -> bool {
+    let exact = |link: &usize| matches!(order.links[*link].way, Way::Each | Way::ForEachPass(_));
+    let filters = order.links.iter().all(|link| match link.way {
+        Way::Each | Way::ForEachPass(_) => true,
+        Way::AnyNumber | Way::AfterPass(_) => link.repeats > 0,
+        Way::Unknown => false,
+    });
+    filters && order.parts.iter().all(|part| part.starts.is_empty() || part.starts.iter().any(exact))
+}
+
+/// Which parts have no more than one pass.
+fn happen_once(order: &Order) -> Vec<bool> {
+    let mut once = vec![false; order.parts.len()];
+    let mut queue: Vec<usize> = (0..once.len()).filter(|&at| order.parts[at].starts.is_empty()).collect();
+    let mut followers: Vec<Vec<usize>> = vec![Vec::new(); once.len()];
+    for link in order.parts.iter().flat_map(|part| &part.starts).map(|&start| &order.links[start]) {
+        match (link.way, link.sends) {
+            (Way::Each, Sends::AtEnd) => followers[link.from].push(link.to),
+            (Way::ForEachPass(part), _) => followers[part].push(link.to),
+            _ => {}
+        }
+    }
+    while let Some(part) = queue.pop() {
+        if order.parts[part].is_certain && !std::mem::replace(&mut once[part], true) {
+            queue.extend(&followers[part]);
+        }
+    }
+    once
+}

@@ -1,0 +1,174 @@
+//! Whether the functions of Python's that shipped components call are there: the file, and in it the name. The file is read
+//! and never run. So a name is missed only where it stands nowhere in the file; what else is wrong with a function, the run
+//! tells.
+
+use crate::executables::similar;
+use ligament_catalogue::Code;
+use ligament_model::{
+    nearest, Configuration, FlatComponent, FlatModel, Identifier, Part, Problem, Reference, SettingValue,
+};
+use std::collections::HashSet;
+use std::io::Read;
+use std::path::Path;
+
+/// The setting that names a function.
+const SETTING: &str = "function";
+/// How files end that Python imports. Only the first can be read.
+const ENDINGS: [&str; 3] = ["py", "pyc", "so"];
+/// Of longer files only this much would be read, bytes.
+const MOST: u64 = 1 << 20;
+/// Words of a file that may define names which do not stand in it.
+const DYNAMIC: [&str; 7] = ["globals", "locals", "vars", "exec", "setattr", "__dict__", "__getattr__"];
+
+/// `model_file` is the first of the files of the model: paths are relative to its directory.
+pub(crate) fn check(
+    config: &Configuration,
+    flat: &FlatModel,
+    model_file: Option<&str>,
+    problems: &mut Vec<Problem>,
+) {
+    // Of a model without a file, such as one that a script has read or made, it is not known here where paths begin.
+    let Some(directory) = model_file.map(Path::new).and_then(Path::parent) else { return };
+    let staged: HashSet<&str> =
+        config.ligament.stage.values().flatten().map(|input| input.name.as_str()).collect();
+    let Ok(setting) = Identifier::new(SETTING) else { return };
+    let mut seen = HashSet::new();
+    for component in &flat.components {
+        let program = component.implementation.as_ref().and_then(|name| config.programs.get(name));
+        let calls = program
+            .and_then(|program| program.shipped())
+            .is_some_and(|shipped| shipped.in_python && shipped.settings.iter().any(|one| one.name == SETTING));
+        if !calls {
+            continue;
+        }
+        for (whole, text) in named_for(config, component, &setting) {
+            if !seen.insert(whole) {
+                continue;
+            }
+            if let Some((message, advice)) = wrong(text, directory, &staged) {
+                let at = config.settings.at(whole).cloned().unwrap_or_default();
+                let message = format!("\"{whole}\" is \"{text}\", {message}");
+                problems.push(Problem::error(Code::MISSING_FUNCTION, &at, message, advice));
+            }
+        }
+    }
+}
+
+/// The functions that a component is given, and those that its instances are given by themselves.
+fn named_for<'a>(
+    config: &'a Configuration,
+    component: &FlatComponent,
+    setting: &Identifier,
+) -> Vec<(&'a Reference, &'a str)> {
+    let path = component.name.parts();
+    let of_instances = config.settings.iter().filter(|(whole, _)| match whole.parts().split_last() {
+        Some((Part::Name(last), prefix)) => {
+            last == setting && prefix.len() > path.len() && prefix.starts_with(path)
+        }
+        _ => false,
+    });
+    let of_all = config.settings.get(&component.name, &Reference::from(setting.clone()));
+    let texts = of_all.into_iter().chain(of_instances).filter_map(|(whole, value)| match value {
+        SettingValue::Str(text) => Some((whole, &**text)),
+        _ => None,
+    });
+    texts.collect()
+}
+
+/// What is wrong with a function, after its name, and what to do.
+fn wrong(text: &str, directory: &Path, staged: &HashSet<&str>) -> Option<(String, String)> {
+    let is_name = |part: &str| !part.is_empty() && part.chars().all(is_of_name);
+    let Some((file, name)) =
+        text.rsplit_once(':').filter(|(file, name)| !file.is_empty() && name.split('.').all(is_name))
+    else {
+        let advice = "write the file and the function: \"file.py:function\"";
+        return Some(("which names no function".to_owned(), advice.to_owned()));
+    };
+    let ending = Path::new(file).extension().and_then(|ending| ending.to_str()).unwrap_or_default();
+    if !ENDINGS.contains(&ending) {
+        let message = "which is no file of Python's: its name does not end in .py".to_owned();
+        return Some((message, "name a file of Python's".to_owned()));
+    }
+    // Of a directory, all that is in it is staged.
+    let plain = Path::new(file.trim_start_matches("./"));
+    if staged.iter().any(|name| plain.starts_with(name)) {
+        return None;
+    }
+    let path = directory.join(file);
+    if !path.is_file() {
+        return Some((format!("and there is no file {}", path.display()), file_advice(&path, file)));
+    }
+    let text = (ending == ENDINGS[0]).then(|| read(&path)).flatten()?;
+    // What follows a dot may be inherited, or be of what is imported.
+    let missing = name.split('.').next().filter(|part| !may_define(&text, part))?;
+    let advice = match nearest(missing, defined(&text)) {
+        Some(meant) => format!("did you mean \"{meant}\"?"),
+        None => "define it there, or correct the name".to_owned(),
+    };
+    Some((format!("and {} defines no \"{missing}\"", path.display()), advice))
+}
+
+fn file_advice(path: &Path, written: &str) -> String {
+    let is_python = |other: &Path| other.extension().is_some_and(|ending| ending == ENDINGS[0]);
+    match similar(path, is_python) {
+        Some(like) => format!("did you mean \"{}\"?", Path::new(written).with_file_name(like).display()),
+        None => "put it there, or correct the path, which is relative to the model file".to_owned(),
+    }
+}
+
+/// A file's text, unless it is too long or no text.
+fn read(path: &Path) -> Option<String> {
+    let mut text = String::new();
+    let read = std::fs::File::open(path).ok()?.take(MOST).read_to_string(&mut text).ok()?;
+    ((read as u64) < MOST).then_some(text)
+}
+
+fn is_of_name(letter: char) -> bool {
+    letter.is_alphanumeric() || letter == '_'
+}
+
+/// Whether a file's code may define a name: false only if the name stands in none of its lines, and the code does not make
+/// names otherwise.
+fn may_define(text: &str, name: &str) -> bool {
+    let is_dynamic = |word: &str| DYNAMIC.contains(&word);
+    let lines = || text.lines().map(str::trim_start).filter(|line| !line.starts_with('#'));
+    // Python takes several ways to write other letters for the same.
+    !name.is_ascii()
+        || lines().any(|line| line.starts_with("from ") && line.contains('*'))
+        || lines().any(|line| line.split(|c| !is_of_name(c)).any(|word| word == name || is_dynamic(word)))
+}
+
+/// The functions and classes of a file.
+fn defined(text: &str) -> impl Iterator<Item = &str> {
+    text.lines().filter_map(|line| {
+        let line = line.strip_prefix("async ").unwrap_or(line);
+        let rest = line.strip_prefix("def ").or_else(|| line.strip_prefix("class "))?;
+        rest.split(|c| !is_of_name(c)).next().filter(|name| !name.is_empty())
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_that_may_be_there_is_not_missed() {
+        for text in [
+            "def rain():\n    pass",
+            "class rain: pass",
+            "rain = make()",
+            "if True:\n    from weather import hail as rain",
+            "rain, hail = 1, 2",
+            "from weather import *  # all",
+            "globals()['ra' + 'in'] = 1",
+            "def __getattr__(name):\n    return name",
+        ] {
+            assert!(may_define(text, "rain"), "{text}");
+        }
+        for text in ["", "def rainfall():\n    pass", "# def rain():", "train = 3"] {
+            assert!(!may_define(text, "rain"), "{text}");
+        }
+        let text = "async def hail(): pass\nclass Rain(Base):\n    def own(self): pass\ndef snow():";
+        assert_eq!(defined(text).collect::<Vec<_>>(), ["hail", "Rain", "snow"]);
+    }
+}

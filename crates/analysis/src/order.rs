@@ -1,0 +1,240 @@
+//! What the operators' order makes of a model: who receives what before it begins and in each step, who sends what
+//! when, and what filters make of the number of messages. The search for deadlocks and the unrolled order stand on
+//! it.
+
+use crate::scales::ComponentScales;
+use ligament_model::{
+    ConduitFilter, Configuration, FlatComponent, FlatConduit, FlatModel, Operator, SETTINGS_PORT,
+};
+use std::collections::HashSet;
+
+/// When a component sends on a port.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Sends {
+    /// At the beginning of each step (`O_I`).
+    InSteps,
+    /// At the end of each pass (`O_F`).
+    AtEnd,
+    /// Nobody knows.
+    AtAnyTime,
+}
+
+/// What becomes of the messages of a conduit on their way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Way {
+    /// Each arrives.
+    Each,
+    /// None arrives before one was sent; then any number may.
+    AnyNumber,
+    /// One arrives for each pass that this component has ended.
+    ForEachPass(usize),
+    /// None arrives before this component has ended a pass; then any number may.
+    AfterPass(usize),
+    /// Any number may arrive at any time.
+    Unknown,
+}
+
+/// A conduit between components.
+#[derive(Clone, Debug)]
+pub(crate) struct Link {
+    /// Its position among the model's conduits.
+    pub conduit: usize,
+    pub from: usize,
+    pub to: usize,
+    pub sends: Sends,
+    pub way: Way,
+    /// How many iterations `last` waits for, and for how many `repeat` and `pad` give a message again.
+    pub last: usize,
+    pub repeats: usize,
+}
+
+/// A component.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Part {
+    /// Whether the order of its operators is known: its ports are declared, and all on one timeline.
+    pub is_certain: bool,
+    /// The links that it receives on before it begins.
+    pub starts: Vec<usize>,
+    /// The links that it receives on in each step.
+    pub inputs: Vec<usize>,
+    /// The links that it sends on.
+    pub outputs: Vec<usize>,
+    /// The components that it is called by, the outermost first; none if that is not known.
+    pub around: Option<Vec<usize>>,
+    /// How many steps it makes in each pass, by its scales.
+    pub steps: Option<u64>,
+    /// Whether it makes a step in each pass, by its scales.
+    pub makes_steps: bool,
+}
+
+/// A model without what the order of operators does not depend on.
+#[derive(Clone, Debug)]
+pub(crate) struct Order {
+    pub parts: Vec<Part>,
+    pub links: Vec<Link>,
+}
+
+impl Order {
+    pub fn of(config: &Configuration, flat: &FlatModel) -> Order {
+        let scales = ComponentScales::all(&config.ligament);
+        // Nobody is there to send or receive where a set of instances is empty.
+        let is_there: Vec<bool> =
+            flat.components.iter().map(|component| !component.multiplicity.contains(&0)).collect();
+        let part = |component: &FlatComponent| Part {
+            makes_steps: scales.get(&component.name).is_some_and(ComponentScales::makes_steps),
+            is_certain: component
+                .ports
+                .values()
+                .all(|port| !port.inferred && port.operator != Operator::None && port.timeline.is_empty()),
+            steps: scales.get(&component.name).and_then(ComponentScales::steps),
+            ..Part::default()
+        };
+        let mut order = Order { parts: flat.components.iter().map(part).collect(), links: Vec::new() };
+        let own = OwnFilters::of(config);
+        for (number, conduit) in flat.conduits.iter().enumerate() {
+            let (from, to) = (conduit.from.component, conduit.to.component);
+            if !is_there[from] || !is_there[to] {
+                continue;
+            }
+            let sends = match flat.components[from].ports.get(&conduit.from.port) {
+                Some(port) if !order.parts[from].is_certain || port.inferred => Sends::AtAnyTime,
+                Some(port) if port.operator == Operator::OI => Sends::InSteps,
+                Some(port) if port.operator == Operator::OF => Sends::AtEnd,
+                _ => Sends::AtAnyTime,
+            };
+            let last = conduit.filters.iter().filter(|filter| **filter == ConduitFilter::Last).count();
+            let repeats = conduit.filters.len() - last;
+            let way = if own.change_the_number(flat, conduit) { Way::AnyNumber } else { Way::Each };
+            let link = order.links.len();
+            let operator = flat.components[to].ports.get(&conduit.to.port).map(|port| port.operator);
+            match operator {
+                Some(Operator::S) => order.parts[to].inputs.push(link),
+                Some(Operator::FInit) => order.parts[to].starts.push(link),
+                None if conduit.to.port.as_str() == SETTINGS_PORT => order.parts[to].starts.push(link),
+                _ => order.parts[to].is_certain = false,
+            }
+            order.parts[from].outputs.push(link);
+            order.links.push(Link { conduit: number, from, to, sends, way, last, repeats });
+        }
+        order.nest();
+        order.filter();
+        order
+    }
+
+    /// Whom each component is called by: it lies within the timeline that its start messages are on.
+    fn nest(&mut self) {
+        // Of those that are done, it may be unknown.
+        let mut done = vec![false; self.parts.len()];
+        for first in 0..self.parts.len() {
+            let mut open = if done[first] { Vec::new() } else { vec![(first, 0)] };
+            let mut on_path = HashSet::from([first]);
+            while let Some((part, next)) = open.last_mut() {
+                let part = *part;
+                let Some(&link) = self.parts[part].starts.get(*next) else {
+                    open.pop();
+                    on_path.remove(&part);
+                    self.parts[part].around = self.timeline_of_starts(part);
+                    done[part] = true;
+                    continue;
+                };
+                *next += 1;
+                let sender = self.links[link].from;
+                if !done[sender] && on_path.insert(sender) {
+                    open.push((sender, 0));
+                }
+            }
+        }
+    }
+
+    fn timeline_of_starts(&self, part: usize) -> Option<Vec<usize>> {
+        if self.parts[part].starts.is_empty() {
+            return Some(Vec::new());
+        }
+        let direct =
+            self.parts[part].starts.iter().map(|&link| &self.links[link]).find(|link| link.repeats == 0)?;
+        let mut timeline = self.timeline(direct)?;
+        timeline.truncate(timeline.len().checked_sub(direct.last)?);
+        Some(timeline)
+    }
+
+    /// The timeline on which messages are sent.
+    pub fn timeline(&self, link: &Link) -> Option<Vec<usize>> {
+        let mut timeline = self.parts[link.from].around.clone()?;
+        match link.sends {
+            Sends::InSteps => timeline.push(link.from),
+            Sends::AtEnd => {}
+            Sends::AtAnyTime => return None,
+        }
+        Some(timeline)
+    }
+
+    /// What filters make of the number of messages.
+    fn filter(&mut self) {
+        for at in 0..self.links.len() {
+            let link = &self.links[at];
+            let any = link.way != Way::Each || link.repeats > 0;
+            let way = match (link.sends, link.last) {
+                (Sends::AtAnyTime, _) => Way::Unknown,
+                (_, 0) if any => Way::AnyNumber,
+                (_, 0) => Way::Each,
+                (_, last) => {
+                    let whose = self.timeline(link).and_then(|timeline| {
+                        let place = timeline.len().checked_sub(last)?;
+                        timeline.get(place).copied()
+                    });
+                    match whose {
+                        Some(part) if any => Way::AfterPass(part),
+                        Some(part) => Way::ForEachPass(part),
+                        None => Way::Unknown,
+                    }
+                }
+            };
+            self.links[at].way = way;
+        }
+    }
+}
+
+/// The filters under `ligament:` that make more or fewer messages of one.
+struct OwnFilters<'a> {
+    /// By the names of the ends for which they are given.
+    changing: HashSet<(String, Option<String>)>,
+    config: &'a Configuration,
+}
+
+impl OwnFilters<'_> {
+    fn of(config: &Configuration) -> OwnFilters<'_> {
+        let changes = |name: &str| {
+            matches!(
+                name,
+                "every"
+                    | "block_until"
+                    | "block_after"
+                    | "interpolate_time"
+                    | "moving_average"
+                    | "chunk"
+                    | "dechunk"
+                    | "discard"
+            )
+        };
+        let changing = config
+            .ligament
+            .filters
+            .values()
+            .filter(|conduit| conduit.value.iter().any(|f| changes(f.name) || f.is_own()));
+        let changing =
+            changing.map(|c| (c.port.to_string(), c.receiver.as_ref().map(|port| port.to_string()))).collect();
+        OwnFilters { changing, config }
+    }
+
+    fn change_the_number(&self, flat: &FlatModel, conduit: &FlatConduit) -> bool {
+        if self.config.ligament.filters.is_empty() {
+            return false;
+        }
+        let end = |component: usize, port| flat.components[component].name.child(port).to_string();
+        let from = end(conduit.from.component, &conduit.from.port);
+        let to = end(conduit.to.component, &conduit.to.port);
+        [(from.clone(), Some(to.clone())), (to, None), (from, None)]
+            .iter()
+            .any(|key| self.changing.contains(key))
+    }
+}

@@ -1,0 +1,394 @@
+//! What the parts of a model cost: as a file of costs says, or as a run has had it. `read` has the form of the file;
+//! `docs/reference/costs-file.md` describes it.
+
+use ligament_catalogue::{fault, Fault};
+use ligament_filters::calculate;
+use ligament_model::{At, Reference, Resolved, SettingValue};
+use std::collections::BTreeMap;
+use std::fmt;
+
+/// A number, or a formula over the settings of the instance that it is for.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Cost {
+    Number(f64),
+    /// And where it stands.
+    Formula(String, At),
+}
+
+impl From<f64> for Cost {
+    fn from(number: f64) -> Cost {
+        Cost::Number(number)
+    }
+}
+
+impl fmt::Display for Cost {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Cost::Number(number) => write!(f, "{number}"),
+            Cost::Formula(text, _) => write!(f, "{:?}", text),
+        }
+    }
+}
+
+/// What one instance of a component costs. What is not said is none.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct ComponentCosts {
+    /// From the begin of the run until it takes part, s.
+    pub start: Option<Cost>,
+    /// Computing before all else, once, s.
+    pub setup: Option<Cost>,
+    /// How often the reuse loop goes round, where no message decides that.
+    pub passes: Option<Cost>,
+    /// Computing of each pass, s.
+    pub pass: Option<Cost>,
+    /// Steps of each pass.
+    pub steps: Option<Cost>,
+    /// Computing of each step, s.
+    pub step: Option<Cost>,
+    /// Computing after all else, once, s.
+    pub teardown: Option<Cost>,
+    /// Memory of its own, bytes.
+    pub memory: Option<Cost>,
+    /// Where it stands, if in a file.
+    pub at: At,
+}
+
+impl ComponentCosts {
+    pub(super) const KEYS: [&'static str; 8] =
+        ["start", "setup", "passes", "pass", "steps", "step", "teardown", "memory"];
+
+    /// What belongs to a key.
+    pub fn get(&self, key: &str) -> Option<&Cost> {
+        match key {
+            "start" => self.start.as_ref(),
+            "setup" => self.setup.as_ref(),
+            "passes" => self.passes.as_ref(),
+            "pass" => self.pass.as_ref(),
+            "steps" => self.steps.as_ref(),
+            "step" => self.step.as_ref(),
+            "teardown" => self.teardown.as_ref(),
+            _ => self.memory.as_ref(),
+        }
+    }
+
+    pub(super) fn slot(&mut self, key: &str) -> &mut Option<Cost> {
+        match key {
+            "start" => &mut self.start,
+            "setup" => &mut self.setup,
+            "passes" => &mut self.passes,
+            "pass" => &mut self.pass,
+            "steps" => &mut self.steps,
+            "step" => &mut self.step,
+            "teardown" => &mut self.teardown,
+            _ => &mut self.memory,
+        }
+    }
+}
+
+/// What one message of a conduit costs, and how many there are.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct ConduitCosts {
+    /// Bytes of a message.
+    pub bytes: Option<Cost>,
+    /// Messages sent in each step of the sender (`O_I`) or each pass (`O_F`); 1 if it is not said.
+    pub sent: Option<Cost>,
+    /// Messages received in each step of the receiver (`S`) or each pass (`F_INIT`); 1 if it is not said.
+    pub received: Option<Cost>,
+    /// Where it stands, if in a file.
+    pub at: At,
+}
+
+impl ConduitCosts {
+    pub(super) const KEYS: [&'static str; 3] = ["bytes", "sent", "received"];
+
+    /// What belongs to a key.
+    pub fn get(&self, key: &str) -> Option<&Cost> {
+        match key {
+            "bytes" => self.bytes.as_ref(),
+            "sent" => self.sent.as_ref(),
+            _ => self.received.as_ref(),
+        }
+    }
+
+    pub(super) fn slot(&mut self, key: &str) -> &mut Option<Cost> {
+        match key {
+            "bytes" => &mut self.bytes,
+            "sent" => &mut self.sent,
+            _ => &mut self.received,
+        }
+    }
+}
+
+/// What messages and the run itself cost, whoever sends them. Times in s.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct CommonCosts {
+    /// From a send until a receiver on the same machine goes on.
+    pub latency: f64,
+    /// The same, for a receiver on another machine and an empty message.
+    pub network_latency: f64,
+    /// Between two machines, bytes/s.
+    pub bandwidth: f64,
+    /// From the last instance's end to the end of the run.
+    pub end: f64,
+}
+
+impl Default for CommonCosts {
+    /// Of an ordinary machine, and of Ethernet of 10 Gbit/s.
+    fn default() -> CommonCosts {
+        CommonCosts { latency: 5e-6, network_latency: 50e-6, bandwidth: 1.2e9, end: 0.0 }
+    }
+}
+
+impl CommonCosts {
+    pub(super) const KEYS: [&'static str; 4] = ["latency", "network_latency", "bandwidth", "end"];
+
+    fn of(said: &BTreeMap<&'static str, f64>) -> CommonCosts {
+        let none = CommonCosts::default();
+        let value = |key: &str, otherwise: f64| said.get(key).copied().unwrap_or(otherwise);
+        CommonCosts {
+            latency: value("latency", none.latency),
+            network_latency: value("network_latency", none.network_latency),
+            bandwidth: value("bandwidth", none.bandwidth),
+            end: value("end", none.end),
+        }
+    }
+}
+
+/// A sending and a receiving port, without slots: `macro.state_out` and `micro.initial_state`.
+pub type ConduitName = (String, String);
+
+/// What a model costs.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Costs {
+    /// What is said of messages and the run itself: `latency` (from a send until a receiver on the same machine goes on,
+    /// s), `network_latency` (on another machine), `bandwidth` (between machines, bytes/s), and `end` (of the run, s).
+    pub common: BTreeMap<&'static str, f64>,
+    /// By the name of an instance (`micro[3]`), or of a component for all its instances.
+    pub components: BTreeMap<String, ComponentCosts>,
+    pub conduits: BTreeMap<ConduitName, ConduitCosts>,
+}
+
+impl Costs {
+    /// Lays other costs over these. In their formulas `measured` stands for what was here.
+    pub fn update(&mut self, other: Costs) {
+        self.common.extend(other.common);
+        for (name, theirs) in other.components {
+            let component = component_of(&name).to_owned();
+            let beneath = self.components.get(&name).or_else(|| self.components.get(&component)).cloned();
+            let mut own = beneath.unwrap_or_default();
+            own.at = theirs.at.clone();
+            for key in ComponentCosts::KEYS {
+                if let Some(cost) = theirs.get(key) {
+                    *own.slot(key) = Some(over(cost, own.get(key)));
+                }
+            }
+            // What is said of a component holds for all its instances.
+            self.components.retain(|known, _| *known == name || component_of(known) != name);
+            self.components.insert(name, own);
+        }
+        for (name, theirs) in other.conduits {
+            let own = self.conduits.entry(name).or_default();
+            own.at = theirs.at.clone();
+            for key in ConduitCosts::KEYS {
+                if let Some(cost) = theirs.get(key) {
+                    *own.slot(key) = Some(over(cost, own.get(key)));
+                }
+            }
+        }
+    }
+}
+
+/// A cost in which `measured` is replaced by what lies beneath.
+fn over(cost: &Cost, beneath: Option<&Cost>) -> Cost {
+    match (cost, beneath) {
+        (Cost::Formula(text, at), Some(Cost::Number(number))) => {
+            Cost::Formula(with_measured(text, &format!("({number:e})")), at.clone())
+        }
+        _ => cost.clone(),
+    }
+}
+
+/// A formula with something in place of each `measured` that is a name by itself, and no part of one such as `measured_dt` or
+/// `reach.measured`.
+fn with_measured(text: &str, number: &str) -> String {
+    let in_name = |c: char| c.is_alphanumeric() || matches!(c, '_' | '.' | '[' | ']');
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(at) = rest.find(MEASURED) {
+        let (before, after) = (&rest[..at], &rest[at + MEASURED.len()..]);
+        let left = before.chars().next_back().or(out.chars().next_back());
+        let is_name = !left.is_some_and(in_name) && !after.chars().next().is_some_and(in_name);
+        out.push_str(before);
+        out.push_str(if is_name { number } else { MEASURED });
+        rest = after;
+    }
+    out + rest
+}
+
+/// What a formula calls the cost that a run has had.
+const MEASURED: &str = "measured";
+
+/// `micro[3]` → `micro`
+pub(super) fn component_of(instance: &str) -> &str {
+    instance.split_once('[').map_or(instance, |(component, _)| component)
+}
+
+/// What an instance does, in numbers.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(super) struct Effort {
+    pub start: f64,
+    pub setup: f64,
+    pub passes: u64,
+    pub pass: f64,
+    /// None: until nothing more can come.
+    pub steps: Option<u64>,
+    pub step: f64,
+    pub teardown: f64,
+    pub memory: Option<f64>,
+}
+
+/// What a channel carries, in numbers.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub(super) struct Load {
+    pub bytes: f64,
+    /// Per step or pass of the sender and of the receiver.
+    pub sent: f64,
+    pub received: f64,
+}
+
+/// The costs of each instance and channel of a model.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Fitted {
+    pub common: CommonCosts,
+    pub efforts: Vec<Effort>,
+    pub loads: Vec<Load>,
+}
+
+/// More steps or passes than this are refused.
+const MOST_STEPS: f64 = 1e12;
+
+impl Fitted {
+    /// # Errors
+    /// The costs name what the model does not have, or the model has what has no costs: all of it at once.
+    pub fn of(model: &Resolved, costs: &Costs) -> Result<Fitted, Fault> {
+        super::matching::check(model, costs)?;
+        let mut fitted = Fitted { common: CommonCosts::of(&costs.common), ..Fitted::default() };
+        for instance in &model.instances {
+            let name = instance.name.to_string();
+            let own = costs.components.get(&name);
+            let component = model.components[instance.component as usize].name.to_string();
+            let Some(own) = own.or_else(|| costs.components.get(&component)) else {
+                return Err(fault!(NO_COSTS, "{name} has no costs"));
+            };
+            let value = |key: &str| own.get(key).map(|cost| number(model, &instance.name, cost)).transpose();
+            let count = |key: &str| match value(key)? {
+                Some(count) if count > MOST_STEPS => {
+                    Err(fault!(CANNOT_PREDICT, "{name} would make {count:e} {key}"))
+                }
+                count => Ok(count.map(|count| count.round() as u64)),
+            };
+            let seconds = |key: &str| Ok::<f64, Fault>(value(key)?.unwrap_or(0.0));
+            fitted.efforts.push(Effort {
+                start: seconds("start")?,
+                setup: seconds("setup")?,
+                passes: count("passes")?.unwrap_or(1),
+                pass: seconds("pass")?,
+                steps: count("steps")?,
+                step: seconds("step")?,
+                teardown: seconds("teardown")?,
+                memory: value("memory")?,
+            });
+        }
+        for channel in &model.channels {
+            let own = costs.conduits.get(&conduit_of(model, channel)).cloned().unwrap_or_default();
+            let sender = &model.instances[channel.from.instance as usize].name;
+            let value = |key: &str| own.get(key).map(|cost| number(model, sender, cost)).transpose();
+            fitted.loads.push(Load {
+                bytes: value("bytes")?.unwrap_or(0.0),
+                sent: value("sent")?.unwrap_or(1.0),
+                received: value("received")?.unwrap_or(1.0),
+            });
+        }
+        Ok(fitted)
+    }
+
+    /// The same with all computing so many times as long.
+    pub fn slowed(&self, factor: f64) -> Fitted {
+        let mut slowed = self.clone();
+        for effort in &mut slowed.efforts {
+            effort.setup *= factor;
+            effort.pass *= factor;
+            effort.step *= factor;
+            effort.teardown *= factor;
+        }
+        slowed
+    }
+}
+
+/// The ports that a channel joins, without slots and indices.
+pub(super) fn conduit_of(model: &Resolved, channel: &ligament_model::Channel) -> ConduitName {
+    let end = |end: ligament_model::Endpoint| {
+        let component = model.instances[end.instance as usize].component as usize;
+        format!("{}.{}", model.components[component].name, model.port(end).name)
+    };
+    (end(channel.from), end(channel.to))
+}
+
+/// A cost as a number, at least 0.
+fn number(model: &Resolved, instance: &Reference, cost: &Cost) -> Result<f64, Fault> {
+    let (value, shown) = match cost {
+        Cost::Number(value) => (*value, value.to_string()),
+        Cost::Formula(text, at) => {
+            let setting = |name: &str| {
+                let name = Reference::new(name).ok()?;
+                match model.settings.get(instance, &name)?.1 {
+                    SettingValue::Int(value) => Some(*value as f64),
+                    SettingValue::Float(value) => Some(*value),
+                    SettingValue::Bool(value) => Some(f64::from(u8::from(*value))),
+                    _ => None,
+                }
+            };
+            let value = calculate(text, &setting).map_err(|why| {
+                let place = place(at);
+                fault!(
+                    BAD_COSTS,
+                    "{place}the cost cannot be worked out for {instance}: {why}; use numbers and the names of its settings"
+                )
+            })?;
+            (value, format!("{text} = {value}"))
+        }
+    };
+    match value >= 0.0 && value.is_finite() {
+        true => Ok(value),
+        false => Err(fault!(BAD_COSTS, "{instance}: a cost is a number from 0 on, and not {shown}")),
+    }
+}
+
+/// `costs.yaml:3: `, if there is such a place.
+pub(super) fn place(at: &At) -> String {
+    match (&at.file, at.line) {
+        (Some(file), line) if line > 0 => format!("{file}:{line}: "),
+        _ => String::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn measured_is_replaced_where_it_is_a_name_by_itself() {
+        for (text, expected) in [
+            ("measured", "(2)"),
+            ("measured * 3 + measured", "(2) * 3 + (2)"),
+            ("measured_dt * measured", "measured_dt * (2)"),
+            ("reach.measured/measured", "reach.measured/(2)"),
+            ("unmeasured + 2*measured2", "unmeasured + 2*measured2"),
+            ("measuredmeasured", "measuredmeasured"),
+            ("(measured)", "((2))"),
+            ("t_max / dt", "t_max / dt"),
+        ] {
+            assert_eq!(with_measured(text, "(2)"), expected, "{text}");
+        }
+    }
+}

@@ -1,0 +1,353 @@
+//! What a run of a model will be like, from what its parts cost: how long it takes, who waits, what passes each conduit,
+//! what the time is made of, and what more cores, or another placement, would help. `costs` has what the parts cost and
+//! `matching` whether that fits the model; `simulate` plays the run; `placement` looks for a better one.
+//! `docs/guides/predicting-a-run.md` explains it.
+
+mod costs;
+mod matching;
+mod path;
+mod placement;
+mod processors;
+mod read;
+mod simulate;
+
+pub use costs::{ComponentCosts, ConduitCosts, ConduitName, Cost, Costs};
+
+use costs::{conduit_of, Fitted};
+use ligament_catalogue::{fault, Fault};
+use ligament_model::Resolved;
+use path::Deed;
+use serde::Serialize;
+use simulate::{simulate, Outcome, Where};
+use std::collections::BTreeMap;
+
+/// What is to be predicted.
+#[derive(Debug, Clone)]
+pub struct Question {
+    /// Cores of each machine.
+    pub machines: Vec<u32>,
+    /// The machine of each instance, if that is decided.
+    pub placement: Option<Vec<u32>>,
+    /// Whether one and more cores are to be compared, too.
+    pub speed_up: bool,
+}
+
+impl Question {
+    /// One machine.
+    pub fn on(cores: u32) -> Question {
+        Question { machines: vec![cores], placement: None, speed_up: false }
+    }
+}
+
+/// What a run will be like. Times in s.
+#[derive(Debug, Clone, Serialize)]
+pub struct Prediction {
+    pub model: String,
+    /// Of the whole run.
+    pub duration: f64,
+    /// Cores of each machine.
+    pub machines: Vec<u32>,
+    pub messages: u64,
+    pub bytes: f64,
+    pub instances: Vec<PredictedInstance>,
+    pub conduits: Vec<PredictedConduit>,
+    /// What the duration is made of, the longest first.
+    pub critical_path: Vec<PathPart>,
+    /// With other numbers of cores on one machine; the last has as many as anybody could use. Empty for large runs.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub speed_up: Vec<SpeedUp>,
+}
+
+/// What an instance will do.
+#[derive(Debug, Clone, Serialize)]
+pub struct PredictedInstance {
+    pub name: String,
+    /// A position in `Prediction::machines`.
+    pub machine: u32,
+    pub begins: f64,
+    pub ends: f64,
+    /// The time in which it computes; longer than its work if others have its cores.
+    pub computing: f64,
+    pub work: f64,
+    pub waiting: f64,
+    pub passes: u64,
+    pub sent_messages: u64,
+    pub sent_bytes: f64,
+    pub received_messages: u64,
+    pub received_bytes: f64,
+    /// Its own and of the messages that it has sent and nobody has received yet, at most, bytes; its own if that is known.
+    pub memory: Option<f64>,
+    pub messages_memory: f64,
+}
+
+/// What will pass a conduit.
+#[derive(Debug, Clone, Serialize)]
+pub struct PredictedConduit {
+    pub from: String,
+    pub to: String,
+    pub channels: usize,
+    pub messages: u64,
+    pub bytes: f64,
+    /// Most messages of one channel that were sent and not received yet.
+    pub most_under_way: u64,
+}
+
+/// A part of the critical path.
+#[derive(Debug, Clone, Serialize)]
+pub struct PathPart {
+    /// An instance's component, or a conduit.
+    pub who: String,
+    pub what: PathKind,
+    pub seconds: f64,
+    /// Of the duration, 0 to 1.
+    pub part: f64,
+}
+
+/// What a part of the critical path is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum PathKind {
+    Starts,
+    Computes,
+    WaitsForCores,
+    Messages,
+    RunEnds,
+}
+
+impl PathKind {
+    /// In words.
+    pub fn name(self) -> &'static str {
+        match self {
+            PathKind::Starts => "starts",
+            PathKind::Computes => "computes",
+            PathKind::WaitsForCores => "waits for cores",
+            PathKind::Messages => "messages",
+            PathKind::RunEnds => "the run ends",
+        }
+    }
+}
+
+/// What other numbers of cores would give.
+#[derive(Debug, Clone, Serialize)]
+pub struct SpeedUp {
+    /// None: as many as anybody could use.
+    pub cores: Option<u32>,
+    pub duration: f64,
+    /// Against one core.
+    pub speed_up: f64,
+}
+
+/// Of a run of more steps and messages, other numbers of cores are not compared: that would take seconds.
+const COMPARED: u64 = 500_000;
+
+/// What a run of a model will be like.
+///
+/// # Errors
+/// The costs do not fit the model, or lack something of it; the run is too large to be played, or would come to a stop.
+pub fn predict(model: &Resolved, costs: &Costs, question: &Question) -> Result<Prediction, Fault> {
+    let fitted = Fitted::of(model, costs)?;
+    let place = placed(model, question)?;
+    let outcome = simulate(model, &fitted, &place)?;
+    let mut prediction = told(model, &fitted, question, &place, &outcome);
+    if question.speed_up && outcome.operations <= COMPARED {
+        prediction.speed_up = speed_up(model, &fitted)?;
+    }
+    Ok(prediction)
+}
+
+/// As `predict`, with the best placement on these machines that is found, which may not be the best there is.
+///
+/// # Errors
+/// As `predict`.
+pub fn best_placement(model: &Resolved, costs: &Costs, question: &Question) -> Result<Prediction, Fault> {
+    let fitted = Fitted::of(model, costs)?;
+    let place = placement::best(model, &fitted, placed(model, question)?)?;
+    let outcome = simulate(model, &fitted, &place)?;
+    Ok(told(model, &fitted, question, &place, &outcome))
+}
+
+/// Corrects costs that were taken from a run, so that the prediction of that run itself takes as long as it took. If it would
+/// be too short, messages take longer; if it would be too long, instances were kept from their cores while they seemed to
+/// compute, and their work is less.
+///
+/// # Errors
+/// As `predict`.
+pub fn agree(model: &Resolved, costs: &mut Costs, question: &Question, duration: f64) -> Result<(), Fault> {
+    /// No message takes longer for itself, s.
+    const SLOWEST: f64 = 10e-3;
+    let place = placed(model, question)?;
+    let mut takes = |latency: Option<f64>, factor: f64| -> Result<f64, Fault> {
+        if let Some(latency) = latency {
+            costs.common.insert("latency", latency);
+        }
+        let fitted = Fitted::of(model, costs)?.slowed(factor);
+        Ok(simulate(model, &fitted, &place)?.duration)
+    };
+    if takes(None, 1.0)? < duration {
+        let right = where_it_is(duration, SLOWEST, |latency| takes(Some(latency), 1.0))?;
+        costs.common.insert("latency", right);
+        return Ok(());
+    }
+    let right = where_it_is(duration, 1.0, |factor| takes(None, factor))?;
+    for component in costs.components.values_mut() {
+        for key in ["setup", "pass", "step", "teardown"] {
+            if let Some(Cost::Number(seconds)) = component.slot(key) {
+                *seconds *= right;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Where from 0 to `most` something that grows is `wanted`, as far as that can be found in a few steps (false position).
+fn where_it_is(wanted: f64, most: f64, mut of: impl FnMut(f64) -> Result<f64, Fault>) -> Result<f64, Fault> {
+    const STEPS: usize = 12;
+    let (mut low, mut high) = ((0.0, of(0.0)?), (most, of(most)?));
+    if low.1 >= wanted || high.1 <= wanted {
+        return Ok(if low.1 >= wanted { low.0 } else { high.0 });
+    }
+    for _ in 0..STEPS {
+        let part = (wanted - low.1) / (high.1 - low.1);
+        // Not too near to either end, so that both come nearer.
+        let middle = low.0 + (high.0 - low.0) * part.clamp(0.02, 0.98);
+        let found = of(middle)?;
+        if (found - wanted).abs() < 1e-6 * wanted {
+            return Ok(middle);
+        }
+        match found < wanted {
+            true => low = (middle, found),
+            false => high = (middle, found),
+        }
+    }
+    Ok((low.0 + high.0) / 2.0)
+}
+
+fn placed(model: &Resolved, question: &Question) -> Result<Where, Fault> {
+    let machines: Vec<f64> = question.machines.iter().map(|&cores| f64::from(cores.max(1))).collect();
+    let of = match &question.placement {
+        Some(of)
+            if of.len() == model.instances.len() && of.iter().all(|&at| (at as usize) < machines.len()) =>
+        {
+            of.clone()
+        }
+        Some(_) => {
+            return Err(fault!(CANNOT_PREDICT, "the placement is one of another model, or of other machines"))
+        }
+        None => placement::in_order(model, &machines),
+    };
+    Ok(Where { machines, of })
+}
+
+fn speed_up(model: &Resolved, fitted: &Fitted) -> Result<Vec<SpeedUp>, Fault> {
+    let useful: f64 = model.instances.iter().map(|one| f64::from(one.resources.cores_on_node().max(1))).sum();
+    let takes = |cores: f64| {
+        let place = Where { machines: vec![cores], of: vec![0; model.instances.len()] };
+        Ok::<f64, Fault>(simulate(model, fitted, &place)?.duration)
+    };
+    let one = takes(1.0)?;
+    let mut all = vec![SpeedUp { cores: Some(1), duration: one, speed_up: 1.0 }];
+    let unlimited = takes(useful)?;
+    let mut cores = 2.0;
+    while cores < useful {
+        let duration = takes(cores)?;
+        all.push(SpeedUp { cores: Some(cores as u32), duration, speed_up: one / duration });
+        // More would not help.
+        if duration < unlimited * 1.01 {
+            break;
+        }
+        cores *= 2.0;
+    }
+    all.push(SpeedUp { cores: None, duration: unlimited, speed_up: one / unlimited });
+    Ok(all)
+}
+
+fn told(
+    model: &Resolved,
+    fitted: &Fitted,
+    question: &Question,
+    place: &Where,
+    outcome: &Outcome,
+) -> Prediction {
+    let mut instances: Vec<PredictedInstance> = Vec::new();
+    for (at, (instance, did)) in model.instances.iter().zip(&outcome.did).enumerate() {
+        instances.push(PredictedInstance {
+            name: instance.name.to_string(),
+            machine: place.of[at],
+            begins: did.begins,
+            ends: did.ends,
+            computing: (did.ends - did.begins - did.waiting).max(0.0),
+            work: did.work,
+            waiting: did.waiting,
+            passes: did.passes,
+            sent_messages: did.sent,
+            sent_bytes: 0.0,
+            received_messages: did.received,
+            received_bytes: 0.0,
+            memory: fitted.efforts[at].memory,
+            messages_memory: 0.0,
+        });
+    }
+    let mut conduits: BTreeMap<(String, String), PredictedConduit> = BTreeMap::new();
+    for (channel, (load, passed)) in model.channels.iter().zip(fitted.loads.iter().zip(&outcome.passed)) {
+        let bytes = load.bytes * passed.messages as f64;
+        instances[channel.from.instance as usize].sent_bytes += bytes;
+        instances[channel.from.instance as usize].messages_memory += load.bytes * passed.most as f64;
+        instances[channel.to.instance as usize].received_bytes += bytes;
+        let (from, to) = conduit_of(model, channel);
+        let one = conduits.entry((from.clone(), to.clone())).or_insert(PredictedConduit {
+            from,
+            to,
+            channels: 0,
+            messages: 0,
+            bytes: 0.0,
+            most_under_way: 0,
+        });
+        one.channels += 1;
+        one.messages += passed.messages;
+        one.bytes += bytes;
+        one.most_under_way = one.most_under_way.max(passed.most);
+    }
+    let conduits: Vec<PredictedConduit> = conduits.into_values().collect();
+    Prediction {
+        model: model.name.clone(),
+        duration: outcome.duration,
+        machines: question.machines.clone(),
+        messages: conduits.iter().map(|one| one.messages).sum(),
+        bytes: conduits.iter().map(|one| one.bytes).sum(),
+        instances,
+        conduits,
+        critical_path: critical_path(model, fitted, outcome),
+        speed_up: Vec::new(),
+    }
+}
+
+fn critical_path(model: &Resolved, fitted: &Fitted, outcome: &Outcome) -> Vec<PathPart> {
+    let component = |instance: u32| {
+        let component = model.instances[instance as usize].component as usize;
+        model.components[component].name.to_string()
+    };
+    let mut sums: BTreeMap<(PathKind, String), f64> = BTreeMap::new();
+    for (deed, seconds) in outcome.path.sums() {
+        let key = match deed {
+            Deed::Starts(who) => (PathKind::Starts, component(who)),
+            Deed::Computes(who) => (PathKind::Computes, component(who)),
+            Deed::WaitsForCores(who) => (PathKind::WaitsForCores, component(who)),
+            Deed::Carries(channel) => {
+                let (from, to) = conduit_of(model, &model.channels[channel as usize]);
+                (PathKind::Messages, format!("{from} -> {to}"))
+            }
+        };
+        *sums.entry(key).or_default() += seconds;
+    }
+    if fitted.common.end > 0.0 {
+        sums.insert((PathKind::RunEnds, String::new()), fitted.common.end);
+    }
+    let part = |seconds: f64| seconds / outcome.duration.max(f64::MIN_POSITIVE);
+    let mut parts: Vec<PathPart> = (sums.into_iter())
+        .map(|((what, who), seconds)| PathPart { who, what, seconds, part: part(seconds) })
+        // What is left of rounding is nothing.
+        .filter(|one| one.part > 1e-5)
+        .collect();
+    parts.sort_by(|a, b| b.seconds.total_cmp(&a.seconds));
+    parts
+}

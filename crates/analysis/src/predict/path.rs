@@ -1,0 +1,79 @@
+//! The critical path: each thing that is done remembers the one that it had to wait for, so that the way back from the end
+//! of the run is what its length is made of.
+
+use std::collections::BTreeMap;
+
+/// Something that was done, by its number.
+pub(super) type Record = u32;
+
+/// What was done.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Deed {
+    /// The instance started.
+    Starts(u32),
+    Computes(u32),
+    /// Of the computing of an instance, the part in which others had its cores.
+    WaitsForCores(u32),
+    /// A message was on its way through the channel.
+    Carries(u32),
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Done {
+    before: Option<Record>,
+    what: Deed,
+    seconds: f32,
+    /// Without the time in which others had the cores.
+    work: f32,
+}
+
+/// All that was done.
+#[derive(Debug, Default)]
+pub(super) struct Path {
+    done: Vec<Done>,
+    last: Option<Record>,
+}
+
+impl Path {
+    fn add(&mut self, done: Done) -> Record {
+        self.done.push(done);
+        (self.done.len() - 1) as Record
+    }
+
+    pub fn starts(&mut self, instance: u32, seconds: f64) -> Record {
+        let seconds = seconds as f32;
+        self.add(Done { before: None, what: Deed::Starts(instance), seconds, work: seconds })
+    }
+
+    pub fn computes(&mut self, instance: u32, before: Record, seconds: f64, work: f64) -> Record {
+        let what = Deed::Computes(instance);
+        self.add(Done { before: Some(before), what, seconds: seconds as f32, work: work as f32 })
+    }
+
+    pub fn carries(&mut self, channel: u32, before: Record, seconds: f64) -> Record {
+        let (what, seconds) = (Deed::Carries(channel), seconds as f32);
+        self.add(Done { before: Some(before), what, seconds, work: seconds })
+    }
+
+    /// What the run's end followed from.
+    pub fn ends_with(&mut self, last: Record) {
+        self.last = Some(last);
+    }
+
+    /// The seconds on the critical path, by what was done.
+    pub fn sums(&self) -> BTreeMap<Deed, f64> {
+        let mut sums: BTreeMap<Deed, f64> = BTreeMap::new();
+        let mut at = self.last;
+        while let Some(done) = at.map(|at| &self.done[at as usize]) {
+            *sums.entry(done.what).or_default() += f64::from(done.work.min(done.seconds));
+            if let Deed::Computes(instance) = done.what {
+                let more = f64::from(done.seconds - done.work).max(0.0);
+                if more > 0.0 {
+                    *sums.entry(Deed::WaitsForCores(instance)).or_default() += more;
+                }
+            }
+            at = done.before;
+        }
+        sums
+    }
+}

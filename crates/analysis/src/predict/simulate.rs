@@ -1,0 +1,614 @@
+//! Plays a model's run under a clock of its own. Each instance goes through the execution loop (F_INIT; steps of O_I, S and
+//! computing; O_F), computes as long as its costs say on the cores that it shares with others, and waits where a message or
+//! room for one is missing.
+
+use super::costs::{Effort, Fitted, Load};
+use super::path::{Path, Record};
+use super::processors::{Processors, Seconds};
+use ligament_catalogue::{fault, Fault};
+use ligament_model::{Operator, Resolved};
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, HashMap, VecDeque};
+
+/// A run in which instances compute and send more often than this is not played.
+const MOST: u64 = 10_000_000;
+/// Bytes of a conduit that may be on their way, if the model does not say.
+const BUDGET: u64 = 64 << 20;
+/// What a message takes beside its bytes.
+const SLOT: f64 = 320.0;
+/// Products of whole numbers and rates that were rounded.
+const ROUNDING: f64 = 1e-6;
+
+/// Where a run is played.
+#[derive(Debug, Clone)]
+pub(super) struct Where {
+    /// Cores of each machine.
+    pub machines: Vec<f64>,
+    /// The machine of each instance.
+    pub of: Vec<u32>,
+}
+
+/// What an instance did.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(super) struct Did {
+    pub begins: f64,
+    pub ends: f64,
+    /// Work, as if it had its cores for itself.
+    pub work: f64,
+    pub waiting: f64,
+    pub passes: u64,
+    pub sent: u64,
+    pub received: u64,
+}
+
+/// What passed a channel.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub(super) struct Passed {
+    pub messages: u64,
+    /// Most messages that were sent and not yet received.
+    pub most: u64,
+}
+
+/// How a run went.
+#[derive(Debug)]
+pub(super) struct Outcome {
+    /// Until the last instance had ended, and the run with it, s.
+    pub duration: f64,
+    pub did: Vec<Did>,
+    pub passed: Vec<Passed>,
+    pub path: Path,
+    /// Steps and messages that were played.
+    pub operations: u64,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Phase {
+    Setup,
+    Init,
+    Observe,
+    Solve,
+    Final,
+    Teardown,
+    Ended,
+}
+
+/// What an instance waits for.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Lack {
+    Message(u32),
+    Room(u32),
+}
+
+#[derive(Debug)]
+struct Player<'a> {
+    effort: &'a Effort,
+    cores: f64,
+    processors: u32,
+    /// Channels: received from before a pass and in its steps, sent to in its steps and after it.
+    init: Vec<u32>,
+    solve: Vec<u32>,
+    observe: Vec<u32>,
+    last: Vec<u32>,
+    phase: Phase,
+    /// Whether it computes, and what the work was.
+    computes: Option<(f64, f64)>,
+    /// Within the phase: which channel, and how many of its messages are done.
+    cursor: (usize, u64),
+    /// Steps in this pass, and in all of them.
+    step: u64,
+    steps: u64,
+    lack: Option<(Lack, f64)>,
+    cause: Record,
+    did: Did,
+}
+
+#[derive(Debug)]
+struct Message {
+    sent: f64,
+    arrives: f64,
+    cause: Record,
+}
+
+#[derive(Debug)]
+struct Pipe<'a> {
+    load: &'a Load,
+    from: u32,
+    to: u32,
+    latency: f64,
+    /// The pair of machines, if they are two.
+    link: Option<(u32, u32)>,
+    room: usize,
+    queue: VecDeque<Message>,
+    closed: bool,
+    passed: Passed,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Event {
+    Wake(u32),
+    /// Somebody is done on these processors, if nothing has changed since this stamp.
+    Computed(u32, u64),
+}
+
+struct Play<'a> {
+    model: &'a Resolved,
+    fitted: &'a Fitted,
+    now: f64,
+    players: Vec<Player<'a>>,
+    pipes: Vec<Pipe<'a>>,
+    processors: Vec<Processors>,
+    stamps: Vec<u64>,
+    /// Until when what was sent keeps the way between two machines busy.
+    links: HashMap<(u32, u32), f64>,
+    events: BinaryHeap<Reverse<(Seconds, Event)>>,
+    path: Path,
+    done: u64,
+}
+
+/// Plays a run.
+///
+/// # Errors
+/// It is too long to be played, or comes to a stop.
+pub(super) fn simulate(model: &Resolved, fitted: &Fitted, place: &Where) -> Result<Outcome, Fault> {
+    let mut play = Play::new(model, fitted, place);
+    play.run()?;
+    let ends = play.players.iter().map(|player| player.did.ends);
+    let last =
+        (0..play.players.len()).max_by(|&a, &b| play.players[a].did.ends.total_cmp(&play.players[b].did.ends));
+    let duration = ends.fold(0.0, f64::max) + fitted.common.end;
+    let operations = play.done;
+    let mut path = play.path;
+    if let Some(last) = last {
+        path.ends_with(play.players[last].cause);
+    }
+    Ok(Outcome {
+        duration,
+        did: play.players.into_iter().map(|player| player.did).collect(),
+        passed: play.pipes.into_iter().map(|pipe| pipe.passed).collect(),
+        path,
+        operations,
+    })
+}
+
+/// How many messages are sent by the end of an operation, the first of all having number 0: early.
+fn sent_by(operation: u64, rate: f64) -> u64 {
+    ((operation + 1) as f64 * rate - ROUNDING).ceil().max(0.0) as u64
+}
+
+/// How many are received by the end of one: late, so that nobody waits for what is not needed yet.
+fn received_by(operation: u64, rate: f64) -> u64 {
+    ((operation + 1) as f64 * rate + ROUNDING).floor().max(0.0) as u64
+}
+
+/// How many of them in this operation.
+fn in_this(operation: u64, rate: f64, by: fn(u64, f64) -> u64) -> u64 {
+    let before = operation.checked_sub(1).map_or(0, |before| by(before, rate));
+    by(operation, rate).saturating_sub(before)
+}
+
+impl<'a> Play<'a> {
+    fn new(model: &'a Resolved, fitted: &'a Fitted, place: &Where) -> Play<'a> {
+        let mut processors: Vec<Processors> =
+            place.machines.iter().map(|&cores| Processors::new(cores)).collect();
+        let mut light: HashMap<String, u32> = HashMap::new();
+        let mut path = Path::default();
+        let mut players: Vec<Player<'a>> = Vec::new();
+        for (at, (instance, effort)) in (0u32..).zip(model.instances.iter().zip(&fitted.efforts)) {
+            let mut own = place.of[at as usize];
+            if let Some(program) = model.light_program(at) {
+                own = *light.entry(program.to_string()).or_insert_with(|| {
+                    processors.push(Processors::new(1.0));
+                    processors.len() as u32 - 1
+                });
+            }
+            let cores = f64::from(instance.resources.cores_on_node().max(1));
+            players.push(Player {
+                effort,
+                // More than there are do not help.
+                cores: cores.min(place.machines[place.of[at as usize] as usize]).max(1.0),
+                processors: own,
+                init: Vec::new(),
+                solve: Vec::new(),
+                observe: Vec::new(),
+                last: Vec::new(),
+                phase: Phase::Setup,
+                computes: None,
+                cursor: (0, 0),
+                step: 0,
+                steps: 0,
+                lack: None,
+                cause: path.starts(at, effort.start),
+                did: Did { begins: effort.start, ..Did::default() },
+            });
+        }
+        let mut pipes = Vec::new();
+        for (number, (channel, load)) in (0u32..).zip(model.channels.iter().zip(&fitted.loads)) {
+            let (from, to) = (channel.from.instance, channel.to.instance);
+            let ends = (place.of[from as usize], place.of[to as usize]);
+            let link = (ends.0 != ends.1).then_some(ends);
+            let latency = if link.is_some() { fitted.common.network_latency } else { fitted.common.latency };
+            let budget = channel.budget.or(model.ligament.budget).unwrap_or(BUDGET) as f64;
+            let room = ((budget / (load.bytes + SLOT)) as usize).max(1);
+            let passed = Passed::default();
+            pipes.push(Pipe {
+                load,
+                from,
+                to,
+                latency,
+                link,
+                room,
+                queue: VecDeque::new(),
+                closed: false,
+                passed,
+            });
+            let sender = &mut players[from as usize];
+            match model.port(channel.from).operator {
+                Operator::OI => sender.observe.push(number),
+                _ => sender.last.push(number),
+            }
+            let receiver = &mut players[to as usize];
+            match model.port(channel.to).operator {
+                Operator::S => receiver.solve.push(number),
+                _ => receiver.init.push(number),
+            }
+        }
+        let events =
+            (0u32..).zip(&players).map(|(at, player)| Reverse((Seconds(player.effort.start), Event::Wake(at))));
+        let events = events.collect();
+        let stamps = vec![0; processors.len()];
+        let links = HashMap::new();
+        Play { model, fitted, now: 0.0, players, pipes, processors, stamps, links, events, path, done: 0 }
+    }
+
+    fn run(&mut self) -> Result<(), Fault> {
+        while let Some(Reverse((Seconds(at), event))) = self.events.pop() {
+            self.now = self.now.max(at);
+            match event {
+                Event::Wake(who) => self.advance(who)?,
+                Event::Computed(which, stamp) if self.stamps[which as usize] == stamp => {
+                    let players = &self.players;
+                    let cores_of = |who: u32| players[who as usize].cores;
+                    if let Some(who) = self.processors[which as usize].end(self.now, cores_of) {
+                        self.look_at(which);
+                        self.computed(who);
+                        self.advance(who)?;
+                    }
+                }
+                Event::Computed(..) => {}
+            }
+        }
+        self.all_have_ended()
+    }
+
+    /// One more operation, if there may be one.
+    fn count(&mut self) -> Result<(), Fault> {
+        self.done += 1;
+        if self.done <= MOST {
+            return Ok(());
+        }
+        Err(fault!(
+            CANNOT_PREDICT,
+            "the run has more than {MOST} steps and messages, of which {:.3} s are played by then; predict one of fewer \
+             steps, whose time grows with their number",
+            self.now
+        ))
+    }
+
+    /// When the next is done on these processors.
+    fn look_at(&mut self, which: u32) {
+        self.stamps[which as usize] += 1;
+        if let Some(next) = self.processors[which as usize].next() {
+            self.events.push(Reverse((Seconds(next), Event::Computed(which, self.stamps[which as usize]))));
+        }
+    }
+
+    fn wake(&mut self, who: u32, at: f64) {
+        self.events.push(Reverse((Seconds(at), Event::Wake(who))));
+    }
+
+    /// Begins to compute; whether there is anything to compute.
+    fn compute(&mut self, who: u32, work: f64) -> Result<bool, Fault> {
+        if work <= 0.0 {
+            return Ok(false);
+        }
+        self.count()?;
+        let player = &mut self.players[who as usize];
+        player.computes = Some((self.now, work));
+        player.did.work += work;
+        let which = player.processors;
+        let cores = player.cores;
+        self.processors[which as usize].begin(self.now, who, work, cores);
+        self.look_at(which);
+        Ok(true)
+    }
+
+    fn computed(&mut self, who: u32) {
+        let now = self.now;
+        let player = &mut self.players[who as usize];
+        if let Some((began, work)) = player.computes.take() {
+            player.cause = self.path.computes(who, player.cause, now - began, work);
+        }
+    }
+
+    /// Goes on with an instance as far as it gets.
+    fn advance(&mut self, who: u32) -> Result<(), Fault> {
+        if self.players[who as usize].computes.is_some() {
+            return Ok(());
+        }
+        loop {
+            let player = &self.players[who as usize];
+            let effort = player.effort;
+            let (next, work) = match player.phase {
+                Phase::Ended => return Ok(()),
+                Phase::Teardown => return self.end(who),
+                Phase::Setup => (Phase::Init, effort.setup),
+                Phase::Init => {
+                    let over = match player.init.is_empty() {
+                        true => player.did.passes >= effort.passes,
+                        false => player.init.iter().all(|&pipe| self.pipes[pipe as usize].is_over()),
+                    };
+                    match if over { Received::Ended } else { self.receive_all(who)? } {
+                        Received::All => {
+                            self.players[who as usize].step = 0;
+                            (Phase::Observe, effort.pass)
+                        }
+                        Received::Waits => return Ok(()),
+                        Received::Ended => {
+                            self.has_waited(who);
+                            (Phase::Teardown, effort.teardown)
+                        }
+                    }
+                }
+                Phase::Observe => {
+                    let is_done = match effort.steps {
+                        Some(steps) => player.step >= steps,
+                        // Until nothing more can come.
+                        None => player.solve.iter().all(|&pipe| self.pipes[pipe as usize].is_over()),
+                    };
+                    match is_done {
+                        true => (Phase::Final, 0.0),
+                        false if self.send_all(who)? => (Phase::Solve, 0.0),
+                        false => return Ok(()),
+                    }
+                }
+                Phase::Solve => {
+                    if let Received::Waits = self.receive_all(who)? {
+                        return Ok(());
+                    }
+                    let player = &mut self.players[who as usize];
+                    player.step += 1;
+                    player.steps += 1;
+                    (Phase::Observe, effort.step)
+                }
+                Phase::Final => {
+                    if !self.send_all(who)? {
+                        return Ok(());
+                    }
+                    self.players[who as usize].did.passes += 1;
+                    (Phase::Init, 0.0)
+                }
+            };
+            let player = &mut self.players[who as usize];
+            player.phase = next;
+            player.cursor = (0, 0);
+            // A loop of nothing must end, too.
+            self.count()?;
+            if self.compute(who, work)? {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Sends what is due in this phase; whether there was room for all of it.
+    fn send_all(&mut self, who: u32) -> Result<bool, Fault> {
+        loop {
+            let player = &self.players[who as usize];
+            let (pipes, operation) = match player.phase {
+                Phase::Observe => (&player.observe, player.steps),
+                _ => (&player.last, player.did.passes),
+            };
+            let Some(&number) = pipes.get(player.cursor.0) else { return Ok(true) };
+            let pipe = &self.pipes[number as usize];
+            if player.cursor.1 >= in_this(operation, pipe.load.sent, sent_by) {
+                let cursor = player.cursor.0 + 1;
+                self.players[who as usize].cursor = (cursor, 0);
+                continue;
+            }
+            // To somebody who has ended all can be sent.
+            if pipe.queue.len() >= pipe.room && self.players[pipe.to as usize].phase != Phase::Ended {
+                self.lacks(who, Lack::Room(number));
+                return Ok(false);
+            }
+            self.count()?;
+            self.got_room(who, number);
+            self.send(who, number);
+        }
+    }
+
+    fn send(&mut self, who: u32, number: u32) {
+        let (now, common) = (self.now, &self.fitted.common);
+        let pipe = &mut self.pipes[number as usize];
+        let player = &mut self.players[who as usize];
+        player.cursor.1 += 1;
+        player.did.sent += 1;
+        pipe.passed.messages += 1;
+        let mut arrives = now + pipe.latency;
+        if let Some(link) = pipe.link {
+            let busy = self.links.entry(link).or_insert(0.0);
+            *busy = busy.max(now) + pipe.load.bytes / common.bandwidth;
+            arrives = *busy + pipe.latency;
+        }
+        let to = pipe.to;
+        if self.players[to as usize].phase == Phase::Ended {
+            return;
+        }
+        let cause = self.players[who as usize].cause;
+        pipe.queue.push_back(Message { sent: now, arrives, cause });
+        pipe.passed.most = pipe.passed.most.max(pipe.queue.len() as u64);
+        if matches!(self.players[to as usize].lack, Some((Lack::Message(waited), _)) if waited == number) {
+            self.wake(to, arrives);
+        }
+    }
+
+    /// Receives what is due in this phase.
+    fn receive_all(&mut self, who: u32) -> Result<Received, Fault> {
+        loop {
+            let player = &self.players[who as usize];
+            let starts = player.phase == Phase::Init;
+            let (pipes, operation) = match starts {
+                true => (&player.init, player.did.passes),
+                false => (&player.solve, player.steps),
+            };
+            let Some(&number) = pipes.get(player.cursor.0) else { return Ok(Received::All) };
+            let pipe = &self.pipes[number as usize];
+            let due = in_this(operation, pipe.load.received, received_by);
+            let ready = pipe.queue.front().map(|message| message.arrives);
+            match ready {
+                _ if player.cursor.1 >= due => {
+                    let cursor = player.cursor.0 + 1;
+                    self.players[who as usize].cursor = (cursor, 0);
+                }
+                Some(at) if at <= self.now => {
+                    self.count()?;
+                    self.receive(who, number);
+                }
+                Some(at) => {
+                    self.lacks(who, Lack::Message(number));
+                    self.wake(who, at);
+                    return Ok(Received::Waits);
+                }
+                None if pipe.closed => {
+                    self.has_waited(who);
+                    if starts {
+                        return Ok(Received::Ended);
+                    }
+                    // Nothing more comes there: the rest of the loop goes on without.
+                    let cursor = self.players[who as usize].cursor.0 + 1;
+                    self.players[who as usize].cursor = (cursor, 0);
+                }
+                None => {
+                    self.lacks(who, Lack::Message(number));
+                    return Ok(Received::Waits);
+                }
+            }
+        }
+    }
+
+    fn receive(&mut self, who: u32, number: u32) {
+        let pipe = &mut self.pipes[number as usize];
+        let from = pipe.from;
+        if let Some(message) = pipe.queue.pop_front() {
+            let player = &mut self.players[who as usize];
+            player.cursor.1 += 1;
+            player.did.received += 1;
+            if let Some((Lack::Message(_), since)) = player.lack {
+                if message.arrives > since {
+                    player.cause = self.path.carries(number, message.cause, self.now - message.sent);
+                }
+            }
+        }
+        self.has_waited(who);
+        if matches!(self.players[from as usize].lack, Some((Lack::Room(waited), _)) if waited == number) {
+            self.wake(from, self.now);
+        }
+    }
+
+    fn lacks(&mut self, who: u32, lack: Lack) {
+        let now = self.now;
+        let player = &mut self.players[who as usize];
+        let since = player.lack.map_or(now, |(_, since)| since);
+        player.lack = Some((lack, since));
+    }
+
+    fn has_waited(&mut self, who: u32) {
+        let now = self.now;
+        let player = &mut self.players[who as usize];
+        if let Some((_, since)) = player.lack.take() {
+            player.did.waiting += now - since;
+        }
+    }
+
+    /// A sender that waited for room owes what it does next to the receiver.
+    fn got_room(&mut self, who: u32, number: u32) {
+        if matches!(self.players[who as usize].lack, Some((Lack::Room(_), _))) {
+            let receiver = self.pipes[number as usize].to;
+            self.players[who as usize].cause = self.players[receiver as usize].cause;
+            self.has_waited(who);
+        }
+    }
+
+    fn end(&mut self, who: u32) -> Result<(), Fault> {
+        self.has_waited(who);
+        let player = &mut self.players[who as usize];
+        player.phase = Phase::Ended;
+        player.did.ends = self.now;
+        let mut concerned = Vec::new();
+        let player = &self.players[who as usize];
+        for &number in player.observe.iter().chain(&player.last) {
+            let pipe = &mut self.pipes[number as usize];
+            pipe.closed = true;
+            concerned.push((pipe.to, Lack::Message(number)));
+        }
+        for &number in player.init.iter().chain(&player.solve) {
+            let pipe = &mut self.pipes[number as usize];
+            pipe.queue.clear();
+            concerned.push((pipe.from, Lack::Room(number)));
+        }
+        for (other, lack) in concerned {
+            if matches!(self.players[other as usize].lack, Some((waited, _)) if waited == lack) {
+                // What it does from now on, it does because this one has ended.
+                self.players[other as usize].cause = self.players[who as usize].cause;
+                self.wake(other, self.now);
+            }
+        }
+        Ok(())
+    }
+
+    /// # Errors
+    /// Somebody still waits, and nobody is left who could end it.
+    fn all_have_ended(&self) -> Result<(), Fault> {
+        let waits: Vec<String> = self
+            .players
+            .iter()
+            .enumerate()
+            .filter_map(|(at, player)| {
+                let name = &self.model.instances[at].name;
+                match player.lack.filter(|_| player.phase != Phase::Ended)?.0 {
+                    Lack::Message(pipe) => {
+                        let from = self.model.end_name(self.model.channels[pipe as usize].from);
+                        Some(format!("{name} waits for {from}"))
+                    }
+                    Lack::Room(pipe) => {
+                        let to = self.model.end_name(self.model.channels[pipe as usize].to);
+                        Some(format!("{name} waits until {to} is read"))
+                    }
+                }
+            })
+            .take(4)
+            .collect();
+        match waits.is_empty() {
+            true => Ok(()),
+            false => Err(fault!(
+                CANNOT_PREDICT,
+                "with these costs the run would stop after {:.3} s: {}; \"ligament check\" knows of deadlocks, and the numbers \
+                 of steps and messages in the costs must fit each other",
+                self.now,
+                waits.join(", ")
+            )),
+        }
+    }
+}
+
+impl Pipe<'_> {
+    /// Nothing comes any more.
+    fn is_over(&self) -> bool {
+        self.closed && self.queue.is_empty()
+    }
+}
+
+enum Received {
+    All,
+    Waits,
+    /// The sender has ended before that.
+    Ended,
+}

@@ -1,0 +1,225 @@
+//! The scales of components: whether each can be, whether they fit each other, and how the code learns them.
+
+use crate::place::{whose, Whose};
+use ligament_catalogue::Code;
+use ligament_filters::{Measure, Quantity};
+use ligament_model::{
+    Configuration, FlatConduit, FlatModel, Identifier, LigamentOptions, Operator, Problem, Reference, Resolved,
+    Scale, Scales, SettingValue,
+};
+use std::collections::{HashMap, HashSet};
+
+/// Which times and lengths a component resolves, in seconds and metres, and how much of them it covers in one pass.
+/// Of what is not given or cannot be read, there is nothing.
+#[derive(Clone, Debug, Default, PartialEq, serde::Serialize)]
+pub struct ComponentScales {
+    /// The length of a step, s.
+    pub time_step: Option<f64>,
+    /// How much time a pass covers, s.
+    pub total_time: Option<f64>,
+    /// The size of a cell, m: one for all directions, or one for each.
+    pub space_step: Vec<f64>,
+    /// The size of the whole, m: one for all directions, or one for each.
+    pub extent: Vec<f64>,
+}
+
+/// A number of steps is taken for whole if it is as close as this to it, relatively: 0.1 is not exact in a computer.
+const CLOSE: f64 = 1e-6;
+
+impl ComponentScales {
+    /// Reads them.
+    pub fn of(scales: &Scales) -> ComponentScales {
+        let read = |key, scale: &Scale| {
+            Some(Quantity::parse(&scale.text, measure(key)).ok()?.value).filter(|v| *v > 0.0)
+        };
+        let mut found = ComponentScales::default();
+        for (key, written) in scales.written() {
+            let values: Vec<f64> = written.iter().filter_map(|scale| read(key, scale)).collect();
+            match key {
+                "time_step" => found.time_step = values.first().copied(),
+                "total_time" => found.total_time = values.first().copied(),
+                "space_step" => found.space_step = values,
+                _ => found.extent = values,
+            }
+        }
+        found
+    }
+
+    /// How many steps there are in a pass; none if that is not known, or no whole number.
+    pub fn steps(&self) -> Option<u64> {
+        let steps = self.total_time? / self.time_step?;
+        let whole = steps.round();
+        ((1.0..1e15).contains(&whole) && (steps - whole).abs() <= CLOSE * steps).then_some(whole as u64)
+    }
+
+    /// Whether there is at least one step in a pass.
+    pub fn makes_steps(&self) -> bool {
+        matches!((self.time_step, self.total_time), (Some(step), Some(total)) if total >= step * (1.0 - CLOSE))
+    }
+
+    /// The scales of all components that have some.
+    pub fn all(options: &LigamentOptions) -> HashMap<&Reference, ComponentScales> {
+        options.scales.iter().map(|(name, scales)| (name, ComponentScales::of(scales))).collect()
+    }
+}
+
+fn measure(key: &str) -> Measure {
+    match key.contains("time") {
+        true => Measure::Time,
+        false => Measure::Length,
+    }
+}
+
+pub(crate) fn check(config: &Configuration, flat: &FlatModel, problems: &mut Vec<Problem>) {
+    for (name, scales) in &config.ligament.scales {
+        if !flat.components.iter().any(|component| component.name == *name) {
+            let advice = match whose(flat, name) {
+                Whose::NoComponents(advice) => advice,
+                Whose::Somebodys | Whose::NoInstances(_) => "name the component, without an index".to_owned(),
+            };
+            let message = format!("\"{name}\" stands under \"scales:\", and there is no such component");
+            problems.push(Problem::error(Code::SCALES_FOR_NOBODY, &scales.at, message, advice));
+        }
+        for (key, written) in scales.written() {
+            written.iter().for_each(|scale| each(name, key, scale, problems));
+        }
+        steps_within(name, scales, problems);
+    }
+    apart(config, flat, problems);
+}
+
+/// Whether a scale is a number above zero with a unit that fits.
+fn each(name: &Reference, key: &str, scale: &Scale, problems: &mut Vec<Problem>) {
+    let measure = measure(key);
+    let why = match Quantity::parse(&scale.text, measure) {
+        Ok(quantity) if quantity.value > 0.0 => return,
+        Ok(_) => "it must be above zero".to_owned(),
+        Err(why) => why.to_string(),
+    };
+    let message = format!("\"{key}\" of \"{name}\" cannot be \"{}\": {why}", scale.text);
+    let advice = match measure {
+        Measure::Time => "write a number and a unit of time, such as 1 ms, 6 h or 2 years",
+        Measure::Length => "write a number and a unit of length, such as 50 µm, 1 mm or 2 km",
+    };
+    problems.push(Problem::error(Code::BAD_SCALE, &scale.at, message, advice));
+}
+
+/// Whether steps are no longer than what they are steps of.
+fn steps_within(name: &Reference, scales: &Scales, problems: &mut Vec<Problem>) {
+    let times = (scales.time_step.as_slice(), scales.total_time.as_slice());
+    for ((key, steps), (whole, all), measure) in [
+        (("time_step", times.0), ("total_time", times.1), Measure::Time),
+        (("space_step", scales.space_step.as_slice()), ("extent", scales.extent.as_slice()), Measure::Length),
+    ] {
+        if steps.len() > 1 && all.len() > 1 && steps.len() != all.len() {
+            let message = format!(
+                "\"{key}\" of \"{name}\" has {} directions, and \"{whole}\" {}",
+                steps.len(),
+                all.len()
+            );
+            let advice = "give as many of both, or one for all directions";
+            problems.push(Problem::error(Code::BAD_SCALE, &all[0].at, message, advice));
+            continue;
+        }
+        for direction in 0..steps.len().max(all.len()) {
+            let of = |scales: &'_ [Scale]| scales.get(direction.min(scales.len().saturating_sub(1))).cloned();
+            let (Some(step), Some(total)) = (of(steps), of(all)) else { continue };
+            let read = |scale: &Scale| Quantity::parse(&scale.text, measure).map(|quantity| quantity.value);
+            let (Ok(short), Ok(long)) = (read(&step), read(&total)) else { continue };
+            if short > long * (1.0 + CLOSE) {
+                let message = format!(
+                    "\"{key}\" of \"{name}\", {}, is more than its \"{whole}\", {}",
+                    step.text, total.text
+                );
+                problems.push(Problem::error(
+                    Code::BAD_SCALE,
+                    &step.at,
+                    message,
+                    "make it smaller, or the other larger",
+                ));
+            }
+        }
+    }
+}
+
+/// What is called in a step and covers more time than the step. How many messages two components exchange that
+/// interact does not follow from their scales: a code may use a port in every tenth step only.
+fn apart(config: &Configuration, flat: &FlatModel, problems: &mut Vec<Problem>) {
+    if config.ligament.scales.is_empty() {
+        return;
+    }
+    let scales = ComponentScales::all(&config.ligament);
+    let own: HashSet<&Reference> =
+        config.ligament.filters.values().flat_map(|c| c.receiver.iter().chain([&c.port])).collect();
+    let operator = |component: usize, port: &Identifier| {
+        flat.components[component]
+            .ports
+            .get(port)
+            .filter(|port| port.timeline.is_empty())
+            .map(|port| port.operator)
+    };
+    // Whether nothing changes how many messages there are.
+    let plain = |conduit: &FlatConduit| {
+        let end = |component: usize, port| flat.components[component].name.child(port);
+        conduit.filters.is_empty()
+            && !own.contains(&end(conduit.from.component, &conduit.from.port))
+            && !own.contains(&end(conduit.to.component, &conduit.to.port))
+    };
+    let returns: HashSet<(usize, usize)> = (flat.conduits.iter().filter(|conduit| plain(conduit)))
+        .filter(|conduit| operator(conduit.from.component, &conduit.from.port) == Some(Operator::OF))
+        .filter(|conduit| operator(conduit.to.component, &conduit.to.port) == Some(Operator::S))
+        .map(|conduit| (conduit.from.component, conduit.to.component))
+        .collect();
+    for conduit in flat.conduits.iter().filter(|conduit| plain(conduit)) {
+        let (from, to) = (conduit.from.component, conduit.to.component);
+        let names = [from, to].map(|component| &flat.components[component].name);
+        let (Some(one), Some(other)) = (scales.get(names[0]), scales.get(names[1])) else { continue };
+        let written = [0, 1].map(|end| &config.ligament.scales[names[end]]);
+        let text = |scale: &Option<Scale>| scale.as_ref().map_or("", |scale| scale.text.as_str()).to_owned();
+        let calls = (operator(from, &conduit.from.port), operator(to, &conduit.to.port));
+        if calls != (Some(Operator::OI), Some(Operator::FInit)) || !returns.contains(&(to, from)) {
+            continue;
+        }
+        let (Some(step), Some(total)) = (one.time_step, other.total_time) else { continue };
+        if total > step * (1.0 + CLOSE) {
+            let message = format!(
+                "\"{}\" is called in each step of \"{}\", which is {} long, and covers {}",
+                names[1],
+                names[0],
+                text(&written[0].time_step),
+                text(&written[1].total_time)
+            );
+            let advice = "lengthen the step, or let what is called cover no more than a step";
+            let at = written[1].total_time.as_ref().map_or(&written[1].at, |scale| &scale.at);
+            problems.push(Problem::warning(Code::SCALES_APART, at, message, advice));
+        }
+    }
+}
+
+/// Adds the scales to the settings, in seconds and metres, as `COMPONENT.scale.time_step` and so on: so every
+/// language reads them, and what the user sets under the same name counts instead.
+pub(crate) fn give_to_the_code(model: &mut Resolved) {
+    let Ok(scale) = Identifier::new(Scales::SETTINGS) else { return };
+    for (name, scales) in &model.ligament.scales {
+        let scales = ComponentScales::of(scales);
+        let single = |value: Option<f64>| value.map(SettingValue::Float);
+        let several = |values: Vec<f64>| match values.as_slice() {
+            [] => None,
+            [one] => Some(SettingValue::Float(*one)),
+            _ => Some(SettingValue::FloatList(values)),
+        };
+        let all = [
+            single(scales.time_step),
+            single(scales.total_time),
+            several(scales.space_step),
+            several(scales.extent),
+        ];
+        for (key, value) in Scales::KEYS.iter().zip(all) {
+            let (Some(value), Ok(key)) = (value, Identifier::new(key)) else { continue };
+            let setting = name.child(&scale).child(&key);
+            if model.settings.exact(&setting).is_none() {
+                model.settings.set(setting, value);
+            }
+        }
+    }
+}

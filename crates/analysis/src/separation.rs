@@ -1,0 +1,157 @@
+//! The scale separation map of a model: which times and lengths its components resolve and cover, and how far apart
+//! those are of components that exchange messages (Hoekstra, Lorenz, Falcone, Chopard, "Towards a Complex Automata
+//! Framework for Multi-scale Modeling", 2007).
+
+use crate::scales::ComponentScales;
+use ligament_model::{Endpoint, Operator, Resolved};
+use serde::Serialize;
+use std::collections::{BTreeSet, HashMap};
+
+/// The map.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct ScaleMap {
+    /// The model's name.
+    pub model: String,
+    /// The components that have scales; those that have the same stand together.
+    pub boxes: Vec<ScaleBox>,
+    /// Who sends to whom, without repetition, and not within a box.
+    pub links: Vec<ScaleLink>,
+    /// The components without scales.
+    pub without: Vec<String>,
+}
+
+/// Components with the same scales.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct ScaleBox {
+    /// Their names.
+    pub components: Vec<String>,
+    /// What the model file gives, s and m.
+    #[serde(flatten)]
+    pub scales: ComponentScales,
+    /// How many steps a pass has, if that is a whole number.
+    pub steps: Option<u64>,
+    /// From the shortest time to the longest, s.
+    pub time: Option<[f64; 2]>,
+    /// From the smallest length to the largest, m.
+    pub space: Option<[f64; 2]>,
+}
+
+/// Messages from one box to another.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct ScaleLink {
+    /// By position in `ScaleMap::boxes`.
+    pub from: usize,
+    pub to: usize,
+    /// When they are sent.
+    pub sent_at: Operator,
+    /// When they are received.
+    pub received_at: Operator,
+    /// How their times stand to each other.
+    pub time: Option<Separation>,
+    /// How their lengths stand to each other.
+    pub space: Option<Separation>,
+}
+
+/// How the scales of two components stand to each other.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "lowercase", tag = "kind")]
+pub enum Separation {
+    /// The smallest of one is so many times the largest of the other.
+    Separated {
+        /// Above 1.
+        factor: f64,
+    },
+    /// The largest of one is the smallest of the other.
+    Contiguous,
+    /// There are scales that both have.
+    Overlapping,
+}
+
+/// Scales that differ by less, relatively, are the same.
+const CLOSE: f64 = 1e-6;
+
+impl Separation {
+    fn of(one: Option<[f64; 2]>, other: Option<[f64; 2]>) -> Option<Separation> {
+        let (one, other) = (one?, other?);
+        let factor = (one[0] / other[1]).max(other[0] / one[1]);
+        Some(match factor {
+            factor if factor > 1.0 + CLOSE => Separation::Separated { factor },
+            factor if factor > 1.0 - CLOSE => Separation::Contiguous,
+            _ => Separation::Overlapping,
+        })
+    }
+}
+
+/// From the smallest to the largest of all that is given.
+fn range<'a>(values: impl IntoIterator<Item = &'a f64>) -> Option<[f64; 2]> {
+    values.into_iter().fold(None, |range, &value| match range {
+        None => Some([value, value]),
+        Some([least, most]) => Some([f64::min(least, value), f64::max(most, value)]),
+    })
+}
+
+impl ScaleMap {
+    /// The map of a model.
+    pub fn of(model: &Resolved) -> ScaleMap {
+        let scales = ComponentScales::all(&model.ligament);
+        let (mut boxes, mut without): (Vec<ScaleBox>, Vec<String>) = (Vec::new(), Vec::new());
+        let mut box_of = Vec::with_capacity(model.components.len());
+        let mut known: HashMap<String, usize> = HashMap::new();
+        for component in &model.components {
+            let name = component.name.to_string();
+            let Some(scales) =
+                scales.get(&component.name).filter(|scales| **scales != ComponentScales::default())
+            else {
+                without.push(name);
+                box_of.push(None);
+                continue;
+            };
+            let at = *known.entry(format!("{scales:?}")).or_insert_with(|| {
+                boxes.push(ScaleBox {
+                    components: Vec::new(),
+                    scales: scales.clone(),
+                    steps: scales.steps(),
+                    time: range(scales.time_step.iter().chain(&scales.total_time)),
+                    space: range(scales.space_step.iter().chain(&scales.extent)),
+                });
+                boxes.len() - 1
+            });
+            boxes[at].components.push(name);
+            box_of.push(Some(at));
+        }
+        let box_at = |end: Endpoint| box_of[model.instances[end.instance as usize].component as usize];
+        let ends: BTreeSet<(usize, usize, Operator, Operator)> = (model.channels.iter())
+            .filter_map(|channel| {
+                let (from, to) = (box_at(channel.from)?, box_at(channel.to)?);
+                let operators = (model.port(channel.from).operator, model.port(channel.to).operator);
+                (from != to).then_some((from, to, operators.0, operators.1))
+            })
+            .collect();
+        let links = ends.into_iter().map(|(from, to, sent_at, received_at)| ScaleLink {
+            from,
+            to,
+            sent_at,
+            received_at,
+            time: Separation::of(boxes[from].time, boxes[to].time),
+            space: Separation::of(boxes[from].space, boxes[to].space),
+        });
+        ScaleMap { model: model.name.clone(), links: links.collect(), boxes, without }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn scales_are_apart_touch_or_overlap() {
+        let of = |one, other| Separation::of(Some(one), Some(other)).unwrap();
+        assert_eq!(of([1.0, 2.0], [10.0, 20.0]), Separation::Separated { factor: 5.0 });
+        assert_eq!(of([10.0, 20.0], [1.0, 2.0]), Separation::Separated { factor: 5.0 });
+        assert_eq!(of([0.1, 0.3], [0.1 * 3.0, 20.0]), Separation::Contiguous);
+        assert_eq!(of([1.0, 10.0], [10.0, 20.0]), Separation::Contiguous);
+        assert_eq!(of([1.0, 11.0], [10.0, 20.0]), Separation::Overlapping);
+        assert_eq!(of([1.0, 100.0], [10.0, 20.0]), Separation::Overlapping);
+        assert_eq!(Separation::of(None, Some([1.0, 2.0])), None);
+    }
+}

@@ -1,0 +1,226 @@
+//! The topology of a model, as one would draw it: a box for each component, an arrow for each pair of ports that conduits
+//! join. Many alike components, or the components of a nested model, can stand together in one box.
+
+use ligament_model::{Endpoint, Operator, Part, Reference, Resolved};
+use serde::Serialize;
+use std::collections::{BTreeMap, HashMap, HashSet};
+
+/// Boxes and arrows.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Topology {
+    /// The model's name.
+    pub model: String,
+    /// The boxes.
+    pub nodes: Vec<Node>,
+    /// The arrows, without repetition.
+    pub links: Vec<Link>,
+}
+
+/// A box.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Node {
+    /// The component's name; of several, what their names have in common.
+    pub name: String,
+    /// For how many components it stands.
+    pub components: usize,
+    /// For how many instances it stands.
+    pub instances: usize,
+    /// The implementation, if all of its components have the same.
+    pub implementation: Option<String>,
+    /// The ports.
+    pub ports: Vec<NodePort>,
+}
+
+/// A port of a box.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct NodePort {
+    /// Its name; ports of a nested model that is folded have that of their component before it.
+    pub name: String,
+    /// When it is used.
+    pub operator: Operator,
+    /// Whether it sends.
+    pub sends: bool,
+}
+
+/// An arrow.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+pub struct Link {
+    /// Where messages come from.
+    pub from: LinkEnd,
+    /// Where they go.
+    pub to: LinkEnd,
+    /// The names of what is done to messages on the way.
+    pub filters: Vec<String>,
+}
+
+/// An end of an arrow, by positions in `Topology::nodes` and `Node::ports`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+pub struct LinkEnd {
+    /// The box.
+    pub node: usize,
+    /// Its port.
+    pub port: usize,
+}
+
+/// What stands together in a box.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Boxes {
+    /// Every component has its own.
+    Components,
+    /// Alike components whose names differ in numbers only share one.
+    Alike,
+    /// As `Alike`; and a nested model is one box.
+    Folded,
+}
+
+impl Topology {
+    /// The topology of a model.
+    pub fn of(model: &Resolved, boxes: Boxes) -> Topology {
+        let mut instances: Vec<Vec<usize>> = vec![Vec::new(); model.components.len()];
+        for (at, instance) in model.instances.iter().enumerate() {
+            instances[instance.component as usize].push(at);
+        }
+        let (nodes, by_key) = (Vec::new(), HashMap::new());
+        let mut made =
+            Making { model, instances, nodes, by_key, folded: HashSet::new(), of_component: Vec::new() };
+        for component in 0..model.components.len() {
+            made.place(component, boxes);
+        }
+        made.finished()
+    }
+}
+
+/// The part of a name that alike components share: numbers stand for each other.
+fn stem(name: &Reference) -> String {
+    let mut text = String::new();
+    for c in name.to_string().chars() {
+        match c.is_ascii_digit() {
+            true if text.ends_with('#') => {}
+            true => text.push('#'),
+            false => text.push(c),
+        }
+    }
+    text
+}
+
+/// `city` of `city.street.house`, if there is such a thing.
+fn outermost(name: &Reference) -> Option<String> {
+    match name.parts() {
+        [Part::Name(first), _, ..] => Some(first.to_string()),
+        _ => None,
+    }
+}
+
+struct Making<'a> {
+    model: &'a Resolved,
+    /// By component.
+    instances: Vec<Vec<usize>>,
+    nodes: Vec<Node>,
+    /// The nodes by what their components have in common.
+    by_key: HashMap<String, usize>,
+    /// Those that are folded models.
+    folded: HashSet<usize>,
+    /// The node of each component, and the position of each of its ports there.
+    of_component: Vec<(usize, Vec<usize>)>,
+}
+
+impl Making<'_> {
+    /// Gives a component its box.
+    fn place(&mut self, at: usize, boxes: Boxes) {
+        let component = &self.model.components[at];
+        let ports: &[_] = self.instances[at].first().map_or(&[], |&first| &self.model.instances[first].ports);
+        let implementation = component.implementation.as_ref().map(Reference::to_string);
+        let folded = outermost(&component.name).filter(|_| boxes == Boxes::Folded);
+        let key = match (&folded, boxes) {
+            (Some(outer), _) => format!("model {outer}"),
+            (None, Boxes::Components) => component.name.to_string(),
+            (None, _) => {
+                let names: Vec<String> = ports.iter().map(|port| port.name.to_string()).collect();
+                format!("{} {implementation:?} {names:?}", stem(&component.name))
+            }
+        };
+        let name = folded.clone().unwrap_or_else(|| component.name.to_string());
+        let number = *self.by_key.entry(key).or_insert(self.nodes.len());
+        if number == self.nodes.len() {
+            let (implementation, ports) = (implementation.clone(), Vec::new());
+            self.nodes.push(Node { name, components: 0, instances: 0, implementation, ports });
+        }
+        if folded.is_some() {
+            self.folded.insert(number);
+        }
+        let node = &mut self.nodes[number];
+        if node.components > 0 && folded.is_none() {
+            node.name = stem(&component.name);
+        }
+        node.components += 1;
+        node.instances += self.instances[at].len();
+        if node.implementation != implementation {
+            node.implementation = None;
+        }
+        let inner = folded.map(|outer| component.name.to_string()[outer.len() + 1..].to_owned());
+        let mut positions = Vec::new();
+        for port in ports {
+            let name = match &inner {
+                Some(inner) => format!("{inner}.{}", port.name),
+                None => port.name.to_string(),
+            };
+            let found = node.ports.iter().position(|other| other.name == name);
+            positions.push(found.unwrap_or_else(|| {
+                node.ports.push(NodePort { name, operator: port.operator, sends: port.sends });
+                node.ports.len() - 1
+            }));
+        }
+        self.of_component.push((number, positions));
+    }
+
+    fn end(&self, end: Endpoint) -> LinkEnd {
+        let component = self.model.instances[end.instance as usize].component as usize;
+        let (node, ports) = &self.of_component[component];
+        LinkEnd { node: *node, port: ports[end.port as usize] }
+    }
+
+    fn finished(self) -> Topology {
+        let mut links: BTreeMap<(LinkEnd, LinkEnd), Vec<String>> = BTreeMap::new();
+        for channel in &self.model.channels {
+            links
+                .entry((self.end(channel.from), self.end(channel.to)))
+                .or_insert_with(|| channel.filters.iter().map(|filter| filter.name().to_owned()).collect());
+        }
+        let inside = |(from, to): &(LinkEnd, LinkEnd)| from.node == to.node && self.folded.contains(&from.node);
+        // What passes within a folded model is not shown, nor are the ports for it.
+        let links: Vec<Link> = (links.into_iter().filter(|(ends, _)| !inside(ends)))
+            .map(|((from, to), filters)| Link { from, to, filters })
+            .collect();
+        let mut topology = Topology { model: self.model.name.clone(), nodes: self.nodes, links };
+        topology.forget_inner_ports(&self.folded);
+        topology
+    }
+}
+
+impl Topology {
+    /// Leaves out the ports of folded models to which no arrow leads.
+    fn forget_inner_ports(&mut self, folded: &HashSet<usize>) {
+        let mut used: HashMap<LinkEnd, usize> = HashMap::new();
+        for link in &self.links {
+            used.extend([(link.from, 0), (link.to, 0)]);
+        }
+        for (at, node) in self.nodes.iter_mut().enumerate() {
+            let mut kept = Vec::new();
+            for (number, port) in std::mem::take(&mut node.ports).into_iter().enumerate() {
+                let end = LinkEnd { node: at, port: number };
+                if let Some(place) = used.get_mut(&end) {
+                    *place = kept.len();
+                } else if folded.contains(&at) {
+                    continue;
+                }
+                used.insert(end, kept.len());
+                kept.push(port);
+            }
+            node.ports = kept;
+        }
+        for link in &mut self.links {
+            link.from.port = used[&link.from];
+            link.to.port = used[&link.to];
+        }
+    }
+}

@@ -1,0 +1,103 @@
+//! Steering: settings that change while the model runs.
+
+use crate::instance::{lig_instance, used};
+use crate::status::{guard, lig_error, lig_status, name, out};
+use ligament_instance::{Call, Steerable};
+use std::ffi::c_char;
+
+/// To be called once in each step, with the model time of what is done in it, s, before that is done. Says whether settings
+/// have changed; those that the step needs are then to be asked for again. All whom a change concerns make it in their first
+/// step at or after the same model time. Waits while such a change is being agreed on, and where the run is to stand still.
+/// With nothing to do it takes some nanoseconds.
+///
+/// `LIG_ERR_USAGE` for a time that is no number; `LIG_ERR_RUN_ENDS`, `LIG_ERR_INTERRUPTED`.
+///
+/// # Safety
+/// All pointers are valid; `error` may be NULL.
+#[no_mangle]
+pub unsafe extern "C" fn lig_steer(
+    instance: *mut lig_instance,
+    time: f64,
+    changed: *mut bool,
+    error: *mut lig_error,
+) -> lig_status {
+    // SAFETY: all pointers are as the caller promises.
+    unsafe {
+        match steers_at_once(instance, time, changed) {
+            true => lig_status::LIG_OK,
+            false => steer_slowly(instance, time, changed, error),
+        }
+    }
+}
+
+static STEER: Call = Call("lig_steer");
+
+/// As `lig_steer`, if there is nothing to be done: whether that is so. What is wrong is left to `steer_slowly`. By itself, since
+/// the room for errors takes longer to make than the rest.
+///
+/// # Safety
+/// As `lig_steer`.
+#[inline(always)]
+unsafe fn steers_at_once(instance: *mut lig_instance, time: f64, changed: *mut bool) -> bool {
+    if changed.is_null() {
+        return false;
+    }
+    // SAFETY: all pointers are as the caller promises.
+    let calm = unsafe { used(instance, &STEER) }.is_ok_and(|mut instance| instance.steer_at_once(time));
+    if calm {
+        // SAFETY: it is not null, and valid as the caller promises.
+        unsafe { changed.write(false) };
+    }
+    calm
+}
+
+/// # Safety
+/// As `lig_steer`.
+#[cold]
+unsafe fn steer_slowly(
+    instance: *mut lig_instance,
+    time: f64,
+    changed: *mut bool,
+    error: *mut lig_error,
+) -> lig_status {
+    guard(error, || {
+        // SAFETY: all pointers are as the caller promises.
+        let place = unsafe { out(changed, "changed") }?;
+        place.write(false);
+        place.write(unsafe { used(instance, &STEER) }?.steer(time)?);
+        Ok(())
+    })
+}
+
+/// Declares that a setting of this code can be steered, as a model does under "ligament: steerable:". If the model declares
+/// it too, that counts. It may be `minimum` to `maximum`; infinite ones stand for none. `unit` is for people, and may be
+/// NULL. `restart`: it is read once a pass of the reuse loop, and not in each step.
+///
+/// `LIG_ERR_USAGE` if that is no name, or the range is none.
+///
+/// # Safety
+/// `instance` and `setting` are valid; `unit` and `error` may be NULL.
+#[no_mangle]
+pub unsafe extern "C" fn lig_declare_steerable(
+    instance: *mut lig_instance,
+    setting: *const c_char,
+    minimum: f64,
+    maximum: f64,
+    unit: *const c_char,
+    restart: bool,
+    error: *mut lig_error,
+) -> lig_status {
+    guard(error, || {
+        // SAFETY: all pointers are as the caller promises.
+        let setting = unsafe { name(setting, "the setting's name") }?;
+        let unit = if unit.is_null() { "" } else { unsafe { name(unit, "the unit") }? };
+        let bound = |bound: f64| (!bound.is_infinite()).then_some(bound);
+        unsafe { used(instance, &Call("lig_declare_steerable")) }?.declare_steerable(Steerable {
+            name: setting,
+            min: bound(minimum),
+            max: bound(maximum),
+            unit,
+            restart,
+        })
+    })
+}

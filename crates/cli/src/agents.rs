@@ -1,0 +1,182 @@
+//! `ligament agents`: what a run's job at one of several sites does. It waits until the jobs at the other sites
+//! run too, then starts an agent on each of its nodes, and lasts as long as they do.
+
+use ligament_catalogue::{fault, Fault};
+use ligament_launch::agents::{self, launcher, AgentCommand, Expected};
+use ligament_launch::site::{find_site, Site};
+use ligament_launch::{all_machines, own_command, All};
+use ligament_wire::DomainId;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+/// How often is looked whether the others run, and whether agents have ended.
+const LOOK: Duration = Duration::from_millis(250);
+/// So many times its patience a job waits for a sign of the run's head, which looks at it every few seconds.
+const SIGNS: u32 = 10;
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct SiteAgents {
+    /// The invitation to the run; beside it appears the file `begin` when all jobs run, and `watched` is touched as
+    /// long as somebody looks after this one.
+    #[arg(long, value_name = "FILE")]
+    join: PathBuf,
+    /// The domain of the first node.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    first: u32,
+    /// How many nodes the run counts on.
+    #[arg(long, value_name = "N")]
+    nodes: u32,
+    /// The site's file.
+    #[arg(long, value_name = "FILE")]
+    site: String,
+    #[command(flatten)]
+    relaying: crate::relay::Relaying,
+    /// For how long the head may be cut off before these domains end.
+    #[arg(long, value_name = "TIME", value_parser = crate::spread::seconds, default_value = "60s")]
+    patience: Duration,
+}
+
+/// Takes part in a run with all nodes of this job.
+pub(crate) fn agents(arguments: &SiteAgents) -> i32 {
+    let status = match await_others(arguments).and_then(|()| nodes(arguments)) {
+        Ok(status) => status,
+        Err(why) => {
+            crate::complain(&why);
+            crate::FAILED
+        }
+    };
+    // Also where the head is gone, which else does that: the keys of a relay open it for other runs.
+    let own = arguments.relaying.relay.iter().filter(|relay| relay.parent() == arguments.join.parent());
+    for key in own.chain([&arguments.join]) {
+        let _ = std::fs::remove_file(key);
+    }
+    status
+}
+
+/// Waits until all jobs of the run are there. One that nobody looks after any more does not keep its nodes.
+fn await_others(arguments: &SiteAgents) -> Result<(), Fault> {
+    let directory = arguments.join.parent().unwrap_or(Path::new("."));
+    let (begin, watched) = (directory.join("begin"), directory.join("watched"));
+    let signs = SIGNS * arguments.patience;
+    // By this machine's clock, which need not agree with that of the disk.
+    let (mut last, mut since) = (None, Instant::now());
+    loop {
+        // Reading the directory makes shared file systems look again.
+        let _ = std::fs::read_dir(directory).map(Iterator::count);
+        if !arguments.join.exists() {
+            return Err(fault!(HEAD_GONE, "the run is over: its invitation is gone; this job ends"));
+        }
+        if begin.exists() {
+            return Ok(());
+        }
+        let touched = std::fs::metadata(&watched).and_then(|file| file.modified()).ok();
+        if touched != last {
+            (last, since) = (touched, Instant::now());
+        }
+        if since.elapsed() > signs {
+            return Err(fault!(
+                HEAD_GONE,
+                "the head of the run has not looked after this job for {} s, and the jobs at other sites have not all \
+                 begun; it ends",
+                signs.as_secs()
+            ));
+        }
+        std::thread::sleep(LOOK);
+    }
+}
+
+/// Starts an agent on each node, and waits for their ends.
+fn nodes(arguments: &SiteAgents) -> Result<i32, Fault> {
+    let site = find_site(&arguments.site)?;
+    let host = rustix::system::uname().nodename().to_string_lossy().into_owned();
+    let all = all_machines(&site, None, &|name| std::env::var(name).ok(), &host)?;
+    if all.nodes.len() != arguments.nodes as usize {
+        return Err(fault!(
+            CANNOT_JOIN,
+            "the run counts on {} nodes at the site {}, and the job has {}",
+            arguments.nodes,
+            site.name,
+            all.nodes.len()
+        ));
+    }
+    if all.nodes.len() == 1 && all.here == Some(0) {
+        return Ok(one(arguments, &site, all.nodes[0].cores));
+    }
+    several(arguments, &site, all)
+}
+
+/// The agent of the only node is this process.
+fn one(arguments: &SiteAgents, site: &Site, cores: Option<u32>) -> i32 {
+    crate::agent::agent(&crate::arguments::Agent {
+        join: arguments.join.clone(),
+        domain: Some(arguments.first),
+        first: 1,
+        cores,
+        cores_of_job: false,
+        scratch: site.scratch.as_ref().map(PathBuf::from),
+        listening: crate::spread::Listening { listen: site.interface.clone(), ports: site.ports.clone() },
+        relaying: crate::relay::Relaying {
+            relay: arguments.relaying.relay.clone(),
+            jump: site.jump.clone(),
+            jump_option: site.jump.iter().flat_map(|_| site.ssh_options.clone()).collect(),
+        },
+        linking: crate::spread::Linking { streams: site.streams, pace: site.pace },
+        patience: arguments.patience,
+        quiet: false,
+        launched: false,
+        of_job: true,
+    })
+}
+
+fn several(arguments: &SiteAgents, site: &Site, all: All) -> Result<i32, Fault> {
+    let launcher = launcher(all.launcher, site).ok_or_else(|| {
+        fault!(
+            AGENT_NOT_STARTED,
+            "the site {} has the launcher \"none\", and this job several nodes",
+            site.name
+        )
+    })?;
+    let domains = (arguments.first..).map(DomainId::new);
+    let one = |(node, domain): (ligament_launch::Node, DomainId)| Expected {
+        domain,
+        name: node.name,
+        cores: node.cores,
+        ..Expected::default()
+    };
+    let expected: Vec<Expected> = all.nodes.into_iter().zip(domains).map(one).collect();
+    let mut words = ["--quiet", "--launched", "--of-job", "--cores-of-job"].map(str::to_owned).to_vec();
+    let mut tell = |option: &str, value: Option<String>| {
+        words.extend(value.into_iter().flat_map(|value| [option.to_owned(), value]));
+    };
+    tell("--scratch", site.scratch.clone());
+    tell("--listen", site.interface.clone());
+    tell("--ports", site.ports.as_ref().map(|ports| format!("{}-{}", ports.start(), ports.end())));
+    tell("--patience", Some(format!("{}s", arguments.patience.as_secs_f64())));
+    tell("--jump", site.jump.clone());
+    for option in site.jump.iter().flat_map(|_| &site.ssh_options) {
+        tell("--jump-option", Some(option.clone()));
+    }
+    tell("--streams", site.streams.map(|streams| streams.to_string()));
+    tell("--pace", site.pace.map(|pace| pace.to_string()));
+    for relay in &arguments.relaying.relay {
+        tell("--relay", Some(relay.display().to_string()));
+    }
+    let command = AgentCommand {
+        invitation: arguments.join.clone(),
+        ligament: site.ligament.clone().map_or_else(own_command, Into::into),
+        arguments: words,
+        directory: arguments.join.parent().unwrap_or(Path::new(".")).to_path_buf(),
+    };
+    let mut running = agents::Agents::start(launcher.as_ref(), &expected, &command)?;
+    let mut left = expected.len();
+    while left > 0 {
+        for lost in running.ended() {
+            if !lost.in_order {
+                return Err(lost.why);
+            }
+            left -= lost.domains.len().min(left);
+        }
+        std::thread::sleep(LOOK);
+    }
+    Ok(crate::DONE)
+}

@@ -1,0 +1,210 @@
+//! `ligament cp`: files to another site, or from there.
+
+use super::far::Far;
+use super::place::Place;
+use super::shown;
+use super::task::{Over, What};
+use super::Reaching;
+use crate::arguments::print;
+use ligament_catalogue::{fault, Fault};
+use ligament_files::Tally;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Instant;
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Copy {
+    /// Files and directories, here or as SITE:PATH or HOST:PATH; all at the same place.
+    #[arg(required = true, value_name = "SRC")]
+    sources: Vec<String>,
+    /// Where they go: a directory, or the name that one of them gets; here if they are elsewhere.
+    #[arg(value_name = "DST")]
+    to: String,
+    /// Say what would be copied, and change nothing.
+    #[arg(short = 'n', long)]
+    dry_run: bool,
+    /// Show nothing but errors.
+    #[arg(short, long)]
+    quiet: bool,
+    /// Print what was done as JSON.
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    reaching: Reaching,
+}
+
+/// Both parts of a copy.
+struct Parts {
+    host: String,
+    theirs: What,
+    ours: What,
+}
+
+fn parts(arguments: &Copy) -> Result<Parts, Fault> {
+    let wrong = |what: &str| {
+        fault!(
+            WORD_OF_THE_COMMAND_LINE,
+            "{what}; one side of a copy is here and the other one is SITE:PATH or HOST:PATH"
+        )
+    };
+    let dry = arguments.dry_run;
+    let send = |sources: Vec<PathBuf>| What::Send {
+        sources,
+        contents: false,
+        dry,
+        rate: arguments.reaching.rate,
+        watching: None,
+    };
+    let receive = |into: &str, only: Option<Vec<String>>| What::Receive {
+        into: PathBuf::from(into),
+        directory: into.ends_with('/') || into.is_empty(),
+        dry,
+        delete: false,
+        live: false,
+        only,
+    };
+    let sources: Vec<Place> = arguments.sources.iter().map(|word| Place::read(word)).collect();
+    match Place::read(&arguments.to) {
+        Place::There(host, path) => {
+            let here = |place: Place| match place {
+                Place::Here(path) => Ok(path),
+                Place::There(..) => Err(wrong("both sides are elsewhere")),
+            };
+            let sources = sources.into_iter().map(here).collect::<Result<_, _>>()?;
+            Ok(Parts { host, theirs: receive(&path, None), ours: send(sources) })
+        }
+        Place::Here(_) => {
+            let mut host = None;
+            let mut paths = Vec::new();
+            for place in sources {
+                let Place::There(name, path) = place else { return Err(wrong("both sides are here")) };
+                if host.get_or_insert_with(|| name.clone()) != &name {
+                    return Err(wrong("the sources are at several places"));
+                }
+                paths.push(if path.is_empty() { PathBuf::from(".") } else { PathBuf::from(path) });
+            }
+            let host = host.ok_or_else(|| wrong("nothing is to be copied"))?;
+            let only = paths.iter().map(|path| own_name(path)).collect();
+            Ok(Parts { host, theirs: send(paths), ours: receive(&arguments.to, only) })
+        }
+    }
+}
+
+/// The name that something from elsewhere has here; none of what is copied without its own.
+fn own_name(path: &Path) -> Option<String> {
+    let text = path.to_str()?;
+    match text == "." || text == "~" || text.ends_with("/.") {
+        true => None,
+        false => path.file_name().and_then(|name| name.to_str()).map(str::to_owned),
+    }
+}
+
+/// Copies.
+pub(crate) fn cp(arguments: &Copy) -> i32 {
+    let parts = match parts(arguments) {
+        Ok(parts) => parts,
+        Err(error) => return crate::fail(arguments.json, &error, crate::BAD_USE),
+    };
+    let far = match Far::new(&parts.host, &arguments.reaching) {
+        Ok(far) => far,
+        Err(error) => return crate::fail(arguments.json, &error, crate::BAD_USE),
+    };
+    let tally = if arguments.dry_run { Tally::with_names() } else { Tally::default() };
+    let (over, begin) = (AtomicBool::new(false), Instant::now());
+    let mut way = Over::Any;
+    let done = std::thread::scope(|scope| {
+        let shows = !arguments.quiet && !arguments.json;
+        let shower = shows.then(|| scope.spawn(|| shown::show(&tally, &over)));
+        let done = far.copy(parts.theirs, &parts.ours, &tally, &mut |over| way = over);
+        over.store(true, Ordering::Relaxed);
+        if let Some(shower) = shower {
+            shower.thread().unpark();
+        }
+        done
+    });
+    report(arguments, &tally, &done, way, begin.elapsed().as_secs_f64())
+}
+
+fn report(arguments: &Copy, tally: &Tally, done: &Result<(), Fault>, way: Over, seconds: f64) -> i32 {
+    let (counts, failed) = (tally.counts(), tally.failed());
+    let status = if done.is_ok() && failed.is_empty() { crate::DONE } else { crate::FAILED };
+    if arguments.json {
+        let failed: Vec<_> = failed
+            .iter()
+            .map(|one| {
+                serde_json::json!({ "name": one.name, "error": one.why.text(), "code": one.why.code().name() })
+            })
+            .collect();
+        let mut json = serde_json::json!({
+            "ok": status == crate::DONE,
+            "over": way,
+            "files": counts.files,
+            "bytes": counts.bytes,
+            "copied": counts.copied,
+            "same": counts.same,
+            "sent_bytes": counts.moved,
+            "resumed_bytes": counts.resumed,
+            "seconds": seconds,
+            "failed": failed,
+            "left_out": tally.left_out(),
+        });
+        if arguments.dry_run {
+            json["would_copy"] = tally.take_copied().into();
+        }
+        if let Err(error) = done {
+            json["error"] = error.text().into();
+            json["code"] = error.code().name().into();
+        }
+        print(&format!("{json}\n"));
+        return status;
+    }
+    if arguments.dry_run && !arguments.quiet {
+        let names: String = tally.take_copied().iter().map(|name| format!("{name}\n")).collect();
+        print(&names);
+    }
+    for name in tally.left_out() {
+        crate::say(&format!("ligament: {name} is neither a file nor a directory nor a link, and is left out"));
+    }
+    for one in &failed {
+        crate::complain(&one.why.clone().told(|text| format!("{}: {text}", one.name)));
+    }
+    if let Err(error) = done {
+        crate::complain(error);
+    }
+    if !arguments.quiet && done.is_ok() {
+        let mut text = match arguments.dry_run {
+            true => format!("{} would be copied, {}", shown::files(counts.copied), shown::bytes(counts.moved)),
+            false => {
+                let rate = counts.moved as f64 / seconds.max(1e-3);
+                let (moved, took) = (shown::bytes(counts.moved), shown::time(seconds));
+                format!(
+                    "{} copied, {moved} in {took} ({}/s)",
+                    shown::files(counts.copied),
+                    shown::bytes(rate as u64)
+                )
+            }
+        };
+        if counts.same > 0 {
+            text.push_str(&format!("; {} were there already", counts.same));
+        }
+        if way == Over::Ssh {
+            text.push_str("; over ssh's own connection, because no port could be reached");
+        }
+        crate::say(&text);
+    }
+    status
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_has_a_name_of_its_own_keeps_it() {
+        assert_eq!(own_name(Path::new("a/b")), Some("b".into()));
+        assert_eq!(own_name(Path::new("a/b/")), Some("b".into()));
+        for contents in [".", "a/.", "..", "/", "~"] {
+            assert_eq!(own_name(Path::new(contents)), None, "{contents}");
+        }
+    }
+}

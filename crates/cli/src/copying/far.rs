@@ -1,0 +1,227 @@
+//! The other end of a copy, started by ssh: it is told what to do over ssh's own channel, the key of the path included,
+//! and is reached by a path if one of its ports can be, or over a relay; else over that channel.
+
+use super::place::site_of;
+use super::task::{Answer, Over, Task, What, MARK, VERSION};
+use super::Reaching;
+use crate::other_end::{command, Running};
+use ligament_catalogue::{fault, Code, Fault};
+use ligament_files::{Channel, OverPath, OverPipes, Tally, LONGEST};
+use ligament_launch::site::Site;
+use ligament_link::{Gate, Invitation, Key, Options, Path, Station};
+use std::io::{Read, Write};
+use std::net::ToSocketAddrs;
+use std::process::{ChildStdout, Command, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::Arc;
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+/// How long a path may take to come up before ssh's own connection is used: by a port, and over relays.
+const REACHED: Duration = Duration::from_secs(5);
+const REACHED_OVER_RELAYS: Duration = Duration::from_secs(10);
+/// How long last words may take to arrive, and ssh to end.
+const PARTING: Duration = Duration::from_secs(10);
+/// What a shell may print before the other end answers (bytes).
+const BANNER: usize = 1 << 20;
+
+/// The site or host of a copy, as it is reached.
+pub(crate) struct Far {
+    site: Site,
+    reaching: Reaching,
+}
+
+impl Far {
+    pub fn new(name: &str, reaching: &Reaching) -> Result<Far, Fault> {
+        let mut site = site_of(name)?;
+        site.ssh_options.extend(reaching.ssh_options.iter().cloned());
+        if let Some(ligament) = &reaching.ligament {
+            site.ligament = Some(ligament.clone());
+        }
+        if !reaching.relay.is_empty() {
+            site.relays.clone_from(&reaching.relay);
+        }
+        Ok(Far { site, reaching: reaching.clone() })
+    }
+
+    /// Has the other end do its part, and does this one's.
+    pub fn copy(
+        &self,
+        theirs: What,
+        ours: &What,
+        tally: &Tally,
+        begun: &mut dyn FnMut(Over),
+    ) -> Result<(), Fault> {
+        let stations: Vec<Station> =
+            self.site.relays.iter().map(|file| Station::read(file)).collect::<Result<_, _>>()?;
+        let keys = Key::make();
+        let mut invitation = Invitation::new("files", Vec::new(), true, keys.clone());
+        invitation.relays.clone_from(&stations);
+        let task = Task {
+            version: VERSION,
+            invitation: invitation.to_text().to_string(),
+            over: self.reaching.over,
+            interface: self.site.interface.clone(),
+            ports: self.site.ports.clone(),
+            pace: self.site.pace,
+            what: theirs,
+        };
+        let began = Instant::now();
+        let (mut running, mut input, mut output) = Running::start(command(&self.site, "serve-files"))?;
+        let told = serde_json::to_string(&task).expect("plain fields are written");
+        // One that ends early says why by itself.
+        let _ = input.write_all(format!("{told}\n").as_bytes());
+        let answer = match answer(&mut output) {
+            Ok(answer) => answer,
+            Err(why) => return Err(self.not_started(&mut running, &why)),
+        };
+        let path = match self.reaching.over {
+            Over::Ssh => None,
+            Over::Any | Over::Path => self.open(&keys, &answer, stations, began.elapsed()),
+        };
+        if path.is_none() && self.reaching.over == Over::Path {
+            return Err(fault!(
+                COPY_NOT_STARTED,
+                "no port of {} can be reached from here; open one and name it in the site's file (ports:), or use a relay, or \
+                 ssh's own connection (--over ssh)",
+                self.site.name
+            ));
+        }
+        let word = if path.is_some() { "path\n" } else { "ssh\n" };
+        if let Err(error) = input.write_all(word.as_bytes()) {
+            let why = fault!(COPY_NOT_STARTED, "it does not listen any more: {error}");
+            return Err(self.not_started(&mut running, &why));
+        }
+        begun(if path.is_some() { Over::Path } else { Over::Ssh });
+        let done = match path {
+            Some(path) => {
+                let gone = Arc::new(AtomicBool::new(false));
+                let watches = watch_end(output, gone.clone());
+                let channel = OverPath::new(path, gone);
+                let done = ours.carry_out(&channel, tally);
+                channel.close(if done.is_ok() { PARTING } else { Duration::from_secs(1) });
+                drop(input);
+                running.end(PARTING);
+                drop(watches);
+                done
+            }
+            None => {
+                let channel = OverPipes::new(output, input)
+                    .map_err(|error| fault!(COPY_NOT_STARTED, "there is no thread to read with: {error}"))?;
+                let done = ours.carry_out(&channel as &dyn Channel, tally);
+                drop(channel);
+                running.end(PARTING);
+                done
+            }
+        };
+        done.map_err(|why| match running.complaint() {
+            said if said.is_empty() || why.code() != Code::COPY_CUT => why,
+            said => why.told(|text| format!("{text}; {} said: {said}", self.site.name)),
+        })
+    }
+
+    fn not_started(&self, running: &mut Running, why: &Fault) -> Fault {
+        running.end(Duration::from_secs(2));
+        not_started(&self.site.name, why, &running.complaint())
+    }
+
+    /// A path to the other end, if it can be reached: by its port, over relays, or by further connections of ssh, each of
+    /// which has a window of its own. ssh has taken so long to come there.
+    fn open(&self, keys: &Key, answer: &Answer, stations: Vec<Station>, took: Duration) -> Option<Path> {
+        let mut to: Vec<String> = Vec::new();
+        if let (Some(name), Some(port)) = (self.dialled(), answer.at.first().map(std::net::SocketAddr::port)) {
+            // First the name by which ssh found it: its own addresses may be those of a network that is not ours.
+            for address in (name.as_str(), port).to_socket_addrs().into_iter().flatten() {
+                to.push(address.to_string());
+            }
+        }
+        let own: Vec<String> =
+            answer.at.iter().map(ToString::to_string).filter(|at| !to.contains(at)).collect();
+        to.extend(own);
+        to.truncate(16);
+        let over_relays = !stations.is_empty();
+        let gate = self.site.ssh.as_ref().and_then(|target| Gate::new(target, &self.site.ssh_options).ok());
+        let again = gate.as_ref().map_or(Duration::ZERO, |_| 2 * took.min(REACHED));
+        let (streams, pace) = (self.site.streams.unwrap_or(0), self.site.pace);
+        let longest = LONGEST as u64;
+        let options = Options { stations, gate, longest, streams, pace, ..Options::default() };
+        let words: Vec<&str> = to.iter().map(String::as_str).collect();
+        let path = Path::open(keys, &words, &options).ok()?;
+        let within = if over_relays { REACHED_OVER_RELAYS } else { REACHED };
+        path.wait_connected(Some(within + again)).ok().map(|()| path)
+    }
+
+    /// What ssh calls the machine in the end.
+    fn dialled(&self) -> Option<String> {
+        let target = self.site.ssh.as_ref()?;
+        let mut command = Command::new("ssh");
+        command.arg("-G").args(&self.site.ssh_options).arg("--").arg(target);
+        let output = command.stdin(Stdio::null()).stderr(Stdio::null()).output().ok()?;
+        let text = String::from_utf8_lossy(&output.stdout).into_owned();
+        text.lines().find_map(|line| line.strip_prefix("hostname ")).map(str::to_owned)
+    }
+}
+
+/// Why there is no other end. What was printed may be no more than a banner, so it stands behind the reason.
+fn not_started(name: &str, why: &Fault, said: &str) -> Fault {
+    let said = if said.is_empty() { String::new() } else { format!("; what was said there: {said}") };
+    fault!(COPY_NOT_STARTED, "the other end cannot be started at {name}: {why}{said}").caused_by(why)
+}
+
+/// Reads up to the answer, byte by byte, because what follows it is not for this reader.
+fn answer(output: &mut impl Read) -> Result<Answer, Fault> {
+    let (mut line, mut read) = (Vec::new(), 0);
+    let mut byte = [0];
+    while read < BANNER {
+        match output.read(&mut byte) {
+            Ok(0) => return Err(fault!(COPY_NOT_STARTED, "it ended without an answer")),
+            Ok(_) => {}
+            Err(error) if error.kind() == std::io::ErrorKind::Interrupted => continue,
+            Err(error) => return Err(fault!(COPY_NOT_STARTED, "its answer cannot be read: {error}")),
+        }
+        read += 1;
+        if byte[0] != b'\n' {
+            line.push(byte[0]);
+            continue;
+        }
+        if let Some(text) = line.strip_prefix(MARK.as_bytes()) {
+            let answer: Result<Answer, _> = serde_json::from_slice(text);
+            return match answer {
+                Ok(answer) if answer.version == VERSION => Ok(answer),
+                Ok(Answer { version, .. }) => Err(fault!(
+                    OTHER_VERSION_ELSEWHERE,
+                    "it copies by version {version}, where this Ligament knows {VERSION}; use the same version at both ends"
+                )),
+                Err(error) => Err(fault!(COPY_MISUNDERSTOOD, "it answers nonsense: {error}")),
+            };
+        }
+        line.clear();
+    }
+    Err(fault!(COPY_NOT_STARTED, "what its shell prints has no end"))
+}
+
+/// Sets `gone` when ssh has ended, or the process behind it.
+fn watch_end(mut output: ChildStdout, gone: Arc<AtomicBool>) -> JoinHandle<()> {
+    std::thread::spawn(move || {
+        let mut buffer = [0; 256];
+        while matches!(output.read(&mut buffer), Ok(1..)) {}
+        gone.store(true, Ordering::Relaxed);
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_banner_does_not_hide_why_the_other_end_is_not_there() {
+        let why = fault!(OTHER_VERSION_ELSEWHERE, "it copies by version 9");
+        let banner = "Welcome to the site.\nDo not use it.";
+        let told = not_started("east", &why, banner);
+        assert!(told.text().contains("version 9") && told.text().contains(banner), "{told}");
+        assert_eq!(
+            not_started("east", &why, "").text(),
+            "the other end cannot be started at east: it copies by version 9"
+        );
+    }
+}

@@ -1,0 +1,55 @@
+//! Where files are: here, or at a site or a host by ssh.
+
+use ligament_catalogue::{fault, Fault};
+use ligament_launch::site::{find_site, known_sites, Site};
+use std::path::PathBuf;
+
+/// A place of files, as the user names it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Place {
+    Here(PathBuf),
+    /// The site or host, and what is there; empty is where one comes in.
+    There(String, String),
+}
+
+impl Place {
+    /// As for scp: what stands before the first colon is a site or a host, unless there is a slash in it.
+    pub fn read(word: &str) -> Place {
+        if let Some((host, path)) = word.strip_prefix('[').and_then(|rest| rest.split_once("]:")) {
+            return Place::There(host.to_owned(), path.to_owned());
+        }
+        match word.split_once(':') {
+            Some((host, path)) if !host.is_empty() && !host.contains('/') => {
+                Place::There(host.to_owned(), path.to_owned())
+            }
+            _ => Place::Here(PathBuf::from(word)),
+        }
+    }
+}
+
+/// The site of this name, or the host, as ssh knows it.
+pub(crate) fn site_of(name: &str) -> Result<Site, Fault> {
+    if known_sites().iter().any(|(known, _)| known == name) {
+        return find_site(name);
+    }
+    if name.starts_with('-') {
+        return Err(fault!(SITE_UNKNOWN, "\"{name}\" is neither a site nor a host"));
+    }
+    Ok(Site { name: name.to_owned(), ssh: Some(name.to_owned()), ..Site::default() })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_word_with_a_host_is_elsewhere() {
+        let there = |host: &str, path: &str| Place::There(host.into(), path.into());
+        assert_eq!(Place::read("east:out/a"), there("east", "out/a"));
+        assert_eq!(Place::read("me@login.org:"), there("me@login.org", ""));
+        assert_eq!(Place::read("[::1]:/tmp"), there("::1", "/tmp"));
+        for here in ["out", "/a/b:c", "./a:b", ":a"] {
+            assert_eq!(Place::read(here), Place::Here(here.into()));
+        }
+    }
+}

@@ -1,0 +1,132 @@
+//! The end that ssh has started: it is told what to do on its standard input, listens, and ends as soon as that input
+//! does.
+
+use super::task::{Answer, Over, Task, MARK, VERSION};
+use ligament_catalogue::{fault, Fault};
+use ligament_files::{Channel, OverPath, OverPipes, Tally, LONGEST};
+use ligament_link::{Invitation, Listen, Options, Path};
+use std::fs::File;
+use std::io::{BufRead, Read, Write};
+use std::net::{IpAddr, SocketAddr};
+use std::os::fd::AsFd;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// How long the last words may take to arrive.
+const PARTING: Duration = Duration::from_secs(10);
+/// The longest line (bytes).
+const LINE: u64 = 1 << 20;
+
+/// Serves one copy.
+pub(crate) fn serve() -> i32 {
+    match serve_one() {
+        Ok(()) => crate::DONE,
+        Err(why) => {
+            crate::complain(&why);
+            crate::FAILED
+        }
+    }
+}
+
+fn line(input: &mut impl BufRead) -> Result<String, Fault> {
+    let mut line = String::new();
+    let read = input.take(LINE).read_line(&mut line);
+    let why = match read {
+        Ok(0) => "it has ended".to_owned(),
+        Ok(_) if line.ends_with('\n') => return Ok(line),
+        Ok(_) => "it is too long".to_owned(),
+        Err(error) => error.to_string(),
+    };
+    Err(fault!(COPY_CUT, "nothing can be read from who called this: {why}"))
+}
+
+fn serve_one() -> Result<(), Fault> {
+    let mut input = std::io::stdin().lock();
+    let task: Task = serde_json::from_str(&line(&mut input)?)
+        .map_err(|error| fault!(COPY_MISUNDERSTOOD, "the task is not understood: {error}"))?;
+    if task.version != VERSION {
+        return Err(fault!(
+            OTHER_VERSION_ELSEWHERE,
+            "the other end copies by version {}, where this Ligament knows {VERSION}; use the same version at both ends",
+            task.version
+        ));
+    }
+    let path = match task.over {
+        Over::Ssh => None,
+        Over::Any | Over::Path => listen(&task).map(Some).or_else(|why| match task.over {
+            Over::Path => Err(why),
+            _ => Ok(None),
+        })?,
+    };
+    let at = path.as_ref().map(addresses).unwrap_or_default();
+    let output = std::io::stdout().as_fd().try_clone_to_owned().map(File::from);
+    let mut output = output.map_err(|error| fault!(COPY_CUT, "there is no standard output: {error}"))?;
+    let answer = serde_json::to_string(&Answer { version: VERSION, at }).expect("plain fields are written");
+    output
+        .write_all(format!("\n{MARK}{answer}\n").as_bytes())
+        .map_err(|error| fault!(COPY_CUT, "nothing can be said to who called this: {error}"))?;
+    let over_path = line(&mut input)?.trim() == "path";
+    drop(input);
+    let home = std::env::var_os("HOME").map(PathBuf::from);
+    let what = task.what.below_home(home.as_deref());
+    let tally = Tally::default();
+    match path.filter(|_| over_path) {
+        Some(path) => {
+            let gone = Arc::new(AtomicBool::new(false));
+            end_with_input(gone.clone())?;
+            let channel = OverPath::new(path, gone);
+            let done = what.carry_out(&channel, &tally);
+            channel.close(PARTING);
+            done
+        }
+        None => {
+            let channel = OverPipes::new(std::io::stdin(), output)
+                .map_err(|error| fault!(COPY_CUT, "there is no thread to read with: {error}"))?;
+            what.carry_out(&channel as &dyn Channel, &tally)
+        }
+    }
+}
+
+fn listen(task: &Task) -> Result<Path, Fault> {
+    let invitation = Invitation::from_text(&task.invitation)?;
+    let mut at = Listen { ports: task.ports.clone(), ..Listen::default() };
+    match task.interface.as_deref().map(str::parse) {
+        Some(Ok(address)) => at.address = Some(address),
+        Some(Err(_)) => at.interface.clone_from(&task.interface),
+        None => {}
+    }
+    let (stations, longest) = (invitation.relays, LONGEST as u64);
+    let options = Options { stations, longest, pace: task.pace, ..Options::default() };
+    Path::listen_at(&invitation.keys, &at, &options).map_err(|error| error.fault().clone())
+}
+
+/// Where the path listens: at the address that ssh came to first. What leads back to the other end's own machine is left
+/// out, unless ssh came that way.
+fn addresses(path: &Path) -> Vec<SocketAddr> {
+    let own = std::env::var("SSH_CONNECTION").unwrap_or_default();
+    let came_to: Option<IpAddr> = own.split_whitespace().nth(2).and_then(|text| text.parse().ok());
+    let all = path.addresses();
+    let first = came_to.zip(all.first()).map(|(ip, any)| SocketAddr::new(ip, any.port()));
+    let near = came_to.is_none_or(|ip| ip.is_loopback());
+    let others = all.iter().copied().filter(|one| (near || !one.ip().is_loopback()) && Some(*one) != first);
+    first.into_iter().chain(others).collect()
+}
+
+/// Ends this process when its input does: then nobody waits for it. What has arrived stays.
+fn end_with_input(gone: Arc<AtomicBool>) -> Result<(), Fault> {
+    let reads = move || {
+        let mut buffer = [0; 256];
+        loop {
+            match std::io::stdin().read(&mut buffer) {
+                Ok(1..) => {}
+                Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
+                Ok(0) | Err(_) => break,
+            }
+        }
+        gone.store(true, Ordering::Relaxed);
+    };
+    let thread = std::thread::Builder::new().name("ligament-input".into()).spawn(reads);
+    thread.map(|_| ()).map_err(|error| fault!(COPY_CUT, "there is no thread to read with: {error}"))
+}

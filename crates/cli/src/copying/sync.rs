@@ -1,0 +1,159 @@
+//! `ligament sync`: what appears in a directory appears at another site as well, while it is written.
+
+use super::far::Far;
+use super::place::Place;
+use super::shown;
+use super::task::{Over, What};
+use super::Reaching;
+use crate::arguments::print;
+use ligament_catalogue::{fault, Code, Fault};
+use ligament_files::Tally;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+/// The pauses before another try: the first, and the longest.
+const FIRST_PAUSE: Duration = Duration::from_secs(1);
+const LONGEST_PAUSE: Duration = Duration::from_secs(30);
+/// How often news is told.
+const NEWS: Duration = Duration::from_millis(200);
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Sync {
+    /// The directory with the files, here or as SITE:DIR or HOST:DIR.
+    #[arg(value_name = "DIR")]
+    from: String,
+    /// The directory at the other place, which gets what is in the first one.
+    #[arg(value_name = "SITE:DIR")]
+    to: String,
+    /// Remove there what the first directory has no more.
+    #[arg(long)]
+    delete: bool,
+    /// How often to look through the whole directory [default: 30s; 2s where other machines write into it].
+    #[arg(long, value_name = "TIME", value_parser = crate::spread::seconds)]
+    look: Option<Duration>,
+    /// For how long a file has to look the same before it is copied, where nobody tells that it was closed.
+    #[arg(long, value_name = "TIME", value_parser = crate::spread::seconds, default_value = "2s")]
+    rest: Duration,
+    /// Show nothing but errors.
+    #[arg(short, long)]
+    quiet: bool,
+    /// Print a line of JSON for each file.
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    reaching: Reaching,
+}
+
+/// Goes on until it is ended, or cannot.
+pub(crate) fn sync(arguments: &Sync) -> i32 {
+    let watching = Some((arguments.look.map(|look| look.as_secs_f64()), arguments.rest.as_secs_f64()));
+    let (host, from, into, sends) = match (Place::read(&arguments.from), Place::read(&arguments.to)) {
+        (Place::Here(from), Place::There(host, into)) => (host, from, PathBuf::from(into), true),
+        (Place::There(host, from), Place::Here(into)) => (host, PathBuf::from(from), into, false),
+        _ => {
+            let error = fault!(
+                WORD_OF_THE_COMMAND_LINE,
+                "one of the two directories is here and the other one is SITE:DIR or HOST:DIR"
+            );
+            return crate::fail(arguments.json, &error, crate::BAD_USE);
+        }
+    };
+    // Where one comes in, and the directory in which this is said, hold more than what was copied there.
+    let whole = ["", ".", "./", "~", "~/"].iter().any(|whole| into == std::path::Path::new(whole));
+    if arguments.delete && whole {
+        let error = fault!(
+            WORD_OF_THE_COMMAND_LINE,
+            "--delete needs a directory of its own: name one below \"{}\"",
+            arguments.to
+        );
+        return crate::fail(arguments.json, &error, crate::BAD_USE);
+    }
+    let from = if from.as_os_str().is_empty() { PathBuf::from(".") } else { from };
+    let rate = arguments.reaching.rate;
+    let send = What::Send { sources: vec![from], contents: true, dry: false, rate, watching };
+    let receive =
+        What::Receive { into, directory: true, dry: false, delete: arguments.delete, live: true, only: None };
+    let (theirs, ours) = if sends { (receive, send) } else { (send, receive) };
+    let far = match Far::new(&host, &arguments.reaching) {
+        Ok(far) => far,
+        Err(error) => return crate::fail(arguments.json, &error, crate::BAD_USE),
+    };
+    go_on(arguments, &far, &theirs, &ours)
+}
+
+fn go_on(arguments: &Sync, far: &Far, theirs: &What, ours: &What) -> i32 {
+    let mut pause = FIRST_PAUSE;
+    let mut ever = false;
+    loop {
+        let (tally, over, begin) = (Tally::with_names(), AtomicBool::new(false), Instant::now());
+        let mut begun = false;
+        let done = std::thread::scope(|scope| {
+            let teller = scope.spawn(|| tell(arguments, &tally, &over));
+            let done = far.copy(theirs.clone(), ours, &tally, &mut |way| {
+                begun = true;
+                say_begun(arguments, way, ever);
+            });
+            over.store(true, Ordering::Relaxed);
+            teller.thread().unpark();
+            done
+        });
+        ever |= begun;
+        let Err(why) = done else { return crate::DONE };
+        let again = why.code() == Code::COPY_CUT || (ever && why.code() == Code::COPY_NOT_STARTED);
+        if !again {
+            return crate::fail(arguments.json, &why, crate::FAILED);
+        }
+        if begin.elapsed() > LONGEST_PAUSE {
+            pause = FIRST_PAUSE;
+        }
+        if !arguments.quiet && !arguments.json {
+            crate::say(&format!("ligament: {why}; tried again in {}", shown::time(pause.as_secs_f64())));
+        }
+        std::thread::sleep(pause);
+        pause = (pause * 2).min(LONGEST_PAUSE);
+    }
+}
+
+fn say_begun(arguments: &Sync, way: Over, again: bool) {
+    if arguments.json {
+        print(&format!("{}\n", serde_json::json!({ "begun": true, "over": way })));
+    } else if !arguments.quiet {
+        let how = if way == Over::Ssh { " over ssh's own connection" } else { "" };
+        let what = if again { "goes on" } else { "is copied, and what changes follows; Ctrl-C ends it" };
+        crate::say(&format!("{} → {}{how}: {what}", arguments.from, arguments.to));
+    }
+}
+
+/// Tells what is copied, until `over`.
+fn tell(arguments: &Sync, tally: &Tally, over: &AtomicBool) {
+    loop {
+        let last = over.load(Ordering::Relaxed);
+        for (what, names) in [("copied", tally.take_copied()), ("removed", tally.take_removed())] {
+            if arguments.json {
+                let lines: String =
+                    names.iter().map(|name| format!("{}\n", serde_json::json!({ what: name }))).collect();
+                print(&lines);
+            } else if !arguments.quiet {
+                let lines: String = names.iter().map(|name| format!("{what} {name}\n")).collect();
+                print(&lines);
+            }
+        }
+        for one in tally.take_failed() {
+            if arguments.json {
+                let (error, code) = (one.why.text(), one.why.code().name());
+                print(&format!(
+                    "{}\n",
+                    serde_json::json!({ "failed": one.name, "error": error, "code": code })
+                ));
+            } else {
+                let why: Fault = one.why.told(|text| format!("{}: {text}", one.name));
+                crate::complain(&why);
+            }
+        }
+        if last {
+            return;
+        }
+        std::thread::park_timeout(NEWS);
+    }
+}

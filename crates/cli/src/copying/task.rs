@@ -1,0 +1,129 @@
+//! What the other end of a copy is told, over ssh, and what it answers: one line each.
+
+use ligament_catalogue::Fault;
+use ligament_files::{receive, send, Channel, Receiving, Sending, Tally, Watching};
+use serde::{Deserialize, Serialize};
+use std::net::SocketAddr;
+use std::ops::RangeInclusive;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// The version of these lines.
+pub(crate) const VERSION: u32 = 1;
+/// Before the answer: whatever a shell prints before it is no answer.
+pub(crate) const MARK: &str = "ligament copies ";
+
+/// What the files go over.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, clap::ValueEnum)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Over {
+    /// A path if a port can be reached, else ssh.
+    #[default]
+    Any,
+    /// A path of its own, encrypted, over several streams.
+    Path,
+    /// The standard input and output of ssh.
+    Ssh,
+}
+
+/// All that the other end needs to know.
+#[derive(Serialize, Deserialize)]
+pub(crate) struct Task {
+    pub version: u32,
+    /// With the key of the path, and the relays.
+    pub invitation: String,
+    pub over: Over,
+    /// Where it may listen.
+    pub interface: Option<String>,
+    pub ports: Option<RangeInclusive<u16>>,
+    /// Bytes in a second that it sends at most.
+    #[serde(default)]
+    pub pace: Option<u64>,
+    pub what: What,
+}
+
+/// What an end does.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum What {
+    Send {
+        sources: Vec<PathBuf>,
+        contents: bool,
+        dry: bool,
+        rate: Option<u64>,
+        /// Seconds between looks, and for which a file rests; none: it ends when all is sent.
+        watching: Option<(Option<f64>, f64)>,
+    },
+    Receive {
+        into: PathBuf,
+        directory: bool,
+        dry: bool,
+        delete: bool,
+        live: bool,
+        /// The names that the other end was asked for.
+        only: Option<Vec<String>>,
+    },
+}
+
+impl What {
+    /// The same, with names below `~/` in the user's home, as no shell has seen to it here.
+    pub fn below_home(self, home: Option<&Path>) -> What {
+        let find = |path: PathBuf| match (path.strip_prefix("~"), home) {
+            (Ok(below), Some(home)) => home.join(below),
+            _ => path,
+        };
+        match self {
+            What::Send { sources, contents, dry, rate, watching } => {
+                let sources = sources.into_iter().map(find).collect();
+                What::Send { sources, contents, dry, rate, watching }
+            }
+            What::Receive { into, directory, dry, delete, live, only } => {
+                What::Receive { into: find(into), directory, dry, delete, live, only }
+            }
+        }
+    }
+
+    /// Does it.
+    pub fn carry_out(&self, channel: &dyn Channel, tally: &Tally) -> Result<(), Fault> {
+        match self.clone() {
+            What::Receive { into, directory, dry, delete, live, only } => {
+                receive(channel, &Receiving { into, directory, dry, delete, live, only }, tally)
+            }
+            What::Send { sources, contents, dry, rate, watching } => {
+                let time = |seconds| Duration::try_from_secs_f64(seconds).unwrap_or(Duration::from_secs(30));
+                let watching = watching.map(|(look, rest)| Watching { look: look.map(time), rest: time(rest) });
+                send(channel, &Sending { sources, contents, dry, rate, watching }, tally)
+            }
+        }
+    }
+}
+
+/// The other end's answer.
+#[derive(Serialize, Deserialize)]
+pub(crate) struct Answer {
+    pub version: u32,
+    /// Where it listens, the likeliest first; none if it does not.
+    pub at: Vec<SocketAddr>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_home_is_found_there() {
+        let into = |into: &str| What::Receive {
+            into: into.into(),
+            directory: false,
+            dry: false,
+            delete: false,
+            live: false,
+            only: None,
+        };
+        let home = Path::new("/home/me");
+        assert_eq!(into("~/a/b").below_home(Some(home)), into("/home/me/a/b"));
+        assert_eq!(into("~").below_home(Some(home)), into("/home/me/"));
+        assert_eq!(into("a~/b").below_home(Some(home)), into("a~/b"));
+        assert_eq!(into("~other/b").below_home(Some(home)), into("~other/b"));
+    }
+}

@@ -1,0 +1,114 @@
+//! `ligament graph`: the topology of a model, as text, JSON and picture.
+
+pub(crate) mod draw;
+
+use crate::arguments::{print, Graph};
+use crate::check::count;
+use draw::Picture;
+use ligament_analysis::{Boxes, Link, LinkEnd, Topology};
+use ligament_catalogue::{fault, Fault};
+use ligament_model::Resolved;
+use ligament_runtime::shown;
+use std::collections::{HashMap, HashSet};
+use std::fmt::Write;
+
+/// More boxes than these are hard to take in: alike ones then share one, and nested models become one each.
+const MANY: usize = 40;
+/// More are not drawn: nobody could read them, and arrows that pass through many columns take memory.
+const MOST: usize = 1000;
+
+/// Shows how a model is coupled.
+pub(crate) fn graph(arguments: &Graph) -> i32 {
+    match told(arguments) {
+        Ok(text) => {
+            print(&text);
+            crate::DONE
+        }
+        Err(error) => crate::fail(arguments.json, &error, crate::BAD_USE),
+    }
+}
+
+fn told(arguments: &Graph) -> Result<String, Fault> {
+    let model = crate::check::drawable(&arguments.models, arguments.model.as_deref())?.1;
+    let topology = boxed(&model, arguments);
+    if let Some(path) = &arguments.output {
+        let boxes = topology.nodes.len();
+        if boxes > MOST {
+            return Err(fault!(
+                NO_PNG,
+                "{boxes} boxes are too many for a picture; without --all alike ones share one, and --folded makes one of each \
+                 nested model"
+            ));
+        }
+        crate::picture::save(&Picture::of(&topology).svg(), path)?;
+    }
+    if arguments.json {
+        let mut json = serde_json::json!({ "ok": true, "topology": topology });
+        if let Some(path) = &arguments.output {
+            json["picture"] = path.display().to_string().into();
+        }
+        return Ok(format!("{json}\n"));
+    }
+    let mut text = in_lines(&topology);
+    match &arguments.output {
+        Some(path) => {
+            let _ = writeln!(text, "\npicture: {}", shown(path));
+        }
+        None => text.push_str("\n(-o FILE.svg or FILE.png draws it)\n"),
+    }
+    Ok(text)
+}
+
+/// As many boxes as one can take in, if that was not decided otherwise.
+fn boxed(model: &Resolved, arguments: &Graph) -> Topology {
+    if arguments.folded {
+        return Topology::of(model, Boxes::Folded);
+    }
+    let mut topology = Topology::of(model, Boxes::Components);
+    for boxes in [Boxes::Alike, Boxes::Folded] {
+        if topology.nodes.len() > MANY && !arguments.all {
+            topology = Topology::of(model, boxes);
+        }
+    }
+    topology
+}
+
+fn in_lines(topology: &Topology) -> String {
+    let components = topology.nodes.iter().map(|node| node.components).sum();
+    let instances = topology.nodes.iter().map(|node| node.instances).sum();
+    let mut text =
+        format!("{}: {}, {}\n", topology.model, count(components, "component"), count(instances, "instance"));
+    let mut leaving: HashMap<LinkEnd, Vec<String>> = HashMap::new();
+    for link in &topology.links {
+        leaving.entry(link.from).or_default().push(receiver(topology, link));
+    }
+    let entered: HashSet<LinkEnd> = topology.links.iter().map(|link| link.to).collect();
+    for (at, node) in topology.nodes.iter().enumerate() {
+        let _ = write!(text, "\n{}", node.name);
+        if let Some(implementation) = node.implementation.as_ref().filter(|other| **other != node.name) {
+            let _ = write!(text, " ({implementation})");
+        }
+        let _ = match (node.components, node.instances) {
+            (1, 1) => writeln!(text),
+            (1, n) => writeln!(text, ", {}", count(n, "instance")),
+            (n, m) => writeln!(text, ", {}, {}", count(n, "component"), count(m, "instance")),
+        };
+        for (number, port) in node.ports.iter().enumerate() {
+            let end = LinkEnd { node: at, port: number };
+            let rest = match leaving.get(&end) {
+                Some(to) => format!(" → {}", to.join(", ")),
+                None if entered.contains(&end) => continue,
+                None => " (not connected)".to_owned(),
+            };
+            let _ = writeln!(text, "  {} {}{rest}", port.operator.name(), port.name);
+        }
+    }
+    text
+}
+
+fn receiver(topology: &Topology, link: &Link) -> String {
+    let node = &topology.nodes[link.to.node];
+    let port = &node.ports[link.to.port];
+    let filters: String = link.filters.iter().map(|filter| format!("{filter} ")).collect();
+    format!("{filters}{}.{} ({})", node.name, port.name, port.operator.name())
+}

@@ -1,0 +1,247 @@
+//! A starter out of a model file: a code for each of its programs, and the model with these in place of its own.
+
+use super::check_name;
+use super::contents::{files_of_model, File};
+use super::languages::{Code, Language, Role};
+use super::skeletons::{Port, Skeleton};
+use crate::config::rust_crate;
+use crate::convert::{in_lines, read_xmml};
+use ligament_analysis::{check_configuration, CheckOptions, Files, Given};
+use ligament_catalogue::{fault, Fault};
+use ligament_model::{
+    read, read_file, Configuration, ExecutionModel, Operator, Problem, Program, Reference, Resolved,
+    SettingValue,
+};
+use std::collections::{BTreeMap, HashMap};
+use std::path::Path;
+
+/// How many steps skeletons make.
+const STEPS: i64 = 3;
+/// Names of codes that would stand for something else in some language, or in the starter's directory.
+const TAKEN: [&str; 24] = [
+    "all",
+    "build",
+    "clean",
+    "deps",
+    "examples",
+    "incremental",
+    "instance",
+    "ligament",
+    "ligament_exception",
+    "list",
+    "map",
+    "message",
+    "numpy",
+    "object",
+    "operator",
+    "override",
+    "random",
+    "runs",
+    "signal",
+    "string",
+    "system",
+    "target",
+    "test",
+    "times",
+];
+/// More ports than this in one code are refused.
+const MOST_PORTS: usize = 1000;
+
+/// All files of the starter.
+///
+/// # Errors
+/// The model has errors, which are printed, or programs that no code can be made for.
+pub(super) fn files(name: &str, from: &Path, given: Option<Language>) -> Result<Vec<File>, Fault> {
+    let (mut config, said) = source(from)?;
+    if let Some(import) = config.imports.first() {
+        return Err(fault!(
+            STARTER_NOT_MADE,
+            "{} imports {} from {}; a starter is made of a file that has all of its model",
+            from.display(),
+            import.name,
+            import.module
+        ));
+    }
+    let options = CheckOptions { files: Files::Elsewhere, given: Given::Everything, ..CheckOptions::default() };
+    let report = check_configuration(config.clone(), &options);
+    let model = match (report.resolved, report.problems) {
+        (Some(model), problems) if !problems.iter().any(Problem::is_error) => model,
+        (_, problems) => return Err(has_errors(from, &problems)),
+    };
+    let mut codes: Vec<(Code, Skeleton)> = Vec::new();
+    let mut without = Vec::new();
+    for (program, skeleton) in skeletons(&config, &model, &said)? {
+        let own = config.programs.get(&program);
+        let language = said.get(&program.to_string()).and_then(|said| Language::by_name(said));
+        let language = language.or_else(|| own.and_then(started_by)).or(given);
+        let Some(language) = language else {
+            without.push(program.to_string());
+            continue;
+        };
+        let code = Code::new(&program.to_string().to_lowercase().replace('.', "_"), Role::Submodel, language);
+        check_name(&code.name)?;
+        if TAKEN.contains(&code.name.as_str()) {
+            return Err(fault!(
+                STARTER_NOT_MADE,
+                "a code cannot be called {}, which means something else there; give the program another name",
+                code.name
+            ));
+        }
+        if codes.iter().any(|(other, _)| other.name == code.name || other.source() == code.source()) {
+            return Err(fault!(STARTER_NOT_MADE, "two programs of the model would be called {}", code.name));
+        }
+        put_in(&mut config, &program, &code);
+        codes.push((code, skeleton));
+    }
+    if !without.is_empty() {
+        return Err(fault!(
+            STARTER_NOT_MADE,
+            "the model does not say in which language there are starters for {}; give one with --language",
+            without.join(", ")
+        ));
+    }
+    if codes.is_empty() {
+        return Err(fault!(
+            STARTER_NOT_MADE,
+            "{} has no program that a code could be made for",
+            from.display()
+        ));
+    }
+    let steps = Reference::new("steps").map_err(|why| fault!(STARTER_NOT_MADE, "{why}"))?;
+    config.settings.set(steps, SettingValue::Int(STEPS));
+    let options = &mut config.ligament;
+    (options.light, options.mpich, options.mpirun) = Default::default();
+    options.stage.clear();
+    // The skeletons are no programs with MPI.
+    config.resources.retain(|_, asked| !asked.resources.is_mpi());
+    let in_rust = codes.iter().any(|(code, _)| code.language == Language::Rust);
+    let krate = in_rust.then(rust_crate).transpose()?;
+    Ok(files_of_model(name, from, config.to_yaml(), &codes, krate.as_deref()))
+}
+
+/// The model, and in which languages its programs are, as far as the file says.
+fn source(from: &Path) -> Result<(Configuration, HashMap<String, String>), Fault> {
+    let is_xml = from.extension().is_some_and(|one| one == "xmml" || one == "xml");
+    if !is_xml {
+        let read = read_file(from).into_result();
+        return read.map(|config| (config, HashMap::new())).map_err(|problems| has_errors(from, &problems.0));
+    }
+    let converted = ligament_xmml::convert(&read_xmml(from)?, &from.display().to_string());
+    let converted = converted.map_err(|problems| has_errors(from, &problems))?;
+    eprint!("{}", in_lines(&converted.warnings));
+    let config = read(&converted.text, "model.ymmsl").into_result();
+    Ok((config.map_err(|problems| has_errors(from, &problems.0))?, converted.languages.into_iter().collect()))
+}
+
+fn has_errors(from: &Path, problems: &[Problem]) -> Fault {
+    eprint!("{}", in_lines(problems));
+    let count = problems.iter().filter(|problem| problem.is_error()).count();
+    fault!(STARTER_NOT_MADE, "{} has {}; nothing is made", from.display(), crate::check::count(count, "error"))
+}
+
+/// A code for each program that components use, by the names of the programs.
+fn skeletons(
+    config: &Configuration,
+    model: &Resolved,
+    said: &HashMap<String, String>,
+) -> Result<BTreeMap<Reference, Skeleton>, Fault> {
+    let mut found: BTreeMap<Reference, Skeleton> = BTreeMap::new();
+    let mut seen = vec![false; model.components.len()];
+    for instance in &model.instances {
+        let component = &model.components[instance.component as usize];
+        let program = instance.program.map(|program| &model.programs[program as usize]);
+        let is_shipped = program.is_some_and(|program| program.shipped().is_some());
+        let Some(name) = component.implementation.as_ref().filter(|_| !is_shipped) else { continue };
+        if std::mem::replace(&mut seen[instance.component as usize], true) {
+            continue;
+        }
+        let ports: Vec<Port> = (instance.ports.iter())
+            .filter(|port| {
+                port.name.as_str() != ligament_model::SETTINGS_PORT && (port.connected || port.sends)
+            })
+            .map(|port| Port {
+                name: port.name.to_string(),
+                operator: match port.operator {
+                    Operator::None if port.sends => Operator::OI,
+                    Operator::None => Operator::S,
+                    known => known,
+                },
+                vector: port.vector,
+            })
+            .collect();
+        if ports.len() > MOST_PORTS {
+            return Err(fault!(
+                STARTER_NOT_MADE,
+                "{name} has {} ports, and {MOST_PORTS} are the most",
+                ports.len()
+            ));
+        }
+        let Some(known) = found.get_mut(name) else {
+            let about = config.programs.get(name).map_or("", |program| program.description.as_str());
+            // As xMML was converted, the language is said too, which the reader sees.
+            let language = said.get(&name.to_string()).map(|language| format!("in {language}"));
+            let about = language
+                .and_then(|language| about.strip_suffix(&language))
+                .map_or(about, |rest| rest.trim_end_matches("; "));
+            found.insert(name.clone(), Skeleton { about: in_a_line(name, about), ports });
+            continue;
+        };
+        for port in ports {
+            match known.ports.iter().find(|other| other.name == port.name) {
+                None => known.ports.push(port),
+                Some(other) if *other == port => {}
+                Some(_) => {
+                    return Err(fault!(
+                        STARTER_NOT_MADE,
+                        "the program {name} is used by several components, and its port {} has slots in some of them only; \
+                         give them programs of their own",
+                        port.name
+                    ))
+                }
+            }
+        }
+    }
+    Ok(found)
+}
+
+/// A description that can stand in a comment of any language.
+fn in_a_line(name: &Reference, about: &str) -> String {
+    let words: Vec<String> = (about.split_whitespace())
+        .map(|word| word.chars().filter(|c| !matches!(c, '"' | '\\' | '*' | '/')).collect())
+        .collect();
+    match words.join(" ") {
+        text if text.is_empty() => format!("{name}."),
+        text => format!("{name}: {}.", text.trim_end_matches('.')),
+    }
+}
+
+/// The language that the command which starts a program speaks for.
+fn started_by(program: &Program) -> Option<Language> {
+    let executable = Path::new(program.executable.as_deref()?).file_name()?.to_str()?;
+    let first = program.args.as_ref().and_then(|args| args.first()).map_or("", String::as_str);
+    match executable {
+        "java" => Some(Language::Java),
+        _ if executable.starts_with("python") || executable.ends_with(".py") || first.ends_with(".py") => {
+            Some(Language::Python)
+        }
+        _ => None,
+    }
+}
+
+/// Starts the code where the model starts a program.
+fn put_in(config: &mut Configuration, name: &Reference, code: &Code) {
+    let program = config.programs.entry(name.clone()).or_insert_with(|| Program::new(name.clone()));
+    let mut started = Program::new(name.clone());
+    started.description = std::mem::take(&mut program.description);
+    started.ports = std::mem::take(&mut program.ports);
+    started.supported_settings = std::mem::take(&mut program.supported_settings);
+    started.execution_model = ExecutionModel::Direct;
+    match code.language {
+        Language::Python => {
+            started.executable = Some("python3".to_owned());
+            started.args = Some(vec![code.source()]);
+        }
+        _ => started.executable = Some(code.command()),
+    }
+    *program = started;
+}

@@ -1,0 +1,76 @@
+//! `ligament run --open`: before the run begins, its page is started, which opens the browser. It is a process of its
+//! own, and no descendant of the run's: a run ends all of those.
+
+use ligament_catalogue::{fault, Fault};
+use ligament_launch::{own_command, start_detached};
+use ligament_live::Role;
+use ligament_manager::{Moment, RunDirectory};
+use ligament_runtime::say;
+use std::io::{BufRead, BufReader, Read};
+use std::os::fd::OwnedFd;
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+/// What the page says goes into this file of the run directory.
+const LOG: &str = "view.log";
+/// How long the page may take to say where it is.
+const PATIENCE: Duration = Duration::from_secs(10);
+/// The longest that it may say, bytes.
+const LONGEST: u64 = 64 << 10;
+
+/// Prepares the directory of a run, and opens the page of what will be in it. Gives the directory. That there is no
+/// page is said, and keeps no run from beginning.
+///
+/// # Errors
+/// The directory cannot be had.
+pub(crate) fn open(wanted: Option<&Path>, model: &str, role: Role) -> Result<PathBuf, Fault> {
+    let run = RunDirectory::prepare(wanted, model, Moment::now())?;
+    match begin(&run, role) {
+        Ok(link) => {
+            let called = ligament_runtime::called(&run);
+            say(&format!(
+                "page: {link}\n(the link opens once; \"ligament view {called} --link look\" makes more)"
+            ))
+        }
+        Err(why) => say(&format!("the run has no page: {}", why.text())),
+    }
+    Ok(run.path().to_path_buf())
+}
+
+fn begin(run: &RunDirectory, role: Role) -> Result<String, Fault> {
+    let broken = |error: std::io::Error| fault!(NOT_STARTABLE, "the page cannot be started: {error}");
+    let (line, theirs) = UnixStream::pair().map_err(broken)?;
+    line.set_read_timeout(Some(PATIENCE)).map_err(broken)?;
+    let begins = std::process::id();
+    // The one in the middle ends at once, so that the page is nobody's here.
+    let middle = start_detached(&run.path().join(LOG), || {
+        let mut command = Command::new(own_command());
+        command.arg("view").arg(run.path()).args(["--open", "--json", "--link", role.word()]);
+        command.arg(format!("--begun-by={begins}"));
+        command.stdin(Stdio::null()).stdout(Stdio::from(OwnedFd::from(theirs)));
+        i32::from(command.spawn().is_err())
+    });
+    let middle = middle.map_err(broken)?;
+    let mut text = String::new();
+    let read = BufReader::new((&line).take(LONGEST)).read_line(&mut text);
+    // It ends at once; waited for, it is no zombie, and the page is nobody's here before the run begins.
+    if let Some(pid) = i32::try_from(middle).ok().and_then(rustix::process::Pid::from_raw) {
+        let _ = rustix::process::waitpid(Some(pid), rustix::process::WaitOptions::empty());
+    }
+    read.map_err(|error| match error.kind() {
+        std::io::ErrorKind::WouldBlock => fault!(
+            NOT_STARTABLE,
+            "it has not said within {} s where it is; see {}",
+            PATIENCE.as_secs(),
+            run.path().join(LOG).display()
+        ),
+        _ => broken(error),
+    })?;
+    let told: serde_json::Value = serde_json::from_str(&text).unwrap_or_default();
+    match (told["link"].as_str(), told["error"].as_str()) {
+        (Some(link), _) => Ok(link.to_owned()),
+        (None, why) => Err(fault!(NOT_STARTABLE, "{}", why.unwrap_or("it ended before it said where it is"))),
+    }
+}

@@ -1,0 +1,86 @@
+//! What all pictures share: text in SVG, and files that are whole or not there.
+
+use ligament_catalogue::{fault, Fault};
+use std::io::{BufWriter, Write};
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+/// Text as XML has it; characters that it cannot have are left out.
+pub(crate) fn xml(text: &str) -> String {
+    let mut out = String::new();
+    for c in text.chars().filter(|c| !c.is_control()) {
+        match c {
+            '&' => out.push_str("&amp;"),
+            '<' => out.push_str("&lt;"),
+            '>' => out.push_str("&gt;"),
+            '"' => out.push_str("&quot;"),
+            c => out.push(c),
+        }
+    }
+    out
+}
+
+/// Writes a picture, as .svg or .png.
+pub(crate) fn save(svg: &str, path: &Path) -> Result<(), Fault> {
+    match path.extension().and_then(|extension| extension.to_str()) {
+        Some("png") => write_png(svg, path),
+        Some("svg") => write_file(path, |out| out.write_all(svg.as_bytes())),
+        _ => Err(fault!(NO_PNG, "{}: the picture is written as .svg or .png", path.display())),
+    }
+}
+
+/// Writes a file beside the one that is there, and then in its place.
+pub(crate) fn write_file(
+    path: &Path,
+    write: impl FnOnce(&mut dyn Write) -> std::io::Result<()>,
+) -> Result<(), Fault> {
+    let wrong =
+        |error: std::io::Error| fault!(FILE_NOT_WRITTEN, "{} cannot be written: {error}", path.display());
+    // What a link leads to is replaced, not the link: /dev/stdout is one.
+    let path = &std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+    // A device, a pipe or the like is written as it is.
+    if path.exists() && !path.is_file() {
+        let file = std::fs::OpenOptions::new().write(true).open(path).map_err(wrong)?;
+        let mut out = BufWriter::new(file);
+        return write(&mut out).and_then(|()| out.flush()).map_err(wrong);
+    }
+    let mut name = path.file_name().unwrap_or_default().to_os_string();
+    name.push(format!(".new-{}", std::process::id()));
+    let new = path.with_file_name(name);
+    let written = std::fs::File::create(&new).and_then(|file| {
+        let mut out = BufWriter::new(file);
+        write(&mut out)?;
+        out.flush()?;
+        std::fs::rename(&new, path)
+    });
+    written.map_err(|error| {
+        let _ = std::fs::remove_file(&new);
+        wrong(error)
+    })
+}
+
+/// A PNG, by a program that makes one of an SVG.
+fn write_png(svg: &str, path: &Path) -> Result<(), Fault> {
+    const PROGRAM: &str = "rsvg-convert";
+    let advice = format!("write {} instead", path.with_extension("svg").display());
+    let started = Command::new(PROGRAM)
+        .args(["--zoom", "2"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn();
+    let mut child = started.map_err(|error| {
+        fault!(NO_PNG, "a PNG is made by {PROGRAM} (Debian package librsvg2-bin), which cannot be started: {error}; install it, or {advice}")
+    })?;
+    // Whatever is wrong, the program says it. It reads all before it writes.
+    let _ = child.stdin.take().map(|mut pipe| pipe.write_all(svg.as_bytes()));
+    let output = child.wait_with_output().map_err(|error| fault!(NO_PNG, "{PROGRAM}: {error}"))?;
+    match output.status.success() {
+        true => write_file(path, |out| out.write_all(&output.stdout)),
+        false => Err(fault!(
+            NO_PNG,
+            "{PROGRAM} failed: {}; {advice}",
+            String::from_utf8_lossy(&output.stderr).trim()
+        )),
+    }
+}

@@ -1,0 +1,160 @@
+//! `ligament predict`: how long a run will take, from what its parts cost. `measured` takes that from a run.
+
+mod measured;
+mod words;
+
+use crate::arguments::print;
+use ligament_analysis::predict::{best_placement, predict as predicted, Costs, Prediction, Question};
+use ligament_analysis::{CheckOptions, Files, Ignorable};
+use ligament_catalogue::{fault, Fault};
+use ligament_model::Resolved;
+use measured::Measured;
+use std::path::PathBuf;
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Predict {
+    /// Model files in yMMSL; later ones add to earlier ones [default: the model of the run after --from].
+    #[arg(value_name = "MODEL")]
+    pub models: Vec<PathBuf>,
+    /// Set a setting, over those of the model; may be given several times.
+    #[arg(short, long = "setting", value_name = "NAME=VALUE")]
+    pub settings: Vec<String>,
+    /// Which model to predict, if the files have several.
+    #[arg(long, value_name = "NAME")]
+    pub model: Option<String>,
+    /// Take what the parts of the model cost from this run: its directory, its name under ./runs, or `latest`.
+    #[arg(long, value_name = "RUN")]
+    pub from: Option<String>,
+    /// Take it from this file; together with --from, what it says holds.
+    #[arg(long, value_name = "FILE")]
+    pub costs: Option<PathBuf>,
+    /// Predict it on one machine of so many cores [default: those here].
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000), conflicts_with = "machines")]
+    pub cores: Option<u32>,
+    /// Predict it on several machines, of which these are the cores, and look for the best placement.
+    #[arg(long, value_name = "N,N,...", value_delimiter = ',', value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    pub machines: Vec<u32>,
+    /// Predict it as this run ran it, on its machines, and show beside that what happened.
+    #[arg(long, value_name = "RUN", conflicts_with_all = ["cores", "machines"])]
+    pub compare: Option<String>,
+    /// Write the costs into this file, to be changed and given with --costs.
+    #[arg(long, value_name = "FILE")]
+    pub write_costs: Option<PathBuf>,
+    /// Print it as JSON.
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Says what a run will be like.
+pub(crate) fn predict(arguments: &Predict) -> i32 {
+    match told(arguments) {
+        Ok(text) => {
+            print(&text);
+            crate::DONE
+        }
+        Err(error) => crate::fail(arguments.json, &error, crate::BAD_USE),
+    }
+}
+
+fn told(arguments: &Predict) -> Result<String, Fault> {
+    let from = arguments.from.as_deref().map(Measured::read).transpose()?;
+    let compared = arguments.compare.as_deref().map(Measured::read).transpose()?;
+    let costs = costs(arguments, from.as_ref())?;
+    if let Some(path) = &arguments.write_costs {
+        let text = costs.to_text();
+        crate::picture::write_file(path, |out| out.write_all(text.as_bytes()))?;
+    }
+    let read;
+    let model = match (&arguments.models[..], &compared, &from) {
+        ([], Some(run), _) | ([], None, Some(run)) if arguments.settings.is_empty() => &run.model,
+        ([], Some(run), _) | ([], None, Some(run)) => {
+            let path = run.run.path().join("model.ymmsl");
+            read = model_of(&[path], &arguments.settings, Some(&run.record.model))?;
+            &read
+        }
+        ([], None, None) => {
+            return Err(fault!(NO_MODEL, "which model? Name its file, or a run of it after --from"))
+        }
+        (files, ..) => {
+            read = model_of(files, &arguments.settings, arguments.model.as_deref())?;
+            &read
+        }
+    };
+    let prediction = prediction(arguments, model, &costs, compared.as_ref())?;
+    if arguments.json {
+        let mut json = serde_json::json!({ "ok": true, "prediction": prediction });
+        if let Some(run) = &compared {
+            json["happened"] = words::happened(run);
+        }
+        return Ok(format!("{json}\n"));
+    }
+    let text = words::of(&prediction);
+    Ok(match &compared {
+        Some(run) => format!("{text}\n{}", words::beside(&prediction, run)),
+        None => text,
+    })
+}
+
+fn costs(arguments: &Predict, from: Option<&Measured>) -> Result<Costs, Fault> {
+    let mut costs = match (from, &arguments.costs) {
+        (None, None) => {
+            return Err(fault!(
+                NO_COSTS,
+                "what do the parts cost? Name a run after --from, or a file after --costs"
+            ))
+        }
+        (Some(run), _) => run.costs()?,
+        (None, _) => Costs::default(),
+    };
+    if let Some(path) = &arguments.costs {
+        let text = ligament_model::read_text(path)
+            .map_err(|error| fault!(BAD_COSTS, "{} cannot be read: {error}", path.display()))?;
+        let read = Costs::read(&text, &path.display().to_string()).map_err(|problems| {
+            let all: Vec<String> = problems.iter().map(ToString::to_string).collect();
+            Fault::new(ligament_catalogue::Code::BAD_COSTS, all.join("\n"))
+        })?;
+        costs.update(read);
+    }
+    Ok(costs)
+}
+
+fn prediction(
+    arguments: &Predict,
+    model: &Resolved,
+    costs: &Costs,
+    compared: Option<&Measured>,
+) -> Result<Prediction, Fault> {
+    if let Some(run) = compared {
+        let question = run.question();
+        // With another number of instances they have other places.
+        let same = model.instances.len() == run.model.instances.len();
+        return predicted(
+            model,
+            costs,
+            &if same { question } else { Question { placement: None, ..question } },
+        );
+    }
+    if arguments.machines.len() > 1 {
+        let question = Question { machines: arguments.machines.clone(), placement: None, speed_up: false };
+        return best_placement(model, costs, &question);
+    }
+    let cores = arguments.cores.or(arguments.machines.first().copied());
+    let cores = cores.unwrap_or_else(ligament_runtime::own_cores);
+    predicted(model, costs, &Question { speed_up: true, ..Question::on(cores) })
+}
+
+/// A model to be predicted, whose programs need not be here.
+///
+/// # Errors
+/// It cannot be run.
+fn model_of(files: &[PathBuf], settings: &[String], name: Option<&str>) -> Result<Resolved, Fault> {
+    let ignore = Ignorable::NAMES.iter().filter_map(|name| Ignorable::from_name(name)).collect();
+    let options = CheckOptions { files: Files::Elsewhere, ignore, ..CheckOptions::default() };
+    let report = crate::check::read(files, settings, name, options)?;
+    let first = report.problems.iter().find(|problem| problem.is_error());
+    match (first, report.resolved) {
+        (Some(problem), _) => Err(Fault::new(problem.code, problem.to_string())),
+        (None, Some(model)) => Ok(model),
+        (None, None) => Err(fault!(NO_MODEL, "the model has nothing that could be predicted")),
+    }
+}

@@ -1,0 +1,250 @@
+//! `ligament relay`, and how runs and agents are told which relays they go over.
+
+use crate::spread::Listening;
+use ligament_catalogue::{fault, Fault};
+use ligament_launch::site::Site;
+use ligament_net::{Gate, Invitation, Listener, Station, Told, Way};
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// How often at most it is said who was sent away.
+const TELL_AGAIN: Duration = Duration::from_secs(60);
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Relay {
+    /// The relay's file, with its address and key. It is made if it is not there; keep it to yourself.
+    #[arg(value_name = "FILE")]
+    file: PathBuf,
+    #[command(flatten)]
+    listening: Listening,
+    /// The address by which others know this machine, with a port unless it is the relay's own; may be given several
+    /// times [default: those of its interfaces].
+    #[arg(long, value_name = "NAME[:PORT]")]
+    address: Vec<String>,
+    /// Lead on to this other relay, whose file this is; may be given several times.
+    #[arg(long, value_name = "FILE")]
+    onward: Vec<PathBuf>,
+    /// Show nothing but errors and warnings.
+    #[arg(short, long)]
+    quiet: bool,
+}
+
+/// Which relays connections go over.
+#[derive(Debug, Clone, Default, clap::Args)]
+pub(crate) struct Relaying {
+    /// Go over this relay, whose file this is, where other domains are not reached directly; of several in a row give the
+    /// nearest first. All domains of a run meet at the last one, that of the head.
+    #[arg(long, value_name = "FILE")]
+    pub relay: Vec<PathBuf>,
+    /// Go by ssh through this machine, which ssh reaches without asking, to whom is not reached directly. No port but that
+    /// of ssh need be open there; each connection is an ssh of its own (ssh -W).
+    #[arg(long, value_name = "HOST")]
+    pub jump: Option<String>,
+    /// Give that ssh this option, such as -p2222; may be given several times.
+    #[arg(long, value_name = "OPTION", allow_hyphen_values = true, requires = "jump")]
+    pub jump_option: Vec<String>,
+}
+
+fn stations(files: &[PathBuf]) -> Result<Vec<Station>, Fault> {
+    files.iter().map(|file| Station::read(file)).collect()
+}
+
+impl Relaying {
+    /// The way of a run's head: as the command line says, else its site.
+    pub fn way(&self, site: &Site, encrypt: bool) -> Result<Option<Arc<Way>>, Fault> {
+        let files = if self.relay.is_empty() { &site.relays } else { &self.relay };
+        let gate = self.gate(site)?;
+        if files.is_empty() && gate.is_none() {
+            return Ok(None);
+        }
+        if !encrypt {
+            return Err(fault!(
+                WORD_OF_THE_COMMAND_LINE,
+                "a relay would read what is not encrypted, and so would a machine on the way by ssh; leave out --no-encryption \
+                 and trusted_network, or these"
+            ));
+        }
+        way(gate, &stations(files)?)
+    }
+
+    /// The machine that ssh leads through.
+    fn gate(&self, site: &Site) -> Result<Option<Arc<Gate>>, Fault> {
+        match (&self.jump, &site.jump) {
+            (Some(jump), _) => Gate::new(jump, &self.jump_option).map(Some),
+            (None, Some(jump)) => Gate::new(jump, &site.ssh_options).map(Some),
+            (None, None) => Ok(None),
+        }
+    }
+
+    /// The way of an agent: as its command line says, then on to where the run's domains meet; else that of the head.
+    pub fn way_to(&self, invitation: &Invitation) -> Result<Option<Arc<Way>>, Fault> {
+        let gate = self.gate(&Site::default())?;
+        if gate.is_some() && !invitation.encrypt {
+            return Err(fault!(
+                CANNOT_JOIN,
+                "the run is not encrypted, so a machine on the way by ssh would read it; start the run without --no-encryption"
+            ));
+        }
+        let Some(last) = invitation.relays.last() else {
+            return match self.relay.is_empty() {
+                true => way(gate, &[]),
+                false => Err(fault!(
+                    CANNOT_JOIN,
+                    "the run's head is at no relay, so nobody can be met there; start the run with --relay"
+                )),
+            };
+        };
+        if self.relay.is_empty() {
+            return way(gate, &invitation.relays);
+        }
+        let mut stations = stations(&self.relay)?;
+        if stations.last().is_none_or(|own| own.name() != last.name()) {
+            stations.push(last.clone());
+        }
+        way(gate, &stations)
+    }
+}
+
+fn way(gate: Option<Arc<Gate>>, stations: &[Station]) -> Result<Option<Arc<Way>>, Fault> {
+    match gate {
+        Some(gate) => Way::through(gate, stations).map(Some),
+        None if stations.is_empty() => Ok(None),
+        None => Way::over(stations).map(Some),
+    }
+}
+
+/// Relays until it is ended.
+pub(crate) fn relay(arguments: &Relay) -> i32 {
+    match begin(arguments) {
+        Ok(relay) => carry_on(relay, arguments.quiet),
+        Err(why) => {
+            crate::complain(&why);
+            crate::BAD_USE
+        }
+    }
+}
+
+fn begin(arguments: &Relay) -> Result<ligament_net::Relay, Fault> {
+    let known = match arguments.file.try_exists() {
+        Ok(false) => None,
+        _ => Some(Station::read(&arguments.file)?),
+    };
+    let mut listen = arguments.listening.listen();
+    if let (None, Some(known)) = (&listen.ports, &known) {
+        // Those who know the relay look for it where it was.
+        listen.ports = known.at.iter().find_map(|at| port_of(at)).map(|port| port..=port);
+    }
+    let listener = Listener::bind(&listen).map_err(|error| fault!(CANNOT_LISTEN, "--listen: {error}"))?;
+    let addresses = listener.addresses();
+    let port = addresses.first().map_or(0, SocketAddr::port);
+    let named = |name: &String| match port_of(name) {
+        Some(_) => name.clone(),
+        None => format!("{name}:{port}"),
+    };
+    let at: Vec<String> = match (&arguments.address[..], &known) {
+        ([], Some(known)) => at_port(&known.at, port),
+        ([], None) => {
+            let far = |address: &&SocketAddr| !address.ip().is_loopback();
+            let all: Vec<String> = addresses.iter().filter(far).map(ToString::to_string).collect();
+            if all.is_empty() {
+                addresses.iter().map(ToString::to_string).collect()
+            } else {
+                all
+            }
+        }
+        (names, _) => names.iter().map(named).collect(),
+    };
+    let mut station = known.clone().unwrap_or_else(|| Station::new(Vec::new()));
+    station.at = at;
+    let relay = ligament_net::Relay::new(&station, listener, &stations(&arguments.onward)?)?;
+    if known.as_ref() != Some(&station) {
+        station.write(&arguments.file)?;
+    }
+    if !arguments.quiet {
+        say_begun(&station, &arguments.file);
+    }
+    Ok(relay)
+}
+
+/// The addresses of a relay that was started before, if it listens at this port now: at another one than before, the old
+/// ones lead nowhere.
+fn at_port(known: &[String], port: u16) -> Vec<String> {
+    if known.iter().any(|at| port_of(at) == Some(port)) {
+        return known.to_vec();
+    }
+    let moved = |at: &String| match (port_of(at), at.rsplit_once(':')) {
+        (Some(_), Some((host, _))) => format!("{host}:{port}"),
+        _ => at.clone(),
+    };
+    known.iter().map(moved).collect()
+}
+
+/// The port behind an address, if it has one.
+fn port_of(address: &str) -> Option<u16> {
+    match address.parse::<std::net::IpAddr>() {
+        Ok(_) => None,
+        Err(_) => address.rsplit_once(':').and_then(|(_, port)| port.parse().ok()),
+    }
+}
+
+fn say_begun(station: &Station, file: &Path) {
+    let (name, file) = (station.name(), file.display());
+    crate::say(&format!(
+        "the relay {} listens at {}\nWhoever has {file} can use it, and nothing else: take a copy (chmod 600) to where runs \
+         are started, and name it there (--relay {file}, or relays: of a site).",
+        &name[..8],
+        station.at.join(", ")
+    ));
+}
+
+/// Relays, and says who was sent away, now and then.
+fn carry_on(mut relay: ligament_net::Relay, quiet: bool) -> i32 {
+    // As many connections as the system allows.
+    ligament_launch::raise_open_files();
+    let (mut turned_away, mut said) = (0, None::<Instant>);
+    let mut last = None;
+    loop {
+        relay.turn(Duration::from_secs(1));
+        while let Some(told) = relay.told() {
+            if let Told::Refused { from, why, others } = told {
+                turned_away += 1 + others;
+                last = Some((from, why));
+            }
+        }
+        if said.is_none_or(|at| at.elapsed() >= TELL_AGAIN) {
+            if let Some((from, why)) = last.take() {
+                if !quiet {
+                    crate::say(&format!("{turned_away} sent away; the last one, from {from}: {why}"));
+                }
+                (turned_away, said) = (0, Some(Instant::now()));
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_relay_that_listens_elsewhere_now_is_looked_for_there() {
+        let known = ["login.site.org:7000".to_owned(), "[fe80::1]:7000".into()];
+        assert_eq!(at_port(&known, 7000), known);
+        assert_eq!(at_port(&known, 8000), ["login.site.org:8000", "[fe80::1]:8000"]);
+        // One that is forwarded stays, beside its own.
+        let both = ["gate.site.org:443".to_owned(), "10.0.0.1:7000".into()];
+        assert_eq!(at_port(&both, 7000), both);
+    }
+
+    #[test]
+    fn an_address_may_have_a_port() {
+        assert_eq!(port_of("login.site.org"), None);
+        assert_eq!(port_of("login.site.org:7000"), Some(7000));
+        assert_eq!(port_of("10.0.0.1"), None);
+        assert_eq!(port_of("10.0.0.1:7000"), Some(7000));
+        assert_eq!(port_of("fe80::1"), None);
+        assert_eq!(port_of("[fe80::1]:7000"), Some(7000));
+    }
+}

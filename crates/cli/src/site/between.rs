@@ -1,0 +1,449 @@
+//! `ligament site check A B`: what the link between two sites can do. It starts an end at each of them (`measuring`), has
+//! each dial the other, and measures the first way that leads there: as runs would find it.
+
+use super::here_or;
+use super::orders::{Meeting, Order, Said, MARK, VERSION};
+use crate::arguments::print;
+use crate::copying::shown;
+use crate::other_end::{command, Running};
+use ligament_catalogue::{fault, Fault};
+use ligament_launch::printed::clean;
+use ligament_launch::site::Site;
+use ligament_link::{Invitation, Key, Station};
+use std::io::{BufRead, BufReader, Read, Write};
+use std::process::{ChildStdin, ChildStdout};
+use std::sync::mpsc::{sync_channel, Receiver};
+use std::time::Duration;
+
+/// How long ssh may take to come there, and how much longer than it was told to an end may take to answer.
+const REACHED: Duration = Duration::from_secs(60);
+const ANSWER: Duration = Duration::from_secs(30);
+/// How long a way may take to come up (seconds).
+const DIALS: f64 = 5.0;
+/// Round trips, and for how long at most (seconds).
+const PINGS: u32 = 20;
+const PINGS_WITHIN: f64 = 5.0;
+/// How long an end may take to go.
+const PARTING: Duration = Duration::from_secs(5);
+/// Answers that may wait: each order has one, and whoever says more is not listened to meanwhile.
+const ANSWERS: usize = 4;
+/// The longest line of an answer (bytes).
+const LINE: u64 = 1 << 20;
+
+/// How much is measured.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Bounds {
+    /// For each rate.
+    pub seconds: f64,
+    pub bytes: u64,
+}
+
+/// An end at a site.
+struct End {
+    site: Site,
+    host: String,
+    running: Running,
+    input: ChildStdin,
+    answers: Receiver<Said>,
+}
+
+impl End {
+    fn start(site: Site) -> Result<End, Fault> {
+        let (running, input, output) = Running::start(command(&site, "serve-link"))?;
+        let mut end = End { site, host: String::new(), running, input, answers: read(output) };
+        match end.answer(REACHED)? {
+            Said::Ready { version: VERSION, host } => end.host = one_line(&host),
+            Said::Ready { version, .. } => {
+                return Err(fault!(
+                    OTHER_VERSION_ELSEWHERE,
+                    "{} measures links by version {version}, where this Ligament knows {VERSION}; use the same version at \
+                     both ends (\"ligament site install\")",
+                    end.site.name
+                ))
+            }
+            _ => return Err(end.nonsense()),
+        }
+        Ok(end)
+    }
+
+    fn nonsense(&self) -> Fault {
+        fault!(LINK_NOT_MEASURED, "the end at {} answers something else than was asked", self.site.name)
+    }
+
+    fn answer(&mut self, within: Duration) -> Result<Said, Fault> {
+        match self.answers.recv_timeout(within) {
+            Ok(Said::Failed { why }) => {
+                Err(fault!(LINK_NOT_MEASURED, "{}: {}", self.site.name, one_line(&why)))
+            }
+            Ok(said) => Ok(said),
+            Err(_) => {
+                self.running.end(Duration::from_millis(200));
+                let said = self.running.complaint();
+                let said =
+                    if said.is_empty() { String::new() } else { format!("; what was said there: {said}") };
+                Err(fault!(SITE_UNREACHABLE, "the other end at {} does not answer{said}", self.site.name))
+            }
+        }
+    }
+
+    /// Has it do something that takes so long at most (seconds).
+    fn ask(&mut self, order: &Order, takes: f64) -> Result<Said, Fault> {
+        let text = serde_json::to_string(order).expect("plain fields are written");
+        // One that is gone says why in its answer.
+        let _ = self.input.write_all(format!("{text}\n").as_bytes());
+        self.answer(Duration::from_secs_f64(takes) + ANSWER)
+    }
+
+    fn end(self) {
+        let End { mut running, input, .. } = self;
+        drop(input);
+        running.end(PARTING);
+    }
+}
+
+/// What a site says, fit to be shown.
+fn one_line(text: &str) -> String {
+    let text: String = text.chars().take(1000).collect();
+    clean(&text).replace('\n', " ")
+}
+
+/// The answers, as they come; what a shell prints is passed over.
+fn read(output: ChildStdout) -> Receiver<Said> {
+    let (told, answers) = sync_channel(ANSWERS);
+    std::thread::spawn(move || {
+        let mut output = BufReader::new(output);
+        loop {
+            let mut line = Vec::new();
+            match (&mut output).take(LINE).read_until(b'\n', &mut line) {
+                Ok(1..) => {}
+                Ok(0) | Err(_) => return,
+            }
+            let Some(text) = line.strip_prefix(MARK.as_bytes()) else { continue };
+            let said = serde_json::from_slice(text);
+            let said =
+                said.unwrap_or_else(|error| Said::Failed { why: format!("it answers nonsense: {error}") });
+            if told.send(said).is_err() {
+                return;
+            }
+        }
+    });
+    answers
+}
+
+/// How one site is reached from the other.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
+#[serde(rename_all = "lowercase")]
+enum Over {
+    /// Its own port is dialled.
+    Direct,
+    /// At the relays of the sites' files.
+    Relays,
+    /// By ssh through the machine that the site's file names.
+    Jump,
+}
+
+/// Whether one site reaches the other.
+struct Tried {
+    /// Who dials whom, by their places among the two.
+    from: usize,
+    to: usize,
+    over: Over,
+    reached: bool,
+}
+
+/// A rate that was measured.
+struct Rate {
+    from: usize,
+    to: usize,
+    /// Connections; 0: as many as the link needs.
+    streams: u16,
+    bytes: u64,
+    seconds: f64,
+}
+
+impl Rate {
+    /// Bytes in a second, if enough came to tell.
+    fn rate(&self) -> Option<f64> {
+        (self.bytes > 0 && self.seconds > 0.0).then(|| self.bytes as f64 / self.seconds)
+    }
+}
+
+/// All that was found out.
+#[derive(Default)]
+struct Found {
+    tried: Vec<Tried>,
+    /// The way that was measured, by its place among those.
+    way: Option<usize>,
+    round_trips: Vec<f64>,
+    rates: Vec<Rate>,
+}
+
+/// Measures the link between two sites.
+pub(super) fn check(names: [&str; 2], bounds: Bounds, json: bool) -> i32 {
+    let sites = match names.map(here_or) {
+        [Ok(a), Ok(b)] if a.ssh == b.ssh && a.ssh_options == b.ssh_options => {
+            let why = fault!(WORD_OF_THE_COMMAND_LINE, "{} and {} are the same place", a.name, b.name);
+            return crate::fail(json, &why, crate::BAD_USE);
+        }
+        [Ok(a), Ok(b)] => [a, b],
+        [Err(why), _] | [_, Err(why)] => return crate::fail(json, &why, crate::BAD_USE),
+    };
+    let [a, b] = sites;
+    // Both sign-ins at once: each may take its time.
+    let ends = std::thread::scope(|scope| {
+        let other = scope.spawn(move || End::start(b));
+        let one = End::start(a);
+        (one, other.join().unwrap_or_else(|_| Err(fault!(LINK_NOT_MEASURED, "a thread has crashed"))))
+    });
+    let mut ends = match ends {
+        (Ok(a), Ok(b)) => [a, b],
+        (Err(why), _) | (_, Err(why)) => return crate::fail(json, &why, crate::FAILED),
+    };
+    let found = measure(&mut ends, bounds);
+    let status = match &found {
+        Err(why) => crate::fail(json, why, crate::FAILED),
+        Ok(found) if json => {
+            print(&format!("{}\n", in_json(&ends, found)));
+            if found.way.is_some() {
+                crate::DONE
+            } else {
+                crate::FAILED
+            }
+        }
+        Ok(found) => {
+            print(&in_words(&ends, found));
+            match found.way {
+                Some(_) => crate::DONE,
+                None => crate::fail(json, &apart(&ends), crate::FAILED),
+            }
+        }
+    };
+    ends.into_iter().for_each(End::end);
+    status
+}
+
+fn apart(ends: &[End; 2]) -> Fault {
+    let [a, b] = ends.each_ref().map(|end| &end.site.name);
+    fault!(
+        SITES_APART,
+        "neither of {a} and {b} reaches the other; open a port at one of them (ports:), or use a relay that both reach \
+         (relays:), or a machine through which ssh leads (jump:)"
+    )
+}
+
+/// The stations over which a site goes, the last of them where both meet.
+fn stations(ends: &[End; 2]) -> Result<[Vec<Station>; 2], Fault> {
+    let own = |end: &End| end.site.relays.iter().map(|file| Station::read(file)).collect::<Result<Vec<_>, _>>();
+    let mut both = [own(&ends[0])?, own(&ends[1])?];
+    let meeting = both.iter().find_map(|stations| stations.last().cloned());
+    for stations in &mut both {
+        if let Some(meeting) = meeting.iter().find(|one| stations.last().map(Station::name) != Some(one.name()))
+        {
+            stations.push(meeting.clone());
+        }
+    }
+    Ok(both)
+}
+
+/// Two ends, and how one comes to the other.
+struct Link<'e> {
+    ends: &'e mut [End; 2],
+    stations: [Vec<Station>; 2],
+}
+
+impl Link<'_> {
+    /// Makes a path from one to the other; whether it came up.
+    fn connect(&mut self, from: usize, over: Over, streams: u16) -> Result<bool, Fault> {
+        let to = 1 - from;
+        let keys = Key::make();
+        let meeting = |end: usize, site: &Site| {
+            let mut invitation = Invitation::new("link", Vec::new(), true, keys.clone());
+            if over == Over::Relays {
+                invitation.relays.clone_from(&self.stations[end]);
+            }
+            Meeting { invitation: invitation.to_text().to_string(), pace: site.pace }
+        };
+        let [theirs, ours] = [to, from].map(|end| meeting(end, &self.ends[end].site));
+        let site = self.ends[to].site.clone();
+        let listen =
+            Order::Listen { meeting: theirs, interface: site.interface.clone(), ports: site.ports.clone() };
+        let Said::Listens { at } = self.ends[to].ask(&listen, DIALS)? else {
+            return Err(self.ends[to].nonsense());
+        };
+        let own = &self.ends[from].site;
+        let jump = match over {
+            Over::Jump => own.jump.clone().map(|jump| (jump, own.ssh_options.clone())),
+            _ => None,
+        };
+        let at = if over == Over::Relays { Vec::new() } else { at };
+        let open = Order::Open { meeting: ours, to: at, streams, jump, within: DIALS };
+        match self.ends[from].ask(&open, DIALS)? {
+            Said::Opened { reached } => Ok(reached),
+            _ => Err(self.ends[from].nonsense()),
+        }
+    }
+
+    fn tries(&mut self, over: Over, found: &mut Found) -> Result<(), Fault> {
+        for from in [0, 1] {
+            let there = match over {
+                Over::Direct => true,
+                Over::Relays => from == 0 && !self.stations[0].is_empty(),
+                Over::Jump => self.ends[from].site.jump.is_some(),
+            };
+            if there {
+                let reached = self.connect(from, over, 0)?;
+                found.tried.push(Tried { from, to: 1 - from, over, reached });
+            }
+        }
+        if found.way.is_none() {
+            found.way = found.tried.iter().position(|one| one.reached);
+        }
+        Ok(())
+    }
+
+    /// The rate in both directions.
+    fn rates(&mut self, streams: u16, bounds: Bounds, found: &mut Found) -> Result<(), Fault> {
+        for from in [0, 1] {
+            let to = 1 - from;
+            self.ends[to].ask(&Order::Came, 0.0)?;
+            let send = Order::Send { seconds: bounds.seconds, bytes: bounds.bytes };
+            self.ends[from].ask(&send, bounds.seconds)?;
+            match self.ends[to].ask(&Order::Came, 0.0)? {
+                Said::Came { bytes, seconds } => found.rates.push(Rate { from, to, streams, bytes, seconds }),
+                _ => return Err(self.ends[to].nonsense()),
+            }
+        }
+        Ok(())
+    }
+}
+
+fn measure(ends: &mut [End; 2], bounds: Bounds) -> Result<Found, Fault> {
+    let stations = stations(ends)?;
+    let mut link = Link { ends, stations };
+    let mut found = Found::default();
+    for over in [Over::Direct, Over::Relays, Over::Jump] {
+        link.tries(over, &mut found)?;
+    }
+    let Some(way) = found.way else { return Ok(found) };
+    let (from, over) = (found.tried[way].from, found.tried[way].over);
+    let set = link.ends.iter().filter_map(|end| end.site.streams).max();
+    for streams in [1, set.unwrap_or(0)] {
+        if !link.connect(from, over, streams)? {
+            let [a, b] = [from, 1 - from].map(|end| link.ends[end].site.name.clone());
+            return Err(fault!(LINK_NOT_MEASURED, "{a} has reached {b} once, and does not any more"));
+        }
+        if streams == 1 {
+            let ping = Order::Ping { count: PINGS, within: PINGS_WITHIN };
+            match link.ends[from].ask(&ping, PINGS_WITHIN)? {
+                Said::Pinged { round_trips } => found.round_trips = round_trips,
+                _ => return Err(link.ends[from].nonsense()),
+            }
+        }
+        link.rates(streams, bounds, &mut found)?;
+    }
+    found.round_trips.sort_by(f64::total_cmp);
+    Ok(found)
+}
+
+fn in_json(ends: &[End; 2], found: &Found) -> serde_json::Value {
+    let name = |end: usize| ends[end].site.name.as_str();
+    let site = |end: &End| serde_json::json!({ "site": end.site.name, "host": end.host });
+    let tried = |one: &Tried| serde_json::json!({ "from": name(one.from), "to": name(one.to), "over": one.over, "reached": one.reached });
+    let rate = |one: &Rate| {
+        serde_json::json!({
+            "from": name(one.from),
+            "to": name(one.to),
+            "streams": (one.streams > 0).then_some(one.streams),
+            "rate": one.rate(),
+            "bytes": one.bytes,
+            "seconds": one.seconds,
+        })
+    };
+    let trips = &found.round_trips;
+    let mut json = serde_json::json!({
+        "ok": found.way.is_some(),
+        "ends": ends.iter().map(site).collect::<Vec<_>>(),
+        "dialled": found.tried.iter().map(tried).collect::<Vec<_>>(),
+        "measured": found.way.map(|way| tried(&found.tried[way])),
+        "round_trip": trips.first().map(|least| {
+            serde_json::json!({ "least": least, "median": trips[trips.len() / 2], "count": trips.len() })
+        }),
+        "rates": found.rates.iter().map(rate).collect::<Vec<_>>(),
+    });
+    if found.way.is_none() {
+        let why = apart(ends);
+        (json["error"], json["code"]) = (why.text().into(), why.code().name().into());
+    }
+    json
+}
+
+fn in_words(ends: &[End; 2], found: &Found) -> String {
+    let name = |end: usize| ends[end].site.name.as_str();
+    let [a, b] = ends.each_ref().map(|end| format!("{} ({})", end.site.name, end.host));
+    let mut text = format!("{a} and {b}:\n");
+    for one in &found.tried {
+        let how = match one.over {
+            Over::Direct => "",
+            Over::Relays => " over the relays",
+            Over::Jump => " by ssh (jump)",
+        };
+        let (from, to) = (name(one.from), name(one.to));
+        text.push_str(&match (one.over, one.reached) {
+            (Over::Relays, true) => format!("  {from} and {to} meet{how}\n"),
+            (Over::Relays, false) => format!("  {from} and {to} do not meet{how}\n"),
+            (_, true) => format!("  {from} can dial {to}{how}\n"),
+            (_, false) => format!("  {from} cannot dial {to}{how}\n"),
+        });
+    }
+    let trips = &found.round_trips;
+    if let Some(least) = trips.first() {
+        text.push_str(&format!(
+            "  round trip {:.3} ms at least, {:.3} ms in the middle of {}\n",
+            1e3 * least,
+            1e3 * trips[trips.len() / 2],
+            trips.len()
+        ));
+    }
+    for from in [0, 1] {
+        let of: Vec<String> = found.rates.iter().filter(|one| one.from == from).map(rate_in_words).collect();
+        if !of.is_empty() {
+            text.push_str(&format!("  {} to {}: {}\n", name(from), name(1 - from), of.join(", ")));
+        }
+    }
+    text
+}
+
+fn rate_in_words(one: &Rate) -> String {
+    let rate = match one.rate() {
+        Some(rate) => format!("{}/s", shown::bytes(rate as u64)),
+        None => "too little to tell".to_owned(),
+    };
+    match one.streams {
+        1 => format!("{rate} over one stream"),
+        0 => format!("{rate} over as many as a run takes"),
+        streams => format!("{rate} over {streams} (streams:)"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_site_says_does_nothing_to_a_terminal() {
+        assert_eq!(one_line("a\u{1b}[2J\u{1b}]0;b\u{7}\nc"), "a c");
+        assert_eq!(one_line(&"x".repeat(5000)).len(), 1000);
+    }
+
+    #[test]
+    fn a_rate_needs_more_than_one_message() {
+        let rate = |bytes, seconds| Rate { from: 0, to: 1, streams: 1, bytes, seconds };
+        assert_eq!(rate(2000, 2.0).rate(), Some(1000.0));
+        assert_eq!(rate(0, 0.0).rate(), None);
+        assert_eq!(rate_in_words(&rate(0, 0.0)), "too little to tell over one stream");
+        assert_eq!(
+            rate_in_words(&Rate { streams: 0, ..rate(5_000_000, 1.0) }),
+            "5.00 MB/s over as many as a run takes"
+        );
+    }
+}

@@ -1,0 +1,290 @@
+//! One end of a link that is measured: `ligament serve-link`, started by `ligament site check A B` at a site. It does what
+//! it is told on its standard input, and ends as soon as that does. All that it does is bounded in time and bytes.
+
+use super::orders::{Meeting, Order, Said, MARK, VERSION};
+use ligament_catalogue::{fault, Fault};
+use ligament_link::{Gate, Invitation, Kind, Listen, Options, Path};
+use std::io::{BufRead, Read, Write};
+use std::ops::RangeInclusive;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{channel, Receiver, Sender};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+/// The longest line (bytes).
+const LINE: u64 = 1 << 20;
+/// How often it is looked whether an end is to go.
+const LOOK: Duration = Duration::from_millis(50);
+/// Bytes of the first message that is sent, and of the longest: so that some come whole over any link.
+const FIRST: usize = 16 << 10;
+const LONGEST: usize = 1 << 20;
+/// The most that anybody may ask for.
+pub(super) const MOST_SECONDS: f64 = 60.0;
+const MOST_BYTES: u64 = 64 << 30;
+/// How long what is under way may take to come when the time is over.
+const LAST: Duration = Duration::from_secs(1);
+/// The first of two bytes that are to be sent back, and that are sent back; the second one tells them from earlier ones.
+const PING: u8 = 0;
+const PONG: u8 = 1;
+
+/// Serves until its input ends.
+pub(crate) fn serve() -> i32 {
+    let host = rustix::system::uname().nodename().to_string_lossy().into_owned();
+    let mut end = None;
+    let mut input = std::io::stdin().lock();
+    if say(&Said::Ready { version: VERSION, host }).is_err() {
+        return crate::FAILED;
+    }
+    loop {
+        let mut line = String::new();
+        match (&mut input).take(LINE).read_line(&mut line) {
+            Ok(0) => return crate::DONE,
+            Ok(_) => {}
+            Err(_) => return crate::FAILED,
+        }
+        let said = serde_json::from_str(&line)
+            .map_err(|error| fault!(COPY_MISUNDERSTOOD, "the order is not understood: {error}"))
+            .and_then(|order| obey(order, &mut end));
+        if say(&said.unwrap_or_else(|why| Said::Failed { why: why.to_string() })).is_err() {
+            return crate::FAILED;
+        }
+    }
+}
+
+fn say(said: &Said) -> std::io::Result<()> {
+    let text = serde_json::to_string(said).expect("plain fields are written");
+    let mut output = std::io::stdout().lock();
+    output.write_all(format!("\n{MARK}{text}\n").as_bytes())?;
+    output.flush()
+}
+
+fn obey(order: Order, end: &mut Option<End>) -> Result<Said, Fault> {
+    let there = |end: &mut Option<End>| match end {
+        Some(_) => Ok(()),
+        None => Err(fault!(LINK_NOT_MEASURED, "there is no path yet")),
+    };
+    match order {
+        Order::Listen { meeting, interface, ports } => {
+            *end = None;
+            let path = listen(&meeting, interface, ports)?;
+            let at = path.addresses().iter().map(ToString::to_string).collect();
+            *end = Some(End::new(path)?);
+            Ok(Said::Listens { at })
+        }
+        Order::Open { meeting, to, streams, jump, within } => {
+            *end = None;
+            let path = open(&meeting, &to, streams, jump)?;
+            let reached = path.wait_connected(Some(seconds(within))).is_ok();
+            if reached {
+                *end = Some(End::new(path)?);
+            }
+            Ok(Said::Opened { reached })
+        }
+        Order::Ping { count, within } => {
+            there(end)?;
+            let end = end.as_mut().expect("it was looked for");
+            Ok(Said::Pinged { round_trips: end.ping(count, seconds(within)) })
+        }
+        Order::Send { seconds: long, bytes } => {
+            there(end)?;
+            let end = end.as_mut().expect("it was looked for");
+            Ok(Said::Sent { bytes: end.send(seconds(long), bytes.min(MOST_BYTES)) })
+        }
+        Order::Came => {
+            there(end)?;
+            let end = end.as_mut().expect("it was looked for");
+            let (bytes, seconds) = end.came();
+            Ok(Said::Came { bytes, seconds })
+        }
+    }
+}
+
+fn seconds(text: f64) -> Duration {
+    Duration::try_from_secs_f64(text.min(MOST_SECONDS)).unwrap_or_default()
+}
+
+fn options(meeting: &Meeting) -> Result<(Invitation, Options), Fault> {
+    let invitation = Invitation::from_text(&meeting.invitation)?;
+    let stations = invitation.relays.clone();
+    let options = Options { stations, pace: meeting.pace, longest: LONGEST as u64, ..Options::default() };
+    Ok((invitation, options))
+}
+
+fn listen(
+    meeting: &Meeting,
+    interface: Option<String>,
+    ports: Option<RangeInclusive<u16>>,
+) -> Result<Path, Fault> {
+    let (invitation, options) = options(meeting)?;
+    let mut at = Listen { ports, ..Listen::default() };
+    match interface.as_deref().map(str::parse) {
+        Some(Ok(address)) => at.address = Some(address),
+        Some(Err(_)) => at.interface = interface,
+        None => {}
+    }
+    Path::listen_at(&invitation.keys, &at, &options).map_err(|error| error.fault().clone())
+}
+
+fn open(
+    meeting: &Meeting,
+    to: &[String],
+    streams: u16,
+    jump: Option<(String, Vec<String>)>,
+) -> Result<Path, Fault> {
+    let (invitation, mut options) = options(meeting)?;
+    options.streams = streams;
+    options.gate = jump.map(|(target, words)| Gate::new(&target, &words)).transpose()?;
+    let to: Vec<&str> = to.iter().map(String::as_str).collect();
+    Path::open(&invitation.keys, &to, &options).map_err(|error| error.fault().clone())
+}
+
+/// What has come, but for the first message: that one says when it began.
+#[derive(Debug, Default)]
+struct Coming {
+    bytes: u64,
+    first: Option<Instant>,
+    last: Option<Instant>,
+}
+
+/// A path, and the thread that takes in what comes.
+struct End {
+    path: Arc<Path>,
+    coming: Arc<Mutex<Coming>>,
+    pongs: Receiver<u8>,
+    pings: u8,
+    goes: Arc<AtomicBool>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl End {
+    fn new(path: Path) -> Result<End, Fault> {
+        let (path, coming) = (Arc::new(path), Arc::new(Mutex::new(Coming::default())));
+        let (told, pongs) = channel();
+        let goes = Arc::new(AtomicBool::new(false));
+        let theirs = (path.clone(), coming.clone(), goes.clone());
+        let thread = std::thread::Builder::new()
+            .name("ligament-link".into())
+            .spawn(move || take_in(&theirs.0, &theirs.1, &told, &theirs.2));
+        let thread =
+            thread.map_err(|error| fault!(LINK_NOT_MEASURED, "there is no thread to read with: {error}"))?;
+        Ok(End { path, coming, pongs, pings: 0, goes, thread: Some(thread) })
+    }
+
+    fn ping(&mut self, count: u32, within: Duration) -> Vec<f64> {
+        let until = Instant::now() + within;
+        let left = || until.saturating_duration_since(Instant::now());
+        let mut took = Vec::new();
+        for _ in 0..count {
+            let began = Instant::now();
+            self.pings = self.pings.wrapping_add(1);
+            if self.path.send(&[PING, self.pings], Some(left())).is_err() {
+                break;
+            }
+            // What comes first may answer one that was given up.
+            let mut answers = std::iter::from_fn(|| self.pongs.recv_timeout(left()).ok());
+            if !answers.any(|number| number == self.pings) {
+                break;
+            }
+            took.push(began.elapsed().as_secs_f64());
+        }
+        took
+    }
+
+    /// Sends messages that grow, until either limit is reached; how many bytes.
+    fn send(&mut self, long: Duration, most: u64) -> u64 {
+        let until = Instant::now() + long;
+        let (mut sent, mut size) = (0, FIRST);
+        let bytes = Arc::new(vec![0x5a; LONGEST]);
+        while sent + size as u64 <= most {
+            let left = until.saturating_duration_since(Instant::now());
+            if left.is_zero() || self.path.send(&bytes[..size], Some(left)).is_err() {
+                break;
+            }
+            sent += size as u64;
+            size = (2 * size).min(LONGEST);
+        }
+        // Messages come in order: when this one is answered, all others were counted.
+        self.ping(1, until.saturating_duration_since(Instant::now()) + LAST);
+        sent
+    }
+
+    fn came(&self) -> (u64, f64) {
+        let coming = std::mem::take(&mut *self.coming.lock().unwrap_or_else(PoisonError::into_inner));
+        let seconds = coming.first.zip(coming.last).map_or(0.0, |(first, last)| (last - first).as_secs_f64());
+        (coming.bytes, seconds)
+    }
+}
+
+impl Drop for End {
+    fn drop(&mut self) {
+        self.goes.store(true, Ordering::Relaxed);
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+fn take_in(path: &Path, coming: &Mutex<Coming>, told: &Sender<u8>, goes: &AtomicBool) {
+    while !goes.load(Ordering::Relaxed) {
+        match path.receive(Some(LOOK)) {
+            Ok(bytes) if bytes.len() == 2 && bytes[0] == PING => {
+                let _ = path.send_copy(&[PONG, bytes[1]]);
+            }
+            Ok(bytes) if bytes.len() == 2 && bytes[0] == PONG => {
+                let _ = told.send(bytes[1]);
+            }
+            Ok(bytes) => {
+                let now = Instant::now();
+                let mut coming = coming.lock().unwrap_or_else(PoisonError::into_inner);
+                match coming.first {
+                    None => coming.first = Some(now),
+                    Some(_) => {
+                        coming.bytes += bytes.len() as u64;
+                        coming.last = Some(now);
+                    }
+                }
+            }
+            Err(error) if error.kind() == Kind::TimedOut => {}
+            Err(_) => return,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ligament_link::Key;
+
+    fn two() -> (Option<End>, Option<End>) {
+        let invitation = Invitation::new("link", Vec::new(), true, Key::make());
+        let meeting = || Meeting { invitation: invitation.to_text().to_string(), pace: None };
+        let (mut here, mut there) = (None, None);
+        let listen = Order::Listen { meeting: meeting(), interface: Some("127.0.0.1".into()), ports: None };
+        let Ok(Said::Listens { at }) = obey(listen, &mut there) else { panic!("it does not listen") };
+        let open = Order::Open { meeting: meeting(), to: at, streams: 1, jump: None, within: 20.0 };
+        assert_eq!(obey(open, &mut here), Ok(Said::Opened { reached: true }));
+        (here, there)
+    }
+
+    #[test]
+    fn bytes_go_to_and_fro_and_what_comes_is_counted_once() {
+        let (mut here, mut there) = two();
+        let ping = Order::Ping { count: 3, within: 20.0 };
+        let Ok(Said::Pinged { round_trips }) = obey(ping, &mut here) else { panic!("no answer") };
+        assert_eq!(round_trips.len(), 3);
+        let send = Order::Send { seconds: 20.0, bytes: 1 << 20 };
+        let Ok(Said::Sent { bytes }) = obey(send, &mut here) else { panic!("no answer") };
+        let expected: u64 = (0..6).map(|i| (FIRST as u64) << i).sum();
+        assert_eq!(bytes, expected, "it stays below the limit");
+        let Ok(Said::Came { bytes, seconds }) = obey(Order::Came, &mut there) else { panic!("no answer") };
+        assert_eq!(bytes, expected - FIRST as u64, "the first message only says when it began");
+        assert!(seconds > 0.0);
+        assert_eq!(obey(Order::Came, &mut there), Ok(Said::Came { bytes: 0, seconds: 0.0 }));
+    }
+
+    #[test]
+    fn an_order_before_there_is_a_path_is_refused() {
+        assert!(obey(Order::Came, &mut None).is_err());
+    }
+}

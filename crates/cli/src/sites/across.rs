@@ -1,0 +1,228 @@
+//! The agents of a run over several sites: a job at each, all of which begin when the last of them runs. `waiting` says
+//! what follows from how they stand, `keeper` does it.
+
+use super::keeper::{self, Keeper, Order, Told};
+use super::waiting::{Next, Patience, Waiting};
+use super::{part_job, Part};
+use ligament_catalogue::Fault;
+use ligament_launch::jobs::System;
+use ligament_launch::site::Shell;
+use ligament_manager::RunDirectory;
+use ligament_runtime::client::SiteJob;
+use ligament_runtime::{Agents, Expected};
+use ligament_wire::DomainId;
+use std::os::unix::net::UnixStream;
+use std::path::Path;
+use std::sync::mpsc::{channel, Receiver, Sender};
+use std::sync::Arc;
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+/// The jobs of a run, one for each of its sites.
+pub(super) struct Across<'p> {
+    parts: &'p [Part],
+    patience: Patience,
+    /// For how long the run's head may be silent before domains end.
+    silence: Duration,
+    /// A byte here tells that all is submitted.
+    started: Option<Arc<UnixStream>>,
+    waiting: Waiting,
+    running: Vec<Running>,
+    records: Vec<SiteJob>,
+    run: Option<RunDirectory>,
+    told: Option<Receiver<(usize, Told)>>,
+    news: Vec<String>,
+    lost: Vec<(DomainId, Fault)>,
+    /// Whether the agents have been told the end of the run by its head.
+    pub in_order: bool,
+}
+
+/// Who looks after a job.
+struct Running {
+    orders: Sender<Order>,
+    thread: JoinHandle<()>,
+}
+
+impl<'p> Across<'p> {
+    pub fn new(
+        parts: &'p [Part],
+        patience: Patience,
+        silence: Duration,
+        started: Option<Arc<UnixStream>>,
+    ) -> Across<'p> {
+        let names = parts.iter().map(|part| part.site.name.clone());
+        Across {
+            parts,
+            patience,
+            silence,
+            started,
+            waiting: Waiting::new(names, patience),
+            running: Vec::new(),
+            records: Vec::new(),
+            run: None,
+            told: None,
+            news: Vec::new(),
+            lost: Vec::new(),
+            in_order: false,
+        }
+    }
+
+    fn order(&self, job: usize, order: Order) {
+        if let Some(one) = self.running.get(job) {
+            let _ = one.orders.send(order);
+        }
+    }
+
+    /// Notes how a job stands now, for the log and for who asks.
+    fn note(&mut self, job: usize, stands: String) {
+        let record = &mut self.records[job];
+        if record.stands == stands {
+            return;
+        }
+        record.stands = stands;
+        self.news.push(record.in_words());
+        if let Some(Err(why)) = self.run.as_ref().map(|run| SiteJob::write_all(run, &self.records)) {
+            self.news.push(why.to_string());
+        }
+    }
+
+    /// A job will not do its part.
+    fn lose(&mut self, job: usize, why: &Fault) {
+        let parts = self.parts;
+        let domains = parts[job].domains();
+        self.lost.extend(domains.map(|domain| (domain, why.clone())));
+    }
+
+    fn take(&mut self, job: usize, told: Told) {
+        match told {
+            Told::Submitted(number) => {
+                self.waiting.queues(job);
+                (self.records[job].job, self.records[job].over) = (number, false);
+                self.note(job, "was submitted".into());
+            }
+            Told::Stands(state) => {
+                self.waiting.saw(job, &state, Instant::now());
+                self.note(job, state.to_string());
+            }
+            Told::Over(why) => {
+                self.records[job].over = true;
+                self.note(job, "is over".into());
+                self.lose(job, &why);
+            }
+            Told::Silent(why) => {
+                self.waiting.silent(job, &why, Instant::now());
+                self.note(job, format!("cannot be seen: {why}"));
+            }
+            Told::Failed(why) => {
+                self.note(job, format!("could not be told what to do: {why}"));
+                self.lose(job, &why);
+            }
+        }
+    }
+
+    fn go_on(&mut self) {
+        let came: Vec<_> = self.told.iter().flat_map(Receiver::try_iter).collect();
+        for (job, told) in came {
+            self.take(job, told);
+        }
+        match self.waiting.next(Instant::now()) {
+            None => {}
+            Some(Next::Begin) => {
+                self.news.push("the jobs at all sites run; their agents begin".into());
+                (0..self.parts.len()).for_each(|job| self.order(job, Order::Begin));
+            }
+            Some(Next::Again { job, time }) => {
+                let Patience { wait, again } = self.patience;
+                let (record, s) = (&self.records[job], wait.as_secs_f64());
+                self.news.push(format!(
+                    "the job {} at {} has waited {s} s for the others: it gives its nodes back, and queues again ({time} \
+                     of {again})",
+                    record.job, record.site
+                ));
+                self.order(job, Order::Again);
+            }
+            Some(Next::GiveUp(why)) => (0..self.parts.len()).for_each(|job| self.lose(job, &why)),
+        }
+    }
+}
+
+impl Agents for Across<'_> {
+    fn start(&mut self, invitation: &Path, _: &[Expected]) -> Result<(), Fault> {
+        let directory = invitation.parent().unwrap_or(Path::new("."));
+        let run = RunDirectory::open(directory);
+        self.run = Some(RunDirectory::open(directory));
+        let invitation = ligament_net::Invitation::read(invitation)?.to_text();
+        let (tell, told) = channel();
+        self.told = Some(told);
+        for (number, part) in self.parts.iter().enumerate() {
+            let mut shell = Shell::at(&part.site);
+            let place = keeper::place(part, &run.name(), directory, &mut shell)?;
+            let mut files = vec![("invitation".to_owned(), invitation.to_string())];
+            files.extend(part.files.iter().cloned());
+            let job = part_job(part, &run.name(), Path::new(&place), self.silence);
+            files.push(("job.sh".to_owned(), job.script(&part.site, System::of(&part.site))));
+            // What was submitted before is cancelled, if this fails.
+            let keeper = Keeper::submit(part, shell, &place, &files)?;
+            self.records.push(SiteJob {
+                site: part.site.name.clone(),
+                system: System::of(&part.site).name().to_owned(),
+                job: keeper.job.clone(),
+                nodes: part.nodes,
+                stands: "was submitted".to_owned(),
+                file: part.site.file.clone(),
+                place: place.clone(),
+                over: false,
+            });
+            // At once: a head that is killed now leaves a job behind.
+            SiteJob::write_all(&run, &self.records)?;
+            let (orders, obeys) = channel();
+            let log = directory.join(format!("job-{}.log", part.site.name));
+            let thread = keeper::start(keeper, number, obeys, tell.clone(), log);
+            self.running.push(Running { orders, thread });
+        }
+        self.news.extend(self.records.iter().map(SiteJob::in_words));
+        run.link_latest();
+        if let Some(started) = &self.started {
+            let _ = std::io::Write::write_all(&mut &**started, b".");
+        }
+        Ok(())
+    }
+
+    fn lost(&mut self) -> Vec<(DomainId, Fault)> {
+        self.go_on();
+        std::mem::take(&mut self.lost)
+    }
+
+    fn are_coming(&mut self) -> bool {
+        self.waiting.have_begun()
+    }
+
+    fn news(&mut self) -> Vec<String> {
+        std::mem::take(&mut self.news)
+    }
+}
+
+impl Drop for Across<'_> {
+    /// No job outlasts the run.
+    fn drop(&mut self) {
+        for job in 0..self.running.len() {
+            self.order(job, Order::End { in_order: self.in_order && self.waiting.have_begun() });
+        }
+        for one in self.running.drain(..) {
+            drop(one.orders);
+            let _ = one.thread.join();
+        }
+        self.records.iter_mut().for_each(|record| record.over = true);
+        // What could not be ended is said once more; the run's log is closed.
+        let told: Vec<_> = self.told.iter().flat_map(Receiver::try_iter).collect();
+        for (job, told) in told {
+            if let Told::Failed(why) = told {
+                self.records[job].over = false;
+                crate::complain(&why);
+            }
+        }
+        if let Some(Err(why)) = self.run.as_ref().map(|run| SiteJob::write_all(run, &self.records)) {
+            crate::complain(&why);
+        }
+    }
+}

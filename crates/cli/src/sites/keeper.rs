@@ -1,0 +1,351 @@
+//! The job of a run at one of its sites: what is put there for it, and its queue. After the submission a thread
+//! of its own looks after it, since a site may be slow to answer.
+
+use super::Part;
+use ligament_catalogue::{fault, Fault};
+use ligament_launch::jobs::{JobState, System};
+use ligament_launch::quote;
+use ligament_launch::site::{find_site, Answer, Shell, Site};
+use ligament_runtime::client::SiteJob;
+use std::path::{Path, PathBuf};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
+use std::time::{Duration, Instant};
+
+/// How often a batch system is asked: it serves many.
+const ASK: Duration = Duration::from_secs(2);
+/// How long a site may take to answer.
+const ANSWER: Duration = Duration::from_secs(60);
+/// How long a job whose agents have left may take to be over, and one that was cancelled.
+const OVER: Duration = Duration::from_secs(15);
+/// How long is waited before it is tried again to cancel a job at the end.
+const TRIES: [Duration; 2] = [Duration::from_secs(2), Duration::from_secs(10)];
+/// Lines of a job's output that say why it has ended.
+const LAST: usize = 3;
+
+/// What is told to whoever looks after a job.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Order {
+    /// The others run, too.
+    Begin,
+    /// It is to give its nodes back, and to queue again.
+    Again,
+    /// The run is over; whether its agents have been told so, and leave by themselves.
+    End { in_order: bool },
+}
+
+/// What comes from there.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Told {
+    /// It was submitted anew, with this number.
+    Submitted(String),
+    Stands(JobState),
+    /// It is over; why, with what it printed last.
+    Over(Fault),
+    /// The site does not answer just now.
+    Silent(Fault),
+    /// It could not be told what to do.
+    Failed(Fault),
+}
+
+/// A job, and where it is.
+pub(super) struct Keeper {
+    site: Site,
+    system: System,
+    shell: Shell,
+    /// Its directory there; whole.
+    place: String,
+    pub job: String,
+    /// Whether its agents may begin.
+    begun: bool,
+    over: bool,
+    cancelled: bool,
+}
+
+/// A text as a file that only its owner can read, by a shell's script.
+fn file(name: &str, text: &str) -> String {
+    let mut end = String::from("END-OF-FILE");
+    while text.contains(&end) {
+        end.push('-');
+    }
+    format!("cat > {} <<'{end}' || exit 1\n{text}\n{end}\n", quote(name))
+}
+
+impl Keeper {
+    /// Puts a job's files to its site, and submits it.
+    ///
+    /// # Errors
+    /// The site is not reached, or does not take it, in its words.
+    pub fn submit(
+        part: &Part,
+        mut shell: Shell,
+        place: &str,
+        files: &[(String, String)],
+    ) -> Result<Keeper, Fault> {
+        let site = &part.site;
+        let mut put = format!("umask 077; mkdir -p {0} && cd {0} || exit 1\n", quote(place));
+        // Another run of this name may have a job there, which would then join this one.
+        put.push_str(
+            "(set -C; : > invitation) 2>/dev/null || { echo \"a run of this name has its keys in $PWD; give this one \
+             another --run-dir, or remove that directory if its run is over\"; exit 1; }\nrm -f begin watched\n",
+        );
+        files.iter().for_each(|(name, text)| put.push_str(&file(name, text)));
+        let answer = shell.run(&put, ANSWER)?;
+        if !answer.succeeded {
+            return Err(fault!(
+                SITE_UNREACHABLE,
+                "files cannot be put to the site {}: {}",
+                site.name,
+                answer.said.trim()
+            ));
+        }
+        let mut keeper = Keeper {
+            site: site.clone(),
+            system: System::of(site),
+            shell,
+            place: place.to_owned(),
+            job: String::new(),
+            begun: false,
+            over: false,
+            cancelled: false,
+        };
+        match keeper.queue() {
+            Ok(()) => Ok(keeper),
+            Err(why) => {
+                let _ = keeper.clear();
+                Err(why)
+            }
+        }
+    }
+
+    /// The job of a run whose head is gone, as it was written down.
+    ///
+    /// # Errors
+    /// Its site is not known any more.
+    pub fn of(record: &SiteJob) -> Result<Keeper, Fault> {
+        let known = record.file.as_ref().zip(System::from_name(&record.system));
+        let Some((file, system)) = known else {
+            return Err(fault!(SITE_UNKNOWN, "it is not written down how the site {} is reached", record.site));
+        };
+        let site = find_site(&file.to_string_lossy())?;
+        let shell = Shell::at(&site);
+        let (place, job) = (record.place.clone(), record.job.clone());
+        Ok(Keeper { site, system, shell, place, job, begun: false, over: false, cancelled: false })
+    }
+
+    /// How it stands, without that it takes this for a sign of its head.
+    ///
+    /// # Errors
+    /// The site is not reached, or its queue cannot be seen.
+    pub fn stands(&mut self) -> Result<JobState, Fault> {
+        let still = self.shell.run(&self.system.is_still(&self.job, &self.place), ANSWER)?;
+        if !still.succeeded {
+            self.over = true;
+            return Ok(JobState::Over { how: "gone".into() });
+        }
+        let answer = self.shell.run(&self.system.shows(&self.job), ANSWER)?;
+        self.state(&answer)
+    }
+
+    /// Cancels it, and takes back its keys.
+    ///
+    /// # Errors
+    /// The site is not reached, or does not do it.
+    pub fn take_back(&mut self) -> Result<(), Fault> {
+        self.cancel()?;
+        match self.clear()? {
+            Answer { succeeded: true, .. } => Ok(()),
+            Answer { said, .. } => Err(fault!(
+                SITE_UNREACHABLE,
+                "the keys of the run cannot be removed at {}: {}",
+                self.site.name,
+                said.trim()
+            )),
+        }
+    }
+
+    fn queue(&mut self) -> Result<(), Fault> {
+        let place = quote(&self.place);
+        let line = self.system.submits(&format!("{}/job.sh", self.place));
+        // On lines of their own: an "&" in `line` would take an "&&" before it along.
+        let answer = self.shell.run(&format!("cd {place} && touch watched || exit 1\n{line}"), ANSWER)?;
+        let number = answer.succeeded.then(|| self.system.number(&answer.said)).flatten();
+        self.job = number.ok_or_else(|| {
+            let said: Vec<&str> = answer.said.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+            fault!(
+                JOB_REFUSED,
+                "the site {} does not take the job: {}; its script is {}/job.sh there",
+                self.site.name,
+                said[said.len().saturating_sub(LAST)..].join("; "),
+                self.place
+            )
+        })?;
+        (self.over, self.cancelled) = (false, false);
+        Ok(())
+    }
+
+    /// How it stands; and it hears that somebody looks after it.
+    fn look(&mut self) -> Result<JobState, Fault> {
+        let (place, line) = (quote(&self.place), self.system.shows(&self.job));
+        let begin = if self.begun { format!("touch {place}/begin\n") } else { String::new() };
+        let answer = self.shell.run(&format!("touch {place}/watched\n{begin}{line}"), ANSWER)?;
+        self.state(&answer)
+    }
+
+    fn state(&mut self, answer: &Answer) -> Result<JobState, Fault> {
+        let state = self.system.state(answer.succeeded, &answer.said);
+        let state = state.map_err(|why| {
+            why.told(|said| format!("the queue at {} cannot be seen: {said}", self.site.name))
+        })?;
+        self.over = matches!(state, JobState::Over { .. });
+        Ok(state)
+    }
+
+    fn cancel(&mut self) -> Result<(), Fault> {
+        if self.over || self.cancelled || self.job.is_empty() {
+            return Ok(());
+        }
+        let answer = self.shell.run(&self.system.cancels(&self.job), ANSWER)?;
+        self.cancelled =
+            answer.succeeded || self.look().is_ok_and(|state| matches!(state, JobState::Over { .. }));
+        match self.cancelled {
+            true => Ok(()),
+            false => Err(fault!(
+                JOB_REFUSED,
+                "the job {} at {} cannot be cancelled: {}",
+                self.job,
+                self.site.name,
+                answer.said.trim()
+            )),
+        }
+    }
+
+    /// Waits until it is over, but not for ever.
+    fn await_end(&mut self) {
+        let until = Instant::now() + OVER;
+        while !self.over && Instant::now() < until {
+            std::thread::sleep(Duration::from_millis(250));
+            if self.look().is_err() {
+                return;
+            }
+        }
+    }
+
+    /// Does what it is told until the run is over, and tells how the job stands. What it printed comes to `log`.
+    pub fn keep(mut self, orders: &Receiver<Order>, tell: &dyn Fn(Told), log: &Path) {
+        loop {
+            match orders.recv_timeout(ASK) {
+                Ok(Order::End { in_order }) => return self.end(in_order, tell, log),
+                Err(RecvTimeoutError::Disconnected) => return self.end(false, tell, log),
+                Ok(Order::Again) => match self.again() {
+                    Ok(()) => tell(Told::Submitted(self.job.clone())),
+                    Err(why) => tell(Told::Failed(why)),
+                },
+                Ok(Order::Begin) => {
+                    self.begun = true;
+                    self.tell_how_it_stands(tell);
+                }
+                Err(RecvTimeoutError::Timeout) => self.tell_how_it_stands(tell),
+            }
+        }
+    }
+
+    fn again(&mut self) -> Result<(), Fault> {
+        self.cancel()?;
+        self.await_end();
+        self.queue()
+    }
+
+    fn tell_how_it_stands(&mut self, tell: &dyn Fn(Told)) {
+        if self.over {
+            return;
+        }
+        match self.look() {
+            Ok(JobState::Over { how }) => tell(Told::Over(self.over_because(&how))),
+            Ok(state) => tell(Told::Stands(state)),
+            Err(why) => tell(Told::Silent(why)),
+        }
+    }
+
+    fn printed(&mut self) -> String {
+        let script = format!("tail -c 65536 {}/job.log", quote(&self.place));
+        self.shell
+            .run(&script, ANSWER)
+            .ok()
+            .filter(|answer| answer.succeeded)
+            .map_or(String::new(), |it| it.said)
+    }
+
+    fn over_because(&mut self, how: &str) -> Fault {
+        let printed = self.printed();
+        let lines: Vec<&str> = printed.lines().map(str::trim_end).filter(|line| !line.is_empty()).collect();
+        let said = match lines.is_empty() {
+            true => "it printed nothing".to_owned(),
+            false => format!("it printed: {}", lines[lines.len().saturating_sub(LAST)..].join("\n")),
+        };
+        fault!(JOB_LOST, "the job {} at {} is over ({how}); {said}", self.job, self.site.name)
+    }
+
+    /// Nothing of the run stays in the queue, and no key at the site.
+    fn end(&mut self, in_order: bool, tell: &dyn Fn(Told), log: &Path) {
+        // The run has ended what was left of its own processes, and this shell may be among them.
+        self.shell = Shell::at(&self.site);
+        if in_order {
+            self.await_end();
+        }
+        let mut done = self.cancel();
+        for pause in TRIES {
+            if done.is_ok() {
+                break;
+            }
+            std::thread::sleep(pause);
+            done = self.cancel();
+        }
+        if let Err(why) = done {
+            tell(Told::Failed(why));
+        }
+        self.await_end();
+        let printed = self.printed();
+        if !printed.trim().is_empty() {
+            let _ = std::fs::write(log, printed);
+        }
+        let _ = self.clear();
+    }
+
+    /// No key stays there; nor does one where its directory is gone.
+    fn clear(&mut self) -> Result<Answer, Fault> {
+        let place = quote(&self.place);
+        let script = format!("[ ! -e {place} ] || {{ cd {place} && rm -f invitation *.relay watched begin; }}");
+        self.shell.run(&script, ANSWER)
+    }
+}
+
+/// Where a site has the files of a run's job: below its directory, or in the run directory.
+pub(super) fn place(part: &Part, run: &str, directory: &Path, shell: &mut Shell) -> Result<String, Fault> {
+    if part.site.ssh.is_none() {
+        return Ok(directory.join(format!("site-{}", part.site.name)).to_string_lossy().into_owned());
+    }
+    let answer = shell.run("printf '%s' \"$HOME\"", ANSWER)?;
+    let home = PathBuf::from(answer.said.trim());
+    if !home.is_absolute() {
+        return Err(fault!(SITE_UNREACHABLE, "the site {} does not say where its home is", part.site.name));
+    }
+    let below = part.site.directory.as_deref().unwrap_or("couplings");
+    let below = below.strip_prefix("~/").unwrap_or(below);
+    Ok(home.join(below).join("runs").join(format!("{run}-{}", part.site.name)).to_string_lossy().into_owned())
+}
+
+/// Starts to look after a job. It ends when it is told so.
+pub(super) fn start(
+    keeper: Keeper,
+    number: usize,
+    orders: Receiver<Order>,
+    told: Sender<(usize, Told)>,
+    log: PathBuf,
+) -> std::thread::JoinHandle<()> {
+    std::thread::spawn(move || {
+        let tell = |what: Told| {
+            let _ = told.send((number, what));
+        };
+        keeper.keep(&orders, &tell, &log);
+    })
+}

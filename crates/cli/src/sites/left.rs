@@ -1,0 +1,97 @@
+//! `ligament cancel` of a run at several sites whose head is gone: what is left of its jobs, as `sites.json` has them.
+
+use super::keeper::Keeper;
+use crate::arguments::print;
+use crate::job::Cancel;
+use ligament_catalogue::{fault, Fault};
+use ligament_launch::jobs::JobState;
+use ligament_manager::{RunDirectory, RunState};
+use ligament_runtime::client::{is_alive, is_here, record_of, SiteJob};
+
+/// The jobs of a run that nobody looks after any more; none if somebody does, or if none is left.
+pub(crate) fn left(run: &RunDirectory) -> Vec<SiteJob> {
+    let watched = record_of(run).is_ok_and(|record| {
+        // Of a head elsewhere nobody here knows whether it lives.
+        record.state == RunState::Running && (!is_here(&record) || is_alive(record.pid))
+    });
+    let jobs = SiteJob::all_of(run);
+    match watched || jobs.iter().all(|job| job.over) {
+        true => Vec::new(),
+        false => jobs,
+    }
+}
+
+/// What became of a job.
+enum Became {
+    Ends,
+    /// It was over before; how.
+    Over(String),
+    Unknown(Fault),
+}
+
+/// Cancels them; those at sites that cannot be reached stay noted, so that it can be called again.
+pub(crate) fn cancel(run: &RunDirectory, mut jobs: Vec<SiteJob>, arguments: &Cancel) -> i32 {
+    let one = |job: &SiteJob| -> Result<Became, Fault> {
+        let mut keeper = Keeper::of(job)?;
+        match keeper.stands()? {
+            JobState::Over { how } => {
+                if !arguments.dry_run {
+                    keeper.take_back()?;
+                }
+                Ok(Became::Over(how))
+            }
+            _ if arguments.dry_run => Ok(Became::Ends),
+            _ => keeper.take_back().map(|()| Became::Ends),
+        }
+    };
+    let mut said = Vec::new();
+    for job in jobs.iter_mut().filter(|job| !job.over) {
+        let became = one(job).unwrap_or_else(Became::Unknown);
+        if !arguments.dry_run && !matches!(became, Became::Unknown(_)) {
+            (job.over, job.stands) = (true, "is over".to_owned());
+        }
+        said.push((job.clone(), became));
+    }
+    if let Some(Err(why)) = (!arguments.dry_run).then(|| SiteJob::write_all(run, &jobs)) {
+        return crate::fail(arguments.json, &why, crate::FAILED);
+    }
+    tell(run, &said, arguments)
+}
+
+fn tell(run: &RunDirectory, said: &[(SiteJob, Became)], arguments: &Cancel) -> i32 {
+    let failed = said.iter().any(|(_, became)| matches!(became, Became::Unknown(_)));
+    let none = said.iter().all(|(_, became)| matches!(became, Became::Over(_)));
+    let status = if failed || none { crate::FAILED } else { crate::DONE };
+    if arguments.json {
+        let one = |(job, became): &(SiteJob, Became)| {
+            let (ends, error) = match became {
+                Became::Ends => (true, None),
+                Became::Over(_) => (false, None),
+                Became::Unknown(why) => (false, Some(why.text())),
+            };
+            serde_json::json!({ "site": job.site, "job": job.job, "ends": ends, "error": error })
+        };
+        let sites: Vec<_> = said.iter().map(one).collect();
+        let ok = status == crate::DONE;
+        print(&format!("{}\n", serde_json::json!({ "ok": ok, "dry_run": arguments.dry_run, "sites": sites })));
+        return status;
+    }
+    for (job, became) in said {
+        let (number, site, name) = (&job.job, &job.site, run.name());
+        match became {
+            Became::Ends if arguments.dry_run => {
+                print(&format!("the job {number} at {site} of {name} would be cancelled\n"));
+            }
+            Became::Ends => print(&format!("the job {number} at {site} of {name} ends\n")),
+            Became::Over(how) => print(&format!("the job {number} at {site} of {name} is over ({how})\n")),
+            Became::Unknown(why) => crate::complain(&why.clone().told(|why| {
+                format!("the job {number} at {site} of {name} may still be there: {why}; call this again")
+            })),
+        }
+    }
+    if none {
+        let error = fault!(NOT_RUNNING, "{} is not running: no job of it is left", run.name());
+        return crate::fail(false, &error, status);
+    }
+    status
+}

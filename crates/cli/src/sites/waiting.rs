@@ -1,0 +1,212 @@
+//! Jobs at several sites that begin when they like: when all run, who has waited too long, and what becomes of
+//! it. No I/O, no clock.
+
+use ligament_catalogue::{fault, Fault};
+use ligament_launch::jobs::JobState;
+use std::time::{Duration, Instant};
+
+/// How long a job that has begun waits for the others, and what then.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Patience {
+    pub wait: Duration,
+    /// How many times each job gives its nodes back and queues again.
+    pub again: u32,
+}
+
+/// The job of one site.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct One {
+    site: String,
+    /// Since when it runs.
+    runs: Option<Instant>,
+    /// How it was last seen, in words.
+    stands: String,
+    again: u32,
+    /// It is to queue again; until it does, what is seen is the job before.
+    leaves: bool,
+    /// Since when nobody reaches its site.
+    silent: Option<Instant>,
+}
+
+/// All jobs of a run, until all run.
+#[derive(Debug, Clone)]
+pub(crate) struct Waiting {
+    jobs: Vec<One>,
+    patience: Patience,
+    begun: bool,
+}
+
+/// What is to be done.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Next {
+    /// All run: the agents begin.
+    Begin,
+    /// This one gives its nodes back, and queues again; for the how manieth time.
+    Again { job: usize, time: u32 },
+    /// They do not come together.
+    GiveUp(Fault),
+}
+
+impl Waiting {
+    /// Jobs that have just been submitted, at sites of these names.
+    pub fn new(sites: impl IntoIterator<Item = String>, patience: Patience) -> Waiting {
+        let one = |site| One {
+            site,
+            runs: None,
+            stands: "has not been seen yet".into(),
+            again: 0,
+            leaves: false,
+            silent: None,
+        };
+        Waiting { jobs: sites.into_iter().map(one).collect(), patience, begun: false }
+    }
+
+    /// Whether all have come together.
+    pub fn have_begun(&self) -> bool {
+        self.begun
+    }
+
+    /// A job stands so.
+    pub fn saw(&mut self, job: usize, state: &JobState, now: Instant) {
+        let one = &mut self.jobs[job];
+        if one.leaves {
+            return;
+        }
+        (one.stands, one.silent) = (state.to_string(), None);
+        one.runs = match state {
+            JobState::Running { .. } => Some(one.runs.unwrap_or(now)),
+            _ => None,
+        };
+    }
+
+    /// A job was submitted again.
+    pub fn queues(&mut self, job: usize) {
+        self.jobs[job].leaves = false;
+    }
+
+    /// How a job stands cannot be seen.
+    pub fn silent(&mut self, job: usize, why: &Fault, now: Instant) {
+        let one = &mut self.jobs[job];
+        (one.stands, one.silent) = (format!("cannot be seen: {why}"), Some(one.silent.unwrap_or(now)));
+    }
+
+    /// What follows now. `Begin` comes once, and nothing after it.
+    pub fn next(&mut self, now: Instant) -> Option<Next> {
+        if self.begun {
+            return None;
+        }
+        if self.jobs.iter().all(|one| one.runs.is_some() && one.silent.is_none()) {
+            self.begun = true;
+            return Some(Next::Begin);
+        }
+        let unseen = |one: &&One| one.silent.is_some_and(|since| now - since >= self.patience.wait);
+        if let Some(one) = self.jobs.iter().find(unseen) {
+            return Some(Next::GiveUp(fault!(
+                SITES_NOT_TOGETHER,
+                "the job at {} has not been seen for {} s (--wait-for-others): it {}; look whether the site can be reached, \
+                 and submit it again",
+                one.site,
+                self.patience.wait.as_secs(),
+                one.stands
+            )));
+        }
+        let too_long = |one: &One| one.runs.is_some_and(|since| now - since >= self.patience.wait);
+        let job = self.jobs.iter().position(too_long)?;
+        if self.jobs[job].again < self.patience.again {
+            let one = &mut self.jobs[job];
+            (one.runs, one.stands, one.leaves) = (None, "is being submitted again".to_owned(), true);
+            one.again += 1;
+            return Some(Next::Again { job, time: one.again });
+        }
+        let lacking = self.jobs.iter().filter(|one| one.runs.is_none() || one.silent.is_some());
+        let lacking: Vec<String> = lacking.map(|one| format!("that at {} {}", one.site, one.stands)).collect();
+        let times = match self.jobs[job].again {
+            0 => String::new(),
+            n => format!(", {} times", n + 1),
+        };
+        Some(Next::GiveUp(fault!(
+            SITES_NOT_TOGETHER,
+            "the job at {} has waited {} s for the others{times}, and they do not come: {}; submit it again, let it wait \
+             longer (--wait-for-others), or queue again more often (--queue-again)",
+            self.jobs[job].site,
+            self.patience.wait.as_secs(),
+            lacking.join(", ")
+        )))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MINUTE: Duration = Duration::from_secs(60);
+
+    fn two(again: u32) -> (Waiting, Instant) {
+        (Waiting::new(["a".to_owned(), "b".into()], Patience { wait: MINUTE, again }), Instant::now())
+    }
+
+    fn running() -> JobState {
+        JobState::Running { nodes: "n1".into() }
+    }
+
+    fn queued() -> JobState {
+        JobState::Waiting { why: "Resources".into() }
+    }
+
+    #[test]
+    fn the_agents_begin_once_when_all_run_whoever_was_first() {
+        for first in [0, 1] {
+            let (mut waiting, now) = two(0);
+            waiting.saw(first, &running(), now);
+            waiting.saw(1 - first, &queued(), now);
+            assert_eq!(waiting.next(now + MINUTE / 2), None);
+            waiting.saw(1 - first, &running(), now + MINUTE / 2);
+            assert_eq!(waiting.next(now + MINUTE), Some(Next::Begin));
+            assert_eq!((waiting.next(now + 9 * MINUTE), waiting.have_begun()), (None, true));
+        }
+    }
+
+    #[test]
+    fn who_has_waited_too_long_queues_again_a_few_times_and_then_it_is_given_up() {
+        let (mut waiting, mut now) = two(2);
+        waiting.saw(1, &queued(), now);
+        for time in [1, 2] {
+            waiting.saw(0, &running(), now);
+            assert_eq!(waiting.next(now + MINUTE - Duration::from_secs(1)), None);
+            assert_eq!(waiting.next(now + MINUTE), Some(Next::Again { job: 0, time }));
+            waiting.saw(0, &running(), now + 2 * MINUTE);
+            waiting.saw(1, &running(), now + 2 * MINUTE);
+            assert_eq!(waiting.next(now + 2 * MINUTE), None, "what was seen is the job before");
+            waiting.queues(0);
+            waiting.saw(1, &queued(), now);
+            assert_eq!(waiting.next(now + 2 * MINUTE), None, "it waits in the queue");
+            now += 2 * MINUTE;
+        }
+        waiting.saw(0, &running(), now);
+        let Some(Next::GiveUp(why)) = waiting.next(now + MINUTE) else { panic!("it goes on") };
+        assert!(why.contains("the job at a has waited 60 s for the others, 3 times"), "{why}");
+        assert!(why.contains("that at b waits in the queue (Resources)"), "{why}");
+    }
+
+    #[test]
+    fn a_job_that_was_seen_running_once_more_has_not_begun_anew() {
+        let (mut waiting, now) = two(0);
+        waiting.saw(0, &running(), now);
+        waiting.saw(0, &running(), now + MINUTE / 2);
+        assert!(matches!(waiting.next(now + MINUTE), Some(Next::GiveUp(_))));
+    }
+
+    #[test]
+    fn a_site_that_nobody_reaches_is_not_there_and_not_waited_for_without_end() {
+        let (mut waiting, now) = two(2);
+        waiting.saw(0, &running(), now);
+        waiting.silent(0, &fault!(SITE_UNREACHABLE, "no answer"), now);
+        waiting.saw(1, &running(), now + MINUTE / 2);
+        assert_eq!(waiting.next(now + MINUTE / 2), None);
+        let mut back = waiting.clone();
+        back.saw(0, &running(), now + MINUTE / 2);
+        assert_eq!(back.next(now + MINUTE / 2), Some(Next::Begin));
+        let Some(Next::GiveUp(why)) = waiting.next(now + MINUTE) else { panic!("it goes on") };
+        assert!(why.contains("the job at a has not been seen for 60 s") && why.contains("no answer"), "{why}");
+    }
+}

@@ -1,0 +1,188 @@
+//! `ligament steer`: change settings of a run that is under way, or halt it, at one model time for all whom it concerns.
+
+use crate::arguments::print;
+use ligament_catalogue::{fault, Fault};
+use ligament_manager::{find_run, HaltRecord};
+use ligament_runtime::client::{self, record_of, who, Order};
+use ligament_wire::control::Wanted;
+use serde_json::Value;
+use std::fmt::Write;
+use std::time::Duration;
+
+/// Change settings of a run that is under way, let it stand still, or go on.
+///
+/// A change is made by all instances that it concerns in their first step at or after one model time, or by none of them.
+/// Without --at that is as soon as all can. Without anything to do, says what can be steered, and what was.
+#[derive(Debug, clap::Args)]
+#[command(group = clap::ArgGroup::new("order").multiple(false))]
+pub(crate) struct Steer {
+    /// The run: its directory, its name under ./runs, or `latest`.
+    pub run: String,
+    /// New values of settings; several are changed together.
+    #[arg(value_name = "NAME=VALUE", group = "order")]
+    pub settings: Vec<String>,
+    /// From this model time on, s [default: as soon as all can].
+    #[arg(long, value_name = "T", value_parser = time)]
+    pub at: Option<f64>,
+    /// Let all stand still.
+    #[arg(long, group = "order")]
+    pub pause: bool,
+    /// Let those that are behind make one step, and stand still again.
+    #[arg(long, group = "order", conflicts_with = "at")]
+    pub step: bool,
+    /// Go on until this model time, s, and stand still there.
+    #[arg(long, value_name = "T", value_parser = time, group = "order", conflicts_with = "at")]
+    pub until: Option<f64>,
+    /// Go on.
+    #[arg(long, group = "order", conflicts_with = "at")]
+    pub resume: bool,
+    /// Let all stand still, and end the run.
+    #[arg(long, group = "order")]
+    pub stop: bool,
+    /// Take back a change that has not been agreed on yet: that of this number [default: the one that is being agreed on].
+    #[arg(long, value_name = "CHANGE", num_args = 0..=1, default_missing_value = "0", group = "order")]
+    pub withdraw: Option<u64>,
+    /// For how long all may take to agree.
+    #[arg(long, value_name = "TIME", value_parser = crate::spread::seconds, default_value = "10s")]
+    pub patience: Duration,
+    /// Only say whether it could be asked for, and whom it concerns.
+    #[arg(long)]
+    pub dry_run: bool,
+    /// Print one JSON object.
+    #[arg(long)]
+    pub json: bool,
+}
+
+fn time(text: &str) -> Result<f64, Fault> {
+    match text.parse::<f64>() {
+        Ok(time) if time.is_finite() => Ok(time),
+        _ => Err(fault!(BAD_STEERING, "a model time is a number of seconds")),
+    }
+}
+
+impl Steer {
+    fn wanted(&self) -> Wanted {
+        match self {
+            Steer { pause: true, .. } => Wanted::Pause,
+            Steer { step: true, .. } => Wanted::Step,
+            Steer { until: Some(_), .. } => Wanted::Until,
+            Steer { resume: true, .. } => Wanted::Resume,
+            Steer { stop: true, .. } => Wanted::Stop,
+            Steer { withdraw: Some(change), .. } => Wanted::Withdraw((*change > 0).then_some(*change)),
+            Steer { settings, .. } if !settings.is_empty() => Wanted::Set(settings.clone()),
+            _ => Wanted::Nothing,
+        }
+    }
+}
+
+/// Steers.
+pub(crate) fn steer(arguments: &Steer) -> i32 {
+    match steered(arguments) {
+        Ok(answer) => {
+            match arguments.json {
+                true => print(&format!("{answer}\n")),
+                false => print(&in_words(arguments, &answer)),
+            }
+            crate::DONE
+        }
+        Err(error) => crate::fail(arguments.json, &error, crate::FAILED),
+    }
+}
+
+fn steered(arguments: &Steer) -> Result<Value, Fault> {
+    let run = find_run(&arguments.run)?;
+    let record = record_of(&run)?;
+    let wanted = arguments.wanted();
+    if wanted == Wanted::Nothing && (arguments.at.is_some() || arguments.dry_run) {
+        return Err(fault!(BAD_STEERING, "nothing is to be done; write NAME=VALUE, or --pause, --until …"));
+    }
+    let at = arguments.at.or(arguments.until);
+    let order = Order { who: who(), wanted, at, patience: Some(arguments.patience), dry: arguments.dry_run };
+    client::steer(&run, &record, order)
+}
+
+/// The settings of an answer, one a line.
+fn settings_of(answer: &Value) -> String {
+    let mut text = String::new();
+    for one in answer["settings"].as_array().into_iter().flatten() {
+        let word = |key: &str| one[key].as_str().unwrap_or("not set").to_owned();
+        let _ = writeln!(text, "  {}: {} -> {}", word("name"), word("from"), word("to"));
+    }
+    text
+}
+
+fn in_words(arguments: &Steer, answer: &Value) -> String {
+    if answer["dry"] == true {
+        let names: Vec<String> = answer["instances"]
+            .as_array()
+            .into_iter()
+            .flatten()
+            .filter_map(|n| n.as_str().map(str::to_owned))
+            .collect();
+        let whom = if names.is_empty() {
+            String::new()
+        } else {
+            format!(" of {}", ligament_manager::some_of(&names, 8))
+        };
+        return format!("{}this can be asked{whom}\n", settings_of(answer));
+    }
+    if answer.get("changes").is_some() {
+        return listed(answer);
+    }
+    let (at, change) = (answer["at"].as_f64(), answer["change"].as_u64().unwrap_or_default());
+    let more = unsteered(answer);
+    let told = match arguments.wanted() {
+        Wanted::Set(_) => {
+            let at = at.unwrap_or_default();
+            format!("change {change}, from the first step at {at} s on:\n{}", settings_of(answer))
+        }
+        Wanted::Withdraw(_) => format!("change {change} is withdrawn\n"),
+        Wanted::Stop => format!("the run ends when all stand at {} s or later\n", at.unwrap_or_default()),
+        Wanted::Resume => "the run goes on\n".to_owned(),
+        Wanted::Step if at.is_none() => "whoever is furthest behind makes one step\n".to_owned(),
+        _ => match at.or(answer["until"].as_f64()) {
+            Some(at) => format!("all stand still at {at} s or later\n"),
+            None => "the run goes on\n".to_owned(),
+        },
+    };
+    told + &more
+}
+
+/// Those who are not held, as a line; empty if there are none.
+fn unsteered(answer: &Value) -> String {
+    let names = answer["unsteered"].as_array().into_iter().flatten();
+    let names: Vec<String> = names.filter_map(|name| name.as_str().map(str::to_owned)).collect();
+    HaltRecord::not_held(&names).map(|line| format!("{line}\n")).unwrap_or_default()
+}
+
+/// What can be steered, and what was.
+fn listed(answer: &Value) -> String {
+    let mut text = String::new();
+    for one in answer["steerable"].as_array().into_iter().flatten() {
+        let word = |key: &str| one[key].as_str().unwrap_or_default();
+        let range = match (one["min"].as_f64(), one["max"].as_f64()) {
+            (None, None) => String::new(),
+            (min, max) => {
+                let bound = |bound: Option<f64>| bound.map(|bound| bound.to_string()).unwrap_or_default();
+                format!(", {} … {}", bound(min), bound(max))
+            }
+        };
+        let value = one["value"].as_str().unwrap_or("not set");
+        let unit = if word("unit").is_empty() { String::new() } else { format!(" {}", word("unit")) };
+        let when = if word("apply") == "restart" { ", once a pass" } else { "" };
+        let _ = writeln!(text, "{} = {value}{unit}  ({}{range}{when})", word("name"), word("type"));
+    }
+    if text.is_empty() {
+        text.push_str("no setting of this run can be steered\n");
+    }
+    for one in answer["changes"].as_array().into_iter().flatten() {
+        if let Ok(record) = serde_json::from_value::<ligament_manager::SteeringRecord>(one.clone()) {
+            let _ = writeln!(text, "{}", record.in_words());
+        }
+    }
+    if let Some(at) = answer["halt"]["at"].as_f64() {
+        let _ = writeln!(text, "the run stands still from {at} s on");
+        text.push_str(&unsteered(&answer["halt"]));
+    }
+    text
+}

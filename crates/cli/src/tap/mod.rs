@@ -1,0 +1,199 @@
+//! `ligament tap`: the latest values of a port, printed, drawn or saved, while the run goes on.
+
+mod draw;
+
+use crate::arguments::print;
+use ligament_catalogue::{fault, Code, Fault};
+use ligament_coupling::values::{as_json, as_npy};
+use ligament_runtime::client::{Came, PortOf, Shown, Tapping, USUAL_ROOM};
+use ligament_wire::tap::Wanted;
+use ligament_wire::Value;
+use std::io::IsTerminal;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+/// How soon an instance is tried again that does not take part yet.
+const AGAIN: Duration = Duration::from_millis(200);
+/// For how long one value is waited for at a time.
+const PATIENCE: Duration = Duration::from_secs(1);
+
+/// Show the latest values that a port sends, connected or not, while the run goes on.
+///
+/// The instance copies what is asked for when it sends next, and never waits for whoever looks. Of large arrays ask for a
+/// slice, every n-th element, or a histogram. On a terminal arrays are drawn. Ctrl-C ends the tap and not the run.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Tap {
+    /// The run: its directory, its name under ./runs, or `latest`.
+    pub run: String,
+    /// The port: INSTANCE.PORT, such as macro.state_out, micro[3].out, or macro.out[2] for a slot of a vector port.
+    pub port: String,
+    /// Show one value, and end.
+    #[arg(long)]
+    pub once: bool,
+    /// Show a value no more often than every so many seconds.
+    #[arg(long, value_name = "SECONDS", default_value_t = 1.0)]
+    pub every: f64,
+    /// Of an array, take this, as NumPy would: "0", "::2, 5:10", "-1".
+    #[arg(long, value_name = "SLICE", allow_hyphen_values = true)]
+    pub slice: Option<String>,
+    /// Of an array, take every N-th element along each axis.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    pub thin: Option<u64>,
+    /// Show how many elements are how large, in so many bars [default: 20].
+    #[arg(long, value_name = "BARS", num_args = 0..=1, default_missing_value = "20",
+          value_parser = clap::value_parser!(u32).range(1..=4096))]
+    pub histogram: Option<u32>,
+    /// Of a map, take what stands under this key; give it again for maps inside of maps.
+    #[arg(long, value_name = "KEY")]
+    pub key: Vec<String>,
+    /// Save an array in NumPy's format, and end; with an n in braces in the name, go on and count the files.
+    #[arg(long, value_name = "FILE", value_parser = npy_name)]
+    pub save: Option<PathBuf>,
+    /// Draw arrays also where the output is no terminal.
+    #[arg(long, conflicts_with_all = ["json", "save"])]
+    pub plot: bool,
+    /// Make room for a value of so many bytes [default: 64 MiB].
+    #[arg(long, value_name = "BYTES", value_parser = clap::value_parser!(u64).range(1..))]
+    pub room: Option<u64>,
+    /// Give up when no value has come for so many seconds.
+    #[arg(long, value_name = "SECONDS")]
+    pub timeout: Option<f64>,
+    /// Print each value as one JSON object on a line of its own.
+    #[arg(long)]
+    pub json: bool,
+}
+
+fn npy_name(text: &str) -> Result<PathBuf, Fault> {
+    match text.ends_with(".npy") {
+        true => Ok(text.into()),
+        false => Err(fault!(
+            BAD_ARGUMENT,
+            "\"{text}\": arrays are saved in NumPy's format, so the name ends in .npy"
+        )),
+    }
+}
+
+/// Shows them.
+pub(crate) fn tap(arguments: &Tap) -> i32 {
+    match shown(arguments) {
+        Ok(()) => crate::DONE,
+        Err(error) => {
+            let bad_use = [Code::BAD_SLICE, Code::BAD_ARGUMENT, Code::TAP_REFUSED, Code::INSTANCE_UNKNOWN];
+            let status = if bad_use.contains(&error.code()) { crate::BAD_USE } else { crate::FAILED };
+            crate::fail(arguments.json, &error, status)
+        }
+    }
+}
+
+/// Seconds that somebody gave; none that there cannot be.
+fn seconds(given: f64, option: &str) -> Result<Duration, Fault> {
+    let time = Duration::try_from_secs_f64(given).ok().filter(|time| *time < Duration::from_secs(1 << 32));
+    time.ok_or_else(|| fault!(BAD_ARGUMENT, "{option} {given}: give seconds, 0 or more"))
+}
+
+fn shown(arguments: &Tap) -> Result<(), Fault> {
+    let port = PortOf::of(&arguments.port)?;
+    let wanted = Wanted {
+        keys: arguments.key.clone(),
+        cuts: Wanted::cuts_of(arguments.slice.as_deref().unwrap_or_default())?,
+        thin: arguments.thin.unwrap_or(1),
+        bars: arguments.histogram.unwrap_or(0),
+    };
+    let every = seconds(arguments.every, "--every")?;
+    let patience = arguments.timeout.map(|given| seconds(given, "--timeout")).transpose()?;
+    let began = Instant::now();
+    let mut tapping = begun(&arguments.run, &port, &wanted, arguments.room.unwrap_or(USUAL_ROOM), patience)?;
+    let count_files = arguments.save.as_ref().is_some_and(|name| name.to_string_lossy().contains("{n}"));
+    let only_one = arguments.once || arguments.save.is_some() && !count_files;
+    let draws = arguments.plot || std::io::stdout().is_terminal();
+    let (mut told, mut last) = (0usize, began);
+    loop {
+        let came = tapping.next(patience.unwrap_or(PATIENCE).min(PATIENCE))?;
+        match came {
+            Came::Shown(value) => {
+                tell(arguments, &port, &value, told, draws)?;
+                told += 1;
+                if only_one {
+                    return Ok(());
+                }
+                tapping.rest(every);
+                // Only from now on a value is waited for.
+                last = Instant::now();
+            }
+            Came::Nothing => {
+                if patience.is_some_and(|patience| last.elapsed() >= patience) {
+                    return Err(fault!(
+                        TIMED_OUT,
+                        "{port} has sent nothing for {} s",
+                        patience.unwrap_or_default().as_secs_f64()
+                    ));
+                }
+            }
+            Came::Over(why) if told == 0 => {
+                return Err(fault!(TAP_REFUSED, "{port} has sent nothing since it is looked at: {why}"))
+            }
+            Came::Over(why) => {
+                if !arguments.json {
+                    crate::say(&why);
+                }
+                return Ok(());
+            }
+        }
+    }
+}
+
+/// Begins, as soon as the instance takes part.
+fn begun(
+    run: &str,
+    port: &PortOf,
+    wanted: &Wanted,
+    room: u64,
+    patience: Option<Duration>,
+) -> Result<Tapping, Fault> {
+    let until = patience.map(|patience| Instant::now() + patience);
+    loop {
+        match Tapping::of(run, port, wanted, room) {
+            Err(why)
+                if why.code() == Code::TAP_TOO_EARLY && until.is_none_or(|until| Instant::now() < until) =>
+            {
+                std::thread::sleep(AGAIN);
+            }
+            other => return other,
+        }
+    }
+}
+
+/// Tells of one value.
+fn tell(arguments: &Tap, port: &PortOf, shown: &Shown, number: usize, draws: bool) -> Result<(), Fault> {
+    if let Some(name) = &arguments.save {
+        let Value::Array(array) = &shown.value else {
+            return Err(fault!(
+                NOT_SHOWN,
+                "{port} sends no array, so there is nothing to save as .npy; use --json"
+            ));
+        };
+        let name = PathBuf::from(name.to_string_lossy().replace("{n}", &number.to_string()));
+        crate::picture::write_file(&name, |out| out.write_all(&as_npy(array)))?;
+    }
+    let Shown { timestamp, next_timestamp, slot, number, ref value } = *shown;
+    if arguments.json {
+        let line = serde_json::json!({
+            "ok": true,
+            "port": port.to_string(),
+            "timestamp": timestamp,
+            "next_timestamp": next_timestamp,
+            "slot": slot,
+            "message": number,
+            "value": as_json(value),
+        });
+        print(&format!("{line}\n"));
+        return Ok(());
+    }
+    let slot = slot.filter(|_| port.slot.is_none()).map(|slot| format!(", slot {slot}")).unwrap_or_default();
+    let bars = arguments.histogram.is_some();
+    print(&format!("{port} at {timestamp} s{slot} (message {number}): {}\n", draw::in_words(value, bars)));
+    if draws {
+        print(&draw::drawn(value, bars));
+    }
+    Ok(())
+}

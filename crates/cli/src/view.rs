@@ -1,0 +1,228 @@
+//! `ligament view`: the live page of a run, served by a process of its own; and more links to one that is served
+//! already.
+
+use crate::arguments::print;
+use ligament_catalogue::Fault;
+use ligament_launch::site::find_site;
+use ligament_live::{
+    another_link, serve_over_pipes, serve_site, Another, Opened, Options, Place, Purpose, Role,
+};
+use ligament_manager::{find_run, RunDirectory};
+use ligament_runtime::client::record_of;
+use std::ffi::OsString;
+use std::io::Write;
+use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+/// Show a run in a browser: who waits for whom, what passes the conduits, what each instance did when, and the logs;
+/// and steer it.
+///
+/// For runs that go on, are over, or have failed. The link opens the page once, in one browser, for looking; with
+/// "--link steer" for steering too. Ctrl-C ends the page and not the run. With "--site", it is the page of a run at a
+/// site that ssh reaches. From another machine, forward the port: ssh -L PORT:127.0.0.1:PORT HOST.
+#[derive(Debug, clap::Args)]
+pub(crate) struct View {
+    /// The run: its directory, its name under ./runs, or `latest`.
+    #[arg(default_value = "latest")]
+    pub run: String,
+    /// The site at which the run is: it is reached by ssh, over whose own connection all goes.
+    #[arg(long, value_name = "SITE")]
+    pub site: Option<String>,
+    /// What the link is for: to look, or to steer too. If the page is served already, another link to it is printed.
+    #[arg(long, value_name = "look|steer", value_parser = role)]
+    pub link: Option<Role>,
+    /// For whom the link is: what they steer by it stands in the journal with this name.
+    #[arg(long = "for", value_name = "NAME")]
+    pub for_whom: Option<String>,
+    /// The port of this machine's loopback interface [default: any that is free].
+    #[arg(long, value_name = "PORT", conflicts_with = "socket")]
+    pub port: Option<u16>,
+    /// Serve at a Unix socket that only you may open, for "ssh -L PORT:SOCKET HOST".
+    #[arg(long, value_name = "SOCKET")]
+    pub socket: Option<PathBuf>,
+    /// Answer Prometheus at /metrics, if it sends the bearer token in this file, which is made if it is not there.
+    #[arg(long, value_name = "FILE")]
+    pub metrics_token: Option<PathBuf>,
+    /// Open the page in the browser of this machine.
+    #[arg(long)]
+    pub open: bool,
+    /// Print where the page is as one JSON object.
+    #[arg(long)]
+    pub json: bool,
+    /// The process that begins the run, which need not be there yet: the page ends by itself after the run.
+    #[arg(long, value_name = "PID", hide = true)]
+    pub begun_by: Option<u32>,
+    /// Serve over standard input and output, for browsers at this address elsewhere.
+    #[arg(long, value_name = "AT", hide = true)]
+    pub over_pipes: Option<String>,
+}
+
+/// What a link is for.
+pub(crate) fn role(word: &str) -> Result<Role, Fault> {
+    Role::of(word).ok_or_else(|| ligament_catalogue::fault!(WORD_OF_THE_COMMAND_LINE, "it is look or steer"))
+}
+
+/// Serves it.
+pub(crate) fn view(arguments: &View) -> i32 {
+    match served(arguments) {
+        Ok(()) => crate::DONE,
+        Err(error) => crate::fail(arguments.json, &error, crate::BAD_USE),
+    }
+}
+
+fn served(arguments: &View) -> Result<(), Fault> {
+    let place = match &arguments.socket {
+        Some(path) => Place::Socket(path.clone()),
+        None => Place::Port(arguments.port.unwrap_or(0)),
+    };
+    let mut leading = Leading(None);
+    let purpose = Purpose::new(arguments.link.unwrap_or(Role::Look), arguments.for_whom.as_deref());
+    let site = arguments.site.as_deref().map(find_site).transpose()?;
+    if let Some(site) = site.filter(|site| site.ssh.is_some()) {
+        let metrics = arguments.metrics_token.as_deref();
+        let command = |at: &str| {
+            let words = ["view", &arguments.run, "--link", purpose.role.word(), "--over-pipes", at];
+            let mut words = words.map(str::to_owned).to_vec();
+            words.extend(purpose.name.iter().map(|name| format!("--for={name}")));
+            // The token itself goes over the pipe.
+            words.extend(metrics.map(|_| "--metrics-token=-".to_owned()));
+            crate::remote::command(&site, &words)
+        };
+        return serve_site(&site.name, &place, metrics, command, |opened| {
+            let name = format!("{} at {}", arguments.run, site.name);
+            tell(arguments, &name, opened, "Ctrl-C ends the page, not the run");
+            leading = open(arguments, opened);
+        });
+    }
+    let run = match arguments.begun_by {
+        Some(_) => RunDirectory::open(&arguments.run),
+        None => {
+            let run = find_run(&arguments.run)?;
+            // A directory that holds no run is refused here, and not on the page.
+            record_of(&run)?;
+            run
+        }
+    };
+    if let Some(at) = &arguments.over_pipes {
+        let metrics = arguments.metrics_token.is_some();
+        return serve_over_pipes(run, purpose, at.clone(), metrics);
+    }
+    let elsewhere = arguments.socket.is_some() || arguments.port.is_some() || arguments.metrics_token.is_some();
+    if arguments.link.is_some() && !elsewhere && arguments.begun_by.is_none() {
+        if let Some(another) = another_link(&run, &purpose)? {
+            add(arguments, &run, another);
+            return Ok(());
+        }
+    }
+    let name = run.name();
+    let options = Options {
+        run,
+        place,
+        purpose,
+        metrics_token: arguments.metrics_token.clone(),
+        begun_by: arguments.begun_by,
+    };
+    ligament_live::serve(options, |opened| {
+        tell(arguments, &name, opened, "Ctrl-C ends the page, not the run");
+        leading = open(arguments, opened);
+    })
+}
+
+/// Tells of another link to a page that another process serves.
+fn add(arguments: &View, run: &RunDirectory, another: Another) {
+    tell(arguments, &run.name(), &another.opened, "the page is served by another \"ligament view\"");
+    let leading = open(arguments, &another.opened);
+    if leading.0.is_some() {
+        // The browser reads the file when it likes.
+        another.wait_until_used();
+    }
+}
+
+fn tell(arguments: &View, name: &str, opened: &Opened, more: &str) {
+    let Opened { at, role, number, .. } = opened;
+    let link = link_of(opened);
+    let role = role.word();
+    let what = if role == "steer" { "opens once, for steering" } else { "opens once, for looking" };
+    if arguments.json {
+        let told = serde_json::json!({
+            "ok": true, "run": name, "at": at, "link": link, "role": role, "number": number,
+        });
+        print(&format!("{told}\n"));
+    } else if is_at_a_port(opened) {
+        print(&format!("{name}: {link}\n(the link {what}; {more})\n"));
+    } else {
+        print(&format!(
+            "{name}: at {at}; \"ssh -L PORT:{at} HOST\" brings it to a port of another machine, then\n{link}\n(the \
+             link {what}; {more})\n"
+        ));
+    }
+}
+
+fn is_at_a_port(opened: &Opened) -> bool {
+    opened.at.starts_with("http://")
+}
+
+fn link_of(opened: &Opened) -> String {
+    let at = if is_at_a_port(opened) { &opened.at } else { "http://localhost:PORT/" };
+    format!("{at}{}", opened.fragment)
+}
+
+/// Opens a browser, if that is wanted: that of BROWSER, or what xdg-open finds. It is started and not waited for.
+fn open(arguments: &View, opened: &Opened) -> Leading {
+    if !arguments.open || !is_at_a_port(opened) {
+        return Leading(None);
+    }
+    let begun = leading_to(&link_of(opened)).and_then(|page| {
+        let leading = Leading(Some(page.clone()));
+        let (program, words) = browser(&page);
+        let mut command = Command::new(&program);
+        // What ends the page from the terminal is not for a browser.
+        command.args(words).process_group(0).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        let child = command.spawn().map_err(|error| std::io::Error::other(format!("{program}: {error}")))?;
+        // So that it does not stay as a zombie; that it fails is seen by whoever sits there.
+        std::thread::spawn(move || std::process::Child::wait(&mut { child }));
+        Ok(leading)
+    });
+    begun.unwrap_or_else(|error| {
+        ligament_runtime::say(&format!("no browser can be opened ({error}); open the link yourself"));
+        Leading(None)
+    })
+}
+
+/// The program that shows a page, and its words. BROWSER may name several, with colons between them, and `%s` for the
+/// page, as man pages and xdg-open have it: the first counts.
+fn browser(page: &Path) -> (String, Vec<OsString>) {
+    let wanted = std::env::var("BROWSER").unwrap_or_default();
+    let first = wanted.split(':').map(str::trim).find(|one| !one.is_empty()).unwrap_or("xdg-open");
+    let mut words = first.split_whitespace();
+    let program = words.next().unwrap_or("xdg-open").to_owned();
+    let shown = page.display().to_string();
+    let mut words: Vec<OsString> = words.map(|word| word.replace("%s", &shown).into()).collect();
+    if !first.contains("%s") {
+        words.push(page.into());
+    }
+    (program, words)
+}
+
+/// A file that goes when this does.
+struct Leading(Option<PathBuf>);
+
+impl Drop for Leading {
+    fn drop(&mut self) {
+        if let Some(page) = &self.0 {
+            let _ = std::fs::remove_file(page);
+        }
+    }
+}
+
+/// A file, readable by its owner alone, that leads a browser to a link: what stands in the arguments of a program is seen by
+/// everybody on the machine, and the link holds a secret.
+fn leading_to(link: &str) -> std::io::Result<PathBuf> {
+    let place = std::env::var_os("XDG_RUNTIME_DIR").map_or_else(std::env::temp_dir, PathBuf::from);
+    let page = place.join(format!("ligament-view-{}.html", std::process::id()));
+    let mut file = std::fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(&page)?;
+    writeln!(file, "<!doctype html><meta http-equiv=\"refresh\" content=\"0; url={link}\">")?;
+    Ok(page)
+}

@@ -1,0 +1,309 @@
+//! Files of sources and sinks: where they are, lines of text, and files that are there whole or not at all. `npy`, `json`
+//! and `vti` are formats.
+
+pub(crate) mod json;
+pub(crate) mod npy;
+pub(crate) mod vti;
+
+use crate::settings::bad;
+use ligament_catalogue::fault;
+use ligament_instance::{Array, Error, Order};
+use std::borrow::Cow;
+use std::collections::BTreeSet;
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, BufWriter, ErrorKind, Read, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+
+/// The longest line that is read, bytes.
+const LONGEST_LINE: u64 = 1 << 30;
+
+/// Where a file that a setting names is to be read: in the working directory, where inputs are staged, else beside the
+/// model file.
+pub(crate) fn input_path(name: &str) -> PathBuf {
+    let here = PathBuf::from(name);
+    if here.is_absolute() || here.exists() {
+        return here;
+    }
+    match std::env::var_os("LIGAMENT_MODEL_DIR") {
+        Some(directory) => Path::new(&directory).join(name),
+        None => here,
+    }
+}
+
+pub(crate) fn open(path: &Path) -> Result<File, Error> {
+    let opened = File::open(path).and_then(|file| match file.metadata()?.is_dir() {
+        true => Err(io::Error::from(ErrorKind::IsADirectory)),
+        false => Ok(file),
+    });
+    opened.map_err(|error| unreadable(path, &error))
+}
+
+pub(crate) fn unreadable(path: &Path, error: &io::Error) -> Error {
+    bad(fault!(SOURCE_UNREADABLE, "{} cannot be read: {error}", path.display()))
+}
+
+/// A name with what stands in braces replaced: the instance's name, and the number of a message, if there is one.
+pub(crate) fn name_of(template: &str, instance: &str, number: Option<usize>) -> String {
+    let name = template.replace("{instance}", instance);
+    match number {
+        Some(number) => name.replace("{n}", &number.to_string()),
+        None => name,
+    }
+}
+
+/// Opens a file that is read as a whole, so that it must have an end.
+pub(crate) fn open_regular(path: &Path) -> Result<File, Error> {
+    // Looked at before it is opened, since a pipe would have to be waited for.
+    match std::fs::metadata(path) {
+        Ok(there) if !there.is_file() && !there.is_dir() => {
+            Err(bad(fault!(SOURCE_UNREADABLE, "{} cannot be read: it is no regular file", path.display())))
+        }
+        _ => open(path),
+    }
+}
+
+/// The lines of a text file, with their numbers.
+pub(crate) struct Lines {
+    /// The longest line that is read, bytes.
+    longest: u64,
+    pub path: PathBuf,
+    reader: BufReader<File>,
+    /// The number of the line that was read last, from 1.
+    pub number: u64,
+    line: Vec<u8>,
+}
+
+impl Lines {
+    pub fn open(name: &str) -> Result<Lines, Error> {
+        let path = input_path(name);
+        let reader = BufReader::with_capacity(1 << 16, open(&path)?);
+        Ok(Lines { longest: LONGEST_LINE, path, reader, number: 0, line: Vec::new() })
+    }
+
+    /// The next line without its end; none at the end of the file.
+    pub fn next(&mut self) -> Result<Option<&str>, Error> {
+        self.line.clear();
+        let read = self.reader.by_ref().take(self.longest + 1).read_until(b'\n', &mut self.line);
+        match read {
+            Ok(0) => return Ok(None),
+            Ok(_) => self.number += 1,
+            Err(error) => return Err(unreadable(&self.path, &error)),
+        }
+        if self.line.len() as u64 > self.longest && self.line.last() != Some(&b'\n') {
+            let longest = self.longest;
+            return Err(self.malformed(&format!("this line has more than {longest} bytes")));
+        }
+        while self.line.last().is_some_and(|byte| matches!(byte, b'\n' | b'\r')) {
+            self.line.pop();
+        }
+        match std::str::from_utf8(&self.line) {
+            Ok(line) => Ok(Some(if self.number == 1 { line.trim_start_matches('\u{feff}') } else { line })),
+            Err(_) => Err(self.malformed("it is no text in UTF-8")),
+        }
+    }
+
+    /// File and line.
+    pub fn place(&self) -> String {
+        format!("{}:{}", self.path.display(), self.number)
+    }
+
+    /// The line that was read last is not what it should be.
+    pub fn malformed(&self, why: &str) -> Error {
+        bad(fault!(MALFORMED_SOURCE, "{}: {why}", self.place()))
+    }
+}
+
+/// The files that are being written in this process, in which all sinks of a run are.
+static BEING_WRITTEN: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
+
+/// A file that gets its name when all of it is written: until then it has `.part` behind it. A device or a pipe is written
+/// as it is.
+pub(crate) struct Whole {
+    /// Its name, if it has another one until then.
+    path: Option<PathBuf>,
+    part: PathBuf,
+    file: BufWriter<File>,
+}
+
+impl Whole {
+    /// Begins a file. Its folder is made.
+    pub fn create(path: impl Into<PathBuf>) -> Result<Whole, Error> {
+        let path = path.into();
+        let is_special = std::fs::metadata(&path).is_ok_and(|there| !there.is_file() && !there.is_dir());
+        let (path, part) = if is_special {
+            (None, path)
+        } else {
+            let mut part = path.clone().into_os_string();
+            part.push(".part");
+            (Some(path), PathBuf::from(part))
+        };
+        let mut others = BEING_WRITTEN.lock().unwrap_or_else(PoisonError::into_inner);
+        if !is_special && !others.insert(part.clone()) {
+            let name = path.as_deref().unwrap_or(&part).display();
+            return Err(bad(fault!(
+                FILE_NOT_WRITTEN,
+                "{name} is being written by another sink; put {{instance}} into the name under \"file\", or give each its own"
+            )));
+        }
+        drop(others);
+        let folder = part.parent().filter(|folder| !folder.as_os_str().is_empty());
+        let created = folder.map_or(Ok(()), std::fs::create_dir_all).and_then(|()| match is_special {
+            true => File::options().write(true).open(&part),
+            false => File::create(&part),
+        });
+        match created {
+            Ok(file) => Ok(Whole { path, part, file: BufWriter::with_capacity(1 << 16, file) }),
+            Err(error) => {
+                no_longer_written(&part);
+                Err(unwritten(&part, &error))
+            }
+        }
+    }
+
+    pub fn write(&mut self, bytes: &[u8]) -> Result<(), Error> {
+        self.file.write_all(bytes).map_err(|error| unwritten(&self.part, &error))
+    }
+
+    /// Writes over what stands at the beginning.
+    pub fn write_first(&mut self, bytes: &[u8]) -> Result<(), Error> {
+        let file = &mut self.file;
+        let written = file.seek(SeekFrom::Start(0)).and_then(|_| file.write_all(bytes));
+        written.map_err(|error| unwritten(&self.part, &error))
+    }
+
+    /// Gives the file its name, with all of it on the disk.
+    pub fn finish(mut self) -> Result<(), Error> {
+        let written = self.file.flush().and_then(|()| match &self.path {
+            Some(path) => self.file.get_ref().sync_all().and_then(|()| std::fs::rename(&self.part, path)),
+            None => Ok(()),
+        });
+        written.map_err(|error| unwritten(&self.part, &error))
+    }
+}
+
+impl Drop for Whole {
+    fn drop(&mut self) {
+        if self.path.is_some() {
+            no_longer_written(&self.part);
+        }
+    }
+}
+
+fn no_longer_written(part: &Path) {
+    BEING_WRITTEN.lock().unwrap_or_else(PoisonError::into_inner).remove(part);
+}
+
+/// The bytes of an array's elements, one after the other, in the order of C.
+pub(crate) fn in_rows(array: &Array, mut each: impl FnMut(&[u8])) {
+    if array.is_empty() {
+        return;
+    }
+    let (shape, strides, size) = (array.shape(), array.strides(), array.dtype().size());
+    let data: &[u8] = array.data();
+    let mut index = vec![0; shape.len()];
+    loop {
+        let at: i64 = index.iter().zip(&strides).map(|(&i, &stride)| i as i64 * stride).sum();
+        each(&data[at as usize..at as usize + size]);
+        let mut axis = shape.len();
+        loop {
+            if axis == 0 {
+                return;
+            }
+            axis -= 1;
+            index[axis] += 1;
+            if index[axis] < shape[axis] {
+                break;
+            }
+            index[axis] = 0;
+        }
+    }
+}
+
+/// The bytes of an array's elements, together, in its own order.
+pub(crate) fn together(array: &Array) -> Cow<'_, [u8]> {
+    if array.own_strides().is_none() {
+        return Cow::Borrowed(array.data());
+    }
+    let mut bytes = Vec::with_capacity(array.nbytes() as usize);
+    in_rows(array, |element| bytes.extend_from_slice(element));
+    Cow::Owned(bytes)
+}
+
+/// The order of the elements that `together` gives.
+pub(crate) fn order_together(array: &Array) -> Order {
+    match array.own_strides() {
+        None => array.order(),
+        Some(_) => Order::RowMajor,
+    }
+}
+
+fn unwritten(path: &Path, error: &io::Error) -> Error {
+    let what_to_do = match error.kind() {
+        ErrorKind::StorageFull | ErrorKind::QuotaExceeded => "make room there, or give another \"file\"",
+        ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem => "give another \"file\"",
+        _ => "look at what the system says",
+    };
+    bad(fault!(FILE_NOT_WRITTEN, "{} cannot be written: {error}; {what_to_do}", path.display()))
+}
+
+/// Writes a file as a whole.
+pub(crate) fn write_file(path: &str, parts: &[&[u8]]) -> Result<(), Error> {
+    let mut file = Whole::create(path)?;
+    parts.iter().try_for_each(|part| file.write(part))?;
+    file.finish()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_has_its_name_only_when_it_is_whole() {
+        let folder = std::env::temp_dir().join(format!("ligament-whole-{}", std::process::id()));
+        let path = folder.join("deep/result.txt");
+        let mut file = Whole::create(&path).unwrap();
+        file.write(b"....two").unwrap();
+        file.write_first(b"one,").unwrap();
+        assert!(!path.exists() && path.with_extension("txt.part").exists());
+        file.finish().unwrap();
+        assert_eq!(std::fs::read(&path).unwrap(), b"one,two");
+        assert!(!path.with_extension("txt.part").exists());
+        std::fs::remove_dir_all(folder).unwrap();
+    }
+
+    #[test]
+    fn a_line_that_is_too_long_is_an_error_and_not_cut() {
+        let path = std::env::temp_dir().join(format!("ligament-long-line-{}", std::process::id()));
+        std::fs::write(&path, "12345678\n1234\n123456789\n").unwrap();
+        let mut lines = Lines { longest: 8, ..Lines::open(path.to_str().unwrap()).unwrap() };
+        assert_eq!(lines.next().unwrap(), Some("12345678"));
+        assert_eq!(lines.next().unwrap(), Some("1234"));
+        let text = lines.next().unwrap_err().to_string();
+        assert!(text.contains(":3: this line has more than 8 bytes"), "{text}");
+        std::fs::remove_file(path).unwrap();
+    }
+
+    #[test]
+    fn a_full_disk_is_named() {
+        let text = unwritten(Path::new("a.csv.part"), &ErrorKind::StorageFull.into()).to_string();
+        assert!(text.contains("a.csv.part") && text.contains("make room"), "{text}");
+    }
+
+    #[test]
+    fn names_have_the_instance_and_the_number() {
+        assert_eq!(name_of("{instance}-{n}.vti", "see[2]", Some(7)), "see[2]-7.vti");
+        assert_eq!(name_of("all.csv", "see", None), "all.csv");
+    }
+
+    #[test]
+    fn two_do_not_write_the_same_file_at_a_time() {
+        let path = std::env::temp_dir().join(format!("ligament-written-once-{}", std::process::id()));
+        let first = Whole::create(&path).unwrap();
+        let refused = Whole::create(&path).err().unwrap();
+        assert!(refused.to_string().contains("is being written by another sink"), "{refused}");
+        first.finish().unwrap();
+        Whole::create(&path).unwrap().finish().unwrap();
+        std::fs::remove_file(&path).unwrap();
+    }
+}

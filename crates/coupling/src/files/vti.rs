@@ -1,0 +1,388 @@
+//! VTK image data (`.vti`): values at the points of a regular grid, in XML (VTK User's Guide, "VTK File Formats"). Written
+//! with the elements behind the XML, as they are in memory; read also with elements as text or in base 64, if they are not
+//! compressed. The index that runs fastest in memory is x, in both directions.
+
+use crate::files::{input_path, open_regular, order_together, together, unreadable, Whole};
+use crate::settings::bad;
+use base64::prelude::{Engine, BASE64_STANDARD as BASE64};
+use ligament_catalogue::{fault, Fault};
+use ligament_instance::{Array, DType, Error, Order};
+use std::io::Read;
+use std::path::Path;
+
+const TYPES: &[(&str, DType)] = &[
+    ("Int8", DType::Int8),
+    ("Int16", DType::Int16),
+    ("Int32", DType::Int32),
+    ("Int64", DType::Int64),
+    ("UInt8", DType::UInt8),
+    ("UInt16", DType::UInt16),
+    ("UInt32", DType::UInt32),
+    ("UInt64", DType::UInt64),
+    ("Float32", DType::Float32),
+    ("Float64", DType::Float64),
+];
+
+/// Where a grid is.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Place {
+    pub origin: [f64; 3],
+    pub spacing: [f64; 3],
+}
+
+/// Writes an array as a file, or says why it cannot be image data.
+pub(crate) fn write(path: &str, array: &Array, name: &str, place: Place) -> Result<Result<(), Fault>, Error> {
+    let known = TYPES.iter().find(|(_, dtype)| *dtype == array.dtype()).map(|(name, _)| *name);
+    let Some(kind) = known.or((array.dtype() == DType::Bool).then_some("UInt8")) else {
+        return Ok(Err(fault!(SINK_REFUSES, "VTK has no elements of type {}", array.dtype().name())));
+    };
+    if !(1..=3).contains(&array.ndim()) || array.is_empty() {
+        return Ok(Err(fault!(
+            SINK_REFUSES,
+            "image data has one to three dimensions, and this array has shape {:?}",
+            array.shape()
+        )));
+    }
+    let mut extents = [1; 3];
+    let fastest: Vec<u64> = match order_together(array) {
+        Order::RowMajor => array.shape().iter().rev().copied().collect(),
+        Order::ColumnMajor => array.shape().to_vec(),
+    };
+    extents[..fastest.len()].copy_from_slice(&fastest);
+    let extent: Vec<String> = extents.iter().map(|n| format!("0 {}", n - 1)).collect();
+    let extent = extent.join(" ");
+    let three = |values: [f64; 3]| values.map(|value| value.to_string()).join(" ");
+    let name = escaped(name);
+    let xml = format!(
+        "<?xml version=\"1.0\"?>\n\
+         <VTKFile type=\"ImageData\" version=\"1.0\" byte_order=\"LittleEndian\" header_type=\"UInt64\">\n\
+         <ImageData WholeExtent=\"{extent}\" Origin=\"{}\" Spacing=\"{}\">\n<Piece Extent=\"{extent}\">\n\
+         <PointData Scalars=\"{name}\">\n\
+         <DataArray type=\"{kind}\" Name=\"{name}\" format=\"appended\" offset=\"0\"/>\n\
+         </PointData>\n<CellData/>\n</Piece>\n</ImageData>\n<AppendedData encoding=\"raw\">\n_",
+        three(place.origin),
+        three(place.spacing)
+    );
+    let bytes = together(array);
+    let mut file = Whole::create(path)?;
+    file.write(xml.as_bytes())?;
+    file.write(&(bytes.len() as u64).to_le_bytes())?;
+    file.write(&bytes)?;
+    file.write(b"\n</AppendedData>\n</VTKFile>\n")?;
+    file.finish().map(Ok)
+}
+
+fn escaped(text: &str) -> String {
+    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
+}
+
+fn unescaped(text: &str) -> String {
+    text.replace("&lt;", "<").replace("&gt;", ">").replace("&quot;", "\"").replace("&amp;", "&")
+}
+
+/// A list of files and their times, which ParaView shows as one series. Files are named as seen from where the list is.
+pub(crate) fn write_series(path: &Path, files: &[(f64, String)]) -> Result<(), Error> {
+    let folder = path.parent().unwrap_or(Path::new(""));
+    let mut text =
+        String::from("<?xml version=\"1.0\"?>\n<VTKFile type=\"Collection\" version=\"0.1\">\n<Collection>\n");
+    for (time, file) in files {
+        let name = Path::new(file).strip_prefix(folder).unwrap_or(Path::new(file)).to_string_lossy();
+        text += &format!("<DataSet timestep=\"{time}\" file=\"{}\"/>\n", escaped(&name));
+    }
+    text += "</Collection>\n</VTKFile>\n";
+    crate::files::write_file(&path.to_string_lossy(), &[text.as_bytes()])
+}
+
+/// Reads the array of a file; the named one, if several are there.
+pub(crate) fn read(name: &str, wanted: Option<&str>) -> Result<Array, Error> {
+    let path = input_path(name);
+    let mut bytes = Vec::new();
+    open_regular(&path)?.read_to_end(&mut bytes).map_err(|error| unreadable(&path, &error))?;
+    parse(&bytes, wanted).map_err(|(line, why)| {
+        let place = if line > 0 { format!("{}:{line}", path.display()) } else { path.display().to_string() };
+        bad(fault!(MALFORMED_SOURCE, "{place}: {why}"))
+    })
+}
+
+/// What is wrong, and the line.
+type Wrong = (usize, String);
+
+/// The XML of a file, and what stands behind it.
+struct Xml<'a> {
+    text: &'a str,
+    appended: Option<&'a [u8]>,
+}
+
+/// An element of the XML.
+#[derive(Clone, Copy)]
+struct Tag<'a> {
+    /// Its attributes.
+    inner: &'a str,
+    /// Where it begins, and where its content does.
+    from: usize,
+    to: usize,
+}
+
+impl<'a> Xml<'a> {
+    fn of(bytes: &'a [u8]) -> Result<Xml<'a>, Wrong> {
+        // Behind `_` come bytes that are no text.
+        let found = find(bytes, b"<AppendedData").and_then(|at| Some((at, at + find(&bytes[at..], b"_")?)));
+        let (text, appended) = match found {
+            Some((_, underscore)) => (&bytes[..underscore], Some(&bytes[underscore + 1..])),
+            None => (bytes, None),
+        };
+        let text = std::str::from_utf8(text).map_err(|_| (0, "its XML is no text in UTF-8".to_owned()))?;
+        Ok(Xml { text, appended })
+    }
+
+    fn line(&self, at: usize) -> usize {
+        1 + self.text[..at].matches('\n').count()
+    }
+
+    /// The next element of this name.
+    fn tag(&self, name: &str, from: usize) -> Option<Tag<'a>> {
+        let mut from = from;
+        loop {
+            let at = from + self.text[from..].find(&format!("<{name}"))?;
+            let rest = &self.text[at + 1 + name.len()..];
+            if rest.starts_with(|c: char| c.is_whitespace() || c == '>' || c == '/') {
+                let end = rest.find('>')?;
+                return Some(Tag { inner: &rest[..end], from: at, to: at + 1 + name.len() + end + 1 });
+            }
+            from = at + 1;
+        }
+    }
+
+    fn needed(&self, name: &str) -> Result<Tag<'a>, Wrong> {
+        self.tag(name, 0).ok_or_else(|| (0, format!("it has no <{name}>, so it is no VTK image data")))
+    }
+}
+
+fn find(bytes: &[u8], what: &[u8]) -> Option<usize> {
+    bytes.windows(what.len()).position(|window| window == what)
+}
+
+impl<'a> Tag<'a> {
+    fn attribute(&self, name: &str) -> Option<&'a str> {
+        let mut rest = self.inner;
+        loop {
+            let (before, after) = rest.split_once('=')?;
+            let quote = after.trim_start();
+            let mark = quote.chars().next().filter(|c| matches!(c, '"' | '\''))?;
+            let (value, more) = quote[1..].split_once(mark)?;
+            if before.trim() == name {
+                return Some(value);
+            }
+            rest = more;
+        }
+    }
+}
+
+fn parse(bytes: &[u8], wanted: Option<&str>) -> Result<Array, Wrong> {
+    let xml = Xml::of(bytes)?;
+    let file = xml.needed("VTKFile")?;
+    let at = |tag: &Tag<'_>, why: &str| (xml.line(tag.from), why.to_owned());
+    if file.attribute("type") != Some("ImageData") {
+        return Err(at(&file, "it is no VTK image data: the type of <VTKFile> is another"));
+    }
+    if file.attribute("compressor").is_some() {
+        return Err(at(&file, "it is compressed, which cannot be read; write it without a compressor"));
+    }
+    if file.attribute("byte_order").is_some_and(|order| order != "LittleEndian") {
+        return Err(at(&file, "its byte_order is not LittleEndian, and only that can be read"));
+    }
+    let wide = file.attribute("header_type") == Some("UInt64");
+    let piece = xml.needed("Piece")?;
+    let extent: Vec<i64> = piece
+        .attribute("Extent")
+        .unwrap_or_default()
+        .split_whitespace()
+        .filter_map(|n| n.parse().ok())
+        .collect();
+    let [x0, x1, y0, y1, z0, z1] = extent[..] else {
+        return Err(at(&piece, "the Extent of its <Piece> is not six whole numbers"));
+    };
+    let points = xml.needed("PointData")?;
+    let end = xml.text[points.to..].find("</PointData>").map_or(xml.text.len(), |end| points.to + end);
+    let mut from = points.to;
+    let (mut found, mut names) = (None, Vec::new());
+    while let Some(tag) = xml.tag("DataArray", from).filter(|tag| tag.from < end) {
+        let name = unescaped(tag.attribute("Name").unwrap_or_default());
+        if found.is_none() && wanted.is_none_or(|wanted| wanted == name) {
+            found = Some(tag);
+        }
+        names.push(name);
+        from = tag.to;
+    }
+    let Some(tag) = found else {
+        let there = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
+        return Err(at(
+            &points,
+            &format!("its points have no array \"{}\"; there is {there}", wanted.unwrap_or("…")),
+        ));
+    };
+    let kind = tag.attribute("type").unwrap_or_default();
+    let dtype = TYPES.iter().find(|(name, _)| *name == kind).map(|(_, dtype)| *dtype);
+    let dtype = dtype.ok_or_else(|| at(&tag, &format!("there are no elements of type \"{kind}\"")))?;
+    let components: u64 = tag.attribute("NumberOfComponents").and_then(|n| n.parse().ok()).unwrap_or(1);
+    let count = |from: i64, to: i64| u64::try_from(to - from + 1).unwrap_or(0);
+    let mut shape = vec![count(z0, z1), count(y0, y1), count(x0, x1)];
+    while shape.len() > 1 && shape[0] == 1 {
+        shape.remove(0);
+    }
+    if components != 1 {
+        shape.push(components);
+    }
+    let elements = shape.iter().try_fold(1u64, |all, &extent| all.checked_mul(extent)).unwrap_or(u64::MAX);
+    let data = elements_of(&xml, &tag, dtype, wide).map_err(|why| at(&tag, &why))?;
+    let needed = elements.saturating_mul(dtype.size() as u64);
+    if data.len() as u64 != needed {
+        let there = data.len() / dtype.size();
+        return Err(at(&tag, &format!("shape {shape:?} has {elements} elements, and {there} are there")));
+    }
+    Array::new(dtype, &shape, Order::RowMajor, data.into(), None).map_err(|error| at(&tag, &error.to_string()))
+}
+
+fn elements_of(xml: &Xml<'_>, tag: &Tag<'_>, dtype: DType, wide: bool) -> Result<Vec<u8>, Fault> {
+    let content = || {
+        let rest = &xml.text[tag.to..];
+        rest.find("</DataArray>")
+            .map(|end| rest[..end].trim())
+            .ok_or_else(|| fault!(MALFORMED_SOURCE, "its <DataArray> does not end"))
+    };
+    match tag.attribute("format") {
+        Some("appended") => {
+            let behind = xml.appended.ok_or_else(|| fault!(MALFORMED_SOURCE, "nothing is appended to it"))?;
+            let offset: usize = tag.attribute("offset").and_then(|offset| offset.parse().ok()).unwrap_or(0);
+            let rest = behind
+                .get(offset..)
+                .ok_or_else(|| fault!(MALFORMED_SOURCE, "it ends before its appended data"))?;
+            let encoding = xml.tag("AppendedData", 0).and_then(|tag| tag.attribute("encoding"));
+            match encoding {
+                Some("base64") => {
+                    let end = rest.iter().position(|byte| byte.is_ascii_whitespace() || *byte == b'<');
+                    after_length(&in_base64(&rest[..end.unwrap_or(rest.len())], wide)?, wide)
+                }
+                _ => after_length(rest, wide),
+            }
+        }
+        Some("binary") => after_length(&in_base64(content()?.as_bytes(), wide)?, wide),
+        _ => in_words(content()?, dtype),
+    }
+}
+
+/// What stands behind its length in bytes.
+fn after_length(bytes: &[u8], wide: bool) -> Result<Vec<u8>, Fault> {
+    let width = if wide { 8 } else { 4 };
+    let mut length = [0; 8];
+    length[..width].copy_from_slice(
+        bytes.get(..width).ok_or_else(|| fault!(MALFORMED_SOURCE, "it ends before its data"))?,
+    );
+    let length = usize::try_from(u64::from_le_bytes(length)).unwrap_or(usize::MAX);
+    let data = bytes[width..].get(..length);
+    data.map(<[u8]>::to_vec).ok_or_else(|| {
+        fault!(
+            MALFORMED_SOURCE,
+            "it ends early: {length} bytes are to be there, and {} are",
+            bytes.len() - width
+        )
+    })
+}
+
+/// Length and elements may each have been encoded by themselves.
+fn in_base64(text: &[u8], wide: bool) -> Result<Vec<u8>, Fault> {
+    let wrong = |error: base64::DecodeError| fault!(MALFORMED_SOURCE, "its base 64 cannot be read: {error}");
+    let head = if wide { 12 } else { 8 };
+    if text.get(head - 1) == Some(&b'=') {
+        let mut bytes = BASE64.decode(&text[..head]).map_err(wrong)?;
+        bytes.extend(BASE64.decode(&text[head..]).map_err(wrong)?);
+        return Ok(bytes);
+    }
+    BASE64.decode(text).map_err(wrong)
+}
+
+fn in_words(text: &str, dtype: DType) -> Result<Vec<u8>, Fault> {
+    let mut bytes = Vec::new();
+    for word in text.split_whitespace() {
+        let wrong = || fault!(MALFORMED_SOURCE, "\"{word}\" is no {}", dtype.name());
+        macro_rules! put {
+            ($($kind:ident => $rust:ty),+) => {
+                match dtype {
+                    $(DType::$kind => bytes.extend(word.parse::<$rust>().map_err(|_| wrong())?.to_ne_bytes()),)+
+                    _ => return Err(wrong()),
+                }
+            };
+        }
+        put!(Int8 => i8, Int16 => i16, Int32 => i32, Int64 => i64, UInt8 => u8, UInt16 => u16, UInt32 => u32, UInt64 => u64,
+             Float32 => f32, Float64 => f64);
+    }
+    Ok(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PLACE: Place = Place { origin: [0.0; 3], spacing: [1.0; 3] };
+
+    fn file(array: &str, appended: &str) -> String {
+        format!(
+            "<VTKFile type=\"ImageData\" byte_order=\"LittleEndian\">\n<ImageData WholeExtent=\"0 2 0 1 0 0\">\n\
+             <Piece Extent=\"0 2 0 1 0 0\">\n<PointData>\n{array}\n</PointData></Piece></ImageData>\n{appended}</VTKFile>"
+        )
+    }
+
+    #[test]
+    fn what_is_written_is_read() {
+        let path = std::env::temp_dir().join(format!("ligament-vti-{}.vti", std::process::id()));
+        let name = path.to_str().unwrap();
+        let rows = Array::from_slice(&[1.0, 2.0, 3.0, 4.0, 5.0, 6.0], &[2, 3], Order::RowMajor).unwrap();
+        write(name, &rows, "T & <p>", PLACE).unwrap().unwrap();
+        assert_eq!(read(name, None).unwrap(), rows);
+        let columns = Array::from_slice(&[1.0, 2.0, 3.0, 4.0, 5.0, 6.0], &[3, 2], Order::ColumnMajor).unwrap();
+        write(name, &columns, "T & <p>", PLACE).unwrap().unwrap();
+        assert_eq!(read(name, Some("T & <p>")).unwrap(), rows);
+        assert!(read(name, Some("S")).unwrap_err().to_string().contains("there is T & <p>"));
+        std::fs::remove_file(path).unwrap();
+    }
+
+    #[test]
+    fn what_has_no_end_is_not_read() {
+        let text = read("/dev/zero", None).unwrap_err().to_string();
+        assert!(text.contains("/dev/zero cannot be read: it is no regular file"), "{text}");
+    }
+
+    #[test]
+    fn text_and_base_64_are_read_too() {
+        let ascii = file("<DataArray type='Int32' Name='n' format='ascii'>1 2 3\n 4 5 6</DataArray>", "");
+        let array = parse(ascii.as_bytes(), None).unwrap();
+        assert_eq!((array.shape(), array.as_slice::<i32>().unwrap()), (&[2, 3][..], &[1, 2, 3, 4, 5, 6][..]));
+        let mut bytes = 6u32.to_le_bytes().to_vec();
+        bytes.extend([1u8, 2, 3, 4, 5, 6]);
+        let inline = format!(
+            "<DataArray type=\"UInt8\" Name=\"n\" format=\"binary\">{}</DataArray>",
+            BASE64.encode(&bytes)
+        );
+        assert_eq!(
+            parse(file(&inline, "").as_bytes(), Some("n")).unwrap().as_slice::<u8>(),
+            Some(&[1, 2, 3, 4, 5, 6][..])
+        );
+    }
+
+    #[test]
+    fn what_is_wrong_is_said_with_its_line() {
+        let wrong = |array: &str, appended: &str| parse(file(array, appended).as_bytes(), None).unwrap_err();
+        let short = wrong("<DataArray type='Int32' Name='n' format='ascii'>1 2 3</DataArray>", "");
+        assert_eq!((short.0, short.1.contains("6 elements, and 3")), (5, true), "{short:?}");
+        assert!(wrong("<DataArray type='Int32' Name='n' format='ascii'>1 two</DataArray>", "")
+            .1
+            .contains("two"));
+        let cut = wrong(
+            "<DataArray type='Int32' format='appended' offset='0'/>",
+            "<AppendedData encoding='raw'>_\u{18}\0\0\0ab",
+        );
+        assert!(cut.1.contains("ends early"), "{cut:?}");
+        assert!(wrong("", "").1.contains("no array"));
+        assert!(parse(b"<html></html>", None).unwrap_err().1.contains("VTKFile"));
+    }
+}

@@ -1,0 +1,56 @@
+//! The numbers in a message, as shipped components compute with them.
+
+use crate::settings::unfit;
+use ligament_catalogue::fault;
+use ligament_filters::{Data, Numbers, Real};
+use ligament_instance::{Error, Order, Value};
+use std::borrow::Cow;
+
+/// The real numbers in a value: a number, a list of them, an array.
+///
+/// # Errors
+/// It holds something else. `who` takes it.
+pub(crate) fn numbers_of(value: &Value, who: &str) -> Result<Numbers<'static>, Error> {
+    let mut data = Data::Kept(value.clone());
+    match Numbers::of(&mut data) {
+        Ok(numbers) => Ok(numbers.into_own()),
+        Err(why) => Err(unfit(fault!(CANNOT_MAP, "{who}: {why}"))),
+    }
+}
+
+/// The same numbers with other elements, in the precision that they had.
+pub(crate) fn with_elements(like: Numbers<'static>, elements: Vec<f64>) -> Numbers<'static> {
+    let real = match like.real {
+        Real::F64(_) => Real::F64(Cow::Owned(elements)),
+        Real::F32(_) => Real::F32(elements.iter().map(|&element| element as f32).collect()),
+    };
+    Numbers { real, frame: like.frame }
+}
+
+/// The elements in the order of C, the last index fastest.
+pub(crate) fn in_rows(numbers: &Numbers<'static>) -> Vec<f64> {
+    let shape = &numbers.frame.shape;
+    let elements = numbers.to_f64();
+    if numbers.frame.order == Order::RowMajor || shape.len() < 2 {
+        return elements.into_owned();
+    }
+    let shape: Vec<usize> = shape.iter().map(|&extent| extent as usize).collect();
+    let mut strides = vec![1; shape.len()];
+    for axis in 1..shape.len() {
+        strides[axis] = strides[axis - 1] * shape[axis - 1];
+    }
+    let mut index = vec![0; shape.len()];
+    (0..elements.len())
+        .map(|_| {
+            let at: usize = index.iter().zip(&strides).map(|(i, stride)| i * stride).sum();
+            for axis in (0..shape.len()).rev() {
+                index[axis] += 1;
+                if index[axis] < shape[axis] {
+                    break;
+                }
+                index[axis] = 0;
+            }
+            elements[at]
+        })
+        .collect()
+}

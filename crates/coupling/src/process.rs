@@ -1,0 +1,49 @@
+//! The process of a run's shipped components: each of its instances is a light component, and learns by a setting which.
+
+use crate::sinks::Taking;
+use crate::sources::Giving;
+use crate::{mappers, settings, sinks, sources};
+use ligament_catalogue::{fault, Coded, Fault};
+use ligament_instance::{run_light_with, Error, Flags, Instance, Kind, Mapping, Submodel};
+use ligament_model::IMPLEMENTATION_SETTING;
+
+/// Runs all instances of shipped components of the run that the environment names, to their ends.
+///
+/// # Errors
+/// There is no such run, or an instance has failed; then the run has been told.
+pub fn run_shipped() -> Result<(), Fault> {
+    run_light_with(None, Flags::default(), "rust", make)
+        .map_err(|error| Fault::heard(error.to_string(), error.code()))
+}
+
+fn make(instance: &mut Instance) -> Result<Box<dyn Submodel>, Error> {
+    let what = settings::text(instance, IMPLEMENTATION_SETTING)?.unwrap_or_default();
+    Ok(match &*what {
+        "ligament.sources.constant" => Box::new(Giving::new(sources::Series::constant(instance)?)),
+        "ligament.sources.time_series" => Box::new(Giving::new(sources::Series::table(instance)?)),
+        "ligament.sources.csv" => Box::new(Giving::new(sources::Csv::new(instance)?)),
+        "ligament.sources.npy" => Box::new(Giving::new(sources::Npy::new(instance)?)),
+        "ligament.sources.jsonl" => Box::new(Giving::new(sources::JsonLines::new(instance)?)),
+        "ligament.sources.vti" => Box::new(Giving::new(sources::Vti::new(instance)?)),
+        "ligament.sinks.csv" => Box::new(Taking::new(sinks::Csv::new(instance)?)),
+        "ligament.sinks.npy" => Box::new(Taking::new(sinks::Npy::new(instance)?)),
+        "ligament.sinks.jsonl" => Box::new(Taking::new(sinks::JsonLines::new(instance)?)),
+        "ligament.sinks.vti" => Box::new(Taking::new(sinks::Vti::new(instance)?)),
+        "ligament.sinks.console" => Box::new(Taking::new(sinks::Console::new(instance)?)),
+        "ligament.sinks.discard" => Box::new(Taking::new(sinks::Discard)),
+        "ligament.mappers.duplicate" => Box::new(Mapping::of(mappers::Duplicate)),
+        "ligament.mappers.gather" => Box::new(Mapping::of(mappers::Gather::new(instance)?)),
+        "ligament.mappers.scatter" => Box::new(Mapping::of(mappers::Scatter)),
+        "ligament.mappers.combine" => Box::new(Mapping::of(mappers::Combine::new(instance)?)),
+        "ligament.mappers.difference" => Box::new(Mapping::of(mappers::Difference)),
+        "ligament.mappers.regrid" => Box::new(Mapping::of(mappers::Regrid::new(instance)?)),
+        "ligament.mappers.mesh" => Box::new(Mapping::of(mappers::Mesh::new(instance)?)),
+        other => {
+            let fault = fault!(
+                SHIPPED_SETTING_WRONG,
+                "there is no shipped component \"{other}\" in this version of Ligament ({IMPLEMENTATION_SETTING})"
+            );
+            return Err(Error::other(Kind::Usage, fault));
+        }
+    })
+}

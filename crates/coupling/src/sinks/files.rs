@@ -1,0 +1,259 @@
+//! Sinks to JSON lines, to `.npy` files, to VTK image data, to the run's log, and to nothing.
+
+use super::{file_of, numbered, Sink};
+use crate::files::{json, npy, order_together, together, vti, write_file, Whole};
+use crate::settings::{self, unfit};
+use ligament_catalogue::{fault, Fault};
+use ligament_filters::{Around, Chain, Data, Parcel};
+use ligament_instance::{Array, DType, Error, Instance, LogLevel, Message, Order, Value};
+use ligament_model::{At, Filter, FilterValue, OnError};
+use serde_json::json;
+use std::path::{Path, PathBuf};
+
+/// Nothing is kept.
+pub(crate) struct Discard;
+
+impl Sink for Discard {
+    fn take(&mut self, _: &mut Instance, _: &Message) -> Result<(), Error> {
+        Ok(())
+    }
+
+    fn close(&mut self) -> Result<(), Error> {
+        Ok(())
+    }
+}
+
+/// Messages are said in the run's log, as the filter `console` does it.
+pub(crate) struct Console(Option<Chain>);
+
+impl Console {
+    pub fn new(instance: &Instance) -> Result<Console, Error> {
+        let label = settings::text(instance, "label")?.unwrap_or_else(|| instance.name().to_owned());
+        let parameters = vec![("label", FilterValue::Text(label))];
+        let filter =
+            Filter { name: "console", parameters, end: None, on_error: OnError::End, at: At::default() };
+        Ok(Console(Chain::at_receiver(&[filter], &Around::NOTHING).ok().flatten()))
+    }
+}
+
+impl Sink for Console {
+    fn take(&mut self, instance: &mut Instance, message: &Message) -> Result<(), Error> {
+        let Message { timestamp, next_timestamp, ref data, .. } = *message;
+        let Some(chain) = &mut self.0 else { return Ok(()) };
+        let passed = chain.apply(Parcel { timestamp, next_timestamp, data: Data::Kept(data.clone()) });
+        let said = passed.map(|passed| passed.said).unwrap_or_default();
+        said.iter().try_for_each(|line| instance.log(LogLevel::Info, &line.text))
+    }
+
+    fn close(&mut self) -> Result<(), Error> {
+        Ok(())
+    }
+}
+
+/// A line for each message.
+pub(crate) struct JsonLines(Option<Whole>);
+
+impl JsonLines {
+    pub fn new(instance: &Instance) -> Result<JsonLines, Error> {
+        Ok(JsonLines(Some(Whole::create(file_of(instance, "{instance}.jsonl")?)?)))
+    }
+}
+
+impl Sink for JsonLines {
+    fn take(&mut self, _: &mut Instance, message: &Message) -> Result<(), Error> {
+        let Message { timestamp, next_timestamp, ref data, .. } = *message;
+        let line =
+            json!({ "timestamp": timestamp, "next_timestamp": next_timestamp, "data": json::json_of(data) });
+        self.0.as_mut().map_or(Ok(()), |file| file.write(format!("{line}\n").as_bytes()))
+    }
+
+    fn close(&mut self) -> Result<(), Error> {
+        self.0.take().map_or(Ok(()), Whole::finish)
+    }
+}
+
+/// The array in a message; a number is one of no dimensions.
+fn array_in(message: &Message) -> Result<Array, Error> {
+    let one = |array: Result<Array, _>| array.ok();
+    let found = match &message.data {
+        Value::Array(array) => Some(array.clone()),
+        Value::Float(number) => one(Array::from_slice(&[*number], &[], Order::RowMajor)),
+        Value::Int(number) => one(Array::from_slice(&[*number], &[], Order::RowMajor)),
+        Value::Bool(truth) => one(Array::from_slice(&[*truth], &[], Order::RowMajor)),
+        _ => None,
+    };
+    found.ok_or_else(|| {
+        let time = message.timestamp;
+        unfit(fault!(
+            SINK_REFUSES,
+            "the message at time {time} is no array and no number, and only those can be written"
+        ))
+    })
+}
+
+/// All messages in one array, and their times in another; or a file for each message, if the name has `{n}`.
+pub(crate) struct Npy {
+    template: String,
+    count: usize,
+    all: Option<Stack>,
+}
+
+struct Stack {
+    file: Whole,
+    dtype: DType,
+    shape: Vec<u64>,
+    times: Vec<f64>,
+}
+
+impl Npy {
+    pub fn new(instance: &Instance) -> Result<Npy, Error> {
+        Ok(Npy { template: file_of(instance, "{instance}.npy")?, count: 0, all: None })
+    }
+
+    fn of_times(&self) -> String {
+        format!("{}.times.npy", self.template.strip_suffix(".npy").unwrap_or(&self.template))
+    }
+}
+
+impl Sink for Npy {
+    fn take(&mut self, _: &mut Instance, message: &Message) -> Result<(), Error> {
+        let array = array_in(message)?;
+        if self.template.contains("{n}") {
+            let header = npy::header(array.dtype(), array.shape(), order_together(&array));
+            write_file(&numbered(&self.template, self.count), &[&header, &together(&array)])?;
+            self.count += 1;
+            return Ok(());
+        }
+        // Parts along the first axis are in the order of C.
+        let mut rows = Vec::with_capacity(array.nbytes() as usize);
+        crate::files::in_rows(&array, |element| rows.extend_from_slice(element));
+        let stack = match &mut self.all {
+            Some(stack) => stack,
+            none => {
+                let mut file = Whole::create(&self.template)?;
+                file.write(&npy::header(array.dtype(), &[0], Order::RowMajor))?;
+                none.insert(Stack {
+                    file,
+                    dtype: array.dtype(),
+                    shape: array.shape().to_vec(),
+                    times: Vec::new(),
+                })
+            }
+        };
+        if stack.dtype != array.dtype() || stack.shape != array.shape() {
+            return Err(unfit(fault!(
+                SINK_REFUSES,
+                "the message at time {} is an array of {} with shape {:?}, and those before it of {} with shape {:?}; one \
+                 array holds equal ones only: put {{n}} into the name of the file for one file each",
+                message.timestamp,
+                array.dtype().name(),
+                array.shape(),
+                stack.dtype.name(),
+                stack.shape
+            )));
+        }
+        stack.times.push(message.timestamp);
+        stack.file.write(&rows)
+    }
+
+    fn close(&mut self) -> Result<(), Error> {
+        let Some(mut stack) = self.all.take() else { return Ok(()) };
+        let count = stack.times.len() as u64;
+        let shape: Vec<u64> = std::iter::once(count).chain(stack.shape).collect();
+        stack.file.write_first(&npy::header(stack.dtype, &shape, Order::RowMajor))?;
+        let times: Vec<u8> = stack.times.iter().flat_map(|time| time.to_le_bytes()).collect();
+        write_file(&self.of_times(), &[&npy::header(DType::Float64, &[count], Order::RowMajor), &times])?;
+        stack.file.finish()
+    }
+}
+
+/// A file for each message, and a list of them with their times for ParaView.
+pub(crate) struct Vti {
+    template: String,
+    /// The list of all files.
+    series: PathBuf,
+    array: String,
+    place: vti::Place,
+    written: Vec<(f64, String)>,
+    count: usize,
+}
+
+impl Vti {
+    pub fn new(instance: &Instance) -> Result<Vti, Error> {
+        let three = |name: &str, otherwise: f64| -> Result<[f64; 3], Error> {
+            let mut all = [otherwise; 3];
+            let given = settings::numbers(instance, name)?.unwrap_or_default();
+            match all.get_mut(..given.len()) {
+                Some(first) => first.copy_from_slice(&given),
+                None => {
+                    let fault =
+                        fault!(SHIPPED_SETTING_WRONG, "\"{name}\" has more than three numbers, for x, y and z");
+                    return Err(settings::wrong(fault));
+                }
+            }
+            Ok(all)
+        };
+        let template = file_of(instance, "{instance}-{n}.vti")?;
+        if template.ends_with(".pvd") {
+            let fault = fault!(
+                SHIPPED_SETTING_WRONG,
+                "\"file\" is \"{template}\", and names the files of the messages: let it end with .vti; the list of them, which \
+                 ends with .pvd, is written beside them"
+            );
+            return Err(settings::wrong(fault));
+        }
+        Ok(Vti {
+            series: series_of(&template, instance.name()),
+            template,
+            array: settings::text(instance, "array")?.unwrap_or_else(|| "data".into()),
+            place: vti::Place { origin: three("origin", 0.0)?, spacing: three("spacing", 1.0)? },
+            written: Vec::new(),
+            count: 0,
+        })
+    }
+}
+
+impl Sink for Vti {
+    fn take(&mut self, _: &mut Instance, message: &Message) -> Result<(), Error> {
+        let name = numbered(&self.template, self.count);
+        let refuse = |why: Fault| {
+            unfit(fault!(SINK_REFUSES, "the message at time {} cannot be written: {why}", message.timestamp))
+        };
+        vti::write(&name, &array_in(message)?, &self.array, self.place)?.map_err(refuse)?;
+        self.count += 1;
+        self.written.push((message.timestamp, name));
+        Ok(())
+    }
+
+    fn close(&mut self) -> Result<(), Error> {
+        if !self.template.contains("{n}") {
+            return Ok(());
+        }
+        vti::write_series(&self.series, &self.written)
+    }
+}
+
+/// The name of the list of files of which `{n}` is the number: theirs without it, in the innermost folder that all of them are
+/// in. It is called like the instance if nothing is left of theirs.
+fn series_of(template: &str, instance: &str) -> PathBuf {
+    let path = Path::new(template);
+    let has_number = |part: &Path| part.to_string_lossy().contains("{n}");
+    let folder = path.ancestors().skip(1).find(|folder| !has_number(folder)).unwrap_or(Path::new(""));
+    let name = path.file_name().unwrap_or_default().to_string_lossy().replace("{n}", "");
+    let stem = name.strip_suffix(".vti").unwrap_or(&name).trim_matches(['-', '_', '.']);
+    folder.join(format!("{}.pvd", if stem.is_empty() { instance } else { stem }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_list_of_files_has_a_name_and_is_where_all_of_them_are() {
+        let series = |template| series_of(template, "field").display().to_string();
+        assert_eq!(series("out/T-{n}.vti"), "out/T.pvd");
+        assert_eq!(series("{n}-T.vti"), "T.pvd");
+        assert_eq!(series("out/{n}.vti"), "out/field.pvd");
+        assert_eq!(series("out/step{n}/T.vti"), "out/T.pvd");
+    }
+}

@@ -1,0 +1,198 @@
+//! Sources from JSON lines, from a `.npy` file, and from VTK image data.
+
+use super::series::Times;
+use super::{Given, Source};
+use crate::files::{input_path, json, name_of, npy, vti, Lines};
+use crate::settings;
+use ligament_catalogue::{fault, Fault};
+use ligament_instance::{Error, Instance, Value};
+use serde_json::Value as Json;
+
+/// The name of the file that a source is read from.
+fn file_of(instance: &Instance) -> Result<String, Error> {
+    Ok(name_of(&settings::text(instance, "file")?.unwrap_or_default(), instance.name(), None))
+}
+
+/// A line is a message: `timestamp`, perhaps `next_timestamp`, and `data`.
+pub(crate) struct JsonLines {
+    lines: Lines,
+    until: Option<f64>,
+}
+
+impl JsonLines {
+    pub fn new(instance: &Instance) -> Result<JsonLines, Error> {
+        let lines = Lines::open(&file_of(instance)?)?;
+        Ok(JsonLines { lines, until: settings::number(instance, "until")? })
+    }
+}
+
+/// Times and data of a line.
+fn message(line: &str) -> Result<Given, Fault> {
+    let json: Json = serde_json::from_str(line).map_err(|error| match error.is_eof() {
+        true => fault!(SOURCE_ENDS_EARLY, "the line ends early"),
+        false => fault!(MALFORMED_SOURCE, "it is no JSON: {error}"),
+    })?;
+    let Json::Object(mut object) = json else {
+        return Err(fault!(MALFORMED_SOURCE, "it is no object with \"timestamp\" and \"data\""));
+    };
+    let timestamp = object
+        .get("timestamp")
+        .and_then(Json::as_f64)
+        .ok_or_else(|| fault!(MALFORMED_SOURCE, "its \"timestamp\" is no number"))?;
+    let next = match object.get("next_timestamp") {
+        None => None,
+        Some(Json::Null) => Some(None),
+        Some(next) => Some(Some(
+            next.as_f64().ok_or_else(|| fault!(MALFORMED_SOURCE, "its \"next_timestamp\" is no number"))?,
+        )),
+    };
+    if let Some(Some(next)) = next.filter(|next| next.is_some_and(|next| next < timestamp)) {
+        return Err(fault!(
+            MALFORMED_SOURCE,
+            "its \"next_timestamp\", {next}, is earlier than its \"timestamp\", {timestamp}"
+        ));
+    }
+    let data = json::value_of(object.remove("data").unwrap_or(Json::Null))?;
+    Ok(Given { timestamp, next, data })
+}
+
+impl Source for JsonLines {
+    fn next(&mut self) -> Result<Option<Given>, Error> {
+        loop {
+            let given = match self.lines.next()? {
+                None => return Ok(None),
+                Some(line) if line.trim().is_empty() => continue,
+                Some(line) => message(line),
+            };
+            return given.map(Some).map_err(|why| self.lines.malformed(&why));
+        }
+    }
+
+    fn place(&self) -> String {
+        self.lines.place()
+    }
+
+    fn until(&self) -> Option<f64> {
+        self.until
+    }
+}
+
+/// The parts of an array along its first axis, or all of it.
+pub(crate) struct Npy {
+    reader: npy::Reader,
+    times: Times,
+    until: Option<f64>,
+    given: u64,
+    all: u64,
+    whole: bool,
+}
+
+impl Npy {
+    pub fn new(instance: &Instance) -> Result<Npy, Error> {
+        let reader = npy::Reader::open(&file_of(instance)?)?;
+        let whole = settings::truth(instance, "whole")?.unwrap_or(false) || reader.shape.is_empty();
+        if !whole && reader.order == ligament_instance::Order::ColumnMajor && reader.shape.len() > 1 {
+            return Err(settings::bad(fault!(
+                MALFORMED_SOURCE,
+                "{}: its elements are in Fortran's order, so that the parts along its first axis do not lie together; save \
+                 it with np.ascontiguousarray, or set \"whole: true\" for one message of all",
+                reader.path.display()
+            )));
+        }
+        let all = if whole { 1 } else { reader.shape[0] };
+        let until = settings::number(instance, "until")?;
+        Ok(Npy { reader, times: Times::of_settings(instance)?, until, given: 0, all, whole })
+    }
+}
+
+impl Source for Npy {
+    fn next(&mut self) -> Result<Option<Given>, Error> {
+        if self.given == self.all {
+            return Ok(None);
+        }
+        let Some(time) = self.times.at(self.given) else {
+            let (place, all) = (self.place(), self.all);
+            let fault = fault!(
+                SHIPPED_SETTING_WRONG,
+                "{place}: \"times\" has fewer numbers than there are messages, {all}"
+            );
+            return Err(settings::wrong(fault));
+        };
+        self.given += 1;
+        let data = if self.whole { self.reader.whole()? } else { self.reader.row()? };
+        Ok(Some(Given::at(time, data)))
+    }
+
+    fn place(&self) -> String {
+        self.reader.path.display().to_string()
+    }
+
+    fn until(&self) -> Option<f64> {
+        self.until
+    }
+}
+
+/// One file, or one for each message: `{n}` in the name is their number, from 0 on.
+pub(crate) struct Vti {
+    template: String,
+    array: Option<String>,
+    times: Times,
+    until: Option<f64>,
+    given: u64,
+}
+
+impl Vti {
+    pub fn new(instance: &Instance) -> Result<Vti, Error> {
+        Ok(Vti {
+            template: file_of(instance)?,
+            array: settings::text(instance, "array")?,
+            times: Times::of_settings(instance)?,
+            until: settings::number(instance, "until")?,
+            given: 0,
+        })
+    }
+
+    fn name(&self, number: u64) -> String {
+        self.template.replace("{n}", &number.to_string())
+    }
+}
+
+impl Source for Vti {
+    fn next(&mut self) -> Result<Option<Given>, Error> {
+        let name = self.name(self.given);
+        let is_series = self.template.contains("{n}");
+        if self.given > 0 && (!is_series || !input_path(&name).exists()) {
+            return Ok(None);
+        }
+        let Some(time) = self.times.at(self.given) else { return Ok(None) };
+        let array = vti::read(&name, self.array.as_deref())?;
+        self.given += 1;
+        Ok(Some(Given::at(time, Value::Array(array))))
+    }
+
+    fn place(&self) -> String {
+        input_path(&self.name(self.given.saturating_sub(1))).display().to_string()
+    }
+
+    fn until(&self) -> Option<f64> {
+        self.until
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_is_a_message_or_says_what_is_wrong() {
+        let given = message(r#"{"timestamp": 1, "next_timestamp": 2.5, "data": [1, 2]}"#).unwrap();
+        assert_eq!((given.timestamp, given.next), (1.0, Some(Some(2.5))));
+        assert_eq!(given.data, Value::List(vec![Value::Int(1), Value::Int(2)]));
+        assert_eq!(message(r#"{"timestamp": 1, "next_timestamp": null}"#).unwrap().next, Some(None));
+        let wrong = |line: &str| message(line).err().unwrap();
+        assert!(wrong(r#"{"timestamp": 1, "da"#).contains("ends early"));
+        assert!(wrong(r#"{"timestamp": "now"}"#).contains("timestamp"));
+        assert!(wrong(r#"{"timestamp": 3, "next_timestamp": 2}"#).contains("earlier"));
+        assert!(wrong("[1, 2]").contains("object"));
+    }
+}

@@ -1,0 +1,122 @@
+//! Sources: what gives a model messages that no submodel makes. Each gives them one after the other, on `out`, in a single
+//! pass; the next timestamp of a message is the timestamp of the one after it.
+
+mod csv;
+mod files;
+mod series;
+
+pub(crate) use csv::Csv;
+pub(crate) use files::{JsonLines, Npy, Vti};
+pub(crate) use series::Series;
+
+use crate::settings::bad;
+use ligament_catalogue::fault;
+use ligament_instance::{Error, Instance, Operator, Outputs, Submodel, Times, Value};
+
+/// A message that a source gives.
+pub(crate) struct Given {
+    pub timestamp: f64,
+    /// Its next timestamp, if the source says so itself.
+    pub next: Option<Option<f64>>,
+    pub data: Value,
+}
+
+impl Given {
+    pub fn at(timestamp: f64, data: Value) -> Given {
+        Given { timestamp, next: None, data }
+    }
+}
+
+/// What a source is read from.
+pub(crate) trait Source {
+    /// The next message; none if there are no more.
+    fn next(&mut self) -> Result<Option<Given>, Error>;
+    /// Where the message is that was given last, such as file and line.
+    fn place(&self) -> String;
+    /// The time that the messages must reach.
+    fn until(&self) -> Option<f64>;
+}
+
+/// Times are sums of steps, which are not exact.
+pub(crate) fn slack(time: f64) -> f64 {
+    1e-9 * time.abs()
+}
+
+/// A source as a submodel.
+pub(crate) struct Giving<S> {
+    source: S,
+    ahead: Option<Given>,
+}
+
+impl<S: Source> Giving<S> {
+    pub fn new(source: S) -> Giving<S> {
+        Giving { source, ahead: None }
+    }
+
+    /// The next message, which is not earlier than the one before it.
+    fn read(&mut self, before: Option<&Given>) -> Result<Option<Given>, Error> {
+        let given = self.source.next()?;
+        let until = self.source.until();
+        let reached = before.map_or(f64::NEG_INFINITY, |before| before.timestamp);
+        let given = match (given, until) {
+            (Some(given), Some(until)) if given.timestamp > until + slack(until) => None,
+            (None, Some(until)) if reached < until - slack(until) && before.is_some() => {
+                return Err(bad(fault!(
+                    SOURCE_ENDS_EARLY,
+                    "{}: the last message is of time {reached}, and \"until\" says {until}",
+                    self.source.place()
+                )))
+            }
+            (given, _) => given,
+        };
+        let Some(given) = given else {
+            return match before {
+                Some(_) => Ok(None),
+                None => Err(bad(fault!(SOURCE_ENDS_EARLY, "{}: there is no message", self.source.place()))),
+            };
+        };
+        if !given.timestamp.is_finite() {
+            let (place, time) = (self.source.place(), given.timestamp);
+            return Err(bad(fault!(MALFORMED_SOURCE, "{place}: {time} is no time")));
+        }
+        if let Some(before) =
+            before.filter(|before| before.next.is_none() && before.timestamp > given.timestamp)
+        {
+            return Err(bad(fault!(
+                MALFORMED_SOURCE,
+                "{}: the time {} is earlier than {}, the one before it",
+                self.source.place(),
+                given.timestamp,
+                before.timestamp
+            )));
+        }
+        Ok(Some(given))
+    }
+}
+
+impl<S: Source> Submodel for Giving<S> {
+    fn initialise(&mut self, _: &mut Instance) -> Result<(), Error> {
+        self.ahead = self.read(None)?;
+        Ok(())
+    }
+
+    fn is_done(&self) -> bool {
+        self.ahead.is_none()
+    }
+
+    fn observe(&mut self, instance: &mut Instance) -> Result<(), Error> {
+        let Some(now) = self.ahead.take() else { return Ok(()) };
+        self.ahead = self.read(Some(&now))?;
+        let following = self.ahead.as_ref().map(|ahead| ahead.timestamp);
+        let times = Times { timestamp: now.timestamp, next_timestamp: now.next.unwrap_or(following) };
+        Outputs::of(instance, Operator::OI, times).send_to_all(&now.data)
+    }
+
+    fn solve(&mut self, _: &mut Instance) -> Result<(), Error> {
+        Ok(())
+    }
+
+    fn observe_final(&mut self, _: &mut Instance) -> Result<(), Error> {
+        Ok(())
+    }
+}

@@ -1,0 +1,17 @@
+//! Single values in the formats that sinks write, for others that show what messages hold.
+
+use crate::files::{in_rows, json, npy};
+use ligament_wire::{Array, Order, Value};
+
+/// A value as JSON, in the form of case files (`docs/reference/case-file.md`).
+pub fn as_json(value: &Value) -> serde_json::Value {
+    json::json_of(value)
+}
+
+/// An array as a file of NumPy's format `.npy`, the last index running fastest.
+pub fn as_npy(array: &Array) -> Vec<u8> {
+    let mut bytes = npy::header(array.dtype(), array.shape(), Order::RowMajor);
+    bytes.reserve(array.nbytes() as usize);
+    in_rows(array, |element| bytes.extend_from_slice(element));
+    bytes
+}

@@ -1,0 +1,19 @@
+//! Many evaluations of a model with different settings: `parameters` says what varies and how that is written,
+//! `sampler` chooses the points, `pool` hands them to instances as these become free, `statistics` adds up what they
+//! answer. None of these does I/O. `study` joins them to an instance that speaks Ligament.
+//! `docs/guides/ensembles-and-settings.md` describes it for users.
+
+mod parameters;
+mod pool;
+mod random;
+mod sampler;
+mod sobol;
+mod statistics;
+mod study;
+mod tables;
+
+pub use parameters::{Parameter, Values};
+pub use pool::{Answer, Pool, Progress};
+pub use sampler::{Method, Plan};
+pub use statistics::{Statistics, Summary};
+pub use study::run_study;

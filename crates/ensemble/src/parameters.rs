@@ -1,0 +1,161 @@
+//! What varies between the evaluations of a study: settings, each within a range or out of a list.
+
+use ligament_catalogue::{fault, Fault};
+use ligament_wire::SettingValue;
+
+/// A setting that varies.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Parameter {
+    /// As in a model file, `growth.rate` or `rate`.
+    pub name: String,
+    pub values: Values,
+}
+
+/// What a parameter can be.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Values {
+    /// Anything between two numbers.
+    Between(f64, f64),
+    /// A whole number from one to another.
+    Whole(i64, i64),
+    /// One of these.
+    OneOf(Vec<f64>),
+}
+
+impl Values {
+    /// The value at a place from 0 to 1.
+    pub fn at(&self, place: f64) -> SettingValue {
+        match self {
+            Values::Between(low, high) => SettingValue::Float(low + (high - low) * place),
+            Values::Whole(low, high) => {
+                let count = (high - low + 1) as f64;
+                SettingValue::Int((low + (place * count).floor() as i64).min(*high))
+            }
+            Values::OneOf(values) => {
+                let at = (place * values.len() as f64) as usize;
+                SettingValue::Float(values[at.min(values.len() - 1)])
+            }
+        }
+    }
+
+    /// The value number `at` of `count` in a grid, whose first and last are the ends of a range.
+    pub fn in_grid(&self, at: usize, count: usize) -> SettingValue {
+        let part = if count > 1 { at as f64 / (count - 1) as f64 } else { 0.5 };
+        match self {
+            Values::Between(..) => self.at(part),
+            Values::Whole(low, high) => SettingValue::Int(low + ((high - low) as f64 * part).round() as i64),
+            Values::OneOf(values) => SettingValue::Float(values[at.min(values.len() - 1)]),
+        }
+    }
+
+    /// How many there are, if they can be counted.
+    pub fn count(&self) -> Option<usize> {
+        match self {
+            Values::Between(..) => None,
+            Values::Whole(low, high) => usize::try_from(high - low + 1).ok(),
+            Values::OneOf(values) => Some(values.len()),
+        }
+    }
+}
+
+impl Parameter {
+    /// Reads `D = 0.001 .. 0.004; n = 10 .. 20; r = 0.1, 0.2, 0.5`. A range of two whole numbers has whole numbers.
+    ///
+    /// # Errors
+    /// What cannot be read.
+    pub fn read_all(text: &str) -> Result<Vec<Parameter>, Fault> {
+        let mut all: Vec<Parameter> = Vec::new();
+        for part in text.split([';', '\n']).map(str::trim).filter(|part| !part.is_empty()) {
+            let one = Parameter::read(part)?;
+            if all.iter().any(|other| other.name == one.name) {
+                return Err(fault!(
+                    BAD_STUDY,
+                    "the parameter \"{}\" stands there twice; take one of them out",
+                    one.name
+                ));
+            }
+            all.push(one);
+        }
+        match all.is_empty() {
+            true => Err(fault!(BAD_STUDY, "no parameter is named; write for example \"rate = 0.1 .. 0.5\"")),
+            false => Ok(all),
+        }
+    }
+
+    fn read(part: &str) -> Result<Parameter, Fault> {
+        let wrong = |why: &str| {
+            fault!(
+                BAD_STUDY,
+                "the parameter \"{part}\" {why}; write for example \"rate = 0.1 .. 0.5\" or \"n = 1, 2, 4\""
+            )
+        };
+        let (name, values) = part.split_once('=').ok_or_else(|| wrong("has no \"=\""))?;
+        let name = name.trim();
+        let is_name = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '.' | '[' | ']');
+        if name.is_empty() || !name.chars().all(is_name) {
+            return Err(wrong("has no name"));
+        }
+        let number = |text: &str| {
+            let text = text.trim();
+            let value = text.parse::<f64>().ok().filter(|value| value.is_finite());
+            value.ok_or_else(|| wrong(&format!("has \"{text}\", which is no number,")))
+        };
+        let values = match values.split_once("..") {
+            Some((low, high)) => match (low.trim().parse::<i64>(), high.trim().parse::<i64>()) {
+                (Ok(low), Ok(high)) if low > high => return Err(wrong("ends before it begins")),
+                (Ok(low), Ok(high)) => match high.checked_sub(low) {
+                    Some(width) if width < 1 << 53 => Values::Whole(low, high),
+                    _ => return Err(wrong("is too wide")),
+                },
+                _ => {
+                    let (low, high) = (number(low)?, number(high)?);
+                    if low > high || !(high - low).is_finite() {
+                        return Err(wrong("ends before it begins"));
+                    }
+                    Values::Between(low, high)
+                }
+            },
+            None => Values::OneOf(values.split(',').map(number).collect::<Result<_, _>>()?),
+        };
+        Ok(Parameter { name: name.to_owned(), values })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ranges_whole_numbers_and_lists_are_read() {
+        let read = Parameter::read_all("macro.D = 1e-3 .. 4e-3; n = 2 .. 5\n r=0.1,0.5;").unwrap();
+        let values: Vec<&Values> = read.iter().map(|one| &one.values).collect();
+        assert_eq!(
+            values,
+            [&Values::Between(1e-3, 4e-3), &Values::Whole(2, 5), &Values::OneOf(vec![0.1, 0.5])]
+        );
+        assert_eq!(read[0].name, "macro.D");
+        assert_eq!(values[1].at(0.0), SettingValue::Int(2));
+        assert_eq!(values[1].at(0.999), SettingValue::Int(5));
+        assert_eq!(values[1].in_grid(1, 4), SettingValue::Int(3));
+        assert_eq!(values[2].at(0.7), SettingValue::Float(0.5));
+        assert_eq!(values[0].in_grid(3, 4), SettingValue::Float(4e-3));
+    }
+
+    #[test]
+    fn what_is_no_parameter_is_refused() {
+        for text in [
+            "",
+            "rate",
+            "= 1 .. 2",
+            "a = 2 .. 1",
+            "a = x .. 2",
+            "a = 1, two",
+            "a = 1 .. inf",
+            "a = 1 .. 2; a = 3 .. 4",
+            "a b = 1 .. 2",
+        ] {
+            let error = Parameter::read_all(text).unwrap_err();
+            assert_eq!(error.code().name(), "bad-study", "{text}");
+        }
+    }
+}

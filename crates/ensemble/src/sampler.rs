@@ -1,0 +1,226 @@
+//! Which points of the parameters' space are evaluated.
+
+use crate::parameters::{Parameter, Values};
+use crate::random::Random;
+use crate::sobol::{Sobol, MOST_DIMENSIONS};
+use crate::tables::read_table;
+use ligament_catalogue::{fault, Fault};
+use ligament_wire::SettingValue;
+
+/// More evaluations than this are refused.
+const MOST: usize = 10_000_000;
+
+/// How points are chosen.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Method {
+    /// All combinations of values that stand at equal distances.
+    Grid,
+    /// Each independent of all others.
+    Random,
+    /// Of each parameter's values one in each of as many intervals as there are points (McKay, Beckman and Conover, 1979).
+    LatinHypercube,
+    /// Sobol's sequence: the first n points fill the space evenly, best where n is a power of 2.
+    Sobol,
+    /// Those in a table.
+    File,
+}
+
+impl Method {
+    pub const NAMES: [&'static str; 5] = ["grid", "random", "latin_hypercube", "sobol", "file"];
+
+    /// # Errors
+    /// There is none of this name.
+    pub fn from_name(name: &str) -> Result<Method, Fault> {
+        let at = Method::NAMES.iter().position(|known| *known == name);
+        let all = [Method::Grid, Method::Random, Method::LatinHypercube, Method::Sobol, Method::File];
+        at.map(|at| all[at]).ok_or_else(|| {
+            fault!(BAD_STUDY, "there is no sampler \"{name}\"; use one of: {}", Method::NAMES.join(", "))
+        })
+    }
+}
+
+/// The points of a study.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Plan {
+    pub names: Vec<String>,
+    /// Values of the parameters, in their order, for each evaluation.
+    pub points: Vec<Vec<SettingValue>>,
+}
+
+impl Plan {
+    /// Chooses `count` points, the same for the same seed.
+    ///
+    /// # Errors
+    /// There are too many of them or none, or the method cannot have so many parameters.
+    pub fn sampled(method: Method, parameters: &[Parameter], count: usize, seed: u64) -> Result<Plan, Fault> {
+        if count == 0 || count > MOST {
+            return Err(fault!(BAD_STUDY, "a study has 1 to {MOST} evaluations, and not {count}"));
+        }
+        let n = parameters.len();
+        let mut random = Random::new(seed);
+        let places: Vec<Vec<f64>> = match method {
+            Method::Random => (0..count).map(|_| (0..n).map(|_| random.unit()).collect()).collect(),
+            Method::LatinHypercube => {
+                let orders: Vec<Vec<usize>> = (0..n).map(|_| random.order(count)).collect();
+                let place = |at: usize, random: &mut Random| {
+                    orders.iter().map(|order| (order[at] as f64 + random.unit()) / count as f64).collect()
+                };
+                (0..count).map(|at| place(at, &mut random)).collect()
+            }
+            Method::Sobol => {
+                if n > MOST_DIMENSIONS {
+                    return Err(fault!(
+                        BAD_STUDY,
+                        "the sobol sampler can have {MOST_DIMENSIONS} parameters, and here are {n}; use latin_hypercube or random"
+                    ));
+                }
+                let mut sequence = Sobol::new(n);
+                (0..count).map(|_| sequence.next()).collect()
+            }
+            Method::Grid | Method::File => {
+                return Err(fault!(
+                    BAD_STUDY,
+                    "a grid has the number of values of each parameter, and a file its points"
+                ));
+            }
+        };
+        let value =
+            |place: Vec<f64>| parameters.iter().zip(place).map(|(one, place)| one.values.at(place)).collect();
+        Ok(Plan { names: names(parameters), points: places.into_iter().map(value).collect() })
+    }
+
+    /// All combinations of so many values of each parameter, the last running fastest. Lists have as many as they have.
+    ///
+    /// # Errors
+    /// There are too many combinations, or not as many numbers as parameters.
+    pub fn grid(parameters: &[Parameter], counts: &[usize]) -> Result<Plan, Fault> {
+        if counts.len() != parameters.len() {
+            let (n, m) = (parameters.len(), counts.len());
+            return Err(fault!(BAD_STUDY, "a grid of {n} parameters has {n} numbers of values, and not {m}"));
+        }
+        for (one, &count) in parameters.iter().zip(counts) {
+            let most = match &one.values {
+                Values::Between(..) => usize::MAX,
+                values => values.count().unwrap_or(usize::MAX),
+            };
+            if count == 0 || count > most {
+                return Err(fault!(BAD_STUDY, "the grid cannot have {count} values of {}", one.name));
+            }
+        }
+        let all = counts.iter().try_fold(1usize, |all, &count| all.checked_mul(count));
+        let Some(all) = all.filter(|all| *all <= MOST) else {
+            return Err(fault!(BAD_STUDY, "the grid has more than {MOST} points"));
+        };
+        let mut points = Vec::with_capacity(all);
+        for number in 0..all {
+            let mut rest = number;
+            let mut point = Vec::with_capacity(counts.len());
+            for (one, &count) in parameters.iter().zip(counts).rev() {
+                point.push(one.values.in_grid(rest % count, count));
+                rest /= count;
+            }
+            point.reverse();
+            points.push(point);
+        }
+        Ok(Plan { names: names(parameters), points })
+    }
+
+    /// The points of a table of comma-separated values, whose first line has the names of the parameters.
+    ///
+    /// # Errors
+    /// What is wrong with it, with its line.
+    pub fn of_table(text: &str, file: &str) -> Result<Plan, Fault> {
+        let (names, points) = read_table(text, file)?;
+        match points.len() {
+            0 => Err(fault!(BAD_STUDY, "{file} has no points")),
+            n if n > MOST => Err(fault!(BAD_STUDY, "{file} has more than {MOST} points")),
+            _ => Ok(Plan { names, points }),
+        }
+    }
+
+    /// A point in words: `rate = 0.5, steps = 3`.
+    pub fn describe(&self, number: usize) -> String {
+        let said = self
+            .names
+            .iter()
+            .zip(&self.points[number])
+            .map(|(name, value)| format!("{name} = {}", text_of(value)));
+        said.collect::<Vec<_>>().join(", ")
+    }
+}
+
+/// A value as a table has it.
+pub(crate) fn text_of(value: &SettingValue) -> String {
+    match value {
+        SettingValue::Int(value) => value.to_string(),
+        SettingValue::Float(value) => value.to_string(),
+        SettingValue::Bool(value) => value.to_string(),
+        SettingValue::String(value) => value.clone(),
+        other => format!("{other:?}"),
+    }
+}
+
+fn names(parameters: &[Parameter]) -> Vec<String> {
+    parameters.iter().map(|one| one.name.clone()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parameters(n: usize) -> Vec<Parameter> {
+        (0..n).map(|at| Parameter { name: format!("p{at}"), values: Values::Between(0.0, 1.0) }).collect()
+    }
+
+    fn number(value: &SettingValue) -> f64 {
+        match value {
+            SettingValue::Float(value) => *value,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn a_latin_hypercube_has_one_point_in_each_interval_of_each_parameter() {
+        let plan = Plan::sampled(Method::LatinHypercube, &parameters(5), 40, 7).unwrap();
+        for dimension in 0..5 {
+            let mut seen = [0; 40];
+            plan.points.iter().for_each(|point| seen[(number(&point[dimension]) * 40.0) as usize] += 1);
+            assert_eq!(seen, [1; 40]);
+        }
+    }
+
+    #[test]
+    fn the_same_seed_gives_the_same_points_and_another_one_others() {
+        let of = |seed| Plan::sampled(Method::Random, &parameters(3), 100, seed).unwrap();
+        assert_eq!(of(1), of(1));
+        assert_ne!(of(1), of(2));
+        let all: Vec<f64> = of(1).points.iter().flatten().map(number).collect();
+        assert!(all.iter().all(|value| (0.0..1.0).contains(value)));
+        let mean = all.iter().sum::<f64>() / all.len() as f64;
+        assert!((mean - 0.5).abs() < 0.06, "{mean}");
+    }
+
+    #[test]
+    fn a_grid_has_all_combinations() {
+        let parameters = Parameter::read_all("a = 0.0 .. 1.0; n = 1 .. 3").unwrap();
+        let plan = Plan::grid(&parameters, &[2, 3]).unwrap();
+        let said: Vec<String> = (0..6).map(|number| plan.describe(number)).collect();
+        assert_eq!(
+            said,
+            ["a = 0, n = 1", "a = 0, n = 2", "a = 0, n = 3", "a = 1, n = 1", "a = 1, n = 2", "a = 1, n = 3"]
+        );
+    }
+
+    #[test]
+    fn what_a_sampler_cannot_do_is_refused() {
+        let many = Plan::sampled(Method::Sobol, &parameters(22), 8, 0).unwrap_err();
+        assert!(many.contains("can have 21 parameters, and here are 22"), "{many}");
+        assert!(Plan::sampled(Method::Sobol, &parameters(21), 8, 0).is_ok());
+        assert!(Plan::sampled(Method::Random, &parameters(1), 0, 0).is_err());
+        assert!(Plan::sampled(Method::Random, &parameters(1), MOST + 1, 0).is_err());
+        assert!(Plan::grid(&parameters(2), &[3]).is_err());
+        assert!(Plan::grid(&parameters(8), &[100; 8]).unwrap_err().contains("more than"));
+        assert!(Plan::grid(&Parameter::read_all("n = 1 .. 3").unwrap(), &[4]).is_err());
+        assert!(Method::from_name("halton").is_err());
+    }
+}

@@ -1,0 +1,508 @@
+//! An instance that makes a study: it sends each evaluation's settings to an instance that is free, as an overlay, receives
+//! the answers, and adds them up. Its ports are `settings[]` (O_I), `results[]` (S) and, if somebody listens, `statistics`
+//! (O_F); its own settings say what is to be studied.
+
+use crate::parameters::Parameter;
+use crate::pool::{Answer, Pool};
+use crate::sampler::{text_of, Method, Plan};
+use crate::statistics::{Statistics, Summary};
+use ligament_catalogue::{fault, Code, Fault};
+use ligament_instance::{
+    Array, Error, Flags, Instance, Kind, LogLevel, Message, Operator, Order, Outgoing, Ports, SettingType,
+    SettingValue as Setting, Value, Wait,
+};
+use ligament_wire::SettingValue;
+use std::time::{Duration, Instant};
+
+/// The setting that tells an instance, and its answer, which evaluation it is.
+const NUMBER: &str = "evaluation";
+/// How often progress is told.
+const TELL: Duration = Duration::from_secs(5);
+
+/// An answer as numbers, and its shape.
+type Numbers = (Vec<u64>, Vec<f64>);
+
+/// Takes part in a run with a study, until nobody wants one any more.
+///
+/// # Errors
+/// What is wrong with the study, or the first evaluation that fails if none may be left out. The run ends with it.
+pub fn run_study() -> Result<(), Error> {
+    let ports = Ports::new()
+        .with(Operator::OI, "settings[]")
+        .with(Operator::S, "results[]")
+        .with(Operator::OF, "statistics");
+    let flags = Flags { dont_apply_overlay: true };
+    let mut instance = Instance::with_options(Some(&ports), flags, "rust")?;
+    while instance.reuse_instance()? {
+        if let Err(error) = Study::of(&mut instance).and_then(|study| study.run(&mut instance)) {
+            // The reason matters more than whether it could be passed on.
+            let _ = instance.error_shutdown(&error.to_string());
+            return Err(error);
+        }
+    }
+    Ok(())
+}
+
+fn own(fault: Fault) -> Error {
+    Error::Own(fault.with_code())
+}
+
+/// A setting of the study, if it is set.
+fn setting(instance: &Instance, name: &str, wanted: SettingType) -> Result<Option<Setting>, Error> {
+    match instance.get_setting(name, Some(wanted)) {
+        Ok(value) => Ok(Some(value)),
+        Err(error) if error.kind() == Kind::SettingUnset => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+fn text(instance: &Instance, name: &str) -> Result<Option<String>, Error> {
+    Ok(setting(instance, name, SettingType::Str)?.map(|value| match value {
+        Setting::Str(text) => text,
+        _ => String::new(),
+    }))
+}
+
+fn count(instance: &Instance, name: &str) -> Result<Option<usize>, Error> {
+    match setting(instance, name, SettingType::Int)? {
+        Some(Setting::Int(value)) => usize::try_from(value)
+            .map(Some)
+            .map_err(|_| own(fault!(BAD_STUDY, "the setting \"{name}\" is {value}, and cannot be below 0"))),
+        _ => Ok(None),
+    }
+}
+
+struct Study {
+    plan: Plan,
+    statistics: Statistics,
+    /// Whether an evaluation that fails is left out; else it ends the run.
+    leaves_out: bool,
+    /// s
+    limit: Option<f64>,
+    began: Instant,
+    told: Instant,
+    /// Lines of `results.csv`.
+    lines: Vec<String>,
+    left_out: usize,
+}
+
+/// A wait of so many seconds, or of as many as there can be.
+fn patience(seconds: f64) -> Wait {
+    Duration::try_from_secs_f64(seconds.max(1e-3)).map_or(Wait::Forever, Wait::AtMost)
+}
+
+impl Study {
+    /// What the settings ask for.
+    fn of(instance: &mut Instance) -> Result<Study, Error> {
+        let unset = |name: &str, why: &str| own(fault!(BAD_STUDY, "the setting \"{name}\" is not set: {why}"));
+        let method = text(instance, "sampler")?.unwrap_or_else(|| "latin_hypercube".to_owned());
+        let method = Method::from_name(&method).map_err(own)?;
+        let plan = if method == Method::File {
+            let file = text(instance, "points")?
+                .ok_or_else(|| unset("points", "the sampler \"file\" reads its points from that file"))?;
+            let read = std::fs::read_to_string(&file)
+                .map_err(|error| own(fault!(BAD_STUDY, "the points cannot be read: {file}: {error}")))?;
+            Plan::of_table(&read, &file)
+        } else {
+            let parameters = text(instance, "parameters")?
+                .ok_or_else(|| unset("parameters", "write for example \"rate = 0.1 .. 0.5\""))?;
+            let parameters = Parameter::read_all(&parameters).map_err(own)?;
+            match method {
+                Method::Grid => match setting(instance, "grid", SettingType::IntList)? {
+                    Some(Setting::IntList(counts)) => {
+                        let counts: Vec<usize> =
+                            counts.iter().map(|&count| usize::try_from(count).unwrap_or(0)).collect();
+                        Plan::grid(&parameters, &counts)
+                    }
+                    _ => {
+                        return Err(unset(
+                            "grid",
+                            "it has the number of values of each parameter, such as [5, 4]",
+                        ))
+                    }
+                },
+                _ => {
+                    let evaluations = count(instance, "evaluations")?
+                        .ok_or_else(|| unset("evaluations", "how many are to be made?"))?;
+                    let seed = count(instance, "seed")?.unwrap_or(1) as u64;
+                    Plan::sampled(method, &parameters, evaluations, seed)
+                }
+            }
+        };
+        let quantiles = match setting(instance, "quantiles", SettingType::FloatList)? {
+            Some(Setting::FloatList(quantiles)) => quantiles,
+            _ => Vec::new(),
+        };
+        let leaves_out =
+            matches!(setting(instance, "leave_out", SettingType::Bool)?, Some(Setting::Bool(true)));
+        let limit = match setting(instance, "time_limit", SettingType::Float)? {
+            Some(Setting::Float(limit)) if limit > 0.0 => Some(limit),
+            Some(Setting::Float(limit)) => {
+                return Err(own(fault!(
+                    BAD_STUDY,
+                    "the setting \"time_limit\" is {limit} s, and must be above 0"
+                )))
+            }
+            _ => None,
+        };
+        let plan = plan.map_err(own)?;
+        if plan.names.iter().any(|name| name == NUMBER) {
+            return Err(own(fault!(
+                BAD_STUDY,
+                "a parameter cannot be called \"{NUMBER}\": that is the number of the evaluation"
+            )));
+        }
+        let head = format!("{NUMBER},{},result,failure", plan.names.join(","));
+        Ok(Study {
+            plan,
+            statistics: Statistics::new(&quantiles).map_err(own)?,
+            leaves_out,
+            limit,
+            began: Instant::now(),
+            told: Instant::now(),
+            lines: vec![head],
+            left_out: 0,
+        })
+    }
+
+    fn now(&self) -> f64 {
+        self.began.elapsed().as_secs_f64()
+    }
+
+    fn run(mut self, instance: &mut Instance) -> Result<(), Error> {
+        let instances = instance.get_port_length("results")?;
+        if instances == 0 || instance.get_port_length("settings")? != instances {
+            return Err(own(fault!(
+                BAD_STUDY,
+                "the ports \"settings\" and \"results\" must be joined to the same instances, at least to one"
+            )));
+        }
+        let mut pool: Pool<Numbers> = Pool::new(instances, self.plan.points.len(), self.now());
+        while !pool.is_over() {
+            while let Some((slot, number)) = pool.hand_out(self.now()) {
+                self.send(instance, slot, number)?;
+            }
+            if pool.left() == 0 {
+                return self.break_off(instance, pool, "no instance is left");
+            }
+            match self.receive(instance, &pool) {
+                Ok(Came::Answer(slot, message)) => self.take(instance, &mut pool, slot, &message)?,
+                Ok(Came::End(slot)) => self.lose(instance, &mut pool, slot)?,
+                Ok(Came::Nothing) if self.limit.is_some_and(|limit| pool.next_late(limit).is_none()) => {
+                    return self.break_off(instance, pool, "no instance comes back from its evaluation");
+                }
+                Ok(Came::Nothing) => {}
+                Err(error) => {
+                    // The run ends for another reason, of which it is told already.
+                    let doing: Vec<String> =
+                        pool.busy().filter_map(|slot| self.doing(&pool, slot)).take(10).collect();
+                    eprintln!("the study is broken off: {}", doing.join("; "));
+                    return Err(error);
+                }
+            }
+            self.give_up(instance, &mut pool)?;
+            while let Some((number, answer)) = pool.next_answer() {
+                self.add(instance, number, answer)?;
+            }
+            self.tell(instance, &pool)?;
+        }
+        self.write()?;
+        self.hand_on(instance)?;
+        self.wait_for_stragglers(instance, pool)
+    }
+
+    /// There is nobody to make what is to be made.
+    fn break_off(&mut self, instance: &mut Instance, mut pool: Pool<Numbers>, why: &str) -> Result<(), Error> {
+        while let Some((number, answer)) = pool.next_answer() {
+            self.add(instance, number, answer)?;
+        }
+        self.write()?;
+        let rest = "others are to be made; the results so far are written";
+        Err(own(fault!(EVALUATION_FAILED, "{why}, and {rest}")))
+    }
+
+    fn send(&self, instance: &mut Instance, slot: usize, number: usize) -> Result<(), Error> {
+        let mut settings = vec![(NUMBER.to_owned(), SettingValue::Int(number as i64))];
+        settings.extend(self.plan.names.iter().cloned().zip(self.plan.points[number].iter().cloned()));
+        instance.send("settings", &Outgoing::at(number as f64, &Value::Settings(settings)), Some(slot as u32))
+    }
+
+    /// The next answer of anybody who is busy; nothing if one takes too long now.
+    fn receive(&self, instance: &mut Instance, pool: &Pool<Numbers>) -> Result<Came, Error> {
+        let wait = match self.limit.and_then(|limit| pool.next_late(limit)) {
+            Some(at) => patience(at - self.now()),
+            // All are given up: one may still come back.
+            None => self.limit.map_or(Wait::Forever, patience),
+        };
+        next_of(instance, pool, wait)
+    }
+
+    /// An instance has ended. If the run goes on without it, so does the study.
+    fn lose(&self, instance: &mut Instance, pool: &mut Pool<Numbers>, slot: usize) -> Result<(), Error> {
+        if !instance.peer_may_fail("results", Some(slot as u32))? {
+            return Err(own(fault!(
+                EVALUATION_FAILED,
+                "an instance has ended without an answer: {}; it must go on for as long as reuse_instance says",
+                self.doing(pool, slot).unwrap_or_default()
+            )));
+        }
+        let number = pool.lose(slot);
+        let at = number.map_or(String::new(), |number| {
+            format!(" at evaluation {number} ({})", self.plan.describe(number))
+        });
+        let left = pool.left();
+        instance.log(LogLevel::Warning, &format!("instance {slot} has ended{at}; {left} are left"))
+    }
+
+    /// What an instance is at, in words.
+    fn doing(&self, pool: &Pool<Numbers>, slot: usize) -> Option<String> {
+        let number = pool.tasks_of(slot).next()?;
+        Some(format!("instance {slot} made evaluation {number} ({})", self.plan.describe(number)))
+    }
+
+    fn take(
+        &self,
+        instance: &mut Instance,
+        pool: &mut Pool<Numbers>,
+        slot: usize,
+        message: &Message,
+    ) -> Result<(), Error> {
+        let said = message.settings.as_ref().and_then(|settings| {
+            let (_, value) = settings.iter().find(|(name, _)| name.to_string() == NUMBER)?;
+            match value {
+                Setting::Int(number) => usize::try_from(*number).ok(),
+                _ => None,
+            }
+        });
+        if let Some(number) = said.filter(|_| self.leaves_out && pool.is_repeated(slot, said)) {
+            let what =
+                format!("instance {slot} answers evaluation {number} again; the second answer is left out");
+            return instance.log(LogLevel::Warning, &what);
+        }
+        pool.answer(slot, said, numbers(&message.data), self.now()).map(|_| ()).map_err(own)
+    }
+
+    fn give_up(&self, instance: &mut Instance, pool: &mut Pool<Numbers>) -> Result<(), Error> {
+        let Some(limit) = self.limit else { return Ok(()) };
+        for (slot, number) in pool.give_up(self.now(), limit) {
+            let text = format!(
+                "evaluation {number} ({}) takes instance {slot} longer than {limit} s",
+                self.plan.describe(number)
+            );
+            instance.log(LogLevel::Warning, &text)?;
+        }
+        Ok(())
+    }
+
+    /// Adds an answer to the statistics, or leaves it out.
+    fn add(&mut self, instance: &mut Instance, number: usize, answer: Answer<Numbers>) -> Result<(), Error> {
+        let point: Vec<String> = self.plan.points[number].iter().map(text_of).collect();
+        let mut line = format!("{number},{}", point.join(","));
+        let added = answer.and_then(|(shape, values)| {
+            self.statistics.add(&shape, &values)?;
+            Ok(match values[..] {
+                [one] => one.to_string(),
+                _ => String::new(),
+            })
+        });
+        match added {
+            Ok(result) => line.push_str(&format!(",{result},")),
+            Err(why) => {
+                let what =
+                    format!("evaluation {number} ({}) has failed: {}", self.plan.describe(number), why.text());
+                if !self.leaves_out {
+                    return Err(own(fault!(
+                        EVALUATION_FAILED,
+                        "{what}; with the setting \"leave_out: true\" it would be left out"
+                    )));
+                }
+                self.left_out += 1;
+                instance.log(LogLevel::Warning, &format!("{what}; it is left out"))?;
+                line.push_str(&format!(",,{}", why.text().replace([',', '\n'], ";")));
+            }
+        }
+        self.lines.push(line);
+        Ok(())
+    }
+
+    fn tell(&mut self, instance: &mut Instance, pool: &Pool<Numbers>) -> Result<(), Error> {
+        if self.told.elapsed() < TELL {
+            return Ok(());
+        }
+        self.told = Instant::now();
+        let at = pool.progress(self.now());
+        let remains = at.remains.map_or(String::new(), |left| format!(", {left:.0} s remain"));
+        let failed = if at.failed > 0 { format!(", {} failed", at.failed) } else { String::new() };
+        instance
+            .log(LogLevel::Info, &format!("{} of {} evaluations{failed}{remains}", at.answered, at.evaluations))
+    }
+
+    /// Writes `results.csv`, with a line for each evaluation, and `statistics.csv`, with a line for each element.
+    fn write(&self) -> Result<(), Error> {
+        write_whole("results.csv", &self.lines)?;
+        let summary = self.statistics.summary();
+        let quantiles: String = summary.quantiles.iter().map(|(q, _)| format!(",quantile {q}")).collect();
+        let mut lines = vec![format!("element,mean,variance{quantiles}")];
+        for (at, (mean, variance)) in summary.mean.iter().zip(&summary.variance).enumerate() {
+            let quantiles: String =
+                summary.quantiles.iter().map(|(_, values)| format!(",{}", values[at])).collect();
+            lines.push(format!("{at},{mean},{variance}{quantiles}"));
+        }
+        write_whole("statistics.csv", &lines)
+    }
+
+    /// Sends the statistics on, if somebody wants them.
+    fn hand_on(&self, instance: &mut Instance) -> Result<(), Error> {
+        let summary = self.statistics.summary();
+        if instance.is_connected("statistics")? {
+            let value = value_of(&summary, self.left_out)?;
+            instance.send("statistics", &Outgoing::at(self.plan.points.len() as f64, &value), None)?;
+        }
+        let left_out = if self.left_out > 0 { format!(", {} left out", self.left_out) } else { String::new() };
+        let text = format!("{} evaluations in {:.1} s{left_out}", self.plan.points.len(), self.now());
+        instance.log(LogLevel::Info, &text)
+    }
+
+    /// The run cannot end before instances that took too long have answered, unless it goes on without them: they get as much
+    /// time again.
+    fn wait_for_stragglers(&self, instance: &mut Instance, mut pool: Pool<Numbers>) -> Result<(), Error> {
+        let until = self.now() + self.limit.unwrap_or(0.0);
+        loop {
+            let first = pool.busy().next();
+            let Some(slot) = first else { return Ok(()) };
+            match next_of(instance, &pool, patience(until - self.now()))? {
+                Came::Answer(slot, message) => self.take(instance, &mut pool, slot, &message)?,
+                Came::End(slot) => self.lose(instance, &mut pool, slot)?,
+                Came::Nothing => {
+                    let number = pool.tasks_of(slot).next().unwrap_or(0);
+                    if instance.peer_may_fail("results", Some(slot as u32))? {
+                        let what = format!(
+                            "instance {slot} does not come back from evaluation {number} ({}); it is left behind",
+                            self.plan.describe(number)
+                        );
+                        instance.log(LogLevel::Warning, &what)?;
+                        pool.lose(slot);
+                        continue;
+                    }
+                    return Err(own(fault!(
+                        EVALUATION_FAILED,
+                        "instance {slot} does not come back from evaluation {number} ({}); all others are done, and their \
+                         results written",
+                        self.plan.describe(number)
+                    )));
+                }
+            }
+        }
+    }
+}
+
+/// What comes next of those that are busy.
+enum Came {
+    Answer(usize, Box<Message>),
+    /// One has ended.
+    End(usize),
+    /// Not in time.
+    Nothing,
+}
+
+fn next_of(instance: &mut Instance, pool: &Pool<Numbers>, wait: Wait) -> Result<Came, Error> {
+    let busy: Vec<(&str, Option<u32>)> = pool.busy().map(|slot| ("results", Some(slot as u32))).collect();
+    let which = match instance.wait_any(&busy, wait) {
+        Ok(which) => which,
+        Err(error) if error.kind() == Kind::TimedOut => return Ok(Came::Nothing),
+        // It passes over conduits with filters that have ended: one of these is left.
+        Err(error) if error.kind() == Kind::Closed => {
+            let mut ended = None;
+            for (at, &(port, slot)) in busy.iter().enumerate() {
+                if instance.poll(port, slot)? {
+                    ended = Some(at);
+                    break;
+                }
+            }
+            ended.ok_or(error)?
+        }
+        Err(error) => return Err(error),
+    };
+    let (port, slot) = busy[which];
+    let at = slot.unwrap_or(0) as usize;
+    match instance.receive_within(port, slot, Wait::Forever) {
+        Ok(message) => Ok(Came::Answer(at, Box::new(message))),
+        Err(error) if error.kind() == Kind::Closed => Ok(Came::End(at)),
+        Err(error) => Err(error),
+    }
+}
+
+/// Writes a file that is whole or not there.
+fn write_whole(name: &str, lines: &[String]) -> Result<(), Error> {
+    let part = format!("{name}.part");
+    let text = lines.join("\n") + "\n";
+    std::fs::write(&part, text)
+        .and_then(|()| std::fs::rename(&part, name))
+        .map_err(|error| own(fault!(BAD_STUDY, "{name} cannot be written: {error}")))
+}
+
+fn value_of(summary: &Summary, left_out: usize) -> Result<Value, Error> {
+    let shape: Vec<usize> = summary.shape.iter().map(|&extent| extent as usize).collect();
+    let array = |values: &[f64]| match values {
+        [one] if shape.is_empty() => Ok(Value::Float(*one)),
+        _ => Array::from_slice(values, &shape, Order::RowMajor)
+            .map(Value::Array)
+            .map_err(|error| Error::Own(error.to_string())),
+    };
+    let mut map = vec![
+        ("evaluations".to_owned(), Value::Int(summary.count as i64)),
+        ("left_out".to_owned(), Value::Int(left_out as i64)),
+    ];
+    if summary.count > 0 {
+        map.push(("mean".to_owned(), array(&summary.mean)?));
+        map.push(("variance".to_owned(), array(&summary.variance)?));
+        for (q, values) in &summary.quantiles {
+            map.push((format!("quantile {q}"), array(values)?));
+        }
+    }
+    Ok(Value::Map(map))
+}
+
+/// The numbers of an answer; why it has none.
+fn numbers(value: &Value) -> Answer<Numbers> {
+    match value {
+        Value::Float(number) => Ok((Vec::new(), vec![*number])),
+        Value::Int(number) => Ok((Vec::new(), vec![*number as f64])),
+        Value::UInt(number) => Ok((Vec::new(), vec![*number as f64])),
+        Value::Bool(truth) => Ok((Vec::new(), vec![f64::from(u8::from(*truth))])),
+        Value::List(values) => {
+            let one = |value: &Value| match numbers(value)? {
+                (shape, one) if shape.is_empty() => Ok(one[0]),
+                _ => Err(fault!(EVALUATION_FAILED, "its answer is a list of what are no numbers")),
+            };
+            let all = values.iter().map(one).collect::<Answer<Vec<f64>>>()?;
+            Ok((vec![all.len() as u64], all))
+        }
+        Value::Array(array) => of_array(array).map(|all| (array.shape().to_vec(), all)).ok_or_else(|| {
+            fault!(
+                EVALUATION_FAILED,
+                "its answer is an array of {:?} that does not lie together, or has no real numbers",
+                array.dtype()
+            )
+        }),
+        Value::Map(entries) => match entries.iter().find(|(key, _)| key == "error") {
+            Some((_, Value::String(why))) => Err(Fault::new(Code::EVALUATION_FAILED, why.clone())),
+            Some((_, why)) => Err(fault!(EVALUATION_FAILED, "{why:?}")),
+            None => Err(fault!(EVALUATION_FAILED, "its answer is a map, and no numbers")),
+        },
+        Value::None => Err(fault!(EVALUATION_FAILED, "its answer is empty")),
+        _ => Err(fault!(EVALUATION_FAILED, "its answer is no number, list or array of numbers")),
+    }
+}
+
+fn of_array(array: &Array) -> Option<Vec<f64>> {
+    let wide = |values: &[f64]| values.to_vec();
+    array
+        .as_slice::<f64>()
+        .map(wide)
+        .or_else(|| Some(array.as_slice::<f32>()?.iter().map(|&one| f64::from(one)).collect()))
+        .or_else(|| Some(array.as_slice::<i64>()?.iter().map(|&one| one as f64).collect()))
+        .or_else(|| Some(array.as_slice::<i32>()?.iter().map(|&one| f64::from(one)).collect()))
+        .or_else(|| Some(array.as_slice::<i16>()?.iter().map(|&one| f64::from(one)).collect()))
+        .or_else(|| Some(array.as_slice::<u8>()?.iter().map(|&one| f64::from(one)).collect()))
+}

@@ -1,0 +1,114 @@
+//! Entry points for fuzz targets: what either end of a copy reads from the other one.
+
+use crate::channel::Channel;
+use crate::entry::{Kind, Stamp};
+use crate::names;
+use crate::protocol::{read, Message, Piece, Word, VERSION};
+use crate::receive::{receive, Receiving};
+use crate::send::{send, Sending};
+use crate::tally::Tally;
+use ligament_catalogue::{fault, Fault};
+use std::collections::VecDeque;
+use std::path::PathBuf;
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+/// The other end, which says what it was told to. It is gone whenever somebody asks.
+struct Other(Mutex<VecDeque<Vec<u8>>>);
+
+impl Channel for Other {
+    fn send(&self, message: Vec<u8>) -> Result<(), Fault> {
+        assert!(read(&message).is_ok(), "what is said can be read");
+        Ok(())
+    }
+
+    fn receive(&self, _: Option<Duration>) -> Result<Option<Vec<u8>>, Fault> {
+        let next = self.0.lock().unwrap_or_else(PoisonError::into_inner).pop_front();
+        next.map(Some).ok_or_else(|| fault!(COPY_CUT, "it has said all"))
+    }
+
+    fn under_way(&self) -> u64 {
+        0
+    }
+
+    fn is_there(&self) -> Result<(), Fault> {
+        Err(fault!(COPY_CUT, "it is gone"))
+    }
+}
+
+/// Messages, each after its length in two bytes.
+fn messages(mut bytes: &[u8]) -> VecDeque<Vec<u8>> {
+    let mut all = VecDeque::new();
+    while let Some((length, rest)) = bytes.split_first_chunk::<2>() {
+        let (message, rest) = rest.split_at(rest.len().min(usize::from(u16::from_le_bytes(*length))));
+        all.push_back(message.to_vec());
+        bytes = rest;
+    }
+    all
+}
+
+/// A directory of this process, with `in`, `out` and some files to send, empty each time.
+fn place() -> PathBuf {
+    let place = std::env::temp_dir().join(format!("ligament-fuzz-files-{}", std::process::id()));
+    let _ = std::fs::remove_dir_all(&place);
+    for name in ["in", "out", "from"] {
+        std::fs::create_dir_all(place.join(name)).expect("there is room for a directory");
+    }
+    for (name, bytes) in [("a", &b"abc"[..]), ("b", b""), (".c.ligament-part", b"ab")] {
+        std::fs::write(place.join("from").join(name), bytes).expect("there is room for a file");
+    }
+    std::fs::write(place.join("in/.f.ligament-part"), b"ab").expect("there is room for a file");
+    place
+}
+
+/// Reads one message: what is read is written the same, and of a pack each piece lies within it.
+pub fn message(bytes: &[u8]) {
+    match read(bytes) {
+        Ok(Message::Word(word)) => match read(&word.to_bytes()) {
+            Ok(Message::Word(again)) => assert_eq!(again, word),
+            _ => panic!("a word that is written is read as another message"),
+        },
+        Ok(Message::Pieces(pieces)) => {
+            let many = bytes.len();
+            let lengths = pieces.flatten().map(|(_, piece)| match piece {
+                Piece::Bytes(bytes) => bytes.len(),
+                Piece::Hole(_) | Piece::Anew | Piece::Whole(..) => 0,
+            });
+            assert!(lengths.sum::<usize>() <= many);
+        }
+        Err(_) => {}
+    }
+}
+
+/// Says all that to a receiver, after an entry for a file with which a copy was cut: nothing is written outside of its
+/// directory.
+pub fn receiver(bytes: &[u8]) {
+    let place = place();
+    let stamp = Stamp { size: 3, seconds: 1, nanos: 0, mode: 0o644 };
+    let entry = crate::entry::Entry { id: 1, kind: Kind::File, name: b"f".to_vec(), stamp, target: Vec::new() };
+    let mut says = messages(bytes);
+    says.push_front(Word::Entries(vec![entry]).to_bytes());
+    says.push_front(Word::Begin { version: VERSION, several: false, contents: true }.to_bytes());
+    let options = Receiving { into: place.join("in"), delete: bytes.len() % 2 == 0, ..Receiving::default() };
+    let _ = receive(&Other(Mutex::new(says)), &options, &Tally::default());
+    let left: Vec<_> = std::fs::read_dir(place.join("out")).expect("it is there").collect();
+    assert!(left.is_empty(), "nothing is written outside: {left:?}");
+    assert_eq!(std::fs::read(place.join("from/a")).ok().as_deref(), Some(&b"abc"[..]));
+}
+
+/// Says all that to a sender.
+pub fn sender(bytes: &[u8]) {
+    let place = place();
+    let options = Sending { sources: vec![place.join("from")], contents: true, ..Sending::default() };
+    let _ = send(&Other(Mutex::new(messages(bytes))), &options, &Tally::default());
+}
+
+/// Reads bytes as a name: one that may be written stays below its directory.
+pub fn name(bytes: &[u8]) {
+    let partial = names::partial(names::split(bytes).1);
+    assert!(names::is_partial(&partial) && partial.len() <= 255);
+    if names::wrong(bytes).is_none() {
+        let mut parts = bytes.split(|&byte| byte == b'/');
+        assert!(parts.all(|part| !part.is_empty() && part != b"." && part != b".." && !part.contains(&0)));
+    }
+}

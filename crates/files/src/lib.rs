@@ -1,0 +1,33 @@
+//! Copying files between two ends: `send` is the end that has them, `receive` the one that gets them. The sender
+//! says what there is (`scan`, or `watch` if it goes on), the receiver answers what it lacks, and gets it. Nothing
+//! stands under its name there before it is whole (`partial`), and nothing is written outside of the directory that
+//! the receiver was given (`tree`), whatever the sender says. `protocol` has the words of both, `channel` what they
+//! travel by. The guide is `docs/guides/files.md`.
+#![forbid(unsafe_code)]
+
+mod channel;
+mod entry;
+#[cfg(fuzzing)]
+pub mod fuzzing;
+mod names;
+mod outgoing;
+mod partial;
+mod protocol;
+mod rate;
+mod receive;
+mod removal;
+mod scan;
+mod send;
+#[cfg(test)]
+mod strangers;
+mod sum;
+mod tally;
+mod tree;
+mod watch;
+
+pub use channel::{Channel, OverPath, OverPipes, LONGEST};
+pub use receive::{receive, Receiving};
+pub use send::{send, Sending};
+pub use sum::checksum;
+pub use tally::{Counts, Failed, Tally};
+pub use watch::Watching;

@@ -1,0 +1,137 @@
+//! A file while it is sent: read from the beginning to the end, holes left out, with its checksum. One that changes
+//! meanwhile is not sent as whole.
+
+use crate::entry::Stamp;
+use crate::partial::{add_zeros, sum_of};
+use crate::protocol::{Pack, Want};
+use crate::scan::Listed;
+use crate::tally::Tally;
+use ring::digest::{Context, SHA256};
+use rustix::fs::{self, FileType, Mode, OFlags, SeekFrom};
+use rustix::io::Errno;
+use std::fs::File;
+
+/// Why a file is not sent to its end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Unsent {
+    Changed,
+    Gone,
+    System(Errno),
+}
+
+impl From<Errno> for Unsent {
+    fn from(errno: Errno) -> Unsent {
+        match errno {
+            Errno::NOENT => Unsent::Gone,
+            // A link, or a pipe, stands there now.
+            Errno::LOOP | Errno::NXIO => Unsent::Changed,
+            errno => Unsent::System(errno),
+        }
+    }
+}
+
+pub(crate) struct Outgoing {
+    pub id: u64,
+    pub listed: Listed,
+    file: File,
+    sum: Context,
+    /// How far it is, how long the file is, and how far bytes reach from here without a hole.
+    at: u64,
+    size: u64,
+    data_until: u64,
+    began_as: (u64, Stamp),
+}
+
+fn look(file: &File) -> Result<(u64, Stamp), Errno> {
+    let stat = fs::fstat(file)?;
+    match FileType::from_raw_mode(stat.st_mode).is_file() {
+        true => Ok((stat.st_ino, Stamp::of(&stat))),
+        false => Err(Errno::LOOP),
+    }
+}
+
+impl Outgoing {
+    /// Opens it, and goes on where the other end is, if that is how the file begins. `anew`: the other end has something
+    /// else, which it is to throw away.
+    pub fn open(listed: Listed, want: &Want, mut anew: bool, pack: &mut Pack) -> Result<Outgoing, Unsent> {
+        let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+        let mut file = File::from(fs::open(&listed.path, flags, Mode::empty())?);
+        let began_as = look(&file)?;
+        let (mut sum, mut at) = (Context::new(&SHA256), 0);
+        if want.from > 0 && !anew {
+            let has = sum_of(&mut file, want.from);
+            let (begun, length) =
+                has.map_err(|error| Unsent::from(Errno::from_io_error(&error).unwrap_or(Errno::IO)))?;
+            match length == want.from && begun.clone().finish().as_ref() == &want.sum[..] {
+                true => (sum, at) = (begun, length),
+                false => anew = true,
+            }
+        }
+        if anew {
+            pack.anew(want.id);
+        }
+        let size = began_as.1.size;
+        Ok(Outgoing { id: want.id, listed, file, sum, at, size, data_until: at, began_as })
+    }
+
+    /// Adds a piece of at most so many bytes to the pack; whether that was the last one.
+    pub fn step(&mut self, pack: &mut Pack, most: usize, tally: &Tally) -> Result<bool, Unsent> {
+        if self.at >= self.size {
+            let now = look(&self.file)?;
+            if now != self.began_as {
+                return Err(Unsent::Changed);
+            }
+            pack.whole(self.id, self.sum.clone().finish().as_ref(), &now.1);
+            return Ok(true);
+        }
+        if self.at >= self.data_until {
+            let begins = self.next_data()?;
+            if begins > self.at {
+                let hole = begins - self.at;
+                pack.hole(self.id, hole);
+                add_zeros(&mut self.sum, hole);
+                tally.went_through(hole);
+                self.at = begins;
+                return Ok(false);
+            }
+        }
+        let most = (self.data_until - self.at).min(most as u64) as usize;
+        let (file, at) = (&self.file, self.at);
+        let read = pack.bytes_of(self.id, most, |place| loop {
+            match rustix::io::pread(file, &mut *place, at) {
+                Err(Errno::INTR) => {}
+                read => break read,
+            }
+        })?;
+        if read.is_empty() {
+            return Err(Unsent::Changed);
+        }
+        self.sum.update(read);
+        self.at += read.len() as u64;
+        tally.moved(read.len() as u64);
+        Ok(false)
+    }
+
+    /// Where bytes begin from here on, and how far they reach. A file system that knows no holes has none.
+    fn next_data(&mut self) -> Result<u64, Errno> {
+        let begins = match fs::seek(&self.file, SeekFrom::Data(self.at)) {
+            Ok(begins) => begins.min(self.size),
+            // Nothing but a hole until the end.
+            Err(Errno::NXIO) => self.size,
+            Err(_) => {
+                self.data_until = self.size;
+                return Ok(self.at);
+            }
+        };
+        if begins < self.size {
+            let until = fs::seek(&self.file, SeekFrom::Hole(begins)).unwrap_or(self.size);
+            self.data_until = until.min(self.size).max(begins + 1);
+        }
+        Ok(begins)
+    }
+
+    /// How far it is (bytes).
+    pub fn at(&self) -> u64 {
+        self.at
+    }
+}

@@ -1,0 +1,321 @@
+//! What sender and receiver say to each other. A message is a word, in CBOR, or a pack of pieces of files.
+//!
+//! The sender begins (`Begin`), lists what there is (`Entries`) and says where the list ends (`Listed`). The receiver
+//! answers each list with what it lacks (`Answer`), gets packs of it, and says when all of a list is done (`Done`). The
+//! sender never waits for an answer to go on listing, so that many small files take as long as one large one.
+
+use crate::entry::{Entry, Stamp};
+use ligament_catalogue::{fault, Fault};
+use minicbor::{Decode, Encode};
+
+/// The version of all this.
+pub(crate) const VERSION: u32 = 1;
+/// When a pack is full (bytes), and the longest piece in it.
+pub(crate) const PACK: usize = 1 << 20;
+/// The bytes of a checksum (SHA-256).
+pub(crate) const SUM: usize = 32;
+
+/// A file that the receiver lacks, or of which it has the beginning.
+#[derive(Debug, Clone, PartialEq, Eq, Encode, Decode)]
+pub(crate) struct Want {
+    #[n(0)]
+    pub id: u64,
+    /// How much is there already (bytes), and its checksum.
+    #[n(1)]
+    pub from: u64,
+    #[cbor(n(2), with = "minicbor::bytes")]
+    pub sum: Vec<u8>,
+}
+
+/// Why a file is not copied.
+#[derive(Debug, Clone, PartialEq, Eq, Encode, Decode)]
+pub(crate) struct Refusal {
+    #[n(0)]
+    pub id: u64,
+    #[n(1)]
+    pub why: String,
+    /// What it is called by whoever says this.
+    #[cbor(n(2), with = "minicbor::bytes")]
+    pub name: Vec<u8>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Encode, Decode)]
+pub(crate) enum Word {
+    /// From the sender, first: several things are copied, so that each gets its own name below the place; or the
+    /// contents of one directory, without its name.
+    #[n(0)]
+    Begin {
+        #[n(0)]
+        version: u32,
+        #[n(1)]
+        several: bool,
+        #[n(2)]
+        contents: bool,
+    },
+    /// From the sender: some of what there is. A directory comes before what is in it.
+    #[n(1)]
+    Entries(#[n(0)] Vec<Entry>),
+    /// From the sender: names that are no more.
+    #[n(2)]
+    Gone(#[n(0)] Vec<minicbor::bytes::ByteVec>),
+    /// From the sender: a list ends; whether it was of all that there is.
+    #[n(3)]
+    Listed {
+        #[n(0)]
+        all: bool,
+    },
+    /// From the sender: a file does not come after all.
+    #[n(4)]
+    Dropped(#[n(0)] Refusal),
+    /// From the receiver: all entries up to this one are looked at; these are wanted, and those cannot be had.
+    #[n(5)]
+    Answer {
+        #[n(0)]
+        upto: u64,
+        #[n(1)]
+        wants: Vec<Want>,
+        #[n(2)]
+        refused: Vec<Refusal>,
+    },
+    /// From the receiver: a file that was wanted cannot be written.
+    #[n(6)]
+    Refused(#[n(0)] Refusal),
+    /// From the receiver: all of a list is done.
+    #[n(7)]
+    Done,
+    /// From either: it ends here.
+    #[n(8)]
+    Stop {
+        #[n(0)]
+        why: String,
+    },
+}
+
+/// What a message is: its first byte.
+const WORD: u8 = 0;
+const PIECES: u8 = 1;
+
+impl Word {
+    pub fn to_bytes(&self) -> Vec<u8> {
+        let mut bytes = vec![WORD];
+        minicbor::encode(self, &mut bytes).expect("memory takes all");
+        bytes
+    }
+}
+
+/// A message that came.
+pub(crate) enum Message<'a> {
+    Word(Word),
+    Pieces(Pieces<'a>),
+}
+
+pub(crate) fn read(message: &[u8]) -> Result<Message<'_>, Fault> {
+    match message.split_first() {
+        Some((&WORD, rest)) => minicbor::decode(rest).map(Message::Word).map_err(|error| misunderstood(&error)),
+        Some((&PIECES, rest)) => Ok(Message::Pieces(Pieces { rest })),
+        _ => Err(misunderstood(&"a message of no known kind")),
+    }
+}
+
+pub(crate) fn misunderstood(what: &dyn std::fmt::Display) -> Fault {
+    fault!(COPY_MISUNDERSTOOD, "what the other end says is not understood here: {what}")
+}
+
+/// A piece of a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Piece<'a> {
+    /// Bytes that follow those before.
+    Bytes(&'a [u8]),
+    /// As many zeros, which take no room where the file system can leave them out.
+    Hole(u64),
+    /// What was there is not the beginning of this file, or it has changed: it begins anew.
+    Anew,
+    /// It is whole: its checksum, and what it looks like.
+    Whole([u8; SUM], Stamp),
+}
+
+/// The bytes before each piece: the file's number, the kind of piece, its length.
+const HEAD: usize = 8 + 1 + 4;
+/// What stands after a checksum.
+const STAMP: usize = 8 + 8 + 4 + 4;
+
+/// A pack while it is filled.
+pub(crate) struct Pack {
+    bytes: Vec<u8>,
+}
+
+impl Pack {
+    pub fn new() -> Pack {
+        let mut bytes = Vec::with_capacity(2 * PACK);
+        bytes.push(PIECES);
+        Pack { bytes }
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.bytes.len() <= 1
+    }
+
+    pub fn length(&self) -> usize {
+        self.bytes.len()
+    }
+
+    pub fn into_bytes(self) -> Vec<u8> {
+        self.bytes
+    }
+
+    fn head(&mut self, id: u64, kind: u8, length: usize) {
+        self.bytes.extend_from_slice(&id.to_le_bytes());
+        self.bytes.push(kind);
+        self.bytes.extend_from_slice(&(length as u32).to_le_bytes());
+    }
+
+    /// Adds up to so many bytes that `fill` reads; how many they were. The place is made once and not copied.
+    pub fn bytes_of<E>(
+        &mut self,
+        id: u64,
+        most: usize,
+        fill: impl FnOnce(&mut [u8]) -> Result<usize, E>,
+    ) -> Result<&[u8], E> {
+        let begin = self.bytes.len();
+        self.head(id, 0, 0);
+        self.bytes.resize(begin + HEAD + most, 0);
+        match fill(&mut self.bytes[begin + HEAD..]) {
+            Ok(0) => {
+                self.bytes.truncate(begin);
+                Ok(&[])
+            }
+            Ok(length) => {
+                self.bytes.truncate(begin + HEAD + length);
+                self.bytes[begin + 9..begin + HEAD].copy_from_slice(&(length as u32).to_le_bytes());
+                Ok(&self.bytes[begin + HEAD..])
+            }
+            Err(error) => {
+                self.bytes.truncate(begin);
+                Err(error)
+            }
+        }
+    }
+
+    pub fn hole(&mut self, id: u64, length: u64) {
+        self.head(id, 1, 8);
+        self.bytes.extend_from_slice(&length.to_le_bytes());
+    }
+
+    pub fn anew(&mut self, id: u64) {
+        self.head(id, 2, 0);
+    }
+
+    pub fn whole(&mut self, id: u64, sum: &[u8], stamp: &Stamp) {
+        self.head(id, 3, SUM + STAMP);
+        self.bytes.extend_from_slice(sum);
+        self.bytes.extend_from_slice(&stamp.size.to_le_bytes());
+        self.bytes.extend_from_slice(&stamp.seconds.to_le_bytes());
+        self.bytes.extend_from_slice(&stamp.nanos.to_le_bytes());
+        self.bytes.extend_from_slice(&stamp.mode.to_le_bytes());
+    }
+}
+
+/// The pieces of a pack that came, one after the other: of which file each is.
+pub(crate) struct Pieces<'a> {
+    rest: &'a [u8],
+}
+
+fn array<const N: usize>(bytes: &[u8], at: usize) -> Option<[u8; N]> {
+    bytes.get(at..at + N)?.try_into().ok()
+}
+
+impl<'a> Pieces<'a> {
+    fn piece(&mut self) -> Option<(u64, Piece<'a>)> {
+        let id = u64::from_le_bytes(array(self.rest, 0)?);
+        let kind = *self.rest.get(8)?;
+        let length = u32::from_le_bytes(array(self.rest, 9)?) as usize;
+        let body = self.rest.get(HEAD..)?.get(..length)?;
+        self.rest = &self.rest[HEAD + length..];
+        let piece = match (kind, length) {
+            (0, 1..) => Piece::Bytes(body),
+            (1, 8) => Piece::Hole(u64::from_le_bytes(array(body, 0)?)),
+            (2, 0) => Piece::Anew,
+            (3, _) if length == SUM + STAMP => Piece::Whole(
+                array(body, 0)?,
+                Stamp {
+                    size: u64::from_le_bytes(array(body, SUM)?),
+                    seconds: i64::from_le_bytes(array(body, SUM + 8)?),
+                    nanos: u32::from_le_bytes(array(body, SUM + 16)?),
+                    mode: u32::from_le_bytes(array(body, SUM + 20)?),
+                },
+            ),
+            _ => return None,
+        };
+        Some((id, piece))
+    }
+}
+
+impl<'a> Iterator for Pieces<'a> {
+    type Item = Result<(u64, Piece<'a>), Fault>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.rest.is_empty() {
+            return None;
+        }
+        let piece = self.piece();
+        if piece.is_none() {
+            self.rest = &[];
+        }
+        Some(piece.ok_or_else(|| misunderstood(&"a piece of a file that is none")))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_pack_gives_back_its_pieces() {
+        let stamp = Stamp { size: 7, seconds: -3, nanos: 5, mode: 0o640 };
+        let mut pack = Pack::new();
+        let put = |place: &mut [u8]| {
+            place[..3].copy_from_slice(b"abc");
+            Ok::<usize, ()>(3)
+        };
+        assert_eq!(pack.bytes_of(1, 100, put), Ok(&b"abc"[..]));
+        pack.hole(1, 1 << 40);
+        pack.anew(2);
+        assert_eq!(pack.bytes_of(2, 10, |_| Ok::<usize, ()>(0)), Ok(&b""[..]));
+        assert_eq!(pack.bytes_of(2, 10, |_| Err(())), Err(()));
+        pack.whole(1, &[9; SUM], &stamp);
+        let bytes = pack.into_bytes();
+        let Ok(Message::Pieces(pieces)) = read(&bytes) else { panic!("these are pieces") };
+        let pieces: Vec<_> = pieces.map(Result::unwrap).collect();
+        let expected = [
+            (1, Piece::Bytes(b"abc")),
+            (1, Piece::Hole(1 << 40)),
+            (2, Piece::Anew),
+            (1, Piece::Whole([9; SUM], stamp)),
+        ];
+        assert_eq!(pieces, expected);
+    }
+
+    #[test]
+    fn half_a_pack_is_an_error_and_ends() {
+        let mut pack = Pack::new();
+        pack.hole(1, 3);
+        let bytes = pack.into_bytes();
+        for length in 2..bytes.len() {
+            let Ok(Message::Pieces(pieces)) = read(&bytes[..length]) else { panic!("these are pieces") };
+            assert!(pieces.map(|piece| piece.is_err()).eq([true]), "{length}");
+        }
+        assert!(read(&[]).is_err() && read(&[7]).is_err() && read(&[WORD, 0xff]).is_err());
+    }
+
+    #[test]
+    fn a_word_comes_as_it_was_sent() {
+        let word = Word::Answer {
+            upto: 3,
+            wants: vec![Want { id: 1, from: 9, sum: vec![1; SUM] }],
+            refused: vec![Refusal { id: 2, why: "no".into(), name: b"a".to_vec() }],
+        };
+        let bytes = word.to_bytes();
+        let Ok(Message::Word(read)) = read(&bytes) else { panic!("this is a word") };
+        assert_eq!(read, word);
+    }
+}

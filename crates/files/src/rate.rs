@@ -1,0 +1,46 @@
+//! A limit on how much is sent in a second.
+
+use std::time::{Duration, Instant};
+
+/// What may be sent at once after a pause (s of the rate).
+const BURST: f64 = 0.1;
+
+pub(crate) struct Limit {
+    /// Bytes in a second.
+    rate: f64,
+    /// When all that was sent would be through.
+    through: Instant,
+}
+
+impl Limit {
+    pub fn new(rate: u64) -> Limit {
+        Limit { rate: rate.max(1) as f64, through: Instant::now() }
+    }
+
+    /// How long to wait before the next bytes, after these were sent.
+    pub fn pause_after(&mut self, bytes: usize, now: Instant) -> Duration {
+        let oldest = now.checked_sub(Duration::from_secs_f64(BURST)).unwrap_or(now);
+        self.through = self.through.max(oldest) + Duration::from_secs_f64(bytes as f64 / self.rate);
+        self.through.saturating_duration_since(now)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_sent_takes_as_long_as_the_rate_says() {
+        let begin = Instant::now();
+        let mut limit = Limit::new(1000);
+        let mut now = begin;
+        for _ in 0..50 {
+            now += limit.pause_after(100, now);
+        }
+        let took = (now - begin).as_secs_f64();
+        assert!((4.8..=5.01).contains(&took), "{took}");
+        // A pause does not let more through later than a tenth of a second's worth.
+        now += Duration::from_secs(100);
+        assert!(limit.pause_after(1000, now) >= Duration::from_millis(890));
+    }
+}

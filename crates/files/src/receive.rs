@@ -1,0 +1,525 @@
+//! The end that gets files. It believes nothing that it is told: names are checked and found without following links,
+//! and a file gets its name when its checksum is right.
+
+use crate::channel::Channel;
+use crate::entry::{Entry, Kind, Stamp};
+use crate::names;
+use crate::partial::{Partial, Trouble};
+use crate::protocol::{misunderstood, read, Message, Piece, Refusal, Want, Word, VERSION};
+use crate::removal;
+use crate::tally::Tally;
+use crate::tree::Tree;
+use ligament_catalogue::{fault, Code, Fault};
+use rustix::fs::{self, AtFlags, FileType, Mode};
+use rustix::io::Errno;
+use std::collections::{HashMap, HashSet};
+use std::path::{Path, PathBuf};
+
+/// How many files of a copy that was cut are held open until their rest comes.
+const HELD: usize = 16;
+
+/// What is to be received, and how.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Receiving {
+    /// The directory that it goes into, or the name that one thing gets.
+    pub into: PathBuf,
+    /// It is to be a directory, even if it is not there yet.
+    pub directory: bool,
+    /// Nothing is written: it is only found out what would be.
+    pub dry: bool,
+    /// What the sender does not have is removed.
+    pub delete: bool,
+    /// It goes on after the first list, until the sender is gone.
+    pub live: bool,
+    /// The names that were asked for, if the sender was told them: nothing else is taken from it.
+    pub only: Option<Vec<String>>,
+}
+
+/// Receives all that the sender sends.
+///
+/// # Errors
+/// It could not go on: the connection is lost, there is no room, or the sender has said so. What fails with single files
+/// is in the tally.
+pub fn receive(channel: &dyn Channel, options: &Receiving, tally: &Tally) -> Result<(), Fault> {
+    let result = receive_all(channel, options, tally);
+    if let Err(why) = &result {
+        if ![Code::COPY_CUT, Code::COPY_STOPPED].contains(&why.code()) {
+            // One that is gone need not be told.
+            let _ = channel.send(Word::Stop { why: why.with_code() }.to_bytes());
+        }
+    }
+    result
+}
+
+fn receive_all(channel: &dyn Channel, options: &Receiving, tally: &Tally) -> Result<(), Fault> {
+    let first = channel.receive(None)?.unwrap_or_default();
+    let (several, contents) = match read(&first)? {
+        Message::Word(Word::Begin { version: VERSION, several, contents }) => (several, contents),
+        Message::Word(Word::Begin { version, .. }) => {
+            return Err(fault!(
+                OTHER_VERSION_ELSEWHERE,
+                "the other end copies by version {version}, where this Ligament knows {VERSION}; use the same version \
+                 of Ligament at both ends"
+            ))
+        }
+        Message::Word(Word::Stop { why }) => return Err(Fault::heard(why, Code::COPY_STOPPED)),
+        _ => return Err(misunderstood(&"it does not begin")),
+    };
+    if contents && options.only.is_some() {
+        return Err(misunderstood(&"it sends what was not asked for"));
+    }
+    let tree = place(options, several, contents)?;
+    let mut receiver = Receiver {
+        channel,
+        options,
+        tally,
+        tree,
+        wanted: HashMap::new(),
+        held: 0,
+        directories: Vec::new(),
+        seen: HashSet::new(),
+        upto: 0,
+        lists: 0,
+    };
+    loop {
+        let Some(message) = channel.receive(None)? else { continue };
+        match read(&message)? {
+            Message::Word(word) => receiver.word(word)?,
+            Message::Pieces(pieces) => {
+                for piece in pieces {
+                    let (id, piece) = piece?;
+                    receiver.piece(id, piece)?;
+                }
+            }
+        }
+        if receiver.wanted.is_empty() && receiver.lists > 0 {
+            receiver.finish_list()?;
+            if !options.live {
+                return Ok(());
+            }
+        }
+    }
+}
+
+/// Where all goes: the directory, which is made, and the name that the only thing gets. None: a trial, and there is nothing.
+fn place(options: &Receiving, several: bool, contents: bool) -> Result<Option<Tree>, Fault> {
+    let into = match options.into.as_os_str().is_empty() {
+        true => Path::new("."),
+        false => &options.into,
+    };
+    let below = several || contents || options.directory || into.is_dir() || into.file_name().is_none();
+    let (directory, first) = match (below, into.file_name()) {
+        (false, Some(name)) => {
+            let parent =
+                into.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+            (parent, Some(std::os::unix::ffi::OsStrExt::as_bytes(name).to_vec()))
+        }
+        _ => (into, None),
+    };
+    let named = |error: &dyn std::fmt::Display| {
+        fault!(FILE_NOT_COPIED, "{}: nothing can be put there: {error}", directory.display())
+    };
+    if !options.dry {
+        std::fs::create_dir_all(directory).map_err(|error| named(&error))?;
+    }
+    match Tree::new(directory, first) {
+        Ok(tree) => Ok(Some(tree)),
+        Err(Errno::NOENT) if options.dry => Ok(None),
+        Err(error) => Err(named(&error)),
+    }
+}
+
+/// A file that comes.
+struct Wanted {
+    name: Vec<u8>,
+    /// How far it is.
+    at: u64,
+    partial: Option<Partial>,
+}
+
+struct Receiver<'a> {
+    channel: &'a dyn Channel,
+    options: &'a Receiving,
+    tally: &'a Tally,
+    tree: Option<Tree>,
+    wanted: HashMap<u64, Wanted>,
+    /// How many of the wanted are open.
+    held: usize,
+    /// Directories that get their modes and times when all is in them.
+    directories: Vec<(Vec<u8>, Stamp)>,
+    /// All names of a list, if others are removed after it.
+    seen: HashSet<Vec<u8>>,
+    upto: u64,
+    /// Lists that have ended and are not done.
+    lists: u64,
+}
+
+/// What stands where something else is to be.
+fn in_the_way(what: FileType) -> Errno {
+    if what.is_dir() {
+        Errno::ISDIR
+    } else {
+        Errno::EXIST
+    }
+}
+
+impl Receiver<'_> {
+    fn word(&mut self, word: Word) -> Result<(), Fault> {
+        match word {
+            Word::Entries(entries) => self.entries(entries),
+            Word::Listed { all } => {
+                if all && self.options.delete {
+                    self.remove_others()?;
+                }
+                self.seen.clear();
+                self.tally.complete();
+                self.lists += 1;
+                Ok(())
+            }
+            Word::Gone(gone) => {
+                if self.options.delete {
+                    for name in gone {
+                        // What of it is still on its way does not come to its name later.
+                        let below = [&name[..], b"/"].concat();
+                        let is_it = |wanted: &Wanted| wanted.name == *name || wanted.name.starts_with(&below);
+                        let late: Vec<u64> =
+                            self.wanted.iter().filter(|(_, one)| is_it(one)).map(|(&id, _)| id).collect();
+                        for id in late {
+                            self.let_go(id);
+                        }
+                        self.remove(&name)?;
+                    }
+                }
+                Ok(())
+            }
+            Word::Dropped(Refusal { id, why, .. }) => {
+                if let Some(wanted) = self.let_go(id) {
+                    if !self.options.live {
+                        self.tally.fails(&wanted.name, Fault::heard(why, Code::FILE_NOT_COPIED));
+                    }
+                }
+                Ok(())
+            }
+            Word::Stop { why } => Err(Fault::heard(why, Code::COPY_STOPPED)),
+            Word::Begin { .. } | Word::Answer { .. } | Word::Refused(_) | Word::Done => {
+                Err(misunderstood(&"a word at the wrong time"))
+            }
+        }
+    }
+
+    fn let_go(&mut self, id: u64) -> Option<Wanted> {
+        let wanted = self.wanted.remove(&id);
+        if wanted.as_ref().is_some_and(|wanted| wanted.partial.is_some()) {
+            self.held -= 1;
+        }
+        wanted
+    }
+
+    // ---- what there is ---------------------------------------------------------------------------------------
+    fn entries(&mut self, entries: Vec<Entry>) -> Result<(), Fault> {
+        let (mut wants, mut refused) = (Vec::new(), Vec::new());
+        for entry in entries {
+            if entry.id <= self.upto {
+                return Err(misunderstood(&"a number that was there before"));
+            }
+            self.upto = entry.id;
+            let first = entry.name.split(|&byte| byte == b'/').next().unwrap_or_default();
+            let asked = |only: &Vec<String>| only.iter().any(|name| name.as_bytes() == first);
+            let strange = self.options.only.as_ref().is_some_and(|only| !asked(only));
+            if let Some(wrong) = names::wrong(&entry.name).or(strange.then_some("was not asked for")) {
+                let why = fault!(FILE_NOT_COPIED, "its name {wrong}, so it is not written here");
+                refused.push(Refusal { id: entry.id, why: why.with_code(), name: entry.name.clone() });
+                self.tally.fails(&entry.name, why);
+                continue;
+            }
+            let name = match &self.tree {
+                Some(tree) => tree.called(&entry.name),
+                None => entry.name.clone(),
+            };
+            if self.options.delete {
+                self.seen.insert(name.clone());
+            }
+            match self.enter(&entry, &name) {
+                Ok(None) => {}
+                Ok(Some(want)) => wants.push(want),
+                Err(trouble) => refused.push(self.refusal(entry.id, &name, trouble)?),
+            }
+        }
+        self.channel.send(Word::Answer { upto: self.upto, wants, refused }.to_bytes())
+    }
+
+    /// Makes what has no bytes; what is wanted of a file.
+    fn enter(&mut self, entry: &Entry, name: &[u8]) -> Result<Option<Want>, Trouble> {
+        if entry.kind == Kind::Later {
+            return Ok(None);
+        }
+        let dry = self.options.dry;
+        let found = match &mut self.tree {
+            Some(tree) => tree.look(name)?,
+            None => None,
+        };
+        let kind = found.map(|stat| FileType::from_raw_mode(stat.st_mode));
+        match (entry.kind, kind) {
+            (Kind::Directory, Some(kind)) if kind.is_dir() => {}
+            (_, Some(other)) if (entry.kind == Kind::Directory) != other.is_dir() => {
+                if !self.options.delete {
+                    return Err(in_the_way(other).into());
+                }
+                let tree = self.tree.as_mut().ok_or(Errno::NOENT)?;
+                let tally = self.tally;
+                removal::remove(tree, name, dry, &mut |name| tally.removed(name))?;
+            }
+            _ => {}
+        }
+        match entry.kind {
+            Kind::Directory => {
+                if !dry {
+                    self.make_directory(name, &entry.stamp)?;
+                    self.directories.push((name.to_vec(), entry.stamp));
+                }
+                Ok(None)
+            }
+            Kind::Later => Ok(None),
+            Kind::Link => self.link(entry, name).map(|()| None),
+            Kind::File => {
+                self.tally.found(entry.stamp.size);
+                if let Some(stat) = found.filter(|stat| FileType::from_raw_mode(stat.st_mode).is_file()) {
+                    let there = Stamp::of(&stat);
+                    if entry.stamp.is_same_as(&there) {
+                        if there.mode != entry.stamp.mode && !dry {
+                            self.set_mode(name, &entry.stamp)?;
+                        }
+                        self.tally.was_there(entry.stamp.size);
+                        return Ok(None);
+                    }
+                }
+                self.want(entry, name).map(Some)
+            }
+        }
+    }
+
+    /// What is lacking of a file, of which some may be there from a copy that was cut.
+    fn want(&mut self, entry: &Entry, name: &[u8]) -> Result<Want, Trouble> {
+        let mut want = Want { id: entry.id, from: 0, sum: Vec::new() };
+        let partial = match &mut self.tree {
+            None => None,
+            Some(tree) => match tree.parent(name) {
+                Ok((directory, last)) => Partial::open(directory, last, false)?,
+                Err(Errno::NOENT) if self.options.dry => None,
+                Err(errno) => return Err(errno.into()),
+            },
+        };
+        let mut held = None;
+        if let Some(mut partial) = partial {
+            partial.take_up()?;
+            if (1..=entry.stamp.size).contains(&partial.length) {
+                (want.from, want.sum) = (partial.length, partial.sum().to_vec());
+                held = Some(partial).filter(|_| self.held < HELD);
+            }
+        }
+        if self.options.dry {
+            self.tally.copied(name);
+            self.tally.moved(entry.stamp.size - want.from);
+            return Ok(want);
+        }
+        self.held += usize::from(held.is_some());
+        self.tally.went_through(want.from);
+        self.tally.resumed(want.from);
+        self.wanted.insert(entry.id, Wanted { name: name.to_vec(), at: want.from, partial: held });
+        Ok(want)
+    }
+
+    fn make_directory(&mut self, name: &[u8], stamp: &Stamp) -> Result<(), Trouble> {
+        let tree = self.tree.as_mut().ok_or(Errno::NOENT)?;
+        let (directory, last) = tree.parent(name)?;
+        // Files go into it before it has its own mode.
+        match fs::mkdirat(directory, last, stamp.mode() | Mode::RWXU) {
+            Ok(()) | Err(Errno::EXIST) => Ok(()),
+            Err(errno) => Err(errno.into()),
+        }
+    }
+
+    fn link(&mut self, entry: &Entry, name: &[u8]) -> Result<(), Trouble> {
+        if entry.target.is_empty() || entry.target.contains(&0) {
+            return Err(Errno::INVAL.into());
+        }
+        let Some(tree) = &mut self.tree else { return Ok(()) };
+        let (directory, last) = match tree.parent(name) {
+            Err(Errno::NOENT) if self.options.dry => return Ok(()),
+            found => found?,
+        };
+        if fs::readlinkat(directory, last, Vec::new()).is_ok_and(|there| there.as_bytes() == &entry.target[..])
+        {
+            return Ok(());
+        }
+        if !self.options.dry {
+            let fresh = names::partial(last);
+            match fs::unlinkat(directory, &fresh[..], AtFlags::empty()) {
+                Ok(()) | Err(Errno::NOENT) => {}
+                Err(errno) => return Err(errno.into()),
+            }
+            fs::symlinkat(&entry.target[..], directory, &fresh[..])?;
+            let times = entry.stamp.times();
+            // Links of some file systems have no times.
+            let _ = fs::utimensat(directory, &fresh[..], &times, AtFlags::SYMLINK_NOFOLLOW);
+            fs::renameat(directory, &fresh[..], directory, last)?;
+        }
+        Ok(())
+    }
+
+    fn set_mode(&mut self, name: &[u8], stamp: &Stamp) -> Result<(), Errno> {
+        let tree = self.tree.as_mut().ok_or(Errno::NOENT)?;
+        let (directory, last) = tree.parent(name)?;
+        let flags = fs::OFlags::RDONLY | fs::OFlags::NOFOLLOW | fs::OFlags::CLOEXEC | fs::OFlags::NONBLOCK;
+        match fs::openat(directory, last, flags, Mode::empty()) {
+            Ok(file) => fs::fchmod(file, stamp.mode()),
+            // One that its owner may not read.
+            Err(Errno::ACCESS) => Ok(()),
+            Err(errno) => Err(errno),
+        }
+    }
+
+    // ---- what comes ------------------------------------------------------------------------------------------
+    fn piece(&mut self, id: u64, piece: Piece<'_>) -> Result<(), Fault> {
+        if id > self.upto {
+            return Err(misunderstood(&"a piece of a file that nobody knows"));
+        }
+        // Pieces of a file that was refused may be on their way.
+        let Some(mut wanted) = self.let_go(id) else { return Ok(()) };
+        match self.put(&mut wanted, piece) {
+            Ok(true) => self.tally.copied(&wanted.name),
+            Ok(false) => {
+                self.held += usize::from(wanted.partial.is_some());
+                self.wanted.insert(id, wanted);
+            }
+            Err(trouble) => {
+                let refusal = self.refusal(id, &wanted.name, trouble)?;
+                self.channel.send(Word::Refused(refusal).to_bytes())?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Puts a piece where it belongs; whether the file is whole.
+    fn put(&mut self, wanted: &mut Wanted, piece: Piece<'_>) -> Result<bool, Trouble> {
+        let tree = self.tree.as_mut().ok_or(Errno::NOENT)?;
+        let (directory, last) = tree.parent(&wanted.name)?;
+        let partial = match &mut wanted.partial {
+            Some(partial) => partial,
+            none => {
+                let mut partial = Partial::open(directory, last, true)?.ok_or(Errno::NOENT)?;
+                if wanted.at == 0 {
+                    partial.begin_anew()?;
+                } else {
+                    partial.take_up()?;
+                    if partial.length != wanted.at {
+                        return Err(Trouble::Busy);
+                    }
+                }
+                none.insert(partial)
+            }
+        };
+        match piece {
+            Piece::Bytes(bytes) => {
+                partial.write(bytes)?;
+                self.tally.moved(bytes.len() as u64);
+            }
+            Piece::Hole(length) => {
+                let channel = self.channel;
+                partial.skip(length, &|| channel.is_there().is_ok())?;
+                self.tally.went_through(length);
+            }
+            Piece::Anew => {
+                self.tally.came_back(partial.length);
+                partial.begin_anew()?;
+            }
+            Piece::Whole(sum, stamp) => {
+                if let Some(partial) = wanted.partial.take() {
+                    partial.finish(directory, last, &sum, &stamp)?;
+                }
+                return Ok(true);
+            }
+        }
+        wanted.at = partial.length;
+        Ok(false)
+    }
+
+    /// What is told about a file that cannot be written. If nothing can be written, it ends here.
+    fn refusal(&mut self, id: u64, name: &[u8], trouble: Trouble) -> Result<Refusal, Fault> {
+        let shown = names::shown(name);
+        let is_busy = matches!(trouble, Trouble::Busy);
+        let why = match trouble {
+            Trouble::System(errno @ (Errno::NOSPC | Errno::DQUOT)) => {
+                return Err(fault!(
+                    DISK_FULL,
+                    "{shown} cannot be written below {}: {errno}; make room there and copy again: it goes on where it was",
+                    self.options.into.display()
+                ));
+            }
+            Trouble::System(Errno::LOOP | Errno::NOTDIR) => fault!(
+                FILE_NOT_COPIED,
+                "a link or a file stands where it or its directory is to be; nothing is written through a link"
+            ),
+            Trouble::System(Errno::ISDIR) => fault!(FILE_NOT_COPIED, "a directory stands where it is to be"),
+            Trouble::System(Errno::EXIST) => fault!(FILE_NOT_COPIED, "something else stands where it is to be"),
+            Trouble::System(errno) => fault!(FILE_NOT_COPIED, "it cannot be written there: {errno}"),
+            Trouble::Cut => return Err(self.channel.is_there().err().unwrap_or_else(crate::scan::stopped)),
+            Trouble::Busy => fault!(FILE_BUSY, "another copy is writing it now"),
+            Trouble::Differs => {
+                fault!(FILE_NOT_COPIED, "what arrived has another checksum than what was sent; copy it again")
+            }
+        };
+        // It is sent again while the other end watches, until nobody else writes it.
+        if !(is_busy && self.options.live) {
+            self.tally.fails(name, why.clone());
+        }
+        Ok(Refusal { id, why: why.with_code(), name: name.to_vec() })
+    }
+
+    // ---- at the end of a list --------------------------------------------------------------------------------
+    fn finish_list(&mut self) -> Result<(), Fault> {
+        // What is in a directory comes after it, so the deepest is done first.
+        for (name, stamp) in std::mem::take(&mut self.directories).into_iter().rev() {
+            let Some(tree) = &mut self.tree else { break };
+            let Ok((directory, last)) = tree.parent(&name) else { continue };
+            let flags = fs::OFlags::RDONLY | fs::OFlags::DIRECTORY | fs::OFlags::NOFOLLOW | fs::OFlags::CLOEXEC;
+            let opened = fs::openat(directory, last, flags, Mode::empty());
+            let done =
+                opened.and_then(|fd| fs::futimens(&fd, &stamp.times()).and(fs::fchmod(&fd, stamp.mode())));
+            if let Err(errno) = done {
+                self.tally.fails(&name, fault!(FILE_NOT_COPIED, "it did not get its mode and time: {errno}"));
+            }
+        }
+        while self.lists > 0 {
+            self.lists -= 1;
+            self.channel.send(Word::Done.to_bytes())?;
+        }
+        Ok(())
+    }
+
+    fn remove(&mut self, name: &[u8]) -> Result<(), Fault> {
+        if let Some(wrong) = names::wrong(name) {
+            return Err(misunderstood(&format!("a name to remove that {wrong}")));
+        }
+        let Some(tree) = &mut self.tree else { return Ok(()) };
+        let tally = self.tally;
+        let name = tree.called(name);
+        if let Err(errno) = removal::remove(tree, &name, self.options.dry, &mut |name| tally.removed(name)) {
+            tally.fails(&name, fault!(FILE_NOT_COPIED, "it cannot be removed: {errno}"));
+        }
+        Ok(())
+    }
+
+    fn remove_others(&mut self) -> Result<(), Fault> {
+        let Some(tree) = &mut self.tree else { return Ok(()) };
+        let tally = self.tally;
+        let done = removal::remove_others(tree, &self.seen, self.options.dry, &mut |name| tally.removed(name));
+        if let Err(errno) = done {
+            tally.fails(
+                b".",
+                fault!(FILE_NOT_COPIED, "what the other end does not have cannot be removed: {errno}"),
+            );
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,298 @@
+//! The end that has the files. One thread lists what there is, the other one sends what is wanted of it.
+
+use crate::channel::Channel;
+use crate::outgoing::{Outgoing, Unsent};
+use crate::protocol::{misunderstood, read, Message, Pack, Refusal, Want, Word, PACK, SUM, VERSION};
+use crate::rate::Limit;
+use crate::scan::{roots, stopped, Lister, Root, Shelf};
+use crate::tally::Tally;
+use crate::watch::{watch, Watching};
+use ligament_catalogue::{fault, Code, Fault};
+use std::collections::{HashMap, HashSet, VecDeque};
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+/// How often a file that changes while it is sent is begun anew.
+const TRIES: u32 = 3;
+
+/// The smallest pack of a file's bytes, where the rate is limited (bytes).
+const LEAST: u64 = 4096;
+
+/// What is to be sent, and how.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Sending {
+    /// Files and directories. What the user names is followed if it is a link; all below is copied as it is.
+    pub sources: Vec<PathBuf>,
+    /// All that is in the one source is sent, without its own name.
+    pub contents: bool,
+    /// Nothing is sent: it is only found out what would be.
+    pub dry: bool,
+    /// Bytes in a second at most.
+    pub rate: Option<u64>,
+    /// It goes on with what changes, until the other end is gone.
+    pub watching: Option<Watching>,
+}
+
+/// Sends all that the receiver lacks.
+///
+/// # Errors
+/// It could not go on: the connection is lost, or the receiver has said so. What fails with single files is in the tally.
+pub fn send(channel: &dyn Channel, options: &Sending, tally: &Tally) -> Result<(), Fault> {
+    let mut result = begin(channel, options, tally);
+    // Where the other end has stopped, it has said why before.
+    if result.as_ref().is_err_and(|why| why.code() == Code::COPY_CUT) {
+        while let Ok(Some(message)) = channel.receive(Some(Duration::ZERO)) {
+            if let Ok(Message::Word(Word::Stop { why })) = read(&message) {
+                result = Err(Fault::heard(why, Code::COPY_STOPPED));
+            }
+        }
+    }
+    if let Err(why) = &result {
+        if ![Code::COPY_CUT, Code::COPY_STOPPED].contains(&why.code()) {
+            // One that is gone need not be told.
+            let _ = channel.send(Word::Stop { why: why.with_code() }.to_bytes());
+        }
+    }
+    result
+}
+
+fn begin(channel: &dyn Channel, options: &Sending, tally: &Tally) -> Result<(), Fault> {
+    let (roots, contents) = roots(&options.sources, options.contents)?;
+    let several = roots.len() > 1;
+    channel.send(Word::Begin { version: VERSION, several, contents }.to_bytes())?;
+    let shelf = Shelf::default();
+    std::thread::scope(|scope| {
+        let lists = scope.spawn(|| {
+            let listed = list(channel, options, &roots, &shelf, tally);
+            if listed.is_err() {
+                shelf.end();
+            }
+            listed
+        });
+        let mut sender = Sender {
+            channel,
+            options,
+            tally,
+            shelf: &shelf,
+            pack: Pack::new(),
+            limit: options.rate.map(Limit::new),
+            most: options.rate.map_or(PACK, |rate| (rate / 10).clamp(LEAST, PACK as u64) as usize),
+            answered: 0,
+            wants: VecDeque::new(),
+            sends: None,
+            tries: HashMap::new(),
+            refused: HashSet::new(),
+        };
+        let sent = sender.send_all();
+        shelf.end();
+        let listed = lists.join().unwrap_or_else(|_| Err(stopped()));
+        match (sent, listed) {
+            // Whoever stopped first knows why.
+            (Err(why), Err(first)) if why.code() == Code::COPY_STOPPED => Err(first),
+            (Err(why), _) => Err(why),
+            (Ok(()), listed) => listed,
+        }
+    })
+}
+
+fn list(
+    channel: &dyn Channel,
+    options: &Sending,
+    roots: &[Root],
+    shelf: &Shelf,
+    tally: &Tally,
+) -> Result<(), Fault> {
+    let mut lister = Lister::new(channel, shelf, tally);
+    match (&options.watching, roots) {
+        (Some(watching), [root]) => watch(watching, root, &mut lister, shelf, tally),
+        _ => {
+            let mut all = true;
+            for root in roots {
+                all &= lister.list(root)?;
+            }
+            lister.end(all)
+        }
+    }
+}
+
+struct Sender<'a> {
+    channel: &'a dyn Channel,
+    options: &'a Sending,
+    tally: &'a Tally,
+    shelf: &'a Shelf,
+    pack: Pack,
+    limit: Option<Limit>,
+    /// When a pack is sent (bytes): where the rate is limited, at least some in each second.
+    most: usize,
+    /// The last number that the receiver has looked at.
+    answered: u64,
+    wants: VecDeque<Want>,
+    sends: Option<Outgoing>,
+    /// How often files that changed were begun anew.
+    tries: HashMap<u64, u32>,
+    /// Files that the receiver cannot write, while they are still wanted here.
+    refused: HashSet<u64>,
+}
+
+impl Sender<'_> {
+    fn send_all(&mut self) -> Result<(), Fault> {
+        loop {
+            let busy = self.sends.is_some() || !self.wants.is_empty();
+            if !busy {
+                self.flush()?;
+            }
+            let within = if busy { Duration::ZERO } else { Duration::from_millis(500) };
+            match self.channel.receive(Some(within))? {
+                Some(message) => {
+                    let Message::Word(word) = read(&message)? else {
+                        return Err(misunderstood(&"a piece of a file"));
+                    };
+                    if self.word(word)? {
+                        return Ok(());
+                    }
+                }
+                None if busy => self.step()?,
+                None if self.shelf.is_over() => return Err(stopped()),
+                None => {}
+            }
+        }
+    }
+
+    /// Whether all is done.
+    fn word(&mut self, word: Word) -> Result<bool, Fault> {
+        match word {
+            Word::Answer { upto, wants, refused } => self.answer(upto, wants, &refused),
+            Word::Refused(Refusal { id, why, name }) => {
+                if self.sends.as_ref().is_some_and(|sends| sends.id == id) {
+                    self.sends = None;
+                } else if self.wants.iter().any(|want| want.id == id) {
+                    self.refused.insert(id);
+                }
+                if self.shelf.remove(id).is_none() {
+                    // It was sent whole, and counted.
+                    self.tally.was_not_copied(&name);
+                }
+                self.tally.fails(&name, Fault::heard(why, Code::FILE_NOT_COPIED));
+            }
+            Word::Done => return Ok(self.options.watching.is_none()),
+            Word::Stop { why } => return Err(Fault::heard(why, Code::COPY_STOPPED)),
+            _ => return Err(misunderstood(&"a word at the wrong time")),
+        }
+        Ok(false)
+    }
+
+    fn answer(&mut self, upto: u64, wants: Vec<Want>, refused: &[Refusal]) {
+        for refusal in refused {
+            let file = self.shelf.remove(refusal.id);
+            let why = Fault::heard(refusal.why.clone(), Code::FILE_NOT_COPIED);
+            match file {
+                // It is written there for us still, or for one that was cut off: it is sent again in a while.
+                Some(file) if self.options.watching.is_some() && why.code() == Code::FILE_BUSY => {
+                    self.shelf.list_again(file.name);
+                }
+                _ => self.tally.fails(&refusal.name, why),
+            }
+        }
+        let wanted: HashSet<u64> = wants.iter().map(|want| want.id).collect();
+        self.shelf.settle(self.answered.saturating_add(1)..=upto, &wanted, &mut |file| {
+            self.tally.was_there(file.size)
+        });
+        self.answered = self.answered.max(upto);
+        for want in wants {
+            let Some(file) = self.shelf.get(want.id) else { continue };
+            if self.options.dry {
+                self.tally.copied(&file.name);
+                self.tally.moved(file.size.saturating_sub(want.from));
+                self.shelf.remove(want.id);
+                continue;
+            }
+            self.tally.resumed(want.from);
+            self.tally.went_through(want.from);
+            self.wants.push_back(want);
+        }
+    }
+
+    /// Reads some more of what is wanted, and sends it if that makes a pack.
+    fn step(&mut self) -> Result<(), Fault> {
+        let mut sends = match self.sends.take() {
+            Some(sends) => sends,
+            None => {
+                let Some(want) = self.wants.pop_front() else { return Ok(()) };
+                if self.refused.remove(&want.id) {
+                    return Ok(());
+                }
+                let Some(listed) = self.shelf.get(want.id) else { return Ok(()) };
+                match Outgoing::open(listed.clone(), &want, false, &mut self.pack) {
+                    Ok(sends) => sends,
+                    Err(why) => return self.drop_or_begin_anew(want, &listed.name, why, 0),
+                }
+            }
+        };
+        match sends.step(&mut self.pack, self.most, self.tally) {
+            Ok(false) => self.sends = Some(sends),
+            Ok(true) => {
+                self.tally.copied(&sends.listed.name);
+                self.tries.remove(&sends.id);
+                self.shelf.remove(sends.id);
+            }
+            Err(why) => {
+                let want = Want { id: sends.id, from: 0, sum: vec![0; SUM] };
+                self.drop_or_begin_anew(want, &sends.listed.name.clone(), why, sends.at())?;
+            }
+        }
+        if self.pack.length() >= self.most {
+            self.flush()?;
+        }
+        Ok(())
+    }
+
+    /// A file could not be sent to its end.
+    fn drop_or_begin_anew(&mut self, want: Want, name: &[u8], why: Unsent, at: u64) -> Result<(), Fault> {
+        let live = self.options.watching.is_some();
+        let tries = self.tries.entry(want.id).or_default();
+        *tries += 1;
+        if why == Unsent::Changed && *tries < TRIES && !live {
+            let Some(listed) = self.shelf.get(want.id) else { return Ok(()) };
+            if let Ok(sends) = Outgoing::open(listed, &want, true, &mut self.pack) {
+                self.tally.came_back(at);
+                self.sends = Some(sends);
+                return Ok(());
+            }
+        }
+        self.tries.remove(&want.id);
+        self.shelf.remove(want.id);
+        let fault = match why {
+            Unsent::Changed => {
+                fault!(FILE_CHANGED, "it changed each time while it was copied; copy it when it is done")
+            }
+            Unsent::Gone => fault!(FILE_CHANGED, "it was removed while the copy went on"),
+            Unsent::System(errno) => crate::scan::unread(&errno.into()),
+        };
+        // Whoever watches looks at it again.
+        match (live, why) {
+            (true, Unsent::Gone) => {}
+            (true, Unsent::Changed) => self.shelf.list_again(name.to_vec()),
+            _ => self.tally.fails(name, fault.clone()),
+        }
+        self.flush()?;
+        self.channel.send(
+            Word::Dropped(Refusal { id: want.id, why: fault.with_code(), name: name.to_vec() }).to_bytes(),
+        )
+    }
+
+    fn flush(&mut self) -> Result<(), Fault> {
+        if self.pack.is_empty() {
+            return Ok(());
+        }
+        let bytes = std::mem::replace(&mut self.pack, Pack::new()).into_bytes();
+        let length = bytes.len();
+        self.channel.send(bytes)?;
+        if let Some(limit) = &mut self.limit {
+            let pause = limit.pause_after(length, Instant::now());
+            if !pause.is_zero() {
+                std::thread::sleep(pause);
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,172 @@
+//! What a copy has done so far, as whoever shows it may read at any time.
+
+use crate::names::shown;
+use ligament_catalogue::Fault;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// A file that is not copied, and why.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Failed {
+    pub name: String,
+    pub why: Fault,
+}
+
+#[derive(Default)]
+struct Lists {
+    failed: Vec<Failed>,
+    copied: Vec<String>,
+    removed: Vec<String>,
+    left_out: Vec<String>,
+}
+
+/// The counts of one copy.
+#[derive(Default)]
+pub struct Tally {
+    /// Files that were found, and their bytes; whether these are all.
+    files: AtomicU64,
+    bytes: AtomicU64,
+    complete: AtomicBool,
+    /// Files that were there already, and their bytes.
+    same: AtomicU64,
+    same_bytes: AtomicU64,
+    /// Files that were copied; the bytes of files that were sent or received, holes left out; and those that were there of
+    /// a copy that was cut.
+    copied: AtomicU64,
+    moved: AtomicU64,
+    resumed: AtomicU64,
+    /// Bytes of files that are dealt with, holes included: for how far the copy is.
+    through: AtomicU64,
+    lists: Mutex<Lists>,
+    keeps_names: bool,
+}
+
+/// The counts at one moment.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Counts {
+    pub files: u64,
+    pub bytes: u64,
+    pub complete: bool,
+    pub same: u64,
+    pub copied: u64,
+    pub moved: u64,
+    pub resumed: u64,
+    pub through: u64,
+}
+
+/// Takes something off a count. What the other end says may be more than there is.
+fn less(count: &AtomicU64, by: u64) {
+    let _ = count.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |count| Some(count.saturating_sub(by)));
+}
+
+impl Tally {
+    /// One that keeps the names of all that was copied, for a trial or for news.
+    pub fn with_names() -> Tally {
+        Tally { keeps_names: true, ..Tally::default() }
+    }
+
+    fn lists(&self) -> MutexGuard<'_, Lists> {
+        self.lists.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// How far it is.
+    pub fn counts(&self) -> Counts {
+        let read = |count: &AtomicU64| count.load(Ordering::Relaxed);
+        Counts {
+            files: read(&self.files),
+            bytes: read(&self.bytes),
+            complete: self.complete.load(Ordering::Relaxed),
+            same: read(&self.same),
+            copied: read(&self.copied),
+            moved: read(&self.moved),
+            resumed: read(&self.resumed),
+            through: read(&self.through),
+        }
+    }
+
+    /// What is not copied, so far.
+    pub fn failed(&self) -> Vec<Failed> {
+        self.lists().failed.clone()
+    }
+
+    /// The names of what was copied, or would be; taken away.
+    pub fn take_copied(&self) -> Vec<String> {
+        std::mem::take(&mut self.lists().copied)
+    }
+
+    /// The names of what was removed, or would be; taken away.
+    pub fn take_removed(&self) -> Vec<String> {
+        std::mem::take(&mut self.lists().removed)
+    }
+
+    /// Failures; taken away.
+    pub fn take_failed(&self) -> Vec<Failed> {
+        std::mem::take(&mut self.lists().failed)
+    }
+
+    /// The names of what is neither file nor directory nor link, and is left out.
+    pub fn left_out(&self) -> Vec<String> {
+        self.lists().left_out.clone()
+    }
+
+    pub(crate) fn found(&self, bytes: u64) {
+        self.files.fetch_add(1, Ordering::Relaxed);
+        self.bytes.fetch_add(bytes, Ordering::Relaxed);
+    }
+
+    pub(crate) fn complete(&self) {
+        self.complete.store(true, Ordering::Relaxed);
+    }
+
+    pub(crate) fn was_there(&self, bytes: u64) {
+        self.same.fetch_add(1, Ordering::Relaxed);
+        self.same_bytes.fetch_add(bytes, Ordering::Relaxed);
+        self.went_through(bytes);
+    }
+
+    pub(crate) fn resumed(&self, bytes: u64) {
+        self.resumed.fetch_add(bytes, Ordering::Relaxed);
+    }
+
+    pub(crate) fn moved(&self, bytes: u64) {
+        self.moved.fetch_add(bytes, Ordering::Relaxed);
+        self.went_through(bytes);
+    }
+
+    pub(crate) fn went_through(&self, bytes: u64) {
+        self.through.fetch_add(bytes, Ordering::Relaxed);
+    }
+
+    /// What was counted of a file that begins anew does not count.
+    pub(crate) fn came_back(&self, bytes: u64) {
+        less(&self.through, bytes);
+    }
+
+    pub(crate) fn copied(&self, name: &[u8]) {
+        self.copied.fetch_add(1, Ordering::Relaxed);
+        if self.keeps_names {
+            self.lists().copied.push(shown(name));
+        }
+    }
+
+    /// A file that was counted before the other end could give it its name.
+    pub(crate) fn was_not_copied(&self, name: &[u8]) {
+        less(&self.copied, 1);
+        let name = shown(name);
+        self.lists().copied.retain(|other| *other != name);
+    }
+
+    pub(crate) fn removed(&self, name: &[u8]) {
+        if self.keeps_names {
+            self.lists().removed.push(shown(name));
+        }
+    }
+
+    pub(crate) fn leaves_out(&self, name: &[u8]) {
+        self.lists().left_out.push(shown(name));
+    }
+
+    pub(crate) fn fails(&self, name: &[u8], why: Fault) {
+        self.lists().failed.push(Failed { name: shown(name), why });
+    }
+}

@@ -1,0 +1,122 @@
+//! The receiver's directory. Names are found component by component from its descriptor on, and no link is ever
+//! followed: so nothing is written outside, whatever stands in the directory or is put there meanwhile.
+
+use crate::names;
+use rustix::fs::{self, AtFlags, Mode, OFlags, Stat};
+use rustix::io::Errno;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::path::Path;
+
+const WAY: OFlags = OFlags::PATH.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
+
+pub(crate) struct Tree {
+    root: OwnedFd,
+    /// What the first component of all names is called here, if it is called otherwise.
+    first: Option<Vec<u8>>,
+    /// The way to the directory that was used last.
+    way: Vec<(Vec<u8>, OwnedFd)>,
+}
+
+impl Tree {
+    /// Below a directory that is there. `first`: what takes the place of the first component of all names.
+    pub fn new(directory: &Path, first: Option<Vec<u8>>) -> Result<Tree, Errno> {
+        // The user's own word may be a link.
+        let root = fs::open(directory, WAY.difference(OFlags::NOFOLLOW), Mode::empty())?;
+        Ok(Tree { root, first, way: Vec::new() })
+    }
+
+    /// What a name of the sender is called here.
+    pub fn called(&self, name: &[u8]) -> Vec<u8> {
+        match &self.first {
+            None => name.to_vec(),
+            Some(first) => match name.iter().position(|&byte| byte == b'/') {
+                Some(at) => [first, &name[at..]].concat(),
+                None => first.clone(),
+            },
+        }
+    }
+
+    /// A directory by its name below the root; the root itself has none.
+    pub fn directory(&mut self, name: &[u8]) -> Result<BorrowedFd<'_>, Errno> {
+        let components = name.split(|&byte| byte == b'/').filter(|one| !one.is_empty());
+        let shared =
+            self.way.iter().zip(components.clone()).take_while(|((have, _), want)| have == want).count();
+        self.way.truncate(shared);
+        for component in components.skip(shared) {
+            let at = self.way.last().map_or(&self.root, |(_, fd)| fd);
+            let fd = fs::openat(at, component, WAY, Mode::empty())?;
+            self.way.push((component.to_vec(), fd));
+        }
+        Ok(self.way.last().map_or(&self.root, |(_, fd)| fd).as_fd())
+    }
+
+    /// The directory that a name stands in, and its last component.
+    pub fn parent<'n>(&mut self, name: &'n [u8]) -> Result<(BorrowedFd<'_>, &'n [u8]), Errno> {
+        let (directory, last) = names::split(name);
+        Ok((self.directory(directory)?, last))
+    }
+
+    /// Forgets the way, since directories on it were removed.
+    pub fn forget_way(&mut self) {
+        self.way.clear();
+    }
+
+    /// What stands under a name; none if nothing does.
+    pub fn look(&mut self, name: &[u8]) -> Result<Option<Stat>, Errno> {
+        let (directory, last) = match self.parent(name) {
+            Err(Errno::NOENT) => return Ok(None),
+            found => found?,
+        };
+        match fs::statat(directory, last, AtFlags::SYMLINK_NOFOLLOW) {
+            Err(Errno::NOENT) => Ok(None),
+            found => found.map(Some),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::symlink;
+
+    /// A directory that is removed at the end.
+    struct Temporary(std::path::PathBuf);
+
+    impl Temporary {
+        fn new(name: &str) -> Temporary {
+            let path = std::env::temp_dir().join(format!("ligament-tree-{name}-{}", std::process::id()));
+            std::fs::create_dir_all(&path).unwrap();
+            Temporary(path)
+        }
+    }
+
+    impl Drop for Temporary {
+        fn drop(&mut self) {
+            let _ = std::fs::remove_dir_all(&self.0);
+        }
+    }
+
+    #[test]
+    fn no_link_on_the_way_is_followed() {
+        let at = Temporary::new("links");
+        std::fs::create_dir_all(at.0.join("inside/deep")).unwrap();
+        std::fs::create_dir_all(at.0.join("outside")).unwrap();
+        symlink(at.0.join("outside"), at.0.join("inside/out")).unwrap();
+        symlink("deep", at.0.join("inside/near")).unwrap();
+        let mut tree = Tree::new(&at.0.join("inside"), None).unwrap();
+        assert!(tree.parent(b"deep/file").is_ok());
+        for name in [&b"out/file"[..], b"near/file", b"deep/../out/file"] {
+            assert!(tree.parent(name).is_err() || names::wrong(name).is_some());
+        }
+        assert!(tree.look(b"out").unwrap().is_some_and(|stat| stat.st_mode & 0o170000 == 0o120000));
+        assert!(tree.look(b"nothing/here").unwrap().is_none());
+    }
+
+    #[test]
+    fn the_first_component_may_have_another_name_here() {
+        let at = Temporary::new("first");
+        let tree = Tree::new(&at.0, Some(b"other".to_vec())).unwrap();
+        assert_eq!(tree.called(b"mine"), b"other");
+        assert_eq!(tree.called(b"mine/below"), b"other/below");
+    }
+}

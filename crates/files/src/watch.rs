@@ -1,0 +1,434 @@
+//! What changes in a directory, as it changes: told by the kernel (inotify), and found by looking again where the
+//! kernel does not know, because another machine writes.
+//!
+//! A file that the kernel tells about is listed when whoever writes it closes it. One that is only found is listed when
+//! it has looked the same for a while.
+
+use crate::entry::Stamp;
+use crate::names;
+use crate::scan::{stopped, unread, walk, Found, Lister, Root, Shelf};
+use crate::tally::Tally;
+use ligament_catalogue::{fault, Fault};
+use rustix::event::{poll, PollFd, PollFlags, Timespec};
+use rustix::fs::inotify::{self, CreateFlags, ReadFlags, Reader, WatchFlags};
+use rustix::fs::{self, FileType, Stat};
+use rustix::io::Errno;
+use std::collections::{HashMap, HashSet};
+use std::mem::MaybeUninit;
+use std::os::fd::OwnedFd;
+use std::os::unix::ffi::OsStrExt;
+use std::path::PathBuf;
+use std::time::{Duration, Instant, SystemTime};
+
+/// How often to look again, where the kernel tells what changes and where it may not.
+const LOOK_RARELY: Duration = Duration::from_secs(30);
+const LOOK_OFTEN: Duration = Duration::from_secs(2);
+/// What follows an event within this time is looked at together with it.
+const TOGETHER: Duration = Duration::from_millis(20);
+/// A file that was changed and neither changed nor closed for so long is no longer taken for one that is being written.
+const HELD: Duration = Duration::from_secs(60);
+/// How long it waits for anything at most.
+const WAIT: Duration = Duration::from_millis(500);
+
+/// File systems that other machines write: NFS, SMB (three of them), Lustre, GPFS, FUSE, Ceph, 9P, BeeGFS, PanFS, AFS.
+const SHARED: [u64; 12] = [
+    0x6969,
+    0x517b,
+    0xff53_4d42,
+    0xfe53_4d42,
+    0x0bd0_0bd0,
+    0x4750_4653,
+    0x6573_5546,
+    0x00c3_6400,
+    0x0102_1997,
+    0x1983_0326,
+    0xaad7_aaea,
+    0x5346_414f,
+];
+
+/// How to watch.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Watching {
+    /// How often to look through all [default: 30 s; 2 s where other machines write].
+    pub look: Option<Duration>,
+    /// For how long a file has to look the same, unless the kernel says that it was closed.
+    pub rest: Duration,
+}
+
+impl Default for Watching {
+    fn default() -> Watching {
+        Watching { look: None, rest: Duration::from_secs(2) }
+    }
+}
+
+/// A file that may still be written.
+struct Resting {
+    stamp: Stamp,
+    since: Instant,
+}
+
+struct Watcher<'a, 'l> {
+    root: &'a Root,
+    lister: &'a mut Lister<'l>,
+    tally: &'a Tally,
+    rest: Duration,
+    /// Whether other machines write here: then neither the kernel nor the clock can be relied on.
+    shared: bool,
+    kernel: Option<OwnedFd>,
+    places: HashMap<i32, Vec<u8>>,
+    /// What was listed, and how it looked.
+    known: HashMap<Vec<u8>, Stamp>,
+    resting: HashMap<Vec<u8>, Resting>,
+    /// Files that somebody has written here and not closed.
+    open: HashMap<Vec<u8>, Instant>,
+    /// Whether something was listed since the last end of a list.
+    some: bool,
+    failed: HashSet<Vec<u8>>,
+}
+
+/// Lists what is in a directory, and then what changes, until the shelf is over.
+pub(crate) fn watch(
+    options: &Watching,
+    root: &Root,
+    lister: &mut Lister<'_>,
+    shelf: &Shelf,
+    tally: &Tally,
+) -> Result<(), Fault> {
+    let shared =
+        fs::statfs(&root.path).is_ok_and(|about| SHARED.contains(&(about.f_type as u64 & 0xffff_ffff)));
+    let look = options.look.unwrap_or(if shared { LOOK_OFTEN } else { LOOK_RARELY });
+    let kernel = inotify::init(CreateFlags::NONBLOCK | CreateFlags::CLOEXEC).ok();
+    let mut watcher = Watcher {
+        root,
+        lister,
+        tally,
+        rest: options.rest,
+        shared,
+        kernel,
+        places: HashMap::new(),
+        known: HashMap::new(),
+        resting: HashMap::new(),
+        open: HashMap::new(),
+        some: false,
+        failed: HashSet::new(),
+    };
+    let all = watcher.look_through(true)?;
+    watcher.lister.end(all)?;
+    let mut next = Instant::now() + look;
+    while !shelf.is_over() {
+        let overflowed = watcher.hear(next.saturating_duration_since(Instant::now()), shelf)?;
+        for name in shelf.take_again() {
+            // The other end may have named it: only what is known here is looked at.
+            if watcher.known.remove(&name).is_some() {
+                watcher.sees_again(&name);
+            }
+        }
+        if overflowed || Instant::now() >= next {
+            watcher.look_through(false)?;
+            // A large tree is not looked through all of the time.
+            next = Instant::now() + look;
+        }
+        watcher.list_what_rests()?;
+        if std::mem::take(&mut watcher.some) {
+            watcher.lister.end(false)?;
+        }
+    }
+    Err(stopped())
+}
+
+impl Watcher<'_, '_> {
+    fn path(&self, name: &[u8]) -> PathBuf {
+        match name {
+            b"" => self.root.path.clone(),
+            _ => self.root.path.join(std::ffi::OsStr::from_bytes(name)),
+        }
+    }
+
+    /// Has the kernel tell what changes in a directory. If it cannot, looking through finds it.
+    fn follow(&mut self, name: &[u8]) {
+        let Some(kernel) = &self.kernel else { return };
+        let what = WatchFlags::CLOSE_WRITE
+            | WatchFlags::MODIFY
+            | WatchFlags::CREATE
+            | WatchFlags::DELETE
+            | WatchFlags::MOVED_FROM
+            | WatchFlags::MOVED_TO
+            | WatchFlags::ATTRIB
+            | WatchFlags::ONLYDIR
+            | WatchFlags::DONT_FOLLOW
+            | WatchFlags::EXCL_UNLINK;
+        match inotify::add_watch(kernel, self.path(name), what) {
+            Ok(watch) => {
+                self.places.insert(watch, name.to_vec());
+            }
+            Err(Errno::NOSPC) if self.failed.insert(b"watches".to_vec()) => {
+                let why = fault!(
+                    NOT_WATCHED,
+                    "the kernel watches no more directories for this user (fs.inotify.max_user_watches); what changes in \
+                     the others is found by looking through all of them"
+                );
+                self.tally.fails(name, why);
+            }
+            Err(_) => {}
+        }
+    }
+
+    /// Looks at all that there is; whether all of it could be read.
+    fn look_through(&mut self, first: bool) -> Result<bool, Fault> {
+        let root = self.root;
+        let mut present = HashSet::new();
+        self.follow(b"");
+        let all = self.look_below(root, first, &mut |name| {
+            present.insert(name.to_vec());
+        })?;
+        if all {
+            let gone: Vec<Vec<u8>> =
+                self.known.keys().filter(|name| !present.contains(*name)).cloned().collect();
+            self.are_gone(gone)?;
+        }
+        self.resting.retain(|name, _| present.contains(name));
+        Ok(all)
+    }
+
+    fn look_below(&mut self, root: &Root, first: bool, told: &mut dyn FnMut(&[u8])) -> Result<bool, Fault> {
+        let mut all = true;
+        walk(root, &mut |found| match found {
+            Found::Thing(name, _, stat) => {
+                told(name);
+                self.considers(name, stat, false)?;
+                if first && self.resting.contains_key(name) {
+                    self.lister.mention(name)?;
+                }
+                Ok(())
+            }
+            Found::Unread(name, error) => {
+                all = false;
+                if self.failed.insert(name.to_vec()) {
+                    self.tally.fails(name, unread(&error));
+                }
+                Ok(())
+            }
+            Found::Other(_) => Ok(()),
+        })?;
+        Ok(all)
+    }
+
+    /// Lists something if it is new or has changed. `sure`: nobody writes it.
+    fn considers(&mut self, name: &[u8], stat: &Stat, sure: bool) -> Result<(), Fault> {
+        let (kind, stamp) = (FileType::from_raw_mode(stat.st_mode), Stamp::of(stat));
+        if kind.is_dir() {
+            if self.known.insert(name.to_vec(), stamp).is_none() {
+                self.follow(name);
+                self.list(name, stat)?;
+            }
+            return Ok(());
+        }
+        if self.known.get(name) == Some(&stamp) {
+            self.resting.remove(name);
+            return Ok(());
+        }
+        if kind.is_file() && !sure {
+            if self.is_open(name) {
+                return Ok(());
+            }
+            if self.shared || !self.is_old(&stamp) {
+                let now = Instant::now();
+                let resting = self.resting.entry(name.to_vec()).or_insert(Resting { stamp, since: now });
+                if resting.stamp != stamp {
+                    *resting = Resting { stamp, since: now };
+                }
+                return Ok(());
+            }
+        }
+        if kind.is_file() || kind.is_symlink() {
+            self.resting.remove(name);
+            self.known.insert(name.to_vec(), stamp);
+            self.list(name, stat)?;
+        }
+        Ok(())
+    }
+
+    fn list(&mut self, name: &[u8], stat: &Stat) -> Result<(), Fault> {
+        self.some = true;
+        let path = self.path(name);
+        self.lister.add(name, &path, stat)
+    }
+
+    /// Whether somebody writes a file, as far as the kernel tells. One that was only cut to a length is never closed.
+    fn is_open(&self, name: &[u8]) -> bool {
+        self.open.get(name).is_some_and(|since| since.elapsed() < HELD)
+    }
+
+    /// Whether a file was changed so long ago, by this machine's clock, that nobody writes it.
+    fn is_old(&self, stamp: &Stamp) -> bool {
+        let changed = u64::try_from(stamp.seconds).ok().map(|s| Duration::new(s, stamp.nanos.min(999_999_999)));
+        let changed = changed.and_then(|since| SystemTime::UNIX_EPOCH.checked_add(since));
+        changed.is_some_and(|at| SystemTime::now().duration_since(at).is_ok_and(|age| age >= self.rest))
+    }
+
+    /// A file changed while it was sent: it is listed when it has come to rest.
+    fn sees_again(&mut self, name: &[u8]) {
+        if let Ok(stat) = fs::lstat(self.path(name)) {
+            self.resting.insert(name.to_vec(), Resting { stamp: Stamp::of(&stat), since: Instant::now() });
+        }
+    }
+
+    /// Lists the files that have looked the same for long enough.
+    fn list_what_rests(&mut self) -> Result<(), Fault> {
+        let now = Instant::now();
+        let due = |resting: &Resting| now.saturating_duration_since(resting.since) >= self.rest;
+        let due: Vec<Vec<u8>> =
+            self.resting.iter().filter(|(_, one)| due(one)).map(|(name, _)| name.clone()).collect();
+        for name in due {
+            let Some(before) = self.resting.remove(&name) else { continue };
+            let Ok(stat) = fs::lstat(self.path(&name)) else { continue };
+            let same = Stamp::of(&stat) == before.stamp;
+            if !same {
+                let resting = Resting { stamp: Stamp::of(&stat), since: now };
+                self.resting.insert(name, resting);
+            } else if !self.is_open(&name) {
+                self.considers(&name, &stat, true)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn are_gone(&mut self, mut gone: Vec<Vec<u8>>) -> Result<(), Fault> {
+        if gone.is_empty() {
+            return Ok(());
+        }
+        for name in &gone {
+            self.known.remove(name);
+            self.resting.remove(name);
+            self.open.remove(name);
+        }
+        // The deepest first, so that directories are empty when they go.
+        gone.sort_by(|a, b| b.cmp(a));
+        self.some = true;
+        self.lister.gone(gone)
+    }
+
+    // ---- what the kernel tells -------------------------------------------------------------------------------
+    /// Waits for what the kernel tells, at most so long, and does what follows; whether something was lost.
+    fn hear(&mut self, within: Duration, shelf: &Shelf) -> Result<bool, Fault> {
+        let soonest = self.resting.values().map(|one| self.rest.saturating_sub(one.since.elapsed())).min();
+        let within = soonest.unwrap_or(WAIT).min(within).min(WAIT);
+        let Some(kernel) = &self.kernel else {
+            shelf.wait(within.max(Duration::from_millis(1)));
+            return Ok(false);
+        };
+        let time = Timespec { tv_sec: within.as_secs() as i64, tv_nsec: i64::from(within.subsec_nanos()) };
+        if !matches!(poll(&mut [PollFd::new(kernel, PollFlags::IN)], Some(&time)), Ok(1..)) {
+            return Ok(false);
+        }
+        std::thread::sleep(TOGETHER);
+        let told = self.told();
+        let mut overflowed = false;
+        // Of all that was told of a file, the last says whether it is closed; it is looked at once.
+        let mut closed: HashSet<Vec<u8>> = HashSet::new();
+        let mut look: Vec<Vec<u8>> = Vec::new();
+        let mut gone = Vec::new();
+        for (watch, what, last) in told {
+            if what.contains(ReadFlags::QUEUE_OVERFLOW) {
+                self.open.clear();
+                overflowed = true;
+                continue;
+            }
+            if what.contains(ReadFlags::IGNORED) {
+                self.places.remove(&watch);
+                continue;
+            }
+            let (Some(place), Some(last)) = (self.places.get(&watch), last) else { continue };
+            if names::is_partial(&last) {
+                continue;
+            }
+            let name = names::join(place, &last);
+            if what.intersects(ReadFlags::DELETE | ReadFlags::MOVED_FROM) {
+                closed.remove(&name);
+                self.forget(&name, &mut gone);
+            } else if what.intersects(ReadFlags::CLOSE_WRITE | ReadFlags::MOVED_TO) {
+                self.open.remove(&name);
+                closed.insert(name.clone());
+                look.push(name);
+            } else if what.contains(ReadFlags::MODIFY) {
+                closed.remove(&name);
+                self.open.insert(name, Instant::now());
+            } else {
+                look.push(name);
+            }
+        }
+        let mut seen = HashSet::new();
+        for name in look.into_iter().rev() {
+            if seen.insert(name.clone()) {
+                self.looks_at(&name, closed.contains(&name))?;
+            }
+        }
+        // What came back under its name is not gone.
+        gone.retain(|name| fs::lstat(self.path(name)).is_err());
+        self.are_gone(gone)?;
+        Ok(overflowed)
+    }
+
+    /// All that the kernel has to tell now.
+    fn told(&self) -> Vec<(i32, ReadFlags, Option<Vec<u8>>)> {
+        let Some(kernel) = &self.kernel else { return Vec::new() };
+        let mut buffer = [const { MaybeUninit::<u8>::uninit() }; 16 << 10];
+        let mut reader = Reader::new(kernel, &mut buffer);
+        let mut told = Vec::new();
+        loop {
+            match reader.next() {
+                Ok(event) => {
+                    let name = event.file_name().map(|name| name.to_bytes().to_vec());
+                    told.push((event.wd(), event.events(), name));
+                }
+                Err(Errno::INTR) => {}
+                Err(_) => return told,
+            }
+        }
+    }
+
+    fn looks_at(&mut self, name: &[u8], closed: bool) -> Result<(), Fault> {
+        let Ok(stat) = fs::lstat(self.path(name)) else { return Ok(()) };
+        let kind = FileType::from_raw_mode(stat.st_mode);
+        if kind.is_dir() {
+            // What is in it may have been there before the kernel was asked to tell.
+            if !self.known.contains_key(name) {
+                self.considers(name, &stat, true)?;
+                let below = Root { path: self.path(name), name: name.to_vec() };
+                self.look_below(&below, false, &mut |_| {})?;
+            }
+            return Ok(());
+        }
+        let written = kind.is_file() && !closed;
+        if written && !self.known.contains_key(name) {
+            // A file that was made just now is written next, unless it is another name of one that is there.
+            if stat.st_nlink < 2 {
+                self.open.insert(name.to_vec(), Instant::now());
+                return Ok(());
+            }
+        }
+        match written && self.is_open(name) {
+            true => Ok(()),
+            false => self.considers(name, &stat, true),
+        }
+    }
+
+    /// Something is gone, and all that was below it.
+    fn forget(&mut self, name: &[u8], gone: &mut Vec<Vec<u8>>) {
+        let below = [name, b"/"].concat();
+        let is_it = |other: &[u8]| other == name || other.starts_with(&below);
+        gone.extend(self.known.keys().chain(self.resting.keys()).filter(|other| is_it(other)).cloned());
+        self.known.retain(|other, _| !is_it(other));
+        self.resting.retain(|other, _| !is_it(other));
+        self.open.retain(|other, _| !is_it(other));
+        let over: Vec<i32> =
+            self.places.iter().filter(|(_, place)| is_it(place)).map(|(&watch, _)| watch).collect();
+        for watch in over {
+            self.places.remove(&watch);
+            if let Some(kernel) = &self.kernel {
+                // Of one that was deleted it is gone already.
+                let _ = inotify::remove_watch(kernel, watch);
+            }
+        }
+    }
+}

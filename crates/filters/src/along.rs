@@ -1,0 +1,292 @@
+//! Other points along the axes of an array: linear interpolation between neighbours, and another regular grid over the
+//! same extent. Each axis is one sparse matrix, applied after the others; its weights are computed once for a size.
+//!
+//! A grid of *cells* has a value for each of n equal cells, at their centres; one of *nodes* has n values from one end
+//! to the other. Linear interpolation goes on beyond the outer centres, so it is exact for linear functions everywhere.
+//! The conservative mean weighs cells by how far they overlap, so the integral stays the same (Jones, Mon. Weather Rev.
+//! 127, 1999, first order).
+
+use crate::chain::{Emitted, Said, Step};
+use crate::numbers::{Float, Numbers, Real, Shell};
+use crate::parcel::{Data, Parcel};
+use crate::view::{allowed, between, room};
+use ligament_catalogue::{fault, Fault};
+use std::borrow::Cow;
+
+/// An axis gets at most so many points.
+const MOST_POINTS: usize = 1 << 27;
+
+/// For each new point along an axis, the old ones that it is made of.
+#[derive(Debug)]
+struct Weights {
+    old: usize,
+    rows: Vec<Row>,
+}
+
+#[derive(Debug)]
+struct Row {
+    first: usize,
+    weights: Vec<f64>,
+}
+
+impl Row {
+    /// A share of `next` of the point after `first`, the rest of that one.
+    fn between(first: usize, next: f64) -> Row {
+        match next == 0.0 {
+            true => Row { first, weights: vec![1.0] },
+            false => Row { first, weights: vec![1.0 - next, next] },
+        }
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Method {
+    Linear,
+    Nearest,
+    Conservative,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Points {
+    Cells,
+    Nodes,
+}
+
+impl Weights {
+    fn new(old: usize, new: usize, method: Method, points: Points) -> Result<Weights, Fault> {
+        // Where a new point lies among the old ones.
+        let place = |i: usize| match points {
+            Points::Cells => (i as f64 + 0.5) * old as f64 / new as f64 - 0.5,
+            Points::Nodes if new == 1 => (old - 1) as f64 / 2.0,
+            Points::Nodes => (i * (old - 1)) as f64 / (new - 1) as f64,
+        };
+        let linear = |i: usize| {
+            if old == 1 {
+                return Row::between(0, 0.0);
+            }
+            let place = place(i);
+            let first = place.floor().clamp(0.0, (old - 2) as f64);
+            match place - first == 1.0 {
+                true => Row::between(first as usize + 1, 0.0),
+                false => Row::between(first as usize, place - first),
+            }
+        };
+        let nearest = |i: usize| match points {
+            // In whole numbers: the cell that the centre lies in.
+            Points::Cells => Row::between((2 * i + 1) * old / (2 * new), 0.0),
+            Points::Nodes => Row::between((place(i).round() as usize).min(old - 1), 0.0),
+        };
+        // In whole numbers, of which new * old fill the extent.
+        let conservative = |i: usize| {
+            let (from, to) = (i * old, (i + 1) * old);
+            let first = from / new;
+            let last = (to - 1) / new;
+            let overlap = |cell: usize| (to.min((cell + 1) * new) - from.max(cell * new)) as f64 / old as f64;
+            Row { first, weights: (first..=last).map(overlap).collect() }
+        };
+        let mut rows = room(&[new as u64])?;
+        rows.extend((0..new).map(|i| match method {
+            Method::Linear => linear(i),
+            Method::Nearest => nearest(i),
+            Method::Conservative => conservative(i),
+        }));
+        Ok(Weights { old, rows })
+    }
+
+    /// New points along an axis with `inner` elements between two neighbours.
+    fn apply<T: Float>(&self, elements: &[T], inner: usize) -> Result<Vec<T>, Fault> {
+        let block = self.old * inner;
+        let blocks = elements.len() / block.max(1);
+        let mut all = room(&[blocks as u64, self.rows.len() as u64, inner as u64])?;
+        for old in elements.chunks_exact(block.max(1)) {
+            for row in &self.rows {
+                if inner == 1 {
+                    let points = old[row.first..].iter().zip(&row.weights);
+                    all.push(match points.map(|(&x, &weight)| x * T::from_f64(weight)).reduce(|a, b| a + b) {
+                        Some(sum) => sum,
+                        None => T::from_f64(0.0),
+                    });
+                    continue;
+                }
+                let line = |i: usize| &old[(row.first + i) * inner..(row.first + i + 1) * inner];
+                match row.weights[..] {
+                    [1.0] => all.extend_from_slice(line(0)),
+                    [one, other] => {
+                        let (one, other) = (T::from_f64(one), T::from_f64(other));
+                        all.extend(line(0).iter().zip(line(1)).map(|(&a, &b)| a * one + b * other));
+                    }
+                    ref weights => {
+                        let start = all.len();
+                        let weight = T::from_f64(weights[0]);
+                        all.extend(line(0).iter().map(|&x| x * weight));
+                        for (i, &weight) in weights.iter().enumerate().skip(1) {
+                            let weight = T::from_f64(weight);
+                            all[start..].iter_mut().zip(line(i)).for_each(|(sum, &x)| *sum = *sum + x * weight);
+                        }
+                    }
+                }
+            }
+        }
+        Ok(all)
+    }
+}
+
+/// Weights for the sizes that came last, by axis.
+#[derive(Default)]
+struct Known(Vec<Option<Weights>>);
+
+impl Known {
+    fn of(
+        &mut self,
+        axis: usize,
+        old: usize,
+        make: impl FnOnce() -> Result<Weights, Fault>,
+    ) -> Result<&Weights, Fault> {
+        if self.0.len() <= axis {
+            self.0.resize_with(axis + 1, || None);
+        }
+        let known = &mut self.0[axis];
+        let weights = match known.take().filter(|weights| weights.old == old) {
+            Some(weights) => weights,
+            None => make()?,
+        };
+        Ok(known.insert(weights))
+    }
+}
+
+/// Puts other points along one axis.
+fn put<'b>(numbers: Numbers<'b>, axis: usize, weights: &Weights) -> Result<Numbers<'b>, Fault> {
+    let Numbers { real, mut frame } = numbers;
+    let inner = between(&frame.shape, frame.order, axis);
+    let real = match real {
+        Real::F64(elements) => Real::F64(Cow::Owned(weights.apply(&elements, inner)?)),
+        Real::F32(elements) => Real::F32(Cow::Owned(weights.apply(&elements, inner)?)),
+    };
+    frame.shape[axis] = weights.rows.len() as u64;
+    Ok(Numbers { real, frame })
+}
+
+/// Numbers that lie along axes, none of which is empty.
+fn on_a_grid<'a, 'd: 'a>(data: &'a mut Data<'d>) -> Result<Numbers<'a>, Fault> {
+    let numbers = Numbers::of(data)?;
+    match numbers.frame.shell {
+        Shell::Number => {
+            Err(fault!(FILTER_FAILED, "it takes arrays and lists of numbers, and this is a number"))
+        }
+        _ if numbers.frame.shape.contains(&0) => {
+            Err(fault!(FILTER_FAILED, "shape {:?} has no points to interpolate between", numbers.frame.shape))
+        }
+        _ => Ok(numbers),
+    }
+}
+
+/// Puts points between neighbours: each interval becomes several equal parts. Along one axis, or along all.
+pub(crate) struct InterpolateSpace {
+    parts: usize,
+    axis: Option<usize>,
+    known: Known,
+}
+
+impl InterpolateSpace {
+    pub fn new(parts: usize, axis: Option<usize>) -> InterpolateSpace {
+        InterpolateSpace { parts, axis, known: Known::default() }
+    }
+}
+
+impl Step for InterpolateSpace {
+    fn apply<'a>(&mut self, mut parcel: Parcel<'a>, _: &mut Vec<Said>) -> Result<Emitted<'a>, Fault> {
+        let mut numbers = on_a_grid(&mut parcel.data)?;
+        let axes = match self.axis {
+            Some(axis) if axis < numbers.frame.shape.len() => axis..axis + 1,
+            Some(axis) => {
+                return Err(fault!(FILTER_FAILED, "there is no axis {axis} in shape {:?}", numbers.frame.shape))
+            }
+            None => 0..numbers.frame.shape.len(),
+        };
+        let new_extent = |old: usize| {
+            let new = (old - 1).checked_mul(self.parts).and_then(|intervals| intervals.checked_add(1));
+            new.filter(|&new| new <= MOST_POINTS || new == old)
+        };
+        let mut shape = numbers.frame.shape.clone();
+        for axis in axes.clone() {
+            let new = new_extent(shape[axis] as usize).ok_or_else(|| too_many(&numbers.frame.shape))?;
+            shape[axis] = new as u64;
+        }
+        allowed(&shape, numbers.dtype().size())?;
+        for axis in axes {
+            let (old, new) = (numbers.frame.shape[axis] as usize, shape[axis] as usize);
+            if new != old {
+                let make = || Weights::new(old, new, Method::Linear, Points::Nodes);
+                numbers = put(numbers, axis, self.known.of(axis, old, make)?)?;
+            }
+        }
+        let numbers = numbers.into_own();
+        Ok(Emitted::One(parcel.with(Data::Own(numbers))))
+    }
+}
+
+fn too_many(shape: &[u64]) -> Fault {
+    fault!(FILTER_FAILED, "an axis gets at most {MOST_POINTS} points, and here are {shape:?}")
+}
+
+/// Resamples onto another regular grid over the same extent.
+pub(crate) struct Resample {
+    shape: Vec<u64>,
+    method: Method,
+    points: Points,
+    known: Known,
+}
+
+impl Resample {
+    pub fn new(shape: &[u64], method: Option<&str>, points: Option<&str>) -> Result<Resample, Fault> {
+        let method = match method {
+            Some("nearest") => Method::Nearest,
+            Some("conservative") => Method::Conservative,
+            _ => Method::Linear,
+        };
+        let points = if points == Some("nodes") { Points::Nodes } else { Points::Cells };
+        if method == Method::Conservative && points == Points::Nodes {
+            return Err(fault!(
+                FILTER_FAILED,
+                "a conservative mean is one of cells; leave \"points: nodes\" out"
+            ));
+        }
+        if shape.iter().any(|&extent| extent > MOST_POINTS as u64) || shape.len() > ligament_wire::MAX_DIMS {
+            return Err(too_many(shape));
+        }
+        Ok(Resample { shape: shape.to_vec(), method, points, known: Known::default() })
+    }
+}
+
+impl Step for Resample {
+    fn apply<'a>(&mut self, mut parcel: Parcel<'a>, _: &mut Vec<Said>) -> Result<Emitted<'a>, Fault> {
+        let mut numbers = on_a_grid(&mut parcel.data)?;
+        if numbers.frame.shape.len() != self.shape.len() {
+            let (from, to) = (&numbers.frame.shape, &self.shape);
+            return Err(fault!(
+                FILTER_FAILED,
+                "shape {from:?} cannot become {to:?}, which has another number of axes"
+            ));
+        }
+        allowed(&self.shape, numbers.dtype().size())?;
+        let Resample { shape, method, points, known } = self;
+        // The axes that lose points come first, so that there is less to do for the others.
+        let mut axes: Vec<usize> = (0..shape.len()).collect();
+        axes.sort_by(|&a, &b| {
+            let grows = |axis: usize| shape[axis] as f64 / numbers.frame.shape[axis] as f64;
+            grows(a).total_cmp(&grows(b))
+        });
+        for axis in axes {
+            let (old, new) = (numbers.frame.shape[axis] as usize, shape[axis] as usize);
+            if old >= 1 << 31 {
+                return Err(too_many(&numbers.frame.shape));
+            }
+            if new != old {
+                let make = || Weights::new(old, new, *method, *points);
+                numbers = put(numbers, axis, known.of(axis, old, make)?)?;
+            }
+        }
+        let numbers = numbers.into_own();
+        Ok(Emitted::One(parcel.with(Data::Own(numbers))))
+    }
+}

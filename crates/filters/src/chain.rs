@@ -1,0 +1,326 @@
+//! The filters of one end of a conduit, one after the other.
+
+use crate::along::{InterpolateSpace, Resample};
+use crate::compress::{Compress, Decompress};
+use crate::console::Console;
+use crate::convert::Type;
+use crate::elementwise::{Multiply, Threshold};
+use crate::expression::Expression;
+use crate::parcel::{Data, Parcel};
+use crate::reduce::Reduce;
+use crate::series::{Chunk, Dechunk, InterpolateTime, MovingAverage};
+use crate::slice::Slice;
+use crate::times::{BlockAfter, BlockUntil, Discard, Every, TimeFactor, TimeOffset};
+use crate::units::Convert;
+use ligament_catalogue::{fault, Fault};
+use ligament_model::{Filter, OnError, COMPRESS};
+use std::fmt;
+
+/// More parts than this, of a step in time or between two points, are refused.
+const MOST_PARTS: u64 = 1_000_000;
+
+/// What a filter makes of a message.
+#[derive(Debug)]
+pub enum Emitted<'a> {
+    None,
+    One(Parcel<'a>),
+    Many(Vec<Parcel<'a>>),
+}
+
+impl Emitted<'_> {
+    /// Refuses messages whose times a model cannot have, as data from outside may say them.
+    fn checked(self) -> Result<Self, Fault> {
+        let parcels = match &self {
+            Emitted::None => &[],
+            Emitted::One(parcel) => std::slice::from_ref(parcel),
+            Emitted::Many(parcels) => &parcels[..],
+        };
+        let sound = |parcel: &&Parcel<'_>| {
+            let at = parcel.timestamp;
+            at.is_finite() && parcel.next_timestamp.is_none_or(|next| next.is_finite() && next >= at)
+        };
+        match parcels.iter().find(|parcel| !sound(parcel)) {
+            None => Ok(self),
+            Some(Parcel { timestamp, next_timestamp: None, .. }) => {
+                Err(fault!(FILTER_FAILED, "it would make a message of time {timestamp}, which is none"))
+            }
+            Some(Parcel { timestamp, next_timestamp: Some(next), .. }) => Err(fault!(
+                FILTER_FAILED,
+                "it would make a message of time {timestamp} and next time {next}, which cannot be"
+            )),
+        }
+    }
+}
+
+/// A filter at work, with what it remembers of earlier messages.
+pub trait Step: Send {
+    /// Takes a message. `said` takes what people are to read.
+    ///
+    /// # Errors
+    /// What it cannot take, and why.
+    fn apply<'a>(&mut self, parcel: Parcel<'a>, said: &mut Vec<Said>) -> Result<Emitted<'a>, Fault>;
+
+    /// What it still has when no message comes any more.
+    ///
+    /// # Errors
+    /// Why it cannot give that.
+    fn finish(&mut self) -> Result<Emitted<'static>, Fault> {
+        Ok(Emitted::None)
+    }
+}
+
+/// Makes the filters that users have written, which are not in this crate.
+pub type MakeOwn<'a> = dyn Fn(&Filter) -> Result<Box<dyn Step>, Fault> + 'a;
+
+/// What filters have to know of where they run.
+#[derive(Clone, Copy)]
+pub struct Around<'a> {
+    /// For users' filters.
+    pub own: &'a MakeOwn<'a>,
+    /// The most bytes that a message of the conduit may have; none means: as many as memory allows.
+    pub message_size: Option<u64>,
+}
+
+impl Around<'_> {
+    /// Nothing: no users' filters, no limit.
+    pub const NOTHING: Around<'static> = Around { own: &no_own, message_size: None };
+}
+
+/// Knows no filters that users have written.
+///
+/// # Errors
+/// For each.
+fn no_own(filter: &Filter) -> Result<Box<dyn Step>, Fault> {
+    Err(fault!(FILTER_FAILED, "nothing here runs filters of users' own, as \"{}\"", filter.name))
+}
+
+/// What filters have to say to people.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Said {
+    pub text: String,
+    /// Something went wrong, and the run goes on.
+    pub warning: bool,
+}
+
+/// Why a filter cannot do its work.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Failure {
+    /// Its place among the conduit's filters, from 0 on.
+    pub place: usize,
+    pub name: &'static str,
+    /// The timestamp of the message that it cannot take, s; none if the filter itself cannot be.
+    pub time: Option<f64>,
+    pub cause: Fault,
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "filter {} ({})", self.place + 1, self.name)?;
+        if let Some(time) = self.time {
+            write!(f, ", message at time {time}")?;
+        }
+        write!(f, ": {}", self.cause)
+    }
+}
+
+impl std::error::Error for Failure {}
+
+/// What came through the filters.
+#[derive(Debug, Default)]
+pub struct Passed<'a> {
+    /// The messages, in order.
+    pub parcels: Vec<Parcel<'a>>,
+    /// What filters have to say to people, in order.
+    pub said: Vec<Said>,
+}
+
+impl Passed<'_> {
+    fn warn(&mut self, text: String) {
+        self.said.push(Said { text, warning: true });
+    }
+}
+
+struct Stage {
+    place: usize,
+    name: &'static str,
+    on_error: OnError,
+    step: Box<dyn Step>,
+}
+
+/// The filters of one end of a conduit. Each slot of a vector port has filters of its own, as they may remember
+/// earlier messages.
+pub struct Chain(Vec<Stage>);
+
+impl fmt::Debug for Chain {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(self.0.iter().map(|stage| stage.name)).finish()
+    }
+}
+
+fn step(filter: &Filter, around: &Around<'_>) -> Result<Box<dyn Step>, Fault> {
+    let count = |name: &str| filter.count(name).unwrap_or(1);
+    let number = |name: &str| filter.number(name).unwrap_or_default();
+    let text = |name: &str| filter.text(name).unwrap_or_default();
+    let axis = filter.count("axis").map(|axis| axis as usize);
+    let parts = || match count("parts") {
+        parts @ ..=MOST_PARTS => Ok(parts),
+        parts => Err(fault!(FILTER_FAILED, "one can become at most {MOST_PARTS} parts, and this is {parts}")),
+    };
+    Ok(match filter.name {
+        "every" => Box::new(Every::new(count("n"))),
+        "block_until" => Box::new(BlockUntil(number("time"))),
+        "block_after" => Box::new(BlockAfter(number("time"))),
+        "time_offset" => Box::new(TimeOffset(number("by"))),
+        "time_factor" => Box::new(TimeFactor(number("by"))),
+        "interpolate_time" => Box::new(InterpolateTime::new(parts()?)),
+        "moving_average" => Box::new(MovingAverage::new(count("n"))),
+        "chunk" => Box::new(Chunk::new(count("n"))),
+        "dechunk" => Box::new(Dechunk),
+        "multiply" => Box::new(Multiply(number("by"))),
+        "unit" => Box::new(Convert::new(filter.text("from"), text("to"))?),
+        "type" => Box::new(Type::new(text("to"))?),
+        "threshold" => {
+            let (value, below) = (number("value"), filter.number("below"));
+            let above = filter.number("above");
+            let below = if below.is_none() && above.is_none() { Some(0.0) } else { below };
+            Box::new(Threshold { value, below, above })
+        }
+        "expression" => Box::new(Expression::parse(text("formula"))?),
+        "slice" => Box::new(Slice::parse(text("ranges"))?),
+        "reduce" => Box::new(Reduce::new(text("to"), axis)?),
+        "interpolate_space" => Box::new(InterpolateSpace::new(parts()? as usize, axis)),
+        "resample" => {
+            let shape = filter.counts("shape").unwrap_or_default();
+            Box::new(Resample::new(shape, filter.text("method"), filter.text("points"))?)
+        }
+        "compress" => {
+            let compress = Compress::new(filter.text("method"), filter.count("level"))?;
+            Box::new(compress.up_to(around.message_size))
+        }
+        "console" => Box::new(Console(text("label").to_owned())),
+        "discard" => Box::new(Discard),
+        _ if filter.is_own() => (around.own)(filter)?,
+        other => {
+            return Err(fault!(FILTER_FAILED, "there is no filter \"{other}\" in this version of the library"))
+        }
+    })
+}
+
+impl Chain {
+    /// What cannot be among a conduit's filters: a formula, a range, a unit. Users' own are not looked at.
+    pub fn faults(filters: &[Filter]) -> Vec<Failure> {
+        let own = |_: &Filter| Ok(Box::new(Discard) as Box<dyn Step>);
+        let around = Around { own: &own, message_size: None };
+        let fault = |(place, filter): (usize, &Filter)| {
+            let cause = step(filter, &around).err()?;
+            Some(Failure { place, name: filter.name, time: None, cause })
+        };
+        filters.iter().enumerate().filter_map(fault).collect()
+    }
+
+    fn of(filters: &[Filter], first: usize, around: &Around<'_>) -> Result<Vec<Stage>, Failure> {
+        let stage = |(i, filter): (usize, &Filter)| {
+            let (place, name) = (first + i, filter.name);
+            let step = step(filter, around).map_err(|cause| Failure { place, name, time: None, cause })?;
+            Ok(Stage { place, name, on_error: filter.on_error, step })
+        };
+        filters.iter().enumerate().map(stage).collect()
+    }
+
+    /// Those of a conduit's filters that run at its sender; none if there are none.
+    ///
+    /// # Errors
+    /// A parameter cannot be.
+    pub fn at_sender(filters: &[Filter], around: &Around<'_>) -> Result<Option<Chain>, Failure> {
+        let stages = Chain::of(&filters[..Filter::at_sender(filters)], 0, around)?;
+        Ok((!stages.is_empty()).then_some(Chain(stages)))
+    }
+
+    /// Those that run at its receiver.
+    ///
+    /// # Errors
+    /// A parameter cannot be.
+    pub fn at_receiver(filters: &[Filter], around: &Around<'_>) -> Result<Option<Chain>, Failure> {
+        let first = Filter::at_sender(filters);
+        let mut stages = Chain::of(&filters[first..], first, around)?;
+        if let Some(place) = filters.iter().position(|filter| filter.name == COMPRESS) {
+            let (name, on_error) = (COMPRESS, OnError::End);
+            let decompress = Decompress::default().up_to(around.message_size);
+            stages.insert(0, Stage { place, name, on_error, step: Box::new(decompress) });
+        }
+        Ok((!stages.is_empty()).then_some(Chain(stages)))
+    }
+
+    /// What comes through of a message.
+    ///
+    /// # Errors
+    /// A filter cannot take it, and the model does not say to go on.
+    pub fn apply<'a>(&mut self, parcel: Parcel<'a>) -> Result<Passed<'a>, Failure> {
+        let mut passed = Passed::default();
+        run(&mut self.0, parcel, &mut passed)?;
+        Ok(passed)
+    }
+
+    /// What comes through when no message comes any more.
+    ///
+    /// # Errors
+    /// As `apply`.
+    pub fn finish(&mut self) -> Result<Passed<'static>, Failure> {
+        let mut passed = Passed::default();
+        for first in 0..self.0.len() {
+            let (done, rest) = self.0.split_at_mut(first + 1);
+            let stage = &mut done[first];
+            let emitted = match stage.step.finish().and_then(Emitted::checked) {
+                Ok(emitted) => emitted,
+                Err(cause) => {
+                    let failure = Failure { place: stage.place, name: stage.name, time: None, cause };
+                    if stage.on_error == OnError::End {
+                        return Err(failure);
+                    }
+                    passed.warn(format!("{failure}; what it still had is left out"));
+                    Emitted::None
+                }
+            };
+            go_on(rest, emitted, &mut passed)?;
+        }
+        Ok(passed)
+    }
+}
+
+fn go_on<'a>(rest: &mut [Stage], emitted: Emitted<'a>, passed: &mut Passed<'a>) -> Result<(), Failure> {
+    match emitted {
+        Emitted::None => Ok(()),
+        Emitted::One(parcel) => run(rest, parcel, passed),
+        Emitted::Many(parcels) => parcels.into_iter().try_for_each(|parcel| run(rest, parcel, passed)),
+    }
+}
+
+fn run<'a>(stages: &mut [Stage], mut parcel: Parcel<'a>, passed: &mut Passed<'a>) -> Result<(), Failure> {
+    let Some((stage, rest)) = stages.split_first_mut() else {
+        passed.parcels.push(parcel);
+        return Ok(());
+    };
+    let time = parcel.timestamp;
+    let unchanged = (stage.on_error == OnError::Pass).then(|| {
+        // What is shared is not changed in place.
+        parcel.data = match std::mem::replace(&mut parcel.data, Data::Kept(Default::default())) {
+            Data::Own(numbers) => Data::Kept(numbers.into_value()),
+            shared => shared,
+        };
+        parcel.clone()
+    });
+    let cause = match stage.step.apply(parcel, &mut passed.said).and_then(Emitted::checked) {
+        Ok(emitted) => return go_on(rest, emitted, passed),
+        Err(cause) => cause,
+    };
+    let failure = Failure { place: stage.place, name: stage.name, time: Some(time), cause };
+    match (stage.on_error, unchanged) {
+        (OnError::Skip, _) => passed.warn(format!("{failure}; the message is left out")),
+        (OnError::Pass, Some(parcel)) => {
+            passed.warn(format!("{failure}; the message goes on as it was"));
+            return run(rest, parcel, passed);
+        }
+        _ => return Err(failure),
+    }
+    Ok(())
+}

@@ -1,0 +1,190 @@
+//! Compression on the way: the sender's end makes bytes of a value, the receiver's makes the value of them again.
+//!
+//! The bytes: method (1 LZ4, 2 zstd), number of parts (u16), length of the body (u64), all little-endian, then the
+//! compressed body of a message (`docs/reference/message.md`).
+
+use crate::chain::{Emitted, Said, Step};
+use crate::parcel::{kind_of, Data, Parcel};
+use crate::view::{allowed, room};
+use ligament_catalogue::{fault, Fault};
+use ligament_wire::{decode_body, Bytes, Encoder, Limits, Value};
+use zstd::stream::raw::{Decoder, InBuffer, Operation, OutBuffer};
+
+const LZ4: u8 = 1;
+const ZSTD: u8 = 2;
+const HEAD: usize = 11;
+/// More bytes than this are seldom made of one.
+const USUAL: usize = 256;
+/// zstd's own default.
+const LEVEL: i32 = 3;
+
+/// Compresses.
+pub(crate) struct Compress {
+    /// zstd's level; none for LZ4.
+    level: Option<i32>,
+    encoder: Encoder,
+    body: Vec<u8>,
+    /// zstd's working memory, kept from message to message.
+    zstd: Option<zstd::bulk::Compressor<'static>>,
+    /// The most bytes that a message may have before.
+    most: Option<u64>,
+}
+
+/// Refuses a message that is larger than the messages of its conduit may be, as it would be without compression.
+fn within(length: u64, most: Option<u64>) -> Result<(), Fault> {
+    match most.filter(|&most| length > most.max(USUAL as u64)) {
+        None => Ok(()),
+        Some(most) => Err(fault!(
+            FILTER_FAILED,
+            "without compression the message has {length} bytes, and those of this conduit may have {most} \
+             (\"message_size\", \"message_sizes\")"
+        )),
+    }
+}
+
+impl Compress {
+    pub fn new(method: Option<&str>, level: Option<u64>) -> Result<Compress, Fault> {
+        let level = match (method, level) {
+            (Some("zstd"), None) => Some(LEVEL),
+            (Some("zstd"), Some(level @ 1..=22)) => Some(level as i32),
+            (Some("zstd"), Some(level)) => {
+                return Err(fault!(FILTER_FAILED, "zstd has levels 1 to 22, and this is {level}"))
+            }
+            (_, None) => None,
+            (_, Some(_)) => {
+                return Err(fault!(FILTER_FAILED, "only zstd has levels; write \"method: zstd\", or no level"))
+            }
+        };
+        Ok(Compress { level, encoder: Encoder::new(), body: Vec::new(), zstd: None, most: None })
+    }
+
+    /// The same for a conduit whose messages may have so many bytes.
+    pub fn up_to(self, most: Option<u64>) -> Compress {
+        Compress { most, ..self }
+    }
+}
+
+impl Step for Compress {
+    fn apply<'a>(&mut self, parcel: Parcel<'a>, _: &mut Vec<Said>) -> Result<Emitted<'a>, Fault> {
+        let value = parcel.data.to_send();
+        let plan = self.encoder.plan(&value).map_err(|error| fault!(FILTER_FAILED, "{error}"))?;
+        let length = plan.body_len();
+        within(length, self.most)?;
+        self.body.resize(length as usize, 0);
+        plan.write_body(&mut self.body);
+        let room = match self.level {
+            None => lz4_flex::block::get_maximum_output_size(self.body.len()),
+            Some(_) => zstd::zstd_safe::compress_bound(self.body.len()),
+        };
+        let mut out = vec![0; HEAD + room];
+        out[0] = if self.level.is_some() { ZSTD } else { LZ4 };
+        out[1..3].copy_from_slice(&plan.parts().to_le_bytes());
+        out[3..HEAD].copy_from_slice(&length.to_le_bytes());
+        let written = match self.level {
+            None => lz4_flex::block::compress_into(&self.body, &mut out[HEAD..])
+                .map_err(|e| fault!(FILTER_FAILED, "{e}")),
+            Some(level) => {
+                let zstd = match &mut self.zstd {
+                    Some(zstd) => zstd,
+                    none => none
+                        .insert(zstd::bulk::Compressor::new(level).map_err(|e| fault!(FILTER_FAILED, "{e}"))?),
+                };
+                zstd.compress_to_buffer(&self.body, &mut out[HEAD..]).map_err(|e| fault!(FILTER_FAILED, "{e}"))
+            }
+        }?;
+        out.truncate(HEAD + written);
+        Ok(Emitted::One(parcel.with(Data::Kept(Value::Bytes(Bytes::from(out))))))
+    }
+}
+
+/// Makes the value again. Its length was told by another process, so memory grows with what comes.
+#[derive(Default)]
+pub(crate) struct Decompress {
+    /// zstd's working memory, kept from message to message.
+    zstd: Option<Decoder<'static>>,
+    /// The most bytes that a message may have.
+    most: Option<u64>,
+}
+
+impl Step for Decompress {
+    fn apply<'a>(&mut self, parcel: Parcel<'a>, _: &mut Vec<Said>) -> Result<Emitted<'a>, Fault> {
+        let bytes = match &parcel.data {
+            Data::Kept(Value::Bytes(bytes)) if bytes.len() >= HEAD => bytes,
+            other => {
+                return Err(fault!(
+                    FILTER_FAILED,
+                    "compressed bytes should have come, and this is {}",
+                    kind_of(other)
+                ))
+            }
+        };
+        let parts = u16::from_le_bytes([bytes[1], bytes[2]]);
+        let length = u64::from_le_bytes(bytes[3..HEAD].try_into().expect("eight bytes"));
+        let packed = &bytes[HEAD..];
+        within(length, self.most)?;
+        // LZ4 makes at most 255 bytes of one; zstd makes more only of what repeats, within its own limits.
+        let whole = allowed(&[length], 1)?;
+        if bytes[0] == LZ4 && length / 256 > packed.len() as u64 {
+            return Err(fault!(FILTER_FAILED, "{} compressed bytes cannot be {length} bytes", packed.len()));
+        }
+        let body = match bytes[0] {
+            LZ4 => {
+                let mut body = room(&[length])?;
+                body.resize(whole, 0);
+                let written = lz4_flex::block::decompress_into(packed, &mut body)
+                    .map_err(|e| fault!(FILTER_FAILED, "{e}"))?;
+                body.truncate(written);
+                body
+            }
+            ZSTD => self.unpacked(packed, whole)?,
+            other => return Err(fault!(FILTER_FAILED, "there is no compression of number {other}")),
+        };
+        if body.len() as u64 != length {
+            return Err(fault!(
+                FILTER_FAILED,
+                "{length} bytes should have come out of compression, and {} did",
+                body.len()
+            ));
+        }
+        let value = decode_body(parts, Bytes::from(body), &Limits::default())
+            .map_err(|e| fault!(FILTER_FAILED, "{e}"))?;
+        Ok(Emitted::One(parcel.with(Data::Kept(value))))
+    }
+}
+
+impl Decompress {
+    /// The same for a conduit whose messages may have so many bytes.
+    pub fn up_to(self, most: Option<u64>) -> Decompress {
+        Decompress { most, ..self }
+    }
+
+    /// What zstd has packed: at most so many bytes.
+    fn unpacked(&mut self, packed: &[u8], most: usize) -> Result<Vec<u8>, Fault> {
+        let wrong = |error: std::io::Error| fault!(FILTER_FAILED, "{error}");
+        let decoder = match &mut self.zstd {
+            Some(decoder) => decoder,
+            none => none.insert(Decoder::new().map_err(wrong)?),
+        };
+        decoder.reinit().map_err(wrong)?;
+        let mut body = Vec::new();
+        let mut from = InBuffer::around(packed);
+        loop {
+            // Most messages fit at once; what is made of few bytes grows as they come.
+            let more = body.len().max(packed.len().saturating_mul(USUAL)).min(most - body.len());
+            let no_memory = |_| fault!(FILTER_FAILED, "there is no memory for {most} bytes");
+            body.try_reserve_exact(more).map_err(no_memory)?;
+            let before = (from.pos(), body.len());
+            let at = body.len();
+            let left = decoder.run(&mut from, &mut OutBuffer::around_pos(&mut body, at)).map_err(wrong)?;
+            if left == 0 {
+                return Ok(body);
+            }
+            if body.len() > most || (from.pos(), body.len()) == before {
+                return Err(fault!(
+                    FILTER_FAILED,
+                    "{most} bytes should have come out of compression, and these do not end there"
+                ));
+            }
+        }
+    }
+}

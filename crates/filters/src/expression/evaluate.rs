@@ -1,0 +1,237 @@
+//! Runs a program over the elements of an array, a block at a time: what is on the stack stays in the nearest cache.
+
+use super::{Binary, Function, Operation};
+use crate::numbers::{Float, Numbers, Real};
+use ligament_wire::Order;
+use std::borrow::Cow;
+
+/// Elements in a block: 2 KiB of doubles.
+const BLOCK: usize = 256;
+
+type Block = [f64; BLOCK];
+
+/// The stack of blocks, kept from message to message.
+#[derive(Debug)]
+pub(super) struct Machine {
+    stack: Vec<Block>,
+}
+
+/// Where a block lies in its array.
+struct Place<'a> {
+    first: usize,
+    shape: &'a [u64],
+    order: Order,
+    time: f64,
+}
+
+impl Machine {
+    /// With a stack deep enough for a program.
+    pub fn for_program(program: &[Operation]) -> Machine {
+        let (mut depth, mut deepest) = (0usize, 0);
+        for operation in program {
+            match operation {
+                Operation::X | Operation::T | Operation::Index(_) | Operation::Constant(_) => depth += 1,
+                Operation::Apply(_) | Operation::CombineRight(..) | Operation::CombineLeft(..) => {}
+                Operation::Combine(_) => depth -= 1,
+                Operation::Choose => depth -= 2,
+            }
+            deepest = deepest.max(depth);
+        }
+        Machine { stack: vec![[0.0; BLOCK]; deepest] }
+    }
+
+    /// What the program makes of each of the numbers, in place if they are ours.
+    pub fn run(&mut self, program: &[Operation], numbers: Numbers<'_>, time: f64) -> Numbers<'static> {
+        let Numbers { real, frame } = numbers;
+        let real = match real {
+            Real::F64(elements) => Real::F64(self.all(program, elements, &frame.shape, frame.order, time)),
+            Real::F32(elements) => Real::F32(self.all(program, elements, &frame.shape, frame.order, time)),
+        };
+        Numbers { real, frame }
+    }
+
+    fn all<'b, T: Float>(
+        &mut self,
+        program: &[Operation],
+        elements: Cow<'_, [T]>,
+        shape: &[u64],
+        order: Order,
+        time: f64,
+    ) -> Cow<'b, [T]> {
+        let place = |block: usize| Place { first: block * BLOCK, shape, order, time };
+        Cow::Owned(match elements {
+            Cow::Owned(mut ours) => {
+                for (i, block) in ours.chunks_mut(BLOCK).enumerate() {
+                    let made = self.block(program, block, &place(i));
+                    block.iter_mut().zip(made).for_each(|(x, &y)| *x = T::from_f64(y));
+                }
+                ours
+            }
+            Cow::Borrowed(theirs) => {
+                let mut all = Vec::with_capacity(theirs.len());
+                for (i, block) in theirs.chunks(BLOCK).enumerate() {
+                    let made = self.block(program, block, &place(i));
+                    all.extend(made[..block.len()].iter().map(|&y| T::from_f64(y)));
+                }
+                all
+            }
+        })
+    }
+
+    fn block<T: Float>(&mut self, program: &[Operation], elements: &[T], place: &Place<'_>) -> &Block {
+        let mut depth = 0;
+        for &operation in program {
+            let (below, free) = self.stack.split_at_mut(depth);
+            match operation {
+                Operation::X => free[0].iter_mut().zip(elements).for_each(|(x, element)| *x = element.to_f64()),
+                Operation::T => free[0].fill(place.time),
+                Operation::Constant(constant) => free[0].fill(constant),
+                Operation::Index(axis) => place.indices(axis, &mut free[0][..elements.len()]),
+                Operation::Apply(function) => apply(function, &mut below[depth - 1]),
+                Operation::CombineRight(binary, constant) => {
+                    combine(binary, &mut below[depth - 1], &Right(constant));
+                }
+                Operation::CombineLeft(constant, binary) => {
+                    combine(binary, &mut below[depth - 1], &Left(constant));
+                }
+                Operation::Combine(binary) => {
+                    let (left, right) = below.split_at_mut(depth - 1);
+                    combine(binary, &mut left[depth - 2], &Above(&right[0]));
+                }
+                Operation::Choose => {
+                    let (condition, ways) = below[depth - 3..].split_at_mut(1);
+                    for (i, x) in condition[0].iter_mut().enumerate() {
+                        *x = if *x != 0.0 { ways[0][i] } else { ways[1][i] };
+                    }
+                }
+            }
+            match operation {
+                Operation::X | Operation::T | Operation::Index(_) | Operation::Constant(_) => depth += 1,
+                Operation::Combine(_) => depth -= 1,
+                Operation::Choose => depth -= 2,
+                Operation::Apply(_) | Operation::CombineRight(..) | Operation::CombineLeft(..) => {}
+            }
+        }
+        &self.stack[0]
+    }
+}
+
+impl Place<'_> {
+    /// The indices along an axis of the elements from `first` on.
+    fn indices(&self, axis: usize, to: &mut [f64]) {
+        let faster = match self.order {
+            Order::RowMajor => &self.shape[axis + 1..],
+            Order::ColumnMajor => &self.shape[..axis],
+        };
+        let step = faster.iter().product::<u64>() as usize;
+        let extent = self.shape[axis] as usize;
+        for (i, index) in to.iter_mut().enumerate() {
+            *index = ((self.first + i) / step % extent) as f64;
+        }
+    }
+}
+
+fn truth(value: bool) -> f64 {
+    f64::from(u8::from(value))
+}
+
+/// The other operand of an operation.
+trait Operand {
+    fn join(&self, value: f64, i: usize, operation: impl Fn(f64, f64) -> f64) -> f64;
+}
+
+/// A constant on the right.
+struct Right(f64);
+/// A constant on the left.
+struct Left(f64);
+/// The block above on the stack, on the right.
+struct Above<'a>(&'a Block);
+
+impl Operand for Right {
+    #[inline(always)]
+    fn join(&self, value: f64, _: usize, operation: impl Fn(f64, f64) -> f64) -> f64 {
+        operation(value, self.0)
+    }
+}
+
+impl Operand for Left {
+    #[inline(always)]
+    fn join(&self, value: f64, _: usize, operation: impl Fn(f64, f64) -> f64) -> f64 {
+        operation(self.0, value)
+    }
+}
+
+impl Operand for Above<'_> {
+    #[inline(always)]
+    fn join(&self, value: f64, i: usize, operation: impl Fn(f64, f64) -> f64) -> f64 {
+        operation(value, self.0[i])
+    }
+}
+
+/// One loop for each operation, which the compiler can turn into vector instructions.
+fn combine(binary: Binary, values: &mut Block, with: &impl Operand) {
+    macro_rules! each {
+        ($operation:expr) => {
+            for (i, a) in values.iter_mut().enumerate() {
+                *a = with.join(*a, i, $operation);
+            }
+        };
+    }
+    match binary {
+        Binary::Add => each!(|a, b| a + b),
+        Binary::Subtract => each!(|a, b| a - b),
+        Binary::Multiply => each!(|a, b| a * b),
+        Binary::Divide => each!(|a, b| a / b),
+        Binary::Power => each!(power),
+        Binary::Min => each!(f64::min),
+        Binary::Max => each!(f64::max),
+        Binary::Atan2 => each!(f64::atan2),
+        Binary::Less => each!(|a, b| truth(a < b)),
+        Binary::LessOrEqual => each!(|a, b| truth(a <= b)),
+        Binary::Greater => each!(|a, b| truth(a > b)),
+        Binary::GreaterOrEqual => each!(|a, b| truth(a >= b)),
+        Binary::Equal => each!(|a, b| truth(a == b)),
+        Binary::NotEqual => each!(|a, b| truth(a != b)),
+        Binary::And => each!(|a, b| truth(a != 0.0 && b != 0.0)),
+        Binary::Or => each!(|a, b| truth(a != 0.0 || b != 0.0)),
+    }
+}
+
+/// Squares and cubes are what most powers are.
+fn power(a: f64, b: f64) -> f64 {
+    match b {
+        2.0 => a * a,
+        3.0 => a * a * a,
+        _ => a.powf(b),
+    }
+}
+
+fn apply(function: Function, values: &mut Block) {
+    macro_rules! each {
+        ($operation:expr) => {
+            values.iter_mut().for_each(|a| *a = $operation(*a))
+        };
+    }
+    match function {
+        Function::Negate => each!(|a: f64| -a),
+        Function::Not => each!(|a| truth(a == 0.0)),
+        Function::Abs => each!(f64::abs),
+        Function::Sqrt => each!(f64::sqrt),
+        Function::Exp => each!(f64::exp),
+        Function::Log => each!(f64::ln),
+        Function::Log10 => each!(f64::log10),
+        Function::Sin => each!(f64::sin),
+        Function::Cos => each!(f64::cos),
+        Function::Tan => each!(f64::tan),
+        Function::Asin => each!(f64::asin),
+        Function::Acos => each!(f64::acos),
+        Function::Atan => each!(f64::atan),
+        Function::Sinh => each!(f64::sinh),
+        Function::Cosh => each!(f64::cosh),
+        Function::Tanh => each!(f64::tanh),
+        Function::Floor => each!(f64::floor),
+        Function::Ceil => each!(f64::ceil),
+        // As NumPy: halves go to the even neighbour.
+        Function::Round => each!(f64::round_ties_even),
+    }
+}

@@ -1,0 +1,304 @@
+//! Numbers that filters compute with: doubles, or single precision where they came so. Integers and truth values are
+//! read as doubles. A message of one number, or of a list of numbers, stays such a one.
+
+use crate::parcel::{kind_of, Data};
+use crate::view::{array, bytes_of, room, View};
+use bytemuck::Pod;
+use ligament_catalogue::{fault, Fault};
+use ligament_wire::{ArrayRef, DType, Order, Value, ValueRef};
+use std::borrow::Cow;
+
+/// The elements, in memory order.
+#[derive(Debug, Clone)]
+pub enum Real<'a> {
+    F64(Cow<'a, [f64]>),
+    F32(Cow<'a, [f32]>),
+}
+
+impl Real<'_> {
+    /// How many.
+    pub fn len(&self) -> usize {
+        match self {
+            Real::F64(elements) => elements.len(),
+            Real::F32(elements) => elements.len(),
+        }
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+}
+
+/// What the numbers were in the message.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Shell {
+    Array,
+    Number,
+    List,
+}
+
+/// All of the numbers but themselves.
+#[derive(Debug, Clone)]
+pub struct Frame {
+    pub shell: Shell,
+    pub shape: Vec<u64>,
+    pub order: Order,
+    /// Each element is a real and an imaginary part.
+    pub complex: bool,
+    pub names: Vec<String>,
+    pub unit: Option<String>,
+}
+
+/// Numbers, to be read, or to be changed if they are ours.
+#[derive(Debug, Clone)]
+pub struct Numbers<'a> {
+    pub real: Real<'a>,
+    pub frame: Frame,
+}
+
+/// A precision in which filters compute.
+pub trait Float:
+    Pod + Send + Sync + PartialOrd + std::ops::Add<Output = Self> + std::ops::Mul<Output = Self>
+{
+    fn from_f64(value: f64) -> Self;
+    fn to_f64(self) -> f64;
+}
+
+impl Float for f64 {
+    #[inline(always)]
+    fn from_f64(value: f64) -> f64 {
+        value
+    }
+
+    #[inline(always)]
+    fn to_f64(self) -> f64 {
+        self
+    }
+}
+
+impl Float for f32 {
+    #[inline(always)]
+    fn from_f64(value: f64) -> f32 {
+        value as f32
+    }
+
+    #[inline(always)]
+    fn to_f64(self) -> f64 {
+        f64::from(self)
+    }
+}
+
+fn read_as<'a, T: Pod + Copy>(view: &View<'a>, wide: impl Fn(T) -> f64) -> Result<Real<'a>, Fault> {
+    let elements = view.elements::<T>()?;
+    let mut doubles = room(&[elements.len() as u64])?;
+    doubles.extend(elements.iter().map(|&element| wide(element)));
+    Ok(Real::F64(Cow::Owned(doubles)))
+}
+
+fn real_of<'a>(view: &View<'a>) -> Result<Real<'a>, Fault> {
+    match view.dtype {
+        DType::Float64 | DType::Complex128 => view.elements().map(Real::F64),
+        DType::Float32 | DType::Complex64 => view.elements().map(Real::F32),
+        DType::Bool => read_as(view, |element: u8| f64::from(u8::from(element != 0))),
+        DType::Int8 => read_as(view, |element: i8| f64::from(element)),
+        DType::Int16 => read_as(view, |element: i16| f64::from(element)),
+        DType::Int32 => read_as(view, |element: i32| f64::from(element)),
+        DType::Int64 => read_as(view, |element: i64| element as f64),
+        DType::UInt8 => read_as(view, |element: u8| f64::from(element)),
+        DType::UInt16 => read_as(view, |element: u16| f64::from(element)),
+        DType::UInt32 => read_as(view, |element: u32| f64::from(element)),
+        DType::UInt64 => read_as(view, |element: u64| element as f64),
+    }
+}
+
+fn number_in(value: &Value) -> Option<f64> {
+    match *value {
+        Value::Float(number) => Some(number),
+        Value::Int(number) => Some(number as f64),
+        Value::UInt(number) => Some(number as f64),
+        Value::Bool(truth) => Some(f64::from(u8::from(truth))),
+        _ => None,
+    }
+}
+
+impl<'a> Numbers<'a> {
+    /// The numbers in some data; none if it holds other things. Ours are taken out of it.
+    fn found<'d: 'a>(data: &'a mut Data<'d>) -> Result<Option<Numbers<'a>>, Fault> {
+        let view = match data {
+            Data::Own(numbers) => {
+                let taken = match &mut numbers.real {
+                    Real::F64(elements) => Real::F64(std::mem::take(elements)),
+                    Real::F32(elements) => Real::F32(std::mem::take(elements)),
+                };
+                return Ok(Some(Numbers { real: taken, frame: numbers.frame.clone() }));
+            }
+            Data::Lent(view) => view.clone(),
+            Data::Kept(Value::Array(array)) => View::from(&*array),
+            Data::Kept(Value::List(items)) => {
+                let real: Option<Vec<f64>> = items.iter().map(number_in).collect();
+                let shape = vec![items.len() as u64];
+                let list = |real| Numbers::bare(Real::F64(Cow::Owned(real)), Shell::List, shape);
+                return Ok(real.map(list));
+            }
+            Data::Kept(Value::Complex(re, im)) => {
+                let mut numbers = Numbers::bare(Real::F64(Cow::Owned(vec![*re, *im])), Shell::Number, vec![]);
+                numbers.frame.complex = true;
+                return Ok(Some(numbers));
+            }
+            Data::Kept(value) => {
+                let one =
+                    |number| Numbers::bare(Real::F64(Cow::Owned(vec![number])), Shell::Number, Vec::new());
+                return Ok(number_in(value).map(one));
+            }
+        };
+        let frame = Frame {
+            shell: Shell::Array,
+            order: view.order,
+            complex: matches!(view.dtype, DType::Complex64 | DType::Complex128),
+            names: view.names.to_vec(),
+            unit: view.unit.map(str::to_owned),
+            shape: view.shape.clone(),
+        };
+        Ok(Some(Numbers { real: real_of(&view)?, frame }))
+    }
+
+    fn bare(real: Real<'a>, shell: Shell, shape: Vec<u64>) -> Numbers<'a> {
+        let frame = Frame { shell, shape, order: Order::RowMajor, complex: false, names: vec![], unit: None };
+        Numbers { real, frame }
+    }
+
+    /// The real numbers in some data.
+    ///
+    /// # Errors
+    /// It holds something else, which is said.
+    pub fn of<'d: 'a>(data: &'a mut Data<'d>) -> Result<Numbers<'a>, Fault> {
+        let kind = kind_of(data);
+        match Numbers::found(data)? {
+            Some(numbers) if !numbers.frame.complex => Ok(numbers),
+            _ => Err(fault!(
+                FILTER_FAILED,
+                "it takes numbers, lists of numbers, and arrays of real numbers, and this is {kind}"
+            )),
+        }
+    }
+
+    /// The numbers in some data, complex ones as twice as many real ones.
+    ///
+    /// # Errors
+    /// As `of`.
+    pub fn with_complex<'d: 'a>(data: &'a mut Data<'d>) -> Result<Numbers<'a>, Fault> {
+        let kind = kind_of(data);
+        Numbers::found(data)?.ok_or_else(|| {
+            fault!(FILTER_FAILED, "it takes numbers, lists of numbers, and arrays, and this is {kind}")
+        })
+    }
+
+    /// What a function makes of each element: in place if they are ours.
+    pub fn map(self, wide: impl Fn(f64) -> f64, single: impl Fn(f32) -> f32) -> Numbers<'static> {
+        let real = match self.real {
+            Real::F64(elements) => Real::F64(mapped(elements, wide)),
+            Real::F32(elements) => Real::F32(mapped(elements, single)),
+        };
+        Numbers { real, frame: self.frame }
+    }
+
+    /// The same as ours.
+    pub fn into_own(self) -> Numbers<'static> {
+        let real = match self.real {
+            Real::F64(elements) => Real::F64(Cow::Owned(elements.into_owned())),
+            Real::F32(elements) => Real::F32(Cow::Owned(elements.into_owned())),
+        };
+        Numbers { real, frame: self.frame }
+    }
+
+    /// The elements as doubles.
+    pub fn to_f64(&self) -> Cow<'_, [f64]> {
+        match &self.real {
+            Real::F64(elements) => Cow::Borrowed(elements),
+            Real::F32(elements) => elements.iter().map(|&element| f64::from(element)).collect(),
+        }
+    }
+
+    /// In words.
+    pub fn describe(&self) -> String {
+        match self.frame.shell {
+            Shell::Array => format!("an array of {} with shape {:?}", self.dtype().name(), self.frame.shape),
+            Shell::Number => "a number".into(),
+            Shell::List => format!("a list of {} values", self.frame.shape[0]),
+        }
+    }
+
+    /// The type of the elements.
+    pub fn dtype(&self) -> DType {
+        match (&self.real, self.frame.complex) {
+            (Real::F64(_), false) => DType::Float64,
+            (Real::F64(_), true) => DType::Complex128,
+            (Real::F32(_), false) => DType::Float32,
+            (Real::F32(_), true) => DType::Complex64,
+        }
+    }
+}
+
+fn mapped<'b, T: Pod>(elements: Cow<'_, [T]>, each: impl Fn(T) -> T) -> Cow<'b, [T]> {
+    Cow::Owned(match elements {
+        Cow::Owned(mut ours) => {
+            ours.iter_mut().for_each(|element| *element = each(*element));
+            ours
+        }
+        Cow::Borrowed(theirs) => theirs.iter().map(|&element| each(element)).collect(),
+    })
+}
+
+impl Numbers<'static> {
+    /// The value to be sent.
+    pub fn to_send(&self) -> ValueRef<'_> {
+        let Frame { shell, ref shape, order, ref names, ref unit, .. } = self.frame;
+        match (shell, &self.real) {
+            (Shell::Array, real) => ValueRef::Array(ArrayRef {
+                dtype: self.dtype(),
+                shape,
+                strides: None,
+                order,
+                data: match real {
+                    Real::F64(elements) => bytemuck::cast_slice(elements),
+                    Real::F32(elements) => bytemuck::cast_slice(elements),
+                },
+                offset: 0,
+                names,
+                unit: unit.as_deref(),
+            }),
+            (Shell::Number, _) => {
+                let parts = self.to_f64();
+                match self.frame.complex {
+                    true => ValueRef::Complex(parts[0], parts[1]),
+                    false => ValueRef::Float(parts[0]),
+                }
+            }
+            (Shell::List, _) => {
+                ValueRef::Items(self.to_f64().iter().map(|&one| ValueRef::Float(one)).collect())
+            }
+        }
+    }
+
+    /// The value.
+    pub fn into_value(self) -> Value {
+        match self.frame.shell {
+            Shell::Array => {
+                let dtype = self.dtype();
+                let Frame { shape, order, names, unit, .. } = self.frame;
+                let data = match self.real {
+                    Real::F64(elements) => bytes_of(elements.into_owned()),
+                    Real::F32(elements) => bytes_of(elements.into_owned()),
+                };
+                Value::Array(array(dtype, &shape, order, data, &names, unit.as_deref()))
+            }
+            Shell::Number if self.frame.complex => {
+                let parts = self.to_f64();
+                Value::Complex(parts[0], parts[1])
+            }
+            Shell::Number => Value::Float(self.to_f64()[0]),
+            Shell::List => Value::List(self.to_f64().iter().map(|&one| Value::Float(one)).collect()),
+        }
+    }
+}

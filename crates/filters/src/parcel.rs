@@ -1,0 +1,120 @@
+//! A message on its way through filters.
+
+use crate::numbers::Numbers;
+use crate::view::View;
+use ligament_catalogue::Fault;
+use ligament_wire::{decode_body, Bytes, Encoder, Limits, Value, ValueRef, WireError};
+
+/// A message: its times, s, and its data.
+#[derive(Debug, Clone)]
+pub struct Parcel<'a> {
+    pub timestamp: f64,
+    pub next_timestamp: Option<f64>,
+    pub data: Data<'a>,
+}
+
+/// What a message carries, by whose memory it is.
+#[derive(Debug, Clone)]
+pub enum Data<'a> {
+    /// An array in memory that is lent for as long as the message passes through.
+    Lent(View<'a>),
+    /// A value that may be shared with others, and is not changed.
+    Kept(Value),
+    /// Numbers of our own, which filters change in place.
+    Own(Numbers<'static>),
+}
+
+impl<'a> Data<'a> {
+    /// Data that a sender lends. Arrays are not copied; lists and maps are.
+    ///
+    /// # Errors
+    /// It cannot be a message.
+    pub fn lent(value: &ValueRef<'a>) -> Result<Data<'a>, WireError> {
+        Ok(Data::Kept(match *value {
+            ValueRef::Array(array) => {
+                array.check()?;
+                return Ok(Data::Lent(View::from(array)));
+            }
+            ValueRef::Owned(Value::Array(array)) => return Ok(Data::Lent(View::from(array))),
+            ValueRef::Owned(value) => value.clone(),
+            ValueRef::None => Value::None,
+            ValueRef::Bool(bool) => Value::Bool(bool),
+            ValueRef::Int(int) => Value::Int(int),
+            ValueRef::Float(float) => Value::Float(float),
+            ref tree => {
+                let mut encoder = Encoder::new();
+                let plan = encoder.plan(tree)?;
+                let mut body = vec![0; plan.body_len() as usize];
+                plan.write_body(&mut body);
+                decode_body(plan.parts(), Bytes::from(body), &Limits::default())?
+            }
+        }))
+    }
+
+    /// The value to be sent.
+    pub fn to_send(&self) -> ValueRef<'_> {
+        match self {
+            Data::Lent(view) => ValueRef::Array(view.as_ref()),
+            Data::Kept(value) => ValueRef::Owned(value),
+            Data::Own(numbers) => numbers.to_send(),
+        }
+    }
+
+    /// The value. What is lent is copied.
+    ///
+    /// # Errors
+    /// There is no memory for the copy.
+    pub fn into_value(self) -> Result<Value, Fault> {
+        Ok(match self {
+            Data::Lent(view) => Value::Array(view.gathered()?),
+            Data::Kept(value) => value,
+            Data::Own(numbers) => numbers.into_value(),
+        })
+    }
+
+    /// The same for longer than what is lent.
+    ///
+    /// # Errors
+    /// There is no memory for it.
+    pub(crate) fn kept(self) -> Result<Data<'static>, Fault> {
+        self.into_value().map(Data::Kept)
+    }
+}
+
+impl<'a> Parcel<'a> {
+    /// The same message with other data.
+    pub(crate) fn with<'b>(&self, data: Data<'b>) -> Parcel<'b> {
+        Parcel { timestamp: self.timestamp, next_timestamp: self.next_timestamp, data }
+    }
+
+    /// The same message for longer than what is lent.
+    ///
+    /// # Errors
+    /// There is no memory for it.
+    pub(crate) fn kept(self) -> Result<Parcel<'static>, Fault> {
+        let Parcel { timestamp, next_timestamp, data } = self;
+        Ok(Parcel { timestamp, next_timestamp, data: data.kept()? })
+    }
+}
+
+/// What a data is, in words.
+pub(crate) fn kind_of(data: &Data<'_>) -> String {
+    let array = |dtype: &str, shape: &[u64]| format!("an array of {dtype} with shape {shape:?}");
+    match data {
+        Data::Lent(view) => array(view.dtype.name(), &view.shape),
+        Data::Own(numbers) => numbers.describe(),
+        Data::Kept(value) => match value {
+            Value::None => "nothing".into(),
+            Value::Bool(_) => "a truth value".into(),
+            Value::Int(_) | Value::UInt(_) => "an integer".into(),
+            Value::Float(_) => "a number".into(),
+            Value::Complex(..) => "a complex number".into(),
+            Value::String(_) => "text".into(),
+            Value::Bytes(_) => "bytes".into(),
+            Value::List(items) => format!("a list of {} values", items.len()),
+            Value::Map(_) => "a map".into(),
+            Value::Settings(_) => "settings".into(),
+            Value::Array(one) => array(one.dtype().name(), one.shape()),
+        },
+    }
+}

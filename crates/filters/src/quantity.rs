@@ -1,0 +1,208 @@
+//! Quantities as people write them, such as `1 ms`, `2 years` or `0.5 mm`: a number and a unit.
+
+use crate::units::Unit;
+use std::fmt;
+
+/// What is measured.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Measure {
+    /// In seconds.
+    Time,
+    /// In metres.
+    Length,
+}
+
+/// Why a text is no quantity of some measure.
+#[derive(Clone, Debug, PartialEq)]
+pub enum NoQuantity {
+    /// It does not begin with a number.
+    NoNumber,
+    /// Nothing follows the number.
+    NoUnit,
+    /// What follows it is no unit, for this reason.
+    UnknownUnit(String),
+    /// It measures something else.
+    Other(Measure),
+    /// It is too large or too small for a number.
+    TooFar,
+}
+
+impl fmt::Display for NoQuantity {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            NoQuantity::NoNumber => f.write_str("it does not begin with a number"),
+            NoQuantity::NoUnit => f.write_str("it has no unit"),
+            NoQuantity::UnknownUnit(why) => f.write_str(why),
+            NoQuantity::Other(Measure::Time) => f.write_str("its unit does not measure time"),
+            NoQuantity::Other(Measure::Length) => f.write_str("its unit does not measure length"),
+            NoQuantity::TooFar => f.write_str("it is too large, or too close to zero, for a number"),
+        }
+    }
+}
+
+/// Words for units, which may end with an `s`: seconds, or metres, in each.
+const WORDS: &[(&str, Measure, f64)] = &[
+    ("second", Measure::Time, 1.0),
+    ("minute", Measure::Time, 60.0),
+    ("hour", Measure::Time, 3600.0),
+    ("day", Measure::Time, 86_400.0),
+    ("week", Measure::Time, 604_800.0),
+    ("year", Measure::Time, 31_557_600.0),
+    ("metre", Measure::Length, 1.0),
+    ("meter", Measure::Length, 1.0),
+];
+
+/// Words for prefixes of these.
+const PREFIXES: &[(&str, f64)] = &[
+    ("pico", 1e-12),
+    ("nano", 1e-9),
+    ("micro", 1e-6),
+    ("milli", 1e-3),
+    ("centi", 1e-2),
+    ("kilo", 1e3),
+    ("mega", 1e6),
+];
+
+/// A quantity of time or length.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Quantity {
+    /// In seconds or metres.
+    pub value: f64,
+    pub measure: Measure,
+}
+
+impl Quantity {
+    /// Reads a number and a unit: one that filters know (`ms`, `yr`, `µm`), or a word (`2 years`, `3 millimetres`).
+    ///
+    /// # Errors
+    /// Why the text is no quantity of this measure.
+    pub fn parse(text: &str, measure: Measure) -> Result<Quantity, NoQuantity> {
+        let text = text.trim();
+        let (number, unit) = split(text).ok_or(NoQuantity::NoNumber)?;
+        if unit.is_empty() {
+            return Err(NoQuantity::NoUnit);
+        }
+        let value = match word(unit) {
+            Some((known, factor)) if known == measure => number * factor,
+            Some(_) => return Err(NoQuantity::Other(measure)),
+            None => {
+                let base = match measure {
+                    Measure::Time => Unit::parse("s"),
+                    Measure::Length => Unit::parse("m"),
+                };
+                let unit = Unit::parse(unit).map_err(|fault| NoQuantity::UnknownUnit(fault.to_string()))?;
+                if !base.is_ok_and(|base| unit.converts_to(&base)) {
+                    return Err(NoQuantity::Other(measure));
+                }
+                unit.in_si(number)
+            }
+        };
+        // 20 µm is 2e-5 m, and not 1.9999999999999998e-5.
+        let value = format!("{value:.14e}").parse().unwrap_or(value);
+        match f64::is_finite(value) && (value != 0.0 || number == 0.0) {
+            true => Ok(Quantity { value, measure }),
+            false => Err(NoQuantity::TooFar),
+        }
+    }
+}
+
+/// The number at the beginning, and what follows it.
+fn split(text: &str) -> Option<(f64, &str)> {
+    let is_digit = |c: char| c.is_ascii_digit() || matches!(c, '+' | '-' | '.' | 'e' | 'E');
+    let most = text.find(|c| !is_digit(c)).unwrap_or(text.len());
+    // `1 e` and `1eV` end with letters of the unit.
+    (1..=most).rev().find_map(|end| Some((text[..end].parse().ok()?, text[end..].trim_start())))
+}
+
+fn word(text: &str) -> Option<(Measure, f64)> {
+    let known = |text: &str| {
+        let (_, measure, factor) = WORDS
+            .iter()
+            .find(|(word, ..)| text.strip_prefix(word).is_some_and(|rest| matches!(rest, "" | "s")))?;
+        Some((*measure, *factor))
+    };
+    known(text).or_else(|| {
+        PREFIXES.iter().find_map(|(prefix, by)| {
+            let (measure, factor) = known(text.strip_prefix(prefix)?)?;
+            Some((measure, factor * by))
+        })
+    })
+}
+
+impl fmt::Display for Quantity {
+    /// With the unit that people would take, and four digits.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        const TIMES: &[(f64, &str)] =
+            &[(31_557_600.0, "yr"), (86_400.0, "d"), (3600.0, "h"), (60.0, "min"), (1.0, "s")];
+        const LENGTHS: &[(f64, &str)] = &[(1e3, "km"), (1.0, "m"), (1e-2, "cm")];
+        let (large, base) = match self.measure {
+            Measure::Time => (TIMES, "s"),
+            Measure::Length => (LENGTHS, "m"),
+        };
+        let smaller = [(1e-3, "m"), (1e-6, "µ"), (1e-9, "n"), (1e-12, "p"), (1e-15, "f")];
+        let close = 1.0 - 1e-9;
+        if let Some((factor, unit)) = large.iter().find(|(factor, _)| self.value >= factor * close) {
+            return write!(f, "{} {unit}", digits(self.value / factor));
+        }
+        match smaller.iter().find(|(factor, _)| self.value >= factor * close) {
+            Some((factor, prefix)) => write!(f, "{} {prefix}{base}", digits(self.value / factor)),
+            None => write!(f, "{:e} {base}", self.value),
+        }
+    }
+}
+
+/// Four significant digits, without zeros at the end.
+fn digits(value: f64) -> String {
+    let places = 3 - value.abs().max(1e-9).log10().floor() as i32;
+    let text = format!("{value:.*}", places.clamp(0, 12) as usize);
+    match text.contains('.') {
+        true => text.trim_end_matches('0').trim_end_matches('.').to_owned(),
+        false if value >= 1e7 => format!("{value:.3e}"),
+        false => text,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn quantities_are_read_in_si_and_shown_as_people_write_them() {
+        for (text, measure, value, shown) in [
+            ("1 ms", Measure::Time, 1e-3, "1 ms"),
+            ("2 years", Measure::Time, 63_115_200.0, "2 yr"),
+            ("1.5e3s", Measure::Time, 1500.0, "25 min"),
+            ("20 µs", Measure::Time, 2e-5, "20 µs"),
+            ("36 hours", Measure::Time, 129_600.0, "1.5 d"),
+            (" 1 week ", Measure::Time, 604_800.0, "7 d"),
+            ("3 milliseconds", Measure::Time, 3e-3, "3 ms"),
+            ("0.25 mm", Measure::Length, 0.25e-3, "250 µm"),
+            ("10 cm", Measure::Length, 0.1, "10 cm"),
+            ("2 kilometres", Measure::Length, 2000.0, "2 km"),
+            ("1 Å", Measure::Length, 1e-10, "100 pm"),
+        ] {
+            let found = Quantity::parse(text, measure).unwrap();
+            assert_eq!(found.value, value, "{text}");
+            assert_eq!(found.to_string(), shown, "{text}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_quantity_is_refused_with_the_reason() {
+        use NoQuantity::{NoNumber, NoUnit, Other, TooFar};
+        for (text, why) in [
+            ("", NoNumber),
+            ("ms", NoNumber),
+            ("nan s", NoNumber),
+            ("inf s", NoNumber),
+            ("5", NoUnit),
+            ("1e400 s", TooFar),
+            ("1 m", Other(Measure::Time)),
+            ("1 metre", Other(Measure::Time)),
+            ("1 m/s", Other(Measure::Time)),
+        ] {
+            assert_eq!(Quantity::parse(text, Measure::Time), Err(why), "{text}");
+        }
+        assert!(matches!(Quantity::parse("1 fortnight", Measure::Time), Err(NoQuantity::UnknownUnit(_))));
+    }
+}

@@ -1,0 +1,178 @@
+//! One number out of many: of a whole array, or along one of its axes. Sums are pairwise, so that their rounding errors
+//! stay small (Higham, SIAM J. Sci. Comput. 14, 1993).
+
+use crate::chain::{Emitted, Said, Step};
+use crate::numbers::{Float, Frame, Numbers, Real, Shell};
+use crate::parcel::{Data, Parcel};
+use crate::view::{between, count, room};
+use ligament_catalogue::{fault, Fault};
+use std::borrow::Cow;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum To {
+    Mean,
+    Min,
+    Max,
+    Sum,
+    Norm,
+}
+
+/// Reduces to a number.
+pub(crate) struct Reduce {
+    to: To,
+    axis: Option<usize>,
+}
+
+impl Reduce {
+    pub fn new(to: &str, axis: Option<usize>) -> Result<Reduce, Fault> {
+        let to = match to {
+            "mean" => To::Mean,
+            "min" => To::Min,
+            "max" => To::Max,
+            "sum" => To::Sum,
+            "norm" => To::Norm,
+            other => return Err(fault!(FILTER_FAILED, "nothing can be reduced to \"{other}\"")),
+        };
+        Ok(Reduce { to, axis })
+    }
+
+    fn all<T: Float>(&self, elements: &[T]) -> f64 {
+        match self.to {
+            To::Sum => pairwise(elements, &|x| x.to_f64()),
+            To::Mean => pairwise(elements, &|x| x.to_f64()) / elements.len() as f64,
+            To::Norm => pairwise(elements, &|x| x.to_f64() * x.to_f64()).sqrt(),
+            To::Min => extreme(elements, |x, least| x < least),
+            To::Max => extreme(elements, |x, most| x > most),
+        }
+    }
+
+    /// Of `n` neighbours that lie `inner` elements apart, for each of the others.
+    fn along<T: Float>(&self, elements: &[T], n: usize, inner: usize) -> Vec<T> {
+        let mut all = Vec::with_capacity(elements.len() / n.max(1));
+        let mut row = vec![0.0; inner];
+        for block in elements.chunks_exact((n * inner).max(1)) {
+            if inner == 1 {
+                all.push(T::from_f64(self.all(block)));
+                continue;
+            }
+            let (first, rest) = block.split_at(inner);
+            let start = |x: &T| if self.to == To::Norm { x.to_f64() * x.to_f64() } else { x.to_f64() };
+            row.iter_mut().zip(first).for_each(|(sum, x)| *sum = start(x));
+            for others in rest.chunks_exact(inner) {
+                let pairs = row.iter_mut().zip(others);
+                match self.to {
+                    To::Sum | To::Mean => pairs.for_each(|(sum, x)| *sum += x.to_f64()),
+                    To::Norm => pairs.for_each(|(sum, x)| *sum += x.to_f64() * x.to_f64()),
+                    To::Min => pairs.for_each(|(least, x)| {
+                        let x = x.to_f64();
+                        if x < *least || x.is_nan() {
+                            *least = x;
+                        }
+                    }),
+                    To::Max => pairs.for_each(|(most, x)| {
+                        let x = x.to_f64();
+                        if x > *most || x.is_nan() {
+                            *most = x;
+                        }
+                    }),
+                }
+            }
+            let end = |sum: &f64| match self.to {
+                To::Mean => sum / n as f64,
+                To::Norm => sum.sqrt(),
+                _ => *sum,
+            };
+            all.extend(row.iter().map(|sum| T::from_f64(end(sum))));
+        }
+        all
+    }
+}
+
+/// What nothing sums up to, for each element of this shape.
+fn zeros<T: Float>(shape: &[u64]) -> Result<Cow<'static, [T]>, Fault> {
+    let mut zeros = room(shape)?;
+    zeros.resize(count(shape), T::from_f64(0.0));
+    Ok(Cow::Owned(zeros))
+}
+
+/// The sum of what `each` makes of the elements.
+fn pairwise<T: Float>(elements: &[T], each: &impl Fn(T) -> f64) -> f64 {
+    const LANES: usize = 8;
+    if elements.len() > 1024 {
+        let half = (elements.len() / 2).next_multiple_of(LANES);
+        return pairwise(&elements[..half], each) + pairwise(&elements[half..], each);
+    }
+    let mut sums = [0.0; LANES];
+    let chunks = elements.chunks_exact(LANES);
+    let rest: f64 = chunks.remainder().iter().map(|&x| each(x)).sum();
+    for chunk in chunks {
+        for (sum, &x) in sums.iter_mut().zip(chunk) {
+            *sum += each(x);
+        }
+    }
+    let halves = [sums[0] + sums[4], sums[1] + sums[5], sums[2] + sums[6], sums[3] + sums[7]];
+    (halves[0] + halves[2]) + (halves[1] + halves[3]) + rest
+}
+
+/// The element that all others are not `better` than; NaN if there is one.
+fn extreme<T: Float>(elements: &[T], better: impl Fn(T, T) -> bool) -> f64 {
+    const LANES: usize = 8;
+    let mut found = [elements[0]; LANES];
+    let mut nan = false;
+    let mut look = |place: usize, x: T| {
+        found[place] = if better(x, found[place]) { x } else { found[place] };
+        nan |= x.partial_cmp(&x).is_none();
+    };
+    let chunks = elements.chunks_exact(LANES);
+    let rest = chunks.remainder();
+    for chunk in chunks {
+        for (place, &x) in chunk.iter().enumerate() {
+            look(place, x);
+        }
+    }
+    rest.iter().for_each(|&x| look(0, x));
+    if nan {
+        return f64::NAN;
+    }
+    let best = found.into_iter().reduce(|one, other| if better(other, one) { other } else { one });
+    best.map_or(f64::NAN, Float::to_f64)
+}
+
+impl Step for Reduce {
+    fn apply<'a>(&mut self, mut parcel: Parcel<'a>, _: &mut Vec<Said>) -> Result<Emitted<'a>, Fault> {
+        let Numbers { real, frame } = Numbers::of(&mut parcel.data)?;
+        let empty = real.is_empty();
+        if empty && !matches!(self.to, To::Sum | To::Norm) {
+            return Err(fault!(FILTER_FAILED, "an array without elements has no mean, minimum or maximum"));
+        }
+        let Some(axis) = self.axis else {
+            let number = match &real {
+                Real::F64(elements) => self.all(elements),
+                Real::F32(elements) => self.all(elements),
+            };
+            let frame = Frame { shell: Shell::Number, shape: vec![], names: vec![], unit: None, ..frame };
+            let real = Real::F64(Cow::Owned(vec![number]));
+            return Ok(Emitted::One(parcel.with(Data::Own(Numbers { real, frame }))));
+        };
+        if axis >= frame.shape.len() {
+            return Err(fault!(FILTER_FAILED, "there is no axis {axis} in shape {:?}", frame.shape));
+        }
+        let mut shape = frame.shape.clone();
+        let n = shape.remove(axis) as usize;
+        let real = match &real {
+            Real::F64(_) if empty => Real::F64(zeros(&shape)?),
+            Real::F32(_) if empty => Real::F32(zeros(&shape)?),
+            Real::F64(elements) => {
+                Real::F64(Cow::Owned(self.along(elements, n, between(&frame.shape, frame.order, axis))))
+            }
+            Real::F32(elements) => {
+                Real::F32(Cow::Owned(self.along(elements, n, between(&frame.shape, frame.order, axis))))
+            }
+        };
+        let mut frame = Frame { shell: Shell::Array, shape, ..frame };
+        if !frame.names.is_empty() {
+            frame.names.remove(axis);
+        }
+        Ok(Emitted::One(parcel.with(Data::Own(Numbers { real, frame }))))
+    }
+}

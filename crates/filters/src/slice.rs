@@ -1,0 +1,140 @@
+//! A part of an array: ranges and single indices, one for each axis, as NumPy writes them.
+
+use crate::chain::{Emitted, Said, Step};
+use crate::parcel::{kind_of, Data, Parcel};
+use crate::view::{contiguous, View};
+use ligament_catalogue::{fault, Fault};
+use ligament_wire::{Order, Value};
+use std::borrow::Cow;
+
+/// What is taken of an axis.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Range {
+    /// One index; the axis goes. Counted from the end if it is negative.
+    One(i64),
+    Part {
+        from: Option<i64>,
+        to: Option<i64>,
+        step: u64,
+    },
+}
+
+/// Takes a part; axes that are not named stay whole.
+pub(crate) struct Slice(Vec<Range>);
+
+impl Slice {
+    pub fn parse(text: &str) -> Result<Slice, Fault> {
+        text.split(',').map(|one| range(one.trim())).collect::<Result<_, _>>().map(Slice)
+    }
+
+    /// The same elements' place.
+    fn of<'a>(&self, view: &View<'a>) -> Result<View<'a>, Fault> {
+        if self.0.len() > view.shape.len() {
+            return Err(fault!(
+                FILTER_FAILED,
+                "it names {} axes, and the array has shape {:?}",
+                self.0.len(),
+                view.shape
+            ));
+        }
+        let strides = view.byte_strides();
+        let mut part = View { shape: Vec::new(), strides: None, names: Cow::Borrowed(&[]), ..view.clone() };
+        let (mut new_strides, mut names) = (Vec::new(), Vec::new());
+        let mut offset = view.offset;
+        for (axis, (&extent, &stride)) in view.shape.iter().zip(&strides).enumerate() {
+            let (from, count, step) = match self.0.get(axis) {
+                Some(&Range::One(index)) => {
+                    let place = if index < 0 { index + extent as i64 } else { index };
+                    if place < 0 || place >= extent as i64 {
+                        return Err(fault!(
+                            FILTER_FAILED,
+                            "it takes index {index} of axis {axis}, and the array has shape {:?}",
+                            view.shape
+                        ));
+                    }
+                    offset = moved(offset, place, stride);
+                    continue;
+                }
+                Some(&Range::Part { from, to, step }) => {
+                    let within = |place: i64| {
+                        let place = if place < 0 { place + extent as i64 } else { place };
+                        place.clamp(0, extent as i64) as u64
+                    };
+                    let (from, to) = (within(from.unwrap_or(0)), to.map_or(extent, within));
+                    (from, to.saturating_sub(from).div_ceil(step), step)
+                }
+                None => (0, extent, 1),
+            };
+            if count > 0 {
+                offset = moved(offset, from as i64, stride);
+            }
+            part.shape.push(count);
+            new_strides.push(stride.saturating_mul(step as i64));
+            names.extend(view.names.get(axis).cloned());
+        }
+        let together =
+            part.is_empty() || new_strides == contiguous(&part.shape, part.order, part.dtype.size() as i64);
+        part.offset = if part.is_empty() { 0 } else { offset };
+        match together {
+            // Nothing stands beside the elements.
+            true => {
+                let bytes = part.len() * part.dtype.size();
+                part.data = &view.data[part.offset..part.offset + bytes];
+                part.offset = 0;
+            }
+            false => part.strides = Some(new_strides),
+        }
+        if part.shape.len() < 2 {
+            part.order = Order::RowMajor;
+        }
+        part.names = Cow::Owned(names);
+        Ok(part)
+    }
+}
+
+/// So many elements further on. In an array without elements a place means nothing, and may be anywhere.
+fn moved(offset: usize, places: i64, stride: i64) -> usize {
+    (offset as i64).wrapping_add(places.wrapping_mul(stride)) as usize
+}
+
+fn range(text: &str) -> Result<Range, Fault> {
+    let wrong = || fault!(FILTER_FAILED, "\"{text}\" is no range; write for example 2:10, 2:10:2, : or 3");
+    let whole = |text: &str| match text.trim() {
+        "" => Ok(None),
+        number => number.parse::<i64>().map(Some).map_err(|_| wrong()),
+    };
+    let parts: Vec<&str> = text.split(':').collect();
+    match parts[..] {
+        [one] => whole(one)?.map(Range::One).ok_or_else(wrong),
+        [from, to] => Ok(Range::Part { from: whole(from)?, to: whole(to)?, step: 1 }),
+        [from, to, step] => {
+            let step = whole(step)?.unwrap_or(1);
+            let step = u64::try_from(step).ok().filter(|&step| (1..1 << 48).contains(&step));
+            let step = step.ok_or_else(|| fault!(FILTER_FAILED, "\"{text}\": steps must be at least 1"))?;
+            Ok(Range::Part { from: whole(from)?, to: whole(to)?, step })
+        }
+        _ => Err(wrong()),
+    }
+}
+
+impl Step for Slice {
+    /// What is lent stays where it is, and is gathered when it is sent. Of what is kept nothing is copied either, if the
+    /// part lies together.
+    fn apply<'a>(&mut self, parcel: Parcel<'a>, _: &mut Vec<Said>) -> Result<Emitted<'a>, Fault> {
+        if let Data::Lent(view) = &parcel.data {
+            let part = self.of(view)?;
+            return Ok(Emitted::One(parcel.with(Data::Lent(part))));
+        }
+        let Parcel { timestamp, next_timestamp, data } = parcel;
+        let kind = kind_of(&data);
+        let Value::Array(array) = data.into_value()? else {
+            return Err(fault!(FILTER_FAILED, "it takes arrays, and this is {kind}"));
+        };
+        let part = self.of(&View::from(&array))?;
+        let sliced = match part.strides {
+            None => part.over(array.data().slice_ref(part.data)),
+            Some(_) => part.gathered()?,
+        };
+        Ok(Emitted::One(Parcel { timestamp, next_timestamp, data: Data::Kept(Value::Array(sliced)) }))
+    }
+}

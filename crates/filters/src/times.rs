@@ -1,0 +1,95 @@
+//! Filters that let messages pass or change their times; the data stays where it is.
+
+use crate::chain::{Emitted, Said, Step};
+use crate::parcel::Parcel;
+use ligament_catalogue::{fault, Fault};
+
+/// Keeps one message in n, beginning with the first.
+pub(crate) struct Every {
+    n: u64,
+    /// How many are left out before the next one is kept.
+    left_out: u64,
+}
+
+impl Every {
+    pub fn new(n: u64) -> Every {
+        Every { n, left_out: 0 }
+    }
+}
+
+impl Step for Every {
+    /// The next message that is kept is n steps away; steps are taken to be as long as this one.
+    fn apply<'a>(&mut self, mut parcel: Parcel<'a>, _: &mut Vec<Said>) -> Result<Emitted<'a>, Fault> {
+        if self.left_out > 0 {
+            self.left_out -= 1;
+            return Ok(Emitted::None);
+        }
+        self.left_out = self.n - 1;
+        let at = parcel.timestamp;
+        if self.n > 1 {
+            parcel.next_timestamp = parcel.next_timestamp.map(|next| at + (next - at) * self.n as f64);
+        }
+        Ok(Emitted::One(parcel))
+    }
+}
+
+/// Lets messages pass from a time on.
+pub(crate) struct BlockUntil(pub f64);
+
+impl Step for BlockUntil {
+    fn apply<'a>(&mut self, parcel: Parcel<'a>, _: &mut Vec<Said>) -> Result<Emitted<'a>, Fault> {
+        Ok(if parcel.timestamp >= self.0 { Emitted::One(parcel) } else { Emitted::None })
+    }
+}
+
+/// Lets messages pass up to a time.
+pub(crate) struct BlockAfter(pub f64);
+
+impl Step for BlockAfter {
+    fn apply<'a>(&mut self, mut parcel: Parcel<'a>, _: &mut Vec<Said>) -> Result<Emitted<'a>, Fault> {
+        if parcel.timestamp > self.0 {
+            return Ok(Emitted::None);
+        }
+        // The last one that passes has no next.
+        parcel.next_timestamp = parcel.next_timestamp.filter(|&next| next <= self.0);
+        Ok(Emitted::One(parcel))
+    }
+}
+
+/// Moves times.
+pub(crate) struct TimeOffset(pub f64);
+
+impl Step for TimeOffset {
+    fn apply<'a>(&mut self, parcel: Parcel<'a>, _: &mut Vec<Said>) -> Result<Emitted<'a>, Fault> {
+        changed(parcel, |time| time + self.0)
+    }
+}
+
+/// Stretches times.
+pub(crate) struct TimeFactor(pub f64);
+
+impl Step for TimeFactor {
+    fn apply<'a>(&mut self, parcel: Parcel<'a>, _: &mut Vec<Said>) -> Result<Emitted<'a>, Fault> {
+        changed(parcel, |time| time * self.0)
+    }
+}
+
+/// Changes both times of a message.
+fn changed(mut parcel: Parcel<'_>, change: impl Fn(f64) -> f64) -> Result<Emitted<'_>, Fault> {
+    let change = |time: f64| match change(time) {
+        changed if changed.is_finite() => Ok(changed),
+        _ => Err(fault!(FILTER_FAILED, "time {time} would become larger than a number can be")),
+    };
+    parcel.timestamp = change(parcel.timestamp)?;
+    parcel.next_timestamp = parcel.next_timestamp.map(change).transpose()?;
+    Ok(Emitted::One(parcel))
+}
+
+/// Lets nothing pass.
+pub(crate) struct Discard;
+
+impl Step for Discard {
+    fn apply<'a>(&mut self, _: Parcel<'a>, _: &mut Vec<Said>) -> Result<Emitted<'a>, Fault> {
+        Ok(Emitted::None)
+    }
+}

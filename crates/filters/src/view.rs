@@ -1,0 +1,268 @@
+//! An array in somebody else's memory: its bytes, and how its elements lie in them.
+
+use bytemuck::{AnyBitPattern, Pod};
+use ligament_catalogue::{fault, Fault};
+use ligament_wire::{Array, ArrayMeta, ArrayRef, Bytes, DType, Order};
+use std::borrow::Cow;
+
+/// An array in memory that is only read.
+#[derive(Debug, Clone)]
+pub struct View<'a> {
+    pub dtype: DType,
+    pub shape: Vec<u64>,
+    /// Byte strides, one for each dimension; none if the elements lie together in `order`.
+    pub strides: Option<Vec<i64>>,
+    pub order: Order,
+    pub data: &'a [u8],
+    /// Where element 0 begins in `data`.
+    pub offset: usize,
+    pub names: Cow<'a, [String]>,
+    pub unit: Option<&'a str>,
+}
+
+impl<'a> From<ArrayRef<'a>> for View<'a> {
+    fn from(array: ArrayRef<'a>) -> View<'a> {
+        View {
+            dtype: array.dtype,
+            shape: array.shape.to_vec(),
+            strides: array.strides.map(<[i64]>::to_vec),
+            order: array.order,
+            data: array.data,
+            offset: array.offset,
+            names: Cow::Borrowed(array.names),
+            unit: array.unit,
+        }
+    }
+}
+
+impl<'a> From<&'a Array> for View<'a> {
+    fn from(array: &'a Array) -> View<'a> {
+        View::from(ArrayRef::from(array))
+    }
+}
+
+/// Keeps typed elements under `Bytes`, so that they stay aligned.
+pub(crate) struct Typed<T>(pub Vec<T>);
+
+impl<T: Pod> AsRef<[u8]> for Typed<T> {
+    fn as_ref(&self) -> &[u8] {
+        bytemuck::cast_slice(&self.0)
+    }
+}
+
+/// Elements as bytes that others may share.
+pub(crate) fn bytes_of<T: Pod + Send + Sync>(elements: Vec<T>) -> Bytes {
+    match elements.is_empty() {
+        true => Bytes::new(),
+        false => Bytes::from_owner(Typed(elements)),
+    }
+}
+
+impl<'a> View<'a> {
+    /// How many elements.
+    pub fn len(&self) -> usize {
+        count(&self.shape)
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// As a message lends it.
+    pub fn as_ref(&self) -> ArrayRef<'_> {
+        ArrayRef {
+            dtype: self.dtype,
+            shape: &self.shape,
+            strides: self.strides.as_deref(),
+            order: self.order,
+            data: self.data,
+            offset: self.offset,
+            names: &self.names,
+            unit: self.unit,
+        }
+    }
+
+    /// Byte strides, one for each dimension.
+    pub fn byte_strides(&self) -> Vec<i64> {
+        match &self.strides {
+            Some(strides) => strides.clone(),
+            None => contiguous(&self.shape, self.order, self.dtype.size() as i64),
+        }
+    }
+
+    /// The elements in memory order of `order`, `T` being as large as one of them (or as the parts of one): as they lie
+    /// there, if they lie together, else gathered.
+    ///
+    /// # Errors
+    /// There is no memory to gather them in.
+    pub fn elements<T: AnyBitPattern + Copy>(&self) -> Result<Cow<'a, [T]>, Fault> {
+        let together = match &self.strides {
+            None => true,
+            Some(strides) => {
+                self.is_empty() || *strides == contiguous(&self.shape, self.order, self.dtype.size() as i64)
+            }
+        };
+        if together {
+            let data = &self.data[self.offset..self.offset + self.len() * self.dtype.size()];
+            return Ok(match bytemuck::try_cast_slice(data) {
+                Ok(elements) => Cow::Borrowed(elements),
+                Err(_) => Cow::Owned(unaligned(data)),
+            });
+        }
+        let mut gathered = room(&[self.len() as u64, (self.dtype.size() / size_of::<T>()) as u64])?;
+        self.gather(&mut gathered);
+        Ok(Cow::Owned(gathered))
+    }
+
+    /// Copies strided elements, row by row along the axis that runs fastest in `order`.
+    fn gather<T: AnyBitPattern + Copy>(&self, to: &mut Vec<T>) {
+        let strides = self.byte_strides();
+        let mut axes: Vec<usize> = (0..self.shape.len()).collect();
+        if self.order == Order::RowMajor {
+            axes.reverse();
+        }
+        let size = self.dtype.size();
+        let (row, row_stride) = match axes.first() {
+            Some(&axis) => (self.shape[axis] as usize, strides[axis]),
+            None => (1, size as i64),
+        };
+        let outer = &axes[1.min(axes.len())..];
+        let mut index = vec![0u64; self.shape.len()];
+        loop {
+            let places = outer.iter().map(|&axis| index[axis] as i64 * strides[axis]);
+            let start = self.offset as i64 + places.sum::<i64>();
+            if row_stride == size as i64 {
+                let data = &self.data[start as usize..start as usize + row * size];
+                match bytemuck::try_cast_slice(data) {
+                    Ok(elements) => to.extend_from_slice(elements),
+                    Err(_) => to.extend(unaligned::<T>(data)),
+                }
+            } else {
+                for i in 0..row as i64 {
+                    let at = (start + i * row_stride) as usize;
+                    to.extend(unaligned::<T>(&self.data[at..at + size]));
+                }
+            }
+            let moved = outer.iter().any(|&axis| {
+                index[axis] += 1;
+                let goes_on = index[axis] < self.shape[axis];
+                if !goes_on {
+                    index[axis] = 0;
+                }
+                goes_on
+            });
+            if !moved {
+                return;
+            }
+        }
+    }
+
+    /// The same array in memory of its own, its elements together.
+    ///
+    /// # Errors
+    /// There is no memory for it.
+    pub fn gathered(&self) -> Result<Array, Fault> {
+        let data = match self.dtype.size() {
+            1 => bytes_of(self.elements::<u8>()?.into_owned()),
+            2 => bytes_of(self.elements::<u16>()?.into_owned()),
+            4 => bytes_of(self.elements::<u32>()?.into_owned()),
+            _ => bytes_of(self.elements::<u64>()?.into_owned()),
+        };
+        Ok(self.over(data))
+    }
+
+    /// An array of this type and shape over other bytes, which hold its elements together.
+    pub fn over(&self, data: Bytes) -> Array {
+        array(self.dtype, &self.shape, self.order, data, &self.names, self.unit)
+    }
+}
+
+/// An array over bytes that hold just its elements.
+pub(crate) fn array(
+    dtype: DType,
+    shape: &[u64],
+    order: Order,
+    data: Bytes,
+    names: &[String],
+    unit: Option<&str>,
+) -> Array {
+    let plain = names.is_empty() && unit.is_none();
+    let meta = || ArrayMeta { names: names.to_vec(), unit: unit.map(str::to_owned), strides: None };
+    let meta = if plain { None } else { Some(meta()) };
+    Array::new(dtype, shape, order, data, meta).expect("as many bytes as its elements take")
+}
+
+/// Elements out of bytes that need not be aligned.
+fn unaligned<T: AnyBitPattern + Copy>(data: &[u8]) -> Vec<T> {
+    data.chunks_exact(size_of::<T>()).map(bytemuck::pod_read_unaligned).collect()
+}
+
+/// How many elements an array of this shape has.
+pub(crate) fn count(shape: &[u64]) -> usize {
+    match shape.contains(&0) {
+        true => 0,
+        false => shape.iter().product::<u64>() as usize,
+    }
+}
+
+/// A filter makes at most so many GiB of one message.
+const MOST_GIB: u64 = 64;
+
+/// How many elements a shape has, each of so many bytes.
+///
+/// # Errors
+/// They are more than a filter makes.
+pub(crate) fn allowed(shape: &[u64], size: usize) -> Result<usize, Fault> {
+    let size = size as u64;
+    let bytes = match shape.contains(&0) {
+        true => Some(0),
+        false => shape.iter().try_fold(size, |bytes, &extent| bytes.checked_mul(extent)),
+    };
+    match bytes.filter(|&bytes| bytes <= MOST_GIB << 30) {
+        Some(bytes) => Ok((bytes / size) as usize),
+        None => Err(fault!(
+            FILTER_FAILED,
+            "it would make {shape:?} elements of {size} bytes, and a filter makes at most {MOST_GIB} GiB of a message"
+        )),
+    }
+}
+
+/// Room for the elements of an array of this shape, and no more.
+///
+/// # Errors
+/// They are more than a filter makes, or than there is memory for.
+pub(crate) fn room<T>(shape: &[u64]) -> Result<Vec<T>, Fault> {
+    let count = allowed(shape, size_of::<T>())?;
+    let mut room = Vec::new();
+    match room.try_reserve_exact(count) {
+        Ok(()) => Ok(room),
+        Err(_) => {
+            Err(fault!(FILTER_FAILED, "there is no memory for the {shape:?} elements that it would make"))
+        }
+    }
+}
+
+/// The strides of elements that lie together, each `size` long.
+pub(crate) fn contiguous(shape: &[u64], order: Order, size: i64) -> Vec<i64> {
+    let mut strides = vec![0; shape.len()];
+    let mut step = size;
+    for place in 0..shape.len() {
+        let axis = match order {
+            Order::RowMajor => shape.len() - 1 - place,
+            Order::ColumnMajor => place,
+        };
+        strides[axis] = step;
+        step = step.saturating_mul(shape[axis] as i64);
+    }
+    strides
+}
+
+/// How many elements lie between two neighbours on an axis of an array that has some.
+pub(crate) fn between(shape: &[u64], order: Order, axis: usize) -> usize {
+    let inner = match order {
+        Order::RowMajor => &shape[axis + 1..],
+        Order::ColumnMajor => &shape[..axis],
+    };
+    inner.iter().product::<u64>() as usize
+}

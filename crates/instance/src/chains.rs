@@ -1,0 +1,500 @@
+//! The filters under `ligament: filters:`, at work. `ligament-filters` says what a filter does; here are the conduits that
+//! have some at this end, and what came through and waits to be received. A port has this only if one of its conduits has
+//! filters at its end; all other ports know nothing of it.
+//!
+//! Filters at the sender come before `last` (`filtered.rs`), those at the receiver before `repeat` and `pad` (`timing.rs`).
+//! Each slot has filters of its own, because they may remember earlier messages.
+
+use crate::error::{AgentError, Error, FilterError};
+use crate::expected::Origin;
+use crate::instance::{Instance, LogLevel};
+use crate::message::{Message, Times};
+use crate::own;
+use crate::ports::{Port, PortTable};
+use crate::receive::{Arrival, Overlay};
+use crate::transport::Transport;
+use ligament_catalogue::Fault;
+use ligament_filters::{Around, Chain, Data, Failure, Parcel, Passed, Said, Step};
+use ligament_model::Filter;
+use ligament_shm::endpoint::Source;
+use ligament_shm::ShmError;
+use ligament_wire::control::ChannelInfo;
+use ligament_wire::{HeaderWords, ValueRef};
+use std::collections::{HashMap, VecDeque};
+use std::sync::Arc;
+
+/// The filters of all conduits of the run, each list once.
+pub(crate) struct Lists(Vec<Arc<[Filter]>>);
+
+/// The channels that have filters, by their index.
+pub(crate) type ByChannel = HashMap<usize, Told>;
+
+/// What is told of the filters of a channel.
+pub(crate) struct Told {
+    /// Which list of filters.
+    pub list: u32,
+    /// The port at the other end, where the agent has told it.
+    pub peer: Option<String>,
+    /// The most bytes that a message may have.
+    pub message_size: Option<u64>,
+}
+
+impl Lists {
+    /// Those that the agent told.
+    ///
+    /// # Errors
+    /// It told what cannot be read.
+    pub fn told(texts: Option<&[String]>) -> Result<Lists, Error> {
+        let read = |text: &String| Filter::read(text).map(Arc::from).map_err(|_| AgentError::Filters.into());
+        texts.unwrap_or_default().iter().map(read).collect::<Result<_, Error>>().map(Lists)
+    }
+
+    /// Puts filters to work at the ports of an instance whose conduits have some at this end.
+    ///
+    /// # Errors
+    /// The agent told what cannot be, or a filter that a user has written is not there.
+    pub fn join(
+        &self,
+        instance: &str,
+        table: &mut PortTable,
+        sends: &ByChannel,
+        receives: &ByChannel,
+    ) -> Result<(), Error> {
+        if sends.is_empty() && receives.is_empty() {
+            return Ok(());
+        }
+        for port in &mut table.ports {
+            let sending = port.operator.sends();
+            let lists = if sending { sends } else { receives };
+            let mut conduits = HashMap::new();
+            for channel in port.channels() {
+                let Some(Told { list, peer, message_size }) = lists.get(&channel) else { continue };
+                let list = self.0.get(*list as usize).ok_or(AgentError::Filters)?;
+                let at_sender = Filter::at_sender(list);
+                let compressed = list[..at_sender].iter().any(|filter| filter.name == ligament_model::COMPRESS);
+                let here = if sending { at_sender > 0 } else { at_sender < list.len() || compressed };
+                if here {
+                    let here = format!("{instance}.{}", port.name);
+                    let (filters, peer, message_size) = (list.clone(), peer.clone(), *message_size);
+                    let conduit = Conduit { filters, peer, here, message_size };
+                    let own = if sending { 0..at_sender } else { at_sender..list.len() };
+                    for place in own.filter(|&place| list[place].is_own()) {
+                        own::find(&list[place]).map_err(|cause| {
+                            let failure = Failure { place, name: list[place].name, time: None, cause };
+                            let conduit = conduit.name(sending);
+                            Error::from(FilterError::Failed { conduit, failure: failure.to_string() })
+                        })?;
+                    }
+                    conduits.insert(channel, conduit);
+                }
+            }
+            if !conduits.is_empty() {
+                port.only = None;
+                port.chains = Some(Box::new(Chains { conduits, sending, lines: HashMap::new() }));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Which filters the channels have that an agent tells of.
+pub(crate) fn by_channel(channels: &[ChannelInfo]) -> ByChannel {
+    let all = channels.iter().enumerate();
+    let told = |channel: &ChannelInfo| {
+        let (peer, message_size) = (Some(channel.peer_port.clone()), channel.limit);
+        Some(Told { list: channel.filters?, peer, message_size })
+    };
+    all.filter_map(|(index, channel)| Some((index, told(channel)?))).collect()
+}
+
+/// The conduits of a port that have filters at this end, by channel.
+#[derive(Debug)]
+pub(crate) struct Chains {
+    conduits: HashMap<usize, Conduit>,
+    sending: bool,
+    /// Those at work, by channel and slot.
+    lines: HashMap<(usize, usize), Line>,
+}
+
+#[derive(Debug)]
+struct Conduit {
+    filters: Arc<[Filter]>,
+    /// The port at the other end; none within a process, which knows it.
+    peer: Option<String>,
+    /// The port here, such as `micro[3].init`.
+    here: String,
+    message_size: Option<u64>,
+}
+
+impl Conduit {
+    /// As the model names it, but for slots.
+    fn name(&self, sending: bool) -> String {
+        let peer = self.peer.as_deref().unwrap_or("…");
+        match sending {
+            true => format!("{} -> {peer}", self.here),
+            false => format!("{peer} -> {}", self.here),
+        }
+    }
+
+    /// Makes a user's filter.
+    fn make(&self, filter: &Filter, sending: bool) -> Result<Box<dyn Step>, Fault> {
+        let place = self.filters.iter().position(|one| std::ptr::eq(one, filter)).unwrap_or_default();
+        own::make(filter, &format!("conduit {}: filter {} ({})", self.name(sending), place + 1, filter.name))
+    }
+}
+
+/// The filters of one slot of a conduit.
+#[derive(Debug)]
+struct Line {
+    /// None if this conduit of the port has none.
+    chain: Option<Chain>,
+    /// What came through and was not received yet.
+    come: VecDeque<(Arrival, Message)>,
+    /// Sending: the header of the message before. Receiving: its overlay.
+    header: Option<HeaderWords>,
+    overlay: Overlay,
+    /// Receiving: something has come since the filters were told that a series is over.
+    fed: bool,
+    /// Nothing more comes in.
+    ended: bool,
+}
+
+impl Chains {
+    fn line(&mut self, channel: usize, slot: usize) -> Result<&mut Line, Failure> {
+        if !self.lines.contains_key(&(channel, slot)) {
+            let chain = match self.conduits.get(&channel) {
+                None => None,
+                Some(conduit) => {
+                    let own = |filter: &Filter| conduit.make(filter, self.sending);
+                    let around = Around { own: &own, message_size: conduit.message_size };
+                    match self.sending {
+                        true => Chain::at_sender(&conduit.filters, &around)?,
+                        false => Chain::at_receiver(&conduit.filters, &around)?,
+                    }
+                }
+            };
+            let line =
+                Line { chain, come: VecDeque::new(), header: None, overlay: None, fed: false, ended: false };
+            self.lines.insert((channel, slot), line);
+        }
+        Ok(self.lines.get_mut(&(channel, slot)).expect("it is there by now"))
+    }
+}
+
+/// What is there to be received.
+pub(crate) enum There {
+    Something,
+    Nothing,
+    End,
+}
+
+impl Instance {
+    /// Works with the filters of a port, which are out of it meanwhile. What they say to people goes to the log; a failure
+    /// ends the run.
+    fn with_chains<T>(
+        &mut self,
+        port: usize,
+        work: impl FnOnce(&mut Instance, &mut Chains) -> Result<T, Error>,
+    ) -> Result<T, Error> {
+        let Some(mut chains) = self.table.ports[port].chains.take() else {
+            return Err(AgentError::Filters.into());
+        };
+        let done = work(self, &mut chains);
+        self.table.ports[port].chains = Some(chains);
+        done
+    }
+
+    /// What came through filters, when what they say has been said.
+    ///
+    /// # Errors
+    /// They failed: the run ends, whatever the code makes of the error.
+    fn passed<'a>(
+        &mut self,
+        chains: &Chains,
+        (port, slot, channel): (usize, usize, usize),
+        passed: Result<Passed<'a>, Failure>,
+    ) -> Result<Vec<Parcel<'a>>, Error> {
+        match passed {
+            Ok(Passed { parcels, said }) => {
+                for Said { text, warning } in said {
+                    let text = format!("conduit {}: {text}", self.conduit_at(chains, (port, slot, channel)));
+                    let level = if warning { LogLevel::Warning } else { LogLevel::Info };
+                    // The model asks for it: a console, or what is left out instead of ending the run.
+                    self.log_anyhow(level, &text)?;
+                }
+                Ok(parcels)
+            }
+            Err(failure) => Err(self.filters_failed(chains, (port, slot, channel), failure.to_string())),
+        }
+    }
+
+    /// A conduit of a port here, as the model names it.
+    fn conduit_at(&self, chains: &Chains, (port, slot, channel): (usize, usize, usize)) -> String {
+        let here = &self.table.ports[port];
+        let own = format!("{}.{}", self.name(), here.describe(slot).replace('"', ""));
+        let told = chains.conduits.get(&channel).and_then(|conduit| conduit.peer.clone());
+        let known = || match chains.sending {
+            true => self.endpoint.receiver_of(channel),
+            false => self.endpoint.sender_of(channel),
+        };
+        let peer = told.or_else(known).unwrap_or_default();
+        match chains.sending {
+            true => format!("{own} -> {peer}"),
+            false => format!("{peer} -> {own}"),
+        }
+    }
+
+    /// Ends the run because filters cannot do their work.
+    fn filters_failed(&mut self, chains: &Chains, place: (usize, usize, usize), failure: String) -> Error {
+        let conduit = self.conduit_at(chains, place);
+        let error = Error::from(FilterError::Failed { conduit, failure });
+        self.abandon();
+        self.endpoint.end(true);
+        // The reason matters more than whether it could be passed on.
+        let _ = self.endpoint.fail(&error.to_string());
+        error
+    }
+
+    /// Sends a message on a slot, on each channel as it comes through the filters.
+    #[cold]
+    pub(crate) fn send_through_filters(
+        &mut self,
+        port: usize,
+        slot: usize,
+        header: HeaderWords,
+        value: &ValueRef<'_>,
+    ) -> Result<(), Error> {
+        let channels = self.table.ports[port].slots[slot].clone();
+        self.with_chains(port, |instance, chains| {
+            // All filters come first: what one of them cannot take is sent to nobody.
+            let mut through = Vec::with_capacity(channels.len());
+            for channel in channels {
+                if !chains.conduits.contains_key(&channel) {
+                    through.push((channel, None));
+                    continue;
+                }
+                let other = |before: HeaderWords| before.overlay() != header.overlay();
+                if chains.lines.get(&(channel, slot)).is_some_and(|line| line.header.is_some_and(other)) {
+                    instance.send_rest(chains, port, slot, channel)?;
+                }
+                let data = Data::lent(value).map_err(|error| instance.unsendable(port, slot, &error.into()))?;
+                let (timestamp, next_timestamp) = (header.timestamp(), header.next_timestamp());
+                let line = chains.line(channel, slot);
+                let passed = line.and_then(|line| {
+                    line.header = Some(header);
+                    match &mut line.chain {
+                        Some(chain) => chain.apply(Parcel { timestamp, next_timestamp, data }),
+                        None => Ok(Passed::default()),
+                    }
+                });
+                through.push((channel, Some(instance.passed(chains, (port, slot, channel), passed)?)));
+            }
+            for (channel, parcels) in through {
+                let Some(parcels) = parcels else {
+                    instance.send_parcel(port, slot, channel, header, value)?;
+                    continue;
+                };
+                for parcel in parcels {
+                    let (header, value) = (times_of(&parcel, header), parcel.data.to_send());
+                    instance.send_parcel(port, slot, channel, header, &value)?;
+                }
+            }
+            Ok(())
+        })
+    }
+
+    /// Sends what came through on one channel, or keeps it if that has `last`.
+    fn send_parcel(
+        &mut self,
+        port: usize,
+        slot: usize,
+        channel: usize,
+        header: HeaderWords,
+        value: &ValueRef<'_>,
+    ) -> Result<(), Error> {
+        let times = Times { timestamp: header.timestamp(), next_timestamp: header.next_timestamp() };
+        if !times.are_sound() {
+            return Err(self.unsendable(port, slot, &times.fault().into()));
+        }
+        let sent = match self.encoder.plan(value) {
+            Ok(plan) => send_on(&mut self.endpoint, &mut self.table.ports[port], channel, header, &plan),
+            Err(error) => return Err(self.unsendable(port, slot, &error.into())),
+        };
+        sent.map_err(|error| self.while_sending(error, port, slot))
+    }
+
+    /// Sends what the filters of a port still hold for these channels, before an iteration or the conduit ends.
+    pub(crate) fn finish_filters(&mut self, port: usize, on: impl Fn(usize) -> bool) -> Result<(), Error> {
+        if self.table.ports[port].chains.is_none() {
+            return Ok(());
+        }
+        self.with_chains(port, |instance, chains| {
+            let mut places: Vec<_> = chains.lines.keys().copied().filter(|&(channel, _)| on(channel)).collect();
+            places.sort_unstable();
+            places.into_iter().try_for_each(|(channel, slot)| instance.send_rest(chains, port, slot, channel))
+        })
+    }
+
+    /// Sends what the filters of a slot still hold, under the settings of the message before.
+    fn send_rest(
+        &mut self,
+        chains: &mut Chains,
+        port: usize,
+        slot: usize,
+        channel: usize,
+    ) -> Result<(), Error> {
+        let Some(Line { chain: Some(chain), header, .. }) = chains.lines.get_mut(&(channel, slot)) else {
+            return Ok(());
+        };
+        // Once for each series.
+        let Some(header) = header.take() else { return Ok(()) };
+        let passed = chain.finish();
+        for parcel in self.passed(chains, (port, slot, channel), passed)? {
+            if self.table.ports[port].resizable.is_some() {
+                self.mark_slot(port, slot)?;
+            }
+            self.send_parcel(port, slot, channel, times_of(&parcel, header), &parcel.data.to_send())?;
+        }
+        Ok(())
+    }
+
+    /// What comes next on a slot, through the filters.
+    #[cold]
+    pub(crate) fn receive_through_filters(
+        &mut self,
+        port: usize,
+        slot: usize,
+        deadline: Option<u64>,
+        message: &mut Message,
+    ) -> Result<Arrival, Error> {
+        loop {
+            let line = self.line(port, slot)?;
+            if let Some((arrival, came)) = line.come.pop_front() {
+                *message = came;
+                return Ok(arrival);
+            }
+            if line.ended {
+                return Ok(Arrival::End);
+            }
+            self.filter_next(port, slot, deadline)?;
+        }
+    }
+
+    /// Whether something has come through for a slot; takes in what is there.
+    pub(crate) fn come_through(&mut self, port: usize, slot: usize) -> Result<There, Error> {
+        loop {
+            let line = self.line(port, slot)?;
+            match (line.come.is_empty(), line.ended) {
+                (false, _) => return Ok(There::Something),
+                (true, true) => return Ok(There::End),
+                (true, false) if !self.is_ready(port, slot)? => return Ok(There::Nothing),
+                (true, false) => self.filter_next(port, slot, None)?,
+            }
+        }
+    }
+
+    /// The filters of a slot that receives.
+    fn line(&mut self, port: usize, slot: usize) -> Result<&mut Line, Error> {
+        let channel = self.table.ports[port].channel_at(slot);
+        let here = &mut self.table.ports[port];
+        let conduit = || format!("at port \"{}\"", here.name);
+        let Some(chains) = &mut here.chains else { return Err(AgentError::Filters.into()) };
+        chains
+            .line(channel, slot)
+            .map_err(|failure| FilterError::Failed { conduit: conduit(), failure: failure.to_string() }.into())
+    }
+
+    /// Takes in what comes next on a slot, and lets it through the filters.
+    fn filter_next(&mut self, port: usize, slot: usize, deadline: Option<u64>) -> Result<(), Error> {
+        let mut message = Message::default();
+        let arrival = self.receive_unfiltered(port, slot, deadline, &mut message)?;
+        let channel = self.table.ports[port].channel_at(slot);
+        self.with_chains(port, |instance, chains| {
+            let place = (port, slot, channel);
+            let Ok(line) = chains.line(channel, slot) else { return Ok(()) };
+            let goes_on = match &arrival {
+                // One that is at no time is not of the sender's code, but stands for none.
+                Arrival::Message(overlay) => message.timestamp.is_finite() && alike(overlay, &line.overlay),
+                Arrival::Milestone(_) | Arrival::End => false,
+            };
+            let origin = message.origin.clone();
+            if !goes_on && std::mem::take(&mut line.fed) {
+                // What is held belongs to the iteration and to the settings before.
+                let rest = line.chain.as_mut().map_or(Ok(Passed::default()), Chain::finish);
+                instance.take_in(chains, place, &origin, rest)?;
+            }
+            let Ok(line) = chains.line(channel, slot) else { return Ok(()) };
+            let passed = match arrival {
+                Arrival::Message(overlay) if message.timestamp.is_finite() => {
+                    line.overlay = overlay;
+                    let Message { timestamp, next_timestamp, data, .. } = message;
+                    let parcel = Parcel { timestamp, next_timestamp, data: Data::Kept(data) };
+                    line.fed = true;
+                    match &mut line.chain {
+                        Some(chain) => chain.apply(parcel),
+                        None => Ok(Passed { parcels: vec![parcel], said: Vec::new() }),
+                    }
+                }
+                Arrival::End => {
+                    line.ended = true;
+                    return Ok(());
+                }
+                other => {
+                    line.come.push_back((other, message));
+                    return Ok(());
+                }
+            };
+            instance.take_in(chains, place, &origin, passed)
+        })
+    }
+
+    /// Keeps what came through filters until it is received, under the overlay that it came in with.
+    fn take_in(
+        &mut self,
+        chains: &mut Chains,
+        place: (usize, usize, usize),
+        origin: &Origin,
+        passed: Result<Passed<'_>, Failure>,
+    ) -> Result<(), Error> {
+        let (_, slot, channel) = place;
+        for Parcel { timestamp, next_timestamp, data } in self.passed(chains, place, passed)? {
+            let data = match data.into_value() {
+                Ok(data) => data,
+                Err(fault) => return Err(self.filters_failed(chains, place, fault.to_string())),
+            };
+            let message = Message { timestamp, next_timestamp, data, settings: None, origin: origin.clone() };
+            if let Some(line) = chains.lines.get_mut(&(channel, slot)) {
+                line.come.push_back((Arrival::Message(line.overlay.clone()), message));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Whether two messages came with the same overlay.
+fn alike(one: &Overlay, other: &Overlay) -> bool {
+    match (one, other) {
+        (Some(one), Some(other)) => Arc::ptr_eq(one, other) || one == other,
+        (one, other) => one.is_none() && other.is_none(),
+    }
+}
+
+/// The header of what came through, under the overlay of what went in.
+fn times_of(parcel: &Parcel<'_>, before: HeaderWords) -> HeaderWords {
+    let mut header = HeaderWords::data(parcel.timestamp, parcel.next_timestamp);
+    header.set_overlay(before.overlay());
+    header
+}
+
+fn send_on(
+    endpoint: &mut Transport,
+    port: &mut Port,
+    channel: usize,
+    header: HeaderWords,
+    source: &impl Source,
+) -> Result<(), ShmError> {
+    match &mut port.filtered {
+        None => endpoint.send(&[channel], header, source),
+        Some(filtered) => filtered.send_on(endpoint, channel, header, source),
+    }
+}

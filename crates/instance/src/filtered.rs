@@ -1,0 +1,166 @@
+//! What the filters of conduits do to messages on their way out of this instance. A port has this only if one of its conduits
+//! has a filter at the sending end; all other ports know nothing of it. `last` keeps a message here until the iteration is
+//! over in which it was the last.
+
+use crate::transport::Transport;
+use ligament_shm::endpoint::Source;
+use ligament_shm::own::OwnMemory;
+use ligament_shm::ShmError;
+use ligament_wire::control::Steps;
+use ligament_wire::HeaderWords;
+use std::ops::Range;
+
+/// The conduits of a sending port, some of which have filters.
+#[derive(Debug, Default)]
+pub(crate) struct Filtered {
+    /// For each slot the channels on which messages go as they are.
+    direct: Vec<Vec<usize>>,
+    keeping: Vec<Keeping>,
+}
+
+/// A conduit of which only the last message passes.
+#[derive(Debug)]
+struct Keeping {
+    slot: usize,
+    channel: usize,
+    /// How deep the iteration is nested whose end lets the message go.
+    reduced: usize,
+    kept: Option<Kept>,
+}
+
+/// A message that waits.
+pub(crate) struct Kept {
+    pub header: HeaderWords,
+    pub body: Body,
+}
+
+impl std::fmt::Debug for Kept {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "a message of time {}", self.header.timestamp())
+    }
+}
+
+/// The body of a message in memory of its own.
+pub(crate) struct Body {
+    memory: Option<OwnMemory>,
+    head: usize,
+    parts: u16,
+    parts_len: u64,
+}
+
+impl Body {
+    fn of(source: &impl Source) -> Result<Body, ShmError> {
+        let (head, parts, parts_len) = (source.head().len(), source.parts(), source.parts_len());
+        let memory = match source.body_len() {
+            0 => None,
+            len => {
+                let mut memory = OwnMemory::new(len)?;
+                source.write_body(memory.bytes_mut());
+                Some(memory)
+            }
+        };
+        Ok(Body { memory, head, parts, parts_len })
+    }
+
+    fn bytes(&self) -> &[u8] {
+        self.memory.as_ref().map_or(&[], |memory| memory.as_ref())
+    }
+}
+
+impl Source for Body {
+    fn head(&self) -> &[u8] {
+        &self.bytes()[..self.head]
+    }
+
+    fn parts(&self) -> u16 {
+        self.parts
+    }
+
+    fn body_len(&self) -> u64 {
+        self.bytes().len() as u64
+    }
+
+    fn parts_len(&self) -> u64 {
+        self.parts_len
+    }
+
+    fn write_parts(&self, to: &mut [u8]) {
+        let bytes = self.bytes();
+        to.copy_from_slice(&bytes[bytes.len() - to.len()..]);
+    }
+
+    fn write_body(&self, to: &mut [u8]) {
+        to.copy_from_slice(self.bytes());
+    }
+
+    fn copy_range(&self, range: Range<u64>, to: &mut [u8]) {
+        to.copy_from_slice(&self.bytes()[range.start as usize..range.end as usize]);
+    }
+}
+
+impl Filtered {
+    /// Of a port whose slots have these channels, if any of them has a filter at this end.
+    pub fn of(slots: &[Vec<usize>], steps: impl Fn(usize) -> Option<Steps>) -> Option<Box<Filtered>> {
+        let keeps = |channel: usize| steps(channel).filter(|steps| steps.last > 0);
+        let direct =
+            |channels: &[usize]| channels.iter().copied().filter(|&channel| keeps(channel).is_none()).collect();
+        let mut filtered = Filtered::default();
+        for (slot, channels) in slots.iter().enumerate() {
+            filtered.direct.push(direct(channels));
+            for &channel in channels {
+                if let Some(steps) = keeps(channel) {
+                    filtered.keeping.push(Keeping { slot, channel, reduced: steps.reduced(), kept: None });
+                }
+            }
+        }
+        (!filtered.keeping.is_empty()).then(|| Box::new(filtered))
+    }
+
+    /// Sends a message on a slot: at once where there is no filter, else it is kept.
+    ///
+    /// # Errors
+    /// As sending; `OutOfMemory` for what is kept.
+    pub fn send(
+        &mut self,
+        endpoint: &mut Transport,
+        slot: usize,
+        header: HeaderWords,
+        source: &impl Source,
+    ) -> Result<(), ShmError> {
+        let direct = self.direct.get(slot).map_or(&[][..], |direct| direct);
+        if !direct.is_empty() {
+            endpoint.send(direct, header, source)?;
+        }
+        for one in self.keeping.iter_mut().filter(|one| one.slot == slot) {
+            one.kept = Some(Kept { header, body: Body::of(source)? });
+        }
+        Ok(())
+    }
+
+    /// Sends a message on one of the channels of a slot: at once, or it is kept if the channel has a filter.
+    ///
+    /// # Errors
+    /// As `send`.
+    pub fn send_on(
+        &mut self,
+        endpoint: &mut Transport,
+        channel: usize,
+        header: HeaderWords,
+        source: &impl Source,
+    ) -> Result<(), ShmError> {
+        match self.keeping.iter_mut().find(|one| one.channel == channel) {
+            None => endpoint.send(&[channel], header, source),
+            Some(one) => {
+                one.kept = Some(Kept { header, body: Body::of(source)? });
+                Ok(())
+            }
+        }
+    }
+
+    /// An iteration nested so deep is over: what goes now from which slot on which channel. None stands for an empty message, where the
+    /// iteration had none.
+    pub fn over(&mut self, depth: usize) -> Vec<(usize, usize, Option<Kept>)> {
+        let over = self.keeping.iter_mut().filter(|one| one.reduced == depth);
+        over.map(|one| (one.slot, one.channel, one.kept.take())).collect()
+    }
+}

@@ -1,0 +1,128 @@
+//! Iterations, which a path of numbers names: `[2, 0]` is the first iteration within the third. A milestone says that one is
+//! over. Nothing here sends or receives.
+
+use std::fmt;
+
+/// The path of an iteration: the number of the outermost one first. Empty for the run as a whole.
+#[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Iteration(pub Vec<u64>);
+
+impl Iteration {
+    /// Whether `self` is `outer` or lies within it.
+    pub fn is_within(&self, outer: &Iteration) -> bool {
+        self.0.starts_with(&outer.0)
+    }
+
+    /// How deep it is nested.
+    pub fn depth(&self) -> usize {
+        self.0.len()
+    }
+}
+
+impl fmt::Display for Iteration {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:?}", self.0)
+    }
+}
+
+/// The innermost of some iterations, none if there are none.
+///
+/// # Errors
+/// Two of them of which neither lies in the other.
+pub(crate) fn innermost<'a>(
+    all: impl Iterator<Item = &'a Iteration>,
+) -> Result<Option<&'a Iteration>, (&'a Iteration, &'a Iteration)> {
+    let mut inner: Option<&Iteration> = None;
+    for one in all {
+        inner = Some(match inner {
+            None => one,
+            Some(known) if one.is_within(known) => one,
+            Some(known) if known.is_within(one) => known,
+            Some(known) => return Err((known, one)),
+        });
+    }
+    Ok(inner)
+}
+
+/// Counts the iterations of what comes on one conduit: each message is of the next one, and milestones end outer ones.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Counter {
+    next: Vec<u64>,
+}
+
+impl Counter {
+    /// Of messages whose iterations are nested so deep.
+    pub fn new(depth: usize) -> Counter {
+        Counter { next: vec![0; depth] }
+    }
+
+    /// A message came: its iteration.
+    pub fn message(&mut self) -> Iteration {
+        let this = Iteration(self.next.clone());
+        if let Some(last) = self.next.last_mut() {
+            *last += 1;
+        }
+        this
+    }
+
+    /// A milestone came: what is next lies in the iteration after it.
+    ///
+    /// # Errors
+    /// Where the iteration lies that should be over by now.
+    pub fn milestone(&mut self, over: &Iteration) -> Result<(), Iteration> {
+        let depth = over.depth();
+        if depth == 0 || depth >= self.next.len() || self.next[..depth] != over.0[..] {
+            return Err(Iteration(self.next.clone()));
+        }
+        self.next[depth - 1] += 1;
+        self.next[depth..].fill(0);
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn path(numbers: &[u64]) -> Iteration {
+        Iteration(numbers.to_vec())
+    }
+
+    #[test]
+    fn an_iteration_lies_in_itself_and_in_those_around_it() {
+        assert!(path(&[1, 2, 3]).is_within(&path(&[1, 2])) && path(&[1]).is_within(&path(&[])));
+        assert!(path(&[1, 2]).is_within(&path(&[1, 2])));
+        assert!(!path(&[1, 2]).is_within(&path(&[0])) && !path(&[1]).is_within(&path(&[1, 2])));
+    }
+
+    #[test]
+    fn the_innermost_one_is_found_and_strangers_are_named() {
+        let all = [path(&[1, 2, 3]), path(&[1]), path(&[1, 2, 3, 4]), path(&[])];
+        assert_eq!(innermost(all.iter()), Ok(Some(&all[2])));
+        assert_eq!(innermost(all[..0].iter()), Ok(None));
+        let apart = [path(&[1]), path(&[2])];
+        assert_eq!(innermost(apart.iter()), Err((&apart[0], &apart[1])));
+    }
+
+    #[test]
+    fn messages_count_up_and_milestones_begin_anew() {
+        let mut counter = Counter::new(3);
+        assert_eq!(counter.message(), path(&[0, 0, 0]));
+        assert_eq!(counter.message(), path(&[0, 0, 1]));
+        assert_eq!(counter.milestone(&path(&[0, 0])), Ok(()));
+        // The caller may step without sending anything.
+        assert_eq!(counter.milestone(&path(&[0, 1])), Ok(()));
+        assert_eq!(counter.message(), path(&[0, 2, 0]));
+        assert_eq!(counter.milestone(&path(&[0, 2])), Ok(()));
+        assert_eq!(counter.milestone(&path(&[0])), Ok(()));
+        assert_eq!(counter.message(), path(&[1, 0, 0]));
+    }
+
+    #[test]
+    fn a_milestone_out_of_step_is_refused_with_what_was_due() {
+        let mut counter = Counter::new(2);
+        assert_eq!(counter.milestone(&path(&[1])), Err(path(&[0, 0])));
+        assert_eq!(counter.milestone(&path(&[0, 0])), Err(path(&[0, 0])), "it is of the messages themselves");
+        assert_eq!(counter.milestone(&path(&[])), Err(path(&[0, 0])), "that is the conduit's end");
+    }
+}

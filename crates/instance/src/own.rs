@@ -1,0 +1,225 @@
+//! Filters that users have written: functions of shared libraries (`ligament_filter.h`), and of Python where this process is
+//! one. What runs in Python is made by Python's binding, which says so once.
+
+use crate::sys;
+use ligament_catalogue::{fault, Fault};
+use ligament_filters::{Data, Emitted, Parcel, Said, Step, View};
+use ligament_model::{Filter, LIBRARY};
+use ligament_wire::{Array, Bytes, DType, Order, Value};
+use std::ffi::CString;
+use std::sync::OnceLock;
+
+/// Finds and makes the filters of an interpreter.
+pub trait Interpreter: Send + Sync {
+    /// Whether a filter's function is there.
+    ///
+    /// # Errors
+    /// Why it is not.
+    fn find(&self, filter: &Filter) -> Result<(), Fault>;
+
+    /// A filter for one slot of a conduit.
+    ///
+    /// # Errors
+    /// Why there is none.
+    fn make(&self, filter: &Filter) -> Result<Box<dyn Step>, Fault>;
+}
+
+static PYTHON: OnceLock<Box<dyn Interpreter>> = OnceLock::new();
+
+/// Says that this process runs Python: filters that are functions of Python's run here from now on.
+pub fn run_python_filters_by(interpreter: Box<dyn Interpreter>) {
+    let _ = PYTHON.set(interpreter);
+}
+
+fn python() -> Result<&'static dyn Interpreter, Fault> {
+    PYTHON.get().map(|interpreter| &**interpreter).ok_or_else(|| {
+        fault!(
+            FILTER_FAILED,
+            "a filter of Python's runs in a Python program, and this end of the conduit is none; let it run at the other end \
+             (\"at: sender\", \"at: receiver\"), or write it in C, C++, Fortran or Rust (\"library\")"
+        )
+    })
+}
+
+/// Whether the function of a user's filter is there.
+///
+/// # Errors
+/// Why it is not.
+pub(crate) fn find(filter: &Filter) -> Result<(), Fault> {
+    match filter.name == LIBRARY {
+        true => function(filter).map(drop),
+        false => python()?.find(filter),
+    }
+}
+
+/// A user's filter for one slot of a conduit; `whose` says which filter of which conduit it is.
+///
+/// # Errors
+/// Why there is none.
+pub(crate) fn make(filter: &Filter, whose: &str) -> Result<Box<dyn Step>, Fault> {
+    if filter.name != LIBRARY {
+        return python()?.make(filter);
+    }
+    let text = |name: &str| filter.text(name).unwrap_or_default();
+    let with = c_text(text("with"))?;
+    let whose = format!("error: {whose}: the function \"{}\" of {} crashed", text("function"), text("file"));
+    Ok(Box::new(Library { function: function(filter)?, with, state: sys::FilterState::NONE, whose }))
+}
+
+fn c_text(text: &str) -> Result<CString, Fault> {
+    CString::new(text).map_err(|_| fault!(FILTER_FAILED, "{text:?} has a NUL in it"))
+}
+
+/// The function of a shared library that a filter names. Libraries stay loaded.
+fn function(filter: &Filter) -> Result<sys::FilterFunction, Fault> {
+    let (file, name) = (filter.text("file").unwrap_or_default(), filter.text("function").unwrap_or_default());
+    sys::filter_function(&c_text(file)?, &c_text(name)?)
+        .map_err(|why| fault!(FILTER_FAILED, "the function \"{name}\" of {file} cannot be had: {}", why.0))
+}
+
+/// A function of a shared library, at work on one slot.
+struct Library {
+    function: sys::FilterFunction,
+    with: CString,
+    state: sys::FilterState,
+    whose: String,
+}
+
+/// What a function is given, or has sent on.
+pub(crate) struct Elements<'a> {
+    pub timestamp: f64,
+    pub next_timestamp: Option<f64>,
+    pub dtype: DType,
+    pub order: Order,
+    pub shape: &'a [u64],
+    pub data: &'a [u8],
+}
+
+/// A message that a function has sent on.
+pub(crate) struct Made {
+    pub timestamp: f64,
+    pub next_timestamp: Option<f64>,
+    pub dtype: DType,
+    pub order: Order,
+    pub shape: Vec<u64>,
+    pub data: Words,
+}
+
+/// Memory for elements: whole words, so that every type is aligned.
+pub(crate) struct Words {
+    pub words: Vec<u64>,
+    pub bytes: usize,
+}
+
+impl AsRef<[u8]> for Words {
+    fn as_ref(&self) -> &[u8] {
+        &bytemuck::cast_slice(&self.words)[..self.bytes]
+    }
+}
+
+impl Made {
+    fn into_parcel(self) -> Result<Parcel<'static>, Fault> {
+        let Made { timestamp, next_timestamp, dtype, order, shape, data } = self;
+        let bytes = match data.bytes {
+            0 => Bytes::new(),
+            _ => Bytes::from_owner(data),
+        };
+        let array =
+            Array::new(dtype, &shape, order, bytes, None).map_err(|error| fault!(FILTER_FAILED, "{error}"))?;
+        let value = if shape.is_empty() { number(&array) } else { Value::Array(array) };
+        Ok(Parcel { timestamp, next_timestamp, data: Data::Kept(value) })
+    }
+}
+
+/// The only element of an array without dimensions, by itself.
+fn number(array: &Array) -> Value {
+    let bytes: &[u8] = array.data();
+    let eight = |bytes: &[u8]| <[u8; 8]>::try_from(bytes).unwrap_or_default();
+    let four = |bytes: &[u8]| <[u8; 4]>::try_from(bytes).unwrap_or_default();
+    let two = |bytes: &[u8]| <[u8; 2]>::try_from(bytes).unwrap_or_default();
+    let double = |bytes: &[u8]| f64::from_ne_bytes(eight(bytes));
+    let single = |bytes: &[u8]| f64::from(f32::from_ne_bytes(four(bytes)));
+    match array.dtype() {
+        DType::Bool => Value::Bool(bytes[0] != 0),
+        DType::Int8 => Value::Int(i64::from(bytes[0] as i8)),
+        DType::Int16 => Value::Int(i64::from(i16::from_ne_bytes(two(bytes)))),
+        DType::Int32 => Value::Int(i64::from(i32::from_ne_bytes(four(bytes)))),
+        DType::Int64 => Value::Int(i64::from_ne_bytes(eight(bytes))),
+        DType::UInt8 => Value::Int(i64::from(bytes[0])),
+        DType::UInt16 => Value::Int(i64::from(u16::from_ne_bytes(two(bytes)))),
+        DType::UInt32 => Value::Int(i64::from(u32::from_ne_bytes(four(bytes)))),
+        DType::UInt64 => {
+            let number = u64::from_ne_bytes(eight(bytes));
+            i64::try_from(number).map_or(Value::UInt(number), Value::Int)
+        }
+        DType::Float32 => Value::Float(single(bytes)),
+        DType::Float64 => Value::Float(double(bytes)),
+        DType::Complex64 => Value::Complex(single(&bytes[..4]), single(&bytes[4..])),
+        DType::Complex128 => Value::Complex(double(&bytes[..8]), double(&bytes[8..])),
+    }
+}
+
+/// A number by itself as a function gets it: its type and its bytes.
+fn bytes_of_number(value: &Value) -> Option<(DType, Vec<u8>)> {
+    Some(match value {
+        Value::Bool(truth) => (DType::Bool, vec![u8::from(*truth)]),
+        Value::Int(number) => (DType::Int64, number.to_ne_bytes().to_vec()),
+        Value::UInt(number) => (DType::UInt64, number.to_ne_bytes().to_vec()),
+        Value::Float(number) => (DType::Float64, number.to_ne_bytes().to_vec()),
+        Value::Complex(re, im) => (DType::Complex128, [re.to_ne_bytes(), im.to_ne_bytes()].concat()),
+        _ => return None,
+    })
+}
+
+impl Library {
+    fn call(&mut self, given: Option<&Elements<'_>>) -> Result<Vec<Parcel<'static>>, Fault> {
+        let time = given.map(|given| format!(", at message time {}", given.timestamp)).unwrap_or_default();
+        let note = format!("{}{time}\n", self.whose);
+        let made = sys::call_filter(self.function, &self.with, &mut self.state, given, &note)?;
+        made.into_iter().map(Made::into_parcel).collect()
+    }
+
+    fn over(&mut self, times: (f64, Option<f64>), view: &View<'_>) -> Result<Vec<Parcel<'static>>, Fault> {
+        let (timestamp, next_timestamp) = times;
+        let (dtype, order, shape) = (view.dtype, view.order, &view.shape[..]);
+        let mut with =
+            |data: &[u8]| self.call(Some(&Elements { timestamp, next_timestamp, dtype, order, shape, data }));
+        // As large as the elements, or as the parts of one, so that they are aligned for the function.
+        match dtype {
+            DType::Complex64 => with(bytemuck::cast_slice(&view.elements::<u32>()?)),
+            _ if dtype.size() == 1 => with(&view.elements::<u8>()?),
+            _ if dtype.size() == 2 => with(bytemuck::cast_slice(&view.elements::<u16>()?)),
+            _ if dtype.size() == 4 => with(bytemuck::cast_slice(&view.elements::<u32>()?)),
+            _ => with(bytemuck::cast_slice(&view.elements::<u64>()?)),
+        }
+    }
+}
+
+impl Step for Library {
+    fn apply<'a>(&mut self, parcel: Parcel<'a>, _: &mut Vec<Said>) -> Result<Emitted<'a>, Fault> {
+        let times = (parcel.timestamp, parcel.next_timestamp);
+        let made = match parcel.data {
+            Data::Lent(view) => self.over(times, &view)?,
+            other => match other.into_value()? {
+                Value::Array(array) => self.over(times, &View::from(&array))?,
+                value => {
+                    let Some((dtype, bytes)) = bytes_of_number(&value) else {
+                        let what = crate::message::kind_of(&value);
+                        return Err(fault!(FILTER_FAILED, "it takes numbers and arrays, and this is {what}"));
+                    };
+                    let mut words = [0u64; 2];
+                    let data: &mut [u8] = &mut bytemuck::cast_slice_mut(&mut words)[..bytes.len()];
+                    data.copy_from_slice(&bytes);
+                    let (timestamp, next_timestamp) = times;
+                    let order = Order::RowMajor;
+                    self.call(Some(&Elements { timestamp, next_timestamp, dtype, order, shape: &[], data }))?
+                }
+            },
+        };
+        Ok(Emitted::Many(made))
+    }
+
+    fn finish(&mut self) -> Result<Emitted<'static>, Fault> {
+        self.call(None).map(Emitted::Many)
+    }
+}

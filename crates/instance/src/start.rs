@@ -1,0 +1,219 @@
+//! What starts a pass of the reuse loop, where timelines matter: messages and milestones on the ports that are received from at
+//! the start. Messages that are stale are passed over; milestones are passed on. Nothing here sends or receives.
+
+use crate::iteration::{innermost, Iteration};
+use std::collections::BTreeMap;
+
+/// A port and its slot.
+pub(crate) type Place = (usize, usize);
+
+/// What has come at a place.
+#[derive(Debug)]
+pub(crate) enum Came<T> {
+    /// A message of an iteration.
+    Message(Iteration, T),
+    /// An iteration is over.
+    Milestone(Iteration),
+    /// Nothing will come any more.
+    End,
+}
+
+impl<T> Came<T> {
+    fn iteration(&self) -> Option<&Iteration> {
+        match self {
+            Came::Message(iteration, _) | Came::Milestone(iteration) => Some(iteration),
+            Came::End => None,
+        }
+    }
+}
+
+/// What to do next.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Next {
+    /// All messages of an iteration are there: a pass can begin.
+    Pass,
+    /// An iteration is over; then look again for what is missing. Whether it is the pass that has just ended.
+    Over { iteration: Iteration, own: bool },
+    /// There is no pass any more.
+    End,
+}
+
+/// What came does not belong together.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Apart(pub Iteration, pub Iteration);
+
+/// What has come so far.
+#[derive(Debug)]
+pub(crate) struct Start<T> {
+    came: BTreeMap<Place, Came<T>>,
+    /// The iteration of the pass that runs, or ran last.
+    iteration: Option<Iteration>,
+    /// Whether the last pass has been ended.
+    ended: bool,
+}
+
+impl<T> Default for Start<T> {
+    fn default() -> Start<T> {
+        Start { came: BTreeMap::new(), iteration: None, ended: true }
+    }
+}
+
+impl<T> Start<T> {
+    /// The pass that runs is over, if one does. Its own milestone comes first.
+    pub fn end_pass(&mut self) -> Option<Next> {
+        if std::mem::replace(&mut self.ended, true) {
+            return None;
+        }
+        let iteration = self.iteration.clone()?;
+        self.came.retain(|_, came| came.iteration() != Some(&iteration));
+        Some(match iteration.depth() {
+            0 => Next::End,
+            _ => Next::Over { iteration, own: true },
+        })
+    }
+
+    /// Whether something is there for a place.
+    pub fn has(&self, place: Place) -> bool {
+        self.came.contains_key(&place)
+    }
+
+    /// The iteration of what is there for a place.
+    pub fn iteration_at(&self, place: Place) -> Option<&Iteration> {
+        self.came.get(&place)?.iteration()
+    }
+
+    /// Whether a milestone or the end came at a place.
+    pub fn is_over_at(&self, place: Place) -> bool {
+        matches!(self.came.get(&place), Some(Came::Milestone(_) | Came::End))
+    }
+
+    /// The message at a place.
+    pub fn message(&self, place: Place) -> Option<&T> {
+        match self.came.get(&place)? {
+            Came::Message(_, message) => Some(message),
+            Came::Milestone(_) | Came::End => None,
+        }
+    }
+
+    /// Notes what came.
+    pub fn put(&mut self, place: Place, came: Came<T>) {
+        self.came.insert(place, came);
+    }
+
+    /// The iteration of the pass that runs.
+    pub fn iteration(&self) -> Option<&Iteration> {
+        self.iteration.as_ref()
+    }
+
+    /// What follows, now that something is there for each place.
+    ///
+    /// # Errors
+    /// Two iterations that cannot be met by one pass.
+    pub fn next(&mut self) -> Result<Next, Apart> {
+        let apart = |(one, other): (&Iteration, &Iteration)| Apart(one.clone(), other.clone());
+        let milestones = self.came.values().filter_map(|came| match came {
+            Came::Milestone(iteration) => Some(iteration),
+            Came::Message(..) | Came::End => None,
+        });
+        if let Some(over) = innermost(milestones).map_err(apart)?.cloned() {
+            self.came.retain(|_, came| came.iteration() != Some(&over));
+            return Ok(Next::Over { iteration: over, own: false });
+        }
+        if self.came.values().any(|came| matches!(came, Came::End)) {
+            return Ok(Next::End);
+        }
+        let all = self.came.values().filter_map(Came::iteration);
+        let new = innermost(all).map_err(apart)?.cloned().unwrap_or_default();
+        if let Some(before) = self.iteration.as_ref().filter(|before| new <= **before) {
+            return Err(Apart(before.clone(), new));
+        }
+        self.iteration = Some(new);
+        self.ended = false;
+        Ok(Next::Pass)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const INNER: Place = (0, 0);
+    const OUTER: Place = (1, 0);
+
+    fn path(numbers: &[u64]) -> Iteration {
+        Iteration(numbers.to_vec())
+    }
+
+    fn message(numbers: &[u64]) -> Came<()> {
+        Came::Message(path(numbers), ())
+    }
+
+    fn over(numbers: &[u64], own: bool) -> Next {
+        Next::Over { iteration: path(numbers), own }
+    }
+
+    #[test]
+    fn a_repeated_message_stays_until_its_iteration_is_over() {
+        let mut start = Start::default();
+        start.put(INNER, message(&[0, 0]));
+        start.put(OUTER, message(&[0]));
+        assert_eq!(start.next(), Ok(Next::Pass));
+        assert_eq!(start.iteration(), Some(&path(&[0, 0])));
+        assert_eq!(start.end_pass(), Some(over(&[0, 0], true)));
+        assert!(!start.has(INNER) && start.has(OUTER));
+        start.put(INNER, message(&[0, 1]));
+        assert_eq!(start.next(), Ok(Next::Pass));
+        start.end_pass();
+        start.put(INNER, Came::Milestone(path(&[0])));
+        assert_eq!(start.next(), Ok(over(&[0], false)));
+        assert!(!start.has(INNER) && !start.has(OUTER));
+    }
+
+    #[test]
+    fn what_was_meant_for_an_iteration_without_a_pass_is_passed_over() {
+        let mut start: Start<()> = Start::default();
+        assert_eq!(start.end_pass(), None);
+        start.put(OUTER, message(&[0]));
+        start.put(INNER, Came::Milestone(path(&[0])));
+        assert_eq!(start.next(), Ok(over(&[0], false)));
+        start.put(OUTER, message(&[1]));
+        start.put(INNER, message(&[1, 0]));
+        assert_eq!(start.next(), Ok(Next::Pass));
+        assert_eq!(start.iteration(), Some(&path(&[1, 0])));
+    }
+
+    #[test]
+    fn inner_iterations_are_over_before_outer_ones_and_these_before_the_end() {
+        let mut start = Start::default();
+        start.put(INNER, Came::<()>::Milestone(path(&[3, 1])));
+        start.put(OUTER, Came::Milestone(path(&[3])));
+        start.put((2, 0), Came::End);
+        assert_eq!(start.next(), Ok(over(&[3, 1], false)));
+        start.put(INNER, Came::Milestone(path(&[3])));
+        assert_eq!(start.next(), Ok(over(&[3], false)));
+        start.put(INNER, Came::End);
+        start.put(OUTER, message(&[4]));
+        assert_eq!(start.next(), Ok(Next::End));
+    }
+
+    #[test]
+    fn a_component_that_nothing_starts_has_one_pass() {
+        let mut start: Start<()> = Start::default();
+        assert_eq!((start.end_pass(), start.next()), (None, Ok(Next::Pass)));
+        assert_eq!(start.iteration(), Some(&path(&[])));
+        assert_eq!(start.end_pass(), Some(Next::End));
+    }
+
+    #[test]
+    fn messages_that_belong_to_no_common_pass_are_named() {
+        let mut start = Start::default();
+        start.put(INNER, message(&[0, 0]));
+        start.put(OUTER, message(&[1]));
+        assert_eq!(start.next(), Err(Apart(path(&[0, 0]), path(&[1]))));
+        let mut start = Start::default();
+        start.put(INNER, message(&[1]));
+        assert_eq!(start.next(), Ok(Next::Pass));
+        start.put(INNER, message(&[0]));
+        assert_eq!(start.next(), Err(Apart(path(&[1]), path(&[0]))), "time does not go back");
+    }
+}

@@ -1,0 +1,156 @@
+//! Taps: what a port sends is shown to whoever looks on (`ligament_shm::tap`). A send asks one question first, whether
+//! anybody may want to see anything; all else is here.
+
+use crate::instance::Instance;
+use crate::message::Times;
+use crate::ports::PortName;
+use ligament_shm::endpoint::Tapped;
+use ligament_shm::tap::{Note, MOST_ROOM};
+use ligament_wire::tap::{Histogram, Outcome, Wanted};
+use ligament_wire::{ArrayRef, Encoder, Order, Value, ValueRef};
+
+impl Instance {
+    /// Whether somebody may want to see what is sent: what comes next is `show`, before anything else is done.
+    #[inline(always)]
+    pub(crate) fn may_be_tapped(&self) -> bool {
+        self.endpoint.may_be_tapped()
+    }
+
+    /// Shows what is sent on a port to those who have tapped it and whose boxes are free. What is wrong with the message,
+    /// or with the port, the send itself will say.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn show(&mut self, port: impl PortName, slot: Option<u32>, times: Times, value: &ValueRef<'_>) {
+        let Some(index) = self.table.find_quietly(port) else { return };
+        let here = &self.table.ports[index];
+        if !here.operator.sends() || !self.is_alive() {
+            return;
+        }
+        let (name, encoder) = (here.name.clone(), &mut self.encoder);
+        self.endpoint.each_tap(|tapped| {
+            if tapped.tap.port == *name && (tapped.tap.slot.is_none() || tapped.tap.slot == slot) {
+                show_to(tapped, slot, times, value, encoder);
+            }
+        });
+    }
+}
+
+fn show_to(tapped: &mut Tapped, slot: Option<u32>, times: Times, value: &ValueRef<'_>, encoder: &mut Encoder) {
+    tapped.passed += 1;
+    tapped.bin.count(tapped.passed);
+    if !tapped.bin.is_asked() {
+        return;
+    }
+    let Times { timestamp, next_timestamp } = times;
+    let number = tapped.passed;
+    let outcome = Outcome::Value;
+    let note = Note { outcome, parts: 0, body_len: 0, timestamp, next_timestamp, slot, number };
+    let put = |value: &ValueRef<'_>, encoder: &mut Encoder| match encoder.plan(value) {
+        Ok(plan) => {
+            let note = Note { parts: plan.parts(), body_len: plan.body_len(), ..note };
+            tapped.bin.fill(note, |to| plan.write_body(to));
+        }
+        Err(_) => tapped.bin.fill(Note { outcome: Outcome::Unsendable, ..note }, |_| {}),
+    };
+    let nothing = |outcome| tapped.bin.fill(Note { outcome, ..note }, |_| {});
+    let wanted = &tapped.tap.wanted;
+    let Some(found) = under(value, &wanted.keys) else { return nothing(Outcome::NoKey) };
+    let array = match &found {
+        ValueRef::Array(array) => *array,
+        ValueRef::Owned(Value::Array(array)) => ArrayRef::from(array),
+        other if wanted.takes_all() && wanted.bars == 0 => return put(other, encoder),
+        _ if wanted.bars > 0 => return nothing(Outcome::NoNumbers),
+        _ => return nothing(Outcome::NoPart),
+    };
+    if array.check().is_err() {
+        return nothing(Outcome::Unsendable);
+    }
+    let own;
+    let strides = match array.strides {
+        Some(strides) => strides,
+        None => {
+            own = contiguous_strides(&array);
+            &own[..]
+        }
+    };
+    let Some(part) = wanted.part_of(array.shape, strides) else { return nothing(Outcome::NoPart) };
+    let is_empty = part.shape.contains(&0);
+    let offset = i64::try_from(array.offset).ok().and_then(|offset| usize::try_from(offset + part.offset).ok());
+    let cut = match wanted.takes_all() {
+        true => array,
+        false => ArrayRef {
+            shape: &part.shape,
+            strides: (!is_empty).then_some(&part.strides[..]),
+            data: if is_empty { &[] } else { array.data },
+            offset: if is_empty { 0 } else { offset.unwrap_or(usize::MAX) },
+            names: if part.shape.len() == array.shape.len() { array.names } else { &[] },
+            ..array
+        },
+    };
+    match wanted.bars {
+        0 => put(&ValueRef::Array(cut), encoder),
+        // Its elements are gathered in memory of the code, which nobody who looks on may fill.
+        _ => match bytes_of(&cut) {
+            bytes if bytes > MOST_ROOM => {
+                tapped.bin.fill(Note { outcome: Outcome::TooLarge, body_len: bytes, ..note }, |_| {});
+            }
+            _ => match histogram(&cut, wanted, encoder) {
+                Some(found) => put(&shown(&found), encoder),
+                None => nothing(Outcome::NoMemory),
+            },
+        },
+    }
+}
+
+/// What a value has under keys of maps inside each other.
+fn under<'a>(value: &ValueRef<'a>, keys: &[String]) -> Option<ValueRef<'a>> {
+    let Some((key, rest)) = keys.split_first() else { return Some(value.clone()) };
+    let inner = match value {
+        ValueRef::Map(entries) => entries.iter().find(|(name, _)| name == key)?.1.clone(),
+        ValueRef::Entries(entries) => entries.iter().find(|(name, _)| name == key)?.1.clone(),
+        ValueRef::Owned(Value::Map(entries)) => {
+            ValueRef::Owned(&entries.iter().find(|(name, _)| name == key)?.1)
+        }
+        _ => return None,
+    };
+    under(&inner, rest)
+}
+
+fn bytes_of(array: &ArrayRef<'_>) -> u64 {
+    let each = array.dtype.size() as u64;
+    array.shape.iter().try_fold(each, |all, &extent| all.checked_mul(extent)).unwrap_or(u64::MAX)
+}
+
+fn contiguous_strides(array: &ArrayRef<'_>) -> Vec<i64> {
+    let mut strides = vec![0; array.shape.len()];
+    let mut step = array.dtype.size() as i64;
+    let mut next = |axis: usize| {
+        strides[axis] = step;
+        step = step.saturating_mul(array.shape[axis].max(1) as i64);
+    };
+    match array.order {
+        Order::RowMajor => (0..array.shape.len()).rev().for_each(&mut next),
+        Order::ColumnMajor => (0..array.shape.len()).for_each(&mut next),
+    }
+    strides
+}
+
+fn histogram(array: &ArrayRef<'_>, wanted: &Wanted, encoder: &mut Encoder) -> Option<Histogram> {
+    let plan = encoder.plan_array(&ArrayRef { names: &[], unit: None, ..*array }).ok()?;
+    let mut elements = Vec::new();
+    let len = usize::try_from(plan.parts_len()).ok()?;
+    elements.try_reserve_exact(len).ok()?;
+    elements.resize(len, 0);
+    plan.write_parts(&mut elements);
+    Some(Histogram::of(array.dtype, &elements, wanted.bars))
+}
+
+fn shown(found: &Histogram) -> ValueRef<'_> {
+    let number = |x: Option<f64>| x.map_or(ValueRef::None, ValueRef::Float);
+    ValueRef::Entries(vec![
+        ("least", number(found.range.map(|(low, _)| low))),
+        ("greatest", number(found.range.map(|(_, high)| high))),
+        ("counts", ValueRef::Items(found.counts.iter().map(|&count| ValueRef::UInt(count)).collect())),
+        ("others", ValueRef::UInt(found.others)),
+    ])
+}

@@ -1,0 +1,366 @@
+//! An instance on its timelines: which iteration its pass is, what `repeat` and `pad` give it, and whom it tells that an
+//! iteration is over. Only an instance has this of whose conduits one has filters, or whose peers must know.
+
+use crate::error::{Error, Kind, TimelineError};
+use crate::filtered::{Filtered, Kept};
+use crate::instance::Instance;
+use crate::iteration::{Counter, Iteration};
+use crate::message::Message;
+use crate::ports::PortTable;
+use crate::receive::{Arrival, Overlay};
+use crate::start::{Apart, Came, Next, Place, Start};
+use crate::transport::Transport;
+use ligament_model::{Operator, Settings};
+use ligament_shm::endpoint::Nothing;
+use ligament_wire::control::Steps;
+use ligament_wire::{Header, HeaderWords, Value, ValueRef};
+use std::collections::HashMap;
+
+/// How an instance stands on its timelines.
+#[derive(Debug)]
+pub(crate) struct Timing {
+    /// How deep the iterations of its passes are nested.
+    depth: usize,
+    /// The steps of its channels; those that it receives on apart, since both are counted from 0.
+    sends: HashMap<usize, Steps>,
+    receives: HashMap<usize, Steps>,
+    /// The iterations of what comes on each channel.
+    counters: HashMap<usize, Counter>,
+    start: Start<(Message, Overlay)>,
+    /// How often each repeated `S` port was received from in this pass.
+    received: HashMap<Place, u64>,
+    /// Whether the next pass can begin, once that is known.
+    decided: Option<bool>,
+    /// Whether the last pass was ended, and its milestone sent.
+    ending: bool,
+}
+
+impl Timing {
+    /// From the steps of the channels of an instance, if any has some. `table` has its ports.
+    pub fn of(
+        table: &mut PortTable,
+        sends: HashMap<usize, Steps>,
+        receives: HashMap<usize, Steps>,
+    ) -> Result<Option<Box<Timing>>, Error> {
+        let all = sends.values().chain(receives.values());
+        if all.clone().any(|steps| usize::from(steps.depth.max(steps.repeats)) > Steps::MOST) {
+            return Err(TimelineError::TooDeep { most: Steps::MOST }.into());
+        }
+        if all.clone().next().is_none() {
+            return Ok(None);
+        }
+        let mut depth = 0;
+        for port in &mut table.ports {
+            let shared = port.resizable.iter().flat_map(|shared| &shared.channels);
+            for channel in port.slots.iter().flatten().chain(shared) {
+                let steps = if port.operator.sends() { sends.get(channel) } else { receives.get(channel) };
+                let Some(steps) = steps else { continue };
+                depth = match port.operator {
+                    Operator::FInit => steps.received(),
+                    Operator::S => steps.received().saturating_sub(1),
+                    Operator::OI => usize::from(steps.depth).saturating_sub(1),
+                    Operator::OF | Operator::None => usize::from(steps.depth),
+                };
+                if steps.last > 0 && port.operator.sends() && port.resizable.is_some() {
+                    return Err(TimelineError::LastOfSlots { port: port.name.to_string() }.into());
+                }
+                // What is kept here or repeated goes a way of its own.
+                if steps.last > 0 && port.operator.sends() || steps.repeats > 0 && !port.operator.sends() {
+                    port.only = None;
+                }
+            }
+            if port.operator.sends() {
+                port.filtered = Filtered::of(&port.slots, |channel| sends.get(&channel).copied());
+            }
+        }
+        Ok(Some(Box::new(Timing {
+            depth,
+            sends,
+            receives,
+            counters: HashMap::new(),
+            start: Start::default(),
+            received: HashMap::new(),
+            decided: None,
+            ending: false,
+        })))
+    }
+
+    /// The steps of a channel that is received on, if it repeats.
+    pub fn repeats(&self, channel: usize) -> Option<Steps> {
+        self.receives.get(&channel).copied().filter(|steps| steps.repeats > 0)
+    }
+
+    /// The channels that it sends on, at whose end it matters that an iteration nested so deep is over.
+    fn heard_of(&self, depth: usize) -> Vec<usize> {
+        let matters = |steps: &Steps| {
+            let reduced = steps.reduced();
+            steps.last > 0 && depth == reduced || steps.milestones && depth < reduced
+        };
+        self.sends.iter().filter(|(_, steps)| matters(steps)).map(|(&channel, _)| channel).collect()
+    }
+
+    /// The channels on which something else than messages travels, or fewer of them than were sent.
+    pub fn channels(&self, sends: bool) -> impl Iterator<Item = usize> + '_ {
+        if sends { &self.sends } else { &self.receives }.keys().copied()
+    }
+}
+
+/// Whether the next pass can begin, or what keeps that from being known.
+pub(crate) enum Gathered {
+    /// Yes, or never.
+    Decided(bool),
+    /// Nothing is there yet on this channel.
+    Lacks(usize),
+}
+
+impl Instance {
+    /// Takes in what starts the next pass, messages and milestones, until all that belongs to one pass is there. Waits for
+    /// it, or says what is lacking; what has come stays.
+    pub(crate) fn gather(&mut self, waits: bool) -> Result<Gathered, Error> {
+        let Some(timing) = &mut self.timing else { return Ok(Gathered::Decided(true)) };
+        if let Some(decided) = timing.decided {
+            return Ok(Gathered::Decided(decided));
+        }
+        let mut next = match std::mem::replace(&mut timing.ending, true) {
+            true => None,
+            false => timing.start.end_pass(),
+        };
+        loop {
+            match next.take() {
+                None => {}
+                Some(Next::Pass) => return self.decide(true),
+                Some(Next::End) => return self.decide(false),
+                Some(Next::Over { iteration, own }) => self.tell_over(&iteration, own)?,
+            }
+            if let Some(channel) = self.take_due(waits)? {
+                return Ok(Gathered::Lacks(channel));
+            }
+            let Some(timing) = &mut self.timing else { return Ok(Gathered::Decided(true)) };
+            next = Some(timing.start.next().map_err(|Apart(one, other)| TimelineError::Apart {
+                one: one.to_string(),
+                other: other.to_string(),
+            })?);
+        }
+    }
+
+    fn decide(&mut self, again: bool) -> Result<Gathered, Error> {
+        let Some(timing) = &mut self.timing else { return Ok(Gathered::Decided(again)) };
+        if let Some(iteration) = timing.start.iteration().filter(|one| again && one.depth() != timing.depth) {
+            return Err(TimelineError::Depth { iteration: iteration.to_string(), depth: timing.depth }.into());
+        }
+        timing.decided = Some(again);
+        Ok(Gathered::Decided(again))
+    }
+
+    /// Waits for what starts the next pass, and takes it over. False if there is none.
+    pub(crate) fn start_on_timeline(&mut self) -> Result<bool, Error> {
+        let Gathered::Decided(again) = self.gather(true)? else { return Ok(false) };
+        let Some(timing) = &mut self.timing else { return Ok(again) };
+        (timing.decided, timing.ending) = (None, false);
+        timing.received.clear();
+        if !again {
+            return Ok(false);
+        }
+        let settings_port = self.settings_port();
+        if let Some(port) = settings_port {
+            let (message, came) = self.at_start(port, 0)?;
+            self.set_explicit(&message.data, came)?;
+        } else {
+            self.overlays.set(Settings::new());
+        }
+        let mut first = settings_port.is_none();
+        for port in 0..self.table.ports.len() {
+            if self.table.ports[port].operator != Operator::FInit || Some(port) == settings_port {
+                continue;
+            }
+            let mut slots = 0..;
+            while let Some(slot) = slots.next().filter(|&slot| self.table.ports[port].has_slot_for_start(slot))
+            {
+                if self.table.ports[port].is_connected_at(slot) {
+                    let (message, came) = self.at_start(port, slot)?;
+                    self.take_initial(port, slot, message, came, &mut first)?;
+                }
+            }
+        }
+        Ok(true)
+    }
+
+    /// The message that a place has in the pass that begins.
+    fn at_start(&self, port: usize, slot: usize) -> Result<(Message, Overlay), Error> {
+        let nothing = || TimelineError::Nothing { port: self.table.ports[port].describe(slot) };
+        let timing = self.timing.as_ref().ok_or_else(nothing)?;
+        let (message, overlay) = timing.start.message((port, slot)).ok_or_else(nothing)?;
+        let (mut message, overlay) = (message.clone(), overlay.clone());
+        if let (Some(steps), Some(iteration)) = (self.repeats_at(port, slot), timing.start.iteration()) {
+            if steps.is_padding(&iteration.0) {
+                message.data = Value::None;
+            }
+        }
+        Ok((message, overlay))
+    }
+
+    /// The steps of a slot that is received from, if its conduit repeats.
+    pub(crate) fn repeats_at(&self, port: usize, slot: usize) -> Option<Steps> {
+        self.timing.as_ref()?.repeats(self.table.ports[port].channel_at(slot))
+    }
+
+    /// The next message on an `S` port whose conduit repeats; none if it does not.
+    pub(crate) fn repeated_message(
+        &mut self,
+        port: usize,
+        slot: usize,
+    ) -> Result<Option<(Message, Overlay)>, Error> {
+        let Some(steps) = self.repeats_at(port, slot) else { return Ok(None) };
+        let describe = || self.table.ports[port].describe(slot);
+        if !self.looping {
+            return Err(TimelineError::NeedsLoop { port: describe() }.into());
+        }
+        let came = self.timing.as_ref().and_then(|timing| timing.start.message((port, slot)));
+        let (message, overlay) = came.ok_or_else(|| TimelineError::Nothing { port: describe() })?;
+        let (mut message, overlay) = (message.clone(), overlay.clone());
+        self.note_use(port)?;
+        if let Some(timing) = &mut self.timing {
+            let count = timing.received.entry((port, slot)).or_default();
+            let mut iteration = timing.start.iteration().cloned().unwrap_or_default();
+            iteration.0.push(*count);
+            *count += 1;
+            if steps.is_padding(&iteration.0) {
+                message.data = Value::None;
+            }
+        }
+        Ok(Some((message, overlay)))
+    }
+
+    /// Receives where something is due at the start of a pass and has not come. The channel of what is not there yet, if
+    /// this is not to wait.
+    fn take_due(&mut self, waits: bool) -> Result<Option<usize>, Error> {
+        for port in 0..self.table.ports.len() {
+            let here = &self.table.ports[port];
+            if !here.is_connected() || !matches!(here.operator, Operator::FInit | Operator::S) {
+                continue;
+            }
+            let mut slots = 0..;
+            while let Some(slot) = slots.next().filter(|&slot| self.table.ports[port].has_slot_for_start(slot))
+            {
+                let here = &self.table.ports[port];
+                let due = here.operator == Operator::FInit || self.repeats_at(port, slot).is_some();
+                if !due || !here.is_connected_at(slot) {
+                    continue;
+                }
+                let Some(timing) = &self.timing else { return Ok(None) };
+                if timing.start.has((port, slot)) {
+                    continue;
+                }
+                // The slots of a resizable port share its milestones, which are heard on the first.
+                if slot > 0 && here.resizable.is_some() && timing.start.is_over_at((port, 0)) {
+                    break;
+                }
+                if !waits {
+                    if let Some(channel) = self.lacks(port, slot)? {
+                        return Ok(Some(channel));
+                    }
+                }
+                self.take_one(port, slot)?;
+            }
+        }
+        Ok(None)
+    }
+
+    fn take_one(&mut self, port: usize, slot: usize) -> Result<(), Error> {
+        let channel = self.table.ports[port].channel_at(slot);
+        let mut message = Message::default();
+        let arrival = self.receive_next(port, slot, None, &mut message)?;
+        let Some(timing) = &mut self.timing else { return Ok(()) };
+        let later_slot = slot > 0 && self.table.ports[port].resizable.is_some();
+        let steps = timing.receives.get(&channel).copied();
+        let depth = steps.map_or(timing.depth, |steps| steps.reduced());
+        let counter = timing.counters.entry(channel).or_insert_with(|| Counter::new(depth));
+        let came = match arrival {
+            Arrival::Message(overlay) => {
+                let iteration = match timing.start.iteration_at((port, 0)).filter(|_| later_slot) {
+                    Some(of_first) => of_first.clone(),
+                    None => counter.message(),
+                };
+                Came::Message(iteration, (message, overlay))
+            }
+            Arrival::Milestone(over) => {
+                counter.milestone(&over).map_err(|due| TimelineError::OutOfStep {
+                    port: self.table.ports[port].describe(slot),
+                    over: over.to_string(),
+                    due: due.to_string(),
+                })?;
+                Came::Milestone(over)
+            }
+            Arrival::End => Came::End,
+        };
+        timing.start.put((port, slot), came);
+        Ok(())
+    }
+
+    /// An iteration is over, our own or one that calls us: what `last` keeps for it goes, and those who must know hear of it.
+    /// Of our own only `O_I` ports tell: those on `O_F` have their message of it.
+    fn tell_over(&mut self, iteration: &Iteration, own: bool) -> Result<(), Error> {
+        let over = self.timing.as_ref().map_or(Vec::new(), |timing| timing.heard_of(iteration.depth()));
+        for port in 0..self.table.ports.len() {
+            match self.table.ports[port].operator {
+                Operator::OI => {}
+                Operator::OF if !own => {}
+                _ => continue,
+            }
+            self.finish_filters(port, |channel| over.contains(&channel))?;
+            self.let_go(port, iteration.depth())?;
+            self.tell_milestone(port, iteration)?;
+        }
+        Ok(())
+    }
+
+    /// Sends what `last` keeps on a port until an iteration nested so deep is over.
+    pub(crate) fn let_go(&mut self, port: usize, depth: usize) -> Result<(), Error> {
+        let Some(filtered) = &mut self.table.ports[port].filtered else { return Ok(()) };
+        for (slot, channel, kept) in filtered.over(depth) {
+            let sent = match &kept {
+                Some(Kept { header, body }) => self.endpoint.send(&[channel], *header, body),
+                None => self.endpoint.send(&[channel], HeaderWords::data(f64::NEG_INFINITY, None), &Nothing),
+            };
+            sent.map_err(|error| self.while_sending(error, port, slot))?;
+        }
+        Ok(())
+    }
+
+    fn tell_milestone(&mut self, port: usize, over: &Iteration) -> Result<(), Error> {
+        let Some(timing) = &self.timing else { return Ok(()) };
+        let tells = |channel: &usize| {
+            let steps = timing.sends.get(channel).filter(|steps| steps.milestones);
+            steps.is_some_and(|steps| over.depth() < steps.reduced())
+        };
+        let to: Vec<usize> = self.table.ports[port].channels().filter(tells).collect();
+        if to.is_empty() {
+            return Ok(());
+        }
+        let body = Value::List(over.0.iter().map(|&number| Value::UInt(number)).collect());
+        let plan = self.encoder.plan(&ValueRef::Owned(&body));
+        let plan = plan.map_err(|error| Error::other(Kind::System, error))?;
+        let header = HeaderWords::from(Header { kind: ligament_wire::Kind::Milestone, ..Header::default() });
+        self.endpoint.send(&to, header, &plan).map_err(|error| self.while_sending(error, port, 0))
+    }
+
+    /// Whether a function of a light component lacks something at a slot: the channel on which nothing is.
+    fn lacks(&mut self, port: usize, slot: usize) -> Result<Option<usize>, Error> {
+        match self.endpoint {
+            Transport::Shared(_) => self.nothing_there(port, slot),
+            Transport::Own(_) => Ok(None),
+        }
+    }
+}
+
+/// The iteration out of the body of a milestone.
+pub(crate) fn milestone_in(body: &Value) -> Option<Iteration> {
+    let Value::List(items) = body else { return None };
+    let number = |item: &Value| match *item {
+        Value::Int(number) => u64::try_from(number).ok(),
+        Value::UInt(number) => Some(number),
+        _ => None,
+    };
+    let numbers: Vec<u64> = items.iter().map(number).collect::<Option<_>>()?;
+    (1..=Steps::MOST).contains(&numbers.len()).then_some(Iteration(numbers))
+}

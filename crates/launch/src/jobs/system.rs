@@ -1,0 +1,295 @@
+//! The batch systems to which jobs are given over a shell at a site, so that none of them needs to be here: the
+//! lines that submit, show and cancel a job, and what their answers mean. Slurm is tested; PBS ("PBS
+//! Professional Reference Guide": qsub, qstat, qdel) and LSF ("IBM Spectrum LSF 10.1, Command reference": bsub,
+//! bjobs, bkill) are written against their documentation. Where there is none, a job is a process that is
+//! started at once.
+
+use super::{slurm, JobState};
+use crate::command::quote;
+use crate::site::{LauncherKind, Site};
+use ligament_catalogue::{fault, Fault};
+
+/// What a site gives jobs to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum System {
+    Slurm,
+    Pbs,
+    Lsf,
+    /// Nothing: the machines that the site lists are there for whoever comes.
+    None,
+}
+
+impl System {
+    /// That of a site. Slurm, unless its file says otherwise.
+    pub fn of(site: &Site) -> System {
+        match site.launcher {
+            _ if !site.hosts.is_empty() => System::None,
+            Some(LauncherKind::Pbs) => System::Pbs,
+            Some(LauncherKind::Lsf) => System::Lsf,
+            _ => System::Slurm,
+        }
+    }
+
+    /// The name in files.
+    pub fn name(self) -> &'static str {
+        match self {
+            System::Slurm => "slurm",
+            System::Pbs => "pbs",
+            System::Lsf => "lsf",
+            System::None => "none",
+        }
+    }
+
+    /// Reads a name.
+    pub fn from_name(name: &str) -> Option<System> {
+        [System::Slurm, System::Pbs, System::Lsf, System::None].into_iter().find(|one| one.name() == name)
+    }
+
+    /// The line that fails if a job's number may be somebody else's by now, where its files are in `place`: those of
+    /// processes are given out again.
+    pub fn is_still(self, job: &str, place: &str) -> String {
+        match self {
+            System::Slurm | System::Pbs | System::Lsf => "true".to_owned(),
+            System::None => {
+                format!("tr '\\0' ' ' </proc/{}/cmdline | grep -qF -- {}", quote(job), quote(place))
+            }
+        }
+    }
+
+    /// The line for a shell that submits a script, whose whole path this is.
+    pub fn submits(self, script: &str) -> String {
+        let script = quote(script);
+        match self {
+            System::Slurm => format!("sbatch --parsable {script}"),
+            System::Pbs => format!("qsub {script}"),
+            System::Lsf => format!("bsub < {script}"),
+            // In a session, and so a process group, of its own.
+            System::None => {
+                format!(
+                    "setsid nohup bash {script} > \"$(dirname {script})/job.log\" 2>&1 < /dev/null & echo $!"
+                )
+            }
+        }
+    }
+
+    /// The job's number, from what that line printed; `None` if it has none.
+    pub fn number(self, said: &str) -> Option<String> {
+        let lines = said.lines().rev().map(str::trim);
+        let plain = |word: &str| {
+            !word.is_empty() && word.chars().all(|c| c.is_ascii_alphanumeric() || "._-[]".contains(c))
+        };
+        let digits = |word: &&str| !word.is_empty() && word.chars().all(|c| c.is_ascii_digit());
+        match self {
+            // "17" or "17;cluster"; warnings may come before it.
+            System::Slurm => lines
+                .into_iter()
+                .find(|line| {
+                    let (number, cluster) = line.split_once(';').unwrap_or((line, "0"));
+                    digits(&number) && plain(cluster)
+                })
+                .map(str::to_owned),
+            System::None => lines.into_iter().find(digits).map(str::to_owned),
+            // "123.server"
+            System::Pbs => {
+                let mut numbers =
+                    lines.filter(|line| plain(line) && line.starts_with(|c: char| c.is_ascii_digit()));
+                numbers.next().map(str::to_owned)
+            }
+            // "Job <123> is submitted to queue <normal>."
+            System::Lsf => said.split('<').nth(1)?.split('>').next().filter(digits).map(str::to_owned),
+        }
+    }
+
+    /// The line that shows how a job stands.
+    pub fn shows(self, job: &str) -> String {
+        let (number, cluster) = of_cluster(job);
+        let job = quote(job);
+        match self {
+            System::Slurm => {
+                format!("squeue --noheader --states=all --jobs={number}{cluster} '--format=%T|%r|%N'")
+            }
+            System::Pbs => format!("qstat -x -f {job}"),
+            System::Lsf => format!("bjobs -noheader -o \"stat exec_host pend_reason delimiter='|'\" {job}"),
+            System::None => format!(
+                // A zombie has ended: its parent may be the run's head, which takes it up later.
+                "if ps -e -o pgid=,stat= | awk -v g={job} '$1 == g && $2 !~ /^Z/ {{ f = 1 }} END {{ exit !f }}'; then \
+                 echo running; else echo over; fi"
+            ),
+        }
+    }
+
+    /// How a job stands, from what that line printed and whether it succeeded. Jobs that are long over are forgotten.
+    ///
+    /// # Errors
+    /// What it says is no answer; it may answer later.
+    pub fn state(self, succeeded: bool, said: &str) -> Result<JobState, Fault> {
+        let gone = || JobState::Over { how: "gone".into() };
+        let said = said.trim();
+        let unknown = ["Invalid job id", "Unknown Job", "is not found"].iter().any(|text| said.contains(text));
+        match (succeeded, unknown) {
+            (_, true) => return Ok(gone()),
+            (false, false) => {
+                let last = said.lines().last().unwrap_or("it says nothing").trim();
+                return Err(fault!(SITE_UNREACHABLE, "{last}"));
+            }
+            (true, false) => {}
+        }
+        Ok(match self {
+            System::Slurm => slurm::of_line(said.lines().last().unwrap_or_default()),
+            System::Pbs => of_qstat(said),
+            System::Lsf => of_bjobs(said.lines().last().unwrap_or_default()),
+            System::None if said == "running" => JobState::Running { nodes: "the site's machines".into() },
+            System::None => JobState::Over { how: "ended".into() },
+        })
+    }
+
+    /// The line that cancels a job.
+    pub fn cancels(self, job: &str) -> String {
+        let (number, cluster) = of_cluster(job);
+        let job = quote(job);
+        match self {
+            System::Slurm => format!("scancel{cluster} {number}"),
+            System::Pbs => format!("qdel {job}"),
+            System::Lsf => format!("bkill {job}"),
+            System::None => format!("kill -TERM -- -{job} 2>/dev/null || true"),
+        }
+    }
+}
+
+/// Slurm's "17;big" as words of squeue and scancel: the number, and the option that names the cluster.
+fn of_cluster(job: &str) -> (String, String) {
+    match job.split_once(';') {
+        Some((number, cluster)) => (quote(number), format!(" --clusters={}", quote(cluster))),
+        None => (quote(job), String::new()),
+    }
+}
+
+/// `    job_state = Q` and the like, a line each.
+fn of_qstat(said: &str) -> JobState {
+    let value = |key: &str| {
+        let of = |line: &str| {
+            let (found, value) = line.trim().split_once(" = ")?;
+            (found == key).then(|| value.to_owned())
+        };
+        said.lines().find_map(of)
+    };
+    match value("job_state").as_deref() {
+        Some("R" | "E" | "B" | "S" | "U") => {
+            JobState::Running { nodes: value("exec_host").unwrap_or_default() }
+        }
+        Some(state @ ("Q" | "H" | "W" | "T")) => {
+            JobState::Waiting { why: value("comment").unwrap_or_else(|| state.to_owned()) }
+        }
+        _ => JobState::Over {
+            how: value("Exit_status")
+                .map_or_else(|| "gone".to_owned(), |status| format!("exit status {status}")),
+        },
+    }
+}
+
+fn of_bjobs(line: &str) -> JobState {
+    let mut fields = line.splitn(3, '|').map(|field| field.trim().to_owned());
+    let mut next = || fields.next().unwrap_or_default();
+    let (state, nodes, why) = (next(), next(), next());
+    match state.as_str() {
+        "PEND" | "PSUSP" | "WAIT" => {
+            JobState::Waiting { why: if why.is_empty() || why == "-" { state } else { why } }
+        }
+        "RUN" | "USUSP" | "SSUSP" | "PROV" => JobState::Running { nodes },
+        "" => JobState::Over { how: "gone".into() },
+        _ => JobState::Over { how: state },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_jobs_number_is_found_in_what_its_submission_prints() {
+        for (system, said, number) in [
+            (System::Slurm, "17\n", Some("17")),
+            (System::Slurm, "sbatch: warning: no time\n17;big\n", Some("17;big")),
+            (System::Slurm, "sbatch: error: invalid partition\n", None),
+            (System::Pbs, "123.server\n", Some("123.server")),
+            (System::Pbs, "qsub: Unknown queue\n", None),
+            (System::Lsf, "Job <123> is submitted to queue <normal>.\n", Some("123")),
+            (System::Lsf, "no such queue\n", None),
+            (System::None, "4711\n", Some("4711")),
+        ] {
+            assert_eq!(system.number(said).as_deref(), number, "{said}");
+        }
+    }
+
+    #[test]
+    fn what_batch_systems_say_of_a_job_is_understood() {
+        let waiting = |why: &str| Ok(JobState::Waiting { why: why.into() });
+        let running = |nodes: &str| Ok(JobState::Running { nodes: nodes.into() });
+        let over = |how: &str| Ok(JobState::Over { how: how.into() });
+        for (system, succeeded, said, state) in [
+            (System::Slurm, true, "PENDING|Resources|\n", waiting("Resources")),
+            (System::Slurm, true, "RUNNING|None|n[1-2]\n", running("n[1-2]")),
+            (System::Slurm, true, "", over("gone")),
+            (System::Slurm, false, "slurm_load_jobs error: Invalid job id specified\n", over("gone")),
+            (
+                System::Slurm,
+                false,
+                "Unable to contact slurm controller",
+                Err(fault!(SITE_UNREACHABLE, "Unable to contact slurm controller")),
+            ),
+            (
+                System::Pbs,
+                true,
+                "Job Id: 1.s\n    job_state = Q\n    comment = Not Running: no nodes\n",
+                waiting("Not Running: no nodes"),
+            ),
+            (System::Pbs, true, "    job_state = R\n    exec_host = n1/0+n2/0\n", running("n1/0+n2/0")),
+            (System::Pbs, true, "    job_state = F\n    Exit_status = 271\n", over("exit status 271")),
+            (System::Pbs, false, "qstat: Unknown Job Id 1.s", over("gone")),
+            (
+                System::Lsf,
+                true,
+                "PEND|-|New job is waiting for scheduling\n",
+                waiting("New job is waiting for scheduling"),
+            ),
+            (System::Lsf, true, "RUN|h1:h2|-\n", running("h1:h2")),
+            (System::Lsf, true, "EXIT|h1|-\n", over("EXIT")),
+            (System::Lsf, false, "Job <9> is not found", over("gone")),
+            (System::None, true, "over\n", over("ended")),
+        ] {
+            assert_eq!(system.state(succeeded, said), state, "{said}");
+        }
+    }
+
+    #[test]
+    fn the_number_of_a_process_is_a_job_only_as_long_as_it_names_the_jobs_files() {
+        let holds = |place: &str| {
+            let own = System::None.is_still(&std::process::id().to_string(), place);
+            std::process::Command::new("bash").args(["-c", &own]).status().is_ok_and(|status| status.success())
+        };
+        let program = std::env::current_exe().unwrap();
+        assert!(holds(&program.file_name().unwrap().to_string_lossy()));
+        assert!(!holds("/no/such/place"));
+        assert_eq!(System::Slurm.is_still("17", "/x"), "true", "a batch system gives numbers once");
+    }
+
+    #[test]
+    fn names_of_systems_are_read_as_they_are_written() {
+        for system in [System::Slurm, System::Pbs, System::Lsf, System::None] {
+            assert_eq!(System::from_name(system.name()), Some(system));
+        }
+        assert_eq!(System::from_name("cron"), None);
+    }
+
+    #[test]
+    fn a_site_that_lists_its_machines_has_no_queue() {
+        let hosts = crate::parse_hosts("a,b").unwrap();
+        assert_eq!(System::of(&Site { hosts, ..Site::default() }), System::None);
+        let of = |kind| System::of(&Site { launcher: Some(kind), ..Site::default() });
+        assert_eq!(
+            [of(LauncherKind::Slurm), of(LauncherKind::Pbs), of(LauncherKind::Lsf)],
+            [System::Slurm, System::Pbs, System::Lsf]
+        );
+        assert_eq!([System::of(&Site::default()), of(LauncherKind::Ssh)], [System::Slurm, System::Slurm]);
+    }
+}

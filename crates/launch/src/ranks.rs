@@ -1,0 +1,508 @@
+//! What a launcher of MPI has started, as the guard sees it: the ranks, and helpers between. A launcher does not
+//! notice each of their ends: MPICH's goes on without its helper, and Open MPI's may wait for ever for a rank that was
+//! killed as it began. So the guard watches them itself. If one ends badly the launcher has a moment to notice, to pass
+//! on what the dead one said last, and to end; then the guard ends it, with all that it has started.
+//!
+//! They are found in /proc and watched by descriptors of their own: `tests/kernel/grandchild_is_watched.c` proves that
+//! this shows the end of a process whose parent does not ask for it. Where the kernel does not list children, as all
+//! usual ones do, nothing is watched. Ranks on other nodes are the launcher's alone.
+
+use crate::descendants::{children_of, parent_of};
+use crate::loss::how_ended;
+use crate::process::{describe_signal, end_group, Ended};
+use ligament_catalogue::{fault, Fault};
+use rustix::event::{poll, PollFd, PollFlags, Timespec};
+use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
+use rustix::process::{kill_process, pidfd_open, pidfd_send_signal, Pid, PidfdFlags, Signal};
+use std::collections::HashSet;
+use std::time::{Duration, Instant};
+
+/// How long a launcher may take to end by itself after a rank has ended badly.
+const GRACE: Duration = Duration::from_millis(500);
+/// Ends so close to each other are told together. MPICH's launcher kills the other ranks when a dead one's connection closes,
+/// which is before the kernel shows that one's end.
+const SAME_MOMENT: Duration = Duration::from_millis(20);
+/// How MPICH's launcher ends when it fails itself, as it may when it loses a rank while it still sets up.
+const LAUNCHER_FAILED: i32 = 255;
+/// How often to look for ranks until all are there: while they are expected soon, and later.
+const LOOKS: Duration = Duration::from_millis(10);
+const LOOKS_LATER: Duration = Duration::from_millis(200);
+const SOON: Duration = Duration::from_secs(10);
+/// By which a launcher tells a process which rank it is, and of how many.
+const RANK_VARIABLES: [&str; 3] = ["OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK"];
+const SIZE_VARIABLES: [&str; 2] = ["OMPI_COMM_WORLD_SIZE", "PMI_SIZE"];
+
+/// Which processes of an instance ended first, and took the others with them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Lost {
+    /// The ranks; none if it was a process that the launcher needs.
+    pub ranks: Vec<u32>,
+    /// The process's name.
+    pub name: String,
+    /// How it ended, if the kernel could tell.
+    pub ended: Option<Ended>,
+}
+
+impl Lost {
+    /// What the instance met, as a sentence without its subject.
+    pub fn why(&self) -> Fault {
+        let (who, was) = match self.ranks.as_slice() {
+            [] => (format!("{}, which its launcher had started", self.name), "was"),
+            [rank] => (format!("its rank {rank}, which"), "was"),
+            ranks => {
+                let ranks: Vec<String> = ranks.iter().map(u32::to_string).collect();
+                (format!("its ranks {}, which", ranks.join(", ")), "were")
+            }
+        };
+        let and = if self.ranks.is_empty() { " and which" } else { "" };
+        match self.ended {
+            Some(Ended::Signal(signal)) => {
+                let signal = describe_signal(signal);
+                fault!(SIGNAL, "lost {who}{and} {was} ended by signal {signal}")
+            }
+            Some(Ended::Status(status)) => {
+                fault!(EXIT_STATUS, "lost {who}{and} ended with exit status {status}")
+            }
+            None => fault!(EXIT_STATUS, "lost {who}{and} ended first"),
+        }
+    }
+}
+
+/// A launcher that the guard has started, and what it has started since.
+pub(crate) struct Launched {
+    launcher: Pid,
+    /// How many ranks it is to start, here or elsewhere.
+    expected: usize,
+    began: Instant,
+    next_look: Option<Instant>,
+    /// Numbers of all that were found.
+    known: HashSet<Pid>,
+    members: Vec<Member>,
+    /// Those that have ended badly, and in which round.
+    bad: Vec<(u32, Gone)>,
+    round: u32,
+    round_began: Instant,
+    /// When to end everything.
+    end_by: Option<Instant>,
+    ended_by_guard: bool,
+}
+
+/// A process that a launcher has started.
+struct Member {
+    pid: Pid,
+    process: OwnedFd,
+    parent: Pid,
+    rank: Option<u32>,
+    /// Among how many it is a rank, if its launcher says so.
+    of: Option<usize>,
+    name: String,
+}
+
+/// One that has ended.
+struct Gone {
+    rank: Option<u32>,
+    name: String,
+    ended: Option<Ended>,
+}
+
+impl Gone {
+    /// A launcher ends its other ranks by these signals, when one of them has ended otherwise.
+    fn may_be_launchers_work(&self) -> bool {
+        self.rank.is_some() && matches!(self.ended, Some(Ended::Signal(9 | 15)))
+    }
+}
+
+impl Launched {
+    pub fn new(launcher: u32, expected: usize) -> Option<Launched> {
+        let launcher = Pid::from_raw(i32::try_from(launcher).ok()?)?;
+        let began = Instant::now();
+        Some(Launched {
+            launcher,
+            expected,
+            began,
+            next_look: Some(began),
+            known: HashSet::new(),
+            members: Vec::new(),
+            bad: Vec::new(),
+            round: 0,
+            round_began: began,
+            end_by: None,
+            ended_by_guard: false,
+        })
+    }
+
+    /// The processes that are watched.
+    pub fn processes(&self) -> impl Iterator<Item = BorrowedFd<'_>> {
+        self.members.iter().map(|member| member.process.as_fd())
+    }
+
+    /// When it wants to be called again, if no process ends before.
+    pub fn wakes_at(&self) -> Option<Instant> {
+        self.next_look.into_iter().chain(self.end_by).min()
+    }
+
+    /// Looks for new processes if it is time, takes in which have ended, and ends everything if it is time for that. Gives
+    /// the instance's ranks that have ended well, unless another has ended badly.
+    pub fn go_on(&mut self) -> Vec<u32> {
+        let now = Instant::now();
+        if self.next_look.is_some_and(|at| at <= now) {
+            self.look();
+            let every = if self.began.elapsed() < SOON { LOOKS } else { LOOKS_LATER };
+            let found = self.members.iter().filter(|member| member.rank.is_some()).count();
+            self.next_look = (found < self.expected).then(|| now + every);
+        }
+        let well = self.take_in();
+        if self.end_by.is_some_and(|at| at <= now) {
+            self.end_by = None;
+            self.ended_by_guard = true;
+            self.end_all();
+        }
+        well
+    }
+
+    /// Finds what the launcher has started, down to the ranks. What a rank starts is its own matter.
+    fn look(&mut self) {
+        let mut to_visit = vec![self.launcher];
+        while let Some(parent) = to_visit.pop() {
+            if name_of(parent) == "srun" {
+                // What it starts belongs to Slurm's daemons; its only child is a part of itself, which it kills at its end.
+                continue;
+            }
+            let children = children_of(parent);
+            // It may have begun its program since it was visited: then it is a rank, and these are its own.
+            if self.is_rank(parent) {
+                continue;
+            }
+            for pid in children {
+                if self.known.insert(pid) {
+                    let Ok(process) = pidfd_open(pid, PidfdFlags::empty()) else { continue };
+                    // Otherwise its number was given to somebody else meanwhile.
+                    if parent_of(pid).is_some_and(|(now, _)| now == parent) {
+                        let name = String::new();
+                        self.members.push(Member { pid, process, parent, rank: None, of: None, name });
+                    }
+                }
+                if self.members.iter().any(|member| member.pid == pid) && !self.is_rank(pid) {
+                    to_visit.push(pid);
+                }
+            }
+        }
+    }
+
+    /// Whether a process is a rank, as it says now: between its fork and its program it looks like its parent.
+    fn is_rank(&mut self, pid: Pid) -> bool {
+        let Some(member) = self.members.iter_mut().find(|member| member.pid == pid) else { return false };
+        if member.rank.is_none() {
+            ((member.rank, member.of), member.name) = (rank_of(pid), name_of(pid));
+        }
+        member.rank.is_some()
+    }
+
+    /// Takes in which processes have ended, as `go_on`. Before the launcher is reaped this is to be called a last time: by
+    /// that whatever it has left is ended.
+    pub fn take_in(&mut self) -> Vec<u32> {
+        let mut fds: Vec<PollFd<'_>> =
+            self.members.iter().map(|member| PollFd::new(&member.process, PollFlags::IN)).collect();
+        let at_once = Timespec { tv_sec: 0, tv_nsec: 0 };
+        if poll(&mut fds, Some(&at_once)).unwrap_or(0) == 0 {
+            return Vec::new();
+        }
+        let ended: Vec<bool> = fds.iter().map(|fd| !fd.revents().is_empty()).collect();
+        let mut ended = ended.into_iter();
+        let (gone, members) =
+            std::mem::take(&mut self.members).into_iter().partition(|_| ended.next().unwrap_or(false));
+        self.members = members;
+        if self.round == 0 || self.round_began.elapsed() > SAME_MOMENT {
+            (self.round, self.round_began) = (self.round + 1, Instant::now());
+        }
+        let gone: Vec<Member> = gone;
+        // After a bad end, the launcher ends the others, which may take that well. But a rank that leaves closes what it shares
+        // with its launcher before it has ended, so the launcher's work may be seen a moment sooner.
+        let is_first =
+            self.bad.iter().all(|(round, gone)| *round == self.round && gone.may_be_launchers_work());
+        let mut well = Vec::new();
+        for member in gone {
+            let ended = how_ended(member.process.as_fd(), member.pid);
+            let bad = match (member.rank, ended) {
+                (Some(rank), Some(Ended::Status(0))) => {
+                    // A script may start others with MPI before: they are done, and no ranks of the instance.
+                    well.extend(member.of.is_none_or(|of| of == self.expected).then_some(rank));
+                    false
+                }
+                (Some(_), _) => true,
+                // Launchers may be scripts, whose commands end as they like; but nobody kills these.
+                (None, Some(Ended::Signal(signal))) if !is_asking(signal) => true,
+                (None, _) => {
+                    self.members.iter().any(|other| other.parent == member.pid && other.rank.is_some())
+                }
+            };
+            if bad {
+                // Of a rank that has ended nobody knows how, the launcher may know that all is well.
+                if member.rank.is_none() || ended.is_some() {
+                    self.end_by.get_or_insert(Instant::now() + GRACE);
+                }
+                self.bad.push((self.round, Gone { rank: member.rank, name: member.name, ended }));
+            }
+        }
+        // If a launcher ended others in this same moment, that may be because one had ended too early.
+        if is_first && self.bad.iter().all(|(_, gone)| gone.may_be_launchers_work()) {
+            well
+        } else {
+            Vec::new()
+        }
+    }
+
+    /// Ends the launcher, which is there, and all below it.
+    fn end_all(&self) {
+        let mut to_end = self.members.iter().map(|member| member.pid).collect::<Vec<_>>();
+        to_end.push(self.launcher);
+        self.end_below(to_end);
+        end_group(self.launcher.as_raw_nonzero().get() as u32, Signal::KILL);
+    }
+
+    /// Ends the members, and all below these processes.
+    fn end_below(&self, mut to_visit: Vec<Pid>) {
+        let mut below = Vec::new();
+        while let Some(parent) = to_visit.pop() {
+            let children = children_of(parent);
+            below.extend(&children);
+            to_visit.extend(children);
+        }
+        for pid in below {
+            let _ = kill_process(pid, Signal::KILL);
+        }
+        for member in &self.members {
+            let _ = pidfd_send_signal(&member.process, Signal::KILL);
+        }
+    }
+
+    /// The launcher is reaped, and its group is killed: whoever ends from now on is not why. Ends what is left. Gives why the
+    /// launcher ended, if that was because of a process that it had started.
+    pub fn over(self, ended: Ended) -> Option<Lost> {
+        self.end_below(self.members.iter().map(|member| member.pid).collect());
+        self.lost(ended)
+    }
+
+    fn lost(&self, launcher: Ended) -> Option<Lost> {
+        // Before Linux 6.15 the end of one that its parent has reaped is unknown, and may have been a good one.
+        let any_known = self.bad.iter().any(|(_, gone)| gone.ended.is_some());
+        let mut bad = self.bad.iter().filter(|(_, gone)| gone.ended.is_some() == any_known).peekable();
+        let first_round = bad.peek()?.0;
+        let all: Vec<&(u32, Gone)> = bad.collect();
+        let first: Vec<&Gone> =
+            all.iter().filter(|(round, _)| *round == first_round).map(|(_, gone)| gone).collect();
+        let own: Vec<&Gone> = first.iter().copied().filter(|gone| !gone.may_be_launchers_work()).collect();
+        let chosen = match (launcher, own.is_empty()) {
+            _ if self.ended_by_guard && own.is_empty() => first,
+            // The launcher itself was killed, and those below it went with it.
+            (Ended::Signal(_), _) if !self.ended_by_guard => return None,
+            (_, false) => own,
+            (Ended::Status(status), true) => {
+                let same = |gone: &&Gone| match gone.ended {
+                    Some(Ended::Signal(signal)) => status == signal || status == 128 + signal,
+                    Some(Ended::Status(own)) => own == status,
+                    None => false,
+                };
+                if first.iter().any(same) {
+                    first
+                } else if let Some(last) = all.into_iter().map(|(_, gone)| gone).find(same) {
+                    // As after MPI_Abort: whoever called it may end last.
+                    vec![last]
+                } else if status == LAUNCHER_FAILED {
+                    first
+                } else {
+                    return None;
+                }
+            }
+            (Ended::Signal(_), true) => first,
+        };
+        let one = chosen.first()?;
+        let alike = |other: &&&Gone| other.rank.is_some() == one.rank.is_some() && other.ended == one.ended;
+        let mut ranks: Vec<u32> = chosen.iter().filter(alike).filter_map(|gone| gone.rank).collect();
+        ranks.sort_unstable();
+        Some(Lost { ranks, name: one.name.clone(), ended: one.ended })
+    }
+}
+
+/// Whether a signal asks a process to end, as scripts do with their own, or a pipe that nobody reads.
+fn is_asking(signal: i32) -> bool {
+    matches!(signal, 1 | 2 | 13 | 15)
+}
+
+/// Which rank a process is and of how many, as its launcher has told it.
+fn rank_of(pid: Pid) -> (Option<u32>, Option<usize>) {
+    let environment = std::fs::read(format!("/proc/{}/environ", pid.as_raw_nonzero())).unwrap_or_default();
+    let number = |names: &[&str]| {
+        environment.split(|&byte| byte == 0).find_map(|variable| {
+            let (name, value) = std::str::from_utf8(variable).ok()?.split_once('=')?;
+            names.contains(&name).then(|| value.parse::<u32>().ok())?
+        })
+    };
+    (number(&RANK_VARIABLES), number(&SIZE_VARIABLES).map(|of| of as usize))
+}
+
+/// The ranks of MPI that a process has started here and that have not ended: which, and their processes.
+pub fn ranks_below(launcher: u32) -> Vec<(u32, u32)> {
+    let mut found = Vec::new();
+    let mut to_visit: Vec<Pid> = i32::try_from(launcher).ok().and_then(Pid::from_raw).into_iter().collect();
+    while let Some(parent) = to_visit.pop() {
+        for pid in children_of(parent) {
+            match rank_of(pid).0 {
+                // What a rank starts is its own matter.
+                Some(rank) => found.push((rank, pid.as_raw_nonzero().get().unsigned_abs())),
+                None => to_visit.push(pid),
+            }
+        }
+    }
+    found
+}
+
+fn name_of(pid: Pid) -> String {
+    let name = std::fs::read_to_string(format!("/proc/{}/comm", pid.as_raw_nonzero())).unwrap_or_default();
+    name.trim_end().to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn launched(bad: Vec<(u32, Gone)>, ended_by_guard: bool) -> Launched {
+        Launched { bad, ended_by_guard, ..Launched::new(std::process::id(), 4).unwrap() }
+    }
+
+    fn rank(rank: u32, ended: Ended) -> Gone {
+        Gone { rank: Some(rank), name: "flow".into(), ended: Some(ended) }
+    }
+
+    fn ranks(bad: Vec<(u32, Gone)>, ended_by_guard: bool, launcher: Ended) -> Option<Vec<u32>> {
+        launched(bad, ended_by_guard).lost(launcher).map(|lost| lost.ranks)
+    }
+
+    const KILLED: Ended = Ended::Signal(9);
+
+    #[test]
+    fn the_first_that_ended_badly_is_named() {
+        let killed = || vec![(1, rank(2, KILLED)), (2, rank(0, KILLED)), (2, rank(1, Ended::Status(1)))];
+        for launcher in [Ended::Status(137), Ended::Status(9)] {
+            assert_eq!(ranks(killed(), false, launcher), Some(vec![2]));
+        }
+        assert_eq!(ranks(killed(), true, KILLED), Some(vec![2]));
+        let crashed = vec![(1, rank(0, KILLED)), (1, rank(3, Ended::Signal(11))), (1, rank(1, KILLED))];
+        assert_eq!(ranks(crashed, false, Ended::Status(139)), Some(vec![3]));
+        assert_eq!(ranks(Vec::new(), false, Ended::Status(1)), None);
+    }
+
+    #[test]
+    fn those_that_ended_at_the_same_moment_are_named_together() {
+        let both = vec![(1, rank(3, KILLED)), (1, rank(1, KILLED))];
+        assert_eq!(ranks(both, false, Ended::Status(137)), Some(vec![1, 3]));
+    }
+
+    #[test]
+    fn those_whom_the_launcher_ended_are_not_blamed() {
+        let terminated = || vec![(1, rank(0, Ended::Signal(15))), (1, rank(1, KILLED))];
+        assert_eq!(ranks(terminated(), false, Ended::Status(5)), None);
+        let mut aborted = terminated();
+        aborted.push((2, rank(3, Ended::Status(5))));
+        assert_eq!(ranks(aborted, false, Ended::Status(5)), Some(vec![3]));
+        assert_eq!(ranks(terminated(), false, KILLED), None, "the launcher itself was killed");
+    }
+
+    #[test]
+    fn the_first_are_named_when_the_launcher_failed_over_them() {
+        let killed = || vec![(1, rank(3, KILLED)), (2, rank(0, KILLED))];
+        assert_eq!(ranks(killed(), false, Ended::Status(LAUNCHER_FAILED)), Some(vec![3]));
+        let mut aborted = killed();
+        aborted.push((3, rank(1, Ended::Status(255))));
+        assert_eq!(ranks(aborted, false, Ended::Status(255)), Some(vec![1]), "it called MPI_Abort");
+    }
+
+    #[test]
+    fn one_whose_end_nobody_knows_is_not_blamed_if_another_is_known() {
+        let unknown = |number| Gone { ended: None, ..rank(number, KILLED) };
+        let bad = vec![(1, unknown(0)), (2, unknown(1)), (2, rank(3, Ended::Signal(11))), (3, rank(2, KILLED))];
+        assert_eq!(ranks(bad, false, Ended::Status(139)), Some(vec![3]));
+        assert_eq!(ranks(vec![(1, unknown(2)), (2, unknown(0))], false, Ended::Status(1)), Some(vec![2]));
+    }
+
+    /// Ranks that have ended well, of a launcher that does not ask how they ended, when it is seen that all of these have
+    /// ended: how, and what each was told.
+    fn well(test: &str, all: &[(&str, &str)]) -> Vec<u32> {
+        let go = std::env::temp_dir().join(format!("ligament-ranks-{}-{test}", std::process::id()));
+        let _ = std::fs::remove_file(&go);
+        let wait = format!("while [ ! -e {} ]; do sleep 0.01; done", go.display());
+        let mut script: String =
+            all.iter().map(|(ends, told)| format!("{told} sh -c '{wait}; {ends}' & ")).collect();
+        script += "exec sleep 60";
+        let mut launcher = std::process::Command::new("sh").args(["-c", &script]).spawn().unwrap();
+        let mut launched = Launched::new(launcher.id(), 4).unwrap();
+        let began = Instant::now();
+        while launched.members.iter().filter(|member| member.rank.is_some()).count() < all.len() {
+            launched.look();
+            assert!(began.elapsed() < Duration::from_secs(10));
+        }
+        std::fs::write(&go, "").unwrap();
+        for member in &launched.members {
+            let patience = Timespec { tv_sec: 10, tv_nsec: 0 };
+            assert_eq!(poll(&mut [PollFd::new(&member.process, PollFlags::IN)], Some(&patience)), Ok(1));
+        }
+        let mut well = launched.take_in();
+        let _ = (launcher.kill(), launcher.wait(), std::fs::remove_file(&go));
+        well.sort_unstable();
+        well
+    }
+
+    #[test]
+    fn a_rank_that_ended_well_is_told_unless_another_crashed_at_the_same_moment() {
+        let (third, first) = ("OMPI_COMM_WORLD_RANK=3 OMPI_COMM_WORLD_SIZE=4", "PMI_RANK=0 PMI_SIZE=4");
+        let (ends, crashes) = (("exit 0", third), ("kill -SEGV $$", first));
+        assert_eq!(well("one", &[ends]), [3]);
+        assert_eq!(well("killed", &[ends, ("kill -KILL $$", first)]), [3]);
+        assert_eq!(well("after", &[ends, crashes]), []);
+        assert_eq!(well("before", &[crashes, ends]), []);
+    }
+
+    #[test]
+    fn ranks_of_what_a_script_starts_before_the_instance_are_not_told() {
+        assert_eq!(well("script", &[("exit 0", "OMPI_COMM_WORLD_RANK=0 OMPI_COMM_WORLD_SIZE=1")]), []);
+        assert_eq!(well("unknown", &[("exit 0", "PMIX_RANK=0")]), [0], "nobody says of how many");
+    }
+
+    #[test]
+    fn a_helper_that_ends_is_missed_only_if_it_has_started_ranks() {
+        let member = |pid: u32, parent: u32, rank| {
+            let pid = Pid::from_raw(pid as i32).unwrap();
+            let process = pidfd_open(pid, PidfdFlags::empty()).unwrap();
+            let parent = Pid::from_raw(parent as i32).unwrap();
+            Member { pid, process, parent, rank, of: None, name: "helper".into() }
+        };
+        for (rank, count) in [(None, 0), (Some(2), 1)] {
+            let mut helper = std::process::Command::new("true").spawn().unwrap();
+            let mut child = std::process::Command::new("sleep").arg("60").spawn().unwrap();
+            let mut launched = launched(Vec::new(), false);
+            launched.members.push(member(helper.id(), std::process::id(), None));
+            launched.members.push(member(child.id(), helper.id(), rank));
+            let began = Instant::now();
+            while launched.round == 0 && began.elapsed() < Duration::from_secs(10) {
+                launched.take_in();
+            }
+            assert_eq!((launched.round, launched.bad.len()), (1, count));
+            let _ = child.kill();
+            let _ = (helper.wait(), child.wait());
+        }
+    }
+
+    #[test]
+    fn who_was_lost_is_said_and_how() {
+        let why = |ranks: &[u32], ended| {
+            Lost { ranks: ranks.to_vec(), name: "hydra_pmi_proxy".into(), ended }.why().text().to_owned()
+        };
+        assert!(why(&[2], Some(KILLED)).starts_with("lost its rank 2, which was ended by signal SIGKILL"));
+        assert!(why(&[1, 3], Some(KILLED)).starts_with("lost its ranks 1, 3, which were ended by signal"));
+        assert_eq!(why(&[0], Some(Ended::Status(3))), "lost its rank 0, which ended with exit status 3");
+        let helper =
+            "lost hydra_pmi_proxy, which its launcher had started and which was ended by signal SIGKILL";
+        assert!(why(&[], Some(KILLED)).starts_with(helper));
+        assert_eq!(why(&[4], None), "lost its rank 4, which ended first");
+    }
+}

@@ -1,0 +1,220 @@
+//! A shell at a site that stays open: one sign-in for everything that a run asks there. Scripts go in and
+//! answers come out over ssh's own channel, or that of a shell here, so that nothing of them stands on a
+//! command line. A shell that breaks is opened anew for the next script.
+
+use super::Site;
+use crate::agents::ssh_words;
+use crate::printed::clean;
+use crate::process::end_group;
+use ligament_catalogue::{fault, Fault};
+use rustix::event::{poll, PollFd, PollFlags, Timespec};
+use rustix::process::Signal;
+use std::io::{Read, Write};
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::time::{Duration, Instant};
+
+/// Seconds until a site that does not answer ssh is given up.
+const REACHED: u64 = 30;
+/// How much a script may print, bytes.
+const MOST: usize = 4 << 20;
+
+/// What a script printed, errors included, and whether it succeeded.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Answer {
+    pub succeeded: bool,
+    pub said: String,
+}
+
+/// A shell at a site.
+pub struct Shell {
+    site: Site,
+    open: Option<Open>,
+    /// Scripts so far: the end of each answer has a mark of its own.
+    count: u64,
+}
+
+struct Open {
+    child: Child,
+    input: ChildStdin,
+    output: ChildStdout,
+}
+
+impl Drop for Open {
+    fn drop(&mut self) {
+        // With what a script may have left behind.
+        end_group(self.child.id(), Signal::KILL);
+        let _ = self.child.wait();
+    }
+}
+
+impl Shell {
+    /// One that is opened by its first script.
+    pub fn at(site: &Site) -> Shell {
+        Shell { site: site.clone(), open: None, count: 0 }
+    }
+
+    /// Runs a script, after the site's modules and commands. It reads nothing.
+    ///
+    /// # Errors
+    /// The site is not reached, or does not answer in time; what became of the script is not known then.
+    pub fn run(&mut self, script: &str, within: Duration) -> Result<Answer, Fault> {
+        let until = Instant::now() + within;
+        let mut open = match self.open.take() {
+            Some(open) => open,
+            None => self.open(until)?,
+        };
+        let answer = self.ask(&mut open, script, until)?;
+        self.open = Some(open);
+        Ok(answer)
+    }
+
+    fn open(&mut self, until: Instant) -> Result<Open, Fault> {
+        let mut words = match &self.site.ssh {
+            None => Vec::new(),
+            Some(target) => {
+                // It uses a connection that is there, and never becomes one that others need: it is killed at the end.
+                let own = ["-o".to_owned(), "ControlMaster=no".to_owned()];
+                ssh_words(&[&own[..], &self.site.ssh_options].concat(), REACHED, target)
+            }
+        };
+        words.extend(["bash", "-ls"].map(Into::into));
+        let mut command = Command::new(&words[0]);
+        command.args(&words[1..]).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        // A Ctrl-C here is not meant for it.
+        std::os::unix::process::CommandExt::process_group(&mut command, 0);
+        let mut child = command.spawn().map_err(|error| {
+            fault!(SITE_UNREACHABLE, "{}: {error}; is it installed?", command.get_program().to_string_lossy())
+        })?;
+        let (Some(input), Some(output)) = (child.stdin.take(), child.stdout.take()) else {
+            return Err(fault!(SITE_UNREACHABLE, "a shell has no pipes"));
+        };
+        let mut open = Open { child, input, output };
+        for line in self.site.before() {
+            // In this shell itself, so that what it sets stays.
+            let failed = format!("this line failed: {line}");
+            let script = format!("{line}\n[ $? -eq 0 ] || {{ echo {} >&2; exit 1; }}", crate::quote(&failed));
+            let answer = self.ask_plainly(&mut open, &script, until)?;
+            if !answer.succeeded {
+                return Err(fault!(SITE_UNREACHABLE, "the site {}: {}", self.site.name, answer.said.trim()));
+            }
+        }
+        Ok(open)
+    }
+
+    /// What a script does to its shell does not last.
+    fn ask(&mut self, open: &mut Open, script: &str, until: Instant) -> Result<Answer, Fault> {
+        self.ask_plainly(open, &format!("(\n{script}\n) </dev/null"), until)
+    }
+
+    fn ask_plainly(&mut self, open: &mut Open, script: &str, until: Instant) -> Result<Answer, Fault> {
+        self.count += 1;
+        let mark = format!("ligament-{}-{}", std::process::id(), self.count);
+        // What a login shell prints by itself comes before the first mark.
+        let text = format!(
+            "printf '\\n%s\\n' {mark}-begin\n{{\n{script}\n}} 2>&1\nprintf '\\n%s %d\\n' {mark}-end $?\n"
+        );
+        let sent = open.input.write_all(text.as_bytes()).and_then(|()| open.input.flush());
+        let (begin, end) = (format!("\n{mark}-begin\n"), format!("\n{mark}-end "));
+        let mut came = Vec::new();
+        loop {
+            let text = String::from_utf8_lossy(&came);
+            let found = text.split_once(&begin).and_then(|(_, rest)| {
+                let (said, rest) = rest.rsplit_once(&end)?;
+                let status: i32 = rest.strip_suffix('\n')?.parse().ok()?;
+                Some(Answer { succeeded: status == 0, said: clean(said) })
+            });
+            if let Some(answer) = found {
+                return Ok(answer);
+            }
+            drop(text);
+            if sent.is_err() || !self.more(open, &mut came, until)? {
+                return Err(self.broken(open, &came));
+            }
+        }
+    }
+
+    /// Reads what is there, once something is; whether there was.
+    fn more(&self, open: &mut Open, came: &mut Vec<u8>, until: Instant) -> Result<bool, Fault> {
+        let name = &self.site.name;
+        let left = until.saturating_duration_since(Instant::now());
+        let left = Timespec { tv_sec: left.as_secs() as i64, tv_nsec: i64::from(left.subsec_nanos()) };
+        let mut fds = [PollFd::new(&open.output, PollFlags::IN)];
+        match poll(&mut fds, Some(&left)) {
+            Err(rustix::io::Errno::INTR) => return Ok(true),
+            Ok(0) => return Err(fault!(SITE_UNREACHABLE, "the site {name} does not answer in time")),
+            Err(error) => return Err(fault!(SITE_UNREACHABLE, "the site {name}: {error}")),
+            Ok(_) => {}
+        }
+        let mut buffer = [0; 1 << 16];
+        match open.output.read(&mut buffer) {
+            Err(error) => Err(fault!(SITE_UNREACHABLE, "the site {name}: {error}")),
+            Ok(read) if came.len() + read > MOST => {
+                Err(fault!(SITE_UNREACHABLE, "the site {name} answers with more than {MOST} bytes"))
+            }
+            Ok(read) => {
+                came.extend_from_slice(&buffer[..read]);
+                Ok(read > 0)
+            }
+        }
+    }
+
+    /// Why a shell has ended, as ssh or the script says it.
+    fn broken(&self, open: &mut Open, came: &[u8]) -> Fault {
+        end_group(open.child.id(), Signal::KILL);
+        let mut said = vec![0; 1 << 16];
+        // A master connection of ssh that stays keeps it open.
+        let read = open.child.stderr.take().and_then(|mut errors| {
+            let mut fds = [PollFd::new(&errors, PollFlags::IN)];
+            let soon = Timespec { tv_sec: 0, tv_nsec: 200_000_000 };
+            let there = poll(&mut fds, Some(&soon)).is_ok_and(|ready| ready > 0);
+            there.then(|| errors.read(&mut said).ok()).flatten()
+        });
+        said.truncate(read.unwrap_or(0));
+        said.extend_from_slice(came);
+        let text = clean(&String::from_utf8_lossy(&said));
+        let plain = |line: &&str| !line.is_empty() && !line.starts_with("ligament-");
+        let lines: Vec<&str> = text.lines().map(str::trim).filter(plain).collect();
+        let said = lines[lines.len().saturating_sub(3)..].join("; ");
+        match &self.site.ssh {
+            Some(target) => fault!(
+                SITE_UNREACHABLE,
+                "the site {} is not reached: ssh {target} said: {said}",
+                self.site.name
+            ),
+            None => fault!(SITE_UNREACHABLE, "the shell of the site {} has ended: {said}", self.site.name),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LONG: Duration = Duration::from_secs(60);
+
+    #[test]
+    fn what_a_site_wants_run_before_lasts_and_what_a_script_does_does_not() {
+        let site = Site { commands: vec!["export HERE=there".into()], ..Site::default() };
+        let mut shell = Shell::at(&site);
+        let answer = shell.run("echo \"$HERE\"; cd /; HERE=gone; echo oh >&2", LONG).unwrap();
+        assert_eq!((answer.succeeded, answer.said.trim()), (true, "there\noh"));
+        let answer = shell.run("cat; echo \"$HERE\"; exit 3", LONG).unwrap();
+        assert_eq!((answer.succeeded, answer.said.trim()), (false, "there"));
+        let text = "x".repeat(1 << 18);
+        let answer = shell.run(&format!("cat <<'END'\n{text}\nEND"), LONG).unwrap();
+        assert_eq!(answer.said.trim(), text);
+    }
+
+    #[test]
+    fn a_line_of_the_site_that_fails_and_a_shell_that_ends_say_so() {
+        let site = Site { name: "a".into(), commands: vec!["false # as if".into()], ..Site::default() };
+        let why = Shell::at(&site).run("echo", LONG).unwrap_err();
+        assert!(why.contains("this line failed: false # as if"), "{why}");
+        let mut shell = Shell::at(&Site { name: "a".into(), ..Site::default() });
+        let why = shell.run("kill -9 $$", LONG).unwrap_err();
+        assert!(why.contains("the shell of the site a has ended"), "{why}");
+        assert!(shell.run("echo again", LONG).unwrap().succeeded, "a new one is opened");
+        let why = shell.run("sleep 1000", Duration::from_millis(50)).unwrap_err();
+        assert!(why.contains("does not answer in time"), "{why}");
+    }
+}

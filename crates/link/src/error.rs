@@ -1,0 +1,121 @@
+//! What can go wrong with a path.
+
+use ligament_catalogue::{errors, Code, Coded, Fault};
+use std::fmt;
+
+/// An error of a call: in words, and what a program may want to do about it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Error {
+    kind: Kind,
+    fault: Fault,
+    /// The room that a message needs.
+    needed: Option<u64>,
+}
+
+/// What a program may want to do about an error.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Kind {
+    /// The call cannot work as it is.
+    Usage,
+    /// The message is not what was asked for: it is too long. It stays, to be received otherwise.
+    Unexpected,
+    /// The other end has closed the path, and everything that it sent has been received.
+    Closed,
+    /// It did not happen within the time allowed. It may still happen: the call can be repeated.
+    TimedOut,
+    /// There is no memory for a message.
+    OutOfMemory,
+    /// The path is lost: no connection within its patience, or what the other end says makes no sense.
+    System,
+}
+
+errors! {
+    /// Why a call is not carried out.
+    pub enum Misuse {
+        /// An address without a port, or no address at all.
+        Address { text: String, why: String } => PATH_ADDRESS,
+            "\"{text}\" is no address of a path: {why}; write HOST:PORT, or :PORT to listen on all interfaces";
+        /// No place to go.
+        Nowhere => PATH_ADDRESS, "there is no address to open a path to, and no relay";
+        /// A number of streams that no path has.
+        Streams { streams: u16 } => PATH_MISUSED, "a path has 1 to 256 streams, not {streams}";
+        /// Without encryption over a relay.
+        Readable => PATH_MISUSED, "a relay would read what is not encrypted; use one of both";
+        /// A longer message than there is room for.
+        TooLong { length: u64, room: u64 } => PATH_MISUSED,
+            "the next message has {length} bytes, and there is room for {room}; it stays until it is received";
+        /// A request that is over, or of another path.
+        NoRequest => PATH_MISUSED, "there is no such request: it is over, or it belongs to another path";
+        /// Bytes may be on their way.
+        Sends => PATH_MISUSED, "what is being sent cannot be given up; wait until it has arrived, or free the path";
+        /// Nothing more will come.
+        Closed => PATH_CLOSED, "the other end has closed the path";
+        /// This end.
+        ClosedHere => PATH_CLOSED, "this end of the path is closed";
+        /// It took longer.
+        TimedOut { what: &'static str, seconds: f64 } => PATH_TIMED_OUT, "{what} within {seconds} s";
+    }
+}
+
+impl Error {
+    /// What a program may do about it.
+    pub fn kind(&self) -> Kind {
+        self.kind
+    }
+
+    /// By which it is explained.
+    pub fn code(&self) -> Code {
+        self.fault.code()
+    }
+
+    /// The length of a message for which there was not enough room (bytes).
+    pub fn needed(&self) -> Option<u64> {
+        self.needed
+    }
+
+    pub(crate) fn system(fault: Fault) -> Error {
+        Error::of(Kind::System, fault)
+    }
+
+    pub(crate) fn of(kind: Kind, fault: Fault) -> Error {
+        Error { kind, fault, needed: None }
+    }
+
+    /// The same error in a longer text, if it is not one of use.
+    pub(crate) fn told(self, tell: impl FnOnce(&str) -> String) -> Error {
+        match self.kind {
+            Kind::System => Error { fault: self.fault.told(tell), ..self },
+            _ => self,
+        }
+    }
+
+    /// The words and the code.
+    pub fn fault(&self) -> &Fault {
+        &self.fault
+    }
+}
+
+impl From<Misuse> for Error {
+    fn from(misuse: Misuse) -> Error {
+        let kind = match misuse {
+            Misuse::TooLong { .. } => Kind::Unexpected,
+            Misuse::Closed => Kind::Closed,
+            Misuse::TimedOut { .. } => Kind::TimedOut,
+            _ => Kind::Usage,
+        };
+        let needed = match misuse {
+            Misuse::TooLong { length, .. } => Some(length),
+            _ => None,
+        };
+        Error { kind, fault: Fault::new(misuse.code(), misuse.to_string()), needed }
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.fault.fmt(f)
+    }
+}
+
+impl std::error::Error for Error {}

@@ -1,0 +1,461 @@
+//! The calls of a path. All of them may be made by several threads at once.
+
+use crate::end::{Number, Shared, Stage, State};
+use crate::error::{Error, Misuse};
+use crate::options::{found, listening, Options};
+use crate::Key;
+use ligament_catalogue::fault;
+use ligament_net::{Listen, Listener, Net, Place};
+use std::net::SocketAddr;
+use std::panic::AssertUnwindSafe;
+use std::sync::{Arc, MutexGuard};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+/// How long an end that closes waits for the other one to know it.
+const PARTING: Duration = Duration::from_secs(1);
+/// The numbers of the two ends.
+const LISTENS: u32 = 0;
+const OPENS: u32 = 1;
+
+/// One end of a path. Dropped without `close`, what is under way is lost.
+pub struct Path {
+    shared: Arc<Shared>,
+    thread: Option<JoinHandle<()>>,
+    addresses: Vec<SocketAddr>,
+}
+
+/// Something that was begun and is not over: a message that is sent or received.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Request(Number);
+
+impl Request {
+    /// For callers in other languages.
+    pub fn number(self) -> u64 {
+        self.0
+    }
+
+    /// The request of this number.
+    pub fn from_number(number: u64) -> Request {
+        Request(number)
+    }
+}
+
+/// What has passed over a path.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Statistics {
+    /// Messages and their bytes, sent and received, ever.
+    pub sent: u64,
+    pub sent_bytes: u64,
+    pub received: u64,
+    pub received_bytes: u64,
+    /// Bytes sent that were not received there yet.
+    pub under_way: u64,
+    /// How often all connections were lost.
+    pub cuts: u64,
+    /// Whether there is a connection now.
+    pub connected: bool,
+}
+
+impl Path {
+    /// Listens for the end that opens the path: at `HOST:PORT`, or `:PORT` for all interfaces; port 0 is any that is
+    /// free. Returns at once; what is sent meanwhile waits.
+    ///
+    /// # Errors
+    /// The address or an option makes no sense, or the port is taken.
+    pub fn listen(key: &Key, at: &str, options: &Options) -> Result<Path, Error> {
+        Path::listen_at(key, &listening(at)?, options)
+            .map_err(|error| error.told(|text| format!("a path cannot listen at {at}: {text}")))
+    }
+
+    /// The same, at an interface or one of several ports.
+    ///
+    /// # Errors
+    /// An option makes no sense, or no port is free.
+    pub fn listen_at(key: &Key, at: &Listen, options: &Options) -> Result<Path, Error> {
+        options.check()?;
+        let way = options.way()?;
+        let listener = Listener::bind(at).map_err(|error| Error::system(fault!(CANNOT_LISTEN, "{error}")))?;
+        let addresses = listener.addresses();
+        let mut net = Net::new(key.clone(), LISTENS, options.encrypt, options.tuning());
+        net.listen(listener);
+        if let Some(way) = &way {
+            net.wait_at(way);
+        }
+        net.expect(OPENS);
+        Path::begin(net, OPENS, addresses, options)
+    }
+
+    /// Opens a path to an end that listens, or will: at one of these addresses, or at the last relay of the options.
+    /// Returns at once; what is sent meanwhile waits.
+    ///
+    /// # Errors
+    /// An address or an option makes no sense.
+    pub fn open(key: &Key, to: &[&str], options: &Options) -> Result<Path, Error> {
+        options.check()?;
+        let way = options.way()?;
+        let mut words = Vec::new();
+        for address in to {
+            words.extend(found(address)?.iter().map(ToString::to_string));
+        }
+        words.extend(way.iter().filter_map(|way| way.word()));
+        let places = Place::read(&words, way.as_ref()).map_err(Error::system)?;
+        if places.is_empty() {
+            return Err(Misuse::Nowhere.into());
+        }
+        let mut net = Net::new(key.clone(), OPENS, options.encrypt, options.tuning());
+        net.dial(LISTENS, places, options.streams);
+        Path::begin(net, LISTENS, Vec::new(), options)
+    }
+
+    fn begin(net: Net, peer: u32, addresses: Vec<SocketAddr>, options: &Options) -> Result<Path, Error> {
+        let shared = Shared::new(net, peer, options.window)?;
+        let runs = shared.clone();
+        let thread = std::thread::Builder::new().name("ligament-path".into()).spawn(move || {
+            if std::panic::catch_unwind(AssertUnwindSafe(|| runs.run())).is_err() {
+                runs.crashed();
+            }
+        });
+        let thread = thread
+            .map_err(|error| Error::system(fault!(PATH_GIVEN_UP, "there is no thread for a path: {error}")))?;
+        Ok(Path { shared, thread: Some(thread), addresses })
+    }
+
+    /// Where the listening end can be reached; empty at the other end.
+    pub fn addresses(&self) -> &[SocketAddr] {
+        &self.addresses
+    }
+
+    /// Waits until there is a connection. Not needed before sending or receiving.
+    ///
+    /// # Errors
+    /// There is none within this time, or the path is lost.
+    pub fn wait_connected(&self, within: Option<Duration>) -> Result<(), Error> {
+        self.wait_for("no connection", within, |state| match state.up {
+            true => Some(Ok(())),
+            false => state.cannot_come().map(Err),
+        })
+    }
+
+    /// Sends a message. Returns when `bytes` may be used again, before it has arrived, but waits while more than the
+    /// window is under way.
+    ///
+    /// # Errors
+    /// There is no room within this time, then nothing is sent; or the path is lost or closed.
+    pub fn send(&self, bytes: &[u8], within: Option<Duration>) -> Result<(), Error> {
+        self.wait_for_room(within)?;
+        self.send_copy(bytes)
+    }
+
+    /// Waits until what is sent now finds room in the window.
+    ///
+    /// # Errors
+    /// There is none within this time; or the path is lost or closed.
+    pub fn wait_for_room(&self, within: Option<Duration>) -> Result<(), Error> {
+        self.wait_for("no room to send", within, |state| match state.cannot_send() {
+            Some(error) => Some(Err(error)),
+            None => state.has_room().then_some(Ok(())),
+        })
+    }
+
+    /// The same without a copy: the bytes are kept until they have arrived.
+    ///
+    /// # Errors
+    /// As `send`.
+    pub fn send_kept(
+        &self,
+        bytes: impl AsRef<[u8]> + Send + Sync + 'static,
+        within: Option<Duration>,
+    ) -> Result<(), Error> {
+        self.wait_for_room(within)?;
+        let mut state = self.shared.lock();
+        let number = state.send(Box::new(bytes))?;
+        state.finish(number);
+        self.shared.wake_if_due(&state);
+        Ok(())
+    }
+
+    /// Begins to send a copy, for which nobody will ask.
+    ///
+    /// # Errors
+    /// There is no memory for it, or the path is lost or closed.
+    pub fn send_copy(&self, bytes: &[u8]) -> Result<(), Error> {
+        let mut copy = Vec::new();
+        if copy.try_reserve_exact(bytes.len()).is_err() {
+            let why = fault!(NO_MEMORY_FOR_OTHERS, "there is no memory for a message of {} bytes", bytes.len());
+            return Err(Error::of(crate::Kind::OutOfMemory, why));
+        }
+        copy.extend_from_slice(bytes);
+        let mut state = self.shared.lock();
+        let number = state.send(Box::new(copy))?;
+        state.finish(number);
+        self.shared.wake_if_due(&state);
+        Ok(())
+    }
+
+    /// Begins to send a message, without a copy: the bytes are kept until it has arrived, or the path is dropped.
+    ///
+    /// # Errors
+    /// The path is lost or closed.
+    pub fn isend(&self, bytes: impl AsRef<[u8]> + Send + Sync + 'static) -> Result<Request, Error> {
+        let mut state = self.shared.lock();
+        let number = state.send(Box::new(bytes))?;
+        self.shared.wake_if_due(&state);
+        Ok(Request(number))
+    }
+
+    /// Begins to receive the next message that nobody has asked for yet.
+    pub fn ireceive(&self) -> Request {
+        let mut state = self.shared.lock();
+        let number = state.receive();
+        self.shared.wake_if_due(&state);
+        Request(number)
+    }
+
+    /// Whether a request is done: a message has arrived there, or has come here.
+    ///
+    /// # Errors
+    /// It cannot be done any more, and why; or there is no such request.
+    pub fn test(&self, request: Request) -> Result<bool, Error> {
+        match is_done(&mut self.shared.lock(), request.0) {
+            None => Ok(false),
+            Some(outcome) => outcome.map(|()| true),
+        }
+    }
+
+    /// Waits until a request is done, and ends it: what came, or nothing of one that has sent.
+    ///
+    /// # Errors
+    /// It is not done within this time, then it goes on; or it cannot be done any more; or there is no such request.
+    pub fn wait(&self, request: Request, within: Option<Duration>) -> Result<Vec<u8>, Error> {
+        self.wait_for("it was not done", within, |state| {
+            is_done(state, request.0).map(|outcome| ended(state, request.0, outcome))
+        })
+    }
+
+    /// The same, into memory of the caller's; the length of what came (bytes), 0 of a request that has sent.
+    ///
+    /// # Errors
+    /// As `wait`; or what came is longer than the place: then the request stays.
+    pub fn wait_into(
+        &self,
+        request: Request,
+        place: &mut [u8],
+        within: Option<Duration>,
+    ) -> Result<usize, Error> {
+        let room = place.len() as u64;
+        let bytes = self.wait_for("it was not done", within, |state| match state.stage(request.0) {
+            Some(Stage::Came(bytes)) if bytes.len() as u64 > room => {
+                Some(Err(Misuse::TooLong { length: bytes.len() as u64, room }.into()))
+            }
+            _ => is_done(state, request.0).map(|outcome| ended(state, request.0, outcome)),
+        })?;
+        place[..bytes.len()].copy_from_slice(&bytes);
+        Ok(bytes.len())
+    }
+
+    /// Gives up a request for a message. A message that came for it will be received by the next one.
+    ///
+    /// # Errors
+    /// What is being sent cannot be given up; or there is no such request.
+    pub fn cancel(&self, request: Request) -> Result<(), Error> {
+        let mut state = self.shared.lock();
+        match state.stage(request.0) {
+            Some(Stage::Receives | Stage::Came(_)) => {
+                state.forget(request.0);
+                Ok(())
+            }
+            Some(Stage::Sends | Stage::Sent) => Err(Misuse::Sends.into()),
+            None => Err(Misuse::NoRequest.into()),
+        }
+    }
+
+    /// Waits for the next message; its length (bytes).
+    ///
+    /// # Errors
+    /// None comes within this time, or none will come any more.
+    pub fn probe(&self, within: Option<Duration>) -> Result<u64, Error> {
+        self.wait_for("no message", within, |state| match state.next_length() {
+            Some(length) => Some(Ok(length)),
+            None => state.cannot_come().map(Err),
+        })
+    }
+
+    /// Receives the next message.
+    ///
+    /// # Errors
+    /// None comes within this time, or none will come any more.
+    pub fn receive(&self, within: Option<Duration>) -> Result<Vec<u8>, Error> {
+        self.receive_if(within, |_| Ok(()))
+    }
+
+    /// Receives the next message into memory of the caller's; its length (bytes).
+    ///
+    /// # Errors
+    /// As `receive`; or it is longer than the place: then it stays.
+    pub fn receive_into(&self, place: &mut [u8], within: Option<Duration>) -> Result<usize, Error> {
+        let room = place.len() as u64;
+        let bytes = self.receive_if(within, |length| match length > room {
+            true => Err(Misuse::TooLong { length, room }.into()),
+            false => Ok(()),
+        })?;
+        place[..bytes.len()].copy_from_slice(&bytes);
+        Ok(bytes.len())
+    }
+
+    fn receive_if(
+        &self,
+        within: Option<Duration>,
+        fits: impl Fn(u64) -> Result<(), Error>,
+    ) -> Result<Vec<u8>, Error> {
+        self.wait_for("no message", within, |state| match state.next_length() {
+            Some(length) => Some(fits(length).map(|()| {
+                let number = state.receive();
+                state.finish(number)
+            })),
+            None => state.cannot_come().map(Err),
+        })
+    }
+
+    /// Sends a message and receives one, both at once. If none came within this time it was sent all the same: then call
+    /// `receive`.
+    ///
+    /// # Errors
+    /// As `isend` and `receive`.
+    pub fn send_receive(&self, bytes: &[u8], within: Option<Duration>) -> Result<Vec<u8>, Error> {
+        self.send_copy(bytes)?;
+        self.receive(within)
+    }
+
+    /// The same, into memory of the caller's; the length of what came (bytes).
+    ///
+    /// # Errors
+    /// As `isend` and `receive_into`.
+    pub fn send_receive_into(
+        &self,
+        bytes: &[u8],
+        place: &mut [u8],
+        within: Option<Duration>,
+    ) -> Result<usize, Error> {
+        self.send_copy(bytes)?;
+        self.receive_into(place, within)
+    }
+
+    /// Waits until the other end calls it as well. If that took too long, the next call waits for the same barrier.
+    ///
+    /// # Errors
+    /// It does not within this time, or the path is lost or closed.
+    pub fn barrier(&self, within: Option<Duration>) -> Result<(), Error> {
+        let mine = {
+            let mut state = self.shared.lock();
+            match state.cannot_send() {
+                Some(error) => return Err(error),
+                None => state.reach_barrier(),
+            }
+        };
+        self.wait_for("the other end did not come", within, |state| match state.pass_barrier(mine) {
+            true => Some(Ok(())),
+            false => state.cannot_send().map(Err),
+        })
+    }
+
+    /// What has passed.
+    pub fn statistics(&self) -> Statistics {
+        let state = self.shared.lock();
+        let counts = state.counts;
+        Statistics {
+            sent: counts.sent,
+            sent_bytes: counts.sent_bytes,
+            received: counts.received,
+            received_bytes: counts.received_bytes,
+            under_way: state.under_way(),
+            cuts: counts.cuts,
+            connected: state.up,
+        }
+    }
+
+    /// Waits until everything that was sent has arrived there.
+    ///
+    /// # Errors
+    /// It has not arrived within this time, or the path is lost or closed.
+    pub fn wait_sent(&self, within: Option<Duration>) -> Result<(), Error> {
+        self.wait_for("not everything arrived", within, |state| match state.all_has_arrived() {
+            true => Some(Ok(())),
+            false => state.cannot_send().map(Err),
+        })
+    }
+
+    /// Waits until everything that was sent has arrived, tells the other end that nothing more comes, and destroys this
+    /// end.
+    ///
+    /// # Errors
+    /// It has not arrived within this time, or the path was lost before. This end is destroyed all the same.
+    pub fn close(self, within: Option<Duration>) -> Result<(), Error> {
+        self.wait_sent(within)?;
+        self.shared.lock().say_closing();
+        let until = Instant::now() + within.map_or(PARTING, |within| within.min(PARTING));
+        // The other end may be gone: then nobody needs to know.
+        self.shared.wait(self.shared.lock(), Some(until), |state| state.is_over().then_some(()));
+        Ok(())
+    }
+
+    fn wait_for<T>(
+        &self,
+        what: &'static str,
+        within: Option<Duration>,
+        ready: impl FnMut(&mut State) -> Option<Result<T, Error>>,
+    ) -> Result<T, Error> {
+        let until = within.and_then(|within| Instant::now().checked_add(within));
+        let state: MutexGuard<'_, State> = self.shared.lock();
+        let late = || Misuse::TimedOut { what, seconds: within.unwrap_or_default().as_secs_f64() }.into();
+        self.shared.wait(state, until, ready).unwrap_or_else(|| Err(late()))
+    }
+}
+
+/// Whether a request is done, or why it will not be.
+fn is_done(state: &mut State, number: Number) -> Option<Result<(), Error>> {
+    match state.stage(number) {
+        None => Some(Err(Misuse::NoRequest.into())),
+        Some(Stage::Sent | Stage::Came(_)) => Some(Ok(())),
+        Some(Stage::Sends) => state.cannot_send().map(|error| {
+            state.take_back(number);
+            Err(error)
+        }),
+        Some(Stage::Receives) => state.cannot_come().map(Err),
+    }
+}
+
+/// The end of a request: what came, or nothing, or why not.
+fn ended(state: &mut State, number: Number, outcome: Result<(), Error>) -> Result<Vec<u8>, Error> {
+    let came = state.finish(number);
+    outcome.map(|()| came)
+}
+
+impl Drop for Path {
+    fn drop(&mut self) {
+        self.shared.stop();
+        if let Some(thread) = self.thread.take() {
+            // One that crashed has said so.
+            let _ = thread.join();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Kind;
+
+    #[test]
+    fn who_waits_is_told_that_the_thread_has_crashed() {
+        let path = Path::listen(&Key::make(), "127.0.0.1:0", &Options::default()).unwrap();
+        std::thread::scope(|scope| {
+            let waits = scope.spawn(|| path.receive(None));
+            path.shared.crashed();
+            let why = waits.join().unwrap().unwrap_err();
+            assert_eq!(why.kind(), Kind::System);
+            assert!(why.to_string().contains("has crashed"), "{why}");
+        });
+        assert!(path.send(b"more", None).is_err());
+    }
+}

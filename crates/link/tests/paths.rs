@@ -1,0 +1,285 @@
+//! Two ends of a path in one process: everything arrives, once and in order, whatever is cut, and every failure is an
+//! error that is returned.
+
+use ligament_link::{Key, Kind, Options, Path};
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+const SOON: Option<Duration> = Some(Duration::from_secs(30));
+
+fn pair(options: &Options) -> (Path, Path) {
+    let key = Key::make();
+    let one = Path::listen(&key, "127.0.0.1:0", options).unwrap();
+    let other = Path::open(&key, &[&one.addresses()[0].to_string()], options).unwrap();
+    (one, other)
+}
+
+fn content(number: usize, length: usize) -> Vec<u8> {
+    (0..length).map(|at| (at * 31 + number * 7 + (at >> 9)) as u8).collect()
+}
+
+#[test]
+fn messages_of_all_sizes_arrive_in_order_both_ways() {
+    for options in [Options::default(), Options { encrypt: false, streams: 1, ..Options::default() }] {
+        let (one, other) = pair(&options);
+        let sizes = [0, 1, 39, 64, 1000, 16_385, 300_000, 0, 20 << 20, 5];
+        std::thread::scope(|scope| {
+            for (from, to) in [(&one, &other), (&other, &one)] {
+                scope.spawn(move || {
+                    for (number, length) in sizes.into_iter().enumerate() {
+                        from.send(&content(number, length), SOON).unwrap();
+                    }
+                });
+                scope.spawn(move || {
+                    for (number, length) in sizes.into_iter().enumerate() {
+                        assert_eq!(to.probe(SOON).unwrap(), length as u64);
+                        assert!(to.receive(SOON).unwrap() == content(number, length), "message {number}");
+                    }
+                });
+            }
+        });
+        let seen = one.statistics();
+        assert_eq!((seen.sent, seen.received), (10, 10));
+        assert_eq!(seen.sent_bytes, seen.received_bytes);
+        assert!(seen.connected);
+        other.close(SOON).unwrap();
+        assert_eq!(one.receive(SOON).unwrap_err().kind(), Kind::Closed);
+        assert_eq!(one.send(b"x", SOON).unwrap_err().kind(), Kind::Closed);
+        one.close(SOON).unwrap();
+    }
+}
+
+#[test]
+fn what_is_begun_is_tested_and_waited_for() {
+    let (one, other) = pair(&Options::default());
+    let comes = [one.ireceive(), one.ireceive()];
+    assert_eq!(one.test(comes[0]), Ok(false));
+    let sends = [other.isend(content(1, 3_000_000)).unwrap(), other.isend(vec![7]).unwrap()];
+    assert!(one.wait(comes[0], SOON).unwrap() == content(1, 3_000_000));
+    assert_eq!(one.wait(comes[1], SOON).unwrap(), [7]);
+    for request in sends {
+        assert!(other.wait(request, SOON).unwrap().is_empty());
+        assert_eq!(other.test(request).unwrap_err().kind(), Kind::Usage, "it is over");
+    }
+    let late = one.ireceive();
+    assert_eq!(one.wait(late, Some(Duration::from_millis(20))).unwrap_err().kind(), Kind::TimedOut);
+    other.send(b"late", SOON).unwrap();
+    while !one.test(late).unwrap() {
+        std::thread::yield_now();
+    }
+    let error = one.wait_into(late, &mut [0; 2], SOON).unwrap_err();
+    assert_eq!((error.kind(), error.needed()), (Kind::Unexpected, Some(4)));
+    one.cancel(late).unwrap();
+    assert!(one.cancel(late).is_err());
+    assert_eq!(one.receive(SOON).unwrap(), b"late", "what was given up comes again");
+    let both = std::thread::scope(|scope| {
+        let there = scope.spawn(|| other.send_receive(&content(2, 1 << 20), SOON).unwrap());
+        (one.send_receive(&content(3, 2 << 20), SOON).unwrap(), there.join().unwrap())
+    });
+    assert!(both.0 == content(2, 1 << 20) && both.1 == content(3, 2 << 20));
+}
+
+#[test]
+fn a_message_that_is_too_long_stays() {
+    let (one, other) = pair(&Options::default());
+    one.send(b"eight or", SOON).unwrap();
+    one.send(b"four", SOON).unwrap();
+    let mut place = [0; 4];
+    let error = other.receive_into(&mut place, SOON).unwrap_err();
+    assert_eq!((error.kind(), error.code().name()), (Kind::Unexpected, "path-misused"));
+    assert_eq!(other.receive(SOON).unwrap(), b"eight or");
+    assert_eq!(other.receive_into(&mut place, SOON), Ok(4));
+    assert_eq!(&place, b"four");
+}
+
+#[test]
+fn a_barrier_waits_for_the_other_end() {
+    let (one, other) = pair(&Options::default());
+    // Repeated, it is the same barrier: the other end comes to it once.
+    for _ in 0..2 {
+        assert_eq!(one.barrier(Some(Duration::from_millis(50))).unwrap_err().kind(), Kind::TimedOut);
+    }
+    other.barrier(SOON).unwrap();
+    one.barrier(SOON).unwrap();
+    let reached = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            std::thread::sleep(Duration::from_millis(50));
+            reached.store(true, Ordering::SeqCst);
+            other.barrier(SOON).unwrap();
+        });
+        one.barrier(SOON).unwrap();
+        assert!(reached.load(Ordering::SeqCst));
+    });
+}
+
+#[test]
+fn a_message_that_came_for_a_request_that_is_given_up_goes_to_the_one_that_waits_longest() {
+    let (one, other) = pair(&Options::default());
+    let (first, second) = (one.ireceive(), one.ireceive());
+    other.send(b"1", SOON).unwrap();
+    while !one.test(first).unwrap() {
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    one.cancel(first).unwrap();
+    assert_eq!(one.wait(second, SOON).unwrap(), b"1");
+    other.send(b"2", SOON).unwrap();
+    assert_eq!(one.receive(SOON).unwrap(), b"2");
+}
+
+/// Bytes of which is known whether the path still has them.
+struct Counted(Arc<Vec<u8>>);
+
+impl AsRef<[u8]> for Counted {
+    fn as_ref(&self) -> &[u8] {
+        &self.0
+    }
+}
+
+#[test]
+fn bytes_of_a_request_that_cannot_be_done_are_the_senders_again() {
+    // More than both ends' windows, so that it is under way when the other end closes.
+    let (one, other) = pair(&Options { window: 1 << 20, ..Options::default() });
+    let bytes = Arc::new(content(1, 8 << 20));
+    let requests = [one.isend(Counted(bytes.clone())).unwrap(), one.isend(Counted(bytes.clone())).unwrap()];
+    other.probe(SOON).unwrap();
+    other.close(SOON).unwrap();
+    for request in requests {
+        // One may have arrived.
+        let _ = one.wait(request, SOON);
+    }
+    assert_eq!(Arc::strong_count(&bytes), 1);
+}
+
+#[test]
+fn who_does_not_receive_stops_the_sender_and_not_for_ever() {
+    let (one, other) = pair(&Options { window: 1 << 20, ..Options::default() });
+    let mut sent = 0;
+    let error = loop {
+        match one.send(&content(sent, 200_000), Some(Duration::from_millis(200))) {
+            Ok(()) => sent += 1,
+            Err(error) => break error,
+        }
+        assert!(sent < 10, "the window is open");
+    };
+    assert_eq!(error.kind(), Kind::TimedOut);
+    for number in 0..sent {
+        assert!(other.receive(SOON).unwrap() == content(number, 200_000));
+    }
+    one.send(&content(9, 3 << 20), SOON).unwrap();
+    assert!(other.receive(SOON).unwrap() == content(9, 3 << 20), "one message always has room");
+}
+
+/// Passes bytes on until it is cut.
+struct Cable {
+    address: SocketAddr,
+    links: Arc<Mutex<Vec<TcpStream>>>,
+}
+
+fn cable(to: SocketAddr) -> Cable {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    let links: Arc<Mutex<Vec<TcpStream>>> = Arc::default();
+    let all = links.clone();
+    std::thread::spawn(move || {
+        for near in listener.incoming().flatten() {
+            let Ok(far) = TcpStream::connect(to) else { return };
+            all.lock().unwrap().extend([near.try_clone().unwrap(), far.try_clone().unwrap()]);
+            for (mut from, mut to) in [(near.try_clone().unwrap(), far.try_clone().unwrap()), (far, near)] {
+                std::thread::spawn(move || {
+                    let mut bytes = [0; 64 << 10];
+                    while let Ok(some) = from.read(&mut bytes) {
+                        if some == 0 || to.write_all(&bytes[..some]).is_err() {
+                            break;
+                        }
+                    }
+                    let _ = to.shutdown(std::net::Shutdown::Both);
+                });
+            }
+        }
+    });
+    Cable { address, links }
+}
+
+#[test]
+fn a_path_that_is_cut_ten_times_loses_and_repeats_nothing() {
+    let key = Key::make();
+    let one = Path::listen(&key, "127.0.0.1:0", &Options::default()).unwrap();
+    let cable = cable(one.addresses()[0]);
+    let other = Path::open(&key, &[&cable.address.to_string()], &Options::default()).unwrap();
+    let count = 200;
+    let length = |number: usize| [10, 1000, 50_000, 2_000_000][number % 4];
+    let is_over = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            while !is_over.load(Ordering::SeqCst) {
+                std::thread::sleep(Duration::from_millis(30));
+                for link in cable.links.lock().unwrap().drain(..) {
+                    let _ = link.shutdown(std::net::Shutdown::Both);
+                }
+            }
+        });
+        let sends = scope.spawn(|| {
+            for number in 0..count {
+                other.send(&content(number, length(number)), SOON).unwrap();
+                one.send(&[number as u8], SOON).unwrap();
+            }
+        });
+        for number in 0..count {
+            assert!(one.receive(SOON).unwrap() == content(number, length(number)), "message {number}");
+            assert_eq!(other.receive(SOON).unwrap(), [number as u8]);
+        }
+        sends.join().unwrap();
+        is_over.store(true, Ordering::SeqCst);
+    });
+    assert!(one.statistics().cuts > 0);
+}
+
+#[test]
+fn what_cannot_be_is_an_error_and_no_end_of_the_program() {
+    let key = Key::make();
+    let plain = Options::default();
+    for wrong in ["", "nowhere", "127.0.0.1:x", "127.0.0.1:99999", "no.such.host.invalid:1"] {
+        assert_eq!(Path::listen(&key, wrong, &plain).err().unwrap().kind(), Kind::Usage, "{wrong}");
+        assert_eq!(Path::open(&key, &[wrong], &plain).err().unwrap().kind(), Kind::Usage, "{wrong}");
+    }
+    assert!(Path::open(&key, &[], &plain).is_err());
+    assert!(Path::open(&key, &["127.0.0.1:1"], &Options { streams: 257, ..plain.clone() }).is_err());
+    let missing = Options { relays: vec!["/no/such.relay".into()], ..plain.clone() };
+    assert!(Path::listen(&key, "127.0.0.1:0", &missing).is_err());
+    let impatient = Options { patience: Duration::from_millis(300), ..plain.clone() };
+    let lonely = Path::open(&key, &["127.0.0.1:1"], &impatient).unwrap();
+    lonely.send(b"into the void", SOON).unwrap();
+    let error = lonely.receive(SOON).unwrap_err();
+    assert_eq!((error.kind(), error.code().name()), (Kind::System, "path-given-up"));
+    assert!(lonely.close(SOON).is_err());
+    // Another key.
+    let one = Path::listen(&key, "127.0.0.1:0", &impatient).unwrap();
+    let at = one.addresses()[0].to_string();
+    let stranger = Path::open(&Key::make(), &[&at], &impatient).unwrap();
+    assert_eq!(stranger.wait_connected(SOON).unwrap_err().kind(), Kind::System);
+    let taken = Path::listen(&key, &at, &plain).err().unwrap();
+    assert_eq!(taken.kind(), Kind::System);
+    // An end that is dropped without a word.
+    let (one, other) = pair(&impatient);
+    one.send(b"last", SOON).unwrap();
+    assert_eq!(other.receive(SOON).unwrap(), b"last");
+    drop(one);
+    assert_eq!(other.receive(SOON).unwrap_err().kind(), Kind::System);
+}
+
+#[test]
+fn a_key_lies_in_a_file_that_only_its_owner_can_read() {
+    use std::os::unix::fs::PermissionsExt;
+    let file = std::env::temp_dir().join(format!("ligament-link-{}.key", std::process::id()));
+    let key = Key::make();
+    key.write(&file).unwrap();
+    assert!(Key::read(&file).unwrap() == key);
+    std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o644)).unwrap();
+    assert_eq!(Key::read(&file).unwrap_err().code().name(), "path-key");
+    std::fs::remove_file(&file).unwrap();
+    assert!(Key::read(&file).is_err());
+}

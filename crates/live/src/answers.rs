@@ -1,0 +1,514 @@
+//! The addresses of the page, and what is answered there. Everything about the run needs a session; the page's own files do
+//! not, since they say nothing of any run.
+
+use crate::demand::Demand;
+use crate::door::{self, same, Door, Guest};
+use crate::history::History;
+use crate::picture::Picture;
+use crate::taps::Taps;
+use crate::{metrics, plan, steer};
+use axum::body::{Body, Bytes};
+use axum::extract::rejection::JsonRejection;
+use axum::extract::{DefaultBodyLimit, Query, Request, State};
+use axum::http::{header, HeaderMap, HeaderValue, Method, StatusCode};
+use axum::middleware::{from_fn_with_state, Next};
+use axum::response::{IntoResponse, Response};
+use axum::routing::{get, post};
+use axum::{Extension, Json, Router};
+use ligament_catalogue::Fault;
+use ligament_manager::timeline::Timeline;
+use ligament_manager::{Moment, RunDirectory, RunLog};
+use ligament_runtime::client::{record_of, InstanceFiles};
+use ligament_runtime::timeline::{rows, write_trace, KINDS};
+use ligament_wire::tap::Wanted;
+use serde::Deserialize;
+use serde_json::{json, Value};
+use std::io::{Read, Seek, SeekFrom};
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+/// How long somebody who asks for news waits if there is none.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(20);
+/// For how long one who looks at a port waits: a browser has six connections for all, and steering needs one.
+const GLIMPSE: Duration = Duration::from_secs(2);
+/// The most of a file that is answered at once, bytes.
+const PIECE: u64 = 256 << 10;
+/// A line that has not gone on for so long is shown without its end.
+const LAST_WORDS: Duration = Duration::from_secs(1);
+/// Nobody has more to say than a secret, bytes.
+const MOST_OF_A_QUESTION: usize = 4096;
+/// The most columns and rows of the timeline.
+const MOST_COLUMNS: usize = 1000;
+const MOST_ROWS: usize = 200;
+/// How often the timeline is read anew; a long one more rarely: of a core no more than a part, this many-th, goes into that.
+const READ_AGAIN: Duration = Duration::from_secs(1);
+const PART: u32 = 20;
+
+/// The page's files, as Vite has built them.
+const FILES: [(&str, &str, &[u8]); 3] = [
+    ("/", "text/html; charset=utf-8", include_bytes!("../../../dashboard/built/index.html")),
+    ("/page.js", "text/javascript; charset=utf-8", include_bytes!("../../../dashboard/built/page.js")),
+    ("/page.css", "text/css; charset=utf-8", include_bytes!("../../../dashboard/built/page.css")),
+];
+
+/// A file's mark, when it was read, how long that took, and what was read.
+type ReadOnce<T> = Mutex<Option<(Instant, Duration, (u64, i64, i64), T)>>;
+
+/// A timeline as it was read, and what was made of it.
+type MadeOnce<T> = Mutex<Option<(Arc<Result<Timeline, Fault>>, T)>>;
+
+/// What all requests share.
+pub struct Server {
+    pub run: RunDirectory,
+    door: Arc<Door>,
+    picture: Arc<Picture>,
+    demand: Arc<Demand>,
+    metrics: Option<String>,
+    taps: Arc<Taps>,
+    history: Mutex<History>,
+    plan: Mutex<Option<Arc<Value>>>,
+    timeline: ReadOnce<Arc<Result<Timeline, Fault>>>,
+    /// Of which timeline somebody wanted a trace last, and the trace: all who want it share it.
+    trace: MadeOnce<Bytes>,
+}
+
+impl Server {
+    pub fn new(
+        run: RunDirectory,
+        door: Arc<Door>,
+        picture: Arc<Picture>,
+        demand: Arc<Demand>,
+        metrics: Option<String>,
+    ) -> Server {
+        let taps = Arc::new(Taps::new(run.clone()));
+        Server {
+            run,
+            door,
+            picture,
+            demand,
+            metrics,
+            taps,
+            history: Mutex::default(),
+            plan: Mutex::default(),
+            timeline: Mutex::default(),
+            trace: Mutex::default(),
+        }
+    }
+
+    /// The run's timeline, read anew if it has changed, but not too often; and whether it has changed since it was read.
+    fn timeline(&self) -> (Arc<Result<Timeline, Fault>>, bool) {
+        let mut kept = self.timeline.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        let mark = std::fs::metadata(self.run.timeline()).map(|one| (one.len(), one.mtime(), one.mtime_nsec()));
+        let mark = mark.unwrap_or_default();
+        if let Some((read, took, known, timeline)) = &*kept {
+            if *known == mark || read.elapsed() < READ_AGAIN.max(*took * PART) {
+                return (timeline.clone(), *known != mark);
+            }
+        }
+        let began = Instant::now();
+        let timeline = Arc::new(Timeline::of(&self.run));
+        *kept = Some((Instant::now(), began.elapsed(), mark, timeline.clone()));
+        (timeline, false)
+    }
+}
+
+/// All addresses.
+pub fn router(server: Arc<Server>) -> Router {
+    let inside = Router::new()
+        .route("/api/news", get(news))
+        .route("/api/plan", get(drawn))
+        .route("/api/timeline", get(timeline))
+        .route("/api/trace", get(trace))
+        .route("/api/tap", get(tap))
+        .route("/api/log", get(log))
+        .route("/api/output", get(output))
+        .route("/api/steering", get(steering))
+        .route("/api/steer", post(steer::steered).layer(DefaultBodyLimit::max(steer::MOST)))
+        .layer(from_fn_with_state(server.clone(), needs_session));
+    let mut router =
+        Router::new().route("/api/session", post(session)).route("/metrics", get(metrics_of)).merge(inside);
+    // Browsers ask for it, and say that an error came if there is none.
+    router = router.route("/favicon.ico", get(|| async { StatusCode::NO_CONTENT }));
+    for (address, kind, bytes) in FILES {
+        router = router.route(address, get(move || async move { ([(header::CONTENT_TYPE, kind)], bytes) }));
+    }
+    router
+        .fallback(|| async { refusal(StatusCode::NOT_FOUND, "there is no such page") })
+        .layer(DefaultBodyLimit::max(MOST_OF_A_QUESTION))
+        .layer(from_fn_with_state(server.clone(), at_the_door))
+        .with_state(server)
+}
+
+pub(crate) fn refusal(status: StatusCode, why: &str) -> Response {
+    (status, Json(json!({ "ok": false, "why": why }))).into_response()
+}
+
+/// Checks where a request comes from, and says on every answer what a browser may do with it.
+async fn at_the_door(State(_): State<Arc<Server>>, request: Request, next: Next) -> Response {
+    let changes = !matches!(*request.method(), Method::GET | Method::HEAD);
+    let mut answer = match door::check(request.headers(), changes) {
+        Ok(()) => next.run(request).await,
+        Err((status, why)) => refusal(status, why),
+    };
+    for (name, value) in door::HEADERS {
+        answer.headers_mut().insert(name, HeaderValue::from_static(value));
+    }
+    answer
+}
+
+async fn needs_session(State(server): State<Arc<Server>>, mut request: Request, next: Next) -> Response {
+    match server.door.guest(request.headers()) {
+        Some(guest) => {
+            request.extensions_mut().insert(guest);
+            next.run(request).await
+        }
+        None => refusal(
+            StatusCode::UNAUTHORIZED,
+            "open the page by its link: it was opened without, or too long ago",
+        ),
+    }
+}
+
+#[derive(Deserialize)]
+struct Secret {
+    secret: String,
+}
+
+/// A secret becomes a session.
+async fn session(State(server): State<Arc<Server>>, given: Result<Json<Secret>, JsonRejection>) -> Response {
+    let secret = match given {
+        Ok(Json(Secret { secret })) => secret,
+        Err(why) => return steer::unread(&why),
+    };
+    match server.door.open(&secret) {
+        Ok(Some((cookie, word, guest))) => {
+            let told = json!({ "ok": true, "word": word, "role": guest.purpose.role.word() });
+            ([(header::SET_COOKIE, cookie)], Json(told)).into_response()
+        }
+        Ok(None) => refusal(
+            StatusCode::UNAUTHORIZED,
+            "this link was used already, or is too old; \"ligament view\" makes another",
+        ),
+        Err(_) => refusal(StatusCode::INTERNAL_SERVER_ERROR, "the system gives no random bytes"),
+    }
+}
+
+#[derive(Deserialize)]
+struct Since {
+    #[serde(default)]
+    since: u64,
+}
+
+/// What is new since a picture, as soon as there is something.
+async fn news(
+    State(server): State<Arc<Server>>,
+    Extension(guest): Extension<Guest>,
+    Query(Since { since }): Query<Since>,
+) -> Response {
+    let _look = server.demand.look();
+    let mut pictures = server.picture.watch();
+    let until = tokio::time::Instant::now() + PATIENCE;
+    loop {
+        pictures.mark_unchanged();
+        if let Some(mut news) = server.picture.since(since) {
+            // Moments of the run are reckoned by its machine's clock, and not by the browser's.
+            news["at"] = json!(Moment::now().0);
+            news["role"] = json!(guest.purpose.role.word());
+            return Json(news).into_response();
+        }
+        if tokio::time::timeout_at(until, pictures.changed()).await.is_err() {
+            return Json(json!({ "picture": since, "role": guest.purpose.role.word() })).into_response();
+        }
+    }
+}
+
+#[derive(Deserialize)]
+struct Looked {
+    port: String,
+    #[serde(default)]
+    slice: String,
+    #[serde(default)]
+    thin: u64,
+    #[serde(default)]
+    bars: u32,
+    /// Under which keys of maps: with dots between them.
+    #[serde(default)]
+    key: String,
+    /// The frame that the browser has.
+    #[serde(default)]
+    has: u64,
+    /// ms between frames.
+    #[serde(default)]
+    every: u64,
+}
+
+/// What a port sends: the next frame, as soon as there is one.
+async fn tap(State(server): State<Arc<Server>>, Query(asked): Query<Looked>) -> Response {
+    let Looked { port, slice, thin, bars, key, has, every } = asked;
+    let feed = Wanted::cuts_of(&slice).and_then(|cuts| {
+        let keys = key.split('.').filter(|key| !key.is_empty()).map(str::to_owned).collect();
+        server.taps.feed(&port, Wanted { keys, cuts, thin, bars })
+    });
+    let feed = match feed {
+        Ok(feed) => feed,
+        Err(why) => return refusal(StatusCode::BAD_REQUEST, &why.to_string()),
+    };
+    let mut frames = feed.frames();
+    // A browser may have a frame of a tap that has ended.
+    let has = has.min(frames.borrow().number);
+    feed.ask(has, every);
+    let until = tokio::time::Instant::now() + GLIMPSE;
+    loop {
+        let frame = frames.borrow_and_update().clone();
+        if frame.number > has {
+            return ([(header::CONTENT_TYPE, "application/octet-stream")], Body::from(frame.bytes.to_vec()))
+                .into_response();
+        }
+        if !matches!(tokio::time::timeout_at(until, frames.changed()).await, Ok(Ok(()))) {
+            return Json(json!({ "kind": "same", "frame": has })).into_response();
+        }
+    }
+}
+
+/// Does what takes a while beside the others.
+async fn beside<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<T, Response> {
+    tokio::task::spawn_blocking(work)
+        .await
+        .map_err(|_| refusal(StatusCode::INTERNAL_SERVER_ERROR, "the server met a fault of its own"))
+}
+
+/// The model, with the places of everything.
+async fn drawn(State(server): State<Arc<Server>>) -> Result<Response, Response> {
+    beside(move || {
+        let mut kept = server.plan.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        // A page may be asked before its run has begun: there is no model yet then.
+        let has_begun = server.run.record().exists();
+        let plan = kept.clone().unwrap_or_else(|| Arc::new(plan::plan(&server.run)));
+        if has_begun {
+            *kept = Some(plan.clone());
+        }
+        Json(&*plan).into_response()
+    })
+    .await
+}
+
+/// What was steered.
+async fn steering(State(server): State<Arc<Server>>) -> Result<Response, Response> {
+    beside(move || {
+        let mut history = server.history.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        Json(json!({ "history": history.of(&server.run) })).into_response()
+    })
+    .await
+}
+
+#[derive(Deserialize)]
+struct Columns {
+    columns: Option<usize>,
+    rows: Option<usize>,
+}
+
+/// What each instance did when.
+async fn timeline(
+    State(server): State<Arc<Server>>,
+    Query(asked): Query<Columns>,
+) -> Result<Response, Response> {
+    beside(move || {
+        let (timeline, old) = server.timeline();
+        let timeline = match &*timeline {
+            Ok(timeline) => timeline,
+            Err(why) => return Json(json!({ "rows": [], "why": why.text(), "old": old })).into_response(),
+        };
+        let columns = asked.columns.unwrap_or(400).clamp(1, MOST_COLUMNS);
+        let most = asked.rows.unwrap_or(60).clamp(1, MOST_ROWS);
+        let shorter = |part: f64| (part * 1e3).round() / 1e3;
+        let rows: Vec<Value> = (rows(timeline, columns, most).into_iter())
+            .map(|row| {
+                let columns: Vec<_> = row.columns.iter().map(|column| column.map(shorter)).collect();
+                json!({ "name": row.name, "columns": columns, "seconds": row.seconds })
+            })
+            .collect();
+        let seconds = timeline.end() as f64 / 1e9;
+        let started = &timeline.header.started;
+        let told = json!({ "kinds": KINDS, "seconds": seconds, "started": started, "rows": rows, "old": old });
+        Json(told).into_response()
+    })
+    .await
+}
+
+/// The same, in the format of Perfetto.
+async fn trace(State(server): State<Arc<Server>>) -> Result<Response, Response> {
+    beside(move || {
+        let (timeline, _) = server.timeline();
+        let told = match &*timeline {
+            Ok(told) => told,
+            Err(why) => return refusal(StatusCode::NOT_FOUND, why.text()),
+        };
+        let mut kept = server.trace.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        let bytes = match &*kept {
+            Some((known, bytes)) if Arc::ptr_eq(known, &timeline) => bytes.clone(),
+            _ => {
+                let mut bytes = Vec::new();
+                let written = record_of(&server.run).map_err(|why| why.text().to_owned()).and_then(|record| {
+                    write_trace(told, &record, &mut bytes).map_err(|error| error.to_string())
+                });
+                if let Err(why) = written {
+                    return refusal(StatusCode::NOT_FOUND, &why);
+                }
+                let bytes = Bytes::from(bytes);
+                *kept = Some((timeline.clone(), bytes.clone()));
+                bytes
+            }
+        };
+        ([(header::CONTENT_TYPE, "application/json")], Body::from(bytes)).into_response()
+    })
+    .await
+}
+
+#[derive(Deserialize)]
+struct From {
+    /// Where to read on; without it, the last piece.
+    from: Option<u64>,
+    /// Of which file: its number, as it was told; as a text, since browsers keep 53 bits of a number.
+    file: Option<u64>,
+    instance: Option<String>,
+}
+
+/// A piece of a file that grows: whole lines only, unless one is longer than a piece, or the file has not grown for a while:
+/// then these are somebody's last words, or a question.
+fn piece(path: &Path, asked: &From) -> std::io::Result<Value> {
+    let mut file = std::fs::File::open(path)?;
+    let found = file.metadata()?;
+    let (size, inode) = (found.len(), found.ino());
+    let is_same = asked.file.is_none_or(|known| known == inode);
+    let from = match asked.from {
+        Some(from) if is_same && from <= size => from,
+        Some(_) => 0,
+        None => size.saturating_sub(PIECE),
+    };
+    file.seek(SeekFrom::Start(from))?;
+    let mut bytes = Vec::new();
+    file.take(PIECE).read_to_end(&mut bytes)?;
+    let mut begin = 0;
+    if asked.from.is_none() && from > 0 {
+        begin = bytes.iter().position(|&byte| byte == b'\n').map_or(0, |at| at + 1);
+    }
+    let stays = found.modified().ok().and_then(|at| at.elapsed().ok()).is_some_and(|since| since > LAST_WORDS);
+    let end = match bytes.iter().rposition(|&byte| byte == b'\n') {
+        _ if stays && from + bytes.len() as u64 >= size => bytes.len(),
+        Some(last) if last + 1 > begin => last + 1,
+        _ if bytes.len() as u64 == PIECE => bytes.len(),
+        _ => begin,
+    };
+    let text = String::from_utf8_lossy(&bytes[begin..end]);
+    let next = from + end as u64;
+    Ok(json!({
+        "text": text,
+        "next": next,
+        "file": inode.to_string(),
+        "more": size > next + PIECE / 2,
+        // There is the beginning of a line, which may be the last.
+        "open": end < bytes.len(),
+        "cut": from + begin as u64 > 0,
+    }))
+}
+
+/// The run's log.
+async fn log(State(server): State<Arc<Server>>, Query(asked): Query<From>) -> Result<Response, Response> {
+    beside(move || {
+        let path = server.run.log();
+        // Lines may have been put aside since the last piece.
+        let aside = RunLog::earlier(&path);
+        let is_aside =
+            asked.file.is_some_and(|known| std::fs::metadata(&aside).is_ok_and(|one| one.ino() == known));
+        let told = if is_aside { piece(&aside, &asked) } else { piece(&path, &asked) };
+        match told {
+            Ok(told) if is_aside && told["text"] == "" => {
+                let anew = From { from: Some(0), file: None, instance: None };
+                piece(&path, &anew).map_or_else(|error| unreadable(&error), |told| Json(told).into_response())
+            }
+            Ok(told) => Json(told).into_response(),
+            Err(error) => unreadable(&error),
+        }
+    })
+    .await
+}
+
+fn unreadable(error: &std::io::Error) -> Response {
+    match error.kind() {
+        std::io::ErrorKind::NotFound => {
+            Json(json!({ "text": "", "next": 0, "why": "nothing yet" })).into_response()
+        }
+        _ => refusal(StatusCode::NOT_FOUND, &error.to_string()),
+    }
+}
+
+/// What an instance has printed.
+async fn output(State(server): State<Arc<Server>>, Query(asked): Query<From>) -> Result<Response, Response> {
+    beside(move || {
+        let name = asked.instance.clone().unwrap_or_default();
+        // Says which names there are; no other path is opened.
+        if let Err(why) = InstanceFiles::of(&server.run, &name) {
+            return refusal(StatusCode::NOT_FOUND, &why.to_string());
+        }
+        match piece(&server.run.output(&name), &asked) {
+            Ok(told) => Json(told).into_response(),
+            Err(error) => unreadable(&error),
+        }
+    })
+    .await
+}
+
+/// The numbers for Prometheus.
+async fn metrics_of(State(server): State<Arc<Server>>, headers: HeaderMap) -> Response {
+    let Some(token) = &server.metrics else {
+        return refusal(StatusCode::NOT_FOUND, "start \"ligament view\" with --metrics-token FILE for this");
+    };
+    let given = headers.get(header::AUTHORIZATION).and_then(|value| value.to_str().ok());
+    let given = given.and_then(|value| value.strip_prefix("Bearer ")).unwrap_or_default();
+    if !same(given, token) {
+        let mut answer = refusal(StatusCode::UNAUTHORIZED, "the bearer token is missing or wrong");
+        answer.headers_mut().insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
+        return answer;
+    }
+    let _look = server.demand.look();
+    let asked = Instant::now();
+    // As it stands now, if the run answers within a moment.
+    let until = tokio::time::Instant::now() + Duration::from_secs(1);
+    while server.demand.heard().is_none_or(|heard| heard < asked) && tokio::time::Instant::now() < until {
+        let is_over = server.picture.since(0).is_some_and(|whole| whole["view"]["state"] == "over");
+        if is_over {
+            break;
+        }
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    let text = metrics::text(&server.picture.since(0).unwrap_or_default());
+    ([(header::CONTENT_TYPE, "text/plain; version=0.0.4; charset=utf-8")], Body::from(text)).into_response()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_last_words_are_shown_though_their_line_does_not_end() {
+        let path = std::env::temp_dir().join(format!("ligament-last-words-{}", std::process::id()));
+        std::fs::write(&path, "a line\nlast wor").unwrap();
+        let from = |from| From { from, file: None, instance: None };
+        let fresh = piece(&path, &from(None)).unwrap();
+        assert_eq!(
+            (&fresh["text"], &fresh["next"], &fresh["open"]),
+            (&json!("a line\n"), &json!(7), &json!(true))
+        );
+        let file = std::fs::File::options().write(true).open(&path).unwrap();
+        file.set_modified(std::time::SystemTime::now() - Duration::from_secs(60)).unwrap();
+        let rest = piece(&path, &from(Some(7))).unwrap();
+        assert_eq!(
+            (&rest["text"], &rest["next"], &rest["open"]),
+            (&json!("last wor"), &json!(15), &json!(false))
+        );
+        assert_eq!(piece(&path, &from(Some(15))).unwrap()["text"], "");
+        std::fs::remove_file(&path).unwrap();
+    }
+}

@@ -1,0 +1,344 @@
+//! Browsers' connections over one pair of pipes, such as ssh's input and output, so that no port is open where the
+//! run is. One end listens for browsers, the other has the page. Each connection may have so many bytes under way
+//! that were not taken at the other end: one who reads nothing keeps no other waiting. What comes is not trusted:
+//! lengths and numbers are checked.
+//!
+//! A frame is a kind (1 byte), the number of a connection, and a length (4 bytes each, little-endian), and so many
+//! bytes.
+
+use axum::serve::Listener;
+use std::collections::HashMap;
+use std::io;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard};
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, DuplexStream};
+use tokio::sync::{mpsc, Semaphore};
+use tokio::task::AbortHandle;
+
+/// Bytes of a connection that are under way, and of a frame.
+const WINDOW: usize = 256 << 10;
+const PIECE: usize = 16 << 10;
+/// Connections at a time.
+const MOST: usize = 256;
+/// Frames that wait to be written.
+const QUEUE: usize = 64;
+
+/// A connection begins.
+const OPEN: u8 = 0;
+/// Bytes of it.
+const DATA: u8 = 1;
+/// So many of them were taken: a number of 4 bytes.
+const TOOK: u8 = 2;
+/// No more comes in this direction.
+const END: u8 = 3;
+/// It is gone, in both directions.
+const GONE: u8 = 4;
+
+type Frame = (u8, u32, Vec<u8>);
+
+/// A connection, to whoever reads the pipe.
+struct Line {
+    incoming: mpsc::UnboundedSender<Option<Vec<u8>>>,
+    /// Bytes that came and were not taken yet.
+    held: Arc<AtomicUsize>,
+    /// Bytes that may still be sent.
+    credit: Arc<Semaphore>,
+    task: Option<AbortHandle>,
+    /// Whether the other end has said that it sends no more.
+    has_ended: bool,
+}
+
+/// All connections over a pair of pipes.
+#[derive(Clone)]
+pub struct Carried {
+    lines: Arc<Mutex<HashMap<u32, Line>>>,
+    out: mpsc::Sender<Frame>,
+}
+
+/// The connections that begin at the other end.
+pub struct Arriving(mpsc::UnboundedReceiver<DuplexStream>);
+
+impl Listener for Arriving {
+    type Io = DuplexStream;
+    type Addr = ();
+
+    async fn accept(&mut self) -> (DuplexStream, ()) {
+        match self.0.recv().await {
+            Some(stream) => (stream, ()),
+            // Whoever serves ends with the pipe.
+            None => std::future::pending().await,
+        }
+    }
+
+    fn local_addr(&self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+fn broken(what: &'static str) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, what)
+}
+
+impl Carried {
+    /// Begins to write frames to a pipe.
+    pub fn begin(pipe: impl AsyncWrite + Send + Unpin + 'static) -> Carried {
+        let (out, frames) = mpsc::channel(QUEUE);
+        tokio::spawn(write(pipe, frames));
+        Carried { lines: Arc::default(), out }
+    }
+
+    fn lines(&self) -> MutexGuard<'_, HashMap<u32, Line>> {
+        self.lines.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+    }
+
+    /// Carries a connection that begins at this end.
+    pub async fn open(&self, number: u32, stream: impl AsyncRead + AsyncWrite + Send + 'static) {
+        if self.out.send((OPEN, number, Vec::new())).await.is_ok() {
+            self.carry(number, stream);
+        }
+    }
+
+    fn carry(&self, number: u32, stream: impl AsyncRead + AsyncWrite + Send + 'static) {
+        let (incoming, came) = mpsc::unbounded_channel();
+        let (held, credit) = (Arc::new(AtomicUsize::new(0)), Arc::new(Semaphore::new(WINDOW)));
+        let line = Line { incoming, held: held.clone(), credit: credit.clone(), task: None, has_ended: false };
+        self.lines().insert(number, line);
+        let (me, out) = (self.clone(), self.out.clone());
+        let task = tokio::spawn(async move {
+            let (from, to) = tokio::io::split(stream);
+            let both =
+                tokio::try_join!(outward(from, number, &out, &credit), inward(to, number, &out, came, &held));
+            me.lines().remove(&number);
+            if both.is_err() {
+                let _ = out.send((GONE, number, Vec::new())).await;
+            }
+        });
+        if let Some(line) = self.lines().get_mut(&number) {
+            line.task = Some(task.abort_handle());
+        }
+    }
+
+    /// Reads frames from a pipe until it ends; connections that begin at the other end go to `arriving`.
+    ///
+    /// # Errors
+    /// What came makes no sense, or the pipe cannot be read.
+    pub async fn read(
+        &self,
+        mut pipe: impl AsyncRead + Unpin,
+        arriving: Option<mpsc::UnboundedSender<DuplexStream>>,
+    ) -> io::Result<()> {
+        let mut head = [0; 9];
+        loop {
+            match pipe.read_exact(&mut head).await {
+                Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return Ok(()),
+                read => read?,
+            };
+            let word = |at: usize| u32::from_le_bytes([head[at], head[at + 1], head[at + 2], head[at + 3]]);
+            let (number, length) = (word(1), word(5) as usize);
+            if length > PIECE {
+                return Err(broken("a frame is too long"));
+            }
+            let mut bytes = vec![0; length];
+            pipe.read_exact(&mut bytes).await?;
+            self.take(head[0], number, bytes, arriving.as_ref())?;
+        }
+    }
+
+    fn take(
+        &self,
+        kind: u8,
+        number: u32,
+        bytes: Vec<u8>,
+        arriving: Option<&mpsc::UnboundedSender<DuplexStream>>,
+    ) -> io::Result<()> {
+        if kind == OPEN {
+            let arriving = arriving.ok_or_else(|| broken("a connection begins at the wrong end"))?;
+            let known = self.lines().len();
+            if known >= MOST || self.lines().contains_key(&number) {
+                return Err(broken("there are too many connections"));
+            }
+            let (near, far) = tokio::io::duplex(PIECE);
+            self.carry(number, near);
+            let _ = arriving.send(far);
+            return Ok(());
+        }
+        let mut lines = self.lines();
+        // Frames of one that is gone here may be under way.
+        let Some(line) = lines.get_mut(&number) else { return Ok(()) };
+        match kind {
+            // Nothing may come that counts as nothing: it would be kept without a bound.
+            DATA if bytes.is_empty() || line.has_ended => {
+                return Err(broken("data is empty, or comes after the end"));
+            }
+            END if line.has_ended => return Err(broken("a connection ends twice")),
+            DATA => {
+                if line.held.fetch_add(bytes.len(), Ordering::Relaxed) + bytes.len() > WINDOW {
+                    return Err(broken("more came than may be under way"));
+                }
+                let _ = line.incoming.send(Some(bytes));
+            }
+            TOOK => {
+                let count = bytes.try_into().map_or(u32::MAX, u32::from_le_bytes) as usize;
+                if count > WINDOW || line.credit.available_permits() + count > WINDOW {
+                    return Err(broken("more was taken than was sent"));
+                }
+                line.credit.add_permits(count);
+            }
+            END => {
+                line.has_ended = true;
+                let _ = line.incoming.send(None);
+            }
+            GONE => {
+                if let Some(task) = lines.remove(&number).and_then(|line| line.task) {
+                    task.abort();
+                }
+            }
+            _ => return Err(broken("a frame is of no known kind")),
+        }
+        Ok(())
+    }
+}
+
+async fn write(mut pipe: impl AsyncWrite + Unpin, mut frames: mpsc::Receiver<Frame>) {
+    while let Some((kind, number, bytes)) = frames.recv().await {
+        let mut frame = Vec::with_capacity(9 + bytes.len());
+        frame.push(kind);
+        frame.extend(number.to_le_bytes());
+        frame.extend((bytes.len() as u32).to_le_bytes());
+        frame.extend(bytes);
+        // Whoever reads the other pipe sees that the end is gone.
+        if pipe.write_all(&frame).await.is_err() || pipe.flush().await.is_err() {
+            return;
+        }
+    }
+}
+
+/// The connection that one end of it has left.
+struct Left;
+
+async fn outward(
+    mut from: impl AsyncRead + Unpin,
+    number: u32,
+    out: &mpsc::Sender<Frame>,
+    credit: &Semaphore,
+) -> Result<(), Left> {
+    let mut piece = vec![0; PIECE];
+    loop {
+        let length = from.read(&mut piece).await.map_err(|_| Left)?;
+        if length == 0 {
+            return out.send((END, number, Vec::new())).await.map_err(|_| Left);
+        }
+        credit.acquire_many(length as u32).await.map_err(|_| Left)?.forget();
+        out.send((DATA, number, piece[..length].to_vec())).await.map_err(|_| Left)?;
+    }
+}
+
+async fn inward(
+    mut to: impl AsyncWrite + Unpin,
+    number: u32,
+    out: &mpsc::Sender<Frame>,
+    mut came: mpsc::UnboundedReceiver<Option<Vec<u8>>>,
+    held: &AtomicUsize,
+) -> Result<(), Left> {
+    while let Some(Some(bytes)) = came.recv().await {
+        to.write_all(&bytes).await.map_err(|_| Left)?;
+        to.flush().await.map_err(|_| Left)?;
+        held.fetch_sub(bytes.len(), Ordering::Relaxed);
+        let count = (bytes.len() as u32).to_le_bytes().to_vec();
+        out.send((TOOK, number, count)).await.map_err(|_| Left)?;
+    }
+    to.shutdown().await.map_err(|_| Left)
+}
+
+/// Connections that begin at the other end of a pair of pipes.
+pub fn arriving() -> (mpsc::UnboundedSender<DuplexStream>, Arriving) {
+    let (sender, receiver) = mpsc::unbounded_channel();
+    (sender, Arriving(receiver))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Both ends of a pair of pipes; connections that begin at the first arrive at the second.
+    fn ends() -> (Carried, Arriving) {
+        let (near, far) = (tokio::io::duplex(1 << 12), tokio::io::duplex(1 << 12));
+        let (one, other) = (Carried::begin(near.0), Carried::begin(far.0));
+        let (sender, arrives) = arriving();
+        let here = one.clone();
+        tokio::spawn(async move { here.read(far.1, None).await });
+        tokio::spawn(async move { other.read(near.1, Some(sender)).await });
+        (one, arrives)
+    }
+
+    fn block_on(test: impl std::future::Future<Output = ()>) {
+        tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(test);
+    }
+
+    #[test]
+    fn many_connections_are_carried_each_as_it_is_and_one_that_reads_nothing_keeps_nobody_waiting() {
+        block_on(async {
+            let (one, mut arrives) = ends();
+            tokio::spawn(async move {
+                loop {
+                    let (stream, ()) = arrives.accept().await;
+                    tokio::spawn(async move {
+                        // Gives back what it gets.
+                        let (mut from, mut to) = tokio::io::split(stream);
+                        let _ = tokio::io::copy(&mut from, &mut to).await;
+                        let _ = to.shutdown().await;
+                    });
+                }
+            });
+            let (stalled, theirs) = tokio::io::duplex(64);
+            one.open(0, theirs).await;
+            let (_unread, mut writes) = tokio::io::split(stalled);
+            let stalls = tokio::spawn(async move { writes.write_all(&vec![7; 8 * WINDOW]).await });
+            for number in 1..20u32 {
+                let (mine, theirs) = tokio::io::duplex(1000);
+                one.open(number, theirs).await;
+                let sent: Vec<u8> = (0..3 * WINDOW as u32).map(|i| (i * number) as u8).collect();
+                let (mut from, mut to) = tokio::io::split(mine);
+                let told = sent.clone();
+                tokio::spawn(async move {
+                    to.write_all(&told).await.unwrap();
+                    to.shutdown().await.unwrap();
+                });
+                let mut came = Vec::new();
+                from.read_to_end(&mut came).await.unwrap();
+                assert!(came == sent, "connection {number}");
+            }
+            assert!(!stalls.is_finished());
+            // Those that are over are known no more.
+            while one.lines().len() > 1 {
+                tokio::task::yield_now().await;
+            }
+        });
+    }
+
+    #[test]
+    fn what_makes_no_sense_is_refused() {
+        block_on(async {
+            for frames in [
+                vec![(9, 0, 0)],
+                vec![(OPEN, 0, 0), (9, 0, 0)],
+                vec![(OPEN, 0, 0), (OPEN, 0, 0)],
+                vec![(DATA, 0, 1 << 20)],
+                vec![(OPEN, 0, 0), (TOOK, 0, 4)],
+                (0..=MOST as u32).map(|number| (OPEN, number, 0)).collect(),
+            ] {
+                let mut bytes = Vec::new();
+                for (kind, number, length) in &frames {
+                    bytes.push(*kind);
+                    bytes.extend(u32::to_le_bytes(*number));
+                    bytes.extend(u32::to_le_bytes(*length));
+                    bytes.resize(bytes.len() + *length as usize, 1);
+                }
+                let (sender, _arrives) = arriving();
+                let end = Carried::begin(tokio::io::sink());
+                let read = end.read(&bytes[..], Some(sender)).await;
+                assert_eq!(read.is_err(), frames != [(9, 0, 0)], "{:?}", frames.first());
+            }
+        });
+    }
+}

@@ -1,0 +1,388 @@
+//! Who is let in. A link has a secret in its fragment, which no server log and no referrer sees. The page gives it back
+//! once, and gets a cookie for it that scripts cannot read and that other sites cannot send. Every request names this server
+//! as its host, so that no foreign name leads here (DNS rebinding), and comes from no other page.
+
+use axum::http::header::{self, HeaderMap, HeaderName, HeaderValue};
+use axum::http::StatusCode;
+use std::collections::HashMap;
+use std::fs::File;
+use std::io::Read;
+use std::sync::{Arc, Mutex, MutexGuard};
+use std::time::{Duration, Instant};
+
+/// How long a link may wait to be opened.
+const SECRET_LASTS: Duration = Duration::from_secs(3600);
+/// More sessions, or links that nobody has opened, are not kept: the oldest goes.
+const MOST: usize = 256;
+/// On every request that changes something: no form and no foreign page can send it. On every request of a session it has
+/// the session's second word, which no other port of this machine gets to see, as cookies are.
+pub const OWN_HEADER: HeaderName = HeaderName::from_static("x-ligament");
+
+/// What somebody may do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Role {
+    /// See everything, change nothing.
+    Look,
+    /// See everything, change settings, let the run stand still, go on and end.
+    Steer,
+}
+
+impl Role {
+    /// The word for it, in links and answers.
+    pub fn word(self) -> &'static str {
+        match self {
+            Role::Look => "look",
+            Role::Steer => "steer",
+        }
+    }
+
+    /// What a word stands for.
+    pub fn of(word: &str) -> Option<Role> {
+        [Role::Look, Role::Steer].into_iter().find(|role| role.word() == word)
+    }
+}
+
+/// What a link is for, and for whom, if that was said.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Purpose {
+    pub role: Role,
+    pub name: Option<Arc<str>>,
+}
+
+/// The longest name of somebody for whom a link is, letters.
+const LONGEST_NAME: usize = 40;
+
+impl Purpose {
+    /// Of a name no more is kept than is fit to be shown.
+    pub fn new(role: Role, name: Option<&str>) -> Purpose {
+        let name = name.unwrap_or_default().trim().chars().filter(|c| !c.is_control());
+        let name: String = name.take(LONGEST_NAME).collect();
+        Purpose { role, name: (!name.is_empty()).then(|| name.into()) }
+    }
+
+    /// What `words` stands for.
+    pub fn of(text: &str) -> Option<Purpose> {
+        let (word, name) = text.split_once(' ').unwrap_or((text, ""));
+        Some(Purpose::new(Role::of(word)?, Some(name)))
+    }
+
+    /// The word for the role, and the name behind it.
+    pub fn words(&self) -> String {
+        match &self.name {
+            Some(name) => format!("{} {name}", self.role.word()),
+            None => self.role.word().to_owned(),
+        }
+    }
+}
+
+/// Somebody who was let in: what they may do, and by which of the links they came.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Guest {
+    pub purpose: Purpose,
+    pub link: u32,
+}
+
+impl Guest {
+    /// By which link they came, for the journal.
+    pub fn by(&self) -> String {
+        match &self.purpose.name {
+            Some(name) => format!("link {} for {name}", self.link),
+            None => format!("link {}", self.link),
+        }
+    }
+}
+
+/// So many random bytes, in hexadecimal digits.
+pub fn random_hex(bytes: usize) -> std::io::Result<String> {
+    let mut random = vec![0; bytes];
+    File::open("/dev/urandom")?.read_exact(&mut random)?;
+    Ok(random.iter().map(|byte| format!("{byte:02x}")).collect())
+}
+
+/// Whether two texts are the same, in a time that does not tell where they differ.
+pub fn same(one: &str, other: &str) -> bool {
+    let differences = one.bytes().zip(other.bytes()).fold(0, |all, (a, b)| all | (a ^ b));
+    one.len() == other.len() && differences == 0
+}
+
+type Kept = HashMap<String, (Guest, Instant)>;
+
+#[derive(Default)]
+struct Known {
+    /// Links that were made.
+    links: u32,
+    secrets: Kept,
+    sessions: Kept,
+}
+
+/// The door.
+pub struct Door {
+    /// Of this server alone: cookies of a host do not know its ports.
+    cookie: String,
+    known: Mutex<Known>,
+}
+
+fn keep(kept: &mut Kept, word: String, guest: Guest) {
+    if kept.len() >= MOST {
+        let oldest = kept.iter().min_by_key(|(_, (_, since))| *since).map(|(word, _)| word.clone());
+        oldest.and_then(|oldest| kept.remove(&oldest));
+    }
+    kept.insert(word, (guest, Instant::now()));
+}
+
+/// The one that is the same, found in a time that does not tell which.
+fn find(kept: &Kept, word: &str) -> Option<(String, Guest, Instant)> {
+    let mut found = None;
+    for (known, (guest, since)) in kept {
+        if same(known, word) {
+            found = Some((known.clone(), guest.clone(), *since));
+        }
+    }
+    found
+}
+
+/// What a session is known by. Neither half has a dot.
+fn both(session: &str, word: &str) -> String {
+    format!("{session}.{word}")
+}
+
+impl Door {
+    /// With nobody known yet.
+    ///
+    /// # Errors
+    /// The system gives no random bytes.
+    pub fn new() -> std::io::Result<Door> {
+        Ok(Door { cookie: format!("ligament-{}", random_hex(8)?), known: Mutex::default() })
+    }
+
+    fn known(&self) -> MutexGuard<'_, Known> {
+        self.known.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+    }
+
+    /// A new secret, for one use, and the number of its link.
+    ///
+    /// # Errors
+    /// As `new`.
+    pub fn secret(&self, purpose: Purpose) -> std::io::Result<(String, u32)> {
+        let secret = random_hex(24)?;
+        let mut known = self.known();
+        known.links += 1;
+        let link = known.links;
+        keep(&mut known.secrets, secret.clone(), Guest { purpose, link });
+        Ok((secret, link))
+    }
+
+    /// Whether nobody has used this secret yet.
+    pub fn awaits(&self, secret: &str) -> bool {
+        find(&self.known().secrets, secret).is_some()
+    }
+
+    /// A secret becomes a session: the value of `Set-Cookie`, the word for `OWN_HEADER`, and whose it is. None if
+    /// there is no such secret any more. Browsers send the cookie to whoever listens at another port of this machine;
+    /// without the word it is of no use there.
+    ///
+    /// # Errors
+    /// As `new`.
+    pub fn open(&self, secret: &str) -> std::io::Result<Option<(String, String, Guest)>> {
+        self.open_at(secret, Instant::now())
+    }
+
+    fn open_at(&self, secret: &str, now: Instant) -> std::io::Result<Option<(String, String, Guest)>> {
+        let (session, word) = (random_hex(24)?, random_hex(24)?);
+        let mut known = self.known();
+        let Some((found, guest, since)) = find(&known.secrets, secret) else { return Ok(None) };
+        known.secrets.remove(&found);
+        if now.saturating_duration_since(since) > SECRET_LASTS {
+            return Ok(None);
+        }
+        keep(&mut known.sessions, both(&session, &word), guest.clone());
+        Ok(Some((format!("{}={session}; HttpOnly; SameSite=Strict; Path=/", self.cookie), word, guest)))
+    }
+
+    /// Who it is that sends these headers.
+    pub fn guest(&self, headers: &HeaderMap) -> Option<Guest> {
+        let cookies = headers.get_all(header::COOKIE).iter().filter_map(|cookies| cookies.to_str().ok());
+        let mut pairs =
+            cookies.flat_map(|cookies| cookies.split(';')).filter_map(|pair| pair.trim().split_once('='));
+        let session = pairs.find(|(name, _)| *name == self.cookie)?.1;
+        let word = headers.get(OWN_HEADER)?.to_str().ok()?;
+        find(&self.known().sessions, &both(session, word)).map(|(_, guest, _)| guest)
+    }
+}
+
+/// The host without its port, if it is a name of this machine alone.
+fn is_local(host: &str) -> bool {
+    let name = match host.rsplit_once(':') {
+        Some((name, port)) if !port.is_empty() && port.bytes().all(|byte| byte.is_ascii_digit()) => name,
+        _ => host,
+    };
+    matches!(name.to_ascii_lowercase().as_str(), "localhost" | "127.0.0.1" | "[::1]")
+}
+
+/// Whether a request is for this server and from its own page, or from no page; else why not.
+///
+/// # Errors
+/// The status, and a sentence.
+pub fn check(headers: &HeaderMap, changes: bool) -> Result<(), (StatusCode, &'static str)> {
+    let only = |name: &HeaderName| {
+        let mut all = headers.get_all(name).iter();
+        let first = all.next().map(HeaderValue::to_str);
+        match (first, all.next()) {
+            (None, _) => Ok(None),
+            (Some(Ok(value)), None) => Ok(Some(value)),
+            _ => Err(()),
+        }
+    };
+    let host =
+        match only(&header::HOST) {
+            Ok(Some(host)) if is_local(host) => host,
+            _ => return Err((
+                StatusCode::MISDIRECTED_REQUEST,
+                "this server is reached as localhost or 127.0.0.1 only; forward a port to it from elsewhere",
+            )),
+        };
+    let foreign = Err((StatusCode::FORBIDDEN, "this request comes from a page of another origin"));
+    match only(&header::ORIGIN) {
+        Ok(Some(origin)) if origin.eq_ignore_ascii_case(&format!("http://{host}")) => {}
+        Ok(None) if !changes => {}
+        _ => return foreign,
+    }
+    match only(&HeaderName::from_static("sec-fetch-site")) {
+        Ok(None | Some("same-origin" | "none")) => {}
+        // The page itself, by a link from elsewhere: it shows nothing without its cookie, which is not sent then.
+        Ok(Some(_)) if only(&HeaderName::from_static("sec-fetch-mode")) == Ok(Some("navigate")) && !changes => {
+        }
+        _ => return foreign,
+    }
+    if changes && !headers.contains_key(OWN_HEADER) {
+        return Err((StatusCode::FORBIDDEN, "a request that changes something needs the header X-Ligament"));
+    }
+    Ok(())
+}
+
+/// What every answer says of itself.
+pub const HEADERS: [(HeaderName, &str); 7] = [
+    (
+        header::CONTENT_SECURITY_POLICY,
+        "default-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; object-src 'none'",
+    ),
+    (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
+    (header::X_FRAME_OPTIONS, "DENY"),
+    (header::REFERRER_POLICY, "no-referrer"),
+    (HeaderName::from_static("cross-origin-resource-policy"), "same-origin"),
+    (HeaderName::from_static("cross-origin-opener-policy"), "same-origin"),
+    (header::CACHE_CONTROL, "no-store"),
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn headers(pairs: &[(&'static str, &str)]) -> HeaderMap {
+        let mut headers = HeaderMap::new();
+        for (name, value) in pairs {
+            headers.append(*name, HeaderValue::from_str(value).unwrap());
+        }
+        headers
+    }
+
+    fn for_(role: Role) -> Purpose {
+        Purpose::new(role, None)
+    }
+
+    #[test]
+    fn a_link_may_be_for_somebody_whose_name_is_fit_to_be_shown() {
+        let purpose = Purpose::of("steer Ada\u{1b}[2J Lovelace\n").unwrap();
+        assert_eq!(purpose, Purpose { role: Role::Steer, name: Some("Ada[2J Lovelace".into()) });
+        assert_eq!(Purpose::of(&purpose.words()), Some(purpose.clone()));
+        assert_eq!(Guest { purpose, link: 2 }.by(), "link 2 for Ada[2J Lovelace");
+        assert_eq!(Purpose::of("look").map(|one| (one.words(), one.name)), Some(("look".into(), None)));
+        assert_eq!(Purpose::of("rule Ada"), None);
+        let long = Purpose::new(Role::Look, Some(&"é".repeat(1000))).name.unwrap();
+        assert_eq!(long.chars().count(), LONGEST_NAME);
+    }
+
+    #[test]
+    fn only_names_of_this_machine_are_hosts() {
+        for host in ["localhost:80", "127.0.0.1:1234", "[::1]:9", "LocalHost", "127.0.0.1"] {
+            assert_eq!(check(&headers(&[("host", host)]), false), Ok(()), "{host}");
+        }
+        for host in
+            ["evil.example", "127.0.0.1.evil.example:80", "localhost.", "", "127.0.0.1:80:80", "localhost:x"]
+        {
+            assert!(check(&headers(&[("host", host)]), false).is_err(), "{host}");
+        }
+        assert!(check(&headers(&[]), false).is_err());
+        assert!(check(&headers(&[("host", "localhost"), ("host", "localhost")]), false).is_err());
+    }
+
+    #[test]
+    fn another_page_is_not_let_in() {
+        let host = ("host", "127.0.0.1:81");
+        for origin in [
+            "http://evil.example",
+            "https://127.0.0.1:81",
+            "http://127.0.0.1:82",
+            "null",
+            "http://localhost:81",
+        ] {
+            assert!(check(&headers(&[host, ("origin", origin)]), false).is_err(), "{origin}");
+        }
+        let own = ("origin", "http://127.0.0.1:81");
+        assert_eq!(check(&headers(&[host, own]), false), Ok(()));
+        assert!(check(&headers(&[host, ("sec-fetch-site", "cross-site")]), false).is_err());
+        // What changes something says where it comes from, and that it is no form.
+        assert!(check(&headers(&[host, ("x-ligament", "1")]), true).is_err());
+        assert!(check(&headers(&[host, own]), true).is_err());
+        assert_eq!(check(&headers(&[host, own, ("x-ligament", "1")]), true), Ok(()));
+    }
+
+    #[test]
+    fn a_secret_opens_once_and_a_session_stays_what_its_link_was_for() {
+        let door = Door::new().unwrap();
+        for (role, link) in [(Role::Look, 1), (Role::Steer, 2)] {
+            let (secret, number) = door.secret(for_(role)).unwrap();
+            assert!(number == link && door.awaits(&secret));
+            assert_eq!(door.open("wrong").unwrap(), None);
+            let (cookie, word, guest) = door.open(&secret).unwrap().unwrap();
+            assert_eq!(guest, Guest { purpose: for_(role), link });
+            assert!(cookie.ends_with("; HttpOnly; SameSite=Strict; Path=/"), "{cookie}");
+            assert!(door.open(&secret).unwrap().is_none() && !door.awaits(&secret));
+            let pair = cookie.split(';').next().unwrap();
+            let guest = |cookie: &str, word: &str| {
+                door.guest(&headers(&[("cookie", cookie), ("x-ligament", word)]))
+                    .map(|guest| guest.purpose.role)
+            };
+            assert_eq!(guest(&format!("other=1; {pair}"), &word), Some(role));
+            assert_eq!(guest(&format!("{pair}0"), &word), None);
+            // What another port of this machine gets of a browser: the cookie alone.
+            assert_eq!(door.guest(&headers(&[("cookie", pair)])), None);
+            assert_eq!(guest(pair, "1"), None);
+            assert_eq!(guest(pair, ""), None);
+            assert_eq!(guest(&format!("{pair}.{word}"), ""), None);
+            assert_eq!(door.guest(&headers(&[])), None);
+            let stranger = Door::new().unwrap();
+            assert_eq!(stranger.guest(&headers(&[("cookie", pair), ("x-ligament", &word)])), None);
+        }
+    }
+
+    #[test]
+    fn half_of_one_session_and_half_of_another_are_none() {
+        let door = Door::new().unwrap();
+        let open = |role| door.open(&door.secret(for_(role)).unwrap().0).unwrap().unwrap();
+        let ((looks, look_word, _), (steers, steer_word, _)) = (open(Role::Look), open(Role::Steer));
+        let pair = |cookie: &str| cookie.split(';').next().unwrap().to_owned();
+        for (cookie, word) in [(pair(&looks), &steer_word), (pair(&steers), &look_word)] {
+            assert_eq!(door.guest(&headers(&[("cookie", &cookie), ("x-ligament", word)])), None);
+        }
+    }
+
+    #[test]
+    fn a_link_that_nobody_has_opened_for_long_opens_nothing() {
+        let door = Door::new().unwrap();
+        let (secret, _) = door.secret(for_(Role::Steer)).unwrap();
+        let late = Instant::now() + SECRET_LASTS + Duration::from_secs(1);
+        assert_eq!(door.open_at(&secret, late).unwrap(), None);
+        assert!(!door.awaits(&secret));
+    }
+}

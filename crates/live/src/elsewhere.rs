@@ -1,0 +1,192 @@
+//! The page of a run at a site that is reached by ssh. The page is served there, over the input and output of the
+//! process that ssh has started; here is listened for browsers, and their connections are carried there. So no port
+//! is open where the run is, and whoever has no secret is refused where the page is.
+
+use crate::carried::{arriving, Carried};
+use crate::listen::{Doorstep, Place};
+use crate::{at, checked, no_system, page, signals, token_in, Opened, Purpose, Role, NO_TOKEN};
+use axum::serve::Listener;
+use ligament_catalogue::{fault, Fault};
+use ligament_manager::RunDirectory;
+use serde_json::{json, Value};
+use std::os::fd::OwnedFd;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
+use tokio::net::unix::pipe;
+
+/// With this begins the line in which the page says that it is there: what a shell prints before it is passed over.
+const MARK: &str = "ligament-view-1 ";
+/// The longest line, and how much may come before it, bytes.
+const LONGEST: u64 = 8192;
+const BANNER: usize = 1 << 20;
+/// How long ssh may take to end, and how often is looked.
+const PARTING: Duration = Duration::from_secs(2);
+const GLANCE: Duration = Duration::from_millis(10);
+
+/// Serves the page of a run over standard input and output, until that ends; browsers reach it at `at`, elsewhere. With
+/// metrics, the first line that comes is the token for them: what stands in arguments everybody on the machine sees.
+///
+/// # Errors
+/// It cannot be served.
+pub fn serve_over_pipes(run: RunDirectory, purpose: Purpose, at: String, metrics: bool) -> Result<(), Fault> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(no_system)?;
+    let served = runtime.block_on(async {
+        let mut input = BufReader::new(tokio::io::stdin());
+        let metrics = match metrics {
+            true => Some(token_from(&mut input).await?),
+            false => None,
+        };
+        let (router, first, _) = page(run, purpose, None, metrics, at)?;
+        let Opened { at, fragment, role, number } = first;
+        let hello = json!({ "at": at, "fragment": fragment, "role": role.word(), "number": number });
+        let mut output = tokio::io::stdout();
+        // What a shell printed before may lack its end.
+        let line = format!("\n{MARK}{hello}\n");
+        output.write_all(line.as_bytes()).await.map_err(no_system)?;
+        output.flush().await.map_err(no_system)?;
+        let (sender, arrives) = arriving();
+        let carried = Carried::begin(output);
+        let mut end = signals().map_err(no_system)?;
+        tokio::select! {
+            served = axum::serve(arrives, router) => served.map_err(no_system),
+            read = carried.read(input, Some(sender)) => read.map_err(no_system),
+            _ = end.recv() => Ok(()),
+        }
+    });
+    runtime.shutdown_background();
+    served
+}
+
+/// The first line that comes.
+async fn token_from(input: &mut (impl tokio::io::AsyncBufRead + Unpin)) -> Result<String, Fault> {
+    let mut line = String::new();
+    input.take(LONGEST).read_line(&mut line).await.map_err(no_system)?;
+    checked(&line).ok_or_else(|| fault!(METRICS_TOKEN, "standard input: {NO_TOKEN}"))
+}
+
+/// ssh, which ends with this.
+struct Far(Child);
+
+impl Drop for Far {
+    fn drop(&mut self) {
+        // The end over there sees that nobody is here any more.
+        let pid = i32::try_from(self.0.id()).ok().and_then(rustix::process::Pid::from_raw);
+        if let (Some(pid), Ok(None)) = (pid, self.0.try_wait()) {
+            let _ = rustix::process::kill_process(pid, rustix::process::Signal::TERM);
+        }
+        for _ in 0..PARTING.as_millis() / GLANCE.as_millis() {
+            if !matches!(self.0.try_wait(), Ok(None)) {
+                return;
+            }
+            std::thread::sleep(GLANCE);
+        }
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// Serves the page of a run at a site: `command` makes what begins it there, of where browsers reach it here. With a file
+/// for the token of `/metrics`, which is made here if it is not there, the page over there hears of it over the pipe.
+///
+/// # Errors
+/// It cannot be served here, does not begin there, or the connection has ended.
+pub fn serve_site(
+    site: &str,
+    place: &Place,
+    metrics_token: Option<&Path>,
+    command: impl FnOnce(&str) -> Command,
+    opened: impl FnOnce(&Opened),
+) -> Result<(), Fault> {
+    let metrics = metrics_token.map(token_in).transpose()?;
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(no_system)?;
+    let served = runtime.block_on(carry(site, place, metrics, command, opened));
+    runtime.shutdown_background();
+    served
+}
+
+async fn carry(
+    site: &str,
+    place: &Place,
+    metrics: Option<String>,
+    command: impl FnOnce(&str) -> Command,
+    opened: impl FnOnce(&Opened),
+) -> Result<(), Fault> {
+    let mut doorstep = Doorstep::open(place)?;
+    let at = at(place, &doorstep);
+    let mut child = command(&at)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .map_err(|error| fault!(NOT_STARTABLE, "what reaches {site} cannot be started: {error}"))?;
+    let pipes = child.stdin.take().zip(child.stdout.take());
+    // In this order: the pipes go before it is waited for.
+    let far = Far(child);
+    let Some((input, output)) = pipes else { return Err(fault!(NOT_STARTABLE, "{site} has no pipes")) };
+    let mut input = pipe::Sender::from_owned_fd(OwnedFd::from(input)).map_err(no_system)?;
+    let output = pipe::Receiver::from_owned_fd(OwnedFd::from(output)).map_err(no_system)?;
+    let mut output = BufReader::new(output);
+    let mut end = signals().map_err(no_system)?;
+    if let Some(token) = metrics {
+        // That it has ended already is seen when it says nothing.
+        let _ = input.write_all(format!("{token}\n").as_bytes()).await;
+    }
+    let first = tokio::select! {
+        first = hello(site, &mut output) => first?,
+        _ = end.recv() => return Ok(()),
+    };
+    let carried = Carried::begin(input);
+    // Where browsers reach it is known here.
+    opened(&Opened { at, ..first });
+    let accepts = async {
+        let mut number = 0u32;
+        loop {
+            let (stream, ()) = doorstep.accept().await;
+            carried.open(number, stream).await;
+            number = number.wrapping_add(1);
+        }
+    };
+    let done = tokio::select! {
+        read = carried.read(output, None) => {
+            let why = read.err().map_or("it has ended".to_owned(), |error| error.to_string());
+            Err(fault!(SITE_UNREACHABLE, "the connection to {site} is gone: {why}"))
+        }
+        () = accepts => Ok(()),
+        _ = end.recv() => Ok(()),
+    };
+    drop(carried);
+    drop(far);
+    done
+}
+
+/// Reads up to the line in which the page says that it is there.
+async fn hello(site: &str, output: &mut (impl tokio::io::AsyncBufRead + Unpin)) -> Result<Opened, Fault> {
+    let unclear =
+        |what: &dyn std::fmt::Display| fault!(SITE_UNREACHABLE, "the page cannot be begun at {site}: {what}");
+    let mut read = 0;
+    while read < BANNER {
+        let mut line = Vec::new();
+        let length =
+            output.take(LONGEST).read_until(b'\n', &mut line).await.map_err(|error| unclear(&error))?;
+        if length == 0 {
+            return Err(unclear(&"it ended before it said that it is there"));
+        }
+        read += length;
+        let Some(told) = line.strip_prefix(MARK.as_bytes()) else { continue };
+        let told: Value = serde_json::from_slice(told).map_err(|error| unclear(&error))?;
+        let word =
+            |key: &str| told[key].as_str().map(str::to_owned).ok_or_else(|| unclear(&"it said something else"));
+        let role = Role::of(&word("role")?).ok_or_else(|| unclear(&"it said something else"))?;
+        let number = told["number"].as_u64().and_then(|number| u32::try_from(number).ok()).unwrap_or_default();
+        // It is printed, and becomes part of a page: nothing but a secret may be in it.
+        let fragment = word("fragment")?;
+        let secret = fragment.strip_prefix('#').and_then(|rest| rest.strip_prefix(role.word()));
+        let secret = secret.and_then(|rest| rest.strip_prefix('=')).unwrap_or_default();
+        if secret.is_empty() || !secret.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+            return Err(unclear(&"it said something else"));
+        }
+        return Ok(Opened { at: String::new(), fragment, role, number });
+    }
+    Err(unclear(&"what its shell prints has no end"))
+}

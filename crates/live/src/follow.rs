@@ -1,0 +1,125 @@
+//! Follows a run, as any client does: asks its head while somebody looks at the page, and reads its directory where nobody
+//! answers, because the run is over, stands still, is on another machine, or was lost.
+
+use crate::demand::Demand;
+use crate::picture::Picture;
+use ligament_manager::{InstanceRecord, Moment, RunDirectory, RunRecord, RunState};
+use ligament_runtime::client::{
+    halted_in_words, is_alive, is_halted, is_here, journalled, record_of, Snapshots, Watching,
+};
+use serde_json::{json, Map, Value};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// How often the run is asked what is new.
+const EVERY: Duration = Duration::from_millis(250);
+/// How soon a run that does not answer is tried again.
+const AGAIN: Duration = Duration::from_millis(500);
+/// A run that ends may be found gone before its record says how it went.
+const WHILE_IT_ENDS: u32 = 6;
+
+/// Follows the run until it is over. Blocks. If a process begins it, it may not have its record yet.
+pub fn follow(run: &RunDirectory, begun_by: Option<u32>, picture: &Arc<Picture>, demand: &Demand) {
+    let mut snapshots = None;
+    let mut gone = 0;
+    loop {
+        demand.wait();
+        let record = match record_of(run) {
+            Ok(record) => record,
+            Err(_) if begun_by.is_some_and(is_alive) && !run.record().exists() => {
+                picture.say("beginning", None);
+                std::thread::sleep(AGAIN);
+                continue;
+            }
+            Err(why) => {
+                picture.say("unreadable", Some(&why.to_string()));
+                std::thread::sleep(AGAIN);
+                continue;
+            }
+        };
+        if record.state != RunState::Running {
+            picture.take(&of_record(&record, None));
+            picture.say("over", None);
+            return;
+        }
+        match Watching::begin(run, &record, EVERY) {
+            Ok(Some(watching)) => {
+                gone = 0;
+                hear(watching, picture, demand);
+            }
+            Ok(None) if !is_here(&record) => {
+                let snapshots = snapshots.get_or_insert_with(|| Snapshots::of(run));
+                from_elsewhere(snapshots, &record, picture);
+            }
+            Ok(None) => {
+                gone += 1;
+                if gone > WHILE_IT_ENDS && !is_alive(record.pid) {
+                    picture
+                        .take(&of_record(&RunRecord { instances: journalled(run, &record), ..record }, None));
+                    picture.say("lost", Some("its process is gone, and nobody is left who could say why"));
+                }
+            }
+            Err(_) if is_halted(&record) => {
+                picture.say("halted", Some(&halted_in_words(&record)));
+            }
+            Err(why) => picture.say("silent", Some(&why.to_string())),
+        }
+        std::thread::sleep(AGAIN);
+    }
+}
+
+/// Takes in what the head tells, for as long as it does.
+fn hear(mut watching: Watching, picture: &Arc<Picture>, demand: &Demand) {
+    loop {
+        demand.wait();
+        match watching.news() {
+            Ok(news) => {
+                picture.take(&news);
+                picture.say("live", None);
+                demand.fresh();
+            }
+            Err(_) => return,
+        }
+    }
+}
+
+/// A run on another machine, of which the directory tells.
+fn from_elsewhere(snapshots: &mut Snapshots, record: &RunRecord, picture: &Arc<Picture>) {
+    snapshots.ask();
+    if let Some(status) = snapshots.news() {
+        let at = status["at"].as_str().and_then(Moment::of_rfc3339);
+        if let Ok(told) = serde_json::from_value::<RunRecord>(status) {
+            picture.take(&of_record(&told, at));
+        }
+        picture.say("elsewhere", None);
+    } else if snapshots.denied() {
+        picture.say(
+            "elsewhere",
+            Some("the run is on another machine, and you may not ask it to write down how it stands"),
+        );
+    } else if snapshots.silent_for() > Duration::from_secs(10) {
+        let why = format!("nothing has come from {} for {} s", record.host, snapshots.silent_for().as_secs());
+        picture.say("silent", Some(&why));
+    }
+}
+
+/// A record in the form of news; `at` is when it was made, of a run that goes on.
+pub fn of_record(record: &RunRecord, at: Option<Moment>) -> Value {
+    let numbered = |values: Vec<Value>| -> Value {
+        let all: Map<String, Value> =
+            values.into_iter().enumerate().map(|(i, value)| (i.to_string(), value)).collect();
+        Value::Object(all)
+    };
+    let instance = |one: &InstanceRecord| {
+        let mut value = serde_json::to_value(one).unwrap_or_default();
+        if let (Some(at), Some(seconds)) = (at, one.waits_since) {
+            value["waits_from"] = json!(at.0 as f64 - seconds * 1e3);
+        }
+        value
+    };
+    let instances = numbered(record.instances.iter().map(instance).collect());
+    let conduits = record.conduits.iter().map(|one| serde_json::to_value(one).unwrap_or_default());
+    let conduits = numbered(conduits.collect());
+    let run = RunRecord { instances: Vec::new(), conduits: Vec::new(), ..record.clone() };
+    json!({ "run": run, "instances": instances, "conduits": conduits })
+}

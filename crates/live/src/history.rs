@@ -1,0 +1,109 @@
+//! What was steered in a run, from its journal: read on from where it was read last.
+
+use ligament_manager::{Entry, Event, Journal, RunDirectory};
+use serde_json::{json, Value};
+use std::collections::VecDeque;
+use std::fs::File;
+use std::io::{Read, Seek, SeekFrom};
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+
+/// So many entries are kept.
+const MOST: usize = 500;
+/// A journal is put aside before it has so many bytes.
+const LONGEST: u64 = 64 << 20;
+
+/// The entries that tell of steering.
+#[derive(Default)]
+pub struct History {
+    /// Of which file was read how much.
+    file: u64,
+    from: u64,
+    entries: VecDeque<Value>,
+}
+
+impl History {
+    /// Reads on, and gives all, the oldest first.
+    pub fn of(&mut self, run: &RunDirectory) -> Value {
+        let path = run.journal();
+        let earlier = Journal::earlier(&path);
+        let inode = |path: &Path| std::fs::metadata(path).map(|found| found.ino());
+        // What was read may have been put aside since, with more at its end.
+        if inode(&path).is_ok_and(|now| now != self.file) && inode(&earlier).is_ok() {
+            self.read_on(&earlier);
+        }
+        self.read_on(&path);
+        Value::Array(self.entries.iter().cloned().collect())
+    }
+
+    fn read_on(&mut self, path: &Path) {
+        let read = || -> std::io::Result<(u64, u64, Vec<u8>)> {
+            let mut file = File::open(path)?;
+            let found = file.metadata()?;
+            let from = if found.ino() == self.file && found.len() >= self.from { self.from } else { 0 };
+            file.seek(SeekFrom::Start(from))?;
+            let mut bytes = Vec::new();
+            file.take(LONGEST).read_to_end(&mut bytes)?;
+            Ok((found.ino(), from, bytes))
+        };
+        let Ok((file, from, bytes)) = read() else { return };
+        // The last line may be one that is being written.
+        let whole = bytes.iter().rposition(|&byte| byte == b'\n').map_or(0, |end| end + 1);
+        (self.file, self.from) = (file, from + whole as u64);
+        for line in String::from_utf8_lossy(&bytes[..whole]).lines() {
+            // Of a long journal few lines are of this kind.
+            if !line.contains("\"steering\"") && !line.contains("\"order\"") {
+                continue;
+            }
+            if let Some(told) = Entry::of_line(line).and_then(|entry| told(&entry)) {
+                self.entries.push_back(told);
+            }
+        }
+        self.entries.drain(..self.entries.len().saturating_sub(MOST));
+    }
+}
+
+fn told(entry: &Entry) -> Option<Value> {
+    let Entry { at, after, event } = entry;
+    match event {
+        Event::Steering(change) => Some(json!({ "at": at, "after": after, "change": change })),
+        Event::Order { order, instance: None } => Some(json!({ "at": at, "after": after, "order": order })),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ligament_manager::SteeringRecord;
+    use std::time::Instant;
+
+    #[test]
+    fn a_history_is_read_on_and_has_nothing_twice() {
+        let place = std::env::temp_dir().join(format!("ligament-history-{}", std::process::id()));
+        std::fs::create_dir_all(&place).unwrap();
+        let run = RunDirectory::open(&place);
+        let mut history = History::default();
+        assert_eq!(history.of(&run), json!([]));
+        let mut journal = Journal::open(&run.journal(), Instant::now()).unwrap();
+        let state = |state: &str| {
+            Event::Steering(SteeringRecord { change: 1, state: state.into(), ..Default::default() })
+        };
+        journal.note(state("asked"));
+        journal.note(Event::Up);
+        assert_eq!(history.of(&run).as_array().unwrap().len(), 1);
+        journal.note(state("agreed"));
+        journal.note(Event::Order { order: "resume".into(), instance: None });
+        journal.note(Event::Order { order: "join".into(), instance: Some("macro".into()) });
+        let found = history.of(&run);
+        assert_eq!(found.as_array().unwrap().len(), 3);
+        assert_eq!((&found[1]["change"]["state"], &found[2]["order"]), (&json!("agreed"), &json!("resume")));
+        // Its beginning is put aside.
+        std::fs::rename(run.journal(), Journal::earlier(&run.journal())).unwrap();
+        let mut journal = Journal::open(&run.journal(), Instant::now()).unwrap();
+        journal.note(state("in force"));
+        assert_eq!(history.of(&run).as_array().unwrap().len(), 4);
+        assert_eq!(History::default().of(&run).as_array().unwrap().len(), 4);
+        std::fs::remove_dir_all(&place).unwrap();
+    }
+}

@@ -1,0 +1,303 @@
+//! Where the server listens: a port of the loopback interface, or a Unix socket that only its user may open. A limited
+//! number of connections is served at a time; others are told so, and closed.
+
+use axum::serve::Listener;
+use ligament_catalogue::{fault, Fault};
+use std::io;
+use std::os::unix::fs::FileTypeExt;
+use std::path::{Path, PathBuf};
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::task::{Context, Poll};
+use std::time::Duration;
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, ReadBuf};
+use tokio::net::{TcpListener, TcpStream, UnixListener, UnixStream};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::time::{Instant, Sleep};
+
+/// Connections that are served at a time.
+const MOST: usize = 128;
+/// So many that are too many are told so at a time; more are closed without a word.
+const MOST_REFUSED: usize = 64;
+/// How long they may take to hear it.
+const HEARING: Duration = Duration::from_secs(1);
+/// One that has not asked anything yet has so long for it: connections that nobody uses keep nobody out for long.
+const SILENT: Duration = Duration::from_secs(5);
+/// One on which nothing is read or written for so long is closed: a browser opens another. Longer than the page waits for an
+/// answer, since a browser may send what was not answered again.
+const IDLE: Duration = Duration::from_secs(330);
+
+/// Where to listen.
+#[derive(Debug, Clone)]
+pub enum Place {
+    /// A port of 127.0.0.1; 0 for any that is free.
+    Port(u16),
+    /// A Unix socket of mode 0600.
+    Socket(PathBuf),
+}
+
+/// One of the two.
+pub enum Stream {
+    Tcp(TcpStream),
+    Unix(UnixStream),
+}
+
+enum Inner {
+    Tcp(TcpListener),
+    Unix(UnixListener),
+}
+
+/// The listening socket. That of a path is removed when this is dropped.
+pub struct Doorstep {
+    inner: Inner,
+    slots: Arc<Semaphore>,
+    refusals: Arc<Semaphore>,
+    path: Option<PathBuf>,
+}
+
+/// A connection, with its place among those that are served.
+pub struct Connection {
+    stream: Stream,
+    idle: Pin<Box<Sleep>>,
+    /// Ends of lines that came one after the other: after two of them a first question is whole.
+    ends: u8,
+    _slot: OwnedSemaphorePermit,
+}
+
+impl Doorstep {
+    /// Begins to listen. To be called in a runtime, before there is a second thread that makes files.
+    ///
+    /// # Errors
+    /// The port or the path is taken, or cannot be had.
+    pub fn open(place: &Place) -> Result<Doorstep, Fault> {
+        let inner = match place {
+            Place::Port(port) => {
+                let listener = std::net::TcpListener::bind(("127.0.0.1", *port))
+                    .and_then(|listener| listener.set_nonblocking(true).map(|()| listener))
+                    .and_then(TcpListener::from_std);
+                Inner::Tcp(listener.map_err(|error| cannot_listen(&format!("port {port}"), &error))?)
+            }
+            Place::Socket(path) => {
+                Inner::Unix(bind(path).map_err(|error| cannot_listen(&path.display(), &error))?)
+            }
+        };
+        let path = match place {
+            Place::Socket(path) => Some(path.clone()),
+            Place::Port(_) => None,
+        };
+        Ok(Doorstep {
+            inner,
+            slots: Arc::new(Semaphore::new(MOST)),
+            refusals: Arc::new(Semaphore::new(MOST_REFUSED)),
+            path,
+        })
+    }
+
+    /// The port, if it is one.
+    pub fn port(&self) -> Option<u16> {
+        match &self.inner {
+            Inner::Tcp(listener) => listener.local_addr().ok().map(|address| address.port()),
+            Inner::Unix(_) => None,
+        }
+    }
+}
+
+fn cannot_listen(place: &dyn std::fmt::Display, error: &io::Error) -> Fault {
+    fault!(
+        CANNOT_SERVE,
+        "the page cannot be served at {place}: {error}; choose another place with --port or --socket"
+    )
+}
+
+/// A socket that nobody else could open at any moment. One that a server left there that is gone is replaced.
+fn bind(path: &Path) -> io::Result<UnixListener> {
+    if std::fs::symlink_metadata(path).is_ok_and(|found| found.file_type().is_socket()) {
+        match std::os::unix::net::UnixStream::connect(path) {
+            Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => std::fs::remove_file(path)?,
+            _ => return Err(io::ErrorKind::AddrInUse.into()),
+        }
+    }
+    let before = rustix::process::umask(rustix::fs::Mode::from_raw_mode(0o177));
+    let listener = UnixListener::bind(path);
+    rustix::process::umask(before);
+    listener
+}
+
+impl Drop for Doorstep {
+    fn drop(&mut self) {
+        if let Some(path) = &self.path {
+            let _ = std::fs::remove_file(path);
+        }
+    }
+}
+
+impl Listener for Doorstep {
+    type Io = Connection;
+    type Addr = ();
+
+    async fn accept(&mut self) -> (Connection, ()) {
+        loop {
+            let stream = match &self.inner {
+                Inner::Tcp(listener) => listener.accept().await.map(|(stream, _)| {
+                    let _ = stream.set_nodelay(true);
+                    Stream::Tcp(stream)
+                }),
+                Inner::Unix(listener) => listener.accept().await.map(|(stream, _)| Stream::Unix(stream)),
+            };
+            match stream {
+                Ok(stream) => match self.slots.clone().try_acquire_owned() {
+                    Ok(slot) => {
+                        let idle = Box::pin(tokio::time::sleep(SILENT));
+                        return (Connection { stream, idle, ends: 0, _slot: slot }, ());
+                    }
+                    Err(_) => self.refuse(stream),
+                },
+                // Out of descriptors, or the caller has gone already.
+                Err(_) => tokio::time::sleep(Duration::from_millis(100)).await,
+            }
+        }
+    }
+
+    fn local_addr(&self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl Doorstep {
+    /// Tells one that is one too many.
+    fn refuse(&self, mut stream: Stream) {
+        let why =
+            format!("the page serves {MOST} connections at a time; close some, or try again in a few seconds");
+        log_refusal(&why);
+        let Ok(place) = self.refusals.clone().try_acquire_owned() else { return };
+        tokio::spawn(async move {
+            let _place = place;
+            let body = serde_json::json!({ "ok": false, "why": why }).to_string();
+            let told = format!(
+                "HTTP/1.1 503 Service Unavailable\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\
+                 Cache-Control: no-store\r\nConnection: close\r\n\r\n{body}",
+                body.len()
+            );
+            // What it says is read, since it would not hear the answer if that were thrown away.
+            let hears = async {
+                stream.write_all(told.as_bytes()).await?;
+                stream.shutdown().await?;
+                let mut said = [0; 4096];
+                while stream.read(&mut said).await? > 0 {}
+                io::Result::Ok(())
+            };
+            let _ = tokio::time::timeout(HEARING, hears).await;
+        });
+    }
+}
+
+/// Says on standard error that somebody was refused, but not more often than somebody reads that.
+fn log_refusal(why: &str) {
+    static SAID: Mutex<Option<std::time::Instant>> = Mutex::new(None);
+    let mut said = SAID.lock().unwrap_or_else(PoisonError::into_inner);
+    if said.is_none_or(|at| at.elapsed() > Duration::from_secs(10)) {
+        *said = Some(std::time::Instant::now());
+        ligament_runtime::say(&format!("refused a connection: {why}"));
+    }
+}
+
+impl Connection {
+    /// What has come; half a question, letter by letter, is none.
+    fn hears(&mut self, said: &[u8]) {
+        for byte in said {
+            self.ends = match (self.ends, byte) {
+                (2, _) => return,
+                (ends, b'\n') => ends + 1,
+                (ends, b'\r') => ends,
+                _ => 0,
+            };
+        }
+    }
+
+    fn moved(&mut self) {
+        if self.ends >= 2 {
+            self.idle.as_mut().reset(Instant::now() + IDLE);
+        }
+    }
+
+    /// Whether nothing has moved for too long.
+    fn is_idle(&mut self, context: &mut Context<'_>) -> bool {
+        std::future::Future::poll(self.idle.as_mut(), context).is_ready()
+    }
+}
+
+impl AsyncRead for Stream {
+    fn poll_read(
+        self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        to: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        match self.get_mut() {
+            Stream::Tcp(stream) => Pin::new(stream).poll_read(context, to),
+            Stream::Unix(stream) => Pin::new(stream).poll_read(context, to),
+        }
+    }
+}
+
+impl AsyncWrite for Stream {
+    fn poll_write(self: Pin<&mut Self>, context: &mut Context<'_>, from: &[u8]) -> Poll<io::Result<usize>> {
+        match self.get_mut() {
+            Stream::Tcp(stream) => Pin::new(stream).poll_write(context, from),
+            Stream::Unix(stream) => Pin::new(stream).poll_write(context, from),
+        }
+    }
+
+    fn poll_flush(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        match self.get_mut() {
+            Stream::Tcp(stream) => Pin::new(stream).poll_flush(context),
+            Stream::Unix(stream) => Pin::new(stream).poll_flush(context),
+        }
+    }
+
+    fn poll_shutdown(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        match self.get_mut() {
+            Stream::Tcp(stream) => Pin::new(stream).poll_shutdown(context),
+            Stream::Unix(stream) => Pin::new(stream).poll_shutdown(context),
+        }
+    }
+}
+
+impl AsyncRead for Connection {
+    fn poll_read(
+        self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        to: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        let me = self.get_mut();
+        let before = to.filled().len();
+        let read = Pin::new(&mut me.stream).poll_read(context, to);
+        if read.is_ready() {
+            me.hears(&to.filled()[before..]);
+            me.moved();
+        } else if me.is_idle(context) {
+            return Poll::Ready(Err(io::ErrorKind::TimedOut.into()));
+        }
+        read
+    }
+}
+
+impl AsyncWrite for Connection {
+    fn poll_write(self: Pin<&mut Self>, context: &mut Context<'_>, from: &[u8]) -> Poll<io::Result<usize>> {
+        let me = self.get_mut();
+        let wrote = Pin::new(&mut me.stream).poll_write(context, from);
+        if wrote.is_ready() {
+            me.moved();
+        } else if me.is_idle(context) {
+            return Poll::Ready(Err(io::ErrorKind::TimedOut.into()));
+        }
+        wrote
+    }
+
+    fn poll_flush(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.get_mut().stream).poll_flush(context)
+    }
+
+    fn poll_shutdown(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.get_mut().stream).poll_shutdown(context)
+    }
+}

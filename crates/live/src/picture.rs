@@ -1,0 +1,146 @@
+//! How a run stands, as the page shows it: the run, its instances, its conduits, and what is known of the view itself. Each
+//! part has the number of the picture in which it last changed; so each browser is told what it lacks, whenever it asks.
+
+use serde_json::{json, Map, Value};
+use std::collections::BTreeMap;
+use std::sync::Mutex;
+use tokio::sync::watch;
+
+/// The most parts of a kind: a picture from a damaged or strange run must not fill memory.
+const MOST: usize = 1 << 20;
+
+#[derive(Default)]
+struct Part {
+    changed: u64,
+    value: Value,
+}
+
+#[derive(Default)]
+struct Parts {
+    number: u64,
+    view: Part,
+    run: Part,
+    /// By their numbers.
+    instances: BTreeMap<u32, Part>,
+    conduits: BTreeMap<u32, Part>,
+}
+
+/// The picture that all browsers share.
+pub struct Picture {
+    parts: Mutex<Parts>,
+    number: watch::Sender<u64>,
+}
+
+impl Default for Picture {
+    fn default() -> Picture {
+        Picture { parts: Mutex::default(), number: watch::channel(0).0 }
+    }
+}
+
+fn put(part: &mut Part, value: &Value, number: u64) {
+    if part.value != *value {
+        *part = Part { changed: number, value: value.clone() };
+    }
+}
+
+fn put_all(parts: &mut BTreeMap<u32, Part>, news: &Value, number: u64) {
+    for (key, value) in news.as_object().into_iter().flatten() {
+        let known = key.parse::<u32>().ok().filter(|&key| parts.len() < MOST || parts.contains_key(&key));
+        if let Some(key) = known {
+            put(parts.entry(key).or_default(), value, number);
+        }
+    }
+}
+
+fn changed(parts: &BTreeMap<u32, Part>, since: u64) -> Option<Value> {
+    let new = parts.iter().filter(|(_, part)| part.changed > since);
+    let new: Map<String, Value> = new.map(|(key, part)| (key.to_string(), part.value.clone())).collect();
+    (!new.is_empty()).then_some(Value::Object(new))
+}
+
+impl Picture {
+    fn parts(&self) -> std::sync::MutexGuard<'_, Parts> {
+        // Nothing in here panics half-way.
+        self.parts.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+    }
+
+    /// News from the run, in the form in which its head tells them.
+    pub fn take(&self, news: &Value) {
+        let mut parts = self.parts();
+        let number = parts.number + 1;
+        if news["run"].is_object() {
+            put(&mut parts.run, &news["run"], number);
+        }
+        put_all(&mut parts.instances, &news["instances"], number);
+        put_all(&mut parts.conduits, &news["conduits"], number);
+        self.finish(parts, number);
+    }
+
+    /// How the view itself stands: `live`, `over`, or why there is nothing new.
+    pub fn say(&self, state: &str, why: Option<&str>) {
+        let mut parts = self.parts();
+        let number = parts.number + 1;
+        put(&mut parts.view, &json!({ "state": state, "why": why }), number);
+        self.finish(parts, number);
+    }
+
+    fn finish(&self, mut parts: std::sync::MutexGuard<'_, Parts>, number: u64) {
+        let newest = parts.view.changed.max(parts.run.changed);
+        let all = parts.instances.values().chain(parts.conduits.values());
+        let is_new = newest.max(all.map(|part| part.changed).max().unwrap_or(0)) == number;
+        parts.number = number;
+        drop(parts);
+        if is_new {
+            self.number.send_replace(number);
+        }
+    }
+
+    /// What is new since a picture; none if nothing is.
+    pub fn since(&self, since: u64) -> Option<Value> {
+        let parts = self.parts();
+        let since = if since > parts.number { 0 } else { since };
+        let mut told = json!({ "picture": parts.number });
+        for (name, part) in [("view", &parts.view), ("run", &parts.run)] {
+            if part.changed > since {
+                told[name] = part.value.clone();
+            }
+        }
+        for (name, all) in [("instances", &parts.instances), ("conduits", &parts.conduits)] {
+            if let Some(new) = changed(all, since) {
+                told[name] = new;
+            }
+        }
+        (told.as_object().is_some_and(|told| told.len() > 1)).then_some(told)
+    }
+
+    /// Tells of each new picture.
+    pub fn watch(&self) -> watch::Receiver<u64> {
+        self.number.subscribe()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_browser_is_told_what_it_lacks_and_nothing_else() {
+        let picture = Picture::default();
+        picture.take(&json!({ "run": { "state": "running" }, "instances": { "0": { "name": "a" }, "1": { "name": "b" } } }));
+        let first = picture.since(0).unwrap();
+        let seen = first["picture"].as_u64().unwrap();
+        assert_eq!(picture.since(seen), None);
+        picture.take(&json!({ "instances": { "1": { "name": "c" } } }));
+        let news = picture.since(seen).unwrap();
+        assert_eq!((&news["instances"], &news["run"]), (&json!({ "1": { "name": "c" } }), &Value::Null));
+        // Who saw another server's pictures gets all.
+        assert_eq!(picture.since(99).unwrap()["instances"].as_object().unwrap().len(), 2);
+    }
+
+    #[test]
+    fn news_that_make_no_sense_are_passed_over() {
+        let picture = Picture::default();
+        picture.take(&json!({ "run": 7, "instances": { "x": 1, "-1": 2, "99999999999": 3 }, "conduits": [1] }));
+        assert_eq!(picture.since(0), None);
+    }
+}

@@ -1,0 +1,161 @@
+//! Where the boxes of the model stand on the page, and the arrows between them: from the model in the run directory, laid
+//! out as `ligament graph` does it.
+
+use ligament_analysis::{lay_out, Boxes, CheckOptions, Files, Ignorable, Layout, Link, Topology};
+use ligament_manager::RunDirectory;
+use serde_json::{json, Value};
+
+/// The page's units are its pixels at zoom 1.
+const MARGIN: f64 = 24.0;
+const HEADER: f64 = 46.0;
+const WIDTH: f64 = 196.0;
+const BETWEEN_COLUMNS: f64 = 190.0;
+/// The side of a tile with its gap, of few and of many instances.
+const TILE: f64 = 16.0;
+const SMALL_TILE: f64 = 8.0;
+const FEW: usize = 96;
+/// What a conduit's arrow needs at a box's side, with two lines of words.
+const PIN: f64 = 42.0;
+/// More boxes than these are not drawn: the list of instances has all.
+const MOST: usize = 1000;
+
+struct Size {
+    height: f64,
+    tile: f64,
+    per_row: usize,
+}
+
+fn size(instances: usize, pins: usize) -> Size {
+    let tile = if instances <= FEW { TILE } else { SMALL_TILE };
+    let per_row = ((WIDTH - 16.0) / tile) as usize;
+    let tiles = instances.div_ceil(per_row) as f64 * tile + 12.0;
+    Size { height: HEADER + tiles.max(pins as f64 * PIN), tile, per_row }
+}
+
+/// Boxes and arrows; why not, if the model cannot be drawn.
+pub fn plan(run: &RunDirectory) -> Value {
+    let ignore = Ignorable::NAMES.iter().filter_map(|name| Ignorable::from_name(name)).collect();
+    let options = CheckOptions { files: Files::Elsewhere, ignore, ..CheckOptions::default() };
+    let report = ligament_analysis::check(&[run.path().join("model.ymmsl")], &options);
+    let problem = report.problems.iter().find(|problem| problem.is_error()).map(|problem| problem.to_string());
+    let Some(model) = report.resolved else {
+        return json!({ "nodes": [], "links": [], "why": problem.unwrap_or_else(|| "the model cannot be read".into()) });
+    };
+    let topology = Topology::of(&model, Boxes::Components);
+    if topology.nodes.len() > MOST {
+        let why =
+            format!("{} components are too many to be drawn; the list has all instances", topology.nodes.len());
+        return json!({ "nodes": [], "links": [], "why": why });
+    }
+    placed(&topology)
+}
+
+/// Nobody sees less than a hundredth of a pixel, and a browser reads fewer digits sooner.
+fn shorter(y: f64) -> f64 {
+    (y * 100.0).round() / 100.0
+}
+
+fn placed(topology: &Topology) -> Value {
+    // Heights follow from how many arrows are at a side, which follows from the columns: so the columns come first.
+    let rough: Vec<f64> = topology.nodes.iter().map(|node| size(node.instances, 1).height).collect();
+    let first = lay_out(topology, &rough);
+    let mut pins = vec![[0, 0]; topology.nodes.len()];
+    for Link { from, to, .. } in &topology.links {
+        pins[from.node][usize::from(is_right(&first, from.node, to.node, true))] += 1;
+        pins[to.node][usize::from(is_right(&first, to.node, from.node, false))] += 1;
+    }
+    let sizes: Vec<Size> = (topology.nodes.iter().zip(&pins))
+        .map(|(node, [left, right])| size(node.instances, *left.max(right)))
+        .collect();
+    let heights: Vec<f64> = sizes.iter().map(|size| size.height).collect();
+    let layout = lay_out(topology, &heights);
+    let left = |column: usize| MARGIN + column as f64 * (WIDTH + BETWEEN_COLUMNS);
+    let lowest = |edge: f64, bottom: f64| edge.min(bottom);
+    let tops = layout.nodes.iter().zip(&heights).map(|(place, height)| place.y - height / 2.0);
+    let above =
+        MARGIN - layout.passes.iter().flatten().copied().chain(tops).fold(f64::INFINITY, lowest).min(1e9);
+    let mut bottom: f64 = 0.0;
+    let nodes: Vec<Value> = (topology.nodes.iter().zip(&sizes).zip(&layout.nodes))
+        .map(|((node, size), place)| {
+            let y = place.y - size.height / 2.0 + above;
+            bottom = bottom.max(y + size.height);
+            json!({
+                "name": node.name, "implementation": node.implementation, "instances": node.instances,
+                "x": left(place.column), "y": shorter(y), "width": WIDTH, "height": size.height,
+                "tile": size.tile, "per_row": size.per_row,
+            })
+        })
+        .collect();
+    let ends = ends(topology, &layout, &heights);
+    let links: Vec<Value> = (topology.links.iter().enumerate())
+        .map(|(i, link)| {
+            let port = |end: ligament_analysis::LinkEnd| {
+                let node = &topology.nodes[end.node];
+                format!("{}.{}", node.name, node.ports[end.port].name)
+            };
+            let points = points(link, &layout, ends[i], &layout.passes[i], left);
+            let points: Vec<[f64; 2]> = points.into_iter().map(|[x, y]| [x, shorter(y + above)]).collect();
+            bottom = points.iter().map(|point| point[1]).fold(bottom, f64::max);
+            json!({ "from": port(link.from), "to": port(link.to), "filters": link.filters, "points": points })
+        })
+        .collect();
+    let width = left(layout.columns.max(1)) - BETWEEN_COLUMNS + MARGIN;
+    json!({ "nodes": nodes, "links": links, "width": width, "height": bottom + MARGIN })
+}
+
+/// Whether an end of a link is at the right side of its box: at the side where the other end is.
+fn is_right(layout: &Layout, own: usize, other: usize, sends: bool) -> bool {
+    let (own, other) = (layout.nodes[own].column, layout.nodes[other].column);
+    own < other || (own == other && sends)
+}
+
+/// The heights of both ends of each link: those at a side of a box are spread over it in the order of their other ends.
+fn ends(topology: &Topology, layout: &Layout, heights: &[f64]) -> Vec<[f64; 2]> {
+    let mut ends = vec![[0.0; 2]; topology.links.len()];
+    // By node and side: the height of the other end, the link, and which of its ends.
+    let mut sides: Vec<[Vec<(f64, usize, usize)>; 2]> = vec![Default::default(); heights.len()];
+    for (i, link) in topology.links.iter().enumerate() {
+        for (at, own, other) in [(0, link.from.node, link.to.node), (1, link.to.node, link.from.node)] {
+            let right = is_right(layout, own, other, at == 0);
+            sides[own][usize::from(right)].push((layout.nodes[other].y, i, at));
+        }
+    }
+    for (node, (height, sides)) in heights.iter().zip(sides).enumerate() {
+        for mut here in sides {
+            here.sort_by(|one, other| one.0.total_cmp(&other.0).then(one.1.cmp(&other.1)));
+            let step = (height - HEADER) / here.len().max(1) as f64;
+            let top = layout.nodes[node].y - height / 2.0 + HEADER;
+            for (place, (_, link, at)) in here.into_iter().enumerate() {
+                ends[link][at] = top + step * (place as f64 + 0.5);
+            }
+        }
+    }
+    ends
+}
+
+/// The points that the arrow of a link passes.
+fn points(
+    link: &Link,
+    layout: &Layout,
+    [from_y, to_y]: [f64; 2],
+    passes: &[f64],
+    left: impl Fn(usize) -> f64,
+) -> Vec<[f64; 2]> {
+    let column = |node: usize| layout.nodes[node].column;
+    let side = |own: usize, other: usize, sends: bool| {
+        left(column(own)) + if is_right(layout, own, other, sends) { WIDTH } else { 0.0 }
+    };
+    let (from, to) = (link.from.node, link.to.node);
+    let mut points = vec![[side(from, to, true), from_y]];
+    let first = column(from).min(column(to)) + 1;
+    let mut between: Vec<[[f64; 2]; 2]> = (passes.iter().enumerate())
+        .map(|(i, &y)| [[left(first + i), y], [left(first + i) + WIDTH, y]])
+        .collect();
+    if column(from) > column(to) {
+        between.reverse();
+        between.iter_mut().for_each(|pair| pair.reverse());
+    }
+    points.extend(between.into_iter().flatten());
+    points.push([side(to, from, false), to_y]);
+    points
+}

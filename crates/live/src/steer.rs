@@ -1,0 +1,153 @@
+//! Steering from the page: what a browser sends is made into what `ligament steer` would ask for, by those who came
+//! by a link for steering. Who only looks is refused, and that is logged.
+
+use crate::answers::{refusal, Server};
+use crate::door::{Guest, Role};
+use axum::extract::rejection::JsonRejection;
+use axum::extract::State;
+use axum::http::StatusCode;
+use axum::response::{IntoResponse, Response};
+use axum::{Extension, Json};
+use ligament_catalogue::{fault, Code, Fault};
+use ligament_runtime::client::{record_of, steer, who, Order};
+use ligament_wire::control::Wanted;
+use serde::Deserialize;
+use serde_json::json;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+/// The most that somebody may ask for at once, bytes.
+pub const MOST: usize = 64 << 10;
+/// For how long all may take to agree, if the page does not say it, and at most, s.
+const PATIENCE: f64 = 10.0;
+const MOST_PATIENCE: f64 = 60.0;
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Asked {
+    /// `set`, `pause`, `step`, `until`, `resume`, `stop` or `withdraw`.
+    what: String,
+    /// Each as `name=value`.
+    #[serde(default)]
+    settings: Vec<String>,
+    /// The model time, s.
+    at: Option<f64>,
+    /// The change that is to be withdrawn.
+    change: Option<u64>,
+    /// s
+    patience: Option<f64>,
+    #[serde(default)]
+    dry: bool,
+}
+
+impl Asked {
+    fn order(self, guest: &Guest) -> Result<Order, Fault> {
+        let bad = |what: &str| Err(fault!(BAD_STEERING, "{what}"));
+        let Asked { what, settings, at, change, patience, dry } = self;
+        let wanted = match what.as_str() {
+            "set" if settings.is_empty() => return bad("no setting is to change"),
+            "set" => Wanted::Set(settings),
+            _ if !settings.is_empty() => {
+                return bad("settings change by themselves, and not with anything else")
+            }
+            "pause" => Wanted::Pause,
+            "step" => Wanted::Step,
+            "until" => Wanted::Until,
+            "resume" => Wanted::Resume,
+            "stop" => Wanted::Stop,
+            "withdraw" => Wanted::Withdraw(change),
+            _ => return bad("this is none of set, pause, step, until, resume, stop and withdraw"),
+        };
+        let patience = patience.filter(|patience| *patience >= 0.0).unwrap_or(PATIENCE).min(MOST_PATIENCE);
+        let who = format!("{:.40}, by {} to the page", who(), guest.by());
+        Ok(Order { who, wanted, at, patience: Some(Duration::from_secs_f64(patience)), dry })
+    }
+}
+
+/// Carries out what a browser wants, and answers when it is agreed on, or refused.
+pub async fn steered(
+    State(server): State<Arc<Server>>,
+    Extension(guest): Extension<Guest>,
+    asked: Result<Json<Asked>, JsonRejection>,
+) -> Response {
+    if guest.purpose.role != Role::Steer {
+        let link = guest.by();
+        // Not more often than somebody reads: it may go into a file.
+        static SAID: Mutex<Option<Instant>> = Mutex::new(None);
+        let mut said = SAID.lock().unwrap_or_else(PoisonError::into_inner);
+        if said.is_none_or(|at| at.elapsed() > Duration::from_secs(1)) {
+            *said = Some(Instant::now());
+            ligament_runtime::say(&format!(
+                "refused: somebody wanted to steer by {link}, which is for looking"
+            ));
+        }
+        drop(said);
+        return refusal(
+            StatusCode::FORBIDDEN,
+            "this page was opened by a link for looking; \"ligament view RUN --link steer\" makes one for steering",
+        );
+    }
+    let order = match asked.map_err(|why| unread(&why)) {
+        Ok(Json(asked)) => asked.order(&guest),
+        Err(answer) => return answer,
+    };
+    let run = server.run.clone();
+    let done = tokio::task::spawn_blocking(move || {
+        let record = record_of(&run)?;
+        steer(&run, &record, order?)
+    });
+    match done.await {
+        Ok(Ok(answer)) => Json(answer).into_response(),
+        Ok(Err(why)) => {
+            let status = match why.code() {
+                Code::BAD_STEERING | Code::NOT_STEERABLE => StatusCode::BAD_REQUEST,
+                _ => StatusCode::CONFLICT,
+            };
+            (status, Json(json!({ "ok": false, "why": why.text(), "code": why.code().name() }))).into_response()
+        }
+        Err(_) => refusal(StatusCode::INTERNAL_SERVER_ERROR, "the server met a fault of its own"),
+    }
+}
+
+/// What cannot be read, with the reason in the form of all answers.
+pub fn unread(why: &JsonRejection) -> Response {
+    match why.status() {
+        StatusCode::PAYLOAD_TOO_LARGE => {
+            refusal(StatusCode::PAYLOAD_TOO_LARGE, &format!("this is too long; {MOST} bytes are the most"))
+        }
+        status => refusal(status, &why.body_text().chars().take(300).collect::<String>()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::door::Purpose;
+
+    fn order(text: &str) -> Result<Order, String> {
+        let asked: Asked = serde_json::from_str(text).map_err(|error| error.to_string())?;
+        asked.order(&Guest { purpose: Purpose::new(Role::Steer, None), link: 3 }).map_err(|why| why.to_string())
+    }
+
+    #[test]
+    fn what_a_browser_sends_is_what_the_command_would_ask_for() {
+        let set = order(r#"{"what": "set", "settings": ["D=0.1"], "at": 12.5}"#).unwrap();
+        assert_eq!((set.wanted, set.at), (Wanted::Set(vec!["D=0.1".into()]), Some(12.5)));
+        assert!(set.who.ends_with(", by link 3 to the page"), "{}", set.who);
+        let withdraw = order(r#"{"what": "withdraw", "change": 7, "patience": 1e9}"#).unwrap();
+        assert_eq!(withdraw.wanted, Wanted::Withdraw(Some(7)));
+        assert_eq!(withdraw.patience, Some(Duration::from_secs(60)));
+        for wrong in [
+            r#"{"what": "set"}"#,
+            r#"{"what": "pause", "settings": ["D=1"]}"#,
+            r#"{"what": "rm"}"#,
+            r#"{"what": "set", "settings": ["D=1"], "at": "soon"}"#,
+            r#"{"what": "set", "settings": ["D=1"], "at": 1e999}"#,
+            r#"{"what": "set", "settings": "D=1"}"#,
+            r#"{"what": "withdraw", "change": -1}"#,
+            r#"{"what": "pause", "who": "somebody else"}"#,
+        ] {
+            assert!(order(wrong).is_err(), "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,291 @@
+//! Ports that viewers look at: for each there is one tap, however many look, with a thread that takes a value when the
+//! quickest of them wants the next. One who reads slowly or not at all asks for nothing, and keeps nobody waiting. What is
+//! pushed is a line of JSON, and after it the elements of an array as doubles.
+
+use ligament_catalogue::{said, Code, Fault};
+use ligament_manager::RunDirectory;
+use ligament_runtime::client::{record_of, Came, PortOf, Shown, Tapping, USUAL_ROOM};
+use ligament_wire::tap::{numbers_of, text_of, Wanted};
+use ligament_wire::{Array, Value};
+use serde_json::{json, Value as Json};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard};
+use std::time::{Duration, Instant};
+use tokio::sync::watch;
+
+/// The most ports that are looked at.
+const MOST: usize = 16;
+/// Values a second, at the most: ms between them.
+const OFTEN: u64 = 50;
+const RARELY: u64 = 60_000;
+/// A tap that nobody asks for any more ends.
+const IDLE: Duration = Duration::from_secs(10);
+/// How long is waited for a value before it is looked again whether somebody wants one.
+const GLANCE: Duration = Duration::from_millis(200);
+/// More elements are not pushed, and longer texts are cut.
+const MOST_ELEMENTS: u64 = 1 << 18;
+const MOST_TEXT: usize = 20_000;
+
+/// What is shown: a number that grows, and what browsers get.
+#[derive(Debug, Clone, Default)]
+pub struct Frame {
+    pub number: u64,
+    pub bytes: Arc<Vec<u8>>,
+}
+
+#[derive(Debug)]
+struct Demand {
+    /// Somebody has this frame, and wants the next.
+    has: u64,
+    looked: Instant,
+    every: Duration,
+}
+
+/// A port that is looked at.
+pub struct Feed {
+    port: PortOf,
+    wanted: Wanted,
+    frames: watch::Sender<Frame>,
+    demand: Mutex<Demand>,
+    changed: Condvar,
+}
+
+/// All of them.
+pub struct Taps {
+    run: RunDirectory,
+    feeds: Mutex<Vec<Arc<Feed>>>,
+}
+
+fn lock<T>(what: &Mutex<T>) -> MutexGuard<'_, T> {
+    what.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+}
+
+impl Feed {
+    /// Somebody has frame `has`, and wants the next, but no more often than every so many ms.
+    pub fn ask(&self, has: u64, every: u64) {
+        let every = Duration::from_millis(every.clamp(OFTEN, RARELY));
+        let mut demand = lock(&self.demand);
+        let others = demand.looked.elapsed() < demand.every * 4;
+        demand.every = if others { demand.every.min(every) } else { every };
+        // Numbers come from browsers: one that there was not yet is that of the last.
+        demand.has = demand.has.max(has.min(self.frames.borrow().number));
+        demand.looked = Instant::now();
+        self.changed.notify_all();
+    }
+
+    /// Told of every frame.
+    pub fn frames(&self) -> watch::Receiver<Frame> {
+        self.frames.subscribe()
+    }
+
+    fn push(&self, mut head: Json, elements: &[f64]) {
+        let number = self.frames.borrow().number + 1;
+        head["frame"] = json!(number);
+        head["port"] = json!(self.port.to_string());
+        let mut bytes = head.to_string().into_bytes();
+        bytes.push(b'\n');
+        bytes.extend(elements.iter().flat_map(|x| x.to_le_bytes()));
+        self.frames.send_replace(Frame { number, bytes: Arc::new(bytes) });
+    }
+
+    /// Waits until somebody wants a value. How long values are to be apart; none: nobody has asked for long.
+    fn wait(&self) -> Option<Duration> {
+        let mut demand = lock(&self.demand);
+        while demand.has < self.frames.borrow().number {
+            if demand.looked.elapsed() > IDLE {
+                return None;
+            }
+            demand = match self.changed.wait_timeout(demand, IDLE) {
+                Ok((demand, _)) => demand,
+                Err(poisoned) => poisoned.into_inner().0,
+            };
+        }
+        // Who asks waits in one request for longer than that, and then asks again.
+        (demand.looked.elapsed() < super::answers::PATIENCE + IDLE).then_some(demand.every)
+    }
+
+    /// Takes values for as long as somebody wants them.
+    fn run(&self, run: &RunDirectory) {
+        let begun = record_of(run)
+            .and_then(|record| Tapping::begin(run, &record, &self.port, &self.wanted, USUAL_ROOM))
+            .and_then(|begun| begun.ok_or_else(|| Fault::new(Code::TAP_REFUSED, not_under_way())));
+        let mut tapping = match begun {
+            Ok(tapping) => tapping,
+            // Soon it may take part.
+            Err(why) => {
+                let over = why.code() != Code::TAP_TOO_EARLY;
+                return self.push(json!({ "kind": "none", "why": why.text(), "over": over }), &[]);
+            }
+        };
+        let mut last: Option<Instant> = None;
+        while let Some(every) = self.wait() {
+            if let Some(early) = last.and_then(|last| every.checked_sub(last.elapsed())) {
+                std::thread::sleep(early);
+            }
+            match tapping.next(GLANCE) {
+                Ok(Came::Shown(shown)) => {
+                    last = Some(Instant::now());
+                    let (mut head, elements) = told(&shown.value);
+                    let Shown { timestamp, next_timestamp, slot, number, .. } = *shown;
+                    // JSON has no word for what is no number.
+                    head["timestamp"] = json!(timestamp);
+                    head["next_timestamp"] = json!(next_timestamp);
+                    head["slot"] = json!(slot);
+                    head["message"] = json!(number);
+                    head["histogram"] = json!(self.wanted.bars > 0);
+                    self.push(head, &elements);
+                }
+                Ok(Came::Nothing) => {}
+                Ok(Came::Over(why)) => {
+                    return self.push(json!({ "kind": "none", "why": why, "over": true }), &[])
+                }
+                Err(why) => {
+                    last = Some(Instant::now());
+                    self.push(json!({ "kind": "none", "why": why.text(), "over": false }), &[]);
+                }
+            }
+        }
+    }
+}
+
+fn not_under_way() -> String {
+    said!(TAP_REFUSED, "the run is not under way, or not on this machine: there is nothing to look at")
+}
+
+impl Taps {
+    pub fn new(run: RunDirectory) -> Taps {
+        Taps { run, feeds: Mutex::default() }
+    }
+
+    /// What a port sends, of which somebody has frame `has`; begins to look, if nobody does yet.
+    ///
+    /// # Errors
+    /// It is no port, or others look at too many.
+    pub fn feed(self: &Arc<Taps>, port: &str, wanted: Wanted) -> Result<Arc<Feed>, Fault> {
+        let port = PortOf::of(port)?;
+        let mut feeds = lock(&self.feeds);
+        if let Some(known) = feeds.iter().find(|one| one.port == port && one.wanted == wanted) {
+            return Ok(known.clone());
+        }
+        if feeds.len() >= MOST {
+            return Err(Fault::new(
+                Code::TAP_REFUSED,
+                said!(TAP_REFUSED, "the page shows {MOST} ports at the most, in all browsers; close one"),
+            ));
+        }
+        let demand = Demand { has: 0, looked: Instant::now(), every: Duration::from_millis(RARELY) };
+        let (frames, _) = watch::channel(Frame::default());
+        let feed = Arc::new(Feed { port, wanted, frames, demand: Mutex::new(demand), changed: Condvar::new() });
+        let (taps, own) = (self.clone(), feed.clone());
+        let begun = std::thread::Builder::new().name("ligament-tap".into()).spawn(move || {
+            own.run(&taps.run);
+            lock(&taps.feeds).retain(|one| !Arc::ptr_eq(one, &own));
+        });
+        begun
+            .map_err(|error| Fault::new(Code::CANNOT_SERVE, format!("no thread for another port: {error}")))?;
+        feeds.push(feed.clone());
+        Ok(feed)
+    }
+}
+
+/// A value in the head of a frame, and the elements of an array.
+fn told(value: &Value) -> (Json, Vec<f64>) {
+    match value {
+        Value::None => (json!({ "kind": "text", "text": "nothing" }), Vec::new()),
+        Value::Bool(truth) => (json!({ "kind": "text", "text": truth.to_string() }), Vec::new()),
+        Value::Int(x) => (json!({ "kind": "number", "text": x.to_string() }), vec![*x as f64]),
+        Value::UInt(x) => (json!({ "kind": "number", "text": x.to_string() }), vec![*x as f64]),
+        Value::Float(x) => (json!({ "kind": "number", "text": text_of(*x) }), vec![*x]),
+        Value::Array(array) => of_array(array),
+        other => {
+            let text: String = plain(other).to_string().chars().take(MOST_TEXT).collect();
+            (json!({ "kind": "text", "text": text, "value": histogram_in(other) }), Vec::new())
+        }
+    }
+}
+
+fn of_array(array: &Array) -> (Json, Vec<f64>) {
+    let (shape, dtype) = (array.shape(), array.dtype().name());
+    let mut head = json!({ "kind": "array", "dtype": dtype, "shape": shape, "names": array.names(), "unit": array.unit() });
+    if array.len() > MOST_ELEMENTS {
+        head["kind"] = json!("large");
+        return (head, Vec::new());
+    }
+    (head, numbers_of(array))
+}
+
+/// A map with the keys of a histogram, for the page to draw; else nothing.
+fn histogram_in(value: &Value) -> Json {
+    match value {
+        Value::Map(entries) if entries.iter().any(|(key, _)| key == "counts") => plain(value),
+        _ => Json::Null,
+    }
+}
+
+/// A value as JSON, for people: arrays by their shapes.
+fn plain(value: &Value) -> Json {
+    match value {
+        Value::None => Json::Null,
+        Value::Bool(truth) => json!(truth),
+        Value::Int(x) => json!(x),
+        Value::UInt(x) => json!(x),
+        Value::Float(x) if x.is_finite() => json!(x),
+        Value::Float(x) => json!(x.to_string()),
+        Value::Complex(re, im) => json!(format!("{re}{im:+}j")),
+        Value::String(text) => json!(text),
+        Value::Bytes(bytes) => json!(format!("{} bytes", bytes.len())),
+        Value::List(items) => items.iter().take(10_000).map(plain).collect(),
+        Value::Map(entries) => {
+            Json::Object(entries.iter().map(|(key, one)| (key.clone(), plain(one))).collect())
+        }
+        Value::Array(array) => json!(format!("{} {:?}", array.dtype().name(), array.shape())),
+        Value::Settings(entries) => json!(format!("{} settings", entries.len())),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ligament_wire::Order;
+
+    #[test]
+    fn a_frame_has_a_line_and_the_elements() {
+        let array = Array::from_slice(&[1i32, 2, 3], &[3], Order::RowMajor).unwrap();
+        let (head, elements) = told(&Value::Array(array));
+        assert_eq!(
+            (&head["kind"], &head["shape"], elements),
+            (&json!("array"), &json!([3]), vec![1.0, 2.0, 3.0])
+        );
+        let (head, elements) = told(&Value::Float(f64::NAN));
+        assert_eq!((&head["text"], elements.len()), (&json!("NaN"), 1));
+        let large = Array::from_slice(
+            &vec![0u8; MOST_ELEMENTS as usize + 1],
+            &[MOST_ELEMENTS as usize + 1],
+            Order::RowMajor,
+        );
+        let (head, elements) = told(&Value::Array(large.unwrap()));
+        assert_eq!((&head["kind"], elements.len()), (&json!("large"), 0));
+        let map = Value::Map(vec![
+            ("counts".into(), Value::List(vec![Value::Int(2)])),
+            ("least".into(), Value::Float(0.5)),
+        ]);
+        assert_eq!(told(&map).0["value"], json!({ "counts": [2], "least": 0.5 }));
+    }
+
+    #[test]
+    fn a_run_that_is_over_is_not_looked_at_for_long() {
+        let place = std::env::temp_dir().join(format!("ligament-taps-{}", std::process::id()));
+        let taps = Arc::new(Taps::new(RunDirectory::open(&place)));
+        let feed = taps.feed("macro.out", Wanted::default()).unwrap();
+        let late = Instant::now() + Duration::from_secs(20);
+        while feed.frames().borrow().number == 0 && Instant::now() < late {
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        let frame = feed.frames().borrow().clone();
+        assert!(String::from_utf8_lossy(&frame.bytes).contains("\"why\""));
+        while !lock(&taps.feeds).is_empty() && Instant::now() < late {
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        assert!(lock(&taps.feeds).is_empty());
+        assert!(taps.feed("macro", Wanted::default()).is_err());
+    }
+}

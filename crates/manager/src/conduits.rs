@@ -1,0 +1,128 @@
+//! What has passed the conduits of a run: the channels between instances, added up from port to port.
+
+use crate::names::Names;
+use crate::record::ConduitRecord;
+use ligament_agent::ChannelView;
+use std::collections::HashMap;
+
+/// `micro[3].init[2]` → `micro.init`
+pub(crate) fn without_indices(port: &str) -> String {
+    let mut depth = 0;
+    let outside = |c: &char| {
+        depth += i32::from(*c == '[');
+        let out = depth == 0;
+        depth -= i32::from(*c == ']');
+        out
+    };
+    port.chars().filter(outside).collect()
+}
+
+/// The conduits of a run. A model may have millions of channels, so they are sorted once.
+#[derive(Debug, Default)]
+pub struct Conduits {
+    /// For each channel its conduit.
+    of: Vec<u32>,
+    /// As nothing has passed yet.
+    all: Vec<ConduitRecord>,
+}
+
+impl Conduits {
+    /// Of a run with so many channels.
+    pub fn new(channels: usize, names: &impl Names) -> Conduits {
+        let mut found = Conduits::default();
+        let mut numbers: HashMap<(String, String), u32> = HashMap::new();
+        for channel in 0..channels as u32 {
+            let ends =
+                names.ends(channel).map(|((_, from), (_, to))| (without_indices(&from), without_indices(&to)));
+            let number = *numbers.entry(ends.unwrap_or_default()).or_insert_with_key(|(from, to)| {
+                let (from, to) = (from.clone(), to.clone());
+                found.all.push(ConduitRecord { from, to, ..ConduitRecord::default() });
+                found.all.len() as u32 - 1
+            });
+            found.all[number as usize].channels += 1;
+            found.of.push(number);
+        }
+        found
+    }
+
+    /// What has passed them, by what has passed each channel.
+    pub fn records(&self, seen: &[ChannelView]) -> Vec<ConduitRecord> {
+        let mut all = self.all.clone();
+        for (&of, view) in self.of.iter().zip(seen) {
+            let one = &mut all[of as usize];
+            let (sent, received) = (view.sent.unwrap_or_default(), view.received.unwrap_or_default());
+            one.messages += sent.messages;
+            one.bytes += sent.bytes;
+            one.received_messages += received.messages;
+            one.received_bytes += received.bytes;
+            // The pages of two ends are read one after the other.
+            one.under_way += sent.messages.saturating_sub(received.messages);
+            one.model_time = later(one.model_time, sent.time);
+            one.received_time = later(one.received_time, received.time);
+        }
+        all
+    }
+}
+
+fn later(one: Option<f64>, other: Option<f64>) -> Option<f64> {
+    match (one, other) {
+        (Some(one), Some(other)) => Some(one.max(other)),
+        (one, other) => one.or(other),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ligament_agent::Passed;
+    use ligament_wire::RankId;
+
+    struct TwoOfMicro;
+
+    impl Names for TwoOfMicro {
+        fn instance(&self, rank: RankId) -> String {
+            rank.to_string()
+        }
+
+        fn rank(&self, rank: RankId) -> String {
+            rank.to_string()
+        }
+
+        fn component(&self, _: RankId) -> u32 {
+            0
+        }
+
+        fn ends(&self, channel: u32) -> Option<((RankId, String), (RankId, String))> {
+            let micro = channel % 2;
+            let ends = match channel {
+                0 | 1 => (format!("macro.out[{micro}]"), format!("micro[{micro}].in")),
+                _ => (format!("micro[{micro}].final"), format!("macro.back[{micro}]")),
+            };
+            Some(((RankId::new(0), ends.0), (RankId::new(1), ends.1)))
+        }
+    }
+
+    #[test]
+    fn channels_of_a_conduit_add_up_and_what_was_not_received_is_under_way() {
+        let passed = |messages, time| Some(Passed { messages, bytes: 10 * messages, time: Some(time) });
+        let view = |sent, received| ChannelView { sent, received };
+        let seen = [
+            view(passed(3, 2.0), passed(1, 0.0)),
+            view(passed(4, 3.0), passed(5, 4.0)),
+            view(None, None),
+            view(passed(1, 0.5), None),
+        ];
+        let conduits = Conduits::new(4, &TwoOfMicro);
+        let records = conduits.records(&seen);
+        assert_eq!(records.len(), 2);
+        let there = &records[0];
+        assert_eq!((there.from.as_str(), there.to.as_str(), there.channels), ("macro.out", "micro.in", 2));
+        assert_eq!(
+            (there.messages, there.bytes, there.received_messages, there.received_bytes),
+            (7, 70, 6, 60)
+        );
+        // One end was read before the other: that makes no message less than none.
+        assert_eq!((there.under_way, there.model_time, there.received_time), (2, Some(3.0), Some(4.0)));
+        assert_eq!((records[1].messages, records[1].under_way, records[1].received_time), (1, 1, None));
+    }
+}

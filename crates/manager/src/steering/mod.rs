@@ -1,0 +1,442 @@
+//! Steering, as the head leads it: changes that all whom they concern make at one model time, or nobody. No I/O and no clock,
+//! so that tests can drive it through anything. `settings` says what can be steered, and how.
+//!
+//! One change at a time is agreed on; others wait their turn. First all are asked; whoever has accepted goes no further than the
+//! change's time, or than its next step where no time was asked for. When all have accepted, all are told that it is made
+//! good, and the time, if it was open: the earliest at which somebody stands and that nobody has passed. If one cannot, or does
+//! not answer for too long, all are told that it does not happen. A halt is a change too; it ends, or moves on, without being
+//! agreed on, since nobody can have passed a later time.
+
+mod settings;
+
+pub use settings::{Assignment, Steerable, Steerables};
+
+use ligament_agent::AgentOrder;
+use ligament_catalogue::{fault, Fault};
+use ligament_wire::steering::{Matter, ModelTime, Steer, Steers};
+use ligament_wire::RankId;
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+
+/// The most changes that wait for their turn.
+const MOST_WAITING: usize = 64;
+
+/// What somebody wants.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Proposal {
+    pub matter: Matter,
+    /// Whom it concerns.
+    pub ranks: Vec<RankId>,
+    /// The model time, s; none: as soon as all can.
+    pub at: Option<f64>,
+    /// For how long all may take to agree, ns.
+    pub patience: u64,
+    /// Of a halt: the run ends when all stand still.
+    pub stops: bool,
+}
+
+/// What is to be done, or has come to be.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Turn {
+    Order(AgentOrder),
+    /// All have accepted it: it is in force from this time on.
+    Agreed {
+        change: u64,
+        at: f64,
+    },
+    Refused {
+        change: u64,
+        why: Fault,
+    },
+    /// All whom it concerns have made it, or have ended.
+    InForce {
+        change: u64,
+    },
+}
+
+#[derive(Debug)]
+struct Open {
+    change: u64,
+    proposal: Proposal,
+    /// When it is given up, ns.
+    until: u64,
+    answers: BTreeMap<RankId, Option<Steers>>,
+}
+
+/// A halt that was made good.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Halt {
+    pub change: u64,
+    pub at: f64,
+    /// Whom it concerns that have not ended.
+    pub ranks: BTreeSet<RankId>,
+    /// Who stands there, each at which time.
+    pub held: BTreeMap<RankId, f64>,
+    /// Who had never called `steer` when it was agreed on, and does not stand there: it is not held before it does.
+    pub unsteered: BTreeSet<RankId>,
+    /// The run ends when all stand still.
+    pub stops: bool,
+}
+
+/// All that is steered in a run.
+#[derive(Debug, Default)]
+pub struct Steering {
+    last: u64,
+    open: Option<Open>,
+    waiting: VecDeque<(u64, Proposal)>,
+    /// Settings that were made good, and who has not made them yet.
+    made: BTreeMap<u64, BTreeSet<RankId>>,
+    halt: Option<Halt>,
+    ends: bool,
+}
+
+/// The next number above `x`, which is finite.
+fn after(x: f64) -> f64 {
+    match x {
+        0.0 => f64::from_bits(1),
+        x if x > 0.0 => f64::from_bits(x.to_bits() + 1),
+        x => f64::from_bits(x.to_bits() - 1),
+    }
+}
+
+/// Names of some ranks.
+fn some(ranks: impl Iterator<Item = RankId>, name: &dyn Fn(RankId) -> String) -> String {
+    let names: Vec<String> = ranks.map(name).collect();
+    crate::record::some_of(&names, 4)
+}
+
+impl Open {
+    fn order(&self, steer: Steer) -> Turn {
+        Turn::Order(AgentOrder::Steer { ranks: self.proposal.ranks.clone(), steer })
+    }
+
+    /// Not asked for a time, the earliest at which somebody stands and that nobody has passed; else right after the last that
+    /// somebody has passed.
+    fn time(&self) -> Option<f64> {
+        if let Some(at) = self.proposal.at {
+            return Some(at);
+        }
+        let (mut passed, mut next) = (f64::NEG_INFINITY, Vec::new());
+        for answer in self.answers.values().flatten() {
+            if let Steers::Accepts { last, next: stands } = answer {
+                passed = last.map_or(passed, |last| last.0.max(passed));
+                next.extend(stands.map(|stands| stands.0));
+            }
+        }
+        let stands = next.into_iter().filter(|&next| next > passed).min_by(f64::total_cmp);
+        stands.or_else(|| passed.is_finite().then(|| after(passed)))
+    }
+
+    /// Why it is not agreed on, of those that have not accepted.
+    fn why_not_yet(&self, name: &dyn Fn(RankId) -> String) -> Fault {
+        let of = |wanted: fn(&Option<Steers>) -> bool| {
+            self.answers.iter().filter(move |(_, answer)| wanted(answer)).map(|(&rank, _)| rank)
+        };
+        let never = some(of(|answer| matches!(answer, Some(Steers::Unsteered))), name);
+        let silent = some(of(|answer| answer.is_none()), name);
+        let restart = matches!(self.proposal.matter, Matter::Set { restart: true, .. });
+        match (never.is_empty(), restart) {
+            (false, false) => fault!(
+                STEERING_REFUSED,
+                "{never} has not called steer(t) yet, and nothing can change in a code that does not; a code calls it once in \
+                 each step"
+            ),
+            (false, true) => fault!(
+                STEERING_REFUSED,
+                "{never} has not begun a pass of its reuse loop with a message, and the setting is read once a pass"
+            ),
+            _ => fault!(
+                STEERING_REFUSED,
+                "{silent} has not answered: it computes, and has neither called steer(t) nor waited for a message"
+            ),
+        }
+    }
+}
+
+impl Steering {
+    /// Changes that were made good before the run began, by their numbers, and whom each concerns.
+    pub fn begin(&mut self, schedule: impl IntoIterator<Item = (u64, Vec<RankId>)>) {
+        for (change, ranks) in schedule {
+            self.last = self.last.max(change);
+            self.made.insert(change, ranks.into_iter().collect());
+        }
+    }
+
+    /// The halt that was made good.
+    pub fn halt(&self) -> Option<&Halt> {
+        self.halt.as_ref()
+    }
+
+    /// The change that is being agreed on.
+    pub fn open(&self) -> Option<u64> {
+        self.open.as_ref().map(|open| open.change)
+    }
+
+    /// Who has not accepted the change that is being agreed on yet.
+    pub fn lacks(&self) -> Vec<RankId> {
+        let answers = self.open.iter().flat_map(|open| &open.answers);
+        answers
+            .filter(|(_, answer)| matches!(answer, None | Some(Steers::Unsteered)))
+            .map(|(&rank, _)| rank)
+            .collect()
+    }
+
+    /// Somebody wants a change, at `now`, ns. Gives its number.
+    ///
+    /// # Errors
+    /// It cannot even be asked for.
+    pub fn propose(
+        &mut self,
+        proposal: Proposal,
+        now: u64,
+        name: &dyn Fn(RankId) -> String,
+    ) -> Result<(u64, Vec<Turn>), Fault> {
+        if self.ends {
+            return Err(fault!(STEERING_REFUSED, "the run ends"));
+        }
+        if self.waiting.len() >= MOST_WAITING {
+            return Err(fault!(
+                STEERING_REFUSED,
+                "{MOST_WAITING} changes wait to be agreed on; try again later"
+            ));
+        }
+        if proposal.at.is_some_and(|at| !at.is_finite()) {
+            return Err(fault!(STEERING_REFUSED, "a model time is a number"));
+        }
+        self.last += 1;
+        let change = self.last;
+        self.waiting.push_back((change, proposal));
+        Ok((change, self.go_on(now, name)))
+    }
+
+    /// Asks for the next, if nothing is being agreed on.
+    fn go_on(&mut self, now: u64, name: &dyn Fn(RankId) -> String) -> Vec<Turn> {
+        let mut turns = Vec::new();
+        while self.open.is_none() {
+            let Some((change, proposal)) = self.waiting.pop_front() else { break };
+            let halted = self.halt.as_ref().filter(|_| proposal.matter == Matter::Halt);
+            if let Some(halt) = halted {
+                let why = fault!(STEERING_REFUSED, "the run is to stand still from {} s on already", halt.at);
+                turns.push(Turn::Refused { change, why });
+                continue;
+            }
+            let answers = proposal.ranks.iter().map(|&rank| (rank, None)).collect();
+            let until = now.saturating_add(proposal.patience);
+            let at = proposal.at.map(ModelTime);
+            let steer = Steer::Prepare { change, at, matter: proposal.matter.clone() };
+            let open = Open { change, proposal, until, answers };
+            turns.push(open.order(steer));
+            self.open = Some(open);
+            turns.extend(self.settle(name));
+        }
+        turns
+    }
+
+    /// A rank says something of a change.
+    pub fn answered(
+        &mut self,
+        rank: RankId,
+        change: u64,
+        answer: Steers,
+        now: u64,
+        name: &dyn Fn(RankId) -> String,
+    ) -> Vec<Turn> {
+        let mut turns = Vec::new();
+        if let Some(open) = self.open.as_mut().filter(|open| open.change == change) {
+            let Some(known) = open.answers.get_mut(&rank) else { return turns };
+            if let Steers::Past { last } = answer {
+                let at = open.proposal.at.unwrap_or(last.0);
+                let why = fault!(
+                    STEERING_REFUSED,
+                    "{} has passed {at} s already: it is at {} s; ask for a later time, or for none",
+                    name(rank),
+                    last.0
+                );
+                turns.extend(self.refuse(why));
+            } else {
+                *known = Some(answer);
+                turns.extend(self.settle(name));
+            }
+        } else if let Some(halt) = self.halt.as_mut().filter(|halt| halt.change == change) {
+            match answer {
+                Steers::Halts { at } if halt.ranks.contains(&rank) => {
+                    halt.unsteered.remove(&rank);
+                    if at.0 >= halt.at {
+                        halt.held.insert(rank, at.0);
+                    }
+                }
+                // It has come to its first step since.
+                Steers::Accepts { next: Some(_), .. } => drop(halt.unsteered.remove(&rank)),
+                Steers::Over => {
+                    halt.ranks.remove(&rank);
+                    halt.held.remove(&rank);
+                    halt.unsteered.remove(&rank);
+                }
+                _ => {}
+            }
+        } else if let Some(left) = self.made.get_mut(&change) {
+            if matches!(answer, Steers::Made | Steers::Over) {
+                left.remove(&rank);
+            }
+            if left.is_empty() {
+                self.made.remove(&change);
+                turns.push(Turn::InForce { change });
+            }
+        }
+        turns.extend(self.go_on(now, name));
+        turns
+    }
+
+    /// Makes the open change good if all have accepted it.
+    fn settle(&mut self, name: &dyn Fn(RankId) -> String) -> Vec<Turn> {
+        let Some(open) = &self.open else { return Vec::new() };
+        let settled = |answer: &Option<Steers>| matches!(answer, Some(Steers::Accepts { .. } | Steers::Over));
+        if !open.answers.values().all(settled) {
+            return Vec::new();
+        }
+        let alive: BTreeSet<RankId> = open
+            .answers
+            .iter()
+            .filter(|(_, answer)| matches!(answer, Some(Steers::Accepts { .. })))
+            .map(|(&rank, _)| rank)
+            .collect();
+        if alive.is_empty() {
+            let all = some(open.proposal.ranks.iter().copied(), name);
+            return self.refuse(fault!(STEERING_REFUSED, "nobody is left whom it concerns: {all} has ended"));
+        }
+        let Some(at) = open.time() else {
+            return self.refuse(fault!(
+                STEERING_REFUSED,
+                "no instance has called steer(t) yet, so nobody can say when it is; give a time (--at)"
+            ));
+        };
+        let turns = vec![
+            open.order(Steer::Commit { change: open.change, at: ModelTime(at) }),
+            Turn::Agreed { change: open.change, at },
+        ];
+        let open = self.open.take().expect("looked at above");
+        match open.proposal.matter {
+            Matter::Set { .. } => drop(self.made.insert(open.change, alive)),
+            Matter::Halt => {
+                let (change, stops) = (open.change, open.proposal.stops);
+                let never = |rank: &RankId| {
+                    matches!(open.answers[rank], Some(Steers::Accepts { last: None, next: None }))
+                };
+                let unsteered = alive.iter().copied().filter(never).collect();
+                self.halt = Some(Halt { change, at, ranks: alive, held: BTreeMap::new(), unsteered, stops });
+            }
+        }
+        turns
+    }
+
+    /// The open change does not happen.
+    fn refuse(&mut self, why: Fault) -> Vec<Turn> {
+        let Some(open) = self.open.take() else { return Vec::new() };
+        let change = open.change;
+        vec![open.order(Steer::Withdraw { change }), Turn::Refused { change, why }]
+    }
+
+    /// Time has passed: it is `now`, ns.
+    pub fn tick(&mut self, now: u64, name: &dyn Fn(RankId) -> String) -> Vec<Turn> {
+        let mut turns = Vec::new();
+        if let Some(open) = self.open.as_ref().filter(|open| now >= open.until) {
+            let why = open.why_not_yet(name);
+            turns.extend(self.refuse(why));
+        }
+        turns.extend(self.go_on(now, name));
+        turns
+    }
+
+    /// Somebody does not want a change any more: this one, or the one that is being agreed on.
+    ///
+    /// # Errors
+    /// It is made good already, or there is none.
+    pub fn withdraw(
+        &mut self,
+        change: Option<u64>,
+        who: &str,
+        now: u64,
+        name: &dyn Fn(RankId) -> String,
+    ) -> Result<(u64, Vec<Turn>), Fault> {
+        let change = change.or(self.open()).ok_or_else(|| {
+            fault!(STEERING_REFUSED, "nothing is being agreed on, so there is nothing to withdraw")
+        })?;
+        let why = fault!(STEERING_REFUSED, "it was withdrawn by {who}");
+        if self.open() == Some(change) {
+            let mut turns = self.refuse(why);
+            turns.extend(self.go_on(now, name));
+            return Ok((change, turns));
+        }
+        if let Some(place) = self.waiting.iter().position(|(waits, _)| *waits == change) {
+            self.waiting.remove(place);
+            return Ok((change, vec![Turn::Refused { change, why }]));
+        }
+        Err(if change == 0 || change > self.last {
+            fault!(STEERING_REFUSED, "there is no change {change}")
+        } else {
+            fault!(
+                STEERING_REFUSED,
+                "change {change} is over, or all have agreed on it; change the setting back, or let the run go on (--resume)"
+            )
+        })
+    }
+
+    /// A halt ends, or moves to a later time.
+    ///
+    /// # Errors
+    /// There is none, or it is later.
+    pub fn move_halt(&mut self, at: Option<f64>) -> Result<Vec<Turn>, Fault> {
+        let Some(halt) = &mut self.halt else {
+            return Err(fault!(STEERING_REFUSED, "the run does not stand still, and is not going to"));
+        };
+        if let Some(at) = at {
+            if !at.is_finite() || at <= halt.at {
+                return Err(fault!(STEERING_REFUSED, "the run stands still from {} s on already", halt.at));
+            }
+            halt.at = at;
+            halt.held.retain(|_, held| *held >= at);
+        }
+        let steer = Steer::Move { change: halt.change, at: at.map(ModelTime) };
+        let order = AgentOrder::Steer { ranks: halt.ranks.iter().copied().collect(), steer };
+        if at.is_none() {
+            self.halt = None;
+        }
+        Ok(vec![Turn::Order(order)])
+    }
+
+    /// The run ends where it stands still, or is going to.
+    pub fn stop_at_halt(&mut self) {
+        if let Some(halt) = &mut self.halt {
+            halt.stops = true;
+        }
+    }
+
+    /// Whoever is furthest behind at a halt makes one step.
+    ///
+    /// # Errors
+    /// Nobody stands at a halt.
+    pub fn step(&mut self) -> Result<(f64, Vec<Turn>), Fault> {
+        let held = self.halt.as_ref().and_then(|halt| halt.held.values().copied().min_by(f64::total_cmp));
+        let Some(first) = held else {
+            return Err(fault!(
+                STEERING_REFUSED,
+                "nobody has come to the halt yet; try again when somebody has"
+            ));
+        };
+        let at = after(first);
+        Ok((at, self.move_halt(Some(at))?))
+    }
+
+    /// The run ends: nothing is agreed on any more.
+    pub fn run_ends(&mut self) -> Vec<Turn> {
+        self.ends = true;
+        let why = || fault!(STEERING_REFUSED, "the run ends");
+        let mut turns: Vec<Turn> = self.refuse(why());
+        turns.retain(|turn| !matches!(turn, Turn::Order(_)));
+        let waiting = std::mem::take(&mut self.waiting);
+        turns.extend(waiting.into_iter().map(|(change, _)| Turn::Refused { change, why: why() }));
+        turns
+    }
+}
+
+#[cfg(test)]
+mod tests;

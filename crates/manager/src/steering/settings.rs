@@ -1,0 +1,323 @@
+//! What can be steered: declared beside the model or by a code, with a range, a unit, and where it is read.
+
+use ligament_agent::settings_body;
+use ligament_catalogue::{fault, Fault};
+use ligament_model::{parse_assignment, Part, Reference, Resolved, SettingType, SettingValue, Settings};
+use ligament_wire::control;
+use ligament_wire::steering::Matter;
+use ligament_wire::{RankId, Ranks};
+use serde::{Deserialize, Serialize};
+
+/// The longest assignment that is read, bytes.
+const LONGEST: usize = 4096;
+/// The most settings in one change.
+const MOST: usize = 64;
+/// The most settings that codes may declare.
+const MOST_DECLARED: usize = 4096;
+
+/// A setting that can be steered.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Steerable {
+    /// Its full name, without indices, such as `macro.D`.
+    pub name: String,
+    /// The type of its values, as yMMSL writes it.
+    #[serde(rename = "type")]
+    pub kind: String,
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub min: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub max: Option<f64>,
+    #[serde(skip_serializing_if = "String::is_empty", default)]
+    pub unit: String,
+    /// `step`, or `restart` where it is read once a pass.
+    pub apply: String,
+    /// What it is now, or will be when what was agreed on is in force; none: what the code takes where nothing is set.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub value: Option<String>,
+}
+
+/// A setting that is to change.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Assignment {
+    pub name: String,
+    /// None: it was not set.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub from: Option<String>,
+    pub to: String,
+}
+
+#[derive(Debug, Clone)]
+struct Declared {
+    name: Reference,
+    kind: SettingType,
+    min: Option<f64>,
+    max: Option<f64>,
+    unit: String,
+    restart: bool,
+}
+
+/// All that can be steered in a run.
+#[derive(Debug, Default)]
+pub struct Steerables {
+    declared: Vec<Declared>,
+    /// As they are, with what was agreed on.
+    settings: Settings,
+    /// The instance of each rank.
+    instances: Vec<Reference>,
+}
+
+fn without_indices(name: &Reference) -> Reference {
+    let parts = name.parts().iter().filter(|part| matches!(part, Part::Name(_))).cloned().collect();
+    Reference::from_parts(parts).unwrap_or_else(Reference::empty)
+}
+
+/// The numbers in a value.
+fn numbers(value: &SettingValue) -> Vec<f64> {
+    match value {
+        SettingValue::Int(i) => vec![*i as f64],
+        SettingValue::Float(x) => vec![*x],
+        SettingValue::IntList(list) => list.iter().map(|&i| i as f64).collect(),
+        SettingValue::FloatList(list) => list.clone(),
+        SettingValue::FloatListList(rows) => rows.iter().flatten().copied().collect(),
+        SettingValue::Str(_) | SettingValue::Bool(_) => Vec::new(),
+    }
+}
+
+/// The beginning of a text that somebody has sent.
+fn shown(text: &str) -> String {
+    const MOST: usize = 60;
+    let clean: String = text.chars().take(MOST).map(|c| if c.is_control() { '?' } else { c }).collect();
+    if clean.len() < text.len() {
+        return format!("{clean}… ({} bytes)", text.len());
+    }
+    clean
+}
+
+impl Steerables {
+    /// Of a model.
+    pub fn of(model: &Resolved) -> Steerables {
+        let ranks = Ranks::new(model.instances.iter().map(|instance| instance.ranks.unwrap_or(1)));
+        let instances =
+            ranks.all().map(|rank| model.instances[ranks.instance(rank).index()].name.clone()).collect();
+        let mut all = Steerables { declared: Vec::new(), settings: model.settings.clone(), instances };
+        for (name, one) in &model.ligament.steerable {
+            let kind = all.kind(name).unwrap_or(SettingType::Float);
+            all.declared.push(Declared {
+                name: name.clone(),
+                kind,
+                min: one.min,
+                max: one.max,
+                unit: one.unit.clone(),
+                restart: one.restart,
+            });
+        }
+        all
+    }
+
+    /// A code declares one, as an instance.
+    ///
+    /// # Errors
+    /// It is no name, or there are too many.
+    pub fn declare(&mut self, rank: RankId, one: &control::Steerable) -> Result<(), Fault> {
+        let bad = |why: String| {
+            fault!(NOT_STEERABLE, "the setting \"{}\" cannot be steered: {why}", shown(&one.name))
+        };
+        if one.name.len() > LONGEST || one.unit.len() > LONGEST {
+            return Err(bad(format!("its name or its unit has more than {LONGEST} bytes")));
+        }
+        let name = Reference::new(&one.name).map_err(|error| bad(error.to_string()))?;
+        let instance = self.instances.get(rank.index()).cloned().unwrap_or_else(Reference::empty);
+        let full = without_indices(&instance.join(&name));
+        if self.declared.iter().any(|known| known.name == full) {
+            return Ok(());
+        }
+        if self.declared.len() >= MOST_DECLARED {
+            return Err(bad(format!("there are {MOST_DECLARED} already")));
+        }
+        let kind =
+            self.settings.get(&instance, &name).map_or(SettingType::Float, |(_, value)| value.setting_type());
+        let (min, max) = (one.min.map(|min| min.0), one.max.map(|max| max.0));
+        self.declared.push(Declared {
+            name: full,
+            kind,
+            min,
+            max,
+            unit: one.unit.clone(),
+            restart: one.restart,
+        });
+        Ok(())
+    }
+
+    /// What a name is set to, be it by a shorter one.
+    fn value(&self, name: &Reference) -> Option<&SettingValue> {
+        let plain = without_indices(name);
+        let shorter = (0..plain.len()).map(|from| Reference::from_parts(plain.parts()[from..].to_vec()));
+        let names = [Some(name.clone())].into_iter().chain(shorter).flatten();
+        names.into_iter().find_map(|name| self.settings.exact(&name))
+    }
+
+    fn kind(&self, name: &Reference) -> Option<SettingType> {
+        self.value(name).map(SettingValue::setting_type)
+    }
+
+    /// All, for whoever wants to steer.
+    pub fn list(&self) -> Vec<Steerable> {
+        let one = |declared: &Declared| Steerable {
+            name: declared.name.to_string(),
+            kind: declared.kind.name().to_owned(),
+            min: declared.min,
+            max: declared.max,
+            unit: declared.unit.clone(),
+            apply: if declared.restart { "restart" } else { "step" }.to_owned(),
+            value: self.value(&declared.name).map(SettingValue::to_string),
+        };
+        self.declared.iter().map(one).collect()
+    }
+
+    /// Whom a setting concerns: the instances whose name it begins with; all, if it begins with none.
+    pub fn concerned(&self, name: &Reference) -> Vec<RankId> {
+        let own = self.named(name);
+        if own.is_empty() {
+            RankId::first(self.instances.len()).collect()
+        } else {
+            own
+        }
+    }
+
+    /// The instances whose name a setting begins with.
+    fn named(&self, name: &Reference) -> Vec<RankId> {
+        let is_of = |instance: &Reference| {
+            (1..=instance.len()).any(|length| {
+                let own = &instance.parts()[..length];
+                // After it comes a name: `macro[3].D` is not `macro[5]`'s, though it begins with `macro`.
+                name.parts().starts_with(own) && matches!(name.parts().get(length), Some(Part::Name(_)))
+            })
+        };
+        RankId::first(self.instances.len()).filter(|rank| is_of(&self.instances[rank.index()])).collect()
+    }
+
+    /// All ranks.
+    pub fn all(&self) -> Vec<RankId> {
+        RankId::first(self.instances.len()).collect()
+    }
+
+    fn read(&self, text: &str) -> Result<(Reference, SettingValue, &Declared), Fault> {
+        let bad = |what: String| fault!(BAD_STEERING, "{}: {what}", shown(text));
+        if text.len() > LONGEST {
+            return Err(bad(format!("this is {} bytes long, where {LONGEST} are the most", text.len())));
+        }
+        let (name, value) = parse_assignment(text).map_err(|error| bad(error.to_string()))?;
+        let plain = without_indices(&name);
+        // What is declared for several can be steered for each of them.
+        let shorter = (0..plain.len()).filter_map(|from| Reference::from_parts(plain.parts()[from..].to_vec()));
+        let mut known = shorter.filter_map(|one| self.declared.iter().find(|known| known.name == one));
+        let whose = !self.named(&name).is_empty();
+        let Some(declared) = known.next().filter(|known| whose || known.name == plain) else {
+            let names: Vec<String> = self.declared.iter().map(|known| known.name.to_string()).collect();
+            return Err(match ligament_model::nearest(&plain.to_string(), names.iter().map(String::as_str)) {
+                Some(meant) => fault!(NOT_STEERABLE, "\"{name}\" cannot be steered; did you mean \"{meant}\"?"),
+                None if names.is_empty() => fault!(
+                    NOT_STEERABLE,
+                    "\"{name}\" cannot be steered: nothing in this model can; declare it under ligament: steerable:"
+                ),
+                None => fault!(
+                    NOT_STEERABLE,
+                    "\"{name}\" cannot be steered; {} can",
+                    crate::record::some_of(&names, 8)
+                ),
+            });
+        };
+        let Some(fit) = value.as_type(declared.kind) else {
+            let (is, wanted) = (value.setting_type().name(), declared.kind.name());
+            return Err(bad(format!("it is of type {wanted}, and this is of type {is}")));
+        };
+        for number in numbers(&fit) {
+            let unit = &declared.unit;
+            let range = match (declared.min, declared.max) {
+                (Some(min), _) if number < min => Some(format!("{min} {unit} is the least")),
+                (_, Some(max)) if number > max => Some(format!("{max} {unit} is the most")),
+                _ if !number.is_finite() => Some("it must be finite".to_owned()),
+                _ => None,
+            };
+            if let Some(range) = range {
+                return Err(bad(format!("{number} is out of range; {}", range.replace("  ", " "))));
+            }
+        }
+        Ok((name, fit, declared))
+    }
+
+    /// What some assignments, each `name=value`, come to: the matter, whom it concerns, and what changes.
+    ///
+    /// # Errors
+    /// One of them cannot be steered, or not to this.
+    pub fn check(&self, texts: &[String]) -> Result<(Matter, Vec<RankId>, Vec<Assignment>), Fault> {
+        if texts.is_empty() || texts.len() > MOST {
+            return Err(fault!(
+                BAD_STEERING,
+                "one change has 1 to {MOST} settings, and this has {}",
+                texts.len()
+            ));
+        }
+        let mut settings = Settings::new();
+        let mut ranks: Vec<RankId> = Vec::new();
+        let mut changes = Vec::new();
+        let mut restart = None;
+        for text in texts {
+            let (name, value, declared) = self.read(text)?;
+            if settings.exact(&name).is_some() {
+                return Err(fault!(BAD_STEERING, "{name} is given twice"));
+            }
+            if *restart.get_or_insert(declared.restart) != declared.restart {
+                return Err(fault!(
+                    BAD_STEERING,
+                    "{name} is read at another moment than the settings before it (apply: step or restart); change them one \
+                     after the other"
+                ));
+            }
+            ranks.extend(self.concerned(&name));
+            let from = self.value(&name).map(SettingValue::to_string);
+            changes.push(Assignment { name: name.to_string(), from, to: value.to_string() });
+            settings.set(name, value);
+        }
+        ranks.sort_unstable();
+        ranks.dedup();
+        let matter = Matter::Set { settings: settings_body(&settings)?, restart: restart.unwrap_or_default() };
+        Ok((matter, ranks, changes))
+    }
+
+    /// Puts down what each of these is before it changes: others may have been agreed on since they were asked for.
+    pub fn renew(&self, changes: &mut [Assignment]) {
+        for change in changes {
+            if let Ok(name) = Reference::new(&change.name) {
+                change.from = self.value(&name).map(SettingValue::to_string);
+            }
+        }
+    }
+
+    /// The matter of assignments that were made in an earlier run, and whom they concern.
+    ///
+    /// # Errors
+    /// One of them is none.
+    pub fn again(&self, changes: &[Assignment], restart: bool) -> Result<(Matter, Vec<RankId>), Fault> {
+        let mut settings = Settings::new();
+        let mut ranks: Vec<RankId> = Vec::new();
+        for change in changes {
+            let (name, value) = parse_assignment(&format!("{}={}", change.name, change.to))
+                .map_err(|error| fault!(BAD_STEERING, "{}: {error}", shown(&change.name)))?;
+            ranks.extend(self.concerned(&name));
+            settings.set(name, value);
+        }
+        ranks.sort_unstable();
+        ranks.dedup();
+        Ok((Matter::Set { settings: settings_body(&settings)?, restart }, ranks))
+    }
+
+    /// These were agreed on.
+    pub fn changed(&mut self, changes: &[Assignment]) {
+        for change in changes {
+            if let Ok((name, value)) = parse_assignment(&format!("{}={}", change.name, change.to)) {
+                self.settings.set(name, value);
+            }
+        }
+    }
+}

@@ -1,0 +1,316 @@
+//! Filters of conduits beyond yMMSL: their names and parameters, as they stand under `ligament: filters:`. One table
+//! says what there is; reading, writing, the JSON schema and the page of filters follow it. What a filter does is in
+//! `ligament-filters`.
+
+use crate::problem::At;
+use crate::write::{float, quoted};
+use std::fmt::Write;
+
+/// A filter that there is.
+#[derive(Debug)]
+pub struct FilterSpec {
+    pub name: &'static str,
+    pub takes: &'static [Parameter],
+}
+
+/// What a filter can be told. The first parameter may stand alone: `multiply: 2` is `multiply: {by: 2}`.
+#[derive(Debug)]
+pub struct Parameter {
+    pub name: &'static str,
+    pub kind: ParameterKind,
+    pub required: bool,
+}
+
+/// What a parameter may be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ParameterKind {
+    /// A finite number.
+    Number,
+    /// A finite number above zero.
+    Positive,
+    /// A whole number of at least 1.
+    Count,
+    /// A whole number of at least 0.
+    Index,
+    /// One or several whole numbers of at least 1.
+    Counts,
+    Text,
+    /// One of these words.
+    Word(&'static [&'static str]),
+}
+
+/// The value of a parameter.
+#[derive(Debug, Clone, PartialEq)]
+pub enum FilterValue {
+    Number(f64),
+    Count(u64),
+    Counts(Vec<u64>),
+    Text(String),
+}
+
+const fn needs(name: &'static str, kind: ParameterKind) -> Parameter {
+    Parameter { name, kind, required: true }
+}
+
+const fn may(name: &'static str, kind: ParameterKind) -> Parameter {
+    Parameter { name, kind, required: false }
+}
+
+/// The types of elements, as messages and NumPy call them.
+const TYPES: &[&str] = &[
+    "bool",
+    "int8",
+    "int16",
+    "int32",
+    "int64",
+    "uint8",
+    "uint16",
+    "uint32",
+    "uint64",
+    "float32",
+    "float64",
+    "complex64",
+    "complex128",
+];
+
+use ParameterKind::{Count, Counts, Index, Number, Positive, Text, Word};
+
+/// All filters.
+pub const FILTERS: &[FilterSpec] = &[
+    FilterSpec { name: "every", takes: &[needs("n", Count)] },
+    FilterSpec { name: "block_until", takes: &[needs("time", Number)] },
+    FilterSpec { name: "block_after", takes: &[needs("time", Number)] },
+    FilterSpec { name: "time_offset", takes: &[needs("by", Number)] },
+    FilterSpec { name: "time_factor", takes: &[needs("by", Positive)] },
+    FilterSpec { name: "interpolate_time", takes: &[needs("parts", Count)] },
+    FilterSpec { name: "moving_average", takes: &[needs("n", Count)] },
+    FilterSpec { name: "chunk", takes: &[needs("n", Count)] },
+    FilterSpec { name: "dechunk", takes: &[] },
+    FilterSpec { name: "multiply", takes: &[needs("by", Number)] },
+    FilterSpec { name: "unit", takes: &[needs("to", Text), may("from", Text)] },
+    FilterSpec { name: "type", takes: &[needs("to", Word(TYPES))] },
+    FilterSpec {
+        name: "threshold",
+        takes: &[needs("value", Number), may("below", Number), may("above", Number)],
+    },
+    FilterSpec { name: "expression", takes: &[needs("formula", Text)] },
+    FilterSpec { name: "slice", takes: &[needs("ranges", Text)] },
+    FilterSpec {
+        name: "reduce",
+        takes: &[needs("to", Word(&["mean", "min", "max", "sum", "norm"])), may("axis", Index)],
+    },
+    FilterSpec { name: "interpolate_space", takes: &[needs("parts", Count), may("axis", Index)] },
+    FilterSpec {
+        name: "resample",
+        takes: &[
+            needs("shape", Counts),
+            may("method", Word(&["linear", "nearest", "conservative"])),
+            may("points", Word(&["cells", "nodes"])),
+        ],
+    },
+    FilterSpec { name: "compress", takes: &[may("method", Word(&["lz4", "zstd"])), may("level", Count)] },
+    FilterSpec { name: "console", takes: &[may("label", Text)] },
+    FilterSpec { name: "discard", takes: &[] },
+    FilterSpec { name: PYTHON, takes: &[needs("function", Text), may("with", Text)] },
+    FilterSpec { name: LIBRARY, takes: &[needs("file", Text), needs("function", Text), may("with", Text)] },
+];
+
+/// The filter that is a function of Python's.
+pub const PYTHON: &str = "python";
+
+/// The filter that is a function of a shared library's.
+pub const LIBRARY: &str = "library";
+
+/// The filter that a sender applies and its receiver undoes.
+pub const COMPRESS: &str = "compress";
+
+impl FilterSpec {
+    /// The filter of this name.
+    pub fn named(name: &str) -> Option<&'static FilterSpec> {
+        FILTERS.iter().find(|spec| spec.name == name)
+    }
+
+    /// How it is written, for messages.
+    pub fn usage(&self) -> String {
+        let written = |parameter: &Parameter| match parameter.required {
+            true => format!("{}: …", parameter.name),
+            false => format!("[{}: …]", parameter.name),
+        };
+        let takes: Vec<String> = self.takes.iter().map(written).collect();
+        match self.takes {
+            [] => self.name.to_owned(),
+            [one] if one.required => format!("{}: …", self.name),
+            _ => format!("{}: {{{}}}", self.name, takes.join(", ")),
+        }
+    }
+}
+
+/// Where a filter runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FilterEnd {
+    Sender,
+    Receiver,
+}
+
+impl FilterEnd {
+    pub const NAMES: &'static [&'static str] = &["sender", "receiver"];
+
+    pub fn from_name(name: &str) -> Option<FilterEnd> {
+        match name {
+            "sender" => Some(FilterEnd::Sender),
+            "receiver" => Some(FilterEnd::Receiver),
+            _ => None,
+        }
+    }
+
+    pub fn name(self) -> &'static str {
+        match self {
+            FilterEnd::Sender => "sender",
+            FilterEnd::Receiver => "receiver",
+        }
+    }
+}
+
+/// What becomes of the run if a filter cannot take a message.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum OnError {
+    /// It ends.
+    #[default]
+    End,
+    /// It goes on without the message.
+    Skip,
+    /// It goes on with the message as it came to the filter.
+    Pass,
+}
+
+impl OnError {
+    pub const NAMES: &'static [&'static str] = &["end", "skip", "pass"];
+
+    pub fn from_name(name: &str) -> Option<OnError> {
+        match name {
+            "end" => Some(OnError::End),
+            "skip" => Some(OnError::Skip),
+            "pass" => Some(OnError::Pass),
+            _ => None,
+        }
+    }
+
+    pub fn name(self) -> &'static str {
+        match self {
+            OnError::End => "end",
+            OnError::Skip => "skip",
+            OnError::Pass => "pass",
+        }
+    }
+}
+
+/// A filter as a model asks for it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Filter {
+    pub name: &'static str,
+    /// In the order of its table.
+    pub parameters: Vec<(&'static str, FilterValue)>,
+    /// Where it runs, if the model says so; see `at_sender`.
+    pub end: Option<FilterEnd>,
+    pub on_error: OnError,
+    /// Where this is written.
+    pub at: At,
+}
+
+impl Filter {
+    /// Whether a user has written what it does.
+    pub fn is_own(&self) -> bool {
+        [PYTHON, LIBRARY].contains(&self.name)
+    }
+
+    fn value(&self, name: &str) -> Option<&FilterValue> {
+        self.parameters.iter().find(|(known, _)| *known == name).map(|(_, value)| value)
+    }
+
+    /// A number, if it was given.
+    pub fn number(&self, name: &str) -> Option<f64> {
+        match self.value(name)? {
+            FilterValue::Number(number) => Some(*number),
+            FilterValue::Count(count) => Some(*count as f64),
+            _ => None,
+        }
+    }
+
+    /// A whole number, if it was given.
+    pub fn count(&self, name: &str) -> Option<u64> {
+        match self.value(name)? {
+            FilterValue::Count(count) => Some(*count),
+            _ => None,
+        }
+    }
+
+    /// Whole numbers, if they were given.
+    pub fn counts(&self, name: &str) -> Option<&[u64]> {
+        match self.value(name)? {
+            FilterValue::Counts(counts) => Some(counts),
+            FilterValue::Count(count) => Some(std::slice::from_ref(count)),
+            _ => None,
+        }
+    }
+
+    /// A text, if it was given.
+    pub fn text(&self, name: &str) -> Option<&str> {
+        match self.value(name)? {
+            FilterValue::Text(text) => Some(text),
+            _ => None,
+        }
+    }
+
+    /// How many of a conduit's filters, from the first on, run at the sender: all up to the last that says so, or
+    /// compresses. The others run at the receiver.
+    pub fn at_sender(filters: &[Filter]) -> usize {
+        let sends = |filter: &Filter| filter.end == Some(FilterEnd::Sender) || filter.name == COMPRESS;
+        filters.iter().rposition(sends).map_or(0, |last| last + 1)
+    }
+
+    /// The same filters for processes that run elsewhere: a library's file is named by its whole path. One without a `/` is looked
+    /// for where libraries are.
+    pub fn for_instances(filters: &[Filter]) -> Vec<Filter> {
+        let mut filters = filters.to_vec();
+        for filter in filters.iter_mut().filter(|filter| filter.name == LIBRARY) {
+            let at = filter.at.clone();
+            for (_, value) in filter.parameters.iter_mut().filter(|(name, _)| *name == "file") {
+                let FilterValue::Text(file) = value else { continue };
+                if !file.contains('/') {
+                    continue;
+                }
+                let beside = at.beside(file);
+                *file = std::path::absolute(&beside).unwrap_or(beside).display().to_string();
+            }
+        }
+        filters
+    }
+
+    /// Filters as a model file has them, on one line.
+    pub fn write(filters: &[Filter]) -> String {
+        let all: Vec<String> = filters.iter().map(Filter::write_one).collect();
+        format!("[{}]", all.join(", "))
+    }
+
+    fn write_one(&self) -> String {
+        let mut out = format!("{{{}: {{", self.name);
+        for (i, (name, value)) in self.parameters.iter().enumerate() {
+            let value = match value {
+                FilterValue::Number(number) => float(*number),
+                FilterValue::Count(count) => count.to_string(),
+                FilterValue::Counts(counts) => format!("{counts:?}"),
+                FilterValue::Text(text) => quoted(text),
+            };
+            let _ = write!(out, "{}{name}: {value}", if i > 0 { ", " } else { "" });
+        }
+        out.push('}');
+        if let Some(end) = self.end {
+            let _ = write!(out, ", at: {}", end.name());
+        }
+        if self.on_error != OnError::End {
+            let _ = write!(out, ", on_error: {}", self.on_error.name());
+        }
+        out.push('}');
+        out
+    }
+}

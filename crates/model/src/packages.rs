@@ -1,0 +1,160 @@
+//! Modules that Python packages bring as entry points of the group `ymmsl.module`, as MUSCLE 3 has them: what is named there is
+//! the module's text. Only Python can say what a package brings, so a Python is asked: that beside this program, as in a virtual
+//! environment, else `python3` from the `PATH`. Where there is none, no package brings anything.
+
+use std::cell::OnceCell;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::OnceLock;
+use std::time::{Duration, Instant};
+
+/// Packages that are being imported may take so long.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// The most that is read of what Python says.
+const LARGEST: u64 = 64 << 20;
+
+/// What is common to both programs: nothing of the current directory is imported, and what packages print is not taken for the
+/// answer.
+const BEGIN: &str = "\
+import sys, os
+sys.path[:] = [p for p in sys.path if p]
+answer = os.fdopen(os.dup(1), 'w', encoding='utf-8', newline='')
+os.dup2(2, 1)
+from importlib.metadata import entry_points
+try:
+    found = list(entry_points(group='ymmsl.module'))
+except TypeError:
+    found = list(entry_points().get('ymmsl.module', []))
+";
+
+/// Names of all modules that packages bring, a line each.
+const LIST: &str = "answer.writelines(e.name + '\\n' for e in found)\n";
+
+/// The text of one, after lines that say where it is from, and where others of the name are; or what went wrong.
+const LOAD: &str = "\
+found = [e for e in found if e.name == sys.argv[1]]
+def whence(e):
+    dist = getattr(e, 'dist', None)
+    return e.value + (' of ' + dist.metadata['Name'] if dist else '')
+try:
+    text = found[0].load()
+    if not isinstance(text, str):
+        raise TypeError('it is of type ' + type(text).__name__ + ', and not a text')
+    answer.write('text\\n' + whence(found[0]) + '\\n' + ', '.join(map(whence, found[1:])) + '\\n' + text)
+except Exception as error:
+    answer.write('error\\n' + whence(found[0]) + '\\n' + type(error).__name__ + ': ' + str(error))
+";
+
+/// The interpreter in which this code runs, where it does.
+static OWN: OnceLock<PathBuf> = OnceLock::new();
+
+/// A module that a package brings.
+#[derive(Debug, PartialEq)]
+pub(crate) struct Packaged {
+    pub text: String,
+    /// `module:name of package`
+    pub from: String,
+    /// Others of the same name, which do not count.
+    pub others: String,
+}
+
+/// Why a module that a package brings cannot be had. Who reports it gives it a code.
+#[derive(Debug)]
+pub(crate) struct Broken(pub String);
+
+/// The packages of one Python.
+#[derive(Clone, Debug, Default)]
+pub struct Packages {
+    /// The interpreter to ask; none asks nobody.
+    python: Option<PathBuf>,
+    names: OnceCell<Vec<String>>,
+}
+
+impl Packages {
+    /// From now on `of_environment` gives those of this interpreter: that in which this code runs.
+    pub fn run_in(python: PathBuf) {
+        let _ = OWN.set(python);
+    }
+
+    /// Those of the Python in which this code runs; else of that beside this program, else of the first on the `PATH`.
+    pub fn of_environment() -> Packages {
+        if let Some(python) = OWN.get() {
+            return Packages { python: Some(python.clone()), names: OnceCell::new() };
+        }
+        let beside = std::env::current_exe().ok().and_then(|own| Some(own.parent()?.join("python3")));
+        let path = std::env::var_os("PATH").unwrap_or_default();
+        let others = std::env::split_paths(&path).map(|directory| directory.join("python3"));
+        let python = beside.into_iter().chain(others).find(|python| python.is_file());
+        Packages { python, names: OnceCell::new() }
+    }
+
+    /// The interpreter whose packages these are; none if there is no Python.
+    pub fn python(&self) -> Option<&Path> {
+        self.python.as_deref()
+    }
+
+    /// Whether a package brings a module of this name.
+    fn has(&self, module: &str) -> bool {
+        let names = self.names.get_or_init(|| {
+            let listed = self.python.as_deref().and_then(|python| ask(python, LIST, &[]).ok());
+            listed.unwrap_or_default().lines().map(str::to_owned).collect()
+        });
+        names.iter().any(|name| name == module)
+    }
+
+    /// The module of this name; nothing if no package brings one.
+    ///
+    /// # Errors
+    /// Why that which a package brings cannot be had.
+    pub(crate) fn find(&self, module: &str) -> Result<Option<Packaged>, Broken> {
+        let Some(python) = self.python.as_deref().filter(|_| self.has(module)) else { return Ok(None) };
+        let said = ask(python, LOAD, &[module])?;
+        let mut parts = said.splitn(4, '\n');
+        let mut next = || parts.next().unwrap_or_default();
+        match (next(), next().to_owned()) {
+            ("text", from) => {
+                let (others, text) = (next().to_owned(), next().to_owned());
+                Ok(Some(Packaged { text, from, others }))
+            }
+            ("error", from) => Err(Broken(format!("{from}: {}", [next(), next()].join(" ").trim_end()))),
+            _ => Err(Broken(format!("{} did not say what it is", python.display()))),
+        }
+    }
+}
+
+/// What a Python program says.
+fn ask(python: &Path, program: &str, arguments: &[&str]) -> Result<String, Broken> {
+    let failed = |why: String| Broken(format!("{} cannot say: {why}", python.display()));
+    let mut child = Command::new(python)
+        .args(["-c", &[BEGIN, program, "answer.flush()\n"].concat()])
+        .args(arguments)
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .map_err(|error| failed(error.to_string()))?;
+    let out = child.stdout.take().expect("it is piped");
+    // A thread reads, so that the wait for a program that hangs comes to an end.
+    let (tell, told) = std::sync::mpsc::channel();
+    std::thread::spawn(move || {
+        let mut bytes = Vec::new();
+        let read = out.take(LARGEST).read_to_end(&mut bytes);
+        let _ = tell.send(read.map(|_| bytes));
+    });
+    let until = Instant::now() + PATIENCE;
+    let said = told.recv_timeout(PATIENCE);
+    let said = match said {
+        Ok(Ok(bytes)) => String::from_utf8(bytes).map_err(|_| failed("it does not speak UTF-8".into())),
+        Ok(Err(error)) => Err(failed(error.to_string())),
+        Err(_) => Err(failed(format!("it has not answered for {} s", PATIENCE.as_secs()))),
+    };
+    if said.is_err() || Instant::now() > until {
+        let _ = child.kill();
+    }
+    match child.wait() {
+        Ok(status) if !status.success() && said.is_ok() => Err(failed(format!("it ended with {status}"))),
+        _ => said,
+    }
+}

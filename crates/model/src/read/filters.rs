@@ -1,0 +1,260 @@
+//! Reading the filters of a conduit, under `ligament: filters:`.
+
+use super::fields::Reader;
+use crate::filters::{
+    Filter, FilterEnd, FilterSpec, FilterValue, OnError, Parameter, ParameterKind, COMPRESS, FILTERS,
+};
+use crate::problem::{nearest, Problem, Problems};
+use crate::yaml::{self, Kind, Node};
+use ligament_catalogue::Code;
+
+/// Keys that may stand beside every filter.
+const BESIDE: [&str; 2] = ["at", "on_error"];
+
+/// What may run at the sender behind `compress`: filters that do not look at the data.
+const BLIND: [&str; 7] =
+    ["every", "block_until", "block_after", "time_offset", "time_factor", "console", "discard"];
+
+impl Filter {
+    /// Reads what `write` has written.
+    ///
+    /// # Errors
+    /// What is wrong with it.
+    pub fn read(text: &str) -> Result<Vec<Filter>, Problems> {
+        let mut problems = Vec::new();
+        let root = yaml::parse(text, None, &mut problems);
+        let mut reader = Reader { problems };
+        let filters = root.and_then(|root| reader.own_filters(&root)).unwrap_or_default();
+        match reader.problems.iter().any(Problem::is_error) {
+            true => Err(Problems(reader.problems)),
+            false => Ok(filters),
+        }
+    }
+}
+
+impl Reader {
+    /// The filters of a conduit: a list, or a single one. None if anything is wrong with them, because the others mean
+    /// nothing without it.
+    pub(super) fn own_filters(&mut self, node: &Node) -> Option<Vec<Filter>> {
+        let items = match &node.kind {
+            Kind::Seq(items) => items.as_slice(),
+            _ => std::slice::from_ref(node),
+        };
+        let before = self.problems.len();
+        let filters: Vec<Filter> = items.iter().filter_map(|item| self.filter(item)).collect();
+        self.check_ends(&filters);
+        (self.problems.len() == before).then_some(filters)
+    }
+
+    /// A filter cannot run at the receiver if a later one runs at the sender.
+    fn check_ends(&mut self, filters: &[Filter]) {
+        let (sent, _) = filters.split_at(Filter::at_sender(filters));
+        for filter in sent.iter().filter(|filter| filter.end == Some(FilterEnd::Receiver)) {
+            self.error(
+                Code::BAD_FILTER,
+                &filter.at,
+                format!(
+                    "\"{}\" is to run at the receiver, before a filter that runs at the sender",
+                    filter.name
+                ),
+                "put it after all that run at the sender (\"compress\" always does), or leave \"at\" out",
+            );
+        }
+        if let Some(second) = sent.iter().filter(|filter| filter.name == COMPRESS).nth(1) {
+            let message = "what this conduit carries is compressed already";
+            self.error(Code::BAD_FILTER, &second.at, message, "remove one of them");
+        }
+        let packed = sent.iter().skip_while(|filter| filter.name != COMPRESS);
+        let sees = |filter: &&Filter| filter.name != COMPRESS && !BLIND.contains(&filter.name);
+        if let Some(filter) = packed.into_iter().find(sees) {
+            self.error(
+                Code::BAD_FILTER,
+                &filter.at,
+                format!(
+                    "\"{}\" is to run at the sender, and what comes to it there is compressed",
+                    filter.name
+                ),
+                "put it before \"compress\", or leave \"at\" out: behind \"compress\" it runs at the receiver",
+            );
+        }
+    }
+
+    fn filter(&mut self, node: &Node) -> Option<Filter> {
+        let nothing = Node { kind: Kind::Null, at: node.at.clone() };
+        let (name, value, beside) = match &node.kind {
+            Kind::Str(name) => (name.clone(), &nothing, Vec::new()),
+            Kind::Map(pairs) => {
+                let mut named = Vec::new();
+                let mut beside = Vec::new();
+                for (key, value) in pairs {
+                    let name = self.key(key)?;
+                    match BESIDE.contains(&name.as_str()) {
+                        true => beside.push((name, value)),
+                        false => named.push((name, value)),
+                    }
+                }
+                let count = named.len();
+                let Some((name, value)) = named.pop().filter(|_| count == 1) else {
+                    self.error(
+                        Code::BAD_FILTER,
+                        &node.at,
+                        format!("one filter must stand in each item of the list, and here are {count}"),
+                        "put a \"- \" before each filter; only \"at\" and \"on_error\" stand beside it",
+                    );
+                    return None;
+                };
+                (name, value, beside)
+            }
+            _ => {
+                self.error(
+                    Code::BAD_FILTER,
+                    &node.at,
+                    format!(
+                        "a filter must be a name, or \"name: parameters\", and this is {}",
+                        node.describe()
+                    ),
+                    "write for example \"- multiply: 2\", or \"- discard\" for no messages at all",
+                );
+                return None;
+            }
+        };
+        let Some(spec) = FilterSpec::named(&name) else {
+            let known = FILTERS.iter().map(|spec| spec.name);
+            let advice = match other_name(&name).or_else(|| nearest(&name, known.clone())) {
+                Some(meant) => format!("did you mean \"{meant}\"?"),
+                None => format!("the filters are {}", known.collect::<Vec<_>>().join(", ")),
+            };
+            self.error(Code::UNKNOWN_FILTER, &node.at, format!("there is no filter \"{name}\""), advice);
+            return None;
+        };
+        let parameters = self.parameters(spec, value, node)?;
+        let mut filter =
+            Filter { name: spec.name, parameters, end: None, on_error: OnError::End, at: node.at.clone() };
+        for (key, value) in beside {
+            match key.as_str() {
+                "at" => filter.end = Some(self.word(value, "at", FilterEnd::NAMES, FilterEnd::from_name)?),
+                _ => filter.on_error = self.word(value, "on_error", OnError::NAMES, OnError::from_name)?,
+            }
+        }
+        Some(filter)
+    }
+
+    fn parameters(
+        &mut self,
+        spec: &'static FilterSpec,
+        value: &Node,
+        whole: &Node,
+    ) -> Option<Vec<(&'static str, FilterValue)>> {
+        let mut parameters = Vec::new();
+        match &value.kind {
+            Kind::Null => {}
+            Kind::Map(_) => {
+                let names: Vec<&str> = spec.takes.iter().map(|parameter| parameter.name).collect();
+                let before = self.problems.len();
+                let given = self.mapping(value, &format!("the filter \"{}\"", spec.name), &names);
+                if self.problems.len() > before {
+                    return None;
+                }
+                for parameter in spec.takes {
+                    if let Some(node) = given.get(parameter.name) {
+                        parameters.push((parameter.name, self.parameter(spec, parameter, node)?));
+                    }
+                }
+            }
+            _ => {
+                let Some(first) = spec.takes.first() else {
+                    let message = format!("the filter \"{}\" takes no parameter", spec.name);
+                    self.error(Code::BAD_FILTER, &value.at, message, format!("write \"- {}\"", spec.name));
+                    return None;
+                };
+                parameters.push((first.name, self.parameter(spec, first, value)?));
+            }
+        }
+        let given = |wanted: &Parameter| parameters.iter().any(|(name, _)| *name == wanted.name);
+        if let Some(missing) = spec.takes.iter().find(|parameter| parameter.required && !given(parameter)) {
+            self.error(
+                Code::BAD_FILTER,
+                &whole.at,
+                format!("the filter \"{}\" lacks \"{}\"", spec.name, missing.name),
+                format!("write \"- {}\"", spec.usage()),
+            );
+            return None;
+        }
+        Some(parameters)
+    }
+
+    fn parameter(&mut self, spec: &FilterSpec, parameter: &Parameter, node: &Node) -> Option<FilterValue> {
+        let count = |node: &Node, least: i64| match node.kind {
+            Kind::Int(value, _) if value >= least => Some(value as u64),
+            _ => None,
+        };
+        let number = match node.kind {
+            Kind::Int(value, _) => Some(value as f64),
+            Kind::Float(value, _) => Some(value).filter(|value| value.is_finite()),
+            _ => None,
+        };
+        let (value, wanted) = match parameter.kind {
+            ParameterKind::Number => (number.map(FilterValue::Number), "a finite number".to_owned()),
+            ParameterKind::Positive => {
+                let positive = number.filter(|&number| number > 0.0);
+                (positive.map(FilterValue::Number), "a number above 0".to_owned())
+            }
+            ParameterKind::Count => {
+                (count(node, 1).map(FilterValue::Count), "a whole number of at least 1".to_owned())
+            }
+            ParameterKind::Index => {
+                (count(node, 0).map(FilterValue::Count), "a whole number of at least 0".to_owned())
+            }
+            ParameterKind::Counts => {
+                let counts = match &node.kind {
+                    Kind::Seq(items) => items.iter().map(|item| count(item, 1)).collect(),
+                    _ => count(node, 1).map(|one| vec![one]),
+                };
+                (counts.map(FilterValue::Counts), "whole numbers of at least 1, such as [20, 30]".to_owned())
+            }
+            ParameterKind::Text => match &node.kind {
+                Kind::Str(text) => (Some(FilterValue::Text(text.clone())), String::new()),
+                _ => (None, "text, in quotes".to_owned()),
+            },
+            ParameterKind::Word(words) => match &node.kind {
+                Kind::Str(text) if words.contains(&text.as_str()) => {
+                    (Some(FilterValue::Text(text.clone())), String::new())
+                }
+                _ => (None, format!("one of {}", words.join(", "))),
+            },
+        };
+        if value.is_none() {
+            let what = format!("\"{}\" of the filter \"{}\"", parameter.name, spec.name);
+            self.error(
+                Code::BAD_FILTER,
+                &node.at,
+                format!("{what} must be {wanted}, and this is {}", node.describe()),
+                format!("write \"- {}\"", spec.usage()),
+            );
+        }
+        value
+    }
+}
+
+/// Names that MUSCLE 2 and others have for a filter.
+fn other_name(name: &str) -> Option<&'static str> {
+    Some(match name.to_ascii_lowercase().as_str() {
+        "null" | "none" | "nothing" => "discard",
+        "drop" | "keep" | "subsample" => "every",
+        "timeoffset" | "offset" => "time_offset",
+        "timefactor" => "time_factor",
+        "blockafter" => "block_after",
+        "lineartimeinterpolation" => "interpolate_time",
+        "linearinterpolation" => "interpolate_space",
+        "decompress" => "compress",
+        "print" | "log" => "console",
+        "scale" | "factor" => "multiply",
+        "convert" | "cast" | "astype" => "type",
+        "units" => "unit",
+        "mean" | "min" | "max" | "sum" | "norm" => "reduce",
+        "regrid" => "resample",
+        "formula" | "eval" => "expression",
+        "average" => "moving_average",
+        _ => return None,
+    })
+}

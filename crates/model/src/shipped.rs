@@ -1,0 +1,352 @@
+//! Sources, sinks and mappers that come with Ligament: what they are called, and which ports and settings they have. One
+//! table says what there is; the check, the run and the page of shipped components follow it. What they do is in
+//! `ligament-coupling`.
+//!
+//! A component names one as its implementation. `resolve_imports` then puts a program of that name into the
+//! configuration, which has nothing to start: whoever starts it takes the command `ligament` itself, or Python. All instances of
+//! shipped components share one process, as those of a light program do, and those that are Python's another. A model's own program of the same name counts.
+
+use crate::configuration::Configuration;
+use crate::graph::{Operator, Port, Ports};
+use crate::identity::{Identifier, Reference};
+use crate::program::Program;
+use crate::settings::{SettingType, SupportedSetting};
+use crate::At;
+use std::sync::LazyLock;
+
+/// A component that comes with Ligament.
+#[derive(Debug)]
+pub struct Shipped {
+    /// What a model calls it, such as `ligament.mappers.gather`.
+    pub name: &'static str,
+    /// Its ports; none if it takes any that conduits name: those that receive are of F_INIT then, the others of O_F.
+    pub ports: &'static [(&'static str, Operator)],
+    pub settings: &'static [ShippedSetting],
+    /// Whether it is run by Python, with all others that are, and not by the command `ligament`.
+    pub in_python: bool,
+}
+
+/// A setting that a shipped component knows.
+#[derive(Debug)]
+pub struct ShippedSetting {
+    pub name: &'static str,
+    pub kind: SettingType,
+    pub required: bool,
+    /// What a text may be; any, if there are none.
+    pub words: &'static [&'static str],
+}
+
+const fn needs(name: &'static str, kind: SettingType) -> ShippedSetting {
+    ShippedSetting { name, kind, required: true, words: &[] }
+}
+
+const fn may(name: &'static str, kind: SettingType) -> ShippedSetting {
+    ShippedSetting { name, kind, required: false, words: &[] }
+}
+
+const fn word(name: &'static str, words: &'static [&'static str]) -> ShippedSetting {
+    ShippedSetting { name, kind: SettingType::Str, required: false, words }
+}
+
+const PYTHON_MAPPER: &str = "ligament.mappers.python";
+/// What all names begin with.
+const PREFIX: &str = "ligament.";
+/// The name of the setting by which each instance learns what it is.
+pub const IMPLEMENTATION_SETTING: &str = "ligament_implementation";
+
+const SOURCE: &[(&str, Operator)] = &[("out", Operator::OI)];
+const SINK: &[(&str, Operator)] = &[("in", Operator::FInit)];
+const ONE_TO_ONE: &[(&str, Operator)] = &[("in", Operator::FInit), ("out", Operator::OF)];
+const TWO_TO_ONE: &[(&str, Operator)] =
+    &[("a", Operator::FInit), ("b", Operator::FInit), ("out", Operator::OF)];
+
+use SettingType::{Bool, Float, FloatList, FloatListList, IntList, Str};
+
+/// All that there are.
+pub const SHIPPED: &[Shipped] = &[
+    Shipped {
+        name: "ligament.sources.constant",
+        ports: SOURCE,
+        settings: &[
+            may("value", Float),
+            may("values", FloatList),
+            may("begin", Float),
+            may("step", Float),
+            may("until", Float),
+        ],
+        in_python: false,
+    },
+    Shipped {
+        name: "ligament.sources.time_series",
+        ports: SOURCE,
+        settings: &[
+            needs("times", FloatList),
+            may("values", FloatList),
+            may("rows", FloatListList),
+            may("step", Float),
+            word("between", &["linear", "previous"]),
+        ],
+        in_python: false,
+    },
+    Shipped {
+        name: "ligament.sources.csv",
+        ports: SOURCE,
+        settings: &[
+            needs("file", Str),
+            may("columns", Str),
+            may("time", Str),
+            may("separator", Str),
+            word("as", &["array", "map"]),
+            word("holes", &["error", "skip", "nan", "previous"]),
+            may("until", Float),
+        ],
+        in_python: false,
+    },
+    Shipped {
+        name: "ligament.sources.npy",
+        ports: SOURCE,
+        settings: &[
+            needs("file", Str),
+            may("whole", Bool),
+            may("times", FloatList),
+            may("begin", Float),
+            may("step", Float),
+            may("until", Float),
+        ],
+        in_python: false,
+    },
+    Shipped {
+        name: "ligament.sources.jsonl",
+        ports: SOURCE,
+        settings: &[needs("file", Str), may("until", Float)],
+        in_python: false,
+    },
+    Shipped {
+        name: "ligament.sources.vti",
+        ports: SOURCE,
+        settings: &[
+            needs("file", Str),
+            may("array", Str),
+            may("times", FloatList),
+            may("begin", Float),
+            may("step", Float),
+            may("until", Float),
+        ],
+        in_python: false,
+    },
+    Shipped {
+        name: "ligament.sinks.csv",
+        ports: SINK,
+        settings: &[may("file", Str), may("columns", Str), may("separator", Str)],
+        in_python: false,
+    },
+    Shipped { name: "ligament.sinks.npy", ports: SINK, settings: &[may("file", Str)], in_python: false },
+    Shipped { name: "ligament.sinks.jsonl", ports: SINK, settings: &[may("file", Str)], in_python: false },
+    Shipped {
+        name: "ligament.sinks.vti",
+        ports: SINK,
+        settings: &[may("file", Str), may("array", Str), may("origin", FloatList), may("spacing", FloatList)],
+        in_python: false,
+    },
+    Shipped { name: "ligament.sinks.console", ports: SINK, settings: &[may("label", Str)], in_python: false },
+    Shipped { name: "ligament.sinks.discard", ports: SINK, settings: &[], in_python: false },
+    Shipped {
+        name: "ligament.sources.python",
+        ports: SOURCE,
+        settings: &[
+            needs("function", Str),
+            may("with", Str),
+            may("times", FloatList),
+            may("begin", Float),
+            may("step", Float),
+            may("until", Float),
+        ],
+        in_python: true,
+    },
+    Shipped {
+        name: "ligament.sources.hdf5",
+        ports: SOURCE,
+        settings: &[
+            needs("file", Str),
+            may("dataset", Str),
+            may("time", Str),
+            may("whole", Bool),
+            may("times", FloatList),
+            may("begin", Float),
+            may("step", Float),
+            may("until", Float),
+        ],
+        in_python: true,
+    },
+    Shipped {
+        name: "ligament.sources.netcdf",
+        ports: SOURCE,
+        settings: &[
+            needs("file", Str),
+            may("variable", Str),
+            may("time", Str),
+            may("whole", Bool),
+            word("holes", &["error", "nan"]),
+            may("times", FloatList),
+            may("begin", Float),
+            may("step", Float),
+            may("until", Float),
+        ],
+        in_python: true,
+    },
+    Shipped {
+        name: "ligament.sinks.python",
+        ports: SINK,
+        settings: &[needs("function", Str), may("with", Str)],
+        in_python: true,
+    },
+    Shipped {
+        name: "ligament.sinks.hdf5",
+        ports: SINK,
+        settings: &[may("file", Str), may("dataset", Str)],
+        in_python: true,
+    },
+    Shipped {
+        name: "ligament.sinks.netcdf",
+        ports: SINK,
+        settings: &[may("file", Str), may("variable", Str)],
+        in_python: true,
+    },
+    Shipped { name: "ligament.mappers.duplicate", ports: ONE_TO_ONE, settings: &[], in_python: false },
+    Shipped {
+        name: "ligament.mappers.gather",
+        ports: ONE_TO_ONE,
+        settings: &[word("as", &["list", "stack", "join"])],
+        in_python: false,
+    },
+    Shipped { name: "ligament.mappers.scatter", ports: ONE_TO_ONE, settings: &[], in_python: false },
+    Shipped {
+        name: "ligament.mappers.combine",
+        ports: &[],
+        settings: &[word("as", &["map", "sum", "mean", "min", "max", "product"])],
+        in_python: false,
+    },
+    Shipped { name: "ligament.mappers.difference", ports: TWO_TO_ONE, settings: &[], in_python: false },
+    Shipped { name: PYTHON_MAPPER, ports: &[], settings: &[needs("function", Str)], in_python: true },
+    Shipped {
+        name: "ligament.mappers.regrid",
+        ports: ONE_TO_ONE,
+        settings: &[
+            needs("shape", IntList),
+            word("method", &["linear", "nearest", "conservative"]),
+            word("points", &["cells", "nodes"]),
+        ],
+        in_python: false,
+    },
+    Shipped {
+        name: "ligament.mappers.mesh",
+        ports: ONE_TO_ONE,
+        settings: &[
+            needs("from", Str),
+            needs("to", Str),
+            may("cells", Str),
+            word("method", &["nearest", "linear"]),
+            word("constraint", &["consistent", "conservative"]),
+        ],
+        in_python: false,
+    },
+];
+
+/// The shipped component of this name.
+pub fn shipped(name: &Reference) -> Option<&'static Shipped> {
+    let text = name.to_string();
+    if !text.starts_with(PREFIX) {
+        return None;
+    }
+    SHIPPED.iter().find(|one| one.name == text)
+}
+
+impl Shipped {
+    /// The name under which all of its kind share a process, as the instances of a light program do.
+    pub(crate) fn shared_process(&self) -> &'static Reference {
+        static OURS: LazyLock<Reference> =
+            LazyLock::new(|| Reference::new("ligament.shipped").unwrap_or_default());
+        static PYTHONS: LazyLock<Reference> =
+            LazyLock::new(|| Reference::new("ligament.python").unwrap_or_default());
+        if self.in_python {
+            &PYTHONS
+        } else {
+            &OURS
+        }
+    }
+
+    /// Whether it reads other settings than these too: a user's mapper does.
+    fn reads_more(&self) -> bool {
+        self.name == PYTHON_MAPPER
+    }
+
+    /// As a program in a configuration. `at` is where it is used first.
+    fn program(&self, name: &Reference, at: &At) -> Program {
+        let mut program = Program::new(name.clone());
+        program.at = at.clone();
+        let named = |text: &str| Identifier::new(text).ok();
+        let ports = self.ports.iter().filter_map(|&(port, operator)| {
+            let name = named(port)?;
+            Some((name.clone(), Port { at: at.clone(), ..Port::new(name, operator) }))
+        });
+        program.ports = ports.collect::<Ports>();
+        let known = self.settings.iter().filter(|_| !self.reads_more());
+        let settings = known.filter_map(|setting| {
+            let name = named(setting.name)?;
+            let description = String::new();
+            let known = SupportedSetting {
+                name: name.clone(),
+                setting_type: setting.kind,
+                description,
+                at: at.clone(),
+            };
+            Some((name, known))
+        });
+        program.supported_settings = settings.collect();
+        program
+    }
+}
+
+impl Program {
+    /// What it is, if it comes with Ligament: there is nothing to start then but Ligament itself.
+    pub fn shipped(&self) -> Option<&'static Shipped> {
+        let nothing = self.executable.is_none() && self.script.is_none();
+        shipped(&self.name).filter(|_| nothing && self.execution_model == crate::ExecutionModel::Direct)
+    }
+}
+
+impl Configuration {
+    /// Puts in a program for each shipped component that is used, unless there is one of that name.
+    pub(crate) fn add_shipped(&mut self) {
+        let components = self.models.values().flat_map(|model| model.components.values());
+        let used = components.filter_map(|component| {
+            let name = component.implementation.as_ref()?;
+            Some((name, &component.implementation_at, shipped(name)?))
+        });
+        let new: Vec<Program> = used
+            .filter(|(name, ..)| !self.programs.contains_key(*name) && !self.models.contains_key(*name))
+            .map(|(name, at, shipped)| shipped.program(name, at))
+            .collect();
+        for program in new {
+            self.programs.entry(program.name.clone()).or_insert(program);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_references_and_settings_are_identifiers() {
+        for one in SHIPPED {
+            let name = Reference::new(one.name).unwrap();
+            assert_eq!(shipped(&name).unwrap().name, one.name);
+            let program = one.program(&name, &At::default());
+            assert_eq!(program.ports.len(), one.ports.len());
+            assert_eq!(program.supported_settings.len(), if one.reads_more() { 0 } else { one.settings.len() });
+            assert!(program.shipped().is_some());
+        }
+        assert!(shipped(&Reference::new("ligament.mappers.nothing").unwrap()).is_none());
+    }
+}

@@ -1,0 +1,101 @@
+//! What the filters of conduits ask of the messages: how deep the iterations are nested in which they travel, and which
+//! senders must say when an iteration is over. A conduit of which nothing is asked has no `Steps`.
+
+use crate::flatten::{FlatConduit, FlatModel};
+use crate::graph::{ConduitFilter, Operator, SETTINGS_PORT};
+
+/// What happens on a conduit between messages and iterations.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Steps {
+    /// How many numbers the path of the iteration has in which a message is sent.
+    pub depth: u8,
+    /// How many iterations, from the innermost on, let only their last message pass.
+    pub last: u8,
+    /// For how many iterations, from the innermost on, a message is repeated at the receiver.
+    pub repeats: u8,
+    /// In which of these it comes once only: a bit for each, the lowest for the outermost.
+    pub pads: u32,
+    /// Whether the sender says when iterations are over.
+    pub milestones: bool,
+}
+
+impl Steps {
+    /// More filters of a kind than this, or timelines nested deeper, are refused.
+    pub const MOST: usize = 32;
+
+    /// How many numbers the path of an iteration has in which a message travels.
+    fn reduced(self) -> u8 {
+        self.depth.saturating_sub(self.last)
+    }
+}
+
+/// The steps of each conduit of a model, in order. A model without filters has none.
+pub(crate) fn steps_of(flat: &FlatModel) -> Vec<Option<Steps>> {
+    if flat.conduits.iter().all(|conduit| conduit.filters.is_empty()) {
+        return vec![None; flat.conduits.len()];
+    }
+    let mut all: Vec<Steps> = flat.conduits.iter().map(|conduit| of(flat, conduit)).collect();
+    let hears = who_must_hear(flat, &all);
+    for (conduit, steps) in flat.conduits.iter().zip(&mut all) {
+        // Iterations of the outermost timeline are over when the conduit ends.
+        steps.milestones =
+            hears[conduit.to.component] && steps.reduced() > 1 && waits_at_start(flat, conduit, *steps);
+    }
+    let some = |steps: Steps| (steps.last > 0 || steps.repeats > 0 || steps.milestones).then_some(steps);
+    all.into_iter().map(some).collect()
+}
+
+fn of(flat: &FlatModel, conduit: &FlatConduit) -> Steps {
+    let sender = &flat.components[conduit.from.component];
+    let within = sender.ports.get(&conduit.from.port).is_some_and(|port| port.operator == Operator::OI);
+    let last = conduit.filters.iter().filter(|filter| **filter == ConduitFilter::Last).count();
+    let repeaters: Vec<ConduitFilter> =
+        conduit.filters.iter().copied().filter(|filter| *filter != ConduitFilter::Last).collect();
+    let pads = repeaters.iter().take(Steps::MOST).enumerate();
+    let pads = pads.filter(|(_, filter)| **filter == ConduitFilter::Pad).map(|(i, _)| 1u32 << i).sum();
+    // More than fits is refused by the check of timelines.
+    let number = |n: usize| u8::try_from(n).unwrap_or(u8::MAX);
+    Steps {
+        depth: number(sender.depth + usize::from(within)),
+        last: number(last),
+        repeats: number(repeaters.len()),
+        pads,
+        milestones: false,
+    }
+}
+
+/// Whether `reuse_instance` of the receiver takes in the messages of a conduit.
+fn waits_at_start(flat: &FlatModel, conduit: &FlatConduit, steps: Steps) -> bool {
+    steps.repeats > 0 || receives_at_start(flat, conduit)
+}
+
+fn receives_at_start(flat: &FlatModel, conduit: &FlatConduit) -> bool {
+    let receiver = &flat.components[conduit.to.component];
+    conduit.to.port.as_str() == SETTINGS_PORT
+        || receiver.ports.get(&conduit.to.port).is_some_and(|port| port.operator == Operator::FInit)
+}
+
+/// Which components must hear when iterations of those that call them are over: for a `last` of their own, to drop what
+/// they repeat, or to pass it on.
+fn who_must_hear(flat: &FlatModel, all: &[Steps]) -> Vec<bool> {
+    let mut hears = vec![false; flat.components.len()];
+    let mut senders: Vec<Vec<usize>> = vec![Vec::new(); flat.components.len()];
+    for (conduit, steps) in flat.conduits.iter().zip(all) {
+        let sender = flat.components[conduit.from.component].depth;
+        let reduced = usize::from(steps.reduced());
+        hears[conduit.from.component] |= steps.last > 0 && 0 < reduced && reduced < sender;
+        hears[conduit.to.component] |= steps.repeats > 0;
+        if waits_at_start(flat, conduit, *steps) && reduced > 1 && sender > 1 {
+            senders[conduit.to.component].push(conduit.from.component);
+        }
+    }
+    let mut open: Vec<usize> = (0..hears.len()).filter(|&component| hears[component]).collect();
+    while let Some(component) = open.pop() {
+        for &sender in &senders[component] {
+            if !std::mem::replace(&mut hears[sender], true) {
+                open.push(sender);
+            }
+        }
+    }
+    hears
+}

@@ -1,0 +1,41 @@
+//! Messages of a fixed length, as greetings are made of.
+
+use crate::connection::{Connection, Got};
+use ligament_catalogue::{fault, Code, Fault};
+use std::io::{self, IoSliceMut};
+
+pub(crate) fn failed(error: io::Error) -> Fault {
+    Fault::new(Code::PATH_GIVEN_UP, error.to_string())
+}
+
+/// This many bytes, of which some have arrived.
+pub(crate) struct Coming<const N: usize> {
+    bytes: [u8; N],
+    got: usize,
+}
+
+impl<const N: usize> Coming<N> {
+    pub const NONE: Self = Coming { bytes: [0; N], got: 0 };
+
+    /// Whether some have come.
+    pub fn has_begun(&self) -> bool {
+        self.got > 0
+    }
+
+    /// Reads on, but never a byte more than is due.
+    pub fn read(&mut self, connection: &mut Connection) -> Result<Option<[u8; N]>, Fault> {
+        while self.got < N {
+            match connection.receive(&mut [IoSliceMut::new(&mut self.bytes[self.got..])]).map_err(failed)? {
+                Got::Bytes(bytes) => self.got += bytes,
+                Got::Nothing => return Ok(None),
+                Got::End if self.got == 0 => {
+                    return Err(fault!(NOT_LET_IN, "it closed the connection without a word"))
+                }
+                Got::End => {
+                    return Err(fault!(NOT_LET_IN, "it closed the connection in the middle of its greeting"))
+                }
+            }
+        }
+        Ok(Some(self.bytes))
+    }
+}

@@ -1,0 +1,38 @@
+//! Connections from outside that have not identified themselves: how many there may be, and who must go.
+
+use std::cmp::Reverse;
+use std::collections::HashMap;
+use std::net::{IpAddr, SocketAddr};
+
+/// The maximum number of connections from outside that have not identified themselves. Beyond it one must go:
+/// the oldest one of the machine that has the most. A connection that has proved that it holds the keys stays.
+const MOST_UNKNOWN: usize = 256;
+
+/// The part of an address that one machine cannot choose by itself: of IPv6 the first 64 bits.
+type Machine = [u8; 8];
+
+fn machine(address: &SocketAddr) -> Machine {
+    let mut all = match address.ip() {
+        IpAddr::V4(address) => address.to_ipv6_mapped().octets(),
+        IpAddr::V6(address) => address.octets(),
+    };
+    // Mapped IPv4 addresses differ in their last bytes only.
+    if address.is_ipv4() {
+        all.rotate_right(8);
+    }
+    std::array::from_fn(|i| all[i])
+}
+
+/// Which of these unknown connections must go before another one is let in; none while there is room.
+pub(crate) fn one_too_many(unknown: impl Iterator<Item = (u64, SocketAddr)>) -> Option<u64> {
+    let mut machines: HashMap<Machine, (usize, u64)> = HashMap::new();
+    let mut all = 0;
+    for (token, address) in unknown {
+        let one = machines.entry(machine(&address)).or_insert((0, token));
+        // Tokens grow: the smaller one came first.
+        *one = (one.0 + 1, one.1.min(token));
+        all += 1;
+    }
+    let first = machines.into_values().max_by_key(|&(count, token)| (count, Reverse(token)));
+    first.filter(|_| all >= MOST_UNKNOWN).map(|(_, token)| token)
+}

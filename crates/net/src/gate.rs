@@ -1,0 +1,201 @@
+//! A machine that ssh leads to. From there others are reached that nobody reaches from here, and no port but that of ssh
+//! need be open: each connection is an ssh of its own, whose standard input and output lead on (`ssh -W`). All that goes
+//! over it is greeted and encrypted as on any other connection, so that machine reads nothing.
+
+use crate::socket;
+use ligament_catalogue::{fault, Fault};
+use std::io::{self, Read};
+use std::net::SocketAddr;
+use std::os::fd::OwnedFd;
+use std::os::unix::process::CommandExt;
+use std::process::{Child, ChildStderr, Command, Stdio};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// How long an ssh may take to deliver what it has, after the end of its connection.
+const PARTING: Duration = Duration::from_secs(5);
+/// How much of what it complains about is told (bytes).
+const COMPLAINT: usize = 4096;
+
+/// Options that keep ssh from asking, and from hanging. ssh takes the first option of a kind, so these stay.
+const OPTIONS: [&str; 7] = [
+    "BatchMode=yes",
+    "ConnectTimeout=10",
+    "ServerAliveInterval=5",
+    "ServerAliveCountMax=3",
+    "ExitOnForwardFailure=yes",
+    "ControlMaster=no",
+    "LogLevel=ERROR",
+];
+
+/// A machine that ssh leads to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Gate {
+    target: String,
+    options: Vec<String>,
+}
+
+impl Gate {
+    /// The machine as one gives it to ssh, such as `me@login.site.org`, with further options of ssh.
+    ///
+    /// # Errors
+    /// It is no name of a machine.
+    pub fn new(target: &str, options: &[String]) -> Result<Arc<Gate>, Fault> {
+        let strange = |c: char| c.is_whitespace() || c.is_control();
+        if target.is_empty() || target.starts_with('-') || target.contains(strange) {
+            return Err(fault!(
+                WORD_OF_THE_COMMAND_LINE,
+                "\"{target}\" is no machine that ssh leads to; write what you would give to ssh, such as me@login.site.org"
+            ));
+        }
+        Ok(Arc::new(Gate { target: target.to_owned(), options: options.to_vec() }))
+    }
+
+    /// What ssh calls it.
+    pub fn target(&self) -> &str {
+        &self.target
+    }
+
+    fn command(&self, to: &SocketAddr) -> Command {
+        let mut command = Command::new("ssh");
+        for option in OPTIONS {
+            command.args(["-o", option]);
+        }
+        command.args(&self.options).args(["-W", &to.to_string(), "--", &self.target]);
+        command
+    }
+
+    /// Begins to go there: what is sent and received leads to the address, as soon as ssh has come through.
+    pub(crate) fn dial(&self, to: &SocketAddr) -> io::Result<(OwnedFd, Helper)> {
+        Helper::start(self.command(to))
+    }
+}
+
+/// A process whose standard input and output are the other end of a connection.
+pub(crate) struct Helper {
+    child: Option<Child>,
+    errors: Option<ChildStderr>,
+}
+
+impl Helper {
+    fn start(mut command: Command) -> io::Result<(OwnedFd, Helper)> {
+        let (near, far) = socket::pair()?;
+        let name = command.get_program().to_string_lossy().into_owned();
+        // In a group of its own: what ends this process from a terminal does not end the connections before it has parted.
+        let child = command
+            .stdin(Stdio::from(far.try_clone()?))
+            .stdout(Stdio::from(far))
+            .stderr(Stdio::piped())
+            .process_group(0)
+            .spawn();
+        let mut child = child.map_err(|error| io::Error::new(error.kind(), format!("{name}: {error}")))?;
+        let errors = child.stderr.take();
+        let helper = Helper { child: Some(child), errors };
+        if let Some(errors) = &helper.errors {
+            rustix::io::ioctl_fionbio(errors, true)?;
+        }
+        Ok((near, helper))
+    }
+
+    /// What it has complained about so far, in one line; nothing if it has not.
+    pub fn said(&mut self) -> String {
+        let (mut said, mut buffer) = (Vec::new(), [0; COMPLAINT]);
+        if let Some(errors) = &mut self.errors {
+            while let Ok(read @ 1..) = errors.read(&mut buffer) {
+                said.extend_from_slice(&buffer[..read]);
+                said.drain(..said.len().saturating_sub(COMPLAINT));
+            }
+        }
+        let text = String::from_utf8_lossy(&said);
+        let plain = |c: char| if c.is_control() { ' ' } else { c };
+        let lines = text
+            .lines()
+            .map(|line| line.chars().map(plain).collect::<String>().trim().trim_end_matches('.').to_owned());
+        lines.filter(|line| !line.is_empty()).collect::<Vec<_>>().join("; ")
+    }
+}
+
+impl Drop for Helper {
+    /// It has lost its connection, and ends when it has delivered what it had; else it is ended after a while.
+    fn drop(&mut self) {
+        let Some(mut child) = self.child.take() else { return };
+        let errors = self.errors.take();
+        if matches!(child.try_wait(), Ok(Some(_)) | Err(_)) {
+            return;
+        }
+        let (end, waits) = std::sync::mpsc::channel::<Child>();
+        let thread = std::thread::Builder::new().name("ligament-ssh".into()).spawn(move || {
+            let Ok(mut child) = waits.recv() else { return };
+            let until = Instant::now() + PARTING;
+            while matches!(child.try_wait(), Ok(None)) {
+                if Instant::now() >= until {
+                    kill(&mut child);
+                    break;
+                }
+                std::thread::sleep(Duration::from_millis(20));
+            }
+            drop(errors);
+        });
+        if thread.is_ok() {
+            let _ = end.send(child);
+        } else {
+            kill(&mut child);
+        }
+    }
+}
+
+/// Ends it with the ssh that a `ProxyJump` of the user has started.
+fn kill(child: &mut Child) {
+    if let Some(group) = i32::try_from(child.id()).ok().and_then(rustix::process::Pid::from_raw) {
+        let _ = rustix::process::kill_process_group(group, rustix::process::Signal::KILL);
+    }
+    let _ = child.kill();
+    let _ = child.wait();
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Write;
+    use std::os::unix::net::UnixStream;
+
+    fn sh(script: &str) -> (UnixStream, Helper) {
+        let mut command = Command::new("sh");
+        command.args(["-c", script]);
+        let (near, helper) = Helper::start(command).unwrap();
+        let near = UnixStream::from(near);
+        near.set_nonblocking(false).unwrap();
+        (near, helper)
+    }
+
+    #[test]
+    fn what_is_sent_to_a_helper_comes_out_of_its_standard_output() {
+        let (mut near, helper) = sh("exec cat");
+        near.write_all(b"to and fro").unwrap();
+        near.shutdown(std::net::Shutdown::Write).unwrap();
+        let mut back = String::new();
+        near.read_to_string(&mut back).unwrap();
+        assert_eq!(back, "to and fro");
+        drop(helper);
+    }
+
+    #[test]
+    fn what_it_complains_about_is_told_in_one_line_without_control_characters() {
+        let (mut near, mut helper) = sh("printf 'no\\033[1m way\\n\\n  out \\n' >&2");
+        near.read_to_end(&mut Vec::new()).unwrap();
+        let _ = helper.child.as_mut().unwrap().wait();
+        assert_eq!(helper.said(), "no [1m way; out");
+    }
+
+    #[test]
+    fn ssh_gets_no_option_from_a_name_and_cannot_ask() {
+        for strange in ["", "-oProxyCommand=x", "a b", "a\nb"] {
+            assert!(Gate::new(strange, &[]).is_err(), "{strange}");
+        }
+        let gate = Gate::new("me@login", &["-p2222".into()]).unwrap();
+        let command = gate.command(&"[::1]:7000".parse().unwrap());
+        let words: Vec<_> = command.get_args().map(|word| word.to_string_lossy().into_owned()).collect();
+        assert_eq!(words[..2], ["-o", "BatchMode=yes"]);
+        assert_eq!(words[words.len() - 5..], ["-p2222", "-W", "[::1]:7000", "--", "me@login"]);
+    }
+}

@@ -1,0 +1,163 @@
+//! How a link is used: what the kernel says of its streams, and what they are told.
+
+use super::Net;
+use crate::sys::{limit_pace, limit_unsent, TcpInfo};
+use crate::{Congestion, Nanos, Report, StreamId};
+use ligament_path::{Behind, Gauge};
+use rustix::net::sockopt;
+
+/// Congestion control that goes by the rate at which bytes arrive, and not by single losses (Cardwell et al. 2016).
+const BBR: &str = "bbr";
+
+fn gauge(info: &TcpInfo) -> Gauge {
+    let [busy, no_room, no_memory] = info.busy().map(|microseconds| 1000 * microseconds);
+    Gauge {
+        round_trip: 1000 * Nanos::from(info.round_trip()),
+        least_round_trip: 1000 * Nanos::from(info.least_round_trip()),
+        sent: info.sent(),
+        sent_again: info.sent_again(),
+        arrived: info.arrived(),
+        busy,
+        no_room,
+        no_memory,
+        under_way: info.unacknowledged() > 0,
+        unanswered: 1_000_000 * Nanos::from(info.unanswered()),
+        again: info.backoff(),
+    }
+}
+
+impl Net {
+    /// A stream is new: how long its way is decides how all are used.
+    pub(super) fn tune(&mut self, domain: u32, stream: StreamId, behind: Behind, now: Nanos) {
+        let tuning = self.tuning;
+        let peer = self.peer(domain);
+        let Some(state) = peer.streams.get(&stream) else { return };
+        let Some(info) = TcpInfo::of(state.connection.socket()) else { return };
+        peer.flow.is_joined(gauge(&info).least_round_trip, behind);
+        peer.shrink();
+        if !peer.flow.is_long() {
+            return;
+        }
+        peer.grow(&tuning, now);
+        for (&number, state) in peer.streams.iter_mut().filter(|(_, state)| !state.tuned) {
+            let socket = state.connection.socket();
+            // What a kernel does not do is done without.
+            if let Some(unsent) = peer.flow.unsent() {
+                let _ = limit_unsent(socket, unsent);
+            }
+            let wanted = number > 0 && tuning.congestion == Congestion::Best;
+            let bbr = wanted && sockopt::set_tcp_congestion(socket, BBR).is_ok();
+            let system = || sockopt::tcp_congestion(socket).is_ok_and(|name| name == BBR);
+            if number > 0 {
+                peer.flow.heeds_losses(!bbr && !system());
+            }
+            state.tuned = true;
+        }
+        peer.path.shape(peer.flow.pieces(), peer.flow.bulk(), peer.flow.pulse());
+        self.share_pace(domain);
+    }
+
+    /// Over a long way the streams that there are share the rate that the user has set; how many there will be, only the
+    /// end that dials knows.
+    pub(super) fn share_pace(&mut self, domain: u32) {
+        let Some(pace) = self.tuning.pace else { return };
+        let peer = self.peer(domain);
+        if peer.flow.is_long() && !peer.streams.is_empty() {
+            let share = (pace / peer.streams.len() as u64).max(1);
+            for state in peer.streams.values() {
+                // What a kernel does not do is done without.
+                let _ = limit_pace(state.connection.socket(), share);
+            }
+        }
+    }
+
+    /// Asks the kernel about the streams to a domain, if that is due.
+    pub(super) fn glance(&mut self, domain: u32, now: Nanos) {
+        let peer = self.peer(domain);
+        if peer.flow.due(peer.path.is_quiet()).is_some_and(|due| due <= now) {
+            self.look_at(domain, now);
+        }
+    }
+
+    fn look_at(&mut self, domain: u32, now: Nanos) {
+        let tuning = self.tuning;
+        let peer = self.peer(domain);
+        let infos = peer.streams.iter().map(|(&stream, state)| {
+            // The kernel knows nothing of what a process leads on.
+            let info = TcpInfo::of(state.connection.socket());
+            (stream, info.as_ref().map(gauge).unwrap_or_default())
+        });
+        let gauges = infos.collect();
+        let stuck = peer.flow.look(gauges, now);
+        if peer.flow.is_long() {
+            peer.path.shape(peer.flow.pieces(), peer.flow.bulk(), peer.flow.pulse());
+            peer.grow(&tuning, now);
+        }
+        peer.stick(stuck, now);
+    }
+
+    /// How the links to all domains do of which there is a stream now.
+    pub fn reports(&mut self, now: Nanos) -> Vec<(u32, Report)> {
+        let live: Vec<u32> =
+            self.peers.iter().filter(|(_, peer)| !peer.streams.is_empty()).map(|(&domain, _)| domain).collect();
+        let report = |domain| {
+            if self.peer(domain).flow.is_stale(now) {
+                self.look_at(domain, now);
+            }
+            (domain, self.peer(domain).flow.report())
+        };
+        live.into_iter().map(report).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sys::pace_of;
+    use crate::{now, Cargo, Listen, Listener, MessageId, RunKeys, Tuning};
+    use ligament_catalogue::Fault;
+    use std::io::IoSlice;
+    use std::net::{IpAddr, Ipv4Addr};
+
+    /// Nobody sends anything.
+    struct Nothing;
+
+    impl Cargo for Nothing {
+        fn slices<'a>(&'a self, _: u32, _: MessageId, _: u64, _: u32, _: &mut Vec<IoSlice<'a>>) {}
+        fn begin(&mut self, _: u32, _: MessageId, _: u64) -> Result<(), Fault> {
+            Ok(())
+        }
+        fn room(&mut self, _: u32, _: MessageId, _: u64, _: u32) -> &mut [u8] {
+            &mut []
+        }
+        fn deliver(&mut self, _: u32, _: MessageId) {}
+        fn release(&mut self, _: u32, _: MessageId) {}
+        fn credit(&mut self, _: u32, _: u32, _: u64) {}
+    }
+
+    #[test]
+    fn the_streams_that_there_are_share_the_pace_at_either_end() {
+        let (keys, tuning) = (RunKeys::make(), Tuning { pace: Some(8_000_000), ..Tuning::default() });
+        let [mut zero, mut one] = [0, 1].map(|me| Net::new(keys.clone(), me, false, tuning));
+        let listen = Listen { address: Some(IpAddr::V4(Ipv4Addr::LOCALHOST)), ..Listen::default() };
+        let listener = Listener::bind(&listen).unwrap();
+        let address = listener.addresses()[0];
+        zero.listen(listener);
+        zero.expect(1);
+        one.dial(0, vec![address], 2);
+        let far = 100_000_000;
+        zero.peer(1).flow.is_joined(far, Behind::Nothing);
+        one.peer(0).flow.is_joined(far, Behind::Nothing);
+        let until = now() + 20_000_000_000;
+        while zero.peer(1).streams.len() < 2 || one.peer(0).streams.len() < 2 {
+            assert!(now() < until, "they do not come");
+            zero.turn(&mut Nothing, now());
+            one.turn(&mut Nothing, now());
+        }
+        let paces = |peer: &crate::peer::Peer| -> Vec<u64> {
+            peer.streams.values().map(|state| pace_of(state.connection.socket()).unwrap()).collect()
+        };
+        assert_eq!(paces(zero.peer(1)), [4_000_000; 2]);
+        assert_eq!(paces(one.peer(0)), [4_000_000; 2]);
+    }
+}

@@ -1,0 +1,88 @@
+//! Connections that the listening end of a path makes, because the end that dials cannot reach it. The dialling end
+//! dials over them, as if it had made them itself.
+
+use super::Net;
+use crate::greeting::Hello;
+use crate::guest::{Errand, Guest, Line};
+use crate::Nanos;
+use ligament_catalogue::{fault, Fault};
+
+/// The most offered connections of a domain that are kept; the oldest goes.
+const MOST: usize = 4;
+
+impl Net {
+    /// Makes a connection for a domain to dial over, if one is due.
+    pub(super) fn offer_what_is_due(&mut self, domain: u32, now: Nanos) {
+        let Some(offer) = self.peer(domain).take_offer(now) else { return };
+        // Whoever listens there may say nothing: then the next place has its turn.
+        let deadline = now + self.within(&offer.place) + self.tuning.greeting;
+        match Guest::offer(offer, domain, deadline) {
+            Ok(guest) => self.expect_answer(guest),
+            Err(_) => self.was_not_offered(domain, now),
+        }
+    }
+
+    pub(super) fn was_not_offered(&mut self, domain: u32, now: Nanos) {
+        let tuning = self.tuning;
+        self.peer(domain).was_not_offered(&tuning, now);
+    }
+
+    pub(super) fn was_dialled_over(&mut self, domain: u32, now: Nanos) {
+        self.peer(domain).was_dialled_over(now);
+    }
+
+    /// Somebody who holds the run's keys has made a connection to be dialled over.
+    pub(super) fn take_offer(&mut self, token: u64, hello: &Hello, now: Nanos) -> Result<(), Fault> {
+        self.is_for_me(hello)?;
+        let from = hello.from;
+        match self.peers.get(&from) {
+            Some(peer) if peer.dials() && peer.boot.is_none_or(|known| known == hello.boot) => {}
+            _ => return Err(fault!(NOT_LET_IN, "domain {from} offers a connection that nobody wants")),
+        }
+        self.note_heard(hello);
+        // A connection that is not made yet, most likely because that domain cannot be dialled, is not waited for.
+        let stuck = self.guests.iter().find(|(_, guest)| {
+            guest.line().is_some_and(|line| line.domain == from && !line.last_word) && guest.is_dialling()
+        });
+        let stuck = stuck.map(|(&token, guest)| (token, guest.line()));
+        let line = match self.peer(from).take_waiting(from) {
+            Some(line) => Some(line),
+            None => stuck.and_then(|(token, line)| {
+                self.guests.remove(&token);
+                self.owners.remove(&token);
+                line
+            }),
+        };
+        let deadline = now + self.tuning.connect;
+        let Some(guest) = self.guests.get_mut(&token) else { return Ok(()) };
+        match line {
+            Some(line) => guest.dial_over(line, deadline, &self.house)?,
+            None => guest.is_offered(from),
+        }
+        let kept = |guest: &Guest| guest.errand == Errand::Offered(from);
+        let all: Vec<u64> =
+            self.guests.iter().filter(|(_, guest)| kept(guest)).map(|(&token, _)| token).collect();
+        for old in &all[..all.len().saturating_sub(MOST)] {
+            self.guests.remove(old);
+            self.owners.remove(old);
+        }
+        Ok(())
+    }
+
+    /// Dials a stream over the newest connection that its domain has offered; whether there was one.
+    pub(super) fn dial_over_offered(&mut self, line: Line, now: Nanos) -> bool {
+        let offered = |guest: &Guest| guest.errand == Errand::Offered(line.domain);
+        let tokens: Vec<u64> =
+            self.guests.iter().rev().filter(|(_, guest)| offered(guest)).map(|(&token, _)| token).collect();
+        let deadline = now + self.tuning.connect;
+        for token in tokens {
+            let Some(guest) = self.guests.get_mut(&token) else { continue };
+            if guest.dial_over(line, deadline, &self.house).is_ok() {
+                return true;
+            }
+            self.guests.remove(&token);
+            self.owners.remove(&token);
+        }
+        false
+    }
+}

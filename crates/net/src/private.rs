@@ -1,0 +1,60 @@
+//! Files with secrets: only their owner can read them, and they are written whole or not at all.
+
+use std::fs::{self, OpenOptions};
+use std::io::{self, Read, Write};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::path::Path;
+use zeroize::Zeroizing;
+
+/// The maximum length of such a file (bytes).
+const LONGEST: u64 = 1 << 20;
+
+/// Why a file is not read.
+pub(crate) enum Unread {
+    Failed(io::Error),
+    /// It is a directory, a pipe or something else.
+    NoFile,
+    /// Others than its owner can read or write it; its mode.
+    Shared(u32),
+    /// It belongs to this other user.
+    Foreign(u32),
+}
+
+/// The text of a file that only its owner, who is this user or root, can read.
+pub(crate) fn read(path: &Path) -> Result<Zeroizing<String>, Unread> {
+    // Non-blocking, so that a pipe in its place cannot hang the reader.
+    let flags = rustix::fs::OFlags::NONBLOCK.bits() as i32;
+    let file = OpenOptions::new().read(true).custom_flags(flags).open(path).map_err(Unread::Failed)?;
+    let about = file.metadata().map_err(Unread::Failed)?;
+    if !about.is_file() {
+        return Err(Unread::NoFile);
+    }
+    let mode = about.mode() & 0o777;
+    if mode & 0o077 != 0 {
+        return Err(Unread::Shared(mode));
+    }
+    let (mine, owner) = (rustix::process::geteuid().as_raw(), about.uid());
+    if owner != mine && owner != 0 && mine != 0 {
+        return Err(Unread::Foreign(owner));
+    }
+    let mut text = Zeroizing::new(String::new());
+    file.take(LONGEST).read_to_string(&mut text).map_err(Unread::Failed)?;
+    Ok(text)
+}
+
+/// Writes a new file that only its owner can read, in place of any other.
+pub(crate) fn write(path: &Path, text: &str) -> io::Result<()> {
+    let mut name = path.file_name().unwrap_or_default().to_os_string();
+    name.push(format!(".{}.new", std::process::id()));
+    let fresh = path.with_file_name(name);
+    let written = (|| {
+        let _ = fs::remove_file(&fresh);
+        let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&fresh)?;
+        file.write_all(text.as_bytes())?;
+        fs::rename(&fresh, path)
+    })();
+    if written.is_err() {
+        let _ = fs::remove_file(&fresh);
+    }
+    written
+}

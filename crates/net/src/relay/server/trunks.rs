@@ -1,0 +1,96 @@
+//! The relay's trunks: to other relays, which it dials when it first leads somebody on to them, and of others to here.
+
+use super::super::direction::Direction;
+use super::super::greeting::Meeting;
+use super::super::trunk::Trunk;
+use super::{Relay, State, GREETING, MOST};
+use crate::coming::Coming;
+use crate::Nanos;
+use ligament_catalogue::{fault, Fault};
+use rustix::event::epoll::{self, EventData, EventFlags};
+
+impl Relay {
+    /// Whether somebody wants this relay itself: it is the only domain of a run that has its keys.
+    pub(super) fn is_me(&self, meeting: &Meeting) -> bool {
+        *meeting == Meeting { run: self.keys.run(), domain: 0 }
+    }
+
+    /// When a trunk is due.
+    pub(super) fn trunks_due(&self) -> Option<Nanos> {
+        self.trunks.values().filter_map(Trunk::deadline).min()
+    }
+
+    /// Leads somebody on to another relay, by the trunk to it.
+    pub(super) fn lead_on(&mut self, token: u64, name: [u8; 16]) -> Result<(), Fault> {
+        let Some((keys, way)) = self.onward.get(&name) else {
+            return Err(fault!(NOT_LET_IN, "it wants to go on to a relay that this one does not lead to"));
+        };
+        if !self.trunks.contains_key(&name) {
+            let trunk = Trunk::to(keys, way, self.tuning);
+            self.begin_trunk(name, trunk)?;
+        }
+        let opened = self.trunks.get_mut(&name).and_then(Trunk::open);
+        let Some((half, to)) = opened else {
+            return Err(fault!(NOT_LET_IN, "there are too many circuits to the next relay"));
+        };
+        let state = State::Joined { other: token, coming: Direction::default() };
+        let circuit = self.add(half, to, GREETING, state);
+        self.join(token, circuit);
+        Ok(())
+    }
+
+    fn begin_trunk(&mut self, name: [u8; 16], trunk: Option<Trunk>) -> Result<(), Fault> {
+        let Some(trunk) = trunk else {
+            return Err(fault!(NOT_LET_IN, "there are no descriptors for a trunk"));
+        };
+        let token = self.token();
+        epoll::add(&self.epoll, trunk.poll_fd(), EventData::new_u64(token), EventFlags::IN)
+            .expect("a trunk that is not watched yet can be");
+        self.trunks.insert(name, trunk);
+        Ok(())
+    }
+
+    /// Somebody who holds the key is another relay, and this connection a stream of its trunk to here.
+    pub(super) fn take_stream(&mut self, token: u64) -> Result<(), Fault> {
+        if self.ends.get(&token).is_some_and(|end| end.by_trunk) {
+            return Err(fault!(NOT_LET_IN, "a trunk within a trunk"));
+        }
+        let me = self.keys.relay();
+        if !self.trunks.contains_key(&me) {
+            let trunk = Trunk::here(&self.keys, self.tuning);
+            self.begin_trunk(me, trunk)?;
+        }
+        self.set_deadline(token, None);
+        let Some(end) = self.ends.remove(&token) else { return Ok(()) };
+        let _ = epoll::delete(&self.epoll, end.connection.socket());
+        if let Some(trunk) = self.trunks.get_mut(&me) {
+            trunk.take(end.connection, end.from);
+        }
+        Ok(())
+    }
+
+    /// Lets all trunks go on, and takes in what has come by them.
+    pub(super) fn turn_trunks(&mut self) {
+        let (mut arrived, mut parted) = (Vec::new(), Vec::new());
+        for trunk in self.trunks.values_mut() {
+            trunk.turn();
+            arrived.extend(std::iter::from_fn(|| trunk.arrived()));
+            parted.extend(std::iter::from_fn(|| trunk.parted()));
+        }
+        // One that is over is dialled anew when somebody wants to go there.
+        self.trunks.retain(|_, trunk| !trunk.is_over());
+        for (from, why) in parted {
+            self.tell_refused(from, &why);
+        }
+        for (half, from) in arrived {
+            if self.ends.len() >= MOST {
+                self.tell_refused(from, &fault!(NOT_LET_IN, "there are {MOST} connections already"));
+                continue;
+            }
+            let token = self.add(half, from, GREETING, State::Asks(Box::new(Coming::NONE)));
+            if let Some(end) = self.ends.get_mut(&token) {
+                end.by_trunk = true;
+            }
+        }
+    }
+}

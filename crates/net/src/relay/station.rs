@@ -1,0 +1,147 @@
+//! A relay as those have it who use it: where it is, and its key. In a file that only its owner can read.
+
+use crate::keys::RunKeys;
+use crate::private::{self, Unread};
+use ligament_catalogue::{fault, Fault};
+use serde::{Deserialize, Serialize};
+use std::net::{SocketAddr, ToSocketAddrs};
+use std::path::Path;
+use zeroize::{Zeroize, Zeroizing};
+
+/// The version of the file.
+const VERSION: u32 = 1;
+
+/// Where a relay is, and the key that it wants to see. The key opens the relay and nothing else.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Station {
+    /// Addresses with ports, by numbers or by name.
+    pub at: Vec<String>,
+    pub(crate) keys: RunKeys,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Written {
+    #[serde(rename = "ligament relay")]
+    version: u32,
+    at: Vec<String>,
+    secret: String,
+}
+
+impl Drop for Written {
+    fn drop(&mut self) {
+        self.secret.zeroize();
+    }
+}
+
+impl Written {
+    pub fn read(&self) -> Result<Station, Fault> {
+        if self.version != VERSION {
+            return Err(fault!(
+                OTHER_VERSION_ELSEWHERE,
+                "a relay of version {}, where this Ligament knows {VERSION}; use the same version everywhere",
+                self.version
+            ));
+        }
+        let Some(keys) = RunKeys::from_hex(&self.secret) else {
+            return Err(fault!(RELAY_UNUSABLE, "the relay's secret is not 64 hexadecimal digits"));
+        };
+        Ok(Station { at: self.at.clone(), keys })
+    }
+}
+
+impl Station {
+    /// A relay with a new key.
+    ///
+    /// # Panics
+    /// The kernel has no random numbers.
+    pub fn new(at: Vec<String>) -> Station {
+        Station { at, keys: RunKeys::make() }
+    }
+
+    pub(crate) fn written(&self) -> Written {
+        Written { version: VERSION, at: self.at.clone(), secret: self.keys.to_hex() }
+    }
+
+    /// Reads a relay's file, which only its owner can read.
+    ///
+    /// # Errors
+    /// It cannot be read, others can read it, or it is no file of a relay.
+    pub fn read(path: &Path) -> Result<Station, Fault> {
+        let name = path.display();
+        let text = private::read(path).map_err(|unread| match unread {
+            Unread::Failed(error) => {
+                fault!(RELAY_UNUSABLE, "{name}: the relay's file cannot be read: {error}")
+            }
+            Unread::NoFile => fault!(RELAY_UNUSABLE, "{name} is not a file, as that of a relay is"),
+            Unread::Shared(mode) => fault!(
+                RELAY_UNUSABLE,
+                "{name} can be read or written by others than its owner (mode {mode:04o}), and whoever has it can \
+                 use the relay; keep it to yourself (chmod 600)"
+            ),
+            Unread::Foreign(owner) => {
+                fault!(RELAY_UNUSABLE, "{name} belongs to user {owner}, not to you; take a file of your own")
+            }
+        })?;
+        Station::from_text(&text).map_err(|error| error.told(|error| format!("{name}: {error}")))
+    }
+
+    /// Reads what `to_text` wrote.
+    ///
+    /// # Errors
+    /// With what is wrong.
+    pub fn from_text(text: &str) -> Result<Station, Fault> {
+        let written: Written = serde_json::from_str(text)
+            .map_err(|error| fault!(RELAY_UNUSABLE, "this is no file of a relay: {error}"))?;
+        written.read()
+    }
+
+    /// One JSON object.
+    pub fn to_text(&self) -> Zeroizing<String> {
+        let mut text =
+            Zeroizing::new(serde_json::to_string_pretty(&self.written()).expect("plain fields are written"));
+        text.push('\n');
+        text
+    }
+
+    /// Writes a file that only its owner can read, in place of any other; whole or not at all.
+    ///
+    /// # Errors
+    /// It cannot be written.
+    pub fn write(&self, path: &Path) -> Result<(), Fault> {
+        private::write(path, &self.to_text()).map_err(|error| {
+            fault!(RELAY_UNUSABLE, "{}: the relay's file cannot be written: {error}", path.display())
+        })
+    }
+
+    /// Its name in greetings and logs; it says nothing of the key.
+    pub fn name(&self) -> String {
+        self.keys.relay().iter().map(|byte| format!("{byte:02x}")).collect()
+    }
+
+    /// Where it is, by numbers. Names are looked up, which may take a while.
+    ///
+    /// # Errors
+    /// None of its addresses is known here.
+    pub fn addresses(&self) -> Result<Vec<SocketAddr>, Fault> {
+        let mut all: Vec<SocketAddr> = Vec::new();
+        let mut trouble = None;
+        for text in &self.at {
+            match text.to_socket_addrs() {
+                Ok(found) => found.for_each(|address| {
+                    if !all.contains(&address) {
+                        all.push(address);
+                    }
+                }),
+                Err(error) => trouble = Some(fault!(RELAY_UNUSABLE, "no relay can be at \"{text}\": {error}")),
+            }
+        }
+        match trouble {
+            _ if !all.is_empty() => Ok(all),
+            Some(why) => Err(why),
+            None => {
+                Err(fault!(RELAY_UNUSABLE, "the relay's file has no address; start the relay with --address"))
+            }
+        }
+    }
+}

@@ -1,0 +1,198 @@
+//! What a trunk's paths ask for: the bytes of messages of circuits, and room for them. And which circuits may go on.
+
+use super::circuits::{cost, Came, Circuits};
+use super::PATHS;
+use crate::connection::Connection;
+use crate::{Cargo, MessageId};
+use ligament_catalogue::{fault, Fault};
+use rustix::event::epoll::EventFlags;
+use std::collections::{BTreeSet, HashMap};
+use std::io::IoSlice;
+
+/// How much is kept until the other relay acknowledges it, which it does as soon as it has it (bytes). What it has credited
+/// and does not acknowledge would be kept for ever.
+const LEAVING: u64 = 64 << 20;
+
+/// The trunk's half of a circuit.
+pub(super) struct Half {
+    pub connection: Connection,
+    /// Whether the relay has parted with its half, wholly; whether nothing more comes from it, and whether it was told that
+    /// nothing more comes to it.
+    pub gone: bool,
+    pub ended: bool,
+    pub told: bool,
+}
+
+impl Half {
+    pub fn new(connection: Connection) -> Half {
+        Half { connection, gone: false, ended: false, told: false }
+    }
+}
+
+/// All that belongs to the trunk with one other relay.
+pub(super) struct Far {
+    pub circuits: Circuits,
+    pub halves: HashMap<u32, Half>,
+    /// Messages that the other relay does not have yet, and those of which a part has come.
+    leaving: HashMap<MessageId, Vec<u8>>,
+    left: u64,
+    arriving: HashMap<MessageId, Vec<u8>>,
+    came: Vec<(u32, Came)>,
+    /// Circuits that may go on, and those that wait for credit.
+    due: BTreeSet<u32>,
+    poor: BTreeSet<u32>,
+    wrong: Option<Fault>,
+}
+
+impl Far {
+    /// This message is on its way.
+    pub fn leaves(&mut self, id: MessageId, message: Vec<u8>) {
+        self.left += cost(message.len() as u64);
+        self.leaving.insert(id, message);
+        if self.left > 2 * LEAVING {
+            self.wrong = Some(fault!(NOT_LET_IN, "the other relay of a trunk does not say what it has"));
+        }
+    }
+
+    /// Whether so much is on its way that bytes have to wait.
+    pub fn is_full(&self) -> bool {
+        self.left > LEAVING
+    }
+
+    pub fn waits_for_credit(&mut self, circuit: u32) {
+        self.poor.insert(circuit);
+    }
+
+    pub fn goes_on(&mut self, circuit: u32) {
+        self.due.insert(circuit);
+    }
+}
+
+/// All that belongs to the trunks of a `Net`.
+pub(super) struct Hold {
+    opens: bool,
+    fars: HashMap<u32, Far>,
+}
+
+impl Hold {
+    /// Whether this relay opens the circuits.
+    pub fn new(opens: bool) -> Hold {
+        Hold { opens, fars: HashMap::new() }
+    }
+
+    pub fn far(&mut self, far: u32) -> &mut Far {
+        self.fars.entry(far).or_insert_with(|| Far {
+            circuits: Circuits::new(self.opens),
+            halves: HashMap::new(),
+            leaving: HashMap::new(),
+            left: 0,
+            arriving: HashMap::new(),
+            came: Vec::new(),
+            due: BTreeSet::new(),
+            poor: BTreeSet::new(),
+            wrong: None,
+        })
+    }
+
+    pub fn forget(&mut self, far: u32) {
+        self.fars.remove(&far);
+    }
+
+    pub fn is_due(&self) -> bool {
+        self.fars.values().any(|far| !far.due.is_empty())
+    }
+
+    /// The kernel says that something is possible for a circuit.
+    pub fn is_ready(&mut self, far: u32, circuit: u32, flags: EventFlags) {
+        if super::token(far, circuit) == PATHS {
+            return;
+        }
+        let Some(far) = self.fars.get_mut(&far) else { return };
+        let Some(half) = far.halves.get_mut(&circuit) else { return };
+        half.gone |= flags.intersects(EventFlags::HUP | EventFlags::ERR);
+        let closed = half.gone || flags.contains(EventFlags::RDHUP);
+        half.connection.ready(flags.contains(EventFlags::IN), flags.contains(EventFlags::OUT), closed);
+        far.due.insert(circuit);
+    }
+
+    /// The circuits that may go on.
+    pub fn take_due(&mut self) -> Vec<(u32, u32)> {
+        let due = |(&number, far): (&u32, &mut Far)| {
+            std::mem::take(&mut far.due).into_iter().map(move |circuit| (number, circuit))
+        };
+        self.fars.iter_mut().flat_map(due).collect()
+    }
+
+    /// What has come, in order.
+    pub fn take_came(&mut self) -> Vec<(u32, u32, Came)> {
+        let came = |(&number, far): (&u32, &mut Far)| {
+            std::mem::take(&mut far.came).into_iter().map(move |(circuit, came)| (number, circuit, came))
+        };
+        self.fars.iter_mut().flat_map(came).collect()
+    }
+
+    /// The relays that break the rules.
+    pub fn take_wrong(&mut self) -> Vec<(u32, Fault)> {
+        let wrong = |(&number, far): (&u32, &mut Far)| far.wrong.take().map(|why| (number, why));
+        self.fars.iter_mut().filter_map(wrong).collect()
+    }
+
+    /// Circuits, and bytes that came or left and were not passed on.
+    pub fn load(&self) -> (usize, usize) {
+        let leaving = |far: &Far| far.leaving.values().map(Vec::len).sum::<usize>();
+        let kept = self.fars.values().map(|far| far.circuits.kept() as usize + leaving(far)).sum();
+        (self.fars.values().map(|far| far.circuits.len()).sum(), kept)
+    }
+}
+
+impl Cargo for Hold {
+    fn slices<'a>(&'a self, domain: u32, id: MessageId, offset: u64, len: u32, into: &mut Vec<IoSlice<'a>>) {
+        let Some(message) = self.fars.get(&domain).and_then(|far| far.leaving.get(&id)) else { return };
+        into.push(IoSlice::new(&message[offset as usize..offset as usize + len as usize]));
+    }
+
+    fn begin(&mut self, domain: u32, id: MessageId, total: u64) -> Result<(), Fault> {
+        let far = self.far(domain);
+        far.circuits.begin(id.conduit, total)?;
+        far.arriving.insert(id, vec![0; total as usize]);
+        Ok(())
+    }
+
+    fn room(&mut self, domain: u32, id: MessageId, offset: u64, len: u32) -> &mut [u8] {
+        let message = self.far(domain).arriving.get_mut(&id).expect("room is asked for after the beginning");
+        &mut message[offset as usize..offset as usize + len as usize]
+    }
+
+    fn deliver(&mut self, domain: u32, id: MessageId) {
+        let far = self.far(domain);
+        let Some(message) = far.arriving.remove(&id) else { return };
+        if far.wrong.is_some() {
+            return;
+        }
+        match far.circuits.deliver(id.conduit, message) {
+            Ok(came) => far.came.push((id.conduit, came)),
+            Err(why) => far.wrong = Some(why),
+        }
+        far.due.insert(id.conduit);
+    }
+
+    fn release(&mut self, domain: u32, id: MessageId) {
+        let far = self.far(domain);
+        let was_full = far.is_full();
+        far.left -= far.leaving.remove(&id).map_or(0, |message| cost(message.len() as u64));
+        if was_full && !far.is_full() {
+            let poor = std::mem::take(&mut far.poor);
+            far.due.extend(poor);
+        }
+    }
+
+    fn credit(&mut self, domain: u32, conduit: u32, bytes: u64) {
+        let far = self.far(domain);
+        if let Err(why) = far.circuits.credit(conduit, bytes) {
+            far.wrong = Some(why);
+        }
+        far.due.insert(conduit);
+        let poor = std::mem::take(&mut far.poor);
+        far.due.extend(poor);
+    }
+}

@@ -1,0 +1,338 @@
+//! A trunk: one path between two relays, which carries all that goes from one to the other. `circuits` is the logic; here
+//! are its sockets. To the rest of the relay a circuit is a connection like any other: one half of a pair of sockets, of
+//! which the trunk has the other half.
+
+mod circuits;
+#[cfg(fuzzing)]
+pub(crate) mod fuzzing;
+mod hold;
+
+use crate::connection::{Connection, Got};
+use crate::keys::random;
+use crate::net::ALL as EDGES;
+use crate::{now, socket, Compression, Event, Nanos, Net, RunKeys, Tuning, Way};
+use circuits::{Came, MESSAGE};
+use hold::{Half, Hold};
+use ligament_catalogue::{fault, Fault};
+use rustix::event::epoll::{self, CreateFlags, EventData, EventFlags};
+use rustix::net::{shutdown, sockopt, Shutdown};
+use rustix::time::Timespec;
+use std::collections::{HashMap, VecDeque};
+use std::io::{self, IoSlice, IoSliceMut};
+use std::mem::MaybeUninit;
+use std::net::SocketAddr;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::sync::Arc;
+
+/// The number of the relay that is dialled.
+const DIALLED: u32 = 0;
+/// The most trunks that other relays dial here.
+const MOST: usize = 16;
+/// The token of the paths among those of circuits.
+const PATHS: u64 = u64::MAX;
+/// The maximum number of sockets reported at once.
+const READY: usize = 256;
+/// How many messages of a circuit are sent before others have their turn.
+const TURN: usize = 4;
+/// What the kernel keeps of a circuit between its halves (bytes).
+const BETWEEN: usize = 64 << 10;
+
+/// How a trunk is used: its domains have taken their streams for dead before it gives up.
+pub(super) fn tuning() -> Tuning {
+    let second = 1_000_000_000;
+    let path = ligament_path::Tuning {
+        piece: MESSAGE as u32,
+        longest: MESSAGE as u64,
+        most: 1 << 17,
+        patience: 10 * second,
+        ..ligament_path::Tuning::default()
+    };
+    // What goes through is encrypted, so it cannot be compressed.
+    Tuning { path, connect: 2 * second, compression: Compression::Never, ..Tuning::default() }
+}
+
+/// The trunk to another relay, or all those that other relays have dialled here.
+pub(super) struct Trunk {
+    epoll: OwnedFd,
+    net: Net,
+    hold: Hold,
+    /// Where the other relays are.
+    addresses: HashMap<u32, SocketAddr>,
+    arrived: VecDeque<(OwnedFd, SocketAddr)>,
+    parted: VecDeque<(SocketAddr, Fault)>,
+    /// Whether it is dialled from here; and whether it is over then.
+    dials: bool,
+    over: bool,
+    buffer: Vec<u8>,
+}
+
+fn token(far: u32, circuit: u32) -> u64 {
+    u64::from(far) << 32 | u64::from(circuit)
+}
+
+impl Trunk {
+    fn new(net: Net, to: Option<SocketAddr>) -> Option<Trunk> {
+        let epoll = epoll::create(CreateFlags::CLOEXEC).ok()?;
+        epoll::add(&epoll, net.poll_fd(), EventData::new_u64(PATHS), EventFlags::IN).ok()?;
+        let hold = Hold::new(to.is_some());
+        Some(Trunk {
+            epoll,
+            net,
+            hold,
+            addresses: to.into_iter().map(|to| (DIALLED, to)).collect(),
+            arrived: VecDeque::new(),
+            parted: VecDeque::new(),
+            dials: to.is_some(),
+            over: false,
+            buffer: vec![0; MESSAGE],
+        })
+    }
+
+    /// One to another relay, which has these keys, over a way of which it is the only one. None if the kernel has no
+    /// descriptors.
+    pub fn to(keys: &RunKeys, way: &Arc<Way>, tuning: Tuning) -> Option<Trunk> {
+        let places = way.places_of_relay();
+        let to = places.first()?.address();
+        // A number of its own for each, so that one that is dialled anew is not taken for the one before.
+        let me = u32::from_le_bytes(random()) | 1;
+        let mut net = Net::new(keys.clone(), me, true, tuning);
+        net.dial(DIALLED, places, 0);
+        Trunk::new(net, Some(to))
+    }
+
+    /// Those that other relays dial here. None if the kernel has no descriptors.
+    pub fn here(keys: &RunKeys, tuning: Tuning) -> Option<Trunk> {
+        let mut net = Net::new(keys.clone(), DIALLED, true, tuning);
+        net.admit(MOST);
+        Trunk::new(net, None)
+    }
+
+    /// Readable when `turn` has something to do because of a socket.
+    pub fn poll_fd(&self) -> BorrowedFd<'_> {
+        self.epoll.as_fd()
+    }
+
+    /// When `turn` is due even if no socket is ready.
+    pub fn deadline(&self) -> Option<Nanos> {
+        if self.hold.is_due() || !self.arrived.is_empty() {
+            return Some(0);
+        }
+        self.net.deadline()
+    }
+
+    /// Whether it can be used no more.
+    pub fn is_over(&self) -> bool {
+        self.over
+    }
+
+    /// A connection that is to be a stream of a trunk to here.
+    pub fn take(&mut self, connection: Connection, from: SocketAddr) {
+        self.net.take(connection, from, now());
+    }
+
+    /// A circuit that another relay has opened, and where that relay is.
+    pub fn arrived(&mut self) -> Option<(OwnedFd, SocketAddr)> {
+        self.arrived.pop_front()
+    }
+
+    /// A relay, or a guest, that was sent away, and why.
+    pub fn parted(&mut self) -> Option<(SocketAddr, Fault)> {
+        self.parted.pop_front()
+    }
+
+    /// Streams, circuits, and bytes that came or left and were not passed on.
+    pub fn load(&self) -> (usize, usize, usize) {
+        let (circuits, kept) = self.hold.load();
+        (self.net.streams(), circuits, kept)
+    }
+
+    /// Opens a circuit to the other relay; none if there are too many, or no descriptors.
+    pub fn open(&mut self) -> Option<(OwnedFd, SocketAddr)> {
+        let to = *self.addresses.get(&DIALLED).filter(|_| !self.over)?;
+        let (near, half) = halves().ok()?;
+        let (circuit, message) = self.hold.far(DIALLED).circuits.open()?;
+        self.say(DIALLED, circuit, message, false);
+        self.join(DIALLED, circuit, near);
+        Some((half, to))
+    }
+
+    fn join(&mut self, far: u32, circuit: u32, near: OwnedFd) {
+        epoll::add(&self.epoll, &near, EventData::new_u64(token(far, circuit)), EDGES)
+            .expect("a socket that is not watched yet can be");
+        self.hold.far(far).halves.insert(circuit, Half::new(Connection::new(near)));
+    }
+
+    fn say(&mut self, far: u32, circuit: u32, message: Vec<u8>, bulk: bool) {
+        let total = message.len() as u64;
+        let id = match bulk {
+            true => self.net.send_as_large(far, circuit, total),
+            false => self.net.send(far, circuit, total),
+        };
+        self.hold.far(far).leaves(id, message);
+    }
+
+    /// Does all work that needs no waiting, up to a limit.
+    pub fn turn(&mut self) {
+        self.look();
+        self.pass_on();
+        self.net.turn(&mut self.hold, now());
+        while let Some(event) = self.net.event() {
+            match event {
+                Event::GivenUp { domain, why } => {
+                    self.hang_up(domain, why.told(|why| format!("a trunk is over: {why}")));
+                }
+                Event::Gone { domain, .. } | Event::Ended { domain } => {
+                    self.hang_up(domain, fault!(NOT_LET_IN, "the other relay of a trunk has ended it"));
+                }
+                Event::Refused { from, why, .. } => {
+                    self.parted.push_back((from, fault!(NOT_LET_IN, "a trunk: {why}")));
+                }
+                Event::PathUp { domain } => {
+                    self.addresses.extend(self.net.address(domain).map(|at| (domain, at)))
+                }
+                Event::PathDown { .. } | Event::StreamLost { .. } => {}
+            }
+        }
+        for (far, why) in self.hold.take_wrong() {
+            self.hang_up(far, why);
+        }
+        for (far, circuit, came) in self.hold.take_came() {
+            self.came(far, circuit, came);
+        }
+        self.pass_on();
+    }
+
+    /// Asks the kernel which circuits may go on.
+    fn look(&mut self) {
+        let mut happened = [const { MaybeUninit::<epoll::Event>::uninit() }; READY];
+        let at_once = Timespec { tv_sec: 0, tv_nsec: 0 };
+        // Only a signal can interrupt it, and then the next turn looks again.
+        let Ok((happened, _)) = epoll::wait(&self.epoll, &mut happened[..], Some(&at_once)) else { return };
+        for &mut epoll::Event { flags, data } in happened {
+            let (far, circuit) = ((data.u64() >> 32) as u32, data.u64() as u32);
+            self.hold.is_ready(far, circuit, flags);
+        }
+    }
+
+    fn came(&mut self, far: u32, circuit: u32, came: Came) {
+        match came {
+            Came::Opened => {
+                // The stream by which the path came up may have broken before its address was asked for.
+                let from = self.addresses.get(&far).copied().or_else(|| self.net.address(far));
+                match (halves(), from) {
+                    (Ok((near, half)), Some(from)) => {
+                        self.addresses.insert(far, from);
+                        self.join(far, circuit, near);
+                        self.arrived.push_back((half, from));
+                    }
+                    _ => self.break_off(far, circuit),
+                }
+            }
+            Came::BrokenOff(answer) => {
+                self.hold.far(far).halves.remove(&circuit);
+                if let Some(answer) = answer {
+                    self.say(far, circuit, answer, false);
+                }
+            }
+            Came::More | Came::Nothing => {}
+        }
+    }
+
+    /// Nobody is there any more for a circuit.
+    fn break_off(&mut self, far: u32, circuit: u32) {
+        let end = self.hold.far(far);
+        end.halves.remove(&circuit);
+        if let Some(message) = end.circuits.break_off(circuit) {
+            self.say(far, circuit, message, false);
+        }
+    }
+
+    /// A trunk is over, with all its circuits.
+    fn hang_up(&mut self, far: u32, why: Fault) {
+        let from = self.addresses.remove(&far);
+        self.net.forget(far);
+        self.hold.forget(far);
+        self.over |= self.dials;
+        self.parted.extend(from.map(|from| (from, why)));
+    }
+
+    // ---- bytes -----------------------------------------------------------------------------------------------
+    /// Lets all circuits go on that can.
+    fn pass_on(&mut self) {
+        for (far, circuit) in self.hold.take_due() {
+            if self.pass_inwards(far, circuit).and_then(|()| self.pass_outwards(far, circuit)).is_err() {
+                self.break_off(far, circuit);
+            }
+            let end = self.hold.far(far);
+            if end.circuits.forget_if_over(circuit) {
+                end.halves.remove(&circuit);
+            }
+            if let Some(bytes) = end.circuits.credit_due(circuit) {
+                self.net.credit(far, circuit, bytes);
+            }
+        }
+    }
+
+    /// Gives what has come to the relay.
+    fn pass_inwards(&mut self, far: u32, circuit: u32) -> io::Result<()> {
+        let end = self.hold.far(far);
+        let Some(half) = end.halves.get_mut(&circuit) else { return Ok(()) };
+        while let Some(front) = end.circuits.front(circuit) {
+            match half.connection.send(&[IoSlice::new(front)])? {
+                0 => return Ok(()),
+                taken => end.circuits.took(circuit, taken),
+            }
+        }
+        if end.circuits.has_ended(circuit) && !half.told {
+            half.told = true;
+            // It may be gone already.
+            let _ = shutdown(half.connection.socket(), Shutdown::Write);
+        }
+        Ok(())
+    }
+
+    /// Sends what the relay gives. An error if nobody is there any more.
+    fn pass_outwards(&mut self, far: u32, circuit: u32) -> io::Result<()> {
+        for _ in 0..TURN {
+            let end = self.hold.far(far);
+            let is_full = end.is_full();
+            let Some(half) = end.halves.get_mut(&circuit) else { return Ok(()) };
+            if half.ended {
+                // Gone for good, where more may come.
+                let is_gone = half.gone && !end.circuits.has_ended(circuit);
+                return if is_gone { Err(io::ErrorKind::BrokenPipe.into()) } else { Ok(()) };
+            }
+            let room = end.circuits.room(circuit);
+            if room == 0 || is_full {
+                end.waits_for_credit(circuit);
+                return Ok(());
+            }
+            match half.connection.receive(&mut [IoSliceMut::new(&mut self.buffer[..room])])? {
+                Got::Bytes(bytes) => {
+                    let (message, bulk) = end.circuits.send(circuit, &self.buffer[..bytes]);
+                    self.say(far, circuit, message, bulk);
+                }
+                Got::Nothing => return Ok(()),
+                Got::End => {
+                    half.ended = true;
+                    if !half.gone || end.circuits.has_ended(circuit) {
+                        let message = end.circuits.end(circuit);
+                        self.say(far, circuit, message, false);
+                    }
+                }
+            }
+        }
+        self.hold.far(far).goes_on(circuit);
+        Ok(())
+    }
+}
+
+/// Both halves of a circuit: that of the trunk, and that of the relay.
+fn halves() -> io::Result<(OwnedFd, OwnedFd)> {
+    let (near, half) = socket::pair()?;
+    rustix::io::ioctl_fionbio(&half, true)?;
+    for end in [&near, &half] {
+        sockopt::set_socket_send_buffer_size(end, BETWEEN)?;
+    }
+    Ok((near, half))
+}

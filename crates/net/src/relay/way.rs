@@ -1,0 +1,297 @@
+//! The way over relays as a domain goes it: it greets each in turn, through those before, and at the last one
+//! waits for another domain, or asks for one that waits.
+
+use super::greeting::{is_challenge, proof, Ask, Meeting, Want, ASK_BYTES, CHALLENGE_BYTES};
+use super::Station;
+use crate::coming::{failed, Coming};
+use crate::connection::Connection;
+use crate::gate::Gate;
+use crate::greeting::Boot;
+use crate::keys::{random, Prover};
+use ligament_catalogue::{fault, Fault};
+use ligament_path::Behind;
+use std::fmt;
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+/// The most relays in a row.
+const MOST: usize = 8;
+/// The first bytes of the number of a way are those of the life of the domain that waits at its end.
+pub(crate) const LIFE: usize = 8;
+
+/// How a domain gets out: over relays in a row, the nearest first, at the last of which domains meet; and through a gate,
+/// where it reaches nobody by itself.
+pub struct Way {
+    gate: Option<Arc<Gate>>,
+    stations: Vec<Station>,
+    hops: Vec<Hop>,
+    /// Of the first.
+    addresses: Vec<SocketAddr>,
+}
+
+struct Hop {
+    name: [u8; 16],
+    prover: Prover,
+}
+
+impl Way {
+    /// The way over these relays. Names of the first one are looked up, which may take a while.
+    ///
+    /// # Errors
+    /// There is none or there are too many, one of them comes twice, or nobody knows where the first one is.
+    pub fn over(stations: &[Station]) -> Result<Arc<Way>, Fault> {
+        let Some(first) = stations.first() else { return Err(fault!(RELAY_UNUSABLE, "a way has a relay")) };
+        if stations.len() > MOST {
+            return Err(fault!(
+                RELAY_UNUSABLE,
+                "a way over {} relays is too long; {MOST} are allowed",
+                stations.len()
+            ));
+        }
+        let mut hops: Vec<Hop> = Vec::new();
+        for station in stations {
+            let name = station.keys.relay();
+            if hops.iter().any(|hop| hop.name == name) {
+                return Err(fault!(
+                    RELAY_UNUSABLE,
+                    "the relay at {} comes twice on one way; name each relay once",
+                    station.at.join(" or ")
+                ));
+            }
+            hops.push(Hop { name, prover: station.keys.prover() });
+        }
+        Ok(Arc::new(Way { gate: None, stations: stations.to_vec(), hops, addresses: first.addresses()? }))
+    }
+
+    /// The way through a gate, over these relays if there are some.
+    ///
+    /// # Errors
+    /// As `over`.
+    pub fn through(gate: Arc<Gate>, stations: &[Station]) -> Result<Arc<Way>, Fault> {
+        let way = match stations.is_empty() {
+            true => Way { gate: None, stations: Vec::new(), hops: Vec::new(), addresses: Vec::new() },
+            false => Arc::into_inner(Way::over(stations)?).expect("nobody else has it"),
+        };
+        Ok(Arc::new(Way { gate: Some(gate), ..way }))
+    }
+
+    /// The relays.
+    pub fn stations(&self) -> &[Station] {
+        &self.stations
+    }
+
+    /// The word by which a domain tells others that it waits at the relay where all meet, and which relay it
+    /// reaches first; none of a way without relays.
+    pub fn word(&self) -> Option<String> {
+        self.stations.first().map(|first| format!("{RELAY}{}", first.name()))
+    }
+
+    /// Whether this relay is its first, or it has none.
+    pub(crate) fn begins_at(&self, station: Option<&Station>) -> bool {
+        self.hops.first().is_none_or(|hop| station.is_some_and(|station| hop.name == station.keys.relay()))
+    }
+
+    /// How many relays there are.
+    pub fn length(&self) -> usize {
+        self.hops.len()
+    }
+
+    /// Its first relay: directly, then through the gate. Between two relays in a row there is a trunk.
+    pub(crate) fn places(self: &Arc<Way>) -> Vec<Place> {
+        self.places_with(if self.hops.len() > 1 { Behind::Trunk } else { Behind::Relays })
+    }
+
+    /// The same, for domains that live behind another first relay: a trunk leads there.
+    pub(crate) fn places_elsewhere(self: &Arc<Way>) -> Vec<Place> {
+        self.places_with(Behind::Trunk)
+    }
+
+    /// Its first relay, where that is the other end itself.
+    pub(crate) fn places_of_relay(self: &Arc<Way>) -> Vec<Place> {
+        self.places_with(Behind::Nothing)
+    }
+
+    fn places_with(self: &Arc<Way>, behind: Behind) -> Vec<Place> {
+        let over = |&address: &SocketAddr| Place::Over(Arc::clone(self), address, behind);
+        self.also(self.addresses.iter().map(over).collect())
+    }
+
+    /// These places, and the same through the gate, if there is one.
+    pub(crate) fn also(&self, mut places: Vec<Place>) -> Vec<Place> {
+        if let Some(gate) = &self.gate {
+            let through = |place: &Place| Place::Through(Arc::clone(gate), Box::new(place.clone()));
+            places.extend(places.iter().map(through).collect::<Vec<_>>());
+        }
+        places
+    }
+}
+
+impl fmt::Debug for Way {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Way({:?}, {:?}, {} relays)", self.gate, self.addresses, self.hops.len())
+    }
+}
+
+/// Before the name of a relay in the address of a domain.
+const RELAY: &str = "relay:";
+
+/// Where a domain can be reached.
+#[derive(Debug, Clone)]
+pub enum Place {
+    At(SocketAddr),
+    /// Over relays, the first of which is there; and what is behind it.
+    Over(Arc<Way>, SocketAddr, Behind),
+    /// One of the others, through a gate.
+    Through(Arc<Gate>, Box<Place>),
+}
+
+impl Place {
+    /// Where a domain can be reached that gave these addresses, from one that has this way to a relay: directly
+    /// first, unless it lives behind another relay than this domain.
+    ///
+    /// # Errors
+    /// An address that cannot be understood.
+    pub fn read(words: &[String], way: Option<&Arc<Way>>) -> Result<Vec<Place>, Fault> {
+        let mut direct = Vec::new();
+        let mut over = Vec::new();
+        let mut is_near = true;
+        for word in words {
+            match (word.strip_prefix(RELAY), way) {
+                (Some(_), Some(way)) if way.length() > 0 => {
+                    is_near = Some(word) == way.word().as_ref();
+                    over = if is_near { way.places() } else { way.places_elsewhere() };
+                }
+                // It waits at a relay, and nobody said how to get there from here.
+                (Some(_), _) => {}
+                (None, _) => {
+                    let address = word
+                        .parse()
+                        .map_err(|error| fault!(DOMAIN_SENDS_NONSENSE, "\"{word}\" is no address: {error}"))?;
+                    direct.push(Place::At(address));
+                }
+            }
+        }
+        if let Some(way) = way {
+            direct = way.also(direct);
+        }
+        let (mut first, second) = if is_near { (direct, over) } else { (over, direct) };
+        first.extend(second);
+        Ok(first)
+    }
+
+    /// Where a connection to it begins, from here or from the gate.
+    pub(crate) fn address(&self) -> SocketAddr {
+        match self {
+            Place::At(address) | Place::Over(_, address, _) => *address,
+            Place::Through(_, place) => place.address(),
+        }
+    }
+
+    /// The relays in between.
+    pub(crate) fn way(&self) -> Option<&Arc<Way>> {
+        match self {
+            Place::At(_) => None,
+            Place::Over(way, ..) => Some(way),
+            Place::Through(_, place) => place.way(),
+        }
+    }
+
+    /// How many they are.
+    pub(crate) fn relays(&self) -> usize {
+        self.way().map_or(0, |way| way.length())
+    }
+
+    /// What is behind the nearest relay.
+    pub(crate) fn behind(&self) -> Behind {
+        match self {
+            Place::At(_) => Behind::Nothing,
+            Place::Over(_, _, behind) => *behind,
+            Place::Through(_, place) => place.behind(),
+        }
+    }
+
+    /// The machine through which ssh leads there.
+    pub(crate) fn gate(&self) -> Option<&Gate> {
+        match self {
+            Place::Through(gate, _) => Some(gate),
+            Place::At(_) | Place::Over(..) => None,
+        }
+    }
+
+    /// Whether nobody is in between.
+    pub(crate) fn is_direct(&self) -> bool {
+        matches!(self, Place::At(_))
+    }
+}
+
+impl From<SocketAddr> for Place {
+    fn from(address: SocketAddr) -> Place {
+        Place::At(address)
+    }
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Place::At(address) => address.fmt(f),
+            Place::Over(_, address, _) => write!(f, "the relay {address}"),
+            Place::Through(gate, place) => write!(f, "{place} through {}", gate.target()),
+        }
+    }
+}
+
+/// A connection on its way over relays.
+pub(crate) struct Passage {
+    way: Arc<Way>,
+    aim: Want,
+    circuit: [u8; 16],
+    hop: usize,
+    ask: [u8; ASK_BYTES],
+    coming: Coming<CHALLENGE_BYTES>,
+}
+
+impl Passage {
+    /// To another domain that waits at the last relay.
+    pub fn to(way: &Arc<Way>, run: [u8; 16], domain: u32) -> Passage {
+        Passage::begin(way, Want::Meet(Meeting { run, domain }))
+    }
+
+    /// To wait at the last relay, as this domain in this life of it.
+    pub fn wait(way: &Arc<Way>, run: [u8; 16], domain: u32, boot: &Boot) -> Passage {
+        let mut passage = Passage::begin(way, Want::Wait(Meeting { run, domain }));
+        passage.circuit[..LIFE].copy_from_slice(&boot[..LIFE]);
+        passage
+    }
+
+    fn begin(way: &Arc<Way>, aim: Want) -> Passage {
+        let (way, circuit) = (Arc::clone(way), random());
+        Passage { way, aim, circuit, hop: 0, ask: [0; ASK_BYTES], coming: Coming::NONE }
+    }
+
+    /// Asks the next relay, which the connection leads to.
+    pub fn ask(&mut self, connection: &mut Connection) -> Result<(), Fault> {
+        let next = self.way.hops.get(self.hop + 1);
+        let want = next.map_or(self.aim, |next| Want::Onward(next.name));
+        let ask = Ask { want, circuit: self.circuit, nonce: random() };
+        self.ask = ask.encode(&self.way.hops[self.hop].prover);
+        self.coming = Coming::NONE;
+        connection.say(&self.ask).map_err(failed)
+    }
+
+    /// Goes on as far as is possible now; whether the last relay has been passed.
+    pub fn advance(&mut self, connection: &mut Connection) -> Result<bool, Fault> {
+        while let Some(answer) = self.coming.read(connection)? {
+            let prover = &self.way.hops[self.hop].prover;
+            if !is_challenge(prover, &self.ask, &answer) {
+                return Err(fault!(PATH_GIVEN_UP, "whoever listens there does not hold the relay's key"));
+            }
+            connection.say(&proof(prover, &self.ask, &answer)).map_err(failed)?;
+            self.hop += 1;
+            if self.hop == self.way.hops.len() {
+                return Ok(true);
+            }
+            self.ask(connection)?;
+        }
+        Ok(false)
+    }
+}

@@ -1,0 +1,317 @@
+//! How a link is used: over how many streams, and how much of a message each takes at a time. It follows from what the
+//! kernel says of the streams. Over a short way a few streams are enough, and each takes what it can. Over a long way a
+//! stream carries only what its kernel lets it have under way in a round trip, and after a pause that is little (10
+//! segments, RFC 6928): there are many streams, and each takes a small part, so that none holds up the end of a message.
+
+use crate::{Nanos, StreamId, Tuning};
+use std::collections::BTreeMap;
+
+/// From this round trip on a way is long (ns).
+const LONG: Nanos = 5_000_000;
+/// Streams of a link until its round trip is known, and where that is short.
+const FEW: u16 = 4;
+/// Streams of a long way: with the first 10 segments of each, 1 MiB is under way after a pause.
+const MANY: u16 = 80;
+/// Streams of a path over a trunk, which sees to the long way itself: one is for small messages.
+const BY_TRUNK: u16 = 2;
+/// The most that there will be where segments are lost and no queue explains it.
+const MOST: u16 = 160;
+/// Streams that carry long messages where segments are lost because a queue is full: each has more under way then, and
+/// comes back sooner from a loss.
+const FEWER: u16 = 16;
+/// Longer messages are not spread over all streams, but go over those for long ones (bytes).
+pub(crate) const LONG_MESSAGE: u64 = 4 << 20;
+/// Over a long way, the most bytes of a message that a stream takes at a time, and the least.
+const PIECE: u32 = 64 << 10;
+const LEAST_PIECE: u32 = 8 << 10;
+/// How often the kernel is asked (ns).
+const GLANCE: Nanos = 200_000_000;
+/// A stream is stuck if what it sent was sent again and nothing has come back for so long, or for some round trips.
+const STUCK: Nanos = 600_000_000;
+const STUCK_ROUND_TRIPS: u64 = 3;
+/// How often the first stream of a long way gives a sign of life, so that a cut is noticed soon (ns).
+const PULSE: Nanos = 500_000_000;
+/// The part of bytes sent again from which on a way counts as one that loses, and how much longer than the shortest a
+/// round trip is if segments wait in a queue.
+const LOSES: f64 = 0.0005;
+const QUEUES: f64 = 1.25;
+
+/// What is behind the end of a stream's connection. The kernel knows only how far away that is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Behind {
+    /// Nothing: it is the other end of the path.
+    Nothing,
+    /// A way over relays, which may be long.
+    Relays,
+    /// Relays with a trunk between them, which carries all that goes from one to the other.
+    Trunk,
+}
+
+/// What the kernel says of one stream. What is counted is counted from the stream's beginning.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Gauge {
+    /// The round trip now, and the shortest one (ns).
+    pub round_trip: Nanos,
+    pub least_round_trip: Nanos,
+    /// Bytes that were sent, those of them that were sent again, and those that have arrived.
+    pub sent: u64,
+    pub sent_again: u64,
+    pub arrived: u64,
+    /// For how long there was something to send; for how long of that the other end had no room, and this end no memory
+    /// for the stream (ns).
+    pub busy: Nanos,
+    pub no_room: Nanos,
+    pub no_memory: Nanos,
+    /// Whether something is under way, for how long nothing has come back (ns), and how often in a row the same was sent
+    /// again.
+    pub under_way: bool,
+    pub unanswered: Nanos,
+    pub again: u8,
+}
+
+/// What limits a link.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Limit {
+    /// There is not enough to send.
+    Nothing,
+    /// The way between: its rate, or what it loses.
+    Way,
+    /// The memory that this end's kernel gives a stream.
+    Memory,
+    /// How fast the other end takes what comes.
+    Receiver,
+}
+
+impl Limit {
+    /// What it is called where programs read it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Limit::Nothing => "nothing",
+            Limit::Way => "way",
+            Limit::Memory => "memory",
+            Limit::Receiver => "receiver",
+        }
+    }
+}
+
+/// How a link does.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Report {
+    pub streams: u16,
+    /// The shortest round trip and that of now, of the first stream (ns).
+    pub least_round_trip: Nanos,
+    pub round_trip: Nanos,
+    /// Bytes in a second that have arrived at the other end lately.
+    pub rate: f64,
+    /// The part of the bytes sent that had to be sent again, lately while something was sent.
+    pub loss: f64,
+    pub limit: Limit,
+}
+
+/// How a link is used.
+#[derive(Debug)]
+pub struct Flow {
+    /// The number of streams that the user has set.
+    set: Option<u16>,
+    piece: u32,
+    heartbeat: Nanos,
+    long: bool,
+    streams: u16,
+    /// How many of them carry long messages, if not all.
+    bulk: Option<u16>,
+    /// Whether what a stream may have under way shrinks with each loss.
+    heeds_losses: bool,
+    /// For how many looks in a row segments were lost although none waited in a queue.
+    lost: u32,
+    /// The shortest round trip with which any stream came (ns).
+    nearest: Nanos,
+    /// What was last said of each stream, and since when it has had something under way at each look.
+    gauges: BTreeMap<StreamId, Gauge>,
+    under_way: BTreeMap<StreamId, Nanos>,
+    glanced: Nanos,
+    report: Report,
+}
+
+impl Flow {
+    /// Of a link with so many streams, or as many as it needs.
+    pub fn new(set: Option<u16>, tuning: &Tuning) -> Flow {
+        let streams = set.unwrap_or(FEW);
+        Flow {
+            set,
+            piece: tuning.piece,
+            heartbeat: tuning.heartbeat,
+            long: false,
+            streams,
+            bulk: None,
+            heeds_losses: true,
+            lost: 0,
+            nearest: Nanos::MAX,
+            gauges: BTreeMap::new(),
+            under_way: BTreeMap::new(),
+            glanced: 0,
+            report: Report {
+                streams: 0,
+                least_round_trip: 0,
+                round_trip: 0,
+                rate: 0.0,
+                loss: 0.0,
+                limit: Limit::Nothing,
+            },
+        }
+    }
+
+    /// The round trip of a new stream is known: as far as the nearest relay, if the way leads over relays. What is behind
+    /// a relay counts as far away, but streams are not many there: each must find one that waits. A stream that comes while
+    /// others fill a queue had a long round trip over a short way.
+    pub fn is_joined(&mut self, least_round_trip: Nanos, behind: Behind) {
+        if behind == Behind::Trunk {
+            return self.goes_by_trunk();
+        }
+        self.nearest = self.nearest.min(least_round_trip);
+        let relayed = behind == Behind::Relays;
+        if (self.nearest >= LONG || relayed) && !self.long {
+            self.long = true;
+            self.streams = self.set.unwrap_or(if relayed { FEWER } else { MANY });
+        }
+    }
+
+    /// Its streams go by a trunk: to them the way is short.
+    pub fn goes_by_trunk(&mut self) {
+        if !self.long {
+            self.streams = self.set.unwrap_or(BY_TRUNK);
+        }
+    }
+
+    /// Whether the way is long.
+    pub fn is_long(&self) -> bool {
+        self.long
+    }
+
+    /// Whether what a stream may have under way shrinks with each loss.
+    pub fn heeds_losses(&mut self, heeds: bool) {
+        self.heeds_losses = heeds;
+    }
+
+    /// How many streams carry long messages, beside the first.
+    pub fn bulk(&self) -> u16 {
+        self.bulk.unwrap_or(u16::MAX)
+    }
+
+    /// How many streams there should be.
+    pub fn streams(&self) -> u16 {
+        self.streams
+    }
+
+    /// The least and the most bytes of a message that a stream takes at a time.
+    pub fn pieces(&self) -> (u32, u32) {
+        if self.long {
+            (LEAST_PIECE.min(self.piece), PIECE.min(self.piece))
+        } else {
+            (self.piece, self.piece)
+        }
+    }
+
+    /// How many bytes may wait in a stream's socket, if there is a limit.
+    pub fn unsent(&self) -> Option<u32> {
+        self.long.then_some(PIECE)
+    }
+
+    /// How often the first stream gives a sign of life (ns).
+    pub fn pulse(&self) -> Nanos {
+        if self.long {
+            PULSE.min(self.heartbeat)
+        } else {
+            self.heartbeat
+        }
+    }
+
+    /// When the kernel is to be asked next, over a long way. `quiet`: nothing is under way.
+    pub fn due(&self, quiet: bool) -> Option<Nanos> {
+        self.long.then(|| self.glanced + if quiet { PULSE } else { GLANCE })
+    }
+
+    /// How long a stream may take to be dialled beside one that is stuck (ns).
+    pub fn patience(&self) -> Nanos {
+        STUCK.max(8 * self.report.least_round_trip)
+    }
+
+    /// The kernel was asked about all streams. Returns those that are stuck.
+    pub fn look(&mut self, gauges: BTreeMap<StreamId, Gauge>, now: Nanos) -> Vec<StreamId> {
+        // What was there before the first look tells nothing of how fast it went.
+        let elapsed = if self.glanced == 0 { Nanos::MAX } else { now.saturating_sub(self.glanced).max(1) };
+        self.glanced = now;
+        let mut all = Gauge::default();
+        for (stream, gauge) in &gauges {
+            let before = self.gauges.get(stream).filter(|before| before.sent <= gauge.sent);
+            let before = before.copied().unwrap_or_default();
+            all.sent += gauge.sent - before.sent;
+            all.sent_again += gauge.sent_again.saturating_sub(before.sent_again);
+            all.arrived += gauge.arrived.saturating_sub(before.arrived);
+            all.busy += gauge.busy.saturating_sub(before.busy);
+            all.no_room += gauge.no_room.saturating_sub(before.no_room);
+            all.no_memory += gauge.no_memory.saturating_sub(before.no_memory);
+        }
+        let waits = gauges.values().filter(|gauge| gauge.under_way);
+        let queues =
+            waits.clone().filter(|gauge| gauge.round_trip as f64 > QUEUES * gauge.least_round_trip as f64);
+        let queues = 2 * queues.count() > waits.count();
+        if let Some(first) = gauges.values().next() {
+            self.report.least_round_trip = first.least_round_trip;
+            self.report.round_trip = first.round_trip;
+        }
+        self.report.streams = gauges.len() as u16;
+        self.report.rate = all.arrived as f64 * 1e9 / elapsed as f64;
+        let much = all.sent > 100 * u64::from(PIECE / 8);
+        if much {
+            self.report.loss = all.sent_again as f64 / all.sent as f64;
+        }
+        self.report.limit = match all {
+            _ if all.busy < elapsed / 2 => Limit::Nothing,
+            _ if 2 * all.no_room > all.busy => Limit::Receiver,
+            _ if 2 * all.no_memory > all.busy => Limit::Memory,
+            _ => Limit::Way,
+        };
+        if self.long && self.set.is_none() && self.heeds_losses && much {
+            self.adapt(self.report.loss > LOSES, queues);
+        }
+        // Of a stream that was quiet, nothing has come back for long either: it counts from when something was on its way.
+        let sent = gauges.iter().filter(|(_, gauge)| gauge.under_way);
+        let since = |stream: &StreamId| self.under_way.get(stream).copied().unwrap_or(now);
+        self.under_way = sent.map(|(stream, _)| (*stream, since(stream))).collect();
+        let waits = |stream: &StreamId| now - self.under_way.get(stream).copied().unwrap_or(now);
+        let stuck = gauges.iter().filter(|(stream, gauge)| self.long && is_stuck(gauge, waits(stream)));
+        let stuck = stuck.map(|(&stream, _)| stream).collect();
+        self.gauges = gauges;
+        stuck
+    }
+
+    /// Whether what was last said is old enough to be asked for again.
+    pub fn is_stale(&self, now: Nanos) -> bool {
+        now >= self.glanced + GLANCE
+    }
+
+    /// Where each loss shrinks what a stream may have under way: if a full queue loses, fewer streams lose less; if the way
+    /// itself does, more of them have more under way together.
+    fn adapt(&mut self, loses: bool, queues: bool) {
+        self.lost = if loses && !queues { self.lost + 1 } else { 0 };
+        if loses && queues {
+            self.bulk = Some(FEWER);
+        } else if self.lost >= 2 {
+            self.lost = 0;
+            let bulk = self.bulk.unwrap_or(self.streams);
+            self.bulk = Some((2 * bulk).min(MOST));
+            self.streams = self.streams.max(2 * bulk).min(MOST);
+        }
+    }
+
+    /// How the link does.
+    pub fn report(&self) -> Report {
+        self.report
+    }
+}
+
+/// Whether it is, if something has been under way for so long (ns).
+fn is_stuck(gauge: &Gauge, under_way: Nanos) -> bool {
+    let unanswered = gauge.unanswered.min(under_way);
+    gauge.again > 0 && unanswered >= STUCK.max(STUCK_ROUND_TRIPS * gauge.round_trip)
+}

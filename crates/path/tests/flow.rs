@@ -1,0 +1,173 @@
+//! How many streams a link has, what each takes at a time, and which of them are stuck, from what kernels say.
+
+use ligament_path::{Behind, Flow, Gauge, Limit, OutgoingFrame, Path, StreamId, Tuning};
+use std::collections::BTreeMap;
+
+const MS: u64 = 1_000_000;
+
+/// Streams that have sent so much since their beginning, and a part of it again.
+fn gauges(streams: u16, sent: u64, again: u64, round_trip: u64) -> BTreeMap<StreamId, Gauge> {
+    let gauge = Gauge {
+        round_trip,
+        least_round_trip: 100 * MS,
+        sent,
+        sent_again: again,
+        arrived: sent - again,
+        busy: sent * 1000,
+        under_way: true,
+        ..Gauge::default()
+    };
+    (0..streams).map(|stream| (stream, gauge)).collect()
+}
+
+#[test]
+fn a_short_way_has_a_few_streams_and_whole_pieces_and_a_long_one_many_and_small_ones() {
+    let tuning = Tuning::default();
+    let mut flow = Flow::new(None, &tuning);
+    flow.is_joined(MS / 10, Behind::Nothing);
+    assert_eq!((flow.streams(), flow.pieces(), flow.unsent()), (4, (tuning.piece, tuning.piece), None));
+    let mut flow = Flow::new(None, &tuning);
+    flow.is_joined(15 * MS, Behind::Nothing);
+    let (least, most) = flow.pieces();
+    assert!(flow.streams() > 64 && least < most && most < tuning.piece && flow.unsent().is_some());
+    assert!(flow.pulse() < tuning.heartbeat);
+    let many = flow.streams();
+    flow.is_joined(MS / 10, Behind::Nothing);
+    assert_eq!(flow.streams(), many, "it stays a long way");
+    let mut relayed = Flow::new(None, &tuning);
+    relayed.is_joined(MS / 10, Behind::Relays);
+    assert!((5..many).contains(&relayed.streams()) && relayed.is_long());
+    let mut by_trunk = Flow::new(None, &tuning);
+    by_trunk.is_joined(15 * MS, Behind::Trunk);
+    assert_eq!((by_trunk.streams(), by_trunk.is_long()), (2, false), "the trunk sees to the long way");
+}
+
+#[test]
+fn a_number_of_streams_that_was_set_stays() {
+    let mut flow = Flow::new(Some(7), &Tuning::default());
+    flow.is_joined(100 * MS, Behind::Nothing);
+    flow.look(gauges(7, 100 << 20, 10 << 20, 100 * MS), 1000 * MS);
+    assert_eq!(flow.streams(), 7);
+}
+
+/// A long way over which a hundredth of all is lost for a while, with such a round trip.
+fn lossy(round_trip: u64, heeds_losses: bool) -> Flow {
+    let mut flow = Flow::new(None, &Tuning::default());
+    flow.is_joined(100 * MS, Behind::Nothing);
+    flow.heeds_losses(heeds_losses);
+    for look in 1..20 {
+        flow.look(gauges(flow.streams(), look * (10 << 20), look << 16, round_trip * MS), look * 1000 * MS);
+    }
+    flow
+}
+
+#[test]
+fn where_segments_are_lost_and_no_queue_explains_it_there_are_more_streams_up_to_a_limit() {
+    let usual = lossy(105, false).streams();
+    let flow = lossy(105, true);
+    assert!(flow.streams() > usual && flow.streams() <= 256 && flow.bulk() >= flow.streams());
+}
+
+#[test]
+fn where_a_full_queue_loses_long_messages_go_over_fewer_streams_if_these_heed_losses() {
+    let flow = lossy(190, true);
+    assert!(flow.bulk() < flow.streams() / 2, "{} of {}", flow.bulk(), flow.streams());
+    assert!(lossy(190, false).bulk() >= flow.streams());
+}
+
+#[test]
+fn a_stream_is_stuck_if_nothing_comes_back_although_all_was_sent_again() {
+    let mut flow = Flow::new(None, &Tuning::default());
+    flow.is_joined(40 * MS, Behind::Nothing);
+    let silent =
+        Gauge { under_way: true, unanswered: 700 * MS, again: 1, round_trip: 40 * MS, ..Gauge::default() };
+    let others = [
+        Gauge { under_way: false, ..silent },
+        Gauge { again: 0, ..silent },
+        Gauge { unanswered: 300 * MS, ..silent },
+        Gauge { round_trip: 400 * MS, ..silent },
+    ];
+    let all = others.into_iter().chain([silent]).enumerate().map(|(at, gauge)| (at as StreamId, gauge));
+    let all: BTreeMap<StreamId, Gauge> = all.collect();
+    assert_eq!(flow.look(all.clone(), 300 * MS), []);
+    assert_eq!(flow.look(all, 1000 * MS), [4]);
+}
+
+#[test]
+fn a_stream_that_was_quiet_for_long_is_not_stuck_as_soon_as_something_is_sent_again() {
+    let mut flow = Flow::new(None, &Tuning::default());
+    flow.is_joined(40 * MS, Behind::Nothing);
+    let quiet = Gauge { unanswered: 9000 * MS, round_trip: 40 * MS, ..Gauge::default() };
+    let begun = Gauge { under_way: true, again: 1, unanswered: 9300 * MS, ..quiet };
+    let look = |flow: &mut Flow, gauge, at: u64| flow.look(BTreeMap::from([(1, gauge)]), at * MS);
+    assert_eq!(look(&mut flow, quiet, 9000), []);
+    assert_eq!(look(&mut flow, begun, 9300), [], "it has been under way for less than 300 ms");
+    assert_eq!(look(&mut flow, Gauge { unanswered: 9600 * MS, ..begun }, 9600), []);
+    assert_eq!(look(&mut flow, Gauge { unanswered: 9900 * MS, ..begun }, 9900), [1]);
+}
+
+#[test]
+fn a_stream_that_comes_late_on_a_full_way_makes_it_no_longer() {
+    let mut flow = Flow::new(None, &Tuning::default());
+    flow.is_joined(MS / 5, Behind::Nothing);
+    flow.is_joined(30 * MS, Behind::Nothing);
+    assert!(!flow.is_long());
+}
+
+#[test]
+fn a_report_says_how_fast_it_goes_what_is_lost_and_what_is_the_limit() {
+    let mut flow = Flow::new(None, &Tuning::default());
+    flow.is_joined(100 * MS, Behind::Nothing);
+    flow.look(gauges(2, 0, 0, 100 * MS), 1000 * MS);
+    flow.look(gauges(2, 10_000_000, 100_000, 100 * MS), 2000 * MS);
+    let report = flow.report();
+    assert_eq!((report.streams, report.limit), (2, Limit::Way));
+    assert!((report.rate - 2.0 * 9_900_000.0).abs() < 1.0 && (report.loss - 0.01).abs() < 1e-9, "{report:?}");
+    for (change, limit) in [(0, Limit::Nothing), (1, Limit::Receiver), (2, Limit::Memory)] {
+        let mut next = gauges(2, 20_000_000, 100_000, 100 * MS);
+        for gauge in next.values_mut() {
+            gauge.busy = 10_000_000_000 + if change == 0 { 0 } else { 900 * MS };
+            gauge.no_room = if change == 1 { 800 * MS } else { 0 };
+            gauge.no_memory = if change == 2 { 800 * MS } else { 0 };
+        }
+        let mut flow = Flow::new(None, &Tuning::default());
+        flow.is_joined(100 * MS, Behind::Nothing);
+        flow.look(gauges(2, 10_000_000, 100_000, 100 * MS), 1000 * MS);
+        flow.look(next, 2000 * MS);
+        assert_eq!(flow.report().limit, limit);
+    }
+}
+
+/// What of a message goes to each stream if all can take a piece, in turns.
+fn spread(total: u64, streams: u16) -> Vec<u64> {
+    let mut path = Path::new(Tuning::default(), 0);
+    (0..streams).for_each(|stream| path.stream_up(stream, 1, 0));
+    path.shape((8 << 10, 64 << 10), 20, 500 * MS);
+    path.send(1, total);
+    let mut given = vec![0; usize::from(streams)];
+    loop {
+        let before: u64 = given.iter().sum();
+        for stream in 1..streams {
+            if let Some(OutgoingFrame::Piece { len, .. }) = path.next(stream, 1) {
+                given[usize::from(stream)] += u64::from(len);
+            }
+        }
+        if given.iter().sum::<u64>() == before {
+            return given;
+        }
+    }
+}
+
+#[test]
+fn a_message_is_spread_evenly_over_all_streams_for_large_ones() {
+    let given = spread(1 << 20, 81);
+    assert_eq!(given.iter().sum::<u64>(), 1 << 20);
+    assert!(given[1..].iter().all(|&bytes| bytes.abs_diff((1 << 20) / 80) < 200), "{given:?}");
+    // No stream takes less than is worth its while.
+    let given = spread(64 << 10, 81);
+    assert_eq!(given.iter().filter(|&&bytes| bytes > 0).count(), 8);
+    // What is much longer goes in pieces to whichever takes them.
+    let given = spread(64 << 20, 81);
+    assert!(given[1..].iter().all(|&bytes| bytes % (64 << 10) == 0));
+    assert_eq!(given[1..].iter().filter(|&&bytes| bytes > 0).count(), 20, "where long ones go over fewer");
+}

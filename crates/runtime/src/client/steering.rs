@@ -1,0 +1,51 @@
+//! Steering as a client: what somebody wants of a run, and who they are.
+
+use super::{ask, is_here};
+use ligament_catalogue::{fault, Fault};
+use ligament_manager::{RunDirectory, RunRecord, RunState};
+use ligament_wire::control::{Question, Wanted};
+use ligament_wire::steering::ModelTime;
+use serde_json::Value;
+use std::time::Duration;
+
+/// What is wanted of a run.
+#[derive(Debug, Clone)]
+pub struct Order {
+    /// Who wants it, for the journal.
+    pub who: String,
+    pub wanted: Wanted,
+    /// The model time, s; none: as soon as all can.
+    pub at: Option<f64>,
+    /// For how long all may take to agree.
+    pub patience: Option<Duration>,
+    /// Only say whether it can be asked for.
+    pub dry: bool,
+}
+
+/// Whoever sits here: `alice@host`.
+pub fn who() -> String {
+    let user = std::env::var("USER").unwrap_or_else(|_| rustix::process::geteuid().as_raw().to_string());
+    format!("{user}@{}", rustix::system::uname().nodename().to_string_lossy())
+}
+
+/// Asks for it, and waits until all have agreed, or one has not. Of `Wanted::Nothing` there is an answer of a run
+/// that is over, too: what was steered.
+///
+/// # Errors
+/// Why it does not happen: it is refused, or the run is over.
+pub fn steer(run: &RunDirectory, record: &RunRecord, order: Order) -> Result<Value, Fault> {
+    let shows = order.wanted == Wanted::Nothing;
+    let patience = order.patience.map(|patience| u32::try_from(patience.as_millis()).unwrap_or(u32::MAX));
+    let Order { who, wanted, at, dry, .. } = order;
+    let question = Question::Steer { who, wanted, at: at.map(ModelTime), patience, dry };
+    match ask(run, record, question)? {
+        Some(answer) => Ok(answer),
+        None if shows => Ok(serde_json::json!({
+            "ok": true, "steerable": record.steerable, "changes": record.steering, "halt": record.halt,
+        })),
+        None if record.state == RunState::Running && !is_here(record) => {
+            Err(fault!(RUNS_ELSEWHERE, "{} runs on {}, where it can be steered", record.run, record.host))
+        }
+        None => Err(fault!(NOT_RUNNING, "{} is not running", record.run)),
+    }
+}

@@ -1,0 +1,216 @@
+//! What a client that watches is told: first how the run stands, then what has changed since it was told last. Parts of the
+//! picture (the run, each instance, each conduit) have the number of the picture in which they last changed, so any number
+//! of clients can be told what each lacks. No part changes by itself with time: waits and runs have the moments at which
+//! they began. So of a run that stands still there is nothing to tell.
+
+use super::Runtime;
+use ligament_agent::RunView;
+use ligament_manager::{InstanceRecord, Moment, Observation};
+use ligament_wire::RankId;
+use serde_json::{json, Map, Value};
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// Clients that ask so shortly one after the other are told of the same picture; of a large run, for longer: of the head's
+/// time no more than a part, this many-th, goes into pictures.
+const SAME: Duration = Duration::from_millis(50);
+const PART: u32 = 20;
+/// Moments are reckoned anew with each picture; those that differ by no more, in ms, are the same.
+const NEAR: f64 = 20.0;
+
+#[derive(Debug, Default)]
+struct Part {
+    /// The picture in which it last changed.
+    changed: u64,
+    value: Value,
+}
+
+/// The last picture.
+#[derive(Debug, Default)]
+pub(super) struct News {
+    picture: u64,
+    made: Option<Instant>,
+    /// How long that took.
+    took: Duration,
+    run: Part,
+    instances: Vec<Part>,
+    conduits: Vec<Part>,
+    /// On which ports the ranks of other domains send.
+    senders: HashMap<RankId, Arc<[String]>>,
+}
+
+impl Part {
+    fn is_now(&mut self, value: Value, picture: u64) {
+        if self.value != value {
+            *self = Part { changed: picture, value };
+        }
+    }
+}
+
+fn are_now(parts: &mut Vec<Part>, values: impl Iterator<Item = Value>, picture: u64) {
+    for (i, value) in values.enumerate() {
+        if parts.len() <= i {
+            parts.push(Part::default());
+        }
+        parts[i].is_now(value, picture);
+    }
+}
+
+/// Those that have changed since, by their numbers.
+fn changed(parts: &[Part], since: u64) -> Option<Value> {
+    let changed = parts.iter().enumerate().filter(|(_, part)| part.changed > since);
+    let found: Map<String, Value> = changed.map(|(i, part)| (i.to_string(), part.value.clone())).collect();
+    (!found.is_empty()).then_some(Value::Object(found))
+}
+
+impl News {
+    /// A rank takes part, and sends on these ports.
+    pub fn sends(&mut self, rank: RankId, ports: Arc<[String]>) {
+        self.senders.insert(rank, ports);
+    }
+
+    /// What is new since a picture, all if that is 0.
+    fn since(&self, since: u64, now: Moment) -> Value {
+        // A number of no picture that there was.
+        let since = if since > self.picture { 0 } else { since };
+        let mut told = json!({ "ok": true, "picture": self.picture, "at": now.0 });
+        if self.run.changed > since {
+            told["run"] = self.run.value.clone();
+        }
+        for (name, parts) in [("instances", &self.instances), ("conduits", &self.conduits)] {
+            if let Some(new) = changed(parts, since) {
+                told[name] = new;
+            }
+        }
+        told
+    }
+}
+
+/// A moment in ms, as it was told before if that is near.
+fn moment(now: Moment, seconds_ago: f64, before: &Value) -> Value {
+    let ms = (now.0 as f64 - seconds_ago * 1e3).round();
+    match before.as_f64() {
+        Some(told) if (told - ms).abs() <= NEAR => before.clone(),
+        _ => json!(ms as i64),
+    }
+}
+
+/// An instance without what changes by itself.
+fn part_of(
+    record: &InstanceRecord,
+    is_gone: bool,
+    sends: Option<&[String]>,
+    before: &Value,
+    now: Moment,
+) -> Value {
+    let mut value = serde_json::to_value(record).unwrap_or_default();
+    let Some(fields) = value.as_object_mut() else { return value };
+    if let Some(sends) = sends {
+        fields.insert("sends".into(), json!(sends));
+    }
+    let waits_since = record.waits_since;
+    fields.remove("waits_since");
+    if let Some(seconds) = waits_since {
+        fields.insert("waits_from".into(), moment(now, seconds, &before["waits_from"]));
+    }
+    if let Some(seconds) = fields.remove("ranks_since").and_then(|since| since.as_f64()) {
+        fields.insert("ranks_from".into(), moment(now, seconds, &before["ranks_from"]));
+    }
+    if !is_gone {
+        for name in ["total", "computing", "waiting"] {
+            fields.remove(name);
+        }
+        if record.total > 0.0 {
+            fields.insert("began".into(), moment(now, record.total, &before["began"]));
+        }
+        // What the present wait adds follows from when it began.
+        let waited = (record.waiting - waits_since.unwrap_or(0.0)).max(0.0);
+        fields.insert("waited".into(), json!((waited * 1e3).round() / 1e3));
+    }
+    value
+}
+
+impl Runtime<'_> {
+    /// What is new since a picture, and the number of the present one.
+    pub(super) fn news_since(&mut self, view: &RunView<'_>, since: u64) -> (String, u64) {
+        let now = Moment::now();
+        if self.news.made.is_none_or(|made| made.elapsed() >= SAME.max(self.news.took * PART)) {
+            let began = Instant::now();
+            self.make_picture(view, now);
+            self.news.took = began.elapsed();
+        }
+        (self.news.since(since, now).to_string(), self.news.picture)
+    }
+
+    fn make_picture(&mut self, view: &RunView<'_>, now: Moment) {
+        let seen = self.look_well(view);
+        let records = self.records(&seen);
+        let conduits = self.conduits(view.channels());
+        let (used, limit) = self.memory(view.core.memory());
+        let mut run = self.record.clone();
+        self.manager.fill(&mut run, &[]);
+        let mut run = serde_json::to_value(&run).unwrap_or_default();
+        run["memory"] = json!({ "used": used, "limit": limit });
+        run["agreeing"] = self.agreeing().unwrap_or_default();
+        let news = &mut self.news;
+        news.made = Some(Instant::now());
+        let picture = news.picture + 1;
+        news.run.is_now(run, picture);
+        let is_gone = |seen: &Observation| seen.gone;
+        let parts: Vec<Value> = (records.iter().zip(&seen).enumerate())
+            .map(|(i, (record, seen))| {
+                let before = news.instances.get(i).map_or(&Value::Null, |part| &part.value);
+                let elsewhere = || news.senders.get(&RankId::at(i)).map(|ports| &**ports);
+                let sends = view.core.sending_ports(RankId::at(i)).or_else(elsewhere);
+                part_of(record, is_gone(seen), sends, before, now)
+            })
+            .collect();
+        are_now(&mut news.instances, parts.into_iter(), picture);
+        let conduits = conduits.iter().map(|one| serde_json::to_value(one).unwrap_or_default());
+        are_now(&mut news.conduits, conduits, picture);
+        news.picture = picture;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn waiting(total: f64, waiting: f64, since: f64) -> InstanceRecord {
+        InstanceRecord {
+            name: "micro".into(),
+            total,
+            waiting,
+            waits_since: Some(since),
+            ..InstanceRecord::default()
+        }
+    }
+
+    #[test]
+    fn who_only_waits_on_is_the_same_as_before() {
+        let first = part_of(&waiting(10.0, 7.0, 4.0), false, None, &Value::Null, Moment(1_000_000));
+        assert_eq!(
+            (&first["began"], &first["waits_from"], &first["waited"]),
+            (&json!(990_000), &json!(996_000), &json!(3.0))
+        );
+        let later = part_of(&waiting(11.002, 8.001, 5.001), false, None, &first, Moment(1_001_000));
+        assert_eq!(first, later);
+        let another = part_of(&waiting(12.0, 8.5, 0.5), false, None, &first, Moment(1_002_000));
+        assert_eq!((&another["began"], &another["waits_from"]), (&json!(990_000), &json!(1_001_500)));
+    }
+
+    #[test]
+    fn each_client_is_told_what_it_lacks() {
+        let mut news = News { picture: 1, ..News::default() };
+        are_now(&mut news.instances, [json!(1), json!(1)].into_iter(), 1);
+        are_now(&mut news.instances, [json!(1), json!(2)].into_iter(), 2);
+        news.picture = 2;
+        let told = |since| news.since(since, Moment(0))["instances"].clone();
+        assert_eq!(told(0), json!({ "0": 1, "1": 2 }));
+        assert_eq!(told(1), json!({ "1": 2 }));
+        assert_eq!(told(2), Value::Null);
+        // Of a run that this was not.
+        assert_eq!(told(77), json!({ "0": 1, "1": 2 }));
+    }
+}

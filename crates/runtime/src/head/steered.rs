@@ -1,0 +1,376 @@
+//! Steering of a run: what clients want is checked, agreed on by all whom it concerns, and written down; and changes of an
+//! earlier run are made again.
+
+use super::Runtime;
+use ligament_agent::{AgentOrder, Link, Outcome, Plan, Steered};
+use ligament_catalogue::{fault, Fault};
+use ligament_manager::steering::{Proposal, Steerables, Steering, Turn};
+use ligament_manager::{Event, HaltRecord, Level, Moment, Names, Observation, Standing, SteeringRecord};
+use ligament_model::Resolved;
+use ligament_wire::control::{Steerable, Wanted};
+use ligament_wire::steering::{Matter, ModelTime, Scheduled, Steers as Said};
+use ligament_wire::RankId;
+use serde_json::{json, Value};
+use std::collections::HashMap;
+use std::time::Duration;
+
+/// For how long all may take to agree, if nothing is said, and at most.
+const PATIENCE: Duration = Duration::from_secs(10);
+const MOST_PATIENCE: Duration = Duration::from_secs(600);
+/// Of so many changes that were refused the record keeps what they were.
+const REFUSED: usize = 100;
+/// The longest name of somebody who steers, bytes.
+const LONGEST_NAME: usize = 256;
+/// Of those who have not accepted a change, so many are named to those who watch.
+const NAMED: usize = 8;
+/// So many looks in a row must show that nobody moves before a run is stopped.
+const STILL: u32 = 3;
+
+/// What a run knows of who steers.
+#[derive(Default)]
+pub(super) struct Steers {
+    steering: Steering,
+    steerables: Steerables,
+    /// Who waits to hear what becomes of a change.
+    clients: HashMap<u64, Link>,
+    orders: Vec<AgentOrder>,
+    answers: Vec<(Link, Result<String, Fault>)>,
+    /// The epochs at the last look, and how many looks in a row have shown the same.
+    still: (Vec<u64>, u32),
+}
+
+impl Steers {
+    /// Of a run that makes these changes again, as they were made in an earlier one. They go into its plan and its record.
+    ///
+    /// # Errors
+    /// One of them cannot be made in this model.
+    pub fn begin(
+        model: &Resolved,
+        earlier: &[SteeringRecord],
+        plan: &mut Plan,
+    ) -> Result<(Steers, Vec<SteeringRecord>), Fault> {
+        let mut steers = Steers { steerables: Steerables::of(model), ..Steers::default() };
+        let mut records = Vec::new();
+        for (one, change) in earlier.iter().filter(|one| one.is_agreed() && !one.settings.is_empty()).zip(1..) {
+            let Some(at) = one.model_time else { continue };
+            let (matter, ranks) = steers.steerables.again(&one.settings, one.restart)?;
+            plan.schedule.push((Scheduled { change, at: ModelTime(at), matter }, ranks.clone()));
+            steers.steering.begin([(change, ranks)]);
+            steers.steerables.changed(&one.settings);
+            let state = SteeringRecord::AGREED.to_owned();
+            records.push(SteeringRecord { change, state, ..one.clone() });
+        }
+        Ok((steers, records))
+    }
+}
+
+/// A name that somebody has given themselves, fit to be shown.
+fn clean(who: &str) -> String {
+    let end = (0..=who.len().min(LONGEST_NAME)).rev().find(|&at| who.is_char_boundary(at)).unwrap_or(0);
+    let name: String = who[..end].chars().filter(|c| !c.is_control()).collect();
+    if name.trim().is_empty() {
+        return "somebody".to_owned();
+    }
+    name
+}
+
+impl Runtime<'_> {
+    /// What is known when the run begins.
+    pub(super) fn tell_steerable(&mut self) {
+        self.record.steerable = self.steers.steerables.list();
+        for one in self.record.steering.clone() {
+            self.note_steering(&one);
+        }
+    }
+
+    /// A client wants something. Why not, if that is known at once.
+    pub(super) fn steer_for(&mut self, link: Link, what: Steered, now: u64) -> Option<Fault> {
+        let done = self.wanted(link, what, now);
+        match done {
+            Ok(Some(answer)) => {
+                self.steers.answers.push((link, Ok(answer.to_string())));
+                None
+            }
+            Ok(None) => None,
+            Err(why) => Some(why),
+        }
+    }
+
+    /// What to answer at once, if anything.
+    fn wanted(&mut self, link: Link, what: Steered, now: u64) -> Result<Option<Value>, Fault> {
+        let Steered { who, wanted, at, patience, dry } = what;
+        let who = clean(&who);
+        let patience = patience.unwrap_or(PATIENCE).min(MOST_PATIENCE).as_nanos() as u64;
+        let halt = |stops| (Matter::Halt, self.steers.steerables.all(), Vec::new(), stops);
+        let word = match &wanted {
+            Wanted::Set(_) => "set",
+            Wanted::Pause => "pause",
+            Wanted::Step => "step",
+            Wanted::Until => "until",
+            Wanted::Resume => "resume",
+            Wanted::Stop => "stop",
+            Wanted::Withdraw(_) => "withdraw",
+            Wanted::Nothing => "",
+        };
+        let is_halted = self.steers.steering.halt().is_some();
+        let (matter, ranks, settings, stops) = match wanted {
+            Wanted::Nothing => return Ok(Some(self.steering_in_all())),
+            Wanted::Set(texts) => {
+                let (matter, ranks, settings) = self.steers.steerables.check(&texts)?;
+                (matter, ranks, settings, false)
+            }
+            Wanted::Until if at.is_none() => {
+                return Err(fault!(BAD_STEERING, "the model time until which the run is to go on is missing"))
+            }
+            Wanted::Until | Wanted::Resume | Wanted::Step if is_halted => {
+                if dry {
+                    return Ok(Some(json!({ "ok": true, "dry": true })));
+                }
+                let (until, turns) = match wanted {
+                    Wanted::Step => self.steers.steering.step().map(|(at, turns)| (Some(at), turns))?,
+                    Wanted::Until => (at, self.steers.steering.move_halt(at)?),
+                    _ => (None, self.steers.steering.move_halt(None)?),
+                };
+                self.note_moved(&who, word, until);
+                self.take_turns(turns);
+                return Ok(Some(json!({ "ok": true, "until": until })));
+            }
+            Wanted::Resume => {
+                return Err(fault!(STEERING_REFUSED, "the run does not stand still, and is not going to"))
+            }
+            Wanted::Pause | Wanted::Step | Wanted::Until => halt(false),
+            // It stands still already, or is going to.
+            Wanted::Stop if is_halted && at.is_none() => {
+                if !dry {
+                    self.steers.steering.stop_at_halt();
+                    let order = format!("{word}, by {who}: end where the run stands still");
+                    self.log.add(Level::Info, "run", &order);
+                    self.journal.note(Event::Order { order, instance: None });
+                    self.show_halt();
+                }
+                let at = self.steers.steering.halt().map(|halt| halt.at);
+                return Ok(Some(json!({ "ok": true, "dry": dry, "at": at })));
+            }
+            Wanted::Stop => halt(true),
+            Wanted::Withdraw(_) if dry => return Ok(Some(json!({ "ok": true, "dry": true }))),
+            Wanted::Withdraw(change) => {
+                let names = self.manager.names();
+                let name = |rank| names.rank(rank);
+                let (change, turns) = self.steers.steering.withdraw(change, &who, now, &name)?;
+                self.take_turns(turns);
+                return Ok(Some(json!({ "ok": true, "change": change })));
+            }
+        };
+        if dry {
+            let names: Vec<String> = ranks.iter().map(|&rank| self.manager.names().rank(rank)).collect();
+            return Ok(Some(json!({ "ok": true, "dry": true, "settings": settings, "instances": names })));
+        }
+        let restart = matches!(matter, Matter::Set { restart: true, .. });
+        let proposal = Proposal { matter, ranks, at, patience, stops };
+        let names = self.manager.names();
+        let (change, turns) = self.steers.steering.propose(proposal, now, &|rank| names.rank(rank))?;
+        self.steers.clients.insert(change, link);
+        let asked = Moment::now().rfc3339();
+        let record = SteeringRecord {
+            change,
+            who,
+            asked,
+            what: word.to_owned(),
+            settings,
+            model_time: at,
+            restart,
+            state: SteeringRecord::ASKED.to_owned(),
+            reason: None,
+        };
+        self.note_steering(&record);
+        self.record.steering.push(record);
+        self.take_turns(turns);
+        Ok(None)
+    }
+
+    /// What can be steered, and what was.
+    fn steering_in_all(&self) -> Value {
+        json!({
+            "ok": true,
+            "steerable": self.steers.steerables.list(),
+            "changes": self.record.steering,
+            "halt": self.record.halt,
+        })
+    }
+
+    /// The change that is being agreed on, for those who watch: its number, how many have not accepted it, and the
+    /// first of them.
+    pub(super) fn agreeing(&self) -> Option<Value> {
+        let change = self.steers.steering.open()?;
+        let lacks = self.steers.steering.lacks();
+        let names: Vec<String> =
+            lacks.iter().take(NAMED).map(|&rank| self.manager.names().rank(rank)).collect();
+        Some(json!({ "change": change, "lacks": lacks.len(), "names": names }))
+    }
+
+    /// A rank says something of a change.
+    pub(super) fn rank_steers(&mut self, rank: RankId, change: u64, answer: Said) {
+        let now = ligament_shm::status::now();
+        let names = self.manager.names();
+        let turns = self.steers.steering.answered(rank, change, answer, now, &|rank| names.rank(rank));
+        self.take_turns(turns);
+        self.show_halt();
+    }
+
+    /// A code declares a setting.
+    pub(super) fn rank_declares(&mut self, rank: RankId, setting: &Steerable) {
+        match self.steers.steerables.declare(rank, setting) {
+            Ok(()) => self.record.steerable = self.steers.steerables.list(),
+            Err(why) => {
+                let who = self.manager.names().rank(rank);
+                self.add(Level::Warning, &who, why.text());
+            }
+        }
+    }
+
+    /// Time has passed, and the run looks like this.
+    pub(super) fn steering_tick(&mut self, seen: &[Observation], now: u64) {
+        let names = self.manager.names();
+        let turns = self.steers.steering.tick(now, &|rank| names.rank(rank));
+        self.take_turns(turns);
+        if self.steers.steering.halt().is_some_and(|halt| halt.stops) && self.nobody_moves(seen) {
+            self.steers.orders.push(AgentOrder::End(Outcome::Stopped));
+        }
+    }
+
+    /// Whether all stand still, somebody at a halt, for several looks.
+    fn nobody_moves(&mut self, seen: &[Observation]) -> bool {
+        // One that is held holds all that its process runs; only its own row says so.
+        let held = self.steers.steering.halt().map(|halt| &halt.held);
+        let rests = |rank: RankId, one: &Observation| match one.standing {
+            Standing::Held => true,
+            Standing::WaitingToReceive | Standing::WaitingToSend => {
+                one.waits.as_ref().is_some_and(|waits| !waits.timed)
+            }
+            _ => {
+                one.gone || one.standing == Standing::Done || held.is_some_and(|held| held.contains_key(&rank))
+            }
+        };
+        let epochs: Vec<u64> = seen.iter().map(|one| one.epoch).collect();
+        let rest = RankId::first(seen.len()).zip(seen).all(|(rank, one)| rests(rank, one))
+            && seen.iter().any(|one| one.standing == Standing::Held);
+        let (before, looks) = &mut self.steers.still;
+        *looks = if rest && *before == epochs { *looks + 1 } else { 0 };
+        *before = epochs;
+        *looks >= STILL
+    }
+
+    /// The run ends: who waits for an answer is told.
+    pub(super) fn steering_ends(&mut self) {
+        let turns = self.steers.steering.run_ends();
+        self.take_turns(turns);
+    }
+
+    fn take_turns(&mut self, turns: Vec<Turn>) {
+        for turn in turns {
+            match turn {
+                Turn::Order(order) => {
+                    let own = self.pass_on(order);
+                    self.steers.orders.extend(own);
+                }
+                Turn::Agreed { change, at } => {
+                    if let Some(record) = self.change_record(change, SteeringRecord::AGREED) {
+                        record.model_time = Some(at);
+                        let mut record = record.clone();
+                        self.steers.steerables.renew(&mut record.settings);
+                        if let Some(kept) = self.change_record(change, SteeringRecord::AGREED) {
+                            kept.settings.clone_from(&record.settings);
+                        }
+                        self.steers.steerables.changed(&record.settings);
+                        self.record.steerable = self.steers.steerables.list();
+                        self.show_halt();
+                        let halt = self.record.halt.as_ref().filter(|halt| halt.change == change);
+                        let unsteered = halt.map(|halt| halt.unsteered.clone()).unwrap_or_default();
+                        self.answer(change, Ok(json!({
+                            "ok": true, "change": change, "at": at, "what": record.what, "settings": record.settings,
+                            "unsteered": unsteered,
+                        })));
+                        self.note_steering(&record);
+                        self.log.add(Level::Info, "run", &record.in_words());
+                        if let Some(line) = HaltRecord::not_held(&unsteered) {
+                            self.log.add(Level::Warning, "run", &line);
+                        }
+                        // By this the run can be made again as it was.
+                        self.save();
+                    }
+                }
+                Turn::InForce { change } => {
+                    if let Some(record) = self.change_record(change, SteeringRecord::IN_FORCE) {
+                        let record = record.clone();
+                        self.note_steering(&record);
+                    }
+                }
+                Turn::Refused { change, why } => {
+                    if let Some(record) = self.change_record(change, SteeringRecord::REFUSED) {
+                        record.reason = Some(why.to_string());
+                        let record = record.clone();
+                        self.note_steering(&record);
+                        self.log.add(Level::Info, "run", &record.in_words());
+                    }
+                    self.answer(change, Err(why));
+                    self.forget_refused();
+                }
+            }
+        }
+    }
+
+    fn change_record(&mut self, change: u64, state: &str) -> Option<&mut SteeringRecord> {
+        let record = self.record.steering.iter_mut().rev().find(|one| one.change == change)?;
+        record.state = state.to_owned();
+        Some(record)
+    }
+
+    fn forget_refused(&mut self) {
+        let refused = |one: &SteeringRecord| one.state == SteeringRecord::REFUSED;
+        if self.record.steering.iter().filter(|one| refused(one)).count() > REFUSED {
+            let first = self.record.steering.iter().position(refused);
+            first.map(|first| self.record.steering.remove(first));
+        }
+    }
+
+    fn answer(&mut self, change: u64, answer: Result<Value, Fault>) {
+        if let Some(link) = self.steers.clients.remove(&change) {
+            self.steers.answers.push((link, answer.map(|json| json.to_string())));
+        }
+    }
+
+    /// Shows in the record who stands at a halt.
+    fn show_halt(&mut self) {
+        self.record.halt = self.steers.steering.halt().map(|halt| HaltRecord {
+            change: halt.change,
+            at: halt.at,
+            stops: halt.stops,
+            held: halt.held.keys().map(|&rank| self.manager.names().rank(rank)).collect(),
+            unsteered: halt.unsteered.iter().map(|&rank| self.manager.names().rank(rank)).collect(),
+        });
+    }
+
+    fn note_steering(&mut self, record: &SteeringRecord) {
+        self.journal.note(Event::Steering(record.clone()));
+    }
+
+    fn note_moved(&mut self, who: &str, word: &str, until: Option<f64>) {
+        let order = match until {
+            Some(at) => format!("{word}, by {who}: go on until {at} s"),
+            None => format!("{word}, by {who}: go on"),
+        };
+        self.log.add(Level::Info, "run", &order);
+        self.journal.note(Event::Order { order, instance: None });
+        self.show_halt();
+    }
+
+    /// What the agent is to do.
+    pub(super) fn steering_orders(&mut self) -> Vec<AgentOrder> {
+        std::mem::take(&mut self.steers.orders)
+    }
+
+    /// What clients are told.
+    pub(super) fn steering_answers(&mut self) -> Vec<(Link, Result<String, Fault>)> {
+        std::mem::take(&mut self.steers.answers)
+    }
+}

@@ -1,0 +1,264 @@
+//! How the ranks of an MPI program stand, of which rank 0 speaks for all: each says in memory of rank 0's to how many
+//! collective calls it has come (ligament_mpi.h, ligament/mpi.py). Rank 0's process keeps that memory's descriptor open, by
+//! which it is found and read here, only when somebody asks. Ranks on other nodes do not see it, and are not seen.
+//!
+//! What is read there was written by others, while they go on: anything may stand in it.
+
+use ligament_agent::{process_state, InstanceView, Phase, RanksView};
+use ligament_launch::ranks_below;
+use std::collections::HashMap;
+use std::fs::File;
+use std::os::unix::fs::FileExt;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+/// The memory's name, as the kernel shows it.
+const NAME: &str = "/memfd:ligament-mpi (deleted)";
+const VERSION: u32 = 1;
+/// Bytes of the word before the lines, and of a line.
+const PART: usize = 64;
+/// More ranks than any machine has.
+const MOST: usize = 1 << 16;
+/// What has lasted for less is the way of things.
+const LASTING: Duration = Duration::from_secs(1);
+/// Ranks that are named.
+const NAMED: usize = 4;
+const CALLS: [&str; 10] = [
+    "",
+    "create",
+    "reuse_instance",
+    "receive",
+    "receive_into",
+    "finish",
+    "free",
+    "receive_all",
+    "get_setting",
+    "steer",
+];
+/// The call after which none comes.
+const FREE: u32 = 6;
+
+/// The memories of rank 0s that were found, by their processes.
+#[derive(Debug, Default)]
+pub(crate) struct RankPages(HashMap<u32, Option<File>>);
+
+/// What a rank says of itself.
+#[derive(Debug, Clone, Default, PartialEq)]
+struct Line {
+    rank: usize,
+    calls: u32,
+    /// The last of them, and whether it is in that.
+    call: u32,
+    is_in: bool,
+    process: u32,
+    /// For how long nothing has changed.
+    lasts: Duration,
+    port: String,
+}
+
+impl RankPages {
+    /// How the ranks of an instance stand, if that is worth a word.
+    pub fn standing(&mut self, view: &InstanceView) -> Option<RanksView> {
+        let (speaker, launcher) = (view.speaker?, view.pid?);
+        if speaker == launcher || !matches!(view.phase, Phase::Running | Phase::Finished) {
+            return None;
+        }
+        let page = self.0.entry(speaker).or_insert_with(|| page_of(speaker));
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        let lines = page.as_ref().map(|page| lines_of(page, now)).unwrap_or_default();
+        let standing = standing(&lines, |line| known(line, &lines, speaker));
+        let standing = standing.map(|(what, lasts)| {
+            let since = ligament_shm::status::now().saturating_sub(lasts.as_nanos() as u64);
+            RanksView { what, since }
+        });
+        let done = || (view.phase == Phase::Finished).then(|| left(launcher, view)).flatten();
+        standing.or_else(done)
+    }
+}
+
+/// The memory of a rank 0, if its process has one.
+fn page_of(speaker: u32) -> Option<File> {
+    let open = std::fs::read_dir(format!("/proc/{speaker}/fd")).ok()?.flatten();
+    let mut named =
+        open.filter(|entry| std::fs::read_link(entry.path()).is_ok_and(|to| to.as_os_str() == NAME));
+    File::open(named.next()?.path()).ok()
+}
+
+fn lines_of(page: &File, now: Duration) -> Vec<Line> {
+    let mut word = [0; PART];
+    if page.read_exact_at(&mut word, 0).is_err() || number(&word, 24) != VERSION {
+        return Vec::new();
+    }
+    let ranks = number(&word, 28) as usize;
+    let mut bytes = vec![0; ranks.min(MOST) * PART];
+    if page.read_exact_at(&mut bytes, PART as u64).is_err() {
+        return Vec::new();
+    }
+    bytes.chunks_exact(PART).enumerate().map(|(rank, bytes)| line_of(rank, bytes, now)).collect()
+}
+
+fn number(bytes: &[u8], at: usize) -> u32 {
+    bytes.get(at..at + 4).and_then(|four| four.try_into().ok()).map_or(0, u32::from_le_bytes)
+}
+
+fn line_of(rank: usize, bytes: &[u8], now: Duration) -> Line {
+    let since = u64::from(number(bytes, 16)) | u64::from(number(bytes, 20)) << 32;
+    let port = bytes.get(24..).unwrap_or_default().split(|&byte| byte == 0).next().unwrap_or_default();
+    let port = String::from_utf8_lossy(port);
+    Line {
+        rank,
+        calls: number(bytes, 0),
+        call: number(bytes, 4),
+        process: number(bytes, 8),
+        is_in: number(bytes, 12) != 0,
+        lasts: now.saturating_sub(Duration::from_nanos(since)),
+        port: port.chars().filter(|letter| !letter.is_control()).collect(),
+    }
+}
+
+/// Which ranks do not come to a call to which others have come, and for how long; `who` says more of a rank.
+fn standing(lines: &[Line], who: impl Fn(&Line) -> String) -> Option<(String, Duration)> {
+    let (first, others) = lines.split_first()?;
+    // Those on other nodes have no line.
+    let others = || others.iter().filter(|line| line.process != 0);
+    let is_ahead = |a: &Line, b: &Line| a.calls.wrapping_sub(b.calls) as i32 > 0;
+    let behind: Vec<&Line> = others().filter(|line| is_ahead(first, line)).collect();
+    let ahead: Vec<&Line> = others().filter(|line| is_ahead(line, first) && line.is_in).collect();
+    let (missing, there, lasts) = if let Some(one) = behind.first() {
+        (behind.clone(), first, behind.iter().map(|line| line.lasts).min()?.min(age(first, one)))
+    } else {
+        let there = *ahead.first()?;
+        (vec![first], there, ahead.iter().map(|line| line.lasts).min()?.min(first.lasts))
+    };
+    if lasts < LASTING {
+        return None;
+    }
+    let named: Vec<String> = missing.iter().take(NAMED).map(|line| who(line)).collect();
+    let more = match missing.len() - named.len() {
+        0 => String::new(),
+        more => format!(" and {more} more ranks"),
+    };
+    let has = if missing.len() == 1 { "has" } else { "have" };
+    let where_is = match (there.rank, there.is_in) {
+        (0, true) => "where rank 0 is",
+        (0, false) => "where rank 0 was",
+        _ => "where others wait for it",
+    };
+    let call = in_words(there);
+    let what = format!("{}{more} {has} not come to {call}, {where_is}", named.join(", "));
+    Some((what, lasts))
+}
+
+/// For how long rank 0 has been where another has not come. If it is further already, that is not known.
+fn age(first: &Line, other: &Line) -> Duration {
+    if first.calls == other.calls.wrapping_add(1) {
+        first.lasts
+    } else {
+        other.lasts
+    }
+}
+
+fn in_words(line: &Line) -> String {
+    let name = CALLS.get(line.call as usize).copied().unwrap_or_default();
+    match (line.call, name, line.port.as_str()) {
+        (FREE, ..) => "the end of the instance".to_owned(),
+        (_, "", _) => format!("collective call {}", line.calls),
+        (_, name, "") => format!("collective call {} ({name})", line.calls),
+        (_, name, port) => format!("collective call {} ({name} of {port})", line.calls),
+    }
+}
+
+/// A rank with its process, if that number means the same here as there, and what the kernel says of it.
+fn known(line: &Line, lines: &[Line], speaker: u32) -> String {
+    let same = lines.first().is_some_and(|first| first.process == speaker);
+    process_named(line.rank, Some(line.process).filter(|_| same))
+}
+
+fn process_named(rank: usize, process: Option<u32>) -> String {
+    let Some(process) = process else { return format!("rank {rank}") };
+    match process_state(process) {
+        None => format!("rank {rank} (process {process}, gone)"),
+        Some(state) => format!("rank {rank} (process {process}, {})", state.doing),
+    }
+}
+
+/// Who has not ended, of an instance that is done.
+fn left(launcher: u32, view: &InstanceView) -> Option<RanksView> {
+    let ended = view.status.as_ref().map(|status| status.ended).filter(|&ended| ended > 0)?;
+    let lasts = ligament_shm::status::now().saturating_sub(ended);
+    let mut ranks = ranks_below(launcher);
+    if ranks.is_empty() || u128::from(lasts) < LASTING.as_nanos() {
+        return None;
+    }
+    ranks.sort_unstable();
+    let named = ranks.iter().take(NAMED).map(|&(rank, process)| process_named(rank as usize, Some(process)));
+    let named: Vec<String> = named.collect();
+    let more = match ranks.len() - named.len() {
+        0 => String::new(),
+        more => format!(" and {more} more ranks"),
+    };
+    let have = if ranks.len() == 1 { "has" } else { "have" };
+    Some(RanksView { what: format!("{}{more} {have} not ended", named.join(", ")), since: ended })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LONG: Duration = Duration::from_secs(12);
+
+    fn line(rank: usize, calls: u32, call: u32, lasts: Duration) -> Line {
+        Line { rank, calls, call, is_in: call != 0, process: 40 + rank as u32, lasts, port: "start".into() }
+    }
+
+    fn told(lines: &[Line]) -> Option<(String, u64)> {
+        standing(lines, |line| format!("rank {}", line.rank)).map(|(what, lasts)| (what, lasts.as_secs()))
+    }
+
+    #[test]
+    fn a_rank_that_does_not_come_is_named_with_the_call() {
+        let lines = [line(0, 17, 3, LONG), line(1, 16, 0, 2 * LONG), line(2, 17, 3, LONG)];
+        let what = "rank 1 has not come to collective call 17 (receive of start), where rank 0 is";
+        assert_eq!(told(&lines), Some((what.to_owned(), 12)));
+        // Rank 0 is done; the other is not.
+        let lines = [line(0, 17, FREE, LONG), line(1, 16, 0, 2 * LONG)];
+        assert_eq!(told(&lines).unwrap().0, "rank 1 has not come to the end of the instance, where rank 0 is");
+    }
+
+    #[test]
+    fn ranks_that_wait_for_rank_0_and_those_on_the_way_are_told_apart() {
+        let lines = [line(0, 3, 0, LONG), line(1, 4, 2, LONG), line(2, 4, 2, LONG)];
+        let what =
+            "rank 0 has not come to collective call 4 (reuse_instance of start), where others wait for it";
+        assert_eq!(told(&lines), Some((what.to_owned(), 12)));
+        let lines = [line(0, 4, 2, LONG), line(1, 3, 0, LASTING / 2)];
+        assert_eq!(told(&lines), None);
+        let lines = [line(0, 4, 2, LONG), line(1, 4, 2, LONG)];
+        assert_eq!(told(&lines), None);
+    }
+
+    #[test]
+    fn ranks_on_other_nodes_have_no_line_and_many_are_counted() {
+        let mut lines: Vec<Line> = (1..8).map(|rank| line(rank, 1, 0, LONG)).collect();
+        lines.insert(0, line(0, 2, 3, LONG));
+        assert!(told(&lines)
+            .unwrap()
+            .0
+            .starts_with("rank 1, rank 2, rank 3, rank 4 and 3 more ranks have not come"));
+        lines[2] = Line::default();
+        assert!(told(&lines)
+            .unwrap()
+            .0
+            .starts_with("rank 1, rank 3, rank 4, rank 5 and 2 more ranks have not come"));
+        assert_eq!(told(&[]), None);
+    }
+
+    #[test]
+    fn what_stands_in_the_memory_may_be_anything() {
+        let mut bytes = vec![0xff; PART];
+        let told = line_of(1, &bytes, LONG);
+        assert_eq!((told.calls, told.lasts), (u32::MAX, Duration::ZERO));
+        bytes[24..30].copy_from_slice(b"ab\n\x1bc\0");
+        assert_eq!(line_of(1, &bytes, LONG).port, "abc");
+        assert_eq!(in_words(&told), format!("collective call {}", u32::MAX));
+    }
+}

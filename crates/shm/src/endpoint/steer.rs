@@ -1,0 +1,77 @@
+//! Steering: an instance says how far it is, once in each step, and hears whether something has changed. If nothing has, that
+//! takes a look at two words.
+
+use super::wait::Awaiting;
+use super::{Custodian, Endpoint};
+use crate::board::FOR_MESSAGES;
+use crate::memory::ShmError;
+use crate::steering::{Gate, Steering, Told};
+use std::sync::Arc;
+
+impl<C: Custodian> Endpoint<C> {
+    /// What happens at model times that are known already, and to which of its instances.
+    pub fn steering(&mut self) -> &mut Steering {
+        &mut self.steering
+    }
+
+    /// As `steer`, if there is nothing to be done: whether that is so.
+    #[inline]
+    pub fn steer_at_once(&mut self, member: u32, gate: Gate, time: f64) -> bool {
+        let calm = self.bell().control() == self.control_seen && time < self.steering.wakes();
+        if calm {
+            self.steering.passes(member, gate, time);
+            self.status().set_time(time);
+        }
+        calm
+    }
+
+    /// An instance is about to do what belongs to the model time `time`, s. Gives the settings that are in force from here on,
+    /// in their order. Waits while a change is being agreed on that may be in force here, and at halts.
+    ///
+    /// # Errors
+    /// `Interrupted`, `RunEnds`, `AgentGone`.
+    #[inline]
+    pub fn steer(&mut self, member: u32, gate: Gate, time: f64) -> Result<Vec<Arc<[u8]>>, ShmError> {
+        match self.steer_at_once(member, gate, time) {
+            true => Ok(Vec::new()),
+            false => self.steer_slowly(member, gate, time),
+        }
+    }
+
+    #[cold]
+    fn steer_slowly(&mut self, member: u32, gate: Gate, time: f64) -> Result<Vec<Arc<[u8]>>, ShmError> {
+        if !self.steering.has_begun() {
+            self.bell().begins_to_steer();
+        }
+        let told = self.steering.arrives(member, gate, time);
+        let waited = self.tell(told).and_then(|()| self.hear_agent()).and_then(|()| {
+            match self.steering.waits_for().is_some() {
+                true => self.wait_until(Awaiting::Steering, FOR_MESSAGES, None, |me| {
+                    Ok(me.steering.waits_for().is_none())
+                }),
+                false => Ok(()),
+            }
+        });
+        if let Err(error) = waited {
+            self.steering.gives_up();
+            return Err(error);
+        }
+        self.status().set_time(time);
+        let (settings, told) = self.steering.leaves();
+        self.tell(told)?;
+        Ok(settings)
+    }
+
+    /// An instance comes to no time any more.
+    ///
+    /// # Errors
+    /// The agent cannot be told.
+    pub fn steers_no_more(&mut self, member: u32) -> Result<(), ShmError> {
+        let told = self.steering.over(member);
+        self.tell(told)
+    }
+
+    pub(super) fn tell(&mut self, told: Vec<Told>) -> Result<(), ShmError> {
+        told.into_iter().try_for_each(|(change, answer)| self.custodian.steers(change, answer))
+    }
+}

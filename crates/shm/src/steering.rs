@@ -1,0 +1,322 @@
+//! Steering, as one endpoint takes part in it: which changes it has been told of, whether it has passed their times, where it
+//! has to wait, and what is in force from which of its steps on. No I/O, so that tests can drive it through anything.
+//!
+//! A change is first *prepared*: the endpoint accepts it if none of the instances that it concerns has passed its time, and
+//! then goes no further than that time until it hears more. A change without a time holds each of them at its next step. Only
+//! the head knows whether all have accepted, so only the head may say that it is made good or withdrawn: no patience here.
+
+use ligament_wire::steering::{Matter, ModelTime, Scheduled, Steer, Steers};
+use std::sync::Arc;
+
+/// Where an instance asks whether something has changed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Gate {
+    /// In each step.
+    Step = 0,
+    /// When a pass of the reuse loop begins.
+    Pass = 1,
+}
+
+/// What an endpoint has to tell of a change.
+pub type Told = (u64, Steers);
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Stage {
+    /// Not accepted yet: somebody whom it concerns has never been at its gate.
+    Asked,
+    /// Accepted.
+    Held,
+    /// Made good.
+    Good,
+}
+
+#[derive(Debug)]
+struct Change {
+    number: u64,
+    at: Option<f64>,
+    stage: Stage,
+    /// None: a halt.
+    settings: Option<Arc<[u8]>>,
+    gate: Gate,
+    /// Whom it concerns, and whether each has made it.
+    members: Vec<(u32, bool)>,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Member {
+    /// The last times that it has passed, at either gate.
+    last: [f64; 2],
+    over: bool,
+}
+
+impl Default for Member {
+    fn default() -> Member {
+        Member { last: [f64::NEG_INFINITY; 2], over: false }
+    }
+}
+
+/// What an endpoint knows of steering.
+#[derive(Debug)]
+pub struct Steering {
+    members: Vec<Member>,
+    changes: Vec<Change>,
+    /// Who is at which gate, at what time.
+    here: Option<(u32, Gate, f64)>,
+    /// Whether anybody has been at a gate.
+    begun: bool,
+    /// There is nothing to be done for who comes to a time below this.
+    wakes: f64,
+}
+
+impl Default for Steering {
+    fn default() -> Steering {
+        // The first who comes to a gate has to say so.
+        Steering {
+            members: Vec::new(),
+            changes: Vec::new(),
+            here: None,
+            begun: false,
+            wakes: f64::NEG_INFINITY,
+        }
+    }
+}
+
+impl Change {
+    fn concerns(&self, member: u32, gate: Gate) -> bool {
+        // Halts hold at both gates.
+        (self.settings.is_none() || self.gate == gate) && self.members.iter().any(|&(one, _)| one == member)
+    }
+
+    /// Whether it keeps who comes to a gate at `time` from going on.
+    fn holds(&self, time: f64) -> bool {
+        match self.stage {
+            Stage::Asked => false,
+            Stage::Held => self.at.is_none_or(|at| time >= at),
+            Stage::Good => self.settings.is_none() && self.at.is_some_and(|at| time >= at),
+        }
+    }
+}
+
+impl Steering {
+    /// What is known from the beginning on: changes that are made good, and whom each concerns.
+    pub fn begin(&mut self, schedule: &[(Scheduled, Vec<u32>)]) {
+        for (Scheduled { change, at, matter }, members) in schedule {
+            self.add(*change, Some(at.0), matter.clone(), members, Stage::Good);
+        }
+        self.reckon();
+    }
+
+    /// Whether anybody has been at a gate.
+    pub fn has_begun(&self) -> bool {
+        self.begun
+    }
+
+    /// Whoever comes to a lower time than this can go on.
+    #[inline(always)]
+    pub fn wakes(&self) -> f64 {
+        self.wakes
+    }
+
+    fn member(&mut self, member: u32) -> &mut Member {
+        let index = member as usize;
+        if self.members.len() <= index {
+            self.members.resize_with(index + 1, Member::default);
+        }
+        &mut self.members[index]
+    }
+
+    /// An instance has passed a time.
+    #[inline]
+    pub fn passes(&mut self, member: u32, gate: Gate, time: f64) {
+        let last = match self.members.get_mut(member as usize) {
+            Some(known) => &mut known.last[gate as usize],
+            None => &mut self.member(member).last[gate as usize],
+        };
+        if time > *last {
+            *last = time;
+        }
+    }
+
+    fn add(&mut self, number: u64, at: Option<f64>, matter: Matter, members: &[u32], stage: Stage) {
+        let (settings, gate) = match matter {
+            Matter::Set { settings, restart } => {
+                (Some(settings.into()), if restart { Gate::Pass } else { Gate::Step })
+            }
+            Matter::Halt => (None, Gate::Step),
+        };
+        let members = members.iter().map(|&member| (member, false)).collect();
+        self.changes.push(Change { number, at, stage, settings, gate, members });
+    }
+
+    /// The head wants something. Gives what is to be answered.
+    pub fn hear(&mut self, steer: Steer, members: &[u32]) -> Vec<Told> {
+        let mut told = Vec::new();
+        match steer {
+            Steer::Prepare { change, at, matter } => {
+                self.changes.retain(|known| known.number != change);
+                self.add(change, at.map(|at| at.0), matter, members, Stage::Asked);
+                let answer = self.answer(self.changes.len() - 1).unwrap_or(Steers::Unsteered);
+                told.push((change, answer));
+            }
+            Steer::Commit { change, at } => {
+                if let Some(known) = self.changes.iter_mut().find(|known| known.number == change) {
+                    (known.at, known.stage) = (Some(at.0), Stage::Good);
+                }
+            }
+            Steer::Withdraw { change } => self.changes.retain(|known| known.number != change),
+            Steer::Move { change, at: None } => self.changes.retain(|known| known.number != change),
+            Steer::Move { change, at: Some(at) } => {
+                let halt = self.changes.iter_mut().find(|known| known.number == change);
+                if let Some(halt) = halt.filter(|known| known.settings.is_none()) {
+                    halt.at = Some(at.0);
+                }
+            }
+        }
+        // Who waits here may be at a halt now that was only asked for, or that has moved and is here still.
+        told.extend(self.halts());
+        self.changes.retain(|known| known.stage != Stage::Asked || !known.members.is_empty());
+        self.reckon();
+        told
+    }
+
+    /// What to answer to a change that was asked for; none as long as that cannot be told.
+    fn answer(&mut self, index: usize) -> Option<Steers> {
+        let change = &self.changes[index];
+        let mut last = f64::NEG_INFINITY;
+        let mut alive = false;
+        for &(member, _) in &change.members {
+            let known = self.members.get(member as usize).copied().unwrap_or_default();
+            if known.over {
+                continue;
+            }
+            alive = true;
+            let passed = match change.settings {
+                Some(_) => known.last[change.gate as usize],
+                None => known.last[0].max(known.last[1]),
+            };
+            let is_here =
+                self.here.is_some_and(|(here, gate, _)| here == member && change.concerns(here, gate));
+            // A halt may also meet who never comes to a gate; settings would not be read there.
+            if passed == f64::NEG_INFINITY && !is_here && change.settings.is_some() {
+                return None;
+            }
+            last = last.max(passed);
+        }
+        if !alive {
+            self.changes[index].members.clear();
+            return Some(Steers::Over);
+        }
+        if change.at.is_some_and(|at| last >= at) {
+            self.changes[index].members.clear();
+            return Some(Steers::Past { last: ModelTime(last) });
+        }
+        let here = self.here.filter(|&(member, gate, _)| change.concerns(member, gate));
+        let next = here.map(|(_, _, time)| ModelTime(time)).filter(|next| next.0 > last);
+        self.changes[index].stage = Stage::Held;
+        Some(Steers::Accepts { last: (last > f64::NEG_INFINITY).then_some(ModelTime(last)), next })
+    }
+
+    /// An instance comes to a gate at a time. Gives what is to be told.
+    pub fn arrives(&mut self, member: u32, gate: Gate, time: f64) -> Vec<Told> {
+        self.member(member);
+        self.begun = true;
+        self.here = Some((member, gate, time));
+        let mut told = Vec::new();
+        for index in 0..self.changes.len() {
+            if self.changes[index].stage == Stage::Asked {
+                let number = self.changes[index].number;
+                told.extend(self.answer(index).map(|answer| (number, answer)));
+            }
+        }
+        self.changes.retain(|known| known.stage != Stage::Asked || !known.members.is_empty());
+        told.extend(self.halts());
+        told
+    }
+
+    /// The halts at which whoever is here stands.
+    fn halts(&self) -> Vec<Told> {
+        let Some((member, gate, time)) = self.here else { return Vec::new() };
+        let stands =
+            |known: &&Change| known.stage == Stage::Good && known.concerns(member, gate) && known.holds(time);
+        let told = |known: &Change| (known.number, Steers::Halts { at: ModelTime(time) });
+        self.changes.iter().filter(stands).map(told).collect()
+    }
+
+    /// The change for which whoever is here has to wait.
+    pub fn waits_for(&self) -> Option<u64> {
+        let (member, gate, time) = self.here?;
+        let holds = |known: &&Change| known.concerns(member, gate) && known.holds(time);
+        self.changes.iter().find(holds).map(|known| known.number)
+    }
+
+    /// Whoever is here goes on: the settings that have changed, in their order, and what is to be told.
+    pub fn leaves(&mut self) -> (Vec<Arc<[u8]>>, Vec<Told>) {
+        let Some((member, gate, time)) = self.here.take() else { return Default::default() };
+        self.passes(member, gate, time);
+        let mut due: Vec<(f64, u64, Arc<[u8]>)> = Vec::new();
+        for known in self.changes.iter_mut() {
+            let (Some(at), Some(settings)) = (known.at.filter(|&at| time >= at), &known.settings) else {
+                continue;
+            };
+            if known.stage != Stage::Good || known.gate != gate {
+                continue;
+            }
+            let own = known.members.iter_mut().find(|(one, made)| *one == member && !made);
+            if let Some((_, made)) = own {
+                *made = true;
+                due.push((at, known.number, settings.clone()));
+            }
+        }
+        due.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
+        let told = self.forget_made();
+        self.reckon();
+        (due.into_iter().map(|(_, _, settings)| settings).collect(), told)
+    }
+
+    /// An instance is over: it comes to no time any more.
+    pub fn over(&mut self, member: u32) -> Vec<Told> {
+        self.member(member).over = true;
+        let mut told = Vec::new();
+        for index in 0..self.changes.len() {
+            if self.changes[index].stage == Stage::Asked {
+                let number = self.changes[index].number;
+                told.extend(self.answer(index).map(|answer| (number, answer)));
+            }
+        }
+        told.extend(self.forget_made());
+        self.changes.retain(|known| known.stage != Stage::Asked || !known.members.is_empty());
+        self.reckon();
+        told
+    }
+
+    /// Whoever was here has met an error and did not go on.
+    pub fn gives_up(&mut self) {
+        self.here = None;
+    }
+
+    /// Lets go of settings that all have whom they concern.
+    fn forget_made(&mut self) -> Vec<Told> {
+        let members = &self.members;
+        let is_over = |member: u32| members.get(member as usize).is_some_and(|known| known.over);
+        let mut told = Vec::new();
+        self.changes.retain(|known| {
+            let made = known.stage == Stage::Good
+                && known.settings.is_some()
+                && known.members.iter().all(|&(one, made)| made || is_over(one));
+            if made {
+                told.push((known.number, Steers::Made));
+            }
+            !made
+        });
+        told
+    }
+
+    fn reckon(&mut self) {
+        let from = |known: &Change| match known.stage {
+            Stage::Asked => f64::NEG_INFINITY,
+            Stage::Held | Stage::Good => known.at.unwrap_or(f64::NEG_INFINITY),
+        };
+        let calm = if self.begun { f64::INFINITY } else { f64::NEG_INFINITY };
+        self.wakes = self.changes.iter().map(from).fold(calm, f64::min);
+    }
+}

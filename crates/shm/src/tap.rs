@@ -1,0 +1,335 @@
+//! The box of a tap: shared memory into which a sender puts the latest value of a port when it is asked to, and out of which
+//! whoever looks on takes it. The sender looks at one word, and writes if it is its turn; it reads nothing else there. The
+//! other side copies what it is given before it looks at it, and believes no length.
+
+use crate::memory::{Mapping, ShmError};
+use crate::own::OwnMemory;
+use crate::turn::Turn;
+use ligament_wire::tap::Outcome;
+use rustix::fd::{AsFd, OwnedFd};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// The most bytes of a value that a box has room for.
+pub const MOST_ROOM: u64 = 1 << 30;
+const TURN_AT: usize = 0;
+/// A line of its own: the sender writes it with each message that it counts.
+const PASSED_AT: usize = 64;
+const NOTE_AT: usize = 128;
+const NOTE_WORDS: usize = 8;
+const BODY_AT: usize = 192;
+
+/// What stands beside the value in a box.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Note {
+    pub outcome: Outcome,
+    /// Of the value's body: its parts, and its length in bytes; also of one that is too large.
+    pub parts: u16,
+    pub body_len: u64,
+    /// Of the message, s.
+    pub timestamp: f64,
+    pub next_timestamp: Option<f64>,
+    /// Of a vector port.
+    pub slot: Option<u32>,
+    /// How many messages the port had sent since the tap began, with this one.
+    pub number: u64,
+}
+
+impl Note {
+    fn words(&self) -> [u64; NOTE_WORDS] {
+        // Of what is none: a number that no time and no slot has.
+        let next = self.next_timestamp.map_or(u64::MAX, f64::to_bits);
+        let slot = self.slot.map_or(u64::MAX, u64::from);
+        let parts = u64::from(self.parts);
+        [self.outcome as u64, parts, self.body_len, self.timestamp.to_bits(), next, slot, self.number, 0]
+    }
+
+    fn of(words: [u64; NOTE_WORDS]) -> Option<Note> {
+        let [outcome, parts, body_len, timestamp, next, slot, number, _] = words;
+        Some(Note {
+            outcome: Outcome::of(outcome)?,
+            parts: u16::try_from(parts).ok()?,
+            body_len,
+            timestamp: f64::from_bits(timestamp),
+            next_timestamp: (next != u64::MAX).then(|| f64::from_bits(next)),
+            slot: if slot == u64::MAX { None } else { Some(u32::try_from(slot).ok()?) },
+            number,
+        })
+    }
+}
+
+/// Bytes of memory of a box with room for a value of so many bytes.
+pub fn size_for(room: u64) -> usize {
+    BODY_AT + room.min(MOST_ROOM) as usize
+}
+
+/// The memory of a box with room for a value of so many bytes. It costs nothing until it is touched.
+///
+/// # Errors
+/// There is none.
+pub fn make(room: u64) -> Result<OwnedFd, ShmError> {
+    crate::memory::create("ligament-tap", size_for(room))
+}
+
+/// A box, as one side of it has it in its memory.
+pub struct TapBox {
+    map: Mapping,
+}
+
+impl TapBox {
+    /// Maps a box with room for a value of so many bytes.
+    ///
+    /// # Errors
+    /// It is smaller than that, or cannot be mapped.
+    pub fn open(memory: impl AsFd, room: u64) -> Result<TapBox, ShmError> {
+        let size = size_for(room);
+        let real = rustix::fs::fstat(&memory).map_err(crate::memory::during("fstat"))?.st_size;
+        if (real as u64) < size as u64 {
+            return Err(ShmError::Malformed(format!("the box of a tap has {real} bytes and not {size}")));
+        }
+        Ok(TapBox { map: Mapping::writable(memory, 0, size)? })
+    }
+
+    /// How large a value there is room for, bytes.
+    pub fn room(&self) -> u64 {
+        (self.map.len() - BODY_AT) as u64
+    }
+
+    fn turn(&self) -> &Turn {
+        self.map.at(TURN_AT)
+    }
+
+    /// Sender: so many messages have been sent since the tap began.
+    pub fn count(&self, passed: u64) {
+        self.map.at::<AtomicU64>(PASSED_AT).store(passed, Ordering::Relaxed);
+    }
+
+    /// Who looks on: how many messages have been sent since the tap began.
+    pub fn passed(&self) -> u64 {
+        self.map.at::<AtomicU64>(PASSED_AT).load(Ordering::Relaxed)
+    }
+
+    /// Sender: whether a value is wanted.
+    #[inline]
+    pub fn is_asked(&self) -> bool {
+        self.turn().is_asked()
+    }
+
+    /// Sender, if a value is wanted: puts it in. `write` is given memory for `body_len` bytes, if the note says that there is
+    /// a value and there is room for it; what the box says if not is seen to here.
+    pub fn fill(&self, mut note: Note, write: impl FnOnce(&mut [u8])) {
+        if note.outcome == Outcome::Value {
+            let len = usize::try_from(note.body_len).unwrap_or(usize::MAX);
+            if note.body_len > self.room() {
+                note.outcome = Outcome::TooLarge;
+            } else if self.map.populate_write(BODY_AT, len).is_err() {
+                note.outcome = Outcome::NoMemory;
+            } else {
+                // SAFETY: within the mapping, since there is room, and ours until it is the other's turn.
+                write(unsafe { std::slice::from_raw_parts_mut(self.map.start().add(BODY_AT), len) });
+            }
+        }
+        self.answer(note);
+    }
+
+    /// Sender, if a value is wanted: puts a piece of it in, from so many bytes on. What comes in pieces is there with
+    /// `answer`.
+    ///
+    /// # Errors
+    /// There is no room for it, or the system has no memory.
+    pub fn put(&self, offset: u64, piece: &[u8]) -> Result<(), ShmError> {
+        let end = offset.checked_add(piece.len() as u64).filter(|&end| end <= self.room());
+        let Some(end) = end else {
+            let room = self.room();
+            return Err(ShmError::Malformed(format!("{} bytes from {offset} on, of {room}", piece.len())));
+        };
+        let at = BODY_AT + (end as usize - piece.len());
+        self.map.populate_write(at, piece.len())?;
+        // SAFETY: within the mapping, since there is room, and ours until it is the other's turn.
+        unsafe { std::ptr::copy_nonoverlapping(piece.as_ptr(), self.map.start().add(at), piece.len()) };
+        Ok(())
+    }
+
+    /// Sender, if a value is wanted: what is in the box is what the note says.
+    pub fn answer(&self, note: Note) {
+        let words = self.map.slice_at::<AtomicU64>(NOTE_AT, NOTE_WORDS);
+        for (word, value) in words.iter().zip(note.words()) {
+            word.store(value, Ordering::Relaxed);
+        }
+        self.turn().answer();
+    }
+
+    /// Who looks on, if there is nothing asked for, or what was asked for has been taken: the next value is wanted.
+    pub fn ask(&self) {
+        self.turn().ask();
+    }
+
+    /// Who looks on: a copy of what was put in since it was asked for, if something was: the note, and the body of a value.
+    ///
+    /// # Errors
+    /// What is in the box is not what a sender puts there.
+    pub fn take(&self) -> Result<Option<(Note, OwnMemory)>, ShmError> {
+        let Some(note) = self.look()? else { return Ok(None) };
+        if note.outcome != Outcome::Value {
+            return Ok(Some((note, OwnMemory::new(0)?)));
+        }
+        let mut body = OwnMemory::new(note.body_len)?;
+        let len = note.body_len as usize;
+        self.copy(0, &mut body.bytes_mut()[..len]);
+        Ok(Some((note, body)))
+    }
+
+    /// Who looks on: what was put in since it was asked for, if something was. A value's bytes are `copy`'s to give.
+    ///
+    /// # Errors
+    /// What is in the box is not what a sender puts there.
+    pub fn look(&self) -> Result<Option<Note>, ShmError> {
+        if !self.turn().is_full() {
+            return Ok(None);
+        }
+        let words = self.map.slice_at::<AtomicU64>(NOTE_AT, NOTE_WORDS);
+        let words = std::array::from_fn(|i| words[i].load(Ordering::Relaxed));
+        let wrong = || ShmError::Malformed(format!("a tap's box says {words:x?}"));
+        let note = Note::of(words).ok_or_else(wrong)?;
+        match note.outcome {
+            Outcome::Value if note.body_len > self.room() => Err(wrong()),
+            _ => Ok(Some(note)),
+        }
+    }
+
+    /// Who looks on, and has found a value: its bytes from `offset` on; nothing of what is not in the box.
+    pub fn copy(&self, offset: u64, to: &mut [u8]) {
+        let left = self.room().saturating_sub(offset);
+        let len = to.len().min(usize::try_from(left).unwrap_or(usize::MAX));
+        // SAFETY: within the mapping; it is this side's turn, and a sender that writes all the same makes wrong bytes,
+        // which are checked as all others are.
+        unsafe {
+            let from = self.map.start().add(BODY_AT + (self.room() - left) as usize);
+            std::ptr::copy_nonoverlapping(from, to.as_mut_ptr(), len);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn note(body_len: u64) -> Note {
+        let (timestamp, next_timestamp) = (1.5, Some(2.0));
+        Note {
+            outcome: Outcome::Value,
+            parts: 1,
+            body_len,
+            timestamp,
+            next_timestamp,
+            slot: Some(3),
+            number: 7,
+        }
+    }
+
+    fn both(room: u64) -> (TapBox, TapBox) {
+        let memory = make(room).unwrap();
+        (TapBox::open(&memory, room).unwrap(), TapBox::open(&memory, room).unwrap())
+    }
+
+    #[test]
+    fn a_box_is_filled_when_it_was_asked_for_and_only_then() {
+        let (sender, other) = both(100);
+        assert!(!sender.is_asked() && other.take().unwrap().is_none());
+        other.ask();
+        assert!(sender.is_asked());
+        sender.fill(note(4), |to| to.copy_from_slice(b"abcd"));
+        assert!(!sender.is_asked());
+        let (told, body) = other.take().unwrap().unwrap();
+        assert_eq!((told, body.as_ref()), (note(4), &b"abcd"[..]));
+        other.ask();
+        assert!(other.take().unwrap().is_none());
+        sender.count(9);
+        assert_eq!(other.passed(), 9);
+    }
+
+    #[test]
+    fn a_value_goes_in_and_out_in_pieces() {
+        let (sender, other) = both(100);
+        other.ask();
+        sender.put(0, &[1; 60]).unwrap();
+        sender.put(60, &[2; 40]).unwrap();
+        assert!(other.look().unwrap().is_none());
+        sender.answer(note(100));
+        assert_eq!(other.look().unwrap(), Some(note(100)));
+        let mut piece = [0; 30];
+        other.copy(50, &mut piece);
+        assert!(piece[..10] == [1; 10] && piece[10..] == [2; 20]);
+        for (offset, len) in [(100, 1), (61, 40), (u64::MAX, 1), (u64::MAX, 0)] {
+            assert!(sender.put(offset, &vec![0; len]).is_err(), "{offset} {len}");
+        }
+        // Behind the end there is nothing.
+        other.copy(90, &mut piece);
+        assert!(piece[..10] == [2; 10]);
+        other.copy(u64::MAX, &mut piece);
+    }
+
+    #[test]
+    fn what_has_no_room_says_how_large_it_is() {
+        let (sender, other) = both(100);
+        other.ask();
+        sender.fill(note(101), |_| panic!("there is no room"));
+        let (told, _) = other.take().unwrap().unwrap();
+        assert_eq!((told.outcome, told.body_len), (Outcome::TooLarge, 101));
+    }
+
+    #[test]
+    fn what_no_sender_writes_is_refused() {
+        let (sender, other) = both(64);
+        for (at, wrong) in [(0, 0), (0, 99), (1, 1 << 16), (2, 65), (2, u64::MAX), (5, 1 << 32)] {
+            other.ask();
+            sender.fill(note(4), |to| to.fill(0));
+            sender.map.slice_at::<AtomicU64>(NOTE_AT, NOTE_WORDS)[at].store(wrong, Ordering::Relaxed);
+            assert!(other.take().is_err(), "{at} {wrong}");
+        }
+        // A word of the turn that means nothing is nobody's leave to write.
+        sender.map.at::<AtomicU64>(TURN_AT).store(77, Ordering::Relaxed);
+        assert!(!sender.is_asked() && other.take().unwrap().is_none());
+        // A box that is smaller than it was said to be is not opened.
+        assert!(TapBox::open(make(64).unwrap(), 65).is_err());
+    }
+
+    /// A sender that writes as fast as it can, and one that takes as fast as it can: each value is whole, and they come in
+    /// order.
+    #[test]
+    fn nothing_is_taken_half_written() {
+        let (sender, other) = both(8 << 10);
+        let over = std::sync::Arc::new(std::sync::atomic::AtomicBool::new(false));
+        let is_over = over.clone();
+        let writes = std::thread::spawn(move || {
+            for number in 1u64.. {
+                if sender.is_asked() {
+                    let note = Note { number, ..note(8 << 10) };
+                    sender.fill(note, |to| {
+                        to.chunks_exact_mut(8).for_each(|one| one.copy_from_slice(&number.to_ne_bytes()));
+                    });
+                } else {
+                    std::thread::yield_now();
+                }
+                sender.count(number);
+                if is_over.load(Ordering::Relaxed) {
+                    return;
+                }
+            }
+        });
+        other.ask();
+        let (mut last, mut taken) = (0, 0);
+        while taken < 500 {
+            let Some((note, body)) = other.take().unwrap() else {
+                std::thread::yield_now();
+                continue;
+            };
+            assert!(note.number > last);
+            last = note.number;
+            assert!(body.as_ref().chunks_exact(8).all(|one| one == last.to_ne_bytes()));
+            taken += 1;
+            other.ask();
+        }
+        over.store(true, Ordering::Relaxed);
+        writes.join().unwrap();
+    }
+}

@@ -1,0 +1,352 @@
+//! What a tap asks of a port's values: all of them or a part, and what the box says of the value in it. A tap shows the
+//! latest value that a port sends, now and then, to somebody who looks on.
+
+use crate::borrow::ArrayRef;
+use crate::encode::Encoder;
+use crate::value::{Array, DType, Order, MAX_DIMS};
+use ligament_catalogue::{fault, Fault};
+use minicbor::{Decode, Encode};
+
+/// The most bars of a histogram.
+pub const MOST_BARS: u32 = 4096;
+
+/// What of a value is wanted. From a map the value under the keys is taken, from an array the cuts, of these every n-th
+/// element along each axis, and of that the histogram.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Encode, Decode)]
+pub struct Wanted {
+    /// Keys of maps inside each other, the outermost first.
+    #[n(0)]
+    pub keys: Vec<String>,
+    /// One for each of the first axes; the others are taken whole.
+    #[n(1)]
+    pub cuts: Vec<Cut>,
+    /// Every so many-th element along each axis that is left; 0 and 1 mean all.
+    #[n(2)]
+    pub thin: u64,
+    /// How many bars of a histogram; 0 for the elements themselves.
+    #[n(3)]
+    pub bars: u32,
+}
+
+/// What is taken along an axis, counted as NumPy counts: from the end if negative.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Encode, Decode)]
+pub enum Cut {
+    /// One index; the axis goes.
+    #[n(0)]
+    At(#[n(0)] i64),
+    /// From, to, and the step, which is at least 1.
+    #[n(1)]
+    Range {
+        #[n(0)]
+        from: Option<i64>,
+        #[n(1)]
+        to: Option<i64>,
+        #[n(2)]
+        step: u64,
+    },
+}
+
+/// Where along an axis of `extent` elements a cut begins, how many elements it takes, and how far they are apart. None: an
+/// index that the axis does not have.
+fn along(cut: Cut, extent: u64) -> Option<(u64, u64, u64)> {
+    let place = |index: i64| match index < 0 {
+        true => extent.checked_sub(index.unsigned_abs()),
+        false => Some(index.unsigned_abs()),
+    };
+    match cut {
+        Cut::At(index) => place(index).filter(|&at| at < extent).map(|at| (at, 1, 1)),
+        Cut::Range { from, to, step } => {
+            let bound =
+                |given: Option<i64>, else_: u64| given.map_or(else_, |i| place(i).unwrap_or(0).min(extent));
+            let (from, to, step) = (bound(from, 0), bound(to, extent), step.max(1));
+            let count = to.saturating_sub(from).div_ceil(step);
+            Some((if count == 0 { 0 } else { from }, count, step))
+        }
+    }
+}
+
+/// A part of an array: shape, byte strides, and where its element 0 lies, in bytes after the array's own.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Part {
+    pub shape: Vec<u64>,
+    pub strides: Vec<i64>,
+    pub offset: i64,
+}
+
+impl Wanted {
+    /// Whether it is the value as it is.
+    pub fn is_all(&self) -> bool {
+        self.keys.is_empty() && self.takes_all() && self.bars == 0
+    }
+
+    /// Whether of an array nothing is left out.
+    pub fn takes_all(&self) -> bool {
+        self.cuts.is_empty() && self.thin <= 1
+    }
+
+    /// What is taken of an array of this shape. None: it has fewer axes, or not the index that is asked for.
+    pub fn part_of(&self, shape: &[u64], strides: &[i64]) -> Option<Part> {
+        if self.cuts.len() > shape.len() || shape.len() > MAX_DIMS {
+            return None;
+        }
+        let mut part = Part { shape: Vec::new(), strides: Vec::new(), offset: 0 };
+        for (axis, (&extent, &stride)) in shape.iter().zip(strides).enumerate() {
+            let whole = Cut::Range { from: None, to: None, step: 1 };
+            let cut = self.cuts.get(axis).copied().unwrap_or(whole);
+            let (from, count, step) = along(cut, extent)?;
+            part.offset = part.offset.checked_add(stride.checked_mul(i64::try_from(from).ok()?)?)?;
+            if let Cut::At(_) = cut {
+                continue;
+            }
+            let thin = self.thin.max(1);
+            part.shape.push(count.div_ceil(thin));
+            let step = i64::try_from(step.checked_mul(thin)?).ok()?;
+            // Of one element or none the stride means nothing, and may be as long as it likes.
+            part.strides.push(stride.checked_mul(step).unwrap_or(stride));
+        }
+        Some(part)
+    }
+
+    /// Cuts as text, as NumPy has them between brackets: `0, ::2, 5:10`.
+    ///
+    /// # Errors
+    /// What is not understood.
+    pub fn cuts_of(text: &str) -> Result<Vec<Cut>, Fault> {
+        let text = text.trim().trim_start_matches('[').trim_end_matches(']').trim();
+        if text.is_empty() {
+            return Ok(Vec::new());
+        }
+        let cuts: Vec<Cut> = text.split(',').map(|one| cut_of(one.trim())).collect::<Result<_, _>>()?;
+        match cuts.len() <= MAX_DIMS {
+            true => Ok(cuts),
+            false => {
+                Err(fault!(BAD_SLICE, "a slice along {} axes; an array has at most {MAX_DIMS}", cuts.len()))
+            }
+        }
+    }
+}
+
+fn cut_of(text: &str) -> Result<Cut, Fault> {
+    let wrong = || {
+        fault!(
+            BAD_SLICE,
+            "\"{text}\" is no slice of an axis; write an index (3, -1) or from:to:step (2:10, ::4), with a step of at \
+             least 1, and a comma between axes"
+        )
+    };
+    let number = |text: &str| text.trim().parse::<i64>().map_err(|_| wrong());
+    let parts: Vec<&str> = text.split(':').collect();
+    let bound = |text: &str| if text.trim().is_empty() { Ok(None) } else { number(text).map(Some) };
+    match parts[..] {
+        [index] => Ok(Cut::At(number(index)?)),
+        [from, to] => Ok(Cut::Range { from: bound(from)?, to: bound(to)?, step: 1 }),
+        [from, to, step] => {
+            let step = bound(step)?.unwrap_or(1);
+            let step = u64::try_from(step).ok().filter(|&step| step >= 1).ok_or_else(wrong)?;
+            Ok(Cut::Range { from: bound(from)?, to: bound(to)?, step })
+        }
+        _ => Err(wrong()),
+    }
+}
+
+/// What is in a box, or why there is nothing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u64)]
+pub enum Outcome {
+    /// The body of a message with what was wanted.
+    Value = 1,
+    /// What was wanted has more bytes than the box has room for.
+    TooLarge = 2,
+    /// There is no map, or no such key in it.
+    NoKey = 3,
+    /// The array has fewer axes than the slice, or the index is not there.
+    NoPart = 4,
+    /// A histogram of what is no array of numbers.
+    NoNumbers = 5,
+    /// The system had no memory for it.
+    NoMemory = 6,
+    /// The value is one that no message can have; to send it is an error.
+    Unsendable = 7,
+}
+
+impl Outcome {
+    /// The outcome of this number.
+    pub fn of(word: u64) -> Option<Outcome> {
+        use Outcome::{NoKey, NoMemory, NoNumbers, NoPart, TooLarge, Unsendable, Value};
+        [Value, TooLarge, NoKey, NoPart, NoNumbers, NoMemory, Unsendable]
+            .into_iter()
+            .find(|one| *one as u64 == word)
+    }
+}
+
+/// How many elements of an array a histogram has, in which range, and how many in each of its bars, which are equally wide.
+/// Elements that are not finite stand for themselves; of complex ones it is the absolute value.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Histogram {
+    /// The least and the greatest of them; none if there is no finite one.
+    pub range: Option<(f64, f64)>,
+    pub counts: Vec<u64>,
+    /// How many are not finite.
+    pub others: u64,
+}
+
+impl Histogram {
+    /// Of contiguous elements in native byte order.
+    pub fn of(dtype: DType, elements: &[u8], bars: u32) -> Histogram {
+        let (mut low, mut high, mut others) = (f64::INFINITY, f64::NEG_INFINITY, 0);
+        each(dtype, elements, &mut |x| match x.is_finite() {
+            true => (low, high) = (low.min(x), high.max(x)),
+            false => others += 1,
+        });
+        let bars = bars.clamp(1, MOST_BARS) as usize;
+        let mut counts = vec![0; bars];
+        if low > high {
+            return Histogram { range: None, counts, others };
+        }
+        // Halves, since the whole may be more than a double can have.
+        let width = high / 2.0 - low / 2.0;
+        each(dtype, elements, &mut |x| {
+            if x.is_finite() {
+                let part = if width > 0.0 { (x / 2.0 - low / 2.0) / width } else { 0.0 };
+                counts[((part * bars as f64) as usize).min(bars - 1)] += 1;
+            }
+        });
+        Histogram { range: Some((low, high)), counts, others }
+    }
+}
+
+/// A double as text from which the same is read: short also where it is huge or tiny.
+pub fn text_of(x: f64) -> String {
+    match x == 0.0 || !x.is_finite() || (1e-5..1e16).contains(&x.abs()) {
+        true => x.to_string(),
+        false => format!("{x:e}"),
+    }
+}
+
+/// The elements of an array as doubles, the last index running fastest; of complex ones the absolute values.
+pub fn numbers_of(array: &Array) -> Vec<f64> {
+    let strides = array.strides();
+    let plain =
+        ArrayRef { names: &[], unit: None, order: Order::RowMajor, strides: Some(&strides), ..array.into() };
+    let mut encoder = Encoder::new();
+    // An array that was received is sound.
+    let Ok(plan) = encoder.plan_array(&plain) else { return Vec::new() };
+    let mut elements = vec![0; plan.parts_len() as usize];
+    plan.write_parts(&mut elements);
+    let mut numbers = Vec::with_capacity(array.len() as usize);
+    each(array.dtype(), &elements, &mut |x| numbers.push(x));
+    numbers
+}
+
+/// Each element as a double.
+fn each(dtype: DType, elements: &[u8], see: &mut impl FnMut(f64)) {
+    macro_rules! all {
+        ($type:ty) => {
+            for bytes in elements.chunks_exact(size_of::<$type>()) {
+                see(<$type>::from_ne_bytes(bytes.try_into().expect("so many bytes")) as f64);
+            }
+        };
+    }
+    match dtype {
+        DType::Bool => elements.iter().for_each(|&byte| see(f64::from(u8::from(byte != 0)))),
+        DType::Int8 => all!(i8),
+        DType::Int16 => all!(i16),
+        DType::Int32 => all!(i32),
+        DType::Int64 => all!(i64),
+        DType::UInt8 => all!(u8),
+        DType::UInt16 => all!(u16),
+        DType::UInt32 => all!(u32),
+        DType::UInt64 => all!(u64),
+        DType::Float32 => all!(f32),
+        DType::Float64 => all!(f64),
+        DType::Complex64 | DType::Complex128 => {
+            let half = dtype.size() / 2;
+            for both in elements.chunks_exact(dtype.size()) {
+                let mut parts = [0.0; 2];
+                for (part, bytes) in parts.iter_mut().zip(both.chunks_exact(half)) {
+                    *part = match half {
+                        4 => f64::from(f32::from_ne_bytes(bytes.try_into().expect("four bytes"))),
+                        _ => f64::from_ne_bytes(bytes.try_into().expect("eight bytes")),
+                    };
+                }
+                see(parts[0].hypot(parts[1]));
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn part(text: &str, thin: u64, shape: &[u64], strides: &[i64]) -> Option<(Vec<u64>, Vec<i64>, i64)> {
+        let wanted = Wanted { cuts: Wanted::cuts_of(text).unwrap(), thin, ..Wanted::default() };
+        wanted.part_of(shape, strides).map(|part| (part.shape, part.strides, part.offset))
+    }
+
+    #[test]
+    fn a_slice_takes_what_numpys_takes() {
+        let (shape, strides) = ([4, 6], [48, 8]);
+        assert_eq!(part("", 0, &shape, &strides), Some((vec![4, 6], vec![48, 8], 0)));
+        assert_eq!(part("1", 0, &shape, &strides), Some((vec![6], vec![8], 48)));
+        assert_eq!(part("-1, -2", 0, &shape, &strides), Some((vec![], vec![], 3 * 48 + 4 * 8)));
+        assert_eq!(part(":, 1:5:2", 0, &shape, &strides), Some((vec![4, 2], vec![48, 16], 8)));
+        assert_eq!(part("[::3, -3:]", 0, &shape, &strides), Some((vec![2, 3], vec![144, 8], 24)));
+        assert_eq!(part("9:, 5:1", 0, &shape, &strides), Some((vec![0, 0], vec![48, 8], 0)));
+        assert_eq!(part("-9:2, :99", 0, &shape, &strides), Some((vec![2, 6], vec![48, 8], 0)));
+        assert_eq!(part("", 4, &shape, &strides), Some((vec![1, 2], vec![192, 32], 0)));
+        assert_eq!(part("1:", 2, &shape, &strides), Some((vec![2, 3], vec![96, 16], 48)));
+        assert_eq!(part("4", 0, &shape, &strides), None);
+        assert_eq!(part("-5", 0, &shape, &strides), None);
+        assert_eq!(part("0, 0, 0", 0, &shape, &strides), None);
+        // Numbers as large as they can be say no, and harm nobody.
+        let (max, min) = (i64::MAX.to_string(), i64::MIN.to_string());
+        assert_eq!(part(&format!("{max}, {min}"), 0, &shape, &strides), None);
+        assert_eq!(part(&format!("{min}:{max}:{max}"), u64::MAX, &shape, &strides), None);
+        assert!(part("::2", 2, &[1 << 47], &[-8]).is_some());
+    }
+
+    #[test]
+    fn numbers_come_in_the_order_of_c() {
+        let array = Array::from_slice(&[1i16, 4, 2, 5, 3, 6], &[2, 3], Order::ColumnMajor).unwrap();
+        assert_eq!(numbers_of(&array), [1.0, 2.0, 3.0, 4.0, 5.0, 6.0]);
+        let array = Array::from_slice(&[[3f32, 4.0]], &[1], Order::RowMajor).unwrap();
+        assert_eq!(numbers_of(&array), [5.0]);
+    }
+
+    #[test]
+    fn the_text_of_a_number_is_short_and_the_number() {
+        for (x, text) in [(0.1, "0.1"), (2.0, "2"), (-0.0, "-0"), (f64::NAN, "NaN"), (1e300, "1e300")] {
+            assert_eq!(text_of(x), text);
+        }
+        for x in [f64::MAX, f64::MIN_POSITIVE, 5e-324, -1.0 / 3.0, 1e16, 123_456_789.123] {
+            assert!(text_of(x).parse() == Ok(x) && text_of(x).len() < 25, "{}", text_of(x));
+        }
+    }
+
+    #[test]
+    fn what_is_no_slice_is_refused() {
+        for text in
+            ["x", "1:2:3:4", "::0", "::-1", "1;2", "1.5", "0,,1", "99999999999999999999", "0,0,0,0,0,0,0,0,0"]
+        {
+            assert!(Wanted::cuts_of(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_histogram_counts_every_element_once() {
+        let numbers = [0.0, 1.0, 2.0, 3.0, 4.0, 4.0, f64::NAN, f64::INFINITY];
+        let bytes: Vec<u8> = numbers.iter().flat_map(|x: &f64| x.to_ne_bytes()).collect();
+        let found = Histogram::of(DType::Float64, &bytes, 4);
+        assert_eq!((found.range, &found.counts[..], found.others), (Some((0.0, 4.0)), &[1, 1, 1, 3][..], 2));
+        assert_eq!(Histogram::of(DType::Int8, &[7, 7, 7], 3).counts, [3, 0, 0]);
+        assert_eq!(
+            Histogram::of(DType::Float32, &[], 2),
+            Histogram { counts: vec![0, 0], ..Histogram::default() }
+        );
+        let far: Vec<u8> = [f64::MIN, f64::MAX].iter().flat_map(|x| x.to_ne_bytes()).collect();
+        assert_eq!(Histogram::of(DType::Float64, &far, 2).counts, [1, 1]);
+        let complex: Vec<u8> = [3f32, 4.0].iter().flat_map(|x| x.to_ne_bytes()).collect();
+        assert_eq!(Histogram::of(DType::Complex64, &complex, 1).range, Some((5.0, 5.0)));
+    }
+}

@@ -1,0 +1,242 @@
+//! What the head and the agents of a run say to each other has the bytes of its version: one example of each part that
+//! they must agree on is compared with a file.
+//!
+//! A file that is missing is written when `LIGAMENT_WRITE_GOLDEN` is set; one that exists is never overwritten.
+
+use ligament_wire::control::{to_bytes, Steerable, Steps};
+use ligament_wire::domains::*;
+use ligament_wire::steering::{Matter, ModelTime, Scheduled, Steer, Steers};
+use ligament_wire::tap::{Cut, Wanted};
+use ligament_wire::{DomainId, InstanceId, RankId};
+use minicbor::{Decode, Encode};
+use std::path::Path;
+
+fn check<T: Encode<()> + for<'b> Decode<'b, ()> + PartialEq + std::fmt::Debug>(name: &str, said: &T) {
+    let bytes = to_bytes(said);
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/golden/domains-v{VERSION}"));
+    let path = folder.join(format!("{name}.bin"));
+    if !path.exists() && std::env::var_os("LIGAMENT_WRITE_GOLDEN").is_some() {
+        std::fs::create_dir_all(&folder).unwrap();
+        std::fs::write(&path, &bytes).unwrap();
+    }
+    let golden = std::fs::read(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    assert!(
+        golden == bytes,
+        "{name} is not as in version {VERSION} of what domains say; a change of it needs a new domains::VERSION"
+    );
+    assert_eq!(&from_bytes::<T>(&golden).unwrap(), said, "{name}");
+}
+
+fn set() -> Matter {
+    Matter::Set { settings: vec![1, 2], restart: true }
+}
+
+fn plan() -> Plan {
+    let port = Port {
+        name: "out".into(),
+        operator: "O_I".into(),
+        sends: true,
+        vector: true,
+        length: Some(4),
+        connected: true,
+        resizable: true,
+        implicit: false,
+    };
+    let instance = Instance {
+        name: "flow".into(),
+        domain: DomainId::new(1),
+        ports: 0,
+        program: Some(0),
+        resources: Resources::MpiProcesses(4, 2),
+        shares: Some(InstanceId::new(0)),
+        log_level: 2,
+        by_hand: true,
+        home: "instances/flow".into(),
+        ranks: Some(4),
+        nodes: Some(vec![("n1".into(), 3), ("n2".into(), 1)]),
+        may_fail: None,
+    };
+    let end = |rank| End { rank: RankId::new(rank), port: 0, slot: Some(1) };
+    let steps = Steps { depth: 2, last: 1, repeats: 1, pads: 2, ..Steps::default() };
+    let channel = Channel {
+        from: end(0),
+        to: end(1),
+        budget: 1000,
+        limit: Some(9000),
+        steps: Some(steps),
+        filters: Some(0),
+    };
+    let program = Program {
+        name: "flow".into(),
+        base_env: "login".into(),
+        modules: Some(vec!["mpi".into()]),
+        virtual_env: Some("/venv".into()),
+        environment: vec![("A".into(), "1".into())],
+        execution_model: "openmpi".into(),
+        executable: Some("flow".into()),
+        arguments: Some(vec!["-v".into()]),
+        script: Some("flow".into()),
+        file: Some("/model.ymmsl".into()),
+        mpirun: Some("mpirun".into()),
+    };
+    Plan {
+        run: "coupled".into(),
+        instances: vec![instance],
+        ports: vec![vec![port]],
+        channels: vec![channel],
+        programs: vec![program],
+        settings: vec![1, 2, 3],
+        memory: Some(1 << 30),
+        pinned_limit: Some(1 << 20),
+        timeline: true,
+        filters: Some(vec!["{scale: 2.0}".into()]),
+        schedule: Some(vec![(
+            Scheduled { change: 1, at: ModelTime(2.5), matter: set() },
+            vec![RankId::new(0)],
+        )]),
+    }
+}
+
+#[test]
+fn what_agents_begin_with_has_the_bytes_of_its_version() {
+    let input = Input { source: "/a".into(), name: "a".into(), bytes: 7, mode: 0o444 };
+    let given = Given { instance: InstanceId::new(0), input: 0, name: "a".into() };
+    let domain =
+        Domain { name: "n1".into(), host: "n1".into(), addresses: vec!["127.0.0.1:1".into()], streams: None };
+    let begin = Begin {
+        // The file says which version it is by its name.
+        version: 0,
+        plan: plan(),
+        domains: vec![domain],
+        directory: "/run".into(),
+        marker: "x".into(),
+        model_directory: "/model".into(),
+        output: 1000,
+        inputs: vec![input],
+        given: vec![given],
+    };
+    check("begin", &FromHead::Begin(Box::new(begin)));
+    for (name, resources) in [("threads", Resources::Threads(3)), ("nodes", Resources::MpiNodes(2, 3, 4))] {
+        check(name, &resources);
+    }
+}
+
+#[test]
+fn what_an_agent_says_of_itself_and_its_ranks_has_the_bytes_of_its_version() {
+    let join = Join {
+        version: 0,
+        ligament: "0.1.0".into(),
+        host: "n1".into(),
+        cores: 8,
+        memory: 1 << 30,
+        addresses: vec!["127.0.0.1:1".into()],
+        pid: 7,
+        scratch: "/tmp".into(),
+        streams: None,
+        node: None,
+    };
+    check("join", &FromAgent::Join(join));
+    let cores = OwnCores { instance: InstanceId::new(1), cores: vec![2, 3] };
+    check("cores", &FromAgent::Cores(vec![cores]));
+    let rank = RankId::new(2);
+    let failure = Failure {
+        rank: Some(rank),
+        what: "ended".into(),
+        said: Some("too hot".into()),
+        exit: Some(Exit::Signal(11)),
+        code: Some("signal".into()),
+    };
+    let reports = vec![
+        Report::Registered { rank, pid: 7, language: "C".into() },
+        Report::Exited { rank, exit: Exit::Status(3) },
+        Report::Said { rank, level: 1, text: "hot".into() },
+        Report::Remark { level: 2, text: "cold".into() },
+        Report::Ending(Outcome::Failed(failure)),
+        Report::Slots { rank, slots: vec![true, false] },
+        Report::Used { rank, asked: vec!["out".into()], sent: vec![(0, 1)], received: vec![(1, 2)] },
+        Report::Steers { rank, change: 1, answer: Steers::Accepts { last: Some(ModelTime(1.5)), next: None } },
+        Report::Steers { rank, change: 1, answer: Steers::Past { last: ModelTime(1.5) } },
+        Report::Steers { rank, change: 1, answer: Steers::Unsteered },
+        Report::Steers { rank, change: 1, answer: Steers::Halts { at: ModelTime(1.5) } },
+        Report::Steers { rank, change: 1, answer: Steers::Made },
+        Report::Steers { rank, change: 1, answer: Steers::Over },
+        Report::Steerable {
+            rank,
+            setting: Steerable {
+                name: "k".into(),
+                min: Some(ModelTime(0.0)),
+                max: None,
+                unit: "m".into(),
+                restart: true,
+            },
+        },
+        Report::Sends { rank, ports: vec!["out".into()] },
+    ];
+    check("reports", &FromAgent::Reports(reports));
+    let page = Page {
+        state: 1,
+        waits: Some(Waits { what: Awaited::Slots(rank), age: 5, timed: true, holding: false }),
+        time: Some(1.5),
+        started: Some(3),
+        ..Page::default()
+    };
+    let row = Row {
+        rank,
+        phase: Phase::Gone(Exit::Unknown),
+        pid: Some(7),
+        stopped: true,
+        page: Some(page.clone()),
+        ranks: None,
+    };
+    let interval = Interval { activity: 3, id: 1, begin: 2, end: 1, sums: [1; 10], missed: 1 };
+    let tally = Tally { activity: 6, id: 1, ns: 2, count: 3 };
+    let lane = Lane { rank, page, intervals: vec![interval], sums: vec![tally], over: true };
+    let carried = Carried { quiet: true, sent: 1, came: 2, told: 3, credited: 4 };
+    let snapshot = Snapshot {
+        at: 1,
+        round: 2,
+        carried,
+        memory_used: 3,
+        memory_limit: 4,
+        rows: vec![row],
+        lanes: vec![lane],
+        passages: None,
+    };
+    check("snapshot", &FromAgent::Snapshot(Box::new(snapshot)));
+}
+
+#[test]
+fn orders_have_the_bytes_of_their_version() {
+    let steer = |steer| AgentOrder::Steer { ranks: vec![RankId::new(4)], steer };
+    let orders = vec![
+        AgentOrder::Budget { channel: 1, bytes: 2 },
+        AgentOrder::Look { round: 3, ranks: vec![RankId::new(4)] },
+        AgentOrder::End(Outcome::Interrupted),
+        AgentOrder::Hurry,
+        steer(Steer::Prepare { change: 1, at: Some(ModelTime(2.5)), matter: set() }),
+        steer(Steer::Prepare { change: 1, at: None, matter: Matter::Halt }),
+        steer(Steer::Commit { change: 1, at: ModelTime(2.5) }),
+        steer(Steer::Withdraw { change: 1 }),
+        steer(Steer::Move { change: 1, at: None }),
+    ];
+    check("orders", &FromHead::Orders(orders));
+}
+
+#[test]
+fn what_is_said_of_taps_has_the_bytes_of_its_version() {
+    let range = Cut::Range { from: Some(-2), to: None, step: 3 };
+    let wanted = Wanted { keys: vec!["u".into()], cuts: vec![Cut::At(1), range], thin: 4, bars: 5 };
+    let (instance, slot, room) = (InstanceId::new(1), Some(2), 1 << 20);
+    let port = TapPort { instance, port: "out".into(), slot, wanted, room };
+    let order = |wish| FromHead::Tap(TapOrder { ticket: 7, wish });
+    check("tap-begin", &order(TapWish::Begin(Box::new(port))));
+    check("tap-ask", &order(TapWish::Ask));
+    check("tap-took", &order(TapWish::Took(1 << 18)));
+    check("tap-end", &order(TapWish::End));
+    let shows = |shows| FromAgent::Tapped(Tapped { ticket: 7, shows });
+    let (timestamp, next_timestamp) = (ModelTime(1.5), Some(ModelTime(2.5)));
+    let note = TapNote { outcome: 1, parts: 2, bytes: 3, timestamp, next_timestamp, slot, number: 4 };
+    check("tap-begun", &shows(Shows::Begun));
+    check("tap-piece", &shows(Shows::Piece { offset: 0, bytes: vec![1, 2, 3], note: Some(note) }));
+    check("tap-over", &shows(Shows::Over("it is over".into())));
+}

@@ -1,0 +1,121 @@
+// The page: what there is to know first, then the panels.
+
+import { useEffect, useReducer, useState } from "preact/hooks";
+import { Headline } from "./Headline";
+import { Logs } from "./Logs";
+import { Model } from "./Model";
+import { Progress } from "./Progress";
+import { Sight } from "./Sight";
+import type { State } from "./state";
+import { Steering } from "./Steering";
+import { Tables } from "./Tables";
+import { Timeline } from "./Timeline";
+import { Values } from "./Values";
+
+/** What all panels share. */
+export interface Shared {
+  state: State;
+  /** Text that names of instances are searched for. */
+  search: string;
+  /** The instance or component that was chosen. */
+  chosen: string;
+  choose: (name: string) => void;
+}
+
+/** Waits that last are counted on so long after there was news, and then again and again, ms. */
+const SECOND = 1000;
+
+export function App({ state }: { state: State }) {
+  const [, again] = useReducer((n: number) => n + 1, 0);
+  const [search, setSearch] = useState("");
+  const [chosen, choose] = useState("");
+  // What can be seen first is drawn first.
+  const [first, setFirst] = useState(true);
+  useEffect(() => {
+    let timer = 0;
+    const draw = () => {
+      again(0);
+      clearTimeout(timer);
+      timer = window.setTimeout(count, SECOND);
+    };
+    const count = () => {
+      if (!document.hidden && state.isLive) draw();
+      else timer = window.setTimeout(count, SECOND);
+    };
+    const end = state.listen(draw);
+    count();
+    return () => {
+      end();
+      clearTimeout(timer);
+    };
+  }, [state]);
+  const known = state.run !== null;
+  useEffect(() => {
+    // A model that takes long to lay out is not waited for.
+    const timer = known ? setTimeout(() => setFirst(false), SECOND) : 0;
+    return () => clearTimeout(timer);
+  }, [known]);
+  const shared = { state, search, chosen, choose };
+  const asked = [search, chosen];
+  if (!state.run) {
+    return (
+      <main class="empty">
+        <h1>Ligament</h1>
+        <p role="status">
+          {state.unreached || state.view?.why || (state.view?.state === "beginning" ? "The run begins …" : "Asking how the run stands …")}
+        </p>
+      </main>
+    );
+  }
+  return (
+    <>
+      <a class="skip" href="#model">
+        Skip to the model
+      </a>
+      <header>
+        <Headline state={state} choose={choose} />
+        <nav aria-label="Panels">
+          <a href="#model">Model</a>
+          <a href="#tables">Instances</a>
+          <a href="#timeline">Timeline</a>
+          <a href="#values">Values</a>
+          <a href="#steering">Steering</a>
+          <a href="#progress">Progress</a>
+          <a href="#logs">Logs</a>
+          <input
+            type="search"
+            aria-label="Search instances"
+            placeholder="Search instances"
+            value={search}
+            onInput={(event) => setSearch(event.currentTarget.value)}
+          />
+        </nav>
+      </header>
+      <main>
+        <Sight state={state} asked={asked}>
+          <Model {...shared} drawn={() => setTimeout(() => setFirst(false))} />
+        </Sight>
+        {!first && (
+          <>
+            <Tables {...shared} />
+            <Sight state={state} asked={asked}>
+              <Timeline {...shared} />
+            </Sight>
+            <Sight state={state} asked={asked}>
+              <Values {...shared} />
+            </Sight>
+            <Sight state={state} asked={asked}>
+              <Steering {...shared} />
+            </Sight>
+            <Sight state={state} asked={asked}>
+              <Progress {...shared} />
+            </Sight>
+            <Sight state={state} asked={asked}>
+              <Logs {...shared} />
+            </Sight>
+          </>
+        )}
+      </main>
+    </>
+  );
+}

@@ -1,0 +1,144 @@
+// The model's panel: zoom, and what is seen of the drawing.
+
+import { useEffect, useRef, useState } from "preact/hooks";
+import type { Shared } from "./App";
+import { type Box, Drawing, type Plan } from "./Drawing";
+import { ask } from "./state";
+
+/** Small models are not drawn larger than if they were so wide. */
+const LEAST = 900;
+
+/** What was asked for before there was anything to show it in. */
+let early: Promise<Plan | null> | null = null;
+
+/** Asks where everything stands, which takes the server a while. */
+export function askEarly(): void {
+  early = ask<Plan>("/api/plan").catch(() => null);
+}
+
+/** The plan; asked for again if there was none yet when it was asked for early. */
+async function planned(): Promise<Plan> {
+  const plan = await early;
+  return plan && plan.nodes.length > 0 ? plan : ask<Plan>("/api/plan");
+}
+
+/** `drawn` is called when the model is there to be seen, or cannot be drawn. */
+export function Model({ drawn, ...shared }: Shared & { drawn: () => void }) {
+  const [plan, setPlan] = useState<Plan | null>(null);
+  const [view, setView] = useState<Box | null>(null);
+  // At first an estimate: to ask the browser would have it lay out all that there is.
+  const [room, setRoom] = useState({ width: innerWidth, height: innerHeight * 0.62 });
+  const drawing = useRef<SVGSVGElement>(null);
+  useEffect(() => {
+    planned().then(setPlan, (error: Error) => setPlan({ nodes: [], links: [], why: error.message }));
+  }, []);
+  useEffect(() => {
+    if (!plan) return;
+    drawn();
+    if (!drawing.current) return;
+    const watcher = new ResizeObserver(([found]) => setRoom(found!.contentRect));
+    watcher.observe(drawing.current);
+    return () => watcher.disconnect();
+  }, [plan]);
+  const width = Math.max(plan?.width ?? 1, LEAST);
+  const whole: Box = { x: ((plan?.width ?? width) - width) / 2, y: 0, width, height: plan?.height ?? 1 };
+  const seen = view ?? whole;
+
+  /** Shows a part; `by` < 1 is nearer. */
+  function zoom(by: number, x = 0.5, y = 0.5) {
+    const width = Math.min(Math.max(seen.width * by, 120), whole.width * 2);
+    const height = (width / seen.width) * seen.height;
+    setView({ x: seen.x + (seen.width - width) * x, y: seen.y + (seen.height - height) * y, width, height });
+  }
+  function move(dx: number, dy: number) {
+    setView({ ...seen, x: seen.x + dx * seen.width, y: seen.y + dy * seen.height });
+  }
+  function drag(event: PointerEvent) {
+    const svg = drawing.current;
+    if (!svg || event.buttons !== 1) return;
+    const scale = seen.width / svg.clientWidth;
+    if (event.movementX || event.movementY) {
+      setView({ ...seen, x: seen.x - event.movementX * scale, y: seen.y - event.movementY * scale });
+    }
+  }
+  function press(event: KeyboardEvent) {
+    const steps: Record<string, () => void> = {
+      "+": () => zoom(0.8),
+      "=": () => zoom(0.8),
+      "-": () => zoom(1.25),
+      "0": () => setView(null),
+      ArrowLeft: () => move(-0.1, 0),
+      ArrowRight: () => move(0.1, 0),
+      ArrowUp: () => move(0, -0.1),
+      ArrowDown: () => move(0, 0.1),
+    };
+    const step = steps[event.key];
+    if (!step || event.ctrlKey || event.metaKey) return;
+    event.preventDefault();
+    step();
+  }
+  useEffect(() => {
+    const svg = drawing.current;
+    if (!svg) return;
+    const wheel = (event: WheelEvent) => {
+      if (!event.ctrlKey && !event.metaKey) return;
+      event.preventDefault();
+      const box = svg.getBoundingClientRect();
+      zoom(event.deltaY > 0 ? 1.15 : 0.87, (event.clientX - box.left) / box.width, (event.clientY - box.top) / box.height);
+    };
+    svg.addEventListener("wheel", wheel, { passive: false });
+    return () => svg.removeEventListener("wheel", wheel);
+  });
+
+  const scale = Math.min(room.width / seen.width, room.height / seen.height);
+  // The part that was asked for is in the middle of the room: at two of its sides more can be seen.
+  const [across, down] = [room.width / scale, room.height / scale];
+  const inSight: Box = { x: seen.x - (across - seen.width) / 2, y: seen.y - (down - seen.height) / 2, width: across, height: down };
+  return (
+    <section id="model" aria-labelledby="model-title">
+      <div class="bar">
+        <h2 id="model-title">Model</h2>
+        <ul class="legend" aria-label="Colours">
+          {["computing", "waiting", "held", "transferring", "done", "failed", "stopped", "not-started"].map((one) => (
+            <li key={one}>
+              <span class={`key ${one}`} />
+              {one.replace("-", " ")}
+            </li>
+          ))}
+        </ul>
+        <div class="buttons" role="group" aria-label="Zoom">
+          <button type="button" onClick={() => zoom(0.8)} aria-label="Nearer">
+            +
+          </button>
+          <button type="button" onClick={() => zoom(1.25)} aria-label="Farther">
+            −
+          </button>
+          <button type="button" onClick={() => setView(null)}>
+            Whole
+          </button>
+        </div>
+      </div>
+      {plan?.why && <p class="quiet">{plan.why}</p>}
+      {plan && plan.nodes.length > 0 && (
+        <svg
+          ref={drawing}
+          class="model"
+          style={{ height: `min(${Math.round(whole.height * 1.4)}px, 62vh)` }}
+          viewBox={`${seen.x} ${seen.y} ${seen.width} ${seen.height}`}
+          role="group"
+          tabindex={0}
+          aria-label="The model. Plus and minus zoom, arrow keys move, 0 shows all; Tab goes from component to component."
+          onKeyDown={press}
+          onPointerMove={drag}
+        >
+          <defs>
+            <marker id="head" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="10" markerHeight="10" markerUnits="userSpaceOnUse" orient="auto">
+              <path d="M0 0L8 4L0 8z" fill="context-stroke" />
+            </marker>
+          </defs>
+          <Drawing {...shared} plan={plan} seen={inSight} scale={scale} />
+        </svg>
+      )}
+    </section>
+  );
+}

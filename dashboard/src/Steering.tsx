@@ -1,0 +1,473 @@
+// Settings that are changed while the run goes on, and the run that stands still, makes steps and goes on: what is wanted is
+// pending until all whom it concerns have accepted it, and is in force from one model time on.
+
+import type { JSX } from "preact";
+import { useEffect, useRef, useState } from "preact/hooks";
+import type { Shared } from "./App";
+import { ask, type Change, type Run, type State, type Steerable } from "./state";
+import { type Agreed, assignment, eachOf, type Entry, inWords, notHeld, type Order, send, undoable, wrong, wrongTime } from "./steer";
+import { count, inSeconds, inTime, some } from "./words";
+
+/** More instances are not offered one by one, and more entries of the history not shown at a time. */
+const MOST_EACH = 200;
+const MOST_ENTRIES = 30;
+/** The stages of a change, and the words for its states. */
+const STAGES = ["pending", "accepted", "in force"];
+const WORDS: Record<Change["state"], string> = { asked: "pending", agreed: "accepted", "in force": "in force", refused: "refused" };
+
+/** What became of what was asked for. */
+interface Outcome {
+  text: string;
+  bad: boolean;
+}
+
+/** What the run answered, in words. */
+function answered(order: Order, told: Agreed): string {
+  const number = told.change === undefined ? "" : ` ${told.change}`;
+  switch (order.what) {
+    case "set":
+      return `Change${number} is accepted: in force from the first step at ${inTime(told.at)} s on.`;
+    case "withdraw":
+      return `Change${number} is withdrawn.`;
+    case "resume":
+      return "The run goes on.";
+    case "stop":
+      return `The run ends when all stand still, from ${inTime(told.at)} s on.${notHeld(told.unsteered)}`;
+    case "step":
+      return "Whoever is furthest behind makes one step.";
+    default:
+      return `All stand still from ${inTime(told.at ?? told.until)} s on.${notHeld(told.unsteered)}`;
+  }
+}
+
+/** A text field whose mistakes are told below it. */
+function Field({ id, label, text, problem, write, ...more }: { id: string; label: string; text: string; problem: string; write: (text: string) => void } & Omit<JSX.InputHTMLAttributes, "label">) {
+  return (
+    <span class="field">
+      <input
+        {...more}
+        id={id}
+        aria-label={label}
+        aria-invalid={problem !== ""}
+        aria-describedby={problem ? `${id}-problem` : undefined}
+        autocomplete="off"
+        spellcheck={false}
+        value={text}
+        onInput={(event) => write(event.currentTarget.value)}
+      />
+      {problem && (
+        <span id={`${id}-problem`} class="problem bad" role="alert">
+          {problem}
+        </span>
+      )}
+    </span>
+  );
+}
+
+interface SettingProps {
+  one: Steerable;
+  text: string;
+  whom: string;
+  each: string[];
+  problem: string;
+  may: boolean;
+  /** The last change of it that was agreed on, and the value of the one instance that is chosen, if it has one of its own. */
+  last?: Change | undefined;
+  own?: string | undefined;
+  write: (text: string) => void;
+  choose: (whom: string) => void;
+}
+
+/** A row of the form. */
+function Setting({ one, text, whom, each, problem, may, last, own, write, choose }: SettingProps) {
+  const { min, max } = one;
+  const range = min !== undefined && max !== undefined ? `, ${min} to ${max}` : min !== undefined ? `, at least ${min}` : max !== undefined ? `, at most ${max}` : "";
+  const id = `setting-${one.name}`;
+  const label = `New value of ${one.name}${one.unit ? `, ${one.unit}` : ""}`;
+  return (
+    <tr data-setting={one.name} data-value={one.value ?? ""}>
+      <th scope="row">{one.name}</th>
+      <td class="number">
+        {own ?? one.value ?? "not set"}
+        {one.unit && <span class="quiet"> {one.unit}</span>}
+        {last?.state === "agreed" && <span class="quiet"> from {inTime(last.model_time)} s on</span>}
+      </td>
+      <td class="quiet">
+        {one.type}
+        {range}
+        {one.apply === "restart" && ", read once a pass"}
+      </td>
+      {may && (
+        <td>
+          {one.type === "bool" ? (
+            <select aria-label={label} value={text} onChange={(event) => write(event.currentTarget.value)}>
+              <option value="">as it is</option>
+              <option value="true">true</option>
+              <option value="false">false</option>
+            </select>
+          ) : (
+            <Field id={id} label={label} text={text} problem={problem} write={write} placeholder="as it is" inputMode={one.type === "int" || one.type === "float" ? "decimal" : "text"} />
+          )}
+          {each.length > 1 && each.length <= MOST_EACH && " "}
+          {each.length > 1 && each.length <= MOST_EACH && (
+            <select aria-label={`Whose ${one.name}`} value={whom} onChange={(event) => choose(event.currentTarget.value)}>
+              <option value="">of all {each.length}</option>
+              {each.map((name) => (
+                <option key={name} value={name}>
+                  {name}
+                </option>
+              ))}
+            </select>
+          )}
+        </td>
+      )}
+    </tr>
+  );
+}
+
+/** The form of all settings; several are changed together. */
+function Settings({ state, may, wants }: { state: State; may: boolean; wants: (order: Order) => Promise<boolean> }) {
+  const [texts, setTexts] = useState<Record<string, string>>({});
+  const [whose, setWhose] = useState<Record<string, string>>({});
+  const [at, setAt] = useState("");
+  // Until it is agreed on or refused, nothing is asked for twice.
+  const [busy, setBusy] = useState(false);
+  const all = state.run?.steerable ?? [];
+  const filled = all.filter(({ name }) => (texts[name] ?? "").trim() !== "");
+  const problems = new Map(filled.map((one) => [one.name, wrong(one, texts[one.name]!)]));
+  const late = at.trim() === "" ? "" : wrongTime(at, state.instances);
+  const ready = !busy && filled.length > 0 && late === "" && [...problems.values()].every((problem) => problem === "");
+  if (all.length === 0) {
+    return (
+      <p class="quiet">
+        No setting of this run can be steered. A model says which can, under <code>ligament: steerable:</code>, or a code does.
+      </p>
+    );
+  }
+  const set = (wanted: string) =>
+    (state.run?.steering ?? []).filter((one) => (one.state === "agreed" || one.state === "in force") && one.settings?.some(({ name }) => name === wanted)).pop();
+  async function submit(event: Event) {
+    event.preventDefault();
+    if (!ready) return;
+    const settings = filled.map(({ name, type }) => assignment(whose[name] || name, type, texts[name]!));
+    const order: Order = { what: "set", settings };
+    if (at.trim() !== "") order.at = Number(at);
+    setBusy(true);
+    const done = await wants(order);
+    setBusy(false);
+    if (done) {
+      // What was written meanwhile stays.
+      setTexts((now) => Object.fromEntries(Object.entries(now).filter(([name, text]) => text !== texts[name])));
+      setAt("");
+    }
+  }
+  return (
+    <form onSubmit={submit} aria-label="Settings">
+      <div class="scroll">
+        <table>
+          <thead>
+            <tr>
+              <th scope="col">Setting</th>
+              <th scope="col">Value</th>
+              <th scope="col">Type and range</th>
+              {may && <th scope="col">New value</th>}
+            </tr>
+          </thead>
+          <tbody>
+            {all.map((one) => (
+              <Setting
+                key={one.name}
+                one={one}
+                text={texts[one.name] ?? ""}
+                whom={whose[one.name] ?? ""}
+                each={eachOf(one, state.instances)}
+                problem={problems.get(one.name) ?? ""}
+                may={may}
+                last={set(whose[one.name] || one.name)}
+                own={whose[one.name] ? set(whose[one.name]!)?.settings?.find(({ name }) => name === whose[one.name])?.to : undefined}
+                write={(text) => setTexts((now) => ({ ...now, [one.name]: text }))}
+                choose={(whom) => setWhose((now) => ({ ...now, [one.name]: whom }))}
+              />
+            ))}
+          </tbody>
+        </table>
+      </div>
+      {may && (
+        <div class="looks">
+          <label for="steer-at">From model time</label>
+          <Field id="steer-at" label="From model time, s" text={at} problem={late} write={setAt} size={10} placeholder="soon" inputMode="decimal" /> s
+          <button type="submit" class="main" disabled={!ready}>
+            Change {filled.length > 1 ? `${filled.length} settings together` : filled.length === 1 ? filled[0]!.name : ""}
+          </button>
+        </div>
+      )}
+    </form>
+  );
+}
+
+/** Standing still, single steps, going on, and the end. */
+function Halts({ state, wants }: { state: State; wants: (order: Order) => Promise<boolean> }) {
+  const [until, setUntil] = useState("");
+  const asks = useRef<HTMLDialogElement>(null);
+  const halt = state.run?.halt;
+  const late = until.trim() === "" ? "" : wrongTime(until, state.instances);
+  async function goOn(event: Event) {
+    event.preventDefault();
+    if (until.trim() === "" || late) return;
+    if (await wants({ what: "until", at: Number(until) })) setUntil("");
+  }
+  return (
+    <div class="looks" role="group" aria-label="Stand still, go on, and end">
+      {halt ? (
+        <>
+          <button type="button" onClick={() => void wants({ what: "resume" })}>
+            Go on
+          </button>
+          <button type="button" disabled={halt.held.length === 0} onClick={() => void wants({ what: "step" })}>
+            One step
+          </button>
+        </>
+      ) : (
+        <button type="button" onClick={() => void wants({ what: "pause" })}>
+          Pause
+        </button>
+      )}
+      <form class="looks" onSubmit={goOn} aria-label="Run until">
+        <label for="steer-until">Run until model time</label>
+        <Field id="steer-until" label="Run until model time, s" text={until} problem={late} write={setUntil} size={10} inputMode="decimal" /> s
+        <button type="submit" disabled={until.trim() === "" || late !== ""}>
+          Run until
+        </button>
+      </form>
+      <button type="button" class="danger" onClick={() => asks.current?.showModal()}>
+        Stop …
+      </button>
+      <dialog ref={asks} aria-labelledby="stop-title">
+        <form method="dialog">
+          <h3 id="stop-title">End the run {state.run?.run}?</h3>
+          <p>All stand still at one model time, and the run ends. It cannot go on after that.</p>
+          <div class="looks">
+            <button type="submit" autofocus>
+              No, it goes on
+            </button>
+            <button type="submit" class="danger" onClick={() => void wants({ what: "stop" })}>
+              End the run
+            </button>
+          </div>
+        </form>
+      </dialog>
+    </div>
+  );
+}
+
+/** Who has not accepted a change yet. */
+function lacking(run: Run, change: number): string {
+  const now = run.agreeing;
+  if (!now || now.change !== change) return "others are agreed on before it";
+  if (now.lacks === 0) return "all have accepted it";
+  return `${some(now.names, 3, now.lacks)} ${now.lacks === 1 ? "has" : "have"} not accepted it yet`;
+}
+
+/** Changes on their way: pending, accepted, and from when on in force. */
+function OnTheirWay({ state, may, wants }: { state: State; may: boolean; wants: (order: Order) => Promise<boolean> }) {
+  const run = state.run!;
+  const open = (run.steering ?? []).filter((one) => one.state === "asked" || (one.state === "agreed" && (one.settings ?? []).length > 0));
+  const held = state.instances.filter((one) => one.state === "held").map((one) => one.name);
+  if (open.length === 0) return null;
+  return (
+    <ul class="changes" aria-label="Changes on their way">
+      {open.map((one) => (
+        <li key={one.change} data-change={one.change} data-state={one.state}>
+          <div>
+            <strong>{inWords(one)}</strong> <span class="quiet">change {one.change}, by {one.who}</span>
+          </div>
+          <ol class="stages">
+            {STAGES.map((stage) => (
+              <li key={stage} class={stage === WORDS[one.state] ? "now" : ""} aria-current={stage === WORDS[one.state] ? "step" : undefined}>
+                <span>{stage}</span>
+                {stage === "in force" && one.model_time !== undefined && ` from ${inTime(one.model_time)} s on`}
+              </li>
+            ))}
+          </ol>
+          {one.state === "asked" && (
+            <p class="quiet">
+              {lacking(run, one.change)}
+              {held.length > 0 && `; ${some(held)} ${held.length === 1 ? "waits" : "wait"}`}
+            </p>
+          )}
+          {one.state === "asked" && may && (
+            <button type="button" onClick={() => void wants({ what: "withdraw", change: one.change })}>
+              Withdraw
+            </button>
+          )}
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+/** A row of the history: a change with the moments of its states, or an order. */
+interface Row {
+  key: string;
+  after: number;
+  change?: Change;
+  order?: string;
+  who: string;
+}
+
+/** An order as the journal has it: `resume, by alice@host: go on`. */
+function told(order: string): { order: string; who: string } {
+  const [by, end] = [order.indexOf(", by "), order.lastIndexOf(": ")];
+  if (by < 0 || end < by) return { order, who: "" };
+  return { order: order.slice(end + 2), who: order.slice(by + 5, end) };
+}
+
+/** The journal's entries, each change once, the newest first. */
+function rows(entries: Entry[]): Row[] {
+  const found = new Map<string, Row>();
+  entries.forEach(({ after, change, order }, i) => {
+    const key = change ? `change ${change.change}` : `order ${i}`;
+    const known = found.get(key);
+    if (known && change) known.change = change;
+    else if (change) found.set(key, { key, after, change, who: change.who });
+    else found.set(key, { key, after, ...told(order ?? "") });
+  });
+  return [...found.values()].reverse();
+}
+
+function History({ state, may, wants }: { state: State; may: boolean; wants: (order: Order) => Promise<boolean> }) {
+  const [entries, setEntries] = useState<Entry[]>([]);
+  const [note, setNote] = useState("");
+  const [most, setMost] = useState(MOST_ENTRIES);
+  const run = state.run!;
+  // Whenever something has changed; the journal has it then.
+  const mark = JSON.stringify([run.steering, run.halt, state.view?.state, state.role]);
+  useEffect(() => {
+    let ended = false;
+    const take = (told: { history: Entry[] }) => {
+      if (ended) return;
+      setEntries(told.history);
+      setNote("");
+    };
+    ask<{ history: Entry[] }>("/api/steering").then(take, (error: Error) => !ended && setNote(error.message));
+    return () => {
+      ended = true;
+    };
+  }, [mark]);
+  const all = rows(entries);
+  const can = may ? undoable(run.steering ?? []) : new Set<number>();
+  return (
+    <>
+      <h3 id="history-title">History</h3>
+      {note && <p class="bad">{note}</p>}
+      {all.length === 0 && <p class="quiet">Nobody has steered this run.</p>}
+      {all.length > 0 && (
+        <div class="scroll">
+          <table aria-labelledby="history-title">
+            <thead>
+              <tr>
+                <th scope="col">After</th>
+                <th scope="col">What</th>
+                <th scope="col">Model time</th>
+                <th scope="col">State</th>
+                <th scope="col">Who</th>
+                {may && <th scope="col">Undo</th>}
+              </tr>
+            </thead>
+            <tbody>
+              {all.slice(0, most).map(({ key, after, change, order, who }) => (
+                <tr key={key} data-history={key} data-state={change?.state ?? "order"}>
+                  <td class="number">{inSeconds(after)}</td>
+                  <th scope="row" class="wraps">
+                    {change ? inWords(change) : order}
+                  </th>
+                  <td class="number">{change ? inTime(change.model_time) : ""}</td>
+                  <td class="wraps">
+                    {change && <span class={`badge ${change.state.replace(" ", "-")}`}>{WORDS[change.state]}</span>} {change?.reason}
+                  </td>
+                  <td class="quiet wraps">{who}</td>
+                  {may && (
+                    <td>
+                      {change && can.has(change.change) && (
+                        <button
+                          type="button"
+                          aria-label={`Undo change ${change.change}`}
+                          onClick={() => void wants({ what: "set", settings: change.settings!.map(({ name, from }) => `${name}=${from}`) })}
+                        >
+                          Undo
+                        </button>
+                      )}
+                    </td>
+                  )}
+                </tr>
+              ))}
+            </tbody>
+          </table>
+          {all.length > most && (
+            <button type="button" onClick={() => setMost(most + MOST_ENTRIES)}>
+              {all.length - most} more
+            </button>
+          )}
+        </div>
+      )}
+    </>
+  );
+}
+
+/** Where the run stands still, or is going to. */
+function standing(run: Run): string {
+  const halt = run.halt;
+  if (!halt) return "";
+  const who = halt.held.length === 0 ? "nobody has come there yet" : `${some(halt.held, 4)} ${halt.held.length === 1 ? "stands" : "stand"} there`;
+  return `The run stands still from model time ${inTime(halt.at)} s on${halt.stops ? ", and ends then" : ""}: ${who}.${notHeld(halt.unsteered)}`;
+}
+
+export function Steering({ state }: Shared) {
+  const [outcome, setOutcome] = useState<Outcome | null>(null);
+  const [asking, setAsking] = useState(0);
+  const run = state.run!;
+  const goesOn = run.state === "running" && state.view?.state === "live";
+  const may = goesOn && state.role === "steer";
+  async function wants(order: Order): Promise<boolean> {
+    setAsking((now) => now + 1);
+    setOutcome(null);
+    try {
+      setOutcome({ text: answered(order, await send(order)), bad: false });
+      return true;
+    } catch (error) {
+      const late = error instanceof DOMException && error.name === "TimeoutError";
+      setOutcome({ text: late ? "No answer has come yet; the history below tells what becomes of it." : `Refused: ${(error as Error).message}`, bad: !late });
+      return false;
+    } finally {
+      setAsking((now) => now - 1);
+    }
+  }
+  return (
+    <section id="steering" aria-labelledby="steering-title">
+      <div class="bar">
+        <h2 id="steering-title">Steering</h2>
+        <p class="quiet">
+          {run.state !== "running"
+            ? "The run is over: nothing changes any more."
+            : !goesOn
+              ? "The run cannot be asked from here at the moment."
+              : state.role === "look"
+                ? "This page is for looking. “ligament view RUN --link steer” makes a link for steering."
+                : `${count((run.steerable ?? []).length, "setting")} can be changed, for all whom it concerns from one model time on, or for nobody.`}
+        </p>
+      </div>
+      {run.halt && run.state === "running" && (
+        <p class="standing" role="status">
+          {standing(run)}
+        </p>
+      )}
+      {may && <Halts state={state} wants={wants} />}
+      {(goesOn || (run.steerable ?? []).length > 0) && <Settings state={state} may={may} wants={wants} />}
+      <p class={`outcome${outcome?.bad ? " bad" : ""}`} role="status" aria-live="polite">
+        {outcome?.text || (asking > 0 ? "Asked; all whom it concerns are to accept it …" : "\u00a0")}
+      </p>
+      <OnTheirWay state={state} may={may} wants={wants} />
+      <History state={state} may={may} wants={wants} />
+    </section>
+  );
+}

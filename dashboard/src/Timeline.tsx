@@ -1,0 +1,208 @@
+// What each instance did when, from the run's timeline, with a cursor that tells the shares at one moment.
+
+import { useContext, useEffect, useMemo, useRef, useState } from "preact/hooks";
+import type { Shared } from "./App";
+import { point, useMoment } from "./cursor";
+import { Seen } from "./Sight";
+import { ask, fetched } from "./state";
+import { inSeconds } from "./words";
+
+interface Row {
+  name: string;
+  /** For each column the part of its time spent on each kind. */
+  columns: number[][];
+  seconds: number[];
+}
+
+interface Told {
+  /** The server has not read the newest part of it yet. */
+  old?: boolean;
+  kinds: string[];
+  seconds: number;
+  started: string;
+  rows: Row[];
+  why?: string;
+}
+
+const COLUMNS = 400;
+const HEIGHT = 18;
+/** How often it is asked for while the run goes on, ms. */
+const OFTEN = 2000;
+/** A long timeline takes a while to be written out, ms. */
+const TRACE_PATIENCE = 300_000;
+/** Kinds by the names of their colours in the style sheet. */
+const INKS: Record<string, string> = {
+  compute: "--computing",
+  wait: "--waiting",
+  send: "--send",
+  receive: "--receive",
+  held: "--held",
+};
+
+function draw(canvas: HTMLCanvasElement, told: Told) {
+  const style = getComputedStyle(canvas);
+  const inks = told.kinds.map((kind) => style.getPropertyValue(INKS[kind] ?? "--ink").trim());
+  const scale = window.devicePixelRatio || 1;
+  const width = canvas.clientWidth;
+  canvas.width = width * scale;
+  canvas.height = told.rows.length * HEIGHT * scale;
+  const pen = canvas.getContext("2d");
+  if (!pen) return;
+  pen.scale(scale, scale);
+  told.rows.forEach((row, y) => {
+    const step = width / row.columns.length;
+    row.columns.forEach((parts, x) => {
+      let from = y * HEIGHT + HEIGHT - 2;
+      parts.forEach((part, kind) => {
+        if (part === 0) return;
+        const tall = part * (HEIGHT - 4);
+        pen.fillStyle = inks[kind]!;
+        from -= tall;
+        pen.fillRect(x * step, from, step + 0.5, tall);
+      });
+    });
+  });
+}
+
+/** Saves the timeline as a file that Perfetto and Chrome read. */
+async function saveTrace(name: string): Promise<void> {
+  const answer = await fetched("/api/trace", undefined, undefined, TRACE_PATIENCE);
+  if (!answer.ok) throw new Error(((await answer.json()) as { why?: string }).why ?? answer.statusText);
+  const link = document.createElement("a");
+  link.href = URL.createObjectURL(await answer.blob());
+  link.download = `${name}.trace.json`;
+  link.click();
+  // The browser has begun to save it.
+  setTimeout(() => URL.revokeObjectURL(link.href), TRACE_PATIENCE);
+}
+
+export function Timeline({ state, search }: Shared) {
+  const [told, setTold] = useState<Told | null>(null);
+  const [note, setNote] = useState("");
+  const moment = useMoment();
+  const length = told?.seconds || 1;
+  // The timeline begins when instances are started, which may be long after the run began: s.
+  const offset = (told?.started && state.run && (Date.parse(told.started) - Date.parse(state.run.started)) / 1000) || 0;
+  const cursor = moment === null || !told?.rows ? null : Math.min(Math.max(Math.floor(((moment - offset) / length) * COLUMNS), 0), COLUMNS - 1);
+  const setCursor = (column: number | null) => point(column === null ? null : offset + ((column + 0.5) / COLUMNS) * length);
+  const canvas = useRef<HTMLCanvasElement>(null);
+  const live = state.isLive;
+  const seen = useContext(Seen);
+  useEffect(() => {
+    let ended = false;
+    let timer = 0;
+    async function look() {
+      const unseen = document.hidden;
+      let old = false;
+      if (!unseen) {
+        const answer = await ask<Told>(`/api/timeline?columns=${COLUMNS}`).catch((error: Error) => ({ why: error.message }) as Told);
+        if (!ended) setTold(answer);
+        old = answer.old === true;
+      }
+      // Of a run that is over, the last of it is asked for, when somebody can see it.
+      if (!ended && (unseen || (live ? seen : old))) timer = window.setTimeout(look, OFTEN);
+    }
+    void look();
+    return () => {
+      ended = true;
+      clearTimeout(timer);
+    };
+  }, [live, seen]);
+  const shown = useMemo(() => (told?.rows ? { ...told, rows: told.rows.filter((row) => row.name.includes(search)) } : null), [told, search]);
+  useEffect(() => {
+    const draws = () => canvas.current && shown && draw(canvas.current, shown);
+    draws();
+    const dark = matchMedia("(prefers-color-scheme: dark)");
+    window.addEventListener("resize", draws);
+    dark.addEventListener("change", draws);
+    return () => {
+      window.removeEventListener("resize", draws);
+      dark.removeEventListener("change", draws);
+    };
+  }, [shown]);
+  function press(event: KeyboardEvent) {
+    const step = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
+    if (step) {
+      event.preventDefault();
+      setCursor(Math.min(Math.max((cursor ?? COLUMNS / 2) + step * (event.shiftKey ? 20 : 1), 0), COLUMNS - 1));
+    } else if (event.key === "Escape") {
+      setCursor(null);
+    }
+  }
+  const at = cursor !== null && told ? ((cursor + 0.5) / COLUMNS) * told.seconds : null;
+  function parts(row: Row): string {
+    const all = row.seconds.reduce((sum, one) => sum + one, 0) || 1;
+    const now = cursor === null ? row.seconds.map((one) => one / all) : (row.columns[cursor] ?? []);
+    const words = (shown?.kinds ?? []).map((kind, i) => ({ kind, part: now[i] ?? 0 }));
+    return words.filter(({ part }) => part >= 0.005).map(({ kind, part }) => `${kind} ${(part * 100).toFixed(0)} %`).join(", ") || "–";
+  }
+  return (
+    <section id="timeline" aria-labelledby="timeline-title">
+      <div class="bar">
+        <h2 id="timeline-title">Timeline</h2>
+        <ul class="legend" aria-label="Colours">
+          {(told?.kinds ?? []).map((kind) => (
+            <li key={kind}>
+              <span class={`key ${kind}`} />
+              {kind}
+            </li>
+          ))}
+        </ul>
+        <p role="status" class="quiet">
+          {at === null ? "Share of the whole time; point at a moment for its shares" : `${inSeconds(at)} after the begin`}
+        </p>
+        <button
+          type="button"
+          disabled={!shown || shown.rows.length === 0}
+          onClick={() => {
+            setNote("");
+            saveTrace(state.run?.run ?? "run").catch((error: Error) => setNote(error.message));
+          }}
+        >
+          Trace for Perfetto
+        </button>
+      </div>
+      {note && <p class="bad">{note}</p>}
+      {told?.why && <p class="quiet">{told.why}</p>}
+      {shown && shown.rows.length > 0 && (
+        <div class="timeline">
+          <ul class="names">
+            {shown.rows.map((row) => (
+              <li key={row.name} title={row.name}>
+                {row.name}
+              </li>
+            ))}
+          </ul>
+          <div
+            class="chart"
+            tabindex={0}
+            role="group"
+            aria-label="The timeline. Left and right move the cursor, with Shift faster; Escape takes it away."
+            onKeyDown={press}
+            onPointerMove={(event) => {
+              const box = event.currentTarget.getBoundingClientRect();
+              setCursor(Math.min(Math.max(Math.floor(((event.clientX - box.left) / box.width) * COLUMNS), 0), COLUMNS - 1));
+            }}
+            onPointerLeave={() => setCursor(null)}
+          >
+            <canvas ref={canvas} style={{ height: `${shown.rows.length * HEIGHT}px` }} aria-hidden="true" />
+            {cursor !== null && <div class="cursor" style={{ left: `${((cursor + 0.5) / COLUMNS) * 100}%` }} />}
+          </div>
+          <ul class="parts" aria-label="Shares of the time">
+            {shown.rows.map((row) => (
+              <li key={row.name} data-row={row.name} data-seconds={row.seconds.join(" ")} title={parts(row)}>
+                <span class="hidden">{row.name}: </span>
+                {parts(row)}
+              </li>
+            ))}
+          </ul>
+          <p class="axis">
+            <span>0</span>
+            <span>{inSeconds(shown.seconds / 2)}</span>
+            <span>{inSeconds(shown.seconds)}</span>
+          </p>
+        </div>
+      )}
+    </section>
+  );
+}

@@ -1,0 +1,206 @@
+// Ports that are looked at: the latest value of each, as a number and its course, a series, a histogram or a picture.
+
+import { memo } from "preact/compat";
+import { useCallback, useEffect, useMemo, useRef, useState } from "preact/hooks";
+import type { Shared } from "./App";
+import { MAPS, type MapName } from "./colours";
+import { Histogram, Picture, Series } from "./Drawn";
+import { next, type Shown, type Wanted } from "./tap";
+import { count, inCount, inTime } from "./words";
+
+/** Ports that are looked at at a time, and names that are offered. */
+const MOST = 5;
+const MOST_NAMES = 500;
+/** Values a second. */
+const RATES = [1, 4, 20];
+/** Of a number, so many past values are drawn. */
+const COURSE = 1000;
+const NONE = new Float64Array();
+/** A port that cannot be looked at yet is tried again after so long, ms. */
+const AGAIN = 1000;
+
+/** How an array is thinned out that is too large for the page though it was thinned out already. */
+function thinner(shape: number[], thin: number): number {
+  const elements = shape.reduce((all, extent) => all * extent, 1);
+  return Math.max(1, thin) * Math.max(2, Math.ceil((elements / 60_000) ** (1 / Math.max(shape.length, 1))));
+}
+
+/** A port that is looked at, among the others. */
+interface Looked {
+  id: number;
+  wanted: Wanted;
+}
+
+interface ValueProps {
+  looked: Looked;
+  map: MapName;
+  /** Something else is wanted of it, or nothing. */
+  replace: (id: number, wanted: Wanted | null) => void;
+}
+
+/** Rendered when a value comes, and not whenever anything of the run has changed. */
+const Value = memo(function Value({ looked: { id, wanted }, map, replace }: ValueProps) {
+  const [shown, setShown] = useState<Shown | null>(null);
+  const [note, setNote] = useState("");
+  const [point, setPoint] = useState("");
+  const course = useRef<[number, number][]>([]);
+  const thin = (by: number) => replace(id, { ...wanted, thin: by });
+  useEffect(() => {
+    const stop = new AbortController();
+    let has = 0;
+    course.current = [];
+    async function look() {
+      while (!stop.signal.aborted) {
+        try {
+          const came = await next(wanted, has, stop.signal);
+          if (stop.signal.aborted) return;
+          has = came.head.frame;
+          if (came.head.kind === "same") continue;
+          setNote(came.head.why ?? "");
+          if (came.head.kind === "none") {
+            if (came.head.over) return;
+            await new Promise((done) => setTimeout(done, AGAIN));
+            continue;
+          }
+          if (came.head.kind === "large" && came.head.shape) return thin(thinner(came.head.shape, wanted.thin));
+          if (came.head.kind === "number") {
+            course.current.push([came.head.timestamp ?? NaN, came.elements[0] ?? NaN]);
+            if (course.current.length > COURSE) course.current.shift();
+          }
+          setShown(came);
+          if (document.hidden) await new Promise((done) => setTimeout(done, 5000));
+        } catch (error) {
+          if (stop.signal.aborted) return;
+          setNote(String((error as Error).message));
+          await new Promise((done) => setTimeout(done, AGAIN));
+        }
+      }
+    }
+    void look();
+    return () => stop.abort();
+  }, [wanted]);
+  const head = shown?.head;
+  // What was under the cursor is gone with the drawing.
+  useEffect(() => setPoint(""), [head?.kind, head?.shape?.length]);
+  const elements = shown?.elements ?? NONE;
+  const indices = useMemo(() => Float64Array.from(elements, (_, i) => i), [elements.length]);
+  const [times, numbers] = useMemo(() => [course.current.map(([time]) => time), course.current.map(([, value]) => value)], [shown]);
+  const shape = head?.shape ?? [];
+  const parts = [wanted.key, wanted.slice && `[${wanted.slice}]`, wanted.thin > 1 && `every ${wanted.thin}th`].filter(Boolean).join(" ");
+  return (
+    <article class="value" data-port={wanted.port} data-message={head?.message ?? ""} data-time={head?.timestamp ?? ""}>
+      <div class="bar">
+        <h3>
+          {wanted.port} {parts && <span class="quiet">{parts}</span>}
+        </h3>
+        <button type="button" aria-label={`Look at ${wanted.port} no more`} onClick={() => replace(id, null)}>
+          ✕
+        </button>
+      </div>
+      <p class="quiet">
+        {head && `At model time ${inTime(head.timestamp)} s, message ${inCount(head.message ?? 0)}`}
+        {head && head.slot !== null && head.slot !== undefined && `, slot ${head.slot}`}
+        {head?.kind === "array" && `: ${head.dtype} ${shape.join(" × ") || "0-d"}${head.unit ? ` ${head.unit}` : ""}`}
+        {!head && !note && "Waiting for what it sends next …"}
+        {note && <span role="status"> {note}</span>}
+      </p>
+      {head?.kind === "number" && <output class="large">{head.text}</output>}
+      {head?.kind === "number" && numbers.length > 1 && <Series x={times} y={numbers} along="model time, s" say={setPoint} />}
+      {head?.kind === "text" && !head.histogram && <pre>{head.text}</pre>}
+      {head?.histogram && head.value && <Histogram value={head.value} say={setPoint} />}
+      {head?.kind === "array" && elements.length === 1 && <output class="large">{String(elements[0])}</output>}
+      {head?.kind === "array" && elements.length > 1 && shape.length === 1 && (
+        <Series x={indices} y={elements} along="index" say={setPoint} />
+      )}
+      {head?.kind === "array" && elements.length > 1 && shape.length === 2 && (
+        <Picture rows={shape[0]!} columns={shape[1]!} elements={elements} map={map} say={setPoint} />
+      )}
+      {head?.kind === "array" && shape.length > 2 && elements.length > 1 && <p>It has {shape.length} axes: take a slice, such as {shape.slice(2).map(() => "0").join(", ")}.</p>}
+      <p class="point" aria-live="polite">
+        {point || "\u00a0"}
+      </p>
+    </article>
+  );
+});
+
+export function Values({ state, search }: Shared) {
+  const [all, setAll] = useState<Looked[]>([]);
+  const last = useRef(0);
+  const [port, setPort] = useState("");
+  const [slice, setSlice] = useState("");
+  const [key, setKey] = useState("");
+  const [bars, setBars] = useState(0);
+  const [rate, setRate] = useState(4);
+  const [map, setMap] = useState<MapName>("cividis");
+  const names = state.instances.filter((one) => one.name.includes(search)).flatMap((one) => (one.sends ?? []).map((name) => `${one.name}.${name}`));
+  const add = (event: Event) => {
+    event.preventDefault();
+    const wanted = { port: port.trim(), slice: slice.trim(), thin: 1, bars, key: key.trim(), every: 1000 / rate };
+    last.current += 1;
+    if (wanted.port && all.length < MOST) setAll([...all, { id: last.current, wanted }]);
+  };
+  const replace = useCallback(
+    (id: number, wanted: Wanted | null) => setAll((now) => now.flatMap((one) => (one.id !== id ? [one] : wanted ? [{ id, wanted }] : []))),
+    [],
+  );
+  return (
+    <section id="values" aria-labelledby="values-title">
+      <div class="bar">
+        <h2 id="values-title">Values</h2>
+        <p class="quiet">{count(names.length, "port")} to look at: whatever is sent, connected or not. Nobody waits for whoever looks.</p>
+      </div>
+      <form class="looks" onSubmit={add}>
+        <label>
+          Port <input list="ports" value={port} placeholder="instance.port" onInput={(event) => setPort(event.currentTarget.value)} />
+        </label>
+        <datalist id="ports">
+          {names.slice(0, MOST_NAMES).map((name) => (
+            <option key={name} value={name} />
+          ))}
+        </datalist>
+        <label>
+          Slice <input size={10} value={slice} placeholder="0, ::2" onInput={(event) => setSlice(event.currentTarget.value)} />
+        </label>
+        <label>
+          Key <input size={8} value={key} onInput={(event) => setKey(event.currentTarget.value)} />
+        </label>
+        <label>
+          As{" "}
+          <select value={bars} onChange={(event) => setBars(Number(event.currentTarget.value))}>
+            <option value={0}>values</option>
+            <option value={20}>histogram, 20 bars</option>
+            <option value={100}>histogram, 100 bars</option>
+          </select>
+        </label>
+        <label>
+          A second{" "}
+          <select value={rate} onChange={(event) => setRate(Number(event.currentTarget.value))}>
+            {RATES.map((one) => (
+              <option key={one} value={one}>
+                {one}
+              </option>
+            ))}
+          </select>
+        </label>
+        <label>
+          Colours{" "}
+          <select value={map} onChange={(event) => setMap(event.currentTarget.value as MapName)}>
+            {Object.keys(MAPS).map((name) => (
+              <option key={name} value={name}>
+                {name}
+              </option>
+            ))}
+          </select>
+        </label>
+        <button type="submit" disabled={!port || all.length >= MOST || !state.isLive}>
+          Look
+        </button>
+      </form>
+      <div class="values">
+        {all.map((one) => (
+          <Value key={one.id} looked={one} map={map} replace={replace} />
+        ))}
+      </div>
+    </section>
+  );
+}

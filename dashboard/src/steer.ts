@@ -1,0 +1,144 @@
+// What somebody wants of the run, and what is wrong with a value before the server is asked. The server checks all of it again.
+
+import { ask, type Change, type Instance, type Steerable } from "./state";
+import { inTime, some, withoutIndices } from "./words";
+
+/** What the server is asked for. */
+export interface Order {
+  what: "set" | "pause" | "step" | "until" | "resume" | "stop" | "withdraw";
+  settings?: string[];
+  at?: number;
+  change?: number;
+}
+
+/** What it answers when all have agreed. */
+export interface Agreed {
+  change?: number;
+  at?: number | null;
+  until?: number | null;
+  /** Who has never called `steer(t)`, and so does not stand still. */
+  unsteered?: string[];
+}
+
+/** An entry of the journal that tells of steering. */
+export interface Entry {
+  at: string;
+  /** s since the run began. */
+  after: number;
+  change?: Change;
+  order?: string;
+}
+
+/** All may take 10 s to agree, and as long for each change that is before this one, ms. */
+const PATIENCE = 90_000;
+/** The longest assignment that is read, bytes. */
+const LONGEST = 4096;
+
+/** Asks for it; comes back when it is agreed on. */
+export function send(order: Order): Promise<Agreed> {
+  return ask<Agreed>("/api/steer", order, PATIENCE);
+}
+
+const WHOLE = /^[+-]?\d+$/;
+const NUMBER = /^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$/;
+
+/** The numbers of a list, or of lists in one; none if it is no such list. */
+function listed(text: string, type: string): number[] | null {
+  let read: unknown;
+  try {
+    read = JSON.parse(text);
+  } catch {
+    return null;
+  }
+  if (!Array.isArray(read)) return null;
+  const rows: unknown[] = type === "[[float]]" ? read : [read];
+  if (!rows.every(Array.isArray)) return null;
+  const all = (rows as unknown[][]).flat();
+  const fit = (one: unknown) => typeof one === "number" && (type !== "[int]" || Number.isInteger(one));
+  return all.every(fit) ? (all as number[]) : null;
+}
+
+const EXAMPLES: Record<Steerable["type"], string> = {
+  str: "a text",
+  int: "a whole number, such as 3",
+  float: "a number, such as 0.25 or 1e-3",
+  bool: "true or false",
+  "[int]": "a list of whole numbers, such as [1, 2]",
+  "[float]": "a list of numbers, such as [0.5, 1.0]",
+  "[[float]]": "a list of lists of numbers, such as [[0.5, 1.0], [2.0]]",
+};
+
+/** What is wrong with a value for a setting; empty if nothing is. */
+export function wrong(one: Steerable, text: string): string {
+  const value = text.trim();
+  const length = new TextEncoder().encode(`${one.name}=${value}`).length;
+  if (length > LONGEST) return `this is ${length} bytes long, where ${LONGEST} are the most`;
+  let numbers: number[] | null = [];
+  if (one.type === "int") numbers = WHOLE.test(value) ? [Number(value)] : null;
+  else if (one.type === "float") numbers = NUMBER.test(value) ? [Number(value)] : null;
+  else if (one.type === "bool") numbers = value === "true" || value === "false" ? [] : null;
+  else if (one.type !== "str") numbers = listed(value, one.type);
+  if (numbers === null) return `it is of type ${one.type}: ${EXAMPLES[one.type]}`;
+  const unit = one.unit ? ` ${one.unit}` : "";
+  for (const number of numbers) {
+    if (!Number.isFinite(number)) return "it must be finite";
+    if (one.min !== undefined && number < one.min) return `${number} is out of range: ${one.min}${unit} is the least`;
+    if (one.max !== undefined && number > one.max) return `${number} is out of range: ${one.max}${unit} is the most`;
+  }
+  return "";
+}
+
+/** What is wrong with a model time at which something is to happen; empty if nothing is. */
+export function wrongTime(text: string, instances: Instance[]): string {
+  const value = text.trim();
+  if (!NUMBER.test(value) || !Number.isFinite(Number(value))) return "a model time is a number of seconds";
+  const on = instances.filter((one) => one.state !== "done" && one.model_time !== null && one.model_time !== undefined);
+  const first = on.sort((one, other) => one.model_time! - other.model_time!)[0];
+  // Of the others, the run knows best whether they have passed it.
+  if (first && Number(value) < first.model_time!) return `all have passed ${value} s: ${first.name} is at ${inTime(first.model_time)} s`;
+  return "";
+}
+
+/** `name=value`, as a model file would write it. */
+export function assignment(name: string, type: Steerable["type"], text: string): string {
+  const value = text.trim();
+  return `${name}=${type === "str" ? JSON.stringify(value) : value}`;
+}
+
+/** The names by which a setting can be set for one instance alone, if it is one of a component's with several. */
+export function eachOf(one: Steerable, instances: Instance[]): string[] {
+  const own = instances.filter(({ name }) => name !== withoutIndices(name) && one.name.startsWith(`${withoutIndices(name)}.`));
+  return own.map(({ name }) => name + one.name.slice(withoutIndices(name).length));
+}
+
+/**
+ * The changes that can be undone by setting what was before: they are in force, and no other of the same settings was asked
+ * for later, or is for a later model time.
+ */
+export function undoable(changes: Change[]): Set<number> {
+  const counted = changes.filter((one) => one.state !== "refused" && (one.settings ?? []).length > 0);
+  const [number, time] = [new Map<string, number>(), new Map<string, number>()];
+  for (const one of counted) {
+    for (const { name } of one.settings!) {
+      number.set(name, Math.max(number.get(name) ?? 0, one.change));
+      time.set(name, Math.max(time.get(name) ?? -Infinity, one.model_time ?? Infinity));
+    }
+  }
+  const isLast = (one: Change) =>
+    one.settings!.every(({ name, from }) => from !== undefined && number.get(name) === one.change && time.get(name) === one.model_time);
+  return new Set(counted.filter((one) => one.state === "in force" && isLast(one)).map((one) => one.change));
+}
+
+/** What is to be said of those who do not stand still by themselves; empty if there are none. */
+export function notHeld(unsteered: string[] = []): string {
+  if (unsteered.length === 0) return "";
+  const [have, go] = unsteered.length === 1 ? ["has", "it goes"] : ["have", "they go"];
+  return ` ${some(unsteered, 4)} ${have} never called steer(t): ${go} on until ${unsteered.length === 1 ? "it waits" : "they wait"} for others.`;
+}
+
+/** What a change is, in few words. */
+export function inWords(one: Change): string {
+  const settings = (one.settings ?? []).map(({ name, from, to }) => `${name}: ${from ?? "not set"} → ${to}`);
+  const words: Record<string, string> = { pause: "stand still", step: "one step", until: "go on, and stand still", stop: "end the run" };
+  return settings.join(", ") || (words[one.what] ?? one.what);
+}

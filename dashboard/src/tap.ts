@@ -1,0 +1,72 @@
+// What a port sends, as the server pushes it: a line of JSON, and after it the elements of an array.
+
+import { fetched } from "./state";
+
+/** What of a port is looked at. */
+export interface Wanted {
+  port: string;
+  slice: string;
+  thin: number;
+  /** Bars of a histogram; 0 for the elements. */
+  bars: number;
+  key: string;
+  /** ms between values. */
+  every: number;
+}
+
+/** A value. */
+export interface Frame {
+  kind: "number" | "array" | "large" | "text" | "none" | "same";
+  frame: number;
+  timestamp?: number | null;
+  slot?: number | null;
+  message?: number;
+  dtype?: string;
+  shape?: number[];
+  unit?: string | null;
+  text?: string;
+  histogram?: boolean;
+  value?: { least: number | null; greatest: number | null; counts: number[]; others: number } | null;
+  /** Why there is none, and whether there will be none. */
+  why?: string;
+  over?: boolean;
+}
+
+export interface Shown {
+  head: Frame;
+  elements: Float64Array;
+}
+
+/** The next value after `has`. */
+export async function next(wanted: Wanted, has: number, stop: AbortSignal): Promise<Shown> {
+  const asked = new URLSearchParams({
+    port: wanted.port,
+    slice: wanted.slice,
+    thin: String(wanted.thin),
+    bars: String(wanted.bars),
+    key: wanted.key,
+    every: String(wanted.every),
+    has: String(has),
+  });
+  const answer = await fetched(`/api/tap?${asked}`, stop);
+  const bytes = await answer.arrayBuffer();
+  const all = new Uint8Array(bytes);
+  const line = all.indexOf(10) < 0 ? all.length : all.indexOf(10);
+  const head = JSON.parse(new TextDecoder().decode(all.subarray(0, line))) as Frame;
+  // What was asked for makes no sense, and will not; anything else, such as a session that is over, can be mended.
+  if (!answer.ok) return { head: { ...head, kind: "none", frame: has, over: answer.status === 400 }, elements: new Float64Array() };
+  // Doubles begin where they like; arrays of them do not.
+  const elements = new Float64Array(bytes.slice(Math.min(line + 1, bytes.byteLength)));
+  return { head, elements };
+}
+
+/** Least and greatest of the finite ones. */
+export function range(elements: ArrayLike<number>): [number, number] | null {
+  let [low, high] = [Infinity, -Infinity];
+  for (let i = 0; i < elements.length; i += 1) {
+    const x = elements[i]!;
+    if (x < low && x > -Infinity) low = x;
+    if (x > high && x < Infinity) high = x;
+  }
+  return low <= high ? [low, high] : null;
+}

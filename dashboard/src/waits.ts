@@ -1,0 +1,62 @@
+// Who waits for whom, since when, and why: what somebody wants to know first of a run that stands still.
+
+import type { Instance, Run } from "./state";
+
+/** Instances that wait, directly or not, for the same one, or for each other. */
+export interface Group {
+  /** Who could go on; none if all wait for each other. */
+  root: Instance | null;
+  /** Those in the ring, if there is one. */
+  ring: Instance[];
+  waiting: Instance[];
+  /** The longest of the waits began then: Unix time, ms. */
+  since: number;
+}
+
+/** Shorter waits are the usual course of things, ms. */
+const SHORT = 1000;
+
+export function isWaiting(one: Instance): boolean {
+  return one.waits_from !== undefined && one.state.startsWith("waiting");
+}
+
+/** The groups, those that wait longest first. */
+export function groups(instances: Instance[], now: number): Group[] {
+  const byName = new Map(instances.map((one) => [one.name, one]));
+  const found = new Map<string, Group>();
+  for (const one of instances) {
+    if (!one || !isWaiting(one) || now - one.waits_from! < SHORT) continue;
+    const path: Instance[] = [one];
+    const seen = new Set([one.name]);
+    let root: Instance | null = null;
+    let ring: Instance[] = [];
+    for (let at = one; ; ) {
+      const on = (at.waits_on ?? []).map((name) => byName.get(name)).filter((other) => other !== undefined);
+      // Of several that could end the wait, one that does not wait itself does.
+      const next = on.find((other) => !isWaiting(other)) ?? on[0];
+      if (next === undefined) break;
+      if (!isWaiting(next)) {
+        root = next;
+        break;
+      }
+      if (seen.has(next.name)) {
+        ring = path.slice(path.findIndex((other) => other.name === next.name));
+        break;
+      }
+      seen.add(next.name);
+      path.push(next);
+      at = next;
+    }
+    const key = root ? root.name : ring.length ? `ring ${ring.map((other) => other.name).sort()[0]}` : `${one.waits_for}`;
+    const group = found.get(key) ?? { root, ring, waiting: [], since: one.waits_from! };
+    group.waiting.push(one);
+    group.since = Math.min(group.since, one.waits_from!);
+    found.set(key, group);
+  }
+  return [...found.values()].sort((one, other) => one.since - other.since);
+}
+
+/** The names of those in the knot of a deadlock, and of those that wait behind it. */
+export function knot(run: Run | null): Set<string> {
+  return new Set((run?.deadlock ?? []).map((wait) => wait.instance));
+}

@@ -1,0 +1,71 @@
+// A browser that does what it is told: one JSON object a line comes in, one goes out.
+
+import { chromium } from "playwright-core";
+import { readFile } from "node:fs/promises";
+import { createInterface } from "node:readline";
+
+const browser = await chromium.launch({ executablePath: process.argv[2], args: ["--no-sandbox"] });
+const said = [];
+const viewers = {};
+
+/** Somebody with a browser of their own: their cookies are nobody else's. */
+async function viewer(name) {
+  if (viewers[name]) return viewers[name];
+  const context = await browser.newContext({ viewport: { width: 1280, height: 900 } });
+  const page = await context.newPage();
+  page.on("console", (message) => ["error", "warning"].includes(message.type()) && said.push(message.text()));
+  page.on("pageerror", (error) => said.push(String(error)));
+  return (viewers[name] = { context, page });
+}
+
+const limit = { timeout: 30_000 };
+const deeds = {
+  open: ({ link }, { page }) => page.goto(link, limit).then(() => null),
+  // A JavaScript expression: its value, as soon as that is true.
+  until: async ({ what }, { page }) => {
+    // Playwright's own way would evaluate text in the page, which the page forbids.
+    const late = Date.now() + limit.timeout;
+    for (;;) {
+      const found = await page.evaluate(what);
+      if (found) return found;
+      if (Date.now() > late) throw new Error(`it did not come to be that ${what}`);
+      await new Promise((done) => setTimeout(done, 50));
+    }
+  },
+  tell: ({ what }, { page }) => page.evaluate(what),
+  press: ({ key }, { page }) => page.keyboard.press(key).then(() => null),
+  fill: ({ place, text }, { page }) => page.fill(place, text, limit).then(() => null),
+  scheme: ({ scheme }, { page }) => page.emulateMedia({ colorScheme: scheme }).then(() => null),
+  click: ({ place }, { page }) => page.click(place, limit).then(() => null),
+  picture: ({ place, path }, { page }) => page.locator(place).screenshot({ path, ...limit }).then(() => null),
+  // Clicks where a file is to be had: its name, and what is in it.
+  download: async ({ place }, { page }) => {
+    const [file] = await Promise.all([page.waitForEvent("download", limit), page.click(place, limit)]);
+    return { name: file.suggestedFilename(), text: await readFile(await file.path(), "utf8") };
+  },
+  cookies: (_, { context }) => context.cookies(),
+  said: () => said.splice(0),
+  // Whoever comes next has never been here.
+  forget: async () => {
+    for (const name of Object.keys(viewers)) {
+      const { context } = viewers[name];
+      delete viewers[name];
+      await context.close();
+    }
+    said.splice(0);
+  },
+};
+
+for await (const line of createInterface({ input: process.stdin })) {
+  const asked = JSON.parse(line);
+  const who = asked.do === "forget" ? {} : await viewer(asked.viewer ?? "");
+  let told;
+  try {
+    told = { told: (await deeds[asked.do](asked, who)) ?? null };
+  } catch (error) {
+    const body = await who.page?.innerText("body").catch(() => "");
+    told = { error: `${error}\nThe page says:\n${(body ?? "").slice(0, 3000)}\nThe console: ${said.join("\n")}` };
+  }
+  process.stdout.write(`${JSON.stringify(told)}\n`);
+}
+await browser.close();

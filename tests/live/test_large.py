@@ -1,0 +1,56 @@
+"""The page of a large run: what is out of sight is not drawn again, and is right whenever it is seen."""
+
+from test_live import TABLE
+
+# Many that only step, in one process, until they are told to end.
+CROWD = """
+import os, time
+class One(Submodel):
+    def initialise(self, instance):
+        pass
+    def is_done(self):
+        return os.path.exists(os.path.join(HERE, "go"))
+    def observe(self, instance):
+        pass
+    def solve(self, instance):
+        time.sleep(0.001)
+    def observe_final(self, instance):
+        pass
+run_light(lambda instance: One(), {})
+"""
+MANY = 310
+NEWS = "performance.getEntriesByType('resource').filter((one) => one.name.includes('/api/news')).length"
+
+
+def sent(browser):
+    return browser.does("tell", what="Number(document.querySelector('[data-conduit] [data-messages]').dataset.messages)")
+
+
+def test_a_panel_out_of_sight_is_drawn_when_it_is_seen_and_when_the_run_is_over(place, browser, python_program):
+    model = (place.path / "endless.ymmsl").read_text()
+    crowd = python_program("crowd", CROWD.replace("HERE", repr(str(place.path))))
+    model = model.replace("  components:\n", f"  components:\n    crowd: {{implementation: crowd, multiplicity: {MANY}, ports: {{}}}}\n")
+    (place.path / "large.ymmsl").write_text(f"{model}  crowd: {crowd}\nligament: {{light: crowd}}\n")
+    place.starts("large")
+    browser.does("open", link=place.view()["link"])
+    browser.says("running", "h1")
+    browser.until(f"document.querySelectorAll('svg.model .tile').length === {MANY + 2}")
+    browser.until("document.querySelectorAll('[data-conduit]').length === 2")
+    browser.until(f"{NEWS} > 4")
+    first, heard = sent(browser), browser.does("tell", what=NEWS)
+    browser.until(f"{NEWS} > {heard + 3}")
+    assert sent(browser) == first
+    # It goes on as soon as somebody sees it.
+    browser.does("tell", what="document.querySelector('#conduits-title').scrollIntoView()")
+    browser.until(f"Number(document.querySelector('[data-conduit] [data-messages]').dataset.messages) > {first + 5}")
+    browser.does("tell", what="scrollTo(0, 0)")
+    record = place.is_over()
+    browser.says("done", "h1")
+    shown = browser.does("tell", what=TABLE)["conduits"]
+    assert {name: one["messages"] for name, one in shown.items()} == {
+        f"{one['from']} {one['to']}": one["messages"] for one in record["conduits"]}
+    # Of so many rows the first are shown, and more for who wants them.
+    assert browser.does("tell", what="document.querySelectorAll('[data-instance]').length") == 100
+    browser.does("click", place="#tables .scroll > button")
+    browser.until("document.querySelectorAll('[data-instance]').length === 200")
+    assert browser.does("said") == []

@@ -1,0 +1,109 @@
+"""How many streams a path has follows from how long its way is; where streams are stuck, fresh ones come beside them."""
+
+import ctypes
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from namespaces import connections
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+sys.path.append(str(ROOT / "benchmarks"))
+from lib.ligament import Ligament  # noqa: E402
+
+SOURCE = Path(__file__).with_name("streams.c")
+SIZES = [1, 20 << 10, 256 << 10, 3 << 20, 64, 9 << 20]
+
+
+@pytest.fixture(scope="module")
+def program(tmp_path_factory):
+    """The program of both ends, and a key."""
+    absent = Ligament().missing()
+    if absent:
+        pytest.skip(absent[0])
+    folder = tmp_path_factory.mktemp("streams")
+    words = ["gcc", "-std=gnu11", "-O1", "-Wall", SOURCE, "-o", folder / "streams", *Ligament().flags()]
+    subprocess.run(words, check=True)
+    library = ctypes.CDLL(str(Ligament().library / "libligament.so"))
+    assert library.lig_path_key_make(os.fsencode(folder / "key"), None) == 0
+    return folder
+
+
+class Ends:
+    """Both ends of a path over a link, from `a` to `b`."""
+
+    def __init__(self, program, link):
+        self.link = link
+        self.b = link.b.start(program / "streams", "b", link.b.v4, 7000, program / "key")
+        self.a = link.a.start(program / "streams", "a", link.b.v4, 7000, program / "key", stdin=subprocess.PIPE,
+                              stdout=subprocess.PIPE, text=True, bufsize=1)
+        assert self.a.stdout.readline() == "connected\n"
+
+    def say(self, size):
+        self.a.stdin.write(f"{size}\n")
+        self.a.stdin.flush()
+
+    def exchange(self, sizes):
+        """Messages there and back, one after the other."""
+        for size in sizes:
+            self.say(size)
+            assert self.a.stdout.readline() == "the same\n"
+
+    def end(self):
+        self.a.stdin.close()
+        assert self.a.wait(60) == 0 and self.b.wait(60) == 0
+
+    def opened(self):
+        """How many connections `a` has opened, ever."""
+        return self.link.a.counted("Tcp", "ActiveOpens")
+
+
+def soon(so):
+    """Waits until something is so."""
+    until = time.monotonic() + 60
+    while not so():
+        assert time.monotonic() < until
+        time.sleep(0.05)
+
+
+def test_a_long_way_has_many_streams_and_a_short_one_few_and_all_goes_through(wide_area, program):
+    for rtt, least, most in ((1, 2, 8), (30, 65, 256)):
+        link = wide_area(rtt=rtt)
+        ends = Ends(program, link)
+        soon(lambda: least <= len(connections(link.a)) <= most)
+        ends.exchange(SIZES)
+        assert least <= len(connections(link.a)) <= most
+        ends.end()
+
+
+def test_where_segments_are_lost_everything_comes_whole_and_in_order(wide_area, program):
+    ends = Ends(program, wide_area(rtt=30, loss=0.5))
+    ends.exchange(SIZES)
+    ends.end()
+
+
+def test_streams_that_are_stuck_get_fresh_ones_beside_them_while_they_still_live(wide_area, program):
+    link = wide_area(rtt=30)
+    ends = Ends(program, link)
+    soon(lambda: len(connections(link.a)) >= 65)
+    ends.exchange([1 << 20])
+    before = ends.opened()
+    link.cut()
+    ends.say(1 << 20)
+    # One is tried again and again while nothing comes back, long before any counts as dead.
+    soon(lambda: ends.opened() >= before + 2)
+    assert ends.opened() < before + 64
+    link.restore()
+    assert ends.a.stdout.readline() == "the same\n"
+    ends.exchange(SIZES)
+    ends.end()
+
+
+def test_over_a_link_that_is_down_every_few_seconds_everything_comes_whole_and_in_order(wide_area, program):
+    ends = Ends(program, wide_area(rtt=40, rate=100, more=("--cut-every", "4:1")))
+    ends.exchange([256 << 10] * 60)
+    ends.end()

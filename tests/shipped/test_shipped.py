@@ -1,0 +1,514 @@
+"""Sources, sinks and mappers that come with Ligament, each in a whole run with known answers; and what becomes of a run
+whose files are not what they should be."""
+
+import json
+import subprocess
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+
+def model(components, conduits, settings=(), more=""):
+    """The text of a model. Components are by name what implements them, with more keys after a comma."""
+    lines = ["ymmsl_version: v0.2", "models:", "  whole:", "    components:"]
+    lines += [f"      {name}: {{implementation: {what}}}" for name, what in components.items()]
+    lines += ["    conduits:", *(f"      {one}: {other}" for one, other in conduits.items())]
+    lines += ["settings:", *(f"  {name}: {json.dumps(value)}" for name, value in dict(settings).items())] if settings else []
+    return "\n".join(lines) + "\n" + more
+
+
+def mapper(name, more=""):
+    return f"ligament.mappers.{name}{more}"
+
+
+class Results:
+    """What sinks have left."""
+
+    def __init__(self, ran):
+        self.ran = ran
+        self.folder = ran.directory / "light" / "ligament.shipped"
+
+    def path(self, name):
+        found = [path for path in self.folder.rglob("*") if path.name == name]
+        assert len(found) == 1, f"{name}: {sorted(self.folder.rglob('*'))}\n{self.ran.text}"
+        return found[0]
+
+    def text(self, name):
+        return self.path(name).read_text()
+
+    def lines(self, name):
+        return [json.loads(line) for line in self.text(name).splitlines()]
+
+    def data(self, name):
+        return [line["data"] for line in self.lines(name)]
+
+
+@pytest.fixture
+def results(run):
+    """Runs a model to its end."""
+
+    def results(*parts, **more):
+        ran = run(model(*parts, **more))
+        assert ran.status == 0, ran.text
+        return Results(ran)
+
+    return results
+
+
+@pytest.fixture
+def failure(run):
+    """Why a run fails."""
+
+    def failure(*parts, status=1, **more):
+        ran = run(model(*parts, **more))
+        assert ran.status == status, ran.text
+        return " ".join(ran.text.split()), Results(ran)
+
+    return failure
+
+
+def messages(tmp_path, *data, name="given.jsonl"):
+    """A file with these messages, at times 0, 1, 2, …"""
+    lines = [json.dumps({"timestamp": float(i), "data": one}) for i, one in enumerate(data)]
+    (tmp_path / name).write_text("\n".join(lines) + "\n")
+    return name
+
+
+def array(values, **more):
+    return {"array": {"dtype": "float64", "shape": list(np.shape(values)), "data": np.ravel(values).tolist(), **more}}
+
+
+def mapped(results, tmp_path, name, given, **settings):
+    """What a mapper with one input makes of messages."""
+    components = {"source": "ligament.sources.jsonl", "mapper": mapper(name), "sink": "ligament.sinks.jsonl"}
+    conduits = {"source.out": "mapper.in", "mapper.out": "sink.in"}
+    own = {f"mapper.{key}": value for key, value in settings.items()}
+    return results(components, conduits, {"source.file": messages(tmp_path, *given), **own}).data("sink.jsonl")
+
+
+# Sources and sinks.
+
+TWO = {"source": "ligament.sources.{}", "sink": "ligament.sinks.{}"}
+JOINED = {"source.out": "sink.in"}
+
+
+def two(source, sink):
+    return {"source": f"ligament.sources.{source}", "sink": f"ligament.sinks.{sink}"}
+
+
+def test_a_constant_is_sent_in_steps_into_a_table(results):
+    done = results(two("constant", "csv"), JOINED,
+                   {"source.values": [1, 2.5], "source.begin": 1, "source.step": 0.1, "source.until": 1.3})
+    rows = [line.split(",") for line in done.text("sink.csv").splitlines()]
+    assert rows[0] == ["time", "value0", "value1"]
+    assert np.array(rows[1:], float) == pytest.approx(np.array([[1 + i / 10, 1, 2.5] for i in range(4)]))
+
+
+def test_a_single_constant_has_no_next_message(results):
+    done = results(two("constant", "jsonl"), JOINED, {"source.value": 3})
+    assert done.lines("sink.jsonl") == [{"timestamp": 0.0, "next_timestamp": None, "data": 3.0}]
+
+
+@pytest.mark.parametrize("between, values", [("linear", [0, 2, 4, 2.5, 1]), ("previous", [0, 0, 4, 4, 1])])
+def test_a_time_series_is_looked_up_at_equal_steps(results, between, values):
+    done = results(two("time_series", "jsonl"), JOINED,
+                   {"source.times": [0, 2, 4], "source.values": [0, 4, 1], "source.step": 1, "source.between": between})
+    assert done.data("sink.jsonl") == values
+    assert [line["next_timestamp"] for line in done.lines("sink.jsonl")] == [1, 2, 3, 4, None]
+
+
+def test_a_time_series_may_have_several_values(results):
+    done = results(two("time_series", "csv"), JOINED,
+                   {"source.times": [0.5, 2], "source.rows": [[1.0, 2.0], [3.0, 4.0]], "sink.columns": "u v"})
+    assert done.text("sink.csv") == "time,u,v\n0.5,1.0,2.0\n2.0,3.0,4.0\n"
+
+
+def test_columns_of_a_table_are_chosen_by_name(results, tmp_path):
+    (tmp_path / "in.csv").write_text("# of a station\nrain; t ; wind\n1;0;5\n2;0.5;6\n")
+    done = results(two("csv", "jsonl"), JOINED,
+                   {"source.file": "in.csv", "source.separator": ";", "source.time": "t", "source.columns": "wind, rain",
+                    "source.as": "map"})
+    assert [line["timestamp"] for line in done.lines("sink.jsonl")] == [0, 0.5]
+    assert done.data("sink.jsonl") == [{"wind": 5, "rain": 1}, {"wind": 6, "rain": 2}]
+
+
+@pytest.mark.parametrize("holes, expected", [("skip", [[0, 1], [2, 3]]), ("previous", [[0, 1], [1, 1], [2, 3]]),
+                                             ("nan", [[0, 1], [1, "NaN"], [2, 3]])])
+def test_holes_in_a_table_are_gone_over_if_the_model_says_so(results, tmp_path, holes, expected):
+    (tmp_path / "in.csv").write_text("0,1\n1,\n2,3\n")
+    done = results(two("csv", "jsonl"), JOINED, {"source.file": "in.csv", "source.holes": holes})
+    assert [[line["timestamp"], line["data"]] for line in done.lines("sink.jsonl")] == expected
+
+
+def test_a_table_written_is_a_table_read(results, tmp_path):
+    rows = "time,a,b\n0.0,0.1,1e-300\n0.3333333333333333,-2.5,123456789.123\n"
+    (tmp_path / "in.csv").write_text(rows)
+    done = results(two("csv", "csv"), JOINED, {"source.file": "in.csv", "source.as": "map"})
+    assert done.text("sink.csv") == rows
+
+
+def test_an_array_file_gives_its_parts_and_takes_them(results, tmp_path):
+    field = np.arange(24, dtype=np.float32).reshape(4, 3, 2)
+    np.save(tmp_path / "field.npy", field)
+    done = results(two("npy", "npy"), JOINED, {"source.file": "field.npy", "source.begin": 10, "source.step": 5})
+    came = np.load(done.path("sink.npy"))
+    assert came.dtype == np.float32 and np.array_equal(came, field)
+    assert np.load(done.path("sink.times.npy")).tolist() == [10, 15, 20, 25]
+
+
+@pytest.mark.parametrize("order", "CF")
+def test_an_array_file_is_one_message_if_asked_for(results, tmp_path, order):
+    field = np.array([[1, 2, 3], [4, 5, 6]], dtype=np.int16, order=order)
+    np.save(tmp_path / "field.npy", field)
+    done = results(two("npy", "npy"), JOINED, {"source.file": "field.npy", "source.whole": True, "sink.file": "{instance}{n}.npy"})
+    came = np.load(done.path("sink0.npy"))
+    assert came.dtype == np.int16 and np.array_equal(came, field)
+
+
+def test_json_lines_are_passed_on_as_they_are(results, tmp_path):
+    given = [None, True, -3, 0.5, "text", [1, "two", {"complex": [1.0, -2.0]}], {"a": {"bytes": "AAH/"}},
+             array([[1.0, 2.0], [3.0, 4.0]], unit="K", names=["x", "y"])]
+    done = results(two("jsonl", "jsonl"), JOINED, {"source.file": messages(tmp_path, *given)})
+    assert done.data("sink.jsonl") == given
+
+
+def test_image_data_is_written_for_paraview_and_read_again(results, tmp_path):
+    field = np.arange(2 * 4 * 5, dtype=float).reshape(2, 4, 5)
+    np.save(tmp_path / "field.npy", field)
+    done = results(two("npy", "vti"), JOINED,
+                   {"source.file": "field.npy", "sink.array": "T", "sink.spacing": [0.5, 0.25], "sink.origin": [1]})
+    second = done.path("sink-1.vti").read_bytes()
+    assert b'WholeExtent="0 4 0 3 0 0" Origin="1 0 0" Spacing="0.5 0.25 1"' in second
+    assert '<DataSet timestep="1" file="sink-1.vti"/>' in done.text("sink.pvd")
+    for i in range(2):
+        (tmp_path / f"again-{i}.vti").write_bytes(done.path(f"sink-{i}.vti").read_bytes())
+    again = results(two("vti", "npy"), JOINED, {"source.file": "again-{n}.vti", "source.array": "T"})
+    assert np.array_equal(np.load(again.path("sink.npy")), field)
+
+
+def test_the_list_of_image_data_is_where_all_files_are(results, failure, tmp_path):
+    np.save(tmp_path / "field.npy", np.zeros((2, 3)))
+    done = results(two("npy", "vti"), JOINED, {"source.file": "field.npy", "sink.file": "out/step{n}/T.vti"})
+    assert '<DataSet timestep="1" file="step1/T.vti"/>' in done.text("T.pvd")
+    assert done.path("T.pvd").parent.name == "out"
+    done = results(two("npy", "vti"), JOINED, {"source.file": "field.npy", "sink.file": "{n}.vti"})
+    assert done.path("0.vti").parent == done.path("sink.pvd").parent
+    said, _ = failure(two("npy", "vti"), JOINED, {"source.file": "field.npy", "sink.file": "T-{n}.pvd"})
+    assert "shipped-setting-wrong" in said and "let it end with .vti" in said, said
+
+
+def test_the_console_is_the_log_of_the_run(results):
+    done = results(two("constant", "console"), JOINED, {"source.value": 3, "sink.label": "seen"})
+    assert "seen: time 0: 3" in (done.ran.directory / "manager.log").read_text()
+
+
+def test_what_is_discarded_leaves_nothing(results):
+    done = results(two("constant", "discard"), JOINED, {"source.value": 3, "source.step": 1, "source.until": 1000})
+    assert not [path for path in done.folder.rglob("*.*") if path.suffix in (".csv", ".npy", ".part")]
+
+
+def test_sinks_of_a_set_have_files_of_their_own(results, tmp_path):
+    components = {"source": "ligament.sources.csv", "spread": mapper("scatter"), "sink": "ligament.sinks.csv, multiplicity: 2"}
+    (tmp_path / "in.csv").write_text("0,1,2\n1,3,4\n")
+    done = results(components, {"source.out": "spread.in", "spread.out": "sink.in"}, {"source.file": "in.csv"})
+    assert done.text("sink[0].csv") == "time,value\n0.0,1.0\n1.0,3.0\n"
+    assert done.text("sink[1].csv") == "time,value\n0.0,2.0\n1.0,4.0\n"
+
+
+# Mappers.
+
+
+def test_duplicate_sends_the_same_to_all_of_a_set(results, tmp_path):
+    components = {"source": "ligament.sources.jsonl", "copy": mapper("duplicate"),
+                  "sink": "ligament.sinks.jsonl, multiplicity: 3"}
+    done = results(components, {"source.out": "copy.in", "copy.out": "sink.in"},
+                   {"source.file": messages(tmp_path, {"level": 1.0}, "end")})
+    for i in range(3):
+        assert done.data(f"sink[{i}].jsonl") == [{"level": 1.0}, "end"]
+
+
+@pytest.mark.parametrize("form, expected", [
+    ("list", [array([[1.0, 2.0]]), array([[3.0, 4.0]])]),
+    ("stack", array([[[1.0, 2.0]], [[3.0, 4.0]]])),
+    ("join", array([[1.0, 2.0], [3.0, 4.0]])),
+])
+def test_gather_makes_one_message_of_those_of_a_set(results, tmp_path, form, expected):
+    components = {"source": "ligament.sources.jsonl, multiplicity: 2", "all": mapper("gather"), "sink": "ligament.sinks.jsonl"}
+    settings = {"all.as": form}
+    for i, values in enumerate([[[1.0, 2.0]], [[3.0, 4.0]]]):
+        settings[f"source[{i}].file"] = messages(tmp_path, array(values), name=f"{i}.jsonl")
+    done = results(components, {"source.out": "all.in", "all.out": "sink.in"}, settings)
+    assert done.data("sink.jsonl") == [expected]
+
+
+def test_what_is_scattered_and_gathered_is_the_same(results, tmp_path):
+    field = np.arange(14.0).reshape(7, 2)
+    components = {"source": "ligament.sources.jsonl", "spread": mapper("scatter"),
+                  "part": mapper("duplicate, multiplicity: 3"), "all": mapper("gather"), "sink": "ligament.sinks.jsonl"}
+    conduits = {"source.out": "spread.in", "spread.out": "part.in", "part.out": "all.in", "all.out": "sink.in"}
+    done = results(components, conduits, {"source.file": messages(tmp_path, array(field)), "all.as": "join"})
+    assert done.data("sink.jsonl") == [array(field)]
+
+
+@pytest.mark.parametrize("form, expected", [
+    ("map", {"one": [1.0, 6.0], "two": [5.0, 2.0]}), ("sum", [6.0, 8.0]), ("mean", [3.0, 4.0]), ("min", [1.0, 2.0]),
+    ("max", [5.0, 6.0]), ("product", [5.0, 12.0]),
+])
+def test_combine_joins_any_ports(results, tmp_path, form, expected):
+    components = {"a": "ligament.sources.jsonl", "b": "ligament.sources.jsonl", "both": mapper("combine"),
+                  "sink": "ligament.sinks.jsonl"}
+    conduits = {"a.out": "both.one", "b.out": "both.two", "both.out": "sink.in"}
+    files = {"a.file": messages(tmp_path, [1.0, 6.0], name="a.jsonl"), "b.file": messages(tmp_path, [5.0, 2.0], name="b.jsonl")}
+    done = results(components, conduits, {**files, "both.as": form})
+    assert done.data("sink.jsonl") == [expected]
+
+
+def test_a_port_with_one_slot_gives_a_list_of_one(results, tmp_path):
+    components = {"a": "ligament.sources.jsonl, multiplicity: 1", "both": mapper("combine"), "sink": "ligament.sinks.jsonl"}
+    done = results(components, {"a.out": "both.one", "both.out": "sink.in"}, {"a.file": messages(tmp_path, 5)})
+    assert done.data("sink.jsonl") == [{"one": [5]}]
+
+
+def test_whole_numbers_of_a_set_are_gathered(results, tmp_path):
+    components = {"a": "ligament.sources.jsonl, multiplicity: 2", "all": mapper("gather"), "sink": "ligament.sinks.jsonl"}
+    done = results(components, {"a.out": "all.in", "all.out": "sink.in"}, {"a.file": messages(tmp_path, 5), "all.as": "stack"})
+    assert done.data("sink.jsonl") == [{"array": {"dtype": "int64", "shape": [2], "data": [5, 5]}}]
+
+
+def test_difference_takes_one_from_the_other(results, tmp_path):
+    components = {"one": "ligament.sources.jsonl", "other": "ligament.sources.jsonl", "less": mapper("difference"),
+                  "sink": "ligament.sinks.jsonl"}
+    conduits = {"one.out": "less.a", "other.out": "less.b", "less.out": "sink.in"}
+    files = {"one.file": messages(tmp_path, array([3.0, 1.0]), name="a.jsonl"),
+             "other.file": messages(tmp_path, array([1.0, 4.0]), name="b.jsonl")}
+    assert results(components, conduits, files).data("sink.jsonl") == [array([2.0, -3.0])]
+
+
+def test_regrid_is_exact_for_linear_fields_and_keeps_integrals(results, tmp_path):
+    field = np.add.outer(np.arange(4) + 0.5, 10 * (np.arange(6) + 0.5))
+    [made] = mapped(results, tmp_path, "regrid", [array(field)], shape=[8, 3])
+    expected = np.add.outer(np.arange(8) / 2 + 0.25, 10 * (2 * np.arange(3) + 1.0))
+    assert np.reshape(made["array"]["data"], (8, 3)) == pytest.approx(expected, rel=1e-14)
+    uneven = np.random.default_rng(1).random((4, 6))
+    [made] = mapped(results, tmp_path, "regrid", [array(uneven)], shape=[3, 5], method="conservative")
+    assert np.sum(made["array"]["data"]) / 15 == pytest.approx(uneven.mean(), rel=1e-14)
+
+
+def mesh(tmp_path):
+    """A square of triangles, points in it, and a linear function."""
+    n = 5
+    x, y = np.meshgrid(np.linspace(0, 1, n), np.linspace(0, 1, n))
+    points = np.column_stack([x.ravel(), y.ravel()])
+    corner = np.arange(n * n).reshape(n, n)[:-1, :-1].ravel()
+    cells = np.concatenate([np.column_stack([corner, corner + 1, corner + n + 1]),
+                            np.column_stack([corner, corner + n + 1, corner + n])])
+    others = np.random.default_rng(2).random((40, 2))
+    np.save(tmp_path / "points.npy", points)
+    np.save(tmp_path / "cells.npy", cells)
+    (tmp_path / "others.csv").write_text("x,y\n" + "".join(f"{a!r},{b!r}\n" for a, b in others.tolist()))
+    return points, others
+
+
+def test_between_meshes_linear_functions_stay_and_sums_are_kept(results, tmp_path):
+    points, others = mesh(tmp_path)
+    values = 1 + points @ [2.0, -3.0]
+    [made] = mapped(results, tmp_path, "mesh", [array(values)], cells="cells.npy", method="linear",
+                    **{"from": "points.npy", "to": "others.csv"})
+    assert made["array"]["data"] == pytest.approx(1 + others @ [2.0, -3.0], rel=1e-14)
+    forces = np.random.default_rng(3).random((40, 2))
+    for method in ("linear", "nearest"):
+        [made] = mapped(results, tmp_path, "mesh", [array(forces)], cells="cells.npy", method=method,
+                        constraint="conservative", **{"from": "others.csv", "to": "points.npy"})
+        there = np.reshape(made["array"]["data"], (25, 2))
+        assert there.sum(axis=0) == pytest.approx(forces.sum(axis=0), rel=1e-13)
+
+
+def test_between_meshes_the_nearest_value_is_taken(results, tmp_path):
+    points, others = mesh(tmp_path)
+    [made] = mapped(results, tmp_path, "mesh", [array(np.arange(25.0))], **{"from": "points.npy", "to": "others.csv"})
+    nearest = ((others[:, None] - points[None]) ** 2).sum(axis=2).argmin(axis=1)
+    assert made["array"]["data"] == nearest.tolist()
+
+
+# Together with submodels, and all of them in one process.
+
+DECAY = """
+instance = Instance({Operator.F_INIT: ["start"], Operator.S: ["rain"], Operator.O_I: ["level"], Operator.O_F: ["end"]})
+while instance.reuse_instance():
+    start = instance.receive("start")
+    level = start.data
+    while True:
+        try:
+            rain = instance.receive("rain")
+        except ClosedError:
+            break
+        level = level / 2 + rain.data
+        instance.send("level", Message(rain.timestamp, rain.next_timestamp, level))
+    instance.send("end", Message(start.timestamp, data=level))
+"""
+PORTS = "{f_init: start, o_i: level, s: rain, o_f: end}"
+
+
+def tank(tmp_path, python_program):
+    (tmp_path / "rain.csv").write_text("t,mm\n0,1\n1,2\n2,4\n")
+    components = {"begin": "ligament.sources.constant", "rain": "ligament.sources.csv", "tank": f"tank, ports: {PORTS}",
+                  "levels": "ligament.sinks.csv", "end": "ligament.sinks.jsonl"}
+    conduits = {"begin.out": "tank.start", "rain.out": "tank.rain", "tank.level": "levels.in", "tank.end": "end.in"}
+    program = f"programs:\n  tank: {python_program('tank', DECAY)}\n"
+    return components, conduits, {"begin.value": 8, "rain.file": "rain.csv"}, program
+
+
+def test_a_submodel_lives_between_sources_and_sinks(results, tmp_path, python_program):
+    components, conduits, settings, program = tank(tmp_path, python_program)
+    done = results(components, conduits, settings, more=program)
+    assert done.text("levels.csv") == "time,value\n0.0,5.0\n1.0,4.5\n2.0,6.25\n"
+    assert done.data("end.jsonl") == [6.25]
+
+
+def test_all_shipped_components_share_one_process_that_is_not_the_agent(results, tmp_path, python_program):
+    components, conduits, settings, program = tank(tmp_path, python_program)
+    done = results(components, conduits, settings, more=program)
+    assert (done.folder / "instances").read_text().split() == ["begin", "rain", "levels", "end"]
+    record = json.loads((done.ran.directory / "run.json").read_text())
+    pids = {one["name"]: one.get("pid") for one in record["instances"]}
+    shipped = {pid for name, pid in pids.items() if name != "tank" and pid is not None}
+    assert len(shipped) <= 1 and pids["tank"] not in shipped
+
+
+def test_shipped_components_run_under_python_too(tmp_path, python_program):
+    from ligament import run as run_model
+
+    components, conduits, settings, program = tank(tmp_path, python_program)
+    file = tmp_path / "model.ymmsl"
+    file.write_text(model(components, conduits, settings, program))
+    result = run_model(str(file), run_dir=tmp_path / "under_python", show="nothing")
+    assert result.state == "done"
+    assert len(list((tmp_path / "under_python").rglob("levels.csv"))) == 1
+
+
+# What is wrong is named.
+
+WRONG_TABLES = {
+    "malformed": ("0,1\n1,two\n", {}, ["in.csv:2", '"two" is no number']),
+    "a hole": ("t,v\n0,1\n1,\n", {}, ["in.csv:3", 'the value of "v" is missing']),
+    "a row too short": ("0,1,2\n1,3\n", {}, ["in.csv:2", "2 cells", "3"]),
+    "times that go back": ("1,1\n0,2\n", {}, ["in.csv:2", "earlier"]),
+    "no such column": ("t,v\n0,1\n", {"source.columns": "w"}, ["in.csv:1", 'no column "w"']),
+    "the end comes early": ("0,1\n1,2\n", {"source.until": 5}, ["in.csv:2", "source-ends-early"]),
+    "nothing": ("", {}, ["in.csv", "there is no message"]),
+    "no file": (None, {}, ["in.csv cannot be read", "source-unreadable"]),
+}
+
+
+@pytest.mark.parametrize("case", WRONG_TABLES)
+def test_a_table_that_is_wrong_ends_the_run_with_component_file_and_line(failure, tmp_path, case):
+    text, settings, words = WRONG_TABLES[case]
+    if text is not None:
+        (tmp_path / "in.csv").write_text(text)
+    said, done = failure(two("csv", "csv"), JOINED, {"source.file": "in.csv", **settings})
+    for word in ["source", *words]:
+        assert word in said, said
+    assert not list(done.folder.rglob("sink.csv"))
+
+
+@pytest.mark.parametrize("kind, name, content, words", [
+    ("jsonl", "in.jsonl", b'{"timestamp": 0, "data": 1}\n{"timestamp": 1, "da', ["in.jsonl:2", "ends early"]),
+    ("jsonl", "in.jsonl", b'{"timestamp": 0, "data": {"array": {"data": [[1], [2, 3]]}}}', ["in.jsonl:1", "equally long"]),
+    ("npy", "in.npy", b"PK\x03\x04something", ["in.npy", "x93NUMPY"]),
+    ("vti", "in.vti", b"<VTKFile type='PolyData'>\n</VTKFile>", ["in.vti:1", "no VTK image data"]),
+])
+def test_files_that_are_malformed_are_named(failure, tmp_path, kind, name, content, words):
+    (tmp_path / name).write_bytes(content)
+    said, _ = failure(two(kind, "discard"), JOINED, {"source.file": name})
+    for word in ["source", *words]:
+        assert word in said, said
+
+
+def test_what_has_no_end_is_no_source_of_image_data(failure):
+    said, _ = failure(two("vti", "discard"), JOINED, {"source.file": "/dev/zero"})
+    assert "source-unreadable" in said and "/dev/zero cannot be read: it is no regular file" in said, said
+
+
+def test_an_array_file_that_is_cut_is_named(failure, tmp_path):
+    np.save(tmp_path / "whole.npy", np.zeros((10, 10)))
+    (tmp_path / "cut.npy").write_bytes((tmp_path / "whole.npy").read_bytes()[:-8])
+    said, _ = failure(two("npy", "discard"), JOINED, {"source.file": "cut.npy"})
+    assert "cut.npy ends early" in said and "800 bytes" in said and "792" in said, said
+
+
+@pytest.mark.parametrize("kind", ["csv", "jsonl", "npy"])
+def test_a_full_device_is_named_and_not_replaced(failure, kind):
+    # Few messages are written when the sink is closed, and have to be noticed then.
+    said, _ = failure(two("constant", kind), JOINED,
+                      {"source.value": 1, "source.step": 1, "source.until": 3, "sink.file": "/dev/full"})
+    assert "sink reported an error: /dev/full cannot be written: No space left" in said and "make room" in said, said
+    assert Path("/dev/full").is_char_device()
+
+
+def test_a_small_disk_that_is_full_is_named(run, ligament, tmp_path):
+    (tmp_path / "model.ymmsl").write_text(model(two("constant", "csv"), JOINED, {
+        "source.value": 1, "source.step": 1, "source.until": 100000, "sink.file": str(tmp_path / "small" / "out.csv")}))
+    (tmp_path / "small").mkdir()
+    script = f"mount -t tmpfs -o size=64k none {tmp_path}/small && {ligament} run {tmp_path}/model.ymmsl --run-dir {tmp_path}/run; " \
+             f"echo status $?; ls {tmp_path}/small"
+    done = subprocess.run(["unshare", "-Urm", "sh", "-c", script], capture_output=True, text=True, timeout=60, check=False)
+    said = " ".join((done.stdout + done.stderr).split())
+    assert "status 1" in said and "No space left on device" in said and "make room" in said, said
+    assert said.endswith("out.csv.part") or "out.csv.part" in done.stdout and "out.csv\n" not in done.stdout
+
+
+def test_a_run_that_is_killed_leaves_no_half_file(ligament, tmp_path):
+    (tmp_path / "model.ymmsl").write_text(model(two("constant", "csv"), JOINED, {
+        "source.value": 1, "source.step": 1, "source.until": 1e12}))
+    process = subprocess.Popen([ligament, "run", "model.ymmsl", "--run-dir", "run"], cwd=tmp_path, stdin=subprocess.DEVNULL,
+                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    try:
+        while not [path for path in tmp_path.rglob("sink.csv.part") if path.stat().st_size > 0]:
+            assert process.poll() is None, process.stdout.read()
+    finally:
+        process.kill()
+        process.communicate(timeout=60)
+    assert not list(tmp_path.rglob("sink.csv"))
+
+
+def test_shapes_that_do_not_go_together_are_named(failure, tmp_path):
+    components = {"one": "ligament.sources.jsonl", "other": "ligament.sources.jsonl", "less": mapper("difference"),
+                  "sink": "ligament.sinks.discard"}
+    conduits = {"one.out": "less.a", "other.out": "less.b", "less.out": "sink.in"}
+    files = {"one.file": messages(tmp_path, [1.0], name="a.jsonl"), "other.file": messages(tmp_path, [1.0, 2.0], name="b.jsonl")}
+    said, _ = failure(components, conduits, files)
+    assert "less: its messages have shapes [1] and [2]" in said and "cannot-map" in said, said
+
+
+def test_a_mesh_that_does_not_fit_is_named(failure, tmp_path):
+    mesh(tmp_path)
+    components = {"source": "ligament.sources.constant", "mapper": mapper("mesh"), "sink": "ligament.sinks.discard"}
+    conduits = {"source.out": "mapper.in", "mapper.out": "sink.in"}
+    settings = {"source.values": [1, 2], "mapper.from": "points.npy", "mapper.to": "others.csv"}
+    assert "25 points" in failure(components, conduits, settings)[0]
+    (tmp_path / "bad.csv").write_text("0,1,6\n0,1,99\n")
+    said, _ = failure(components, conduits, {**settings, "mapper.cells": "bad.csv", "mapper.method": "linear"})
+    assert "bad-mesh" in said and "corner 99" in said and "mapper" in said, said
+
+
+# What the check finds.
+
+@pytest.mark.parametrize("components, conduits, settings, words", [
+    (two("cvs", "csv"), JOINED, {}, ["unknown-implementation", 'did you mean "ligament.sources.csv"?']),
+    (two("csv", "csv"), JOINED, {}, ["shipped-setting", '"source" (ligament.sources.csv) needs the setting "file"']),
+    (two("csv", "csv"), JOINED, {"source.file": "a", "source.holes": "skp"}, ["shipped-setting", 'did you mean "skip"?']),
+    (two("csv", "csv"), JOINED, {"source.file": 3}, ["setting-type"]),
+    (two("constant", "csv"), {"source.outs": "sink.in"}, {"source.value": 1}, ["outs"]),
+])
+def test_the_check_knows_their_ports_and_settings(failure, components, conduits, settings, words):
+    said, _ = failure(components, conduits, settings, status=2)
+    for word in words:
+        assert word in said, said
+
+
+def test_the_check_of_a_model_of_shipped_components_says_nothing(ligament, tmp_path):
+    file = tmp_path / "model.ymmsl"
+    file.write_text(model(two("constant", "csv"), JOINED, {"source.value": 1, "source.begin": 0}))
+    done = subprocess.run([ligament, "check", file], capture_output=True, text=True, check=False, timeout=60)
+    assert done.returncode == 0 and "warning" not in done.stdout + done.stderr, done.stdout + done.stderr

@@ -1,0 +1,39 @@
+//! Random schedules of steering hold to the rules. `LIGAMENT_SCHEDULES=n` plays so many (500 without it), and
+//! `LIGAMENT_SEED=s` plays the one of that seed and tells its story.
+
+use ligament_simulation::steering::steer;
+
+fn number(variable: &str) -> Option<u64> {
+    let text = std::env::var(variable).ok()?;
+    Some(text.parse().unwrap_or_else(|_| panic!("{variable} is to be a number, and not \"{text}\"")))
+}
+
+#[test]
+fn everybody_makes_a_change_at_the_same_model_time_or_nobody_does() {
+    if let Some(seed) = number("LIGAMENT_SEED") {
+        let account = steer(seed, true);
+        println!("{}", account.story.join("\n"));
+        assert!(account.wrong.is_empty(), "seed {seed}: {}", account.wrong.join("; "));
+        return;
+    }
+    let (mut agreed, mut refused, mut steps, mut once_a_pass, mut unsteered) = (0, 0, 0, 0, 0);
+    for seed in 0..number("LIGAMENT_SCHEDULES").unwrap_or(500) {
+        let account = steer(seed, false);
+        assert!(account.wrong.is_empty(), "seed {seed}: {}", account.wrong.join("; "));
+        agreed += account.agreed;
+        refused += account.refused;
+        steps += account.steps;
+        once_a_pass += account.once_a_pass;
+        unsteered += account.unsteered;
+    }
+    println!(
+        "{agreed} changes were agreed on, {once_a_pass} of them for passes, {unsteered} with somebody who had never steered, \
+         and {refused} refused, in {steps} steps"
+    );
+    // That these come about is what makes the schedules worth playing.
+    assert!(agreed > 100 && refused > 100, "{agreed} agreed, {refused} refused");
+    assert!(
+        once_a_pass > 50 && unsteered > 10,
+        "{once_a_pass} for passes, {unsteered} with somebody unsteered"
+    );
+}
