@@ -37,7 +37,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -162,10 +164,24 @@ static inline const char *lig_mpi_call_name(int32_t call) {
     return call > 0 && call < (int32_t)(sizeof names / sizeof *names) ? names[call] : names[0];
 }
 
+// Waits until the launcher has taken what this rank has written, at most a second. MPICH's loses what still lies in the pipe
+// when a rank calls MPI_Abort.
+static inline void lig_mpi_be_heard(int output) {
+    static uint32_t nobody;
+    const struct timespec time = {0, 1000000};
+    struct stat what;
+    int looks, unread = 0;
+    if (fstat(output, &what) != 0 || !S_ISFIFO(what.st_mode)) return;
+    for (looks = 0; looks < 1000 && ioctl(output, FIONREAD, &unread) == 0 && unread > 0; looks++)
+        syscall(SYS_futex, &nobody, FUTEX_WAIT, 0, &time, NULL, 0);
+}
+
 // Ends the program on all ranks, since the others would wait for this one for ever.
 static inline void lig_mpi_give_up(const lig_mpi_instance *all, const char *why) {
     fprintf(stderr, "ligament: rank %d %s\n", all->rank, why);
     fflush(NULL);
+    lig_mpi_be_heard(STDOUT_FILENO);
+    lig_mpi_be_heard(STDERR_FILENO);
     MPI_Abort(MPI_COMM_WORLD, 1);
 }
 

@@ -20,9 +20,12 @@ program on all ranks: they would wait for it for ever. `ligament status` names r
 from __future__ import annotations
 
 import atexit
+import fcntl
 import mmap
 import os
+import stat
 import sys
+import termios
 import time
 from typing import Any
 
@@ -230,7 +233,22 @@ class _Part:
     def _give_up(self, why: str) -> None:
         sys.stdout.flush()
         print(f"ligament: rank {self._comm.rank} {why}", file=sys.stderr, flush=True)
+        _be_heard(1)
+        _be_heard(2)
         self._comm.Abort(1)
+
+
+def _be_heard(output: int) -> None:
+    """Waits until the launcher has taken what was written, at most a second: MPICH's loses what is left at Abort."""
+    try:
+        if not stat.S_ISFIFO(os.fstat(output).st_mode):
+            return
+        for _ in range(1000):
+            if not any(fcntl.ioctl(output, termios.FIONREAD, bytes(4))):
+                return
+            time.sleep(0.001)
+    except OSError:
+        return
 
 
 def _line_of(comm: Any) -> Any:
