@@ -8,6 +8,10 @@ from lib.report import Bar, size_name
 BARE, BARE_LOSSY = 0.9, 0.8  # of the speed of plain TCP streams, as many as are best
 IPERF, IPERF_LOSSY = 0.95, 0.85  # of what iperf3 says it sends, 256 MiB
 SMALL = 0.2  # ms beside half of a ping
+CP, CP_SCP, CP_MANY = 0.9, 5, 10  # of the path's speed; times scp's, at 100 ms; times `scp -r`'s
+SYNC, SYNC_RTTS = 0.5, 3  # s, and round trips beside
+RELAYS = {"relay": 1, "trunk": 2}  # on the way, by program
+RELAYED, RELAYED_SMALL = 0.95, 0.1  # for each: of the speed without it, and ms of half a round trip
 # After 3 s of silence, one way: bytes, how many halves of a ping, and ms beside them.
 AFTER_SILENCE = ((20 << 10, 1, 4), (64 << 10, 1, 4), (256 << 10, 1, 9), (1 << 20, 2, 12), (4 << 20, 6, 35))
 
@@ -34,6 +38,9 @@ class Measurements:
         self.small = {}  # (cell, program): ms, half of a round trip of 64 B
         self.ping = {}  # cell: ms, a round trip
         self.processor = {}  # (cell, program): processor seconds of both ends per GB
+        self.copies = {}  # (cell, program, bytes): Mbit/s of one file
+        self.many = {}  # (cell, program): s for many small files
+        self.appears = {}  # cell: s until a file appears by `sync`
 
     def add(self, table, key, value):
         getattr(self, table).setdefault(key, []).append(value)
@@ -63,6 +70,17 @@ def bars(m):
         if size == 256 << 20 and (best := m.best(cell, "iperf3/", size, "first")):
             limit = IPERF_LOSSY if cell.loss else IPERF
             found.append(_at_least(name, ours, best[1], limit, f"of {best[0]}"))
+    for (cell, program, size, which), relayed in sorted(m.speed.items()):
+        without = m.speed.get((cell, "ours", size, which))
+        if program in RELAYS and without:
+            name = f"{cell}: {size_name(size)}, {which}, {program}"
+            found.append(_at_least(name, relayed, without, RELAYED ** RELAYS[program], "of ours without"))
+    for (cell, program), relayed in sorted(m.small.items()):
+        without = m.small.get((cell, "ours"))
+        if program in RELAYS and without:
+            beside = [value - statistics.median(without) for value in relayed]
+            limit = RELAYED_SMALL * RELAYS[program]
+            found.append(Bar(f"{cell}: 64 B, {program}", statistics.median(beside), beside, "<=", limit, "ms beside ours"))
     for (cell, program), ours in sorted(m.small.items()):
         if program == "ours" and cell in m.ping:
             beside = [value - statistics.median(m.ping[cell]) / 2 for value in ours]
@@ -74,4 +92,27 @@ def bars(m):
             limit = halves * statistics.median(m.ping[cell]) / 2 + more
             name = f"{cell}: {size_name(size)} after 3 s of silence"
             found.append(Bar(name, statistics.median(ours), ours, "<=", limit, "ms"))
+    return found + _copies(m)
+
+
+def _copies(m):
+    found = []
+    for (cell, program, size), ours in sorted(m.copies.items()):
+        if program != "cp":
+            continue
+        sizes = [key[2] for key in m.speed if key[:2] == (cell, "ours")]
+        if sizes:
+            path = m.speed[cell, "ours", max(sizes), "first"]
+            found.append(_at_least(f"{cell}: cp of {size_name(size)}", ours, path, CP, "of the path"))
+        scp = m.copies.get((cell, "scp", size))
+        if scp and cell.rtt >= 100:
+            found.append(_at_least(f"{cell}: cp of {size_name(size)}", ours, scp, CP_SCP, "times scp"))
+    for cell, values in sorted(m.appears.items()):
+        limit = SYNC + SYNC_RTTS * cell.rtt / 1e3
+        found.append(Bar(f"{cell}: sync of 1 MiB", statistics.median(values), values, "<=", limit, "s"))
+    for (cell, program), ours in sorted(m.many.items()):
+        scp = m.many.get((cell, "scp"))
+        if program == "cp" and scp:
+            times = [statistics.median(scp) / value for value in ours]
+            found.append(Bar(f"{cell}: cp of 1000 files", statistics.median(times), times, ">=", CP_MANY, "times scp -r"))
     return found

@@ -4,16 +4,19 @@ beside plain TCP streams and iperf3."""
 import argparse
 import statistics
 import time
+from pathlib import Path
 
+import copies
 import programs
 from bars import AFTER_SILENCE, Cell, Measurements, bars
-from lib import machine, report
+from lib import machine, picture, report
 from lib.machine import CannotMeasure
 
 RTTS, LOSSES, CONTROLS = (1, 15, 60, 100, 150), (0, 0.01, 0.1, 0.3), ("cubic", "bbr")
 SIZES = (64 << 20, 256 << 20)
 STREAMS = (1, 2, 4, 8, 16, 32, 64, 128)  # of the bare program
 LATER = 3  # messages after the first one
+PROGRAMS = ("bare", "ours", "iperf3", "relay", "trunk", "scp")
 SMALL = 64
 
 
@@ -32,8 +35,9 @@ def arguments_of(words):
     parser.add_argument("--ours", type=int, default=0, help="streams of ours (default 0: as many as it finds right)")
     parser.add_argument("--sizes", type=listed(int), help="MiB, separated by commas")
     parser.add_argument("--repetitions", type=int, help="of the whole (default 5, quick 3)")
-    parser.add_argument("--only", type=listed(str), help="bare, ours, iperf3, separated by commas")
-    parser.add_argument("--skip", type=listed(str), default=(), help="bulk, silence, small, separated by commas")
+    parser.add_argument("--only", type=listed(str), help=f"{', '.join(PROGRAMS)}, separated by commas; all, quick the first three")
+    parser.add_argument("--picture", type=Path, metavar="FILE", help="SVG (default build/benchmarks/wan.svg)")
+    parser.add_argument("--skip", type=listed(str), default=(), help="bulk, silence, small, copies, separated by commas")
     options = parser.parse_args(words)
     options.repetitions = options.repetitions or (3 if options.quick else 5)
     options.streams = options.streams or ((16, 64) if options.quick else STREAMS)
@@ -46,7 +50,9 @@ def arguments_of(words):
         chosen = [(rtt, loss, cc) for rtt in options.rtt or RTTS for loss in options.loss or LOSSES
                   for cc in options.cc or CONTROLS]
     options.cells = [Cell(*cell, options.rate) for cell in chosen]
-    options.programs = [name for name in ("bare", "ours", "iperf3") if not options.only or name in options.only]
+    chosen = options.only or PROGRAMS[:3] if options.quick else options.only or PROGRAMS
+    options.programs = [name for name in PROGRAMS if name in chosen]
+    options.picture = options.picture or machine.BUILD / "wan.svg"
     return options
 
 
@@ -60,15 +66,15 @@ class Session:
         """Each program with each number of streams that it is tried with; when in a hurry, only the one that is `judged`."""
         chosen = self.options.programs
         if judged and self.options.quick:
-            chosen = [name for name in chosen if name == "ours"]
+            chosen = [name for name in chosen if name in ("ours", "relay", "trunk")]
         return [("bare", n) for n in self.options.streams if "bare" in chosen] + \
-            [("ours", self.options.ours)] * ("ours" in chosen)
+            [(name, self.options.ours) for name in ("ours", "relay", "trunk") if name in chosen]
 
     def bulk(self, cell, link, size):
         allowed = 30 + (LATER + 1) * size * 8 / (cell.rate * 1e6) * 60
         for name, streams in self.kinds():
             played = programs.play(link, name, [(1, size, 0), (LATER, size, 0)], streams, allowed)
-            title = name if name == "ours" else f"{name}/{streams}"
+            title = f"{name}/{streams}" if name == "bare" else name
             speeds = [size * 8e3 / (received - sent) for sent, _, received in played.messages]
             self.measured.add("speed", (cell, title, size, "first"), speeds[0])
             self.measured.add("speed", (cell, title, size, "later"), statistics.median(speeds[1:]))
@@ -77,13 +83,22 @@ class Session:
             for streams in (1, 8, 32):
                 speed = programs.iperf3(link, streams, size, allowed)
                 self.measured.add("speed", (cell, f"iperf3/{streams}", size, "first"), speed)
+        if "scp" in self.options.programs and not copies.missing():
+            self.measured.add("speed", (cell, "scp", size, "first"), copies.one_file(link, "scp", size, allowed))
+
+    def copies(self, cell, link):
+        size = (256 << 20 if self.options.quick else 1 << 30) * cell.rate // 1000
+        for program in ("cp", "scp"):
+            self.measured.add("copies", (cell, program, size), copies.one_file(link, program, size, 600))
+            self.measured.add("many", (cell, program), copies.many_files(link, program, 1200))
+        self.measured.add("appears", cell, copies.appears(link))
 
     def silence(self, cell, link):
         """Each size once after 3 s of silence, after a large message, as between the steps of a simulation."""
         plan = [(2, self.options.sizes[0] // 4, 0), *((1, size, 3000) for size, _, _ in AFTER_SILENCE)]
         for name, streams in self.kinds(judged=True):
             played = programs.play(link, name, plan, streams, 120)
-            title = name if name == "ours" else f"{name}/{streams}"
+            title = f"{name}/{streams}" if name == "bare" else name
             for (size, _, _), (sent, _, received) in zip(AFTER_SILENCE, played.messages[2:], strict=True):
                 self.measured.add("silence", (cell, title, size), (received - sent) / 1e6)
 
@@ -91,7 +106,7 @@ class Session:
         self.measured.add("ping", cell, programs.ping(link))
         for name, streams in self.kinds(judged=True):
             played = programs.play(link, name, [(20 if self.options.quick else 40, SMALL, 1)], streams, 60)
-            title = name if name == "ours" else f"{name}/{streams}"
+            title = f"{name}/{streams}" if name == "bare" else name
             halves = [(answered - sent) / 2e6 for sent, answered, _ in played.messages]
             self.measured.add("small", (cell, title), statistics.median(halves))
 
@@ -107,6 +122,8 @@ class Session:
                         self.bulk(cell, link, size)
                 if "silence" not in self.options.skip and not cell.loss:
                     self.silence(cell, link)
+                if "copies" not in self.options.skip and not cell.loss and not copies.missing():
+                    self.copies(cell, link)
 
 
 # ---- output --------------------------------------------------------------------------------------------------
@@ -126,6 +143,27 @@ def print_tables(session):
             for (cell, name), values in m.small.items()]
     report.table("64 B: ms, half of a round trip; beside ping, ms; processor s of both ends per GB of large messages",
                  ["64 B", "ping", "processor"], rows)
+    rows = [(f"{cell}, {name}", [report.spread(values), report.spread(m.many.get((cell, name))),
+                                 report.spread(m.appears.get(cell)) if name == "cp" else None])
+            for (cell, name, _), values in m.copies.items()]
+    report.table("copies: Mbit/s of one file; s for 1000 files of 16 KiB; s until a file of 1 MiB appears by sync",
+                 ["one file", "many", "sync"], rows)
+
+
+def draw(session):
+    """Throughput over the round trip: a panel for each loss and congestion control, a line for the best of each kind."""
+    m, options = session.measured, session.options
+    rtts = sorted({cell.rtt for cell in options.cells})
+    size, panels = options.sizes[-1], {}
+    for cell in options.cells:
+        lines = panels.setdefault(f"{cell.cc}, {cell.loss:g} % lost, {report.size_name(size)}", {})
+        for kind in PROGRAMS:
+            for which in ("first", "later"):
+                if best := m.best(cell, kind, size, which):
+                    name = kind if kind in ("iperf3", "scp") else f"{kind}, {which}"
+                    lines.setdefault(name, []).append((rtts.index(cell.rtt), statistics.median(best[1])))
+    picture.draw(options.picture, panels, [f"{rtt} ms" for rtt in rtts], "Mbit/s to the last byte received")
+    print(f"\npicture: {options.picture}")
 
 
 def figures(session, facts):
@@ -140,7 +178,8 @@ def figures(session, facts):
     m = session.measured
     return {"machine": facts, "repetitions": session.options.repetitions, "mbit_per_s": cells(m.speed),
             "ms_after_silence": cells(m.silence), "ms_half_round_trip": cells(m.small), "ms_ping": cells(m.ping),
-            "processor_s_per_gigabyte": cells(m.processor)}
+            "processor_s_per_gigabyte": cells(m.processor), "copies_mbit_per_s": cells(m.copies),
+            "copies_s_of_many": cells(m.many), "sync_s": cells(m.appears)}
 
 
 def main(words):
@@ -160,6 +199,7 @@ def main(words):
         session.one_pass()
         print(f"pass {number + 1} of {options.repetitions}: {time.monotonic() - begun:.0f} s", flush=True)
     print_tables(session)
+    draw(session)
     found = bars(session.measured)
     print(f"\nbars: {sum(bar.holds for bar in found)} of {len(found)} hold (value, limit, spread of the repetitions)")
     for bar in found:

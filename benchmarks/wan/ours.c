@@ -1,4 +1,5 @@
-// A path of Ligament's library, encrypted. HOST PORT KEY STREAMS, 0: as many as it finds right
+// A path of Ligament's library, encrypted. HOST PORT KEY STREAMS [RELAY...]; 0 streams: as many as it finds right. With files
+// of relays, the nearest first, it goes over these only.
 #include <ligament.h>
 
 #include "wan.h"
@@ -12,12 +13,14 @@ static lig_error error;
     } while (0)
 
 static void peer_open(int is_a, int argc, char **argv) {
-    if (argc != 4) fail("usage: ours a|b OUT PLAN HOST PORT KEY STREAMS");
+    if (argc < 4) fail("usage: ours a|b OUT PLAN HOST PORT KEY STREAMS [RELAY...]");
     char at[64];
     snprintf(at, sizeof at, "%s:%s", argv[0], argv[1]);
     lig_path_options options = {.size = sizeof options, .window = 1ull << 31, .streams = (uint32_t)atoi(argv[3])};
+    options.relays = (const char *const *)argv + 4;
+    options.relay_count = (size_t)argc - 4;
     if (is_a)
-        TRY(lig_path_open(argv[2], at, &options, &path, &error));
+        TRY(lig_path_open(argv[2], argc > 4 ? NULL : at, &options, &path, &error));
     else
         TRY(lig_path_listen(argv[2], at, &options, &path, &error));
     TRY(lig_path_wait_connected(path, 30, &error));

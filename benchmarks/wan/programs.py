@@ -1,5 +1,6 @@
 """What exchanges messages over the emulated link: how each is built, and started at both ends."""
 
+import contextlib
 import json
 import os
 import shutil
@@ -13,7 +14,7 @@ from pathlib import Path
 from lib.ligament import Ligament
 from lib.machine import BUILD, REPOSITORY, CannotMeasure, run
 
-sys.path.append(str(REPOSITORY / "tests" / "network"))
+sys.path += [str(REPOSITORY / "tests"), str(REPOSITORY / "tests" / "network")]
 import wan  # noqa: E402
 from wan import Wan, no_wan  # noqa: E402
 
@@ -59,34 +60,71 @@ class Played:
 
 def play(link_, program, plan, streams, seconds):
     """One exchange after a plan, [(count, bytes, pause in ms), ...], with fresh connections: from `a` to `b`."""
-    with tempfile.TemporaryDirectory(prefix="run-", dir=OUT) as folder:
+    with tempfile.TemporaryDirectory(prefix="run-", dir=OUT) as folder, Processes(link_, folder) as started:
         folder = Path(folder)
         words = ",".join(f"{count}:{size}:{pause}" for count, size, pause in plan)
-        where = [link_.b.v4, PORT, *([folder / "key", streams] if program == "ours" else [streams, UNSENT])]
-        if program == "ours":
+        where = {"a": [link_.b.v4, PORT], "b": [link_.b.v4, PORT]}
+        if program == "bare":
+            more = {"a": [streams, UNSENT], "b": [streams, UNSENT]}
+        else:
             Key.make(folder / "key")
-        started = []
-        with open(folder / "log", "w+b") as log:
-            for side in "ba":
-                command = [OUT / program, side, folder / side, words, *where]
-                started.append(link_[side].start(*command, stdout=log, stderr=log))
-                time.sleep(0.05)
-            until = time.monotonic() + seconds
-            try:
-                failed = [p for p in started if p.wait(max(until - time.monotonic(), 0.1)) != 0]
-            except subprocess.TimeoutExpired:
-                failed = ["none came to its end in time"]
-            finally:
-                for process in started:
-                    if process.poll() is None:
-                        process.kill()
-                    process.wait()
-                    link_.a.processes = [p for p in link_.a.processes if p is not process]
-                    link_.b.processes = [p for p in link_.b.processes if p is not process]
-            if failed:
-                log.seek(0)
-                raise CannotMeasure(f"{program} with {streams} streams failed:\n{log.read().decode()[-2000:]}")
+            relays = started.relays(RELAYS.get(program, 0))
+            more = {"a": [folder / "key", streams, *relays], "b": [folder / "key", streams, *relays[-1:]]}
+        ends = []
+        for side in "ba":
+            name = "bare" if program == "bare" else "ours"
+            ends.append(started.start(side, OUT / name, side, folder / side, words, *where[side], *more[side]))
+            time.sleep(0.05)
+        until = time.monotonic() + seconds
+        try:
+            failed = [p for p in ends if p.wait(max(until - time.monotonic(), 0.1)) != 0]
+        except subprocess.TimeoutExpired:
+            failed = ["none came to its end in time"]
+        if failed:
+            raise CannotMeasure(f"{program} with {streams} streams failed:\n{started.said()}")
         return Played((folder / "a").read_text(), (folder / "b").read_text())
+
+
+RELAYS = {"relay": 1, "trunk": 2}  # on the way of a path, by program; the last one is beside `b`, and one more beside `a`
+
+
+class Processes(contextlib.ExitStack):
+    """What runs at both ends of a link; all that is left is ended."""
+
+    def __init__(self, link_, folder):
+        super().__init__()
+        self.link, self.folder = link_, Path(folder)
+        self.log = self.enter_context(open(self.folder / "log", "w+b"))
+
+    def start(self, side, *command):
+        process = self.link[side].start(*command, stdout=self.log, stderr=self.log)
+        self.callback(self._end, side, process)
+        return process
+
+    def _end(self, side, process):
+        if process.poll() is None:
+            process.kill()
+        process.wait()
+        self.link[side].processes = [p for p in self.link[side].processes if p is not process]
+
+    def relays(self, count):
+        """Starts so many relays in a row; their files, the nearest to `a` first."""
+        files = [self.folder / f"{side}.relay" for side in "ab"[2 - count:]]
+        for side, onward in [("b", None), ("a", "b")][:count]:
+            file = self.folder / f"{side}.relay"
+            lead = ["--onward", self.folder / f"{onward}.relay"] if onward else []
+            address = self.link[side].v4
+            self.start(side, Ligament().command, "relay", file, "--listen", address, "--address", address, *lead)
+            until = time.monotonic() + 20
+            while not file.exists() or f"listens at {address}" not in self.said():
+                if time.monotonic() > until:
+                    raise CannotMeasure(f"no relay at {side}:\n{self.said()}")
+                time.sleep(0.02)
+        return files
+
+    def said(self):
+        """The end of what they have printed."""
+        return (self.folder / "log").read_text(errors="replace")[-2000:]
 
 
 class Key:

@@ -48,6 +48,25 @@ class Bars(unittest.TestCase):
             "100 ms, bbr, 0 %: 4 MiB after 3 s of silence": True,
         })
 
+    def test_each_relay_may_cost_a_part_of_the_speed_and_of_a_round_trip(self):
+        m = Measurements()
+        m.speed = {(CLEAN, program, 64 * MIB, "later"): [value] for program, value in
+                   (("ours", 100), ("relay", 94), ("trunk", 91))}
+        m.small = {(CLEAN, "ours"): [50.1], (CLEAN, "relay"): [50.19], (CLEAN, "trunk"): [50.31]}
+        self.assertEqual(held(m), {
+            "100 ms, bbr, 0 %: 64 MiB, later, relay": False,
+            "100 ms, bbr, 0 %: 64 MiB, later, trunk": True,
+            "100 ms, bbr, 0 %: 64 B, relay": True,
+            "100 ms, bbr, 0 %: 64 B, trunk": False,
+        })
+
+    def test_copies_are_held_against_the_path_and_scp(self):
+        m = Measurements()
+        m.speed = {(CLEAN, "ours", 64 * MIB, "first"): [400]}
+        m.copies = {(CLEAN, "cp", 256 * MIB): [370], (CLEAN, "scp", 256 * MIB): [80]}
+        m.many, m.appears = {(CLEAN, "cp"): [2.0], (CLEAN, "scp"): [200.0]}, {CLEAN: [0.81]}
+        self.assertEqual([bar.holds for bar in bars(m)], [True, False, False, True])
+
 
 if __name__ == "__main__":
     unittest.main()
