@@ -8,6 +8,10 @@ import { ask } from "./state";
 /** Small models are not drawn larger than if they were so wide. */
 const LEAST = 900;
 
+/** Pixels for each unit of the drawing, below which a box is a dot; such a model begins near its first box, at this width. */
+const DOT = 0.02;
+const NEAR = 3000;
+
 /** What was asked for before there was anything to show it in. */
 let early: Promise<Plan | null> | null = null;
 
@@ -42,7 +46,9 @@ export function Model({ drawn, ...shared }: Shared & { drawn: () => void }) {
   }, [plan]);
   const width = Math.max(plan?.width ?? 1, LEAST);
   const whole: Box = { x: ((plan?.width ?? width) - width) / 2, y: 0, width, height: plan?.height ?? 1 };
-  const seen = view ?? whole;
+  const first = plan?.nodes[0];
+  const begin = first && room.width / width < DOT ? { x: first.x - LEAST / 4, y: first.y - LEAST / 4, width: NEAR, height: LEAST } : whole;
+  const seen = view ?? begin;
 
   /** Shows a part; `by` < 1 is nearer. */
   function zoom(by: number, x = 0.5, y = 0.5) {
@@ -66,7 +72,7 @@ export function Model({ drawn, ...shared }: Shared & { drawn: () => void }) {
       "+": () => zoom(0.8),
       "=": () => zoom(0.8),
       "-": () => zoom(1.25),
-      "0": () => setView(null),
+      "0": () => setView(whole),
       ArrowLeft: () => move(-0.1, 0),
       ArrowRight: () => move(0.1, 0),
       ArrowUp: () => move(0, -0.1),
@@ -113,7 +119,7 @@ export function Model({ drawn, ...shared }: Shared & { drawn: () => void }) {
           <button type="button" onClick={() => zoom(1.25)} aria-label="Farther">
             −
           </button>
-          <button type="button" onClick={() => setView(null)}>
+          <button type="button" onClick={() => setView(whole)}>
             Whole
           </button>
         </div>

@@ -19,6 +19,20 @@ class One(Submodel):
 run_light(lambda instance: One(), {})
 """
 MANY = 310
+
+# A chain of them, in one process: each tells the next.
+LINK = """
+from ligament import Message
+class Link(Submodel):
+    def initialise(self, instance):
+        self.first = instance.receive("start", default=Message(0.0)).timestamp == 0.0
+    def is_done(self):
+        return True
+    def observe_final(self, instance):
+        instance.send("end", Message(1.0))
+run_light(lambda instance: Link(), {Operator.F_INIT: ["start"], Operator.O_F: ["end"]})
+"""
+LONG = 200
 NEWS = "performance.getEntriesByType('resource').filter((one) => one.name.includes('/api/news')).length"
 
 
@@ -53,4 +67,20 @@ def test_a_panel_out_of_sight_is_drawn_when_it_is_seen_and_when_the_run_is_over(
     assert browser.does("tell", what="document.querySelectorAll('[data-instance]').length") == 100
     browser.does("click", place="#tables .scroll > button")
     browser.until("document.querySelectorAll('[data-instance]').length === 200")
+    assert browser.does("said") == []
+
+
+def test_a_model_too_wide_for_the_page_begins_near_its_first_box(place, browser, python_program):
+    parts = "".join(f"    c{i}: {{implementation: link, ports: {{f_init: start, o_f: end}}}}\n" for i in range(LONG))
+    conduits = "".join(f"    c{i}.end: c{i + 1}.start\n" for i in range(LONG - 1))
+    (place.path / "long.ymmsl").write_text(
+        f"ymmsl_version: v0.1\nmodel:\n  name: long\n  components:\n{parts}  conduits:\n{conduits}"
+        f"implementations:\n  link: {python_program('link', LINK)}\nligament: {{light: link}}\n")
+    place.starts("long")
+    place.is_over()
+    browser.does("open", link=place.view()["link"])
+    named = "[...document.querySelectorAll('svg.model .node text')].map((one) => one.textContent)"
+    browser.until(f"{named}.includes('c0')")
+    browser.does("tell", what="[...document.querySelectorAll('button')].find((one) => one.textContent === 'Whole').click()")
+    browser.until(f"!{named}.includes('c0')")
     assert browser.does("said") == []

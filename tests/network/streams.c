@@ -36,7 +36,7 @@ int main(int argc, char **argv) {
         size_t bytes = strtoull(line, NULL, 10), got = 0;
         char *data = malloc(bytes), *back = malloc(bytes);
         for (size_t i = 0; i < bytes; i++) data[i] = (char)((i * 31 + (i >> 8)) ^ number);
-        TRY(lig_path_send_receive(path, data, bytes, back, bytes, &got, 120, &error));
+        TRY(lig_path_send_receive(path, data, bytes, back, bytes, &got, 600, &error));
         printf("%s\n", got == bytes && !memcmp(data, back, bytes) ? "the same" : "something else"), fflush(stdout);
         free(data), free(back);
     }

@@ -107,3 +107,10 @@ def test_over_a_link_that_is_down_every_few_seconds_everything_comes_whole_and_i
     ends = Ends(program, wide_area(rtt=40, rate=100, more=("--cut-every", "4:1")))
     ends.exchange([256 << 10] * 60)
     ends.end()
+
+
+@pytest.mark.slow
+def test_a_message_of_a_gibibyte_comes_back_the_same_over_a_link_that_loses_segments(wide_area, program):
+    ends = Ends(program, wide_area(rtt=60, loss=0.01))
+    ends.exchange([1 << 30, 64])
+    ends.end()
