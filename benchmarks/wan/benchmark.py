@@ -6,8 +6,8 @@ import statistics
 import time
 from pathlib import Path
 
+import programs  # first: it says where the tests' parts are
 import copies
-import programs
 from bars import AFTER_SILENCE, Cell, Measurements, bars
 from lib import machine, picture, report
 from lib.machine import CannotMeasure

@@ -26,7 +26,7 @@ def missing():
 def place(link):
     """A directory in memory, and an sshd at the far end of the link."""
     with tempfile.TemporaryDirectory(prefix="lig-wan-", dir="/dev/shm") as folder:
-        ssh = Ssh(Path(folder), link.b)
+        ssh = Ssh(Path(folder), link.b, "Subsystem sftp internal-sftp\n")
         try:
             yield Path(folder), ssh
         finally:
@@ -48,8 +48,8 @@ def one_file(link, program, size, seconds):
     """Mbit/s of one file of so many bytes, from the command's start to its end."""
     with place(link) as (folder, ssh):
         with open(folder / "data", "wb") as file:
-            for _ in range(0, size, 1 << 20):
-                file.write(os.urandom(1 << 20))
+            for begin in range(0, size, 1 << 20):
+                file.write(os.urandom(min(1 << 20, size - begin)))
         words = ["scp", "-q", *ssh.options] if program == "scp" else _cp(folder)
         took = timed(link, seconds, *words, folder / "data", f"east:{folder}/copy")
         if (folder / "copy").stat().st_size != size:
