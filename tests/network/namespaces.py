@@ -9,6 +9,7 @@ import shutil
 import subprocess
 import sys
 import time
+import warnings
 from pathlib import Path
 
 NAMED = Path("/run/netns")
@@ -91,16 +92,18 @@ def remove(path):
 
 
 def sweep():
-    """Removes what processes left behind that are no more, and returns the names."""
+    """Removes what processes left behind that are no more, and returns the names. What cannot be removed is said and left:
+    it is in nobody's way."""
     removed = []
     for path in sorted(NAMED.glob(f"{PREFIX}-*")) if NAMED.exists() else []:
         parts = path.name.split("-")
         if len(parts) >= 4 and parts[1].isdigit() and str(_birth(int(parts[1]))) != parts[2]:
             try:
                 remove(path)
-            except OSError:
+            except OSError as error:
                 if path.exists():  # otherwise somebody else swept at the same time
-                    raise
+                    warnings.warn(f"the namespace of a process that is no more stays: {error}", stacklevel=2)
+                    continue
             removed.append(path.name)
     return removed
 

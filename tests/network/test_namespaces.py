@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 import namespaces
+import pytest
 
 HERE = Path(__file__).resolve().parent
 KEEPS_A_NETWORK = """
@@ -163,3 +164,30 @@ def _guard_of(pid):
     found = [int(child) for child in children if b"\0guard\0" in Path(f"/proc/{child}/cmdline").read_bytes()]
     assert len(found) == 1, f"{found} of {children}"
     return found[0]
+
+
+def test_the_first_network_of_a_machine_does_not_hide_the_links_names(emulator):
+    # `ip netns` makes /run/netns a mount when it makes its first name; the emulator may have been first. A mount namespace
+    # of its own has a /run as a machine has it that was just started.
+    script = f"""
+        mount -t tmpfs none /run || exit 9
+        {emulator} --name link-first 2>/run/said & until grep -q 'enter with' /run/said; do sleep 0.01; done
+        ip netns add second && ip netns exec link-first-a true && ip netns delete second
+        status=$?
+        kill $! && wait $!
+        ls /run/netns
+        exit $status
+    """
+    done = subprocess.run(["unshare", "--mount", "--propagation", "private", "sh", "-c", script],
+                          capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 0 and not done.stdout, f"{done.stdout}{done.stderr}"
+
+
+def test_a_name_that_cannot_be_removed_is_said_and_holds_up_nobody(network, monkeypatch, tmp_path):
+    network("a")  # skips where there can be none
+    left = tmp_path / f"{namespaces.PREFIX}-{os.getpid()}-0-lost-a"
+    left.touch()
+    monkeypatch.setattr(namespaces, "NAMED", tmp_path)
+    with pytest.warns(UserWarning, match="lost-a"):
+        assert namespaces.sweep() == []
+    assert left.exists()

@@ -31,6 +31,7 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/file.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -358,10 +359,16 @@ static void fw_arg(struct fw *tab, const char *s0) {
     char *k = strchr(t, ':'); u32 a = 0; u16 p = 0; if (k) { *k = 0; p = atoi(k + 1); }
     if (strchr(t, '.')) a = inet_addr(t); else p = atoi(t);
     f->addr[f->n] = a; f->port[f->n] = htons(p); f->n++; } }
+// As `ip netns` does it, under its lock: the folder is a mount of its own. One that came later would hide the names in it.
+static void names_folder(void) {
+  mkdir("/run/netns", 0755); int d = open("/run/netns", O_RDONLY | O_DIRECTORY | O_CLOEXEC); if (d < 0) die("/run/netns"); flock(d, LOCK_EX);
+  if (mount("", "/run/netns", "none", MS_SHARED | MS_REC, NULL) &&
+      (errno != EINVAL || mount("/run/netns", "/run/netns", "none", MS_BIND | MS_REC, NULL) || mount("", "/run/netns", "none", MS_SHARED | MS_REC, NULL))) die("mount /run/netns");
+  close(d); }
 static void named(const char *name, int side, bool make) {
   char p[300]; snprintf(p, sizeof p, "/run/netns/%s-%c", name, side ? 'b' : 'a');
   if (!make) { umount2(p, MNT_DETACH); unlink(p); return; }
-  mkdir("/run/netns", 0755); int f = open(p, O_CREAT | O_EXCL | O_RDONLY, 0444); if (f < 0) die("%s", p); close(f);
+  names_folder(); int f = open(p, O_CREAT | O_EXCL | O_RDONLY, 0444); if (f < 0) die("%s", p); close(f);
   char src[64]; snprintf(src, sizeof src, "/proc/self/fd/%d", nsfd[side]); if (mount(src, p, "none", MS_BIND, NULL)) { unlink(p); die("mount %s", p); } }
 
 int main(int argc, char **argv) {

@@ -65,14 +65,17 @@ impl RankPages {
         let page = self.0.entry(speaker).or_insert_with(|| page_of(speaker));
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         let lines = page.as_ref().map(|page| lines_of(page, now)).unwrap_or_default();
-        let standing = standing(&lines, |line| known(line, &lines, speaker));
-        let standing = standing.map(|(what, lasts)| {
-            let since = ligament_shm::status::now().saturating_sub(lasts.as_nanos() as u64);
-            RanksView { what, since }
-        });
-        let done = || (view.phase == Phase::Finished).then(|| left(launcher, view)).flatten();
-        standing.or_else(done)
+        let late = standing(&lines, |line| known(line, &lines, speaker));
+        told(late, || (view.phase == Phase::Finished).then(|| left(launcher, view)).flatten())
     }
+}
+
+/// Who is late, once that has lasted; otherwise who is left. While somebody is late for the end, all are left, so that
+/// this would say nothing.
+fn told(late: Option<(String, Duration)>, left: impl FnOnce() -> Option<RanksView>) -> Option<RanksView> {
+    let Some((what, lasts)) = late else { return left() };
+    let since = ligament_shm::status::now().saturating_sub(lasts.as_nanos() as u64);
+    (lasts >= LASTING).then_some(RanksView { what, since })
 }
 
 /// The memory of a rank 0, if its process has one.
@@ -129,9 +132,6 @@ fn standing(lines: &[Line], who: impl Fn(&Line) -> String) -> Option<(String, Du
         let there = *ahead.first()?;
         (vec![first], there, ahead.iter().map(|line| line.lasts).min()?.min(first.lasts))
     };
-    if lasts < LASTING {
-        return None;
-    }
     let named: Vec<String> = missing.iter().take(NAMED).map(|line| who(line)).collect();
     let more = match missing.len() - named.len() {
         0 => String::new(),
@@ -210,7 +210,7 @@ mod tests {
         Line { rank, calls, call, is_in: call != 0, process: 40 + rank as u32, lasts, port: "start".into() }
     }
 
-    fn told(lines: &[Line]) -> Option<(String, u64)> {
+    fn late(lines: &[Line]) -> Option<(String, u64)> {
         standing(lines, |line| format!("rank {}", line.rank)).map(|(what, lasts)| (what, lasts.as_secs()))
     }
 
@@ -218,10 +218,10 @@ mod tests {
     fn a_rank_that_does_not_come_is_named_with_the_call() {
         let lines = [line(0, 17, 3, LONG), line(1, 16, 0, 2 * LONG), line(2, 17, 3, LONG)];
         let what = "rank 1 has not come to collective call 17 (receive of start), where rank 0 is";
-        assert_eq!(told(&lines), Some((what.to_owned(), 12)));
+        assert_eq!(late(&lines), Some((what.to_owned(), 12)));
         // Rank 0 is done; the other is not.
         let lines = [line(0, 17, FREE, LONG), line(1, 16, 0, 2 * LONG)];
-        assert_eq!(told(&lines).unwrap().0, "rank 1 has not come to the end of the instance, where rank 0 is");
+        assert_eq!(late(&lines).unwrap().0, "rank 1 has not come to the end of the instance, where rank 0 is");
     }
 
     #[test]
@@ -229,27 +229,36 @@ mod tests {
         let lines = [line(0, 3, 0, LONG), line(1, 4, 2, LONG), line(2, 4, 2, LONG)];
         let what =
             "rank 0 has not come to collective call 4 (reuse_instance of start), where others wait for it";
-        assert_eq!(told(&lines), Some((what.to_owned(), 12)));
+        assert_eq!(late(&lines), Some((what.to_owned(), 12)));
         let lines = [line(0, 4, 2, LONG), line(1, 3, 0, LASTING / 2)];
-        assert_eq!(told(&lines), None);
+        assert_eq!(late(&lines).map(|(_, seconds)| seconds), Some(0));
         let lines = [line(0, 4, 2, LONG), line(1, 4, 2, LONG)];
-        assert_eq!(told(&lines), None);
+        assert_eq!(late(&lines), None);
+    }
+
+    #[test]
+    fn nobody_is_called_left_while_one_is_late_for_the_end() {
+        let left = || Some(RanksView { what: "rank 0, rank 1 have not ended".to_owned(), since: 1 });
+        let late = |lasts| Some(("rank 1 has not come to the end".to_owned(), lasts));
+        assert_eq!(told(late(LASTING / 2), left), None);
+        assert_eq!(told(late(LASTING), left).unwrap().what, "rank 1 has not come to the end");
+        assert_eq!(told(None, left).unwrap().what, "rank 0, rank 1 have not ended");
     }
 
     #[test]
     fn ranks_on_other_nodes_have_no_line_and_many_are_counted() {
         let mut lines: Vec<Line> = (1..8).map(|rank| line(rank, 1, 0, LONG)).collect();
         lines.insert(0, line(0, 2, 3, LONG));
-        assert!(told(&lines)
+        assert!(late(&lines)
             .unwrap()
             .0
             .starts_with("rank 1, rank 2, rank 3, rank 4 and 3 more ranks have not come"));
         lines[2] = Line::default();
-        assert!(told(&lines)
+        assert!(late(&lines)
             .unwrap()
             .0
             .starts_with("rank 1, rank 3, rank 4, rank 5 and 2 more ranks have not come"));
-        assert_eq!(told(&[]), None);
+        assert_eq!(late(&[]), None);
     }
 
     #[test]
