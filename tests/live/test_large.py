@@ -28,6 +28,10 @@ class Link(Submodel):
         self.first = instance.receive("start", default=Message(0.0)).timestamp == 0.0
     def is_done(self):
         return True
+    def observe(self, instance):
+        pass
+    def solve(self, instance):
+        pass
     def observe_final(self, instance):
         instance.send("end", Message(1.0))
 run_light(lambda instance: Link(), {Operator.F_INIT: ["start"], Operator.O_F: ["end"]})
