@@ -39,7 +39,7 @@ class Measurements:
         self.ping = {}  # cell: ms, a round trip
         self.processor = {}  # (cell, program): processor seconds of both ends per GB
         self.copies = {}  # (cell, program, bytes): Mbit/s of one file
-        self.many = {}  # (cell, program): s for many small files
+        self.many = {}  # (cell, program): ms for each of many small files
         self.appears = {}  # cell: s until a file appears by `sync`
 
     def add(self, table, key, value):
@@ -114,5 +114,5 @@ def _copies(m):
         scp = m.many.get((cell, "scp"))
         if program == "cp" and scp:
             times = [statistics.median(scp) / value for value in ours]
-            found.append(Bar(f"{cell}: cp of 1000 files", statistics.median(times), times, ">=", CP_MANY, "times scp -r"))
+            found.append(Bar(f"{cell}: cp of many files", statistics.median(times), times, ">=", CP_MANY, "times scp -r"))
     return found

@@ -13,7 +13,7 @@ from lib.ligament import Ligament
 from lib.machine import CannotMeasure
 from sshd import Ssh
 
-FILES, EACH = 1000, 16 << 10
+EACH = 16 << 10  # bytes of each of many files
 APPEARS, TIMES = 1 << 20, 5  # bytes of a file that appears by `sync`, and how many do
 
 
@@ -57,15 +57,15 @@ def one_file(link, program, size, seconds):
         return size * 8e-6 / took
 
 
-def many_files(link, program, seconds):
-    """s for a directory of many small files."""
+def many_files(link, program, files, seconds):
+    """s for a directory of so many small files."""
     with place(link) as (folder, ssh):
         (folder / "many").mkdir()
-        for number in range(FILES):
+        for number in range(files):
             (folder / f"many/{number}").write_bytes(os.urandom(EACH))
         words = ["scp", "-q", "-r", *ssh.options] if program == "scp" else _cp(folder)
         took = timed(link, seconds, *words, folder / "many", f"east:{folder}/copy")
-        if len(list((folder / "copy").rglob("*"))) < FILES:
+        if len(list((folder / "copy").rglob("*"))) < files:
             raise CannotMeasure(f"{program} has not copied all")
         return took
 

@@ -42,7 +42,7 @@ def leading(host):
             words = Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
         except OSError:
             continue  # it has ended
-        if words[0] == b"ssh" and b"-W" in words:
+        if words[0] == b"ssh" and (b"-W" in words or any(b"lead-on" in word for word in words)):
             found.append(pid)
     return found
 
@@ -94,6 +94,44 @@ def test_two_domains_that_reach_nobody_meet_by_ssh_at_a_relay_to_which_no_port_l
     started = flow([net["head"], net["other"]], "exchange", 1024, options=by, agent_options=jump(ssh))
     started.await_begun()
     assert started.end_well() > 20
+
+
+@pytest.fixture
+def strict(network, sshd):
+    """As `apart`, and the sshd in between leads nobody on."""
+    net = network("head", "gate", "other")
+    ssh = sshd(net["gate"], more="AllowTcpForwarding no\n")
+    net["gate"].wall(ssh.port)
+    deaf(net["head"], net["other"])
+    deaf(net["other"], net["head"])
+    return net, ssh
+
+
+def leads_on(gate):
+    """The processes by which the command leads on from there."""
+    words = [Path(f"/proc/{pid}/cmdline") for pid in processes_in(gate.path)]
+    return [one for one in words if one.exists() and b"\0lead-on\0" in one.read_bytes()]
+
+
+def test_where_sshd_forbids_to_lead_on_the_command_does_it(strict, flow):
+    net, ssh = strict
+    started = flow([net["head"], net["other"]], "bulk", MIB, agent_options=jump(ssh))
+    started.await_begun()
+    until(lambda: len(leads_on(net["gate"])) >= 4, started.run.said)
+    kill(leading(net["other"]))
+    assert started.end_well() > 20
+    # What was under way in those that were killed may arrive for a while.
+    until(lambda: not leading(net["other"]) and not leads_on(net["gate"]), lambda: "somebody goes on leading")
+
+
+def test_where_nothing_leads_on_that_is_said(strict, flow, tmp_path):
+    net, ssh = strict
+    (tmp_path / "sh").write_text("#!/bin/sh\nexit 1\n")
+    (tmp_path / "sh").chmod(0o755)
+    # The key is allowed one command only, which is none of Ligament's.
+    (ssh.where / "authorized").write_text(f'command="{tmp_path}/sh" ' + (ssh.where / "client.pub").read_text())
+    started = flow([net["head"], net["other"]], "exchange", 64, agent_options=[*jump(ssh), "--patience", "8s"])
+    until(lambda: "; ssh said: " in started.run.said(), started.run.said)
 
 
 def test_ssh_that_is_killed_loses_and_repeats_nothing(apart, flow):

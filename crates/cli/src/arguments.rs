@@ -69,6 +69,9 @@ enum Command {
     /// An end of a link that `site check` measures.
     #[command(hide = true)]
     ServeLink,
+    /// The way on from a machine where ssh may not lead on itself.
+    #[command(hide = true)]
+    LeadOn(crate::lead_on::LeadOn),
     /// Say everything that is wrong with a model, without running it.
     Check(Check),
     /// Show how a model is coupled: its components, ports and conduits, as text or as a picture.
@@ -520,6 +523,7 @@ pub(crate) fn carry_out(arguments: impl IntoIterator<Item = OsString>) -> i32 {
         Command::Sync(sync) => crate::copying::sync(&sync),
         Command::ServeFiles => crate::copying::serve(),
         Command::ServeLink => crate::site::serve_link(),
+        Command::LeadOn(arguments) => crate::lead_on::lead_on(&arguments),
         Command::Check(check) => crate::check::check(&check),
         Command::Graph(graph) => crate::graph::graph(&graph),
         Command::Tasks(tasks) => crate::tasks::tasks(&tasks),

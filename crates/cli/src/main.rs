@@ -18,6 +18,7 @@ mod explain;
 mod graph;
 mod job;
 mod launched;
+mod lead_on;
 mod limits;
 mod logs;
 mod new;

@@ -1,5 +1,6 @@
 //! `ligament relay`, and how runs and agents are told which relays they go over.
 
+use crate::lead_on::told;
 use crate::spread::Listening;
 use ligament_catalogue::{fault, Fault};
 use ligament_launch::site::Site;
@@ -39,7 +40,7 @@ pub(crate) struct Relaying {
     #[arg(long, value_name = "FILE")]
     pub relay: Vec<PathBuf>,
     /// Go by ssh through this machine, which ssh reaches without asking, to whom is not reached directly. No port but that
-    /// of ssh need be open there; each connection is an ssh of its own (ssh -W).
+    /// of ssh need be open there; each connection is an ssh of its own (ssh -W; where sshd forbids that, ligament leads on).
     #[arg(long, value_name = "HOST")]
     pub jump: Option<String>,
     /// Give that ssh this option, such as -p2222; may be given several times.
@@ -72,8 +73,8 @@ impl Relaying {
     /// The machine that ssh leads through.
     fn gate(&self, site: &Site) -> Result<Option<Arc<Gate>>, Fault> {
         match (&self.jump, &site.jump) {
-            (Some(jump), _) => Gate::new(jump, &self.jump_option).map(Some),
-            (None, Some(jump)) => Gate::new(jump, &site.ssh_options).map(Some),
+            (Some(jump), _) => Gate::new(jump, &self.jump_option, told(None)).map(Some),
+            (None, Some(jump)) => Gate::new(jump, &site.ssh_options, told(site.ligament.as_deref())).map(Some),
             (None, None) => Ok(None),
         }
     }

@@ -2,7 +2,7 @@
 //! already.
 
 use crate::arguments::print;
-use ligament_catalogue::Fault;
+use ligament_catalogue::{fault, Fault};
 use ligament_launch::site::find_site;
 use ligament_live::{
     another_link, serve_over_pipes, serve_site, Another, Opened, Options, Place, Purpose, Role,
@@ -61,7 +61,7 @@ pub(crate) struct View {
 
 /// What a link is for.
 pub(crate) fn role(word: &str) -> Result<Role, Fault> {
-    Role::of(word).ok_or_else(|| ligament_catalogue::fault!(WORD_OF_THE_COMMAND_LINE, "it is look or steer"))
+    Role::of(word).ok_or_else(|| fault!(WORD_OF_THE_COMMAND_LINE, "it is look or steer"))
 }
 
 /// Serves it.
@@ -77,6 +77,13 @@ fn served(arguments: &View) -> Result<(), Fault> {
         Some(path) => Place::Socket(path.clone()),
         None => Place::Port(arguments.port.unwrap_or(0)),
     };
+    let is_pipe = |file: &Path| file == Path::new("-");
+    if arguments.over_pipes.is_none() && arguments.metrics_token.as_deref().is_some_and(is_pipe) {
+        return Err(fault!(
+            METRICS_TOKEN,
+            "\"-\" is no file; name the one that has the token, or gets a new one"
+        ));
+    }
     let mut leading = Leading(None);
     let purpose = Purpose::new(arguments.link.unwrap_or(Role::Look), arguments.for_whom.as_deref());
     let site = arguments.site.as_deref().map(find_site).transpose()?;

@@ -1,6 +1,7 @@
 //! A machine that ssh leads to. From there others are reached that nobody reaches from here, and no port but that of ssh
-//! need be open: each connection is an ssh of its own, whose standard input and output lead on (`ssh -W`). All that goes
-//! over it is greeted and encrypted as on any other connection, so that machine reads nothing.
+//! need be open: each connection is an ssh of its own, whose standard input and output lead on (`ssh -W`). Where its sshd
+//! forbids that, a command does it that is started there (`ligament lead-on`). All that goes over it is greeted and
+//! encrypted as on any other connection, so that machine reads nothing.
 
 use crate::socket;
 use ligament_catalogue::{fault, Fault};
@@ -9,6 +10,7 @@ use std::net::SocketAddr;
 use std::os::fd::OwnedFd;
 use std::os::unix::process::CommandExt;
 use std::process::{Child, ChildStderr, Command, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -28,19 +30,37 @@ const OPTIONS: [&str; 7] = [
     "LogLevel=ERROR",
 ];
 
+/// What ssh says where it does not lead on: because the machine's sshd forbids that (`AllowTcpForwarding no`), or because
+/// nobody answers there. Which of them, it says only together with the banners of all machines on the way.
+const FAILED: &str = "stdio forwarding failed";
+
 /// A machine that ssh leads to.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug)]
 pub struct Gate {
     target: String,
     options: Vec<String>,
+    /// What its shell is told where ssh does not lead on itself; an address and a port follow.
+    lead_on: String,
+    /// Whether that is tried next. Where one of the two ways fails, the other one is tried.
+    by_command: Arc<AtomicBool>,
 }
 
+impl PartialEq for Gate {
+    fn eq(&self, other: &Gate) -> bool {
+        (&self.target, &self.options, &self.lead_on) == (&other.target, &other.options, &other.lead_on)
+    }
+}
+
+impl Eq for Gate {}
+
 impl Gate {
-    /// The machine as one gives it to ssh, such as `me@login.site.org`, with further options of ssh.
+    /// The machine as one gives it to ssh, such as `me@login.site.org`, with further options of ssh. `lead_on` is what a
+    /// shell there is told where its sshd forbids `ssh -W`: a command that connects to the address and the port that
+    /// follow, and leads from its standard input and output on to there.
     ///
     /// # Errors
     /// It is no name of a machine.
-    pub fn new(target: &str, options: &[String]) -> Result<Arc<Gate>, Fault> {
+    pub fn new(target: &str, options: &[String], lead_on: String) -> Result<Arc<Gate>, Fault> {
         let strange = |c: char| c.is_whitespace() || c.is_control();
         if target.is_empty() || target.starts_with('-') || target.contains(strange) {
             return Err(fault!(
@@ -48,7 +68,8 @@ impl Gate {
                 "\"{target}\" is no machine that ssh leads to; write what you would give to ssh, such as me@login.site.org"
             ));
         }
-        Ok(Arc::new(Gate { target: target.to_owned(), options: options.to_vec() }))
+        let (target, options) = (target.to_owned(), options.to_vec());
+        Ok(Arc::new(Gate { target, options, lead_on, by_command: Arc::default() }))
     }
 
     /// What ssh calls it.
@@ -56,18 +77,25 @@ impl Gate {
         &self.target
     }
 
-    fn command(&self, to: &SocketAddr) -> Command {
+    fn command(&self, to: &SocketAddr, by_command: bool) -> Command {
         let mut command = Command::new("ssh");
         for option in OPTIONS {
             command.args(["-o", option]);
         }
-        command.args(&self.options).args(["-W", &to.to_string(), "--", &self.target]);
+        command.args(&self.options);
+        match by_command {
+            false => command.args(["-W", &to.to_string(), "--", &self.target]),
+            true => {
+                command.args(["-T", "--", &self.target, &format!("{} {} {}", self.lead_on, to.ip(), to.port())])
+            }
+        };
         command
     }
 
     /// Begins to go there: what is sent and received leads to the address, as soon as ssh has come through.
     pub(crate) fn dial(&self, to: &SocketAddr) -> io::Result<(OwnedFd, Helper)> {
-        Helper::start(self.command(to))
+        let by_command = self.by_command.load(Ordering::Relaxed);
+        Helper::start(self.command(to, by_command), by_command, Arc::clone(&self.by_command))
     }
 }
 
@@ -75,10 +103,17 @@ impl Gate {
 pub(crate) struct Helper {
     child: Option<Child>,
     errors: Option<ChildStderr>,
+    by_command: bool,
+    /// Whether the next one goes by a command.
+    next_by_command: Arc<AtomicBool>,
 }
 
 impl Helper {
-    fn start(mut command: Command) -> io::Result<(OwnedFd, Helper)> {
+    fn start(
+        mut command: Command,
+        by_command: bool,
+        next_by_command: Arc<AtomicBool>,
+    ) -> io::Result<(OwnedFd, Helper)> {
         let (near, far) = socket::pair()?;
         let name = command.get_program().to_string_lossy().into_owned();
         // In a group of its own: what ends this process from a terminal does not end the connections before it has parted.
@@ -90,14 +125,14 @@ impl Helper {
             .spawn();
         let mut child = child.map_err(|error| io::Error::new(error.kind(), format!("{name}: {error}")))?;
         let errors = child.stderr.take();
-        let helper = Helper { child: Some(child), errors };
+        let helper = Helper { child: Some(child), errors, by_command, next_by_command };
         if let Some(errors) = &helper.errors {
             rustix::io::ioctl_fionbio(errors, true)?;
         }
         Ok((near, helper))
     }
 
-    /// What it has complained about so far, in one line; nothing if it has not.
+    /// It came to nothing: what it has complained about, in one line; nothing if it has not.
     pub fn said(&mut self) -> String {
         let (mut said, mut buffer) = (Vec::new(), [0; COMPLAINT]);
         if let Some(errors) = &mut self.errors {
@@ -107,6 +142,9 @@ impl Helper {
             }
         }
         let text = String::from_utf8_lossy(&said);
+        if self.by_command || text.contains(FAILED) {
+            self.next_by_command.store(!self.by_command, Ordering::Relaxed);
+        }
         let plain = |c: char| if c.is_control() { ' ' } else { c };
         let lines = text
             .lines()
@@ -162,7 +200,7 @@ mod tests {
     fn sh(script: &str) -> (UnixStream, Helper) {
         let mut command = Command::new("sh");
         command.args(["-c", script]);
-        let (near, helper) = Helper::start(command).unwrap();
+        let (near, helper) = Helper::start(command, false, Arc::default()).unwrap();
         let near = UnixStream::from(near);
         near.set_nonblocking(false).unwrap();
         (near, helper)
@@ -190,12 +228,34 @@ mod tests {
     #[test]
     fn ssh_gets_no_option_from_a_name_and_cannot_ask() {
         for strange in ["", "-oProxyCommand=x", "a b", "a\nb"] {
-            assert!(Gate::new(strange, &[]).is_err(), "{strange}");
+            assert!(Gate::new(strange, &[], String::new()).is_err(), "{strange}");
         }
-        let gate = Gate::new("me@login", &["-p2222".into()]).unwrap();
-        let command = gate.command(&"[::1]:7000".parse().unwrap());
-        let words: Vec<_> = command.get_args().map(|word| word.to_string_lossy().into_owned()).collect();
-        assert_eq!(words[..2], ["-o", "BatchMode=yes"]);
-        assert_eq!(words[words.len() - 5..], ["-p2222", "-W", "[::1]:7000", "--", "me@login"]);
+        let gate = Gate::new("me@login", &["-p2222".into()], "exec lead".into()).unwrap();
+        let words = |by_command| {
+            let command = gate.command(&"[::1]:7000".parse().unwrap(), by_command);
+            command.get_args().map(|word| word.to_string_lossy().into_owned()).collect::<Vec<_>>()
+        };
+        let first = words(false);
+        assert_eq!(first[..2], ["-o", "BatchMode=yes"]);
+        assert_eq!(first[first.len() - 5..], ["-p2222", "-W", "[::1]:7000", "--", "me@login"]);
+        let later = words(true);
+        assert_eq!(later[later.len() - 5..], ["-p2222", "-T", "--", "me@login", "exec lead ::1 7000"]);
+    }
+
+    #[test]
+    fn where_one_way_fails_the_other_is_tried() {
+        let ended = |said: &str, by_command| {
+            let (mut near, mut helper) = sh(&format!("echo '{said}' >&2"));
+            near.read_to_end(&mut Vec::new()).unwrap();
+            let _ = helper.child.as_mut().unwrap().wait();
+            helper.by_command = by_command;
+            helper.next_by_command.store(by_command, Ordering::Relaxed);
+            assert_eq!(helper.said(), said);
+            helper.next_by_command.load(Ordering::Relaxed)
+        };
+        assert!(ended("stdio forwarding failed", false));
+        assert!(!ended("there is no command", true));
+        // Here the machine itself was not reached.
+        assert!(!ended("Connection refused", false));
     }
 }

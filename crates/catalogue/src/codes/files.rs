@@ -32,8 +32,8 @@ codes! {
          copied";
 
     DISK_FULL "disk-full":
-        "The disk is full there, or the user's quota is used up. The copy ends; what has arrived stays. Make room, and the \
-         same command goes on";
+        "The disk is full there, or the user's quota is used up. `ligament cp` ends, and what has arrived stays. Make room, \
+         and the same command goes on. `ligament sync` goes on by itself";
 
     NOT_WATCHED "not-watched":
         "The kernel tells a user only about so many directories (`sysctl fs.inotify.max_user_watches`). `ligament sync` \

@@ -140,7 +140,10 @@ impl Far {
         to.extend(own);
         to.truncate(16);
         let over_relays = !stations.is_empty();
-        let gate = self.site.ssh.as_ref().and_then(|target| Gate::new(target, &self.site.ssh_options).ok());
+        let gate = self.site.ssh.as_ref().and_then(|target| {
+            let lead_on = crate::lead_on::told(self.site.ligament.as_deref());
+            Gate::new(target, &self.site.ssh_options, lead_on).ok()
+        });
         let again = gate.as_ref().map_or(Duration::ZERO, |_| 2 * took.min(REACHED));
         let (streams, pace) = (self.site.streams.unwrap_or(0), self.site.pace);
         let longest = LONGEST as u64;

@@ -100,14 +100,20 @@ fn go_on(arguments: &Sync, far: &Far, theirs: &What, ours: &What) -> i32 {
         });
         ever |= begun;
         let Err(why) = done else { return crate::DONE };
-        let again = why.code() == Code::COPY_CUT || (ever && why.code() == Code::COPY_NOT_STARTED);
+        let is_full = ever && why.code() == Code::DISK_FULL;
+        let again = is_full || why.code() == Code::COPY_CUT || (ever && why.code() == Code::COPY_NOT_STARTED);
         if !again {
             return crate::fail(arguments.json, &why, crate::FAILED);
         }
         if begin.elapsed() > LONGEST_PAUSE {
             pause = FIRST_PAUSE;
         }
-        if !arguments.quiet && !arguments.json {
+        if arguments.json {
+            let (error, code, seconds) = (why.text(), why.code().name(), pause.as_secs_f64());
+            print(&format!("{}\n", serde_json::json!({ "again_in": seconds, "error": error, "code": code })));
+        } else if is_full || !arguments.quiet {
+            // Somebody has to make room.
+            let why = if is_full { why.with_code() } else { why.text().to_owned() };
             crate::say(&format!("ligament: {why}; tried again in {}", shown::time(pause.as_secs_f64())));
         }
         std::thread::sleep(pause);

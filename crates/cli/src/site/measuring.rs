@@ -134,7 +134,8 @@ fn open(
 ) -> Result<Path, Fault> {
     let (invitation, mut options) = options(meeting)?;
     options.streams = streams;
-    options.gate = jump.map(|(target, words)| Gate::new(&target, &words)).transpose()?;
+    options.gate =
+        jump.map(|(target, words)| Gate::new(&target, &words, crate::lead_on::told(None))).transpose()?;
     let to: Vec<&str> = to.iter().map(String::as_str).collect();
     Path::open(&invitation.keys, &to, &options).map_err(|error| error.fault().clone())
 }

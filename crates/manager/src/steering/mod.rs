@@ -47,7 +47,7 @@ pub enum Turn {
         change: u64,
         why: Fault,
     },
-    /// All whom it concerns have made it, or have ended.
+    /// All whom it concerns have made it, or have ended; at least one has made it.
     InForce {
         change: u64,
     },
@@ -60,6 +60,21 @@ struct Open {
     /// When it is given up, ns.
     until: u64,
     answers: BTreeMap<RankId, Option<Steers>>,
+}
+
+/// Settings that were made good.
+#[derive(Debug, Clone, Default, PartialEq)]
+struct Making {
+    /// Who has not made them yet.
+    left: BTreeSet<RankId>,
+    /// Whether somebody has.
+    is_made: bool,
+}
+
+impl Making {
+    fn by(ranks: impl IntoIterator<Item = RankId>) -> Making {
+        Making { left: ranks.into_iter().collect(), is_made: false }
+    }
 }
 
 /// A halt that was made good.
@@ -84,7 +99,7 @@ pub struct Steering {
     open: Option<Open>,
     waiting: VecDeque<(u64, Proposal)>,
     /// Settings that were made good, and who has not made them yet.
-    made: BTreeMap<u64, BTreeSet<RankId>>,
+    made: BTreeMap<u64, Making>,
     halt: Option<Halt>,
     ends: bool,
 }
@@ -157,7 +172,7 @@ impl Steering {
     pub fn begin(&mut self, schedule: impl IntoIterator<Item = (u64, Vec<RankId>)>) {
         for (change, ranks) in schedule {
             self.last = self.last.max(change);
-            self.made.insert(change, ranks.into_iter().collect());
+            self.made.insert(change, Making::by(ranks));
         }
     }
 
@@ -273,13 +288,15 @@ impl Steering {
                 }
                 _ => {}
             }
-        } else if let Some(left) = self.made.get_mut(&change) {
-            if matches!(answer, Steers::Made | Steers::Over) {
-                left.remove(&rank);
+        } else if let Some(making) = self.made.get_mut(&change) {
+            if matches!(answer, Steers::Made | Steers::Over) && making.left.remove(&rank) {
+                making.is_made |= answer == Steers::Made;
             }
-            if left.is_empty() {
+            if making.left.is_empty() {
+                // One that nobody made, because all ended before its time, stays what was agreed on.
+                let is_made = making.is_made;
                 self.made.remove(&change);
-                turns.push(Turn::InForce { change });
+                turns.extend(is_made.then_some(Turn::InForce { change }));
             }
         }
         turns.extend(self.go_on(now, name));
@@ -315,7 +332,7 @@ impl Steering {
         ];
         let open = self.open.take().expect("looked at above");
         match open.proposal.matter {
-            Matter::Set { .. } => drop(self.made.insert(open.change, alive)),
+            Matter::Set { .. } => drop(self.made.insert(open.change, Making::by(alive))),
             Matter::Halt => {
                 let (change, stops) = (open.change, open.proposal.stops);
                 let never = |rank: &RankId| {

@@ -56,6 +56,16 @@ fn without_a_time_it_is_the_earliest_at_which_somebody_stands_and_that_nobody_ha
 }
 
 #[test]
+fn a_change_that_nobody_made_before_all_ended_is_not_in_force() {
+    let mut steering = Steering::default();
+    let change = proposed(&mut steering, proposal(None));
+    assert_eq!(steering.answered(A, change, accepts(1.0, Some(1.5)), 1, &name), []);
+    assert_eq!(ended(&steering.answered(B, change, accepts(1.2, None), 1, &name)), Ok(1.5));
+    assert_eq!(steering.answered(A, change, Steers::Over, 2, &name), []);
+    assert_eq!(steering.answered(B, change, Steers::Over, 2, &name), []);
+}
+
+#[test]
 fn one_that_has_passed_the_time_keeps_all_from_it() {
     let mut steering = Steering::default();
     let change = proposed(&mut steering, proposal(Some(2.0)));

@@ -1,0 +1,81 @@
+//! `ligament lead-on ADDRESS PORT`: what ssh starts on a machine between two others where its sshd forbids `ssh -W`. What
+//! comes on its standard input goes to that address, and what comes from there to its standard output. It understands
+//! nothing of it: both ends encrypt.
+
+use ligament_launch::quote;
+use std::fs::File;
+use std::io::{self, Write};
+use std::net::{IpAddr, Shutdown, SocketAddr, TcpStream};
+use std::os::fd::AsFd;
+use std::time::Duration;
+
+/// How long the address may take to answer, and what is under way to arrive after the end.
+const ANSWERS: Duration = Duration::from_secs(10);
+const PARTING: Duration = Duration::from_secs(10);
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct LeadOn {
+    address: IpAddr,
+    port: u16,
+}
+
+/// What a shell there is told, but for the address: the command is looked for where the site says, at the path that this
+/// one has, and where a user would have installed it.
+pub(crate) fn told(ligament: Option<&str>) -> String {
+    let own = ligament_launch::own_command().display().to_string();
+    let places: Vec<String> = ligament.into_iter().chain([own.as_str(), "ligament"]).map(quote).collect();
+    let script = format!(
+        "for l in {} \"$HOME\"/.local/bin/ligament; do command -v \"$l\" >/dev/null && exec \"$l\" lead-on \"$@\"; done; \
+         echo \"there is no command ligament here that would lead on in place of ssh -W\" >&2; exit 127",
+        places.join(" ")
+    );
+    format!("exec sh -c {} ligament", quote(&script))
+}
+
+/// Leads on until either end has ended.
+pub(crate) fn lead_on(arguments: &LeadOn) -> i32 {
+    let to = SocketAddr::new(arguments.address, arguments.port);
+    match between(to) {
+        Ok(()) => 0,
+        Err(error) => {
+            eprintln!("ligament: lead-on: {to}: {error}");
+            1
+        }
+    }
+}
+
+fn between(to: SocketAddr) -> io::Result<()> {
+    // Without the buffers of Rust's own: what has come goes on at once.
+    let mut input = File::from(io::stdin().as_fd().try_clone_to_owned()?);
+    let mut output = File::from(io::stdout().as_fd().try_clone_to_owned()?);
+    let mut there = TcpStream::connect_timeout(&to, ANSWERS)?;
+    there.set_nodelay(true)?;
+    let mut back = there.try_clone()?;
+    std::thread::Builder::new().name("back".into()).spawn(move || {
+        let _ = io::copy(&mut back, &mut output).and_then(|_| output.flush());
+        // Nothing more will come, whatever else is said here: ssh's end tells the other side.
+        std::process::exit(0);
+    })?;
+    let sent = io::copy(&mut input, &mut there);
+    let _ = there.shutdown(Shutdown::Write);
+    std::thread::sleep(PARTING);
+    sent.map(|_| ())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_shell_is_told_where_the_command_may_be_and_takes_the_first_that_is_there() {
+        let folder = std::env::temp_dir().join(format!("ligament-lead-on-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        let there = folder.join("it's here");
+        std::fs::write(&there, "#!/bin/sh\necho \"$@\"\n").unwrap();
+        std::fs::set_permissions(&there, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+        let told = format!("{} ::1 7000", told(there.to_str()));
+        let output = std::process::Command::new("sh").args(["-c", &told]).output().unwrap();
+        std::fs::remove_dir_all(&folder).unwrap();
+        assert_eq!(String::from_utf8_lossy(&output.stdout), "lead-on ::1 7000\n");
+    }
+}
