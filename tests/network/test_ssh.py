@@ -109,8 +109,15 @@ def strict(network, sshd):
 
 def leads_on(gate):
     """The processes by which the command leads on from there."""
-    words = [Path(f"/proc/{pid}/cmdline") for pid in processes_in(gate.path)]
-    return [one for one in words if one.exists() and b"\0lead-on\0" in one.read_bytes()]
+    found = []
+    for pid in processes_in(gate.path):
+        try:
+            words = Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
+        except OSError:
+            continue  # it has ended
+        if words[1:2] == [b"lead-on"]:
+            found.append(pid)
+    return found
 
 
 def test_where_sshd_forbids_to_lead_on_the_command_does_it(strict, flow):

@@ -4,7 +4,7 @@
 
 use ligament_launch::quote;
 use std::fs::File;
-use std::io::{self, Write};
+use std::io::{self, ErrorKind, Read, Write};
 use std::net::{IpAddr, Shutdown, SocketAddr, TcpStream};
 use std::os::fd::AsFd;
 use std::time::Duration;
@@ -12,6 +12,8 @@ use std::time::Duration;
 /// How long the address may take to answer, and what is under way to arrive after the end.
 const ANSWERS: Duration = Duration::from_secs(10);
 const PARTING: Duration = Duration::from_secs(10);
+/// Bytes that are passed on at once.
+const ROOM: usize = 1 << 17;
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct LeadOn {
@@ -52,14 +54,27 @@ fn between(to: SocketAddr) -> io::Result<()> {
     there.set_nodelay(true)?;
     let mut back = there.try_clone()?;
     std::thread::Builder::new().name("back".into()).spawn(move || {
-        let _ = io::copy(&mut back, &mut output).and_then(|_| output.flush());
+        let _ = pass(&mut back, &mut output);
         // Nothing more will come, whatever else is said here: ssh's end tells the other side.
         std::process::exit(0);
     })?;
-    let sent = io::copy(&mut input, &mut there);
+    let sent = pass(&mut input, &mut there);
     let _ = there.shutdown(Shutdown::Write);
     std::thread::sleep(PARTING);
-    sent.map(|_| ())
+    sent
+}
+
+/// Passes on whatever comes, as soon as it comes. `io::copy` would have the kernel do it (splice), which waits for more.
+fn pass(from: &mut impl Read, to: &mut impl Write) -> io::Result<()> {
+    let mut buffer = vec![0; ROOM];
+    loop {
+        match from.read(&mut buffer) {
+            Ok(0) => return Ok(()),
+            Ok(read) => to.write_all(&buffer[..read])?,
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
 }
 
 #[cfg(test)]
