@@ -239,19 +239,20 @@ def test_two_threads_get_their_own_answers(micro):
 
 
 KILLED = """
-import sys
+import sys, time
 from ligament import Message
 from ligament.testing import play
 with play([sys.executable, "micro.py", "asleep"], f_init=["start"], o_f=["end"], settings={"k": 2.0}) as p:
     p.send("start", Message(0.0, data=1.0))
     print(p.directory, flush=True)
-    p.receive("end")
+    WAIT
 """
 
 
+@pytest.mark.parametrize("where", ['p.receive("end")', "time.sleep(600)"], ids=["within a call", "between calls"])
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGTERM])
-def test_a_test_that_is_killed_while_it_waits_leaves_no_process(micro, temporary, how):
-    test = subprocess.Popen([sys.executable, "-c", KILLED], stdout=subprocess.PIPE, text=True,
+def test_a_test_that_is_killed_while_it_waits_leaves_no_process(micro, temporary, how, where):
+    test = subprocess.Popen([sys.executable, "-c", KILLED.replace("WAIT", where)], stdout=subprocess.PIPE, text=True,
                             env={**os.environ, "TMPDIR": str(temporary)})
     assert test.stdout.readline()
     until(lambda: running(temporary))

@@ -57,12 +57,17 @@ class Player:
         self.instance.finish()
 
 
+def _end_run() -> None:
+    """Ends this process, and with it the run: an instance that ended well would leave the submodel to go on."""
+    os._exit(1)
+
+
 def _end_with(test: int) -> None:
-    """Ends this process when the test closes its end of the socket, also in the middle of a call: the run ends then."""
+    """Does so when the test closes its end of the socket, also in the middle of a call."""
     gone = select.poll()
     gone.register(test, select.POLLRDHUP)
     gone.poll()
-    os._exit(1)
+    _end_run()
 
 
 def main() -> None:
@@ -73,8 +78,8 @@ def main() -> None:
         while not last:
             try:
                 what, *arguments = test.recv()
-            except EOFError:
-                return
+            except (EOFError, OSError):
+                _end_run()
             try:
                 answer = (None, getattr(player, what)(*arguments))
                 last = what == "finish"

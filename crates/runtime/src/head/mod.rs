@@ -490,7 +490,6 @@ impl Runtime<'_> {
     }
 
     fn end(mut self, outcome: &Outcome, instances: &[InstanceView], channels: Vec<ChannelView>) -> RunResult {
-        let now = Moment::now();
         if let Some(text) = self.strangers.in_all() {
             self.add(Level::Warning, "run", &text);
         }
@@ -503,9 +502,11 @@ impl Runtime<'_> {
         self.say_where(&mut instances);
         self.record.instances = instances;
         self.record.conduits = self.conduits(channels);
+        self.carry_out(last);
+        // After the last line of the log, which belongs to the run.
+        let now = Moment::now();
         self.record.ended = Some(now.rfc3339());
         self.record.duration = Some((now.0.saturating_sub(self.began.0)) as f64 / 1e3);
-        self.carry_out(last);
         self.outputs.close();
         self.note_over();
         self.save();
