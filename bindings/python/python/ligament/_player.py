@@ -9,7 +9,7 @@ import select
 import sys
 import threading
 from multiprocessing.connection import Client
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -57,7 +57,7 @@ class Player:
         self.instance.finish()
 
 
-def _end_run() -> None:
+def _end_run() -> NoReturn:
     """Ends this process, and with it the run: an instance that ended well would leave the submodel to go on."""
     os._exit(1)
 
