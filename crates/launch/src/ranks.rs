@@ -24,6 +24,8 @@ const GRACE: Duration = Duration::from_millis(500);
 const SAME_MOMENT: Duration = Duration::from_millis(20);
 /// How MPICH's launcher ends when it fails itself, as it may when it loses a rank while it still sets up.
 const LAUNCHER_FAILED: i32 = 255;
+/// By which MPICH's launcher ends when it writes to a helper that has just been killed.
+const SIGPIPE: i32 = 13;
 /// How often to look for ranks until all are there: while they are expected soon, and later.
 const LOOKS: Duration = Duration::from_millis(10);
 const LOOKS_LATER: Duration = Duration::from_millis(200);
@@ -294,8 +296,8 @@ impl Launched {
         let own: Vec<&Gone> = first.iter().copied().filter(|gone| !gone.may_be_launchers_work()).collect();
         let chosen = match (launcher, own.is_empty()) {
             _ if self.ended_by_guard && own.is_empty() => first,
-            // The launcher itself was killed, and those below it went with it.
-            (Ended::Signal(_), _) if !self.ended_by_guard => return None,
+            // The launcher itself was killed, and those below it went with it; unless it wrote to one that was gone.
+            (Ended::Signal(signal), _) if !self.ended_by_guard && (signal != SIGPIPE || own.is_empty()) => return None,
             (_, false) => own,
             (Ended::Status(status), true) => {
                 let same = |gone: &&Gone| match gone.ended {
@@ -406,6 +408,14 @@ mod tests {
         aborted.push((2, rank(3, Ended::Status(5))));
         assert_eq!(ranks(aborted, false, Ended::Status(5)), Some(vec![3]));
         assert_eq!(ranks(terminated(), false, KILLED), None, "the launcher itself was killed");
+    }
+
+    #[test]
+    fn a_helper_to_which_the_launcher_still_wrote_is_named() {
+        let helper = || Gone { rank: None, name: "hydra_pmi_proxy".into(), ended: Some(KILLED) };
+        let name = |launcher| launched(vec![(1, helper())], false).lost(launcher).map(|lost| lost.name);
+        assert_eq!(name(Ended::Signal(SIGPIPE)).as_deref(), Some("hydra_pmi_proxy"));
+        assert_eq!(name(KILLED), None, "the launcher itself was killed");
     }
 
     #[test]
