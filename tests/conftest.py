@@ -70,7 +70,7 @@ def run(ligament, tmp_path):
     """Runs a model text to its end; returns exit status, what was printed, and the run directory."""
     count = 0
 
-    def run(model, *arguments, limit=60):
+    def run(model, *arguments, limit=120):
         nonlocal count
         count += 1
         file = tmp_path / f"model{count}.ymmsl"

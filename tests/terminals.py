@@ -1,5 +1,6 @@
 """Real pseudo terminals with a command on each, for tests that press keys and cut lines."""
 
+import codecs
 import fcntl
 import os
 import pty
@@ -32,17 +33,19 @@ class Terminal:
         if self.pid == 0:
             os.chdir(cwd)
             os.environ["TERM"] = "xterm"
+            # Here, so that the command never sees another size.
+            fcntl.ioctl(0, termios.TIOCSWINSZ, struct.pack("HHHH", 40, 160, 0, 0))
             os.execvp(words[0], [str(word) for word in words])
-        fcntl.ioctl(self.side, termios.TIOCSWINSZ, struct.pack("HHHH", 40, 160, 0, 0))
         self.status = None
         self.enough, self.stop = os.pipe()
         self.reader = threading.Thread(target=self.read, daemon=True)
         self.reader.start()
 
     def read(self):
+        decoder = codecs.getincrementaldecoder("utf-8")(errors="replace")  # a character may come in two parts
         try:
             while self.enough not in select.select([self.side, self.enough], [], [])[0]:
-                self.text += os.read(self.side, 65536).decode(errors="replace")
+                self.text += decoder.decode(os.read(self.side, 65536))
         except OSError:
             pass  # nobody is on the terminal any more
 
@@ -68,5 +71,7 @@ class Terminal:
                 pid, status = os.waitpid(self.pid, os.WNOHANG)
                 return pid and (os.waitstatus_to_exitcode(status),)
             self.status = until(ended, lambda: f"the end of what shows\n{self.text}\n", limit)[0]
-            self.reader.join(5)
+            # In many short waits, each of which lets the reader go on, also after a machine that stood still.
+            for _ in range(100):
+                self.reader.join(0.05)
         return self.status

@@ -120,15 +120,25 @@ def model_time(run):
 
 
 def test_a_diffusion_coefficient_changed_on_the_way_changes_the_speed_of_the_front_from_then_on(tmp_path):
-    first, again, r, D, then = tmp_path / "first", tmp_path / "again", 0.2, 0.004, 0.01
+    again, r, D, then = tmp_path / "again", 0.2, 0.004, 0.01
     settings = {"macro.t_max": 300.0, "macro.dt": 0.125, "micro.t_max": 0.125, "micro.r": r, "macro.x_max": 25.0,
                 "macro.dx": 0.05, "macro.D": D, "macro.seeds": [[0.0, 0.9, 0.1]]}
     words = ["run", MODEL, "--quiet", *(word for name, value in settings.items() for word in ("-s", f"{name}={value}"))]
-    call(*words, "--detach", "--run-dir", first)
-    while model_time(first) == 0.0:
-        time.sleep(0.01)
-    changed_at = json.loads(call("steer", first, f"macro.D={then}", "--at", "190", "--json"))["at"]
-    call("attach", first)
+    # It takes a second or two to that time, which a machine under load may let pass: then it is begun anew.
+    for attempt in range(10):
+        first = tmp_path / f"first{attempt}"
+        call(*words, "--detach", "--run-dir", first)
+        while model_time(first) == 0.0:
+            time.sleep(0.01)
+        try:
+            changed_at = json.loads(call("steer", first, f"macro.D={then}", "--at", "190", "--json"))["at"]
+            break
+        except AssertionError as error:
+            late = any(why in str(error) for why in ("has passed 190 s already", "is not running"))
+            if attempt == 9 or not late:
+                raise
+        finally:
+            call("attach", first)
     call(*words, "--run-dir", again, "--steered", first)
 
     [result], [repeated] = first.rglob("concentration.npy"), again.rglob("concentration.npy")

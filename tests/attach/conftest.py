@@ -2,6 +2,7 @@
 
 import json
 import os
+import select
 import signal
 import subprocess
 
@@ -68,6 +69,13 @@ class Place:
         child = subprocess.Popen([self.ligament, *map(str, words)], cwd=self.path, stdin=subprocess.DEVNULL,
                                  stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         self.started.append(child)
+        return child
+
+    def attaches(self, *words):
+        """Starts `ligament attach` without a terminal, and waits until it says something, which is left to be
+        read: whatever becomes of the run from then on it sees."""
+        child = self.starts("attach", "run", *words)
+        assert select.select([child.stderr], [], [], LONG)[0], "it says nothing"
         return child
 
     def on_terminal(self, *words):

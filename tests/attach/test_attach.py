@@ -22,7 +22,7 @@ def test_on_a_terminal_it_draws_the_run_and_ctrl_c_leaves_it_alone(place):
 
 def test_who_is_attached_without_a_terminal_gets_the_log_and_the_summary(place):
     place.detached()
-    attached = place.starts("attach", "run")
+    attached = place.attaches()
     place.is_under_way()
     place.tells("go")
     out, error = attached.communicate(timeout=60)
@@ -46,12 +46,13 @@ def test_several_are_attached_at_once_and_all_see_the_end(place):
     assert (plain.returncode, error) == (0, "")
     record = json.loads(out)
     assert (record["ok"], record["state"], len(record["instances"])) == (True, "done", 2)
-    assert not (place.path / "run/status.json").exists(), "what is there for those who watch goes with the run"
+    # It goes after the record says that the run is over, which is all that those wait for who watch.
+    until(lambda: not (place.path / "run/status.json").exists(), "the end of what is there for those who watch")
 
 
 def test_a_failure_is_told_to_who_is_attached_and_to_who_comes_later(place):
     place.detached()
-    attached = place.starts("attach", "run")
+    attached = place.attaches()
     place.is_under_way()
     place.tells("fail")
     out, error = attached.communicate(timeout=60)
@@ -67,7 +68,7 @@ def test_a_failure_is_told_to_who_is_attached_and_to_who_comes_later(place):
 
 def test_a_run_that_was_stopped_says_so_with_its_status(place):
     place.detached()
-    attached = place.starts("attach", "run")
+    attached = place.attaches()
     place.is_under_way()
     place.call("stop", "run")
     out, _ = attached.communicate(timeout=60)
@@ -78,7 +79,7 @@ def test_a_run_that_was_stopped_says_so_with_its_status(place):
 def test_who_is_attached_through_a_pipe_that_is_closed_does_not_stay(place):
     place.detached()
     place.is_under_way()
-    attached = place.starts("attach", "run")
+    attached = place.attaches()
     assert attached.stderr.readline().startswith("(Ctrl-C")
     attached.stderr.close()
     attached.stdout.close()
@@ -107,7 +108,7 @@ def test_that_there_is_no_such_run_is_said(place):
 
 def test_when_the_manager_is_killed_its_guard_says_so_and_the_journal_what_it_did_last(place):
     pid = place.detached()["pid"]
-    attached = place.starts("attach", "run")
+    attached = place.attaches()
     place.is_under_way()
     os.kill(pid, signal.SIGKILL)
     _, error = attached.communicate(timeout=60)
@@ -128,7 +129,7 @@ def test_when_the_guard_is_killed_too_the_run_is_not_called_running(place):
     pid = place.detached()["pid"]
     place.is_under_way()
     guard = guard_of(pid)
-    attached = place.starts("attach", "run")
+    attached = place.attaches()
     os.kill(pid, signal.SIGSTOP)
     os.kill(guard, signal.SIGKILL)
     os.kill(pid, signal.SIGKILL)

@@ -21,7 +21,7 @@ HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "faults"))
 import machine  # noqa: E402
 
-LIMIT = 60  # s; far longer than any run takes: who reaches it hangs
+LIMIT = 120  # s; far longer than any run takes: who reaches it hangs
 KILLS = ("macro", "micro", "agent", "head")
 STOPS = ("stop", "SIGINT", "cut")
 MOMENTS = ("before", "midst", "midst", "end")
@@ -166,7 +166,7 @@ class Run:
         self.until(lambda: invitation.exists() or self.processes[0].poll() is not None, "there is no invitation")
         for domain in range(1, domains + 1):
             self.start("agent", "--join", invitation, "--domain", domain, "--listen", "127.0.0.1", "--patience",
-                       "2s" if plan.way == "head" else "60s")
+                       "20s" if plan.way == "head" else "60s")
 
     def pid_of(self, name):
         """An instance's process."""

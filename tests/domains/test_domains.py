@@ -244,7 +244,7 @@ def test_an_agent_that_is_killed_before_all_have_come_is_not_waited_for(spread, 
 
 
 def test_when_the_head_is_killed_no_instance_is_left_anywhere(spread, pair):
-    run = spread(pair(WAITS), *APART, agent=("--patience", "2s"))
+    run = spread(pair(WAITS), *APART, agent=("--patience", "20s"))
     says_last_words(run)
     run.processes[0].kill()
     assert run.wait()[1:] == [1, 1]
@@ -350,10 +350,12 @@ def test_clocks_that_are_hours_apart_matter_nowhere(spread, pair, clock):
     lives, waits = timeline_of(run)
     for name, (begin, end) in lives.items():
         assert 0 <= begin <= end <= record["duration"], f"{name} lived from {begin} to {end} s: {record['duration']} s"
-    # While macro waited for longest, micro slept: it did not wait for macro.
-    begin, end = max(waits["macro"], key=lambda wait: wait[1] - wait[0])
-    middle = (begin + end) / 2
-    assert not [wait for wait in waits["micro"] if wait[0] < middle < wait[1]], (begin, end, waits["micro"])
+    # In a long wait of macro's, once micro was there, micro slept: it did not wait for macro. Where the machine
+    # stood still there may be others, in which a message was on its way.
+    long = [wait for wait in waits["macro"] if wait[0] > lives["micro"][0] and wait[1] - wait[0] > 0.5]
+    middles = [(begin + end) / 2 for begin, end in long]
+    asleep = [middle for middle in middles if not any(begin < middle < end for begin, end in waits["micro"])]
+    assert asleep, (lives, long, waits["micro"])
     said = [line.split()[0] for line in (run.directory / "manager.log").read_text().splitlines()
             if line[:4].isdigit() and line[4] == "-"]
     assert len(said) > 3 and said == sorted(said), "the log is in the order of the head's clock"
@@ -606,7 +608,8 @@ def test_the_head_says_what_was_never_received_or_asked_for_in_any_domain(spread
 
 
 def test_a_wait_in_which_a_run_of_several_domains_ended_is_a_wait_everywhere(spread, ligament, pair, tmp_path):
-    run = spread(pair("time.sleep(1); os.kill(os.getpid(), 9)"), "--on", "1=micro", domains=1)
+    # Twice as long as is asked for: macro may be held up before it begins to wait.
+    run = spread(pair("time.sleep(2); os.kill(os.getpid(), 9)"), "--on", "1=micro", domains=1)
     assert run.wait()[0] == 1
     [macro] = [one for one in run.record()["instances"] if one["name"] == "macro"]
     assert macro["waiting"] > 0.9, macro

@@ -115,16 +115,26 @@ class Hidden(Spread):
         self.start(run, model.parent)
         seen = Path(f"/proc/{self.processes[0].pid}/root{directory}")
         until(lambda: (seen / "invitation").exists() or self.processes[0].poll() is not None, "there is an invitation")
+        # Its own disk, opened for when the process is gone. That waits for its agents, so it is there until now.
+        self.inside = os.open(seen, os.O_RDONLY) if head_disk else None
         invitation = directory.with_name("invitation")
         invitation.write_text((seen / "invitation").read_text())
         invitation.chmod(0o600)
         for domain in range(1, domains + 1):
             agent = [ligament, "agent", "--join", str(invitation), "--domain", str(domain), "--listen", "127.0.0.1",
                      "--scratch", str(self.scratch)]
+            go = directory.with_name("go")
             if agent_disk:
+                # It joins only when its disk is open here as well.
+                agent = ["sh", "-c", f'while [ ! -e {go} ]; do sleep 0.01; done; exec "$@"', "sh", *agent]
                 agent = self.with_disk(self.scratch, agent_disk, agent)
             hide = [word for path in (model.parent, directory) for word in (str(path), "1m")]
             self.start(self.mounted(hide, agent), "/")
+            if agent_disk:
+                disk = Path(f"/proc/{self.agent(domain)}/root{self.scratch}")
+                until(lambda: disk.stat().st_dev != self.scratch.stat().st_dev, "the agent has its disk")
+                self.inside = os.open(disk, os.O_RDONLY)
+                go.touch()
 
     @staticmethod
     def mounted(disks, command):
@@ -151,6 +161,8 @@ def hidden(ligament, tmp_path):
     yield run
     for one in made:
         one.end()
+        if one.inside is not None:
+            os.close(one.inside)
 
 
 APART = ("--on", "0=macro", "--on", "1=micro")
@@ -250,11 +262,9 @@ def test_a_disk_that_is_full_in_the_midst_of_inputs_ends_the_run_and_leaves_noth
     for number in range(1500):  # each takes a page
         (model.parent / "many" / f"file-{number}").write_text("x")
     run = hidden(model, *APART, agent_disk=4 * MIB)
-    inside = os.open(f"/proc/{run.agent()}/root{run.scratch}", os.O_RDONLY)
     assert run.wait() == [1, 1], run.text() + run.text(1)
     assert re.search(r"inputs/many/file-\d+ on the disk of .*: 1 B are needed, and 0 B are free", run.text()), run.text()
-    assert not os.listdir(inside), "nothing is left in the scratch directory"
-    os.close(inside)
+    assert not os.listdir(run.inside), "nothing is left in the scratch directory"
 
 
 @needs_mounts
@@ -271,10 +281,8 @@ def test_what_has_no_room_in_the_run_directory_stays_where_it_is_and_the_run_say
     left = "    open('large', 'wb').write(b'7' * (9 << 20)) if message.data else None\n" \
            "    open('small', 'w').write('small')\n    said = 'x'"
     run = hidden(town(left, "  timeline: 0\n"), *APART, head_disk=6 * MIB)
-    head = run.processes[0].pid
-    inside = os.open(f"/proc/{head}/root{run.directory}", os.O_RDONLY)
     assert run.wait() == [1, 1], run.text() + run.text(1)
-    place = f"/proc/self/fd/{inside}"
+    place = f"/proc/self/fd/{run.inside}"
     record = json.loads(Path(f"{place}/run.json").read_text())
     [scratch] = run.scratch.iterdir()
     assert scratch.stat().st_mode & 0o777 == 0o700, "nobody else sees what is there"
@@ -286,7 +294,6 @@ def test_what_has_no_room_in_the_run_directory_stays_where_it_is_and_the_run_say
     assert "(ligament explain no-room-for-files)" in run.text(), run.text()
     found = sorted(path.name for path in Path(f"{place}/instances/micro[1]/workdir").iterdir())
     assert found == ["small"], "nothing half-written, and what there was room for"
-    os.close(inside)
 
 
 class Live:

@@ -173,8 +173,8 @@ while "field.hidden" not in run.ports:
     pass
 for port in ("field.state", "field.out"):
     with run.port(port) as tap:
-        shown = tap.next(30)
-        later = tap.next(30)
+        shown = tap.next(80)
+        later = tap.next(80)
         assert later.timestamp > shown.timestamp and later.number > shown.number
 assert np.asarray(run["field.out"]).shape == (1000,)
 print("all is as it was sent")

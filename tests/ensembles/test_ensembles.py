@@ -196,6 +196,8 @@ def test_an_instance_that_crashes_ends_the_run(make):
 KILL = "os.kill(os.getpid(), 9) if evaluation in (4, 7) else time.sleep(0.02)"
 CRASHES = {"sampler": "grid", "parameters": "rate = 0.0 .. 1.0", "grid": [11], "may_fail": True}
 OTHERS = [n for n in range(11) if n not in (4, 7)]
+# How long an evaluation may take (s) where one takes longer: the machine alone holds up none for so long.
+LATE = 4.0
 
 
 def failures_of(study):
@@ -227,7 +229,10 @@ def test_a_pool_of_which_no_instance_is_left_fails_and_keeps_what_it_has(make):
 def test_an_instance_that_is_killed_ends_a_study_that_leaves_nothing_out(make):
     study = make(KILL, members=3, **CRASHES)
     assert study.status == 1
-    assert "evaluation 4 (rate = 0.4" in study.record["reason"] and "has ended without an answer" in study.record["reason"]
+    # Of the two that kill theirs, whichever comes to it first.
+    reason = study.record["reason"]
+    assert "evaluation 4 (rate = 0.4" in reason or "evaluation 7 (rate = 0.7" in reason, reason
+    assert "has ended without an answer" in reason
 
 
 def test_an_instance_that_raises_an_error_is_left_out_with_it(make):
@@ -247,9 +252,9 @@ def test_short_evaluations_that_were_given_to_one_that_is_killed_are_made_by_oth
 
 
 def test_a_run_ends_without_an_instance_that_hangs_and_may_fail(make):
-    study = make("time.sleep(3600) if evaluation == 2 else None", leave_out=True, time_limit=1.0, **CRASHES)
+    study = make("time.sleep(3600) if evaluation == 2 else None", leave_out=True, time_limit=LATE, **CRASHES)
     assert study.status == 0, study.text
-    assert failures_of(study) == {2: "it takes longer than 1 s"}
+    assert failures_of(study) == {2: f"it takes longer than {LATE:g} s"}
     assert "does not come back from evaluation 2 (rate = 0.2" in study.text and "it is left behind" in study.text
     assert "the run ends without member[" in study.text
     assert study.record["state"] == "done"
@@ -272,7 +277,7 @@ def test_a_pool_of_coupled_models_loses_the_one_whose_micro_model_is_killed(liga
 
 def test_an_instance_that_hangs_is_told_and_what_the_others_answered_is_written(make):
     study = make("time.sleep(3600) if evaluation == 2 else None",
-                 sampler="grid", parameters="rate = 0.0 .. 1.0", grid=[11], time_limit=1.0, leave_out=True)
+                 sampler="grid", parameters="rate = 0.0 .. 1.0", grid=[11], time_limit=LATE, leave_out=True)
     assert study.status == 1
     assert "does not come back from evaluation 2 (rate = 0.2" in study.record["reason"]
     assert len(study.rows("results.csv")) == 11
@@ -282,7 +287,7 @@ def test_an_instance_that_hangs_is_told_and_what_the_others_answered_is_written(
 
 def test_a_study_of_which_no_instance_comes_back_fails_and_keeps_what_it_has(make):
     study = make("time.sleep(3600) if evaluation >= 2 else None", members=2,
-                 sampler="grid", parameters="rate = 0.0 .. 1.0", grid=[11], time_limit=1.0, leave_out=True)
+                 sampler="grid", parameters="rate = 0.0 .. 1.0", grid=[11], time_limit=LATE, leave_out=True)
     assert study.status == 1
     assert "no instance comes back from its evaluation" in study.record["reason"]
     done = [row["evaluation"] for row in study.rows("results.csv") if not row["failure"]]
@@ -290,11 +295,11 @@ def test_a_study_of_which_no_instance_comes_back_fails_and_keeps_what_it_has(mak
 
 
 def test_an_instance_that_is_late_is_used_again_when_it_comes_back(make):
-    study = make("time.sleep(1.5) if evaluation == 2 else time.sleep(0.05)",
-                 sampler="grid", parameters="rate = 0.0 .. 1.0", grid=[41], time_limit=1.0, leave_out=True)
+    study = make(f"time.sleep({1.4 * LATE}) if evaluation == 2 else time.sleep(0.15)",
+                 sampler="grid", parameters="rate = 0.0 .. 1.0", grid=[41], time_limit=LATE, leave_out=True)
     assert study.status == 0, study.text
     failures = {int(row["evaluation"]): row["failure"] for row in study.rows("results.csv") if row["failure"]}
-    assert failures == {2: "it takes longer than 1 s"}
+    assert failures == {2: f"it takes longer than {LATE:g} s"}
 
 
 def test_an_instance_that_answers_twice_ends_the_run(make):

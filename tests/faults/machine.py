@@ -114,7 +114,7 @@ class Group:
                 return int(value)
         return None
 
-    def shared_bytes_left(self, seconds=6):
+    def shared_bytes_left(self, seconds=60):
         """The same once it is settled. The kernel sums up its batches of up to 64 pages a core every two seconds, and frees
         the pages of a disk that was unmounted a moment later; what leaked stays."""
         until = time.monotonic() + seconds

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from conftest import about, call, serving, until
+from trees import bytes_of
 
 MB = 1 << 20
 
@@ -87,8 +88,9 @@ def test_a_copy_that_was_cut_goes_on_where_it_was(ligament, tmp_path):
     (tmp_path / "large").write_bytes(data)
     (tmp_path / "there").mkdir()
     partial = tmp_path / "there/.large.ligament-part"
-    one = ligament.begin("cp", "large", f"east:{tmp_path}/there", "--rate=4M")
-    until(lambda: partial.exists() and partial.stat().st_size > 4 * MB, "some of it")
+    # So slowly that it is far from over when this is noticed.
+    one = ligament.begin("cp", "large", f"east:{tmp_path}/there", "--rate=2M")
+    until(lambda: bytes_of(tmp_path / "there") > 4 * MB, "some of it")
     one.send_signal(signal.SIGKILL)
     one.wait()
     assert not (tmp_path / "there/large").exists()
@@ -126,7 +128,7 @@ def test_nothing_is_written_through_a_link(ligament, tmp_path):
 def test_the_second_of_two_copies_of_a_file_is_told_of_the_first(ligament, tmp_path):
     (tmp_path / "large").write_bytes(os.urandom(16 * MB))
     (tmp_path / "there").mkdir()
-    one = ligament.begin("cp", "large", f"east:{tmp_path}/there", "--rate=4M")
+    one = ligament.begin("cp", "large", f"east:{tmp_path}/there", "--rate=2M")
     until(lambda: list((tmp_path / "there").iterdir()), "the first one")
     one.send_signal(signal.SIGSTOP)
     said = ligament.cp("large", f"east:{tmp_path}/there", check=1)
@@ -143,7 +145,7 @@ def test_a_file_that_changes_or_goes_is_named_and_the_others_arrive(ligament, tm
     (source / "2goes").write_bytes(b"x")
     (source / "3stays").write_bytes(b"y")
     (tmp_path / "there").mkdir()
-    one = ligament.begin("cp", "source/.", f"east:{tmp_path}/there", "--rate=2M")
+    one = ligament.begin("cp", "source/.", f"east:{tmp_path}/there", "--rate=1M")
     until(lambda: list((tmp_path / "there").iterdir()), "the first one")
     one.send_signal(signal.SIGSTOP)
     (source / "2goes").unlink()
@@ -209,7 +211,7 @@ def test_a_sites_file_says_how_it_is_reached_and_a_banner_does_no_harm(ssh, liga
 
 def test_no_key_stands_on_a_command_line_and_nothing_is_left_running(ligament, tmp_path):
     (tmp_path / "large").write_bytes(os.urandom(8 * MB))
-    one = ligament.begin("cp", "large", f"east:{tmp_path}/there", "--rate=2M")
+    one = ligament.begin("cp", "large", f"east:{tmp_path}/there", "--rate=1M")
     until(lambda: (tmp_path / ".there.ligament-part").exists(), "the copy")
     pids = until(lambda: serving(tmp_path), "the other end")
     for pid in pids:

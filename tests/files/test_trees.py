@@ -14,7 +14,7 @@ MB = 1 << 20
 
 
 def test_a_tree_whose_copy_is_killed_again_and_again_is_the_same_in_the_end(ligament, tmp_path):
-    size, cuts, rate = 48 * MB, 2, "8M"
+    size, cuts, rate = 48 * MB, 2, "3M"
     source, there = grow(tmp_path / "source", size), tmp_path / "there"
     came = 0
     for number in range(cuts):

@@ -11,7 +11,7 @@ while instance.reuse_instance():
     for k in range(2):
         message = instance.receive_with_settings("results", k)
         print(message.data, dict(message.settings))
-    message = instance.receive_with_settings("results", 0, timeout=30)
+    message = instance.receive_with_settings("results", 0, timeout=120)
     print(message.data, dict(message.settings), instance.receive_with_settings("results", 1, default=3).data)
     print(instance.list_settings())
 """
@@ -43,7 +43,7 @@ implementations:
 
 
 def test_an_ordinary_receive_beside_it_still_refuses_other_settings(run, python_program):
-    study = STUDY.replace('message = instance.receive_with_settings("results", 0, timeout=30)',
+    study = STUDY.replace('message = instance.receive_with_settings("results", 0, timeout=120)',
                           'message = instance.receive("results", 0)')
     done = run(f"""ymmsl_version: v0.1
 model:

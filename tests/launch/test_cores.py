@@ -55,7 +55,7 @@ def run(tmp_path):
         (tmp_path / "model.ymmsl").write_text(text)
         words = ["unshare", "--fork", "--pid", "--mount-proc", "taskset", "-c", ",".join(map(str, cores)),
                  "ligament", "run", "--quiet", "--run-dir", "run", "model.ymmsl"]
-        subprocess.run(words, cwd=tmp_path, check=True, timeout=60)
+        subprocess.run(words, cwd=tmp_path, check=True, timeout=120)
         record = json.loads((tmp_path / "run/run.json").read_text())
         outputs = sorted((tmp_path / "run/instances").glob("*/output.log"))
         return [path.read_text().split("cores ")[1].strip() for path in outputs], [one.get("cores") for one in record["instances"]]
@@ -89,10 +89,10 @@ def test_what_the_user_has_set_stays(run):
 def test_a_core_to_which_somebody_is_bound_is_left_to_them(run, tmp_path):
     """Two instances and two cores, of which one is another run's: nobody is bound."""
     (tmp_path / "model.ymmsl").write_text(model(2))
-    inside = (f"taskset -c {CORES[0]} sleep 60 & until taskset -cp $! | grep -q ': {CORES[0]}$'; do :; done; "
+    inside = (f"taskset -c {CORES[0]} sleep 600 & until taskset -cp $! | grep -q ': {CORES[0]}$'; do :; done; "
               "ligament run --quiet --run-dir run model.ymmsl; status=$?; kill $!; exit $status")
     subprocess.run(["unshare", "--fork", "--pid", "--mount-proc", "taskset", "-c", f"{CORES[0]},{CORES[1]}", "sh", "-c",
-                    inside], cwd=tmp_path, check=True, timeout=60)
+                    inside], cwd=tmp_path, check=True, timeout=120)
     record = json.loads((tmp_path / "run/run.json").read_text())
     assert [one.get("cores") for one in record["instances"]] == [None, None]
 
@@ -117,7 +117,7 @@ def test_status_and_summary_say_who_has_which_cores(tmp_path):
         ligament status run > status; ligament status --json run > status.json
         touch go; wait $run"""
     subprocess.run(["unshare", "--fork", "--pid", "--mount-proc", "taskset", "-c", f"{CORES[0]},{CORES[1]}", "sh", "-c",
-                    inside], cwd=tmp_path, check=True, timeout=60)
+                    inside], cwd=tmp_path, check=True, timeout=120)
     cores = f"{CORES[0]}-{CORES[1]}" if CORES[1] == CORES[0] + 1 else f"{CORES[0]},{CORES[1]}"
     assert f"computing, on cores {cores}" in (tmp_path / "status").read_text()
     assert json.loads((tmp_path / "status.json").read_text())["instances"][0]["cores"] == cores
@@ -130,7 +130,7 @@ def test_check_says_if_a_model_asks_for_more_cores_than_there_are(tmp_path):
     def check(text, *more):
         (tmp_path / "model.ymmsl").write_text(text)
         return subprocess.run(["taskset", "-c", f"{CORES[0]},{CORES[1]}", "ligament", "check", "model.ymmsl", *more],
-                              cwd=tmp_path, check=True, capture_output=True, text=True, timeout=60).stdout
+                              cwd=tmp_path, check=True, capture_output=True, text=True, timeout=120).stdout
 
     note = "its instances ask for 4 cores together, and this machine has 2"
     assert f"note: {note}" in check(model(2, threads=2))
@@ -143,5 +143,5 @@ def test_check_says_if_a_model_asks_for_more_cores_than_there_are(tmp_path):
 def test_functions_of_a_script_have_cores_too(tmp_path):
     (tmp_path / "functions.py").write_text(FUNCTIONS)
     done = subprocess.run(["unshare", "--fork", "--pid", "--mount-proc", "taskset", "-c", f"{CORES[0]},{CORES[1]}",
-                           sys.executable, "functions.py"], cwd=tmp_path, capture_output=True, text=True, timeout=60)
+                           sys.executable, "functions.py"], cwd=tmp_path, capture_output=True, text=True, timeout=120)
     assert done.stdout.splitlines() == [f"cores [{CORES[0]}]", f"cores [{CORES[1]}]"], done.stdout + done.stderr

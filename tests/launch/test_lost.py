@@ -33,11 +33,17 @@ class Lasting:
 
     def ssh(self):
         """The client that has started the agent."""
-        for task in Path(f"/proc/{self.head.pid}/task").iterdir():
-            for child in (task / "children").read_text().split():
-                if Path(f"/proc/{child}/comm").read_text() == "ssh\n":
-                    return int(child)
-        raise AssertionError("there is no ssh")
+
+        def found():
+            for task in Path(f"/proc/{self.head.pid}/task").iterdir():
+                try:
+                    for child in (task / "children").read_text().split():
+                        if Path(f"/proc/{child}/comm").read_text() == "ssh\n":
+                            return int(child)
+                except OSError:
+                    pass  # a thread or a child has ended meanwhile
+
+        return until(found, "an ssh")
 
     def processes(self):
         """What is left of it: its instances, which work below its directory, and its agent."""

@@ -49,7 +49,8 @@ class Cluster:
             yield
         finally:
             for job in self.jobs():
-                self.cancel(job)
+                # It may end by itself before it is told to.
+                call("scancel", job, cwd=self.where, env=self.env)
             until(self.is_empty, "the end of the jobs in the reservation")
             call("scontrol", "delete", f"reservationname={name}", cwd=self.where, env=self.env, check=0)
 

@@ -18,7 +18,7 @@ async function viewer(name) {
   return (viewers[name] = { context, page });
 }
 
-const limit = { timeout: 30_000 };
+const limit = { timeout: 120_000 };
 const deeds = {
   open: ({ link }, { page }) => page.goto(link, limit).then(() => null),
   // A JavaScript expression: its value, as soon as that is true.
@@ -26,9 +26,11 @@ const deeds = {
     // Playwright's own way would evaluate text in the page, which the page forbids.
     const late = Date.now() + limit.timeout;
     for (;;) {
-      const found = await page.evaluate(what);
+      // It may ask about what is not on the page yet: that is an error only at the end.
+      let why = "";
+      const found = await page.evaluate(what).catch((error) => void (why = `: ${error}`));
       if (found) return found;
-      if (Date.now() > late) throw new Error(`it did not come to be that ${what}`);
+      if (Date.now() > late) throw new Error(`it did not come to be that ${what}${why}`);
       await new Promise((done) => setTimeout(done, 50));
     }
   },

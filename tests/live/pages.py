@@ -189,7 +189,8 @@ class Place:
     def steps(self, run="run"):
         """What the front has written down: step, D, front."""
         text = (self.path / run / "instances/front/workdir/steps.txt").read_text()
-        return [tuple(map(float, line.split())) for line in text.splitlines()]
+        # The last line may be seen while it is written.
+        return [tuple(map(float, line.split())) for line in text[:text.rfind("\n") + 1].splitlines()]
 
     def journal(self):
         """The run's journal."""

@@ -28,6 +28,15 @@ def steered(place):
     return [entry for entry in place.journal() if entry["event"] in ("steering", "order")]
 
 
+def who(place, change):
+    """Who wanted a change, by the run's record, which is written just after they are answered."""
+    until = time.monotonic() + LIMIT
+    while len(found := place.record().get("steering", [])) <= change:
+        assert time.monotonic() < until, found
+        time.sleep(0.05)
+    return found[change]["who"]
+
+
 @pytest.fixture
 def run(place):
     place.starts("steered")
@@ -75,14 +84,18 @@ def test_what_somebody_wants_by_the_page_is_what_the_command_would_do(run):
     status, told = steer(asker, session, what="set", settings=["front.D=0.25"])
     assert status == 200 and told["change"] == 1, told
     at = told["at"]
-    run.waits_until(lambda status: status["steering"][0]["state"] == "in force")
+    run.waits_until(lambda status: [one["state"] for one in status.get("steering", [])] == ["in force"])
     status, told = steer(asker, session, what="pause")
     assert status == 200, told
     run.waits_until(lambda status: status.get("halt", {}).get("held"))
     assert steer(asker, session, what="step")[0] == 200
     assert steer(asker, session, what="until", at=told["at"] + 20)[1]["until"] == told["at"] + 20
     assert steer(asker, session, what="resume")[0] == 200
-    history = json.loads(asker.ask("GET", "/api/steering", session)[2])["history"]
+    # The run answers before it writes down what it has answered.
+    until, history = time.monotonic() + LIMIT, []
+    while [one["order"].split(",")[0] for one in history if "order" in one][-1:] != ["resume"]:
+        assert time.monotonic() < until, history
+        history = json.loads(asker.ask("GET", "/api/steering", session)[2])["history"]
     states = [one["change"]["state"] for one in history if one.get("change", {}).get("change") == 1]
     assert states == ["asked", "agreed", "in force"]
     assert [one["order"].split(",")[0] for one in history if "order" in one] == ["step", "until", "resume"]
@@ -115,7 +128,7 @@ def test_what_cannot_be_is_refused_with_the_reason(place):
         ({"what": "resume"}, 409, "does not stand still"),
         ({"what": "withdraw", "change": 99}, 409, "no change 99"),
         ({"what": "rm -rf"}, 400, "none of set"),
-        ({"what": "set", "settings": ["k=1"], "patience": 0.2}, 409, "deaf has not"),
+        ({"what": "set", "settings": ["k=1"], "patience": 2}, 409, "deaf has not"),
     ):
         status, told = steer(asker, session, **asked)
         assert status == expected and why in told["why"], (asked, status, told)
@@ -138,11 +151,11 @@ def test_more_links_lead_to_the_page_that_is_served(run):
     assert {one["at"] for one in more} == {view["at"]}
     one = Asker(more[2])
     assert steer(one, one.opens(), what="set", settings=["front.D=0.25"])[0] == 200
-    assert run.record()["steering"][0]["who"].endswith("by link 4 to the page")
+    assert who(run, 0).endswith("by link 4 to the page")
     # A link may be somebody's, who is called by their name then.
     ada = Asker(json.loads(run.call("view", "run", "--link", "steer", "--for", "Ada\nLovelace", "--json")))
     assert steer(ada, ada.opens(), what="set", settings=["front.D=0.5"])[0] == 200
-    assert run.record()["steering"][1]["who"].endswith("by link 5 for AdaLovelace to the page")
+    assert who(run, 1).endswith("by link 5 for AdaLovelace to the page")
     assert "for steering" in run.call("view", "run", "--link", "steer")
     run.call("view", "run", "--link", "rule", status=2)
     # Another place is another page.
@@ -195,7 +208,12 @@ def listens(process):
         lines = [line.split() for line in table.readlines()[1:]]
     ports = {line[9]: int(line[1].split(":")[1], 16) for line in lines if line[3] == "0A"}
     places = f"/proc/{process}/fd"
-    found = [os.readlink(f"{places}/{fd}") for fd in os.listdir(places)]
+    found = []
+    for fd in os.listdir(places):
+        try:
+            found.append(os.readlink(f"{places}/{fd}"))
+        except FileNotFoundError:
+            pass  # it has been closed
     return [ports[name[8:-1]] for name in found if name.startswith("socket:[") and name[8:-1] in ports]
 
 

@@ -6,6 +6,7 @@ import signal
 import socket
 import subprocess
 import sys
+import time
 
 import numpy as np
 import pytest
@@ -195,7 +196,7 @@ assert run.state == "running"
 while "field.hidden" not in run.ports:
     pass
 with run.port("field.state", "::2") as port:
-    shown = port.next(30)
+    shown = port.next(120)
     assert np.array_equal(shown.data, (np.arange(24.0).reshape(4, 6) + 200 * shown.timestamp)[::2])
     assert not shown.data.flags.writeable and shown.next_timestamp == shown.timestamp + 0.5
     later = port.next()
@@ -211,7 +212,7 @@ for wrong, error in (("field.nobody", ligament.UsageError), ("nobody.out", ligam
     else:
         raise AssertionError(wrong)
 try:
-    run.port("field.state", "99").next(30)
+    run.port("field.state", "99").next(120)
 except ligament.UnexpectedError as error:
     assert "index" in str(error)
 try:
@@ -237,7 +238,7 @@ print("all is as it was sent")
 def test_a_notebook_sees_arrays(shown):
     script = shown.path / "notebook.py"
     script.write_text(ATTACHED)
-    done = subprocess.run([sys.executable, script], cwd=shown.path, capture_output=True, text=True, timeout=LIMIT)
+    done = subprocess.run([sys.executable, script], cwd=shown.path, capture_output=True, text=True, timeout=5 * LIMIT)
     assert done.returncode == 0 and "all is as it was sent" in done.stdout, done.stdout + done.stderr
 
 
@@ -248,6 +249,14 @@ def frame(asker, session, port, has, every=50):
     head, _, elements = line.getresponse().read().partition(b"\n")
     line.close()
     return json.loads(head), np.frombuffer(elements, "<f8")
+
+
+def first_frame(asker, session, port):
+    """The head of the first frame; there is none yet in the first answers of a machine under load."""
+    until = time.monotonic() + LIMIT
+    while (head := frame(asker, session, port, 0)[0]).get("kind") == "same":
+        assert time.monotonic() < until, head
+    return head
 
 
 def test_who_reads_nothing_of_the_page_keeps_nobody_waiting(shown):
@@ -271,8 +280,8 @@ def test_who_reads_nothing_of_the_page_keeps_nobody_waiting(shown):
         has = head["frame"]
         times.append(head["timestamp"])
     assert times == sorted(set(times))
-    assert frame(asker, session, "field.nobody", 0)[0]["over"]
-    assert '"name":"tree"' in frame(asker, session, "field.tree", 0)[0]["text"]
+    assert first_frame(asker, session, "field.nobody")["over"]
+    assert '"name":"tree"' in first_frame(asker, session, "field.tree")["text"]
     for line in stalled:
         line.close()
     shown.tells("go")

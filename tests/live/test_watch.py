@@ -30,7 +30,7 @@ class Watcher:
         address = record["agent"]
         self.token = (place.path / "run/token").read_text().strip()
         self.line = socket.socket(socket.AF_UNIX)
-        self.line.settimeout(30)
+        self.line.settimeout(120)
         self.line.connect("\0" + address[1:] if address.startswith("@") else address)
 
     def sends(self, body):
@@ -65,9 +65,10 @@ class Watcher:
 def test_a_watcher_is_told_all_and_then_what_is_new_no_faster_than_it_asked(place):
     place.starts()
     watcher = Watcher(place)
+    # From before it is told all: since then the first of the others is due, however late that is read here.
+    began = time.monotonic()
     whole = watcher.news()
     assert set(whole["instances"]) == {"0", "1"} and set(whole["conduits"]) == {"0", "1"} and whole["run"]["run"] == "run"
-    began = time.monotonic()
     pictures = [watcher.news(300)["picture"] for _ in range(3)]
     # At least: how long it takes beyond that is the machine's affair.
     assert time.monotonic() - began >= 0.85
@@ -89,8 +90,8 @@ def test_one_that_asks_and_does_not_read_costs_the_run_nothing_and_reads_no_old_
         newest = quick.news()
     # So many as were due while it asked, and not one for each question.
     due = 15 + int((time.monotonic() - began) / 0.1)
-    slow.line.settimeout(2)
     heard = [json.loads(slow.hears()[1])]
+    slow.line.settimeout(2)
     try:
         while len(heard) < due:
             heard.append(json.loads(slow.hears()[1]))

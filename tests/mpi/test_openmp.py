@@ -53,7 +53,7 @@ def told(ligament, folder, team, mode, asked, threads, env=""):
         program=team, mode=mode, asked=asked, threads=threads, env=env, python=sys.executable,
     ))
     done = subprocess.run([ligament, "run", "--run-dir", folder / "run", model], stdin=subprocess.DEVNULL,
-                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=60)
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=120)
     assert done.returncode == 0, done.stdout
     return (folder / "run/instances/team/output.log").read_text()
 

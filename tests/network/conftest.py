@@ -70,12 +70,20 @@ class Plain:
             sys.executable, TRAFFIC, *words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
             text=True, bufsize=1,
         )
+        self.read = b""
 
-    def line(self, within=30):
+    def line(self, within=120):
         """The next line that it prints; None if none comes in this time (s)."""
-        if not select.select([self.process.stdout], [], [], within)[0]:
-            return None
-        return self.process.stdout.readline().strip()
+        until = time.monotonic() + within
+        # Not by readline: what that has read ahead, select does not see.
+        while b"\n" not in self.read:
+            if not select.select([self.process.stdout], [], [], max(0.0, until - time.monotonic()))[0]:
+                return None
+            if not (piece := os.read(self.process.stdout.fileno(), 65536)):
+                break  # it has ended
+            self.read += piece
+        line, _, self.read = self.read.partition(b"\n")
+        return line.decode().strip()
 
     def say(self, text):
         self.process.stdin.write(text + "\n")

@@ -15,7 +15,8 @@ kind, address, port, seconds = sys.argv[1], sys.argv[2], int(sys.argv[3]), float
 
 
 def connect():
-    return socket.create_connection((address, port), timeout=seconds)
+    # Whoever listens may be slow to take it: that is no answer.
+    return socket.create_connection((address, port), timeout=max(60.0, seconds))
 
 
 def hear(connection):

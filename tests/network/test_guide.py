@@ -106,7 +106,7 @@ def machines(network, tmp_path):
     started = []
     try:
         for name in ("north", "south"):
-            net[name].run(TOOL, "start", there[name].home / "slurm", 1, 2)
+            net[name].run(TOOL, "start", there[name].home / "slurm", 1, 2, limit=300)
             started.append(name)
         for name in ("mine", "north", "south"):
             net[name].wall()
@@ -115,7 +115,7 @@ def machines(network, tmp_path):
     finally:
         for name in started:
             net[name].unwall()
-            net[name].run(TOOL, "stop", there[name].home / "slurm")
+            net[name].run(TOOL, "stop", there[name].home / "slurm", limit=300)
 
 
 def test_who_follows_the_guide_comes_to_its_result(machines):

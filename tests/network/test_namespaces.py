@@ -4,6 +4,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import namespaces
@@ -97,7 +98,7 @@ def test_connections_are_broken_at_both_ends(network, plain):
     assert net["a"].counted("Tcp", "CurrEstab") == 1
     assert net["a"].break_connections() == 1
     assert net["a"].counted("Tcp", "CurrEstab") == 0
-    assert server.process.wait(timeout=20) != 0
+    assert server.process.wait(timeout=120) != 0
 
 
 def test_a_closed_network_leaves_no_namespace_and_no_process(network):
@@ -127,9 +128,18 @@ def _gone(pid):
     import select
 
     try:
-        return bool(select.select([descriptor], [], [], 20)[0])
+        return bool(select.select([descriptor], [], [], 120)[0])
     finally:
         os.close(descriptor)
+
+
+def _taken_away(prefix):
+    """Waits until no namespace of a network has its name. Each process that makes networks sweeps, of other suites
+    too, so that somebody else may be at it."""
+    until = time.monotonic() + 60
+    while left := list(namespaces.NAMED.glob(f"{prefix}*")):
+        assert time.monotonic() < until, left
+        time.sleep(0.05)
 
 
 def _end(keeper):
@@ -145,17 +155,19 @@ def test_the_network_of_a_killed_process_is_removed_by_its_guard(network):
     assert len(list(namespaces.NAMED.glob(f"{prefix}*"))) == 3
     _end(keeper)
     assert _gone(guard) and _gone(sleeper)
-    assert not list(namespaces.NAMED.glob(f"{prefix}*"))
+    _taken_away(prefix)
 
 
 def test_what_is_left_when_the_guard_was_killed_too_is_swept_by_the_next(network):
     net = network("a")
     keeper, prefix, sleeper = _keeper()
+    assert len(list(namespaces.NAMED.glob(f"{prefix}*"))) == 3
     os.kill(_guard_of(keeper.pid), signal.SIGKILL)
     _end(keeper)
-    assert len(list(namespaces.NAMED.glob(f"{prefix}*"))) == 3
-    assert len(namespaces.sweep()) == 3
-    assert _gone(sleeper) and not list(namespaces.NAMED.glob(f"{prefix}*"))
+    # Not how many: another suite that makes a network at this moment sweeps them, too.
+    namespaces.sweep()
+    _taken_away(prefix)
+    assert _gone(sleeper)
     assert net["a"].path.exists(), "the network of a process that lives was swept"
 
 

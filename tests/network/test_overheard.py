@@ -70,7 +70,7 @@ class PathPair:
 
 def copy(ligament, net, folder, *words):
     """Begins to copy a file with the marker in each of its lines, from here to there."""
-    (folder / "spoken.txt").write_bytes((MARKER + b"\n") * 20_000)
+    (folder / "spoken.txt").write_bytes((MARKER + b"\n") * 60_000)
     return net["here"].start(
         ligament, "cp", f"--ssh-option=-F{net.ssh.where}/client.conf", f"--ligament={ligament}", "--over=path", *words,
         folder / "spoken.txt", f"east:{folder}/copied.txt", stdout=subprocess.DEVNULL, stderr=(folder / "cp.txt").open("w"))

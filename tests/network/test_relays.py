@@ -157,7 +157,7 @@ def test_who_listens_at_a_relay_sees_no_word_of_it(network, spread, post, tmp_pa
 
 def test_bad_use_is_said(ligament, tmp_path):
     def refused(*words, status=2):
-        done = subprocess.run([ligament, *map(str, words)], capture_output=True, text=True, timeout=30, check=False)
+        done = subprocess.run([ligament, *map(str, words)], capture_output=True, text=True, timeout=120, check=False)
         assert done.returncode == status, done
         return done.stderr
 

@@ -64,14 +64,11 @@ def test_connections_that_break_lose_and_repeat_nothing(network, flow, kind, siz
     net = network("a", "b", rate="1gbit")
     started = flow([net["a"], net["b"]], kind, size)
     started.await_begun()
-    broken = 0
     for _ in range(5):
         until = time.monotonic() + 60
-        while net["b"].counted("Tcp", "CurrEstab") == 0:  # it comes back before it is broken again
+        while net["b"].break_connections(most) == 0:  # it comes back before it is broken again
             assert time.monotonic() < until, started.run.said()
             time.sleep(0.01)
-        broken += net["b"].break_connections(most)
-    assert broken >= 5
     assert started.end_well() > 20
 
 

@@ -63,9 +63,9 @@ class Sites:
         return [end for end in near if end[1].rpartition(":")[0] in far]
 
     def settled(self):
-        """How many there are once their number stays for a second."""
-        seen, since, until = -1, time.monotonic(), time.monotonic() + 60
-        while time.monotonic() - since < 1:
+        """How many there are once their number stays for some seconds: who opens more may be held up for a while."""
+        seen, since, until = -1, time.monotonic(), time.monotonic() + 120
+        while time.monotonic() - since < 4:
             assert time.monotonic() < until, self.wide()
             if (now := len(self.wide())) != seen:
                 seen, since = now, time.monotonic()

@@ -24,7 +24,7 @@ class WalledSite:
     def __init__(self, host, where, nodes, files):
         self.host, self.where = host, where
         where.mkdir()
-        host.run(TOOL, "start", where / "slurm", nodes, 2)
+        host.run(TOOL, "start", where / "slurm", nodes, 2, limit=300)
         for key in ("host", "client"):
             subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", where / key], check=True)
         (where / "authorized").write_text((where / "client.pub").read_text())
@@ -46,7 +46,7 @@ class WalledSite:
 
     def stop(self):
         self.host.unwall()
-        self.host.run(TOOL, "stop", self.where / "slurm")
+        self.host.run(TOOL, "stop", self.where / "slurm", limit=300)
 
 
 @pytest.fixture

@@ -60,7 +60,7 @@ class Wan:
         return caught >> (signal.SIGUSR1 - 1) & 1
 
     def _await(self, so):
-        until = time.monotonic() + 20
+        until = time.monotonic() + 120
         while not so():
             if self.process.poll() is not None or time.monotonic() > until:
                 self.close()
@@ -101,7 +101,7 @@ class Wan:
         # The emulator itself is in one of the two namespaces. It ends whatever else is there, then takes their names away.
         if self.process.poll() is None:
             self.process.terminate()
-        self.process.wait(timeout=20)
+        self.process.wait(timeout=120)
         for side in (self.a, self.b):
             side.reap()
 

@@ -28,7 +28,7 @@ while instance.reuse_instance():
         print("no such tissue", file=sys.stderr)
         sys.exit(3)
     if "asleep" in sys.argv:
-        time.sleep(60)
+        time.sleep(600)
     total = 0.0
     if instance.is_connected("seen"):
         instance.send("seen", Message(start.timestamp, data={"level": start.data}))
@@ -125,7 +125,7 @@ def test_a_submodel_that_does_not_end_is_ended(micro, temporary):
     with pytest.raises(TimeoutError, match="did not end within 1.0 s"):
         with play([sys.executable, "micro.py", "lingering"], timeout=1.0, **micro) as p:
             p.send("start", Message(0.0, data=1.0))
-            p.receive("end", timeout=30)
+            p.receive("end", timeout=120)
     assert running(temporary) == []
 
 

@@ -82,7 +82,8 @@ class Run:
     def table(self, instance, run="run", name="steps.txt"):
         """The steps that an instance has written down: time and value."""
         text = (self.path / run / "instances" / instance / "workdir" / name).read_text()
-        return [tuple(map(float, line.split())) for line in text.splitlines()]
+        # The last line may be seen while it is written.
+        return [tuple(map(float, line.split())) for line in text[:text.rfind("\n") + 1].splitlines()]
 
     def waits_until(self, holds):
         """Waits until something holds of the run's status."""

@@ -62,9 +62,10 @@ def test_it_says_who_waited_for_whom_and_how_long(over, told):
     said, _ = told(directory)
     waits = {(wait["instance"], wait["on"], wait["port"]): wait for wait in said["waits"]}
     micro, macro = waits["micro", "macro", "macro.out"], waits["macro", "micro", "micro.out"]
-    # Machines are noisy: nothing is said of how long it may take at most.
-    assert micro["seconds"] >= 0.9 * 0.2 * (STEPS - 1) and micro["lack"] == "message"
-    assert macro["seconds"] >= 0.9 * 0.1 * STEPS
+    # Machines are noisy: nothing is said of how long it may take at most; and who is held up before it waits,
+    # waits less.
+    assert micro["seconds"] >= 0.5 * 0.2 * (STEPS - 1) and micro["lack"] == "message"
+    assert macro["seconds"] >= 0.5 * 0.1 * STEPS
     assert macro["count"] >= STEPS
     assert 0 < micro["part"] < 1
     assert said["waits"] == sorted(said["waits"], key=lambda wait: -wait["seconds"])
@@ -128,12 +129,13 @@ def test_an_array_that_is_received_into_is_a_copy(play, told):
 
 
 def test_a_full_conduit_is_a_wait_until_its_receiver_reads(play, told):
-    scripts = {"a": "x5 send out 500000", "b": "sleep 0.3; x5 receive in"}
+    scripts = {"a": "x5 send out 500000", "b": "sleep 1.5; x5 receive in"}
     with play(scripts, ["a.out: b.in"], ligament_options="budget: 1 MB") as run:
         status, output, _ = run.end()
     assert status == 0, output
-    wait = told(run.directory)[0]["waits"][0]
-    assert (wait["instance"], wait["lack"], wait["on"], wait["port"]) == ("a", "room", "b", "b.in")
+    # The receiver may have waited too, where the sender was slow.
+    wait = next(wait for wait in told(run.directory)[0]["waits"] if wait["instance"] == "a")
+    assert (wait["lack"], wait["on"], wait["port"]) == ("room", "b", "b.in")
 
 
 def until(condition, limit=60):
@@ -194,7 +196,8 @@ def test_the_last_intervals_of_a_killed_instance_are_there(play, told, ask, vict
 
 
 def test_what_was_written_stays_when_the_run_itself_is_killed(play, told):
-    scripts = {"macro": "x1000 sleep 0.01, send out, receive in", "micro": "x1000 receive in, send out"}
+    # Far more steps than are made until it is killed.
+    scripts = {"macro": "x100000 sleep 0.01, send out, receive in", "micro": "x100000 receive in, send out"}
     with play(scripts, ASKING) as run:
         until(lambda: run.status().get("macro", {}).get("received_messages", 0) > 20)
         until(lambda: told(run.directory)[0]["waits"])

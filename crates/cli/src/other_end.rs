@@ -125,10 +125,10 @@ mod tests {
         drop(input);
         let mut stays = String::new();
         output.read_to_string(&mut stays).unwrap();
-        running.end(Duration::from_secs(20));
+        running.end(Duration::from_secs(60));
         let (told, hears) = std::sync::mpsc::channel();
         std::thread::spawn(move || told.send(running.complaint()));
-        let said = hears.recv_timeout(Duration::from_secs(20));
+        let said = hears.recv_timeout(Duration::from_secs(60));
         let _ = Command::new("kill").arg(stays.trim()).status();
         assert_eq!(said.as_deref(), Ok("Permission denied"));
     }

@@ -4,6 +4,10 @@
 use std::fmt::Write;
 use std::path::PathBuf;
 use std::process::{Command, Output, Stdio};
+use std::time::Duration;
+
+/// Longer than any of these takes; only a hang reaches it.
+const WATCHDOG: Duration = Duration::from_secs(300);
 
 fn program() -> PathBuf {
     let mut path = std::env::current_exe().unwrap();
@@ -40,7 +44,15 @@ fn run(test: &str, model: &str) -> (Output, serde_json::Value) {
     std::fs::write(path.join("model.ymmsl"), model).unwrap();
     let mut command = Command::new(env!("CARGO_BIN_EXE_ligament"));
     command.args(["run", "model.ymmsl", "--run-dir", "run"]).current_dir(&path).stdin(Stdio::null());
-    let output = command.output().unwrap();
+    let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let pid = rustix::process::Pid::from_child(&child);
+    let (told, hears) = std::sync::mpsc::channel();
+    std::thread::spawn(move || told.send(child.wait_with_output()));
+    let output = hears.recv_timeout(WATCHDOG).unwrap_or_else(|_| {
+        let _ = rustix::process::kill_process(pid, rustix::process::Signal::KILL);
+        panic!("the run hangs");
+    });
+    let output = output.unwrap();
     let record = std::fs::read_to_string(path.join("run/run.json")).unwrap_or_default();
     let record = serde_json::from_str(&record).unwrap_or_default();
     std::fs::remove_dir_all(path).unwrap();

@@ -152,10 +152,10 @@ mod tests {
             return;
         }
         let mut child = std::process::Command::new("taskset");
-        let mut child = child.args(["-c", &cores[0].to_string(), "sleep", "60"]).spawn().expect("taskset");
+        let mut child = child.args(["-c", &cores[0].to_string(), "sleep", "600"]).spawn().expect("taskset");
         let began = std::time::Instant::now();
         let mut found = Vec::new();
-        while !found.contains(&cores[0]) && began.elapsed().as_secs() < 10 {
+        while !found.contains(&cores[0]) && began.elapsed().as_secs() < 60 {
             found = bound_to(&cores);
         }
         let _ = child.kill();

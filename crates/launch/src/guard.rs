@@ -235,6 +235,11 @@ mod tests {
     use crate::Environment;
     use std::os::unix::process::CommandExt;
     use std::path::PathBuf;
+    use std::process::Stdio;
+    use std::time::{Duration, Instant};
+
+    /// A watchdog: nothing here takes long.
+    const LONG: Duration = Duration::from_secs(60);
 
     fn command(output: PathBuf, script: &str) -> Command {
         Command {
@@ -260,8 +265,31 @@ mod tests {
             }
             assert!(guard.lives());
             let mut fds = [PollFd::new(&*guard, PollFlags::IN)];
-            poll(&mut fds, None).unwrap();
+            let long = Timespec { tv_sec: LONG.as_secs() as i64, tv_nsec: 0 };
+            assert_eq!(poll(&mut fds, Some(&long)), Ok(1), "it says nothing");
         }
+    }
+
+    /// Looks until there is something.
+    fn until<T>(mut what: impl FnMut() -> Option<T>) -> T {
+        let began = Instant::now();
+        loop {
+            if let Some(found) = what() {
+                return found;
+            }
+            assert!(began.elapsed() < LONG, "it never comes");
+            std::thread::sleep(Duration::from_millis(1));
+        }
+    }
+
+    /// What stands in a file, once something does.
+    fn written(file: &Path) -> String {
+        until(|| std::fs::read_to_string(file).ok().filter(|text| !text.is_empty()))
+    }
+
+    /// Waits for the end of a process that was forked here.
+    fn wait_for(process: Pid) {
+        until(|| waitpid(Some(process), WaitOptions::NOHANG).unwrap());
     }
 
     fn started(guard: &mut Guard) -> u32 {
@@ -388,7 +416,12 @@ mod tests {
     fn asked_while_stopped(output: &Path, mut guard: Guard) -> Guard {
         kill_process(guard.pid, Signal::STOP).unwrap();
         for number in 0..20 {
-            guard.launch(number, command(output.to_path_buf(), "echo started")).unwrap();
+            // Without this process's environment, however large: it takes nothing off the line.
+            let small = Command {
+                environment: Environment::default(),
+                ..command(output.to_path_buf(), "echo started")
+            };
+            guard.launch(number, small).unwrap();
         }
         guard
     }
@@ -412,16 +445,11 @@ mod tests {
             std::fs::write(said.with_extension("pid"), guard.pid().to_string()).unwrap();
             sys::exit_now(0);
         };
-        waitpid(Some(run), WaitOptions::empty()).unwrap();
+        wait_for(run);
         let pid = std::fs::read_to_string(said.with_extension("pid")).unwrap();
-        kill_process(Pid::from_raw(pid.parse().unwrap()).unwrap(), Signal::CONT).unwrap();
-        let text = loop {
-            match std::fs::read_to_string(&said) {
-                Ok(text) if !text.is_empty() => break text,
-                _ => std::thread::yield_now(),
-            }
-        };
-        assert_eq!(text, "started: false");
+        // The kernel may have continued it, as one of a group that nobody else is left to continue, and it may be over.
+        let _ = kill_process(Pid::from_raw(pid.parse().unwrap()).unwrap(), Signal::CONT);
+        assert_eq!(written(&said), "started: false");
         std::fs::remove_file(said.with_extension("pid")).unwrap();
         std::fs::remove_file(said).unwrap();
     }
@@ -437,13 +465,7 @@ mod tests {
         guard.launch(0, hiding).unwrap();
         let leader = started(&mut guard);
         assert_eq!(next_told(&mut guard), Told::Ended { pid: leader, ended: Ended::Status(0), lost: None });
-        let pid = loop {
-            let text = std::fs::read_to_string(&output).unwrap();
-            if let Some(line) = text.strip_suffix('\n') {
-                break line.parse::<i32>().unwrap();
-            }
-            std::thread::yield_now();
-        };
+        let pid = until(|| std::fs::read_to_string(&output).unwrap().strip_suffix('\n')?.parse::<i32>().ok());
         drop(guard);
         let hidden = Pid::from_raw(pid).unwrap();
         assert!(rustix::process::test_kill_process(hidden).is_err());
@@ -452,7 +474,11 @@ mod tests {
 
     #[test]
     fn groups_that_others_started_end_with_a_lost_run_unless_forgotten() {
-        let sleeper = || std::process::Command::new("sleep").arg("1000").process_group(0).spawn().unwrap();
+        // They keep nobody's output open, if this test fails.
+        let sleeper = || {
+            let mut command = std::process::Command::new("sleep");
+            command.arg("1000").stdout(Stdio::null()).stderr(Stdio::null()).process_group(0).spawn().unwrap()
+        };
         let (mut watched, mut forgotten) = (sleeper(), sleeper());
         let said = file("lost");
         // A process in between plays the run and is gone without a word.
@@ -471,18 +497,12 @@ mod tests {
             std::fs::write(own.join("agent"), "").unwrap();
             sys::exit_now(0);
         };
-        waitpid(Some(run), WaitOptions::empty()).unwrap();
-        // This would wait for ever if it had not been killed.
-        assert!(!watched.wait().unwrap().success());
+        wait_for(run);
+        assert!(!until(|| watched.try_wait().unwrap()).success());
         assert!(forgotten.try_wait().unwrap().is_none());
         forgotten.kill().unwrap();
         forgotten.wait().unwrap();
-        let why = loop {
-            match std::fs::read_to_string(&said) {
-                Ok(why) if !why.is_empty() => break why,
-                _ => std::thread::yield_now(),
-            }
-        };
+        let why = written(&said);
         assert!(why.contains(&format!("pid: {},", run.as_raw_nonzero())), "{why}");
         assert!(why.contains("noted: Some(\"at the last\")"), "{why}");
         assert!(!own.exists(), "the run's socket stayed behind");

@@ -297,7 +297,9 @@ impl Launched {
         let chosen = match (launcher, own.is_empty()) {
             _ if self.ended_by_guard && own.is_empty() => first,
             // The launcher itself was killed, and those below it went with it; unless it wrote to one that was gone.
-            (Ended::Signal(signal), _) if !self.ended_by_guard && (signal != SIGPIPE || own.is_empty()) => return None,
+            (Ended::Signal(signal), _) if !self.ended_by_guard && (signal != SIGPIPE || own.is_empty()) => {
+                return None
+            }
             (_, false) => own,
             (Ended::Status(status), true) => {
                 let same = |gone: &&Gone| match gone.ended {
@@ -367,6 +369,7 @@ fn name_of(pid: Pid) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::process::Stdio;
 
     fn launched(bad: Vec<(u32, Gone)>, ended_by_guard: bool) -> Launched {
         Launched { bad, ended_by_guard, ..Launched::new(std::process::id(), 4).unwrap() }
@@ -440,20 +443,24 @@ mod tests {
     fn well(test: &str, all: &[(&str, &str)]) -> Vec<u32> {
         let go = std::env::temp_dir().join(format!("ligament-ranks-{}-{test}", std::process::id()));
         let _ = std::fs::remove_file(&go);
-        let wait = format!("while [ ! -e {} ]; do sleep 0.01; done", go.display());
+        // They end without it too, and keep nobody's output open: else whoever reads that would wait for ever where this fails.
+        let wait =
+            format!("n=0; while [ ! -e {} -a $n -lt 12000 ]; do sleep 0.01; n=$((n+1)); done", go.display());
         let mut script: String =
             all.iter().map(|(ends, told)| format!("{told} sh -c '{wait}; {ends}' & ")).collect();
-        script += "exec sleep 60";
-        let mut launcher = std::process::Command::new("sh").args(["-c", &script]).spawn().unwrap();
+        script += "exec sleep 600";
+        let mut launcher = std::process::Command::new("sh");
+        let mut launcher =
+            launcher.args(["-c", &script]).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
         let mut launched = Launched::new(launcher.id(), 4).unwrap();
         let began = Instant::now();
         while launched.members.iter().filter(|member| member.rank.is_some()).count() < all.len() {
             launched.look();
-            assert!(began.elapsed() < Duration::from_secs(10));
+            assert!(began.elapsed() < Duration::from_secs(60));
         }
         std::fs::write(&go, "").unwrap();
         for member in &launched.members {
-            let patience = Timespec { tv_sec: 10, tv_nsec: 0 };
+            let patience = Timespec { tv_sec: 60, tv_nsec: 0 };
             assert_eq!(poll(&mut [PollFd::new(&member.process, PollFlags::IN)], Some(&patience)), Ok(1));
         }
         let mut well = launched.take_in();
@@ -488,12 +495,17 @@ mod tests {
         };
         for (rank, count) in [(None, 0), (Some(2), 1)] {
             let mut helper = std::process::Command::new("true").spawn().unwrap();
-            let mut child = std::process::Command::new("sleep").arg("60").spawn().unwrap();
+            let mut child = std::process::Command::new("sleep")
+                .arg("600")
+                .stdout(Stdio::null())
+                .stderr(Stdio::null())
+                .spawn()
+                .unwrap();
             let mut launched = launched(Vec::new(), false);
             launched.members.push(member(helper.id(), std::process::id(), None));
             launched.members.push(member(child.id(), helper.id(), rank));
             let began = Instant::now();
-            while launched.round == 0 && began.elapsed() < Duration::from_secs(10) {
+            while launched.round == 0 && began.elapsed() < Duration::from_secs(60) {
                 launched.take_in();
             }
             assert_eq!((launched.round, launched.bad.len()), (1, count));

@@ -1,20 +1,31 @@
 //! Two ends of a path in one process: everything arrives, once and in order, whatever is cut, and every failure is an
 //! error that is returned.
 
-use ligament_link::{Key, Kind, Options, Path};
+use ligament_link::{Key, Kind, Options, Path, Request};
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-const SOON: Option<Duration> = Some(Duration::from_secs(30));
+/// A watchdog: only what hangs takes so long.
+const WATCHDOG: Duration = Duration::from_secs(120);
+const SOON: Option<Duration> = Some(WATCHDOG);
 
 fn pair(options: &Options) -> (Path, Path) {
     let key = Key::make();
     let one = Path::listen(&key, "127.0.0.1:0", options).unwrap();
     let other = Path::open(&key, &[&one.addresses()[0].to_string()], options).unwrap();
     (one, other)
+}
+
+/// Looks at a request until it is done.
+fn look_until_done(path: &Path, request: Request) {
+    let began = Instant::now();
+    while !path.test(request).unwrap() {
+        assert!(began.elapsed() < WATCHDOG, "it is never done");
+        std::thread::sleep(Duration::from_millis(1));
+    }
 }
 
 fn content(number: usize, length: usize) -> Vec<u8> {
@@ -67,9 +78,7 @@ fn what_is_begun_is_tested_and_waited_for() {
     let late = one.ireceive();
     assert_eq!(one.wait(late, Some(Duration::from_millis(20))).unwrap_err().kind(), Kind::TimedOut);
     other.send(b"late", SOON).unwrap();
-    while !one.test(late).unwrap() {
-        std::thread::yield_now();
-    }
+    look_until_done(&one, late);
     let error = one.wait_into(late, &mut [0; 2], SOON).unwrap_err();
     assert_eq!((error.kind(), error.needed()), (Kind::Unexpected, Some(4)));
     one.cancel(late).unwrap();
@@ -121,9 +130,7 @@ fn a_message_that_came_for_a_request_that_is_given_up_goes_to_the_one_that_waits
     let (one, other) = pair(&Options::default());
     let (first, second) = (one.ireceive(), one.ireceive());
     other.send(b"1", SOON).unwrap();
-    while !one.test(first).unwrap() {
-        std::thread::sleep(Duration::from_millis(1));
-    }
+    look_until_done(&one, first);
     one.cancel(first).unwrap();
     assert_eq!(one.wait(second, SOON).unwrap(), b"1");
     other.send(b"2", SOON).unwrap();
@@ -204,6 +211,15 @@ fn cable(to: SocketAddr) -> Cable {
     Cable { address, links }
 }
 
+/// Says that it is over when it is dropped, also by a test that fails: else its threads would be waited for in vain.
+struct Over<'a>(&'a AtomicBool);
+
+impl Drop for Over<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::SeqCst);
+    }
+}
+
 #[test]
 fn a_path_that_is_cut_ten_times_loses_and_repeats_nothing() {
     let key = Key::make();
@@ -212,11 +228,18 @@ fn a_path_that_is_cut_ten_times_loses_and_repeats_nothing() {
     let other = Path::open(&key, &[&cable.address.to_string()], &Options::default()).unwrap();
     let count = 200;
     let length = |number: usize| [10, 1000, 50_000, 2_000_000][number % 4];
-    let is_over = AtomicBool::new(false);
+    let (is_over, came) = (AtomicBool::new(false), AtomicUsize::new(0));
     std::thread::scope(|scope| {
+        let _over = Over(&is_over);
         scope.spawn(|| {
+            let mut seen = 0;
             while !is_over.load(Ordering::SeqCst) {
                 std::thread::sleep(Duration::from_millis(30));
+                // Where a connection takes longer than that to come up, it would always be cut before.
+                if came.load(Ordering::SeqCst) == seen {
+                    continue;
+                }
+                seen = came.load(Ordering::SeqCst);
                 for link in cable.links.lock().unwrap().drain(..) {
                     let _ = link.shutdown(std::net::Shutdown::Both);
                 }
@@ -231,9 +254,9 @@ fn a_path_that_is_cut_ten_times_loses_and_repeats_nothing() {
         for number in 0..count {
             assert!(one.receive(SOON).unwrap() == content(number, length(number)), "message {number}");
             assert_eq!(other.receive(SOON).unwrap(), [number as u8]);
+            came.store(number + 1, Ordering::SeqCst);
         }
         sends.join().unwrap();
-        is_over.store(true, Ordering::SeqCst);
     });
     assert!(one.statistics().cuts > 0);
 }

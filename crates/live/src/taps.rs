@@ -276,7 +276,7 @@ mod tests {
         let place = std::env::temp_dir().join(format!("ligament-taps-{}", std::process::id()));
         let taps = Arc::new(Taps::new(RunDirectory::open(&place)));
         let feed = taps.feed("macro.out", Wanted::default()).unwrap();
-        let late = Instant::now() + Duration::from_secs(20);
+        let late = Instant::now() + Duration::from_secs(60);
         while feed.frames().borrow().number == 0 && Instant::now() < late {
             std::thread::sleep(Duration::from_millis(5));
         }

@@ -150,7 +150,11 @@ fn ask(python: &Path, program: &str, arguments: &[&str]) -> Result<String, Broke
         Ok(Err(error)) => Err(failed(error.to_string())),
         Err(_) => Err(failed(format!("it has not answered for {} s", PATIENCE.as_secs()))),
     };
-    if said.is_err() || Instant::now() > until {
+    // It has closed its output, or is late; it may go on for all that.
+    while said.is_ok() && Instant::now() < until && matches!(child.try_wait(), Ok(None)) {
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    if !matches!(child.try_wait(), Ok(Some(_))) {
         let _ = child.kill();
     }
     match child.wait() {

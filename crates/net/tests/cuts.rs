@@ -207,6 +207,6 @@ fn of_several_addresses_those_that_do_not_answer_are_passed_over() {
     let closes = std::thread::spawn(move || drop(other.accept()));
     one.net.dial(0, addresses, 1);
     one.send(0, 1, 10);
-    play(&mut [&mut zero, &mut one], &mut None, |ends, _| ends[0].desk.count == 1);
+    play(&mut [&mut zero, &mut one], &mut None, |ends, _| ends[0].desk.count == 1 && closes.is_finished());
     closes.join().unwrap();
 }

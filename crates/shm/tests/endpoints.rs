@@ -34,12 +34,12 @@ fn send(endpoint: &mut Endpoint<Line>, to: &[usize], time: f64, value: &ValueRef
 /// Whether a channel ends with the next that is received on it.
 fn next_is_end(endpoint: &mut Endpoint<Line>, channel: usize) -> bool {
     let (mut header, mut value) = (HeaderWords::default(), Value::None);
-    endpoint.receive_to(channel, Some(now() + 20_000_000_000), &mut header, &mut value).unwrap();
+    endpoint.receive_to(channel, Some(now() + 60_000_000_000), &mut header, &mut value).unwrap();
     header.is_end()
 }
 
 fn receive(endpoint: &mut Endpoint<Line>, channel: usize) -> (f64, Value) {
-    let deadline = Some(now() + 20_000_000_000);
+    let deadline = Some(now() + 60_000_000_000);
     let (mut header, mut value) = (HeaderWords::default(), Value::None);
     endpoint.receive_to(channel, deadline, &mut header, &mut value).unwrap();
     (header.timestamp(), value)
@@ -152,8 +152,8 @@ fn a_spent_budget_holds_the_sender_until_the_receiver_receives() {
         }
     });
     // 40,000 bytes each: two fit, the third must wait for a receive.
-    assert_eq!(seen.recv_timeout(Duration::from_secs(20)), Ok(0));
-    assert_eq!(seen.recv_timeout(Duration::from_secs(20)), Ok(1));
+    assert_eq!(seen.recv_timeout(Duration::from_secs(60)), Ok(0));
+    assert_eq!(seen.recv_timeout(Duration::from_secs(60)), Ok(1));
     assert!(seen.recv_timeout(Duration::from_millis(200)).is_err());
     let mut endpoint = domain.endpoint(1);
     for i in 0..20 {
@@ -315,7 +315,7 @@ fn a_message_that_could_not_be_stored_takes_nothing_of_its_conduits_budget() {
         done.send(()).unwrap();
     });
     assert_eq!(
-        seen.recv_timeout(Duration::from_secs(20)),
+        seen.recv_timeout(Duration::from_secs(60)),
         Ok(()),
         "the sender waits for credit that nobody owes"
     );
@@ -350,7 +350,7 @@ fn a_sender_waits_for_memory_only_while_somebody_may_give_some_back() {
     // Its block comes back, and is not enough.
     assert_eq!(elements(&receive(&mut receiver, 0).1), numbers(100, 0));
     assert!(matches!(receiver.receive(0, Some(now() + 1)), Err(ShmError::TimedOut)));
-    let refused = seen.recv_timeout(Duration::from_secs(20)).expect("the sender waits for what nobody has");
+    let refused = seen.recv_timeout(Duration::from_secs(60)).expect("the sender waits for what nobody has");
     assert!(matches!(refused, Err(ShmError::OutOfMemory { .. })), "{refused:?}");
     sender.join().unwrap();
 }
@@ -370,7 +370,7 @@ fn a_receiver_that_only_polls_gives_memory_back() {
         done.send(()).unwrap();
     });
     assert_eq!(
-        seen.recv_timeout(Duration::from_secs(20)),
+        seen.recv_timeout(Duration::from_secs(60)),
         Ok(()),
         "the sender waits for a block that was read"
     );

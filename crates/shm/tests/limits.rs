@@ -59,7 +59,7 @@ fn a_limited_conduit_holds_as_much_as_its_budget_allows() {
         (0..20).for_each(|_| send(&mut sender, 4000).unwrap());
         done.send(()).unwrap();
     });
-    seen.recv_timeout(Duration::from_secs(20)).expect("the sender waits within its budget");
+    seen.recv_timeout(Duration::from_secs(60)).expect("the sender waits within its budget");
     sender.join().unwrap();
 }
 

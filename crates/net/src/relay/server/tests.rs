@@ -6,6 +6,10 @@ use crate::keys::random;
 use crate::Listen;
 use std::io::{ErrorKind, Read, Write};
 use std::net::{IpAddr, Ipv4Addr, TcpStream};
+use std::time::Instant;
+
+/// A watchdog: nothing here takes long.
+const LONG: Duration = Duration::from_secs(60);
 
 /// A relay, and a caller who holds its key.
 struct Scene {
@@ -38,18 +42,36 @@ impl Scene {
         let ask = Ask { want, circuit, nonce: random() }.encode(&prover);
         socket.write_all(&ask).unwrap();
         self.turns();
-        let mut answer = [0; CHALLENGE_BYTES];
-        socket.read_exact(&mut answer).ok()?;
+        socket.set_nonblocking(true).unwrap();
+        let answer = self.challenge(&socket)?;
         socket.write_all(&proof(&prover, &ask, &answer)).unwrap();
         self.turns();
-        socket.set_nonblocking(true).unwrap();
         Some(socket)
+    }
+
+    /// What the relay answers to a request; none if it closes the connection. It goes on meanwhile: it may not have heard
+    /// the request yet.
+    fn challenge(&mut self, mut socket: &TcpStream) -> Option<[u8; CHALLENGE_BYTES]> {
+        let (mut answer, mut came, began) = ([0; CHALLENGE_BYTES], 0, Instant::now());
+        while came < answer.len() {
+            match socket.read(&mut answer[came..]) {
+                Ok(0) => return None,
+                Ok(some) => came += some,
+                Err(error) if error.kind() == ErrorKind::WouldBlock => {
+                    assert!(began.elapsed() < LONG, "the relay does not answer");
+                    self.turns();
+                }
+                Err(_) => return None,
+            }
+        }
+        Some(answer)
     }
 
     /// What is read next, in the end; none if the connection is closed.
     fn hears(&mut self, mut socket: &TcpStream) -> Option<Vec<u8>> {
         let mut bytes = [0; 64];
-        for _ in 0..500 {
+        let began = Instant::now();
+        while began.elapsed() < LONG {
             self.turns();
             match socket.read(&mut bytes) {
                 Ok(some) => return (some > 0).then(|| bytes[..some].to_vec()),
@@ -188,8 +210,9 @@ fn where_the_next_relay_is_silent_at_one_address_the_next_one_is_tried() {
     let relay = Relay::new(&station, listener, std::slice::from_ref(&onward)).unwrap();
     let mut scene = Scene { relay, station, address };
     let _caller = scene.caller(Want::Onward(onward.keys.relay()), random()).unwrap();
-    let mut joined = None;
+    let (mut joined, began) = (None, Instant::now());
     while joined.is_none() {
+        assert!(began.elapsed() < LONG, "the next one is not tried");
         scene.relay.turn(Duration::from_millis(50));
         joined = next.accept().ok();
     }
@@ -198,6 +221,7 @@ fn where_the_next_relay_is_silent_at_one_address_the_next_one_is_tried() {
     let mut request = [0; ASK_BYTES];
     while let Err(error) = next.read_exact(&mut request) {
         assert_eq!(error.kind(), ErrorKind::WouldBlock);
+        assert!(began.elapsed() < LONG, "nothing is asked of it");
         scene.relay.turn(Duration::from_millis(1));
     }
     let me = Meeting { run: onward.keys.run(), domain: 0 };
