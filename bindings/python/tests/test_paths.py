@@ -71,6 +71,8 @@ def test_lengths_are_known_beforehand_and_a_message_that_is_too_long_stays(pair)
     with pytest.raises(ligament.UnexpectedError, match="has 100 bytes, and there is room for 10"):
         other.receive_into(bytearray(10), LONG)
     assert other.receive(LONG) == bytes(100)
+    one.send(b"")
+    assert other.receive_into(np.empty(0), LONG) == 0
 
 
 def test_requests_are_asked_about_waited_for_and_given_up(pair):

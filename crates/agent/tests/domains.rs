@@ -113,7 +113,29 @@ impl Run {
             files.filter(|name| name.extension().is_some_and(|ext| ext == "log")).collect();
         logs.sort();
         let text = |path: &PathBuf| std::fs::read_to_string(path).unwrap_or_default();
-        logs.iter().map(|path| format!("\n--- {}\n{}", path.display(), text(path))).collect()
+        let said: String =
+            logs.iter().map(|path| format!("\n--- {}\n{}", path.display(), text(path))).collect();
+        said + &self.standing()
+    }
+
+    /// What each thread of each process that is left does: for a run that hangs once in a thousand times.
+    fn standing(&self) -> String {
+        let mut processes: Vec<u32> = self.children.iter().map(|(_, child)| child.id()).collect();
+        let mut said = String::from("\n--- what is left");
+        while let Some(pid) = processes.pop() {
+            let tasks = std::fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten();
+            for task in tasks {
+                let text = |name: &str| std::fs::read_to_string(task.path().join(name)).unwrap_or_default();
+                let below = text("children");
+                processes.extend(below.split_whitespace().filter_map(|pid| pid.parse::<u32>().ok()));
+                let state =
+                    text("stat").rsplit(") ").next().and_then(|rest| rest.chars().next()).unwrap_or('?');
+                let command = text("cmdline").replace('\0', " ");
+                let (comm, waits, call) = (text("comm"), text("wchan"), text("syscall"));
+                said += &format!("\n{pid} {command}({}) {state} {waits} {}", comm.trim(), call.trim());
+            }
+        }
+        said
     }
 }
 

@@ -67,7 +67,11 @@ fn file(program: &Program, executable: &str, problems: &mut Vec<Problem>) {
     // To look into a pipe or a device could take for ever.
     if !metadata.is_file() {
         let message = format!("the executable \"{executable}\" of \"{}\" is no file{shown}", program.name);
-        return report(Code::NOT_EXECUTABLE, message, "name a program: a pipe, a socket or a device is none".to_owned());
+        return report(
+            Code::NOT_EXECUTABLE,
+            message,
+            "name a program: a pipe, a socket or a device is none".to_owned(),
+        );
     }
     let script = language(&path);
     if access(&path, Access::EXEC_OK).is_err() {

@@ -23,7 +23,7 @@ pub(crate) fn command(site: &Site, word: &str) -> Command {
         script.push_str(&format!("{{ {line}\n}} || exit 1\n"));
     }
     if let Some(directory) = &site.directory {
-        script.push_str(&format!("mkdir -p {0} && cd {0} || exit 1\n", quote(directory)));
+        script.push_str(&format!("mkdir -p {0} && cd {0} || exit 1\n", crate::site::word(directory)));
     }
     let own = ligament_launch::own_command().display().to_string();
     let ligament = site.ligament.as_deref().unwrap_or(&own);
@@ -116,6 +116,14 @@ fn keep_last(mut errors: ChildStderr, said: &Mutex<Vec<u8>>) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_sites_directory_may_be_named_from_the_home_there() {
+        let site = Site { directory: Some("~/a b".into()), ..Site::default() };
+        let command = command(&site, "word");
+        let script = command.get_args().last().unwrap_or_default().to_string_lossy().into_owned();
+        assert!(script.contains("mkdir -p \"$HOME\"/'a b' && cd \"$HOME\"/'a b' || exit 1\n"), "{script}");
+    }
 
     #[test]
     fn what_ssh_says_is_heard_even_if_a_process_that_it_leaves_behind_never_closes_its_pipe() {

@@ -140,10 +140,6 @@ fn begin(arguments: &Relay) -> Result<ligament_net::Relay, Fault> {
     let listener = Listener::bind(&listen).map_err(|error| fault!(CANNOT_LISTEN, "--listen: {error}"))?;
     let addresses = listener.addresses();
     let port = addresses.first().map_or(0, SocketAddr::port);
-    let named = |name: &String| match port_of(name) {
-        Some(_) => name.clone(),
-        None => format!("{name}:{port}"),
-    };
     let at: Vec<String> = match (&arguments.address[..], &known) {
         ([], Some(known)) => at_port(&known.at, port),
         ([], None) => {
@@ -155,7 +151,7 @@ fn begin(arguments: &Relay) -> Result<ligament_net::Relay, Fault> {
                 all
             }
         }
-        (names, _) => names.iter().map(named).collect(),
+        (names, _) => names.iter().map(|name| with_port(name, port)).collect(),
     };
     let mut station = known.clone().unwrap_or_else(|| Station::new(Vec::new()));
     station.at = at;
@@ -180,6 +176,16 @@ fn at_port(known: &[String], port: u16) -> Vec<String> {
         _ => at.clone(),
     };
     known.iter().map(moved).collect()
+}
+
+/// An address with this port, unless it has one.
+fn with_port(name: &str, port: u16) -> String {
+    match (port_of(name), name.parse()) {
+        (Some(_), _) => name.to_owned(),
+        // With brackets, where a port would be taken for the end of the address.
+        (None, Ok(address)) => SocketAddr::new(address, port).to_string(),
+        (None, Err(_)) => format!("{name}:{port}"),
+    }
 }
 
 /// The port behind an address, if it has one.
@@ -247,5 +253,13 @@ mod tests {
         assert_eq!(port_of("10.0.0.1:7000"), Some(7000));
         assert_eq!(port_of("fe80::1"), None);
         assert_eq!(port_of("[fe80::1]:7000"), Some(7000));
+        for (name, whole) in [
+            ("login.site.org", "login.site.org:7000"),
+            ("login.site.org:80", "login.site.org:80"),
+            ("10.0.0.1", "10.0.0.1:7000"),
+            ("fe80::1", "[fe80::1]:7000"),
+        ] {
+            assert_eq!(with_port(name, 7000), whole);
+        }
     }
 }

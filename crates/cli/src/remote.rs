@@ -20,7 +20,7 @@ fn begin(site: &Site) -> String {
         script.push_str(&format!("{line} || exit 1\n"));
     }
     let directory = site.directory.as_deref().unwrap_or("couplings");
-    script.push_str(&format!("mkdir -p {0} && cd {0} || exit 1\n", quote(directory)));
+    script.push_str(&format!("mkdir -p {0} && cd {0} || exit 1\n", crate::site::word(directory)));
     let ligament = site.ligament.as_deref().unwrap_or("ligament");
     script.push_str(&format!("l={}\n", quote(ligament)));
     script

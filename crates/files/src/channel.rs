@@ -1,6 +1,7 @@
 //! What the two ends of a copy talk over: whole messages, once and in order, in both directions at once. A path, or two
 //! pipes where no port is open.
 
+use crate::names;
 use ligament_catalogue::{fault, Fault};
 use ligament_link::{Kind, Path};
 use std::collections::VecDeque;
@@ -13,6 +14,8 @@ use std::time::{Duration, Instant};
 pub const LONGEST: usize = 16 << 20;
 /// How much may wait here to be received (bytes).
 const WAITING: usize = 64 << 20;
+/// What a message takes of that beside its bytes: empty ones are not for nothing.
+const EACH: usize = 64;
 
 /// Messages to and from the other end. Several threads may use it at once.
 pub trait Channel: Sync {
@@ -39,6 +42,8 @@ pub trait Channel: Sync {
 }
 
 fn cut(why: &dyn std::fmt::Display) -> Fault {
+    // It may be what the other end has said.
+    let why = names::shown(why.to_string().as_bytes());
     fault!(
         COPY_CUT,
         "the connection to the other end is lost: {why}; call it again, and it goes on where it was"
@@ -163,7 +168,7 @@ impl OverPipes {
                         while arrived.bytes > WAITING {
                             arrived = fills.changed.wait(arrived).unwrap_or_else(PoisonError::into_inner);
                         }
-                        arrived.bytes += message.len();
+                        arrived.bytes += message.len() + EACH;
                         arrived.messages.push_back(message);
                         fills.changed.notify_all();
                     }
@@ -211,7 +216,7 @@ impl Channel for OverPipes {
         let mut arrived = self.arrived.lock();
         loop {
             if let Some(message) = arrived.messages.pop_front() {
-                arrived.bytes -= message.len();
+                arrived.bytes -= message.len() + EACH;
                 self.arrived.changed.notify_all();
                 return Ok(Some(message));
             }

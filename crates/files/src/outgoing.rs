@@ -11,6 +11,9 @@ use rustix::fs::{self, FileType, Mode, OFlags, SeekFrom};
 use rustix::io::Errno;
 use std::fs::File;
 
+/// The longest hole that is sent at once (bytes): its checksum takes a while, and the receiver may be gone.
+const HOLE: u64 = 64 << 20;
+
 /// Why a file is not sent to its end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Unsent {
@@ -87,11 +90,15 @@ impl Outgoing {
         if self.at >= self.data_until {
             let begins = self.next_data()?;
             if begins > self.at {
-                let hole = begins - self.at;
+                let hole = (begins - self.at).min(HOLE);
                 pack.hole(self.id, hole);
                 add_zeros(&mut self.sum, hole);
                 tally.went_through(hole);
-                self.at = begins;
+                self.at += hole;
+                if self.at < begins {
+                    // The rest of the hole comes next.
+                    self.data_until = self.at;
+                }
                 return Ok(false);
             }
         }
@@ -133,5 +140,40 @@ impl Outgoing {
     /// How far it is (bytes).
     pub fn at(&self) -> u64 {
         self.at
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::protocol::{read, Message, Piece, PACK};
+    use std::os::unix::fs::FileExt;
+
+    #[test]
+    fn a_long_hole_is_sent_in_parts() {
+        let path = std::env::temp_dir().join(format!("ligament-outgoing-{}", std::process::id()));
+        let size = 2 * HOLE + (1 << 20);
+        File::create(&path).unwrap().write_all_at(b"end", size - 3).unwrap();
+        let listed = Listed { name: b"f".to_vec(), path: path.clone(), size };
+        let want = Want { id: 1, from: 0, sum: Vec::new() };
+        let (mut pack, tally) = (Pack::new(), Tally::default());
+        let mut sends = Outgoing::open(listed, &want, false, &mut pack).unwrap();
+        while !sends.step(&mut pack, PACK, &tally).unwrap() {}
+        std::fs::remove_file(&path).unwrap();
+        let bytes = pack.into_bytes();
+        let Ok(Message::Pieces(pieces)) = read(&bytes) else { panic!("these are pieces") };
+        let mut at = 0;
+        for piece in pieces {
+            match piece.unwrap().1 {
+                Piece::Hole(length) => {
+                    assert!(length <= HOLE, "{length}");
+                    at += length;
+                }
+                Piece::Bytes(bytes) => at += bytes.len() as u64,
+                Piece::Whole(_, stamp) => assert_eq!((at, stamp.size), (size, size)),
+                Piece::Anew => panic!("it has only begun"),
+            }
+        }
+        assert_eq!(at, size);
     }
 }

@@ -5,7 +5,8 @@
 //! sender never waits for an answer to go on listing, so that many small files take as long as one large one.
 
 use crate::entry::{Entry, Stamp};
-use ligament_catalogue::{fault, Fault};
+use crate::names;
+use ligament_catalogue::{fault, Code, Fault};
 use minicbor::{Decode, Encode};
 
 /// The version of all this.
@@ -119,6 +120,11 @@ pub(crate) fn read(message: &[u8]) -> Result<Message<'_>, Fault> {
 
 pub(crate) fn misunderstood(what: &dyn std::fmt::Display) -> Fault {
     fault!(COPY_MISUNDERSTOOD, "what the other end says is not understood here: {what}")
+}
+
+/// Why the other end does not do something, in its words, made fit to show: it may say anything.
+pub(crate) fn heard(why: &str, otherwise: Code) -> Fault {
+    Fault::heard(names::shown(why.as_bytes()), otherwise)
 }
 
 /// A piece of a file.

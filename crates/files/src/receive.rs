@@ -5,7 +5,7 @@ use crate::channel::Channel;
 use crate::entry::{Entry, Kind, Stamp};
 use crate::names;
 use crate::partial::{Partial, Trouble};
-use crate::protocol::{misunderstood, read, Message, Piece, Refusal, Want, Word, VERSION};
+use crate::protocol::{heard, misunderstood, read, Message, Piece, Refusal, Want, Word, VERSION};
 use crate::removal;
 use crate::tally::Tally;
 use crate::tree::Tree;
@@ -62,7 +62,7 @@ fn receive_all(channel: &dyn Channel, options: &Receiving, tally: &Tally) -> Res
                  of Ligament at both ends"
             ))
         }
-        Message::Word(Word::Stop { why }) => return Err(Fault::heard(why, Code::COPY_STOPPED)),
+        Message::Word(Word::Stop { why }) => return Err(heard(&why, Code::COPY_STOPPED)),
         _ => return Err(misunderstood(&"it does not begin")),
     };
     if contents && options.only.is_some() {
@@ -195,12 +195,12 @@ impl Receiver<'_> {
             Word::Dropped(Refusal { id, why, .. }) => {
                 if let Some(wanted) = self.let_go(id) {
                     if !self.options.live {
-                        self.tally.fails(&wanted.name, Fault::heard(why, Code::FILE_NOT_COPIED));
+                        self.tally.fails(&wanted.name, heard(&why, Code::FILE_NOT_COPIED));
                     }
                 }
                 Ok(())
             }
-            Word::Stop { why } => Err(Fault::heard(why, Code::COPY_STOPPED)),
+            Word::Stop { why } => Err(heard(&why, Code::COPY_STOPPED)),
             Word::Begin { .. } | Word::Answer { .. } | Word::Refused(_) | Word::Done => {
                 Err(misunderstood(&"a word at the wrong time"))
             }
@@ -486,8 +486,13 @@ impl Receiver<'_> {
             let opened = fs::openat(directory, last, flags, Mode::empty());
             let done =
                 opened.and_then(|fd| fs::futimens(&fd, &stamp.times()).and(fs::fchmod(&fd, stamp.mode())));
-            if let Err(errno) = done {
-                self.tally.fails(&name, fault!(FILE_NOT_COPIED, "it did not get its mode and time: {errno}"));
+            match done {
+                // It was removed again before the list has ended.
+                Ok(()) | Err(Errno::NOENT) => {}
+                Err(errno) => {
+                    let why = fault!(FILE_NOT_COPIED, "it did not get its mode and time: {errno}");
+                    self.tally.fails(&name, why);
+                }
             }
         }
         while self.lists > 0 {

@@ -2,7 +2,7 @@
 
 use crate::channel::Channel;
 use crate::outgoing::{Outgoing, Unsent};
-use crate::protocol::{misunderstood, read, Message, Pack, Refusal, Want, Word, PACK, SUM, VERSION};
+use crate::protocol::{heard, misunderstood, read, Message, Pack, Refusal, Want, Word, PACK, SUM, VERSION};
 use crate::rate::Limit;
 use crate::scan::{roots, stopped, Lister, Root, Shelf};
 use crate::tally::Tally;
@@ -43,7 +43,7 @@ pub fn send(channel: &dyn Channel, options: &Sending, tally: &Tally) -> Result<(
     if result.as_ref().is_err_and(|why| why.code() == Code::COPY_CUT) {
         while let Ok(Some(message)) = channel.receive(Some(Duration::ZERO)) {
             if let Ok(Message::Word(Word::Stop { why })) = read(&message) {
-                result = Err(Fault::heard(why, Code::COPY_STOPPED));
+                result = Err(heard(&why, Code::COPY_STOPPED));
             }
         }
     }
@@ -172,10 +172,10 @@ impl Sender<'_> {
                     // It was sent whole, and counted.
                     self.tally.was_not_copied(&name);
                 }
-                self.tally.fails(&name, Fault::heard(why, Code::FILE_NOT_COPIED));
+                self.tally.fails(&name, heard(&why, Code::FILE_NOT_COPIED));
             }
             Word::Done => return Ok(self.options.watching.is_none()),
-            Word::Stop { why } => return Err(Fault::heard(why, Code::COPY_STOPPED)),
+            Word::Stop { why } => return Err(heard(&why, Code::COPY_STOPPED)),
             _ => return Err(misunderstood(&"a word at the wrong time")),
         }
         Ok(false)
@@ -184,7 +184,7 @@ impl Sender<'_> {
     fn answer(&mut self, upto: u64, wants: Vec<Want>, refused: &[Refusal]) {
         for refusal in refused {
             let file = self.shelf.remove(refusal.id);
-            let why = Fault::heard(refusal.why.clone(), Code::FILE_NOT_COPIED);
+            let why = heard(&refusal.why, Code::FILE_NOT_COPIED);
             match file {
                 // It is written there for us still, or for one that was cut off: it is sent again in a while.
                 Some(file) if self.options.watching.is_some() && why.code() == Code::FILE_BUSY => {

@@ -262,3 +262,23 @@ fn a_hole_that_nobody_can_wait_for_keeps_nobody_busy_when_its_sender_is_gone() {
     assert!(done.is_err_and(|why| why.code() == "copy-cut"));
     assert!(!place.names("in").contains(&"f".to_owned()));
 }
+
+#[test]
+fn what_the_sender_says_does_nothing_to_a_terminal() {
+    let place = Place::new("terminal");
+    let says = vec![Word::Stop { why: "no\u{1b}[2J\u{7} room\u{9b}1m".into() }.to_bytes()];
+    let why = hear(&place.0, false, says).0.unwrap_err();
+    assert!(why.text().contains("room") && !why.text().contains(char::is_control), "{:?}", why.text());
+}
+
+#[test]
+fn a_directory_that_is_gone_before_its_list_ends_is_no_failure() {
+    let place = Place::new("gone");
+    let says = vec![
+        Word::Entries(vec![entry(1, Kind::Directory, "d", "")]).to_bytes(),
+        Word::Gone(vec![b"d".to_vec().into()]).to_bytes(),
+        Word::Listed { all: false }.to_bytes(),
+    ];
+    let (done, failed, _) = hear(&place.0, true, says);
+    assert_eq!((done, failed, place.names("in")), (Ok(()), vec![], vec![]));
+}

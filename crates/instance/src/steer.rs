@@ -32,14 +32,14 @@ impl Instance {
     /// is to stand still. With nothing to do it takes some nanoseconds.
     ///
     /// # Errors
-    /// `Usage` for a time that is no number; `RunEnds` when the run ends meanwhile, `Interrupted`.
+    /// `Usage` for a time that is not finite; `RunEnds` when the run ends meanwhile, `Interrupted`.
     #[inline]
     pub fn steer(&mut self, time: f64) -> Result<bool, Error> {
         self.alive()?;
-        if time.is_nan() {
+        if !time.is_finite() {
             return Err(Error::other(
                 Kind::Usage,
-                fault!(BAD_STEERING, "steer: a model time is a number, and this is not"),
+                fault!(BAD_STEERING, "steer: a model time is a finite number, and this is {time}"),
             ));
         }
         self.pass_gate(Gate::Step, time)

@@ -3,6 +3,7 @@
 
 use crate::demand::Demand;
 use crate::picture::Picture;
+use ligament_catalogue::Fault;
 use ligament_manager::{InstanceRecord, Moment, RunDirectory, RunRecord, RunState};
 use ligament_runtime::client::{
     halted_in_words, is_alive, is_halted, is_here, journalled, record_of, Snapshots, Watching,
@@ -21,7 +22,7 @@ const WHILE_IT_ENDS: u32 = 6;
 /// Follows the run until it is over. Blocks. If a process begins it, it may not have its record yet.
 pub fn follow(run: &RunDirectory, begun_by: Option<u32>, picture: &Arc<Picture>, demand: &Demand) {
     let mut snapshots = None;
-    let mut gone = 0;
+    let (mut gone, mut unheard) = (0, 0);
     loop {
         demand.wait();
         let record = match record_of(run) {
@@ -45,7 +46,12 @@ pub fn follow(run: &RunDirectory, begun_by: Option<u32>, picture: &Arc<Picture>,
         match Watching::begin(run, &record, EVERY) {
             Ok(Some(watching)) => {
                 gone = 0;
-                hear(watching, picture, demand);
+                let (heard, why) = hear(watching, picture, demand);
+                unheard = if heard { 0 } else { unheard + 1 };
+                // It may refuse, as it does if too many watch. That it ends just now is not worth a word.
+                if unheard > 1 {
+                    picture.say("silent", Some(&why.to_string()));
+                }
             }
             Ok(None) if !is_here(&record) => {
                 let snapshots = snapshots.get_or_insert_with(|| Snapshots::of(run));
@@ -68,8 +74,9 @@ pub fn follow(run: &RunDirectory, begun_by: Option<u32>, picture: &Arc<Picture>,
     }
 }
 
-/// Takes in what the head tells, for as long as it does.
-fn hear(mut watching: Watching, picture: &Arc<Picture>, demand: &Demand) {
+/// Takes in what the head tells, for as long as it does. Whether it has told something, and why it tells nothing more.
+fn hear(mut watching: Watching, picture: &Arc<Picture>, demand: &Demand) -> (bool, Fault) {
+    let mut heard = false;
     loop {
         demand.wait();
         match watching.news() {
@@ -77,8 +84,9 @@ fn hear(mut watching: Watching, picture: &Arc<Picture>, demand: &Demand) {
                 picture.take(&news);
                 picture.say("live", None);
                 demand.fresh();
+                heard = true;
             }
-            Err(_) => return,
+            Err(why) => return (heard, why),
         }
     }
 }

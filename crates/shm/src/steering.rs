@@ -304,7 +304,9 @@ impl Steering {
                 && known.settings.is_some()
                 && known.members.iter().all(|&(one, made)| made || is_over(one));
             if made {
-                told.push((known.number, Steers::Made));
+                // What nobody made, since all ended before its time, is not in force.
+                let by_anybody = known.members.iter().any(|&(_, made)| made);
+                told.push((known.number, if by_anybody { Steers::Made } else { Steers::Over }));
             }
             !made
         });
@@ -318,5 +320,25 @@ impl Steering {
         };
         let calm = if self.begun { f64::INFINITY } else { f64::NEG_INFINITY };
         self.wakes = self.changes.iter().map(from).fold(calm, f64::min);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_no_member_made_before_all_were_over_is_not_said_to_be_made() {
+        let matter = Matter::Set { settings: vec![1], restart: false };
+        let scheduled = Scheduled { change: 7, at: ModelTime(10.0), matter };
+        for (time, end) in [(5.0, Steers::Over), (10.0, Steers::Made)] {
+            let mut steering = Steering::default();
+            steering.begin(&[(scheduled.clone(), vec![0, 1])]);
+            steering.arrives(0, Gate::Step, time);
+            let (due, told) = steering.leaves();
+            assert_eq!((due.len(), told), (usize::from(time >= 10.0), Vec::new()));
+            assert_eq!(steering.over(0), Vec::new());
+            assert_eq!(steering.over(1), [(7, end)]);
+        }
     }
 }

@@ -140,8 +140,7 @@ class AttachedRun:
             room: For how large a value there is to be room, bytes; None for 64 MiB, at most 1 GiB.
 
         Raises:
-            UsageError: There is no such port, the instance does not take part yet, it runs in another domain, or the run is
-                not under way.
+            UsageError: There is no such port, the instance does not take part yet, or the run is not under way.
         """
         keys = [key] if isinstance(key, str) else list(key)
         return TappedPort(name, _Tapping(self._run, name, slice, thin, histogram, keys, room))

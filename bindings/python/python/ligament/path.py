@@ -62,7 +62,8 @@ def _bytes(data: Buffer) -> memoryview:
     view = memoryview(data)
     if not view.c_contiguous:
         raise BufferError("what is sent or received into has to be in one piece; numpy.ascontiguousarray copies it")
-    return view.cast("B") if view.nbytes else memoryview(b"")
+    # What has no bytes cannot be cast, and is a place for a message all the same.
+    return view.cast("B") if view.nbytes else memoryview(bytearray())
 
 
 class Request:

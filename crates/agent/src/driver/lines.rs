@@ -242,6 +242,7 @@ impl Driver<'_> {
                 connection.shut();
                 self.connections.remove(&link);
                 self.doorway.unknown.remove(&link);
+                self.watchers.remove(link);
                 let actions = self.core.closed(link);
                 self.act(actions);
             }

@@ -74,8 +74,8 @@ pub(crate) struct Logic<C> {
     detaching: bool,
     /// What a thread sleeps for on the endpoint's doorbell; 0 if none sleeps.
     lies_for: u32,
-    /// For each conduit, what was received elsewhere.
-    credits: HashMap<u32, u64>,
+    /// For each conduit to a domain, what was received there.
+    credits: HashMap<(DomainId, u32), u64>,
     counts: Quiet,
 }
 
@@ -131,6 +131,10 @@ impl<C: Custodian> Logic<C> {
         };
         for (domain, conduit, memory) in early {
             self.arrive(domain, conduit, memory);
+        }
+        // A receiver may have ended already.
+        for (domain, conduit) in self.credits.keys().copied().collect::<Vec<_>>() {
+            self.grant(domain, conduit);
         }
     }
 

@@ -76,9 +76,15 @@ impl<C: Custodian> Logic<C> {
 
     /// A domain reports how much of a conduit was received there.
     pub(super) fn heard_credit(&mut self, domain: DomainId, conduit: u32, bytes: u64) {
-        let known = self.credits.entry(conduit).or_default();
+        let known = self.credits.entry((domain, conduit)).or_default();
         self.counts.credited = self.counts.credited.wrapping_add(bytes.saturating_sub(*known));
         *known = bytes.max(*known);
+        self.grant(domain, conduit);
+    }
+
+    /// Passes on to a sender here what a domain has reported last.
+    pub(super) fn grant(&mut self, domain: DomainId, conduit: u32) {
+        let Some(&bytes) = self.credits.get(&(domain, conduit)) else { return };
         let Stage::During(side) = &mut self.stage else { return };
         let Some(&channel) = side.out_of.get(&conduit) else { return };
         let out = &mut side.outs[channel];

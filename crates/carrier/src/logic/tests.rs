@@ -346,6 +346,24 @@ fn senders_of_a_receiver_that_has_ended_are_not_held_up() {
 }
 
 #[test]
+fn senders_of_a_receiver_that_had_ended_before_their_carrier_took_part_are_not_held_up() {
+    let mut run = Run::new(&[0, 1], &[(1, 0, BUDGET)], PLENTY);
+    run.attach(0);
+    run.endpoint(0).end(false);
+    run.ends(0);
+    run.carriers[0].detach();
+    run.settle();
+    run.attach(1);
+    let mut from = run.endpoint(1);
+    // Far more than the budget: without the credit that came before, these would wait.
+    for i in 0..40 {
+        send(&mut from, 0, i as f64, &numbers(60_000, i));
+        run.settle();
+    }
+    assert!(run.quiet().iter().all(|one| one.quiet));
+}
+
+#[test]
 fn overlays_of_senders_who_number_alike_are_told_apart() {
     let mut run = Run::attached(&[0, 0, 1, 1], &[(0, 2, BUDGET), (1, 2, BUDGET), (0, 3, BUDGET)]);
     let (mut first, mut second) = (run.endpoint(0), run.endpoint(1));

@@ -51,7 +51,7 @@ fn line(counts: &Counts, rate: f64) -> String {
     line.push_str(&format!(", {} of {}", bytes(through), bytes(counts.bytes)));
     if !counts.complete {
         line.push_str(" so far");
-    } else if let Some(percent) = (through * 100).checked_div(counts.bytes) {
+    } else if let Some(percent) = (u128::from(through) * 100).checked_div(counts.bytes.into()) {
         line.push_str(&format!(" ({percent} %)"));
     }
     line.push_str(&format!(", {}/s", bytes(rate as u64)));

@@ -60,7 +60,7 @@ pub(crate) fn sync(arguments: &Sync) -> i32 {
         }
     };
     // Where one comes in, and the directory in which this is said, hold more than what was copied there.
-    let whole = ["", ".", "./", "~", "~/"].iter().any(|whole| into == std::path::Path::new(whole));
+    let whole = is_no_directory_of_its_own(&into);
     if arguments.delete && whole {
         let error = fault!(
             WORD_OF_THE_COMMAND_LINE,
@@ -80,6 +80,13 @@ pub(crate) fn sync(arguments: &Sync) -> i32 {
         Err(error) => return crate::fail(arguments.json, &error, crate::BAD_USE),
     };
     go_on(arguments, &far, &theirs, &ours)
+}
+
+/// Whether a path names nothing below where it begins, or leads out of it again: `.`, `~`, `/`, `..`, `a/..`.
+fn is_no_directory_of_its_own(path: &std::path::Path) -> bool {
+    use std::path::Component;
+    let last = path.components().next_back();
+    !matches!(last, Some(Component::Normal(name)) if name != "~")
 }
 
 fn go_on(arguments: &Sync, far: &Far, theirs: &What, ours: &What) -> i32 {

@@ -95,7 +95,7 @@ fn place(site: &Site, to: Option<&str>) -> (String, String) {
 }
 
 /// A directory as a word of the shell there.
-fn word(directory: &str) -> String {
+pub(crate) fn word(directory: &str) -> String {
     match directory.strip_prefix("~/") {
         Some(below) => format!("\"$HOME\"/{}", quote(below)),
         None if directory == "~" => "\"$HOME\"".to_owned(),

@@ -6,6 +6,7 @@ mod install;
 mod measuring;
 mod orders;
 
+pub(crate) use install::word;
 pub(crate) use measuring::serve as serve_link;
 
 use crate::arguments::print;

@@ -173,12 +173,12 @@ impl Agents for Across<'_> {
                 place: place.clone(),
                 over: false,
             });
-            // At once: a head that is killed now leaves a job behind.
-            SiteJob::write_all(&run, &self.records)?;
             let (orders, obeys) = channel();
             let log = directory.join(format!("job-{}.log", part.site.name));
             let thread = keeper::start(keeper, number, obeys, tell.clone(), log);
             self.running.push(Running { orders, thread });
+            // At once: a head that is killed now leaves a job behind. If this fails, somebody ends the job.
+            SiteJob::write_all(&run, &self.records)?;
         }
         self.news.extend(self.records.iter().map(SiteJob::in_words));
         run.link_latest();

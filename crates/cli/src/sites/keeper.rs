@@ -86,7 +86,8 @@ impl Keeper {
         // Another run of this name may have a job there, which would then join this one.
         put.push_str(
             "(set -C; : > invitation) 2>/dev/null || { echo \"a run of this name has its keys in $PWD; give this one \
-             another --run-dir, or remove that directory if its run is over\"; exit 1; }\nrm -f begin watched\n",
+             another --run-dir, or remove that directory if its run is over\"; exit 1; }\nrm -f begin watched\n\
+             trap '[ $? -eq 0 ] || rm -f invitation *.relay' EXIT\n",
         );
         files.iter().for_each(|(name, text)| put.push_str(&file(name, text)));
         let answer = shell.run(&put, ANSWER)?;

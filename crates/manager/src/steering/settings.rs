@@ -7,6 +7,7 @@ use ligament_wire::control;
 use ligament_wire::steering::Matter;
 use ligament_wire::{RankId, Ranks};
 use serde::{Deserialize, Serialize};
+use std::collections::HashMap;
 
 /// The longest assignment that is read, bytes.
 const LONGEST: usize = 4096;
@@ -49,7 +50,8 @@ pub struct Assignment {
 #[derive(Debug, Clone)]
 struct Declared {
     name: Reference,
-    kind: SettingType,
+    /// None where the model has no value: only the code knows it.
+    kind: Option<SettingType>,
     min: Option<f64>,
     max: Option<f64>,
     unit: String,
@@ -62,6 +64,8 @@ pub struct Steerables {
     declared: Vec<Declared>,
     /// As they are, with what was agreed on.
     settings: Settings,
+    /// From which model time on those are what they are that were agreed on.
+    times: HashMap<Reference, f64>,
     /// The instance of each rank.
     instances: Vec<Reference>,
 }
@@ -99,9 +103,9 @@ impl Steerables {
         let ranks = Ranks::new(model.instances.iter().map(|instance| instance.ranks.unwrap_or(1)));
         let instances =
             ranks.all().map(|rank| model.instances[ranks.instance(rank).index()].name.clone()).collect();
-        let mut all = Steerables { declared: Vec::new(), settings: model.settings.clone(), instances };
+        let mut all = Steerables { settings: model.settings.clone(), instances, ..Steerables::default() };
         for (name, one) in &model.ligament.steerable {
-            let kind = all.kind(name).unwrap_or(SettingType::Float);
+            let kind = all.kind(name);
             all.declared.push(Declared {
                 name: name.clone(),
                 kind,
@@ -134,8 +138,7 @@ impl Steerables {
         if self.declared.len() >= MOST_DECLARED {
             return Err(bad(format!("there are {MOST_DECLARED} already")));
         }
-        let kind =
-            self.settings.get(&instance, &name).map_or(SettingType::Float, |(_, value)| value.setting_type());
+        let kind = self.settings.get(&instance, &name).map(|(_, value)| value.setting_type());
         let (min, max) = (one.min.map(|min| min.0), one.max.map(|max| max.0));
         self.declared.push(Declared {
             name: full,
@@ -164,7 +167,7 @@ impl Steerables {
     pub fn list(&self) -> Vec<Steerable> {
         let one = |declared: &Declared| Steerable {
             name: declared.name.to_string(),
-            kind: declared.kind.name().to_owned(),
+            kind: declared.kind.unwrap_or(SettingType::Float).name().to_owned(),
             min: declared.min,
             max: declared.max,
             unit: declared.unit.clone(),
@@ -227,8 +230,10 @@ impl Steerables {
                 ),
             });
         };
-        let Some(fit) = value.as_type(declared.kind) else {
-            let (is, wanted) = (value.setting_type().name(), declared.kind.name());
+        // Where the model has no value, only the code knows the type.
+        let kind = declared.kind.unwrap_or_else(|| value.setting_type());
+        let Some(fit) = value.as_type(kind) else {
+            let (is, wanted) = (value.setting_type().name(), kind.name());
             return Err(bad(format!("it is of type {wanted}, and this is of type {is}")));
         };
         for number in numbers(&fit) {
@@ -312,12 +317,32 @@ impl Steerables {
         Ok((Matter::Set { settings: settings_body(&settings)?, restart }, ranks))
     }
 
-    /// These were agreed on.
-    pub fn changed(&mut self, changes: &[Assignment]) {
+    /// These were agreed on, for a model time. What is for a later time, though it was agreed on before, comes after them.
+    pub fn changed(&mut self, changes: &[Assignment], at: f64) {
         for change in changes {
             if let Ok((name, value)) = parse_assignment(&format!("{}={}", change.name, change.to)) {
-                self.settings.set(name, value);
+                if self.times.get(&name).is_none_or(|&last| at >= last) {
+                    self.times.insert(name.clone(), at);
+                    self.settings.set(name, value);
+                }
             }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_setting_is_what_the_change_for_the_latest_model_time_makes_it() {
+        let mut all = Steerables::default();
+        let name = Reference::new("D").unwrap();
+        for (to, at, last) in
+            [("1.0", 100.0, 1.0), ("2.0", 50.0, 1.0), ("3.0", 100.0, 3.0), ("4.0", 101.0, 4.0)]
+        {
+            all.changed(&[Assignment { name: "D".into(), from: None, to: to.into() }], at);
+            assert_eq!(all.value(&name), Some(&SettingValue::Float(last)));
         }
     }
 }

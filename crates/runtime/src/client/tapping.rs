@@ -221,8 +221,14 @@ impl Tapping {
         let wrong = |what: &dyn std::fmt::Display| {
             fault!(MALFORMED_DATA, "what {} shows makes no sense: {what}", self.port)
         };
-        let Some((note, body)) = self.bin.take().map_err(|error| wrong(&error))? else { return Ok(None) };
+        let taken = match self.bin.take() {
+            Ok(None) => return Ok(None),
+            Ok(Some(taken)) => Ok(taken),
+            Err(error) => Err(wrong(&error)),
+        };
+        // Also after nonsense, so that the next value may be better.
         self.asked = false;
+        let (note, body) = taken?;
         let Note { outcome, parts, body_len, timestamp, next_timestamp, slot, number } = note;
         let value = match outcome {
             Outcome::Value => value_of(parts, body_len, body).map_err(|error| wrong(&error))?,

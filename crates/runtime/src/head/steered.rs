@@ -56,7 +56,7 @@ impl Steers {
             let (matter, ranks) = steers.steerables.again(&one.settings, one.restart)?;
             plan.schedule.push((Scheduled { change, at: ModelTime(at), matter }, ranks.clone()));
             steers.steering.begin([(change, ranks)]);
-            steers.steerables.changed(&one.settings);
+            steers.steerables.changed(&one.settings, at);
             let state = SteeringRecord::AGREED.to_owned();
             records.push(SteeringRecord { change, state, ..one.clone() });
         }
@@ -281,7 +281,7 @@ impl Runtime<'_> {
                         if let Some(kept) = self.change_record(change, SteeringRecord::AGREED) {
                             kept.settings.clone_from(&record.settings);
                         }
-                        self.steers.steerables.changed(&record.settings);
+                        self.steers.steerables.changed(&record.settings, at);
                         self.record.steerable = self.steers.steerables.list();
                         self.show_halt();
                         let halt = self.record.halt.as_ref().filter(|halt| halt.change == change);
