@@ -163,7 +163,7 @@ fn several(arguments: &SiteAgents, site: &Site, all: All) -> Result<i32, Fault> 
     }
     let command = AgentCommand {
         invitation: arguments.join.clone(),
-        ligament: site.ligament.clone().map_or_else(own_command, Into::into),
+        ligament: site.ligament_here().unwrap_or_else(own_command),
         arguments: words,
         directory: arguments.join.parent().unwrap_or(Path::new(".")).to_path_buf(),
     };

@@ -86,7 +86,7 @@ impl Agents for Launched {
     fn start(&mut self, invitation: &Path, expected: &[Expected]) -> Result<(), Fault> {
         let command = AgentCommand {
             invitation: invitation.to_path_buf(),
-            ligament: self.site.ligament.clone().map_or_else(own_command, Into::into),
+            ligament: self.site.ligament_here().unwrap_or_else(own_command),
             arguments: self.arguments.clone(),
             directory: invitation.parent().unwrap_or(Path::new(".")).to_path_buf(),
         };

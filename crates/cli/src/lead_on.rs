@@ -2,7 +2,7 @@
 //! comes on its standard input goes to that address, and what comes from there to its standard output. It understands
 //! nothing of it: both ends encrypt.
 
-use ligament_launch::quote;
+use ligament_launch::{quote, quote_path};
 use std::fs::File;
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::{IpAddr, Shutdown, SocketAddr, TcpStream};
@@ -25,7 +25,7 @@ pub(crate) struct LeadOn {
 /// one has, and where a user would have installed it.
 pub(crate) fn told(ligament: Option<&str>) -> String {
     let own = ligament_launch::own_command().display().to_string();
-    let places: Vec<String> = ligament.into_iter().chain([own.as_str(), "ligament"]).map(quote).collect();
+    let places: Vec<String> = ligament.into_iter().chain([own.as_str(), "ligament"]).map(quote_path).collect();
     let script = format!(
         "for l in {} \"$HOME\"/.local/bin/ligament; do command -v \"$l\" >/dev/null && exec \"$l\" lead-on \"$@\"; done; \
          echo \"there is no command ligament here that would lead on in place of ssh -W\" >&2; exit 127",

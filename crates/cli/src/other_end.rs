@@ -4,8 +4,8 @@
 use crate::site::at;
 use ligament_catalogue::{fault, Fault};
 use ligament_launch::printed::clean;
-use ligament_launch::quote;
 use ligament_launch::site::Site;
+use ligament_launch::{quote, quote_path};
 use std::io::Read;
 use std::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command, Stdio};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -23,11 +23,11 @@ pub(crate) fn command(site: &Site, word: &str) -> Command {
         script.push_str(&format!("{{ {line}\n}} || exit 1\n"));
     }
     if let Some(directory) = &site.directory {
-        script.push_str(&format!("mkdir -p {0} && cd {0} || exit 1\n", crate::site::word(directory)));
+        script.push_str(&format!("mkdir -p {0} && cd {0} || exit 1\n", quote_path(directory)));
     }
     let own = ligament_launch::own_command().display().to_string();
     let ligament = site.ligament.as_deref().unwrap_or(&own);
-    script.push_str(&format!("l={}\n[ -x \"$l\" ] || ", quote(ligament)));
+    script.push_str(&format!("l={}\n[ -x \"$l\" ] || ", quote_path(ligament)));
     script.push_str(match site.ligament {
         Some(_) => "command -v \"$l\" >&2 || ",
         None => "l=ligament; command -v \"$l\" >/dev/null || ",

@@ -7,8 +7,8 @@ use crate::site::{at, at_with_terminal, shell_at};
 use crate::submit::Submit;
 use ligament_catalogue::fault;
 use ligament_launch::printed::clean;
-use ligament_launch::quote;
 use ligament_launch::site::Site;
+use ligament_launch::{quote, quote_path};
 use ligament_manager::Moment;
 use std::io::IsTerminal;
 use std::process::Command;
@@ -20,9 +20,9 @@ fn begin(site: &Site) -> String {
         script.push_str(&format!("{line} || exit 1\n"));
     }
     let directory = site.directory.as_deref().unwrap_or("couplings");
-    script.push_str(&format!("mkdir -p {0} && cd {0} || exit 1\n", crate::site::word(directory)));
+    script.push_str(&format!("mkdir -p {0} && cd {0} || exit 1\n", quote_path(directory)));
     let ligament = site.ligament.as_deref().unwrap_or("ligament");
-    script.push_str(&format!("l={}\n", quote(ligament)));
+    script.push_str(&format!("l={}\n", quote_path(ligament)));
     script
 }
 

@@ -290,6 +290,15 @@ pub fn quote(text: &str) -> String {
     format!("'{}'", text.replace('\'', r"'\''"))
 }
 
+/// A path at a site as one word for a shell there: after `~/` it is below the home directory.
+pub fn quote_path(path: &str) -> String {
+    match path.strip_prefix("~/") {
+        Some(below) => format!("\"$HOME\"/{}", quote(below)),
+        None if path == "~" => "\"$HOME\"".to_owned(),
+        None => quote(path),
+    }
+}
+
 /// A text as one word for a shell, unquoted if that makes no difference.
 pub(crate) fn plain_or_quoted(text: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=,".contains(c);

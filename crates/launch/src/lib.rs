@@ -29,7 +29,7 @@ pub mod staging;
 mod sys;
 
 pub use cause::{advice, error_line, Where};
-pub use command::{prepare, quote, Command, NodeShare, Workplace};
+pub use command::{prepare, quote, quote_path, Command, NodeShare, Workplace};
 pub use detached::{ended, leave_terminal, start_detached};
 pub use environment::{expand, Environment};
 pub use guard::{adopt_orphans, remove_socket, Guard, Told};

@@ -6,8 +6,8 @@ use crate::copying::shown;
 use ligament_catalogue::{fault, Fault};
 use ligament_files::checksum;
 use ligament_launch::printed::clean;
-use ligament_launch::quote;
 use ligament_launch::site::{find_site, Site};
+use ligament_launch::{quote, quote_path};
 use std::fs::File;
 use std::io::{Read, Seek};
 use std::path::{Path, PathBuf};
@@ -94,15 +94,6 @@ fn place(site: &Site, to: Option<&str>) -> (String, String) {
     }
 }
 
-/// A directory as a word of the shell there.
-pub(crate) fn word(directory: &str) -> String {
-    match directory.strip_prefix("~/") {
-        Some(below) => format!("\"$HOME\"/{}", quote(below)),
-        None if directory == "~" => "\"$HOME\"".to_owned(),
-        None => quote(directory),
-    }
-}
-
 /// The script that looks at the site, and then puts the binary, its standard input, there.
 fn script(site: &Site, place: &(String, String), own: &Own, dry_run: bool) -> String {
     let mut text = String::new();
@@ -110,7 +101,7 @@ fn script(site: &Site, place: &(String, String), own: &Own, dry_run: bool) -> St
         let failed = quote(&format!("{MARK}failed this line failed: {line}"));
         text.push_str(&format!("{{ {line}\n}} </dev/null >&2 || {{ echo {failed}; exit 1; }}\n"));
     }
-    let (directory, name) = (word(&place.0), quote(&place.1));
+    let (directory, name) = (quote_path(&place.0), quote(&place.1));
     text.push_str(&format!(
         "say() {{ printf '\\n%s%s\\n' {mark} \"$1\"; }}\n\
          fail() {{ say \"failed $1\"; exit 1; }}\n\
@@ -318,7 +309,7 @@ mod tests {
         assert_eq!(place(&site(Some("ligament")), None), pair("~/.local/bin", "ligament"));
         assert_eq!(place(&site(Some("/opt/bin/lig")), None), pair("/opt/bin", "lig"));
         assert_eq!(place(&site(Some("/opt/bin/lig")), Some("bin")), pair("bin", "ligament"));
-        assert_eq!(word("~/my bin"), "\"$HOME\"/'my bin'");
+        assert_eq!(quote_path("~/my bin"), "\"$HOME\"/'my bin'");
     }
 
     #[test]

@@ -6,12 +6,12 @@ mod install;
 mod measuring;
 mod orders;
 
-pub(crate) use install::word;
 pub(crate) use measuring::serve as serve_link;
 
 use crate::arguments::print;
 use ligament_catalogue::{fault, Fault};
 use ligament_launch::printed::clean;
+use ligament_launch::quote_path;
 use ligament_launch::site::{find_site, known_sites, template, LauncherKind, Site, SITES};
 use std::io::Write;
 use std::path::PathBuf;
@@ -169,7 +169,7 @@ fn reach(site: &Site) -> Result<Vec<String>, Fault> {
     }
     let own = ligament_launch::own_command();
     let ligament = site.ligament.clone().unwrap_or_else(|| own.display().to_string());
-    script.push_str(&format!("l='{}'\n[ -x \"$l\" ] || l=ligament\n", ligament.replace('\'', r"'\''")));
+    script.push_str(&format!("l={}\n[ -x \"$l\" ] || l=ligament\n", quote_path(&ligament)));
     script.push_str("\"$l\" version || { echo \"there is no ligament: $l\" >&2; exit 1; }\n");
     let command = match site.launcher {
         Some(LauncherKind::Slurm) => "srun",

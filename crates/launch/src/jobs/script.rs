@@ -1,7 +1,7 @@
 //! The script of a job: its requests, what is run first, and its command.
 
 use super::System;
-use crate::command::{plain_or_quoted, quote};
+use crate::command::{plain_or_quoted, quote, quote_path};
 use crate::site::{Gpus, Site, Walltime};
 use std::fmt::Write;
 use std::path::PathBuf;
@@ -55,7 +55,12 @@ impl Job {
             }
         }
         line(&format!("\n# {}", self.does));
-        let words: Vec<String> = self.command.iter().map(|word| plain_or_quoted(word)).collect();
+        let ligament = self.command.iter().take(1).map(|path| match path.starts_with('~') {
+            true => quote_path(path),
+            false => plain_or_quoted(path),
+        });
+        let words: Vec<String> =
+            ligament.chain(self.command.iter().skip(1).map(|word| plain_or_quoted(word))).collect();
         line(&format!("exec {}", words.join(" ")));
         text
     }
@@ -311,5 +316,13 @@ mod tests {
             assert!(!script.contains("SBATCH") && script.contains("\nsource env.sh\n"), "{script}");
             assert!(script.ends_with("exec /opt/ligament run 'my town.ymmsl'\n"), "{script}");
         }
+    }
+
+    #[test]
+    fn a_command_below_the_home_directory_is_found_there() {
+        let mut job = job();
+        job.command[0] = "~/my bin/ligament".into();
+        let script = job.script(&Site::default(), System::Slurm);
+        assert!(script.ends_with("exec \"$HOME\"/'my bin/ligament' run 'my town.ymmsl'\n"), "{script}");
     }
 }

@@ -178,4 +178,13 @@ impl Site {
             self.modules.iter().map(|module| format!("module load {}", crate::command::quote(module)));
         modules.chain(self.commands.iter().cloned()).collect()
     }
+
+    /// The command `ligament`, for a process at the site: after `~/` it is below the home directory.
+    pub fn ligament_here(&self) -> Option<PathBuf> {
+        let path = self.ligament.as_deref()?;
+        let home = path
+            .strip_prefix("~/")
+            .and_then(|below| Some(PathBuf::from(std::env::var_os("HOME")?).join(below)));
+        Some(home.unwrap_or_else(|| path.into()))
+    }
 }
