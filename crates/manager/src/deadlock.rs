@@ -8,6 +8,9 @@
 //! nobody was left to send. A process that is slow, stopped or in a debugger does not answer, and nothing is
 //! concluded until it does. No time-out is involved.
 //!
+//! A thread beside one that waits may drop views, and so give memory back, and end. Where views are held, it is seen first
+//! that no process that holds them has such a thread; only the round after that tells whether one has dropped them.
+//!
 //! Between domains messages and credit are also under way in carriers and on paths. So a knot through a conduit between
 //! domains is certain only after a second round. Each domain tells what its carrier does after it has asked its own in
 //! the round: when all carriers are quiet with the same counts after both, and as much has come as has gone, then nothing
@@ -95,6 +98,8 @@ pub struct Watch {
     round: u64,
     /// In which wait each was when the present round began; 0 for those that were not asked.
     asked: Vec<u64>,
+    /// Whether the present round began after it was seen that no other thread can drop views.
+    alone: bool,
     /// For how many more looks there may be news soon.
     pressing: u32,
     /// The first of those in a knot that was suspected.
@@ -114,6 +119,7 @@ impl Watch {
             before: Vec::new(),
             round: 0,
             asked: Vec::new(),
+            alone: false,
             pressing: 0,
             suspected: None,
         }
@@ -166,6 +172,10 @@ impl Watch {
         for knot in &found {
             match self.grow(knot, memory) {
                 Some(remedy) => remedies.push(remedy),
+                None if !self.alone && rests_on_views(&certain, seen) => {
+                    self.alone = true;
+                    return Some(vec![self.ask_the_same()]);
+                }
                 None => return Some(vec![Remedy::Deadlock(self.describe(knot, &found, &certain, seen))]),
             }
         }
@@ -211,9 +221,14 @@ impl Watch {
         }
         let counts = carriers.iter().map(CarrierReport::counts).collect();
         self.calm = Some(Calm { round: self.round, counts, asked: self.asked.clone() });
+        Some(vec![self.ask_the_same()])
+    }
+
+    /// Begins another round among those that were asked.
+    fn ask_the_same(&mut self) -> Remedy {
         self.round += 1;
         let asked = RankId::first(self.asked.len()).zip(&self.asked).filter(|(_, &wait)| wait != 0);
-        Some(vec![Remedy::Ask { round: self.round, ranks: asked.map(|(i, _)| i).collect() }])
+        Remedy::Ask { round: self.round, ranks: asked.map(|(i, _)| i).collect() }
     }
 
     fn describe(&self, knot: &Knot, all: &[Knot], stuck: &[Wait], seen: &[Observation]) -> Deadlock {
@@ -267,10 +282,17 @@ impl Watch {
             return Vec::new();
         }
         self.round += 1;
+        self.alone = false;
         self.asked = vec![0; seen.len()];
         for one in &ranks {
             self.asked[one.index()] = seen[one.index()].epoch;
         }
         vec![Remedy::Ask { round: self.round, ranks }]
     }
+}
+
+/// Whether somebody waits for memory, and somebody holds views of messages.
+fn rests_on_views(stuck: &[Wait], seen: &[Observation]) -> bool {
+    stuck.iter().any(|wait| wait.lack == Lack::Memory)
+        && seen.iter().any(|one| one.waits.as_ref().is_some_and(|waits| waits.holds))
 }

@@ -53,7 +53,9 @@ pub struct Waiting {
     pub seconds: f64,
     /// Whether it ends by itself.
     pub timed: bool,
-    /// Whether another thread of its process may drop views of others' memory meanwhile.
+    /// Whether its code holds views of others' memory.
+    pub holds: bool,
+    /// Whether it does, and another thread of its process may drop them meanwhile.
     pub may_release: bool,
 }
 
@@ -177,6 +179,7 @@ impl Observation {
             what: waits.what.clone(),
             seconds: seconds(waiting_now),
             timed: waits.timed,
+            holds: waits.holding,
             may_release: waits.holding,
         });
         seen.epoch = status.epoch;

@@ -3,7 +3,7 @@
 
 use ligament_agent::Awaited;
 use ligament_manager::{
-    knots, lasting_waits, stuck, Counters, Lack, Observation, Standing, Wait, Waiting, Way,
+    knots, lasting_waits, stuck, Counters, Lack, Observation, Remedy, Standing, Wait, Waiting, Watch, Way,
 };
 use ligament_wire::{EndpointId, RankId};
 use proptest::prelude::*;
@@ -85,7 +85,7 @@ fn a_chain_that_ends_at_one_who_computes_is_none() {
 }
 
 fn seen(what: Awaited) -> Observation {
-    let waits = Some(Waiting { what, seconds: 1.0, timed: false, may_release: false });
+    let waits = Some(Waiting { what, seconds: 1.0, timed: false, holds: false, may_release: false });
     Observation {
         name: String::new(),
         component: 0,
@@ -140,4 +140,37 @@ fn memory_may_come_from_anybody_who_lives_and_from_a_thread_that_holds_views() {
     three[1].waits.as_mut().unwrap().may_release = true;
     assert_eq!(stuck_of(&three, true), 0);
     assert_eq!(stuck_of(&three, false), 2);
+}
+
+/// A watch over the two, one of whom waits for memory and the other holds views, in the first round; and what was seen.
+fn short_of_memory() -> (Watch, [Observation; 2]) {
+    let budgets = [0, 1].map(|channel| (ends(channel).unwrap(), 1));
+    let (mut watch, mut both) = (Watch::new(budgets), [seen(Awaited::Memory), seen(message(0))]);
+    both[1].waits.as_mut().unwrap().holds = true;
+    assert_eq!(watch.look(&both, 1, &[]), []);
+    let ranks = [0, 1].map(RankId::new).to_vec();
+    assert_eq!(watch.look(&both, 1, &[]), [Remedy::Ask { round: 1, ranks }]);
+    both.iter_mut().for_each(|one| one.looked = 1);
+    (watch, both)
+}
+
+#[test]
+fn a_thread_that_has_dropped_views_and_ended_may_have_ended_the_wait_for_memory() {
+    let (mut watch, mut both) = short_of_memory();
+    both[1].waits.as_mut().unwrap().may_release = true;
+    assert!(matches!(&watch.look(&both, 1, &[])[..], [Remedy::Suspicion(_)]));
+    // The thread is gone. Whether it has dropped them, only another look tells: it has.
+    both[1].waits.as_mut().unwrap().may_release = false;
+    assert!(matches!(&watch.look(&both, 1, &[])[..], [Remedy::Ask { round: 2, .. }]));
+    (both[0].waits, both[0].epoch) = (None, 2);
+    assert_eq!(watch.look(&both, 1, &[]), []);
+}
+
+#[test]
+fn where_no_other_thread_can_drop_views_a_wait_for_memory_is_a_deadlock_after_another_look() {
+    let (mut watch, mut both) = short_of_memory();
+    assert!(matches!(&watch.look(&both, 1, &[])[..], [Remedy::Ask { round: 2, .. }]));
+    assert_eq!(watch.look(&both, 1, &[]), [], "they have not looked yet");
+    both.iter_mut().for_each(|one| one.looked = 2);
+    assert!(matches!(&watch.look(&both, 1, &[])[..], [Remedy::Deadlock(_)]));
 }

@@ -187,7 +187,7 @@ impl World {
                 }
                 Step::Compute(_) => unreachable!("nobody waits for himself"),
             };
-            Waiting { what, seconds: 0.0, timed, may_release: true }
+            Waiting { what, seconds: 0.0, timed, holds: true, may_release: true }
         });
         Observation {
             name: format!("p{i}"),
