@@ -3,12 +3,12 @@
 import argparse
 import json
 import os
+import random
 import statistics
 import sys
 import tempfile
+from array import array
 from pathlib import Path
-
-import numpy as np
 
 from lib import machine, report
 from lib.machine import REPOSITORY, CannotMeasure, run
@@ -55,14 +55,12 @@ def ensure_venv():
 
 def measured(options, count, flat):
     """The times of each step, s, of ours and of SciPy's: they take turns on the same points."""
-    random = np.random.default_rng(count)
+    drawn = random.Random(count)
     with tempfile.TemporaryDirectory() as folder:
         files = [Path(folder, name) for name in ("known", "asked")]
         for file in files:
-            points = random.random((count, 3))
-            if flat:
-                points[:, 2] = 0
-            points.tofile(file)
+            points = array("d", (0.0 if flat and i % 3 == 2 else drawn.random() for i in range(3 * count)))
+            file.write_bytes(points)
         ours, theirs = [], []
         for _ in range(options.repetitions):
             for times, words in ((ours, [TARGET / "examples/mapping"]), (theirs, [VENV / "bin/python", HERE / "peer_scipy.py"])):
