@@ -84,6 +84,8 @@ struct Process {
     up: VecDeque<Up>,
     down: VecDeque<(Steer, Vec<u32>)>,
     cut_until: u64,
+    /// How many of these its agent has passed on already: a cut of the agent's line does not keep them.
+    told: usize,
     /// What its agent knows: whom each change concerns that was not made yet, and whether the process has ended.
     asked: BTreeMap<u64, Vec<RankId>>,
     finished: bool,
@@ -137,6 +139,7 @@ impl World {
                 up: VecDeque::new(),
                 down: VecDeque::new(),
                 cut_until: 0,
+                told: 0,
                 asked: BTreeMap::new(),
                 finished: false,
             });
@@ -240,12 +243,14 @@ impl World {
                 (true, _) => {}
                 (false, _) => process.down.push_back((steer.clone(), places)),
             }
-            // Who has never asked hears of a halt before its first step; the agent sees that by itself.
+            // Who has never asked hears of a halt before its first step; the agent sees that by itself, once it has told it.
             let halt = match steer {
                 Steer::Prepare { change, matter: Matter::Halt, .. } => Some(*change),
                 _ => None,
             };
-            if let Some(change) = halt.filter(|_| !process.finished && !process.endpoint.has_begun()) {
+            let is_told = process.cut_until <= self.now && !process.finished;
+            if let Some(change) = halt.filter(|_| is_told && !process.endpoint.has_begun()) {
+                process.told = process.down.len();
                 process.up.push_back(Up::Says(change, Steers::Accepts { last: None, next: None }));
             }
         }
@@ -341,8 +346,9 @@ impl World {
     }
 
     fn hear_agent(&mut self, p: usize) {
-        while self.processes[p].cut_until <= self.now {
+        while self.processes[p].cut_until <= self.now || self.processes[p].told > 0 {
             let Some((steer, members)) = self.processes[p].down.pop_front() else { break };
+            self.processes[p].told = self.processes[p].told.saturating_sub(1);
             let told = self.processes[p].endpoint.hear(steer, &members);
             self.tell(p, told);
         }

@@ -1,4 +1,4 @@
-//! Random schedules of steering hold to the rules. `LIGAMENT_SCHEDULES=n` plays so many (500 without it), and
+//! Random schedules of steering hold to the rules. `LIGAMENT_SCHEDULES=n` plays so many (10,000 without it, in a second or two), and
 //! `LIGAMENT_SEED=s` plays the one of that seed and tells its story.
 
 use ligament_simulation::steering::steer;
@@ -17,7 +17,7 @@ fn everybody_makes_a_change_at_the_same_model_time_or_nobody_does() {
         return;
     }
     let (mut agreed, mut refused, mut steps, mut once_a_pass, mut unsteered) = (0, 0, 0, 0, 0);
-    for seed in 0..number("LIGAMENT_SCHEDULES").unwrap_or(500) {
+    for seed in 0..number("LIGAMENT_SCHEDULES").unwrap_or(10_000) {
         let account = steer(seed, false);
         assert!(account.wrong.is_empty(), "seed {seed}: {}", account.wrong.join("; "));
         agreed += account.agreed;
