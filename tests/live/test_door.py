@@ -182,6 +182,50 @@ def test_a_thousand_connections_that_say_nothing_keep_nobody_out_for_long_and_th
     assert place.is_over()["state"] == "done"
 
 
+def test_who_has_no_session_keeps_no_place_for_long_whatever_is_asked(place):
+    place.starts()
+    view = place.view()
+    asker, viewer = Asker(view), Asker(view).stays()
+    session = asker.opens()
+    assert viewer.ask("GET", "/api/plan", session)[0] == 200
+    own = "".join(f"{name}: {value}\r\n" for name, value in asker.own.items())
+    heads = [f"POST /api/session HTTP/1.1\r\nHost: 127.0.0.1:{asker.port}\r\n{own}Content-Type: application/json\r\n"
+             "Content-Length: 4000\r\n\r\n", "GET /favicon.ico HTTP/1.1\r\nHost: x\r\n\r\n"]
+    lines = [socket.create_connection(("127.0.0.1", asker.port)) for _ in heads]
+    for line, head in zip(lines, heads):
+        line.sendall(head.encode())
+        line.settimeout(0.2)
+    until = time.monotonic() + 120
+    while lines:
+        assert time.monotonic() < until, "it still has its place"
+        for line in list(lines):
+            try:
+                line.sendall(b" ")  # One that goes on and on is no better.
+                over = not line.recv(4096)
+            except TimeoutError:
+                over = False
+            except (ConnectionResetError, BrokenPipeError):
+                over = True
+            if over:
+                line.close()
+                lines.remove(line)
+    # One with a session stays.
+    assert viewer.ask("GET", "/api/plan", session)[0] == 200
+
+
+def test_pipes_in_place_of_logs_hold_nobody_up(place):
+    place.starts()
+    asker = Asker(place.view())
+    session = asker.opens()
+    assert asker.ask("GET", "/api/steering", session)[0] == 200
+    assert place.is_over()["state"] == "done"
+    for name in ("manager.log", "journal.jsonl"):
+        (place.path / "run" / name).unlink()
+        os.mkfifo(place.path / "run" / name)
+    assert asker.ask("GET", "/api/log", session)[0] != 200
+    assert asker.ask("GET", "/api/steering", session)[0] == 200
+
+
 def test_a_run_directory_that_is_cut_short_is_shown_as_far_as_it_goes_and_says_what_lacks(place):
     place.starts("steered")
     place.goes()

@@ -3,13 +3,14 @@
 
 use crate::demand::Demand;
 use crate::door::{self, same, Door, Guest};
-use crate::history::History;
+use crate::history::{plain_file, History};
+use crate::listen::Trusted;
 use crate::picture::Picture;
 use crate::taps::Taps;
 use crate::{metrics, plan, steer};
 use axum::body::{Body, Bytes};
 use axum::extract::rejection::JsonRejection;
-use axum::extract::{DefaultBodyLimit, Query, Request, State};
+use axum::extract::{ConnectInfo, DefaultBodyLimit, Query, Request, State};
 use axum::http::{header, HeaderMap, HeaderValue, Method, StatusCode};
 use axum::middleware::{from_fn_with_state, Next};
 use axum::response::{IntoResponse, Response};
@@ -161,6 +162,10 @@ async fn at_the_door(State(_): State<Arc<Server>>, request: Request, next: Next)
 async fn needs_session(State(server): State<Arc<Server>>, mut request: Request, next: Next) -> Response {
     match server.door.guest(request.headers()) {
         Some(guest) => {
+            // Of a connection that ssh carries there is none.
+            if let Some(ConnectInfo(connection)) = request.extensions().get::<ConnectInfo<Trusted>>() {
+                connection.trust();
+            }
             request.extensions_mut().insert(guest);
             next.run(request).await
         }
@@ -378,7 +383,7 @@ struct From {
 /// A piece of a file that grows: whole lines only, unless one is longer than a piece, or the file has not grown for a while:
 /// then these are somebody's last words, or a question.
 fn piece(path: &Path, asked: &From) -> std::io::Result<Value> {
-    let mut file = std::fs::File::open(path)?;
+    let mut file = plain_file(path)?;
     let found = file.metadata()?;
     let (size, inode) = (found.len(), found.ino());
     let is_same = asked.file.is_none_or(|known| known == inode);

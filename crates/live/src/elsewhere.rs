@@ -113,7 +113,7 @@ async fn carry(
     command: impl FnOnce(&str) -> Command,
     opened: impl FnOnce(&Opened),
 ) -> Result<(), Fault> {
-    let mut doorstep = Doorstep::open(place)?;
+    let mut doorstep = Doorstep::open(place)?.carries();
     let at = at(place, &doorstep);
     let mut child = command(&at)
         .stdin(Stdio::piped())
@@ -142,7 +142,7 @@ async fn carry(
     let accepts = async {
         let mut number = 0u32;
         loop {
-            let (stream, ()) = doorstep.accept().await;
+            let (stream, _) = doorstep.accept().await;
             carried.open(number, stream).await;
             number = number.wrapping_add(1);
         }

@@ -5,7 +5,7 @@ use serde_json::{json, Value};
 use std::collections::VecDeque;
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
-use std::os::unix::fs::MetadataExt;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::Path;
 
 /// So many entries are kept.
@@ -37,9 +37,13 @@ impl History {
     }
 
     fn read_on(&mut self, path: &Path) {
-        let read = || -> std::io::Result<(u64, u64, Vec<u8>)> {
-            let mut file = File::open(path)?;
+        let mut read = || -> std::io::Result<(u64, u64, Vec<u8>)> {
+            let mut file = plain_file(path)?;
             let found = file.metadata()?;
+            if found.ino() == self.file && found.len() < self.from {
+                // It was cut short: what it still tells comes once more.
+                self.entries.clear();
+            }
             let from = if found.ino() == self.file && found.len() >= self.from { self.from } else { 0 };
             file.seek(SeekFrom::Start(from))?;
             let mut bytes = Vec::new();
@@ -61,6 +65,16 @@ impl History {
         }
         self.entries.drain(..self.entries.len().saturating_sub(MOST));
     }
+}
+
+/// Opens a file of a run's. A pipe in its place would be waited for.
+pub(crate) fn plain_file(path: &Path) -> std::io::Result<File> {
+    let flags = rustix::fs::OFlags::NONBLOCK.bits() as i32;
+    let file = File::options().read(true).custom_flags(flags).open(path)?;
+    if !file.metadata()?.is_file() {
+        return Err(std::io::Error::new(std::io::ErrorKind::InvalidInput, "it is no file"));
+    }
+    Ok(file)
 }
 
 fn told(entry: &Entry) -> Option<Value> {

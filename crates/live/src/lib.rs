@@ -32,7 +32,7 @@ use door::Door;
 use ligament_catalogue::{fault, Fault};
 use ligament_manager::{RunDirectory, RunState};
 use ligament_runtime::client::{is_alive, is_here, record_of};
-use listen::Doorstep;
+use listen::{Doorstep, Trusted};
 use picture::Picture;
 use std::io::Read;
 use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
@@ -102,7 +102,9 @@ async fn served(options: Options, metrics: Option<String>, opened: impl FnOnce(&
     let mut end = signals().map_err(no_system)?;
     opened(&first);
     tokio::select! {
-        served = axum::serve(doorstep, router) => served.map_err(no_system),
+        served = axum::serve(doorstep, router.into_make_service_with_connect_info::<Trusted>()) => {
+            served.map_err(no_system)
+        }
         // Browsers keep connections open: they are not waited for.
         _ = end.recv() => Ok(()),
         () = unseen(run, begun_by, demand) => Ok(()),

@@ -1,12 +1,14 @@
 //! Where the server listens: a port of the loopback interface, or a Unix socket that only its user may open. A limited
 //! number of connections is served at a time; others are told so, and closed.
 
-use axum::serve::Listener;
+use axum::extract::connect_info::Connected;
+use axum::serve::{IncomingStream, Listener};
 use ligament_catalogue::{fault, Fault};
 use std::io;
 use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 use std::pin::Pin;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll};
 use std::time::Duration;
@@ -23,8 +25,11 @@ const MOST_REFUSED: usize = 64;
 const HEARING: Duration = Duration::from_secs(1);
 /// One that has not asked anything yet has so long for it: connections that nobody uses keep nobody out for long.
 const SILENT: Duration = Duration::from_secs(5);
-/// One on which nothing is read or written for so long is closed: a browser opens another. Longer than the page waits for an
-/// answer, since a browser may send what was not answered again.
+/// So long after its first question one is closed on which nothing was asked with a session, whatever goes on: a browser that
+/// has just loaded the page opens another.
+const STRANGE: Duration = Duration::from_secs(20);
+/// One with a session on which nothing is read or written for so long is closed: a browser opens another. Longer than the page
+/// waits for an answer, since a browser may send what was not answered again.
 const IDLE: Duration = Duration::from_secs(330);
 
 /// Where to listen.
@@ -53,12 +58,49 @@ pub struct Doorstep {
     slots: Arc<Semaphore>,
     refusals: Arc<Semaphore>,
     path: Option<PathBuf>,
+    /// Whether sessions are looked at elsewhere: then whoever asks anything is trusted.
+    carried: bool,
+}
+
+/// Whether somebody with a session has asked something on a connection.
+#[derive(Debug, Clone, Default)]
+pub struct Trusted(Arc<AtomicBool>);
+
+impl Trusted {
+    /// Somebody has.
+    pub fn trust(&self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+
+    fn is(&self) -> bool {
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
+impl Connected<IncomingStream<'_, Doorstep>> for Trusted {
+    fn connect_info(stream: IncomingStream<'_, Doorstep>) -> Trusted {
+        stream.remote_addr().clone()
+    }
+}
+
+/// How far a connection has come.
+#[derive(Clone, Copy, PartialEq)]
+enum Come {
+    /// No question was whole yet.
+    Silent,
+    /// One was.
+    Asked,
+    /// One was with a session.
+    Trusted,
 }
 
 /// A connection, with its place among those that are served.
 pub struct Connection {
     stream: Stream,
     idle: Pin<Box<Sleep>>,
+    come: Come,
+    trusted: Trusted,
+    carried: bool,
     /// Ends of lines that came one after the other: after two of them a first question is whole.
     ends: u8,
     _slot: OwnedSemaphorePermit,
@@ -90,7 +132,14 @@ impl Doorstep {
             slots: Arc::new(Semaphore::new(MOST)),
             refusals: Arc::new(Semaphore::new(MOST_REFUSED)),
             path,
+            carried: false,
         })
+    }
+
+    /// Connections are carried to another server, which looks at sessions.
+    pub fn carries(mut self) -> Doorstep {
+        self.carried = true;
+        self
     }
 
     /// The port, if it is one.
@@ -133,9 +182,9 @@ impl Drop for Doorstep {
 
 impl Listener for Doorstep {
     type Io = Connection;
-    type Addr = ();
+    type Addr = Trusted;
 
-    async fn accept(&mut self) -> (Connection, ()) {
+    async fn accept(&mut self) -> (Connection, Trusted) {
         loop {
             let stream = match &self.inner {
                 Inner::Tcp(listener) => listener.accept().await.map(|(stream, _)| {
@@ -147,8 +196,12 @@ impl Listener for Doorstep {
             match stream {
                 Ok(stream) => match self.slots.clone().try_acquire_owned() {
                     Ok(slot) => {
-                        let idle = Box::pin(tokio::time::sleep(SILENT));
-                        return (Connection { stream, idle, ends: 0, _slot: slot }, ());
+                        let (idle, trusted) = (Box::pin(tokio::time::sleep(SILENT)), Trusted::default());
+                        let (come, told, carried) = (Come::Silent, trusted.clone(), self.carried);
+                        return (
+                            Connection { stream, idle, come, trusted, carried, ends: 0, _slot: slot },
+                            told,
+                        );
                     }
                     Err(_) => self.refuse(stream),
                 },
@@ -158,8 +211,8 @@ impl Listener for Doorstep {
         }
     }
 
-    fn local_addr(&self) -> io::Result<()> {
-        Ok(())
+    fn local_addr(&self) -> io::Result<Trusted> {
+        Ok(Trusted::default())
     }
 }
 
@@ -215,13 +268,25 @@ impl Connection {
     }
 
     fn moved(&mut self) {
-        if self.ends >= 2 {
-            self.idle.as_mut().reset(Instant::now() + IDLE);
-        }
+        let (time, come) = match self.come {
+            _ if self.trusted.is() => (IDLE, Come::Trusted),
+            Come::Silent if self.ends >= 2 && self.carried => {
+                self.trusted.trust();
+                (IDLE, Come::Trusted)
+            }
+            Come::Silent if self.ends >= 2 => (STRANGE, Come::Asked),
+            Come::Silent | Come::Asked | Come::Trusted => return,
+        };
+        self.come = come;
+        self.idle.as_mut().reset(Instant::now() + time);
     }
 
-    /// Whether nothing has moved for too long.
+    /// Whether it has had its time.
     fn is_idle(&mut self, context: &mut Context<'_>) -> bool {
+        // The answer to a first question with a session may take long.
+        if self.trusted.is() && self.come != Come::Trusted {
+            self.moved();
+        }
         std::future::Future::poll(self.idle.as_mut(), context).is_ready()
     }
 }

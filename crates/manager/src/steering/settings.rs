@@ -64,8 +64,10 @@ pub struct Steerables {
     declared: Vec<Declared>,
     /// As they are, with what was agreed on.
     settings: Settings,
-    /// From which model time on those are what they are that were agreed on.
-    times: HashMap<Reference, f64>,
+    /// As they were when the run began.
+    first: Settings,
+    /// What was agreed on, each from a model time on, the earliest first.
+    agreed: HashMap<Reference, Vec<(f64, SettingValue)>>,
     /// The instance of each rank.
     instances: Vec<Reference>,
 }
@@ -73,6 +75,14 @@ pub struct Steerables {
 fn without_indices(name: &Reference) -> Reference {
     let parts = name.parts().iter().filter(|part| matches!(part, Part::Name(_))).cloned().collect();
     Reference::from_parts(parts).unwrap_or_else(Reference::empty)
+}
+
+/// A name, and the shorter ones that stand for it too.
+fn names(name: &Reference) -> impl Iterator<Item = Reference> {
+    let plain = without_indices(name);
+    let shorter: Vec<_> =
+        (0..plain.len()).map(|from| Reference::from_parts(plain.parts()[from..].to_vec())).collect();
+    [Some(name.clone())].into_iter().chain(shorter).flatten()
 }
 
 /// The numbers in a value.
@@ -103,7 +113,12 @@ impl Steerables {
         let ranks = Ranks::new(model.instances.iter().map(|instance| instance.ranks.unwrap_or(1)));
         let instances =
             ranks.all().map(|rank| model.instances[ranks.instance(rank).index()].name.clone()).collect();
-        let mut all = Steerables { settings: model.settings.clone(), instances, ..Steerables::default() };
+        let mut all = Steerables {
+            settings: model.settings.clone(),
+            first: model.settings.clone(),
+            instances,
+            ..Steerables::default()
+        };
         for (name, one) in &model.ligament.steerable {
             let kind = all.kind(name);
             all.declared.push(Declared {
@@ -153,10 +168,16 @@ impl Steerables {
 
     /// What a name is set to, be it by a shorter one.
     fn value(&self, name: &Reference) -> Option<&SettingValue> {
-        let plain = without_indices(name);
-        let shorter = (0..plain.len()).map(|from| Reference::from_parts(plain.parts()[from..].to_vec()));
-        let names = [Some(name.clone())].into_iter().chain(shorter).flatten();
-        names.into_iter().find_map(|name| self.settings.exact(&name))
+        names(name).find_map(|name| self.settings.exact(&name))
+    }
+
+    /// What it is set to at a model time.
+    fn value_at(&self, name: &Reference, at: f64) -> Option<&SettingValue> {
+        let by_then = |name: &Reference| {
+            let changes = self.agreed.get(name)?.iter().rev();
+            changes.map(|(from, value)| (*from, value)).find(|&(from, _)| from <= at).map(|(_, value)| value)
+        };
+        names(name).find_map(|name| by_then(&name).or_else(|| self.first.exact(&name)))
     }
 
     fn kind(&self, name: &Reference) -> Option<SettingType> {
@@ -291,10 +312,10 @@ impl Steerables {
     }
 
     /// Puts down what each of these is before it changes: others may have been agreed on since they were asked for.
-    pub fn renew(&self, changes: &mut [Assignment]) {
+    pub fn renew(&self, changes: &mut [Assignment], at: f64) {
         for change in changes {
             if let Ok(name) = Reference::new(&change.name) {
-                change.from = self.value(&name).map(SettingValue::to_string);
+                change.from = self.value_at(&name, at).map(SettingValue::to_string);
             }
         }
     }
@@ -321,10 +342,10 @@ impl Steerables {
     pub fn changed(&mut self, changes: &[Assignment], at: f64) {
         for change in changes {
             if let Ok((name, value)) = parse_assignment(&format!("{}={}", change.name, change.to)) {
-                if self.times.get(&name).is_none_or(|&last| at >= last) {
-                    self.times.insert(name.clone(), at);
-                    self.settings.set(name, value);
-                }
+                let agreed = self.agreed.entry(name.clone()).or_default();
+                let place = agreed.partition_point(|&(from, _)| from <= at);
+                agreed.insert(place, (at, value));
+                self.settings.set(name, agreed[agreed.len() - 1].1.clone());
             }
         }
     }
@@ -343,6 +364,12 @@ mod tests {
         {
             all.changed(&[Assignment { name: "D".into(), from: None, to: to.into() }], at);
             assert_eq!(all.value(&name), Some(&SettingValue::Float(last)));
+        }
+        // What it was before is what it was by that time.
+        for (at, from) in [(49.0, None), (60.0, Some("2.0")), (100.5, Some("3.0"))] {
+            let mut change = [Assignment { name: "D".into(), from: None, to: "5.0".into() }];
+            all.renew(&mut change, at);
+            assert_eq!(change[0].from.as_deref(), from);
         }
     }
 }

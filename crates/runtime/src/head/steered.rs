@@ -133,6 +133,8 @@ impl Runtime<'_> {
                 };
                 self.note_moved(&who, word, until);
                 self.take_turns(turns);
+                self.show_halt();
+                self.save();
                 return Ok(Some(json!({ "ok": true, "until": until })));
             }
             Wanted::Resume => {
@@ -147,6 +149,7 @@ impl Runtime<'_> {
                     self.log.add(Level::Info, "run", &order);
                     self.journal.note(Event::Order { order, instance: None });
                     self.show_halt();
+                    self.save();
                 }
                 let at = self.steers.steering.halt().map(|halt| halt.at);
                 return Ok(Some(json!({ "ok": true, "dry": dry, "at": at })));
@@ -277,7 +280,7 @@ impl Runtime<'_> {
                     if let Some(record) = self.change_record(change, SteeringRecord::AGREED) {
                         record.model_time = Some(at);
                         let mut record = record.clone();
-                        self.steers.steerables.renew(&mut record.settings);
+                        self.steers.steerables.renew(&mut record.settings, at);
                         if let Some(kept) = self.change_record(change, SteeringRecord::AGREED) {
                             kept.settings.clone_from(&record.settings);
                         }
