@@ -41,9 +41,8 @@ def disagreements(command, directory, scratch):
         said = {"run.json": one["transferring"], "profile": copied}
         if max(said.values()) - min(said.values()) > NEAR:
             found.append(f"{name} copied for {said}")
-        # Not more precisely: its timeline begins when the run has made one. That of one that had registered before, in
-        # another domain while this machine was slow, begins with it, at 0, and lacks what it had computed by then.
+        # Not more precisely: its timeline begins when the run has made one.
         said = {"run.json": one["computing"], "profile": lanes[name]["computing"]}
-        if lanes[name]["began"] > 0 and max(said.values()) - min(said.values()) > 0.01:
+        if max(said.values()) - min(said.values()) > 0.01:
             found.append(f"{name} computed for {said}")
     return found

@@ -43,7 +43,6 @@ def test_a_run_is_interrupted_if_everybody_is_asked_and_fails_if_one_instance_is
     run = subprocess.Popen([ligament, "run", "model.ymmsl", "--run-dir", directory], cwd=tmp_path, text=True,
                            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
     first, second = (pid_of(directory, name) for name in ("one", "two"))
-    began = time.monotonic()
     os.kill(first, signal.SIGTERM)
     if everybody:
         until = time.monotonic() + 60
@@ -51,16 +50,12 @@ def test_a_run_is_interrupted_if_everybody_is_asked_and_fails_if_one_instance_is
             assert time.monotonic() < until
             time.sleep(0.001)
         run.send_signal(signal.SIGTERM)
-        took = time.monotonic() - began
         with contextlib.suppress(ProcessLookupError):  # the run may have ended it already
             os.kill(second, signal.SIGTERM)
     said, _ = run.communicate(timeout=60)
     state = json.loads((directory / "run.json").read_text())["state"]
     if everybody:
-        # The run waits half a second for being asked too. Where this test was held up for as long, it was not
-        # asked in time.
-        late = took > 0.4 and (run.returncode, state) == (1, "failed")
-        assert late or (run.returncode, state) == (130, "interrupted"), said
+        assert (run.returncode, state) == (130, "interrupted"), said
     else:
         assert (run.returncode, state) == (1, "failed"), said
         assert "one" in said and "SIGTERM" in said, said

@@ -62,10 +62,9 @@ def test_it_says_who_waited_for_whom_and_how_long(over, told):
     said, _ = told(directory)
     waits = {(wait["instance"], wait["on"], wait["port"]): wait for wait in said["waits"]}
     micro, macro = waits["micro", "macro", "macro.out"], waits["macro", "micro", "micro.out"]
-    # Machines are noisy: nothing is said of how long it may take at most; and who is held up before it waits,
-    # waits less.
-    assert micro["seconds"] >= 0.5 * 0.2 * (STEPS - 1) and micro["lack"] == "message"
-    assert macro["seconds"] >= 0.5 * 0.1 * STEPS
+    # Machines are noisy: nothing is said of how long it may take at most.
+    assert micro["seconds"] >= 0.9 * 0.2 * (STEPS - 1) and micro["lack"] == "message"
+    assert macro["seconds"] >= 0.9 * 0.1 * STEPS
     assert macro["count"] >= STEPS
     assert 0 < micro["part"] < 1
     assert said["waits"] == sorted(said["waits"], key=lambda wait: -wait["seconds"])
@@ -133,9 +132,8 @@ def test_a_full_conduit_is_a_wait_until_its_receiver_reads(play, told):
     with play(scripts, ["a.out: b.in"], ligament_options="budget: 1 MB") as run:
         status, output, _ = run.end()
     assert status == 0, output
-    # The receiver may have waited too, where the sender was slow.
-    wait = next(wait for wait in told(run.directory)[0]["waits"] if wait["instance"] == "a")
-    assert (wait["lack"], wait["on"], wait["port"]) == ("room", "b", "b.in")
+    wait = told(run.directory)[0]["waits"][0]
+    assert (wait["instance"], wait["lack"], wait["on"], wait["port"]) == ("a", "room", "b", "b.in")
 
 
 def until(condition, limit=60):
