@@ -58,7 +58,9 @@ class Ssh:
             f"AuthorizedKeysFile {where}/authorized\nStrictModes no\nUsePAM no\nPermitRootLogin yes\n"
             f"PasswordAuthentication no\nKbdInteractiveAuthentication no\nPrintMotd no\n"
             # On a slow machine many log in at once; by default sshd then turns some of more than ten away by chance.
-            f"MaxStartups 100\n{more}")
+            f"MaxStartups 100\n"
+            # The tests' own home, not the user's: bash reads its startup files for each command, and tests kill such shells.
+            f"SetEnv HOME={Path.home()}\n{more}")
         known = (where / "host.pub").read_text().split()[:2]
         (where / "known").write_text("".join(f"{name} {' '.join(known)}\n" for name in ("east", "west")))
         common = (f"  HostName {address}\n  User {getpass.getuser()}\n  IdentityFile {where}/client\n"

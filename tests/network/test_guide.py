@@ -77,7 +77,8 @@ class Machine:
         enters.chmod(0o755)
         (where / "sshd.conf").write_text(
             f"HostKey {where}/host\nAuthorizedKeysFile {where}/authorized\nStrictModes no\nUsePAM no\nPermitRootLogin yes\n"
-            f"PasswordAuthentication no\nPrintMotd no\nAllowTcpForwarding no\nForceCommand {enters}\n"
+            f"PasswordAuthentication no\nPrintMotd no\nAllowTcpForwarding no\n"
+            f"ForceCommand {enters}\nSetEnv HOME={self.home}\n"
             "Subsystem sftp /usr/lib/openssh/sftp-server\n")
         name = self.host.name
         (where / "known").write_text(f"{name} {' '.join((where / 'host.pub').read_text().split()[:2])}\n")

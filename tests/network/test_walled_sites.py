@@ -30,7 +30,7 @@ class WalledSite:
         (where / "authorized").write_text((where / "client.pub").read_text())
         (where / "sshd.conf").write_text(
             f"HostKey {where}/host\nAuthorizedKeysFile {where}/authorized\nStrictModes no\nUsePAM no\n"
-            "PermitRootLogin yes\nPasswordAuthentication no\nPrintMotd no\n")
+            f"PermitRootLogin yes\nPasswordAuthentication no\nPrintMotd no\nSetEnv HOME={Path.home()}\n")
         (where / "known").write_text(f"{host.name} {' '.join((where / 'host.pub').read_text().split()[:2])}\n")
         sshd = " ".join(host.words(shutil.which("sshd"), "-i", "-f", where / "sshd.conf"))
         (where / "client.conf").write_text(

@@ -6,7 +6,9 @@ use crate::ran::why_not;
 use crate::sys::{self, Birth};
 use ligament_catalogue::{fault, Fault};
 use rustix::fd::OwnedFd;
-use rustix::process::{getrlimit, kill_process_group, setrlimit, Pid, Resource, Rlimit, Signal};
+use rustix::process::{
+    getrlimit, kill_process_group, setrlimit, test_kill_process_group, Pid, Resource, Rlimit, Signal,
+};
 use rustix::thread::CpuSet;
 use std::ffi::{CString, NulError};
 use std::fs::OpenOptions;
@@ -97,6 +99,11 @@ pub fn end_group(pid: u32, signal: Signal) {
     if let Some(pid) = i32::try_from(pid).ok().and_then(Pid::from_raw) {
         let _ = kill_process_group(pid, signal);
     }
+}
+
+/// Whether anybody is left in a process group; one that has ended counts until its parent has asked for its status.
+pub(crate) fn group_lives(pid: u32) -> bool {
+    i32::try_from(pid).ok().and_then(Pid::from_raw).is_some_and(|pid| test_kill_process_group(pid).is_ok())
 }
 
 /// A signal's name and what it usually means for a simulation.

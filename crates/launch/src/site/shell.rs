@@ -5,7 +5,7 @@
 use super::Site;
 use crate::agents::ssh_words;
 use crate::printed::clean;
-use crate::process::end_group;
+use crate::process::{end_group, group_lives};
 use ligament_catalogue::{fault, Fault};
 use rustix::event::{poll, PollFd, PollFlags, Timespec};
 use rustix::process::Signal;
@@ -15,6 +15,8 @@ use std::time::{Duration, Instant};
 
 /// Seconds until a site that does not answer ssh is given up.
 const REACHED: u64 = 30;
+/// How long what a shell runs may take to end when it is asked to.
+const PARTING: Duration = Duration::from_millis(500);
 /// How much a script may print, bytes.
 const MOST: usize = 4 << 20;
 
@@ -37,12 +39,25 @@ struct Open {
     child: Child,
     input: ChildStdin,
     output: ChildStdout,
+    /// Whether it has come to a script: its startup files are read.
+    began: bool,
 }
 
 impl Drop for Open {
     fn drop(&mut self) {
-        // With what a script may have left behind.
-        end_group(self.child.id(), Signal::KILL);
+        // With what a script may have left behind. Startup files may hold locks of their own (pyenv's is a file that keeps
+        // every later login waiting for a minute), which they give back when they are asked to end.
+        let group = self.child.id();
+        end_group(group, Signal::TERM);
+        let until = Instant::now() + PARTING;
+        while Instant::now() < until {
+            let _ = self.child.try_wait();
+            if !group_lives(group) {
+                return;
+            }
+            std::thread::sleep(Duration::from_millis(2));
+        }
+        end_group(group, Signal::KILL);
         let _ = self.child.wait();
     }
 }
@@ -88,7 +103,7 @@ impl Shell {
         let (Some(input), Some(output)) = (child.stdin.take(), child.stdout.take()) else {
             return Err(fault!(SITE_UNREACHABLE, "a shell has no pipes"));
         };
-        let mut open = Open { child, input, output };
+        let mut open = Open { child, input, output, began: false };
         for line in self.site.before() {
             // In this shell itself, so that what it sets stays.
             let failed = format!("this line failed: {line}");
@@ -126,6 +141,7 @@ impl Shell {
             if let Some(answer) = found {
                 return Ok(answer);
             }
+            open.began |= text.contains(&begin);
             drop(text);
             if sent.is_err() || !self.more(open, &mut came, until)? {
                 return Err(self.broken(open, &came));
@@ -141,7 +157,10 @@ impl Shell {
         let mut fds = [PollFd::new(&open.output, PollFlags::IN)];
         match poll(&mut fds, Some(&left)) {
             Err(rustix::io::Errno::INTR) => return Ok(true),
-            Ok(0) => return Err(fault!(SITE_UNREACHABLE, "the site {name} does not answer in time")),
+            Ok(0) if open.began => {
+                return Err(fault!(SITE_UNREACHABLE, "the site {name} does not answer in time"))
+            }
+            Ok(0) => return Err(self.never_began()),
             Err(error) => return Err(fault!(SITE_UNREACHABLE, "the site {name}: {error}")),
             Ok(_) => {}
         }
@@ -155,6 +174,23 @@ impl Shell {
                 came.extend_from_slice(&buffer[..read]);
                 Ok(read > 0)
             }
+        }
+    }
+
+    /// The first script was never begun.
+    fn never_began(&self) -> Fault {
+        let name = &self.site.name;
+        match &self.site.ssh {
+            None => fault!(
+                SITE_UNREACHABLE,
+                "the site {name} does not answer in time: its shell still reads its startup files, such as ~/.bash_profile; \
+                 bash -lc true shows what takes so long"
+            ),
+            Some(target) => fault!(
+                SITE_UNREACHABLE,
+                "the site {name} does not answer in time: ssh still signs in, or the shell there still reads its startup \
+                 files, such as ~/.bash_profile; ssh {target} bash -lc true shows what takes so long"
+            ),
         }
     }
 
@@ -215,6 +251,44 @@ mod tests {
         assert!(why.contains("the shell of the site a has ended"), "{why}");
         assert!(shell.run("echo again", LONG).unwrap().succeeded, "a new one is opened");
         let why = shell.run("sleep 1000", Duration::from_millis(50)).unwrap_err();
-        assert!(why.contains("does not answer in time"), "{why}");
+        assert!(why.contains("does not answer in time") && !why.contains("startup"), "{why}");
+    }
+
+    /// A shell whose startup files hold a lock, as pyenv's do, for a thousand seconds.
+    #[test]
+    fn startup_files_that_take_too_long_are_named_and_give_back_what_they_hold() {
+        let home = std::env::temp_dir().join(format!("ligament-startup-{}", std::process::id()));
+        std::fs::create_dir(&home).unwrap();
+        let lock = home.join("lock");
+        let quoted = crate::quote(&lock.display().to_string());
+        let holds = format!("trap 'rm -f {quoted}' EXIT\n: > {quoted}\nwhile sleep 0.01; do :; done\n");
+        std::fs::write(home.join("holds"), holds).unwrap();
+        std::fs::write(home.join(".bash_profile"), "bash ~/holds\n").unwrap();
+        let mut command = Command::new("bash");
+        command
+            .arg("-ls")
+            .env("HOME", &home)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
+        std::os::unix::process::CommandExt::process_group(&mut command, 0);
+        let mut child = command.spawn().unwrap();
+        let mut open = Open {
+            input: child.stdin.take().unwrap(),
+            output: child.stdout.take().unwrap(),
+            child,
+            began: false,
+        };
+        let until = Instant::now() + LONG;
+        while !lock.exists() {
+            assert!(Instant::now() < until, "the startup files were not read");
+            std::thread::sleep(Duration::from_millis(2));
+        }
+        let mut shell = Shell::at(&Site { name: "a".into(), ..Site::default() });
+        let why = shell.ask_plainly(&mut open, "true", Instant::now() + Duration::from_millis(50)).unwrap_err();
+        assert!(why.contains("its shell still reads its startup files"), "{why}");
+        drop(open);
+        assert!(!lock.exists(), "the lock was left behind");
+        std::fs::remove_dir_all(&home).unwrap();
     }
 }
