@@ -100,6 +100,20 @@ struct Member {
     name: String,
 }
 
+impl Member {
+    /// The name of one that has ended. Until its parent asks for its end, the kernel still tells it; before, it may have been
+    /// seen between its fork and its program only, where it looks like its parent.
+    fn last_name(self) -> String {
+        let still_there = parent_of(self.pid).is_some_and(|(now, _)| now == self.parent);
+        let name = if still_there { name_of(self.pid) } else { self.name };
+        if name.is_empty() || name == name_of(self.parent) {
+            "a process".to_owned()
+        } else {
+            name
+        }
+    }
+}
+
 /// One that has ended.
 struct Gone {
     rank: Option<u32>,
@@ -243,7 +257,8 @@ impl Launched {
                 if member.rank.is_none() || ended.is_some() {
                     self.end_by.get_or_insert(Instant::now() + GRACE);
                 }
-                self.bad.push((self.round, Gone { rank: member.rank, name: member.name, ended }));
+                let rank = member.rank;
+                self.bad.push((self.round, Gone { rank, name: member.last_name(), ended }));
             }
         }
         // If a launcher ended others in this same moment, that may be because one had ended too early.
@@ -384,6 +399,26 @@ mod tests {
     }
 
     const KILLED: Ended = Ended::Signal(9);
+
+    #[test]
+    fn one_that_has_ended_is_named_as_it_was_last() {
+        let mut child = std::process::Command::new("sleep").arg("1000").stdin(Stdio::null()).spawn().unwrap();
+        let pid = Pid::from_raw(child.id() as i32).unwrap();
+        let member = |name: &str| Member {
+            pid,
+            process: pidfd_open(pid, PidfdFlags::empty()).unwrap(),
+            parent: rustix::process::getpid(),
+            rank: None,
+            of: None,
+            name: name.into(),
+        };
+        let unborn = member(&name_of(rustix::process::getpid()));
+        let reaped = [member("sleep"), member(""), member(&name_of(rustix::process::getpid()))];
+        child.kill().unwrap();
+        assert_eq!(unborn.last_name(), "sleep", "its parent has not asked for its end");
+        child.wait().unwrap();
+        assert_eq!(reaped.map(Member::last_name), ["sleep", "a process", "a process"]);
+    }
 
     #[test]
     fn the_first_that_ended_badly_is_named() {
