@@ -69,11 +69,12 @@ def found(run, who):
     guard = [pid for pid in below(run.process.pid) if name_of(pid) == "ligament-guard"]
     all_of_it = below(guard[0]) if guard else []
     launchers = [pid for pid in all_of_it if name_of(pid) in LAUNCHERS]
-    helpers = [pid for pid in all_of_it if name_of(pid) == "hydra_pmi_proxy"]
+    tree = children()
+    # What a helper starts looks like it until it is a rank.
+    helpers = [pid for one in launchers for pid in tree.get(one, []) if name_of(pid) == "hydra_pmi_proxy"]
     if who == "unborn":
         # A process that is to be a rank, but is not yet its program.
         parents = helpers or launchers[:1]
-        tree = children()
         return [pid for parent in parents for pid in tree.get(parent, []) if name_of(pid) != "hydra_pmi_proxy"]
     return {"rank": [pid for pid in all_of_it if name_of(pid) == "relay"], "mpirun": launchers, "helper": helpers}[who]
 
@@ -104,8 +105,8 @@ def test_a_killed_rank_launcher_or_helper_ends_the_run_and_leaves_nobody(ligamen
     status, said = run.end()
     assert status == 1 and "relay" in said, said
     if who == "helper":
-        # As it is born, it looks like its launcher; and what looks like it may be about to become a rank.
-        name = "(hydra_pmi_proxy|relay|a process)" if when == "at start" else "hydra_pmi_proxy"
+        # As it is born, it looks like its launcher.
+        name = "(hydra_pmi_proxy|a process)" if when == "at start" else "hydra_pmi_proxy"
         lost = re.search(f"relay lost {name}, which its launcher had started and which was ended by signal SIGKILL", said)
         assert lost or when == "at start" and re.search(UNSEEN_HELPER, said), said
     elif who != "mpirun":
