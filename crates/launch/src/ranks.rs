@@ -115,6 +115,7 @@ impl Member {
 }
 
 /// One that has ended.
+#[derive(Clone)]
 struct Gone {
     rank: Option<u32>,
     name: String,
@@ -125,6 +126,11 @@ impl Gone {
     /// A launcher ends its other ranks by these signals, when one of them has ended otherwise.
     fn may_be_launchers_work(&self) -> bool {
         self.rank.is_some() && matches!(self.ended, Some(Ended::Signal(9 | 15)))
+    }
+
+    /// What reads a rank's output is its helper: this one may have ended because that was gone.
+    fn may_be_for_a_helper(&self) -> bool {
+        self.rank.is_some() && matches!(self.ended, Some(Ended::Signal(SIGPIPE)))
     }
 }
 
@@ -306,8 +312,12 @@ impl Launched {
         let mut bad = self.bad.iter().filter(|(_, gone)| gone.ended.is_some() == any_known).peekable();
         let first_round = bad.peek()?.0;
         let all: Vec<&(u32, Gone)> = bad.collect();
-        let first: Vec<&Gone> =
+        let mut first: Vec<&Gone> =
             all.iter().filter(|(round, _)| *round == first_round).map(|(_, gone)| gone).collect();
+        if first.iter().any(|gone| gone.may_be_for_a_helper()) {
+            let helper = self.bad.iter().map(|(_, gone)| gone).find(|gone| gone.rank.is_none());
+            first = helper.map_or(first, |helper| vec![helper]);
+        }
         let own: Vec<&Gone> = first.iter().copied().filter(|gone| !gone.may_be_launchers_work()).collect();
         let chosen = match (launcher, own.is_empty()) {
             _ if self.ended_by_guard && own.is_empty() => first,
@@ -446,6 +456,20 @@ mod tests {
         aborted.push((2, rank(3, Ended::Status(5))));
         assert_eq!(ranks(aborted, false, Ended::Status(5)), Some(vec![3]));
         assert_eq!(ranks(terminated(), false, KILLED), None, "the launcher itself was killed");
+    }
+
+    #[test]
+    fn a_helper_is_named_rather_than_ranks_that_wrote_to_it() {
+        for ended in [Some(KILLED), None] {
+            let helper = Gone { rank: None, name: "hydra_pmi_proxy".into(), ended };
+            let bad = vec![(1, rank(1, Ended::Signal(SIGPIPE))), (1, rank(2, KILLED)), (2, helper)];
+            for launcher in [Ended::Signal(SIGPIPE), Ended::Status(LAUNCHER_FAILED)] {
+                let lost = launched(bad.clone(), false).lost(launcher).unwrap();
+                assert_eq!((lost.name.as_str(), lost.ranks), ("hydra_pmi_proxy", vec![]));
+            }
+        }
+        let alone = vec![(1, rank(1, Ended::Signal(SIGPIPE)))];
+        assert_eq!(ranks(alone, false, Ended::Status(13)), Some(vec![1]));
     }
 
     #[test]
