@@ -127,6 +127,16 @@ class Session:
                     self.silence(cell, link)
                 if "copies" not in self.options.skip and not cell.loss and not copies.missing():
                     self.copies(cell, link)
+            self.tell(cell)
+
+    def tell(self, cell):
+        """What has just been measured of a cell: a long measurement that is cut off has said what it found."""
+        found = [f"{name} {values[-1]:.0f}{'' if which == 'first' else ' later'}"
+                 for (at, name, _, which), values in self.measured.speed.items() if at == cell]
+        silence = [f"{name} {report.size_name(size)} {values[-1]:.0f} ms"
+                   for (at, name, size), values in self.measured.silence.items() if at == cell]
+        small = [f"{name} 64 B {values[-1]:.2f} ms" for (at, name), values in self.measured.small.items() if at == cell]
+        print(f"  {cell}: Mbit/s: {', '.join(found)}; {', '.join(silence + small)}", flush=True)
 
 
 # ---- output --------------------------------------------------------------------------------------------------

@@ -16,7 +16,7 @@ pub struct Where<'a> {
 }
 
 /// Words that mark a line as an error.
-const TELLING: [&str; 14] = [
+const TELLING: [&str; 15] = [
     "error",
     "exception",
     "no such",
@@ -31,6 +31,8 @@ const TELLING: [&str; 14] = [
     "what():",
     "undefined",
     "invalid",
+    // MPICH's launcher, of a rank; what it says after that is advice.
+    "terminated with",
 ];
 
 /// Picks the line that says why a program failed from its last lines: the exception of a Python traceback, else
@@ -176,6 +178,10 @@ mod tests {
                 "thread 'main' panicked at x.rs:1:",
             ),
             ("terminate called after throwing an instance of 'X'\n  what():  no mesh\n", "what():  no mesh"),
+            (
+                "YOUR APPLICATION TERMINATED WITH THE EXIT STRING: Killed (signal 9)\nPlease see the FAQ page\n",
+                "YOUR APPLICATION TERMINATED WITH THE EXIT STRING: Killed (signal 9)",
+            ),
             ("begin\nend\n", "end"),
         ];
         for (text, wanted) in cases {

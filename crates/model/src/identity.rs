@@ -2,6 +2,7 @@
 
 use ligament_catalogue::{said, Code, Coded};
 use std::borrow::Borrow;
+use std::collections::HashSet;
 use std::fmt;
 use std::str::FromStr;
 use std::sync::Arc;
@@ -105,6 +106,28 @@ impl FromStr for Identifier {
     }
 }
 
+/// Names that occur often, such as those of ports. Each is kept once: names that are the same text in memory are compared
+/// without a look at it.
+#[derive(Debug, Default)]
+pub(crate) struct Names(HashSet<Identifier>);
+
+impl Names {
+    /// As `Identifier::new`.
+    pub fn identifier(&mut self, text: &str) -> Result<Identifier, InvalidName> {
+        if let Some(known) = self.0.get(text) {
+            return Ok(known.clone());
+        }
+        let name = Identifier::new(text)?;
+        self.0.insert(name.clone());
+        Ok(name)
+    }
+
+    /// As `Reference::new`.
+    pub fn reference(&mut self, text: &str) -> Result<Reference, InvalidName> {
+        Reference::read(text, |name| self.identifier(name))
+    }
+}
+
 /// One part of a reference: a name, or a number in square brackets.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Part {
@@ -127,6 +150,14 @@ impl Reference {
 
     /// Reads `a.b[3].c`.
     pub fn new(text: &str) -> Result<Reference, InvalidName> {
+        Reference::read(text, Identifier::new)
+    }
+
+    /// The same, with names from elsewhere.
+    fn read(
+        text: &str,
+        mut name: impl FnMut(&str) -> Result<Identifier, InvalidName>,
+    ) -> Result<Reference, InvalidName> {
         let fail = |reason: String| InvalidName { text: text.to_owned(), reason };
         let within = |e: InvalidName| {
             if e.text == text {
@@ -140,12 +171,12 @@ impl Reference {
         let next = |from: usize| text[from..].find(['.', '[']).map_or(text.len(), |i| from + i);
         let mut parts = Vec::with_capacity(2);
         let mut at = next(0);
-        parts.push(Part::Name(Identifier::new(&text[..at]).map_err(within)?));
+        parts.push(Part::Name(name(&text[..at]).map_err(within)?));
         while at < text.len() {
             match text.as_bytes()[at] {
                 b'.' => {
                     let end = next(at + 1);
-                    parts.push(Part::Name(Identifier::new(&text[at + 1..end]).map_err(within)?));
+                    parts.push(Part::Name(name(&text[at + 1..end]).map_err(within)?));
                     at = end;
                 }
                 b'[' => {

@@ -1,6 +1,6 @@
 //! Reading single values and mappings with known keys, and reporting what is wrong with them.
 
-use crate::identity::{Identifier, Reference};
+use crate::identity::{Identifier, Names, Reference};
 use crate::problem::{nearest, At, Problem};
 use crate::yaml::{key_text, Kind, Node};
 use ligament_catalogue::Code;
@@ -11,6 +11,8 @@ use std::collections::HashMap;
 pub struct Reader {
     /// What is wrong so far.
     pub problems: Vec<Problem>,
+    /// The names so far.
+    pub(super) names: Names,
 }
 
 /// The values of a mapping by their keys. Keys without a value (`key:`) are as if they were not there.
@@ -204,7 +206,7 @@ impl Reader {
 
     /// A name such as `a.b[3]`, from its text.
     pub fn reference_from(&mut self, text: &str, at: &At, what: &str) -> Option<Reference> {
-        match Reference::new(text) {
+        match self.names.reference(text) {
             Ok(reference) => Some(reference),
             Err(error) => {
                 self.error(
@@ -220,7 +222,7 @@ impl Reader {
 
     /// A name without periods.
     pub fn identifier_from(&mut self, text: &str, at: &At, what: &str) -> Option<Identifier> {
-        match Identifier::new(text) {
+        match self.names.identifier(text) {
             Ok(name) => Some(name),
             Err(error) => {
                 let advice = match text.contains(['-', ' ']) {

@@ -23,7 +23,7 @@ impl Filter {
     pub fn read(text: &str) -> Result<Vec<Filter>, Problems> {
         let mut problems = Vec::new();
         let root = yaml::parse(text, None, &mut problems);
-        let mut reader = Reader { problems };
+        let mut reader = Reader { problems, ..Reader::default() };
         let filters = root.and_then(|root| reader.own_filters(&root)).unwrap_or_default();
         match reader.problems.iter().any(Problem::is_error) {
             true => Err(Problems(reader.problems)),

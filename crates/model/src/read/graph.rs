@@ -395,7 +395,7 @@ impl Reader {
     }
 
     fn end_from(&mut self, text: &str, at: &At, what: &str) -> Option<Reference> {
-        let reference = match Reference::new(text) {
+        let reference = match self.names.reference(text) {
             Ok(reference) => reference,
             Err(error) => {
                 let advice = match text.contains([',', '/', ':', '-']) {

@@ -75,7 +75,7 @@ pub fn read(text: &str, file: &str) -> ReadResult {
     let mut result = ReadResult::default();
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     if let Some(root) = yaml::parse(text, Some(file), &mut result.problems) {
-        let mut reader = Reader { problems: std::mem::take(&mut result.problems) };
+        let mut reader = Reader { problems: std::mem::take(&mut result.problems), ..Reader::default() };
         result.version = reader.document(&root, &mut result.configuration);
         result.problems = reader.problems;
     }
