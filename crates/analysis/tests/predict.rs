@@ -209,8 +209,8 @@ conduits:
 fn instances_of_a_component_share_what_there_is() {
     let text =
         CALL.replace("o_f: final}, implementation: p}", "o_f: final}, implementation: p, multiplicity: 6}");
-    // Six of 2 s each on two cores: 6 s, and four steps of that.
-    near(ask(&text, CALL_COSTS, 2).duration, 0.5 + 4.0 * (6.0 + 0.5 + 1.0));
+    // Six of 2 s each on two cores: 6 s, and four steps of that. Six messages keep two cores busy for 0.75 s.
+    near(ask(&text, CALL_COSTS, 2).duration, 0.5 + 4.0 * (0.75 + 6.0 + 0.25 + 1.0));
     // One of them has costs of its own: 5 s are as long as the others have a core left for them.
     let own = CALL_COSTS.replace("  micro:", "  micro[2]: {pass: 5}\n  micro:");
     near(ask(&text, &own, 6).duration, 0.5 + 4.0 * (5.0 + 0.5 + 1.0));
@@ -393,4 +393,21 @@ fn mutated_costs_are_used_or_refused() {
         }
     }
     assert!(predicted > 100, "{predicted}");
+}
+
+#[test]
+fn where_there_are_too_few_cores_messages_keep_them_busy() {
+    let two = CALL
+        .replace("macro: {ports", "macro: {multiplicity: 2, ports")
+        .replace("micro: {ports", "micro: {multiplicity: 2, ports");
+    let costs =
+        "ligament_costs: 1\ncommon: {latency: 0.25}\ncomponents: {macro: {setup: 1.0, steps: 4}, micro: {pass: 0.5}}\n\
+                 conduits: {macro.out -> micro.init: {bytes: 8}, micro.final -> macro.back: {bytes: 8}}\n";
+    // 1 s, and four steps of 0.25 s + 0.5 s + 0.25 s. Two pairs that take turns keep two cores busy, or share one.
+    near(ask(&two, costs, 4).duration, 5.0);
+    near(ask(&two, costs, 2).duration, 5.0);
+    let found = ask(&two, costs, 1);
+    near(found.duration, 10.0);
+    // Two setups and eight passes, each on half a core; what messages took is waiting.
+    near(found.instances.iter().map(|one| one.computing).sum(), 2.0 * 2.0 + 8.0 * 1.0);
 }

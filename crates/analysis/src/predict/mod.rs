@@ -167,8 +167,8 @@ pub fn best_placement(model: &Resolved, costs: &Costs, question: &Question) -> R
 }
 
 /// Corrects costs that were taken from a run, so that the prediction of that run itself takes as long as it took. If it would
-/// be too short, messages take longer; if it would be too long, instances were kept from their cores while they seemed to
-/// compute, and their work is less.
+/// be too short with messages that take no time, they take as much as is missing; if it would be too long, instances were kept
+/// from their cores while they seemed to compute, and their work is less.
 ///
 /// # Errors
 /// As `predict`.
@@ -176,19 +176,17 @@ pub fn agree(model: &Resolved, costs: &mut Costs, question: &Question, duration:
     /// No message takes longer for itself, s.
     const SLOWEST: f64 = 10e-3;
     let place = placed(model, question)?;
-    let mut takes = |latency: Option<f64>, factor: f64| -> Result<f64, Fault> {
-        if let Some(latency) = latency {
-            costs.common.insert("latency", latency);
-        }
+    let mut takes = |latency: f64, factor: f64| -> Result<f64, Fault> {
+        costs.common.insert("latency", latency);
         let fitted = Fitted::of(model, costs)?.slowed(factor);
         Ok(simulate(model, &fitted, &place)?.duration)
     };
-    if takes(None, 1.0)? < duration {
-        let right = where_it_is(duration, SLOWEST, |latency| takes(Some(latency), 1.0))?;
+    if takes(0.0, 1.0)? < duration {
+        let right = where_it_is(duration, SLOWEST, |latency| takes(latency, 1.0))?;
         costs.common.insert("latency", right);
         return Ok(());
     }
-    let right = where_it_is(duration, 1.0, |factor| takes(None, factor))?;
+    let right = where_it_is(duration, 1.0, |factor| takes(0.0, factor))?;
     for component in costs.components.values_mut() {
         for key in ["setup", "pass", "step", "teardown"] {
             if let Some(Cost::Number(seconds)) = component.slot(key) {

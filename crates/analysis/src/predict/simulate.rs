@@ -79,6 +79,15 @@ enum Lack {
     Room(u32),
 }
 
+/// How far one that has waited for a message is on its way back to a processor.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Wakes {
+    No,
+    /// The processor is busy with it.
+    Now,
+    Done,
+}
+
 #[derive(Debug)]
 struct Player<'a> {
     effort: &'a Effort,
@@ -92,6 +101,7 @@ struct Player<'a> {
     phase: Phase,
     /// Whether it computes, and what the work was.
     computes: Option<(f64, f64)>,
+    wakes: Wakes,
     /// Within the phase: which channel, and how many of its messages are done.
     cursor: (usize, u64),
     /// Steps in this pass, and in all of them.
@@ -115,6 +125,8 @@ struct Pipe<'a> {
     from: u32,
     to: u32,
     latency: f64,
+    /// What a processor is busy with until a receiver that has waited goes on, s.
+    switch: f64,
     /// The pair of machines, if they are two.
     link: Option<(u32, u32)>,
     room: usize,
@@ -186,6 +198,17 @@ fn in_this(operation: u64, rate: f64, by: fn(u64, f64) -> u64) -> u64 {
     by(operation, rate).saturating_sub(before)
 }
 
+/// On which machines there are more to compute than cores.
+fn crowded(players: &[Player<'_>], machines: &[f64]) -> Vec<bool> {
+    let mut wanted = vec![0.0; machines.len()];
+    for player in players {
+        if let Some(wanted) = wanted.get_mut(player.processors as usize) {
+            *wanted += player.cores;
+        }
+    }
+    wanted.iter().zip(machines).map(|(wanted, cores)| wanted > cores).collect()
+}
+
 impl<'a> Play<'a> {
     fn new(model: &'a Resolved, fitted: &'a Fitted, place: &Where) -> Play<'a> {
         let mut processors: Vec<Processors> =
@@ -213,6 +236,7 @@ impl<'a> Play<'a> {
                 last: Vec::new(),
                 phase: Phase::Setup,
                 computes: None,
+                wakes: Wakes::No,
                 cursor: (0, 0),
                 step: 0,
                 steps: 0,
@@ -221,12 +245,18 @@ impl<'a> Play<'a> {
                 did: Did { begins: effort.start, ..Did::default() },
             });
         }
+        let crowded = crowded(&players, &place.machines);
         let mut pipes = Vec::new();
         for (number, (channel, load)) in (0u32..).zip(model.channels.iter().zip(&fitted.loads)) {
             let (from, to) = (channel.from.instance, channel.to.instance);
             let ends = (place.of[from as usize], place.of[to as usize]);
             let link = (ends.0 != ends.1).then_some(ends);
-            let latency = if link.is_some() { fitted.common.network_latency } else { fitted.common.latency };
+            let (latency, switch) = match (link, crowded.get(players[to as usize].processors as usize)) {
+                (Some(_), _) => (fitted.common.network_latency, 0.0),
+                // Those who wait have no core: the time goes by in the kernel, on a core that others wait for.
+                (None, Some(true)) => (0.0, fitted.common.latency),
+                (None, _) => (fitted.common.latency, 0.0),
+            };
             let budget = channel.budget.or(model.ligament.budget).unwrap_or(BUDGET) as f64;
             let room = ((budget / (load.bytes + SLOT)) as usize).max(1);
             let passed = Passed::default();
@@ -235,6 +265,7 @@ impl<'a> Play<'a> {
                 from,
                 to,
                 latency,
+                switch,
                 link,
                 room,
                 queue: VecDeque::new(),
@@ -325,7 +356,10 @@ impl<'a> Play<'a> {
     fn computed(&mut self, who: u32) {
         let now = self.now;
         let player = &mut self.players[who as usize];
-        if let Some((began, work)) = player.computes.take() {
+        let Some((began, work)) = player.computes.take() else { return };
+        if player.wakes == Wakes::Now {
+            player.wakes = Wakes::Done;
+        } else {
             player.cause = self.path.computes(who, player.cause, now - began, work);
         }
     }
@@ -470,6 +504,9 @@ impl<'a> Play<'a> {
                 }
                 Some(at) if at <= self.now => {
                     self.count()?;
+                    if self.wakes_up(who, number) {
+                        return Ok(Received::Waits);
+                    }
                     self.receive(who, number);
                 }
                 Some(at) => {
@@ -492,6 +529,22 @@ impl<'a> Play<'a> {
                 }
             }
         }
+    }
+
+    /// Whether one that has waited for a message must first come to a processor, which begins by this.
+    fn wakes_up(&mut self, who: u32, number: u32) -> bool {
+        let work = self.pipes[number as usize].switch;
+        let player = &mut self.players[who as usize];
+        let waited = matches!(player.lack, Some((Lack::Message(lacked), _)) if lacked == number);
+        let begins = work > 0.0 && waited && player.wakes != Wakes::Done;
+        player.wakes = if begins { Wakes::Now } else { Wakes::No };
+        if begins {
+            player.computes = Some((self.now, work));
+            let (which, cores) = (player.processors, player.cores);
+            self.processors[which as usize].begin(self.now, who, work, cores);
+            self.look_at(which);
+        }
+        begins
     }
 
     fn receive(&mut self, who: u32, number: u32) {
