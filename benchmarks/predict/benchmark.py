@@ -78,8 +78,8 @@ def models(place):
         ("reaction-diffusion", diffusion, {"macro.t_max": "2400.0"},
          [({"macro.t_max": "2400.0"}, ""), ({"macro.t_max": "7200.0"}, steps + "  macro: {steps: t_max / dt}\n")]),
         # A shorter one is mostly the start of its fifteen programs, which varies by more than its steps take.
-        ("canal-network", canal, {"t_max": "486000.0"},
-         [({"t_max": "486000.0"}, ""), ({"t_max": "1458000.0"}, steps + canal_steps.replace("FACTOR", "3"))]),
+        ("canal-network", canal, {"t_max": "324000.0"},
+         [({"t_max": "324000.0"}, ""), ({"t_max": "972000.0"}, steps + canal_steps.replace("FACTOR", "3"))]),
         ("heated-plate", plate, {**wide, "plate.t_max": "300.0"},
          [({**wide, "plate.t_max": "300.0"}, ""),
           ({**wide, "plate.t_max": "900.0"},
