@@ -3,9 +3,7 @@
 //! it.
 
 use crate::scales::ComponentScales;
-use ligament_model::{
-    ConduitFilter, Configuration, FlatComponent, FlatConduit, FlatModel, Operator, SETTINGS_PORT,
-};
+use ligament_model::{ConduitFilter, Configuration, FlatComponent, FlatConduit, FlatModel, Operator};
 use std::collections::HashSet;
 
 /// When a component sends on a port.
@@ -96,7 +94,7 @@ impl Order {
             if !is_there[from] || !is_there[to] {
                 continue;
             }
-            let sends = match flat.components[from].ports.get(&conduit.from.port) {
+            let sends = match flat.declared(&conduit.from) {
                 Some(port) if !order.parts[from].is_certain || port.inferred => Sends::AtAnyTime,
                 Some(port) if port.operator == Operator::OI => Sends::InSteps,
                 Some(port) if port.operator == Operator::OF => Sends::AtEnd,
@@ -106,11 +104,12 @@ impl Order {
             let repeats = conduit.filters.len() - last;
             let way = if own.change_the_number(flat, conduit) { Way::AnyNumber } else { Way::Each };
             let link = order.links.len();
-            let operator = flat.components[to].ports.get(&conduit.to.port).map(|port| port.operator);
+            let operator = flat.declared(&conduit.to).map(|port| port.operator);
             match operator {
                 Some(Operator::S) => order.parts[to].inputs.push(link),
                 Some(Operator::FInit) => order.parts[to].starts.push(link),
-                None if conduit.to.port.as_str() == SETTINGS_PORT => order.parts[to].starts.push(link),
+                // The settings port, which nobody declares.
+                None => order.parts[to].starts.push(link),
                 _ => order.parts[to].is_certain = false,
             }
             order.parts[from].outputs.push(link);

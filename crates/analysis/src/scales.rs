@@ -4,8 +4,8 @@ use crate::place::{whose, Whose};
 use ligament_catalogue::Code;
 use ligament_filters::{Measure, Quantity};
 use ligament_model::{
-    Configuration, FlatConduit, FlatModel, Identifier, LigamentOptions, Operator, Problem, Reference, Resolved,
-    Scale, Scales, SettingValue,
+    Configuration, FlatConduit, FlatEnd, FlatModel, Identifier, LigamentOptions, Operator, Problem, Reference,
+    Resolved, Scale, Scales, SettingValue,
 };
 use std::collections::{HashMap, HashSet};
 
@@ -151,23 +151,17 @@ fn apart(config: &Configuration, flat: &FlatModel, problems: &mut Vec<Problem>) 
     let scales = ComponentScales::all(&config.ligament);
     let own: HashSet<&Reference> =
         config.ligament.filters.values().flat_map(|c| c.receiver.iter().chain([&c.port])).collect();
-    let operator = |component: usize, port: &Identifier| {
-        flat.components[component]
-            .ports
-            .get(port)
-            .filter(|port| port.timeline.is_empty())
-            .map(|port| port.operator)
-    };
+    let operator =
+        |end: &FlatEnd| flat.declared(end).filter(|port| port.timeline.is_empty()).map(|port| port.operator);
     // Whether nothing changes how many messages there are.
     let plain = |conduit: &FlatConduit| {
-        let end = |component: usize, port| flat.components[component].name.child(port);
         conduit.filters.is_empty()
-            && !own.contains(&end(conduit.from.component, &conduit.from.port))
-            && !own.contains(&end(conduit.to.component, &conduit.to.port))
+            && !own.contains(&flat.port_of(&conduit.from))
+            && !own.contains(&flat.port_of(&conduit.to))
     };
     let returns: HashSet<(usize, usize)> = (flat.conduits.iter().filter(|conduit| plain(conduit)))
-        .filter(|conduit| operator(conduit.from.component, &conduit.from.port) == Some(Operator::OF))
-        .filter(|conduit| operator(conduit.to.component, &conduit.to.port) == Some(Operator::S))
+        .filter(|conduit| operator(&conduit.from) == Some(Operator::OF))
+        .filter(|conduit| operator(&conduit.to) == Some(Operator::S))
         .map(|conduit| (conduit.from.component, conduit.to.component))
         .collect();
     for conduit in flat.conduits.iter().filter(|conduit| plain(conduit)) {
@@ -176,7 +170,7 @@ fn apart(config: &Configuration, flat: &FlatModel, problems: &mut Vec<Problem>) 
         let (Some(one), Some(other)) = (scales.get(names[0]), scales.get(names[1])) else { continue };
         let written = [0, 1].map(|end| &config.ligament.scales[names[end]]);
         let text = |scale: &Option<Scale>| scale.as_ref().map_or("", |scale| scale.text.as_str()).to_owned();
-        let calls = (operator(from, &conduit.from.port), operator(to, &conduit.to.port));
+        let calls = (operator(&conduit.from), operator(&conduit.to));
         if calls != (Some(Operator::OI), Some(Operator::FInit)) || !returns.contains(&(to, from)) {
             continue;
         }

@@ -32,11 +32,14 @@ pub(crate) fn check(flat: &FlatModel, options: &CheckOptions, problems: &mut Vec
 
 /// Receiving ports to which no conduit leads.
 fn unconnected(flat: &FlatModel, problems: &mut Vec<Problem>) {
-    let connected: HashSet<(usize, &str)> =
-        flat.conduits.iter().map(|c| (c.to.component, c.to.port.as_str())).collect();
+    let mut connected: Vec<Vec<bool>> =
+        flat.components.iter().map(|c| vec![false; c.ports.len() + 1]).collect();
+    for conduit in &flat.conduits {
+        connected[conduit.to.component][conduit.to.place] = true;
+    }
     for (i, component) in flat.components.iter().enumerate() {
-        for port in component.ports.values().filter(|p| p.operator.receives() && !p.inferred) {
-            if !connected.contains(&(i, port.name.as_str())) {
+        for (place, port) in component.ports.values().enumerate() {
+            if port.operator.receives() && !port.inferred && !connected[i][place] {
                 problems.push(Problem::warning(
                     Code::UNCONNECTED_PORT,
                     &port.at,
@@ -50,10 +53,7 @@ fn unconnected(flat: &FlatModel, problems: &mut Vec<Problem>) {
 
 /// Whether a component cannot begin before it has received here.
 fn starts(flat: &FlatModel, end: &ligament_model::FlatEnd) -> bool {
-    flat.components[end.component]
-        .ports
-        .get(&end.port)
-        .is_some_and(|p| p.operator == Operator::FInit && !p.inferred)
+    flat.declared(end).is_some_and(|p| p.operator == Operator::FInit && !p.inferred)
 }
 
 /// A circle of components each of which waits for the one before it at F_INIT, in the order in which

@@ -113,7 +113,23 @@ pub struct RunRecord {
     pub more_warnings: u64,
 }
 
+/// A record of more instances and conduits than this is written without line breaks and indentation: nobody reads it by
+/// eye, and they would be more than half of it.
+const INDENTED: usize = 10_000;
+
 impl RunRecord {
+    /// As `run.json` has it.
+    pub fn text(&self) -> String {
+        let write = match self.instances.len() + self.conduits.len() > INDENTED {
+            true => serde_json::to_string,
+            false => serde_json::to_string_pretty,
+        };
+        // Only maps whose keys are no texts could fail.
+        let mut text = write(self).unwrap_or_default();
+        text.push('\n');
+        text
+    }
+
     /// Notes why it failed, if it did.
     pub fn blame(&mut self, why: Option<&Fault>) {
         self.reason = why.map(Fault::to_string);

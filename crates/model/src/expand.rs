@@ -1,9 +1,9 @@
 //! From a configuration to the parts of a run: instances with ports, and one channel for each pair of ends that
 //! exchange messages. The time is linear in the size of the result.
 
-use crate::configuration::{is_implicit_port, Configuration};
+use crate::configuration::Configuration;
 use crate::filters::Filter;
-use crate::flatten::{too_large, FlatComponent, FlatConduit, FlatModel, FEWER, FEWER_OR_ALLOWED};
+use crate::flatten::{too_large, FlatComponent, FlatConduit, FlatEnd, FlatModel, FEWER, FEWER_OR_ALLOWED};
 use crate::graph::{ConduitFilter, Operator};
 use crate::identity::{Identifier, Reference};
 use crate::options::{ForConduit, LigamentOptions, DEFAULT_INSTANCES};
@@ -340,26 +340,19 @@ impl<'a> Expander<'a> {
         Ok(counts)
     }
 
-    /// The position of a port, which is added if it is the settings port.
-    fn port_index(&mut self, component: usize, port: &Identifier) -> Option<u32> {
-        let declared = &self.flat.components[component].ports;
-        if let Some(index) = declared.get_index_of(port) {
-            return Some(index as u32);
+    /// The position of the port at a conduit's end; the settings port comes in once a conduit leads to it.
+    fn port_index(&mut self, end: &FlatEnd) -> u32 {
+        let ports = &mut self.ports[end.component];
+        if ports.len() == end.place {
+            ports.push(PortPlan::new(&end.port, Operator::FInit, false));
         }
-        if !is_implicit_port(port) {
-            return None;
-        }
-        // The settings port comes after the declared ones, once a conduit leads to it.
-        if self.ports[component].len() == declared.len() {
-            self.ports[component].push(PortPlan::new(port, Operator::FInit, false));
-        }
-        Some(declared.len() as u32)
+        end.place as u32
     }
 
     /// Works out how a conduit determines the two ports that it joins.
     fn plan(&mut self, index: usize, conduit: &FlatConduit) -> Option<(u32, u32, Shape)> {
-        let from = self.port_index(conduit.from.component, &conduit.from.port)?;
-        let to = self.port_index(conduit.to.component, &conduit.to.port)?;
+        let from = self.port_index(&conduit.from);
+        let to = self.port_index(&conduit.to);
         let [more, less] = [&conduit.from, &conduit.to].map(|end| Rc::clone(&self.shapes[end.component]));
         let shape = match more.len() as isize - less.len() as isize {
             0 => Shape::Same,

@@ -1,8 +1,8 @@
 //! From nested models to one flat graph: a component that a model implements is replaced by the components of
 //! that model, and conduits that meet at a model's port become one.
 
-use crate::configuration::Configuration;
-use crate::graph::{ConduitFilter, Model, Ports};
+use crate::configuration::{is_implicit_port, Configuration};
+use crate::graph::{ConduitFilter, Model, Port, Ports};
 use crate::identity::{Identifier, Part, Reference};
 use crate::options::DEFAULT_INSTANCES;
 use crate::problem::{At, Problem};
@@ -39,12 +39,14 @@ pub struct FlatComponent {
 }
 
 /// One end of a conduit of the flat graph.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct FlatEnd {
     /// Which component, as a position among the flat components.
     pub component: usize,
     /// Its port.
     pub port: Identifier,
+    /// The port's position among those of the component; the settings port, which nobody declares, comes after all of them.
+    pub place: usize,
     /// The slot, if the model gives one.
     pub slot: Option<usize>,
 }
@@ -80,9 +82,12 @@ impl FlatModel {
     pub fn port_of(&self, end: &FlatEnd) -> Reference {
         self.components[end.component].name.child(&end.port)
     }
-}
 
-impl FlatModel {
+    /// What is declared of the port at a conduit's end; of the settings port, nothing is.
+    pub fn declared(&self, end: &FlatEnd) -> Option<&Port> {
+        self.components[end.component].ports.get_index(end.place).map(|(_, port)| port)
+    }
+
     /// Leaves out components, and the conduits that join them.
     pub fn retain(&mut self, stays: impl Fn(&FlatComponent) -> bool) {
         let mut left = 0;
@@ -134,7 +139,7 @@ enum Became {
 /// One end of a conduit, before conduits through model ports are joined.
 #[derive(Clone, PartialEq, Eq, Hash)]
 enum Loose {
-    Final(usize, Identifier, Option<usize>),
+    Final(FlatEnd),
     ModelPort(usize, Identifier),
 }
 
@@ -276,7 +281,7 @@ impl Configuration {
             }
             next += 1;
         }
-        let conduits = join_conduits(&uses, &mut room)?;
+        let conduits = join_conduits(&uses, &components, &mut room)?;
         Ok(FlatModel { name: root.name.clone(), components, conduits })
     }
 }
@@ -336,14 +341,18 @@ pub(crate) fn too_large(at: &At, limit: usize, what: &str, remedy: &str) -> Prob
     Problem::error(Code::TOO_LARGE, at, format!("the model has more than {limit} {what}"), remedy)
 }
 
-fn join_conduits(uses: &[Use<'_>], room: &mut Room) -> Result<Vec<FlatConduit>, Problem> {
+fn join_conduits(
+    uses: &[Use<'_>],
+    components: &[FlatComponent],
+    room: &mut Room,
+) -> Result<Vec<FlatConduit>, Problem> {
     let mut conduits = Vec::new();
     let mut starts: Vec<(Loose, Edge<'_>)> = Vec::new();
     let mut onward: HashMap<Loose, Vec<Edge<'_>>> = HashMap::new();
     for (i, used) in uses.iter().enumerate() {
         for conduit in &used.model.conduits {
-            let from = conduit.sending_end().and_then(|end| loose(used, i, end));
-            let to = conduit.receiving_end().and_then(|end| loose(used, i, end));
+            let from = conduit.sending_end().and_then(|end| loose(used, i, components, end));
+            let to = conduit.receiving_end().and_then(|end| loose(used, i, components, end));
             let (Some(from), Some(to)) = (from, to) else { continue };
             let edge = Edge { to, filters: &conduit.filters, filters_at: &conduit.filters_at, at: &conduit.at };
             match from {
@@ -354,8 +363,7 @@ fn join_conduits(uses: &[Use<'_>], room: &mut Room) -> Result<Vec<FlatConduit>, 
     }
     let mut visited: Vec<(Loose, usize)> = Vec::new();
     for (from, edge) in &starts {
-        let Loose::Final(component, port, slot) = from else { continue };
-        let from = FlatEnd { component: *component, port: port.clone(), slot: *slot };
+        let Loose::Final(from) = from else { continue };
         // Depth first along model ports; the stack holds edges with how deep they are.
         let mut stack: Vec<(&Edge<'_>, usize, Vec<ConduitFilter>, Option<&At>)> =
             vec![(edge, 0, Vec::new(), None)];
@@ -366,15 +374,14 @@ fn join_conduits(uses: &[Use<'_>], room: &mut Room) -> Result<Vec<FlatConduit>, 
             }
             filters.extend_from_slice(step.filters);
             match &step.to {
-                Loose::Final(component, port, slot) => {
-                    let to = FlatEnd { component: *component, port: port.clone(), slot: *slot };
+                Loose::Final(to) => {
                     // Conduits of one model were counted already.
                     if depth > 0 {
                         room.take(1, edge.at)?;
                     }
                     let filters_at = filters_at.map(|at| Box::new(at.clone()));
                     let at = edge.at.clone();
-                    conduits.push(FlatConduit { from: from.clone(), to, filters, filters_at, at });
+                    conduits.push(FlatConduit { from: from.clone(), to: to.clone(), filters, filters_at, at });
                 }
                 through @ Loose::ModelPort(_, port) => {
                     visited.truncate(visited.iter().take_while(|(_, d)| *d < depth).count());
@@ -400,13 +407,18 @@ fn join_conduits(uses: &[Use<'_>], room: &mut Room) -> Result<Vec<FlatConduit>, 
 fn loose(
     used: &Use<'_>,
     index: usize,
+    components: &[FlatComponent],
     (path, port, slot): (&[Part], &Identifier, Option<usize>),
 ) -> Option<Loose> {
     if path.is_empty() {
         return Some(Loose::ModelPort(index, port.clone()));
     }
     match used.became[used.model.components.get_index_of(path)?] {
-        Became::Component(component) => Some(Loose::Final(component, port.clone(), slot)),
+        Became::Component(component) => {
+            let ports = &components[component].ports;
+            let place = ports.get_index_of(port).or_else(|| is_implicit_port(port).then_some(ports.len()))?;
+            Some(Loose::Final(FlatEnd { component, port: port.clone(), place, slot }))
+        }
         Became::Use(inner) => Some(Loose::ModelPort(inner, port.clone())),
         Became::Nothing => None,
     }

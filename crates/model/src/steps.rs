@@ -2,7 +2,7 @@
 //! senders must say when an iteration is over. A conduit of which nothing is asked has no `Steps`.
 
 use crate::flatten::{FlatConduit, FlatModel};
-use crate::graph::{ConduitFilter, Operator, SETTINGS_PORT};
+use crate::graph::{ConduitFilter, Operator};
 
 /// What happens on a conduit between messages and iterations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,7 +47,7 @@ pub(crate) fn steps_of(flat: &FlatModel) -> Vec<Option<Steps>> {
 
 fn of(flat: &FlatModel, conduit: &FlatConduit) -> Steps {
     let sender = &flat.components[conduit.from.component];
-    let within = sender.ports.get(&conduit.from.port).is_some_and(|port| port.operator == Operator::OI);
+    let within = flat.declared(&conduit.from).is_some_and(|port| port.operator == Operator::OI);
     let last = conduit.filters.iter().filter(|filter| **filter == ConduitFilter::Last).count();
     let repeaters: Vec<ConduitFilter> =
         conduit.filters.iter().copied().filter(|filter| *filter != ConduitFilter::Last).collect();
@@ -70,9 +70,8 @@ fn waits_at_start(flat: &FlatModel, conduit: &FlatConduit, steps: Steps) -> bool
 }
 
 fn receives_at_start(flat: &FlatModel, conduit: &FlatConduit) -> bool {
-    let receiver = &flat.components[conduit.to.component];
-    conduit.to.port.as_str() == SETTINGS_PORT
-        || receiver.ports.get(&conduit.to.port).is_some_and(|port| port.operator == Operator::FInit)
+    // Nobody declares the settings port.
+    flat.declared(&conduit.to).is_none_or(|port| port.operator == Operator::FInit)
 }
 
 /// Which components must hear when iterations of those that call them are over: for a `last` of their own, to drop what

@@ -32,8 +32,7 @@ pub(crate) fn write_down(run: &RunDirectory, began: Instant, record: RunRecord, 
         if let Ok(mut journal) = Journal::open(&run.journal(), began) {
             journal.note(Event::ManagerLost { reason: why.to_string() });
         }
-        let text = serde_json::to_string_pretty(&record).unwrap_or_default();
-        if let Err(error) = run.write_record(&format!("{text}\n")) {
+        if let Err(error) = run.write_record(&record.text()) {
             crate::complain(&error);
         }
     }

@@ -313,8 +313,7 @@ fn begin(
 }
 
 fn save(directory: &RunDirectory, record: &RunRecord) -> Result<(), Fault> {
-    let text = serde_json::to_string_pretty(record).unwrap_or_default();
-    directory.write_record(&format!("{text}\n"))
+    directory.write_record(&record.text())
 }
 
 /// Writes down why a run could not begin; gives it back. Where that cannot be written either, nothing of it stays.
