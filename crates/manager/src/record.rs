@@ -470,3 +470,20 @@ impl InstanceRecord {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{InstanceRecord, RunRecord, INDENTED};
+
+    #[test]
+    fn a_record_is_one_line_if_it_is_large_and_reads_the_same_either_way() {
+        for (instances, is_one_line) in [(INDENTED, false), (INDENTED + 1, true)] {
+            let one = InstanceRecord { name: "micro".to_owned(), ..InstanceRecord::default() };
+            let record = RunRecord { instances: vec![one; instances], ..RunRecord::default() };
+            let text = record.text();
+            assert_eq!(text.lines().count() == 1, is_one_line);
+            assert!(text.ends_with("}\n"));
+            assert_eq!(serde_json::from_str::<RunRecord>(&text).unwrap(), record);
+        }
+    }
+}
