@@ -1,6 +1,7 @@
 """`ligament cp`: what arrives, under which names, and what becomes of it when something goes wrong."""
 
 import os
+import shutil
 import signal
 import subprocess
 from pathlib import Path
@@ -218,3 +219,34 @@ def test_no_key_stands_on_a_command_line_and_nothing_is_left_running(ligament, t
         assert b"secret" not in Path(f"/proc/{pid}/cmdline").read_bytes()
     assert one.wait() == 0
     until(lambda: not serving(tmp_path), "the other end's end")
+
+
+def test_what_the_far_end_cannot_read_or_leaves_out_is_told_here(ligament, tmp_path):
+    closed = tmp_path / "tree/closed"
+    closed.mkdir(parents=True)
+    (closed / "f").write_text("secret")
+    (tmp_path / "tree/open").write_text("open")
+    os.mkfifo(tmp_path / "tree/pipe")
+    closed.chmod(0)
+    # root reads everything, but for this.
+    caps = "-dac_override,-dac_read_search"
+    far = tmp_path / "far"
+    start = f"setpriv --inh-caps={caps} --bounding-set={caps} {shutil.which('ligament')}"
+    far.write_text(f'#!/bin/sh\nexec {start} "$@"\n')
+    far.chmod(0o755)
+    said = ligament.cp(f"--ligament={far}", f"east:{tmp_path}/tree", "there", check=1)
+    assert [one["name"] for one in said["failed"]] == ["tree/closed"], said
+    assert "Permission denied" in said["failed"][0]["error"] and said["left_out"] == ["tree/pipe"], said
+    assert (tmp_path / "there/open").exists() or (tmp_path / "there/tree/open").exists()
+    said = ligament.cp(f"--ligament={far}", f"east:{closed}", "alone", check=1)
+    assert [one["name"] for one in said["failed"]] == ["closed"], said
+
+
+def test_what_follows_a_long_hole_does_not_wait_for_what_comes_before_it(ligament, tmp_path):
+    (tmp_path / "tree").mkdir()
+    (tmp_path / "tree/a").write_text("small")
+    with (tmp_path / "tree/b").open("w") as file:
+        file.truncate(1 << 40)
+    one = ligament.begin("cp", "tree", f"east:{tmp_path}/there")
+    until(lambda: (tmp_path / "there/a").exists(), "the small file")
+    assert one.poll() is None, "checksums over a hole of 1 TiB take minutes"

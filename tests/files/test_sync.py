@@ -1,12 +1,13 @@
 """`ligament sync`: what appears here appears there, whole or not at all."""
 
+import json
 import os
 import shutil
 import signal
 import subprocess
 import sys
 
-from conftest import about, serving, until
+from conftest import about, call, serving, until
 from trees import bytes_of
 
 MB = 1 << 20
@@ -66,6 +67,82 @@ def test_a_home_directory_is_not_emptied(ligament, tmp_path):
         assert one.wait(60) == 2
         said = (ligament.cwd / f"said{len(ligament.started) - 1}").read_text()
         assert "a directory of its own" in said, said
+
+
+def far_ligament(at, *lines):
+    """A command for the other end that is Ligament under other circumstances."""
+    at.write_text("\n".join(["#!/bin/sh", *lines, f'exec {shutil.which("ligament")} "$@"', ""]))
+    at.chmod(0o755)
+    return f"--ligament={at}"
+
+
+def test_a_home_directory_is_not_emptied_by_any_of_its_names(ligament, tmp_path, monkeypatch):
+    home = tmp_path / "homes/me"
+    (tmp_path / "here").mkdir()
+    home.mkdir(parents=True)
+    (home / "precious").write_text("mine")
+    (tmp_path / "link").symlink_to(home)
+    there = far_ligament(tmp_path / "far", f"export HOME={home}")
+    for name in [home, f"{home}/.", tmp_path / "link", tmp_path / "homes"]:
+        one = ligament.begin("sync", "--delete", there, "here", f"east:{name}")
+        assert one.wait(60) == 1
+        said = (ligament.cwd / f"said{len(ligament.started) - 1}").read_text()
+        assert "not-to-be-emptied" in said and str(home) in said, said
+        assert (home / "precious").read_text() == "mine"
+    monkeypatch.setenv("HOME", str(home))
+    for name in [home, tmp_path]:
+        # That is where this is said.
+        one = ligament.begin("sync", "--delete", f"east:{tmp_path}/here", name)
+        assert one.wait(60) == 1 and (home / "precious").exists()
+    below = home / "results"
+    below.mkdir()
+    (below / "old").write_text("old")
+    ligament.begin("sync", "--delete", f"east:{tmp_path}/here", below)
+    until(lambda: not (below / "old").exists(), "the removal")
+    assert (home / "precious").exists()
+
+
+def test_a_trial_says_what_would_be_copied_and_removed(ligament, tmp_path):
+    here, there = tmp_path / "here", tmp_path / "there"
+    here.mkdir()
+    (here / "new").write_text("new")
+    (there / "old").mkdir(parents=True)
+    (there / "old/f").write_text("f")
+    words = ["ligament", "sync", ligament.option, "--dry-run", "--delete"]
+    done = call(*words, "here", f"east:{there}", cwd=tmp_path)
+    assert done.returncode == 0 and "nothing is changed" in done.stderr, done.stderr
+    assert set(done.stdout.splitlines()) == {"would be copied new", "would be removed old", "would be removed old/f"}
+    done = call(*words, "--json", f"east:{here}", "there", cwd=tmp_path)
+    lines = [json.loads(line) for line in done.stdout.splitlines()]
+    assert {"would_copy": "new"} in lines and {"would_remove": "old/f"} in lines, lines
+    assert (there / "old/f").exists() and not (there / "new").exists()
+
+
+def test_what_is_removed_there_is_told_here(ligament, tmp_path):
+    here, there = tmp_path / "here", tmp_path / "there"
+    here.mkdir()
+    (there / "old").mkdir(parents=True)
+    with (tmp_path / "out").open("w") as out:
+        one = subprocess.Popen(["ligament", "sync", ligament.option, "--delete", "here", f"east:{there}"],
+                               cwd=tmp_path, stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.DEVNULL)
+        ligament.started.append(one)
+    until(lambda: (tmp_path / "out").read_text() == "removed old\n", "the news")
+
+
+def test_nothing_more_is_removed_when_whoever_asked_for_it_is_killed(ligament, tmp_path):
+    (tmp_path / "here").mkdir()
+    there = tmp_path / "there"
+    there.mkdir()
+    many = 60_000
+    for number in range(many):
+        (there / str(number)).touch()
+    one = ligament.begin("sync", "--delete", "--quiet", "here", f"east:{there}")
+    until(lambda: len(os.listdir(there)) < many, "the first removal")
+    one.kill()
+    one.wait()
+    until(lambda: not serving(there), "the end of the other end")
+    left = len(os.listdir(there))
+    assert 0 < left < many
 
 
 def test_nothing_is_removed_unless_that_is_asked_for(ligament, tmp_path):

@@ -111,3 +111,44 @@ def test_a_model_that_no_code_can_be_made_of_is_refused(user, change, expected):
 def test_a_file_that_is_not_there_is_refused(user):  # noqa: F811
     done = user("ligament", "new", "model", "first", "--from", "nowhere.xmml")
     assert done.returncode == 2 and "nowhere.xmml" in done.stdout, done.stdout
+
+
+STUDY = """ymmsl_version: v0.2
+models:
+  sampled:
+    components:
+      study: {ports: {o_i: settings, s: results}, implementation: study}
+      growth: {ports: {o_f: size}, implementation: growth, multiplicity: 2}
+      chief: {ports: {o_i: chosen}, implementation: chief}
+      helper: {implementation: helper}
+    conduits:
+      study.settings: growth.muscle_settings_in
+      growth.size: study.results
+      chief.chosen: helper.muscle_settings_in
+programs:
+  study: {executable: ligament, args: study}
+  growth: {executable: python3, args: growth.py}
+  chief: {executable: python3, args: chief.py}
+  helper: {executable: python3, args: helper.py}
+settings: {study.sampler: grid, study.parameters: rate = 0.0 .. 1.0, study.grid: [3]}
+"""
+
+
+def test_a_study_stays_one_and_no_skeleton_sends_settings(user):  # noqa: F811
+    (user.path / "sampled.ymmsl").write_text(STUDY)
+    made = user("ligament", "new", "model", "first", "--from", "sampled.ymmsl")
+    assert made.returncode == 0, made.stdout
+    assert re.search(r'"chief.chosen -> helper.muscle_settings_in" is left out', made.stdout), made.stdout
+    assert "study.py" not in files(user.path / "first")
+    done = make(user, "first", "python")
+    assert done.returncode == 0, done.stdout
+    results = user.path / "first/runs/latest/instances/study/workdir/results.csv"
+    assert len(results.read_text().splitlines()) == 1 + 3
+
+
+def test_a_model_is_not_replaced_by_what_is_made_from_it(user):  # noqa: F811
+    shutil.copy(XMML / "weather.xmml", user.path)
+    before = (user.path / "weather.xmml").read_text()
+    done = user("ligament", "convert", "weather.xmml", "-o", "./weather.xmml")
+    assert done.returncode == 2 and "made from" in done.stdout, done.stdout
+    assert (user.path / "weather.xmml").read_text() == before

@@ -196,3 +196,12 @@ def test_what_cannot_be_predicted_is_refused_with_what_is_missing(place, ask):
     ask("run", "--quiet", "model.ymmsl", "--run-dir", "broken", status=1)
     assert "only one that is done tells what it has cost" in ask("predict", "--from", "broken", status=2)
     assert "no-such-run" in ask("predict", "--from", "nowhere", status=2)
+
+
+def test_a_model_is_not_replaced_by_its_costs_nor_compared_with_another(place, ask):
+    ask("run", "--quiet", "model.ymmsl", "--run-dir", "small")
+    text = ask("predict", "model.ymmsl", "--from", "small", "--write-costs", "./model.ymmsl", status=2)
+    assert "made from" in text and (place / "model.ymmsl").read_text() == MODEL
+    (place / "other.ymmsl").write_text(MODEL.replace("  film:\n    components", "  other:\n    components"))
+    text = ask("predict", "other.ymmsl", "--from", "small", "--compare", "small", status=2)
+    assert 'was of the model "film", and "other" is predicted' in text

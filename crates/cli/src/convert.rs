@@ -70,6 +70,7 @@ pub(crate) fn in_lines(problems: &[Problem]) -> String {
 
 fn told(arguments: &Convert, converted: &Converted) -> Result<String, Fault> {
     if let Some(path) = &arguments.output {
+        crate::picture::spare([arguments.file.as_path()], path)?;
         crate::picture::write_file(path, |out| out.write_all(converted.text.as_bytes()))?;
     }
     if arguments.json {

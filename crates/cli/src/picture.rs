@@ -29,6 +29,20 @@ pub(crate) fn save(svg: &str, path: &Path) -> Result<(), Fault> {
     }
 }
 
+/// What is written does not take the place of what it was made from.
+pub(crate) fn spare<'a>(inputs: impl IntoIterator<Item = &'a Path>, written: &Path) -> Result<(), Fault> {
+    let place = |path: &Path| std::fs::canonicalize(path).ok();
+    let is_it = |input: &Path| place(input).is_some_and(|input| place(written) == Some(input));
+    match inputs.into_iter().any(is_it) {
+        true => Err(fault!(
+            FILE_NOT_WRITTEN,
+            "{} cannot be written: it is what this is made from; name another file",
+            written.display()
+        )),
+        false => Ok(()),
+    }
+}
+
 /// Writes a file beside the one that is there, and then in its place.
 pub(crate) fn write_file(
     path: &Path,

@@ -91,14 +91,13 @@ impl Parameter {
         };
         let (name, values) = part.split_once('=').ok_or_else(|| wrong("has no \"=\""))?;
         let name = name.trim();
-        let is_name = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '.' | '[' | ']');
-        if name.is_empty() || !name.chars().all(is_name) {
+        if !can_be_setting(name) {
             return Err(wrong("has no name"));
         }
         let number = |text: &str| {
             let text = text.trim();
             let value = text.parse::<f64>().ok().filter(|value| value.is_finite());
-            value.ok_or_else(|| wrong(&format!("has \"{text}\", which is no number,")))
+            value.ok_or_else(|| wrong(&format!("has \"{text}\", which is no finite number")))
         };
         let values = match values.split_once("..") {
             Some((low, high)) => match (low.trim().parse::<i64>(), high.trim().parse::<i64>()) {
@@ -109,8 +108,11 @@ impl Parameter {
                 },
                 _ => {
                     let (low, high) = (number(low)?, number(high)?);
-                    if low > high || !(high - low).is_finite() {
+                    if low > high {
                         return Err(wrong("ends before it begins"));
+                    }
+                    if !(high - low).is_finite() {
+                        return Err(wrong("is too wide"));
                     }
                     Values::Between(low, high)
                 }
@@ -119,6 +121,12 @@ impl Parameter {
         };
         Ok(Parameter { name: name.to_owned(), values })
     }
+}
+
+/// Whether a setting can have this name.
+pub(crate) fn can_be_setting(name: &str) -> bool {
+    let is_name = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '.' | '[' | ']');
+    !name.is_empty() && name.chars().all(is_name)
 }
 
 #[cfg(test)]

@@ -103,8 +103,15 @@ impl Plan {
                 Values::Between(..) => usize::MAX,
                 values => values.count().unwrap_or(usize::MAX),
             };
-            if count == 0 || count > most {
-                return Err(fault!(BAD_STUDY, "the grid cannot have {count} values of {}", one.name));
+            if count == 0 {
+                return Err(fault!(BAD_STUDY, "the grid needs one value of {} at least", one.name));
+            }
+            if count > most {
+                return Err(fault!(
+                    BAD_STUDY,
+                    "the grid cannot have {count} values of {}, which has {most}",
+                    one.name
+                ));
             }
         }
         let all = counts.iter().try_fold(1usize, |all, &count| all.checked_mul(count));

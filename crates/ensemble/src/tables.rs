@@ -1,5 +1,6 @@
 //! Tables of comma-separated values: points that are read, results that are written.
 
+use crate::parameters::can_be_setting;
 use ligament_catalogue::{fault, Fault};
 use ligament_wire::SettingValue;
 
@@ -11,16 +12,18 @@ pub(crate) type Table = (Vec<String>, Vec<Vec<SettingValue>>);
 /// # Errors
 /// What is wrong with it, with its line.
 pub(crate) fn read_table(text: &str, file: &str) -> Result<Table, Fault> {
+    // Spreadsheets mark their texts as UTF-8.
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let mut lines =
         text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty() && !line.starts_with('#'));
     let Some((_, head)) = lines.next() else {
         return Err(fault!(BAD_STUDY, "{file} is empty; its first line has the names of the parameters"));
     };
     let names: Vec<String> = head.split(',').map(|name| name.trim().to_owned()).collect();
-    if let Some(name) = names.iter().find(|name| name.is_empty() || name.parse::<f64>().is_ok()) {
+    if let Some(name) = names.iter().find(|name| !can_be_setting(name) || name.parse::<f64>().is_ok()) {
         return Err(fault!(
             BAD_STUDY,
-            "{file}:1: \"{name}\" is no name; the first line has the names of the parameters"
+            "{file}:1: \"{name}\" is no name; the first line has the names of the parameters, with commas between them"
         ));
     }
     if let Some(at) = (1..names.len()).find(|&at| names[..at].contains(&names[at])) {
@@ -65,7 +68,8 @@ mod tests {
     #[test]
     fn a_table_has_names_and_values() {
         let (names, rows) =
-            read_table("# made by hand\nrate, n, how\n0.5, 3, fast\n\n1, 4, true\n", "points.csv").unwrap();
+            read_table("\u{feff}# made by hand\nrate, n, how\n0.5, 3, fast\n\n1, 4, true\n", "points.csv")
+                .unwrap();
         assert_eq!(names, ["rate", "n", "how"]);
         assert_eq!(
             rows[0],
@@ -79,6 +83,7 @@ mod tests {
         for (text, expected) in [
             ("", "is empty"),
             ("0.5, 1\n", "points.csv:1: \"0.5\" is no name"),
+            ("rate;n\n1;2\n", "points.csv:1: \"rate;n\" is no name"),
             ("a, a\n1, 2\n", "points.csv:1: \"a\" stands there twice"),
             ("a, b\n1, 2\n3\n", "points.csv:3: there are 1 values"),
             ("a, b\n1,\n", "points.csv:2: b has no value"),

@@ -2,7 +2,7 @@
 //! meanwhile is not sent as whole.
 
 use crate::entry::Stamp;
-use crate::partial::{add_zeros, sum_of};
+use crate::partial::{add_zeros, sum_of, Trouble};
 use crate::protocol::{Pack, Want};
 use crate::scan::Listed;
 use crate::tally::Tally;
@@ -20,6 +20,8 @@ pub(crate) enum Unsent {
     Changed,
     Gone,
     System(Errno),
+    /// The other end is gone.
+    Cut,
 }
 
 impl From<Errno> for Unsent {
@@ -55,16 +57,23 @@ fn look(file: &File) -> Result<(u64, Stamp), Errno> {
 
 impl Outgoing {
     /// Opens it, and goes on where the other end is, if that is how the file begins. `anew`: the other end has something
-    /// else, which it is to throw away.
-    pub fn open(listed: Listed, want: &Want, mut anew: bool, pack: &mut Pack) -> Result<Outgoing, Unsent> {
+    /// else, which it is to throw away. Looking for that ends when nobody waits for it any more.
+    pub fn open(
+        listed: Listed,
+        want: &Want,
+        mut anew: bool,
+        pack: &mut Pack,
+        is_wanted: &dyn Fn() -> bool,
+    ) -> Result<Outgoing, Unsent> {
         let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
         let mut file = File::from(fs::open(&listed.path, flags, Mode::empty())?);
         let began_as = look(&file)?;
         let (mut sum, mut at) = (Context::new(&SHA256), 0);
         if want.from > 0 && !anew {
-            let has = sum_of(&mut file, want.from);
-            let (begun, length) =
-                has.map_err(|error| Unsent::from(Errno::from_io_error(&error).unwrap_or(Errno::IO)))?;
+            let (begun, length) = sum_of(&mut file, want.from, is_wanted).map_err(|trouble| match trouble {
+                Trouble::System(errno) => Unsent::from(errno),
+                _ => Unsent::Cut,
+            })?;
             match length == want.from && begun.clone().finish().as_ref() == &want.sum[..] {
                 true => (sum, at) = (begun, length),
                 false => anew = true,
@@ -157,7 +166,7 @@ mod tests {
         let listed = Listed { name: b"f".to_vec(), path: path.clone(), size };
         let want = Want { id: 1, from: 0, sum: Vec::new() };
         let (mut pack, tally) = (Pack::new(), Tally::default());
-        let mut sends = Outgoing::open(listed, &want, false, &mut pack).unwrap();
+        let mut sends = Outgoing::open(listed, &want, false, &mut pack, &|| true).unwrap();
         while !sends.step(&mut pack, PACK, &tally).unwrap() {}
         std::fs::remove_file(&path).unwrap();
         let bytes = pack.into_bytes();

@@ -58,10 +58,22 @@ pub(crate) fn add_zeros(sum: &mut Context, mut length: u64) {
     }
 }
 
-/// Reads the beginning of a file for its checksum; less than it should be if it is shorter.
-pub(crate) fn sum_of(file: &mut File, length: u64) -> std::io::Result<(Context, u64)> {
+/// Reads the beginning of a file for its checksum; less than it should be if it is shorter. That may take long: it is given
+/// up when nobody waits for it any more.
+pub(crate) fn sum_of(
+    file: &mut File,
+    length: u64,
+    is_wanted: &dyn Fn() -> bool,
+) -> Result<(Context, u64), Trouble> {
     let (mut sum, mut read, mut buffer) = (Context::new(&SHA256), 0, vec![0; 256 << 10]);
+    let mut asked = 0;
     while read < length {
+        if read - asked > STEP {
+            asked = read;
+            if !is_wanted() {
+                return Err(Trouble::Cut);
+            }
+        }
         let most = (length - read).min(buffer.len() as u64) as usize;
         match file.read(&mut buffer[..most]) {
             Ok(0) => break,
@@ -70,7 +82,7 @@ pub(crate) fn sum_of(file: &mut File, length: u64) -> std::io::Result<(Context, 
                 read += some as u64;
             }
             Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
-            Err(error) => return Err(error),
+            Err(error) => return Err(error.into()),
         }
     }
     Ok((sum, read))
@@ -152,8 +164,8 @@ impl Partial {
     }
 
     /// Reads what is there already; its checksum is asked for by `sum`.
-    pub fn take_up(&mut self) -> Result<(), Trouble> {
-        let (sum, length) = sum_of(&mut self.file, u64::MAX)?;
+    pub fn take_up(&mut self, is_wanted: &dyn Fn() -> bool) -> Result<(), Trouble> {
+        let (sum, length) = sum_of(&mut self.file, u64::MAX, is_wanted)?;
         (self.sum, self.length) = (sum, length);
         Ok(())
     }

@@ -10,9 +10,11 @@ use ligament_catalogue::{fault, Code, Fault};
 use minicbor::{Decode, Encode};
 
 /// The version of all this.
-pub(crate) const VERSION: u32 = 1;
+pub(crate) const VERSION: u32 = 2;
 /// When a pack is full (bytes), and the longest piece in it.
 pub(crate) const PACK: usize = 1 << 20;
+/// The bytes of holes after which a pack is sent.
+const HOLES: u64 = 64 << 20;
 /// The bytes of a checksum (SHA-256).
 pub(crate) const SUM: usize = 32;
 
@@ -65,7 +67,7 @@ pub(crate) enum Word {
         #[n(0)]
         all: bool,
     },
-    /// From the sender: a file does not come after all.
+    /// From the sender: a file does not come after all, or, by the number 0, something was never listed.
     #[n(4)]
     Dropped(#[n(0)] Refusal),
     /// From the receiver: all entries up to this one are looked at; these are wanted, and those cannot be had.
@@ -90,6 +92,12 @@ pub(crate) enum Word {
         #[n(0)]
         why: String,
     },
+    /// From the sender: what is neither a file nor a directory nor a link, and is left out.
+    #[n(9)]
+    LeftOut(#[n(0)] minicbor::bytes::ByteVec),
+    /// From the receiver: what it has removed, or would.
+    #[n(10)]
+    Removed(#[n(0)] Vec<minicbor::bytes::ByteVec>),
 }
 
 /// What a message is: its first byte.
@@ -148,21 +156,24 @@ const STAMP: usize = 8 + 8 + 4 + 4;
 /// A pack while it is filled.
 pub(crate) struct Pack {
     bytes: Vec<u8>,
+    /// Of holes, which take no bytes here, but time at the other end.
+    holes: u64,
 }
 
 impl Pack {
     pub fn new() -> Pack {
         let mut bytes = Vec::with_capacity(2 * PACK);
         bytes.push(PIECES);
-        Pack { bytes }
+        Pack { bytes, holes: 0 }
     }
 
     pub fn is_empty(&self) -> bool {
         self.bytes.len() <= 1
     }
 
-    pub fn length(&self) -> usize {
-        self.bytes.len()
+    /// Whether it is to be sent: it has so many bytes, or a checksum over its holes takes a while.
+    pub fn is_full(&self, most: usize) -> bool {
+        self.bytes.len() >= most || self.holes >= HOLES
     }
 
     pub fn into_bytes(self) -> Vec<u8> {
@@ -205,6 +216,7 @@ impl Pack {
     pub fn hole(&mut self, id: u64, length: u64) {
         self.head(id, 1, 8);
         self.bytes.extend_from_slice(&length.to_le_bytes());
+        self.holes += length;
     }
 
     pub fn anew(&mut self, id: u64) {

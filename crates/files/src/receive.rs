@@ -6,7 +6,8 @@ use crate::entry::{Entry, Kind, Stamp};
 use crate::names;
 use crate::partial::{Partial, Trouble};
 use crate::protocol::{heard, misunderstood, read, Message, Piece, Refusal, Want, Word, VERSION};
-use crate::removal;
+use crate::removal::{self, Removal};
+use crate::scan::{BATCH, OPEN};
 use crate::tally::Tally;
 use crate::tree::Tree;
 use ligament_catalogue::{fault, Code, Fault};
@@ -107,7 +108,12 @@ fn place(options: &Receiving, several: bool, contents: bool) -> Result<Option<Tr
         true => Path::new("."),
         false => &options.into,
     };
-    let below = several || contents || options.directory || into.is_dir() || into.file_name().is_none();
+    let below = several
+        || contents
+        || options.directory
+        || options.delete
+        || into.is_dir()
+        || into.file_name().is_none();
     let (directory, first) = match (below, into.file_name()) {
         (false, Some(name)) => {
             let parent =
@@ -123,7 +129,15 @@ fn place(options: &Receiving, several: bool, contents: bool) -> Result<Option<Tr
         std::fs::create_dir_all(directory).map_err(|error| named(&error))?;
     }
     match Tree::new(directory, first) {
-        Ok(tree) => Ok(Some(tree)),
+        Ok(tree) => match removal::holds(tree.root()).filter(|_| options.delete) {
+            None => Ok(Some(tree)),
+            Some(place) => Err(fault!(
+                NOT_TO_BE_EMPTIED,
+                "nothing is removed in {}, since {} lies in it, and is no copy; name a directory of its own",
+                directory.display(),
+                place.display()
+            )),
+        },
         Err(Errno::NOENT) if options.dry => Ok(None),
         Err(error) => Err(named(&error)),
     }
@@ -192,16 +206,23 @@ impl Receiver<'_> {
                 }
                 Ok(())
             }
-            Word::Dropped(Refusal { id, why, .. }) => {
-                if let Some(wanted) = self.let_go(id) {
-                    if !self.options.live {
-                        self.tally.fails(&wanted.name, heard(&why, Code::FILE_NOT_COPIED));
-                    }
+            Word::Dropped(Refusal { id, why, name }) => {
+                let why = heard(&why, Code::FILE_NOT_COPIED);
+                // What has only changed is sent again later, while the other end watches.
+                if !(self.options.live && why.code() == Code::FILE_CHANGED) {
+                    let wanted = self.let_go(id).map(|wanted| wanted.name);
+                    self.tally.fails(&wanted.unwrap_or(name), why);
+                } else {
+                    self.let_go(id);
                 }
                 Ok(())
             }
+            Word::LeftOut(name) => {
+                self.tally.leaves_out(&name);
+                Ok(())
+            }
             Word::Stop { why } => Err(heard(&why, Code::COPY_STOPPED)),
-            Word::Begin { .. } | Word::Answer { .. } | Word::Refused(_) | Word::Done => {
+            Word::Begin { .. } | Word::Answer { .. } | Word::Refused(_) | Word::Done | Word::Removed(_) => {
                 Err(misunderstood(&"a word at the wrong time"))
             }
         }
@@ -245,7 +266,12 @@ impl Receiver<'_> {
                 Err(trouble) => refused.push(self.refusal(entry.id, &name, trouble)?),
             }
         }
-        self.channel.send(Word::Answer { upto: self.upto, wants, refused }.to_bytes())
+        self.channel.send(Word::Answer { upto: self.upto, wants, refused }.to_bytes())?;
+        // Whoever has more lists them when there is room.
+        match self.wanted.len() > OPEN + BATCH {
+            true => Err(misunderstood(&"it lists more files than it may")),
+            false => Ok(()),
+        }
     }
 
     /// Makes what has no bytes; what is wanted of a file.
@@ -265,9 +291,7 @@ impl Receiver<'_> {
                 if !self.options.delete {
                     return Err(in_the_way(other).into());
                 }
-                let tree = self.tree.as_mut().ok_or(Errno::NOENT)?;
-                let tally = self.tally;
-                removal::remove(tree, name, dry, &mut |name| tally.removed(name))?;
+                self.clear(name)?;
             }
             _ => {}
         }
@@ -311,7 +335,8 @@ impl Receiver<'_> {
         };
         let mut held = None;
         if let Some(mut partial) = partial {
-            partial.take_up()?;
+            let channel = self.channel;
+            partial.take_up(&|| channel.is_there().is_ok())?;
             if (1..=entry.stamp.size).contains(&partial.length) {
                 (want.from, want.sum) = (partial.length, partial.sum().to_vec());
                 held = Some(partial).filter(|_| self.held < HELD);
@@ -411,7 +436,8 @@ impl Receiver<'_> {
                 if wanted.at == 0 {
                     partial.begin_anew()?;
                 } else {
-                    partial.take_up()?;
+                    let channel = self.channel;
+                    partial.take_up(&|| channel.is_there().is_ok())?;
                     if partial.length != wanted.at {
                         return Err(Trouble::Busy);
                     }
@@ -507,24 +533,66 @@ impl Receiver<'_> {
             return Err(misunderstood(&format!("a name to remove that {wrong}")));
         }
         let Some(tree) = &mut self.tree else { return Ok(()) };
-        let tally = self.tally;
         let name = tree.called(name);
-        if let Err(errno) = removal::remove(tree, &name, self.options.dry, &mut |name| tally.removed(name)) {
-            tally.fails(&name, fault!(FILE_NOT_COPIED, "it cannot be removed: {errno}"));
+        match self.clear(&name) {
+            Err(Trouble::System(errno)) => {
+                self.tally.fails(&name, fault!(FILE_NOT_COPIED, "it cannot be removed: {errno}"));
+                Ok(())
+            }
+            done => self.unless_cut(done),
         }
-        Ok(())
+    }
+
+    /// Removes what stands under a name.
+    fn clear(&mut self, name: &[u8]) -> Result<(), Trouble> {
+        self.removing(|tree, how| removal::remove(tree, name, how).map(|_| ()))
+    }
+
+    /// Removes something, and tells the other end what.
+    fn removing(
+        &mut self,
+        removes: impl FnOnce(&mut Tree, &mut Removal<'_>) -> Result<(), Trouble>,
+    ) -> Result<(), Trouble> {
+        let tree = self.tree.as_mut().ok_or(Errno::NOENT)?;
+        let (tally, channel) = (self.tally, self.channel);
+        let mut names = Vec::new();
+        let tell = |names: &mut Vec<minicbor::bytes::ByteVec>| match names.is_empty() {
+            true => Ok(()),
+            false => channel.send(Word::Removed(std::mem::take(names)).to_bytes()),
+        };
+        let mut told = |name: &[u8]| {
+            tally.removed(name);
+            names.push(name.to_vec().into());
+            if names.len() >= BATCH {
+                // Whether it could be told shows when it is asked whether it goes on.
+                let _ = tell(&mut names);
+            }
+        };
+        let is_wanted = || channel.is_there().is_ok();
+        let done =
+            removes(tree, &mut Removal { dry: self.options.dry, told: &mut told, is_wanted: &is_wanted });
+        let _ = tell(&mut names);
+        done
+    }
+
+    /// It goes on, unless the other end is gone.
+    fn unless_cut(&self, done: Result<(), Trouble>) -> Result<(), Fault> {
+        match done {
+            Err(Trouble::Cut) => Err(self.channel.is_there().err().unwrap_or_else(crate::scan::stopped)),
+            _ => Ok(()),
+        }
     }
 
     fn remove_others(&mut self) -> Result<(), Fault> {
-        let Some(tree) = &mut self.tree else { return Ok(()) };
-        let tally = self.tally;
-        let done = removal::remove_others(tree, &self.seen, self.options.dry, &mut |name| tally.removed(name));
-        if let Err(errno) = done {
-            tally.fails(
-                b".",
-                fault!(FILE_NOT_COPIED, "what the other end does not have cannot be removed: {errno}"),
-            );
+        if self.tree.is_none() {
+            return Ok(());
         }
-        Ok(())
+        let seen = std::mem::take(&mut self.seen);
+        let done = self.removing(|tree, how| removal::remove_others(tree, &seen, how));
+        if let Err(Trouble::System(errno)) = done {
+            let why = fault!(FILE_NOT_COPIED, "what the other end does not have cannot be removed: {errno}");
+            self.tally.fails(b".", why);
+        }
+        self.unless_cut(done)
     }
 }

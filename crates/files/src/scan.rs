@@ -3,7 +3,7 @@
 use crate::channel::Channel;
 use crate::entry::{Entry, Kind, Stamp};
 use crate::names;
-use crate::protocol::Word;
+use crate::protocol::{Refusal, Word};
 use crate::tally::Tally;
 use ligament_catalogue::{fault, Fault};
 use rustix::fs::{self, FileType, Stat};
@@ -16,9 +16,9 @@ use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 /// How many files may be listed and neither be there nor sent.
-const OPEN: usize = 1 << 16;
+pub(crate) const OPEN: usize = 1 << 16;
 /// When what was found is told: so many, so many bytes of names, or after so long.
-const BATCH: usize = 1000;
+pub(crate) const BATCH: usize = 1000;
 const BATCH_BYTES: usize = 1 << 20;
 const BATCH_TIME: Duration = Duration::from_millis(20);
 
@@ -308,6 +308,13 @@ impl<'a> Lister<'a> {
         }
     }
 
+    /// Something is not listed; whoever receives learns why.
+    pub fn fails(&mut self, name: &[u8], why: Fault) -> Result<(), Fault> {
+        let refusal = Refusal { id: 0, why: why.with_code(), name: name.to_vec() };
+        self.tally.fails(name, why);
+        self.channel.send(Word::Dropped(refusal).to_bytes())
+    }
+
     /// Names that are no more.
     pub fn gone(&mut self, gone: Vec<Vec<u8>>) -> Result<(), Fault> {
         self.flush()?;
@@ -332,12 +339,11 @@ impl<'a> Lister<'a> {
             Found::Thing(name, path, stat) => self.add(name, path, stat),
             Found::Unread(name, error) => {
                 all = false;
-                self.tally.fails(name, unread(&error));
-                Ok(())
+                self.fails(name, unread(&error))
             }
             Found::Other(name) => {
                 self.tally.leaves_out(name);
-                Ok(())
+                self.channel.send(Word::LeftOut(name.to_vec().into()).to_bytes())
             }
         })?;
         Ok(all)

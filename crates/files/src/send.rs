@@ -4,7 +4,7 @@ use crate::channel::Channel;
 use crate::outgoing::{Outgoing, Unsent};
 use crate::protocol::{heard, misunderstood, read, Message, Pack, Refusal, Want, Word, PACK, SUM, VERSION};
 use crate::rate::Limit;
-use crate::scan::{roots, stopped, Lister, Root, Shelf};
+use crate::scan::{roots, stopped, Lister, Root, Shelf, BATCH, OPEN};
 use crate::tally::Tally;
 use crate::watch::{watch, Watching};
 use ligament_catalogue::{fault, Code, Fault};
@@ -161,7 +161,8 @@ impl Sender<'_> {
     /// Whether all is done.
     fn word(&mut self, word: Word) -> Result<bool, Fault> {
         match word {
-            Word::Answer { upto, wants, refused } => self.answer(upto, wants, &refused),
+            Word::Answer { upto, wants, refused } => self.answer(upto, wants, &refused)?,
+            Word::Removed(names) => names.iter().for_each(|name| self.tally.removed(name)),
             Word::Refused(Refusal { id, why, name }) => {
                 if self.sends.as_ref().is_some_and(|sends| sends.id == id) {
                     self.sends = None;
@@ -181,7 +182,7 @@ impl Sender<'_> {
         Ok(false)
     }
 
-    fn answer(&mut self, upto: u64, wants: Vec<Want>, refused: &[Refusal]) {
+    fn answer(&mut self, upto: u64, wants: Vec<Want>, refused: &[Refusal]) -> Result<(), Fault> {
         for refusal in refused {
             let file = self.shelf.remove(refusal.id);
             let why = heard(&refusal.why, Code::FILE_NOT_COPIED);
@@ -210,6 +211,11 @@ impl Sender<'_> {
             self.tally.went_through(want.from);
             self.wants.push_back(want);
         }
+        // No more files than these are listed at a time, and each is wanted once.
+        match self.wants.len() > OPEN + BATCH {
+            true => Err(misunderstood(&"more is wanted than there is")),
+            false => Ok(()),
+        }
     }
 
     /// Reads some more of what is wanted, and sends it if that makes a pack.
@@ -222,7 +228,9 @@ impl Sender<'_> {
                     return Ok(());
                 }
                 let Some(listed) = self.shelf.get(want.id) else { return Ok(()) };
-                match Outgoing::open(listed.clone(), &want, false, &mut self.pack) {
+                let channel = self.channel;
+                let is_wanted = || channel.is_there().is_ok();
+                match Outgoing::open(listed.clone(), &want, false, &mut self.pack, &is_wanted) {
                     Ok(sends) => sends,
                     Err(why) => return self.drop_or_begin_anew(want, &listed.name, why, 0),
                 }
@@ -240,7 +248,7 @@ impl Sender<'_> {
                 self.drop_or_begin_anew(want, &sends.listed.name.clone(), why, sends.at())?;
             }
         }
-        if self.pack.length() >= self.most {
+        if self.pack.is_full(self.most) {
             self.flush()?;
         }
         Ok(())
@@ -253,7 +261,7 @@ impl Sender<'_> {
         *tries += 1;
         if why == Unsent::Changed && *tries < TRIES && !live {
             let Some(listed) = self.shelf.get(want.id) else { return Ok(()) };
-            if let Ok(sends) = Outgoing::open(listed, &want, true, &mut self.pack) {
+            if let Ok(sends) = Outgoing::open(listed, &want, true, &mut self.pack, &|| true) {
                 self.tally.came_back(at);
                 self.sends = Some(sends);
                 return Ok(());
@@ -267,6 +275,7 @@ impl Sender<'_> {
             }
             Unsent::Gone => fault!(FILE_CHANGED, "it was removed while the copy went on"),
             Unsent::System(errno) => crate::scan::unread(&errno.into()),
+            Unsent::Cut => return Err(self.channel.is_there().err().unwrap_or_else(stopped)),
         };
         // Whoever watches looks at it again.
         match (live, why) {

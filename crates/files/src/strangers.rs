@@ -163,9 +163,14 @@ fn removing_stays_inside_too() {
     let says = vec![
         Word::Gone(vec![b"d/victim".to_vec().into(), b"old".to_vec().into()]).to_bytes(),
         Word::Listed { all: true }.to_bytes(),
+        // Never heard: it is still there meanwhile, since nothing is removed for one that is gone.
+        Word::Listed { all: true }.to_bytes(),
     ];
     let (done, ..) = hear(&place.0, true, says);
     assert_eq!((done, place.names("in"), place.names("out")), (Ok(()), vec![], vec!["victim".into()]));
+    std::fs::write(place.0.join("in/new"), "new").unwrap();
+    let (done, ..) = hear(&place.0, true, vec![Word::Listed { all: true }.to_bytes()]);
+    assert!(done.is_err() && place.names("in") == ["new"], "{done:?}");
     let says = vec![Word::Gone(vec![b"../out/victim".to_vec().into()]).to_bytes()];
     assert!(hear(&place.0, true, says).0.is_err());
     assert_eq!(place.names("out"), ["victim"]);

@@ -38,7 +38,18 @@ pub struct Tally {
     /// Bytes of files that are dealt with, holes included: for how far the copy is.
     through: AtomicU64,
     lists: Mutex<Lists>,
-    keeps_names: bool,
+    keeps: Keeps,
+}
+
+/// Which names are kept.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+enum Keeps {
+    /// Of what failed or is left out.
+    #[default]
+    Failed,
+    /// Of what was copied or removed, too.
+    All,
+    None,
 }
 
 /// The counts at one moment.
@@ -62,7 +73,12 @@ fn less(count: &AtomicU64, by: u64) {
 impl Tally {
     /// One that keeps the names of all that was copied, for a trial or for news.
     pub fn with_names() -> Tally {
-        Tally { keeps_names: true, ..Tally::default() }
+        Tally { keeps: Keeps::All, ..Tally::default() }
+    }
+
+    /// One that only counts: the other end is told of what fails.
+    pub fn without_names() -> Tally {
+        Tally { keeps: Keeps::None, ..Tally::default() }
     }
 
     fn lists(&self) -> MutexGuard<'_, Lists> {
@@ -144,7 +160,7 @@ impl Tally {
 
     pub(crate) fn copied(&self, name: &[u8]) {
         self.copied.fetch_add(1, Ordering::Relaxed);
-        if self.keeps_names {
+        if self.keeps == Keeps::All {
             self.lists().copied.push(shown(name));
         }
     }
@@ -157,16 +173,20 @@ impl Tally {
     }
 
     pub(crate) fn removed(&self, name: &[u8]) {
-        if self.keeps_names {
+        if self.keeps == Keeps::All {
             self.lists().removed.push(shown(name));
         }
     }
 
     pub(crate) fn leaves_out(&self, name: &[u8]) {
-        self.lists().left_out.push(shown(name));
+        if self.keeps != Keeps::None {
+            self.lists().left_out.push(shown(name));
+        }
     }
 
     pub(crate) fn fails(&self, name: &[u8], why: Fault) {
-        self.lists().failed.push(Failed { name: shown(name), why });
+        if self.keeps != Keeps::None {
+            self.lists().failed.push(Failed { name: shown(name), why });
+        }
     }
 }

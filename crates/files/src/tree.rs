@@ -25,6 +25,11 @@ impl Tree {
         Ok(Tree { root, first, way: Vec::new() })
     }
 
+    /// The directory itself.
+    pub fn root(&self) -> BorrowedFd<'_> {
+        self.root.as_fd()
+    }
+
     /// What a name of the sender is called here.
     pub fn called(&self, name: &[u8]) -> Vec<u8> {
         match &self.first {

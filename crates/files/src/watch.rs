@@ -203,10 +203,10 @@ impl Watcher<'_, '_> {
             }
             Found::Unread(name, error) => {
                 all = false;
-                if self.failed.insert(name.to_vec()) {
-                    self.tally.fails(name, unread(&error));
+                match self.failed.insert(name.to_vec()) {
+                    true => self.lister.fails(name, unread(&error)),
+                    false => Ok(()),
                 }
-                Ok(())
             }
             Found::Other(_) => Ok(()),
         })?;

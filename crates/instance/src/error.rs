@@ -132,6 +132,10 @@ errors! {
         NotConnected { port: String } => NOT_CONNECTED,
             "nothing is connected to port \"{port}\", so nothing can be received on it; connect it in the model, or ask \
              is_connected() first";
+        /// Receiving on a slot where no conduit leads, although one leads to another.
+        SlotNotConnected { port: String, slot: usize } => NOT_CONNECTED,
+            "nothing is connected to slot {slot} of port \"{port}\", so nothing can be received on it; connect it in the \
+             model, where other slots of this port are connected";
         /// A slot beyond those that the code has set.
         BeyondLength { port: String, slots: usize, slot: u32 } => NO_SUCH_SLOT,
             "port \"{port}\" has {slots} slots now, so there is no slot {slot}; set their number with set_port_length()";

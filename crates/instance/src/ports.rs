@@ -204,8 +204,12 @@ impl Port {
     }
 
     #[cold]
-    pub fn unconnected(&self) -> Error {
-        PortError::NotConnected { port: self.name.to_string() }.into()
+    pub fn unconnected(&self, slot: usize) -> Error {
+        let port = self.name.to_string();
+        match self.vector && self.is_connected() {
+            true => PortError::SlotNotConnected { port, slot }.into(),
+            false => PortError::NotConnected { port }.into(),
+        }
     }
 
     /// The port and slot as people write it.

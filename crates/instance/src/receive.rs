@@ -384,7 +384,7 @@ impl Instance {
         match here.slots.get(slot) {
             Some(channels) if !channels.is_empty() => Ok((index, slot)),
             _ if here.resizable.is_some() && here.is_connected() => Ok((index, slot)),
-            _ => Err(here.unconnected()),
+            _ => Err(here.unconnected(slot)),
         }
     }
 

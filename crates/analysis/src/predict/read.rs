@@ -75,7 +75,10 @@ fn read_root(reader: &mut Reader, root: &Node, costs: &mut Costs) {
                 Some(value) if value >= least && value.is_finite() => {
                     costs.common.insert(key, value);
                 }
-                Some(_) => wrong(reader, node, key),
+                Some(_) if key == "bandwidth" => {
+                    wrong(reader, node, key, "give a number of bytes a second, above 0")
+                }
+                Some(_) => wrong(reader, node, key, "give a number from 0 on"),
                 None => {}
             }
         }
@@ -112,9 +115,9 @@ fn read_root(reader: &mut Reader, root: &Node, costs: &mut Costs) {
     }
 }
 
-fn wrong(reader: &mut Reader, node: &Node, key: &str) {
+fn wrong(reader: &mut Reader, node: &Node, key: &str, advice: &str) {
     let message = format!("{key} cannot be {}", node.describe());
-    reader.error(Code::BAD_COSTS, &node.at, message, "give a number from 0 on");
+    reader.error(Code::BAD_COSTS, &node.at, message, advice);
 }
 
 /// A number, bytes with a unit, or a formula.

@@ -27,6 +27,11 @@ codes! {
         "A file was written, or removed, while it was read. It is copied whole or not at all; copy it again when whoever \
          writes it is done, or use `ligament sync`, which waits for that";
 
+    NOT_TO_BE_EMPTIED "not-to-be-emptied":
+        "`--delete` removes all that the first directory does not have. In a home directory, in the one in which the command \
+         was given, and in all that contain these, that would be what no copy has brought there. Name a directory of its own; \
+         `--dry-run` shows what would be removed";
+
     FILE_NOT_COPIED "file-not-copied":
         "One file, directory or link could not be read, or not be written there; the message says why. All others are \
          copied";

@@ -71,11 +71,11 @@ fn serve_one() -> Result<(), Fault> {
     drop(input);
     let home = std::env::var_os("HOME").map(PathBuf::from);
     let what = task.what.below_home(home.as_deref());
-    let tally = Tally::default();
+    let tally = Tally::without_names();
     match path.filter(|_| over_path) {
         Some(path) => {
             let gone = Arc::new(AtomicBool::new(false));
-            end_with_input(gone.clone())?;
+            watch_input(gone.clone())?;
             let channel = OverPath::new(path, gone);
             let done = what.carry_out(&channel, &tally);
             channel.close(PARTING);
@@ -114,8 +114,8 @@ fn addresses(path: &Path) -> Vec<SocketAddr> {
     first.into_iter().chain(others).collect()
 }
 
-/// Ends this process when its input does: then nobody waits for it. What has arrived stays.
-fn end_with_input(gone: Arc<AtomicBool>) -> Result<(), Fault> {
+/// Sets `gone` when the input ends: then nobody waits for it any more. What has arrived stays.
+fn watch_input(gone: Arc<AtomicBool>) -> Result<(), Fault> {
     let reads = move || {
         let mut buffer = [0; 256];
         loop {

@@ -29,6 +29,9 @@ pub(crate) struct Sync {
     /// Remove there what the first directory has no more.
     #[arg(long)]
     delete: bool,
+    /// Say what would be copied and removed now, and change nothing.
+    #[arg(short = 'n', long)]
+    dry_run: bool,
     /// How often to look through the whole directory [default: 30s; 2s where other machines write into it].
     #[arg(long, value_name = "TIME", value_parser = crate::spread::seconds)]
     look: Option<Duration>,
@@ -47,7 +50,9 @@ pub(crate) struct Sync {
 
 /// Goes on until it is ended, or cannot.
 pub(crate) fn sync(arguments: &Sync) -> i32 {
+    let dry = arguments.dry_run;
     let watching = Some((arguments.look.map(|look| look.as_secs_f64()), arguments.rest.as_secs_f64()));
+    let watching = watching.filter(|_| !dry);
     let (host, from, into, sends) = match (Place::read(&arguments.from), Place::read(&arguments.to)) {
         (Place::Here(from), Place::There(host, into)) => (host, from, PathBuf::from(into), true),
         (Place::There(host, from), Place::Here(into)) => (host, PathBuf::from(from), into, false),
@@ -71,9 +76,9 @@ pub(crate) fn sync(arguments: &Sync) -> i32 {
     }
     let from = if from.as_os_str().is_empty() { PathBuf::from(".") } else { from };
     let rate = arguments.reaching.rate;
-    let send = What::Send { sources: vec![from], contents: true, dry: false, rate, watching };
+    let send = What::Send { sources: vec![from], contents: true, dry, rate, watching };
     let receive =
-        What::Receive { into, directory: true, dry: false, delete: arguments.delete, live: true, only: None };
+        What::Receive { into, directory: true, dry, delete: arguments.delete, live: !dry, only: None };
     let (theirs, ours) = if sends { (receive, send) } else { (send, receive) };
     let far = match Far::new(&host, &arguments.reaching) {
         Ok(far) => far,
@@ -95,7 +100,7 @@ fn go_on(arguments: &Sync, far: &Far, theirs: &What, ours: &What) -> i32 {
     loop {
         let (tally, over, begin) = (Tally::with_names(), AtomicBool::new(false), Instant::now());
         let mut begun = false;
-        let done = std::thread::scope(|scope| {
+        let (done, all) = std::thread::scope(|scope| {
             let teller = scope.spawn(|| tell(arguments, &tally, &over));
             let done = far.copy(theirs.clone(), ours, &tally, &mut |way| {
                 begun = true;
@@ -103,13 +108,13 @@ fn go_on(arguments: &Sync, far: &Far, theirs: &What, ours: &What) -> i32 {
             });
             over.store(true, Ordering::Relaxed);
             teller.thread().unpark();
-            done
+            (done, teller.join().unwrap_or(false))
         });
         ever |= begun;
-        let Err(why) = done else { return crate::DONE };
+        let Err(why) = done else { return if all { crate::DONE } else { crate::FAILED } };
         let is_full = ever && why.code() == Code::DISK_FULL;
         let again = is_full || why.code() == Code::COPY_CUT || (ever && why.code() == Code::COPY_NOT_STARTED);
-        if !again {
+        if !again || arguments.dry_run {
             return crate::fail(arguments.json, &why, crate::FAILED);
         }
         if begin.elapsed() > LONGEST_PAUSE {
@@ -133,26 +138,37 @@ fn say_begun(arguments: &Sync, way: Over, again: bool) {
         print(&format!("{}\n", serde_json::json!({ "begun": true, "over": way })));
     } else if !arguments.quiet {
         let how = if way == Over::Ssh { " over ssh's own connection" } else { "" };
-        let what = if again { "goes on" } else { "is copied, and what changes follows; Ctrl-C ends it" };
+        let what = match (arguments.dry_run, again) {
+            (true, _) => "nothing is changed",
+            (false, true) => "goes on",
+            (false, false) => "is copied, and what changes follows; Ctrl-C ends it",
+        };
         crate::say(&format!("{} → {}{how}: {what}", arguments.from, arguments.to));
     }
 }
 
-/// Tells what is copied, until `over`.
-fn tell(arguments: &Sync, tally: &Tally, over: &AtomicBool) {
+/// Tells what is copied, until `over`; whether nothing has failed.
+fn tell(arguments: &Sync, tally: &Tally, over: &AtomicBool) -> bool {
+    let mut all = true;
     loop {
         let last = over.load(Ordering::Relaxed);
-        for (what, names) in [("copied", tally.take_copied()), ("removed", tally.take_removed())] {
+        let (copied, removed, before) = match arguments.dry_run {
+            true => ("would_copy", "would_remove", "would be "),
+            false => ("copied", "removed", ""),
+        };
+        let names = [(copied, "copied", tally.take_copied()), (removed, "removed", tally.take_removed())];
+        for (what, word, names) in names {
             if arguments.json {
                 let lines: String =
                     names.iter().map(|name| format!("{}\n", serde_json::json!({ what: name }))).collect();
                 print(&lines);
             } else if !arguments.quiet {
-                let lines: String = names.iter().map(|name| format!("{what} {name}\n")).collect();
+                let lines: String = names.iter().map(|name| format!("{before}{word} {name}\n")).collect();
                 print(&lines);
             }
         }
         for one in tally.take_failed() {
+            all = false;
             if arguments.json {
                 let (error, code) = (one.why.text(), one.why.code().name());
                 print(&format!(
@@ -165,7 +181,7 @@ fn tell(arguments: &Sync, tally: &Tally, over: &AtomicBool) {
             }
         }
         if last {
-            return;
+            return all;
         }
         std::thread::park_timeout(NEWS);
     }

@@ -107,6 +107,7 @@ pub(super) fn files(name: &str, from: &Path, given: Option<Language>) -> Result<
             from.display()
         ));
     }
+    leave_out_settings(&mut config);
     let steps = Reference::new("steps").map_err(|why| fault!(STARTER_NOT_MADE, "{why}"))?;
     config.settings.set(steps, SettingValue::Int(STEPS));
     let options = &mut config.ligament;
@@ -139,6 +140,37 @@ fn has_errors(from: &Path, problems: &[Problem]) -> Fault {
     fault!(STARTER_NOT_MADE, "{} has {}; nothing is made", from.display(), crate::check::count(count, "error"))
 }
 
+/// Whether a program is Ligament's own, such as `ligament study`: it stays as it is.
+fn is_of_ligament(program: &Program) -> bool {
+    let executable = program.executable.as_deref().map(Path::new);
+    executable.and_then(Path::file_name).is_some_and(|name| name == "ligament")
+}
+
+/// Leaves out the conduits on which codes would send settings to others: skeletons send arrays.
+fn leave_out_settings(config: &mut Configuration) {
+    let programs = &config.programs;
+    let stays = |name: &Reference| {
+        programs.get(name).is_some_and(|program| program.shipped().is_some() || is_of_ligament(program))
+    };
+    for model in config.models.values_mut() {
+        let components = &model.components;
+        model.conduits.retain(|conduit| {
+            let settings =
+                conduit.receiving_end().is_some_and(|(_, port, _)| port.as_str() == ligament_model::SETTINGS_PORT);
+            let sender = conduit.sending_end().and_then(|(path, ..)| components.get(path));
+            let keeps = sender.and_then(|sender| sender.implementation.as_ref()).is_some_and(stays);
+            if settings && !keeps {
+                crate::say(&format!(
+                    "ligament: \"{conduit}\" is left out of the model, since the skeletons send arrays and no settings; add it \
+                     when {} sends them",
+                    conduit.sender
+                ));
+            }
+            keeps || !settings
+        });
+    }
+}
+
 /// A code for each program that components use, by the names of the programs.
 fn skeletons(
     config: &Configuration,
@@ -151,7 +183,8 @@ fn skeletons(
         let component = &model.components[instance.component as usize];
         let program = instance.program.map(|program| &model.programs[program as usize]);
         let is_shipped = program.is_some_and(|program| program.shipped().is_some());
-        let Some(name) = component.implementation.as_ref().filter(|_| !is_shipped) else { continue };
+        let is_own = is_shipped || program.is_some_and(is_of_ligament);
+        let Some(name) = component.implementation.as_ref().filter(|_| !is_own) else { continue };
         if std::mem::replace(&mut seen[instance.component as usize], true) {
             continue;
         }
@@ -190,13 +223,19 @@ fn skeletons(
             match known.ports.iter().find(|other| other.name == port.name) {
                 None => known.ports.push(port),
                 Some(other) if *other == port => {}
-                Some(_) => {
+                Some(other) => {
+                    let differs = match other.vector == port.vector {
+                        true => {
+                            format!("is {} in some of them and {} in others", other.operator, port.operator)
+                        }
+                        false => "has slots in some of them only".to_owned(),
+                    };
                     return Err(fault!(
                         STARTER_NOT_MADE,
-                        "the program {name} is used by several components, and its port {} has slots in some of them only; \
-                         give them programs of their own",
+                        "the program {name} is used by several components, and its port {} {differs}; give them programs of \
+                         their own",
                         port.name
-                    ))
+                    ));
                 }
             }
         }

@@ -61,6 +61,7 @@ fn told(arguments: &Predict) -> Result<String, Fault> {
     let compared = arguments.compare.as_deref().map(Measured::read).transpose()?;
     let costs = costs(arguments, from.as_ref())?;
     if let Some(path) = &arguments.write_costs {
+        crate::picture::spare(arguments.models.iter().map(PathBuf::as_path), path)?;
         let text = costs.to_text();
         crate::picture::write_file(path, |out| out.write_all(text.as_bytes()))?;
     }
@@ -80,6 +81,15 @@ fn told(arguments: &Predict) -> Result<String, Fault> {
             &read
         }
     };
+    if let Some(run) = compared.as_ref().filter(|run| run.model.name != model.name) {
+        return Err(fault!(
+            CANNOT_PREDICT,
+            "the run {} was of the model \"{}\", and \"{}\" is predicted; name a run of that one after --compare",
+            run.record.run,
+            run.model.name,
+            model.name
+        ));
+    }
     let prediction = prediction(arguments, model, &costs, compared.as_ref())?;
     if arguments.json {
         let mut json = serde_json::json!({ "ok": true, "prediction": prediction });

@@ -142,7 +142,8 @@ pub fn calculate(text: &str, value_of: &dyn Fn(&str) -> Option<f64>) -> Result<f
     match expression.apply(parcel, &mut Vec::new())? {
         Emitted::One(parcel) => match parcel.data.into_value()? {
             Value::Float(value) if value.is_finite() => Ok(value),
-            other => Err(fault!(FILTER_FAILED, "\"{text}\" is no number: {other:?}")),
+            Value::Float(value) => Err(fault!(FILTER_FAILED, "\"{text}\" is {value}, and not a finite number")),
+            _ => Err(fault!(FILTER_FAILED, "\"{text}\" is no number")),
         },
         _ => Err(fault!(FILTER_FAILED, "\"{text}\" has no value")),
     }
