@@ -16,6 +16,10 @@ const MANY: u16 = 80;
 const BY_TRUNK: u16 = 2;
 /// The most that there will be where segments are lost and no queue explains it.
 const MOST: u16 = 160;
+/// Streams that carry long messages, at least, and one for each of these times in a round trip (ns): what is under way over a
+/// way that is not so long is little for each of many, and they fill the queue before it.
+const SOME: u16 = 32;
+const EACH: Nanos = 1_000_000;
 /// Streams that carry long messages where segments are lost because a queue is full: each has more under way then, and
 /// comes back sooner from a loss.
 const FEWER: u16 = 16;
@@ -194,7 +198,8 @@ impl Flow {
 
     /// How many streams carry long messages, beside the first.
     pub fn bulk(&self) -> u16 {
-        self.bulk.unwrap_or(u16::MAX)
+        let usual = u16::try_from(self.nearest / EACH).unwrap_or(u16::MAX).max(SOME);
+        self.bulk.unwrap_or(if self.set.is_some() { u16::MAX } else { usual })
     }
 
     /// How many streams there should be.
@@ -298,7 +303,7 @@ impl Flow {
             self.bulk = Some(FEWER);
         } else if self.lost >= 2 {
             self.lost = 0;
-            let bulk = self.bulk.unwrap_or(self.streams);
+            let bulk = self.bulk().min(self.streams);
             self.bulk = Some((2 * bulk).min(MOST));
             self.streams = self.streams.max(2 * bulk).min(MOST);
         }

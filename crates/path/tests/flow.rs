@@ -43,6 +43,17 @@ fn a_short_way_has_a_few_streams_and_whole_pieces_and_a_long_one_many_and_small_
 }
 
 #[test]
+fn the_longer_a_way_is_the_more_streams_carry_long_messages() {
+    let bulk = |round_trip: u64| {
+        let mut flow = Flow::new(None, &Tuning::default());
+        flow.is_joined(round_trip, Behind::Nothing);
+        flow.bulk().min(flow.streams())
+    };
+    assert!(bulk(15 * MS) < bulk(60 * MS) && bulk(60 * MS) < bulk(100 * MS));
+    assert_eq!(bulk(100 * MS), bulk(200 * MS), "these are all");
+}
+
+#[test]
 fn a_number_of_streams_that_was_set_stays() {
     let mut flow = Flow::new(Some(7), &Tuning::default());
     flow.is_joined(100 * MS, Behind::Nothing);
