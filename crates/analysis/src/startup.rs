@@ -5,7 +5,7 @@ use crate::notyet::Found;
 use crate::{CheckOptions, Ignorable};
 use ligament_catalogue::Code;
 use ligament_model::{FlatModel, Operator, Problem};
-use std::collections::HashSet;
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 pub(crate) fn check(flat: &FlatModel, options: &CheckOptions, problems: &mut Vec<Problem>) {
     unconnected(flat, problems);
@@ -30,12 +30,34 @@ pub(crate) fn check(flat: &FlatModel, options: &CheckOptions, problems: &mut Vec
     }
 }
 
-/// Receiving ports to which no conduit leads.
+/// Receiving ports, and slots of them, to which no conduit leads.
 fn unconnected(flat: &FlatModel, problems: &mut Vec<Problem>) {
     let mut connected: Vec<Vec<bool>> =
         flat.components.iter().map(|c| vec![false; c.ports.len() + 1]).collect();
+    let mut slots: BTreeMap<(usize, usize), BTreeSet<usize>> = BTreeMap::new();
     for conduit in &flat.conduits {
-        connected[conduit.to.component][conduit.to.place] = true;
+        let (component, place) = (conduit.to.component, conduit.to.place);
+        connected[component][place] = true;
+        if let Some(slot) = conduit.to.slot {
+            slots.entry((component, place)).or_default().insert(slot);
+        }
+    }
+    for ((component, place), given) in slots {
+        let Some(missing) = (0..).zip(&given).find(|(slot, given)| slot != *given).map(|(slot, _)| slot) else {
+            continue;
+        };
+        let (component, port) =
+            (&flat.components[component], flat.components[component].ports.get_index(place));
+        let Some((_, port)) = port.filter(|(_, port)| !port.inferred) else { continue };
+        problems.push(Problem::warning(
+            Code::UNCONNECTED_PORT,
+            &port.at,
+            format!(
+                "conduits lead to some slots of \"{}.{}\" ({}), and none to slot {missing}",
+                component.name, port.name, port.operator
+            ),
+            "add one, or number the slots from 0 on without gaps",
+        ));
     }
     for (i, component) in flat.components.iter().enumerate() {
         for (place, port) in component.ports.values().enumerate() {

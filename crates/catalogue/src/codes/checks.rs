@@ -333,7 +333,7 @@ codes! {
         "Two conduits lead to one port, which has one sender. Give the component a port for each";
 
     UNCONNECTED_PORT "unconnected-port":
-        "(warning) No conduit leads to a receiving port: the code will find nothing there, which is fine if \
+        "(warning) No conduit leads to a receiving port, or to one of its slots: the code will find nothing there, which is fine if \
          it receives with a default";
 
     UNITS_DIFFER "units-differ":
