@@ -335,6 +335,10 @@ fn a_run_of_too_many_steps_is_refused() {
     assert!(found.contains("more than 10000000 steps and messages"), "{found}");
     let found = refused(CALL, &CALL_COSTS.replace("t_max / dt", "1e30"));
     assert!(found.contains("1e30 steps"), "{found}");
+    for step in ["1e308", "1e200", "1e11"] {
+        let found = refused(CALL, &CALL_COSTS.replace("step: 1.0", &format!("step: {step}")));
+        assert!(found.contains("give costs in seconds"), "{found}");
+    }
 }
 
 #[test]

@@ -12,6 +12,8 @@ use std::collections::{BinaryHeap, HashMap, VecDeque};
 
 /// A run in which instances compute and send more often than this is not played.
 const MOST: u64 = 10_000_000;
+/// A run of more than a thousand years is none (s).
+const LONGEST: f64 = 3.2e10;
 /// Bytes of a conduit that may be on their way, if the model does not say.
 const BUDGET: u64 = 64 << 20;
 /// What a message takes beside its bytes.
@@ -307,6 +309,13 @@ impl<'a> Play<'a> {
                 }
                 Event::Computed(..) => {}
             }
+        }
+        if self.now > LONGEST {
+            return Err(fault!(
+                CANNOT_PREDICT,
+                "with these costs the run would take {:e} s; give costs in seconds",
+                self.now
+            ));
         }
         self.all_have_ended()
     }

@@ -112,11 +112,29 @@ impl Step for Expression {
     }
 }
 
-/// The value of an expression over names, such as `t_max / dt`.
+/// A text with values in place of names that have dots, such as `scale.total_time`: in expressions there are none.
+fn without_dots(text: &str, value_of: &dyn Fn(&str) -> Option<f64>) -> String {
+    let (mut filled, mut rest) = (String::new(), text);
+    let in_name = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '.';
+    while let Some(begin) = rest.find(in_name) {
+        let (before, from) = rest.split_at(begin);
+        let (word, after) = from.split_at(from.find(|c| !in_name(c)).unwrap_or(from.len()));
+        filled.push_str(before);
+        match value_of(word).filter(|_| word.contains('.') && !word.starts_with(|c: char| c.is_ascii_digit())) {
+            Some(value) => filled.push_str(&format!("({value:e})")),
+            None => filled.push_str(word),
+        }
+        rest = after;
+    }
+    filled + rest
+}
+
+/// The value of an expression over names, such as `t_max / dt` or `scale.total_time / dt`.
 ///
 /// # Errors
 /// What cannot be read and where, or a name that has no value.
 pub fn calculate(text: &str, value_of: &dyn Fn(&str) -> Option<f64>) -> Result<f64, Fault> {
+    let text = &without_dots(text, value_of);
     let tokens = parse::tokens(text)?;
     let mut filled = String::new();
     let mut upto = 0;
@@ -201,7 +219,10 @@ mod tests {
     #[test]
     fn names_stand_for_their_values() {
         let value_of = |name: &str| {
-            [("t_max", 240.0), ("dt", 0.25), ("x", -3.0)].iter().find(|(n, _)| *n == name).map(|(_, v)| *v)
+            [("t_max", 240.0), ("dt", 0.25), ("x", -3.0), ("scale.total_time", 8.0)]
+                .iter()
+                .find(|(n, _)| *n == name)
+                .map(|(_, v)| *v)
         };
         for (text, expected) in [
             ("t_max / dt", 960.0),
@@ -209,10 +230,13 @@ mod tests {
             ("x ** 2", 9.0),
             ("max(dt, 2) + x", -1.0),
             ("floor(pi)", 3.0),
+            ("scale.total_time/dt", 32.0),
+            ("2.5+.5*scale.total_time", 6.5),
         ] {
             assert_eq!(calculate(text, &value_of), Ok(expected), "{text}");
         }
         assert!(calculate("t_end / dt", &value_of).unwrap_err().contains("\"t_end\" has no value"));
+        assert!(calculate("scale.time_step", &value_of).is_err());
         assert!(calculate("dt / 0", &value_of).is_err());
         assert!(calculate("dt /", &value_of).is_err());
     }
