@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 
+import pytest
 from conftest import about, call, serving, until
 from trees import bytes_of
 
@@ -94,6 +95,7 @@ def test_a_home_directory_is_not_emptied_by_any_of_its_names(ligament, tmp_path,
         # That is where this is said.
         one = ligament.begin("sync", "--delete", f"east:{tmp_path}/here", name)
         assert one.wait(60) == 1 and (home / "precious").exists()
+        assert "not-to-be-emptied" in (ligament.cwd / f"said{len(ligament.started) - 1}").read_text()
     below = home / "results"
     below.mkdir()
     (below / "old").write_text("old")
@@ -118,6 +120,53 @@ def test_a_trial_says_what_would_be_copied_and_removed(ligament, tmp_path):
     assert (there / "old/f").exists() and not (there / "new").exists()
 
 
+def test_a_trial_sees_what_would_be_in_its_way_gone(ligament, tmp_path):
+    here, there = tmp_path / "here", tmp_path / "there"
+    (here / "d").mkdir(parents=True)
+    (here / "d/f").write_text("f")
+    (here / "f").write_text("f")
+    there.mkdir()
+    (there / "d").write_text("a file where a directory comes")
+    (there / "f").mkdir()
+    (there / "f/inner").write_text("in a directory where a file comes")
+    done = call("ligament", "sync", ligament.option, "-n", "--delete", "here", f"east:{there}", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    lines = sorted(done.stdout.splitlines())
+    assert lines == ["would be copied d/f", "would be copied f", "would be removed d", "would be removed f",
+                     "would be removed f/inner"]
+
+
+def test_what_is_mounted_below_is_not_emptied_and_all_else_is(ligament, tmp_path):
+    (tmp_path / "here").mkdir()
+    there = tmp_path / "there"
+    (there / "mounted").mkdir(parents=True)
+    (there / "other").write_text("other")
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=1m", "ligament-test", there / "mounted"], check=True)
+    try:
+        (there / "mounted/precious").write_text("mine")
+        one = ligament.begin("sync", "--delete", "here", f"east:{there}")
+        said = ligament.cwd / "said0"
+        until(lambda: not (there / "other").exists() and "mounted: it cannot be removed" in said.read_text(), "the end")
+        assert (there / "mounted/precious").exists() and one.poll() is None
+    finally:
+        subprocess.run(["umount", there / "mounted"], check=True)
+
+
+def test_a_directory_that_is_unmounted_takes_nothing_with_it(ligament, tmp_path):
+    here = tmp_path / "here"
+    here.mkdir()
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=1m", "ligament-test", here], check=True)
+    try:
+        (here / "f").write_text("f")
+        one, here, there = begin(ligament, tmp_path, "--delete", "--look=0.3s", "--rest=0.1s")
+        until((there / "f").exists, "the file")
+    finally:
+        subprocess.run(["umount", "-l", here], check=True)
+    said = ligament.cwd / "said0"
+    until(lambda: "another directory stands there now" in said.read_text(), "the news")
+    assert (there / "f").exists() and one.poll() is None
+
+
 def test_what_is_removed_there_is_told_here(ligament, tmp_path):
     here, there = tmp_path / "here", tmp_path / "there"
     here.mkdir()
@@ -129,14 +178,15 @@ def test_what_is_removed_there_is_told_here(ligament, tmp_path):
     until(lambda: (tmp_path / "out").read_text() == "removed old\n", "the news")
 
 
-def test_nothing_more_is_removed_when_whoever_asked_for_it_is_killed(ligament, tmp_path):
+@pytest.mark.parametrize("over", ["--over=path", "--over=ssh"])
+def test_nothing_more_is_removed_when_whoever_asked_for_it_is_killed(ligament, tmp_path, over):
     (tmp_path / "here").mkdir()
     there = tmp_path / "there"
     there.mkdir()
     many = 60_000
     for number in range(many):
         (there / str(number)).touch()
-    one = ligament.begin("sync", "--delete", "--quiet", "here", f"east:{there}")
+    one = ligament.begin("sync", "--delete", "--quiet", over, "here", f"east:{there}")
     until(lambda: len(os.listdir(there)) < many, "the first removal")
     one.kill()
     one.wait()

@@ -12,10 +12,13 @@ import pytest
 
 HERE = Path(__file__).resolve().parent
 KEEPS_A_NETWORK = """
-import sys, signal
-from namespaces import Network
+import sys, signal, time
+from namespaces import Network, processes_in
 network = Network("a", "b")
 sleeper = network["a"].start("sleep", "600")
+# One that has not come there yet is no process of that network.
+while sleeper.pid not in processes_in(network["a"].path):
+    time.sleep(0.01)
 print(network.prefix, sleeper.pid, flush=True)
 signal.pause()
 """

@@ -208,7 +208,11 @@ impl Channel for OverPipes {
         let length = (message.len() as u32).to_le_bytes();
         let sent =
             output.write_all(&length).and_then(|()| output.write_all(&message)).and_then(|()| output.flush());
-        sent.map_err(|error| cut(&error))
+        sent.map_err(|error| {
+            // Whoever reads may wait for room, and not see that the other end is gone.
+            self.arrived.lock().over.get_or_insert_with(|| error.to_string());
+            cut(&error)
+        })
     }
 
     fn receive(&self, within: Option<Duration>) -> Result<Option<Vec<u8>>, Fault> {

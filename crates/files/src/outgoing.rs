@@ -3,16 +3,13 @@
 
 use crate::entry::Stamp;
 use crate::partial::{add_zeros, sum_of, Trouble};
-use crate::protocol::{Pack, Want};
+use crate::protocol::{Pack, Want, HOLE};
 use crate::scan::Listed;
 use crate::tally::Tally;
 use ring::digest::{Context, SHA256};
 use rustix::fs::{self, FileType, Mode, OFlags, SeekFrom};
 use rustix::io::Errno;
 use std::fs::File;
-
-/// The longest hole that is sent at once (bytes): its checksum takes a while, and the receiver may be gone.
-const HOLE: u64 = 64 << 20;
 
 /// Why a file is not sent to its end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -13,8 +13,9 @@ use minicbor::{Decode, Encode};
 pub(crate) const VERSION: u32 = 2;
 /// When a pack is full (bytes), and the longest piece in it.
 pub(crate) const PACK: usize = 1 << 20;
-/// The bytes of holes after which a pack is sent.
-const HOLES: u64 = 64 << 20;
+/// The longest hole that is sent at once, and how many bytes of holes make a pack (bytes): a checksum over them takes a while,
+/// and the receiver may be gone.
+pub(crate) const HOLE: u64 = 64 << 20;
 /// The bytes of a checksum (SHA-256).
 pub(crate) const SUM: usize = 32;
 
@@ -80,7 +81,7 @@ pub(crate) enum Word {
         #[n(2)]
         refused: Vec<Refusal>,
     },
-    /// From the receiver: a file that was wanted cannot be written.
+    /// From the receiver: a file that was wanted cannot be written, or, by the number 0, something else cannot be done.
     #[n(6)]
     Refused(#[n(0)] Refusal),
     /// From the receiver: all of a list is done.
@@ -95,9 +96,14 @@ pub(crate) enum Word {
     /// From the sender: what is neither a file nor a directory nor a link, and is left out.
     #[n(9)]
     LeftOut(#[n(0)] minicbor::bytes::ByteVec),
-    /// From the receiver: what it has removed, or would.
+    /// From the receiver: what it has removed, or would, and how many more things, whose names would be too many.
     #[n(10)]
-    Removed(#[n(0)] Vec<minicbor::bytes::ByteVec>),
+    Removed {
+        #[n(0)]
+        names: Vec<minicbor::bytes::ByteVec>,
+        #[n(1)]
+        more: u64,
+    },
 }
 
 /// What a message is: its first byte.
@@ -173,10 +179,13 @@ impl Pack {
 
     /// Whether it is to be sent: it has so many bytes, or a checksum over its holes takes a while.
     pub fn is_full(&self, most: usize) -> bool {
-        self.bytes.len() >= most || self.holes >= HOLES
+        self.bytes.len() >= most || self.holes >= HOLE
     }
 
-    pub fn into_bytes(self) -> Vec<u8> {
+    pub fn into_bytes(mut self) -> Vec<u8> {
+        if 2 * self.bytes.len() < self.bytes.capacity() {
+            self.bytes.shrink_to_fit();
+        }
         self.bytes
     }
 

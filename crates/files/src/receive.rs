@@ -6,8 +6,8 @@ use crate::entry::{Entry, Kind, Stamp};
 use crate::names;
 use crate::partial::{Partial, Trouble};
 use crate::protocol::{heard, misunderstood, read, Message, Piece, Refusal, Want, Word, VERSION};
-use crate::removal::{self, Removal};
-use crate::scan::{BATCH, OPEN};
+use crate::removal::{self, Kept, Removal};
+use crate::scan::{BATCH, MOST_OPEN};
 use crate::tally::Tally;
 use crate::tree::Tree;
 use ligament_catalogue::{fault, Code, Fault};
@@ -18,6 +18,10 @@ use std::path::{Path, PathBuf};
 
 /// How many files of a copy that was cut are held open until their rest comes.
 const HELD: usize = 16;
+/// Names of things that were removed are told up to so many bytes: the other end may be busy sending, and reads none of them.
+const TOLD: usize = 4 << 20;
+/// Of more, how many are told at a time.
+const TOGETHER: u64 = 1000;
 
 /// What is to be received, and how.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -69,12 +73,16 @@ fn receive_all(channel: &dyn Channel, options: &Receiving, tally: &Tally) -> Res
     if contents && options.only.is_some() {
         return Err(misunderstood(&"it sends what was not asked for"));
     }
-    let tree = place(options, several, contents)?;
+    let kept = if options.delete { Kept::of_user() } else { Kept::default() };
+    let tree = place(options, several, contents, &kept)?;
     let mut receiver = Receiver {
         channel,
         options,
         tally,
         tree,
+        kept,
+        cleared: HashSet::new(),
+        told: 0,
         wanted: HashMap::new(),
         held: 0,
         directories: Vec::new(),
@@ -103,7 +111,7 @@ fn receive_all(channel: &dyn Channel, options: &Receiving, tally: &Tally) -> Res
 }
 
 /// Where all goes: the directory, which is made, and the name that the only thing gets. None: a trial, and there is nothing.
-fn place(options: &Receiving, several: bool, contents: bool) -> Result<Option<Tree>, Fault> {
+fn place(options: &Receiving, several: bool, contents: bool, kept: &Kept) -> Result<Option<Tree>, Fault> {
     let into = match options.into.as_os_str().is_empty() {
         true => Path::new("."),
         false => &options.into,
@@ -129,11 +137,11 @@ fn place(options: &Receiving, several: bool, contents: bool) -> Result<Option<Tr
         std::fs::create_dir_all(directory).map_err(|error| named(&error))?;
     }
     match Tree::new(directory, first) {
-        Ok(tree) => match removal::holds(tree.root()).filter(|_| options.delete) {
+        Ok(tree) => match kept.within(tree.root()).filter(|_| options.delete) {
             None => Ok(Some(tree)),
             Some(place) => Err(fault!(
                 NOT_TO_BE_EMPTIED,
-                "nothing is removed in {}, since {} lies in it, and is no copy; name a directory of its own",
+                "nothing is removed in {}: it is, or holds, {}, which no copy has made; name a directory of its own",
                 directory.display(),
                 place.display()
             )),
@@ -156,6 +164,12 @@ struct Receiver<'a> {
     options: &'a Receiving,
     tally: &'a Tally,
     tree: Option<Tree>,
+    /// What is not to be removed, whatever the sender has.
+    kept: Kept,
+    /// What would have been removed before something else came in its place, in a trial.
+    cleared: HashSet<Vec<u8>>,
+    /// Bytes of names that the other end was told to be removed, in this list.
+    told: usize,
     wanted: HashMap<u64, Wanted>,
     /// How many of the wanted are open.
     held: usize,
@@ -166,6 +180,12 @@ struct Receiver<'a> {
     upto: u64,
     /// Lists that have ended and are not done.
     lists: u64,
+}
+
+/// Whether a name is one of these, or lies below one.
+fn is_below(names: &HashSet<Vec<u8>>, name: &[u8]) -> bool {
+    let ends = name.iter().enumerate().filter(|(_, &byte)| byte == b'/').map(|(at, _)| at);
+    !names.is_empty() && ends.chain([name.len()]).any(|end| names.contains(&name[..end]))
 }
 
 /// What stands where something else is to be.
@@ -222,7 +242,7 @@ impl Receiver<'_> {
                 Ok(())
             }
             Word::Stop { why } => Err(heard(&why, Code::COPY_STOPPED)),
-            Word::Begin { .. } | Word::Answer { .. } | Word::Refused(_) | Word::Done | Word::Removed(_) => {
+            Word::Begin { .. } | Word::Answer { .. } | Word::Refused(_) | Word::Done | Word::Removed { .. } => {
                 Err(misunderstood(&"a word at the wrong time"))
             }
         }
@@ -268,7 +288,7 @@ impl Receiver<'_> {
         }
         self.channel.send(Word::Answer { upto: self.upto, wants, refused }.to_bytes())?;
         // Whoever has more lists them when there is room.
-        match self.wanted.len() > OPEN + BATCH {
+        match self.wanted.len() > MOST_OPEN {
             true => Err(misunderstood(&"it lists more files than it may")),
             false => Ok(()),
         }
@@ -280,9 +300,9 @@ impl Receiver<'_> {
             return Ok(None);
         }
         let dry = self.options.dry;
-        let found = match &mut self.tree {
-            Some(tree) => tree.look(name)?,
-            None => None,
+        let mut found = match &mut self.tree {
+            Some(tree) if !is_below(&self.cleared, name) => tree.look(name)?,
+            _ => None,
         };
         let kind = found.map(|stat| FileType::from_raw_mode(stat.st_mode));
         match (entry.kind, kind) {
@@ -292,6 +312,7 @@ impl Receiver<'_> {
                     return Err(in_the_way(other).into());
                 }
                 self.clear(name)?;
+                found = None;
             }
             _ => {}
         }
@@ -327,6 +348,7 @@ impl Receiver<'_> {
         let mut want = Want { id: entry.id, from: 0, sum: Vec::new() };
         let partial = match &mut self.tree {
             None => None,
+            Some(_) if is_below(&self.cleared, name) => None,
             Some(tree) => match tree.parent(name) {
                 Ok((directory, last)) => Partial::open(directory, last, false)?,
                 Err(Errno::NOENT) if self.options.dry => None,
@@ -367,6 +389,9 @@ impl Receiver<'_> {
     fn link(&mut self, entry: &Entry, name: &[u8]) -> Result<(), Trouble> {
         if entry.target.is_empty() || entry.target.contains(&0) {
             return Err(Errno::INVAL.into());
+        }
+        if is_below(&self.cleared, name) {
+            return Ok(());
         }
         let Some(tree) = &mut self.tree else { return Ok(()) };
         let (directory, last) = match tree.parent(name) {
@@ -517,10 +542,11 @@ impl Receiver<'_> {
                 Ok(()) | Err(Errno::NOENT) => {}
                 Err(errno) => {
                     let why = fault!(FILE_NOT_COPIED, "it did not get its mode and time: {errno}");
-                    self.tally.fails(&name, why);
+                    self.fails(&name, why)?;
                 }
             }
         }
+        self.told = 0;
         while self.lists > 0 {
             self.lists -= 1;
             self.channel.send(Word::Done.to_bytes())?;
@@ -534,18 +560,31 @@ impl Receiver<'_> {
         }
         let Some(tree) = &mut self.tree else { return Ok(()) };
         let name = tree.called(name);
-        match self.clear(&name) {
+        match self.removing(|tree, how| removal::remove(tree, &name, how).map(|_| ())) {
             Err(Trouble::System(errno)) => {
-                self.tally.fails(&name, fault!(FILE_NOT_COPIED, "it cannot be removed: {errno}"));
-                Ok(())
+                self.fails(&name, fault!(FILE_NOT_COPIED, "it cannot be removed: {errno}"))
             }
             done => self.unless_cut(done),
         }
     }
 
-    /// Removes what stands under a name.
+    /// Something fails of which the sender knows nothing: it is told, unless somebody reads the tally here.
+    fn fails(&mut self, name: &[u8], why: Fault) -> Result<(), Fault> {
+        let refusal = Refusal { id: 0, why: why.with_code(), name: name.to_vec() };
+        self.tally.fails(name, why);
+        match self.tally.is_read() {
+            true => Ok(()),
+            false => self.channel.send(Word::Refused(refusal).to_bytes()),
+        }
+    }
+
+    /// Removes what stands under a name, so that something else can.
     fn clear(&mut self, name: &[u8]) -> Result<(), Trouble> {
-        self.removing(|tree, how| removal::remove(tree, name, how).map(|_| ()))
+        self.removing(|tree, how| removal::remove(tree, name, how).map(|_| ()))?;
+        if self.options.dry {
+            self.cleared.insert(name.to_vec());
+        }
+        Ok(())
     }
 
     /// Removes something, and tells the other end what.
@@ -555,23 +594,29 @@ impl Receiver<'_> {
     ) -> Result<(), Trouble> {
         let tree = self.tree.as_mut().ok_or(Errno::NOENT)?;
         let (tally, channel) = (self.tally, self.channel);
-        let mut names = Vec::new();
-        let tell = |names: &mut Vec<minicbor::bytes::ByteVec>| match names.is_empty() {
-            true => Ok(()),
-            false => channel.send(Word::Removed(std::mem::take(names)).to_bytes()),
-        };
-        let mut told = |name: &[u8]| {
-            tally.removed(name);
-            names.push(name.to_vec().into());
-            if names.len() >= BATCH {
-                // Whether it could be told shows when it is asked whether it goes on.
-                let _ = tell(&mut names);
-            }
-        };
-        let is_wanted = || channel.is_there().is_ok();
-        let done =
-            removes(tree, &mut Removal { dry: self.options.dry, told: &mut told, is_wanted: &is_wanted });
-        let _ = tell(&mut names);
+        let mut news = News { channel, names: Vec::new(), more: 0, told: self.told, is_read: tally.is_read() };
+        let mut failed = Vec::new();
+        let done = removes(
+            tree,
+            &mut Removal {
+                dry: self.options.dry,
+                cleared: &self.cleared,
+                kept: &self.kept,
+                told: &mut |name| {
+                    tally.removed(name);
+                    news.add(name);
+                },
+                failed: &mut |name, errno| failed.push((name.to_vec(), errno)),
+                is_wanted: &|| channel.is_there().is_ok(),
+            },
+        );
+        news.tell();
+        self.told = news.told;
+        for (name, errno) in failed {
+            let why = fault!(FILE_NOT_COPIED, "it cannot be removed: {errno}");
+            // Whether it could be told shows when it is asked whether the other end is there.
+            let _ = self.fails(&name, why);
+        }
         done
     }
 
@@ -589,10 +634,41 @@ impl Receiver<'_> {
         }
         let seen = std::mem::take(&mut self.seen);
         let done = self.removing(|tree, how| removal::remove_others(tree, &seen, how));
-        if let Err(Trouble::System(errno)) = done {
-            let why = fault!(FILE_NOT_COPIED, "what the other end does not have cannot be removed: {errno}");
-            self.tally.fails(b".", why);
-        }
         self.unless_cut(done)
+    }
+}
+
+/// What the other end is told of what is removed, some at a time.
+struct News<'a> {
+    channel: &'a dyn Channel,
+    names: Vec<minicbor::bytes::ByteVec>,
+    more: u64,
+    /// Bytes of names that were told, in this list.
+    told: usize,
+    /// Somebody reads the tally here, and nobody the other one.
+    is_read: bool,
+}
+
+impl News<'_> {
+    fn add(&mut self, name: &[u8]) {
+        if self.is_read {
+            return;
+        }
+        match self.told < TOLD {
+            true => self.names.push(name.to_vec().into()),
+            false => self.more += 1,
+        }
+        self.told = self.told.saturating_add(name.len());
+        if self.names.len() >= BATCH || self.more >= TOGETHER {
+            self.tell();
+        }
+    }
+
+    /// Whether it could be told shows when it is asked whether the other end is there.
+    fn tell(&mut self) {
+        let (names, more) = (std::mem::take(&mut self.names), std::mem::take(&mut self.more));
+        if !names.is_empty() || more > 0 {
+            let _ = self.channel.send(Word::Removed { names, more }.to_bytes());
+        }
     }
 }

@@ -4,7 +4,7 @@
 use crate::names;
 use crate::partial::Trouble;
 use crate::tree::Tree;
-use rustix::fs::{self, AtFlags, Dir, FileType, Mode, OFlags};
+use rustix::fs::{self, AtFlags, Dir, FileType, Mode, OFlags, Stat};
 use rustix::io::Errno;
 use std::collections::HashSet;
 use std::os::fd::{AsFd, BorrowedFd};
@@ -14,27 +14,71 @@ use std::path::{Path, PathBuf};
 pub(crate) struct Removal<'a> {
     /// It is only told what would be.
     pub dry: bool,
-    /// Called with each name.
+    /// What else is gone in a trial.
+    pub cleared: &'a HashSet<Vec<u8>>,
+    pub kept: &'a Kept,
+    /// Called with each name, and with what cannot be removed.
     pub told: &'a mut dyn FnMut(&[u8]),
+    pub failed: &'a mut dyn FnMut(&[u8], Errno),
     /// Whether somebody still waits for it.
     pub is_wanted: &'a dyn Fn() -> bool,
 }
 
-/// Of these places the first that a directory is, or that lies in it.
-fn place_in(directory: BorrowedFd<'_>, places: impl Iterator<Item = PathBuf>) -> Option<PathBuf> {
-    let own = fs::fstat(directory).ok()?;
-    let is_it =
-        |path: &Path| fs::stat(path).is_ok_and(|stat| (stat.st_dev, stat.st_ino) == (own.st_dev, own.st_ino));
-    // By their numbers: the same directory has many names.
-    let mut places = places.filter_map(|place| place.canonicalize().ok());
-    places.find(|place| place.ancestors().any(is_it))
+/// What a directory is, by whatever name.
+type Identity = (u64, u64);
+
+fn identity(stat: &Stat) -> Identity {
+    (stat.st_dev, stat.st_ino)
 }
 
-/// What of this user's a directory holds that no copy has brought there: the home directory, or the one in which the command
-/// was given. Every root directory does.
-pub(crate) fn holds(directory: BorrowedFd<'_>) -> Option<PathBuf> {
-    let home = std::env::var_os("HOME").map(PathBuf::from);
-    place_in(directory, home.into_iter().chain(std::env::current_dir().ok()))
+/// Directories that no copy has made, and that hold what no copy has brought.
+#[derive(Debug, Default)]
+pub(crate) struct Kept {
+    places: Vec<(PathBuf, Identity)>,
+}
+
+impl Kept {
+    /// Those of this user: the home directory, by `HOME` and by the list of users, the directory in which the command was given,
+    /// and the root.
+    pub fn of_user() -> Kept {
+        let home = std::env::var_os("HOME").map(PathBuf::from);
+        let users = std::fs::read_to_string("/etc/passwd").unwrap_or_default();
+        let sudo = std::env::var("SUDO_UID").ok();
+        let own = [Some(rustix::process::geteuid().as_raw().to_string()), sudo];
+        let homes = own.iter().flatten().filter_map(|user| home_of(&users, user));
+        let all = [PathBuf::from("/")].into_iter().chain(home).chain(homes).chain(std::env::current_dir().ok());
+        Kept::these(all)
+    }
+
+    fn these(places: impl Iterator<Item = PathBuf>) -> Kept {
+        let known = |place: PathBuf| {
+            let place = place.canonicalize().ok()?;
+            let identity = identity(&fs::stat(&place).ok()?);
+            Some((place, identity))
+        };
+        Kept { places: places.filter_map(known).collect() }
+    }
+
+    /// The first of these that a directory is, or that lies in it as far as their names tell.
+    pub fn within(&self, directory: BorrowedFd<'_>) -> Option<&Path> {
+        // By their numbers: the same directory has many names.
+        let own = fs::fstat(directory).map(|stat| identity(&stat)).ok();
+        let is_it = |path: &Path| fs::stat(path).map(|stat| identity(&stat)).ok() == own;
+        let mut places = self.places.iter().map(|(place, _)| place.as_path());
+        places.find(|place| place.ancestors().any(is_it))
+    }
+
+    /// Whether a directory is one of these: it may lie below another one by another name.
+    fn has(&self, stat: &Stat) -> bool {
+        self.places.iter().any(|(_, one)| *one == identity(stat))
+    }
+}
+
+/// The home directory of a user in the list of users, by number.
+fn home_of(users: &str, number: &str) -> Option<PathBuf> {
+    let fields = users.lines().map(|line| line.split(':').collect::<Vec<_>>());
+    let mut homes = fields.filter(|fields| fields.len() >= 7 && fields[2] == number && !fields[5].is_empty());
+    homes.next().map(|fields| PathBuf::from(fields[5]))
 }
 
 /// The names in a directory, with what each is.
@@ -59,10 +103,12 @@ fn contents(directory: BorrowedFd<'_>) -> Result<Vec<(Vec<u8>, FileType)>, Errno
     Ok(found)
 }
 
-/// Removes what stands under a name, and all below it; whether anything did.
+/// Removes what stands under a name, and all below it; whether anything did. What is mounted there, or is kept, stays.
 pub(crate) fn remove(tree: &mut Tree, name: &[u8], how: &mut Removal<'_>) -> Result<bool, Trouble> {
     let Some(stat) = tree.look(name)? else { return Ok(false) };
-    if FileType::from_raw_mode(stat.st_mode).is_dir() {
+    let is_dir = FileType::from_raw_mode(stat.st_mode).is_dir();
+    if is_dir {
+        may_be_entered(tree, &stat, how.kept)?;
         for (last, _) in contents(tree.directory(name)?)? {
             remove(tree, &names::join(name, &last), how)?;
         }
@@ -73,7 +119,6 @@ pub(crate) fn remove(tree: &mut Tree, name: &[u8], how: &mut Removal<'_>) -> Res
     if !how.dry {
         tree.forget_way();
         let (directory, last) = tree.parent(name)?;
-        let is_dir = FileType::from_raw_mode(stat.st_mode).is_dir();
         let flags = if is_dir { AtFlags::REMOVEDIR } else { AtFlags::empty() };
         fs::unlinkat(directory.as_fd(), last, flags)?;
     }
@@ -81,7 +126,27 @@ pub(crate) fn remove(tree: &mut Tree, name: &[u8], how: &mut Removal<'_>) -> Res
     Ok(true)
 }
 
-/// Removes everything below the root that is not among these names. Files that are not whole go with those whose they are.
+/// Nothing is removed in a file system that is mounted below the root, nor in what is kept.
+fn may_be_entered(tree: &Tree, stat: &Stat, kept: &Kept) -> Result<(), Errno> {
+    if fs::fstat(tree.root())?.st_dev != stat.st_dev {
+        return Err(Errno::XDEV);
+    }
+    match kept.has(stat) {
+        true => Err(Errno::PERM),
+        false => Ok(()),
+    }
+}
+
+/// Whether there is a directory of this name, in which something may be removed.
+fn enter(tree: &mut Tree, name: &[u8], kept: &Kept) -> Result<bool, Trouble> {
+    match tree.look(name)? {
+        Some(stat) => may_be_entered(tree, &stat, kept).map(|()| true).map_err(Trouble::from),
+        None => Ok(false),
+    }
+}
+
+/// Removes everything below the root that is not among these names. Files that are not whole go with those whose they are. What
+/// cannot be removed is told, and stays.
 pub(crate) fn remove_others(
     tree: &mut Tree,
     keep: &HashSet<Vec<u8>>,
@@ -96,14 +161,26 @@ pub(crate) fn remove_others(
         .collect();
     let mut open = vec![Vec::new()];
     while let Some(directory) = open.pop() {
-        for (last, kind) in contents(tree.directory(&directory)?)? {
+        let found = match tree.directory(&directory).and_then(contents) {
+            Ok(found) => found,
+            Err(errno) => {
+                (how.failed)(&directory, errno);
+                continue;
+            }
+        };
+        for (last, kind) in found {
             let name = names::join(&directory, &last);
-            if keep.contains(&name) {
-                if kind.is_dir() {
-                    open.push(name);
-                }
-            } else if !partials.contains(&name) {
-                remove(tree, &name, how)?;
+            let done = match (keep.contains(&name), kind.is_dir()) {
+                (true, true) if how.cleared.contains(&name) => Ok(()),
+                (true, true) => enter(tree, &name, how.kept).map(|enters| {
+                    open.extend(enters.then(|| name.clone()));
+                }),
+                (false, _) if !partials.contains(&name) => remove(tree, &name, how).map(|_| ()),
+                _ => Ok(()),
+            };
+            match done {
+                Err(Trouble::System(errno)) => (how.failed)(&name, errno),
+                other => other?,
             }
         }
     }
@@ -140,9 +217,10 @@ mod tests {
         std::fs::create_dir_all(at.0.join("home/other")).unwrap();
         std::os::unix::fs::symlink(at.0.join("home"), at.0.join("link")).unwrap();
         let me = at.0.join("link/me");
+        let kept = Kept::these([at.0.join("nowhere"), me.clone()].into_iter());
         let found = |path: &Path| {
             let directory = fs::open(path, OFlags::RDONLY | OFlags::DIRECTORY, Mode::empty()).unwrap();
-            place_in(directory.as_fd(), [at.0.join("nowhere"), me.clone()].into_iter()).is_some()
+            kept.within(directory.as_fd()).is_some()
         };
         for holds in ["home/me", "home", "link", "link/me", "home/me/deep/..", ""] {
             assert!(found(&at.0.join(holds)), "{holds}");
@@ -151,20 +229,57 @@ mod tests {
         assert!(!found(&at.0.join("home/other")) && !found(&at.0.join("home/me/deep")));
     }
 
+    /// Removes all others than these; what was removed, and what could not be.
+    fn others(at: &Path, keep: &[&str], kept: &Kept, most: usize) -> (Result<(), Trouble>, usize, Vec<String>) {
+        let (removed, mut failed) = (Cell::new(0), Vec::new());
+        let keep: HashSet<Vec<u8>> = keep.iter().map(|name| name.as_bytes().to_vec()).collect();
+        let mut how = Removal {
+            dry: false,
+            cleared: &HashSet::new(),
+            kept,
+            told: &mut |_| removed.set(removed.get() + 1),
+            failed: &mut |name, _| failed.push(String::from_utf8_lossy(name).into_owned()),
+            is_wanted: &|| removed.get() < most,
+        };
+        let done = remove_others(&mut Tree::new(at, None).unwrap(), &keep, &mut how);
+        (done, removed.get(), failed)
+    }
+
     #[test]
     fn nothing_more_is_removed_when_nobody_waits_for_it() {
         let at = Temporary::new("wanted");
         for i in 0..9 {
             std::fs::write(at.0.join(i.to_string()), "x").unwrap();
         }
-        let removed = Cell::new(0);
-        let mut how = Removal {
-            dry: false,
-            told: &mut |_| removed.set(removed.get() + 1),
-            is_wanted: &|| removed.get() < 4,
-        };
-        let mut tree = Tree::new(&at.0, None).unwrap();
-        assert_eq!(remove_others(&mut tree, &HashSet::new(), &mut how), Err(Trouble::Cut));
+        let (done, removed, _) = others(&at.0, &[], &Kept::default(), 4);
+        assert_eq!((done, removed), (Err(Trouble::Cut), 4));
         assert_eq!(std::fs::read_dir(&at.0).unwrap().count(), 5);
+    }
+
+    #[test]
+    fn what_is_kept_stays_where_only_its_numbers_tell_and_all_else_goes() {
+        let at = Temporary::new("kept");
+        for name in ["me/mine", "you/yours", "they/theirs"] {
+            std::fs::create_dir_all(at.0.join(name)).unwrap();
+        }
+        let kept = Kept::these([at.0.join("me")].into_iter());
+        let (done, _, failed) = others(&at.0, &["you"], &kept, 100);
+        assert_eq!((done, failed), (Ok(()), vec!["me".to_owned()]));
+        assert!(at.0.join("me/mine").exists() && at.0.join("you").exists() && !at.0.join("they").exists());
+        assert!(!at.0.join("you/yours").exists());
+        let (_, removed, failed) = others(&at.0, &["me", "you"], &kept, 100);
+        assert_eq!(
+            (removed, failed),
+            (0, vec!["me".to_owned()]),
+            "nor is it entered where the sender has it, too"
+        );
+    }
+
+    #[test]
+    fn homes_are_found_by_the_number_of_their_user() {
+        let users = "root:x:0:0:root:/root:/bin/sh\nme:x:1000:100::/home/me:/bin/sh\nbroken\n";
+        assert_eq!(home_of(users, "1000"), Some(PathBuf::from("/home/me")));
+        assert_eq!((home_of(users, "0"), home_of(users, "7")), (Some("/root".into()), None));
+        assert!(Kept::of_user().places.iter().any(|(place, _)| place == Path::new("/")));
     }
 }

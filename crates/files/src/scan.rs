@@ -16,7 +16,9 @@ use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 /// How many files may be listed and neither be there nor sent.
-pub(crate) const OPEN: usize = 1 << 16;
+const OPEN: usize = 1 << 16;
+/// How many the other end has open at most, unless one of the two lies: some that are settled here are on their way.
+pub(crate) const MOST_OPEN: usize = 4 * OPEN;
 /// When what was found is told: so many, so many bytes of names, or after so long.
 pub(crate) const BATCH: usize = 1000;
 const BATCH_BYTES: usize = 1 << 20;
@@ -328,6 +330,7 @@ impl<'a> Lister<'a> {
     /// A list ends.
     pub fn end(&mut self, all: bool) -> Result<(), Fault> {
         self.flush()?;
+        self.wait_for_room()?;
         self.tally.complete();
         self.channel.send(Word::Listed { all }.to_bytes())
     }

@@ -4,7 +4,7 @@ use crate::channel::Channel;
 use crate::outgoing::{Outgoing, Unsent};
 use crate::protocol::{heard, misunderstood, read, Message, Pack, Refusal, Want, Word, PACK, SUM, VERSION};
 use crate::rate::Limit;
-use crate::scan::{roots, stopped, Lister, Root, Shelf, BATCH, OPEN};
+use crate::scan::{roots, stopped, Lister, Root, Shelf, MOST_OPEN};
 use crate::tally::Tally;
 use crate::watch::{watch, Watching};
 use ligament_catalogue::{fault, Code, Fault};
@@ -42,8 +42,10 @@ pub fn send(channel: &dyn Channel, options: &Sending, tally: &Tally) -> Result<(
     // Where the other end has stopped, it has said why before.
     if result.as_ref().is_err_and(|why| why.code() == Code::COPY_CUT) {
         while let Ok(Some(message)) = channel.receive(Some(Duration::ZERO)) {
-            if let Ok(Message::Word(Word::Stop { why })) = read(&message) {
-                result = Err(heard(&why, Code::COPY_STOPPED));
+            match read(&message) {
+                Ok(Message::Word(Word::Stop { why })) => result = Err(heard(&why, Code::COPY_STOPPED)),
+                Ok(Message::Word(Word::Removed { names, more })) => were_removed(tally, &names, more),
+                _ => {}
             }
         }
     }
@@ -54,6 +56,12 @@ pub fn send(channel: &dyn Channel, options: &Sending, tally: &Tally) -> Result<(
         }
     }
     result
+}
+
+/// The other end has removed these.
+fn were_removed(tally: &Tally, names: &[minicbor::bytes::ByteVec], more: u64) {
+    names.iter().for_each(|name| tally.removed(name));
+    tally.removed_more(more);
 }
 
 fn begin(channel: &dyn Channel, options: &Sending, tally: &Tally) -> Result<(), Fault> {
@@ -104,7 +112,7 @@ fn list(
 ) -> Result<(), Fault> {
     let mut lister = Lister::new(channel, shelf, tally);
     match (&options.watching, roots) {
-        (Some(watching), [root]) => watch(watching, root, &mut lister, shelf, tally),
+        (Some(watching), [root]) => watch(watching, root, &mut lister, shelf),
         _ => {
             let mut all = true;
             for root in roots {
@@ -162,7 +170,10 @@ impl Sender<'_> {
     fn word(&mut self, word: Word) -> Result<bool, Fault> {
         match word {
             Word::Answer { upto, wants, refused } => self.answer(upto, wants, &refused)?,
-            Word::Removed(names) => names.iter().for_each(|name| self.tally.removed(name)),
+            Word::Removed { names, more } => were_removed(self.tally, &names, more),
+            Word::Refused(Refusal { id: 0, why, name }) => {
+                self.tally.fails(&name, heard(&why, Code::FILE_NOT_COPIED));
+            }
             Word::Refused(Refusal { id, why, name }) => {
                 if self.sends.as_ref().is_some_and(|sends| sends.id == id) {
                     self.sends = None;
@@ -211,8 +222,8 @@ impl Sender<'_> {
             self.tally.went_through(want.from);
             self.wants.push_back(want);
         }
-        // No more files than these are listed at a time, and each is wanted once.
-        match self.wants.len() > OPEN + BATCH {
+        // Each file is wanted once, and no more are listed at a time.
+        match self.wants.len() > MOST_OPEN {
             true => Err(misunderstood(&"more is wanted than there is")),
             false => Ok(()),
         }

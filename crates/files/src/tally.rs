@@ -18,6 +18,17 @@ struct Lists {
     copied: Vec<String>,
     removed: Vec<String>,
     left_out: Vec<String>,
+    /// How many things were removed whose names nobody has told.
+    removed_more: u64,
+}
+
+/// So many names are kept of each kind: what the other end tells has no end.
+const NAMES: usize = 1 << 20;
+
+fn keep<T>(list: &mut Vec<T>, one: T) {
+    if list.len() < NAMES {
+        list.push(one);
+    }
 }
 
 /// The counts of one copy.
@@ -115,6 +126,21 @@ impl Tally {
         std::mem::take(&mut self.lists().removed)
     }
 
+    /// How many more things were removed, whose names are not known; taken away.
+    pub fn take_removed_more(&self) -> u64 {
+        std::mem::take(&mut self.lists().removed_more)
+    }
+
+    pub(crate) fn removed_more(&self, many: u64) {
+        let more = &mut self.lists().removed_more;
+        *more = more.saturating_add(many);
+    }
+
+    /// Whether somebody at this end learns of what fails and what is removed, so that the other end need not be told.
+    pub(crate) fn is_read(&self) -> bool {
+        self.keeps != Keeps::None
+    }
+
     /// Failures; taken away.
     pub fn take_failed(&self) -> Vec<Failed> {
         std::mem::take(&mut self.lists().failed)
@@ -161,7 +187,7 @@ impl Tally {
     pub(crate) fn copied(&self, name: &[u8]) {
         self.copied.fetch_add(1, Ordering::Relaxed);
         if self.keeps == Keeps::All {
-            self.lists().copied.push(shown(name));
+            keep(&mut self.lists().copied, shown(name));
         }
     }
 
@@ -174,19 +200,20 @@ impl Tally {
 
     pub(crate) fn removed(&self, name: &[u8]) {
         if self.keeps == Keeps::All {
-            self.lists().removed.push(shown(name));
+            keep(&mut self.lists().removed, shown(name));
         }
     }
 
     pub(crate) fn leaves_out(&self, name: &[u8]) {
         if self.keeps != Keeps::None {
-            self.lists().left_out.push(shown(name));
+            keep(&mut self.lists().left_out, shown(name));
         }
     }
 
     pub(crate) fn fails(&self, name: &[u8], why: Fault) {
         if self.keeps != Keeps::None {
-            self.lists().failed.push(Failed { name: shown(name), why });
+            let name = if name.is_empty() { ".".to_owned() } else { shown(name) };
+            keep(&mut self.lists().failed, Failed { name, why });
         }
     }
 }

@@ -7,7 +7,6 @@
 use crate::entry::Stamp;
 use crate::names;
 use crate::scan::{stopped, unread, walk, Found, Lister, Root, Shelf};
-use crate::tally::Tally;
 use ligament_catalogue::{fault, Fault};
 use rustix::event::{poll, PollFd, PollFlags, Timespec};
 use rustix::fs::inotify::{self, CreateFlags, ReadFlags, Reader, WatchFlags};
@@ -70,7 +69,6 @@ struct Resting {
 struct Watcher<'a, 'l> {
     root: &'a Root,
     lister: &'a mut Lister<'l>,
-    tally: &'a Tally,
     rest: Duration,
     /// Whether other machines write here: then neither the kernel nor the clock can be relied on.
     shared: bool,
@@ -84,6 +82,8 @@ struct Watcher<'a, 'l> {
     /// Whether something was listed since the last end of a list.
     some: bool,
     failed: HashSet<Vec<u8>>,
+    /// What the directory is, by its numbers.
+    place: Option<Option<(u64, u64)>>,
 }
 
 /// Lists what is in a directory, and then what changes, until the shelf is over.
@@ -92,7 +92,6 @@ pub(crate) fn watch(
     root: &Root,
     lister: &mut Lister<'_>,
     shelf: &Shelf,
-    tally: &Tally,
 ) -> Result<(), Fault> {
     let shared =
         fs::statfs(&root.path).is_ok_and(|about| SHARED.contains(&(about.f_type as u64 & 0xffff_ffff)));
@@ -101,7 +100,6 @@ pub(crate) fn watch(
     let mut watcher = Watcher {
         root,
         lister,
-        tally,
         rest: options.rest,
         shared,
         kernel,
@@ -111,6 +109,7 @@ pub(crate) fn watch(
         open: HashMap::new(),
         some: false,
         failed: HashSet::new(),
+        place: None,
     };
     let all = watcher.look_through(true)?;
     watcher.lister.end(all)?;
@@ -145,8 +144,8 @@ impl Watcher<'_, '_> {
     }
 
     /// Has the kernel tell what changes in a directory. If it cannot, looking through finds it.
-    fn follow(&mut self, name: &[u8]) {
-        let Some(kernel) = &self.kernel else { return };
+    fn follow(&mut self, name: &[u8]) -> Result<(), Fault> {
+        let Some(kernel) = &self.kernel else { return Ok(()) };
         let what = WatchFlags::CLOSE_WRITE
             | WatchFlags::MODIFY
             | WatchFlags::CREATE
@@ -167,17 +166,30 @@ impl Watcher<'_, '_> {
                     "the kernel watches no more directories for this user (fs.inotify.max_user_watches); what changes in \
                      the others is found by looking through all of them"
                 );
-                self.tally.fails(name, why);
+                self.lister.fails(name, why)?;
             }
             Err(_) => {}
         }
+        Ok(())
     }
 
     /// Looks at all that there is; whether all of it could be read.
     fn look_through(&mut self, first: bool) -> Result<bool, Fault> {
         let root = self.root;
         let mut present = HashSet::new();
-        self.follow(b"");
+        let place = fs::stat(&root.path).map(|stat| (stat.st_dev, stat.st_ino)).ok();
+        if *self.place.get_or_insert(place) != place {
+            // A file system was unmounted, say: then nothing in it is gone.
+            if self.failed.insert(b"another".to_vec()) {
+                let why = fault!(
+                    FILE_NOT_COPIED,
+                    "another directory stands there now, or none; begin again when it is back"
+                );
+                self.lister.fails(b"", why)?;
+            }
+            return Ok(false);
+        }
+        self.follow(b"")?;
         let all = self.look_below(root, first, &mut |name| {
             present.insert(name.to_vec());
         })?;
@@ -218,7 +230,7 @@ impl Watcher<'_, '_> {
         let (kind, stamp) = (FileType::from_raw_mode(stat.st_mode), Stamp::of(stat));
         if kind.is_dir() {
             if self.known.insert(name.to_vec(), stamp).is_none() {
-                self.follow(name);
+                self.follow(name)?;
                 self.list(name, stat)?;
             }
             return Ok(());

@@ -167,6 +167,12 @@ fn tell(arguments: &Sync, tally: &Tally, over: &AtomicBool) -> bool {
                 print(&lines);
             }
         }
+        match tally.take_removed_more() {
+            0 => {}
+            more if arguments.json => print(&format!("{}\n", serde_json::json!({ "more_removed": more }))),
+            more if !arguments.quiet => print(&format!("{before}removed: {more} more\n")),
+            _ => {}
+        }
         for one in tally.take_failed() {
             all = false;
             if arguments.json {

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// The version of these lines.
-pub(crate) const VERSION: u32 = 1;
+pub(crate) const VERSION: u32 = 2;
 /// Before the answer: whatever a shell prints before it is no answer.
 pub(crate) const MARK: &str = "ligament copies ";
 

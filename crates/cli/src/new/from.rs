@@ -9,10 +9,10 @@ use crate::convert::{in_lines, read_xmml};
 use ligament_analysis::{check_configuration, CheckOptions, Files, Given};
 use ligament_catalogue::{fault, Fault};
 use ligament_model::{
-    read, read_file, Configuration, ExecutionModel, Operator, Problem, Program, Reference, Resolved,
-    SettingValue,
+    read, read_file, At, Configuration, ExecutionModel, FlatComponent, Operator, Problem, Program, Reference,
+    Resolved, SettingValue,
 };
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::Path;
 
 /// How many steps skeletons make.
@@ -107,12 +107,14 @@ pub(super) fn files(name: &str, from: &Path, given: Option<Language>) -> Result<
             from.display()
         ));
     }
-    leave_out_settings(&mut config);
+    leave_out_settings(&mut config)?;
     let steps = Reference::new("steps").map_err(|why| fault!(STARTER_NOT_MADE, "{why}"))?;
     config.settings.set(steps, SettingValue::Int(STEPS));
     let options = &mut config.ligament;
     (options.light, options.mpich, options.mpirun) = Default::default();
-    options.stage.clear();
+    if !std::mem::take(&mut options.stage).is_empty() {
+        crate::say("ligament: files that the model stages are not copied: add them, and \"stage:\", where a code needs them");
+    }
     // The skeletons are no programs with MPI.
     config.resources.retain(|_, asked| !asked.resources.is_mpi());
     let in_rust = codes.iter().any(|(code, _)| code.language == Language::Rust);
@@ -147,28 +149,31 @@ fn is_of_ligament(program: &Program) -> bool {
 }
 
 /// Leaves out the conduits on which codes would send settings to others: skeletons send arrays.
-fn leave_out_settings(config: &mut Configuration) {
-    let programs = &config.programs;
-    let stays = |name: &Reference| {
-        programs.get(name).is_some_and(|program| program.shipped().is_some() || is_of_ligament(program))
+fn leave_out_settings(config: &mut Configuration) -> Result<(), Fault> {
+    let flat = config.flatten(None).map_err(|problem| Fault::new(problem.code, problem.to_string()))?;
+    let sends_arrays = |component: &FlatComponent| {
+        let program = component.implementation.as_ref().and_then(|name| config.programs.get(name));
+        program.is_none_or(|program| program.shipped().is_none() && !is_of_ligament(program))
     };
+    let wrong = (flat.conduits.iter())
+        .filter(|conduit| conduit.to.port.as_str() == ligament_model::SETTINGS_PORT)
+        .filter(|conduit| sends_arrays(&flat.components[conduit.from.component]));
+    let place = |at: &At| (at.file.clone(), at.line, at.column);
+    let wrong: HashSet<_> = wrong.map(|conduit| place(&conduit.at)).collect();
     for model in config.models.values_mut() {
-        let components = &model.components;
         model.conduits.retain(|conduit| {
-            let settings =
-                conduit.receiving_end().is_some_and(|(_, port, _)| port.as_str() == ligament_model::SETTINGS_PORT);
-            let sender = conduit.sending_end().and_then(|(path, ..)| components.get(path));
-            let keeps = sender.and_then(|sender| sender.implementation.as_ref()).is_some_and(stays);
-            if settings && !keeps {
+            let stays = !wrong.contains(&place(&conduit.at));
+            if !stays {
                 crate::say(&format!(
                     "ligament: \"{conduit}\" is left out of the model, since the skeletons send arrays and no settings; add it \
                      when {} sends them",
                     conduit.sender
                 ));
             }
-            keeps || !settings
+            stays
         });
     }
+    Ok(())
 }
 
 /// A code for each program that components use, by the names of the programs.

@@ -60,11 +60,6 @@ fn told(arguments: &Predict) -> Result<String, Fault> {
     let from = arguments.from.as_deref().map(Measured::read).transpose()?;
     let compared = arguments.compare.as_deref().map(Measured::read).transpose()?;
     let costs = costs(arguments, from.as_ref())?;
-    if let Some(path) = &arguments.write_costs {
-        crate::picture::spare(arguments.models.iter().map(PathBuf::as_path), path)?;
-        let text = costs.to_text();
-        crate::picture::write_file(path, |out| out.write_all(text.as_bytes()))?;
-    }
     let read;
     let model = match (&arguments.models[..], &compared, &from) {
         ([], Some(run), _) | ([], None, Some(run)) if arguments.settings.is_empty() => &run.model,
@@ -89,6 +84,14 @@ fn told(arguments: &Predict) -> Result<String, Fault> {
             run.model.name,
             model.name
         ));
+    }
+    if let Some(path) = &arguments.write_costs {
+        let of_run = |run: &Measured| [run.run.path().join("model.ymmsl"), run.run.record()];
+        let read: Vec<PathBuf> = from.iter().chain(&compared).flat_map(of_run).collect();
+        let read = arguments.models.iter().chain(&arguments.costs).chain(&read);
+        crate::picture::spare(read.map(PathBuf::as_path), path)?;
+        let text = costs.to_text();
+        crate::picture::write_file(path, |out| out.write_all(text.as_bytes()))?;
     }
     let prediction = prediction(arguments, model, &costs, compared.as_ref())?;
     if arguments.json {
