@@ -118,6 +118,9 @@ def test_a_trial_says_what_would_be_copied_and_removed(ligament, tmp_path):
     lines = [json.loads(line) for line in done.stdout.splitlines()]
     assert {"would_copy": "new"} in lines and {"would_remove": "old/f"} in lines, lines
     assert (there / "old/f").exists() and not (there / "new").exists()
+    for word in ["--look=1s", "--rest=1s"]:
+        # It looks once.
+        assert call(*words, word, "here", f"east:{there}", cwd=tmp_path).returncode == 2
 
 
 def test_a_trial_sees_what_would_be_in_its_way_gone(ligament, tmp_path):

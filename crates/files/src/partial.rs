@@ -245,21 +245,12 @@ impl Drop for Partial {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::temporary::Temporary;
     use std::os::fd::AsFd;
-
-    /// A directory that is removed at the end.
-    struct Temporary(std::path::PathBuf);
-
-    impl Drop for Temporary {
-        fn drop(&mut self) {
-            let _ = std::fs::remove_dir_all(&self.0);
-        }
-    }
 
     #[test]
     fn where_there_are_no_locks_two_copies_of_one_file_do_not_mix() {
-        let at = Temporary(std::env::temp_dir().join(format!("ligament-partial-{}", std::process::id())));
-        std::fs::create_dir_all(&at.0).unwrap();
+        let at = Temporary::new("partial");
         let directory = File::open(&at.0).unwrap();
         let names =
             || std::fs::read_dir(&at.0).unwrap().map(|one| one.unwrap().file_name()).collect::<Vec<_>>();

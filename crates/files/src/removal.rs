@@ -190,25 +190,9 @@ pub(crate) fn remove_others(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::temporary::Temporary;
     use rustix::fs::OFlags;
     use std::cell::Cell;
-
-    /// A directory that is removed at the end.
-    struct Temporary(PathBuf);
-
-    impl Temporary {
-        fn new(name: &str) -> Temporary {
-            let path = std::env::temp_dir().join(format!("ligament-removal-{name}-{}", std::process::id()));
-            std::fs::create_dir_all(&path).unwrap();
-            Temporary(path)
-        }
-    }
-
-    impl Drop for Temporary {
-        fn drop(&mut self) {
-            let _ = std::fs::remove_dir_all(&self.0);
-        }
-    }
 
     #[test]
     fn a_directory_that_holds_a_place_is_known_by_any_of_its_names() {

@@ -82,24 +82,8 @@ impl Tree {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::temporary::Temporary;
     use std::os::unix::fs::symlink;
-
-    /// A directory that is removed at the end.
-    struct Temporary(std::path::PathBuf);
-
-    impl Temporary {
-        fn new(name: &str) -> Temporary {
-            let path = std::env::temp_dir().join(format!("ligament-tree-{name}-{}", std::process::id()));
-            std::fs::create_dir_all(&path).unwrap();
-            Temporary(path)
-        }
-    }
-
-    impl Drop for Temporary {
-        fn drop(&mut self) {
-            let _ = std::fs::remove_dir_all(&self.0);
-        }
-    }
 
     #[test]
     fn no_link_on_the_way_is_followed() {

@@ -81,6 +81,7 @@ struct Watcher<'a, 'l> {
     open: HashMap<Vec<u8>, Instant>,
     /// Whether something was listed since the last end of a list.
     some: bool,
+    /// What was told to fail, once: names, and troubles of all, whose words begin with "/" as no name does.
     failed: HashSet<Vec<u8>>,
     /// What the directory is, by its numbers.
     place: Option<Option<(u64, u64)>>,
@@ -160,7 +161,7 @@ impl Watcher<'_, '_> {
             Ok(watch) => {
                 self.places.insert(watch, name.to_vec());
             }
-            Err(Errno::NOSPC) if self.failed.insert(b"watches".to_vec()) => {
+            Err(Errno::NOSPC) if self.failed.insert(b"/watches".to_vec()) => {
                 let why = fault!(
                     NOT_WATCHED,
                     "the kernel watches no more directories for this user (fs.inotify.max_user_watches); what changes in \
@@ -180,7 +181,7 @@ impl Watcher<'_, '_> {
         let place = fs::stat(&root.path).map(|stat| (stat.st_dev, stat.st_ino)).ok();
         if *self.place.get_or_insert(place) != place {
             // A file system was unmounted, say: then nothing in it is gone.
-            if self.failed.insert(b"another".to_vec()) {
+            if self.failed.insert(b"/another".to_vec()) {
                 let why = fault!(
                     FILE_NOT_COPIED,
                     "another directory stands there now, or none; begin again when it is back"

@@ -30,7 +30,7 @@ pub(crate) struct Sync {
     #[arg(long)]
     delete: bool,
     /// Say what would be copied and removed now, and change nothing.
-    #[arg(short = 'n', long)]
+    #[arg(short = 'n', long, conflicts_with_all = ["look", "rest"])]
     dry_run: bool,
     /// How often to look through the whole directory [default: 30s; 2s where other machines write into it].
     #[arg(long, value_name = "TIME", value_parser = crate::spread::seconds)]

@@ -1,0 +1,20 @@
+//! Directories for tests.
+
+use std::path::PathBuf;
+
+/// A directory that is removed at the end.
+pub(crate) struct Temporary(pub PathBuf);
+
+impl Temporary {
+    pub fn new(name: &str) -> Temporary {
+        let path = std::env::temp_dir().join(format!("ligament-files-{name}-{}", std::process::id()));
+        std::fs::create_dir_all(&path).unwrap();
+        Temporary(path)
+    }
+}
+
+impl Drop for Temporary {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
