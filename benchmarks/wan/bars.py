@@ -10,6 +10,11 @@ IPERF, IPERF_LOSSY = 0.95, 0.85  # of what iperf3 says it sends, 256 MiB
 SMALL = 0.2  # ms beside half of a ping
 CP, CP_SCP, CP_MANY = 0.9, 5, 10  # of the path's speed; times scp's, at 100 ms; times `scp -r`'s
 SYNC, SYNC_RTTS = 0.5, 3  # s, and round trips beside
+BESIDE = 1  # ms, of 64 B while large messages flow, beside plain TCP's while those of plain TCP flow
+STEPS = 1.2  # % of the time of a run that exchanges each 0.6 s over 11 ms
+FLAPS, FLAPS_GAP = 100, 3.5  # s for all messages over a link that flaps, and without any
+PROCESSOR = 2  # times the processor time of plain TCP, since all is encrypted
+RUN_RTTS, RUN = 10, 0.5  # round trips, and s beside, of a run that only begins and ends
 RELAYS = {"relay": 1, "trunk": 2}  # on the way, by program
 RELAYED, RELAYED_SMALL = 0.95, 0.1  # for each: of the speed without it, and ms of half a round trip
 # After 3 s of silence, one way: bytes, how many halves of a ping, and ms beside them.
@@ -38,6 +43,11 @@ class Measurements:
         self.small = {}  # (cell, program): ms, half of a round trip of 64 B
         self.ping = {}  # cell: ms, a round trip
         self.processor = {}  # (cell, program): processor seconds of both ends per GB
+        self.beside = {}  # (cell, program): ms, half of a round trip of 64 B while large messages flow
+        self.steps = {}  # program: %, what an exchange after each step adds
+        self.flaps = {}  # program: s for all messages over a link that flaps
+        self.gaps = {}  # program: s, the longest time without one of them
+        self.runs = {}  # cell: s of a run that only begins and ends
         self.copies = {}  # (cell, program, bytes): Mbit/s of one file
         self.many = {}  # (cell, program): ms for each of many small files
         self.appears = {}  # cell: s until a file appears by `sync`
@@ -92,7 +102,34 @@ def bars(m):
             limit = halves * statistics.median(m.ping[cell]) / 2 + more
             name = f"{cell}: {size_name(size)} after 3 s of silence"
             found.append(Bar(name, statistics.median(ours), ours, "<=", limit, "ms"))
-    return found + _copies(m)
+    return found + _exchanges(m) + _copies(m)
+
+
+def _exchanges(m):
+    found = []
+    for (cell, program), ours in sorted(m.beside.items()):
+        others = [statistics.median(values) for key, values in m.beside.items() if key[0] == cell and key[1].startswith("bare/")]
+        if others and not program.startswith("bare/"):
+            beside = [value - min(others) for value in ours]
+            name = f"{cell}: 64 B while large ones flow, {program}"
+            found.append(Bar(name, statistics.median(beside), beside, "<=", BESIDE, "ms beside bare"))
+    for (cell, program), ours in sorted(m.processor.items()):
+        best = next((m.best(cell, "bare/", size, "later") for size in (256 << 20, 64 << 20)
+                     if m.best(cell, "bare/", size, "later")), None)
+        if program == "ours" and best and not cell.loss and m.processor.get((cell, best[0])):
+            bare = statistics.median(m.processor[cell, best[0]])
+            times = [value / bare for value in ours]
+            name = f"{cell}: processor time per GB"
+            found.append(Bar(name, statistics.median(times), times, "<=", PROCESSOR, f"times {best[0]}"))
+    for cell, values in sorted(m.runs.items()):
+        limit = RUN + RUN_RTTS * cell.rtt / 1e3
+        found.append(Bar(f"{cell}: a run begins and ends", statistics.median(values), values, "<=", limit, "s"))
+    for table, name, limit, unit in ((m.steps, "an exchange each 0.6 s at 11 ms", STEPS, "% of the time"),
+                                     (m.flaps, "500 times 256 KiB to and fro, flaps", FLAPS, "s"),
+                                     (m.gaps, "the longest gap of these", FLAPS_GAP, "s")):
+        if values := table.get("ours"):
+            found.append(Bar(name, statistics.median(values), values, "<=", limit, unit))
+    return found
 
 
 def _copies(m):

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import programs  # first: it says where the tests' parts are
 import copies
+import exchanges
 from bars import AFTER_SILENCE, Cell, Measurements, bars
 from lib import machine, picture, report
 from lib.machine import CannotMeasure
@@ -18,6 +19,7 @@ STREAMS = (1, 2, 4, 8, 16, 32, 64, 128)  # of the bare program
 LATER = 3  # messages after the first one
 PROGRAMS = ("bare", "ours", "iperf3", "relay", "trunk", "scp")
 SMALL = 64
+PARTS = ("bulk", "silence", "small", "beside", "run", "steps", "flaps", "copies")
 
 
 def listed(kind):
@@ -37,8 +39,11 @@ def arguments_of(words):
     parser.add_argument("--repetitions", type=int, help="of the whole (default 5, quick 3)")
     parser.add_argument("--only", type=listed(str), help=f"{', '.join(PROGRAMS)}, separated by commas; all, quick the first three")
     parser.add_argument("--picture", type=Path, metavar="FILE", help="SVG (default build/benchmarks/wan.svg)")
-    parser.add_argument("--skip", type=listed(str), default=(), help="bulk, silence, small, copies, separated by commas")
+    parser.add_argument("--skip", type=listed(str), default=(), help=f"{', '.join(PARTS)}, separated by commas")
     options = parser.parse_args(words)
+    unknown = sorted({*options.skip} - {*PARTS} | {*(options.only or ())} - {*PROGRAMS})
+    if unknown:
+        parser.error(f"there is no {', '.join(unknown)}")
     options.repetitions = options.repetitions or (3 if options.quick else 5)
     options.streams = options.streams or ((16, 64) if options.quick else STREAMS)
     sizes = [size << 20 for size in options.sizes] if options.sizes else SIZES[:1] if options.quick else SIZES
@@ -110,8 +115,32 @@ class Session:
         for name, streams in self.kinds(judged=True):
             played = programs.play(link, name, [(20 if self.options.quick else 40, SMALL, 1)], streams, 60)
             title = f"{name}/{streams}" if name == "bare" else name
-            halves = [(answered - sent) / 2e6 for sent, answered, _ in played.messages]
-            self.measured.add("small", (cell, title), statistics.median(halves))
+            self.measured.add("small", (cell, title), statistics.median(played.halves()))
+
+    def beside(self, cell, link):
+        """64 B while large messages flow: of other connections, and of another conduit of one run."""
+        streams = self.options.streams[:1] if self.options.quick else (16, 64)
+        kinds = [("bare", n) for n in streams if "bare" in self.options.programs]
+        kinds += [("ours", self.options.ours), ("run", 0)] if "ours" in self.options.programs else []
+        for name, n in kinds:
+            title = f"{name}/{n}" if name == "bare" else name
+            self.measured.add("beside", (cell, title), exchanges.beside(link, cell, name, n, 300))
+
+    def of_one_link(self):
+        """What is measured over links of its own, in quick once."""
+        for part in ("steps", "flaps"):
+            if part in self.options.skip or self.options.quick and getattr(self.measured, part):
+                continue
+            for name, streams in (("bare", 1), ("ours", self.options.ours)):
+                if name not in self.options.programs or (part, name) == ("flaps", "bare"):
+                    continue  # a plain stream waits for as long as its backoff says
+                if part == "steps":
+                    with programs.link(Cell(exchanges.STEP_RTT, 0, "cubic"), self.seed) as link:
+                        self.measured.add("steps", name, exchanges.steps(link, name, streams))
+                else:
+                    took, gap = exchanges.flaps(name, streams, self.seed)
+                    self.measured.add("flaps", name, took)
+                    self.measured.add("gaps", name, gap)
 
     def one_pass(self):
         """Every cell once, each on a fresh link; the programs in turn."""
@@ -125,9 +154,14 @@ class Session:
                         self.bulk(cell, link, size)
                 if "silence" not in self.options.skip and not cell.loss:
                     self.silence(cell, link)
+                if "run" not in self.options.skip and not cell.loss and "ours" in self.options.programs:
+                    self.measured.add("runs", cell, exchanges.whole_run(link))
+                if "beside" not in self.options.skip and not cell.loss:
+                    self.beside(cell, link)
                 if "copies" not in self.options.skip and not cell.loss and not copies.missing():
                     self.copies(cell, link)
             self.tell(cell)
+        self.of_one_link()
 
     def tell(self, cell):
         """What has just been measured of a cell: a long measurement that is cut off has said what it found."""
@@ -156,6 +190,14 @@ def print_tables(session):
             for (cell, name), values in m.small.items()]
     report.table("64 B: ms, half of a round trip; beside ping, ms; processor s of both ends per GB of large messages",
                  ["64 B", "ping", "processor"], rows)
+    rows = [(f"{cell}, {name}", [report.spread(values), report.spread(m.runs.get(cell)) if name == "run" else None])
+            for (cell, name), values in m.beside.items()]
+    report.table("64 B while large messages flow: ms, half of a round trip; s of a run that only begins and ends",
+                 ["64 B", "run"], rows)
+    rows = [(name, [report.spread(table.get(name)) for table in (m.steps, m.flaps, m.gaps)])
+            for name in dict.fromkeys([*m.steps, *m.flaps])]
+    report.table("an exchange each 0.6 s at 11 ms: % of the time; 500 times 256 KiB to and fro over a link that flaps: s; "
+                 "longest gap, s", ["steps", "flaps", "gap"], rows)
     rows = [(f"{cell}, {name}", [report.spread(values), report.spread(m.many.get((cell, name))),
                                  report.spread(m.appears.get(cell)) if name == "cp" else None])
             for (cell, name, _), values in m.copies.items()]
@@ -192,7 +234,8 @@ def figures(session, facts):
     return {"machine": facts, "repetitions": session.options.repetitions, "mbit_per_s": cells(m.speed),
             "ms_after_silence": cells(m.silence), "ms_half_round_trip": cells(m.small), "ms_ping": cells(m.ping),
             "processor_s_per_gigabyte": cells(m.processor), "copies_mbit_per_s": cells(m.copies),
-            "copies_ms_per_file": cells(m.many), "sync_s": cells(m.appears)}
+            "ms_beside_large": cells(m.beside), "percent_of_steps": cells(m.steps), "flaps_s": cells(m.flaps),
+            "flaps_gap_s": cells(m.gaps), "run_s": cells(m.runs), "copies_ms_per_file": cells(m.many), "sync_s": cells(m.appears)}
 
 
 def main(words):

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from lib.ligament import Ligament
 from lib.machine import BUILD, REPOSITORY, CannotMeasure, run
+from lib.network import SpreadRun, await_all
 
 sys.path += [str(REPOSITORY / "tests"), str(REPOSITORY / "tests" / "network")]
 import wan  # noqa: E402
@@ -32,16 +33,18 @@ def missing():
 
 
 def build():
-    """Compiles the emulator and both programs."""
+    """Compiles the emulator and the programs."""
     OUT.mkdir(parents=True, exist_ok=True)
     wan.build(OUT)
-    run(["gcc", *FLAGS, HERE / "bare.c", "-o", OUT / "bare"], seconds=120)
-    run(["gcc", *FLAGS, HERE / "ours.c", "-o", OUT / "ours", *Ligament().flags()], seconds=120)
+    for name in ("bare", "ours", "member"):
+        flags = [] if name == "bare" else Ligament().flags()
+        run(["gcc", *FLAGS, HERE / f"{name}.c", "-o", OUT / name, *flags], seconds=120)
 
 
-def link(cell, seed):
-    """The emulated link of a cell."""
-    return Wan(OUT / "wan_emulator", rtt=cell.rtt, rate=cell.rate, loss=cell.loss, more=("--cc", cell.cc, "--seed", seed))
+def link(cell, seed, *more):
+    """The emulated link of a cell; `more` are further options of the emulator."""
+    more = ("--cc", cell.cc, "--seed", seed, *more)
+    return Wan(OUT / "wan_emulator", rtt=cell.rtt, rate=cell.rate, loss=cell.loss, more=more)
 
 
 def has_iperf3():
@@ -57,32 +60,75 @@ class Played:
         self.messages = [(sent, answered, int(end)) for (sent, answered), end in zip(sides, second[:-1], strict=True)]
         self.processor = float(first[-1]) + float(second[-1])
 
+    @classmethod
+    def read(cls, folder, number):
+        """What the ends of exchange `number` have left in a folder."""
+        return cls((folder / f"a{number}").read_text(), (folder / f"b{number}").read_text())
+
+    def halves(self):
+        """Half of each round trip, ms."""
+        return [(answered - sent) / 2e6 for sent, answered, _ in self.messages]
+
+
+def words_of(plan):
+    """A plan as the programs read it: [(count, bytes, pause in ms) or (…, kind), ...]."""
+    return ",".join(":".join(map(str, part)) for part in plan)
+
 
 def play(link_, program, plan, streams, seconds):
-    """One exchange after a plan, [(count, bytes, pause in ms), ...], with fresh connections: from `a` to `b`."""
+    """One exchange after a plan (`words_of`), with fresh connections: from `a` to `b`."""
+    return play_beside(link_, program, [(plan, streams)], seconds)[0]
+
+
+def play_beside(link_, program, plans, seconds):
+    """Exchanges at the same time, [(plan, streams), ...], each with connections of its own; a `Played` for each."""
     with tempfile.TemporaryDirectory(prefix="run-", dir=OUT) as folder, Processes(link_, folder) as started:
-        folder = Path(folder)
-        words = ",".join(f"{count}:{size}:{pause}" for count, size, pause in plan)
-        where = {"a": [link_.b.v4, PORT], "b": [link_.b.v4, PORT]}
-        if program == "bare":
-            more = {"a": [streams, UNSENT], "b": [streams, UNSENT]}
-        else:
-            Key.make(folder / "key")
-            relays = started.relays(RELAYS.get(program, 0))
-            more = {"a": [folder / "key", streams, *relays], "b": [folder / "key", streams, *relays[-1:]]}
-        ends = []
-        for side in "ba":
-            name = "bare" if program == "bare" else "ours"
-            ends.append(started.start(side, OUT / name, side, folder / side, words, *where[side], *more[side]))
-            time.sleep(0.05)
+        folder, ends, relays = Path(folder), [], started.relays(RELAYS.get(program, 0))
+        for number, (plan, streams) in enumerate(plans):
+            where = [link_.b.v4, PORT + number]
+            if program == "bare":
+                more = {"a": [streams, UNSENT], "b": [streams, UNSENT]}
+            else:
+                key = folder / f"key{number}"
+                Key.make(key)
+                more = {"a": [key, streams, *relays], "b": [key, streams, *relays[-1:]]}
+            for side in "ba":
+                name = "bare" if program == "bare" else "ours"
+                words = [side, folder / f"{side}{number}", words_of(plan), *where, *more[side]]
+                ends.append(started.start(side, OUT / name, *words))
+                time.sleep(0.05)
         until = time.monotonic() + seconds
         try:
             failed = [p for p in ends if p.wait(max(until - time.monotonic(), 0.1)) != 0]
         except subprocess.TimeoutExpired:
             failed = ["none came to its end in time"]
         if failed:
-            raise CannotMeasure(f"{program} with {streams} streams failed:\n{started.said()}")
-        return Played((folder / "a").read_text(), (folder / "b").read_text())
+            raise CannotMeasure(f"{program} with {[streams for _, streams in plans]} streams failed:\n{started.said()}")
+        return [Played.read(folder, number) for number in range(len(plans))]
+
+
+def play_run(link_, plans, seconds):
+    """A run over both ends of the link with a pair of instances for each plan: a `Played` for each, and how long the run
+    took from its command to its end everywhere, s."""
+    pairs = range(len(plans))
+    with tempfile.TemporaryDirectory(prefix="run-", dir=OUT) as folder:
+        folder = Path(folder)
+        names = [f"{side}{number}" for number in pairs for side in "ab"]
+        lines = ["ymmsl_version: v0.1", "model:", "  name: wan", "  components:"]
+        lines += [f"    {name}: {{implementation: {name}, ports: {{o_i: out, s: in}}}}" for name in names]
+        lines += ["  conduits:"]
+        lines += [f"    {one}{n}.out: {other}{n}.in" for n in pairs for one, other in ("ab", "ba")]
+        lines += ["implementations:"]
+        for name in names:
+            words = f"[{name[0]}, '{folder / name}', '{words_of(plans[int(name[1:])])}']"
+            lines += [f"  {name}: {{executable: {OUT / 'member'}, args: {words}}}"]
+        (folder / "model.ymmsl").write_text("\n".join(lines) + "\n", encoding="utf-8")
+        begun = time.monotonic()
+        run_ = SpreadRun(Ligament().command, [link_.a, link_.b], folder / "model.ymmsl", folder / "run",
+                         on={1: [f"b{number}" for number in pairs]})
+        await_all(run_.processes, seconds, run_.said)
+        took = time.monotonic() - begun
+        return [Played.read(folder, number) for number in pairs], took
 
 
 RELAYS = {"relay": 1, "trunk": 2}  # on the way of a path, by program; the last one is beside `b`, and one more beside `a`

@@ -60,6 +60,23 @@ class Bars(unittest.TestCase):
             "100 ms, bbr, 0 %: 64 B, trunk": False,
         })
 
+    def test_small_messages_beside_large_ones_are_held_against_bare_beside_its_own(self):
+        m = Measurements()
+        m.beside = {(CLEAN, "bare/16"): [60, 61, 62], (CLEAN, "bare/64"): [70], (CLEAN, "ours"): [61.9], (CLEAN, "run"): [62.1]}
+        name = "100 ms, bbr, 0 %: 64 B while large ones flow"
+        self.assertEqual(held(m), {f"{name}, ours": True, f"{name}, run": False})
+
+    def test_processor_time_is_held_against_the_best_number_of_bare_streams(self):
+        m = Measurements()
+        m.speed = {(CLEAN, "bare/16", 64 * MIB, "later"): [400], (CLEAN, "bare/64", 64 * MIB, "later"): [500]}
+        m.processor = {(CLEAN, "bare/16"): [2], (CLEAN, "bare/64"): [1], (CLEAN, "ours"): [2.1]}
+        self.assertEqual(held(m), {"100 ms, bbr, 0 %: processor time per GB": False})
+
+    def test_what_has_a_link_of_its_own_has_bars_of_its_own(self):
+        m = Measurements()
+        m.steps, m.flaps, m.gaps, m.runs = {"ours": [1.1], "bare": [4]}, {"ours": [99]}, {"ours": [3.6]}, {CLEAN: [1.5, 1.4]}
+        self.assertEqual([bar.holds for bar in bars(m)], [True, True, True, False])
+
     def test_copies_are_held_against_the_path_and_scp(self):
         m = Measurements()
         m.speed = {(CLEAN, "ours", 64 * MIB, "first"): [400]}

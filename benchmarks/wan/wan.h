@@ -1,8 +1,9 @@
 // Both ends of a link exchange messages after a plan, and write down when each was sent and when its last byte was there.
 // The ends are on one machine, so their clocks are one.
 //
-// A plan is words COUNT:BYTES:PAUSE: so many messages from a to b, each PAUSE ms after the answer (8 bytes) to the one
-// before. With BYTES of at most 64 the answer is as long as the message.
+// A plan is words COUNT:BYTES:PAUSE[:KIND], with commas between: so many messages from a to b, each PAUSE ms after the answer
+// to the one before. An answer has 8 bytes; it is as long as the message where that has at most 64, or where KIND is `echo`.
+// With KIND `both` there are no answers: both ends send PAUSE ms after what they have received.
 #ifndef WAN_H
 #define WAN_H
 #include <errno.h>
@@ -52,52 +53,83 @@ static char *memory(size_t bytes) {
     return at;
 }
 
-// PROGRAM a|b OUT PLAN HOST PORT ...
+enum kind { ANSWERED, ECHO, BOTH };
+struct word {
+    int count;
+    size_t bytes;
+    double ms;
+    enum kind kind;
+};
+
+// Reads the first word of what is left of a plan; where the next one is, or NULL.
+static const char *read_word(const char *plan, struct word *word) {
+    char kind[8] = "";
+    if (sscanf(plan, "%d:%zu:%lf:%7[a-z]", &word->count, &word->bytes, &word->ms, kind) < 3 || word->bytes < 8)
+        fail("no plan: %s", plan);
+    word->kind = !strcmp(kind, "both") ? BOTH : !strcmp(kind, "echo") || word->bytes <= 64 ? ECHO : ANSWERED;
+    const char *comma = strchr(plan, ',');
+    return comma ? comma + 1 : NULL;
+}
+
+static void stamp(char *data, size_t bytes, uint64_t number) {
+    memcpy(data, &number, 8), memcpy(data + bytes - 8, &number, 8);
+}
+
+static void check(const char *data, size_t bytes, uint64_t number) {
+    uint64_t first, last;
+    memcpy(&first, data, 8), memcpy(&last, data + bytes - 8, 8);
+    if (first != number || last != number) fail("message %llu came, and not %llu", (unsigned long long)first,
+                                                (unsigned long long)number);
+}
+
+// PROGRAM a|b OUT PLAN ...
 int main(int argc, char **argv) {
-    if (argc < 6) fail("usage: %s a|b OUT PLAN HOST PORT ...", argv[0]);
+    if (argc < 4) fail("usage: %s a|b OUT PLAN ...", argv[0]);
     int is_a = argv[1][0] == 'a';
     FILE *out = fopen(argv[2], "w");
     if (!out) fail("%s: %s", argv[2], strerror(errno));
-    size_t largest = 64;
-    for (char *word = argv[3]; word; word = strchr(word, ',') ? strchr(word, ',') + 1 : NULL) {
-        size_t bytes = 0;
-        if (sscanf(word, "%*d:%zu:", &bytes) != 1) fail("no plan: %s", word);
-        if (bytes > largest) largest = bytes;
+    struct word word;
+    size_t largest = 64, to_and_fro = 64;
+    for (const char *plan = argv[3]; plan;) {
+        plan = read_word(plan, &word);
+        if (word.bytes > largest) largest = word.bytes;
+        if (word.kind != ANSWERED && word.bytes > to_and_fro) to_and_fro = word.bytes;
     }
-    char *data = memory(largest);
-    if (is_a) {  // looks random, so that nothing is won by compressing it
-        uint64_t x = 88172645463325252ull;
-        for (size_t i = 0; i + 8 <= largest; i += 8)
-            x ^= x << 13, x ^= x >> 7, x ^= x << 17, memcpy(data + i, &x, 8);
-    }
+    // Where both send, the one before may still be on its way; the one before that has arrived.
+    char *data = memory(largest), *other = memory(to_and_fro), *back = memory(to_and_fro);
+    uint64_t x = 88172645463325252ull;  // looks random, so that nothing is won by compressing it
+    for (size_t i = 0; i + 8 <= largest; i += 8) x ^= x << 13, x ^= x >> 7, x ^= x << 17, memcpy(data + i, &x, 8);
+    memcpy(other, data, to_and_fro);
     peer_open(is_a, argc - 4, argv + 4);
-    uint64_t number = 0, got;
+    uint64_t number = 0;
     double before = processor();
-    for (char *word = argv[3]; word; word = strchr(word, ',') ? strchr(word, ',') + 1 : NULL) {
-        int count;
-        size_t bytes;
-        double ms;
-        if (sscanf(word, "%d:%zu:%lf", &count, &bytes, &ms) != 3) fail("no plan: %s", word);
-        size_t answer = bytes <= 64 ? bytes : 8;
-        for (int i = 0; i < count; i++, number++) {
-            if (is_a) {
-                pause_ms(ms);
-                uint64_t begun = now();
-                memcpy(data, &number, 8), memcpy(data + bytes - 8, &number, 8);
-                peer_send(data, bytes);
-                char back[64];
+    for (const char *plan = argv[3]; plan;) {
+        plan = read_word(plan, &word);
+        size_t answer = word.kind == ANSWERED ? 8 : word.bytes;
+        for (int i = 0; i < word.count; i++, number++) {
+            if (is_a || word.kind == BOTH) pause_ms(word.ms);
+            char *mine = word.kind == BOTH && number % 2 ? other : data;
+            uint64_t begun = now();
+            if (word.kind == BOTH) {
+                stamp(mine, word.bytes, number);
+                peer_send(mine, word.bytes);
+                peer_receive(back, word.bytes);
+                check(back, word.bytes, number);
+            } else if (is_a) {
+                stamp(mine, word.bytes, number);
+                peer_send(mine, word.bytes);
                 peer_receive(back, answer);
-                memcpy(&got, back, 8);
-                if (got != number) fail("another answer");
-                fprintf(out, "%llu %llu\n", (unsigned long long)begun, (unsigned long long)now());
+                check(back, answer, number);
             } else {
-                peer_receive(data, bytes);
-                uint64_t end = now(), last;
-                memcpy(&got, data, 8), memcpy(&last, data + bytes - 8, 8);
-                if (got != number || last != number) fail("another message");
-                fprintf(out, "%llu\n", (unsigned long long)end);
-                peer_send(data, answer);
+                peer_receive(mine, word.bytes);
+                check(mine, word.bytes, number);
             }
+            uint64_t end = now();
+            if (is_a)
+                fprintf(out, "%llu %llu\n", (unsigned long long)begun, (unsigned long long)end);
+            else
+                fprintf(out, "%llu\n", (unsigned long long)end);
+            if (!is_a && word.kind != BOTH) peer_send(mine, answer);
         }
     }
     fprintf(out, "%.6f\n", processor() - before);
