@@ -91,6 +91,7 @@ def test_what_cannot_be_shown_says_why(shown):
         (["stranger.out"], 2, "instance-unknown", "no instance"),
         (["taker.in"], 2, "tap-refused", "there are: none"),
         (["field"], 2, "tap-refused", "INSTANCE.PORT"),
+        (["field.out[0]"], 2, "tap-refused", 'has no slots; leave "[0]" out'),
         (["field.state", "--slice", "::-1"], 2, "bad-slice", "step"),
         (["field.state", "--slice", "0,0,0"], 1, "not-shown", "so many axes"),
         (["field.state", "--slice", "9"], 1, "not-shown", "this index"),

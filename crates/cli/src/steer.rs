@@ -7,7 +7,12 @@ use ligament_runtime::client::{self, record_of, who, Order};
 use ligament_wire::control::Wanted;
 use serde_json::Value;
 use std::fmt::Write;
+use std::io::IsTerminal;
+use std::sync::mpsc::{channel, RecvTimeoutError, Sender};
 use std::time::Duration;
+
+/// An answer that takes longer is one that is waited for.
+const SOON: Duration = Duration::from_secs(1);
 
 /// Change settings of a run that is under way, let it stand still, or go on.
 ///
@@ -98,7 +103,34 @@ fn steered(arguments: &Steer) -> Result<Value, Fault> {
     }
     let at = arguments.at.or(arguments.until);
     let order = Order { who: who(), wanted, at, patience: Some(arguments.patience), dry: arguments.dry_run };
+    let _notice = Notice::in_a_while(arguments);
     client::steer(&run, &record, order)
+}
+
+/// What is said at a terminal where the answer is long in coming. Whoever leaves then takes nothing back.
+struct Notice {
+    /// Its end is the answer.
+    _answered: Sender<()>,
+}
+
+impl Notice {
+    fn in_a_while(arguments: &Steer) -> Option<Notice> {
+        if arguments.json || !std::io::stderr().is_terminal() {
+            return None;
+        }
+        let words = format!(
+            "waiting for all whom it concerns, up to {} s; it stays asked for if you leave: ligament steer {} --withdraw",
+            arguments.patience.as_secs_f64(),
+            arguments.run
+        );
+        let (answered, answer) = channel();
+        std::thread::spawn(move || {
+            if answer.recv_timeout(SOON) == Err(RecvTimeoutError::Timeout) {
+                eprintln!("{words}");
+            }
+        });
+        Some(Notice { _answered: answered })
+    }
 }
 
 /// The settings of an answer, one a line.

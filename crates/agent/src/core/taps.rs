@@ -4,6 +4,7 @@
 
 use super::{answer, Core};
 use crate::action::{Action, Link, Phase, Viewer};
+use crate::plan::PlannedPort;
 use ligament_catalogue::{fault, said, Fault};
 use ligament_shm::tap::MOST_ROOM;
 use ligament_wire::control::{Notice, Tap};
@@ -115,6 +116,9 @@ impl Core {
                 asked.port
             ));
         }
+        if let Some(slot) = asked.slot {
+            self.has_slot(&asked, slot)?;
+        }
         self.has_room(viewer, &asked)?;
         if self.taps.all.values().filter(|(_, other)| *other == endpoint).count() >= MOST_OF_ONE {
             return Err(too_many());
@@ -122,6 +126,21 @@ impl Core {
         let member = if self.wiring.is_light(&self.plan, endpoint) { self.wiring.place(rank) } else { 0 };
         let TapPort { port, slot, wanted, room, .. } = asked;
         Ok((endpoint, to, Tap { tap: self.taps.next, member, port, slot, wanted, room }))
+    }
+
+    /// Whether the port has this slot, as far as the model says: nothing is ever sent on one that there is not.
+    fn has_slot(&self, asked: &TapPort, slot: u32) -> Result<(), Fault> {
+        let instance = &self.plan.instances[asked.instance.index()];
+        let (name, port) = (&instance.name, &asked.port);
+        match instance.ports.iter().find(|own| *own.name == **port) {
+            Some(own) if !own.vector && !own.resizable => {
+                Err(fault!(TAP_REFUSED, "port \"{port}\" of \"{name}\" has no slots; leave \"[{slot}]\" out"))
+            }
+            Some(PlannedPort { length: Some(slots), .. }) if u64::from(slot) >= *slots => {
+                Err(fault!(TAP_REFUSED, "port \"{port}\" of \"{name}\" has {slots} slots, counted from 0 on"))
+            }
+            _ => Ok(()),
+        }
     }
 
     /// Whether there may be one more, as large as this.
