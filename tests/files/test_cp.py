@@ -169,6 +169,12 @@ def test_a_full_disk_is_named_and_the_copy_goes_on_when_there_is_room(ligament, 
         said = ligament.cp("large", f"east:{full}", check=1)
         assert said["code"] == "disk-full" and "large" in said["error"] and "No space left" in said["error"]
         assert not (full / "large").exists()
+        # What was sent and had no room any more does not count.
+        for name in ("one", "two"):
+            (tmp_path / name).write_bytes(b"small")
+        said = ligament.cp("one", "two", f"east:{full}", check=1)
+        assert said["code"] == "disk-full" and said["copied"] == 0
+        assert not (full / "one").exists() and not (full / "two").exists()
         call("mount", "-o", "remount,size=16m", full, cwd=tmp_path, check=0)
         assert ligament.cp("large", f"east:{full}")["resumed_bytes"] > 0
         assert (full / "large").read_bytes() == (tmp_path / "large").read_bytes()

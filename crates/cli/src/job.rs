@@ -5,7 +5,7 @@ use ligament_catalogue::fault;
 use ligament_launch::jobs::{self, JobState};
 use ligament_launch::site::find_site;
 use ligament_manager::{find_run, RunState};
-use ligament_runtime::client::{record_of, JobRecord};
+use ligament_runtime::client::{record_of, JobRecord, SiteJob};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Cancel {
@@ -43,11 +43,18 @@ pub(crate) fn cancel(arguments: &Cancel) -> i32 {
         Ok((Some(job), run)) => (job, run),
         // What was not submitted is stopped.
         Ok((None, run)) if arguments.dry_run => {
-            return told(
-                arguments,
-                None,
-                &format!("{} was not submitted; it would be told to end", run.name()),
-            );
+            if let Some(record) = record_of(&run).ok().filter(|record| record.state != RunState::Running) {
+                let error = fault!(NOT_RUNNING, "{} is not running: it is {}", run.name(), record.state.name());
+                return crate::fail(arguments.json, &error, crate::FAILED);
+            }
+            let jobs = SiteJob::all_of(&run);
+            let jobs: Vec<String> =
+                jobs.iter().filter(|job| !job.over).map(|job| format!("{} at {}", job.job, job.site)).collect();
+            let too = match jobs.is_empty() {
+                true => String::new(),
+                false => format!(", and with it its jobs: {}", jobs.join(", ")),
+            };
+            return told(arguments, None, &format!("{} would be told to end{too}", run.name()));
         }
         Ok((None, _)) => {
             let stop = crate::arguments::Stop { run: arguments.run.clone(), json: arguments.json };

@@ -86,7 +86,8 @@ impl Channel for OverPath {
     fn send(&self, message: Vec<u8>) -> Result<(), Fault> {
         loop {
             match self.path.wait_for_room(Some(LOOK)) {
-                Ok(()) => break self.path.send_kept(message, None).map_err(|error| cut(&error)),
+                // Another thread may have taken the room meanwhile: then there is a message more under way.
+                Ok(()) => break self.path.send_kept_at_once(message).map_err(|error| cut(&error)),
                 Err(error) if error.kind() == Kind::TimedOut => self.goes_on()?,
                 Err(error) => break Err(cut(&error)),
             }

@@ -10,7 +10,7 @@ use ligament_catalogue::{fault, Code, Fault};
 use minicbor::{Decode, Encode};
 
 /// The version of all this.
-pub(crate) const VERSION: u32 = 2;
+pub(crate) const VERSION: u32 = 3;
 /// When a pack is full (bytes), and the longest piece in it.
 pub(crate) const PACK: usize = 1 << 20;
 /// The longest hole that is sent at once, and how many bytes of holes make a pack (bytes): a checksum over them takes a while,
@@ -104,6 +104,9 @@ pub(crate) enum Word {
         #[n(1)]
         more: u64,
     },
+    /// From the receiver: these files are there, whole and under their names.
+    #[n(11)]
+    Made(#[n(0)] Vec<u64>),
 }
 
 /// What a message is: its first byte.

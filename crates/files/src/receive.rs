@@ -20,6 +20,8 @@ use std::path::{Path, PathBuf};
 const HELD: usize = 16;
 /// Names of things that were removed are told up to so many bytes: the other end may be busy sending, and reads none of them.
 const TOLD: usize = 4 << 20;
+/// What it takes to tell why one was not (bytes, about).
+const REFUSED: usize = 100;
 /// Of more, how many are told at a time.
 const TOGETHER: u64 = 1000;
 
@@ -83,6 +85,7 @@ fn receive_all(channel: &dyn Channel, options: &Receiving, tally: &Tally) -> Res
         kept,
         cleared: HashSet::new(),
         told: 0,
+        made: Vec::new(),
         wanted: HashMap::new(),
         held: 0,
         directories: Vec::new(),
@@ -95,10 +98,13 @@ fn receive_all(channel: &dyn Channel, options: &Receiving, tally: &Tally) -> Res
         match read(&message)? {
             Message::Word(word) => receiver.word(word)?,
             Message::Pieces(pieces) => {
-                for piece in pieces {
+                let done = pieces.into_iter().try_for_each(|piece| {
                     let (id, piece) = piece?;
-                    receiver.piece(id, piece)?;
-                }
+                    receiver.piece(id, piece)
+                });
+                // Those before one that ends the copy, too.
+                receiver.tell_made()?;
+                done?;
             }
         }
         if receiver.wanted.is_empty() && receiver.lists > 0 {
@@ -170,6 +176,8 @@ struct Receiver<'a> {
     cleared: HashSet<Vec<u8>>,
     /// Bytes of names that the other end was told to be removed, in this list.
     told: usize,
+    /// Files that are there and that the other end was not told of.
+    made: Vec<u64>,
     wanted: HashMap<u64, Wanted>,
     /// How many of the wanted are open.
     held: usize,
@@ -242,9 +250,12 @@ impl Receiver<'_> {
                 Ok(())
             }
             Word::Stop { why } => Err(heard(&why, Code::COPY_STOPPED)),
-            Word::Begin { .. } | Word::Answer { .. } | Word::Refused(_) | Word::Done | Word::Removed { .. } => {
-                Err(misunderstood(&"a word at the wrong time"))
-            }
+            Word::Begin { .. }
+            | Word::Answer { .. }
+            | Word::Refused(_)
+            | Word::Done
+            | Word::Removed { .. }
+            | Word::Made(_) => Err(misunderstood(&"a word at the wrong time")),
         }
     }
 
@@ -437,7 +448,10 @@ impl Receiver<'_> {
         // Pieces of a file that was refused may be on their way.
         let Some(mut wanted) = self.let_go(id) else { return Ok(()) };
         match self.put(&mut wanted, piece) {
-            Ok(true) => self.tally.copied(&wanted.name),
+            Ok(true) => {
+                self.tally.copied(&wanted.name);
+                self.made.push(id);
+            }
             Ok(false) => {
                 self.held += usize::from(wanted.partial.is_some());
                 self.wanted.insert(id, wanted);
@@ -448,6 +462,15 @@ impl Receiver<'_> {
             }
         }
         Ok(())
+    }
+
+    /// Tells the other end which files are there, if somebody reads its tally.
+    fn tell_made(&mut self) -> Result<(), Fault> {
+        let made = std::mem::take(&mut self.made);
+        match made.is_empty() || self.tally.is_read() {
+            true => Ok(()),
+            false => self.channel.send(Word::Made(made).to_bytes()),
+        }
     }
 
     /// Puts a piece where it belongs; whether the file is whole.
@@ -612,10 +635,21 @@ impl Receiver<'_> {
         );
         news.tell();
         self.told = news.told;
+        let mut left = failed.len();
         for (name, errno) in failed {
-            let why = fault!(FILE_NOT_COPIED, "it cannot be removed: {errno}");
+            left -= 1;
+            // The other end may have much to say itself, and hear nothing meanwhile.
+            let is_last = !tally.is_read() && self.told >= TOLD;
+            let why = match is_last && left > 0 {
+                true => fault!(FILE_NOT_COPIED, "it cannot be removed: {errno}; nor can {left} others"),
+                false => fault!(FILE_NOT_COPIED, "it cannot be removed: {errno}"),
+            };
+            self.told = self.told.saturating_add(name.len() + REFUSED);
             // Whether it could be told shows when it is asked whether the other end is there.
             let _ = self.fails(&name, why);
+            if is_last {
+                break;
+            }
         }
         done
     }

@@ -38,17 +38,7 @@ pub struct Sending {
 /// # Errors
 /// It could not go on: the connection is lost, or the receiver has said so. What fails with single files is in the tally.
 pub fn send(channel: &dyn Channel, options: &Sending, tally: &Tally) -> Result<(), Fault> {
-    let mut result = begin(channel, options, tally);
-    // Where the other end has stopped, it has said why before.
-    if result.as_ref().is_err_and(|why| why.code() == Code::COPY_CUT) {
-        while let Ok(Some(message)) = channel.receive(Some(Duration::ZERO)) {
-            match read(&message) {
-                Ok(Message::Word(Word::Stop { why })) => result = Err(heard(&why, Code::COPY_STOPPED)),
-                Ok(Message::Word(Word::Removed { names, more })) => were_removed(tally, &names, more),
-                _ => {}
-            }
-        }
-    }
+    let result = begin(channel, options, tally);
     if let Err(why) = &result {
         if ![Code::COPY_CUT, Code::COPY_STOPPED].contains(&why.code()) {
             // One that is gone need not be told.
@@ -90,8 +80,10 @@ fn begin(channel: &dyn Channel, options: &Sending, tally: &Tally) -> Result<(), 
             sends: None,
             tries: HashMap::new(),
             refused: HashSet::new(),
+            sent: HashMap::new(),
         };
-        let sent = sender.send_all();
+        let mut sent = sender.send_all();
+        sender.hear_last_words(&mut sent);
         shelf.end();
         let listed = lists.join().unwrap_or_else(|_| Err(stopped()));
         match (sent, listed) {
@@ -140,6 +132,8 @@ struct Sender<'a> {
     tries: HashMap<u64, u32>,
     /// Files that the receiver cannot write, while they are still wanted here.
     refused: HashSet<u64>,
+    /// Files that were sent whole, of which the receiver has not said that they are there.
+    sent: HashMap<u64, Vec<u8>>,
 }
 
 impl Sender<'_> {
@@ -171,6 +165,7 @@ impl Sender<'_> {
         match word {
             Word::Answer { upto, wants, refused } => self.answer(upto, wants, &refused)?,
             Word::Removed { names, more } => were_removed(self.tally, &names, more),
+            Word::Made(made) => self.were_made(&made),
             Word::Refused(Refusal { id: 0, why, name }) => {
                 self.tally.fails(&name, heard(&why, Code::FILE_NOT_COPIED));
             }
@@ -180,10 +175,8 @@ impl Sender<'_> {
                 } else if self.wants.iter().any(|want| want.id == id) {
                     self.refused.insert(id);
                 }
-                if self.shelf.remove(id).is_none() {
-                    // It was sent whole, and counted.
-                    self.tally.was_not_copied(&name);
-                }
+                self.shelf.remove(id);
+                self.sent.remove(&id);
                 self.tally.fails(&name, heard(&why, Code::FILE_NOT_COPIED));
             }
             Word::Done => return Ok(self.options.watching.is_none()),
@@ -191,6 +184,29 @@ impl Sender<'_> {
             _ => return Err(misunderstood(&"a word at the wrong time")),
         }
         Ok(false)
+    }
+
+    /// Where the other end has stopped, it has said why before, and what it has done until then.
+    fn hear_last_words(&mut self, outcome: &mut Result<(), Fault>) {
+        if outcome.is_err() {
+            while let Ok(Some(message)) = self.channel.receive(Some(Duration::ZERO)) {
+                match read(&message) {
+                    Ok(Message::Word(Word::Stop { why })) => *outcome = Err(heard(&why, Code::COPY_STOPPED)),
+                    Ok(Message::Word(Word::Removed { names, more })) => were_removed(self.tally, &names, more),
+                    Ok(Message::Word(Word::Made(made))) => self.were_made(&made),
+                    _ => {}
+                }
+            }
+        }
+    }
+
+    /// Files are there now: only then they count as copied.
+    fn were_made(&mut self, made: &[u64]) {
+        for id in made {
+            if let Some(name) = self.sent.remove(id) {
+                self.tally.copied(&name);
+            }
+        }
     }
 
     fn answer(&mut self, upto: u64, wants: Vec<Want>, refused: &[Refusal]) -> Result<(), Fault> {
@@ -250,9 +266,11 @@ impl Sender<'_> {
         match sends.step(&mut self.pack, self.most, self.tally) {
             Ok(false) => self.sends = Some(sends),
             Ok(true) => {
-                self.tally.copied(&sends.listed.name);
                 self.tries.remove(&sends.id);
                 self.shelf.remove(sends.id);
+                if self.tally.is_read() {
+                    self.sent.insert(sends.id, sends.listed.name.clone());
+                }
             }
             Err(why) => {
                 let want = Want { id: sends.id, from: 0, sum: vec![0; SUM] };

@@ -191,13 +191,6 @@ impl Tally {
         }
     }
 
-    /// A file that was counted before the other end could give it its name.
-    pub(crate) fn was_not_copied(&self, name: &[u8]) {
-        less(&self.copied, 1);
-        let name = shown(name);
-        self.lists().copied.retain(|other| *other != name);
-    }
-
     pub(crate) fn removed(&self, name: &[u8]) {
         if self.keeps == Keeps::All {
             keep(&mut self.lists().removed, shown(name));

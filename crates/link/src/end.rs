@@ -2,6 +2,7 @@
 //! the thread does the rest, and sleeps while there is nothing to do.
 
 use crate::error::{Error, Kind, Misuse};
+use bytemuck::allocation::try_zeroed_vec;
 use ligament_catalogue::{fault, Fault};
 use ligament_net::{now, Cargo, Event, MessageId, Nanos, Net};
 use rustix::event::{eventfd, poll, EventfdFlags, PollFd, PollFlags, Timespec};
@@ -14,6 +15,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 const MESSAGES: u32 = 0;
 const BARRIERS: u32 = 1;
 const CLOSING: u32 = 2;
+pub(crate) const CONDUITS: u64 = 3;
 /// How often a turn does what has become possible by it, before others may have the lock.
 const ROUNDS: u32 = 8;
 /// What a message costs of the window besides its bytes.
@@ -43,12 +45,11 @@ impl Cargo for Desk {
     }
 
     fn begin(&mut self, _: u32, id: MessageId, total: u64) -> Result<(), Fault> {
-        let mut bytes = Vec::new();
-        let reserved = usize::try_from(total).is_ok_and(|total| bytes.try_reserve_exact(total).is_ok());
-        if !reserved {
+        // The kernel gives its pages when bytes come, and not at once for a header that says much.
+        let bytes = usize::try_from(total).ok().and_then(|total| try_zeroed_vec(total).ok());
+        let Some(bytes) = bytes else {
             return Err(fault!(NO_MEMORY_FOR_OTHERS, "there is no memory for a message of {total} bytes"));
-        }
-        bytes.resize(total as usize, 0);
+        };
         self.arriving.insert(id, bytes);
         Ok(())
     }
@@ -86,7 +87,13 @@ pub(crate) enum Stage {
     /// It has arrived there.
     Sent,
     /// It has come.
-    Came(Vec<u8>),
+    Came(Came),
+}
+
+/// A message that has come: the how manieth, and its bytes.
+pub(crate) struct Came {
+    number: u64,
+    pub bytes: Vec<u8>,
 }
 
 /// What has passed.
@@ -116,7 +123,7 @@ pub(crate) struct State {
     sends: HashMap<MessageId, Number>,
     /// Requests for messages, the oldest first; messages that nobody has asked for yet.
     wants: VecDeque<Number>,
-    waits: VecDeque<Vec<u8>>,
+    waits: VecDeque<Came>,
     requests: HashMap<Number, Stage>,
     last: Number,
     /// Costs of the messages sent, and received, ever.
@@ -129,8 +136,12 @@ pub(crate) struct State {
     came: u64,
     closed_after: Option<u64>,
     pub counts: Counts,
+    /// Who was sent away last, and why.
+    refused: Option<String>,
     /// The last turn left something to do.
     more: bool,
+    /// Something has happened for which another thread may wait.
+    news: bool,
     /// Until when the thread sleeps.
     sleeps: Nanos,
     stops: bool,
@@ -163,7 +174,9 @@ impl State {
             came: 0,
             closed_after: None,
             counts: Counts::default(),
+            refused: None,
             more: false,
+            news: false,
             sleeps: 0,
             stops: false,
         }
@@ -184,8 +197,9 @@ impl State {
             self.net.turn(&mut self.desk, now());
         }
         while let Some(event) = self.net.event() {
+            self.news = true;
             match event {
-                Event::PathUp { .. } => self.up = true,
+                Event::PathUp { .. } => (self.up, self.refused) = (true, None),
                 Event::PathDown { .. } => {
                     self.up = false;
                     self.counts.cuts += 1;
@@ -193,6 +207,10 @@ impl State {
                 Event::GivenUp { why, .. } => {
                     let out_of_memory = why.code() == "no-memory-for-others";
                     let kind = if out_of_memory { Kind::OutOfMemory } else { Kind::System };
+                    let why = match &self.refused {
+                        Some(refused) if !out_of_memory => why.told(|why| format!("{why}; {refused}")),
+                        _ => why,
+                    };
                     self.over.get_or_insert(Error::of(kind, why));
                 }
                 Event::Gone { why, .. } => {
@@ -200,7 +218,10 @@ impl State {
                         .get_or_insert(Error::system(fault!(PATH_GIVEN_UP, "the other end is gone: {why}")));
                 }
                 Event::Ended { .. } => self.ended = true,
-                Event::StreamLost { .. } | Event::Refused { .. } => {}
+                Event::Refused { from, why, .. } => {
+                    self.refused = Some(format!("{from} has come and was sent away: {why}"));
+                }
+                Event::StreamLost { .. } => {}
             }
         }
     }
@@ -222,11 +243,13 @@ impl State {
             self.counts.sent_bytes += length as u64;
             some = true;
         }
+        self.news |= some;
         some
     }
 
     /// Takes in what has arrived, here and there.
     fn take_in(&mut self) {
+        self.news |= !self.desk.released.is_empty() || !self.desk.arrived.is_empty();
         for id in std::mem::take(&mut self.desk.released) {
             if let Some(number) = self.sends.remove(&id) {
                 if let Some(stage) = self.requests.get_mut(&number) {
@@ -238,9 +261,10 @@ impl State {
             match conduit {
                 MESSAGES => {
                     self.came += 1;
+                    let came = Came { number: self.came, bytes };
                     match self.wants.pop_front() {
-                        Some(number) => self.hand_over(number, bytes),
-                        None => self.waits.push_back(bytes),
+                        Some(number) => self.hand_over(number, came),
+                        None => self.waits.push_back(came),
                     }
                 }
                 BARRIERS => self.barriers[1] += 1,
@@ -250,12 +274,12 @@ impl State {
         }
     }
 
-    fn hand_over(&mut self, number: Number, bytes: Vec<u8>) {
-        self.taken += cost(bytes.len());
+    fn hand_over(&mut self, number: Number, came: Came) {
+        self.taken += cost(came.bytes.len());
         self.counts.received += 1;
-        self.counts.received_bytes += bytes.len() as u64;
+        self.counts.received_bytes += came.bytes.len() as u64;
         self.net.credit(self.peer, MESSAGES, self.taken);
-        self.requests.insert(number, Stage::Came(bytes));
+        self.requests.insert(number, Stage::Came(came));
     }
 
     // ---- what calls want -------------------------------------------------------------------------------------
@@ -296,24 +320,29 @@ impl State {
     pub fn receive(&mut self) -> Number {
         let number = self.number(Stage::Receives);
         match self.waits.pop_front() {
-            Some(bytes) => self.hand_over(number, bytes),
+            Some(came) => self.hand_over(number, came),
             None => self.wants.push_back(number),
         }
         self.turn();
         number
     }
 
-    /// Gives a request for a message up; one that has come is the next one again, for whoever waits longest.
+    /// Gives a request for a message up; one that has come goes back to its place among those that nobody has asked for,
+    /// or to whoever waits longest.
     pub fn forget(&mut self, number: Number) {
         self.wants.retain(|&one| one != number);
-        if let Some(Stage::Came(bytes)) = self.requests.remove(&number) {
+        if let Some(Stage::Came(came)) = self.requests.remove(&number) {
             // It will be counted when it is received after all.
-            self.taken -= cost(bytes.len());
+            self.taken -= cost(came.bytes.len());
             self.counts.received -= 1;
-            self.counts.received_bytes -= bytes.len() as u64;
+            self.counts.received_bytes -= came.bytes.len() as u64;
+            self.news = true;
             match self.wants.pop_front() {
-                Some(next) => self.hand_over(next, bytes),
-                None => self.waits.push_front(bytes),
+                Some(next) => self.hand_over(next, came),
+                None => {
+                    let place = self.waits.partition_point(|other| other.number < came.number);
+                    self.waits.insert(place, came);
+                }
             }
         }
     }
@@ -328,7 +357,7 @@ impl State {
 
     /// The length of the next message that nobody has asked for.
     pub fn next_length(&self) -> Option<u64> {
-        self.waits.front().map(|bytes| bytes.len() as u64)
+        self.waits.front().map(|came| came.bytes.len() as u64)
     }
 
     pub fn stage(&self, number: Number) -> Option<&Stage> {
@@ -338,7 +367,7 @@ impl State {
     /// The end of a request: what came, or nothing of one that sent.
     pub fn finish(&mut self, number: Number) -> Vec<u8> {
         match self.requests.remove(&number) {
-            Some(Stage::Came(bytes)) => bytes,
+            Some(Stage::Came(came)) => came.bytes,
             _ => Vec::new(),
         }
     }
@@ -383,9 +412,20 @@ impl State {
         self.turn();
     }
 
-    /// Whether both ends know that it is over, or it is of no use to wait for that.
+    /// Whether both ends know that it is over, or it is of no use to wait for that: the other end knows, and goes on.
     pub fn is_over(&self) -> bool {
         self.ended || self.over.is_some() || (self.desk.leaving.is_empty() && self.closed_after.is_none())
+    }
+
+    /// Why there is no connection yet, as far as it is known.
+    pub fn trouble(&self) -> Option<String> {
+        let of_net = || self.net.trouble(self.peer).map(|trouble| trouble.text().to_owned());
+        self.refused.clone().or_else(of_net)
+    }
+
+    /// Whether the other end has said that it closes.
+    pub fn other_closes(&self) -> bool {
+        self.closed_after.is_some()
     }
 
     /// When the next turn is due, if it is.
@@ -426,8 +466,12 @@ impl Shared {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// After a call has changed something: wakes the thread if it sleeps too long.
-    pub fn wake_if_due(&self, state: &State) {
+    /// After a call has changed something: wakes the thread if it sleeps too long, and whoever waits for what the call has
+    /// taken in beside its own.
+    pub fn wake_if_due(&self, state: &mut State) {
+        if std::mem::take(&mut state.news) {
+            self.changed.notify_all();
+        }
         if state.stops || state.due().is_some_and(|at| at < state.sleeps) {
             let _ = rustix::io::write(&self.wake, &1_u64.to_ne_bytes());
         }
@@ -442,10 +486,10 @@ impl Shared {
     ) -> Option<T> {
         loop {
             if let Some(done) = ready(&mut state) {
-                self.wake_if_due(&state);
+                self.wake_if_due(&mut state);
                 return Some(done);
             }
-            self.wake_if_due(&state);
+            self.wake_if_due(&mut state);
             let left = match until {
                 None => std::time::Duration::from_secs(1),
                 Some(until) => {
@@ -475,7 +519,7 @@ impl Shared {
     pub fn stop(&self) {
         let mut state = self.lock();
         state.stops = true;
-        self.wake_if_due(&state);
+        self.wake_if_due(&mut state);
         self.changed.notify_all();
     }
 
@@ -485,6 +529,7 @@ impl Shared {
             let sleeps = {
                 let mut state = self.lock();
                 state.turn();
+                state.news = false;
                 self.changed.notify_all();
                 if state.stops {
                     return;

@@ -71,6 +71,7 @@ impl Options {
         tuning.path.patience =
             u64::try_from(self.patience.as_nanos()).unwrap_or(u64::MAX / 4).min(u64::MAX / 4);
         tuning.path.longest = self.longest;
+        tuning.path.conduits = crate::end::CONDUITS;
         tuning.compression = if self.compress { Compression::WhereItPays } else { Compression::Never };
         tuning.congestion = if self.usual_congestion { Congestion::System } else { Congestion::Best };
         tuning.pace = self.pace;

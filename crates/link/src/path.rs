@@ -1,7 +1,7 @@
 //! The calls of a path. All of them may be made by several threads at once.
 
 use crate::end::{Number, Shared, Stage, State};
-use crate::error::{Error, Misuse};
+use crate::error::{Error, Kind, Misuse};
 use crate::options::{found, listening, Options};
 use crate::Key;
 use ligament_catalogue::fault;
@@ -12,8 +12,11 @@ use std::sync::{Arc, MutexGuard};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-/// How long an end that closes waits for the other one to know it.
-const PARTING: Duration = Duration::from_secs(1);
+/// How long an end that closes waits for the other one to know it: while there is no connection to that, which may have
+/// ended without a word; if that closes too, and so needs not know; and how often it looks.
+const PARTING: Duration = Duration::from_secs(5);
+const AFTERWARDS: Duration = Duration::from_secs(1);
+const GLANCE: Duration = Duration::from_millis(200);
 /// The numbers of the two ends.
 const LISTENS: u32 = 0;
 const OPENS: u32 = 1;
@@ -131,9 +134,15 @@ impl Path {
     /// # Errors
     /// There is none within this time, or the path is lost.
     pub fn wait_connected(&self, within: Option<Duration>) -> Result<(), Error> {
-        self.wait_for("no connection", within, |state| match state.up {
+        let connected = self.wait_for("no connection", within, |state| match state.up {
             true => Some(Ok(())),
             false => state.cannot_come().map(Err),
+        });
+        connected.map_err(|error| match (error.kind(), self.shared.lock().trouble()) {
+            (Kind::TimedOut, Some(trouble)) => {
+                Error::of(Kind::TimedOut, error.fault().clone().told(|text| format!("{text}; {trouble}")))
+            }
+            _ => error,
         })
     }
 
@@ -168,10 +177,18 @@ impl Path {
         within: Option<Duration>,
     ) -> Result<(), Error> {
         self.wait_for_room(within)?;
+        self.send_kept_at_once(bytes)
+    }
+
+    /// The same, whether there is room in the window or not.
+    ///
+    /// # Errors
+    /// The path is lost or closed.
+    pub fn send_kept_at_once(&self, bytes: impl AsRef<[u8]> + Send + Sync + 'static) -> Result<(), Error> {
         let mut state = self.shared.lock();
         let number = state.send(Box::new(bytes))?;
         state.finish(number);
-        self.shared.wake_if_due(&state);
+        self.shared.wake_if_due(&mut state);
         Ok(())
     }
 
@@ -189,7 +206,7 @@ impl Path {
         let mut state = self.shared.lock();
         let number = state.send(Box::new(copy))?;
         state.finish(number);
-        self.shared.wake_if_due(&state);
+        self.shared.wake_if_due(&mut state);
         Ok(())
     }
 
@@ -200,7 +217,7 @@ impl Path {
     pub fn isend(&self, bytes: impl AsRef<[u8]> + Send + Sync + 'static) -> Result<Request, Error> {
         let mut state = self.shared.lock();
         let number = state.send(Box::new(bytes))?;
-        self.shared.wake_if_due(&state);
+        self.shared.wake_if_due(&mut state);
         Ok(Request(number))
     }
 
@@ -208,7 +225,7 @@ impl Path {
     pub fn ireceive(&self) -> Request {
         let mut state = self.shared.lock();
         let number = state.receive();
-        self.shared.wake_if_due(&state);
+        self.shared.wake_if_due(&mut state);
         Request(number)
     }
 
@@ -245,8 +262,8 @@ impl Path {
     ) -> Result<usize, Error> {
         let room = place.len() as u64;
         let bytes = self.wait_for("it was not done", within, |state| match state.stage(request.0) {
-            Some(Stage::Came(bytes)) if bytes.len() as u64 > room => {
-                Some(Err(Misuse::TooLong { length: bytes.len() as u64, room }.into()))
+            Some(Stage::Came(came)) if came.bytes.len() as u64 > room => {
+                Some(Err(Misuse::TooLong { length: came.bytes.len() as u64, room }.into()))
             }
             _ => is_done(state, request.0).map(|outcome| ended(state, request.0, outcome)),
         })?;
@@ -263,6 +280,7 @@ impl Path {
         match state.stage(request.0) {
             Some(Stage::Receives | Stage::Came(_)) => {
                 state.forget(request.0);
+                self.shared.wake_if_due(&mut state);
                 Ok(())
             }
             Some(Stage::Sends | Stage::Sent) => Err(Misuse::Sends.into()),
@@ -391,12 +409,33 @@ impl Path {
     /// # Errors
     /// It has not arrived within this time, or the path was lost before. This end is destroyed all the same.
     pub fn close(self, within: Option<Duration>) -> Result<(), Error> {
+        let until = within.and_then(|within| Instant::now().checked_add(within));
         self.wait_sent(within)?;
         self.shared.lock().say_closing();
-        let until = Instant::now() + within.map_or(PARTING, |within| within.min(PARTING));
-        // The other end may be gone: then nobody needs to know.
-        self.shared.wait(self.shared.lock(), Some(until), |state| state.is_over().then_some(()));
+        self.part(until);
         Ok(())
+    }
+
+    /// Waits until the other end knows that this one closes, for as long as it may be there.
+    fn part(&self, until: Option<Instant>) {
+        let begun = Instant::now();
+        let mut connected = begun;
+        loop {
+            let now = Instant::now();
+            let soon = until.map_or(now + GLANCE, |until| until.min(now + GLANCE));
+            let over = |state: &mut State| state.is_over().then_some(());
+            if self.shared.wait(self.shared.lock(), Some(soon), over).is_some() {
+                return;
+            }
+            let (now, state) = (Instant::now(), self.shared.lock());
+            if state.up {
+                connected = now;
+            }
+            let limit = if state.other_closes() { begun + AFTERWARDS } else { connected + PARTING };
+            if now >= until.map_or(limit, |until| until.min(limit)) {
+                return;
+            }
+        }
     }
 
     fn wait_for<T>(
@@ -444,7 +483,6 @@ impl Drop for Path {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Kind;
 
     #[test]
     fn who_waits_is_told_that_the_thread_has_crashed() {

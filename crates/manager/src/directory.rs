@@ -540,6 +540,11 @@ pub fn no_such_instance(run: &RunDirectory, wanted: &str) -> Fault {
                 "{} has no instance \"{wanted}\"; did you mean \"{meant}\"?",
                 run.name()
             ),
+            None if names.is_empty() => fault!(
+                RUN_HAS_NO_INSTANCE,
+                "{} has no instance yet, so no \"{wanted}\": they are there when all machines of the run have joined",
+                run.name()
+            ),
             None => {
                 fault!(
                     RUN_HAS_NO_INSTANCE,

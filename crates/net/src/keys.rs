@@ -5,6 +5,7 @@ use ligament_catalogue::{fault, Fault};
 use ring::hmac;
 use ring::rand::{SecureRandom, SystemRandom};
 use std::fmt;
+use std::io::ErrorKind;
 use std::path::Path;
 use zeroize::Zeroizing;
 
@@ -55,14 +56,21 @@ impl RunKeys {
         RunKeys::from_hex(text.trim()).ok_or_else(|| fault!(PATH_KEY, "{name} is not 64 hexadecimal digits"))
     }
 
-    /// Writes the secret into a file that only its owner can read, in place of any other; whole or not at all.
+    /// Writes the secret into a new file that only its owner can read; whole or not at all.
     ///
     /// # Errors
-    /// It cannot be written.
+    /// It cannot be written; or there is a file of this name: somebody may have a copy of the key in it.
     pub fn write(&self, path: &Path) -> Result<(), Fault> {
         let text = Zeroizing::new(format!("{}\n", self.to_hex()));
-        private::write(path, &text)
-            .map_err(|error| fault!(PATH_KEY, "{}: the key cannot be written: {error}", path.display()))
+        private::write_new(path, &text).map_err(|error| match error.kind() {
+            ErrorKind::AlreadyExists => fault!(
+                PATH_KEY,
+                "{}: there is a file of this name already, and the other end may have a copy of its key; remove it if \
+                 not, or name another one",
+                path.display()
+            ),
+            _ => fault!(PATH_KEY, "{}: the key cannot be written: {error}", path.display()),
+        })
     }
 
     /// The secret as 64 hexadecimal digits.

@@ -12,7 +12,7 @@ use crate::relay::way::{Place, Way};
 use crate::{now, Invitation, Nanos};
 use ligament_catalogue::{fault, Fault};
 use rustix::event::{poll, PollFd, PollFlags, Timespec};
-use std::io::IoSliceMut;
+use std::io::{ErrorKind, IoSliceMut};
 use std::sync::Arc;
 
 /// How long each address is tried, and how much longer for each relay in between; several times as long by ssh (ns).
@@ -99,10 +99,12 @@ fn tell(house: &House, line: Line, place: &Place, word: &[u8]) -> Result<(), Fau
             head.connection.say(word).map_err(failed)?;
         }
         head.connection.flush().map_err(failed)?;
-        // The far end says nothing; by closing it shows that it has read the last word.
-        let answer = head.connection.receive(&mut [IoSliceMut::new(&mut [0; 64])]);
-        if !head.connection.has_unsent() && matches!(answer, Ok(Got::End) | Err(_)) {
-            return Ok(());
+        // The far end says nothing; by closing it shows that it has read the last word. A relay that is killed meanwhile
+        // breaks the connection: then the next way is tried, and who has heard it hears it twice.
+        match head.connection.receive(&mut [IoSliceMut::new(&mut [0; 64])]) {
+            Err(error) if error.kind() == ErrorKind::ConnectionReset => return Err(failed(error)),
+            Ok(Got::End) | Err(_) if !head.connection.has_unsent() => return Ok(()),
+            _ => {}
         }
     }
 }

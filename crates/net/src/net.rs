@@ -208,7 +208,6 @@ impl Net {
     /// Call it also after `send`, `credit`, `dial`, `end`. `now`: from `now()`.
     pub fn turn(&mut self, cargo: &mut dyn Cargo, now: Nanos) {
         self.again = false;
-        self.pass_time(cargo, now);
         self.write(cargo, now);
         self.look();
         let ready = std::mem::take(&mut self.ready);
@@ -220,6 +219,8 @@ impl Net {
                 None => {}
             }
         }
+        // After what has come was read: this process itself may have stood still, and nobody was silent.
+        self.pass_time(cargo, now);
         self.write(cargo, now);
         self.again |= !self.ready.is_empty();
     }
@@ -227,6 +228,11 @@ impl Net {
     /// What has happened, oldest first.
     pub fn event(&mut self) -> Option<Event> {
         self.events.pop_front()
+    }
+
+    /// Why there is no connection to the domain, as far as it is known.
+    pub fn trouble(&self, domain: u32) -> Option<&Fault> {
+        self.peers.get(&domain).map(|peer| &peer.trouble)
     }
 
     /// Whether nothing is under way to or from the domain, and everything is acknowledged.

@@ -44,6 +44,18 @@ pub(crate) fn read(path: &Path) -> Result<Zeroizing<String>, Unread> {
 
 /// Writes a new file that only its owner can read, in place of any other.
 pub(crate) fn write(path: &Path, text: &str) -> io::Result<()> {
+    write_by(path, text, |fresh, path| fs::rename(fresh, path))
+}
+
+/// Writes a new file that only its owner can read, if there is none of this name.
+pub(crate) fn write_new(path: &Path, text: &str) -> io::Result<()> {
+    write_by(path, text, |fresh, path| {
+        fs::hard_link(fresh, path)?;
+        fs::remove_file(fresh)
+    })
+}
+
+fn write_by(path: &Path, text: &str, name_it: impl Fn(&Path, &Path) -> io::Result<()>) -> io::Result<()> {
     let mut name = path.file_name().unwrap_or_default().to_os_string();
     name.push(format!(".{}.new", std::process::id()));
     let fresh = path.with_file_name(name);
@@ -51,7 +63,7 @@ pub(crate) fn write(path: &Path, text: &str) -> io::Result<()> {
         let _ = fs::remove_file(&fresh);
         let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&fresh)?;
         file.write_all(text.as_bytes())?;
-        fs::rename(&fresh, path)
+        name_it(&fresh, path)
     })();
     if written.is_err() {
         let _ = fs::remove_file(&fresh);

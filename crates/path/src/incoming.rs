@@ -5,6 +5,10 @@ use crate::frame::{wrong, FrameError, FrameHeader};
 use crate::{MessageId, Number};
 use std::collections::{BTreeMap, HashMap};
 
+/// How many pieces of a message may have arrived apart from each other, and one more for so many bytes.
+const APART: u64 = 256;
+const LEAST: u64 = 4 << 10;
+
 /// A message of which some bytes have arrived.
 #[derive(Debug)]
 struct Assembly {
@@ -27,6 +31,11 @@ impl Assembly {
             self.ranges.remove(&begin);
         }
         self.ranges.insert(from, to);
+    }
+
+    /// Whether its pieces lie further apart than any sender's would: each costs memory.
+    fn is_scattered(&self) -> bool {
+        self.ranges.len() as u64 > APART + self.total / LEAST
     }
 
     fn is_whole(&self) -> bool {
@@ -92,6 +101,9 @@ impl Inbound {
                     "message {number} of conduit {conduit} has {} bytes, and {total}",
                     assembly.total
                 ));
+            }
+            Some(Some(assembly)) if assembly.is_scattered() => {
+                return wrong(format!("message {number} of conduit {conduit} comes in too many pieces"));
             }
             Some(Some(_)) => return Ok(Fate::Wanted { first: false }),
             None => {}

@@ -20,6 +20,8 @@ pub struct Tuning {
     pub longest: u64,
     /// How many messages of a conduit may be under way to here.
     pub most: u64,
+    /// How many conduits there may be; their numbers are less.
+    pub conduits: u64,
     /// Arrivals are acknowledged after this many bytes, or after this long.
     pub tell_after_bytes: u64,
     pub tell_after: Nanos,
@@ -29,7 +31,8 @@ pub struct Tuning {
     pub silence: Nanos,
     /// A path that has had no stream for this long is given up.
     pub patience: Nanos,
-    /// How long an end waits for a new stream if only the other end's last frame is missing.
+    /// How long an end waits for a new stream that has received the other's end, and lacks only the news that its own
+    /// was received.
     pub farewell: Nanos,
 }
 
@@ -41,6 +44,7 @@ impl Default for Tuning {
             small: 16 << 10,
             longest: 1 << 46,
             most: 1 << 20,
+            conduits: 1 << 32,
             tell_after_bytes: 1 << 20,
             tell_after: 20_000_000,
             heartbeat: 2 * second,
@@ -412,6 +416,10 @@ impl Path {
         state.heard = now;
         if state.reading.is_some() {
             return wrong("a frame within a frame");
+        }
+        let carried = matches!(header.kind, FrameKind::Piece | FrameKind::Credit);
+        if carried && u64::from(header.conduit) >= self.tuning.conduits {
+            return wrong(format!("conduit {}, where there are {}", header.conduit, self.tuning.conduits));
         }
         match header.kind {
             FrameKind::Heartbeat => {

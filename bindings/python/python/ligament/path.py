@@ -32,9 +32,9 @@ __all__ = ["Path", "Request", "Statistics", "cycle", "listen", "make_key", "open
 
 
 def make_key(file: str | os.PathLike[str]) -> None:
-    """Makes a new key in a file that only its owner can read, in place of any other.
+    """Makes a new key in a new file that only its owner can read.
 
-    Raises TransportError if it cannot be written.
+    Raises TransportError if it cannot be written, or if there is a file of this name: it may hold a key that is in use.
     """
     _make_path_key(os.fspath(file))
 

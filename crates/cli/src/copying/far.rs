@@ -122,7 +122,11 @@ impl Far {
 
     fn not_started(&self, running: &mut Running, why: &Fault) -> Fault {
         running.end(Duration::from_secs(2));
-        not_started(&self.site.name, why, &running.complaint())
+        let why = not_started(&self.site.name, why, &running.complaint());
+        match super::place::meant(&self.site) {
+            Some(meant) => why.told(|text| format!("{text}; there is no site of this name: did you mean \"{meant}\"?")),
+            None => why,
+        }
     }
 
     /// A path to the other end, if it can be reached: by its port, over relays, or by further connections of ssh, each of
@@ -207,7 +211,13 @@ fn answer(output: &mut impl Read) -> Result<Answer, Fault> {
 fn watch_end(mut output: ChildStdout, gone: Arc<AtomicBool>) -> JoinHandle<()> {
     std::thread::spawn(move || {
         let mut buffer = [0; 256];
-        while matches!(output.read(&mut buffer), Ok(1..)) {}
+        loop {
+            match output.read(&mut buffer) {
+                Ok(1..) => {}
+                Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
+                Ok(0) | Err(_) => break,
+            }
+        }
         gone.store(true, Ordering::Relaxed);
     })
 }

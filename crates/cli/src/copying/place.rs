@@ -38,6 +38,14 @@ pub(crate) fn site_of(name: &str) -> Result<Site, Fault> {
     Ok(Site { name: name.to_owned(), ssh: Some(name.to_owned()), ..Site::default() })
 }
 
+/// The site that was perhaps meant by a name that is none.
+pub(crate) fn meant(site: &Site) -> Option<String> {
+    let known = known_sites();
+    let is_known = site.file.is_some() || known.iter().any(|(name, _)| *name == site.name);
+    let nearest = ligament_model::nearest(&site.name, known.iter().map(|(name, _)| name.as_str()));
+    nearest.filter(|_| !is_known).map(str::to_owned)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -143,7 +143,8 @@ fn check(wanted: &str, offline: bool, json: bool) -> i32 {
             return crate::BAD_USE;
         }
     };
-    let reached = if offline { Ok(Vec::new()) } else { reach(&site) };
+    let relays = site.relays.iter().try_for_each(|file| ligament_link::Station::read(file).map(|_| ()));
+    let reached = relays.and_then(|()| if offline { Ok(Vec::new()) } else { reach(&site) });
     match reached {
         Err(error) => crate::fail(json, &error, crate::FAILED),
         Ok(found) if json => {

@@ -90,7 +90,14 @@ impl Keeper {
              trap '[ $? -eq 0 ] || rm -f invitation *.relay' EXIT\n",
         );
         files.iter().for_each(|(name, text)| put.push_str(&file(name, text)));
-        let answer = shell.run(&put, ANSWER)?;
+        let answer = match shell.run(&put, ANSWER) {
+            Ok(answer) => answer,
+            Err(why) => {
+                // It may have done it all the same, and then the keys are there.
+                let _ = Shell::at(site).run(&cleared(place), ANSWER);
+                return Err(why);
+            }
+        };
         if !answer.succeeded {
             return Err(fault!(
                 SITE_UNREACHABLE,
@@ -112,7 +119,7 @@ impl Keeper {
         match keeper.queue() {
             Ok(()) => Ok(keeper),
             Err(why) => {
-                let _ = keeper.clear();
+                let _ = keeper.take_keys();
                 Err(why)
             }
         }
@@ -153,15 +160,7 @@ impl Keeper {
     /// The site is not reached, or does not do it.
     pub fn take_back(&mut self) -> Result<(), Fault> {
         self.cancel()?;
-        match self.clear()? {
-            Answer { succeeded: true, .. } => Ok(()),
-            Answer { said, .. } => Err(fault!(
-                SITE_UNREACHABLE,
-                "the keys of the run cannot be removed at {}: {}",
-                self.site.name,
-                said.trim()
-            )),
-        }
+        self.take_keys()
     }
 
     fn queue(&mut self) -> Result<(), Fault> {
@@ -309,15 +308,40 @@ impl Keeper {
         if !printed.trim().is_empty() {
             let _ = std::fs::write(log, printed);
         }
-        let _ = self.clear();
+        let mut done = self.take_keys();
+        for pause in TRIES {
+            if done.is_ok() {
+                break;
+            }
+            std::thread::sleep(pause);
+            self.shell = Shell::at(&self.site);
+            done = self.take_keys();
+        }
+        if let Err(why) = done {
+            tell(Told::Failed(why));
+        }
     }
 
-    /// No key stays there; nor does one where its directory is gone.
-    fn clear(&mut self) -> Result<Answer, Fault> {
-        let place = quote(&self.place);
-        let script = format!("[ ! -e {place} ] || {{ cd {place} && rm -f invitation *.relay watched begin; }}");
-        self.shell.run(&script, ANSWER)
+    /// No key stays there.
+    fn take_keys(&mut self) -> Result<(), Fault> {
+        let why = match self.shell.run(&cleared(&self.place), ANSWER) {
+            Ok(Answer { succeeded: true, .. }) => return Ok(()),
+            Ok(Answer { said, .. }) => said.trim().to_owned(),
+            Err(why) => why.text().to_owned(),
+        };
+        Err(fault!(
+            SITE_UNREACHABLE,
+            "the keys of the run cannot be removed at {}: {why}; remove {} there",
+            self.site.name,
+            self.place
+        ))
     }
+}
+
+/// A script after which no key is left in a place; nor is one where its directory is gone.
+fn cleared(place: &str) -> String {
+    let place = quote(place);
+    format!("[ ! -e {place} ] || {{ cd {place} && rm -f invitation *.relay watched begin; }}")
 }
 
 /// Where a site has the files of a run's job: below its directory, or in the run directory.

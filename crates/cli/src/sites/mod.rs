@@ -20,6 +20,7 @@ use ligament_launch::jobs::{Job, System};
 use ligament_launch::own_command;
 use ligament_launch::site::{Site, Walltime};
 use ligament_launch::{needs, Need, PlaceOptions, Room};
+use ligament_link::{Key, Options};
 use ligament_manager::RunDirectory;
 use ligament_model::Resolved;
 use ligament_net::{Station, Way};
@@ -34,6 +35,9 @@ use std::time::Duration;
 
 /// How long a job waits for the others, if nobody says otherwise and it has the time.
 const WAIT: Duration = Duration::from_secs(30 * 60);
+
+/// How long a relay may take to be reached before a run is submitted.
+const RELAY_ANSWERS: Duration = Duration::from_secs(5);
 
 /// How a run at several sites comes together.
 #[derive(Debug, clap::Args)]
@@ -141,10 +145,7 @@ impl Part {
 fn part_job(part: &Part, run: &str, place: &Path, silence: Duration) -> Job {
     let site = &part.site;
     let there = |name: &str| place.join(name).display().to_string();
-    let own = || match site.ssh {
-        Some(_) => "ligament".to_owned(),
-        None => own_command().display().to_string(),
-    };
+    let own = || own_command().display().to_string();
     let mut command = vec![site.ligament.clone().unwrap_or_else(own), "agents".to_owned()];
     command.extend([
         "--join".into(),
@@ -265,6 +266,25 @@ fn way(arguments: &Submit, parts: &[Part]) -> Result<Option<Arc<Way>>, Fault> {
     own.way(&meeting, true)
 }
 
+/// Whether the head will be met at its relays: it meets itself there, before anything waits in a queue.
+fn meets_itself(way: &Way) -> Result<(), Fault> {
+    let stations = way.stations().to_vec();
+    let Some(last) = stations.last().filter(|_| !way.has_gate()) else { return Ok(()) };
+    let at = last.at.join(" or ");
+    let (key, options) = (Key::make(), Options { stations, patience: RELAY_ANSWERS, ..Options::default() });
+    let met = ligament_link::Path::listen(&key, "127.0.0.1:0", &options).and_then(|one| {
+        let other = ligament_link::Path::open(&key, &[], &options)?;
+        other.wait_connected(None).map(|()| drop(one))
+    });
+    met.map_err(|why| {
+        fault!(
+            RELAY_UNUSABLE,
+            "the head cannot be met at the relay {at}: {why}; look whether it runs there, and with this file. Nothing was \
+             submitted"
+        )
+    })
+}
+
 /// Submits a run to several sites.
 pub(crate) fn submit(arguments: &Submit, sites: Vec<Site>, model: &Resolved, model_text: String) -> i32 {
     let refuse = |error: &Fault| crate::fail(arguments.json, error, crate::BAD_USE);
@@ -283,6 +303,9 @@ pub(crate) fn submit(arguments: &Submit, sites: Vec<Site>, model: &Resolved, mod
         Ok(way) => way,
         Err(error) => return refuse(&error),
     };
+    if let Err(error) = way.as_ref().map_or(Ok(()), |way| meets_itself(way)) {
+        return refuse(&error);
+    }
     let begun =
         detach::begin(arguments.run_dir.as_deref(), &model.name, arguments.json, |directory, terminal| {
             carry_out(arguments, (&parts, patience), model, model_text, way, directory, terminal)

@@ -81,7 +81,7 @@ impl Waiting {
 
     /// A job was submitted again.
     pub fn queues(&mut self, job: usize) {
-        self.jobs[job].leaves = false;
+        (self.jobs[job].leaves, self.jobs[job].silent) = (false, None);
     }
 
     /// How a job stands cannot be seen.

@@ -59,8 +59,13 @@ impl Job {
             true => quote_path(path),
             false => plain_or_quoted(path),
         });
-        let words: Vec<String> =
+        let mut words: Vec<String> =
             ligament.chain(self.command.iter().skip(1).map(|word| plain_or_quoted(word))).collect();
+        if site.ssh.is_some() && site.ligament.is_none() {
+            // It may be at the path that it has here.
+            line(&format!("l={}\n[ -x \"$l\" ] || l=ligament", words[0]));
+            "\"$l\"".clone_into(&mut words[0]);
+        }
         line(&format!("exec {}", words.join(" ")));
         text
     }

@@ -300,6 +300,12 @@ impl Net {
             );
             return;
         }
+        if peer.streams.get(&line.stream).is_some_and(|lives| lives.incarnation > line.incarnation) {
+            // It was dialled once more meanwhile, and that was answered first.
+            self.owners.remove(&token);
+            self.guests.remove(&token);
+            return;
+        }
         peer.was_dialled(line.stream, &tuning, now);
         self.join(token, line, boot, now);
     }

@@ -286,14 +286,7 @@ impl Relay {
             let Some(listener) = self.listening.get(&token) else { return };
             match socket::accept(listener) {
                 Ok(Some((socket, from))) => {
-                    let unknown = self
-                        .ends
-                        .iter()
-                        .filter(|(_, end)| matches!(end.state, State::Asks(_)) && !end.by_trunk);
-                    if let Some(first) = one_too_many(unknown.map(|(&token, end)| (token, end.from))) {
-                        let why = fault!(NOT_LET_IN, "too many have come that do not say what they want");
-                        self.part_with(first, Some(why));
-                    }
+                    self.limit_unknown();
                     if self.ends.len() >= MOST {
                         let why = fault!(NOT_LET_IN, "there are {MOST} connections already");
                         self.tell_refused(from, &why);
@@ -320,6 +313,28 @@ impl Relay {
                     return;
                 }
             }
+        }
+    }
+
+    /// Sends one away if too many have not said what they want; and one if too many have not proved that they hold the key:
+    /// requests that somebody has recorded can be said again where they are forgotten.
+    fn limit_unknown(&mut self) {
+        let of = |proves: bool| {
+            let unknown = self.ends.iter().filter(move |(_, end)| match end.state {
+                State::Asks(_) => !proves && !end.by_trunk,
+                State::Proves { .. } => proves && !end.by_trunk,
+                _ => false,
+            });
+            one_too_many(unknown.map(|(&token, end)| (token, end.from)))
+        };
+        let (asks, proves) = (of(false), of(true));
+        if let Some(first) = asks {
+            let why = fault!(NOT_LET_IN, "too many have come that do not say what they want");
+            self.part_with(first, Some(why));
+        }
+        if let Some(first) = proves {
+            let why = fault!(NOT_LET_IN, "too many have come that do not prove that they hold the key");
+            self.part_with(first, Some(why));
         }
     }
 

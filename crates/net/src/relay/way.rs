@@ -86,6 +86,11 @@ impl Way {
         self.stations.first().map(|first| format!("{RELAY}{}", first.name()))
     }
 
+    /// Whether it leads through a gate.
+    pub fn has_gate(&self) -> bool {
+        self.gate.is_some()
+    }
+
     /// Whether this relay is its first, or it has none.
     pub(crate) fn begins_at(&self, station: Option<&Station>) -> bool {
         self.hops.first().is_none_or(|hop| station.is_some_and(|station| hop.name == station.keys.relay()))

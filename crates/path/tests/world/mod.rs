@@ -84,6 +84,7 @@ const TUNING: Tuning = Tuning {
     small: 300,
     longest: 1 << 20,
     most: 1000,
+    conduits: 1 << 32,
     tell_after_bytes: 3000,
     tell_after: 2_000_000,
     heartbeat: 20_000_000,

@@ -29,10 +29,8 @@ impl Relay {
             let trunk = Trunk::to(keys, way, self.tuning);
             self.begin_trunk(name, trunk)?;
         }
-        let opened = self.trunks.get_mut(&name).and_then(Trunk::open);
-        let Some((half, to)) = opened else {
-            return Err(fault!(NOT_LET_IN, "there are too many circuits to the next relay"));
-        };
+        let Some(trunk) = self.trunks.get_mut(&name) else { return Ok(()) };
+        let (half, to) = trunk.open()?;
         let state = State::Joined { other: token, coming: Direction::default() };
         let circuit = self.add(half, to, GREETING, state);
         self.join(token, circuit);

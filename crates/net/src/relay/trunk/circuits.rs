@@ -11,7 +11,7 @@ use std::collections::{BTreeSet, HashMap, VecDeque};
 /// The most bytes of a message, its kind included.
 pub const MESSAGE: usize = 64 << 10;
 /// The most circuits of a trunk.
-const MOST: u32 = 4096;
+pub(super) const MOST: u32 = 4096;
 /// What all circuits of a trunk may have under way in one direction; what each may have in any case; what one may have at
 /// first, and twice as much after each round trip in which all of it was taken (bytes).
 const ALL: u64 = 32 << 20;
@@ -215,6 +215,9 @@ impl Circuits {
         if message[..] == [OPEN] && !self.opens {
             // The end of the one before may have come in the same moment, and nobody has looked since then.
             self.forget_if_over(number);
+        }
+        if self.opens && !self.slots.contains_key(&number) {
+            return wrong("a message of a circuit that was never opened");
         }
         let slot = self.slots.entry(number).or_default();
         let cost = cost(message.len() as u64);

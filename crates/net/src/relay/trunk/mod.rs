@@ -44,6 +44,7 @@ pub(super) fn tuning() -> Tuning {
         piece: MESSAGE as u32,
         longest: MESSAGE as u64,
         most: 1 << 17,
+        conduits: circuits::MOST.into(),
         patience: 10 * second,
         ..ligament_path::Tuning::default()
     };
@@ -146,14 +147,22 @@ impl Trunk {
         (self.net.streams(), circuits, kept)
     }
 
-    /// Opens a circuit to the other relay; none if there are too many, or no descriptors.
-    pub fn open(&mut self) -> Option<(OwnedFd, SocketAddr)> {
-        let to = *self.addresses.get(&DIALLED).filter(|_| !self.over)?;
-        let (near, half) = halves().ok()?;
-        let (circuit, message) = self.hold.far(DIALLED).circuits.open()?;
+    /// Opens a circuit to the other relay.
+    ///
+    /// # Errors
+    /// There are too many, or no descriptors for one, or the trunk is over.
+    pub fn open(&mut self) -> Result<(OwnedFd, SocketAddr), Fault> {
+        let Some(&to) = self.addresses.get(&DIALLED).filter(|_| !self.over) else {
+            return Err(fault!(NOT_LET_IN, "the trunk to the next relay is over"));
+        };
+        let (near, half) =
+            halves().map_err(|error| fault!(NOT_LET_IN, "there are no descriptors for a circuit: {error}"))?;
+        let Some((circuit, message)) = self.hold.far(DIALLED).circuits.open() else {
+            return Err(fault!(NOT_LET_IN, "there are too many circuits to the next relay"));
+        };
         self.say(DIALLED, circuit, message, false);
         self.join(DIALLED, circuit, near);
-        Some((half, to))
+        Ok((half, to))
     }
 
     fn join(&mut self, far: u32, circuit: u32, near: OwnedFd) {
