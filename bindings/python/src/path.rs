@@ -311,7 +311,7 @@ impl Path {
             core.map(|core| core.close(Some(PARTING)))
         });
         // Its thread is gone: nothing is read any more.
-        self.held().clear();
+        self.drop_held();
         match closed {
             Some(Err(error)) if error.kind() != Kind::TimedOut => Err(raised(py, &error)),
             _ => Ok(()),
@@ -322,7 +322,7 @@ impl Path {
     fn free(&self, py: Python<'_>) {
         let core = py.detach(|| self.core.write().unwrap_or_else(PoisonError::into_inner).take());
         py.detach(|| drop(core));
-        self.held().clear();
+        self.drop_held();
     }
 
     fn __repr__(&self, py: Python<'_>) -> String {
@@ -339,8 +339,16 @@ impl Path {
     fn let_go(&self, py: Python<'_>, request: u64, done: bool) {
         let over = done || self.once(py, |core| core.test(Request::from_number(request))).is_err();
         if over {
-            self.held().remove(&request);
+            // Its end may be code of the user's that uses the path: not while it is locked.
+            let gone = self.held().remove(&request);
+            drop(gone);
         }
+    }
+
+    /// Lets go of all bytes that were sent; as above.
+    fn drop_held(&self) {
+        let gone = std::mem::take(&mut *self.held());
+        drop(gone);
     }
 }
 

@@ -23,7 +23,7 @@ def pair(tmp_path):
     made = []
 
     def make(**options):
-        key = tmp_path / "path.key"
+        key = tmp_path / f"path{len(made)}.key"
         path.make_key(key)
         one = path.listen(key, "127.0.0.1:0", **options)
         other = path.open(key, one.addresses, **options)
@@ -131,6 +131,67 @@ def test_what_was_sent_arrives_before_the_end_is_told(pair):
     with pytest.raises(ligament.ClosedError):
         one.send(b"")
     other.close(LONG)
+
+
+def test_options_that_cannot_be_are_refused(tmp_path):
+    path.make_key(tmp_path / "key")
+    for options in ({"patience": float("nan")}, {"patience": -1}, {"streams": -1}, {"streams": 70000}, {"window": -1}):
+        with pytest.raises(ligament.UsageError, match=str(*options.values())):
+            path.open(tmp_path / "key", "127.0.0.1:1", **options)
+    with pytest.raises(ligament.UsageError, match="no.relay"):
+        path.open(tmp_path / "key", relays=str(tmp_path / "no.relay"))
+
+
+def test_a_key_that_is_there_is_not_replaced(tmp_path):
+    path.make_key(tmp_path / "key")
+    before = (tmp_path / "key").read_bytes()
+    with pytest.raises(ligament.TransportError, match="already"):
+        path.make_key(tmp_path / "key")
+    assert (tmp_path / "key").read_bytes() == before and len(list(tmp_path.iterdir())) == 1
+
+
+def test_objects_are_not_sent_and_closing_twice_does_nothing(pair):
+    one, other = pair()
+    with pytest.raises(TypeError, match="objects"):
+        one.send(np.array([object()], dtype=object))
+    with one:
+        one.close(LONG)
+    with pytest.raises(ligament.ClosedError):
+        other.receive(LONG)
+
+
+def test_a_request_may_end_with_what_uses_the_path(pair):
+    one, other = pair()
+
+    class Last(bytearray):
+        def __del__(self):
+            one.send(b"its last word")
+
+    request = one.isend(Last(b"first"))
+    request.wait(LONG)
+    assert [bytes(other.receive(LONG)) for _ in range(2)] == [b"first", b"its last word"]
+
+
+def test_a_child_of_a_fork_says_nothing_and_the_maker_goes_on(pair):
+    one, other = pair()
+    request = one.isend(b"before")
+    child = os.fork()
+    if child == 0:
+        said = 1
+        try:
+            for call in (lambda: one.send(b"child"), lambda: one.receive(1.0), lambda: one.close(1.0), request.test):
+                with pytest.raises(ligament.UsageError, match="fork"):
+                    call()
+            del request
+            said = 0
+        finally:
+            one._core.free()
+            os._exit(said)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    request.wait(LONG)
+    one.send(b"after", LONG)
+    assert [bytes(other.receive(LONG)) for _ in range(2)] == [b"before", b"after"]
+    assert one.statistics.cuts == 0
 
 
 def test_ctrl_c_ends_a_wait(tmp_path):

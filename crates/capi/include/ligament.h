@@ -1094,7 +1094,7 @@ lig_status lig_run_submodel(lig_instance *instance,
 lig_status lig_run_light(const lig_light *light,
                          lig_error *error);
 
-// Makes a new key for paths, in a file that only its owner can read. The other end needs a copy.
+// Makes a new key for paths, in a new file that only its owner can read. The other end needs a copy.
 lig_status lig_path_key_make(const char *file, lig_error *error);
 
 // Listens for the end that opens the path, at "HOST:PORT", or ":PORT" for all interfaces; port 0 is any that is free.

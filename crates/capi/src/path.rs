@@ -148,7 +148,7 @@ unsafe fn prepared(key_file: *const c_char, options: *const lig_path_options) ->
     Ok((key, options))
 }
 
-/// Makes a new key for paths, in a file that only its owner can read. The other end needs a copy.
+/// Makes a new key for paths, in a new file that only its owner can read. The other end needs a copy.
 ///
 /// # Safety
 /// All pointers are valid; `error` may be NULL.

@@ -5,6 +5,9 @@ use crate::spread::Listening;
 use ligament_catalogue::{fault, Fault};
 use ligament_launch::site::Site;
 use ligament_net::{Gate, Invitation, Listener, Station, Told, Way};
+use rustix::fs::FlockOperation;
+use rustix::io::Errno;
+use std::fs::File;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -119,7 +122,7 @@ fn way(gate: Option<Arc<Gate>>, stations: &[Station]) -> Result<Option<Arc<Way>>
 /// Relays until it is ended.
 pub(crate) fn relay(arguments: &Relay) -> i32 {
     match begin(arguments) {
-        Ok(relay) => carry_on(relay, arguments.quiet),
+        Ok((relay, _locked)) => carry_on(relay, arguments.quiet),
         Err(why) => {
             crate::complain(&why);
             crate::BAD_USE
@@ -127,11 +130,39 @@ pub(crate) fn relay(arguments: &Relay) -> i32 {
     }
 }
 
-fn begin(arguments: &Relay) -> Result<ligament_net::Relay, Fault> {
-    let known = match arguments.file.try_exists() {
-        Ok(false) => None,
-        _ => Some(Station::read(&arguments.file)?),
-    };
+/// The relay, and its file, which is locked for as long as that is open.
+fn begin(arguments: &Relay) -> Result<(ligament_net::Relay, File), Fault> {
+    // Where another relay makes the file meanwhile, it is read.
+    loop {
+        let known = match arguments.file.try_exists() {
+            Ok(false) => None,
+            _ => Some(Station::read(&arguments.file)?),
+        };
+        let before = known.as_ref().map(|_| locked(&arguments.file)).transpose()?;
+        let relay = begin_at(arguments, known)?;
+        // It may be another file now.
+        drop(before);
+        if let Some(relay) = relay {
+            return Ok((relay, locked(&arguments.file)?));
+        }
+    }
+}
+
+/// A relay's file, if no other relay on this machine runs with it: those who have the file would find one of them only.
+fn locked(path: &Path) -> Result<File, Fault> {
+    let file = File::open(path)
+        .map_err(|error| fault!(RELAY_UNUSABLE, "{}: the relay's file cannot be read: {error}", path.display()))?;
+    match rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive) {
+        Err(Errno::WOULDBLOCK) => {
+            Err(fault!(RELAY_UNUSABLE, "{}: another relay runs with this file already", path.display()))
+        }
+        // A file system without locks.
+        _ => Ok(file),
+    }
+}
+
+/// The relay; none if somebody else has made its file meanwhile.
+fn begin_at(arguments: &Relay, known: Option<Station>) -> Result<Option<ligament_net::Relay>, Fault> {
     let mut listen = arguments.listening.listen();
     if let (None, Some(known)) = (&listen.ports, &known) {
         // Those who know the relay look for it where it was.
@@ -156,13 +187,30 @@ fn begin(arguments: &Relay) -> Result<ligament_net::Relay, Fault> {
     let mut station = known.clone().unwrap_or_else(|| Station::new(Vec::new()));
     station.at = at;
     let relay = ligament_net::Relay::new(&station, listener, &stations(&arguments.onward)?)?;
-    if known.as_ref() != Some(&station) {
-        station.write(&arguments.file)?;
+    if station.at.is_empty() {
+        return Err(fault!(RELAY_UNUSABLE, "{}: the relay has no address", arguments.file.display()));
+    }
+    for at in &station.at {
+        let is_port = |port: &str| port.parse().is_ok_and(|port: u16| port > 0);
+        let leads = at.rsplit_once(':').is_some_and(|(host, port)| is_host(host) && is_port(port));
+        if !leads {
+            return Err(fault!(RELAY_UNUSABLE, "\"{at}\" is no address of a relay; write HOST or HOST:PORT"));
+        }
+    }
+    match &known {
+        None if !station.write_new(&arguments.file)? => return Ok(None),
+        Some(known) if *known != station => station.write(&arguments.file)?,
+        _ => {}
     }
     if !arguments.quiet {
         say_begun(&station, &arguments.file);
     }
-    Ok(relay)
+    Ok(Some(relay))
+}
+
+/// Whether it can be a host: a name, or an address.
+fn is_host(host: &str) -> bool {
+    !host.is_empty() && !host.contains(|c: char| c.is_whitespace() || c.is_control() || c == '/')
 }
 
 /// The addresses of a relay that was started before, if it listens at this port now: at another one than before, the old

@@ -49,6 +49,9 @@ errors! {
         NoRequest => PATH_MISUSED, "there is no such request: it is over, or it belongs to another path";
         /// Bytes may be on their way.
         Sends => PATH_MISUSED, "what is being sent cannot be given up; wait until it has arrived, or free the path";
+        /// In a child of the process that made the path.
+        Forked => PATH_MISUSED,
+            "this process is a fork of the one that made the path, whose path it is; open another one after fork()";
         /// Nothing more will come.
         Closed => PATH_CLOSED, "the other end has closed the path";
         /// This end.

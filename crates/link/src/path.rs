@@ -26,6 +26,8 @@ pub struct Path {
     shared: Arc<Shared>,
     thread: Option<JoinHandle<()>>,
     addresses: Vec<SocketAddr>,
+    /// The process that made it.
+    maker: u32,
 }
 
 /// Something that was begun and is not over: a message that is sent or received.
@@ -80,7 +82,7 @@ impl Path {
         let way = options.way()?;
         let listener = Listener::bind(at).map_err(|error| Error::system(fault!(CANNOT_LISTEN, "{error}")))?;
         let addresses = listener.addresses();
-        let mut net = Net::new(key.clone(), LISTENS, options.encrypt, options.tuning());
+        let mut net = Net::new(key.clone(), LISTENS, options.encrypt, options.tuning()).map_err(Error::system)?;
         net.listen(listener);
         if let Some(way) = &way {
             net.wait_at(way);
@@ -106,7 +108,7 @@ impl Path {
         if places.is_empty() {
             return Err(Misuse::Nowhere.into());
         }
-        let mut net = Net::new(key.clone(), OPENS, options.encrypt, options.tuning());
+        let mut net = Net::new(key.clone(), OPENS, options.encrypt, options.tuning()).map_err(Error::system)?;
         net.dial(LISTENS, places, options.streams);
         Path::begin(net, LISTENS, Vec::new(), options)
     }
@@ -121,7 +123,7 @@ impl Path {
         });
         let thread = thread
             .map_err(|error| Error::system(fault!(PATH_GIVEN_UP, "there is no thread for a path: {error}")))?;
-        Ok(Path { shared, thread: Some(thread), addresses })
+        Ok(Path { shared, thread: Some(thread), addresses, maker: std::process::id() })
     }
 
     /// Where the listening end can be reached; empty at the other end.
@@ -185,7 +187,7 @@ impl Path {
     /// # Errors
     /// The path is lost or closed.
     pub fn send_kept_at_once(&self, bytes: impl AsRef<[u8]> + Send + Sync + 'static) -> Result<(), Error> {
-        let mut state = self.shared.lock();
+        let mut state = self.state()?;
         let number = state.send(Box::new(bytes))?;
         state.finish(number);
         self.shared.wake_if_due(&mut state);
@@ -203,7 +205,7 @@ impl Path {
             return Err(Error::of(crate::Kind::OutOfMemory, why));
         }
         copy.extend_from_slice(bytes);
-        let mut state = self.shared.lock();
+        let mut state = self.state()?;
         let number = state.send(Box::new(copy))?;
         state.finish(number);
         self.shared.wake_if_due(&mut state);
@@ -215,7 +217,7 @@ impl Path {
     /// # Errors
     /// The path is lost or closed.
     pub fn isend(&self, bytes: impl AsRef<[u8]> + Send + Sync + 'static) -> Result<Request, Error> {
-        let mut state = self.shared.lock();
+        let mut state = self.state()?;
         let number = state.send(Box::new(bytes))?;
         self.shared.wake_if_due(&mut state);
         Ok(Request(number))
@@ -223,7 +225,8 @@ impl Path {
 
     /// Begins to receive the next message that nobody has asked for yet.
     pub fn ireceive(&self) -> Request {
-        let mut state = self.shared.lock();
+        // Whoever asks about this one is told why.
+        let Ok(mut state) = self.state() else { return Request(0) };
         let number = state.receive();
         self.shared.wake_if_due(&mut state);
         Request(number)
@@ -234,7 +237,7 @@ impl Path {
     /// # Errors
     /// It cannot be done any more, and why; or there is no such request.
     pub fn test(&self, request: Request) -> Result<bool, Error> {
-        match is_done(&mut self.shared.lock(), request.0) {
+        match is_done(&mut *self.state()?, request.0) {
             None => Ok(false),
             Some(outcome) => outcome.map(|()| true),
         }
@@ -276,7 +279,7 @@ impl Path {
     /// # Errors
     /// What is being sent cannot be given up; or there is no such request.
     pub fn cancel(&self, request: Request) -> Result<(), Error> {
-        let mut state = self.shared.lock();
+        let mut state = self.state()?;
         match state.stage(request.0) {
             Some(Stage::Receives | Stage::Came(_)) => {
                 state.forget(request.0);
@@ -365,7 +368,7 @@ impl Path {
     /// It does not within this time, or the path is lost or closed.
     pub fn barrier(&self, within: Option<Duration>) -> Result<(), Error> {
         let mine = {
-            let mut state = self.shared.lock();
+            let mut state = self.state()?;
             match state.cannot_send() {
                 Some(error) => return Err(error),
                 None => state.reach_barrier(),
@@ -379,7 +382,7 @@ impl Path {
 
     /// What has passed.
     pub fn statistics(&self) -> Statistics {
-        let state = self.shared.lock();
+        let Ok(state) = self.state() else { return Statistics::default() };
         let counts = state.counts;
         Statistics {
             sent: counts.sent,
@@ -438,6 +441,19 @@ impl Path {
         }
     }
 
+    /// Where the path stands, for its maker. A child has the same keys, the same numbers and the same sockets: what it says
+    /// would be said twice. Nor has it the path's thread, and another one may have had the lock.
+    fn state(&self) -> Result<MutexGuard<'_, State>, Error> {
+        match self.is_forked() {
+            true => Err(Misuse::Forked.into()),
+            false => Ok(self.shared.lock()),
+        }
+    }
+
+    fn is_forked(&self) -> bool {
+        std::process::id() != self.maker
+    }
+
     fn wait_for<T>(
         &self,
         what: &'static str,
@@ -445,7 +461,7 @@ impl Path {
         ready: impl FnMut(&mut State) -> Option<Result<T, Error>>,
     ) -> Result<T, Error> {
         let until = within.and_then(|within| Instant::now().checked_add(within));
-        let state: MutexGuard<'_, State> = self.shared.lock();
+        let state = self.state()?;
         let late = || Misuse::TimedOut { what, seconds: within.unwrap_or_default().as_secs_f64() }.into();
         self.shared.wait(state, until, ready).unwrap_or_else(|| Err(late()))
     }
@@ -472,6 +488,11 @@ fn ended(state: &mut State, number: Number, outcome: Result<(), Error>) -> Resul
 
 impl Drop for Path {
     fn drop(&mut self) {
+        if self.is_forked() {
+            // It is the maker's: nothing of it is touched, and the thread is not here.
+            std::mem::forget((Arc::clone(&self.shared), self.thread.take()));
+            return;
+        }
         self.shared.stop();
         if let Some(thread) = self.thread.take() {
             // One that crashed has said so.

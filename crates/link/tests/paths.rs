@@ -137,6 +137,22 @@ fn a_message_that_came_for_a_request_that_is_given_up_goes_to_the_one_that_waits
     assert_eq!(one.receive(SOON).unwrap(), b"2");
 }
 
+#[test]
+fn messages_of_requests_that_are_given_up_stay_in_order() {
+    let (one, other) = pair(&Options::default());
+    let requests = [one.ireceive(), one.ireceive(), one.ireceive()];
+    for word in [b"1", b"2", b"3", b"4"] {
+        other.send(word, SOON).unwrap();
+    }
+    look_until_done(&one, requests[2]);
+    for at in [1, 0, 2] {
+        one.cancel(requests[at]).unwrap();
+    }
+    for word in [b"1", b"2", b"3", b"4"] {
+        assert_eq!(one.receive(SOON).unwrap(), word);
+    }
+}
+
 /// Bytes of which is known whether the path still has them.
 struct Counted(Arc<Vec<u8>>);
 

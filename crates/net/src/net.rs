@@ -14,7 +14,7 @@ use crate::guest::{Errand, Guest, House, NEVER};
 use crate::keys::random;
 use crate::peer::{Peer, Standing};
 use crate::{now, Cargo, Event, LastWord, Listener, MessageId, Nanos, Place, RunKeys, StreamId, Tuning, Way};
-use ligament_catalogue::Fault;
+use ligament_catalogue::{fault, Fault};
 use ligament_path::Behind;
 use rustix::event::epoll::{self, CreateFlags, EventData, EventFlags};
 use rustix::time::Timespec;
@@ -70,23 +70,28 @@ pub struct Net {
 impl Net {
     /// Without any path yet. `me`: this domain's number.
     ///
+    /// # Errors
+    /// The kernel has no more descriptors.
+    ///
     /// # Panics
-    /// The kernel has no more descriptors, or no random numbers.
-    pub fn new(keys: RunKeys, me: u32, encrypt: bool, tuning: Tuning) -> Net {
+    /// It has no random numbers.
+    pub fn new(keys: RunKeys, me: u32, encrypt: bool, tuning: Tuning) -> Result<Net, Fault> {
         Net::of_house(House::new(keys, me, encrypt, random()), tuning)
     }
 
     /// The paths of a domain, with a `last_word` by which another process can report that this one is gone.
     ///
-    /// # Panics
+    /// # Errors
     /// The kernel has no more descriptors.
-    pub fn with_last_word(last_word: &LastWord, tuning: Tuning) -> Net {
+    pub fn with_last_word(last_word: &LastWord, tuning: Tuning) -> Result<Net, Fault> {
         Net::of_house(last_word.house(), tuning)
     }
 
-    fn of_house(house: House, tuning: Tuning) -> Net {
-        Net {
-            epoll: epoll::create(CreateFlags::CLOEXEC).expect("the kernel gives an epoll descriptor"),
+    fn of_house(house: House, tuning: Tuning) -> Result<Net, Fault> {
+        let epoll = epoll::create(CreateFlags::CLOEXEC)
+            .map_err(|error| fault!(PATH_GIVEN_UP, "the kernel has no descriptors for a path: {error}"))?;
+        Ok(Net {
+            epoll,
             house,
             tuning,
             owners: HashMap::new(),
@@ -103,7 +108,7 @@ impl Net {
             ready: Vec::new(),
             again: false,
             scratch: vec![0; SCRATCH],
-        }
+        })
     }
 
     /// Lets expected domains in there.

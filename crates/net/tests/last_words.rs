@@ -21,7 +21,7 @@ fn head(encrypt: bool) -> (End, SocketAddr, Invitation) {
 
 /// The domain itself, which has joined.
 fn member(head: &mut End, address: SocketAddr, word: &LastWord) -> End {
-    let mut member = End::of(Net::with_last_word(word, Tuning::default()));
+    let mut member = End::of(Net::with_last_word(word, Tuning::default()).unwrap());
     member.net.dial(0, vec![address], 2);
     member.send(0, 3, 1000);
     play(&mut [head, &mut member], &mut None, |ends, _| ends[0].desk.count == 1);
@@ -60,7 +60,7 @@ fn a_domain_hears_at_once_why_its_head_is_gone_and_only_from_who_outlived_that_h
         let words =
             [0, 0].map(|me| LastWord::new(Invitation::new("run", Vec::new(), encrypt, keys.clone()), me));
         let [own, of_another_life] = words;
-        let mut head = End::of(Net::with_last_word(&own, Tuning::default()));
+        let mut head = End::of(Net::with_last_word(&own, Tuning::default()).unwrap());
         let (listener_of_head, address) = listener();
         head.net.listen(listener_of_head);
         head.net.expect(1);

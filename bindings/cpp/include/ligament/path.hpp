@@ -40,7 +40,7 @@ public:
         std::uint64_t number = 0;
     };
 
-    // Makes a new key, in a file that only its owner can read. The other end needs a copy.
+    // Makes a new key, in a new file that only its owner can read. The other end needs a copy.
     static void make_key(const std::string &file) { detail::call(lig_path_key_make, file.c_str()); }
 
     // Listens at "HOST:PORT", or ":PORT" for all interfaces; port 0 is any that is free. Returns at once.

@@ -21,7 +21,8 @@ from dataclasses import dataclass
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
-from ._ligament import _make_path_key, _Path
+from ._errors import UsageError
+from ._ligament import _fault, _make_path_key, _Path
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -60,6 +61,8 @@ class Statistics:
 def _bytes(data: Buffer) -> memoryview:
     """The bytes of an object, without a copy."""
     view = memoryview(data)
+    if "O" in view.format:
+        raise TypeError("an array of objects has no bytes of its own; send numbers, or pickle.dumps(…)")
     if not view.c_contiguous:
         raise BufferError("what is sent or received into has to be in one piece; numpy.ascontiguousarray copies it")
     # What has no bytes cannot be cast, and is a place for a message all the same.
@@ -104,6 +107,7 @@ class Path:
 
     def __init__(self, core: _Path) -> None:
         self._core = core
+        self._closed = False
 
     @property
     def addresses(self) -> list[str]:
@@ -170,8 +174,11 @@ class Path:
         """Waits until everything that was sent has arrived, and ends the path.
 
         Raises TimeoutError if it has not arrived; the path is ended all the same. The other end raises ClosedError when
-        it has received everything.
+        it has received everything. Closing it again does nothing.
         """
+        if self._closed:
+            return
+        self._closed = True
         try:
             self._core.wait_sent(timeout)
         except BaseException:
@@ -188,6 +195,7 @@ class Path:
         if kind is None:
             self.close()
         else:
+            self._closed = True
             self._core.free()
 
     def __repr__(self) -> str:
@@ -203,6 +211,15 @@ def _options(
     longest: int,
     relays: Iterable[str | os.PathLike[str]],
 ) -> tuple[int, bool, int, float, bool, int, list[str]]:
+    if not 0 <= streams <= 256:
+        raise UsageError(_fault("path-misused", f"a path has 1 to 256 streams, not {streams}"))
+    for name, value in (("window", window), ("longest", longest)):
+        if not 0 <= value < 1 << 63:
+            raise UsageError(_fault("path-misused", f"{name} is a number of bytes, not {value}"))
+    if not patience > 0:
+        raise UsageError(_fault("path-misused", f"patience is a time in seconds, more than 0, not {patience}"))
+    if isinstance(relays, (str, os.PathLike)):
+        relays = [relays]
     return streams, encrypt, window, patience, compress, longest, [os.fspath(relay) for relay in relays]
 
 

@@ -132,7 +132,7 @@ codes! {
     JOB_LOST "job-lost":
         "The batch system ended the job before the run could say so: its time was over, a node failed, or \
          the script could not begin. `job.log` in the run directory (at several sites `job-SITE.log`) has what it \
-         printed";
+         printed. If `ligament` was not found there, `ligament:` in the site's file says where it is";
 
     NOT_BEGUN "not-begun":
         "The run was submitted, and its job waits in the queue. The message has how the job stands; \

@@ -138,7 +138,7 @@ mod tests {
     #[test]
     fn the_streams_that_there_are_share_the_pace_at_either_end() {
         let (keys, tuning) = (RunKeys::make(), Tuning { pace: Some(8_000_000), ..Tuning::default() });
-        let [mut zero, mut one] = [0, 1].map(|me| Net::new(keys.clone(), me, false, tuning));
+        let [mut zero, mut one] = [0, 1].map(|me| Net::new(keys.clone(), me, false, tuning).unwrap());
         let listen = Listen { address: Some(IpAddr::V4(Ipv4Addr::LOCALHOST)), ..Listen::default() };
         let listener = Listener::bind(&listen).unwrap();
         let address = listener.addresses()[0];

@@ -114,6 +114,22 @@ impl Station {
         })
     }
 
+    /// Writes a new file; whether there was none of this name, which stays.
+    ///
+    /// # Errors
+    /// It cannot be written.
+    pub fn write_new(&self, path: &Path) -> Result<bool, Fault> {
+        match private::write_new(path, &self.to_text()) {
+            Ok(()) => Ok(true),
+            Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => Ok(false),
+            Err(error) => Err(fault!(
+                RELAY_UNUSABLE,
+                "{}: the relay's file cannot be written: {error}",
+                path.display()
+            )),
+        }
+    }
+
     /// Its name in greetings and logs; it says nothing of the key.
     pub fn name(&self) -> String {
         self.keys.relay().iter().map(|byte| format!("{byte:02x}")).collect()

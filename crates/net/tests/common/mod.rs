@@ -116,7 +116,7 @@ pub struct End {
 
 impl End {
     pub fn new(keys: &RunKeys, me: u32, encrypt: bool, tuning: Tuning) -> End {
-        End::of(Net::new(keys.clone(), me, encrypt, tuning))
+        End::of(Net::new(keys.clone(), me, encrypt, tuning).unwrap())
     }
 
     pub fn of(net: Net) -> End {

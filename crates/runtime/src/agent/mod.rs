@@ -93,7 +93,7 @@ pub fn take_part(options: AgentOptions) -> Result<RunState, Fault> {
     let listener =
         Listener::bind(&options.listen).map_err(|error| fault!(CANNOT_LISTEN, "--listen: {error}"))?;
     let addresses = listener.addresses();
-    let mut net = Net::with_last_word(&last_word, tuning(options.patience, options.pace));
+    let mut net = Net::with_last_word(&last_word, tuning(options.patience, options.pace))?;
     net.listen(listener);
     if let Some(way) = way {
         net.wait_at(way);

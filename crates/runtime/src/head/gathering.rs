@@ -167,7 +167,7 @@ impl<'a> Runtime<'a> {
         let listener =
             Listener::bind(&spread.listen).map_err(|error| fault!(CANNOT_LISTEN, "--listen: {error}"))?;
         let addresses = listener.addresses();
-        let mut net = Net::with_last_word(&secrets.last_word, tuning(spread.patience, spread.pace));
+        let mut net = Net::with_last_word(&secrets.last_word, tuning(spread.patience, spread.pace))?;
         net.listen(listener);
         if let Some(way) = &spread.way {
             net.wait_at(way);

@@ -96,14 +96,14 @@ impl Trunk {
         let to = places.first()?.address();
         // A number of its own for each, so that one that is dialled anew is not taken for the one before.
         let me = u32::from_le_bytes(random()) | 1;
-        let mut net = Net::new(keys.clone(), me, true, tuning);
+        let mut net = Net::new(keys.clone(), me, true, tuning).ok()?;
         net.dial(DIALLED, places, 0);
         Trunk::new(net, Some(to))
     }
 
     /// Those that other relays dial here. None if the kernel has no descriptors.
     pub fn here(keys: &RunKeys, tuning: Tuning) -> Option<Trunk> {
-        let mut net = Net::new(keys.clone(), DIALLED, true, tuning);
+        let mut net = Net::new(keys.clone(), DIALLED, true, tuning).ok()?;
         net.admit(MOST);
         Trunk::new(net, None)
     }
