@@ -481,6 +481,11 @@ impl Path {
         self.inbound.end(id, offset, len, |id| actions.push_back(Action::Deliver(id)));
     }
 
+    /// Whether anything has come on a stream since then.
+    pub fn was_heard(&self, stream: StreamId, since: Nanos) -> bool {
+        self.streams.get(&stream).is_some_and(|state| state.heard >= since)
+    }
+
     /// Some bytes of a frame have arrived: the stream is alive.
     pub fn heard(&mut self, stream: StreamId, now: Nanos) {
         if let Some(state) = self.streams.get_mut(&stream) {

@@ -5,6 +5,10 @@ use crate::sys::{limit_pace, limit_unsent, TcpInfo};
 use crate::{Congestion, Nanos, Report, StreamId};
 use ligament_path::{Behind, Gauge};
 use rustix::net::sockopt;
+use std::time::Duration;
+
+/// What has come within this time shows that a way is free (ns): some looks at the streams.
+const LATELY: Nanos = 400_000_000;
 
 /// Congestion control that goes by the rate at which bytes arrive, and not by single losses (Cardwell et al. 2016).
 const BBR: &str = "bbr";
@@ -93,7 +97,33 @@ impl Net {
             peer.path.shape(peer.flow.pieces(), peer.flow.bulk(), peer.flow.pulse());
             peer.grow(&tuning, now);
         }
-        peer.stick(stuck, now);
+        match peer.dials() {
+            true => peer.stick(stuck, now),
+            false => self.break_stuck(domain, &stuck, now),
+        }
+    }
+
+    /// The end that listens cannot make fresh streams. But once one has come through again, those that are stuck are of no use:
+    /// what is on them would wait until their kernel tries again, which doubles its pauses. The other end dials them anew.
+    fn break_stuck(&mut self, domain: u32, stuck: &[StreamId], now: Nanos) {
+        let peer = self.peer(domain);
+        let since = now.saturating_sub(LATELY);
+        let others = peer.streams.keys().filter(|stream| !stuck.contains(stream));
+        if !others.into_iter().any(|&stream| peer.path.was_heard(stream, since)) {
+            return;
+        }
+        for stream in stuck {
+            let peer = self.peer(domain);
+            let Some(gone) = peer.streams.remove(stream) else { continue };
+            peer.path.stream_down(*stream, now);
+            peer.due = true;
+            // The other end hears of it at once.
+            let _ = sockopt::set_socket_linger(gone.connection.socket(), Some(Duration::ZERO));
+            self.owners.remove(&gone.token);
+        }
+        if !stuck.is_empty() {
+            self.share_pace(domain);
+        }
     }
 
     /// How the links to all domains do of which there is a stream now.

@@ -1,0 +1,31 @@
+// With SO_LINGER and a time of 0, close() tells the other end at once that the connection is broken, though it takes nothing of
+// what was sent; without it, the end comes behind all that was sent, and waits with that.
+#include "proof.h"
+#include <netinet/in.h>
+
+static char piece[16 << 10];
+
+// Whether the end that reads nothing hears within 200 ms that the other one has closed.
+static int hears(int listener, struct sockaddr_in *at, int breaks) {
+    int far = socket(AF_INET, SOCK_STREAM, 0), near;
+    struct linger linger = {1, 0};
+    CLAIM(connect(far, (void *)at, sizeof *at) == 0 && (near = accept(listener, NULL, NULL)) >= 0);
+    while (send(far, piece, sizeof piece, MSG_DONTWAIT) > 0) continue;
+    CLAIM(errno == EAGAIN);
+    if (breaks) CLAIM(setsockopt(far, SOL_SOCKET, SO_LINGER, &linger, sizeof linger) == 0);
+    CLAIM(close(far) == 0);
+    struct pollfd told = {near, POLLRDHUP, 0};
+    CLAIM(poll(&told, 1, 200) >= 0);
+    return told.revents != 0;
+}
+
+int main(void) {
+    int listener = socket(AF_INET, SOCK_STREAM, 0), room = 32 << 10;
+    struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    socklen_t size = sizeof at;
+    CLAIM(setsockopt(listener, SOL_SOCKET, SO_RCVBUF, &room, sizeof room) == 0);
+    CLAIM(bind(listener, (void *)&at, size) == 0 && listen(listener, 2) == 0);
+    CLAIM(getsockname(listener, (void *)&at, &size) == 0);
+    CLAIM(!hears(listener, &at, 0) && hears(listener, &at, 1));
+    printf("a full connection is broken at once with SO_LINGER 0, and not without\n");
+}
