@@ -150,8 +150,9 @@ fn begin(arguments: &Relay) -> Result<(ligament_net::Relay, File), Fault> {
 
 /// A relay's file, if no other relay on this machine runs with it: those who have the file would find one of them only.
 fn locked(path: &Path) -> Result<File, Fault> {
-    let file = File::open(path)
-        .map_err(|error| fault!(RELAY_UNUSABLE, "{}: the relay's file cannot be read: {error}", path.display()))?;
+    let file = File::open(path).map_err(|error| {
+        fault!(RELAY_UNUSABLE, "{}: the relay's file cannot be read: {error}", path.display())
+    })?;
     match rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive) {
         Err(Errno::WOULDBLOCK) => {
             Err(fault!(RELAY_UNUSABLE, "{}: another relay runs with this file already", path.display()))

@@ -82,7 +82,8 @@ impl Path {
         let way = options.way()?;
         let listener = Listener::bind(at).map_err(|error| Error::system(fault!(CANNOT_LISTEN, "{error}")))?;
         let addresses = listener.addresses();
-        let mut net = Net::new(key.clone(), LISTENS, options.encrypt, options.tuning()).map_err(Error::system)?;
+        let mut net =
+            Net::new(key.clone(), LISTENS, options.encrypt, options.tuning()).map_err(Error::system)?;
         net.listen(listener);
         if let Some(way) = &way {
             net.wait_at(way);

@@ -12,6 +12,8 @@ const LONG: Nanos = 5_000_000;
 const FEW: u16 = 4;
 /// Streams of a long way: with the first 10 segments of each, 1 MiB is under way after a pause.
 const MANY: u16 = 80;
+/// Streams of a way over relays: each must find one there that waits.
+const RELAYED: u16 = 32;
 /// Streams of a path over a trunk, which sees to the long way itself: one is for small messages.
 const BY_TRUNK: u16 = 2;
 /// The most that there will be where segments are lost and no queue explains it.
@@ -175,7 +177,7 @@ impl Flow {
         let relayed = behind == Behind::Relays;
         if (self.nearest >= LONG || relayed) && !self.long {
             self.long = true;
-            self.streams = self.set.unwrap_or(if relayed { FEWER } else { MANY });
+            self.streams = self.set.unwrap_or(if relayed { RELAYED } else { MANY });
         }
     }
 

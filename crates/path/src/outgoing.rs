@@ -8,6 +8,8 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 struct Leaving {
     total: u64,
     small: bool,
+    /// It is a part of something large, and goes over the streams for long messages.
+    part: bool,
     /// Where the first byte stands that was never sent.
     next: u64,
     /// An empty message is one piece too.
@@ -67,19 +69,19 @@ impl Outbound {
     }
 
     pub fn add(&mut self, conduit: u32, total: u64) -> MessageId {
-        self.queue(conduit, total, total <= self.small)
+        self.queue(conduit, total, total <= self.small, false)
     }
 
-    /// Adds a message that goes with the large ones, however short it is.
+    /// Adds a message that goes with the long ones, however short it is.
     pub fn add_to_large(&mut self, conduit: u32, total: u64) -> MessageId {
-        self.queue(conduit, total, false)
+        self.queue(conduit, total, false, true)
     }
 
-    fn queue(&mut self, conduit: u32, total: u64, small: bool) -> MessageId {
+    fn queue(&mut self, conduit: u32, total: u64, small: bool, part: bool) -> MessageId {
         let last = self.last.entry(conduit).or_default();
         *last += 1;
         let id = MessageId { conduit, number: *last };
-        self.leaving.insert(id, Leaving { total, small, next: 0, started: false, arrived: 0 });
+        self.leaving.insert(id, Leaving { total, small, part, next: 0, started: false, arrived: 0 });
         if small {
             self.small_ones.push_back(id);
         } else {
@@ -112,7 +114,7 @@ impl Outbound {
 
     /// The next piece of a large message of at most so many bytes.
     pub fn next_large(&mut self, longest: u64) -> Option<Piece> {
-        if let Some(&piece) = self.large_again.iter().find(|piece| piece.total <= longest) {
+        if let Some(&piece) = self.large_again.iter().find(|piece| self.length(piece.id) <= longest) {
             self.large_again.remove(&piece);
             return Some(piece);
         }
@@ -139,13 +141,21 @@ impl Outbound {
     /// Whether there is such a piece.
     pub fn has_large(&self, longest: u64) -> bool {
         self.turns.iter().any(|conduit| self.front(*conduit) <= longest)
-            || self.large_again.iter().any(|piece| piece.total <= longest)
+            || self.large_again.iter().any(|piece| self.length(piece.id) <= longest)
     }
 
     /// The length of the first large message of a conduit that has one.
     fn front(&self, conduit: u32) -> u64 {
-        let first = self.large_ones.get(&conduit).and_then(|queue| queue.front());
-        first.and_then(|id| self.leaving.get(id)).map_or(0, |message| message.total)
+        self.large_ones.get(&conduit).and_then(|queue| queue.front()).map_or(0, |id| self.length(*id))
+    }
+
+    /// How long a message is, or what it is a part of, as far as the choice of its stream is concerned.
+    fn length(&self, id: MessageId) -> u64 {
+        match self.leaving.get(&id) {
+            Some(message) if message.part => u64::MAX,
+            Some(message) => message.total,
+            None => 0,
+        }
     }
 
     fn cut(&mut self, id: MessageId) -> (Piece, bool) {

@@ -62,7 +62,8 @@ fn domain(directory: &Path, me: DomainId) -> Outcome {
     let domains = DomainId::first(domain_of.iter().max().unwrap().index() + 1);
 
     let invitation = Invitation::read(&directory.join("invitation")).unwrap();
-    let mut net = Net::new(invitation.keys.clone(), me.number(), invitation.encrypt, Tuning::default()).expect("descriptors");
+    let mut net = Net::new(invitation.keys.clone(), me.number(), invitation.encrypt, Tuning::default())
+        .expect("descriptors");
     let address = Some("127.0.0.1".parse().unwrap());
     let listener = Listener::bind(&Listen { address, ..Listen::default() }).unwrap();
     let addresses: Vec<String> = listener.addresses().iter().map(SocketAddr::to_string).collect();

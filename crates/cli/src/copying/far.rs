@@ -124,7 +124,9 @@ impl Far {
         running.end(Duration::from_secs(2));
         let why = not_started(&self.site.name, why, &running.complaint());
         match super::place::meant(&self.site) {
-            Some(meant) => why.told(|text| format!("{text}; there is no site of this name: did you mean \"{meant}\"?")),
+            Some(meant) => {
+                why.told(|text| format!("{text}; there is no site of this name: did you mean \"{meant}\"?"))
+            }
             None => why,
         }
     }

@@ -122,11 +122,9 @@ impl Station {
         match private::write_new(path, &self.to_text()) {
             Ok(()) => Ok(true),
             Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => Ok(false),
-            Err(error) => Err(fault!(
-                RELAY_UNUSABLE,
-                "{}: the relay's file cannot be written: {error}",
-                path.display()
-            )),
+            Err(error) => {
+                Err(fault!(RELAY_UNUSABLE, "{}: the relay's file cannot be written: {error}", path.display()))
+            }
         }
     }
 

@@ -13,10 +13,12 @@ pub const MESSAGE: usize = 64 << 10;
 /// The most circuits of a trunk.
 pub(super) const MOST: u32 = 4096;
 /// What all circuits of a trunk may have under way in one direction; what each may have in any case; what one may have at
-/// first, and twice as much after each round trip in which all of it was taken (bytes).
+/// first; and by how much that grows with what was taken, while half of it is under way: it is the trunk's streams that
+/// find out what the way carries, and this lets them (bytes).
 const ALL: u64 = 32 << 20;
 const EACH: u64 = 4 << 10;
-const FIRST: u64 = 256 << 10;
+const FIRST: u64 = 1 << 20;
+const GROWTH: u64 = 3;
 /// What a message costs beside its bytes, so that empty ones are not for nothing.
 const EXTRA: u64 = 256;
 /// Credit is told when so much was taken, and less than this is not sent: it is half of what each may have, so a circuit
@@ -184,7 +186,7 @@ impl Circuits {
         }
         let gain = bytes.saturating_sub(slot.credited);
         if 2 * (slot.sent - slot.credited) >= slot.window {
-            slot.window = (slot.window + gain).min(ALL);
+            slot.window = (slot.window + GROWTH * gain).min(ALL);
         }
         slot.credited += gain;
         self.under_way -= gain;
