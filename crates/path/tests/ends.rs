@@ -244,7 +244,7 @@ fn a_path_is_quiet_when_all_that_was_sent_is_known_to_have_come() {
 
 #[test]
 fn frames_that_break_the_rules_are_refused_with_what_is_wrong() {
-    let tuning = Tuning { longest: 1000, most: 10, ..Tuning::default() };
+    let tuning = Tuning { longest: 1000, most: 10, conduits: 2, ..Tuning::default() };
     let refused = |frames: &[FrameHeader], because: &str| {
         let mut path = end(tuning, 1);
         let outcome = frames.iter().try_for_each(|frame| {
@@ -258,6 +258,10 @@ fn frames_that_break_the_rules_are_refused_with_what_is_wrong() {
     refused(&[piece(1, 1, 0, 10, 1001)], "at most 1000 are taken");
     refused(&[piece(1, 11, 0, 10, 10)], "more than 10 messages of conduit 1");
     refused(&[piece(1, 1, 0, 10, 100), piece(1, 1, 10, 10, 101)], "has 100 bytes, and 101");
+    refused(&[piece(2, 1, 0, 10, 10)], "conduit 2, where there are 2");
+    // Each piece that lies apart from the others costs memory.
+    let scattered: Vec<FrameHeader> = (0..400).map(|at| piece(1, 1, 2 * at, 1, 1000)).collect();
+    refused(&scattered, "in too many pieces");
     let mut path = end(tuning, 1);
     assert!(path.begins(3, &piece(1, 1, 0, 1, 1), 1).unwrap_err().to_string().contains("stream 3"));
     path.begins(0, &piece(1, 1, 0, 1, 1), 1).unwrap();

@@ -284,6 +284,11 @@ fn whoever_breaks_the_rules_is_found_out() {
     let mut dials = Circuits::new(true);
     dials.begin(0, 1).unwrap();
     assert!(dials.deliver(0, vec![OPEN]).is_err(), "only who dials opens");
+    // A number that was never used would be given to two.
+    let mut dials = Circuits::new(true);
+    let never = [&[RESET][..], &0_u64.to_le_bytes()].concat();
+    dials.begin(1, never.len() as u64).unwrap();
+    assert!(dials.deliver(1, never).is_err(), "it was never opened");
     for (circuit, total) in [(MOST, 1), (u32::MAX, 1), (5, 0), (5, MESSAGE as u64 + 1), (5, u64::MAX)] {
         assert!(opened().begin(circuit, total).is_err(), "{circuit} {total}");
     }
