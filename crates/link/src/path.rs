@@ -141,8 +141,9 @@ impl Path {
             true => Some(Ok(())),
             false => state.cannot_come().map(Err),
         });
-        connected.map_err(|error| match (error.kind(), self.shared.lock().trouble()) {
-            (Kind::TimedOut, Some(trouble)) => {
+        connected.map_err(|error| match error.kind() {
+            Kind::TimedOut => {
+                let trouble = self.shared.lock().trouble().unwrap_or_default();
                 Error::of(Kind::TimedOut, error.fault().clone().told(|text| format!("{text}; {trouble}")))
             }
             _ => error,

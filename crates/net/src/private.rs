@@ -1,5 +1,7 @@
 //! Files with secrets: only their owner can read them, and they are written whole or not at all.
 
+use rustix::fs::{renameat_with, RenameFlags, CWD};
+use rustix::io::Errno;
 use std::fs::{self, OpenOptions};
 use std::io::{self, Read, Write};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
@@ -49,9 +51,13 @@ pub(crate) fn write(path: &Path, text: &str) -> io::Result<()> {
 
 /// Writes a new file that only its owner can read, if there is none of this name.
 pub(crate) fn write_new(path: &Path, text: &str) -> io::Result<()> {
-    write_by(path, text, |fresh, path| {
-        fs::hard_link(fresh, path)?;
-        fs::remove_file(fresh)
+    write_by(path, text, |fresh, path| match renameat_with(CWD, fresh, CWD, path, RenameFlags::NOREPLACE) {
+        // Network file systems can do the same otherwise.
+        Err(Errno::INVAL | Errno::NOSYS) => {
+            fs::hard_link(fresh, path)?;
+            fs::remove_file(fresh)
+        }
+        done => Ok(done?),
     })
 }
 
