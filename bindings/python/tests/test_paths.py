@@ -138,7 +138,8 @@ def test_options_that_cannot_be_are_refused(tmp_path):
     for options in ({"patience": float("nan")}, {"patience": -1}, {"streams": -1}, {"streams": 70000}, {"window": -1}):
         with pytest.raises(ligament.UsageError, match=str(*options.values())):
             path.open(tmp_path / "key", "127.0.0.1:1", **options)
-    with pytest.raises(ligament.UsageError, match="no.relay"):
+    # One file, and not one for each of its letters.
+    with pytest.raises(ligament.TransportError, match="no.relay: the relay's file cannot be read"):
         path.open(tmp_path / "key", relays=str(tmp_path / "no.relay"))
 
 
@@ -179,7 +180,7 @@ def test_a_child_of_a_fork_says_nothing_and_the_maker_goes_on(pair):
     if child == 0:
         said = 1
         try:
-            for call in (lambda: one.send(b"child"), lambda: one.receive(1.0), lambda: one.close(1.0), request.test):
+            for call in (lambda: one.send(b"child"), lambda: one.receive(1.0), request.test, lambda: one.close(1.0)):
                 with pytest.raises(ligament.UsageError, match="fork"):
                     call()
             del request
