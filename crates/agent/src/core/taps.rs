@@ -4,13 +4,12 @@
 
 use super::{answer, Core};
 use crate::action::{Action, Link, Phase, Viewer};
-use crate::plan::PlannedPort;
 use ligament_catalogue::{fault, said, Fault};
 use ligament_shm::tap::MOST_ROOM;
 use ligament_wire::control::{Notice, Tap};
 use ligament_wire::domains::TapPort;
 use ligament_wire::tap::{Wanted, MOST_BARS};
-use ligament_wire::{EndpointId, InstanceId};
+use ligament_wire::{EndpointId, InstanceId, RankId};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The most taps at a time, in all and of one process.
@@ -117,7 +116,7 @@ impl Core {
             ));
         }
         if let Some(slot) = asked.slot {
-            self.has_slot(&asked, slot)?;
+            self.has_slot(rank, &asked, slot)?;
         }
         self.has_room(viewer, &asked)?;
         if self.taps.all.values().filter(|(_, other)| *other == endpoint).count() >= MOST_OF_ONE {
@@ -128,15 +127,17 @@ impl Core {
         Ok((endpoint, to, Tap { tap: self.taps.next, member, port, slot, wanted, room }))
     }
 
-    /// Whether the port has this slot, as far as the model says: nothing is ever sent on one that there is not.
-    fn has_slot(&self, asked: &TapPort, slot: u32) -> Result<(), Fault> {
+    /// Whether the port has this slot, as far as that is known: nothing is ever sent on one that there is not.
+    fn has_slot(&self, rank: RankId, asked: &TapPort, slot: u32) -> Result<(), Fault> {
         let instance = &self.plan.instances[asked.instance.index()];
         let (name, port) = (&instance.name, &asked.port);
-        match instance.ports.iter().find(|own| *own.name == **port) {
-            Some(own) if !own.vector && !own.resizable => {
+        let Some(at) = instance.ports.iter().position(|own| *own.name == **port) else { return Ok(()) };
+        let slotted = self.slotted[rank.index()].as_deref().and_then(|slotted| slotted.get(at).copied());
+        match instance.ports[at].length {
+            _ if slotted == Some(false) => {
                 Err(fault!(TAP_REFUSED, "port \"{port}\" of \"{name}\" has no slots; leave \"[{slot}]\" out"))
             }
-            Some(PlannedPort { length: Some(slots), .. }) if u64::from(slot) >= *slots => {
+            Some(slots) if u64::from(slot) >= slots => {
                 Err(fault!(TAP_REFUSED, "port \"{port}\" of \"{name}\" has {slots} slots, counted from 0 on"))
             }
             _ => Ok(()),
