@@ -19,6 +19,7 @@ STREAMS = (1, 2, 4, 8, 16, 32, 64, 128)  # of the bare program
 LATER = 3  # messages after the first one
 PROGRAMS = ("bare", "ours", "iperf3", "relay", "trunk", "scp")
 SMALL = 64
+PATIENCE = 1200  # s, with a single stream where segments are lost
 PARTS = ("bulk", "silence", "small", "beside", "run", "steps", "flaps", "copies")
 
 
@@ -86,10 +87,10 @@ class Session:
             self.measured.add("processor", (cell, title), played.processor / ((LATER + 1) * size / 1e9))
         if "iperf3" in self.options.programs and programs.has_iperf3():
             for streams in (1, 8, 32):
-                speed = programs.iperf3(link, streams, size, allowed)
+                speed = programs.iperf3(link, streams, size, PATIENCE)
                 self.measured.add("speed", (cell, f"iperf3/{streams}", size, "first"), speed)
         if "scp" in self.options.programs and not copies.missing():
-            self.measured.add("speed", (cell, "scp", size, "first"), copies.one_file(link, "scp", size, allowed))
+            self.measured.add("speed", (cell, "scp", size, "first"), copies.one_file(link, "scp", size, PATIENCE))
 
     def copies(self, cell, link):
         if self.options.quick and cell in self.measured.appears:
