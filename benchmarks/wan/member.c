@@ -1,15 +1,7 @@
 // Two instances of a run that is spread over both ends of the link. Nothing more on its command line.
-#include <ligament.h>
-
-#include "wan.h"
+#include "library.h"
 
 static lig_instance *instance;
-static lig_error error;
-
-#define TRY(call)                                                                   \
-    do {                                                                            \
-        if ((call) != LIG_OK) fail("%s: %s", #call, error.message);                 \
-    } while (0)
 
 static void peer_open(int is_a, int argc, char **argv) {
     (void)is_a, (void)argv;

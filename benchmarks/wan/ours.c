@@ -1,16 +1,8 @@
 // A path of Ligament's library, encrypted. HOST PORT KEY STREAMS [RELAY...]; 0 streams: as many as it finds right. With files
 // of relays, the nearest first, it goes over these only.
-#include <ligament.h>
-
-#include "wan.h"
+#include "library.h"
 
 static lig_path *path;
-static lig_error error;
-
-#define TRY(call)                                                                   \
-    do {                                                                            \
-        if ((call) != LIG_OK) fail("%s: %s", #call, error.message);                 \
-    } while (0)
 
 static void peer_open(int is_a, int argc, char **argv) {
     if (argc < 4) fail("usage: ours a|b OUT PLAN HOST PORT KEY STREAMS [RELAY...]");

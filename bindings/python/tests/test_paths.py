@@ -155,6 +155,9 @@ def test_objects_are_not_sent_and_closing_twice_does_nothing(pair):
     one, other = pair()
     with pytest.raises(TypeError, match="objects"):
         one.send(np.array([object()], dtype=object))
+    named = np.array([(1.5,)], dtype=[("Output", "f8")])
+    one.send(named)
+    assert bytes(other.receive(LONG)) == named.tobytes()
     with one:
         one.close(LONG)
     with pytest.raises(ligament.ClosedError):

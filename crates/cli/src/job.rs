@@ -1,10 +1,10 @@
 //! `ligament cancel`.
 
 use crate::arguments::print;
-use ligament_catalogue::fault;
+use ligament_catalogue::{fault, Fault};
 use ligament_launch::jobs::{self, JobState};
 use ligament_launch::site::find_site;
-use ligament_manager::{find_run, RunState};
+use ligament_manager::{find_run, RunDirectory, RunState};
 use ligament_runtime::client::{record_of, JobRecord, SiteJob};
 
 #[derive(Debug, clap::Args)]
@@ -43,8 +43,7 @@ pub(crate) fn cancel(arguments: &Cancel) -> i32 {
         Ok((Some(job), run)) => (job, run),
         // What was not submitted is stopped.
         Ok((None, run)) if arguments.dry_run => {
-            if let Some(record) = record_of(&run).ok().filter(|record| record.state != RunState::Running) {
-                let error = fault!(NOT_RUNNING, "{} is not running: it is {}", run.name(), record.state.name());
+            if let Some(error) = is_over(&run) {
                 return crate::fail(arguments.json, &error, crate::FAILED);
             }
             let jobs = SiteJob::all_of(&run);
@@ -63,8 +62,7 @@ pub(crate) fn cancel(arguments: &Cancel) -> i32 {
         Err(error) => return crate::fail(arguments.json, &error, crate::BAD_USE),
     };
     // A job may still be cleared away when its run is over.
-    if let Some(record) = record_of(&run).ok().filter(|record| record.state != RunState::Running) {
-        let error = fault!(NOT_RUNNING, "{} is not running: it is {}", run.name(), record.state.name());
+    if let Some(error) = is_over(&run) {
         return crate::fail(arguments.json, &error, crate::FAILED);
     }
     match jobs::state(&job.job) {
@@ -84,6 +82,12 @@ pub(crate) fn cancel(arguments: &Cancel) -> i32 {
         Ok(()) => told(arguments, Some(&job.job), &format!("the job {} of {} ends", job.job, run.name())),
         Err(error) => crate::fail(arguments.json, &error, crate::FAILED),
     }
+}
+
+/// Why a run cannot be cancelled that has ended.
+fn is_over(run: &RunDirectory) -> Option<Fault> {
+    let record = record_of(run).ok().filter(|record| record.state != RunState::Running)?;
+    Some(fault!(NOT_RUNNING, "{} is not running: it is {}", run.name(), record.state.name()))
 }
 
 fn told(arguments: &Cancel, job: Option<&str>, text: &str) -> i32 {

@@ -154,9 +154,11 @@ fn locked(path: &Path) -> Result<File, Fault> {
         fault!(RELAY_UNUSABLE, "{}: the relay's file cannot be read: {error}", path.display())
     })?;
     match rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive) {
-        Err(Errno::WOULDBLOCK) => {
-            Err(fault!(RELAY_UNUSABLE, "{}: another relay runs with this file already", path.display()))
-        }
+        Err(Errno::WOULDBLOCK) => Err(fault!(
+            RELAY_UNUSABLE,
+            "{}: another relay runs with this file already; end it, or name another file",
+            path.display()
+        )),
         // A file system without locks.
         _ => Ok(file),
     }
@@ -189,7 +191,11 @@ fn begin_at(arguments: &Relay, known: Option<Station>) -> Result<Option<ligament
     station.at = at;
     let relay = ligament_net::Relay::new(&station, listener, &stations(&arguments.onward)?)?;
     if station.at.is_empty() {
-        return Err(fault!(RELAY_UNUSABLE, "{}: the relay has no address", arguments.file.display()));
+        return Err(fault!(
+            RELAY_UNUSABLE,
+            "{}: the relay has no address; give one with --address",
+            arguments.file.display()
+        ));
     }
     for at in &station.at {
         let is_port = |port: &str| port.parse().is_ok_and(|port: u16| port > 0);

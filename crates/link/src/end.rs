@@ -90,7 +90,7 @@ pub(crate) enum Stage {
     Came(Came),
 }
 
-/// A message that has come: the how manieth, and its bytes.
+/// A message that has come: its number among all that came, and its bytes.
 pub(crate) struct Came {
     number: u64,
     pub bytes: Vec<u8>,

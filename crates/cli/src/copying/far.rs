@@ -212,14 +212,8 @@ fn answer(output: &mut impl Read) -> Result<Answer, Fault> {
 /// Sets `gone` when ssh has ended, or the process behind it.
 fn watch_end(mut output: ChildStdout, gone: Arc<AtomicBool>) -> JoinHandle<()> {
     std::thread::spawn(move || {
-        let mut buffer = [0; 256];
-        loop {
-            match output.read(&mut buffer) {
-                Ok(1..) => {}
-                Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
-                Ok(0) | Err(_) => break,
-            }
-        }
+        // However it ends, nothing more comes.
+        let _ = std::io::copy(&mut output, &mut std::io::sink());
         gone.store(true, Ordering::Relaxed);
     })
 }
