@@ -3,6 +3,7 @@
 import json
 import os
 import select
+import shutil
 import subprocess
 import sys
 import time
@@ -15,6 +16,7 @@ import wan
 from domains import SpreadRun, can_spread
 
 TRAFFIC = Path(__file__).resolve().parent / "traffic.py"
+SLURM_TOOL = Path(__file__).resolve().parents[1] / "tools/slurm-cluster"
 
 
 def pytest_configure(config):
@@ -37,6 +39,16 @@ def network():
     yield make
     for one in made:
         one.close()
+
+
+@pytest.fixture
+def slurm_tool():
+    """The tool that starts a Slurm in a namespace. Munge, which serves all of them, is started outside."""
+    absent = [program for program in ("slurmctld", "munged", "sshd") if shutil.which(program) is None]
+    if absent:
+        pytest.skip(f"not installed: {', '.join(absent)}")
+    subprocess.run([SLURM_TOOL, "munge"], check=True, timeout=60)
+    return SLURM_TOOL
 
 
 @pytest.fixture(scope="session")

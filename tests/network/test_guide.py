@@ -19,7 +19,6 @@ from pages import FENCE, NAMED, pattern  # noqa: E402
 
 GUIDE = ROOT / "docs/guides/two-sites.md"
 MACHINES = ["mine", "gate", "north", "south"]
-TOOL = ROOT / "tests/tools/slurm-cluster"
 PROMPT = re.compile(r"^(\w+)\$ (.*)$")
 
 
@@ -88,9 +87,7 @@ class Machine:
 
 
 @pytest.fixture
-def machines(network, tmp_path):
-    if shutil.which("slurmctld") is None or shutil.which("sshd") is None:
-        pytest.skip("slurm-wlm or sshd is not installed")
+def machines(network, slurm_tool, tmp_path):
     Path("/run/sshd").mkdir(exist_ok=True)
     net, known = network(*MACHINES), tmp_path / "bin"
     known.mkdir()
@@ -107,7 +104,7 @@ def machines(network, tmp_path):
     started = []
     try:
         for name in ("north", "south"):
-            net[name].run(TOOL, "start", there[name].home / "slurm", 1, 2, limit=300)
+            net[name].run(slurm_tool, "start", there[name].home / "slurm", 1, 2, limit=300)
             started.append(name)
         for name in ("mine", "north", "south"):
             net[name].wall()
@@ -116,7 +113,7 @@ def machines(network, tmp_path):
     finally:
         for name in started:
             net[name].unwall()
-            net[name].run(TOOL, "stop", there[name].home / "slurm", limit=300)
+            net[name].run(slurm_tool, "stop", there[name].home / "slurm", limit=300)
 
 
 def test_who_follows_the_guide_comes_to_its_result(machines):

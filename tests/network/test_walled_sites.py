@@ -15,16 +15,14 @@ import programs  # noqa: E402
 from sshd import until  # noqa: E402
 from test_relays import Post  # noqa: E402
 
-TOOL = Path(__file__).resolve().parents[1] / "tools/slurm-cluster"
-
 
 class WalledSite:
     """A Slurm in a namespace, with an sshd that ssh itself starts there, so that no port of it is open."""
 
-    def __init__(self, host, where, nodes, files):
-        self.host, self.where = host, where
+    def __init__(self, tool, host, where, nodes, files):
+        self.tool, self.host, self.where = tool, host, where
         where.mkdir()
-        host.run(TOOL, "start", where / "slurm", nodes, 2, limit=300)
+        host.run(tool, "start", where / "slurm", nodes, 2, limit=300)
         for key in ("host", "client"):
             subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", where / key], check=True)
         (where / "authorized").write_text((where / "client.pub").read_text())
@@ -46,20 +44,18 @@ class WalledSite:
 
     def stop(self):
         self.host.unwall()
-        self.host.run(TOOL, "stop", self.where / "slurm", limit=300)
+        self.host.run(self.tool, "stop", self.where / "slurm", limit=300)
 
 
 @pytest.fixture
-def sites(network, tmp_path):
-    if shutil.which("slurmctld") is None or shutil.which("sshd") is None:
-        pytest.skip("slurm-wlm or sshd is not installed")
+def sites(network, slurm_tool, tmp_path):
     Path("/run/sshd").mkdir(exist_ok=True)
     net = network("head", "gate", "a", "b")
     net["head"].wall()
     both = []
     try:
         for name, nodes in (("a", 1), ("b", 2)):
-            both.append(WalledSite(net[name], tmp_path / f"site-{name}", nodes, tmp_path / "sites"))
+            both.append(WalledSite(slurm_tool, net[name], tmp_path / f"site-{name}", nodes, tmp_path / "sites"))
         yield net
     finally:
         for site in both:
