@@ -38,7 +38,9 @@ const TELLING: [&str; 15] = [
 /// Picks the line that says why a program failed from its last lines: the exception of a Python traceback, else
 /// the last line that mentions an error, else the last line.
 pub fn error_line(lines: &[String]) -> Option<&str> {
-    let lines: Vec<&str> = lines.iter().map(|line| line.trim_end()).filter(|line| !line.is_empty()).collect();
+    // Launchers frame what they say with rulers.
+    let says = |line: &&str| line.contains(char::is_alphanumeric);
+    let lines: Vec<&str> = lines.iter().map(|line| line.trim_end()).filter(says).collect();
     let traceback = lines.iter().rposition(|line| line.starts_with("Traceback (most recent call last)"));
     let exception = traceback.and_then(|at| lines[at + 1..].iter().find(|line| !line.starts_with([' ', '\t'])));
     let says_why = |line: &&&str| {
@@ -183,9 +185,11 @@ mod tests {
                 "YOUR APPLICATION TERMINATED WITH THE EXIT STRING: Killed (signal 9)",
             ),
             ("begin\nend\n", "end"),
+            ("-----\nthe job has been aborted.\n-----\n", "the job has been aborted."),
+            ("-----\n", ""),
         ];
         for (text, wanted) in cases {
-            assert_eq!(error_line(&lines(text)), Some(wanted));
+            assert_eq!(error_line(&lines(text)).unwrap_or_default(), wanted);
         }
         assert_eq!(error_line(&[]), None);
     }
