@@ -179,12 +179,13 @@ impl Path {
 }
 
 /// What an end is made with, as `_options` of path.py puts it: streams, encrypt, window, patience, compress, longest,
-/// relays.
-type Wanted = (u16, bool, u64, f64, bool, u64, Vec<PathBuf>);
+/// relays, pace.
+type Wanted = (u16, bool, u64, f64, bool, u64, Vec<PathBuf>, u64);
 
-fn options((streams, encrypt, window, patience, compress, longest, relays): Wanted) -> Options {
+fn options((streams, encrypt, window, patience, compress, longest, relays, pace): Wanted) -> Options {
     let patience = Duration::try_from_secs_f64(patience).unwrap_or(Duration::MAX);
-    Options { streams, encrypt, window, patience, compress, longest, relays, ..Options::default() }
+    let pace = Some(pace).filter(|&pace| pace > 0);
+    Options { streams, encrypt, window, patience, compress, longest, relays, pace, ..Options::default() }
 }
 
 #[pymethods]

@@ -135,7 +135,8 @@ def test_what_was_sent_arrives_before_the_end_is_told(pair):
 
 def test_options_that_cannot_be_are_refused(tmp_path):
     path.make_key(tmp_path / "key")
-    for options in ({"patience": float("nan")}, {"patience": -1}, {"streams": -1}, {"streams": 70000}, {"window": -1}):
+    for options in ({"patience": float("nan")}, {"patience": -1}, {"streams": -1}, {"streams": 70000}, {"window": -1},
+                    {"pace": -1}):
         with pytest.raises(ligament.UsageError, match=str(*options.values())):
             path.open(tmp_path / "key", "127.0.0.1:1", **options)
     # One file, and not one for each of its letters.

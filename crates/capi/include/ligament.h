@@ -420,6 +420,8 @@ typedef struct {
     bool uncompressed;
     // Zero.
     uint8_t reserved[2];
+    // Bytes in a second that this end sends over a long way, at most, to leave room for others. 0: as fast as it goes.
+    uint64_t pace;
 } lig_path_options;
 
 // What has passed over a path.

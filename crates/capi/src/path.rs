@@ -37,6 +37,8 @@ pub struct lig_path_options {
     pub uncompressed: lig_bool,
     /// Zero.
     pub reserved: [u8; 2],
+    /// Bytes in a second that this end sends over a long way, at most, to leave room for others. 0: as fast as it goes.
+    pub pace: u64,
 }
 
 // SAFETY: numbers, truth values and nullable pointers, beginning with the size.
@@ -132,6 +134,7 @@ unsafe fn prepared(key_file: *const c_char, options: *const lig_path_options) ->
     if given.longest != 0 {
         options.longest = given.longest;
     }
+    options.pace = Some(given.pace).filter(|&pace| pace > 0);
     if given.patience != 0.0 {
         let patience = Duration::try_from_secs_f64(given.patience);
         options.patience = patience.map_err(|_| Misuse::Timeout { seconds: given.patience })?;

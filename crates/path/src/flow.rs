@@ -26,7 +26,7 @@ const EACH: Nanos = 1_000_000;
 /// comes back sooner from a loss.
 const FEWER: u16 = 16;
 /// Longer messages are not spread over all streams, but go over those for long ones (bytes).
-pub(crate) const LONG_MESSAGE: u64 = 4 << 20;
+const LONG_MESSAGE: u64 = 4 << 20;
 /// Over a long way, the most bytes of a message that a stream takes at a time, and the least.
 const PIECE: u32 = 64 << 10;
 const LEAST_PIECE: u32 = 8 << 10;
@@ -125,6 +125,8 @@ pub struct Flow {
     streams: u16,
     /// How many of them carry long messages, if not all.
     bulk: Option<u16>,
+    /// Whether the streams share a rate that the user has set.
+    paced: bool,
     /// Whether what a stream may have under way shrinks with each loss.
     heeds_losses: bool,
     /// For how many looks in a row segments were lost although none waited in a queue.
@@ -149,6 +151,7 @@ impl Flow {
             long: false,
             streams,
             bulk: None,
+            paced: false,
             heeds_losses: true,
             lost: 0,
             nearest: Nanos::MAX,
@@ -198,10 +201,16 @@ impl Flow {
         self.heeds_losses = heeds;
     }
 
-    /// How many streams carry long messages, beside the first.
-    pub fn bulk(&self) -> u16 {
+    /// The streams share a rate that the user has set: one that carried short messages only would waste its share.
+    pub fn is_paced(&mut self) {
+        self.paced = true;
+    }
+
+    /// How many streams, beside the first, carry messages of more than how many bytes.
+    pub fn bulk(&self) -> (u16, u64) {
         let usual = u16::try_from(self.nearest / EACH).unwrap_or(u16::MAX).max(SOME);
-        self.bulk.unwrap_or(if self.set.is_some() { u16::MAX } else { usual })
+        let streams = self.bulk.unwrap_or(if self.set.is_some() { u16::MAX } else { usual });
+        (streams, if self.paced { 0 } else { LONG_MESSAGE })
     }
 
     /// How many streams there should be.
@@ -305,7 +314,7 @@ impl Flow {
             self.bulk = Some(FEWER);
         } else if self.lost >= 2 {
             self.lost = 0;
-            let bulk = self.bulk().min(self.streams);
+            let bulk = self.bulk().0.min(self.streams);
             self.bulk = Some((2 * bulk).min(MOST));
             self.streams = self.streams.max(2 * bulk).min(MOST);
         }

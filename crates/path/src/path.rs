@@ -1,7 +1,6 @@
 //! One end of a path: what to write to each stream next, how to take what was read, and what is due at a given
 //! time.
 
-use crate::flow::LONG_MESSAGE;
 use crate::frame::{decode_counts, encode_counts, wrong, Count, FrameError, FrameHeader, FrameKind, MAX_PIECE};
 use crate::incoming::{Fate, Inbound};
 use crate::outgoing::{Outbound, Piece};
@@ -120,8 +119,9 @@ pub struct Path {
     /// The least and the most bytes of a piece, and when the first stream speaks if it has nothing to say.
     pieces: (u32, u32),
     pulse: Nanos,
-    /// How many streams carry long messages, beside the first.
+    /// How many streams carry messages of more than so many bytes, beside the first.
     bulk: usize,
+    beyond: u64,
     ending: Ending,
     actions: VecDeque<Action>,
 }
@@ -158,29 +158,32 @@ impl Path {
             pieces: (tuning.piece, tuning.piece),
             pulse: tuning.heartbeat,
             bulk: usize::MAX,
+            beyond: u64::MAX,
             ending: Ending::default(),
             actions: VecDeque::new(),
         }
     }
 
     /// From now on a large message is spread evenly over the streams for such, in pieces of at least and at most so many
-    /// bytes, but a long one goes over so many of them only; and the first stream gives a sign of life after such a time.
-    pub fn shape(&mut self, (least, most): (u32, u32), bulk: u16, pulse: Nanos) {
-        self.bulk = usize::from(bulk.max(1));
+    /// bytes, but one of more than `beyond` bytes goes over so many of them only; and the first stream gives a sign of life
+    /// after such a time.
+    pub fn shape(&mut self, (least, most): (u32, u32), (bulk, beyond): (u16, u64), pulse: Nanos) {
+        (self.bulk, self.beyond) = (usize::from(bulk.max(1)), beyond);
         let most = most.clamp(1, MAX_PIECE);
         (self.pieces, self.pulse) = ((least.clamp(1, most), most), pulse.min(self.tuning.heartbeat));
         self.spread();
     }
 
     fn spread(&mut self) {
-        self.outbound.spread(self.pieces, self.streams.len().saturating_sub(1));
+        let all = self.streams.len().saturating_sub(1);
+        self.outbound.spread(self.pieces, if self.beyond == 0 { all.min(self.bulk) } else { all });
     }
 
     /// The longest message of which a stream carries a part.
     fn longest_on(&self, stream: StreamId) -> u64 {
         let beyond = self.bulk < self.streams.len() && self.streams.range(..stream).count() > self.bulk;
         if beyond {
-            LONG_MESSAGE
+            self.beyond
         } else {
             u64::MAX
         }

@@ -47,7 +47,7 @@ fn the_longer_a_way_is_the_more_streams_carry_long_messages() {
     let bulk = |round_trip: u64| {
         let mut flow = Flow::new(None, &Tuning::default());
         flow.is_joined(round_trip, Behind::Nothing);
-        flow.bulk().min(flow.streams())
+        flow.bulk().0.min(flow.streams())
     };
     assert!(bulk(15 * MS) < bulk(60 * MS) && bulk(60 * MS) < bulk(100 * MS));
     assert_eq!(bulk(100 * MS), bulk(200 * MS), "these are all");
@@ -76,14 +76,15 @@ fn lossy(round_trip: u64, heeds_losses: bool) -> Flow {
 fn where_segments_are_lost_and_no_queue_explains_it_there_are_more_streams_up_to_a_limit() {
     let usual = lossy(105, false).streams();
     let flow = lossy(105, true);
-    assert!(flow.streams() > usual && flow.streams() <= 256 && flow.bulk() >= flow.streams());
+    assert!(flow.streams() > usual && flow.streams() <= 256 && flow.bulk().0 >= flow.streams());
 }
 
 #[test]
 fn where_a_full_queue_loses_long_messages_go_over_fewer_streams_if_these_heed_losses() {
     let flow = lossy(190, true);
-    assert!(flow.bulk() < flow.streams() / 2, "{} of {}", flow.bulk(), flow.streams());
-    assert!(lossy(190, false).bulk() >= flow.streams());
+    let (bulk, streams) = (flow.bulk().0, flow.streams());
+    assert!(bulk < streams / 2, "{bulk} of {streams}");
+    assert!(lossy(190, false).bulk().0 >= flow.streams());
 }
 
 #[test]
@@ -151,9 +152,14 @@ fn a_report_says_how_fast_it_goes_what_is_lost_and_what_is_the_limit() {
 
 /// What of a message goes to each stream if all can take a piece, in turns.
 fn spread(total: u64, streams: u16) -> Vec<u64> {
+    spread_beyond(4 << 20, total, streams)
+}
+
+/// The same, where more than so many bytes go over 20 streams only.
+fn spread_beyond(beyond: u64, total: u64, streams: u16) -> Vec<u64> {
     let mut path = Path::new(Tuning::default(), 0);
     (0..streams).for_each(|stream| path.stream_up(stream, 1, 0));
-    path.shape((8 << 10, 64 << 10), 20, 500 * MS);
+    path.shape((8 << 10, 64 << 10), (20, beyond), 500 * MS);
     path.send(1, total);
     let mut given = vec![0; usize::from(streams)];
     loop {
@@ -181,4 +187,8 @@ fn a_message_is_spread_evenly_over_all_streams_for_large_ones() {
     let given = spread(64 << 20, 81);
     assert!(given[1..].iter().all(|&bytes| bytes % (64 << 10) == 0));
     assert_eq!(given[1..].iter().filter(|&&bytes| bytes > 0).count(), 20, "where long ones go over fewer");
+    // Where streams share a pace, short ones go over the same.
+    let given = spread_beyond(0, 1 << 20, 81);
+    assert_eq!(given[1..].iter().filter(|&&bytes| bytes > 0).count(), 20);
+    assert!(given[1..21].iter().all(|&bytes| bytes.abs_diff((1 << 20) / 20) < 200), "{given:?}");
 }

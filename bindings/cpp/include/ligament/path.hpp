@@ -28,6 +28,8 @@ struct PathOptions {
     double patience = 0.0;
     // Files of relays, the nearest first; both ends name the same one last.
     std::vector<std::string> relays;
+    // Bytes in a second that this end sends over a long way, at most, to leave room for others. 0: as fast as it goes.
+    std::uint64_t pace = 0;
 };
 
 // One end of a path. All times are seconds; less than 0 is as long as it takes, and TimedOutError says that a time was not
@@ -157,6 +159,7 @@ private:
         given.streams = options.streams;
         given.unencrypted = !options.encrypt;
         given.uncompressed = !options.compress;
+        given.pace = options.pace;
         lig_path *made;
         detail::call(begin, key_file.c_str(), place, &given, &made);
         handle_.reset(made);

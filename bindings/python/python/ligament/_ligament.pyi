@@ -216,8 +216,8 @@ def _standing(run: str) -> str: ...
 class _Received:
     def __buffer__(self, flags: int, /) -> memoryview: ...
 
-# streams, encrypt, window, patience, compress, longest, relays
-_PathOptions = tuple[int, bool, int, float, bool, int, list[str]]
+# streams, encrypt, window, patience, compress, longest, relays, pace
+_PathOptions = tuple[int, bool, int, float, bool, int, list[str], int]
 
 class _Path:
     @staticmethod

@@ -212,17 +212,18 @@ def _options(
     compress: bool,
     longest: int,
     relays: Iterable[str | os.PathLike[str]],
-) -> tuple[int, bool, int, float, bool, int, list[str]]:
+    pace: int,
+) -> tuple[int, bool, int, float, bool, int, list[str], int]:
     if not 0 <= streams <= 256:
         raise UsageError(_fault("path-misused", f"a path has 1 to 256 streams, not {streams}"))
-    for name, value in (("window", window), ("longest", longest)):
+    for name, value in (("window", window), ("longest", longest), ("pace", pace)):
         if not 0 <= value < 1 << 63:
             raise UsageError(_fault("path-misused", f"{name} is a number of bytes, not {value}"))
     if not patience > 0:
         raise UsageError(_fault("path-misused", f"patience is a time in seconds, more than 0, not {patience}"))
     if isinstance(relays, (str, os.PathLike)):
         relays = [relays]
-    return streams, encrypt, window, patience, compress, longest, [os.fspath(relay) for relay in relays]
+    return streams, encrypt, window, patience, compress, longest, [os.fspath(relay) for relay in relays], pace
 
 
 def listen(
@@ -236,17 +237,18 @@ def listen(
     compress: bool = True,
     longest: int = 1 << 40,
     relays: Iterable[str | os.PathLike[str]] = (),
+    pace: int = 0,
 ) -> Path:
     """Makes the end that listens: at HOST:PORT, or :PORT on all interfaces; port 0 is any that is free.
 
     Returns at once; what is sent before the other end is there waits. `window`: bytes that may be under way.
     `patience`: for how long the path may be without a connection before it is lost (s).
-    `longest`: the longest message that is accepted
-    (bytes). `relays`: files of relays, the nearest first; both ends name the same one last.
+    `longest`: the longest message that is accepted (bytes). `relays`: files of relays, the nearest first; both ends name
+    the same one last. `pace`: bytes in a second that this end sends over a long way, at most; 0: as fast as it goes.
 
     Raises UsageError if the address, the key or an option makes no sense, TransportError if the port is taken.
     """
-    options = _options(streams, encrypt, window, patience, compress, longest, relays)
+    options = _options(streams, encrypt, window, patience, compress, longest, relays, pace)
     return Path(_Path.listen(os.fspath(key), at, options))
 
 
@@ -261,12 +263,13 @@ def open(
     compress: bool = True,
     longest: int = 1 << 40,
     relays: Iterable[str | os.PathLike[str]] = (),
+    pace: int = 0,
 ) -> Path:
     """Opens a path to the end that listens, or will, at one of these addresses (HOST:PORT), or at the last relay.
 
     Returns at once. `streams`: connections, 1 to 256; 0: as many as the link needs. All else is as for `listen`.
     """
-    options = _options(streams, encrypt, window, patience, compress, longest, relays)
+    options = _options(streams, encrypt, window, patience, compress, longest, relays, pace)
     addresses = [to] if isinstance(to, str) else list(to)
     return Path(_Path.open(os.fspath(key), addresses, options))
 

@@ -412,7 +412,7 @@ typedef struct {
     // Files of relays, the nearest first; both ends name the same one last. NULL if `relay_count` is 0.
     const char *const *relays;
     size_t relay_count;
-    // Connections, 1 to 64: the opening end says how many. 0: 4.
+    // Connections, 1 to 256: the opening end says how many. 0: as many as the link needs.
     uint32_t streams;
     // Do not encrypt messages, on a network that you trust. Both ends prove that they hold the key all the same.
     bool unencrypted;
@@ -420,6 +420,8 @@ typedef struct {
     bool uncompressed;
     // Zero.
     uint8_t reserved[2];
+    // Bytes in a second that this end sends over a long way, at most, to leave room for others. 0: as fast as it goes.
+    uint64_t pace;
 } lig_path_options;
 
 // What has passed over a path.
@@ -1094,7 +1096,7 @@ lig_status lig_run_submodel(lig_instance *instance,
 lig_status lig_run_light(const lig_light *light,
                          lig_error *error);
 
-// Makes a new key for paths, in a file that only its owner can read. The other end needs a copy.
+// Makes a new key for paths, in a new file that only its owner can read. The other end needs a copy.
 lig_status lig_path_key_make(const char *file, lig_error *error);
 
 // Listens for the end that opens the path, at "HOST:PORT", or ":PORT" for all interfaces; port 0 is any that is free.

@@ -67,7 +67,9 @@ impl Net {
         let Some(pace) = self.tuning.pace else { return };
         let peer = self.peer(domain);
         if peer.flow.is_long() && !peer.streams.is_empty() {
-            let share = (pace / peer.streams.len() as u64).max(1);
+            // The first, and those that carry large messages.
+            let used = peer.streams.len().min(usize::from(peer.flow.bulk().0) + 1);
+            let share = (pace / used as u64).max(1);
             for state in peer.streams.values() {
                 // What a kernel does not do is done without.
                 let _ = limit_pace(state.connection.socket(), share);
@@ -92,11 +94,16 @@ impl Net {
             (stream, info.as_ref().map(gauge).unwrap_or_default())
         });
         let gauges = infos.collect();
+        let before = peer.flow.bulk();
         let stuck = peer.flow.look(gauges, now);
         if peer.flow.is_long() {
             peer.path.shape(peer.flow.pieces(), peer.flow.bulk(), peer.flow.pulse());
             peer.grow(&tuning, now);
         }
+        if peer.flow.bulk() != before {
+            self.share_pace(domain);
+        }
+        let peer = self.peer(domain);
         match peer.dials() {
             true => peer.stick(stuck, now),
             false => self.break_stuck(domain, &stuck, now),
