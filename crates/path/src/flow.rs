@@ -19,8 +19,8 @@ const BY_TRUNK: u16 = 2;
 /// The most that there will be where segments are lost and no queue explains it.
 const MOST: u16 = 160;
 /// Streams that carry long messages, at least, and one for each of these times in a round trip (ns): what is under way over a
-/// way that is not so long is little for each of many, and they fill the queue before it.
-const SOME: u16 = 32;
+/// way that is not so long is little for each of many, they fill the queue before it, and each costs processor time.
+const SOME: u16 = 16;
 const EACH: Nanos = 1_000_000;
 /// Streams that carry long messages where segments are lost because a queue is full: each has more under way then, and
 /// comes back sooner from a loss.

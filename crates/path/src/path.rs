@@ -122,6 +122,8 @@ pub struct Path {
     /// How many streams carry messages of more than so many bytes, beside the first.
     bulk: usize,
     beyond: u64,
+    /// The first of the streams that do not.
+    spare: Option<StreamId>,
     ending: Ending,
     actions: VecDeque<Action>,
 }
@@ -159,6 +161,7 @@ impl Path {
             pulse: tuning.heartbeat,
             bulk: usize::MAX,
             beyond: u64::MAX,
+            spare: None,
             ending: Ending::default(),
             actions: VecDeque::new(),
         }
@@ -175,14 +178,14 @@ impl Path {
     }
 
     fn spread(&mut self) {
+        self.spare = self.streams.keys().nth(self.bulk.saturating_add(1)).copied();
         let all = self.streams.len().saturating_sub(1);
         self.outbound.spread(self.pieces, if self.beyond == 0 { all.min(self.bulk) } else { all });
     }
 
     /// The longest message of which a stream carries a part.
     fn longest_on(&self, stream: StreamId) -> u64 {
-        let beyond = self.bulk < self.streams.len() && self.streams.range(..stream).count() > self.bulk;
-        if beyond {
+        if self.spare.is_some_and(|spare| stream >= spare) {
             self.beyond
         } else {
             u64::MAX

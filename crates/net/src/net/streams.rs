@@ -53,14 +53,15 @@ impl Net {
         peer.due = false;
         let mut lost = Vec::new();
         let pass = Pass::over(peer.flow.is_long());
-        for _ in 0..pass.many() {
+        for turn in 0..pass.many() {
             let mut goes_on = false;
-            for (&stream, state) in &mut peer.streams {
+            for (&stream, state) in peer.streams.iter_mut().filter(|(_, state)| turn == 0 || state.eager) {
                 let logic = (&mut peer.path, &mut peer.codec);
                 match state.outgoing.write(&mut state.connection, (domain, stream), logic, cargo, pass, now) {
-                    Ok(more) => goes_on |= more,
+                    Ok(more) => state.eager = more,
                     Err(error) => lost.push((stream, broken(error))),
                 }
+                goes_on |= state.eager;
             }
             (peer.due, self.again) = (goes_on, self.again | goes_on);
             if !goes_on || !lost.is_empty() {
