@@ -17,6 +17,7 @@ use crate::{now, Cargo, Event, LastWord, Listener, MessageId, Nanos, Place, RunK
 use ligament_catalogue::{fault, Fault};
 use ligament_path::Behind;
 use rustix::event::epoll::{self, CreateFlags, EventData, EventFlags};
+use rustix::io::Errno;
 use rustix::time::Timespec;
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::mem::MaybeUninit;
@@ -115,7 +116,9 @@ impl Net {
     pub fn listen(&mut self, listener: Listener) {
         for socket in listener.into_sockets() {
             let token = self.token(Owner::Listener);
-            self.watch(&socket, token, EventFlags::IN);
+            if !self.watch(&socket, token, EventFlags::IN) {
+                self.crowded = Some(now());
+            }
             self.listening.insert(token, socket);
         }
     }
@@ -310,9 +313,11 @@ impl Net {
         self.last_token
     }
 
-    fn watch(&self, socket: &OwnedFd, token: u64, flags: EventFlags) {
-        epoll::add(&self.epoll, socket, EventData::new_u64(token), flags)
-            .expect("a socket that is not watched yet can be");
+    /// Whether the kernel watches a socket from now on. If it has no memory for that, nothing is heard of a connection, and
+    /// its time runs out.
+    fn watch(&self, socket: &OwnedFd, token: u64, flags: EventFlags) -> bool {
+        let added = epoll::add(&self.epoll, socket, EventData::new_u64(token), flags);
+        matches!(added, Ok(()) | Err(Errno::EXIST))
     }
 
     /// A path is over because of a failure.

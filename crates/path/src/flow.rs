@@ -38,9 +38,10 @@ const STUCK_ROUND_TRIPS: u64 = 3;
 /// How often the first stream of a long way gives a sign of life, so that a cut is noticed soon (ns).
 const PULSE: Nanos = 500_000_000;
 /// The part of bytes sent again from which on a way counts as one that loses, and how much longer than the shortest a
-/// round trip is if segments wait in a queue.
+/// round trip is if segments wait in a queue; over a short way the ends themselves take a part of it.
 const LOSES: f64 = 0.0005;
 const QUEUES: f64 = 1.25;
+const QUEUES_NEAR: f64 = 2.0;
 
 /// What is behind the end of a stream's connection. The kernel knows only how far away that is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -196,6 +197,12 @@ impl Flow {
         self.long
     }
 
+    /// Whether streams are to go by the rate at which bytes arrive, and not by single losses: over a long way, and over one
+    /// that loses segments though none wait in a queue.
+    pub fn goes_by_rate(&self) -> bool {
+        self.long || self.lost >= 2
+    }
+
     /// Whether what a stream may have under way shrinks with each loss.
     pub fn heeds_losses(&mut self, heeds: bool) {
         self.heeds_losses = heeds;
@@ -241,9 +248,9 @@ impl Flow {
         }
     }
 
-    /// When the kernel is to be asked next, over a long way. `quiet`: nothing is under way.
+    /// When the kernel is to be asked next; over a short way only while something is under way. `quiet`: nothing is.
     pub fn due(&self, quiet: bool) -> Option<Nanos> {
-        self.long.then(|| self.glanced + if quiet { PULSE } else { GLANCE })
+        (self.long || !quiet).then(|| self.glanced + if quiet { PULSE } else { GLANCE })
     }
 
     /// How long a stream may take to be dialled beside one that is stuck (ns).
@@ -268,8 +275,9 @@ impl Flow {
             all.no_memory += gauge.no_memory.saturating_sub(before.no_memory);
         }
         let waits = gauges.values().filter(|gauge| gauge.under_way);
+        let longer = if self.long { QUEUES } else { QUEUES_NEAR };
         let queues =
-            waits.clone().filter(|gauge| gauge.round_trip as f64 > QUEUES * gauge.least_round_trip as f64);
+            waits.clone().filter(|gauge| gauge.round_trip as f64 > longer * gauge.least_round_trip as f64);
         let queues = 2 * queues.count() > waits.count();
         if let Some(first) = gauges.values().next() {
             self.report.least_round_trip = first.least_round_trip;
@@ -287,8 +295,13 @@ impl Flow {
             _ if 2 * all.no_memory > all.busy => Limit::Memory,
             _ => Limit::Way,
         };
-        if self.long && self.set.is_none() && self.heeds_losses && much {
-            self.adapt(self.report.loss > LOSES, queues);
+        if much {
+            let loses = self.report.loss > LOSES;
+            match self.long {
+                true if self.heeds_losses && self.set.is_none() => self.adapt(loses, queues),
+                true => {}
+                false => self.lost = if loses && !queues { self.lost + 1 } else { 0 },
+            }
         }
         // Of a stream that was quiet, nothing has come back for long either: it counts from when something was on its way.
         let sent = gauges.iter().filter(|(_, gauge)| gauge.under_way);

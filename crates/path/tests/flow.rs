@@ -80,6 +80,23 @@ fn where_segments_are_lost_and_no_queue_explains_it_there_are_more_streams_up_to
 }
 
 #[test]
+fn over_a_short_way_that_loses_segments_streams_go_by_their_rate_unless_a_queue_explains_it() {
+    let short = |round_trip, again| {
+        let mut flow = Flow::new(None, &Tuning::default());
+        flow.is_joined(MS, Behind::Nothing);
+        for look in 1..4 {
+            // The shortest round trip is 100 ms in `gauges`; what counts is how both compare.
+            flow.look(gauges(flow.streams(), look * (10 << 20), look * again, round_trip * MS), look * 1000 * MS);
+        }
+        flow
+    };
+    let flow = short(105, 1 << 16);
+    assert!(flow.goes_by_rate() && !flow.is_long() && flow.streams() < 16, "{}", flow.streams());
+    assert!(!short(210, 1 << 16).goes_by_rate(), "a queue is full");
+    assert!(!short(105, 0).goes_by_rate(), "nothing is lost");
+}
+
+#[test]
 fn where_a_full_queue_loses_long_messages_go_over_fewer_streams_if_these_heed_losses() {
     let flow = lossy(190, true);
     let (bulk, streams) = (flow.bulk().0, flow.streams());

@@ -107,10 +107,9 @@ impl Net {
 
     pub(super) fn listen_again(&mut self, now: Nanos) {
         if self.crowded.is_some_and(|until| until <= now) {
-            self.crowded = None;
-            for (&token, listener) in &self.listening {
-                self.watch(listener, token, EventFlags::IN);
-            }
+            let watched =
+                self.listening.iter().filter(|(token, at)| self.watch(at, **token, EventFlags::IN)).count();
+            self.crowded = (watched < self.listening.len()).then_some(now + CROWDED);
         }
     }
 

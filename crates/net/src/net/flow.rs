@@ -33,16 +33,20 @@ fn gauge(info: &TcpInfo) -> Gauge {
 impl Net {
     /// A stream is new: how long its way is decides how all are used.
     pub(super) fn tune(&mut self, domain: u32, stream: StreamId, behind: Behind, now: Nanos) {
-        let tuning = self.tuning;
         let peer = self.peer(domain);
         let Some(state) = peer.streams.get(&stream) else { return };
         let Some(info) = TcpInfo::of(state.connection.socket()) else { return };
         peer.flow.is_joined(gauge(&info).least_round_trip, behind);
         peer.shrink();
-        if !peer.flow.is_long() {
-            return;
+        if peer.flow.goes_by_rate() {
+            self.tune_new_ones(domain, now);
         }
-        peer.grow(&tuning, now);
+    }
+
+    /// New streams of a long way are told how to send; and all of a short one that turns out to lose segments.
+    fn tune_new_ones(&mut self, domain: u32, now: Nanos) {
+        let tuning = self.tuning;
+        let peer = self.peer(domain);
         for (&number, state) in peer.streams.iter_mut().filter(|(_, state)| !state.tuned) {
             let socket = state.connection.socket();
             // What a kernel does not do is done without.
@@ -57,8 +61,11 @@ impl Net {
             }
             state.tuned = true;
         }
-        peer.path.shape(peer.flow.pieces(), peer.flow.bulk(), peer.flow.pulse());
-        self.share_pace(domain);
+        if peer.flow.is_long() {
+            peer.grow(&tuning, now);
+            peer.path.shape(peer.flow.pieces(), peer.flow.bulk(), peer.flow.pulse());
+            self.share_pace(domain);
+        }
     }
 
     /// Over a long way the streams that there are share the rate that the user has set; how many there will be, only the
@@ -86,7 +93,6 @@ impl Net {
     }
 
     fn look_at(&mut self, domain: u32, now: Nanos) {
-        let tuning = self.tuning;
         let peer = self.peer(domain);
         let infos = peer.streams.iter().map(|(&stream, state)| {
             // The kernel knows nothing of what a process leads on.
@@ -94,14 +100,9 @@ impl Net {
             (stream, info.as_ref().map(gauge).unwrap_or_default())
         });
         let gauges = infos.collect();
-        let before = peer.flow.bulk();
         let stuck = peer.flow.look(gauges, now);
-        if peer.flow.is_long() {
-            peer.path.shape(peer.flow.pieces(), peer.flow.bulk(), peer.flow.pulse());
-            peer.grow(&tuning, now);
-        }
-        if peer.flow.bulk() != before {
-            self.share_pace(domain);
+        if peer.flow.goes_by_rate() {
+            self.tune_new_ones(domain, now);
         }
         let peer = self.peer(domain);
         match peer.dials() {

@@ -16,6 +16,7 @@ use crate::keys::{Prover, RunKeys};
 use crate::{now, socket, Listener, Nanos, Tuning};
 use ligament_catalogue::{fault, Fault};
 use rustix::event::epoll::{self, CreateFlags, EventData, EventFlags};
+use rustix::io::Errno;
 use rustix::time::Timespec;
 use std::collections::{BTreeSet, HashMap, HashSet, VecDeque};
 use std::io;
@@ -177,7 +178,9 @@ impl Relay {
         };
         for socket in listener.into_sockets() {
             let token = relay.token();
-            relay.watch(&socket, token, EventFlags::IN);
+            if !relay.watch(&socket, token, EventFlags::IN) {
+                relay.crowded = Some(now());
+            }
             relay.listening.insert(token, socket);
         }
         Ok(relay)
@@ -250,10 +253,9 @@ impl Relay {
     fn pass_time(&mut self) {
         let now = now();
         if self.crowded.is_some_and(|until| until <= now) {
-            self.crowded = None;
-            for (&token, listener) in &self.listening {
-                self.watch(listener, token, EventFlags::IN);
-            }
+            let watched =
+                self.listening.iter().filter(|(token, at)| self.watch(at, **token, EventFlags::IN)).count();
+            self.crowded = (watched < self.listening.len()).then_some(now + CROWDED);
         }
         while let Some(&(at, token)) = self.due.first().filter(|(at, _)| *at <= now) {
             self.due.remove(&(at, token));
@@ -276,9 +278,11 @@ impl Relay {
         self.last_token
     }
 
-    fn watch(&self, socket: &OwnedFd, token: u64, flags: EventFlags) {
-        epoll::add(&self.epoll, socket, EventData::new_u64(token), flags)
-            .expect("a socket that is not watched yet can be");
+    /// Whether the kernel watches a socket from now on. If it has no memory for that, nothing is heard of a connection, and
+    /// its time runs out.
+    fn watch(&self, socket: &OwnedFd, token: u64, flags: EventFlags) -> bool {
+        let added = epoll::add(&self.epoll, socket, EventData::new_u64(token), flags);
+        matches!(added, Ok(()) | Err(Errno::EXIST))
     }
 
     fn take_in(&mut self, token: u64) {
