@@ -143,13 +143,12 @@ impl StreamWriter {
         pass: Pass,
         now: Nanos,
     ) {
-        // Bulk goes over all streams but the first.
-        let link = self.link.rate().map(|rate| rate * path.streams().saturating_sub(1).max(1) as f64);
         while self.left < pass.ahead() {
             let Some(next) = path.next(stream, now) else { break };
             let (header, body) = match next {
                 OutgoingFrame::Control { header, bytes } => (header, Body::Bytes(bytes)),
                 OutgoingFrame::Piece { header, id, offset, len } => {
+                    let link = self.link.rate().map(|rate| rate * path.carriers(header.total) as f64);
                     match codec.pack(domain, &header, id, link, cargo) {
                         Some((codec, bytes)) => {
                             let stored = bytes.len() as u32;

@@ -19,7 +19,7 @@ pub(crate) struct Stream {
     pub connection: Connection,
     pub incoming: Incoming,
     pub outgoing: StreamWriter,
-    /// Whether its socket was told how to send over a long way.
+    /// Whether its socket was told how to send over such a way.
     pub tuned: bool,
     /// Whether it took all that it was given when it was last written to, and may take more.
     pub eager: bool,

@@ -182,6 +182,10 @@ impl Flow {
         if (self.nearest >= LONG || relayed) && !self.long {
             self.long = true;
             self.streams = self.set.unwrap_or(if relayed { RELAYED } else { MANY });
+            if relayed && self.set.is_none() {
+                // How far it is behind the relay, the kernel does not know.
+                self.bulk = Some(RELAYED);
+            }
         }
     }
 
@@ -300,6 +304,8 @@ impl Flow {
             match self.long {
                 true if self.heeds_losses && self.set.is_none() => self.adapt(loses, queues),
                 true => {}
+                // With nothing under way, nobody knows of a queue.
+                false if !gauges.values().any(|gauge| gauge.under_way) => {}
                 false => self.lost = if loses && !queues { self.lost + 1 } else { 0 },
             }
         }

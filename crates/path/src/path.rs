@@ -179,8 +179,8 @@ impl Path {
 
     fn spread(&mut self) {
         self.spare = self.streams.keys().nth(self.bulk.saturating_add(1)).copied();
-        let all = self.streams.len().saturating_sub(1);
-        self.outbound.spread(self.pieces, if self.beyond == 0 { all.min(self.bulk) } else { all });
+        // Longer messages than this have pieces of the largest size, over however many streams.
+        self.outbound.spread(self.pieces, self.carriers(1));
     }
 
     /// The longest message of which a stream carries a part.
@@ -201,9 +201,11 @@ impl Path {
         }
     }
 
-    /// How many streams it has now.
-    pub fn streams(&self) -> usize {
-        self.streams.len()
+    /// How many streams carry a large message of so many bytes now.
+    pub fn carriers(&self, total: u64) -> usize {
+        let all = self.streams.len().saturating_sub(1);
+        let some = if total > self.beyond { all.min(self.bulk) } else { all };
+        some.max(1)
     }
 
     /// The next thing to do, if there is any.

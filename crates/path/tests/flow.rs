@@ -90,10 +90,11 @@ fn over_a_short_way_that_loses_segments_streams_go_by_their_rate_unless_a_queue_
         }
         flow
     };
-    let flow = short(105, 1 << 16);
+    let flow = short(150, 1 << 16);
     assert!(flow.goes_by_rate() && !flow.is_long() && flow.streams() < 16, "{}", flow.streams());
+    assert!(flow.due(false).is_some() && flow.due(true).is_none(), "it is looked at while something is under way");
     assert!(!short(210, 1 << 16).goes_by_rate(), "a queue is full");
-    assert!(!short(105, 0).goes_by_rate(), "nothing is lost");
+    assert!(!short(150, 0).goes_by_rate(), "nothing is lost");
 }
 
 #[test]

@@ -44,7 +44,8 @@ static void paths(void) {
     FINE(lig_path_listen("abi.key", "127.0.0.1:0", NULL, &one, &error));
     FINE(lig_path_port(one, &port, &error));
     snprintf(at, sizeof at, "127.0.0.1:%u", port);
-    const lig_path_options options = {.size = sizeof options, .streams = 1, .window = 4096, .longest = 4096, .patience = 30};
+    const lig_path_options options = {.size = sizeof options, .streams = 1, .window = 4096, .longest = 4096, .patience = 30,
+                                      .pace = 1 << 30};
     FINE(lig_path_open("abi.key", at, &options, &other, &error));
     FINE(lig_path_wait_connected(other, soon, &error));
     FINE(lig_path_send(one, "first", 5, soon, &error));

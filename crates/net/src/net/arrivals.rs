@@ -81,7 +81,7 @@ impl Net {
                 break Ok(());
             }
         };
-        if outcome.is_err() && self.crowded.is_none() {
+        if outcome.is_err() {
             // The socket stays ready, so it is not watched for a while.
             for listener in self.listening.values() {
                 let _ = epoll::delete(&self.epoll, listener);

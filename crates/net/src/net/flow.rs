@@ -36,7 +36,11 @@ impl Net {
         let peer = self.peer(domain);
         let Some(state) = peer.streams.get(&stream) else { return };
         let Some(info) = TcpInfo::of(state.connection.socket()) else { return };
+        let was_long = peer.flow.is_long();
         peer.flow.is_joined(gauge(&info).least_round_trip, behind);
+        if !was_long && peer.flow.is_long() {
+            peer.streams.values_mut().for_each(|state| state.tuned = false);
+        }
         peer.shrink();
         if peer.flow.goes_by_rate() {
             self.tune_new_ones(domain, now);
@@ -175,6 +179,17 @@ mod tests {
 
     #[test]
     fn the_streams_that_there_are_share_the_pace_at_either_end() {
+        for paces in paces(2, 2, 100_000_000) {
+            assert_eq!(paces, [4_000_000; 2]);
+        }
+        // As many as the link needs, of which 16 carry large messages, beside the first.
+        for paces in paces(0, 40, 10_000_000) {
+            assert_eq!(paces.iter().filter(|&&pace| pace == 8_000_000 / 17).count(), paces.len());
+        }
+    }
+
+    /// The paces of the streams at both ends of a path that is `far` away (ns), once there are so many.
+    fn paces(wanted: u16, streams: usize, far: Nanos) -> [Vec<u64>; 2] {
         let (keys, tuning) = (RunKeys::make(), Tuning { pace: Some(8_000_000), ..Tuning::default() });
         let [mut zero, mut one] = [0, 1].map(|me| Net::new(keys.clone(), me, false, tuning).unwrap());
         let listen = Listen { address: Some(IpAddr::V4(Ipv4Addr::LOCALHOST)), ..Listen::default() };
@@ -182,12 +197,11 @@ mod tests {
         let address = listener.addresses()[0];
         zero.listen(listener);
         zero.expect(1);
-        one.dial(0, vec![address], 2);
-        let far = 100_000_000;
+        one.dial(0, vec![address], wanted);
         zero.peer(1).flow.is_joined(far, Behind::Nothing);
         one.peer(0).flow.is_joined(far, Behind::Nothing);
         let until = now() + 20_000_000_000;
-        while zero.peer(1).streams.len() < 2 || one.peer(0).streams.len() < 2 {
+        while zero.peer(1).streams.len() < streams || one.peer(0).streams.len() < streams {
             assert!(now() < until, "they do not come");
             zero.turn(&mut Nothing, now());
             one.turn(&mut Nothing, now());
@@ -195,7 +209,6 @@ mod tests {
         let paces = |peer: &crate::peer::Peer| -> Vec<u64> {
             peer.streams.values().map(|state| pace_of(state.connection.socket()).unwrap()).collect()
         };
-        assert_eq!(paces(zero.peer(1)), [4_000_000; 2]);
-        assert_eq!(paces(one.peer(0)), [4_000_000; 2]);
+        [paces(zero.peer(1)), paces(one.peer(0))]
     }
 }

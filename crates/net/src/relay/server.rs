@@ -278,8 +278,7 @@ impl Relay {
         self.last_token
     }
 
-    /// Whether the kernel watches a socket from now on. If it has no memory for that, nothing is heard of a connection, and
-    /// its time runs out.
+    /// Whether the kernel watches a socket from now on: it may have no memory for that.
     fn watch(&self, socket: &OwnedFd, token: u64, flags: EventFlags) -> bool {
         let added = epoll::add(&self.epoll, socket, EventData::new_u64(token), flags);
         matches!(added, Ok(()) | Err(Errno::EXIST))
@@ -298,7 +297,7 @@ impl Relay {
                     }
                     let _ = socket::keep_alive(&socket);
                     let state = State::Asks(Box::new(Coming::NONE));
-                    let token = self.add(socket, from, GREETING, state);
+                    let Some(token) = self.add(socket, from, GREETING, state) else { continue };
                     // If the request has arrived already, it is read before the next one is accepted.
                     if let Some(end) = self.ends.get_mut(&token) {
                         end.connection.ready(true, false, false);
@@ -308,12 +307,10 @@ impl Relay {
                 Ok(None) => return,
                 Err(_) => {
                     // The socket stays ready, so it is not watched for a while.
-                    if self.crowded.is_none() {
-                        for listener in self.listening.values() {
-                            let _ = epoll::delete(&self.epoll, listener);
-                        }
-                        self.crowded = Some(now() + CROWDED);
+                    for listener in self.listening.values() {
+                        let _ = epoll::delete(&self.epoll, listener);
                     }
+                    self.crowded = Some(now() + CROWDED);
                     return;
                 }
             }
@@ -342,15 +339,18 @@ impl Relay {
         }
     }
 
-    fn add(&mut self, socket: OwnedFd, from: SocketAddr, within: Nanos, state: State) -> u64 {
+    /// The connection's number; none if the kernel does not watch it, and then it is closed.
+    fn add(&mut self, socket: OwnedFd, from: SocketAddr, within: Nanos, state: State) -> Option<u64> {
         let token = self.token();
-        self.watch(&socket, token, ALL);
+        if !self.watch(&socket, token, ALL) {
+            return None;
+        }
         let deadline = now() + within;
         self.due.insert((deadline, token));
         let connection = Connection::new(socket);
         let end = End { connection, from, circuit: None, by_trunk: false, deadline, state };
         self.ends.insert(token, end);
-        token
+        Some(token)
     }
 
     fn set_deadline(&mut self, token: u64, within: Option<Nanos>) {

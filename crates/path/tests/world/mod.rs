@@ -112,7 +112,8 @@ impl World {
         let streams = 1 + dice.below(4) as StreamId;
         let mut ends = [end(tuning), end(TUNING)];
         if dice.one_in(2) {
-            ends[0].path.shape((1 + dice.below(100) as u32, tuning.piece), (1, 4 << 20), TUNING.heartbeat / 4);
+            let beyond = [0, 1000, u64::MAX][dice.below(3) as usize];
+            ends[0].path.shape((1 + dice.below(100) as u32, tuning.piece), (1, beyond), TUNING.heartbeat / 4);
         }
         let capacity = 100 + dice.below(10_000) as usize;
         let relays = Relays::new(if relays > 0 { 1 + dice.below(relays) as usize } else { 0 });

@@ -2,7 +2,7 @@
 
 use super::super::direction::Direction;
 use super::super::greeting::Meeting;
-use super::super::trunk::Trunk;
+use super::super::trunk::{no_descriptors, Trunk};
 use super::{Relay, State, GREETING, MOST};
 use crate::coming::Coming;
 use crate::Nanos;
@@ -32,18 +32,16 @@ impl Relay {
         let Some(trunk) = self.trunks.get_mut(&name) else { return Ok(()) };
         let (half, to) = trunk.open()?;
         let state = State::Joined { other: token, coming: Direction::default() };
-        let circuit = self.add(half, to, GREETING, state);
+        let circuit = self.add(half, to, GREETING, state).ok_or_else(no_descriptors)?;
         self.join(token, circuit);
         Ok(())
     }
 
     fn begin_trunk(&mut self, name: [u8; 16], trunk: Option<Trunk>) -> Result<(), Fault> {
-        let Some(trunk) = trunk else {
-            return Err(fault!(NOT_LET_IN, "there are no descriptors for a trunk"));
-        };
-        let token = self.token();
-        epoll::add(&self.epoll, trunk.poll_fd(), EventData::new_u64(token), EventFlags::IN)
-            .expect("a trunk that is not watched yet can be");
+        let why = || fault!(NOT_LET_IN, "there are no descriptors for a trunk");
+        let trunk = trunk.ok_or_else(why)?;
+        let token = EventData::new_u64(self.token());
+        epoll::add(&self.epoll, trunk.poll_fd(), token, EventFlags::IN).map_err(|_| why())?;
         self.trunks.insert(name, trunk);
         Ok(())
     }
@@ -85,8 +83,8 @@ impl Relay {
                 self.tell_refused(from, &fault!(NOT_LET_IN, "there are {MOST} connections already"));
                 continue;
             }
-            let token = self.add(half, from, GREETING, State::Asks(Box::new(Coming::NONE)));
-            if let Some(end) = self.ends.get_mut(&token) {
+            let added = self.add(half, from, GREETING, State::Asks(Box::new(Coming::NONE)));
+            if let Some(end) = added.and_then(|token| self.ends.get_mut(&token)) {
                 end.by_trunk = true;
             }
         }

@@ -67,6 +67,11 @@ pub(super) struct Trunk {
     buffer: Vec<u8>,
 }
 
+/// Why there is no circuit.
+pub(super) fn no_descriptors() -> Fault {
+    fault!(NOT_LET_IN, "there are no descriptors for a circuit")
+}
+
 fn token(far: u32, circuit: u32) -> u64 {
     u64::from(far) << 32 | u64::from(circuit)
 }
@@ -155,20 +160,28 @@ impl Trunk {
         let Some(&to) = self.addresses.get(&DIALLED).filter(|_| !self.over) else {
             return Err(fault!(NOT_LET_IN, "the trunk to the next relay is over"));
         };
-        let (near, half) =
-            halves().map_err(|error| fault!(NOT_LET_IN, "there are no descriptors for a circuit: {error}"))?;
+        let (near, half) = halves().map_err(|_| no_descriptors())?;
         let Some((circuit, message)) = self.hold.far(DIALLED).circuits.open() else {
             return Err(fault!(NOT_LET_IN, "there are too many circuits to the next relay"));
         };
         self.say(DIALLED, circuit, message, false);
-        self.join(DIALLED, circuit, near);
-        Ok((half, to))
+        match self.join(DIALLED, circuit, near) {
+            true => Ok((half, to)),
+            false => Err(no_descriptors()),
+        }
     }
 
-    fn join(&mut self, far: u32, circuit: u32, near: OwnedFd) {
-        epoll::add(&self.epoll, &near, EventData::new_u64(token(far, circuit)), EDGES)
-            .expect("a socket that is not watched yet can be");
-        self.hold.far(far).halves.insert(circuit, Half::new(Connection::new(near)));
+    /// Whether the kernel watches this half of a circuit; else the circuit is broken off.
+    fn join(&mut self, far: u32, circuit: u32, near: OwnedFd) -> bool {
+        let data = EventData::new_u64(token(far, circuit));
+        let watched = epoll::add(&self.epoll, &near, data, EDGES).is_ok();
+        match watched {
+            true => {
+                self.hold.far(far).halves.insert(circuit, Half::new(Connection::new(near)));
+            }
+            false => self.break_off(far, circuit),
+        }
+        watched
     }
 
     fn say(&mut self, far: u32, circuit: u32, message: Vec<u8>, bulk: bool) {
@@ -231,8 +244,9 @@ impl Trunk {
                 match (halves(), from) {
                     (Ok((near, half)), Some(from)) => {
                         self.addresses.insert(far, from);
-                        self.join(far, circuit, near);
-                        self.arrived.push_back((half, from));
+                        if self.join(far, circuit, near) {
+                            self.arrived.push_back((half, from));
+                        }
                     }
                     _ => self.break_off(far, circuit),
                 }
