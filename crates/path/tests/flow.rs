@@ -86,13 +86,19 @@ fn over_a_short_way_that_loses_segments_streams_go_by_their_rate_unless_a_queue_
         flow.is_joined(MS, Behind::Nothing);
         for look in 1..4 {
             // The shortest round trip is 100 ms in `gauges`; what counts is how both compare.
-            flow.look(gauges(flow.streams(), look * (10 << 20), look * again, round_trip * MS), look * 1000 * MS);
+            flow.look(
+                gauges(flow.streams(), look * (10 << 20), look * again, round_trip * MS),
+                look * 1000 * MS,
+            );
         }
         flow
     };
     let flow = short(150, 1 << 16);
     assert!(flow.goes_by_rate() && !flow.is_long() && flow.streams() < 16, "{}", flow.streams());
-    assert!(flow.due(false).is_some() && flow.due(true).is_none(), "it is looked at while something is under way");
+    assert!(
+        flow.due(false).is_some() && flow.due(true).is_none(),
+        "it is looked at while something is under way"
+    );
     assert!(!short(210, 1 << 16).goes_by_rate(), "a queue is full");
     assert!(!short(150, 0).goes_by_rate(), "nothing is lost");
 }
