@@ -21,8 +21,6 @@ pub(crate) struct Stream {
     pub outgoing: StreamWriter,
     /// Whether its socket was told how to send over such a way.
     pub tuned: bool,
-    /// Whether it took all that it was given when it was last written to, and may take more.
-    pub eager: bool,
 }
 
 /// A stream as seen by the end that dials it.

@@ -316,7 +316,7 @@ impl Net {
         self.owners.insert(token, Owner::Stream(domain, stream));
         let incoming = Incoming::new();
         let outgoing = StreamWriter::new();
-        let fresh = Stream { token, incarnation, connection, incoming, outgoing, tuned: false, eager: false };
+        let fresh = Stream { token, incarnation, connection, incoming, outgoing, tuned: false };
         let peer = self.peer(domain);
         let was_down = peer.streams.is_empty();
         peer.boot = Some(boot);

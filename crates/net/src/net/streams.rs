@@ -3,7 +3,7 @@
 use super::Net;
 use crate::incoming::{broken, Reach, Trouble};
 use crate::outgoing::Pass;
-use crate::peer::{Standing, Stream};
+use crate::peer::Standing;
 use crate::{Cargo, Event, Nanos, StreamId};
 use ligament_catalogue::{fault, Fault};
 use ligament_path::Action;
@@ -53,20 +53,14 @@ impl Net {
         peer.due = false;
         let mut lost = Vec::new();
         let pass = Pass::over(peer.flow.is_long());
-        // The first has more to say when the others have nothing any more.
-        let first = peer.streams.keys().next().copied();
-        for turn in 0..pass.many() {
+        for _ in 0..pass.many() {
             let mut goes_on = false;
-            let again = |(stream, state): &(&StreamId, &mut Stream)| {
-                turn == 0 || state.eager || Some(**stream) == first
-            };
-            for (&stream, state) in peer.streams.iter_mut().filter(again) {
+            for (&stream, state) in &mut peer.streams {
                 let logic = (&mut peer.path, &mut peer.codec);
                 match state.outgoing.write(&mut state.connection, (domain, stream), logic, cargo, pass, now) {
-                    Ok(more) => state.eager = more,
+                    Ok(more) => goes_on |= more,
                     Err(error) => lost.push((stream, broken(error))),
                 }
-                goes_on |= state.eager;
             }
             (peer.due, self.again) = (goes_on, self.again | goes_on);
             if !goes_on || !lost.is_empty() {
