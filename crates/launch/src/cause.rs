@@ -186,12 +186,12 @@ mod tests {
             ),
             ("begin\nend\n", "end"),
             ("-----\nthe job has been aborted.\n-----\n", "the job has been aborted."),
-            ("-----\n", ""),
         ];
         for (text, wanted) in cases {
-            assert_eq!(error_line(&lines(text)).unwrap_or_default(), wanted);
+            assert_eq!(error_line(&lines(text)), Some(wanted));
         }
         assert_eq!(error_line(&[]), None);
+        assert_eq!(error_line(&lines("-----\n")), None);
     }
 
     #[test]

@@ -24,7 +24,8 @@ pub struct Options {
     pub compress: bool,
     /// The longest message that is accepted (bytes).
     pub longest: u64,
-    /// Whether the kernel's usual congestion control stays over a long way, and one that loses segments, even where there is a better one.
+    /// Whether the kernel's usual congestion control stays even over a way that is long or loses segments, where another one
+    /// carries more.
     pub usual_congestion: bool,
     /// Bytes in a second that this end sends over a long way, at most; none: as fast as it goes.
     pub pace: Option<u64>,

@@ -19,7 +19,7 @@ pub(crate) struct Stream {
     pub connection: Connection,
     pub incoming: Incoming,
     pub outgoing: StreamWriter,
-    /// Whether its socket was told how to send over such a way.
+    /// Whether its socket was told how to send over a way that is long or loses segments.
     pub tuned: bool,
 }
 

@@ -216,9 +216,9 @@ def _options(
 ) -> tuple[int, bool, int, float, bool, int, list[str], int]:
     if not 0 <= streams <= 256:
         raise UsageError(_fault("path-misused", f"a path has 1 to 256 streams, not {streams}"))
-    for name, value in (("window", window), ("longest", longest), ("pace", pace)):
+    for name, value, unit in (("window", window, ""), ("longest", longest, ""), ("pace", pace, " in a second")):
         if not 0 <= value < 1 << 63:
-            raise UsageError(_fault("path-misused", f"{name} is a number of bytes, not {value}"))
+            raise UsageError(_fault("path-misused", f"{name} is a number of bytes{unit}, not {value}"))
     if not patience > 0:
         raise UsageError(_fault("path-misused", f"patience is a time in seconds, more than 0, not {patience}"))
     if isinstance(relays, (str, os.PathLike)):
