@@ -226,6 +226,51 @@ def test_a_pool_of_which_no_instance_is_left_fails_and_keeps_what_it_has(make):
     assert set(failures_of(study)) == {4, 7} and len(study.rows("results.csv")) >= 8
 
 
+def test_a_study_is_continued_with_the_answers_of_a_run_that_was_killed(make, ligament, tmp_path):
+    mended = tmp_path / "mended"
+    do = f"""
+    print("made", evaluation, flush=True)
+    if evaluation == 7 and not os.path.exists({str(mended)!r}):
+        os.kill(os.getpid(), 9)
+    answer = np.array([rate, 0.1 + rate])
+    """
+    first = make(do, sampler="random", evaluations=12, parameters="rate = 0.0 .. 1.0", seed=5)
+    assert first.status == 1, first.text
+    answered = [json.loads(line)["evaluation"] for line in (first.here / "answers.jsonl").read_text().splitlines()]
+    assert 7 not in answered and answered
+
+    def carry_on(earlier, directory, *options):
+        done = subprocess.run(
+            [ligament, "study", "--continue", earlier, "--", "--run-dir", directory, *options], cwd=tmp_path,
+            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=120,
+        )
+        return Study(done, tmp_path / directory)
+
+    # Other points are other evaluations, and a damaged journal is named with its line.
+    refused = carry_on("run", "refused", "-s", "study.seed=6")
+    assert refused.status == 1 and "answers.jsonl:1: the earlier study had another point" in refused.text
+    mended.touch()
+    second = carry_on("run", "second")
+    assert second.status == 0, second.text
+    logs = [tmp_path / f"second/instances/member[{at}]/output.log" for at in range(2)]
+    made = [int(line.split()[1]) for log in logs for line in log.read_text().splitlines()]
+    assert sorted(made + answered) == list(range(12))
+    (tmp_path / "run").rename(tmp_path / "first")
+    whole = make(do, sampler="random", evaluations=12, parameters="rate = 0.0 .. 1.0", seed=5)
+    for name in ("results.csv", "statistics.csv"):
+        assert (second.here / name).read_bytes() == (whole.here / name).read_bytes()
+    # A continuation can be continued: nothing is left to be made.
+    third = carry_on("second", "third")
+    assert third.status == 0, third.text
+    assert (third.here / "statistics.csv").read_bytes() == (whole.here / "statistics.csv").read_bytes()
+    # A run without a study has no answers.
+    for answers in (tmp_path / "third").rglob("answers.jsonl"):
+        answers.unlink()
+    nothing = subprocess.run([ligament, "study", "--continue", "third"], cwd=tmp_path, capture_output=True, text=True,
+                             timeout=120)
+    assert nothing.returncode == 2 and "has no answers of a study" in nothing.stderr
+
+
 def test_an_instance_that_is_killed_ends_a_study_that_leaves_nothing_out(make):
     study = make(KILL, members=3, **CRASHES)
     assert study.status == 1

@@ -2,7 +2,7 @@
 
 use crate::complain;
 use clap::{CommandFactory, Parser, Subcommand};
-use ligament_catalogue::{fault, Coded, Fault};
+use ligament_catalogue::fault;
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -104,9 +104,7 @@ enum Command {
     /// `ligament new submodel --language c NAME`, `ligament new macro …`, `ligament new model NAME`. What is there compiles
     /// and passes its test (`make test`) as it is. Nothing is overwritten.
     New(crate::new::New),
-    /// The instance that makes a study; a model's program starts it.
-    #[command(hide = true)]
-    Study,
+    Study(crate::study::Study),
     #[command(hide = true)]
     PlayPart(crate::play::PlayPart),
     /// The recorder of a case.
@@ -532,10 +530,7 @@ pub(crate) fn carry_out(arguments: impl IntoIterator<Item = OsString>) -> i32 {
         Command::Predict(predict) => crate::predict::predict(&predict),
         Command::Play(play) => crate::play::play(&play),
         Command::New(new) => crate::new::new(&new),
-        Command::Study => match ligament_ensemble::run_study() {
-            Ok(()) => crate::DONE,
-            Err(error) => crate::fail(false, &Fault::heard(error.to_string(), error.code()), crate::FAILED),
-        },
+        Command::Study(study) => crate::study::study(&study),
         Command::PlayPart(part) => crate::play::part(&part),
         Command::RecordPart(part) => crate::play::record_part(&part),
         Command::ShippedPart => crate::shipped::part(),

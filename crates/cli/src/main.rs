@@ -41,6 +41,7 @@ mod site;
 mod sites;
 mod spread;
 mod steer;
+mod study;
 mod submit;
 mod tap;
 mod tasks;

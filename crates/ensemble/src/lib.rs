@@ -1,8 +1,9 @@
 //! Many evaluations of a model with different settings: `parameters` says what varies and how that is written,
 //! `sampler` chooses the points, `pool` hands them to instances as these become free, `statistics` adds up what they
-//! answer. None of these does I/O. `study` joins them to an instance that speaks Ligament.
+//! answer. None of these does I/O. `journal` keeps the answers, so that a later run can go on with them. `study` joins them to an instance that speaks Ligament.
 //! `docs/guides/ensembles-and-settings.md` describes it for users.
 
+mod journal;
 mod parameters;
 mod pool;
 mod random;
@@ -12,6 +13,7 @@ mod statistics;
 mod study;
 mod tables;
 
+pub use journal::ANSWERS;
 pub use parameters::{Parameter, Values};
 pub use pool::{Answer, Pool, Progress};
 pub use sampler::{Method, Plan};

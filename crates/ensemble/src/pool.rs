@@ -2,7 +2,7 @@
 //! order of the evaluations. Times are given, s.
 
 use ligament_catalogue::{fault, Fault};
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 /// Evaluations that take less than this are handed out before the one before is answered, so that instances need not wait.
 const SHORT: f64 = 5e-3;
@@ -35,6 +35,8 @@ pub struct Pool<T> {
     next: usize,
     /// Those that an instance did not come to, to be handed out again.
     again: VecDeque<usize>,
+    /// Evaluations with an answer from an earlier run; nobody makes them again.
+    known: BTreeSet<usize>,
     /// Answers that wait for those of earlier evaluations.
     answers: BTreeMap<usize, Answer<T>>,
     told: usize,
@@ -68,6 +70,7 @@ impl<T> Pool<T> {
             evaluations,
             next: 0,
             again: VecDeque::new(),
+            known: BTreeSet::new(),
             answers: BTreeMap::new(),
             told: 0,
             answered: 0,
@@ -80,8 +83,17 @@ impl<T> Pool<T> {
         }
     }
 
+    /// An earlier run has answered this evaluation. Call it before anything is handed out, once for each evaluation.
+    pub fn take_known(&mut self, number: usize, answer: T) {
+        self.known.insert(number);
+        self.settle(number, Ok(answer));
+    }
+
     /// The next evaluation that is to be handed out, and to whom; none if all instances have enough to do.
     pub fn hand_out(&mut self, now: f64) -> Option<(usize, usize)> {
+        while self.known.contains(&self.next) {
+            self.next += 1;
+        }
         if self.next >= self.evaluations && self.again.is_empty() {
             return None;
         }
@@ -116,6 +128,11 @@ impl<T> Pool<T> {
     pub fn is_repeated(&self, instance: usize, said: Option<usize>) -> bool {
         let due = self.tasks[instance].front().map(|task| task.number);
         said.is_some() && said == self.last[instance] && said != due
+    }
+
+    /// The evaluation that an instance is at has been given up: its answer does not count any more.
+    pub fn is_given_up(&self, instance: usize) -> bool {
+        self.tasks[instance].front().is_some_and(|task| task.is_dropped)
     }
 
     /// An instance has ended. The evaluation that it was at has failed, others that it had been given are handed out again.
@@ -239,7 +256,9 @@ impl<T> Pool<T> {
     /// How far it is.
     pub fn progress(&self, now: f64) -> Progress {
         let left = (self.evaluations - self.answered) as f64;
-        let each = (self.answered > 0).then(|| (now - self.began) / self.answered as f64);
+        // Answers of an earlier run took no time here.
+        let made = self.answered - self.known.len();
+        let each = (made > 0).then(|| (now - self.began) / made as f64);
         Progress {
             answered: self.answered,
             failed: self.failed,
@@ -330,6 +349,23 @@ mod tests {
             pool.progress(13.0),
             Progress { answered: 2, failed: 1, evaluations: 4, remains: Some(13.0) }
         );
+    }
+
+    #[test]
+    fn answers_of_an_earlier_run_come_in_their_order_and_are_not_made_again() {
+        let mut pool = Pool::new(1, 5, 0.0);
+        for number in [4, 1, 2] {
+            pool.take_known(number, number * 10);
+        }
+        assert_eq!(pool.progress(0.0).remains, None);
+        assert_eq!(pool.hand_out(0.0), Some((0, 0)));
+        pool.answer(0, Some(0), Ok(0), 2.0).unwrap();
+        assert_eq!(pool.progress(2.0).remains, Some(2.0));
+        assert_eq!(pool.hand_out(2.0), Some((0, 3)));
+        pool.answer(0, Some(3), Ok(30), 4.0).unwrap();
+        assert!(pool.is_over() && pool.hand_out(4.0).is_none());
+        let answers: Vec<_> = std::iter::from_fn(|| pool.next_answer()).map(|(_, it)| it.unwrap()).collect();
+        assert_eq!(answers, [0, 10, 20, 30, 40]);
     }
 
     #[test]

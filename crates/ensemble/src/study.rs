@@ -2,6 +2,7 @@
 //! the answers, and adds them up. Its ports are `settings[]` (O_I), `results[]` (S) and, if somebody listens, `statistics`
 //! (O_F); its own settings say what is to be studied.
 
+use crate::journal::{self, Entry, Journal, CONTINUE};
 use crate::parameters::Parameter;
 use crate::pool::{Answer, Pool};
 use crate::sampler::{text_of, Method, Plan};
@@ -84,6 +85,9 @@ struct Study {
     /// Lines of `results.csv`.
     lines: Vec<String>,
     left_out: usize,
+    journal: Journal,
+    /// Answers of the earlier run that this one continues.
+    known: Vec<Entry>,
 }
 
 /// A wait of so many seconds, or of as many as there can be.
@@ -152,6 +156,10 @@ impl Study {
                 "a parameter cannot be called \"{NUMBER}\": that is the number of the evaluation"
             )));
         }
+        let known = match text(instance, CONTINUE)? {
+            Some(place) => journal::read(&place, instance.name(), &plan).map_err(own)?,
+            None => Vec::new(),
+        };
         let head = format!("{NUMBER},{},result,failure", plan.names.join(","));
         Ok(Study {
             plan,
@@ -162,6 +170,8 @@ impl Study {
             told: Instant::now(),
             lines: vec![head],
             left_out: 0,
+            journal: Journal::create().map_err(own)?,
+            known,
         })
     }
 
@@ -178,6 +188,7 @@ impl Study {
             )));
         }
         let mut pool: Pool<Numbers> = Pool::new(instances, self.plan.points.len(), self.now());
+        self.begin_with_known(instance, &mut pool)?;
         while !pool.is_over() {
             while let Some((slot, number)) = pool.hand_out(self.now()) {
                 self.send(instance, slot, number)?;
@@ -201,9 +212,7 @@ impl Study {
                 }
             }
             self.give_up(instance, &mut pool)?;
-            while let Some((number, answer)) = pool.next_answer() {
-                self.add(instance, number, answer)?;
-            }
+            self.add_all(instance, &mut pool)?;
             self.tell(instance, &pool)?;
         }
         self.write()?;
@@ -211,11 +220,40 @@ impl Study {
         self.wait_for_stragglers(instance, pool)
     }
 
-    /// There is nobody to make what is to be made.
-    fn break_off(&mut self, instance: &mut Instance, mut pool: Pool<Numbers>, why: &str) -> Result<(), Error> {
+    /// Takes over the answers of the earlier run, also into this run's journal: it can be continued, too.
+    fn begin_with_known(&mut self, instance: &mut Instance, pool: &mut Pool<Numbers>) -> Result<(), Error> {
+        let known = std::mem::take(&mut self.known);
+        if known.is_empty() {
+            return Ok(());
+        }
+        let (n, all) = (known.len(), self.plan.points.len());
+        instance.log(LogLevel::Info, &format!("{n} of {all} evaluations were made by an earlier run"))?;
+        for entry in known {
+            self.note(instance, &entry)?;
+            pool.take_known(entry.evaluation, (entry.shape, entry.values));
+        }
+        self.add_all(instance, pool)
+    }
+
+    /// Adds the answers that are due, in the order of the evaluations.
+    fn add_all(&mut self, instance: &mut Instance, pool: &mut Pool<Numbers>) -> Result<(), Error> {
         while let Some((number, answer)) = pool.next_answer() {
             self.add(instance, number, answer)?;
         }
+        Ok(())
+    }
+
+    /// Writes an answer into the journal. A full disk costs the journal, and not the study.
+    fn note(&mut self, instance: &mut Instance, entry: &Entry) -> Result<(), Error> {
+        match self.journal.add(entry) {
+            Ok(()) => Ok(()),
+            Err(why) => instance.log(LogLevel::Warning, why.text()),
+        }
+    }
+
+    /// There is nobody to make what is to be made.
+    fn break_off(&mut self, instance: &mut Instance, mut pool: Pool<Numbers>, why: &str) -> Result<(), Error> {
+        self.add_all(instance, &mut pool)?;
         self.write()?;
         let rest = "others are to be made; the results so far are written";
         Err(own(fault!(EVALUATION_FAILED, "{why}, and {rest}")))
@@ -261,7 +299,7 @@ impl Study {
     }
 
     fn take(
-        &self,
+        &mut self,
         instance: &mut Instance,
         pool: &mut Pool<Numbers>,
         slot: usize,
@@ -279,7 +317,13 @@ impl Study {
                 format!("instance {slot} answers evaluation {number} again; the second answer is left out");
             return instance.log(LogLevel::Warning, &what);
         }
-        pool.answer(slot, said, numbers(&message.data), self.now()).map(|_| ()).map_err(own)
+        let answer = numbers(&message.data);
+        let kept = answer.as_ref().ok().filter(|_| !pool.is_given_up(slot)).cloned();
+        let number = pool.answer(slot, said, answer, self.now()).map_err(own)?;
+        match kept.and_then(|(shape, values)| Entry::new(&self.plan, number, &shape, &values)) {
+            Some(entry) => self.note(instance, &entry),
+            None => Ok(()),
+        }
     }
 
     fn give_up(&self, instance: &mut Instance, pool: &mut Pool<Numbers>) -> Result<(), Error> {
@@ -365,7 +409,7 @@ impl Study {
 
     /// The run cannot end before instances that took too long have answered, unless it goes on without them: they get as much
     /// time again.
-    fn wait_for_stragglers(&self, instance: &mut Instance, mut pool: Pool<Numbers>) -> Result<(), Error> {
+    fn wait_for_stragglers(mut self, instance: &mut Instance, mut pool: Pool<Numbers>) -> Result<(), Error> {
         let until = self.now() + self.limit.unwrap_or(0.0);
         loop {
             let first = pool.busy().next();
