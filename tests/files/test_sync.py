@@ -170,6 +170,42 @@ def test_a_directory_that_is_unmounted_takes_nothing_with_it(ligament, tmp_path)
     assert (there / "f").exists() and one.poll() is None
 
 
+def test_a_directory_that_is_moved_away_takes_nothing_with_it_and_goes_on_when_it_is_back(ligament, tmp_path):
+    here, away = tmp_path / "here", tmp_path / "away"
+    here.mkdir()
+    (here / "f").write_text("f")
+    one, here, there = begin(ligament, tmp_path, "--delete", "--look=0.3s", "--rest=0.1s")
+    until((there / "f").exists, "the file")
+    here.rename(away)
+    said = ligament.cwd / "said0"
+    until(lambda: "another directory stands there now" in said.read_text(), "the news")
+    # Another directory takes its name, and the kernel still tells what happens in the first one.
+    here.mkdir()
+    (here / "other").write_text("of another directory")
+    (away / "f").rename(tmp_path / "f")
+    (away / "other").write_text("o")
+    until(lambda: said.read_text().count("another directory") >= 1 and one.poll() is None, "that it goes on")
+    shutil.rmtree(here)
+    (tmp_path / "f").rename(away / "f")
+    away.rename(here)
+    (here / "last").write_text("last")
+    until((there / "last").exists, "what came when it was back")
+    assert (there / "f").exists() and (there / "other").read_text() == "o"
+
+
+def test_a_users_file_with_the_name_of_one_that_is_not_whole_is_told(ligament, tmp_path):
+    here = tmp_path / "here"
+    here.mkdir()
+    (here / ".mine.ligament-part").write_text("mine")
+    (here / "f").write_text("f")
+    said = ligament.cp("here/.", f"east:{tmp_path}/copied")
+    assert said["left_out"] == [".mine.ligament-part"], said
+    one, here, there = begin(ligament, tmp_path)
+    until((there / "f").exists, "the file")
+    until(lambda: ".mine.ligament-part" in (ligament.cwd / "said0").read_text(), "the news")
+    assert not list(there.glob(".mine*")) and one.poll() is None
+
+
 def test_what_is_removed_there_is_told_here(ligament, tmp_path):
     here, there = tmp_path / "here", tmp_path / "there"
     here.mkdir()

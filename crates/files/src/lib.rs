@@ -31,5 +31,5 @@ pub use channel::{Channel, OverPath, OverPipes, LONGEST};
 pub use receive::{receive, Receiving};
 pub use send::{send, Sending};
 pub use sum::checksum;
-pub use tally::{Counts, Failed, Tally};
+pub use tally::{reason_of, Counts, Failed, Tally};
 pub use watch::Watching;

@@ -93,7 +93,7 @@ pub(crate) enum Word {
         #[n(0)]
         why: String,
     },
-    /// From the sender: what is neither a file nor a directory nor a link, and is left out.
+    /// From the sender: the name of something that is left out, such as a pipe.
     #[n(9)]
     LeftOut(#[n(0)] minicbor::bytes::ByteVec),
     /// From the receiver: what it has removed, or would, and how many more things, whose names would be too many.

@@ -72,7 +72,7 @@ pub(crate) enum Found<'a> {
     Thing(&'a [u8], &'a Path, &'a Stat),
     /// It could not be looked at.
     Unread(&'a [u8], std::io::Error),
-    /// It is neither a file, nor a directory, nor a link.
+    /// It is not copied: neither a file, nor a directory, nor a link, or its name is that of a file that is not whole.
     Other(&'a [u8]),
 }
 
@@ -107,6 +107,7 @@ pub(crate) fn walk(root: &Root, visit: &mut dyn FnMut(Found<'_>) -> Result<(), F
         let mut deeper = Vec::new();
         for last in inner {
             if names::is_partial(&last) {
+                visit(Found::Other(&names::join(&name, &last)))?;
                 continue;
             }
             let (name, path) = (names::join(&name, &last), path.join(std::ffi::OsStr::from_bytes(&last)));
@@ -344,12 +345,15 @@ impl<'a> Lister<'a> {
                 all = false;
                 self.fails(name, unread(&error))
             }
-            Found::Other(name) => {
-                self.tally.leaves_out(name);
-                self.channel.send(Word::LeftOut(name.to_vec().into()).to_bytes())
-            }
+            Found::Other(name) => self.leaves_out(name),
         })?;
         Ok(all)
+    }
+
+    /// Something is not copied, and both ends say so.
+    pub fn leaves_out(&mut self, name: &[u8]) -> Result<(), Fault> {
+        self.tally.leaves_out(name);
+        self.channel.send(Word::LeftOut(name.to_vec().into()).to_bytes())
     }
 }
 

@@ -1,6 +1,6 @@
 //! What a copy has done so far, as whoever shows it may read at any time.
 
-use crate::names::shown;
+use crate::names::{is_partial, shown, split};
 use ligament_catalogue::Fault;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -146,7 +146,7 @@ impl Tally {
         std::mem::take(&mut self.lists().failed)
     }
 
-    /// The names of what is neither file nor directory nor link, and is left out.
+    /// The names of what is not copied; `reason_of` says why.
     pub fn left_out(&self) -> Vec<String> {
         self.lists().left_out.clone()
     }
@@ -197,6 +197,11 @@ impl Tally {
         }
     }
 
+    /// The same, since the last call.
+    pub fn take_left_out(&self) -> Vec<String> {
+        std::mem::take(&mut self.lists().left_out)
+    }
+
     pub(crate) fn leaves_out(&self, name: &[u8]) {
         if self.keeps != Keeps::None {
             keep(&mut self.lists().left_out, shown(name));
@@ -208,5 +213,14 @@ impl Tally {
             let name = if name.is_empty() { ".".to_owned() } else { shown(name) };
             keep(&mut self.lists().failed, Failed { name, why });
         }
+    }
+}
+
+/// The reason why something of this name is left out.
+pub fn reason_of(left_out: &str) -> &'static str {
+    if is_partial(split(left_out.as_bytes()).1) {
+        "has the name of a file that is not whole yet, and is left out; give it another name"
+    } else {
+        "is neither a file nor a directory nor a link, and is left out"
     }
 }

@@ -154,6 +154,8 @@ impl Watcher<'_, '_> {
             | WatchFlags::MOVED_FROM
             | WatchFlags::MOVED_TO
             | WatchFlags::ATTRIB
+            | WatchFlags::MOVE_SELF
+            | WatchFlags::DELETE_SELF
             | WatchFlags::ONLYDIR
             | WatchFlags::DONT_FOLLOW
             | WatchFlags::EXCL_UNLINK;
@@ -178,18 +180,18 @@ impl Watcher<'_, '_> {
     fn look_through(&mut self, first: bool) -> Result<bool, Fault> {
         let root = self.root;
         let mut present = HashSet::new();
-        let place = fs::stat(&root.path).map(|stat| (stat.st_dev, stat.st_ino)).ok();
-        if *self.place.get_or_insert(place) != place {
-            // A file system was unmounted, say: then nothing in it is gone.
+        if !self.is_in_place() {
+            // A file system was unmounted, or the directory was moved: then nothing in it is gone.
             if self.failed.insert(b"/another".to_vec()) {
                 let why = fault!(
                     FILE_NOT_COPIED,
-                    "another directory stands there now, or none; begin again when it is back"
+                    "another directory stands there now, or none; nothing is copied or removed until it is back"
                 );
                 self.lister.fails(b"", why)?;
             }
             return Ok(false);
         }
+        self.failed.remove(b"/another".as_slice());
         self.follow(b"")?;
         let all = self.look_below(root, first, &mut |name| {
             present.insert(name.to_vec());
@@ -201,6 +203,12 @@ impl Watcher<'_, '_> {
         }
         self.resting.retain(|name, _| present.contains(name));
         Ok(all)
+    }
+
+    /// The name of the directory still leads to the directory that was there at the start.
+    fn is_in_place(&mut self) -> bool {
+        let place = fs::stat(&self.root.path).map(|stat| (stat.st_dev, stat.st_ino)).ok();
+        *self.place.get_or_insert(place) == place
     }
 
     fn look_below(&mut self, root: &Root, first: bool, told: &mut dyn FnMut(&[u8])) -> Result<bool, Fault> {
@@ -221,6 +229,7 @@ impl Watcher<'_, '_> {
                     false => Ok(()),
                 }
             }
+            Found::Other(name) if self.failed.insert(name.to_vec()) => self.lister.leaves_out(name),
             Found::Other(_) => Ok(()),
         })?;
         Ok(all)
@@ -351,7 +360,13 @@ impl Watcher<'_, '_> {
                 self.places.remove(&watch);
                 continue;
             }
-            let (Some(place), Some(last)) = (self.places.get(&watch), last) else { continue };
+            let Some(place) = self.places.get(&watch) else { continue };
+            let Some(last) = last else {
+                // The directory itself was moved or removed: look at once.
+                overflowed |=
+                    place.is_empty() && what.intersects(ReadFlags::MOVE_SELF | ReadFlags::DELETE_SELF);
+                continue;
+            };
             if names::is_partial(&last) {
                 continue;
             }
@@ -369,6 +384,10 @@ impl Watcher<'_, '_> {
             } else {
                 look.push(name);
             }
+        }
+        // The kernel tells of a directory that was moved away, too; its names lead elsewhere now.
+        if !self.is_in_place() {
+            return Ok(true);
         }
         let mut seen = HashSet::new();
         for name in look.into_iter().rev() {

@@ -7,7 +7,7 @@ use super::task::{Over, What};
 use super::Reaching;
 use crate::arguments::print;
 use ligament_catalogue::{fault, Fault};
-use ligament_files::Tally;
+use ligament_files::{reason_of, Tally};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
@@ -163,7 +163,7 @@ fn report(arguments: &Copy, tally: &Tally, done: &Result<(), Fault>, way: Over, 
         print(&names);
     }
     for name in tally.left_out() {
-        crate::say(&format!("ligament: {name} is neither a file nor a directory nor a link, and is left out"));
+        crate::say(&format!("ligament: {name} {}", reason_of(&name)));
     }
     for one in &failed {
         crate::complain(&one.why.clone().told(|text| format!("{}: {text}", one.name)));

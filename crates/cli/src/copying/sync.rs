@@ -7,7 +7,7 @@ use super::task::{Over, What};
 use super::Reaching;
 use crate::arguments::print;
 use ligament_catalogue::{fault, Code, Fault};
-use ligament_files::Tally;
+use ligament_files::{reason_of, Tally};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -172,6 +172,13 @@ fn tell(arguments: &Sync, tally: &Tally, over: &AtomicBool) -> bool {
             more if arguments.json => print(&format!("{}\n", serde_json::json!({ "more_removed": more }))),
             more if !arguments.quiet => print(&format!("{before}removed: {more} more\n")),
             _ => {}
+        }
+        for name in tally.take_left_out() {
+            if arguments.json {
+                print(&format!("{}\n", serde_json::json!({ "left_out": name })));
+            } else {
+                crate::say(&format!("ligament: {name} {}", reason_of(&name)));
+            }
         }
         for one in tally.take_failed() {
             all = false;
