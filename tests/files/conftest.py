@@ -45,9 +45,9 @@ class Ligament:
         return done.stdout + done.stderr
 
     def begin(self, *words):
-        """Begins a command that goes on."""
+        """Begins a command that goes on; the n-th one prints to the files `out<n>` and `said<n>`."""
         one = subprocess.Popen(["ligament", words[0], self.option, *map(str, words[1:])], cwd=self.cwd,
-                               stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                               stdin=subprocess.DEVNULL, stdout=(self.cwd / f"out{len(self.started)}").open("w"),
                                stderr=(self.cwd / f"said{len(self.started)}").open("w"))
         self.started.append(one)
         return one
