@@ -9,6 +9,7 @@
 use crate::chain::{Emitted, Said, Step};
 use crate::numbers::{Float, Numbers, Real, Shell};
 use crate::parcel::{Data, Parcel};
+use crate::sums;
 use crate::view::{allowed, between, room};
 use ligament_catalogue::{fault, Fault};
 use std::borrow::Cow;
@@ -35,6 +36,33 @@ impl Row {
         match next == 0.0 {
             true => Row { first, weights: vec![1.0] },
             false => Row { first, weights: vec![1.0 - next, next] },
+        }
+    }
+
+    /// Adds the new point, with `inner` elements, that this makes of the old ones.
+    fn apply<T: Float>(&self, old: &[T], inner: usize, all: &mut Vec<T>) {
+        if inner == 1 {
+            let points = old[self.first..].iter().zip(&self.weights);
+            let sum = points.map(|(&x, &weight)| x * T::from_f64(weight)).reduce(|a, b| a + b);
+            all.push(sum.unwrap_or(T::from_f64(0.0)));
+            return;
+        }
+        let line = |i: usize| &old[(self.first + i) * inner..(self.first + i + 1) * inner];
+        match self.weights[..] {
+            [1.0] => all.extend_from_slice(line(0)),
+            [one, other] => {
+                let (one, other) = (T::from_f64(one), T::from_f64(other));
+                all.extend(line(0).iter().zip(line(1)).map(|(&a, &b)| a * one + b * other));
+            }
+            ref weights => {
+                let start = all.len();
+                let weight = T::from_f64(weights[0]);
+                all.extend(line(0).iter().map(|&x| x * weight));
+                for (i, &weight) in weights.iter().enumerate().skip(1) {
+                    let weight = T::from_f64(weight);
+                    all[start..].iter_mut().zip(line(i)).for_each(|(sum, &x)| *sum = *sum + x * weight);
+                }
+            }
         }
     }
 }
@@ -100,30 +128,11 @@ impl Weights {
         let mut all = room(&[blocks as u64, self.rows.len() as u64, inner as u64])?;
         for old in elements.chunks_exact(block.max(1)) {
             for row in &self.rows {
-                if inner == 1 {
-                    let points = old[row.first..].iter().zip(&row.weights);
-                    all.push(match points.map(|(&x, &weight)| x * T::from_f64(weight)).reduce(|a, b| a + b) {
-                        Some(sum) => sum,
-                        None => T::from_f64(0.0),
-                    });
-                    continue;
-                }
-                let line = |i: usize| &old[(row.first + i) * inner..(row.first + i + 1) * inner];
-                match row.weights[..] {
-                    [1.0] => all.extend_from_slice(line(0)),
-                    [one, other] => {
-                        let (one, other) = (T::from_f64(one), T::from_f64(other));
-                        all.extend(line(0).iter().zip(line(1)).map(|(&a, &b)| a * one + b * other));
-                    }
-                    ref weights => {
-                        let start = all.len();
-                        let weight = T::from_f64(weights[0]);
-                        all.extend(line(0).iter().map(|&x| x * weight));
-                        for (i, &weight) in weights.iter().enumerate().skip(1) {
-                            let weight = T::from_f64(weight);
-                            all[start..].iter_mut().zip(line(i)).for_each(|(sum, &x)| *sum = *sum + x * weight);
-                        }
-                    }
+                let start = all.len();
+                row.apply(old, inner, &mut all);
+                for (i, made) in all[start..].iter_mut().enumerate().filter(|(_, made)| !made.is_finite()) {
+                    let along = old[row.first * inner + i..].iter().step_by(inner).map(|x| x.to_f64());
+                    *made = T::from_f64(sums::weighted(along.zip(row.weights.iter().copied())));
                 }
             }
         }

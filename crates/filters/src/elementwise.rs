@@ -10,9 +10,10 @@ pub(crate) struct Multiply(pub f64);
 
 impl Step for Multiply {
     fn apply<'a>(&mut self, mut parcel: Parcel<'a>, _: &mut Vec<Said>) -> Result<Emitted<'a>, Fault> {
-        let (wide, single) = (self.0, self.0 as f32);
+        let factor = self.0;
         let numbers = Numbers::with_complex(&mut parcel.data)?;
-        let product = numbers.map(|x| x * wide, |x| x * single);
+        // A factor may be too large, or too small, for single precision, and the product fit.
+        let product = numbers.map(|x| x * factor, |x| (f64::from(x) * factor) as f32);
         Ok(Emitted::One(parcel.with(Data::Own(product))))
     }
 }

@@ -2,7 +2,8 @@
 //! read as doubles. A message of one number, or of a list of numbers, stays such a one.
 
 use crate::parcel::{kind_of, Data};
-use crate::view::{array, bytes_of, room, View};
+use crate::units::Conversion;
+use crate::view::{array, bytes_of, contiguous, room, View};
 use bytemuck::Pod;
 use ligament_catalogue::{fault, Fault};
 use ligament_wire::{ArrayRef, DType, Order, Value, ValueRef};
@@ -63,6 +64,7 @@ pub trait Float:
 {
     fn from_f64(value: f64) -> Self;
     fn to_f64(self) -> f64;
+    fn is_finite(self) -> bool;
 }
 
 impl Float for f64 {
@@ -75,6 +77,11 @@ impl Float for f64 {
     fn to_f64(self) -> f64 {
         self
     }
+
+    #[inline(always)]
+    fn is_finite(self) -> bool {
+        f64::is_finite(self)
+    }
 }
 
 impl Float for f32 {
@@ -86,6 +93,11 @@ impl Float for f32 {
     #[inline(always)]
     fn to_f64(self) -> f64 {
         f64::from(self)
+    }
+
+    #[inline(always)]
+    fn is_finite(self) -> bool {
+        f32::is_finite(self)
     }
 }
 
@@ -194,6 +206,32 @@ impl<'a> Numbers<'a> {
         })
     }
 
+    /// The same numbers, in the unit and the memory order of others, so that they go together element by element.
+    ///
+    /// # Errors
+    /// They have another shape, or a unit that does not convert to that of the others.
+    pub fn aligned_with(self, others: &Frame) -> Result<Numbers<'a>, Fault> {
+        let frame = &self.frame;
+        if frame.shape != others.shape || frame.complex != others.complex {
+            let (these, those) = (described(frame), described(others));
+            return Err(fault!(FILTER_FAILED, "one has {these}, and the other {those}"));
+        }
+        let conversion = Conversion::between(frame.unit.as_deref(), others.unit.as_deref())?;
+        let mut aligned = match conversion {
+            Some(conversion) => conversion.of(self)?,
+            None => self,
+        };
+        if aligned.frame.order != others.order {
+            aligned.real = match &aligned.real {
+                Real::F64(elements) => Real::F64(Cow::Owned(reordered(elements, &aligned.frame)?)),
+                Real::F32(elements) => Real::F32(Cow::Owned(reordered(elements, &aligned.frame)?)),
+            };
+        }
+        aligned.frame.order = others.order;
+        aligned.frame.unit.clone_from(&others.unit);
+        Ok(aligned)
+    }
+
     /// What a function makes of each element: in place if they are ours.
     pub fn map(self, wide: impl Fn(f64) -> f64, single: impl Fn(f32) -> f32) -> Numbers<'static> {
         let real = match self.real {
@@ -238,6 +276,42 @@ impl<'a> Numbers<'a> {
             (Real::F32(_), true) => DType::Complex64,
         }
     }
+}
+
+/// Shape and kind of numbers, in words.
+fn described(frame: &Frame) -> String {
+    let kind = if frame.complex { "complex numbers" } else { "numbers" };
+    format!("{kind} with shape {:?}", frame.shape)
+}
+
+/// The elements in the other memory order.
+fn reordered<T: Pod>(elements: &[T], frame: &Frame) -> Result<Vec<T>, Fault> {
+    let parts = if frame.complex { 2 } else { 1 };
+    let mut all = room(&[elements.len() as u64])?;
+    if elements.is_empty() {
+        return Ok(all);
+    }
+    // In the order in which they shall lie, the index that runs fastest first.
+    let mut axes: Vec<usize> = (0..frame.shape.len()).collect();
+    if frame.order == Order::ColumnMajor {
+        axes.reverse();
+    }
+    let strides = contiguous(&frame.shape, frame.order, parts);
+    let mut index = vec![0; axes.len()];
+    let mut at = 0;
+    for _ in 0..elements.len() / parts as usize {
+        all.extend_from_slice(&elements[at as usize..at as usize + parts as usize]);
+        for &axis in &axes {
+            index[axis] += 1;
+            at += strides[axis];
+            if index[axis] < frame.shape[axis] {
+                break;
+            }
+            at -= strides[axis] * index[axis] as i64;
+            index[axis] = 0;
+        }
+    }
+    Ok(all)
 }
 
 fn mapped<'b, T: Pod>(elements: Cow<'_, [T]>, each: impl Fn(T) -> T) -> Cow<'b, [T]> {

@@ -1,9 +1,9 @@
-//! One number out of many: of a whole array, or along one of its axes. Sums are pairwise, so that their rounding errors
-//! stay small (Higham, SIAM J. Sci. Comput. 14, 1993).
+//! One number out of many: of a whole array, or along one of its axes.
 
 use crate::chain::{Emitted, Said, Step};
 use crate::numbers::{Float, Frame, Numbers, Real, Shell};
 use crate::parcel::{Data, Parcel};
+use crate::sums::{self, SMALL_SQUARES};
 use crate::view::{between, count, room};
 use ligament_catalogue::{fault, Fault};
 use std::borrow::Cow;
@@ -38,9 +38,9 @@ impl Reduce {
 
     fn all<T: Float>(&self, elements: &[T]) -> f64 {
         match self.to {
-            To::Sum => pairwise(elements, &|x| x.to_f64()),
-            To::Mean => pairwise(elements, &|x| x.to_f64()) / elements.len() as f64,
-            To::Norm => pairwise(elements, &|x| x.to_f64() * x.to_f64()).sqrt(),
+            To::Sum => sums::sum(elements),
+            To::Mean => sums::mean(elements),
+            To::Norm => sums::norm(elements),
             To::Min => extreme(elements, |x, least| x < least),
             To::Max => extreme(elements, |x, most| x > most),
         }
@@ -49,7 +49,7 @@ impl Reduce {
     /// Of `n` neighbours that lie `inner` elements apart, for each of the others.
     fn along<T: Float>(&self, elements: &[T], n: usize, inner: usize) -> Vec<T> {
         let mut all = Vec::with_capacity(elements.len() / n.max(1));
-        let mut row = vec![0.0; inner];
+        let (mut row, mut column) = (vec![0.0; inner], Vec::<T>::new());
         for block in elements.chunks_exact((n * inner).max(1)) {
             if inner == 1 {
                 all.push(T::from_f64(self.all(block)));
@@ -77,12 +77,20 @@ impl Reduce {
                     }),
                 }
             }
-            let end = |sum: &f64| match self.to {
+            // A sum that is none, or whose squares may have been too small, is made anew of its column.
+            let in_range = |sum: f64| sum.is_finite() && (self.to != To::Norm || sum >= SMALL_SQUARES);
+            let end = |(i, &sum): (usize, &f64)| match self.to {
+                To::Min | To::Max => sum,
+                _ if !in_range(sum) => {
+                    column.clear();
+                    column.extend(block[i..].iter().step_by(inner));
+                    self.all(&column)
+                }
                 To::Mean => sum / n as f64,
                 To::Norm => sum.sqrt(),
-                _ => *sum,
+                To::Sum => sum,
             };
-            all.extend(row.iter().map(|sum| T::from_f64(end(sum))));
+            all.extend(row.iter().enumerate().map(end).map(T::from_f64));
         }
         all
     }
@@ -93,25 +101,6 @@ fn zeros<T: Float>(shape: &[u64]) -> Result<Cow<'static, [T]>, Fault> {
     let mut zeros = room(shape)?;
     zeros.resize(count(shape), T::from_f64(0.0));
     Ok(Cow::Owned(zeros))
-}
-
-/// The sum of what `each` makes of the elements.
-fn pairwise<T: Float>(elements: &[T], each: &impl Fn(T) -> f64) -> f64 {
-    const LANES: usize = 8;
-    if elements.len() > 1024 {
-        let half = (elements.len() / 2).next_multiple_of(LANES);
-        return pairwise(&elements[..half], each) + pairwise(&elements[half..], each);
-    }
-    let mut sums = [0.0; LANES];
-    let chunks = elements.chunks_exact(LANES);
-    let rest: f64 = chunks.remainder().iter().map(|&x| each(x)).sum();
-    for chunk in chunks {
-        for (sum, &x) in sums.iter_mut().zip(chunk) {
-            *sum += each(x);
-        }
-    }
-    let halves = [sums[0] + sums[4], sums[1] + sums[5], sums[2] + sums[6], sums[3] + sums[7]];
-    (halves[0] + halves[2]) + (halves[1] + halves[3]) + rest
 }
 
 /// The element that all others are not `better` than; NaN if there is one.

@@ -2,13 +2,13 @@
 //! a submodel starts again: what is remembered is forgotten then.
 
 use crate::chain::{Emitted, Said, Step};
-use crate::numbers::{Numbers, Real};
+use crate::numbers::{Frame, Numbers, Real};
 use crate::parcel::{kind_of, Data, Parcel};
+use crate::sums::{between, Window};
 use crate::view::{allowed, bytes_of};
 use ligament_catalogue::{fault, Fault};
 use ligament_wire::{Array, DType, Order, Value};
 use std::borrow::Cow;
-use std::collections::VecDeque;
 
 /// Puts messages between two that follow each other, on a straight line: each step becomes several equal parts.
 pub(crate) struct InterpolateTime {
@@ -33,11 +33,13 @@ impl Step for InterpolateTime {
         if let Some(before) = self.before.as_mut().filter(|before| before.timestamp < at) {
             let from = before.timestamp;
             let time = |part: u64| from + (at - from) * part as f64 / parts;
-            let (old, new) = (Numbers::with_complex(&mut before.data)?, Numbers::with_complex(&mut kept.data)?);
+            let new = Numbers::with_complex(&mut kept.data)?;
+            let old = Numbers::with_complex(&mut before.data)?;
+            let old = old.aligned_with(&new.frame).map_err(|why| unlike(&why))?;
             allowed(&[self.parts - 1, new.real.len() as u64], size_of::<f64>())?;
             for part in 1..self.parts {
                 let next = if part + 1 == self.parts { at } else { time(part + 1) };
-                let data = Data::Own(between(&old, &new, part as f64 / parts)?);
+                let data = Data::Own(on_the_line(&old, &new, part as f64 / parts));
                 all.push(Parcel { timestamp: time(part), next_timestamp: Some(next), data });
             }
         }
@@ -61,108 +63,65 @@ fn in_floats(mut parcel: Parcel<'static>) -> Result<Parcel<'static>, Fault> {
     })
 }
 
-fn between(old: &Numbers<'_>, new: &Numbers<'_>, share: f64) -> Result<Numbers<'static>, Fault> {
-    alike(old, new)?;
+/// Numbers at a share of the way from those of one message to those of another, which go together.
+fn on_the_line(old: &Numbers<'_>, new: &Numbers<'_>, share: f64) -> Numbers<'static> {
     let real = match (&old.real, &new.real) {
-        (Real::F64(old), Real::F64(new)) => {
-            Real::F64(old.iter().zip(&**new).map(|(&a, &b)| a + (b - a) * share).collect())
-        }
         (Real::F32(old), Real::F32(new)) => {
-            let share = share as f32;
-            Real::F32(old.iter().zip(&**new).map(|(&a, &b)| a + (b - a) * share).collect())
+            let one = |(&a, &b): (&f32, &f32)| between(f64::from(a), f64::from(b), share) as f32;
+            Real::F32(old.iter().zip(&**new).map(one).collect())
         }
         _ => {
             let (old, new) = (old.to_f64(), new.to_f64());
-            Real::F64(old.iter().zip(&*new).map(|(&a, &b)| a + (b - a) * share).collect())
+            Real::F64(old.iter().zip(&*new).map(|(&a, &b)| between(a, b, share)).collect())
         }
     };
-    Ok(Numbers { real, frame: new.frame.clone() })
+    Numbers { real, frame: new.frame.clone() }
 }
 
-/// Whether numbers of one message belong to numbers of another, element by element.
-fn alike(old: &Numbers<'_>, new: &Numbers<'_>) -> Result<(), Fault> {
-    let same_order = old.frame.order == new.frame.order || old.frame.shape.len() < 2;
-    if old.frame.shape == new.frame.shape && old.frame.complex == new.frame.complex && same_order {
-        return Ok(());
-    }
-    Err(fault!(FILTER_FAILED, "it follows {}, and this is {}", old.describe(), new.describe()))
+/// Why a message does not go together with the one before it.
+fn unlike(why: &Fault) -> Fault {
+    fault!(FILTER_FAILED, "this message does not go together with the one before it: {why}")
 }
 
 /// The mean of the last messages, as many as there are of up to n.
 pub(crate) struct MovingAverage {
     n: usize,
-    last: VecDeque<Parcel<'static>>,
-    /// Their sum. It is made anew from time to time, as rounding errors add up in it.
-    sum: Vec<f64>,
-    added: usize,
+    window: Window,
+    /// The time of the message before.
+    last: f64,
+    /// The first message of the series without its numbers: others are brought into its unit.
+    first: Option<Frame>,
 }
 
 impl MovingAverage {
     pub fn new(n: u64) -> MovingAverage {
         let n = usize::try_from(n).unwrap_or(usize::MAX);
-        MovingAverage { n, last: VecDeque::new(), sum: Vec::new(), added: 0 }
-    }
-
-    fn add(&mut self, new: &Numbers<'_>) {
-        let pairs = self.sum.iter_mut();
-        match &new.real {
-            Real::F64(new) => pairs.zip(&**new).for_each(|(sum, &x)| *sum += x),
-            Real::F32(new) => pairs.zip(&**new).for_each(|(sum, &x)| *sum += f64::from(x)),
-        }
-    }
-
-    fn take_away(&mut self, old: &Numbers<'_>) {
-        let pairs = self.sum.iter_mut();
-        match &old.real {
-            Real::F64(old) => pairs.zip(&**old).for_each(|(sum, &x)| *sum -= x),
-            Real::F32(old) => pairs.zip(&**old).for_each(|(sum, &x)| *sum -= f64::from(x)),
-        }
+        MovingAverage { n, window: Window::default(), last: f64::NEG_INFINITY, first: None }
     }
 }
 
 impl Step for MovingAverage {
-    fn apply<'a>(&mut self, parcel: Parcel<'a>, _: &mut Vec<Said>) -> Result<Emitted<'a>, Fault> {
-        if self.last.back().is_some_and(|last| last.timestamp > parcel.timestamp) {
-            self.last.clear();
+    fn apply<'a>(&mut self, mut parcel: Parcel<'a>, _: &mut Vec<Said>) -> Result<Emitted<'a>, Fault> {
+        if parcel.timestamp < self.last {
+            self.window.clear();
+            self.first = None;
         }
-        let mut parcel = parcel.kept()?;
-        let mut for_later = parcel.clone();
-        let new = Numbers::with_complex(&mut parcel.data)?;
-        if let Some(last) = self.last.back_mut() {
-            alike(&Numbers::with_complex(&mut last.data)?, &new)?;
+        let mut new = Numbers::with_complex(&mut parcel.data)?;
+        match &self.first {
+            Some(first) => new = new.aligned_with(first).map_err(|why| unlike(&why))?,
+            None => self.first = Some(new.frame.clone()),
         }
-        if self.last.is_empty() {
-            self.sum = vec![0.0; new.to_f64().len()];
-            self.added = 0;
+        self.last = parcel.timestamp;
+        if self.window.len() == self.n {
+            self.window.pop();
         }
-        let oldest = if self.last.len() == self.n { self.last.pop_front() } else { None };
-        let finite = self.sum.iter().fold(true, |all, sum| all & sum.is_finite());
-        match oldest {
-            // Nothing is left of a number that is none, once it has gone.
-            Some(_) if self.added >= self.n || !finite => {
-                self.sum.fill(0.0);
-                self.added = 0;
-                let mut last = std::mem::take(&mut self.last);
-                for parcel in &mut last {
-                    self.add(&Numbers::with_complex(&mut parcel.data)?);
-                }
-                self.last = last;
-            }
-            Some(mut oldest) => self.take_away(&Numbers::with_complex(&mut oldest.data)?),
-            None => {}
-        }
-        self.add(&new);
-        self.added += 1;
-        let count = (self.last.len() + 1) as f64;
+        let means = self.window.push(new.to_f64().into_owned());
         let real = match &new.real {
-            Real::F64(_) => Real::F64(self.sum.iter().map(|sum| sum / count).collect()),
-            Real::F32(_) => Real::F32(self.sum.iter().map(|sum| (sum / count) as f32).collect()),
+            Real::F64(_) => Real::F64(Cow::Owned(means)),
+            Real::F32(_) => Real::F32(means.iter().map(|&mean| mean as f32).collect()),
         };
-        let mean = Numbers { real, frame: new.frame.clone() };
-        let (timestamp, next_timestamp) = (for_later.timestamp, for_later.next_timestamp);
-        for_later.next_timestamp = None;
-        self.last.push_back(for_later);
-        Ok(Emitted::One(Parcel { timestamp, next_timestamp, data: Data::Own(mean) }))
+        let mean = Numbers { real, frame: new.frame };
+        Ok(Emitted::One(parcel.with(Data::Own(mean))))
     }
 }
 

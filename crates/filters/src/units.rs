@@ -96,7 +96,23 @@ const UNITS: &[Known] = &[
     ("°C", false, 1.0, TEMPERATURE),
     ("degF", false, 5.0 / 9.0, TEMPERATURE),
     ("°F", false, 5.0 / 9.0, TEMPERATURE),
+    ("delta_degC", false, 1.0, TEMPERATURE),
+    ("Δ°C", false, 1.0, TEMPERATURE),
+    ("delta_degF", false, 5.0 / 9.0, TEMPERATURE),
+    ("Δ°F", false, 5.0 / 9.0, TEMPERATURE),
 ];
+
+/// What a unit measures beside its dimension. Zero of a unit by itself is another temperature on each scale, and no difference
+/// in each.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Scale {
+    /// Zero is zero in all units of the dimension.
+    Plain,
+    /// A temperature by itself, in degrees from a zero of its own.
+    Point,
+    /// A difference of temperatures, in such degrees.
+    Difference,
+}
 
 const PREFIXES: &[(&str, i32)] = &[
     ("da", 1),
@@ -134,6 +150,7 @@ pub struct Unit {
     /// Of a temperature by itself.
     offset: f64,
     dimension: Dimension,
+    scale: Scale,
 }
 
 impl Unit {
@@ -143,8 +160,8 @@ impl Unit {
     /// # Errors
     /// What cannot be read.
     pub fn parse(text: &str) -> Result<Unit, Fault> {
-        let mut unit = Unit { factor: 1.0, offset: 0.0, dimension: NONE };
-        let is_symbol = |c: char| c.is_alphabetic() || matches!(c, '%' | '°');
+        let mut unit = Unit { factor: 1.0, offset: 0.0, dimension: NONE, scale: Scale::Plain };
+        let is_symbol = |c: char| c.is_alphabetic() || matches!(c, '%' | '°' | '_');
         let mut rest = text.trim();
         let (mut symbols, mut divides, mut alone) = (0, false, None);
         if rest.is_empty() {
@@ -203,16 +220,17 @@ impl Unit {
             rest =
                 if trimmed.starts_with(['/', '*', '.', '·']) || trimmed.is_empty() { trimmed } else { after };
         }
-        unit.offset = match alone {
-            Some("degC" | "°C") => 273.15,
-            Some("degF" | "°F") => 459.67 * 5.0 / 9.0,
-            _ => 0.0,
+        (unit.offset, unit.scale) = match alone {
+            Some("degC" | "°C") => (273.15, Scale::Point),
+            Some("degF" | "°F") => (459.67 * 5.0 / 9.0, Scale::Point),
+            Some("delta_degC" | "Δ°C" | "delta_degF" | "Δ°F") => (0.0, Scale::Difference),
+            _ => (0.0, Scale::Plain),
         };
         Ok(unit)
     }
 
     fn symbol(symbol: &str) -> Option<Unit> {
-        let unit = |factor, dimension| Unit { factor, offset: 0.0, dimension };
+        let unit = |factor, dimension| Unit { factor, offset: 0.0, dimension, scale: Scale::Plain };
         if let Some(&(.., factor, dimension)) = UNITS.iter().find(|known| known.0 == symbol) {
             return Some(unit(factor, dimension));
         }
@@ -223,9 +241,21 @@ impl Unit {
         })
     }
 
-    /// Whether values of one can be converted to the other.
+    /// Whether values of one can be converted to the other. A difference of temperatures is no temperature.
     pub fn converts_to(&self, to: &Unit) -> bool {
-        self.dimension == to.dimension
+        let scales = (self.scale, to.scale);
+        let differ = matches!(scales, (Scale::Point, Scale::Difference) | (Scale::Difference, Scale::Point));
+        self.dimension == to.dimension && !differ
+    }
+
+    /// Whether it measures temperatures from a zero of its own, so that two of them have no sum.
+    pub fn is_a_point(&self) -> bool {
+        self.scale == Scale::Point
+    }
+
+    /// Whether it measures differences of temperatures only.
+    pub fn is_a_difference(&self) -> bool {
+        self.scale == Scale::Difference
     }
 
     /// Whether values of one are values of the other, whatever they are called.
@@ -239,11 +269,6 @@ impl Unit {
     /// What a value of this unit is in the SI's unit for the same.
     pub fn in_si(&self, value: f64) -> f64 {
         value * self.factor + self.offset
-    }
-
-    /// What makes a value of this unit one of the other: `value × factor + offset`.
-    fn conversion(&self, to: &Unit) -> (f64, f64) {
-        (self.factor / to.factor, (self.offset - to.offset) / to.factor)
     }
 }
 
@@ -284,11 +309,7 @@ impl Convert {
     fn check(&self, (text, from): &(String, Unit)) -> Result<(), Fault> {
         match from.converts_to(&self.to.1) {
             true => Ok(()),
-            false => Err(fault!(
-                FILTER_FAILED,
-                "\"{text}\" does not convert to \"{}\": they measure different things",
-                self.to.0
-            )),
+            false => Err(different(text, &self.to.0)),
         }
     }
 
@@ -321,20 +342,68 @@ impl Step for Convert {
     fn apply<'a>(&mut self, mut parcel: Parcel<'a>, _: &mut Vec<Said>) -> Result<Emitted<'a>, Fault> {
         let numbers = Numbers::of(&mut parcel.data)?;
         let from = self.source(numbers.frame.unit.as_deref())?;
-        let (factor, offset) = from.conversion(&self.to.1);
-        let mut converted = match offset == 0.0 {
-            true => {
-                let single = factor as f32;
-                numbers.map(|x| x * factor, |x| x * single)
-            }
-            // An offset of hundreds would cost single precision its last digits.
-            false => numbers.map(|x| x * factor + offset, |x| (f64::from(x) * factor + offset) as f32),
-        };
+        let mut converted = Conversion::new(&from, &self.to.1).of(numbers)?;
         if converted.frame.shell == Shell::Array && converted.frame.unit.is_some() {
             converted.frame.unit = Some(self.to.0.clone());
         }
         Ok(Emitted::One(parcel.with(Data::Own(converted))))
     }
+}
+
+/// What makes values of one unit values of another: `value × factor + offset`.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Conversion {
+    factor: f64,
+    offset: f64,
+}
+
+impl Conversion {
+    fn new(from: &Unit, to: &Unit) -> Conversion {
+        Conversion { factor: from.factor / to.factor, offset: (from.offset - to.offset) / to.factor }
+    }
+
+    /// Between the units that two messages say; none if there is nothing to convert.
+    ///
+    /// # Errors
+    /// Only one of them says a unit, or they measure different things.
+    pub fn between(from: Option<&str>, to: Option<&str>) -> Result<Option<Conversion>, Fault> {
+        match (from, to) {
+            (Some(from), Some(to)) if from != to => {
+                let (one, other) = (Unit::parse(from)?, Unit::parse(to)?);
+                if !one.converts_to(&other) {
+                    return Err(different(from, to));
+                }
+                Ok((!one.is_the_same_as(&other)).then(|| Conversion::new(&one, &other)))
+            }
+            (Some(unit), None) | (None, Some(unit)) => Err(fault!(
+                FILTER_FAILED,
+                "one is in \"{unit}\", and the other has no unit; give both a unit, or none"
+            )),
+            _ => Ok(None),
+        }
+    }
+
+    /// Of numbers, whose frame stays as it is.
+    ///
+    /// # Errors
+    /// Complex numbers are no temperatures on another scale.
+    pub fn of(self, numbers: Numbers<'_>) -> Result<Numbers<'static>, Fault> {
+        let Conversion { factor, offset } = self;
+        if offset == 0.0 {
+            // A factor may be too large, or too small, for single precision, and the result fit.
+            return Ok(numbers.map(|x| x * factor, |x| (f64::from(x) * factor) as f32));
+        }
+        if numbers.frame.complex {
+            return Err(fault!(FILTER_FAILED, "complex numbers have no zero of another scale"));
+        }
+        // An offset of hundreds would cost single precision its last digits.
+        Ok(numbers.map(|x| x * factor + offset, |x| (f64::from(x) * factor + offset) as f32))
+    }
+}
+
+/// Two units that do not convert to each other.
+fn different(from: &str, to: &str) -> Fault {
+    fault!(FILTER_FAILED, "\"{from}\" does not convert to \"{to}\": they measure different things")
 }
 
 #[cfg(test)]
@@ -344,7 +413,7 @@ mod tests {
     fn convert(value: f64, from: &str, to: &str) -> f64 {
         let (from, to) = (Unit::parse(from).unwrap(), Unit::parse(to).unwrap());
         assert!(from.converts_to(&to));
-        let (factor, offset) = from.conversion(&to);
+        let Conversion { factor, offset } = Conversion::new(&from, &to);
         value * factor + offset
     }
 
@@ -371,6 +440,10 @@ mod tests {
             (1.0, "kWh", "MJ", 3.6),
             (1.0, "mPa s", "cP", 1.0),
             (1.0, "das", "s", 10.0),
+            (5.0, "delta_degC", "K", 5.0),
+            (9.0, "delta_degF", "delta_degC", 5.0),
+            (5.0, "W/m2/delta_degC", "W m-2 K-1", 5.0),
+            (2.0, "K", "Δ°C", 2.0),
         ] {
             let found = convert(value, from, to);
             assert!((found - expected).abs() <= 1e-12 * expected.abs(), "{value} {from} = {found} {to}");
@@ -385,7 +458,9 @@ mod tests {
         ] {
             assert!(Unit::parse(text).is_err(), "{text:?}");
         }
-        assert!(!Unit::parse("m").unwrap().converts_to(&Unit::parse("s").unwrap()));
+        let converts = |a: &str, b: &str| Unit::parse(a).unwrap().converts_to(&Unit::parse(b).unwrap());
+        assert!(!converts("m", "s"));
+        assert!(!converts("delta_degC", "degC") && !converts("degF", "Δ°F") && !converts("degC", "delta_degF"));
     }
 
     #[test]

@@ -139,6 +139,171 @@ fn a_moving_average_recovers_from_a_number_that_is_none() {
 }
 
 #[test]
+fn a_moving_average_forgets_a_number_when_it_has_gone() {
+    for large in [1e20, 1e36, 1.7e308, f64::INFINITY, f64::NAN] {
+        let means = numbers("[{moving_average: 3}]", &[1.0, large, 1.0, 1.0, 1.0, 4.0]);
+        let values: Vec<Value> = means.iter().skip(4).map(|(.., value)| value.clone()).collect();
+        assert_eq!(values, [1.0, 2.0].map(float), "{large}");
+    }
+}
+
+#[test]
+fn what_fits_into_a_number_is_right_though_sums_and_squares_do_not_fit() {
+    let large = doubles(&[1.7e308, 1.7e308, 1.7e308, 1.7e308], &[2, 2]);
+    assert_eq!(one("[{reduce: mean}]", large.clone()), float(1.7e308));
+    assert_eq!(one("[{reduce: norm}]", doubles(&[1e200, 1e200], &[2])), float(2f64.sqrt() * 1e200));
+    for axis in [0, 1] {
+        let reduced = |to: &str, value: Value| {
+            elements(&one(&format!("[{{reduce: {{to: {to}, axis: {axis}}}}}]"), value)).0
+        };
+        assert_eq!(reduced("mean", large.clone()), [1.7e308; 2]);
+        let norms = reduced("norm", doubles(&[3e200, 4e200, 4e200, 3e200], &[2, 2]));
+        assert!(norms.iter().all(|norm| (norm / 5e200 - 1.0).abs() < 1e-15), "{norms:?}");
+        let norms = reduced("norm", doubles(&[3e-200, 4e-200, 4e-200, 3e-200], &[2, 2]));
+        assert!(norms.iter().all(|norm| (norm / 5e-200 - 1.0).abs() < 1e-15), "{norms:?}");
+    }
+    let halfway = numbers("[{interpolate_time: 2}]", &[-1.7e308, 1.7e308]);
+    assert_eq!(halfway[1].2, float(0.0));
+    let halfway = one("[{interpolate_space: 2}]", doubles(&[-1.7e308, 1.7e308, f64::MAX], &[3]));
+    assert_eq!(elements(&halfway).0[..4], [-1.7e308, 0.0, 1.7e308, f64::MAX / 2.0 + 0.85e308]);
+    for shape in [[2, 4], [4, 2]] {
+        let wider = elements(&one(&format!("[{{resample: {{shape: {shape:?}}}}}]"), large.clone())).0;
+        assert!(wider.iter().all(|x| (x / 1.7e308 - 1.0).abs() < 1e-15), "{wider:?}");
+    }
+    let means = numbers("[{moving_average: 2}]", &[1.7e308, 1.7e308, -1.7e308]);
+    assert_eq!(
+        means.into_iter().map(|(.., value)| value).collect::<Vec<_>>(),
+        [1.7e308, 1.7e308, 0.0].map(float)
+    );
+    // Single precision, by factors that it cannot hold.
+    let single = Value::Array(Array::from_slice(&[1e-30f32, 2e-30], &[2], Order::RowMajor).unwrap());
+    let Value::Array(made) = one("[{multiply: 1.0e+40}]", single) else { panic!() };
+    assert_eq!(made.as_slice::<f32>(), Some(&[1e10f32, 2e10][..]));
+}
+
+fn with_unit(elements: &[f64], unit: Option<&str>) -> Value {
+    let array = Array::from_slice(elements, &[elements.len()], Order::RowMajor).unwrap();
+    Value::Array(unit.map_or(array.clone(), |unit| array.with_unit(unit)))
+}
+
+/// What each of several messages becomes, by number and unit.
+fn in_units(text: &str, messages: &[(f64, Option<&str>)]) -> Result<Vec<(f64, Option<String>)>, String> {
+    let mut chain = chain(text);
+    let mut all = Vec::new();
+    for (i, &(value, unit)) in messages.iter().enumerate() {
+        let passed = chain.apply(parcel(i as f64, None, with_unit(&[value], unit)));
+        for (.., value) in out(passed.map_err(|failure| failure.to_string())?) {
+            let Value::Array(array) = value else { panic!() };
+            all.push((array.as_slice::<f64>().unwrap()[0], array.unit().map(str::to_owned)));
+        }
+    }
+    Ok(all)
+}
+
+#[test]
+fn filters_that_remember_bring_messages_into_one_unit_or_refuse_them() {
+    let (m, km) = (Some("m"), Some("km"));
+    let averages = in_units("[{moving_average: 2}]", &[(1.0, m), (1.0, km), (3.0, m)]).unwrap();
+    let metres = |x: f64| (x, m.map(str::to_owned));
+    assert_eq!(averages, [metres(1.0), metres(500.5), metres(501.5)]);
+    let between = in_units("[{interpolate_time: 2}]", &[(1.0, km), (3.0, m)]).unwrap();
+    assert_eq!(between[1..], [metres(501.5), metres(3.0)]);
+    let warm = in_units("[{interpolate_time: 2}]", &[(0.0, Some("degC")), (293.15, Some("K"))]).unwrap();
+    assert_eq!(warm[1], (283.15, Some("K".to_owned())));
+    for text in ["[{moving_average: 2}]", "[{interpolate_time: 2}]"] {
+        let refused = |one, other| in_units(text, &[(1.0, one), (1.0, other)]).unwrap_err();
+        assert!(refused(m, Some("s")).contains("they measure different things"));
+        assert!(refused(m, None).contains("one is in \"m\", and the other has no unit"));
+        assert!(refused(None, m).contains("one is in \"m\", and the other has no unit"));
+        assert!(refused(Some("degC"), Some("delta_degC")).contains("they measure different things"));
+        // A unit that is only a name does as long as it stays the same.
+        assert!(refused(Some("dBZ"), Some("PSU")).contains("there is no unit"));
+        assert!(in_units(text, &[(1.0, Some("dBZ")), (2.0, Some("dBZ"))]).is_ok());
+    }
+}
+
+#[test]
+fn filters_that_remember_take_messages_in_either_memory_order() {
+    let array = |elements: &[f64], order| Value::Array(Array::from_slice(elements, &[2, 3], order).unwrap());
+    let rows = array(&[1.0, 2.0, 3.0, 4.0, 5.0, 6.0], Order::RowMajor);
+    let columns = array(&[1.0, 4.0, 2.0, 5.0, 3.0, 6.0], Order::ColumnMajor);
+    for (text, place) in [("[{moving_average: 2}]", 1), ("[{interpolate_time: 2}]", 1)] {
+        let mut chain = chain(text);
+        let mut all = out(chain.apply(parcel(0.0, None, rows.clone())).unwrap());
+        all.extend(out(chain.apply(parcel(1.0, None, columns.clone())).unwrap()));
+        let expected = if text.contains("time") { &columns } else { &rows };
+        assert_eq!(&all[place].2, expected, "{text}");
+    }
+}
+
+#[test]
+fn differences_of_temperatures_have_units_of_their_own() {
+    assert_eq!(one("[{unit: {from: delta_degC, to: K}}]", float(5.0)), float(5.0));
+    assert_eq!(one("[{unit: {from: delta_degF, to: delta_degC}}]", float(9.0)), float(5.0));
+    let problems = Filter::read("[{unit: {from: delta_degC, to: degC}}]").unwrap();
+    assert!(Chain::faults(&problems)[0].to_string().contains("they measure different things"));
+}
+
+#[test]
+fn what_is_no_number_stays_so() {
+    let nan = f64::NAN;
+    for formula in [
+        "max(x, 0)",
+        "max(0, x)",
+        "min(x, 0)",
+        "min(1, 2, x)",
+        "max(min(x, 1), 0)",
+        "x > 1",
+        "x < 1",
+        "x >= x",
+        "1 <= x",
+        "x == x",
+        "x != x",
+        "not x",
+        "where(x > 0, 1, 0)",
+        "where(x, 1, 2)",
+        "x and 1",
+        "0 or x",
+        "x + 0 * i",
+        "abs(x)",
+        "round(x)",
+        "floor(x)",
+        "atan2(x, 1)",
+    ] {
+        let made = elements(&one(&format!("[{{expression: \"{formula}\"}}]"), doubles(&[nan, 1.0], &[2]))).0;
+        assert!(made[0].is_nan() && !made[1].is_nan(), "{formula}: {made:?}");
+    }
+    for (formula, value) in
+        [("isnan(x)", 1.0), ("isnan(x) or x > 1", 1.0), ("0 and x", 0.0), ("where(isnan(x), 7, x)", 7.0)]
+    {
+        let made = one(&format!("[{{expression: \"{formula}\"}}]"), float(nan));
+        assert_eq!(made, float(value), "{formula}");
+    }
+    for to in ["min", "max", "mean", "sum", "norm"] {
+        for at in 0..9 {
+            let mut values = [1.0, -2.0, f64::INFINITY, 3.0, 0.5, 1e300, 2.0, 9.0, 1e-300];
+            values[at] = nan;
+            let Value::Float(made) = one(&format!("[{{reduce: {to}}}]"), doubles(&values, &[9])) else {
+                panic!()
+            };
+            assert!(made.is_nan(), "{to} {at}: {made}");
+            for axis in [0, 1] {
+                let value =
+                    one(&format!("[{{reduce: {{to: {to}, axis: {axis}}}}}]"), doubles(&values, &[3, 3]));
+                let place = if axis == 0 { at % 3 } else { at / 3 };
+                let made = elements(&value).0;
+                assert!(
+                    made.iter().enumerate().all(|(i, x)| x.is_nan() == (i == place)),
+                    "{to} {axis} {at}: {made:?}"
+                );
+            }
+        }
+    }
+    let set = one("[{threshold: {value: 0, below: -1, above: 1}}]", doubles(&[nan, 1.0], &[2]));
+    assert!(elements(&set).0[0].is_nan() && elements(&set).0[1] == 1.0);
+}
+
+#[test]
 fn chunks_hold_several_messages_and_come_apart_as_they_were() {
     let apart = [5.0, 6.0, 7.0, 8.0, 9.0];
     let chunks = numbers("[{chunk: 2}]", &apart);

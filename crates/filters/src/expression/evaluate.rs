@@ -2,6 +2,7 @@
 
 use super::{Binary, Function, Operation};
 use crate::numbers::{Float, Numbers, Real};
+use crate::sums;
 use ligament_wire::Order;
 use std::borrow::Cow;
 
@@ -101,7 +102,8 @@ impl Machine {
                 Operation::Choose => {
                     let (condition, ways) = below[depth - 3..].split_at_mut(1);
                     for (i, x) in condition[0].iter_mut().enumerate() {
-                        *x = if *x != 0.0 { ways[0][i] } else { ways[1][i] };
+                        let way = if *x != 0.0 { ways[0][i] } else { ways[1][i] };
+                        *x = if x.is_nan() { *x } else { way };
                     }
                 }
             }
@@ -133,6 +135,35 @@ impl Place<'_> {
 
 fn truth(value: bool) -> f64 {
     f64::from(u8::from(value))
+}
+
+/// A comparison with what is no number is neither true nor false.
+#[inline(always)]
+fn compared(a: f64, b: f64, holds: bool) -> f64 {
+    if a.is_nan() | b.is_nan() {
+        f64::NAN
+    } else {
+        truth(holds)
+    }
+}
+
+/// A falsehood decides, whatever the other is (Kleene, 1952).
+fn both(a: f64, b: f64) -> f64 {
+    if a == 0.0 || b == 0.0 {
+        0.0
+    } else {
+        compared(a, b, true)
+    }
+}
+
+/// A truth decides, whatever the other is.
+fn either(a: f64, b: f64) -> f64 {
+    let holds = |x: f64| x != 0.0 && !x.is_nan();
+    if holds(a) || holds(b) {
+        1.0
+    } else {
+        compared(a, b, false)
+    }
 }
 
 /// The other operand of an operation.
@@ -183,17 +214,17 @@ fn combine(binary: Binary, values: &mut Block, with: &impl Operand) {
         Binary::Multiply => each!(|a, b| a * b),
         Binary::Divide => each!(|a, b| a / b),
         Binary::Power => each!(power),
-        Binary::Min => each!(f64::min),
-        Binary::Max => each!(f64::max),
+        Binary::Min => each!(sums::min),
+        Binary::Max => each!(sums::max),
         Binary::Atan2 => each!(f64::atan2),
-        Binary::Less => each!(|a, b| truth(a < b)),
-        Binary::LessOrEqual => each!(|a, b| truth(a <= b)),
-        Binary::Greater => each!(|a, b| truth(a > b)),
-        Binary::GreaterOrEqual => each!(|a, b| truth(a >= b)),
-        Binary::Equal => each!(|a, b| truth(a == b)),
-        Binary::NotEqual => each!(|a, b| truth(a != b)),
-        Binary::And => each!(|a, b| truth(a != 0.0 && b != 0.0)),
-        Binary::Or => each!(|a, b| truth(a != 0.0 || b != 0.0)),
+        Binary::Less => each!(|a, b| compared(a, b, a < b)),
+        Binary::LessOrEqual => each!(|a, b| compared(a, b, a <= b)),
+        Binary::Greater => each!(|a, b| compared(a, b, a > b)),
+        Binary::GreaterOrEqual => each!(|a, b| compared(a, b, a >= b)),
+        Binary::Equal => each!(|a, b| compared(a, b, a == b)),
+        Binary::NotEqual => each!(|a, b| compared(a, b, a != b)),
+        Binary::And => each!(both),
+        Binary::Or => each!(either),
     }
 }
 
@@ -214,7 +245,8 @@ fn apply(function: Function, values: &mut Block) {
     }
     match function {
         Function::Negate => each!(|a: f64| -a),
-        Function::Not => each!(|a| truth(a == 0.0)),
+        Function::Not => each!(|a| compared(a, a, a == 0.0)),
+        Function::IsNan => each!(|a: f64| truth(a.is_nan())),
         Function::Abs => each!(f64::abs),
         Function::Sqrt => each!(f64::sqrt),
         Function::Exp => each!(f64::exp),

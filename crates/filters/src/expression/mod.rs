@@ -56,6 +56,7 @@ enum Binary {
 enum Function {
     Negate,
     Not,
+    IsNan,
     Abs,
     Sqrt,
     Exp,

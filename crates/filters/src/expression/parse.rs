@@ -332,6 +332,7 @@ fn of_two(name: &str) -> Option<Binary> {
 
 fn of_one(name: &str) -> Option<Function> {
     Some(match name {
+        "isnan" => Function::IsNan,
         "abs" => Function::Abs,
         "sqrt" => Function::Sqrt,
         "exp" => Function::Exp,
