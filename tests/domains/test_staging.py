@@ -61,6 +61,8 @@ FOUND = """
             found[path[2:]] = [open(path).read()[:20], oct(mode & 0o333)]
     open("data/own", "w").write("of its own")
     os.replace("data/own", "data/replaced")
+    with open("restart", "r+") as restart:  # in place, as codes do with the file that they restart from
+        restart.write(f"of {int(message.data)}")
     said = json.dumps(found, sort_keys=True)
 """
 
@@ -81,6 +83,8 @@ def town(python_program, tmp_path):
         folder = tmp_path / "model"
         folder.mkdir()
         (folder / "mesh").write_text("the mesh of all")
+        (folder / "restart").write_text("0000")
+        (folder / "restart").chmod(0o444)
         (folder / "other").mkdir()
         (folder / "other" / "mesh").write_text("the mesh of one")
         (folder / "data" / "deep").mkdir(parents=True)
@@ -167,12 +171,12 @@ def hidden(ligament, tmp_path):
 
 APART = ("--on", "0=macro", "--on", "1=micro")
 STAGED = """  stage:
-    micro: [mesh, data]
+    micro: [mesh, data, restart]
     "micro[1]": {mesh: other/mesh, more/table: data/table}
 """
 EXPECTED = {
-    "0": {"mesh": "the mesh of all"},
-    "1": {"mesh": "the mesh of one", "more/table": "a table"},
+    "0": {"mesh": "the mesh of all", "restart": "0000"},
+    "1": {"mesh": "the mesh of one", "more/table": "a table", "restart": "0000"},
 }
 
 
@@ -198,15 +202,18 @@ def test_an_instance_finds_the_same_files_wherever_it_runs(how, town, ligament, 
     for slot, own in EXPECTED.items():
         found = json.loads((directory / f"instances/macro/workdir/said-{slot}").read_text())
         executable = found.pop("data/deep/tool")
-        assert executable[0].startswith("#!/bin/sh") and int(executable[1], 8) & 0o333 == 0o111, executable
-        texts = {name: text for name, (text, mode) in found.items() if int(mode, 8) == 0}
+        assert executable[0].startswith("#!/bin/sh") and int(executable[1], 8) & 0o333 == 0o311, executable
+        texts = {name: text for name, (text, mode) in found.items() if int(mode, 8) == 0o200}
         assert texts == {"data/table": "a table", **own}
         # In the run directory it looks the same too, with what the instance left.
         workdir = directory / f"instances/micro[{slot}]/workdir"
         names = sorted(str(path.relative_to(workdir)) for path in workdir.rglob("*") if path.is_file())
         assert names == sorted(["data/table", "data/deep/tool", "data/replaced", *own])
         assert (workdir / "mesh").read_text() == own["mesh"]
+        # What an instance writes into its copy is its result, and changes nobody else's input.
+        assert (workdir / "restart").read_text() == f"of {slot}"
     assert not list(directory.rglob("*.part-*"))
+    assert (directory / "inputs/restart").read_text() == "0000"
     assert (model.parent / "mesh").stat().st_mode & 0o200, "the user's own file is as it was"
 
 

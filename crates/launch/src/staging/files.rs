@@ -1,10 +1,18 @@
-//! Files of inputs: the run's copy of each, links to it, and the message when there is no room. A file gets its
-//! own name only when it is whole.
+//! Files of inputs: the run's copy of each, the copies that instances get of it, and the message when there is no
+//! room. A file gets its own name only when it is whole.
 
 use ligament_catalogue::{fault, Fault};
+use std::fs::Metadata;
 use std::io;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// The owner may write.
+const WRITABLE: u32 = 0o200;
+/// A copy for an instance is older than the run's by this much: more than the grain of any clock of files, so that
+/// a first write always changes its time.
+const COPY_AGE: Duration = Duration::from_secs(2);
 
 /// Room on the disk of a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -75,31 +83,46 @@ pub fn store(source: &Path, copy: &Path, bytes: u64, mode: u32) -> Result<(), Fa
     })
 }
 
-/// Puts a stored file under a name where a process finds it: a hard link, or a copy if there can be no link.
-///
-/// # Errors
-/// What is wrong, with the path.
-pub fn give(stored: &Path, there: &Path, bytes: u64, mode: u32) -> Result<(), Fault> {
-    make_parent(there).map_err(|error| cannot_write(there, bytes, &error))?;
-    match std::fs::hard_link(stored, there) {
-        Ok(()) => Ok(()),
-        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => match is_link(stored, there) {
-            true => Ok(()),
-            false => Err(fault!(
-                INPUT_NOT_STAGED,
-                "{} is there already, and is not the input of this name; a run begins in directories of its own",
-                there.display()
-            )),
-        },
-        Err(error) if error.kind() == io::ErrorKind::StorageFull => Err(cannot_write(there, bytes, &error)),
-        // Another file system, too many links, or a file system without links.
-        Err(_) => store(stored, there, bytes, mode),
+/// A process's own copy of an input as it was laid. An instance that writes to it changes this.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct LaidCopy {
+    file: (u64, u64),
+    bytes: u64,
+    modified: (i64, i64),
+}
+
+impl LaidCopy {
+    /// Of a file as it is now.
+    pub fn of(found: &Metadata) -> LaidCopy {
+        LaidCopy {
+            file: (found.dev(), found.ino()),
+            bytes: found.len(),
+            modified: (found.mtime(), found.mtime_nsec()),
+        }
     }
 }
 
-fn is_link(one: &Path, other: &Path) -> bool {
-    let id = |path: &Path| path.symlink_metadata().map(|found| (found.dev(), found.ino())).ok();
-    id(one).is_some_and(|one| Some(one) == id(other))
+/// Gives a process a copy of its own of a stored file, which it may write: a link would lead into the run's copy, and
+/// root may write that whatever its permissions are. Where the file system can share blocks, no bytes are copied.
+///
+/// # Errors
+/// What is wrong, with the path.
+pub fn give(stored: &Path, there: &Path, bytes: u64, mode: u32) -> Result<LaidCopy, Fault> {
+    if there.symlink_metadata().is_ok() {
+        return Err(fault!(
+            INPUT_NOT_STAGED,
+            "{} is there already, and is not the input of this name; a run begins in directories of its own",
+            there.display()
+        ));
+    }
+    store(stored, there, bytes, mode | WRITABLE)?;
+    let aged = (|| {
+        let before = stored.metadata()?.modified()? - COPY_AGE;
+        let copy = std::fs::File::options().append(true).open(there)?;
+        copy.set_modified(before)?;
+        Ok(LaidCopy::of(&copy.metadata()?))
+    })();
+    aged.map_err(|error| cannot_write(there, bytes, &error))
 }
 
 fn make_parent(path: &Path) -> io::Result<()> {

@@ -1,13 +1,13 @@
 //! Inputs: the files that a model wants its instances to find when they start. A run has one copy of each input
-//! on each machine, which nobody may write, and the working directories of its instances have hard links to it.
-//! Hard links, because symbolic links break when the directory moves, and because a script finds its neighbours
-//! beside a hard link. `files` copies and links, and says so when there is no room.
+//! on each machine, which nobody may write, and each process gets a copy of its own in its working directory. A code
+//! may write to that (a restart file, say) and changes nothing for the others. `files` copies, and says so when there is
+//! no room.
 //!
 //! Inputs are in place before anything starts, so an instance never waits for them.
 
 mod files;
 
-pub use files::{cannot_write, give, no_room, store, Room};
+pub use files::{cannot_write, give, no_room, store, LaidCopy, Room};
 
 use ligament_catalogue::{fault, Fault};
 use ligament_model::{Reference, Resolved, Staged};

@@ -2,7 +2,6 @@
 
 use super::*;
 use ligament_model::Configuration;
-use std::os::unix::fs::MetadataExt;
 
 /// A directory with a model file and what it stages.
 struct Ground(PathBuf);
@@ -107,11 +106,29 @@ fn a_copy_is_whole_can_be_executed_as_before_and_is_not_to_be_written() {
     assert_eq!(std::fs::metadata(&copy).unwrap().permissions().mode() & 0o777, 0o550);
     let there = ground.0.join("workdir/data/mesh");
     give(&copy, &there, input.bytes, input.mode).unwrap();
-    give(&copy, &there, input.bytes, input.mode).unwrap();
-    assert_eq!(std::fs::metadata(&there).unwrap().ino(), std::fs::metadata(&copy).unwrap().ino());
     assert!(give(&copy, &source, 4, 0o400).unwrap_err().contains("is there already"));
     let why = store(&ground.0.join("nothing"), &ground.0.join("inputs/nothing"), 0, 0o400).unwrap_err();
     assert!(why.contains("No such file"), "{why}");
     let left: Vec<_> = std::fs::read_dir(ground.0.join("inputs")).unwrap().collect();
     assert_eq!(left.len(), 1, "nothing half-written is left: {left:?}");
+}
+
+#[test]
+fn each_process_has_a_copy_of_its_own_and_writing_to_it_changes_no_other_and_shows() {
+    let ground = Ground::new("own-copies");
+    let inputs = ground.inputs("{micro: mesh}").unwrap();
+    let (input, stored) = (&inputs.files[0], ground.0.join("inputs/mesh"));
+    store(&input.source, &stored, input.bytes, input.mode).unwrap();
+    let [one, other] = ["1/mesh", "2/mesh"].map(|name| ground.0.join(name));
+    let laid = [&one, &other].map(|there| give(&stored, there, input.bytes, input.mode).unwrap());
+    let now = |path: &Path| LaidCopy::of(&std::fs::metadata(path).unwrap());
+    assert_eq!(std::fs::metadata(&one).unwrap().permissions().mode() & 0o300, 0o200, "its owner may write");
+    assert_eq!(laid, [now(&one), now(&other)]);
+    // The same length, at once.
+    std::fs::write(&one, "MESH").unwrap();
+    assert_ne!(laid[0], now(&one));
+    assert_eq!(laid[1], now(&other));
+    for kept in [&other, &stored, &input.source] {
+        assert_eq!(std::fs::read(kept).unwrap(), b"mesh");
+    }
 }

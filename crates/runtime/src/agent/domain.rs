@@ -2,8 +2,8 @@
 //! to the head.
 
 use super::launcher;
-use super::left::{identities, left_by};
-use crate::files::{see, Departing, INPUTS};
+use super::left::left_by;
+use crate::files::{see, Departing};
 use crate::observe::look;
 use crate::paths::carried;
 use crate::ranks::RankPages;
@@ -15,6 +15,7 @@ use ligament_agent::{
 };
 use ligament_catalogue::{fault, said, Code, Fault};
 use ligament_launch::cores::{cores_for, needed_here};
+use ligament_launch::staging::LaidCopy;
 use ligament_launch::{prepare, Command, Workplace};
 use ligament_manager::{output_in, output_of_rank, outputs_of, workdir_in, Outputs};
 use ligament_net::Event;
@@ -22,7 +23,7 @@ use ligament_wire::control::{to_bytes, ENV_IDENTITY};
 use ligament_wire::domains::{Begin, FromAgent, Look, OwnCores, Piece, Seen, FILES_UNDER_WAY};
 use ligament_wire::peek::Sight;
 use ligament_wire::{DomainId, EndpointId, InstanceId, RankId, Ranks};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -47,6 +48,8 @@ pub(super) struct Domain<'a> {
     pub cores: Vec<OwnCores>,
     /// Where the instances have their files, if not in the run directory.
     scratch: Option<PathBuf>,
+    /// Copies of inputs, as they were laid there.
+    inputs: HashSet<LaidCopy>,
     /// Of files that the head does not see.
     outputs: Option<Outputs>,
     files: Option<Departing<(InstanceId, String)>>,
@@ -112,6 +115,7 @@ impl<'a> Domain<'a> {
                 .map(|(i, instance)| instance.shares.unwrap_or(i))
                 .collect(),
             scratch: (!is_shared).then(|| home.clone()),
+            inputs: HashSet::new(),
             looked: HashMap::new(),
             rank_pages: RankPages::default(),
             surveyed: None,
@@ -157,6 +161,11 @@ impl<'a> Domain<'a> {
             domain.outputs = Some(Outputs::new(begin.output, outputs));
         }
         Ok(domain)
+    }
+
+    /// These copies of inputs are no results, as long as nobody writes to them.
+    pub fn with_inputs(self, inputs: HashSet<LaidCopy>) -> Domain<'a> {
+        Domain { inputs, ..self }
     }
 
     /// It was started by a command that is to last as long.
@@ -434,14 +443,13 @@ impl Host for Domain<'_> {
             self.report(Report::Remark { level: WARNING, text });
         }
         let mut files = Departing::new(FILES_UNDER_WAY);
-        if let Some(scratch) = &self.scratch {
+        if self.scratch.is_some() {
             if let Some(outputs) = &mut self.outputs {
                 outputs.close();
             }
-            let inputs = identities(&scratch.join(INPUTS));
             let (mut all, mut lost) = (Vec::new(), Vec::new());
             for (&instance, home) in &self.homes {
-                let (left, unread) = left_by(instance, home, &inputs);
+                let (left, unread) = left_by(instance, home, &self.inputs);
                 all.extend(left);
                 lost.extend(unread.into_iter().map(|text| (instance, text)));
             }

@@ -6,13 +6,13 @@ use crate::files::{Arriving, INPUTS};
 use crate::paths::{event_loop, hear, Call};
 use ligament_agent::{Carrier, Heard};
 use ligament_catalogue::{fault, Code, Fault};
-use ligament_launch::staging::{give, no_room, Room};
+use ligament_launch::staging::{give, no_room, LaidCopy, Room};
 use ligament_manager::{workdir_in, RunState};
 use ligament_net::Event;
 use ligament_wire::control::to_bytes;
-use ligament_wire::domains::{from_bytes, Begin, FromAgent, FromHead, Input, Part};
+use ligament_wire::domains::{from_bytes, Begin, FromAgent, FromHead, Given, Input, Part};
 use ligament_wire::{DomainId, InstanceId};
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 use tokio::sync::mpsc::UnboundedReceiver;
@@ -20,6 +20,7 @@ use tokio::sync::mpsc::UnboundedReceiver;
 /// The inputs of the instances of domain `me`, below `home`, which is no part of the run directory.
 pub(super) struct Inputs<'a> {
     begin: &'a Begin,
+    me: DomainId,
     home: &'a Path,
     wanted: BTreeSet<u32>,
     /// Of them, those that are not whole yet.
@@ -33,7 +34,7 @@ impl<'a> Inputs<'a> {
         let here = |instance: InstanceId| begin.plan.instances[instance.index()].domain == me;
         let wanted: BTreeSet<u32> =
             begin.given.iter().filter(|given| here(given.instance)).map(|given| given.input).collect();
-        Inputs { begin, home, missing: wanted.clone(), wanted, arriving: Arriving::default(), came: 0 }
+        Inputs { begin, me, home, missing: wanted.clone(), wanted, arriving: Arriving::default(), came: 0 }
     }
 
     fn input(&self, number: u32) -> (&'a Input, PathBuf) {
@@ -41,13 +42,17 @@ impl<'a> Inputs<'a> {
         (input, self.home.join(INPUTS).join(&input.name))
     }
 
-    /// Has them sent, and lays them where instances find them.
+    /// Has them sent, and lays copies where instances find them, which it returns.
     ///
     /// # Errors
     /// They cannot be there, and why.
-    pub fn fetch(mut self, carrier: &Carrier, heard: &mut UnboundedReceiver<Heard>) -> Result<(), Unready> {
+    pub fn fetch(
+        mut self,
+        carrier: &Carrier,
+        heard: &mut UnboundedReceiver<Heard>,
+    ) -> Result<HashSet<LaidCopy>, Unready> {
         if self.wanted.is_empty() {
-            return Ok(());
+            return Ok(HashSet::new());
         }
         let needed: u64 = self.wanted.iter().map(|&number| self.input(number).0.bytes).sum();
         let place = self.home.join(INPUTS);
@@ -83,17 +88,15 @@ impl<'a> Inputs<'a> {
         Ok(())
     }
 
-    fn lay(&self) -> Result<(), Fault> {
-        let own = self.begin.given.iter().filter(|given| self.wanted.contains(&given.input));
-        for given in own {
+    fn lay(&self) -> Result<HashSet<LaidCopy>, Fault> {
+        let is_here = |given: &&Given| self.begin.plan.instances[given.instance.index()].domain == self.me;
+        let one = |given: &Given| {
             let instance = &self.begin.plan.instances[given.instance.index()];
             let (input, stored) = self.input(given.input);
             let there = workdir_in(&self.home.join(&instance.home)).join(&given.name);
-            if stored.exists() {
-                give(&stored, &there, input.bytes, input.mode)?;
-            }
-        }
-        Ok(())
+            give(&stored, &there, input.bytes, input.mode)
+        };
+        self.begin.given.iter().filter(is_here).map(one).collect()
     }
 }
 

@@ -1,11 +1,10 @@
 //! What the instances of a domain leave, where the run directory is another file system: every file below their
-//! directories that is not one of the run's inputs.
+//! directories but copies of inputs that nobody has written to.
 
 use ligament_catalogue::said;
+use ligament_launch::staging::LaidCopy;
 use ligament_wire::InstanceId;
 use std::collections::HashSet;
-use std::fs::DirEntry;
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 /// A file that an instance left.
@@ -18,12 +17,12 @@ pub(super) struct Left {
     pub bytes: u64,
 }
 
-/// The files below the directory of an instance's process, and what of them could not be read. `inputs` has the run's inputs
-/// here, which the run directory has already.
+/// The files below the directory of an instance's process, and what of them could not be read. `inputs` are copies of
+/// the run's inputs here, which the run directory has already.
 pub(super) fn left_by(
     instance: InstanceId,
     home: &Path,
-    inputs: &HashSet<(u64, u64)>,
+    inputs: &HashSet<LaidCopy>,
 ) -> (Vec<Left>, Vec<String>) {
     let (mut left, mut lost) = (Vec::new(), Vec::new());
     let mut below = vec![PathBuf::new()];
@@ -44,7 +43,7 @@ pub(super) fn left_by(
             };
             if found.is_dir() {
                 below.push(name);
-            } else if !inputs.contains(&(found.dev(), found.ino())) {
+            } else if !inputs.contains(&LaidCopy::of(&found)) {
                 match name.to_str() {
                     Some(name) => {
                         let (name, path) = (name.to_owned(), entry.path());
@@ -60,47 +59,39 @@ pub(super) fn left_by(
     (left, lost)
 }
 
-/// By what files below a directory are known, whatever they are called.
-pub(super) fn identities(directory: &Path) -> HashSet<(u64, u64)> {
-    let (mut found, mut below) = (HashSet::new(), vec![directory.to_path_buf()]);
-    let entries = |directory: PathBuf| std::fs::read_dir(directory).into_iter().flatten().flatten();
-    while let Some(directory) = below.pop() {
-        for (entry, metadata) in
-            entries(directory).filter_map(|entry: DirEntry| Some((entry.path(), entry.metadata().ok()?)))
-        {
-            match metadata.is_dir() {
-                true => below.push(entry),
-                false => drop(found.insert((metadata.dev(), metadata.ino()))),
-            }
-        }
-    }
-    found
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use ligament_launch::staging::give;
 
     #[test]
-    fn everything_is_left_but_links_and_inputs_that_nobody_has_replaced() {
+    fn everything_is_left_but_links_and_inputs_that_nobody_has_replaced_or_written_to() {
         let top = std::env::temp_dir().join(format!("ligament-left-{}", std::process::id()));
         let _ = std::fs::remove_dir_all(&top);
         let (home, store) = (top.join("home"), top.join("inputs"));
         std::fs::create_dir_all(home.join("workdir/deep")).unwrap();
         std::fs::create_dir_all(store.join("data")).unwrap();
-        for name in ["data/mesh", "table"] {
+        let inputs = ["data/mesh", "table", "restart"].map(|name| {
             std::fs::write(store.join(name), name).unwrap();
-        }
-        std::fs::hard_link(store.join("data/mesh"), home.join("workdir/mesh")).unwrap();
+            give(&store.join(name), &home.join("workdir").join(name), name.len() as u64, 0o444).unwrap()
+        });
+        std::fs::remove_file(home.join("workdir/table")).unwrap();
         std::fs::write(home.join("workdir/table"), "one of its own").unwrap();
+        std::fs::write(home.join("workdir/restart"), "RESTART").unwrap();
         std::fs::write(home.join("workdir/deep/result"), "42").unwrap();
         std::fs::write(home.join("output.log"), "said\n").unwrap();
         std::os::unix::fs::symlink("/etc/passwd", home.join("link")).unwrap();
-        let (mut left, lost) = left_by(InstanceId::new(7), &home, &identities(&store));
+        let (mut left, lost) = left_by(InstanceId::new(7), &home, &inputs.into());
         left.sort_by(|a, b| a.name.cmp(&b.name));
         let told: Vec<_> =
             left.iter().map(|one| (one.instance.number(), one.name.as_str(), one.bytes)).collect();
-        assert_eq!(told, [(7, "output.log", 5), (7, "workdir/deep/result", 2), (7, "workdir/table", 14)]);
+        let wanted = [
+            (7, "output.log", 5),
+            (7, "workdir/deep/result", 2),
+            (7, "workdir/restart", 7),
+            (7, "workdir/table", 14),
+        ];
+        assert_eq!(told, wanted);
         assert!(lost.is_empty());
         std::fs::remove_dir_all(&top).unwrap();
     }

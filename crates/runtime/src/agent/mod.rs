@@ -21,7 +21,7 @@ use ligament_net::{Event, Invitation, LastWord, Listen, Listener, Net, Place, Wa
 use ligament_wire::control::to_bytes;
 use ligament_wire::domains::{from_bytes, Begin, FromAgent, FromHead, Join, VERSION};
 use ligament_wire::DomainId;
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -130,13 +130,14 @@ pub fn take_part(options: AgentOptions) -> Result<RunState, Fault> {
     let prepared = begin_paths(&carrier, &begin, me, &placement, (way, options.streams))
         .map_err(Unready::failed)
         .and_then(|()| {
+            let mut inputs = HashSet::new();
             if !is_shared {
                 guard.notes(home.to_string_lossy().into_owned());
                 make_scratch(&home).map_err(Unready::failed)?;
-                Inputs::new(&begin, me, &home).fetch(&carrier, &mut heard)?;
+                inputs = Inputs::new(&begin, me, &home).fetch(&carrier, &mut heard)?;
             }
             let domain = Domain::new(&begin, me, &placement, &carrier, (home.clone(), is_shared));
-            let domain = domain.map_err(Unready::failed)?;
+            let domain = domain.map_err(Unready::failed)?.with_inputs(inputs);
             carrier.control(DomainId::HEAD, to_bytes(&FromAgent::Cores(domain.cores.clone())));
             let scratch = (!is_shared).then(|| home.to_string_lossy().into_owned());
             carrier.control(DomainId::HEAD, to_bytes(&FromAgent::Ready(scratch)));

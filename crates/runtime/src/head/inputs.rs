@@ -8,7 +8,7 @@ use crate::files::{Departing, INPUTS};
 use crate::paths::{event_loop, hear, Call};
 use ligament_agent::{Heard, Outcome, Plan};
 use ligament_catalogue::{fault, Fault};
-use ligament_launch::staging::{give, store, Inputs};
+use ligament_launch::staging::{give, store, Given, Inputs};
 use ligament_manager::{in_bytes, workdir_in};
 use ligament_net::Event;
 use ligament_wire::control::to_bytes;
@@ -32,26 +32,32 @@ struct ToDomain {
 }
 
 impl Runtime<'_> {
-    /// Makes the directories of all processes, and lets them find their inputs, of which the run directory gets copies.
+    /// Makes the directories of all processes, and lays copies of their inputs there; the run directory has one more of each.
     pub(super) fn stage_here(&mut self, plan: &Plan) -> Result<(), Fault> {
         self.homes = self.make_homes()?.into_iter().collect();
         let inputs = Inputs::of(self.model, |i| plan.process_of(i))?;
-        let all: u64 = inputs.files.iter().map(|input| input.bytes).sum();
+        let size = |given: &Given| inputs.files[given.input as usize].bytes;
+        let stored: u64 = inputs.files.iter().map(|input| input.bytes).sum();
+        let all = stored + inputs.given.iter().map(size).sum::<u64>();
         let place = self.directory.path().join(INPUTS);
         let (mut said, mut done) = (Instant::now(), 0);
-        for input in &inputs.files {
+        let mut go_on = |runtime: &mut Self, bytes: u64| {
+            done += bytes;
             if said.elapsed() >= OFTEN {
                 said = Instant::now();
                 let [done, all] = [done, all].map(|bytes: u64| in_bytes(bytes as f64));
-                self.say_how_far(&format!("{done} of {all} of inputs are in the run directory"));
+                runtime.say_how_far(&format!("{done} of {all} of inputs are in the run directory"));
             }
+        };
+        for input in &inputs.files {
             store(&input.source, &place.join(&input.name), input.bytes, input.mode)?;
-            done += input.bytes;
+            go_on(self, input.bytes);
         }
         for given in &inputs.given {
             let input = &inputs.files[given.input as usize];
             let home = self.homes.get(&given.process).cloned().unwrap_or_default();
             give(&place.join(&input.name), &workdir_in(&home).join(&given.name), input.bytes, input.mode)?;
+            go_on(self, input.bytes);
         }
         self.inputs = inputs;
         Ok(())
