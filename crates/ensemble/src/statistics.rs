@@ -74,7 +74,8 @@ impl Statistics {
         let n = self.count as f64;
         for ((mean, squares), value) in self.mean.iter_mut().zip(&mut self.squares).zip(values) {
             let off = value - *mean;
-            *mean += off / n;
+            // The distance may be too large for a number, and the mean is not.
+            *mean = if off.is_finite() { *mean + off / n } else { *mean - *mean / n + value / n };
             *squares += off * (value - *mean);
         }
         Ok(())
@@ -108,7 +109,14 @@ impl Statistics {
 fn quantile(sorted: &[f64], q: f64) -> f64 {
     let place = q * (sorted.len() - 1) as f64;
     let (below, above) = (place.floor() as usize, place.ceil() as usize);
-    sorted[below] + (sorted[above] - sorted[below]) * (place - below as f64)
+    let (from, to, share) = (sorted[below], sorted[above], place - below as f64);
+    let way = to - from;
+    // The way may be too long for a number, and what lies on it is not.
+    if way.is_finite() {
+        from + way * share
+    } else {
+        from * (1.0 - share) + to * share
+    }
 }
 
 #[cfg(test)]
@@ -140,6 +148,18 @@ mod tests {
         assert_eq!(found.summary().mean, [1.0]);
         assert!(found.summary().variance[0].is_nan());
         assert!(Statistics::new(&[1.5]).is_err());
+    }
+
+    #[test]
+    fn means_and_quantiles_that_fit_into_a_number_are_right_though_distances_do_not_fit() {
+        let mut found = Statistics::new(&[0.5, 0.75]).unwrap();
+        for value in [1.7e308, -1.7e308, 1.7e308, -1.7e308] {
+            found.add(&[], &[value]).unwrap();
+        }
+        let summary = found.summary();
+        assert!(summary.mean[0].abs() < 1e293, "{summary:?}");
+        assert_eq!(summary.variance, [f64::INFINITY]);
+        assert_eq!((summary.quantiles[0].1[0], summary.quantiles[1].1[0]), (0.0, 1.7e308));
     }
 
     #[test]
