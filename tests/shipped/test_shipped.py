@@ -331,6 +331,68 @@ def test_between_meshes_the_nearest_value_is_taken(results, tmp_path):
     assert made["array"]["data"] == nearest.tolist()
 
 
+def nan_as_numbers(data):
+    return np.array([float(x) for x in data])
+
+
+def test_masked_values_are_left_out_or_filled_if_the_model_says_so_and_counted_if_not(results, tmp_path):
+    np.save(tmp_path / "from.npy", np.array([[0.0], [0.9], [2], [4]]))
+    np.save(tmp_path / "to.npy", np.array([[0.25], [0.75], [2], [9]]))
+    np.save(tmp_path / "cells.npy", np.array([[0, 1], [1, 2], [2, 3]]))
+    np.save(tmp_path / "values.npy", np.array([[3.0, np.nan, 5, 7]] * 2))
+    files = {"from": "from.npy", "to": "to.npy"}
+    linear = {**files, "method": "linear", "cells": "cells.npy"}
+    nan = np.nan
+    # The masked point at 0.9 is nearest to the one at 0.
+    cases = {
+        "lin": ("mesh", linear, [nan, nan, 5, 7]), "lin_skip": ("mesh", {**linear, "masked": "skip"}, [3, 3, 5, 7]),
+        "lin_near": ("mesh", {**linear, "masked": "nearest"}, [3, 3, 5, 7]),
+        "near": ("mesh", files, [3, nan, 5, 7]), "near_skip": ("mesh", {**files, "masked": "skip"}, [3, nan, 5, 7]),
+        "near_near": ("mesh", {**files, "masked": "nearest"}, [3, 3, 5, 7]),
+        # What comes from the point at 4 goes to those at 2 and 9, between which it lies.
+        "con_skip": ("mesh", {**linear, "constraint": "conservative", "masked": "skip"}, [3, 0, 5 + 7 * 5 / 7, 7 * 2 / 7]),
+        "reg": ("regrid", {"shape": [2], "method": "conservative"}, [nan, 6]),
+        "reg_skip": ("regrid", {"shape": [2], "method": "conservative", "masked": "skip"}, [3, 6]),
+        "reg_near": ("regrid", {"shape": [2], "method": "conservative", "masked": "nearest"}, [3, 6]),
+        "fine": ("regrid", {"shape": [8]}, [nan, nan, nan, nan, nan, 5.5, 6.5, 7.5]),
+        "fine_skip": ("regrid", {"shape": [8], "masked": "skip"}, [3, 3, 3, 5, 5, 5.5, 6.5, 7.5]),
+    }
+    components = {"a": "ligament.sources.npy"}
+    conduits, settings = {"a.out": json.dumps([f"{name}.in" for name in cases])}, {"a.file": "values.npy"}
+    for name, (kind, own, _) in cases.items():
+        components |= {name: mapper(kind), f"{name}_sink": "ligament.sinks.jsonl"}
+        conduits[f"{name}.out"] = f"{name}_sink.in"
+        settings |= {f"{name}.{key}": value for key, value in own.items()}
+    done = results(components, conduits, settings)
+    for name, (*_, expected) in cases.items():
+        one, two = done.data(f"{name}_sink.jsonl")
+        assert one == two
+        assert nan_as_numbers(one["array"]["data"]) == pytest.approx(expected, nan_ok=True, rel=1e-14), name
+    log = (done.ran.directory / "manager.log").read_text()
+    said = [line for line in log.splitlines() if "1 of the 4 values at time 0 are NaN" in line]
+    # Once by each that keeps them, and not again for the second message.
+    kept = [name for name, (_, own, _) in cases.items() if "masked" not in own]
+    assert len(said) == len(kept) and all(any(f"{name}: 1 of" in line for line in said) for name in kept), log
+
+
+def test_filling_masked_values_of_a_conservative_mapping_is_refused(failure, tmp_path):
+    mesh(tmp_path)
+    components = {"source": "ligament.sources.constant", "mapper": mapper("mesh"), "sink": "ligament.sinks.discard"}
+    conduits = {"source.out": "mapper.in", "mapper.out": "sink.in"}
+    settings = {"source.values": [1.0] * 25, "mapper.from": "points.npy", "mapper.to": "others.csv",
+                "mapper.constraint": "conservative", "mapper.masked": "nearest"}
+    assert '"masked: skip" leaves masked values out' in failure(components, conduits, settings)[0]
+
+
+def test_parts_of_an_array_have_its_unit_and_the_names_of_its_axes(results, tmp_path):
+    given = array(np.arange(6.0).reshape(3, 2), unit="m", names=["y", "x"])
+    components = {"source": "ligament.sources.jsonl", "spread": mapper("scatter"),
+                  "part": mapper("duplicate, multiplicity: 2"), "all": mapper("gather"), "sink": "ligament.sinks.jsonl"}
+    conduits = {"source.out": "spread.in", "spread.out": "part.in", "part.out": "all.in", "all.out": "sink.in"}
+    done = results(components, conduits, {"source.file": messages(tmp_path, given), "all.as": "join"})
+    assert done.data("sink.jsonl") == [given]
+
+
 # Together with submodels, and all of them in one process.
 
 DECAY = """

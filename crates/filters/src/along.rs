@@ -7,11 +7,13 @@
 //! 127, 1999, first order).
 
 use crate::chain::{Emitted, Said, Step};
+use crate::masked;
 use crate::numbers::{Float, Numbers, Real, Shell};
 use crate::parcel::{Data, Parcel};
 use crate::sums;
 use crate::view::{allowed, between, room};
 use ligament_catalogue::{fault, Fault};
+use ligament_model::Filter;
 use std::borrow::Cow;
 
 /// An axis gets at most so many points.
@@ -70,6 +72,8 @@ impl Row {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Method {
     Linear,
+    /// Linear between two points, and the value of the outer one beyond it, so that no weight is below 0.
+    LinearWithin,
     Nearest,
     Conservative,
 }
@@ -92,7 +96,10 @@ impl Weights {
             if old == 1 {
                 return Row::between(0, 0.0);
             }
-            let place = place(i);
+            let place = match method {
+                Method::LinearWithin => place(i).clamp(0.0, (old - 1) as f64),
+                _ => place(i),
+            };
             let first = place.floor().clamp(0.0, (old - 2) as f64);
             match place - first == 1.0 {
                 true => Row::between(first as usize + 1, 0.0),
@@ -114,7 +121,7 @@ impl Weights {
         };
         let mut rows = room(&[new as u64])?;
         rows.extend((0..new).map(|i| match method {
-            Method::Linear => linear(i),
+            Method::Linear | Method::LinearWithin => linear(i),
             Method::Nearest => nearest(i),
             Method::Conservative => conservative(i),
         }));
@@ -238,47 +245,38 @@ fn too_many(shape: &[u64]) -> Fault {
     fault!(FILTER_FAILED, "an axis gets at most {MOST_POINTS} points, and here are {shape:?}")
 }
 
+/// The values that are NaN, when an array becomes one on another grid.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Masked {
+    /// They make NaN of all that they touch, which is said once.
+    Keep,
+    /// They are left out: the others weigh more.
+    Skip,
+    /// They become the nearest of the others before.
+    Nearest,
+}
+
 /// Resamples onto another regular grid over the same extent.
 pub(crate) struct Resample {
+    grid: Grid,
+    masked: Masked,
+    /// What weighs the values beside masked ones.
+    beside_masked: Grid,
+    warned: bool,
+}
+
+/// A regular grid that arrays are put onto.
+struct Grid {
     shape: Vec<u64>,
     method: Method,
     points: Points,
     known: Known,
 }
 
-impl Resample {
-    pub fn new(shape: &[u64], method: Option<&str>, points: Option<&str>) -> Result<Resample, Fault> {
-        let method = match method {
-            Some("nearest") => Method::Nearest,
-            Some("conservative") => Method::Conservative,
-            _ => Method::Linear,
-        };
-        let points = if points == Some("nodes") { Points::Nodes } else { Points::Cells };
-        if method == Method::Conservative && points == Points::Nodes {
-            return Err(fault!(
-                FILTER_FAILED,
-                "a conservative mean is one of cells; leave \"points: nodes\" out"
-            ));
-        }
-        if shape.iter().any(|&extent| extent > MOST_POINTS as u64) || shape.len() > ligament_wire::MAX_DIMS {
-            return Err(too_many(shape));
-        }
-        Ok(Resample { shape: shape.to_vec(), method, points, known: Known::default() })
-    }
-}
-
-impl Step for Resample {
-    fn apply<'a>(&mut self, mut parcel: Parcel<'a>, _: &mut Vec<Said>) -> Result<Emitted<'a>, Fault> {
-        let mut numbers = on_a_grid(&mut parcel.data)?;
-        if numbers.frame.shape.len() != self.shape.len() {
-            let (from, to) = (&numbers.frame.shape, &self.shape);
-            return Err(fault!(
-                FILTER_FAILED,
-                "shape {from:?} cannot become {to:?}, which has another number of axes"
-            ));
-        }
-        allowed(&self.shape, numbers.dtype().size())?;
-        let Resample { shape, method, points, known } = self;
+impl Grid {
+    /// The same numbers on this grid.
+    fn put<'b>(&mut self, mut numbers: Numbers<'b>) -> Result<Numbers<'b>, Fault> {
+        let Grid { shape, method, points, known } = self;
         // The axes that lose points come first, so that there is less to do for the others.
         let mut axes: Vec<usize> = (0..shape.len()).collect();
         axes.sort_by(|&a, &b| {
@@ -295,7 +293,110 @@ impl Step for Resample {
                 numbers = put(numbers, axis, known.of(axis, old, make)?)?;
             }
         }
-        let numbers = numbers.into_own();
-        Ok(Emitted::One(parcel.with(Data::Own(numbers))))
+        Ok(numbers)
     }
+}
+
+impl Resample {
+    pub fn new(filter: &Filter) -> Result<Resample, Fault> {
+        let shape = filter.counts("shape").unwrap_or_default();
+        let (method, within) = match filter.text("method") {
+            Some("nearest") => (Method::Nearest, Method::Nearest),
+            Some("conservative") => (Method::Conservative, Method::Conservative),
+            _ => (Method::Linear, Method::LinearWithin),
+        };
+        let points = if filter.text("points") == Some("nodes") { Points::Nodes } else { Points::Cells };
+        if method == Method::Conservative && points == Points::Nodes {
+            return Err(fault!(
+                FILTER_FAILED,
+                "a conservative mean is one of cells; leave \"points: nodes\" out"
+            ));
+        }
+        if shape.iter().any(|&extent| extent > MOST_POINTS as u64) || shape.len() > ligament_wire::MAX_DIMS {
+            return Err(too_many(shape));
+        }
+        let masked = match filter.text("masked") {
+            Some("skip") => Masked::Skip,
+            Some("nearest") => Masked::Nearest,
+            _ => Masked::Keep,
+        };
+        let grid = |method| Grid { shape: shape.to_vec(), method, points, known: Known::default() };
+        Ok(Resample { grid: grid(method), masked, beside_masked: grid(within), warned: false })
+    }
+
+    /// The same numbers on the grid, made of those that are not masked.
+    fn without_masked(&mut self, numbers: Numbers<'_>) -> Result<Numbers<'static>, Fault> {
+        let numbers = numbers.into_own();
+        let shares =
+            numbers.clone().map(|x| if x.is_nan() { 0.0 } else { 1.0 }, |x| if x.is_nan() { 0.0 } else { 1.0 });
+        let known =
+            numbers.clone().map(|x| if x.is_nan() { 0.0 } else { x }, |x| if x.is_nan() { 0.0 } else { x });
+        let mut made = self.grid.put(numbers)?.into_own();
+        let (known, shares) = (self.beside_masked.put(known)?, self.beside_masked.put(shares)?);
+        match (&mut made.real, &known.real, &shares.real) {
+            (Real::F64(made), Real::F64(known), Real::F64(shares)) => {
+                in_place_of_nan(made.to_mut(), known, shares)
+            }
+            (Real::F32(made), Real::F32(known), Real::F32(shares)) => {
+                in_place_of_nan(made.to_mut(), known, shares)
+            }
+            _ => {}
+        }
+        Ok(made)
+    }
+}
+
+/// The mean of known values, where some of what is made of all is NaN and some are known.
+fn in_place_of_nan<T: Float>(made: &mut [T], known: &[T], shares: &[T]) {
+    for ((made, known), share) in made.iter_mut().zip(known).zip(shares) {
+        if made.to_f64().is_nan() && share.to_f64() > 0.0 {
+            *made = T::from_f64(known.to_f64() / share.to_f64());
+        }
+    }
+}
+
+impl Step for Resample {
+    fn apply<'a>(&mut self, mut parcel: Parcel<'a>, said: &mut Vec<Said>) -> Result<Emitted<'a>, Fault> {
+        let mut numbers = on_a_grid(&mut parcel.data)?;
+        if numbers.frame.shape.len() != self.grid.shape.len() {
+            let (from, to) = (&numbers.frame.shape, &self.grid.shape);
+            return Err(fault!(
+                FILTER_FAILED,
+                "shape {from:?} cannot become {to:?}, which has another number of axes"
+            ));
+        }
+        allowed(&self.grid.shape, numbers.dtype().size())?;
+        let masked = match &numbers.real {
+            Real::F64(elements) => masked::count(elements),
+            Real::F32(elements) => masked::count(elements),
+        };
+        let made = match self.masked {
+            _ if masked == 0 => self.grid.put(numbers)?.into_own(),
+            Masked::Keep => {
+                if !std::mem::replace(&mut self.warned, true) {
+                    let text = said_of_masked(masked, numbers.real.len(), parcel.timestamp);
+                    said.push(Said { text, warning: true });
+                }
+                self.grid.put(numbers)?.into_own()
+            }
+            Masked::Skip => self.without_masked(numbers)?,
+            Masked::Nearest => {
+                let (shape, order) = (&numbers.frame.shape, numbers.frame.order);
+                match &mut numbers.real {
+                    Real::F64(elements) => masked::fill(elements.to_mut(), shape, order),
+                    Real::F32(elements) => masked::fill(elements.to_mut(), shape, order),
+                }
+                self.grid.put(numbers)?.into_own()
+            }
+        };
+        Ok(Emitted::One(parcel.with(Data::Own(made))))
+    }
+}
+
+/// A warning that masked values make others so, for what has the option `masked`.
+pub fn said_of_masked(masked: usize, of: usize, time: f64) -> String {
+    format!(
+        "{masked} of the {of} values at time {time} are NaN, and so is all that is made of them. If they are masked, say \
+         \"masked: skip\" to leave them out, or \"masked: nearest\" for the nearest other value. This is said once"
+    )
 }

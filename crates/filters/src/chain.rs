@@ -189,10 +189,7 @@ fn step(filter: &Filter, around: &Around<'_>) -> Result<Box<dyn Step>, Fault> {
         "slice" => Box::new(Slice::parse(text("ranges"))?),
         "reduce" => Box::new(Reduce::new(text("to"), axis)?),
         "interpolate_space" => Box::new(InterpolateSpace::new(parts()? as usize, axis)),
-        "resample" => {
-            let shape = filter.counts("shape").unwrap_or_default();
-            Box::new(Resample::new(shape, filter.text("method"), filter.text("points"))?)
-        }
+        "resample" => Box::new(Resample::new(filter)?),
         "compress" => {
             let compress = Compress::new(filter.text("method"), filter.count("level"))?;
             Box::new(compress.up_to(around.message_size))

@@ -350,6 +350,12 @@ impl Step for Convert {
     }
 }
 
+/// The unit of a difference of temperatures in a unit that has a zero of its own; none for other units.
+pub fn unit_of_difference(unit: &str) -> Option<&'static str> {
+    let point = Unit::parse(unit).ok().filter(Unit::is_a_point)?;
+    Some(if point.factor == 1.0 { "delta_degC" } else { "delta_degF" })
+}
+
 /// What makes values of one unit values of another: `value × factor + offset`.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Conversion {

@@ -106,6 +106,7 @@ pub const FILTERS: &[FilterSpec] = &[
             needs("shape", Counts),
             may("method", Word(&["linear", "nearest", "conservative"])),
             may("points", Word(&["cells", "nodes"])),
+            may("masked", Word(&["keep", "skip", "nearest"])),
         ],
     },
     FilterSpec { name: "compress", takes: &[may("method", Word(&["lz4", "zstd"])), may("level", Count)] },

@@ -3,11 +3,12 @@
 
 use super::{element_by_element, name_of, on};
 use crate::files::{in_rows, together};
-use crate::numbers::{numbers_of, with_elements};
+use crate::numbers::numbers_of;
 use crate::settings::{self, unfit};
 use ligament_catalogue::{fault, Fault};
+use ligament_filters::{sums, unit_of_difference, Conversion, Data, Frame, Numbers, Unit};
 use ligament_instance::{Array, Error, Inputs, Instance, Mapper, Message, Order, Outputs, Value};
-use ligament_wire::Element;
+use ligament_wire::{ArrayMeta, Element};
 
 #[derive(Clone, Copy, PartialEq)]
 enum Form {
@@ -65,6 +66,9 @@ fn put_together(values: &[Value], form: Form) -> Result<Value, Fault> {
             _ => return Err(fault!(CANNOT_MAP, "what came for slot {slot} is no array and no number")),
         });
     }
+    if arrays.iter().any(|array| array.unit() != arrays[0].unit()) {
+        in_one_unit(&mut arrays)?;
+    }
     let Some(first) = arrays.first() else { return Ok(Value::None) };
     let inner = |array: &Array| match form {
         Form::Join => array.shape().get(1..).map(<[u64]>::to_vec),
@@ -92,8 +96,39 @@ fn put_together(values: &[Value], form: Form) -> Result<Value, Fault> {
         }
     }
     let shape: Vec<u64> = std::iter::once(along).chain(wanted).collect();
-    let array = Array::new(first.dtype(), &shape, Order::RowMajor, bytes.into(), None);
+    // The new axis of a stack has no name.
+    let named = form == Form::Join && arrays.iter().all(|array| array.names() == first.names());
+    let names = if named { first.names().to_vec() } else { Vec::new() };
+    let array = Array::new(first.dtype(), &shape, Order::RowMajor, bytes.into(), meta(names, first.unit()));
     array.map(Value::Array).map_err(|error| fault!(CANNOT_MAP, "they do not go into one array: {error}"))
+}
+
+/// Converts arrays to the unit of the first of them. Integers become doubles, as a factor may be a fraction.
+fn in_one_unit(arrays: &mut [Array]) -> Result<(), Fault> {
+    let unit = arrays[0].unit().map(str::to_owned);
+    for (slot, array) in arrays.iter_mut().enumerate() {
+        let refused = |why: Fault| {
+            fault!(CANNOT_MAP, "the array for slot {slot} does not go together with the first: {why}")
+        };
+        let mut data = Data::Kept(Value::Array(array.clone()));
+        let mut numbers = Numbers::with_complex(&mut data).map_err(refused)?;
+        if let Some(conversion) =
+            Conversion::between(numbers.frame.unit.as_deref(), unit.as_deref()).map_err(refused)?
+        {
+            numbers = conversion.of(numbers).map_err(refused)?;
+        }
+        numbers.frame.unit.clone_from(&unit);
+        if let Value::Array(converted) = numbers.into_own().into_value() {
+            *array = converted;
+        }
+    }
+    Ok(())
+}
+
+/// Names of axes and a unit, if there are any.
+fn meta(names: Vec<String>, unit: Option<&str>) -> Option<ArrayMeta> {
+    let plain = names.is_empty() && unit.is_none();
+    (!plain).then(|| ArrayMeta { names, unit: unit.map(str::to_owned), strides: None })
 }
 
 /// A part of a list, or of an array along its first axis, for each slot. Parts are as equal as they can be; the first
@@ -149,7 +184,8 @@ fn parts_of(array: &Array, slots: usize) -> Result<Vec<Value>, Fault> {
         let mut shape = array.shape().to_vec();
         shape[0] = (to - from) as u64;
         let data = bytes[from * row..to * row].to_vec();
-        let part = Array::new(array.dtype(), &shape, Order::RowMajor, data.into(), None);
+        let meta = meta(array.names().to_vec(), array.unit());
+        let part = Array::new(array.dtype(), &shape, Order::RowMajor, data.into(), meta);
         part.map(Value::Array).map_err(|error| fault!(CANNOT_MAP, "a part of it is no array: {error}"))
     };
     bounds(length, slots).map(part).collect()
@@ -187,26 +223,69 @@ impl Mapper for Combine {
         if self.0 == How::Map {
             return outputs.send_to_all(&Value::Map(by_port(inputs)));
         }
-        let how = self.0;
-        let function = move |a: f64, b: f64| match how {
-            How::Min => a.min(b),
-            How::Max => a.max(b),
-            How::Product => a * b,
-            _ => a + b,
-        };
-        let count = inputs.messages().count();
-        let mut values = inputs.messages().map(|message| &message.data);
-        let Some(first) = values.next() else { return outputs.send_to_all(&Value::None) };
-        let mut made = numbers_of(first, &who)?.into_value();
-        for value in values {
-            made = element_by_element(&who, &made, value, function)?.into_value();
+        let all: Vec<Numbers<'static>> =
+            inputs.messages().map(|message| numbers_of(&message.data, &who)).collect::<Result<_, _>>()?;
+        if all.is_empty() {
+            return outputs.send_to_all(&Value::None);
         }
-        if how == How::Mean {
-            let sum = numbers_of(&made, &who)?;
-            let elements = sum.to_f64().iter().map(|element| element / count as f64).collect();
-            made = with_elements(sum, elements).into_value();
+        let made = combined(all, self.0).map_err(|why| unfit(fault!(CANNOT_MAP, "{who}: {why}")))?;
+        outputs.send_to_all(&made.into_value())
+    }
+}
+
+/// Numbers of several messages, of which there is one.
+fn combined(mut all: Vec<Numbers<'static>>, how: How) -> Result<Numbers<'static>, Fault> {
+    let units: Vec<Option<&str>> = all.iter().map(|numbers| numbers.frame.unit.as_deref()).collect();
+    let place = if how == How::Sum { place_of_sum(&units)? } else { 0 };
+    let mut frame = all[place].frame.clone();
+    if how == How::Product {
+        frame.unit = unit_of_product(&units)?;
+        all.iter_mut().for_each(|numbers| numbers.frame.unit.clone_from(&frame.unit));
+    } else if let Some(of_difference) = frame.unit.as_deref().and_then(unit_of_difference) {
+        if how == How::Sum {
+            // The others are differences, and stay so when their degrees are those of the temperature.
+            for numbers in all.iter_mut().enumerate().filter(|(i, _)| *i != place).map(|(_, numbers)| numbers) {
+                let like = Frame { unit: Some(of_difference.to_owned()), ..numbers.frame.clone() };
+                *numbers = numbers.clone().aligned_with(&like)?.into_own();
+                numbers.frame.unit.clone_from(&frame.unit);
+            }
         }
-        outputs.send_to_all(&made)
+    }
+    element_by_element(all, &frame, |column| match how {
+        How::Mean => sums::mean(column),
+        How::Min => column.iter().copied().reduce(sums::min).unwrap_or(f64::NAN),
+        How::Max => column.iter().copied().reduce(sums::max).unwrap_or(f64::NAN),
+        How::Product => sums::product(column),
+        How::Sum | How::Map => sums::sum(column),
+    })
+}
+
+/// The one of several whose unit their sum has. Differences may be added to one temperature; two temperatures have no sum.
+fn place_of_sum(units: &[Option<&str>]) -> Result<usize, Fault> {
+    let is = |unit: &Option<&str>, what: fn(&Unit) -> bool| {
+        unit.is_some_and(|unit| Unit::parse(unit).is_ok_and(|unit| what(&unit)))
+    };
+    let Some(point) = units.iter().position(|unit| is(unit, Unit::is_a_point)) else { return Ok(0) };
+    let mut others = units.iter().enumerate().filter(|(i, _)| *i != point);
+    match others.all(|(_, unit)| is(unit, Unit::is_a_difference)) {
+        true => Ok(point),
+        false => Err(fault!(
+            CANNOT_MAP,
+            "temperatures in \"{}\" have no sum; convert them to K before, or add differences (delta_degC, delta_degF)",
+            units[point].unwrap_or_default()
+        )),
+    }
+}
+
+/// The unit of a product: that of all factors. Numbers without a unit only count.
+fn unit_of_product(units: &[Option<&str>]) -> Result<Option<String>, Fault> {
+    let known: Vec<&str> = units.iter().flatten().copied().collect();
+    let point = known.iter().find(|unit| Unit::parse(unit).is_ok_and(|unit| unit.is_a_point()));
+    match point {
+        Some(unit) if units.len() > 1 => {
+            Err(fault!(CANNOT_MAP, "temperatures in \"{unit}\" have no product; convert them to K before"))
+        }
+        _ => Ok((!known.is_empty()).then(|| known.join(" "))),
     }
 }
 
@@ -222,6 +301,94 @@ fn by_port(inputs: &Inputs) -> Vec<(String, Value)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn in_unit(value: f64, unit: &str) -> Array {
+        let array = Array::from_slice(&[value], &[1], Order::RowMajor).unwrap();
+        if unit.is_empty() {
+            array
+        } else {
+            array.with_unit(unit)
+        }
+    }
+
+    fn numbers(value: f64, unit: &str) -> Numbers<'static> {
+        numbers_of(&Value::Array(in_unit(value, unit)), "a").unwrap()
+    }
+
+    #[test]
+    fn messages_are_combined_in_one_unit_or_refused() {
+        use How::{Max, Mean, Min, Product, Sum};
+        for (how, one, two, expected) in [
+            (Sum, (1.0, "m"), (1.0, "km"), (1001.0, "m")),
+            (Mean, (1.0, "km"), (1.0, "m"), (0.5005, "km")),
+            (Max, (900.0, "m"), (1.0, "km"), (1000.0, "m")),
+            (Min, (300.0, "K"), (20.0, "degC"), (293.15, "K")),
+            (Mean, (20.0, "degC"), (50.0, "degF"), (15.0, "degC")),
+            (Product, (2.0, "m"), (3.0, "km/h"), (6.0, "m km/h")),
+            (Product, (2.0, ""), (3.0, "m"), (6.0, "m")),
+            (Product, (2.0, ""), (3.0, ""), (6.0, "")),
+            (Sum, (20.0, "degC"), (9.0, "delta_degF"), (25.0, "degC")),
+            (Sum, (9.0, "delta_degF"), (20.0, "degC"), (25.0, "degC")),
+            (Sum, (2.0, "dBZ"), (3.0, "dBZ"), (5.0, "dBZ")),
+            (Mean, (1.7e308, ""), (1.7e308, ""), (1.7e308, "")),
+        ] {
+            let made = combined(vec![numbers(one.0, one.1), numbers(two.0, two.1)], how);
+            let made = made.unwrap_or_else(|why| panic!("{one:?}, {two:?}: {why}"));
+            let found = made.to_f64()[0];
+            assert!((found / expected.0 - 1.0).abs() < 1e-14, "{one:?}, {two:?}: {found}");
+            assert_eq!(made.frame.unit.as_deref().unwrap_or_default(), expected.1, "{one:?}, {two:?}");
+        }
+        let different = "they measure different things";
+        for (how, one, two, why) in [
+            (Sum, "m", "s", different),
+            (Max, "m", "", "one is in \"m\", and the other has no unit"),
+            (Mean, "degC", "delta_degC", different),
+            (Sum, "degC", "degC", "temperatures in \"degC\" have no sum"),
+            (Sum, "K", "degF", "temperatures in \"degF\" have no sum"),
+            (Product, "", "degC", "temperatures in \"degC\" have no product"),
+            (Min, "dBZ", "PSU", "there is no unit \"dBZ\""),
+        ] {
+            for (one, two) in [(one, two), (two, one)] {
+                let said = combined(vec![numbers(1.0, one), numbers(2.0, two)], how).unwrap_err();
+                assert!(
+                    said.contains(why) || why.contains("dBZ") && said.contains("PSU"),
+                    "{one}, {two}: {said}"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn nan_stays_and_infinity_counts_in_what_is_combined() {
+        use How::{Max, Mean, Min, Product, Sum};
+        for how in [Sum, Mean, Min, Max, Product] {
+            for (one, two) in [(f64::NAN, 2.0), (2.0, f64::NAN), (f64::INFINITY, f64::NAN)] {
+                let made = combined(vec![numbers(one, ""), numbers(two, "")], how).unwrap();
+                assert!(made.to_f64()[0].is_nan(), "{one}, {two}");
+            }
+        }
+        let most = combined(vec![numbers(f64::INFINITY, ""), numbers(2.0, "")], Max).unwrap();
+        assert_eq!(most.to_f64()[0], f64::INFINITY);
+    }
+
+    #[test]
+    fn arrays_go_together_in_the_unit_of_the_first() {
+        let put = |one: Array, two: Array, form| put_together(&[Value::Array(one), Value::Array(two)], form);
+        for form in [Form::Stack, Form::Join] {
+            let Ok(Value::Array(made)) = put(in_unit(1.0, "m"), in_unit(1.0, "km"), form) else { panic!() };
+            assert_eq!((made.as_slice::<f64>(), made.unit()), (Some(&[1.0, 1000.0][..]), Some("m")));
+            let whole = |unit| Array::from_slice(&[7i32], &[1], Order::RowMajor).unwrap().with_unit(unit);
+            let Ok(Value::Array(made)) = put(whole("m"), whole("cm"), form) else { panic!() };
+            assert_eq!(made.as_slice::<f64>(), Some(&[7.0, 0.07][..]));
+            let Ok(Value::Array(made)) = put(whole("m"), whole("m"), form) else { panic!() };
+            assert_eq!((made.as_slice::<i32>(), made.unit()), (Some(&[7, 7][..]), Some("m")));
+            let said = put(in_unit(1.0, "m"), in_unit(1.0, "s"), form).unwrap_err();
+            assert!(said.contains("slot 1") && said.contains("they measure different things"), "{said}");
+            assert!(put(in_unit(1.0, "m"), in_unit(1.0, ""), form)
+                .unwrap_err()
+                .contains("the other has no unit"));
+        }
+    }
 
     #[test]
     fn parts_are_as_equal_as_they_can_be() {

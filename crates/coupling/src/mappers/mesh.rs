@@ -3,14 +3,59 @@
 
 use super::{name_of, on};
 use crate::files::{npy, Lines};
-use crate::mapping::{Constraint, Point, Weights};
+use crate::mapping::{Constraint, KdTree, Point, Weights};
 use crate::numbers::{in_rows, numbers_of, with_elements};
 use crate::settings::{self, bad, unfit, wrong};
 use ligament_catalogue::{fault, Fault};
-use ligament_instance::{Error, Inputs, Instance, Mapper, Order, Outputs};
+use ligament_filters::said_of_masked;
+use ligament_instance::{Error, Inputs, Instance, LogLevel, Mapper, Order, Outputs};
 
 /// A mapping between meshes.
-pub(crate) struct Mesh(Weights);
+pub(crate) struct Mesh {
+    weights: Weights,
+    masked: Masked,
+    warned: bool,
+}
+
+/// Values that are NaN.
+enum Masked {
+    /// They make NaN of all that they touch.
+    Keep,
+    /// They are left out.
+    Skip,
+    /// They become the nearest of the others before.
+    Nearest(Filling),
+}
+
+/// The nearest known points of those that are masked.
+struct Filling {
+    points: Vec<Point>,
+    /// The points that were masked the last time, and those nearest to them.
+    last: (Vec<u32>, Vec<u32>),
+}
+
+impl Filling {
+    /// Puts the value of the nearest point that has one in place of each NaN.
+    fn fill(&mut self, values: &mut [f64], components: usize) {
+        for c in 0..components {
+            let of = |i: u32| i as usize * components + c;
+            let (masked, known): (Vec<u32>, Vec<u32>) =
+                (0..self.points.len() as u32).partition(|&i| values[of(i)].is_nan());
+            if masked.is_empty() || known.is_empty() {
+                continue;
+            }
+            if self.last.0 != masked {
+                let place = |&i: &u32| self.points[i as usize];
+                let places: Vec<Point> = known.iter().map(place).collect();
+                let asked: Vec<Point> = masked.iter().map(place).collect();
+                let nearest = KdTree::new(&places).nearest_of_all(&asked);
+                self.last = (masked, nearest.into_iter().map(|i| known[i as usize]).collect());
+            }
+            let (masked, nearest) = &self.last;
+            masked.iter().zip(nearest).for_each(|(&i, &from)| values[of(i)] = values[of(from)]);
+        }
+    }
+}
 
 impl Mesh {
     pub fn new(instance: &Instance) -> Result<Mesh, Error> {
@@ -33,7 +78,22 @@ impl Mesh {
                 )));
             }
         };
-        weights.map(Mesh).map_err(|why| bad(why.told(|why| format!("the mapping from {from} to {to}: {why}"))))
+        let masked = match (text("masked")?.as_deref(), constraint) {
+            (Some("skip"), _) => Masked::Skip,
+            (Some("nearest"), Constraint::Consistent) => {
+                Masked::Nearest(Filling { points: sources, last: (Vec::new(), Vec::new()) })
+            }
+            (Some("nearest"), Constraint::Conservative) => {
+                return Err(wrong(fault!(
+                    SHIPPED_SETTING_WRONG,
+                    "\"masked: nearest\" would add to the sum that \"constraint: conservative\" keeps; \"masked: skip\" \
+                     leaves masked values out"
+                )))
+            }
+            _ => Masked::Keep,
+        };
+        let why = |why: Fault| bad(why.told(|why| format!("the mapping from {from} to {to}: {why}")));
+        Ok(Mesh { weights: weights.map_err(why)?, masked, warned: false })
     }
 }
 
@@ -42,17 +102,33 @@ impl Mapper for Mesh {
         let who = name_of(outputs);
         let mut numbers = numbers_of(&on(inputs, "in", &who)?.data, &who)?;
         let shape = &numbers.frame.shape;
-        if shape.first() != Some(&(self.0.sources() as u64)) {
+        if shape.first() != Some(&(self.weights.sources() as u64)) {
             return Err(unfit(fault!(
                 CANNOT_MAP,
                 "{who}: its mesh \"from\" has {} points, and an array with shape {shape:?} came, whose first axis has another \
                  length",
-                self.0.sources()
+                self.weights.sources()
             )));
         }
         let components = shape[1..].iter().product::<u64>() as usize;
-        let made = self.0.apply(&in_rows(&numbers), components);
-        numbers.frame.shape[0] = self.0.targets() as u64;
+        let mut values = in_rows(&numbers);
+        let masked = values.iter().filter(|value| value.is_nan()).count();
+        let made = match &mut self.masked {
+            _ if masked == 0 => self.weights.apply(&values, components),
+            Masked::Keep => {
+                if !std::mem::replace(&mut self.warned, true) {
+                    let text = said_of_masked(masked, values.len(), outputs.times().timestamp);
+                    outputs.instance().log(LogLevel::Warning, &format!("{who}: {text}"))?;
+                }
+                self.weights.apply(&values, components)
+            }
+            Masked::Skip => self.weights.apply_without_masked(&values, components),
+            Masked::Nearest(filling) => {
+                filling.fill(&mut values, components);
+                self.weights.apply(&values, components)
+            }
+        };
+        numbers.frame.shape[0] = self.weights.targets() as u64;
         numbers.frame.order = Order::RowMajor;
         outputs.send_to_all(&with_elements(numbers, made).into_value())
     }

@@ -6,12 +6,13 @@ mod mesh;
 pub(crate) use join::{Combine, Gather, Scatter};
 pub(crate) use mesh::Mesh;
 
-use crate::numbers::{in_rows, numbers_of, with_elements};
+use crate::numbers::numbers_of;
 use crate::settings::{self, unfit};
-use ligament_catalogue::fault;
-use ligament_filters::{Around, Chain, Data, Numbers, Parcel};
-use ligament_instance::{Error, Inputs, Instance, Mapper, Message, Order, Outputs, Value};
+use ligament_catalogue::{fault, Fault};
+use ligament_filters::{unit_of_difference, Around, Chain, Data, Frame, Numbers, Parcel, Real, Unit};
+use ligament_instance::{Error, Inputs, Instance, LogLevel, Mapper, Message, Outputs, Value};
 use ligament_model::{At, Filter, FilterValue, OnError};
+use std::borrow::Cow;
 
 /// The first message that came on a port; of one with slots, that on the first.
 pub(crate) fn on<'a>(inputs: &'a Inputs, port: &str, who: &str) -> Result<&'a Message, Error> {
@@ -35,24 +36,28 @@ impl Mapper for Duplicate {
     }
 }
 
-/// Numbers of two messages, element by element. Their shapes are the same, or one of them is a number.
+/// Numbers of several messages, element by element, in the unit of the frame: what a function makes of each element of all. They
+/// are single precision if all of them came so.
 pub(crate) fn element_by_element(
-    who: &str,
-    one: &Value,
-    other: &Value,
-    function: impl Fn(f64, f64) -> f64,
-) -> Result<Numbers<'static>, Error> {
-    let (mut one, other) = (numbers_of(one, who)?, numbers_of(other, who)?);
-    if one.frame.shape != other.frame.shape {
-        let (these, those) = (&one.frame.shape, &other.frame.shape);
-        return Err(unfit(fault!(
-            CANNOT_MAP,
-            "{who}: its messages have shapes {these:?} and {those:?}, and they must be the same"
-        )));
-    }
-    let elements = in_rows(&one).iter().zip(in_rows(&other)).map(|(&a, b)| function(a, b)).collect();
-    one.frame.order = Order::RowMajor;
-    Ok(with_elements(one, elements))
+    all: Vec<Numbers<'static>>,
+    frame: &Frame,
+    function: impl Fn(&[f64]) -> f64,
+) -> Result<Numbers<'static>, Fault> {
+    let single = all.iter().all(|numbers| matches!(numbers.real, Real::F32(_)));
+    let aligned: Vec<Numbers<'_>> =
+        all.into_iter().map(|numbers| numbers.aligned_with(frame)).collect::<Result<_, _>>()?;
+    let columns: Vec<Cow<'_, [f64]>> = aligned.iter().map(Numbers::to_f64).collect();
+    let count = columns.first().map_or(0, |first| first.len());
+    let mut column = vec![0.0; columns.len()];
+    let made = (0..count).map(|i| {
+        column.iter_mut().zip(&columns).for_each(|(x, elements)| *x = elements[i]);
+        function(&column)
+    });
+    let real = match single {
+        true => Real::F32(made.map(|x| x as f32).collect()),
+        false => Real::F64(made.collect()),
+    };
+    Ok(Numbers { real, frame: frame.clone() })
 }
 
 /// What came on `a` less what came on `b`.
@@ -62,9 +67,33 @@ impl Mapper for Difference {
     fn map(&mut self, inputs: &Inputs, outputs: &mut Outputs<'_>) -> Result<(), Error> {
         let who = name_of(outputs);
         let (a, b) = (on(inputs, "a", &who)?, on(inputs, "b", &who)?);
-        let made = element_by_element(&who, &a.data, &b.data, |a, b| a - b)?;
+        let made = difference(numbers_of(&a.data, &who)?, numbers_of(&b.data, &who)?);
+        let made = made.map_err(|why| unfit(fault!(CANNOT_MAP, "{who}: {why}")))?;
         outputs.send_to_all(&made.into_value())
     }
+}
+
+/// In the unit of `a`. The difference of two temperatures is none, and has a unit of its own; a temperature less a difference is a
+/// temperature.
+fn difference(a: Numbers<'static>, mut b: Numbers<'static>) -> Result<Numbers<'static>, Fault> {
+    let mut frame = a.frame.clone();
+    let (unit, subtracted) = (a.frame.unit.as_deref(), b.frame.unit.as_deref());
+    if let Some(of_difference) = unit.and_then(unit_of_difference) {
+        let of_difference = Some(of_difference.to_owned());
+        match subtracted.is_some_and(|unit| Unit::parse(unit).is_ok_and(|unit| unit.is_a_difference())) {
+            true => {
+                b = b.aligned_with(&Frame { unit: of_difference, ..frame.clone() })?.into_own();
+                b.frame.unit.clone_from(&frame.unit);
+            }
+            false => {
+                b = b.aligned_with(&frame)?.into_own();
+                frame.unit.clone_from(&of_difference);
+                b.frame.unit = of_difference;
+            }
+        }
+    }
+    let a = Numbers { frame: Frame { unit: frame.unit.clone(), ..a.frame }, real: a.real };
+    element_by_element(vec![a, b], &frame, |both| both[0] - both[1])
 }
 
 /// Another regular grid over the same extent, as the filter `resample` does it.
@@ -82,7 +111,7 @@ impl Regrid {
             ))
         })?;
         let mut parameters = vec![("shape", FilterValue::Counts(counts))];
-        for name in ["method", "points"] {
+        for name in ["method", "points", "masked"] {
             parameters.extend(settings::text(instance, name)?.map(|text| (name, FilterValue::Text(text))));
         }
         let filter =
@@ -103,8 +132,44 @@ impl Mapper for Regrid {
         let parcel = Parcel { timestamp: message.timestamp, next_timestamp: message.next_timestamp, data };
         let refused = |why: String| unfit(fault!(CANNOT_MAP, "{who}: {why}"));
         let passed = self.0.apply(parcel).map_err(|failure| refused(failure.cause.text().to_owned()))?;
+        for said in passed.said {
+            outputs.instance().log(LogLevel::Warning, &format!("{who}: {}", said.text))?;
+        }
         let made = passed.parcels.into_iter().next().map(|parcel| parcel.data.into_value());
         let made = made.unwrap_or(Ok(Value::None)).map_err(|why| refused(why.text().to_owned()))?;
         outputs.send_to_all(&made)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ligament_instance::{Array, Order};
+
+    #[test]
+    fn differences_are_in_the_unit_of_the_first_and_those_of_temperatures_in_one_of_their_own() {
+        let numbers = |value: f64, unit: &str| {
+            let array = Array::from_slice(&[value], &[1], Order::RowMajor).unwrap();
+            let array = if unit.is_empty() { array } else { array.with_unit(unit) };
+            numbers_of(&Value::Array(array), "a").unwrap()
+        };
+        for (one, two, expected) in [
+            ((3.0, ""), (1.0, ""), (2.0, "")),
+            ((1.0, "km"), (1.0, "m"), (0.999, "km")),
+            ((25.0, "degC"), (20.0, "°C"), (5.0, "delta_degC")),
+            ((25.0, "degC"), (293.15, "K"), (5.0, "delta_degC")),
+            ((50.0, "degF"), (0.0, "degC"), (18.0, "delta_degF")),
+            ((25.0, "degC"), (9.0, "delta_degF"), (20.0, "degC")),
+            ((9.0, "delta_degC"), (2.0, "delta_degC"), (7.0, "delta_degC")),
+            ((300.0, "K"), (20.0, "K"), (280.0, "K")),
+        ] {
+            let made = difference(numbers(one.0, one.1), numbers(two.0, two.1)).unwrap();
+            let found = made.to_f64()[0];
+            assert!((found / expected.0 - 1.0).abs() < 1e-12, "{one:?}, {two:?}: {found}");
+            assert_eq!(made.frame.unit.as_deref().unwrap_or_default(), expected.1, "{one:?}, {two:?}");
+        }
+        for (one, two) in [("m", "s"), ("m", ""), ("", "m"), ("delta_degC", "degC"), ("degC", "")] {
+            assert!(difference(numbers(1.0, one), numbers(2.0, two)).is_err(), "{one}, {two}");
+        }
     }
 }

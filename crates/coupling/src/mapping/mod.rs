@@ -13,6 +13,7 @@ pub use cells::Cells;
 pub use kdtree::KdTree;
 
 use ligament_catalogue::{fault, Fault};
+use ligament_filters::sums;
 
 /// A point. What has fewer coordinates has zeros behind them.
 pub type Point = [f64; 3];
@@ -94,40 +95,64 @@ impl Weights {
     /// The values of the target, for `components` numbers at each point, one after the other. `values` has those of the
     /// source, `components` times as many as it has points.
     pub fn apply(&self, values: &[f64], components: usize) -> Vec<f64> {
-        match self.constraint {
-            Constraint::Consistent => self.gather(values, components),
-            Constraint::Conservative => self.scatter(values, components),
-        }
+        self.applied(values, components, false)
     }
 
-    fn gather(&self, values: &[f64], components: usize) -> Vec<f64> {
+    /// The same of those values that are not NaN: others weigh more in place of a masked one, and of a conservative mapping the
+    /// sum of the others stays the same. A target all of whose sources are masked is NaN.
+    pub fn apply_without_masked(&self, values: &[f64], components: usize) -> Vec<f64> {
+        self.applied(values, components, true)
+    }
+
+    fn applied(&self, values: &[f64], components: usize, skips: bool) -> Vec<f64> {
+        if self.constraint == Constraint::Consistent {
+            return self.gather(values, components, skips);
+        }
+        let mut made = self.scatter(values, components, skips);
+        if !made.iter().all(|x| x.is_finite()) {
+            // Sums that are too large on the way are made of numbers that are smaller.
+            const SMALLER: f64 = 1.0 / 4_294_967_296.0;
+            let smaller: Vec<f64> = values.iter().map(|x| x * SMALLER).collect();
+            let again = self.scatter(&smaller, components, skips);
+            let sums = made.iter_mut().zip(again).filter(|(sum, _)| !sum.is_finite());
+            sums.for_each(|(sum, again)| *sum = again / SMALLER);
+        }
+        made
+    }
+
+    fn gather(&self, values: &[f64], components: usize, skips: bool) -> Vec<f64> {
         let at = |i: u32| &values[i as usize * components..][..components];
+        let sum = |(corners, shares): &([u32; 4], [f64; 4]), c: usize| {
+            let plain =
+                corners.iter().zip(shares).map(|(&i, share)| values[i as usize * components + c] * share).sum();
+            match f64::is_finite(plain) {
+                true => plain,
+                false => weighted(corners.iter().zip(shares).map(|(&i, &share)| (at(i)[c], share)), skips),
+            }
+        };
         match &self.rows {
             Rows::Whole(nearest) if components == 1 => nearest.iter().map(|&i| values[i as usize]).collect(),
             Rows::Whole(nearest) => nearest.iter().flat_map(|&i| at(i)).copied().collect(),
-            Rows::Shares(rows) if components == 1 => {
-                let sum = |(corners, shares): &([u32; 4], [f64; 4])| {
-                    corners.iter().zip(shares).map(|(&i, share)| values[i as usize] * share).sum()
-                };
-                rows.iter().map(sum).collect()
-            }
+            Rows::Shares(rows) if components == 1 => rows.iter().map(|row| sum(row, 0)).collect(),
             Rows::Shares(rows) => {
                 let mut made = Vec::with_capacity(rows.len() * components);
-                for (corners, shares) in rows {
-                    let sum =
-                        |c: usize| corners.iter().zip(shares).map(|(&i, share)| at(i)[c] * share).sum::<f64>();
-                    made.extend((0..components).map(sum));
-                }
+                rows.iter().for_each(|row| made.extend((0..components).map(|c| sum(row, c))));
                 made
             }
         }
     }
 
-    fn scatter(&self, values: &[f64], components: usize) -> Vec<f64> {
+    fn scatter(&self, values: &[f64], components: usize, skips: bool) -> Vec<f64> {
         let mut made = vec![0.0; self.to * components];
         let mut add = |to: u32, share: f64, value: &[f64]| {
+            // A corner without a share has nothing of NaN and infinity either.
+            if share == 0.0 {
+                return;
+            }
             let place = &mut made[to as usize * components..][..components];
-            place.iter_mut().zip(value).for_each(|(sum, value)| *sum += share * value);
+            for (sum, value) in place.iter_mut().zip(value).filter(|(_, value)| !(skips && value.is_nan())) {
+                *sum += share * value;
+            }
         };
         let each = values.chunks_exact(components.max(1));
         match &self.rows {
@@ -140,6 +165,19 @@ impl Weights {
         }
         made
     }
+}
+
+/// The mean of values by their shares, where a plain sum of products is no number. A corner without a share has nothing of NaN
+/// and infinity either.
+fn weighted(terms: impl Iterator<Item = (f64, f64)> + Clone, skips: bool) -> f64 {
+    let terms = terms.filter(|&(_, share)| share != 0.0);
+    let all = sums::weighted(terms.clone());
+    if !(skips && all.is_nan()) {
+        return all;
+    }
+    let known = terms.filter(|(value, _)| !value.is_nan());
+    let shares: f64 = known.clone().map(|(_, share)| share).sum();
+    sums::weighted(known) / shares
 }
 
 fn checked(points: &[Point], which: &str) -> Result<(), Fault> {

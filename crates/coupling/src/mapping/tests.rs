@@ -191,3 +191,30 @@ fn meshes_that_cannot_be_are_refused_by_name() {
     assert!(Weights::nearest(&lost, &points, Constraint::Consistent).unwrap_err().contains("no place"));
     assert!(Weights::nearest(&points, &[], Constraint::Consistent).unwrap_err().contains("0 points"));
 }
+
+#[test]
+fn corners_without_a_share_hand_on_nothing_and_masked_ones_are_left_out() {
+    let points: Vec<Point> = [0.0, 1.0, 2.0].map(|x| [x, 0.0, 0.0]).to_vec();
+    let cells = [vec![0, 1], vec![1, 2]];
+    let asked: Vec<Point> = [0.0, 0.25, 1.0, 1.5].map(|x| [x, 0.0, 0.0]).to_vec();
+    let same = |found: Vec<f64>, expected: &[f64]| {
+        let pairs = found.iter().zip(expected);
+        found.len() == expected.len() && pairs.into_iter().all(|(a, b)| a == b || a.is_nan() && b.is_nan())
+    };
+    let linear = Weights::linear(&points, &asked, &cells, Constraint::Consistent).unwrap();
+    for gone in [f64::NAN, f64::INFINITY] {
+        let values = [3.0, gone, 5.0];
+        assert!(same(linear.apply(&values, 1), &[3.0, gone, gone, gone]));
+    }
+    assert!(same(linear.apply_without_masked(&[3.0, f64::NAN, 5.0], 1), &[3.0, 3.0, f64::NAN, 5.0]));
+    assert!(same(linear.apply(&[f64::MAX; 3], 1), &[f64::MAX; 4]));
+    let two = linear.apply_without_masked(&[3.0, 1.0, f64::NAN, 2.0, 5.0, f64::NAN], 2);
+    assert!(same(two, &[3.0, 1.0, 3.0, 1.25, f64::NAN, 2.0, 5.0, 2.0]));
+    // From the four points to the three, each at its share.
+    let conservative = Weights::linear(&asked, &points, &cells, Constraint::Conservative).unwrap();
+    let values = [3.0, f64::NAN, 5.0, 7.0];
+    assert!(same(conservative.apply(&values, 1), &[f64::NAN, f64::NAN, 3.5]));
+    assert!(same(conservative.apply_without_masked(&values, 1), &[3.0, 8.5, 3.5]));
+    let large = [1.7e308, 0.0, 1.7e308, 0.0];
+    assert!(same(conservative.apply(&large, 1), &[1.7e308, 1.7e308, 0.0]));
+}

@@ -3,6 +3,7 @@
 use super::{slack, Given, Source};
 use crate::settings;
 use ligament_catalogue::fault;
+use ligament_filters::sums;
 use ligament_instance::{Array, Error, Instance, Order, Value};
 
 /// More messages than this are not made of a step.
@@ -156,7 +157,7 @@ fn looked_up(times: &[f64], rows: &[Vec<f64>], between: &Between, time: f64) -> 
         Between::Previous => rows[i].clone(),
         Between::Linear => {
             let share = (time - times[i]) / (times[after] - times[i]);
-            rows[i].iter().zip(&rows[after]).map(|(a, b)| a + share * (b - a)).collect()
+            rows[i].iter().zip(&rows[after]).map(|(&a, &b)| sums::between(a, b, share)).collect()
         }
     }
 }
