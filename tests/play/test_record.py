@@ -167,6 +167,32 @@ while instance.reuse_instance():
     assert user("play", "case.yaml", "--", sys.executable, "micro.py").returncode == 0
 
 
+def test_slots_that_the_model_gives_are_those_of_the_case(user):
+    model = MODEL.replace("ports: {f_init: [start, hint], o_f: end}}", "ports: {f_init: [start, hint], o_f: end}, multiplicity: 3}")
+    (user.path / "model.ymmsl").write_text(model)
+    (user.path / "macro.py").write_text("""
+from ligament import Array, Instance, Message, Operator
+import numpy as np
+instance = Instance({Operator.O_I: ["state[]", "hint[]"], Operator.S: ["result[]"]})
+while instance.reuse_instance():
+    for slot in range(instance.get_port_length("state")):
+        instance.send("state", Message(0.0, data={"field": Array(np.ones(2), ["x"])}), slot=slot)
+        instance.send("hint", Message(0.0, data=[0]), slot=slot)
+    for slot in range(instance.get_port_length("result")):
+        instance.receive("result", slot=slot)
+""")
+    done = record(user, instance="macro")
+    assert done.returncode == 0, done.stderr
+    text = (user.path / "case.yaml").read_text()
+    assert 'ports:\n  o_i: ["state[3]", "hint[3]"]\n  s: ["result[3]"]\n' in text, text
+    played = user("play", "case.yaml", "--", sys.executable, "macro.py")
+    assert (played.returncode, played.stdout) == (0, "6 of 6 messages as expected\n"), played.stderr
+    for case, words in [("state[0]", '"state[0]" has not'), ("state[2]", "slots are numbers below 2")]:
+        (user.path / "wrong.yaml").write_text(text.replace("state[3]", case))
+        refused = user("play", "wrong.yaml", "--", sys.executable, "macro.py")
+        assert refused.returncode == 2 and words in refused.stderr, refused.stderr
+
+
 @pytest.mark.parametrize("old, new, text", [
     ("    micro.end: macro.result\n", "    micro.end: macro.result\n    micro.more: micro.again\n", "a conduit to itself"),
     ("    macro.hint: micro.hint\n", "    macro.hint: micro.muscle_settings_in\n", "receives settings on muscle_settings_in"),

@@ -22,6 +22,8 @@ pub(super) struct Port {
     pub operator: Operator,
     pub name: String,
     pub is_vector: bool,
+    /// How many slots the model gives it; without, whoever sends sets their number.
+    pub slots: Option<u32>,
 }
 
 /// A message to or from the submodel.
@@ -40,7 +42,8 @@ pub(super) struct Step {
     pub tolerance: Tolerance,
 }
 
-/// How far a number may be off: |found − expected| ≤ absolute + relative · |expected|.
+/// How far a number may be off: |found − expected| ≤ absolute + relative · |expected|. An infinite number is only like itself,
+/// and NaN like NaN.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub(super) struct Tolerance {
     pub relative: f64,
@@ -51,14 +54,16 @@ impl Tolerance {
     pub fn admits(self, found: f64, expected: f64) -> bool {
         found == expected
             || (found.is_nan() && expected.is_nan())
-            || (found - expected).abs() <= self.absolute + self.relative * expected.abs()
+            || (found.is_finite()
+                && expected.is_finite()
+                && (found - expected).abs() <= self.absolute + self.relative * expected.abs())
     }
 }
 
 const KEYS: &[&str] = &["ligament_case", "description", "ports", "settings", "tolerance", "messages"];
 const STEP_KEYS: &[&str] = &["to", "from", "slot", "timestamp", "next_timestamp", "data", "tolerance"];
 /// A port has no more slots than this in a case.
-const MOST_SLOTS: u32 = 1 << 20;
+const MAX_SLOTS: u32 = 1 << 20;
 const OPERATORS: &[&str] = &["f_init", "o_i", "s", "o_f"];
 
 /// Reads a case.
@@ -133,9 +138,26 @@ fn read_ports(reader: &mut Reader, node: &Node, case: &mut Case) {
         };
         for node in names {
             let Some(text) = reader.text(node, "a port") else { continue };
-            let name = text.strip_suffix("[]").unwrap_or(&text).to_owned();
-            if reader.identifier_from(&name, &node.at, "a port").is_some() {
-                case.ports.push(Port { operator, is_vector: name.len() < text.len(), name });
+            let (name, slots) = match text.strip_suffix(']').and_then(|text| text.rsplit_once('[')) {
+                Some((name, "")) => (name, Some(None)),
+                Some((name, count)) => match count.parse() {
+                    Ok(count @ 1..=MAX_SLOTS) => (name, Some(Some(count))),
+                    _ => {
+                        let message = format!("a port has 1 to {MAX_SLOTS} slots, and \"{text}\" has not");
+                        reader.error(
+                            Code::BAD_CASE,
+                            &node.at,
+                            message,
+                            "write the number of slots, as in \"name[3]\"",
+                        );
+                        continue;
+                    }
+                },
+                None => (text.as_str(), None),
+            };
+            if reader.identifier_from(name, &node.at, "a port").is_some() {
+                let (name, is_vector) = (name.to_owned(), slots.is_some());
+                case.ports.push(Port { operator, name, is_vector, slots: slots.flatten() });
             }
         }
     }
@@ -208,9 +230,9 @@ fn read_step(reader: &mut Reader, node: &Node, tolerance: Tolerance, ports: &[Po
     }
     let slot = match map.get("slot") {
         Some(node) => match u32::try_from(reader.count(node, "a slot", 0)?) {
-            Ok(slot) if slot < MOST_SLOTS => Some(slot),
+            Ok(slot) if slot < known.slots.unwrap_or(MAX_SLOTS) => Some(slot),
             _ => {
-                let message = format!("slots are numbers below {MOST_SLOTS}");
+                let message = format!("slots are numbers below {}", known.slots.unwrap_or(MAX_SLOTS));
                 reader.error(Code::BAD_CASE, &node.at, message, "correct the slot");
                 return None;
             }

@@ -164,6 +164,27 @@ mod tests {
     }
 
     #[test]
+    fn infinite_numbers_and_nan_are_only_like_themselves() {
+        let all = [f64::INFINITY, f64::NEG_INFINITY, f64::NAN, 1.0, f64::MAX];
+        for tolerance in [Tolerance::default(), Tolerance { relative: 1e-3, absolute: 1.0 }] {
+            for (i, &found) in all.iter().enumerate() {
+                for (j, &expected) in all.iter().enumerate() {
+                    let (value, pair) = (Value::Float, |part| Value::Complex(0.0, part));
+                    let is_same = i == j;
+                    assert_eq!(difference(&value(found), &value(expected), tolerance).is_none(), is_same);
+                    assert_eq!(difference(&pair(found), &pair(expected), tolerance).is_none(), is_same);
+                    let (found, expected) = (array(&[found], &[1]), array(&[expected], &[1]));
+                    assert_eq!(
+                        difference(&found, &expected, tolerance).is_none(),
+                        is_same,
+                        "{found:?}, {expected:?}"
+                    );
+                }
+            }
+        }
+    }
+
+    #[test]
     fn a_difference_says_where_it_is() {
         let found = Value::Map(vec![(
             "a".into(),

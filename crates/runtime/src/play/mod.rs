@@ -208,13 +208,20 @@ fn model_text(case: &Case, options: &PlayOptions, case_file: &Path, result: &Pat
         [Operator::FInit, Operator::OI, Operator::S, Operator::OF].map(|operator| used_in(&[operator]));
     component(SUBMODEL, &[("f_init", f_init), ("o_i", o_i), ("s", s), ("o_f", o_f)]);
     let (fed, answered) = (used_in(&[Operator::FInit, Operator::S]), used_in(&[Operator::OI, Operator::OF]));
-    component("player", &[("o_i", fed.clone()), ("s", answered.clone())]);
+    component("player", &[("o_i", fed), ("s", answered)]);
     text.push_str("  conduits:\n");
-    for name in fed {
-        let _ = writeln!(text, "    player.{name}: {SUBMODEL}.{name}");
-    }
-    for name in answered {
-        let _ = writeln!(text, "    {SUBMODEL}.{name}: player.{name}");
+    for port in &case.ports {
+        let (from, to) = if port.operator.receives() { ("player", SUBMODEL) } else { (SUBMODEL, "player") };
+        let name = &port.name;
+        match port.slots {
+            None => {
+                let _ = writeln!(text, "    {from}.{name}: {to}.{name}");
+            }
+            // Conduits from slot to slot give both ends as many slots as the submodel has in its own model.
+            Some(count) => (0..count).for_each(|slot| {
+                let _ = writeln!(text, "    {from}.{name}[{slot}]: {to}.{name}[{slot}]");
+            }),
+        }
     }
     if !case.settings.is_empty() {
         text.push_str("settings:\n");

@@ -1,6 +1,6 @@
 //! The other side of the submodel: an instance of the run that sends what the case has for it, and compares what comes.
 
-use super::case::{read_case, Case, Step};
+use super::case::{read_case, Case, Port, Step};
 use super::compare::difference;
 use super::values::{written, written_number};
 use ligament_catalogue::{fault, said, Fault};
@@ -80,7 +80,8 @@ fn play_all(
     verdict: &mut Verdict,
 ) -> Result<bool, Error> {
     instance.reuse_instance()?;
-    for port in case.ports.iter().filter(|port| port.is_vector && port.operator.receives()) {
+    let is_ours = |port: &&Port| port.is_vector && port.slots.is_none() && port.operator.receives();
+    for port in case.ports.iter().filter(is_ours) {
         let slots = case.steps.iter().filter(|step| step.port == port.name).filter_map(|step| step.slot);
         instance.set_port_length(&port.name, slots.max().map_or(0, |last| last as usize + 1))?;
     }

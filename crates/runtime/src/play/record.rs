@@ -286,7 +286,11 @@ fn head(model: &Resolved, of: u32, ports: &[&ResolvedPort]) -> String {
         let names: Vec<String> = ports
             .iter()
             .filter(|port| port.operator == operator)
-            .map(|port| if port.vector { format!("\"{}[]\"", port.name) } else { port.name.to_string() })
+            .map(|port| match (port.vector, port.length) {
+                (true, Some(slots)) => format!("\"{}[{slots}]\"", port.name),
+                (true, None) => format!("\"{}[]\"", port.name),
+                (false, _) => port.name.to_string(),
+            })
             .collect();
         if !names.is_empty() {
             let _ = writeln!(text, "  {}: [{}]", operator.name().to_lowercase(), names.join(", "));
