@@ -3,17 +3,13 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import uPlot from "uplot";
 import type { Shared } from "./App";
+import { Pace, RunningClock, type Sample, Thinned } from "./course";
 import { point, useMoment } from "./cursor";
 import type { Instance, State } from "./state";
 import { inSeconds, inTime, withoutIndices } from "./words";
 
 /** The picture's colours are those of the moment in which it is made. */
 const DARK = matchMedia("(prefers-color-scheme: dark)");
-
-interface Sample {
-  at: number;
-  time: number;
-}
 
 interface Line {
   name: string;
@@ -24,9 +20,8 @@ interface Line {
   instances: number;
 }
 
-/** Samples of each component's model time: as many, at least so far apart, s. */
-const MOST_SAMPLES = 600;
-const APART = 0.5;
+/** Samples of each component's model time since the page was opened. */
+const SAMPLES_MAX = 1000;
 /** Lines of the picture. */
 const MOST_LINES = 8;
 /** Colours and dashes tell lines apart. */
@@ -47,31 +42,56 @@ function lines(instances: Instance[]): Line[] {
   return [...found.values()];
 }
 
-/** How long it will take at the pace of the samples, s. */
-function left(samples: Sample[], line: Line): number | null {
-  const [first, last] = [samples[Math.max(0, samples.length - 60)], samples[samples.length - 1]];
-  if (!first || !last || line.end === null || last.at - first.at < 2) return null;
-  const pace = (last.time - first.time) / (last.at - first.at);
-  return pace > 0 && line.end > last.time ? (line.end - last.time) / pace : null;
+/** Whether nobody can go on for long: somebody is held, or stopped. Others may go on until they wait for those. */
+function isPaused(state: State): boolean {
+  return state.instances.some((one) => one.state === "held" || (one.stopped && one.state !== "stopped"));
 }
 
-/** Notes how far each component is. */
-function sample(state: State, all: Line[], samples: Map<string, Sample[]>): void {
-  if (!state.isLive || !state.run) return;
-  const now = (state.now() - Date.parse(state.run.started)) / 1000;
-  for (const line of all) {
-    if (line.time === null) continue;
-    const known = samples.get(line.name) ?? [];
-    const last = known[known.length - 1];
-    if (last && now - last.at < APART) continue;
-    known.push({ at: now, time: line.time });
-    if (known.length > MOST_SAMPLES) known.shift();
-    samples.set(line.name, known);
+interface Course {
+  samples: Thinned<Sample>;
+  pace: Pace;
+  clock: RunningClock;
+  time: number | null;
+}
+
+/** How far each component was at the time of each picture. */
+class Courses {
+  readonly byName = new Map<string, Course>();
+  private last = -Infinity;
+
+  note(state: State): void {
+    if (!state.isLive || !state.run || state.at === this.last) return;
+    this.last = state.at;
+    const at = (state.at - Date.parse(state.run.started)) / 1000;
+    const paused = isPaused(state);
+    for (const { name, time } of lines(state.instances)) {
+      if (time === null) continue;
+      const course = this.byName.get(name) ?? { samples: new Thinned<Sample>(SAMPLES_MAX), pace: new Pace(), clock: new RunningClock(), time: null };
+      course.samples.push({ at, time });
+      // Some go on for a while though others are held.
+      course.clock.note(at, paused && time === course.time);
+      course.time = time;
+      course.pace.note(course.clock.at(at), time);
+      this.byName.set(name, course);
+    }
   }
 }
 
+/** When a component will be at its end, in words. */
+function forecast(state: State, courses: Courses, line: Line): string {
+  if (line.done === line.instances) return "done";
+  if (!state.isLive || line.end === null) return "";
+  const course = courses.byName.get(line.name);
+  if (!course) return "";
+  if (course.clock.stands) return "paused";
+  const now = (state.now() - Date.parse(state.run!.started)) / 1000;
+  const left = course.pace.left(line.end, course.clock.at(now));
+  if (left === null) return "";
+  return `about ${inSeconds(left)} left, until ${new Date(Date.now() + left * 1000).toLocaleTimeString()}`;
+}
+
 export function Progress({ state, search }: Shared) {
-  const samples = useRef(new Map<string, Sample[]>());
+  const courses = useRef(new Courses()).current;
   const place = useRef<HTMLDivElement>(null);
   const plot = useRef<uPlot | null>(null);
   const moment = useMoment();
@@ -82,10 +102,13 @@ export function Progress({ state, search }: Shared) {
     return () => DARK.removeEventListener("change", change);
   }, []);
   const all = lines(state.instances);
-  sample(state, all, samples.current);
+  courses.note(state);
   // Out of sight, too: else neither the picture nor the pace would know of that time.
-  useEffect(() => state.listen(() => sample(state, lines(state.instances), samples.current)), [state]);
-  const drawn = [...samples.current].filter(([, known]) => known.length > 2).slice(0, MOST_LINES);
+  useEffect(() => state.listen(() => courses.note(state)), [state]);
+  const drawn = [...courses.byName]
+    .map(([name, { samples }]) => [name, samples.items] as const)
+    .filter(([, known]) => known.length > 2)
+    .slice(0, MOST_LINES);
   const names = drawn.map(([name]) => name).join(" ");
   useEffect(() => {
     if (!place.current || names === "") return;
@@ -107,6 +130,7 @@ export function Progress({ state, search }: Shared) {
             label,
             stroke: ink(INKS[i % INKS.length]!),
             width: 2,
+            spanGaps: true,
             dash: i < INKS.length ? [] : [6, 4],
           })),
         ],
@@ -149,7 +173,6 @@ export function Progress({ state, search }: Shared) {
         {all
           .filter((line) => line.name.includes(withoutIndices(search)))
           .map((line) => {
-            const wait = state.isLive ? left(samples.current.get(line.name) ?? [], line) : null;
             const over = line.done === line.instances;
             return (
               <li key={line.name} data-component={line.name}>
@@ -162,7 +185,7 @@ export function Progress({ state, search }: Shared) {
                   {line.end !== null && ` of ${inTime(line.end)}`}
                 </span>
                 <span class="quiet">
-                  {over ? "done" : wait !== null ? `about ${inSeconds(wait)} left, until ${new Date(Date.now() + wait * 1000).toLocaleTimeString()}` : ""}
+                  {forecast(state, courses, line)}
                   {!over && line.instances > 1 && ` the last of ${line.instances}`}
                 </span>
               </li>

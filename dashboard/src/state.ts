@@ -114,7 +114,7 @@ export interface Rate {
 
 interface News {
   picture: number;
-  /** The clock of the run's machine: Unix time, ms. */
+  /** Until when the run is known to stand like this, by the clock of its machine: Unix time, ms. */
   at?: number;
   /** What this session may do. */
   role?: Role;
@@ -151,6 +151,8 @@ export class State {
   unreached = "";
   /** Whether the server wants a new link. */
   shut = false;
+  /** The time of the picture, by the clock of the run's machine: Unix time, ms. A picture may be old when it comes. */
+  at = 0;
   /** The clock of the run's machine less that of this one, ms: moments of the run are reckoned from its own. */
   private ahead = 0;
   private again: (() => void) | null = null;
@@ -171,14 +173,17 @@ export class State {
     return Date.now() + this.ahead;
   }
 
-  take(news: News, now: number): void {
+  take(news: News): void {
     if (news.run && this.run && news.run.started !== this.run.started) {
       // By a new link, another run is served here: nothing of the one before may stay.
       location.reload();
       return;
     }
     this.picture = news.picture;
-    if (news.at !== undefined) this.ahead = news.at - Date.now();
+    if (news.at !== undefined) {
+      this.at = news.at;
+      this.ahead = news.at - Date.now();
+    }
     if (news.role) this.role = news.role;
     if (news.view) this.view = news.view;
     if (news.run) this.run = news.run;
@@ -186,8 +191,11 @@ export class State {
     for (const [key, one] of Object.entries(news.conduits ?? {})) this.conduits[Number(key)] = one;
     this.conduits.forEach(({ messages, bytes }, i) => {
       const samples = (this.samples[i] ??= []);
-      samples.push({ at: now, messages, bytes });
-      while (samples.length > 2 && now - samples[1]!.at >= APART) samples.shift();
+      const at = this.at;
+      // Of the same moment there is one; a clock that was set back makes those before it worthless.
+      while (samples.length > 0 && samples[samples.length - 1]!.at >= at) samples.pop();
+      samples.push({ at, messages, bytes });
+      while (samples.length > 2 && at - samples[1]!.at >= APART) samples.shift();
     });
   }
 
@@ -197,7 +205,7 @@ export class State {
     const [first, last] = [samples[0], samples[samples.length - 1]];
     if (this.view?.state !== "live" || !first || !last || last.at - first.at < APART / 2) return null;
     // Of what has not changed for a while there is no news.
-    if (performance.now() - last.at > 2 * APART) return { messages: 0, bytes: 0 };
+    if (this.now() - last.at > 2 * APART) return { messages: 0, bytes: 0 };
     const seconds = (last.at - first.at) / 1000;
     return { messages: (last.messages - first.messages) / seconds, bytes: (last.bytes - first.bytes) / seconds };
   }
@@ -218,7 +226,7 @@ export class State {
         if (word !== ownWord()) continue;
         this.shut = answer.status === 401;
         if (!answer.ok) throw new Error(((await answer.json()) as { why?: string }).why ?? answer.statusText);
-        this.take((await answer.json()) as News, performance.now());
+        this.take((await answer.json()) as News);
         this.unreached = "";
       } catch (error) {
         this.unreached = isLost(error) ? `The page's server does not answer${this.isLive ? "; the run goes on without it" : ""}.` : String((error as Error).message);

@@ -15,11 +15,44 @@ async function viewer(name) {
   const page = await context.newPage();
   page.on("console", (message) => ["error", "warning"].includes(message.type()) && said.push(message.text()));
   page.on("pageerror", (error) => said.push(String(error)));
-  return (viewers[name] = { context, page });
+  return (viewers[name] = { name, context, page });
 }
 
 const limit = { timeout: 120_000 };
+const BUILT = new URL("../../dashboard/built/", import.meta.url);
+const KINDS = { html: "text/html", js: "text/javascript", css: "text/css" };
+
+/** What is answered at other addresses than that of news, unless a test says so. */
+const NOTHING = {
+  "api/plan": { nodes: [], links: [] },
+  "api/timeline": { kinds: [], seconds: 0, started: "", rows: [] },
+  "api/steering": { history: [] },
+  "api/log": { text: "", next: 0 },
+  "api/output": { text: "", next: 0 },
+};
+
+/** The page without a server: its own files, and whatever a test says is answered. News are told one after the other. */
+async function answered(route, who) {
+  const url = new URL(route.request().url());
+  const path = url.pathname.slice(1) || "index.html";
+  const kind = KINDS[path.split(".").at(-1)];
+  if (kind) return route.fulfill({ contentType: kind, body: await readFile(new URL(path, BUILT)) });
+  if (path !== "api/news") return route.fulfill({ json: who.answers[path] ?? NOTHING[path] ?? {} });
+  while (who.news.length === 0) {
+    if (!viewers[who.name]) return route.abort();
+    await new Promise((done) => setTimeout(done, 20));
+  }
+  await route.fulfill({ json: who.news.shift() });
+}
 const deeds = {
+  // The page, of which a test says what its server answers: news, and what is at other addresses.
+  script: async ({ answers }, who) => {
+    Object.assign(who, { answers: answers ?? {}, news: [] });
+    await who.context.route("http://scripted.test/**", (route) => answered(route, who).catch(() => {}));
+    await who.page.goto("http://scripted.test/", limit);
+  },
+  news: ({ news }, who) => void who.news.push(...news),
+  size: ({ width, height }, { page }) => page.setViewportSize({ width, height }).then(() => null),
   open: ({ link }, { page }) => page.goto(link, limit).then(() => null),
   // A JavaScript expression: its value, as soon as that is true.
   until: async ({ what }, { page }) => {

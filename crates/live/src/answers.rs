@@ -18,7 +18,7 @@ use axum::routing::{get, post};
 use axum::{Extension, Json, Router};
 use ligament_catalogue::Fault;
 use ligament_manager::timeline::Timeline;
-use ligament_manager::{Moment, RunDirectory, RunLog};
+use ligament_manager::{RunDirectory, RunLog};
 use ligament_runtime::client::{record_of, InstanceFiles};
 use ligament_runtime::timeline::{rows, write_trace, KINDS};
 use ligament_wire::tap::Wanted;
@@ -38,6 +38,9 @@ const GLIMPSE: Duration = Duration::from_secs(2);
 const PIECE: u64 = 256 << 10;
 /// A line that has not gone on for so long is shown without its end.
 const LAST_WORDS: Duration = Duration::from_secs(1);
+/// A picture that is older is not shown before the run had time to be heard: nobody has looked for a while.
+const PICTURE_AGE_MAX: Duration = Duration::from_secs(1);
+const HEARING_TIMEOUT: Duration = Duration::from_secs(2);
 /// Nobody has more to say than a secret, bytes.
 const MOST_OF_A_QUESTION: usize = 4096;
 /// The most columns and rows of the timeline.
@@ -95,6 +98,13 @@ impl Server {
             plan: Mutex::default(),
             timeline: Mutex::default(),
             trace: Mutex::default(),
+        }
+    }
+
+    /// Waits until the run has been heard of since a moment. Of one that is over, nothing more is heard.
+    async fn hears_since(&self, moment: Instant, patience: Duration) {
+        if !self.picture.is_over() {
+            self.picture.is_heard_since(moment, patience).await;
         }
     }
 
@@ -213,13 +223,12 @@ async fn news(
     Query(Since { since }): Query<Since>,
 ) -> Response {
     let _look = server.demand.look();
+    server.hears_since(Instant::now() - PICTURE_AGE_MAX, HEARING_TIMEOUT).await;
     let mut pictures = server.picture.watch();
     let until = tokio::time::Instant::now() + PATIENCE;
     loop {
         pictures.mark_unchanged();
         if let Some(mut news) = server.picture.since(since) {
-            // Moments of the run are reckoned by its machine's clock, and not by the browser's.
-            news["at"] = json!(Moment::now().0);
             news["role"] = json!(guest.purpose.role.word());
             return Json(news).into_response();
         }
@@ -478,16 +487,8 @@ async fn metrics_of(State(server): State<Arc<Server>>, headers: HeaderMap) -> Re
         return answer;
     }
     let _look = server.demand.look();
-    let asked = Instant::now();
     // As it stands now, if the run answers within a moment.
-    let until = tokio::time::Instant::now() + Duration::from_secs(1);
-    while server.demand.heard().is_none_or(|heard| heard < asked) && tokio::time::Instant::now() < until {
-        let is_over = server.picture.since(0).is_some_and(|whole| whole["view"]["state"] == "over");
-        if is_over {
-            break;
-        }
-        tokio::time::sleep(Duration::from_millis(20)).await;
-    }
+    server.hears_since(Instant::now(), HEARING_TIMEOUT).await;
     let text = metrics::text(&server.picture.since(0).unwrap_or_default());
     ([(header::CONTENT_TYPE, "text/plain; version=0.0.4; charset=utf-8")], Body::from(text)).into_response()
 }

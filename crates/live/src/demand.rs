@@ -12,7 +12,6 @@ struct State {
     until: Option<Instant>,
     /// When somebody looked last.
     last: Option<Instant>,
-    heard: Option<Instant>,
 }
 
 /// Whether somebody looks.
@@ -49,16 +48,6 @@ impl Demand {
     pub fn is_idle(&self, long: Duration, since: Instant) -> bool {
         let state = self.state();
         state.waiting == 0 && state.last.unwrap_or(since).max(since).elapsed() > long
-    }
-
-    /// Something was heard of the run.
-    pub fn fresh(&self) {
-        self.state().heard = Some(Instant::now());
-    }
-
-    /// When something was heard last.
-    pub fn heard(&self) -> Option<Instant> {
-        self.state().heard
     }
 }
 

@@ -39,7 +39,7 @@ pub fn follow(run: &RunDirectory, begun_by: Option<u32>, picture: &Arc<Picture>,
             }
         };
         if record.state != RunState::Running {
-            picture.take(&of_record(&record, None));
+            picture.take(&of_record(&record, None), time_of(&record));
             picture.say("over", None);
             return;
         }
@@ -60,8 +60,8 @@ pub fn follow(run: &RunDirectory, begun_by: Option<u32>, picture: &Arc<Picture>,
             Ok(None) => {
                 gone += 1;
                 if gone > WHILE_IT_ENDS && !is_alive(record.pid) {
-                    picture
-                        .take(&of_record(&RunRecord { instances: journalled(run, &record), ..record }, None));
+                    let record = RunRecord { instances: journalled(run, &record), ..record };
+                    picture.take(&of_record(&record, None), Moment::now());
                     picture.say("lost", Some("its process is gone, and nobody is left who could say why"));
                 }
             }
@@ -74,6 +74,11 @@ pub fn follow(run: &RunDirectory, begun_by: Option<u32>, picture: &Arc<Picture>,
     }
 }
 
+/// When a run that is over stood like its record: at its end.
+fn time_of(record: &RunRecord) -> Moment {
+    record.ended.as_deref().and_then(Moment::of_rfc3339).unwrap_or_else(Moment::now)
+}
+
 /// Takes in what the head tells, for as long as it does. Whether it has told something, and why it tells nothing more.
 fn hear(mut watching: Watching, picture: &Arc<Picture>, demand: &Demand) -> (bool, Fault) {
     let mut heard = false;
@@ -81,9 +86,10 @@ fn hear(mut watching: Watching, picture: &Arc<Picture>, demand: &Demand) -> (boo
         demand.wait();
         match watching.news() {
             Ok(news) => {
-                picture.take(&news);
+                // Which clock it is: that of the run's machine.
+                let at = news["at"].as_u64().map_or_else(Moment::now, Moment);
+                picture.take(&news, at);
                 picture.say("live", None);
-                demand.fresh();
                 heard = true;
             }
             Err(why) => return (heard, why),
@@ -97,7 +103,7 @@ fn from_elsewhere(snapshots: &mut Snapshots, record: &RunRecord, picture: &Arc<P
     if let Some(status) = snapshots.news() {
         let at = status["at"].as_str().and_then(Moment::of_rfc3339);
         if let Ok(told) = serde_json::from_value::<RunRecord>(status) {
-            picture.take(&of_record(&told, at));
+            picture.take(&of_record(&told, at), at.unwrap_or_else(Moment::now));
         }
         picture.say("elsewhere", None);
     } else if snapshots.denied() {

@@ -50,6 +50,13 @@ pub fn text(picture: &Value) -> String {
         "1 for the state that the run is in.",
         states.iter().map(|state| (format!("{of_run},state=\"{state}\""), is(state))),
     );
+    family(
+        &mut out,
+        "ligament_run_seen_timestamp_seconds",
+        "gauge",
+        "Unix time at which the run stood like this, by the clock of its machine.",
+        picture["at"].as_f64().map(|at| (of_run.clone(), at / 1e3)).into_iter(),
+    );
     for (name, key, help) in [
         ("ligament_run_memory_used_bytes", "used", "Memory for messages that is given out."),
         ("ligament_run_memory_limit_bytes", "limit", "The most that may be given out."),
@@ -135,6 +142,7 @@ mod tests {
     #[test]
     fn names_cannot_break_out_of_their_labels() {
         let picture = json!({
+            "at": 1_700_000_000_500_u64,
             "run": { "run": "a\"b\\c\nd", "model": "m", "state": "running", "memory": { "used": 5, "limit": 10 } },
             "instances": { "0": { "name": "micro[0]", "state": "computing", "sent_messages": 3, "model_time": null } },
             "conduits": { "0": { "from": "macro.out", "to": "micro.in", "messages": 3, "under_way": 1 } },
@@ -143,6 +151,7 @@ mod tests {
         let run = r#"run="a\"b\\c\nd",model="m""#;
         for line in [
             format!("ligament_run_state{{{run},state=\"running\"}} 1"),
+            format!("ligament_run_seen_timestamp_seconds{{{run}}} 1700000000.5"),
             format!("ligament_run_memory_used_bytes{{{run}}} 5"),
             format!("ligament_instance_state{{{run},instance=\"micro[0]\",state=\"computing\"}} 1"),
             format!("ligament_instance_state{{{run},instance=\"micro[0]\",state=\"done\"}} 0"),

@@ -1,9 +1,13 @@
 //! How a run stands, as the page shows it: the run, its instances, its conduits, and what is known of the view itself. Each
 //! part has the number of the picture in which it last changed; so each browser is told what it lacks, whenever it asks.
+//! The picture has a time, by the clock of the run's machine: until then it is known to hold. Rates and forecasts are
+//! reckoned with that, since a picture may be old when a browser gets it.
 
+use ligament_manager::Moment;
 use serde_json::{json, Map, Value};
 use std::collections::BTreeMap;
 use std::sync::Mutex;
+use std::time::Instant;
 use tokio::sync::watch;
 
 /// The most parts of a kind: a picture from a damaged or strange run must not fill memory.
@@ -18,6 +22,8 @@ struct Part {
 #[derive(Default)]
 struct Parts {
     number: u64,
+    /// Until when the run is known to stand like this.
+    at: Option<Moment>,
     view: Part,
     run: Part,
     /// By their numbers.
@@ -29,11 +35,13 @@ struct Parts {
 pub struct Picture {
     parts: Mutex<Parts>,
     number: watch::Sender<u64>,
+    /// When the run was heard of last, or why it cannot be.
+    heard: watch::Sender<Option<Instant>>,
 }
 
 impl Default for Picture {
     fn default() -> Picture {
-        Picture { parts: Mutex::default(), number: watch::channel(0).0 }
+        Picture { parts: Mutex::default(), number: watch::channel(0).0, heard: watch::channel(None).0 }
     }
 }
 
@@ -64,10 +72,11 @@ impl Picture {
         self.parts.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
     }
 
-    /// News from the run, in the form in which its head tells them.
-    pub fn take(&self, news: &Value) {
+    /// News from the run, in the form in which its head tells them, and when it stood like this.
+    pub fn take(&self, news: &Value, at: Moment) {
         let mut parts = self.parts();
         let number = parts.number + 1;
+        parts.at = Some(at);
         if news["run"].is_object() {
             put(&mut parts.run, &news["run"], number);
         }
@@ -93,6 +102,7 @@ impl Picture {
         if is_new {
             self.number.send_replace(number);
         }
+        self.heard.send_replace(Some(Instant::now()));
     }
 
     /// What is new since a picture; none if nothing is.
@@ -100,6 +110,10 @@ impl Picture {
         let parts = self.parts();
         let since = if since > parts.number { 0 } else { since };
         let mut told = json!({ "picture": parts.number });
+        if let Some(Moment(at)) = parts.at {
+            told["at"] = json!(at);
+        }
+        let empty = told.as_object().map_or(0, Map::len);
         for (name, part) in [("view", &parts.view), ("run", &parts.run)] {
             if part.changed > since {
                 told[name] = part.value.clone();
@@ -110,12 +124,24 @@ impl Picture {
                 told[name] = new;
             }
         }
-        (told.as_object().is_some_and(|told| told.len() > 1)).then_some(told)
+        (told.as_object().is_some_and(|told| told.len() > empty)).then_some(told)
+    }
+
+    /// Nothing more will come.
+    pub fn is_over(&self) -> bool {
+        self.parts().view.value["state"] == "over"
     }
 
     /// Tells of each new picture.
     pub fn watch(&self) -> watch::Receiver<u64> {
         self.number.subscribe()
+    }
+
+    /// Waits until the run has been heard of since a moment, also where it had nothing new to tell; for so long at most.
+    pub async fn is_heard_since(&self, moment: Instant, patience: std::time::Duration) {
+        let mut heard = self.heard.subscribe();
+        let is_fresh = |heard: &Option<Instant>| heard.is_some_and(|at| at >= moment);
+        let _ = tokio::time::timeout(patience, heard.wait_for(is_fresh)).await;
     }
 }
 
@@ -126,21 +152,45 @@ mod tests {
     #[test]
     fn each_browser_is_told_what_it_lacks_and_nothing_else() {
         let picture = Picture::default();
-        picture.take(&json!({ "run": { "state": "running" }, "instances": { "0": { "name": "a" }, "1": { "name": "b" } } }));
+        picture.take(&json!({ "run": { "state": "running" }, "instances": { "0": { "name": "a" }, "1": { "name": "b" } } }), Moment(5_000));
         let first = picture.since(0).unwrap();
         let seen = first["picture"].as_u64().unwrap();
         assert_eq!(picture.since(seen), None);
-        picture.take(&json!({ "instances": { "1": { "name": "c" } } }));
+        picture.take(&json!({ "instances": { "1": { "name": "c" } } }), Moment(5_000));
         let news = picture.since(seen).unwrap();
         assert_eq!((&news["instances"], &news["run"]), (&json!({ "1": { "name": "c" } }), &Value::Null));
+        assert_eq!(news["at"], 5_000, "a picture has the time at which the run stood like this");
         // Who saw another server's pictures gets all.
         assert_eq!(picture.since(99).unwrap()["instances"].as_object().unwrap().len(), 2);
     }
 
     #[test]
+    fn who_wants_to_know_how_the_run_stands_now_is_not_shown_how_it_stood_before() {
+        let picture = Picture::default();
+        let news = json!({ "run": { "state": "running" } });
+        picture.take(&news, Moment(5_000));
+        let asked = Instant::now();
+        let hears = async {
+            picture.is_heard_since(asked, std::time::Duration::from_secs(60)).await;
+            picture.since(0).map(|news| news["at"].clone())
+        };
+        let tells = async {
+            // The other waits first. There is nothing new to tell but the time.
+            tokio::task::yield_now().await;
+            picture.take(&news, Moment(9_000));
+        };
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        let (at, ()) = runtime.block_on(async { tokio::join!(hears, tells) });
+        assert_eq!(at, Some(json!(9_000)));
+    }
+
+    #[test]
     fn news_that_make_no_sense_are_passed_over() {
         let picture = Picture::default();
-        picture.take(&json!({ "run": 7, "instances": { "x": 1, "-1": 2, "99999999999": 3 }, "conduits": [1] }));
+        picture.take(
+            &json!({ "run": 7, "instances": { "x": 1, "-1": 2, "99999999999": 3 }, "conduits": [1] }),
+            Moment(5_000),
+        );
         assert_eq!(picture.since(0), None);
     }
 }

@@ -31,6 +31,8 @@ struct Part {
 pub(super) struct News {
     picture: u64,
     made: Option<Instant>,
+    /// The same moment by the clock of this machine. Clients reckon with it: they may be told of a picture late.
+    at: Option<Moment>,
     /// How long that took.
     took: Duration,
     run: Part,
@@ -71,10 +73,10 @@ impl News {
     }
 
     /// What is new since a picture, all if that is 0.
-    fn since(&self, since: u64, now: Moment) -> Value {
+    fn since(&self, since: u64) -> Value {
         // A number of no picture that there was.
         let since = if since > self.picture { 0 } else { since };
-        let mut told = json!({ "ok": true, "picture": self.picture, "at": now.0 });
+        let mut told = json!({ "ok": true, "picture": self.picture, "at": self.at.map(|at| at.0) });
         if self.run.changed > since {
             told["run"] = self.run.value.clone();
         }
@@ -134,13 +136,12 @@ fn part_of(
 impl Runtime<'_> {
     /// What is new since a picture, and the number of the present one.
     pub(super) fn news_since(&mut self, view: &RunView<'_>, since: u64) -> (String, u64) {
-        let now = Moment::now();
         if self.news.made.is_none_or(|made| made.elapsed() >= SAME.max(self.news.took * PART)) {
             let began = Instant::now();
-            self.make_picture(view, now);
+            self.make_picture(view, Moment::now());
             self.news.took = began.elapsed();
         }
-        (self.news.since(since, now).to_string(), self.news.picture)
+        (self.news.since(since).to_string(), self.news.picture)
     }
 
     fn make_picture(&mut self, view: &RunView<'_>, now: Moment) {
@@ -155,6 +156,7 @@ impl Runtime<'_> {
         run["agreeing"] = self.agreeing().unwrap_or_default();
         let news = &mut self.news;
         news.made = Some(Instant::now());
+        news.at = Some(now);
         let picture = news.picture + 1;
         news.run.is_now(run, picture);
         let is_gone = |seen: &Observation| seen.gone;
@@ -205,8 +207,10 @@ mod tests {
         let mut news = News { picture: 1, ..News::default() };
         are_now(&mut news.instances, [json!(1), json!(1)].into_iter(), 1);
         are_now(&mut news.instances, [json!(1), json!(2)].into_iter(), 2);
-        news.picture = 2;
-        let told = |since| news.since(since, Moment(0))["instances"].clone();
+        (news.picture, news.at) = (2, Some(Moment(7_000)));
+        // A picture has the time at which it was made, whenever a client is told of it.
+        assert_eq!(news.since(0)["at"], 7_000);
+        let told = |since| news.since(since)["instances"].clone();
         assert_eq!(told(0), json!({ "0": 1, "1": 2 }));
         assert_eq!(told(1), json!({ "1": 2 }));
         assert_eq!(told(2), Value::Null);

@@ -1,0 +1,90 @@
+// How a number went by: from its beginning, in bounded memory; and when it will be at its end, by its pace.
+
+/** A series from its beginning. When it is full, every second item goes, and items lie twice as far apart from then on. The
+ *  last one is always there. */
+export class Thinned<T> {
+  items: T[] = [];
+  private many = 0;
+  private stride = 1;
+  /** Whether the last item only stands there until the next comes. */
+  private isLoose = false;
+
+  constructor(private readonly limit: number) {}
+
+  push(one: T): void {
+    if (this.isLoose) this.items.pop();
+    this.items.push(one);
+    if (this.items.length > this.limit) {
+      this.items = this.items.filter((_, i) => i % 2 === 0);
+      this.stride *= 2;
+      if (this.many % this.stride !== 0 && this.items[this.items.length - 1] !== one) this.items.push(one);
+    }
+    this.isLoose = this.many % this.stride !== 0;
+    this.many += 1;
+  }
+}
+
+export interface Sample {
+  /** s since the run began. */
+  at: number;
+  time: number;
+}
+
+/** The pace is that of so long, and is not told before so long has gone by, s. */
+const WINDOW = 30;
+const SPAN_MIN = 2;
+const CHANGES_MAX = 400;
+
+/** How a model time grows. Pauses do not count: a run that stands still is not slow. */
+export class Pace {
+  /** Moments of the run's own clock at which the time was another: pauses are left out of it. */
+  private changes: Sample[] = [];
+
+  note(at: number, time: number): void {
+    const last = this.changes[this.changes.length - 1];
+    // Another run of the model begins at its first time again.
+    if (last && (time < last.time || at < last.at)) this.changes = [];
+    if (!last || time !== last.time) this.changes.push({ at, time });
+    if (this.changes.length > CHANGES_MAX) this.changes.shift();
+  }
+
+  /** How long it will take from `now` on, s; none if nothing says so. */
+  left(end: number, now: number): number | null {
+    const all = this.changes;
+    const last = all[all.length - 1];
+    if (!last || all.length < 2 || end <= last.time) return null;
+    const recent = all.findIndex((one) => last.at - one.at <= WINDOW);
+    const from = Math.min(recent, all.length - 2);
+    const first = all[from]!;
+    let gap = 0;
+    for (let i = from + 1; i < all.length; i += 1) gap = Math.max(gap, all[i]!.at - all[i - 1]!.at);
+    // A step that takes longer than those before it makes the pace slower.
+    const until = Math.max(last.at, now - gap);
+    if (until - first.at < SPAN_MIN) return null;
+    const pace = (last.time - first.time) / (until - first.at);
+    return Math.max((end - last.time) / pace - Math.max(now - until, 0), 0);
+  }
+}
+
+/** A clock that stands still while a component does not go on because of a pause: s since the run began, less its pauses. */
+export class RunningClock {
+  private paused = 0;
+  private last: number | null = null;
+  private isPaused = false;
+
+  /** A picture of the run at a moment says whether it does. */
+  note(at: number, isPaused: boolean): void {
+    if (this.last !== null && this.isPaused) this.paused += Math.max(at - this.last, 0);
+    this.last = at;
+    this.isPaused = isPaused;
+  }
+
+  /** Whether it stands still. */
+  get stands(): boolean {
+    return this.isPaused;
+  }
+
+  at(now: number): number {
+    return (this.isPaused && this.last !== null ? this.last : now) - this.paused;
+  }
+}
