@@ -144,6 +144,8 @@ pub enum Action {
     WatchSpeaker { endpoint: EndpointId, pid: u32 },
     /// Do something to an endpoint's processes.
     Push { endpoint: EndpointId, push: Push },
+    /// Count an endpoint as awake, since its process is being started.
+    Awake { endpoint: EndpointId },
     /// Count an endpoint as asleep, since its process is gone.
     Asleep { endpoint: EndpointId },
     /// Let the carrier bring to others what the instances here have sent, and call `Core::detached` when it has.

@@ -262,12 +262,12 @@ impl Core {
 
     /// The run begins.
     pub fn begin(&mut self) -> Vec<Action> {
-        let mut out: Vec<Action> = self
-            .wiring
-            .own_endpoints()
-            .filter(|&one| self.endpoints[one.index()].ours && !self.is_brought(one))
-            .map(|endpoint| Action::Start { endpoint })
-            .collect();
+        let own = self.wiring.own_endpoints().filter(|&one| self.endpoints[one.index()].ours);
+        let own: Vec<EndpointId> = own.collect();
+        // Programs that start need the cores on which others would spin for their messages.
+        let mut out: Vec<Action> = own.iter().map(|&endpoint| Action::Awake { endpoint }).collect();
+        let starts = own.into_iter().filter(|&one| !self.is_brought(one));
+        out.extend(starts.map(|endpoint| Action::Start { endpoint }));
         self.end_if_all_gone(&mut out);
         out
     }

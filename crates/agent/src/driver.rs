@@ -430,6 +430,12 @@ impl<'h> Driver<'h> {
             }
             Action::WatchSpeaker { endpoint, pid } => self.watch_speaker(endpoint, pid),
             Action::Push { endpoint, push } => self.push(endpoint, push),
+            Action::Awake { endpoint } => {
+                let board = self.custody.board();
+                if let Some(bell) = board.doorbell(endpoint) {
+                    board.wake_up(bell);
+                }
+            }
             Action::Asleep { endpoint } => {
                 let board = self.custody.board();
                 if let Some(bell) = board.doorbell(endpoint) {

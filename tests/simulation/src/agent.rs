@@ -283,6 +283,12 @@ impl Agent {
                     },
                 );
             }
+            Action::Awake { endpoint } => {
+                let board = self.custody.board();
+                if let Some(bell) = board.doorbell(endpoint) {
+                    board.wake_up(bell);
+                }
+            }
             Action::Asleep { endpoint } => {
                 let board = self.custody.board();
                 if let Some(bell) = board.doorbell(endpoint) {

@@ -1,7 +1,7 @@
 //! An instance with two ranks, `flow:0` and `flow:1`, each an endpoint of its own; and `micro`, which has none.
 //! Rank 0 sends to rank 1, rank 1 to `micro`, and `micro` to rank 0.
 
-use super::tests::{core_of, hello, join, link, plan, refusal, ME};
+use super::tests::{core_of, hello, join, link, plan, refusal, started, ME};
 use super::*;
 use crate::plan::{End, PlannedChannel};
 use ligament_wire::control::{Rank, Welcome};
@@ -47,8 +47,7 @@ fn ends(core: &mut Core, one: EndpointId) -> Vec<Action> {
 #[test]
 fn a_process_is_started_for_each_rank() {
     let mut core = Core::new(with_ranks(), Ledger::new(1, ""), 7, String::new(), String::new);
-    let started = [FIRST, SECOND, MICRO].map(|endpoint| Action::Start { endpoint });
-    assert_eq!(core.begin(), started);
+    assert_eq!(started(&core.begin()), [FIRST, SECOND, MICRO]);
 }
 
 #[test]
@@ -172,8 +171,7 @@ fn together() -> Core {
         number += 1;
         format!("token-{number}")
     });
-    let started = [FIRST, MICRO].map(|endpoint| Action::Start { endpoint });
-    assert_eq!(core.begin(), started);
+    assert_eq!(started(&core.begin()), [FIRST, MICRO]);
     core.started(FIRST, 100);
     core.started(MICRO, 102);
     core

@@ -11,6 +11,15 @@ pub(super) const MACRO: EndpointId = EndpointId::new(0);
 pub(super) const MICRO: EndpointId = EndpointId::new(1);
 pub(super) const ME: Caller = Caller { user: 7, pid: 100 };
 
+/// The endpoints whose programs are started.
+pub(super) fn started(actions: &[Action]) -> Vec<EndpointId> {
+    let start = |action: &Action| match action {
+        Action::Start { endpoint } => Some(*endpoint),
+        _ => None,
+    };
+    actions.iter().filter_map(start).collect()
+}
+
 pub(super) fn plan() -> Plan {
     let port = |name: &str, operator: Operator| PlannedPort {
         name: name.into(),
@@ -160,7 +169,21 @@ fn all_instances_are_started_at_once_and_those_by_hand_are_not() {
     let mut plan = plan();
     plan.instances[1].by_hand = true;
     let mut core = Core::new(plan, Ledger::new(1, ""), 7, String::new(), String::new);
-    assert_eq!(core.begin(), [Action::Start { endpoint: MACRO }]);
+    assert_eq!(started(&core.begin()), [MACRO]);
+}
+
+#[test]
+fn programs_count_as_awake_from_their_start_on_and_before_any_of_them_runs() {
+    let mut plan = plan();
+    let mut core = Core::new(plan.clone(), Ledger::new(1, ""), 7, String::new(), String::new);
+    let begun = core.begin();
+    let awake = [MACRO, MICRO].map(|endpoint| Action::Awake { endpoint });
+    assert_eq!(begun[..2], awake);
+    assert_eq!(started(&begun), [MACRO, MICRO]);
+    // Nobody knows when one that is started by hand begins; it says so itself.
+    plan.instances[1].by_hand = true;
+    let mut core = Core::new(plan, Ledger::new(1, ""), 7, String::new(), String::new);
+    assert!(!core.begin().contains(&Action::Awake { endpoint: MICRO }));
 }
 
 #[test]
