@@ -1,8 +1,10 @@
 """Sources, sinks and mappers that come with Ligament, each in a whole run with known answers; and what becomes of a run
 whose files are not what they should be."""
 
+import itertools
 import json
 import subprocess
+from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
@@ -95,6 +97,74 @@ JOINED = {"source.out": "sink.in"}
 
 def two(source, sink):
     return {"source": f"ligament.sources.{source}", "sink": f"ligament.sinks.{sink}"}
+
+
+BEGINNINGS = [0.0, 1e-9, -4.2, 86400.0, 1.7e9, -1.7e9]
+STEPS = [1e-9, 0.1, 0.3, 0.5, 0.6, 0.7, 1.0, 3600.0, 1e12]
+
+
+def added_up(begin, step, steps):
+    """The times of a code that adds up its step."""
+    return [begin, *itertools.accumulate([step] * steps, initial=begin)][1:]
+
+
+def all_at_once(results, parts):
+    """One run of many pairs of a source and a sink: the lines of each sink. A part has a kind, and settings of its source."""
+    components, conduits, settings = {}, {}, {}
+    for i, (kind, own) in enumerate(parts):
+        components |= {f"source{i}": f"ligament.sources.{kind}", f"sink{i}": "ligament.sinks.jsonl"}
+        conduits[f"source{i}.out"] = f"sink{i}.in"
+        settings |= {f"source{i}.{key}": value for key, value in own.items()}
+    done = results(components, conduits, settings)
+    return [done.lines(f"sink{i}.jsonl") for i in range(len(parts))]
+
+
+def test_sources_give_as_many_messages_as_steps_wherever_they_begin(results, tmp_path):
+    parts, wanted = [], []
+    for begin, step in itertools.product(BEGINNINGS, STEPS):
+        if begin + step / 1000 == begin or abs(begin) > 1000 and step < 1e-3:
+            continue
+        end = float(Fraction(str(begin)) + 20 * Fraction(str(step)))
+        middle = float(Fraction(str(begin)) + Fraction("19.5") * Fraction(str(step)))
+        # Rows of a code that adds up its step, beyond the end.
+        name = f"{len(parts)}.csv"
+        (tmp_path / name).write_text("".join(f"{time!r},{i}\n" for i, time in enumerate(added_up(begin, step, 30))))
+        for until, count in ((end, 21), (middle, 20)):
+            parts += [("constant", {"value": 1.0, "begin": begin, "step": step, "until": until}),
+                      ("csv", {"file": name, "until": until})]  # fmt: skip
+            wanted += [(begin, step, count)] * 2
+    for lines, part, (begin, step, count) in zip(all_at_once(results, parts), parts, wanted, strict=True):
+        assert len(lines) == count, part
+        meant = [float(Fraction(str(begin)) + i * Fraction(str(step))) for i in range(count)]
+        assert [line["timestamp"] for line in lines] == pytest.approx(meant, abs=1e-4 * step, rel=0), part
+        assert [line["next_timestamp"] for line in lines] == [line["timestamp"] for line in lines][1:] + [None], part
+
+
+@pytest.mark.parametrize("between", ["previous", "linear"])
+def test_a_table_switches_at_its_own_times_whatever_the_step(results, between):
+    steps = [0.1, 0.3, 0.6, 0.7, 1.1, 0.01, 1e-9, 7e5]
+    parts = []
+    for step in steps:
+        times = [float(3 * i * Fraction(str(step))) for i in range(12)]
+        parts.append(("time_series", {"times": times, "values": list(range(12)), "step": step, "between": between}))
+    for lines, (_, own) in zip(all_at_once(results, parts), parts, strict=True):
+        values = [line["data"] for line in lines]
+        wanted = [i // 3 if between == "previous" else i / 3 for i in range(34)]
+        assert values == pytest.approx(wanted, abs=1e-9), own
+        assert values[::3] == list(range(12)), own
+        assert [line["timestamp"] for line in lines[::3]] == own["times"], own
+
+
+@pytest.mark.parametrize("source, settings", [
+    ("constant", {"value": 1, "begin": 1e17, "step": 1, "until": 1e17 + 64}),
+    ("constant", {"value": 1, "step": 1, "until": 1e17}),
+    ("time_series", {"times": [0, 1e17], "values": [0, 1], "step": 1}),
+    ("npy", {"file": "given.npy", "begin": 1e17, "step": 1}),
+])  # fmt: skip
+def test_a_step_that_does_not_move_the_time_is_an_error(failure, tmp_path, source, settings):
+    np.save(tmp_path / "given.npy", np.arange(3.0))
+    said, _ = failure(two(source, "discard"), JOINED, {f"source.{key}": value for key, value in settings.items()})
+    assert "1e17 and 1e17 + 1 are the same number" in said or "1e17 and 1e17 - 1 are the same number" in said, said
 
 
 def test_a_constant_is_sent_in_steps_into_a_table(results):

@@ -17,6 +17,7 @@ mod model;
 mod path;
 mod run;
 mod settings;
+mod times;
 mod to_wire;
 
 /// The compiled half of `ligament`; import `ligament` instead.
@@ -48,6 +49,8 @@ mod _ligament {
     use super::run::{die_with_parent, installed_below, raise_open_files, Prepared};
     #[pymodule_export]
     use super::settings::{parse_assignment, Settings};
+    #[pymodule_export]
+    use super::times::{after_steps, shown_time, TimeSeries};
 
     /// Model files may import modules that the packages of this Python bring, and filters of conduits may be written in it.
     #[pymodule_init]

@@ -14,7 +14,9 @@ use crate::times::{BlockAfter, BlockUntil, Discard, Every, TimeFactor, TimeOffse
 use crate::units::Convert;
 use ligament_catalogue::{fault, Fault};
 use ligament_model::{Filter, OnError, COMPRESS};
+use ligament_wire::times::{ShownTime, TimeSeries};
 use std::fmt;
+use std::ops::Range;
 
 /// More parts than this, of a step in time or between two points, are refused.
 const MOST_PARTS: u64 = 1_000_000;
@@ -117,7 +119,7 @@ impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "filter {} ({})", self.place + 1, self.name)?;
         if let Some(time) = self.time {
-            write!(f, ", message at time {time}")?;
+            write!(f, ", message at time {}", ShownTime(time))?;
         }
         write!(f, ": {}", self.cause)
     }
@@ -157,7 +159,17 @@ impl fmt::Debug for Chain {
     }
 }
 
-fn step(filter: &Filter, around: &Around<'_>) -> Result<Box<dyn Step>, Fault> {
+/// The times that come through some filters: those that move times leave the rounding of the larger numbers before them.
+fn times_behind(filters: &[Filter]) -> TimeSeries {
+    let size = filters.iter().fold(0.0f64, |size, filter| match (filter.name, filter.number("by")) {
+        ("time_offset", Some(by)) => size + by.abs(),
+        ("time_factor", Some(by)) => size * by.abs(),
+        _ => size,
+    });
+    TimeSeries::computed_with(size)
+}
+
+fn step(filter: &Filter, series: TimeSeries, around: &Around<'_>) -> Result<Box<dyn Step>, Fault> {
     let count = |name: &str| filter.count(name).unwrap_or(1);
     let number = |name: &str| filter.number(name).unwrap_or_default();
     let text = |name: &str| filter.text(name).unwrap_or_default();
@@ -168,8 +180,8 @@ fn step(filter: &Filter, around: &Around<'_>) -> Result<Box<dyn Step>, Fault> {
     };
     Ok(match filter.name {
         "every" => Box::new(Every::new(count("n"))),
-        "block_until" => Box::new(BlockUntil(number("time"))),
-        "block_after" => Box::new(BlockAfter(number("time"))),
+        "block_until" => Box::new(BlockUntil { time: number("time"), series }),
+        "block_after" => Box::new(BlockAfter { time: number("time"), series }),
         "time_offset" => Box::new(TimeOffset(number("by"))),
         "time_factor" => Box::new(TimeFactor(number("by"))),
         "interpolate_time" => Box::new(InterpolateTime::new(parts()?)),
@@ -209,19 +221,22 @@ impl Chain {
         let own = |_: &Filter| Ok(Box::new(Discard) as Box<dyn Step>);
         let around = Around { own: &own, message_size: None };
         let fault = |(place, filter): (usize, &Filter)| {
-            let cause = step(filter, &around).err()?;
+            let cause = step(filter, TimeSeries::default(), &around).err()?;
             Some(Failure { place, name: filter.name, time: None, cause })
         };
         filters.iter().enumerate().filter_map(fault).collect()
     }
 
-    fn of(filters: &[Filter], first: usize, around: &Around<'_>) -> Result<Vec<Stage>, Failure> {
-        let stage = |(i, filter): (usize, &Filter)| {
-            let (place, name) = (first + i, filter.name);
-            let step = step(filter, around).map_err(|cause| Failure { place, name, time: None, cause })?;
+    /// Those at these places among all filters of a conduit.
+    fn of(filters: &[Filter], places: Range<usize>, around: &Around<'_>) -> Result<Vec<Stage>, Failure> {
+        let stage = |place: usize| {
+            let (filter, times) = (&filters[place], times_behind(&filters[..place]));
+            let name = filter.name;
+            let step =
+                step(filter, times, around).map_err(|cause| Failure { place, name, time: None, cause })?;
             Ok(Stage { place, name, on_error: filter.on_error, step })
         };
-        filters.iter().enumerate().map(stage).collect()
+        places.map(stage).collect()
     }
 
     /// Those of a conduit's filters that run at its sender; none if there are none.
@@ -229,7 +244,7 @@ impl Chain {
     /// # Errors
     /// A parameter cannot be.
     pub fn at_sender(filters: &[Filter], around: &Around<'_>) -> Result<Option<Chain>, Failure> {
-        let stages = Chain::of(&filters[..Filter::at_sender(filters)], 0, around)?;
+        let stages = Chain::of(filters, 0..Filter::at_sender(filters), around)?;
         Ok((!stages.is_empty()).then_some(Chain(stages)))
     }
 
@@ -239,7 +254,7 @@ impl Chain {
     /// A parameter cannot be.
     pub fn at_receiver(filters: &[Filter], around: &Around<'_>) -> Result<Option<Chain>, Failure> {
         let first = Filter::at_sender(filters);
-        let mut stages = Chain::of(&filters[first..], first, around)?;
+        let mut stages = Chain::of(filters, first..filters.len(), around)?;
         if let Some(place) = filters.iter().position(|filter| filter.name == COMPRESS) {
             let (name, on_error) = (COMPRESS, OnError::End);
             let decompress = Decompress::default().up_to(around.message_size);

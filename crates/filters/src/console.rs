@@ -3,6 +3,7 @@
 use crate::chain::{Emitted, Said, Step};
 use crate::parcel::{kind_of, Data, Parcel};
 use ligament_catalogue::Fault;
+use ligament_wire::times::ShownTime;
 use ligament_wire::{DType, Value};
 
 /// As many elements of an array are shown.
@@ -14,8 +15,9 @@ pub(crate) struct Console(pub String);
 impl Step for Console {
     fn apply<'a>(&mut self, parcel: Parcel<'a>, said: &mut Vec<Said>) -> Result<Emitted<'a>, Fault> {
         let label = if self.0.is_empty() { String::new() } else { format!("{}: ", self.0) };
-        let next = parcel.next_timestamp.map(|next| format!(", next {next}")).unwrap_or_default();
-        let text = format!("{label}time {}{next}: {}", parcel.timestamp, shown(&parcel.data));
+        let next = parcel.next_timestamp.map(|next| format!(", next {}", ShownTime(next))).unwrap_or_default();
+        let time = ShownTime(parcel.timestamp);
+        let text = format!("{label}time {time}{next}: {}", shown(&parcel.data));
         said.push(Said { text, warning: false });
         Ok(Emitted::One(parcel))
     }

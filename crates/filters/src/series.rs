@@ -7,6 +7,7 @@ use crate::parcel::{kind_of, Data, Parcel};
 use crate::sums::{between, Window};
 use crate::view::{allowed, bytes_of};
 use ligament_catalogue::{fault, Fault};
+use ligament_wire::times::TimeSeries;
 use ligament_wire::{Array, DType, Order, Value};
 use std::borrow::Cow;
 
@@ -14,11 +15,12 @@ use std::borrow::Cow;
 pub(crate) struct InterpolateTime {
     parts: u64,
     before: Option<Parcel<'static>>,
+    times: TimeSeries,
 }
 
 impl InterpolateTime {
     pub fn new(parts: u64) -> InterpolateTime {
-        InterpolateTime { parts, before: None }
+        InterpolateTime { parts, before: None, times: TimeSeries::default() }
     }
 }
 
@@ -26,11 +28,13 @@ impl Step for InterpolateTime {
     /// A message is passed on when it comes, with those between it and the one before it in front. Nothing is held back,
     /// because its receiver may be what the sender waits for.
     fn apply<'a>(&mut self, parcel: Parcel<'a>, _: &mut Vec<Said>) -> Result<Emitted<'a>, Fault> {
-        let (parts, at) = (self.parts as f64, parcel.timestamp);
+        let (parts, at, parcel_next) = (self.parts as f64, parcel.timestamp, parcel.next_timestamp);
         let mut kept = in_floats(parcel.kept()?)?;
         let mut all: Vec<Parcel<'a>> = Vec::new();
+        self.times.goes_on(at, parcel_next);
+        let times = self.times;
         // What is remembered stays if this message is refused.
-        if let Some(before) = self.before.as_mut().filter(|before| before.timestamp < at) {
+        if let Some(before) = self.before.as_mut().filter(|before| times.is_before(before.timestamp, at)) {
             let from = before.timestamp;
             let time = |part: u64| from + (at - from) * part as f64 / parts;
             let new = Numbers::with_complex(&mut kept.data)?;
@@ -86,9 +90,8 @@ fn unlike(why: &Fault) -> Fault {
 /// The mean of the last messages, as many as there are of up to n.
 pub(crate) struct MovingAverage {
     n: usize,
+    times: TimeSeries,
     window: Window,
-    /// The time of the message before.
-    last: f64,
     /// The first message of the series without its numbers: others are brought into its unit.
     first: Option<Frame>,
 }
@@ -96,13 +99,13 @@ pub(crate) struct MovingAverage {
 impl MovingAverage {
     pub fn new(n: u64) -> MovingAverage {
         let n = usize::try_from(n).unwrap_or(usize::MAX);
-        MovingAverage { n, window: Window::default(), last: f64::NEG_INFINITY, first: None }
+        MovingAverage { n, times: TimeSeries::default(), window: Window::default(), first: None }
     }
 }
 
 impl Step for MovingAverage {
     fn apply<'a>(&mut self, mut parcel: Parcel<'a>, _: &mut Vec<Said>) -> Result<Emitted<'a>, Fault> {
-        if parcel.timestamp < self.last {
+        if self.times.goes_on(parcel.timestamp, parcel.next_timestamp) {
             self.window.clear();
             self.first = None;
         }
@@ -111,7 +114,6 @@ impl Step for MovingAverage {
             Some(first) => new = new.aligned_with(first).map_err(|why| unlike(&why))?,
             None => self.first = Some(new.frame.clone()),
         }
-        self.last = parcel.timestamp;
         if self.window.len() == self.n {
             self.window.pop();
         }
@@ -132,13 +134,14 @@ const VALUES: &str = "values";
 /// Makes one message of n: a map of their times and of their values. The last one may have fewer.
 pub(crate) struct Chunk {
     n: usize,
+    times: TimeSeries,
     /// Of each message its times and its value.
     parts: Vec<(f64, Option<f64>, Value)>,
 }
 
 impl Chunk {
     pub fn new(n: u64) -> Chunk {
-        Chunk { n: usize::try_from(n).unwrap_or(usize::MAX), parts: Vec::new() }
+        Chunk { n: usize::try_from(n).unwrap_or(usize::MAX), times: TimeSeries::default(), parts: Vec::new() }
     }
 
     fn whole(&mut self) -> Option<Parcel<'static>> {
@@ -157,7 +160,7 @@ impl Step for Chunk {
     fn apply<'a>(&mut self, parcel: Parcel<'a>, _: &mut Vec<Said>) -> Result<Emitted<'a>, Fault> {
         let Parcel { timestamp, next_timestamp, data } = parcel;
         let value = data.into_value()?;
-        let again = self.parts.last().is_some_and(|&(last, ..)| last > timestamp);
+        let again = self.times.goes_on(timestamp, next_timestamp);
         let before = if again { self.whole() } else { None };
         self.parts.push((timestamp, next_timestamp, value));
         let full = if self.parts.len() >= self.n { self.whole() } else { None };

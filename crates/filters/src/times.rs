@@ -3,6 +3,7 @@
 use crate::chain::{Emitted, Said, Step};
 use crate::parcel::Parcel;
 use ligament_catalogue::{fault, Fault};
+use ligament_wire::times::{ShownTime, TimeSeries};
 
 /// Keeps one message in n, beginning with the first.
 pub(crate) struct Every {
@@ -34,24 +35,36 @@ impl Step for Every {
 }
 
 /// Lets messages pass from a time on.
-pub(crate) struct BlockUntil(pub f64);
+pub(crate) struct BlockUntil {
+    pub time: f64,
+    pub series: TimeSeries,
+}
 
 impl Step for BlockUntil {
     fn apply<'a>(&mut self, parcel: Parcel<'a>, _: &mut Vec<Said>) -> Result<Emitted<'a>, Fault> {
-        Ok(if parcel.timestamp >= self.0 { Emitted::One(parcel) } else { Emitted::None })
+        self.series.goes_on(parcel.timestamp, parcel.next_timestamp);
+        Ok(match self.series.is_before(parcel.timestamp, self.time) {
+            true => Emitted::None,
+            false => Emitted::One(parcel),
+        })
     }
 }
 
 /// Lets messages pass up to a time.
-pub(crate) struct BlockAfter(pub f64);
+pub(crate) struct BlockAfter {
+    pub time: f64,
+    pub series: TimeSeries,
+}
 
 impl Step for BlockAfter {
     fn apply<'a>(&mut self, mut parcel: Parcel<'a>, _: &mut Vec<Said>) -> Result<Emitted<'a>, Fault> {
-        if parcel.timestamp > self.0 {
+        self.series.goes_on(parcel.timestamp, parcel.next_timestamp);
+        let is_after = |time| self.series.is_before(self.time, time);
+        if is_after(parcel.timestamp) {
             return Ok(Emitted::None);
         }
         // The last one that passes has no next.
-        parcel.next_timestamp = parcel.next_timestamp.filter(|&next| next <= self.0);
+        parcel.next_timestamp = parcel.next_timestamp.filter(|&next| !is_after(next));
         Ok(Emitted::One(parcel))
     }
 }
@@ -78,7 +91,7 @@ impl Step for TimeFactor {
 fn changed(mut parcel: Parcel<'_>, change: impl Fn(f64) -> f64) -> Result<Emitted<'_>, Fault> {
     let change = |time: f64| match change(time) {
         changed if changed.is_finite() => Ok(changed),
-        _ => Err(fault!(FILTER_FAILED, "time {time} would become larger than a number can be")),
+        _ => Err(fault!(FILTER_FAILED, "time {} would become larger than a number can be", ShownTime(time))),
     };
     parcel.timestamp = change(parcel.timestamp)?;
     parcel.next_timestamp = parcel.next_timestamp.map(change).transpose()?;

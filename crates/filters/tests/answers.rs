@@ -860,3 +860,75 @@ fn powers_are_taken_from_the_right_and_a_slash_divides_by_one_symbol() {
     let same = |a: &str, b: &str| Unit::parse(a).unwrap().is_the_same_as(&Unit::parse(b).unwrap());
     assert!(same("m/s s", "m") && same("W/m2 K", "W K m-2") && !same("m/s s", "m s-2"));
 }
+
+/// Messages at times that a code adds up, through filters.
+fn added_up(text: &str, begin: f64, step: f64, steps: usize) -> Out {
+    let mut chain = chain(text);
+    let mut all = Vec::new();
+    let mut time = begin;
+    for i in 0..=steps {
+        let next = (i < steps).then_some(time + step);
+        all.extend(out(chain.apply(parcel(time, next, Value::Int(i as i64))).unwrap()));
+        time += step;
+    }
+    all
+}
+
+fn first_and_last(all: &Out) -> (Value, Value) {
+    (all.first().unwrap().2.clone(), all.last().unwrap().2.clone())
+}
+
+#[test]
+fn a_single_message_at_a_sum_of_steps_is_at_the_limit() {
+    let time = (0..1000).fold(0.0, |time, _| time + 0.1);
+    for filter in ["[block_after: 100]", "[block_until: 100]"] {
+        let passed = chain(filter).apply(parcel(time, None, Value::None)).unwrap();
+        assert_eq!(passed.parcels.len(), 1, "{filter}, {time}");
+    }
+}
+
+#[test]
+fn a_limit_between_two_steps_is_between_them() {
+    assert_eq!(added_up("[block_after: 9.999]", 0.0, 1.0, 20).len(), 10);
+    assert_eq!(added_up("[block_until: 10.001]", 0.0, 1.0, 20).len(), 10);
+    assert_eq!(added_up("[block_after: 1700000019.9]", 1.7e9, 1.0, 40).len(), 20);
+}
+
+#[test]
+fn a_message_of_the_same_time_begins_no_new_series() {
+    let mut chain = chain("[moving_average: 2]");
+    let _ = chain.apply(parcel(0.30000000000000004, None, Value::Float(1.0))).unwrap();
+    let all = out(chain.apply(parcel(0.3, None, Value::Float(3.0))).unwrap());
+    assert_eq!(all[0].2, Value::Float(2.0));
+}
+
+proptest! {
+    /// However a code's times round, the limit lets those steps pass that it means.
+    #[test]
+    fn limits_meet_the_sums_of_a_code(
+        (begin, unit) in prop::sample::select(vec![(0.0, 1.0), (1.7e9, 1.0), (-5.0, 1.0), (1.7e9, 60.0), (0.0, 1e-9), (0.0, 1e15)]),
+        step in prop::sample::select(vec![0.1, 0.3, 0.6, 0.7, 1.1, 1.0]),
+        steps in 3usize..400,
+        at in 0.0..1.0f64,
+        change in prop::sample::select(vec!["", "time_offset", "time_factor"]),
+    ) {
+        let (step, k) = (step * unit, (at * steps as f64) as usize);
+        let limit = begin + k as f64 * step;
+        let (before, limit) = match change {
+            "time_offset" => (format!("time_offset: {:e}, ", -begin), k as f64 * step),
+            "time_factor" => ("time_factor: 86400, ".to_owned(), limit * 86400.0),
+            _ => (String::new(), limit),
+        };
+        let before = before.trim_end_matches(", ");
+        let with = |filter: &str| match before {
+            "" => format!("[{filter}: {limit:e}]"),
+            before => format!("[{before}, {filter}: {limit:e}]"),
+        };
+        let number = |i: usize| Value::Int(i as i64);
+        let after = added_up(&with("block_after"), begin, step, steps);
+        prop_assert_eq!(first_and_last(&after), (number(0), number(k)), "{}", limit);
+        prop_assert_eq!(after.last().unwrap().1, None);
+        let until = added_up(&with("block_until"), begin, step, steps);
+        prop_assert_eq!(first_and_last(&until), (number(k), number(steps)), "{}", limit);
+    }
+}

@@ -7,6 +7,7 @@ use ligament_shm::endpoint::Source;
 use ligament_shm::own::OwnMemory;
 use ligament_shm::ShmError;
 use ligament_wire::control::Steps;
+use ligament_wire::times::ShownTime;
 use ligament_wire::HeaderWords;
 use std::ops::Range;
 
@@ -36,7 +37,7 @@ pub(crate) struct Kept {
 
 impl std::fmt::Debug for Kept {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "a message of time {}", self.header.timestamp())
+        write!(f, "a message of time {}", ShownTime(self.header.timestamp()))
     }
 }
 

@@ -7,6 +7,7 @@ use crate::message::{Message, Outgoing, Times};
 use crate::ports::Ports;
 use crate::submodel::{run_submodel, Submodel};
 use ligament_model::Operator;
+use ligament_wire::times::is_before;
 use ligament_wire::{Value, ValueRef};
 use std::collections::HashSet;
 
@@ -98,7 +99,9 @@ impl Inputs {
         let latest = self.messages().map(|message| message.timestamp).reduce(f64::max);
         let timestamp = latest.unwrap_or(0.0);
         let next = self.messages().filter_map(|message| message.next_timestamp).reduce(f64::min);
-        Times { timestamp, next_timestamp: next.filter(|&next| next >= timestamp) }
+        let next = next.filter(|&next| !is_before(next, timestamp));
+        // The same time may have been added up in another way, and be a little less.
+        Times { timestamp, next_timestamp: next.map(|next| next.max(timestamp)) }
     }
 }
 

@@ -5,6 +5,7 @@ use crate::sys;
 use ligament_catalogue::{fault, Fault};
 use ligament_filters::{Data, Emitted, Parcel, Said, Step, View};
 use ligament_model::{Filter, LIBRARY};
+use ligament_wire::times::ShownTime;
 use ligament_wire::{Array, Bytes, DType, Order, Value};
 use std::ffi::CString;
 use std::sync::OnceLock;
@@ -173,7 +174,8 @@ fn bytes_of_number(value: &Value) -> Option<(DType, Vec<u8>)> {
 
 impl Library {
     fn call(&mut self, given: Option<&Elements<'_>>) -> Result<Vec<Parcel<'static>>, Fault> {
-        let time = given.map(|given| format!(", at message time {}", given.timestamp)).unwrap_or_default();
+        let time =
+            given.map(|given| format!(", at message time {}", ShownTime(given.timestamp))).unwrap_or_default();
         let note = format!("{}{time}\n", self.whose);
         let made = sys::call_filter(self.function, &self.with, &mut self.state, given, &note)?;
         made.into_iter().map(Made::into_parcel).collect()

@@ -7,6 +7,7 @@ use crate::head::Head;
 use crate::resizable::Resizable;
 use ligament_model::Operator;
 use ligament_wire::control::{ChannelInfo, PortDeclaration, PortInfo};
+use ligament_wire::times::is_before;
 use std::sync::Arc;
 
 /// The ports that a code declares: names by operator; `name[]` is a vector port.
@@ -112,7 +113,7 @@ impl LastSent {
             }
         };
         let before = std::mem::replace(last, timestamp);
-        (timestamp < before && !std::mem::replace(&mut self.warned, true)).then_some(before)
+        (is_before(timestamp, before) && !std::mem::replace(&mut self.warned, true)).then_some(before)
     }
 }
 

@@ -13,6 +13,7 @@ use ligament_catalogue::{fault, Fault};
 use ligament_model::Settings;
 use ligament_shm::endpoint::{Contiguous, Nothing, Source};
 use ligament_shm::ShmError;
+use ligament_wire::times::ShownTime;
 use ligament_wire::{ArrayKind, ArrayMeta, ArrayRef, DType, Encoder, HeaderWords, Order, ValueRef};
 use std::any::Any;
 use std::sync::Arc;
@@ -339,6 +340,7 @@ impl Instance {
         match here.sent.note(slot, timestamp) {
             None => Ok(()),
             Some(before) => {
+                let (timestamp, before) = (ShownTime(timestamp), ShownTime(before));
                 let text = format!(
                     "port {}: {} sends timestamp {timestamp} after {before} in the same pass of the loop; receivers may \
                      count on times that do not go back",

@@ -6,6 +6,7 @@
 //! the head knows whether all have accepted, so only the head may say that it is made good or withdrawn: no patience here.
 
 use ligament_wire::steering::{Matter, ModelTime, Scheduled, Steer, Steers};
+use ligament_wire::times::{begin_of, is_before};
 use std::sync::Arc;
 
 /// Where an instance asks whether something has changed.
@@ -44,15 +45,50 @@ struct Change {
 
 #[derive(Debug, Clone, Copy)]
 struct Member {
-    /// The last times that it has passed, at either gate.
+    /// The last times that it has passed, at either gate, and how long it took to get there.
     last: [f64; 2],
+    step: [f64; 2],
     over: bool,
 }
 
 impl Default for Member {
     fn default() -> Member {
-        Member { last: [f64::NEG_INFINITY; 2], over: false }
+        Member { last: [f64::NEG_INFINITY; 2], step: [f64::INFINITY; 2], over: false }
     }
+}
+
+impl Member {
+    fn passes(&mut self, gate: Gate, time: f64) {
+        let (last, step) = (&mut self.last[gate as usize], &mut self.step[gate as usize]);
+        if time > *last {
+            (*step, *last) = (time - *last, time);
+        }
+    }
+
+    /// The step with which it comes to a time.
+    fn step_to(&self, gate: Gate, time: f64) -> f64 {
+        let last = self.last[gate as usize];
+        if time > last {
+            time - last
+        } else {
+            self.step[gate as usize]
+        }
+    }
+}
+
+/// Whether who comes to `time` with this step has come to `at`. Nobody below `begin_of(at)` has, so that a look at one number
+/// tells most of them.
+fn has_come(time: f64, step: f64, at: f64) -> bool {
+    time >= at || time >= begin_of(at) && at - time <= 0.25 * step
+}
+
+/// Who is at which gate, at what time, and with what step it came there.
+#[derive(Debug, Clone, Copy)]
+struct Stand {
+    member: u32,
+    gate: Gate,
+    time: f64,
+    step: f64,
 }
 
 /// What an endpoint knows of steering.
@@ -60,8 +96,7 @@ impl Default for Member {
 pub struct Steering {
     members: Vec<Member>,
     changes: Vec<Change>,
-    /// Who is at which gate, at what time.
-    here: Option<(u32, Gate, f64)>,
+    here: Option<Stand>,
     /// Whether anybody has been at a gate.
     begun: bool,
     /// There is nothing to be done for who comes to a time below this.
@@ -87,12 +122,13 @@ impl Change {
         (self.settings.is_none() || self.gate == gate) && self.members.iter().any(|&(one, _)| one == member)
     }
 
-    /// Whether it keeps who comes to a gate at `time` from going on.
-    fn holds(&self, time: f64) -> bool {
+    /// Whether it keeps who stands at a gate from going on.
+    fn holds(&self, here: Stand) -> bool {
+        let come = |at| has_come(here.time, here.step, at);
         match self.stage {
             Stage::Asked => false,
-            Stage::Held => self.at.is_none_or(|at| time >= at),
-            Stage::Good => self.settings.is_none() && self.at.is_some_and(|at| time >= at),
+            Stage::Held => self.at.is_none_or(come),
+            Stage::Good => self.settings.is_none() && self.at.is_some_and(come),
         }
     }
 }
@@ -128,12 +164,9 @@ impl Steering {
     /// An instance has passed a time.
     #[inline]
     pub fn passes(&mut self, member: u32, gate: Gate, time: f64) {
-        let last = match self.members.get_mut(member as usize) {
-            Some(known) => &mut known.last[gate as usize],
-            None => &mut self.member(member).last[gate as usize],
-        };
-        if time > *last {
-            *last = time;
+        match self.members.get_mut(member as usize) {
+            Some(known) => known.passes(gate, time),
+            None => self.member(member).passes(gate, time),
         }
     }
 
@@ -183,19 +216,24 @@ impl Steering {
     fn answer(&mut self, index: usize) -> Option<Steers> {
         let change = &self.changes[index];
         let mut last = f64::NEG_INFINITY;
-        let mut alive = false;
+        let (mut alive, mut is_past) = (false, false);
         for &(member, _) in &change.members {
             let known = self.members.get(member as usize).copied().unwrap_or_default();
             if known.over {
                 continue;
             }
             alive = true;
-            let passed = match change.settings {
-                Some(_) => known.last[change.gate as usize],
-                None => known.last[0].max(known.last[1]),
+            let gates = match change.settings {
+                Some(_) => &[change.gate][..],
+                None => &[Gate::Step, Gate::Pass],
             };
+            let passed = gates.iter().map(|&gate| known.last[gate as usize]).fold(f64::NEG_INFINITY, f64::max);
+            is_past |= gates.iter().any(|&gate| {
+                let (last, step) = (known.last[gate as usize], known.step[gate as usize]);
+                change.at.is_some_and(|at| has_come(last, step, at))
+            });
             let is_here =
-                self.here.is_some_and(|(here, gate, _)| here == member && change.concerns(here, gate));
+                self.here.is_some_and(|here| here.member == member && change.concerns(member, here.gate));
             // A halt may also meet who never comes to a gate; settings would not be read there.
             if passed == f64::NEG_INFINITY && !is_here && change.settings.is_some() {
                 return None;
@@ -206,21 +244,21 @@ impl Steering {
             self.changes[index].members.clear();
             return Some(Steers::Over);
         }
-        if change.at.is_some_and(|at| last >= at) {
+        if is_past {
             self.changes[index].members.clear();
             return Some(Steers::Past { last: ModelTime(last) });
         }
-        let here = self.here.filter(|&(member, gate, _)| change.concerns(member, gate));
-        let next = here.map(|(_, _, time)| ModelTime(time)).filter(|next| next.0 > last);
+        let here = self.here.filter(|here| change.concerns(here.member, here.gate));
+        let next = here.map(|here| ModelTime(here.time)).filter(|next| is_before(last, next.0));
         self.changes[index].stage = Stage::Held;
         Some(Steers::Accepts { last: (last > f64::NEG_INFINITY).then_some(ModelTime(last)), next })
     }
 
     /// An instance comes to a gate at a time. Gives what is to be told.
     pub fn arrives(&mut self, member: u32, gate: Gate, time: f64) -> Vec<Told> {
-        self.member(member);
+        let step = self.member(member).step_to(gate, time);
         self.begun = true;
-        self.here = Some((member, gate, time));
+        self.here = Some(Stand { member, gate, time, step });
         let mut told = Vec::new();
         for index in 0..self.changes.len() {
             if self.changes[index].stage == Stage::Asked {
@@ -235,27 +273,29 @@ impl Steering {
 
     /// The halts at which whoever is here stands.
     fn halts(&self) -> Vec<Told> {
-        let Some((member, gate, time)) = self.here else { return Vec::new() };
-        let stands =
-            |known: &&Change| known.stage == Stage::Good && known.concerns(member, gate) && known.holds(time);
-        let told = |known: &Change| (known.number, Steers::Halts { at: ModelTime(time) });
+        let Some(here) = self.here else { return Vec::new() };
+        let stands = |known: &&Change| {
+            known.stage == Stage::Good && known.concerns(here.member, here.gate) && known.holds(here)
+        };
+        let told = |known: &Change| (known.number, Steers::Halts { at: ModelTime(here.time) });
         self.changes.iter().filter(stands).map(told).collect()
     }
 
     /// The change for which whoever is here has to wait.
     pub fn waits_for(&self) -> Option<u64> {
-        let (member, gate, time) = self.here?;
-        let holds = |known: &&Change| known.concerns(member, gate) && known.holds(time);
+        let here = self.here?;
+        let holds = |known: &&Change| known.concerns(here.member, here.gate) && known.holds(here);
         self.changes.iter().find(holds).map(|known| known.number)
     }
 
     /// Whoever is here goes on: the settings that have changed, in their order, and what is to be told.
     pub fn leaves(&mut self) -> (Vec<Arc<[u8]>>, Vec<Told>) {
-        let Some((member, gate, time)) = self.here.take() else { return Default::default() };
+        let Some(Stand { member, gate, time, step }) = self.here.take() else { return Default::default() };
         self.passes(member, gate, time);
         let mut due: Vec<(f64, u64, Arc<[u8]>)> = Vec::new();
         for known in self.changes.iter_mut() {
-            let (Some(at), Some(settings)) = (known.at.filter(|&at| time >= at), &known.settings) else {
+            let (Some(at), Some(settings)) = (known.at.filter(|&at| has_come(time, step, at)), &known.settings)
+            else {
                 continue;
             };
             if known.stage != Stage::Good || known.gate != gate {
@@ -316,7 +356,7 @@ impl Steering {
     fn reckon(&mut self) {
         let from = |known: &Change| match known.stage {
             Stage::Asked => f64::NEG_INFINITY,
-            Stage::Held | Stage::Good => known.at.unwrap_or(f64::NEG_INFINITY),
+            Stage::Held | Stage::Good => known.at.map_or(f64::NEG_INFINITY, begin_of),
         };
         let calm = if self.begun { f64::INFINITY } else { f64::NEG_INFINITY };
         self.wakes = self.changes.iter().map(from).fold(calm, f64::min);
@@ -326,6 +366,34 @@ impl Steering {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_sum_of_steps_has_come_to_the_time_that_it_means() {
+        let mut steering = Steering::default();
+        steering.begin(&[(
+            Scheduled {
+                change: 1,
+                at: ModelTime(100.0),
+                matter: Matter::Set { settings: vec![1], restart: false },
+            },
+            vec![0],
+        )]);
+        let (mut time, mut made) = (0.0, None);
+        for step in 0..1002 {
+            steering.arrives(0, Gate::Step, time);
+            if !steering.leaves().0.is_empty() {
+                made = Some(step);
+            }
+            time += 0.1;
+        }
+        assert_eq!(made, Some(1000), "{time}");
+    }
+
+    #[test]
+    fn a_step_that_is_shorter_than_the_last_digits_is_not_taken_for_the_next() {
+        assert!(has_come(1.7e9, 1e-3, 1.7e9) && !has_come(1.7e9 - 1e-3, 1e-3, 1.7e9));
+        assert!(!has_come(f64::NEG_INFINITY, f64::INFINITY, -1e300));
+    }
 
     #[test]
     fn what_no_member_made_before_all_were_over_is_not_said_to_be_made() {

@@ -19,6 +19,7 @@ pub mod steering;
 #[allow(unsafe_code)]
 mod sys;
 pub mod tap;
+pub mod times;
 mod tree;
 mod value;
 

@@ -7,7 +7,7 @@ from typing import Any
 from ._enums import Operator
 from ._errors import UsageError
 from ._instance import Instance
-from ._ligament import Message, _fault
+from ._ligament import Message, TimeSeries, _fault
 from ._submodel import Submodel, run_submodel
 
 Messages = dict[str, Message | list[Message]]
@@ -114,7 +114,10 @@ def _times(came: Messages) -> tuple[float, float | None]:
     timestamp = max((message.timestamp for message in messages), default=0.0)
     nexts = [message.next_timestamp for message in messages if message.next_timestamp is not None]
     next_timestamp = min(nexts, default=None)
-    return timestamp, next_timestamp if next_timestamp is not None and next_timestamp >= timestamp else None
+    if next_timestamp is None or TimeSeries().is_before(next_timestamp, timestamp):
+        return timestamp, None
+    # The same time may have been added up in another way, and be a little less.
+    return timestamp, max(next_timestamp, timestamp)
 
 
 def _data(made: Any) -> Any:

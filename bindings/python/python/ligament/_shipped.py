@@ -19,7 +19,7 @@ from typing import Any, Protocol
 from ._enums import Operator
 from ._errors import Error, UsageError
 from ._instance import Instance
-from ._ligament import Message, _fault
+from ._ligament import Message, TimeSeries, _fault, after_steps, shown_time
 from ._mapper import Mapper, Messages, connected
 from ._submodel import Submodel, run_light
 
@@ -52,11 +52,15 @@ class Times:
         self._listed = instance.get_setting("times", "[float]", None)
         self._begin = instance.get_setting("begin", "float", 0.0)
         self._step = instance.get_setting("step", "float", 1.0)
+        if self._step != 0.0 and self._begin + self._step == self._begin:
+            step, begin = abs(self._step), shown_time(self._begin)
+            text = f'"step" is {step:g}, and {begin} and {begin} + {step:g} are the same number'
+            raise wrong("shipped-setting-wrong", f"{text}: give a longer step, or times that begin near 0")
 
     def at(self, number: int, place: str) -> float:
         """The time of the message with this number, from 0 on, s."""
         if self._listed is None:
-            return float(self._begin + number * self._step)
+            return after_steps(self._begin, self._step, number)
         if number >= len(self._listed):
             raise wrong("shipped-setting-wrong", f'{place}: "times" has {len(self._listed)} numbers, and there are more messages')
         return float(self._listed[number])
@@ -69,23 +73,26 @@ class Source(Submodel):
         self._given, self._place = given, whence
         self._until: float | None = instance.get_setting("until", "float", None)
         self._ahead: Given | None = None
+        self._times = TimeSeries()
 
     def _read(self, before: Given | None) -> Given | None:
         given, until = next(self._given, None), self._until
         if given is not None:
             self._place = given.place
-        slack = 0.0 if until is None else 1e-9 * abs(until)
         if given is not None and not math.isfinite(given.timestamp):
             raise wrong("malformed-source", f"{self._place}: {given.timestamp} is no time")
-        if given is not None and until is not None and given.timestamp > until + slack:
+        is_earlier = given is not None and self._times.goes_on(given.timestamp)
+        is_before = self._times.is_before
+        if given is not None and until is not None and is_before(until, given.timestamp):
             given = None
-        elif given is None and before is not None and until is not None and before.timestamp < until - slack:
-            text = f'{self._place}: the last message is of time {before.timestamp}, and "until" says {until}'
+        elif given is None and before is not None and until is not None and is_before(before.timestamp, until):
+            last = shown_time(before.timestamp)
+            text = f'{self._place}: the last message is of time {last}, and "until" says {shown_time(until)}'
             raise wrong("source-ends-early", text)
         if given is None and before is None:
             raise wrong("source-ends-early", f"{self._place}: there is no message")
-        if given is not None and before is not None and given.timestamp < before.timestamp:
-            times = f"the time {given.timestamp} is earlier than {before.timestamp}, the one before it"
+        if given is not None and before is not None and is_earlier:
+            times = f"the time {shown_time(given.timestamp)} is earlier than {shown_time(before.timestamp)}, the one before it"
             raise wrong("malformed-source", f"{self._place}: {times}")
         return given
 
@@ -100,7 +107,8 @@ class Source(Submodel):
         if now is None:
             return
         self._ahead = self._read(now)
-        following = None if self._ahead is None else self._ahead.timestamp
+        # The same time may have been added up in another way, and be a little less.
+        following = None if self._ahead is None else max(self._ahead.timestamp, now.timestamp)
         next_timestamp = following if now.next_timestamp is None else now.next_timestamp
         try:
             message = Message(now.timestamp, next_timestamp, now.data)

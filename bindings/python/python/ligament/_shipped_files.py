@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from ._instance import Instance
-from ._ligament import Message
+from ._ligament import Message, shown_time
 from ._shipped import Given, Times, input_path, wrong
 
 # Seconds in a unit of time, as the CF conventions (section 4.4) name it.
@@ -194,14 +194,14 @@ class _Table(ABC):
         """Adds a message."""
         data = np.asarray(getattr(message.data, "array", message.data))
         if data.dtype.kind not in "biufc" or not self.fits(data.dtype):
-            text = f"the message at time {message.timestamp} holds {data.dtype}, and only numbers of the file's types can be written"
+            text = f"the message at time {shown_time(message.timestamp)} holds {data.dtype}, and only numbers of the file's types can be written"
             raise wrong("sink-refuses", text)
         if self._count == 0:
             self._like = (data.dtype, data.shape)
             self._whole.guard(lambda: self.begin(data))
         elif self._like != (data.dtype, data.shape):
             text = (
-                f"the message at time {message.timestamp} is an array of {data.dtype} with shape {list(data.shape)}, and those "
+                f"the message at time {shown_time(message.timestamp)} is an array of {data.dtype} with shape {list(data.shape)}, and those "
                 f"before it of {self._like[0]} with shape {list(self._like[1])}; one array holds equal ones only"
             )
             raise wrong("sink-refuses", text)

@@ -7,6 +7,7 @@ use ligament_catalogue::{fault, Fault};
 use ligament_filters::{Around, Chain, Data, Parcel};
 use ligament_instance::{Array, DType, Error, Instance, LogLevel, Message, Order, Value};
 use ligament_model::{At, Filter, FilterValue, OnError};
+use ligament_wire::times::ShownTime;
 use serde_json::json;
 use std::path::{Path, PathBuf};
 
@@ -83,7 +84,7 @@ fn array_in(message: &Message) -> Result<Array, Error> {
         _ => None,
     };
     found.ok_or_else(|| {
-        let time = message.timestamp;
+        let time = ShownTime(message.timestamp);
         unfit(fault!(
             SINK_REFUSES,
             "the message at time {time} is no array and no number, and only those can be written"
@@ -145,7 +146,7 @@ impl Sink for Npy {
                 SINK_REFUSES,
                 "the message at time {} is an array of {} with shape {:?}, and those before it of {} with shape {:?}; one \
                  array holds equal ones only: put {{n}} into the name of the file for one file each",
-                message.timestamp,
+                ShownTime(message.timestamp),
                 array.dtype().name(),
                 array.shape(),
                 stack.dtype.name(),
@@ -217,7 +218,11 @@ impl Sink for Vti {
     fn take(&mut self, _: &mut Instance, message: &Message) -> Result<(), Error> {
         let name = numbered(&self.template, self.count);
         let refuse = |why: Fault| {
-            unfit(fault!(SINK_REFUSES, "the message at time {} cannot be written: {why}", message.timestamp))
+            unfit(fault!(
+                SINK_REFUSES,
+                "the message at time {} cannot be written: {why}",
+                ShownTime(message.timestamp)
+            ))
         };
         vti::write(&name, &array_in(message)?, &self.array, self.place)?.map_err(refuse)?;
         self.count += 1;

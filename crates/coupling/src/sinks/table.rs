@@ -6,6 +6,7 @@ use crate::numbers::{in_rows, numbers_of};
 use crate::settings::{self, unfit};
 use ligament_catalogue::fault;
 use ligament_instance::{Error, Instance, Message, Value};
+use ligament_wire::times::ShownTime;
 use std::fmt::Write;
 
 /// A table that grows row by row.
@@ -70,7 +71,7 @@ impl Sink for Csv {
                     return Err(unfit(fault!(
                         SINK_REFUSES,
                         "\"columns\" names {has} columns, and the message at time {} has {count} values",
-                        message.timestamp
+                        ShownTime(message.timestamp)
                     )));
                 }
                 let _ = write!(text, "time");
@@ -83,7 +84,7 @@ impl Sink for Csv {
                     SINK_REFUSES,
                     "the message at time {} has {} values, and those before it {width}; all rows of a table are equally \
                      long",
-                    message.timestamp,
+                    ShownTime(message.timestamp),
                     numbers.len()
                 )))
             }

@@ -6,6 +6,7 @@ use crate::files::{input_path, json, name_of, npy, vti, Lines};
 use crate::settings;
 use ligament_catalogue::{fault, Fault};
 use ligament_instance::{Error, Instance, Value};
+use ligament_wire::times::{is_before, ShownTime};
 use serde_json::Value as Json;
 
 /// The name of the file that a source is read from.
@@ -46,12 +47,15 @@ fn message(line: &str) -> Result<Given, Fault> {
             next.as_f64().ok_or_else(|| fault!(MALFORMED_SOURCE, "its \"next_timestamp\" is no number"))?,
         )),
     };
-    if let Some(Some(next)) = next.filter(|next| next.is_some_and(|next| next < timestamp)) {
+    if let Some(Some(next)) = next.filter(|next| next.is_some_and(|next| is_before(next, timestamp))) {
         return Err(fault!(
             MALFORMED_SOURCE,
-            "its \"next_timestamp\", {next}, is earlier than its \"timestamp\", {timestamp}"
+            "its \"next_timestamp\", {}, is earlier than its \"timestamp\", {}",
+            ShownTime(next),
+            ShownTime(timestamp)
         ));
     }
+    let next = next.map(|next| next.map(|next| next.max(timestamp)));
     let data = json::value_of(object.remove("data").unwrap_or(Json::Null))?;
     Ok(Given { timestamp, next, data })
 }

@@ -12,6 +12,7 @@ pub(crate) use series::Series;
 use crate::settings::bad;
 use ligament_catalogue::fault;
 use ligament_instance::{Error, Instance, Operator, Outputs, Submodel, Times, Value};
+use ligament_wire::times::{ShownTime, TimeSeries};
 
 /// A message that a source gives.
 pub(crate) struct Given {
@@ -37,37 +38,42 @@ pub(crate) trait Source {
     fn until(&self) -> Option<f64>;
 }
 
-/// Times are sums of steps, which are not exact.
-pub(crate) fn slack(time: f64) -> f64 {
-    1e-9 * time.abs()
-}
-
 /// A source as a submodel.
 pub(crate) struct Giving<S> {
     source: S,
     ahead: Option<Given>,
+    times: TimeSeries,
 }
 
 impl<S: Source> Giving<S> {
     pub fn new(source: S) -> Giving<S> {
-        Giving { source, ahead: None }
+        Giving { source, ahead: None, times: TimeSeries::default() }
     }
 
     /// The next message, which is not earlier than the one before it.
     fn read(&mut self, before: Option<&Given>) -> Result<Option<Given>, Error> {
         let given = self.source.next()?;
-        let until = self.source.until();
-        let reached = before.map_or(f64::NEG_INFINITY, |before| before.timestamp);
-        let given = match (given, until) {
-            (Some(given), Some(until)) if given.timestamp > until + slack(until) => None,
-            (None, Some(until)) if reached < until - slack(until) && before.is_some() => {
+        let is_earlier = match &given {
+            Some(given) if !given.timestamp.is_finite() => {
+                let (place, time) = (self.source.place(), given.timestamp);
+                return Err(bad(fault!(MALFORMED_SOURCE, "{place}: {time} is no time")));
+            }
+            Some(given) => self.times.goes_on(given.timestamp, None),
+            None => false,
+        };
+        let times = self.times;
+        let given = match (given, self.source.until(), before) {
+            (Some(given), Some(until), _) if times.is_before(until, given.timestamp) => None,
+            (None, Some(until), Some(before)) if times.is_before(before.timestamp, until) => {
                 return Err(bad(fault!(
                     SOURCE_ENDS_EARLY,
-                    "{}: the last message is of time {reached}, and \"until\" says {until}",
-                    self.source.place()
+                    "{}: the last message is of time {}, and \"until\" says {}",
+                    self.source.place(),
+                    ShownTime(before.timestamp),
+                    ShownTime(until)
                 )))
             }
-            (given, _) => given,
+            (given, ..) => given,
         };
         let Some(given) = given else {
             return match before {
@@ -75,19 +81,13 @@ impl<S: Source> Giving<S> {
                 None => Err(bad(fault!(SOURCE_ENDS_EARLY, "{}: there is no message", self.source.place()))),
             };
         };
-        if !given.timestamp.is_finite() {
-            let (place, time) = (self.source.place(), given.timestamp);
-            return Err(bad(fault!(MALFORMED_SOURCE, "{place}: {time} is no time")));
-        }
-        if let Some(before) =
-            before.filter(|before| before.next.is_none() && before.timestamp > given.timestamp)
-        {
+        if let Some(before) = before.filter(|before| before.next.is_none() && is_earlier) {
             return Err(bad(fault!(
                 MALFORMED_SOURCE,
                 "{}: the time {} is earlier than {}, the one before it",
                 self.source.place(),
-                given.timestamp,
-                before.timestamp
+                ShownTime(given.timestamp),
+                ShownTime(before.timestamp)
             )));
         }
         Ok(Some(given))
@@ -107,7 +107,8 @@ impl<S: Source> Submodel for Giving<S> {
     fn observe(&mut self, instance: &mut Instance) -> Result<(), Error> {
         let Some(now) = self.ahead.take() else { return Ok(()) };
         self.ahead = self.read(Some(&now))?;
-        let following = self.ahead.as_ref().map(|ahead| ahead.timestamp);
+        // The same time may have been added up in another way, and be a little less.
+        let following = self.ahead.as_ref().map(|ahead| ahead.timestamp.max(now.timestamp));
         let times = Times { timestamp: now.timestamp, next_timestamp: now.next.unwrap_or(following) };
         Outputs::of(instance, Operator::OI, times).send_to_all(&now.data)
     }

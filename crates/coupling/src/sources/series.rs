@@ -1,10 +1,11 @@
 //! Sources whose messages stand in the settings: a constant, and a table of times and values.
 
-use super::{slack, Given, Source};
+use super::{Given, Source};
 use crate::settings;
 use ligament_catalogue::fault;
 use ligament_filters::sums;
 use ligament_instance::{Array, Error, Instance, Order, Value};
+use ligament_wire::times::{after_steps, ShownTime, TimeSeries};
 
 /// More messages than this are not made of a step.
 const MOST_STEPS: f64 = 1e15;
@@ -23,6 +24,7 @@ impl Times {
         }
         let step = settings::number(instance, "step")?.unwrap_or(1.0);
         let begin = settings::number(instance, "begin")?.unwrap_or(0.0);
+        moves_on(begin, step)?;
         Ok(Times::Steps { begin, step, count: u64::MAX })
     }
 
@@ -30,12 +32,22 @@ impl Times {
     fn up_to(begin: f64, step: Option<f64>, until: Option<f64>) -> Result<Times, Error> {
         let steps = match (step, until) {
             (None, None) => 0.0,
-            (Some(step), Some(until)) if step > 0.0 && until >= begin => ((until + slack(until) - begin) / step).floor(),
+            (Some(step), Some(until)) if step > 0.0 && until >= begin => {
+                moves_on(begin, step)?;
+                moves_on(until, -step)?;
+                let nearest = ((until - begin) / step).round();
+                match TimeSeries::of_step(step).is_before(until, begin + nearest * step) {
+                    true => nearest - 1.0,
+                    false => nearest,
+                }
+            }
             (Some(step), Some(until)) => {
                 return Err(settings::wrong(fault!(
                     SHIPPED_SETTING_WRONG,
-                    "\"step\" is {step}, \"until\" {until} and \"begin\" {begin}: a step is above 0, and the end is not before \
-                     the beginning"
+                    "\"step\" is {step}, \"until\" {} and \"begin\" {}: a step is above 0, and the end is not before the \
+                     beginning",
+                    ShownTime(until),
+                    ShownTime(begin)
                 )))
             }
             _ => {
@@ -52,10 +64,23 @@ impl Times {
     /// The time of a message; none if there are no more.
     pub fn at(&self, i: u64) -> Option<f64> {
         match self {
-            Times::Steps { begin, step, count } => (i < *count).then(|| begin + i as f64 * step),
+            Times::Steps { begin, step, count } => (i < *count).then(|| after_steps(*begin, *step, i)),
             Times::Listed(times) => times.get(i as usize).copied(),
         }
     }
+}
+
+/// Refuses a step that is too short for numbers of this size: time would stand still.
+fn moves_on(time: f64, step: f64) -> Result<(), Error> {
+    if step == 0.0 || time + step != time {
+        return Ok(());
+    }
+    let (step, time) = (step.abs(), ShownTime(time));
+    Err(settings::wrong(fault!(
+        SHIPPED_SETTING_WRONG,
+        "\"step\" is {step}, and {time} and {time} + {step} are the same number: give a longer step, or times that begin \
+         near 0"
+    )))
 }
 
 /// How values between two times are found.
@@ -147,31 +172,61 @@ fn array(values: Vec<f64>) -> Value {
     Array::from_vec(values, &[count], Order::RowMajor).map_or(Value::None, Value::Array)
 }
 
-/// What a table says at a time.
-fn looked_up(times: &[f64], rows: &[Vec<f64>], between: &Between, time: f64) -> Vec<f64> {
+/// Where a time stands in a table: how many of its times are not later, and whether the last of them is this time. `step` is
+/// from one such time to the next.
+fn place_in(times: &[f64], time: f64, step: Option<f64>) -> (usize, bool) {
     let after = times.partition_point(|&known| known <= time);
-    let (Some(i), true) = (after.checked_sub(1), after < times.len()) else {
-        return rows[if after == 0 { 0 } else { rows.len() - 1 }].clone();
+    let is_this = |i: usize| {
+        let gap = |from: Option<&f64>, to: Option<&f64>| Some(to? - from?);
+        let before = i.checked_sub(1).and_then(|before| gap(times.get(before), times.get(i)));
+        let steps = [before, gap(times.get(i), times.get(i + 1)), step];
+        let step = steps.into_iter().flatten().reduce(f64::min);
+        let series = step.map_or_else(TimeSeries::default, TimeSeries::of_step);
+        times.get(i).is_some_and(|&known| series.is_same(known, time))
     };
-    match between {
+    if is_this(after) {
+        return (after + 1, true);
+    }
+    (after, after.checked_sub(1).is_some_and(is_this))
+}
+
+/// The time in a table that a time is, and its row.
+fn looked_up(
+    (times, rows): (&[f64], &[Vec<f64>]),
+    between: &Between,
+    time: f64,
+    step: Option<f64>,
+) -> (f64, Vec<f64>) {
+    let (after, is_known) = place_in(times, time, step);
+    let Some(i) = after.checked_sub(1) else { return (time, rows[0].clone()) };
+    if is_known {
+        return (times[i], rows[i].clone());
+    }
+    let row = match between {
+        _ if after == times.len() => rows[i].clone(),
         Between::Previous => rows[i].clone(),
         Between::Linear => {
             let share = (time - times[i]) / (times[after] - times[i]);
             rows[i].iter().zip(&rows[after]).map(|(&a, &b)| sums::between(a, b, share)).collect()
         }
-    }
+    };
+    (time, row)
 }
 
 impl Source for Series {
     fn next(&mut self) -> Result<Option<Given>, Error> {
         let Some(time) = self.times.at(self.given) else { return Ok(None) };
         self.given += 1;
-        let value = match &self.values {
-            Values::Same(value) => value.clone(),
-            Values::Table { times, rows, between } => match looked_up(times, rows, between, time) {
-                one if one.len() == 1 => Value::Float(one[0]),
-                several => array(several),
-            },
+        let step = match self.times {
+            Times::Steps { step, .. } => Some(step),
+            Times::Listed(_) => None,
+        };
+        let (time, value) = match &self.values {
+            Values::Same(value) => (time, value.clone()),
+            Values::Table { times, rows, between } => {
+                let (time, row) = looked_up((times, rows), between, time, step);
+                (time, if row.len() == 1 { Value::Float(row[0]) } else { array(row) })
+            }
         };
         Ok(Some(Given::at(time, value)))
     }
@@ -192,10 +247,41 @@ mod tests {
     #[test]
     fn a_table_is_looked_up_between_its_times_and_keeps_its_ends() {
         let (times, rows) = ([0.0, 2.0, 3.0], [vec![0.0], vec![4.0], vec![1.0]]);
-        let at = |time, between: &Between| looked_up(&times, &rows, between, time)[0];
+        let at = |time, between: &Between| looked_up((&times, &rows), between, time, None).1[0];
         let linear = [-1.0, 0.0, 0.5, 2.0, 2.5, 3.0, 9.0].map(|time| at(time, &Between::Linear));
         assert_eq!(linear, [0.0, 0.0, 1.0, 4.0, 2.5, 1.0, 1.0]);
         assert_eq!([1.9, 2.0].map(|time| at(time, &Between::Previous)), [0.0, 4.0]);
+    }
+
+    #[test]
+    fn a_time_that_steps_lead_to_is_that_of_the_table() {
+        let (times, rows) = ([0.0, 2.1, 4.2], [vec![0.0], vec![1.0], vec![2.0]]);
+        let at = |time| looked_up((&times, &rows), &Between::Previous, time, Some(0.7));
+        let all = [0.0, 0.7, 1.4, 2.0999999999999996, 2.8, 3.5, 4.199999999999999].map(at);
+        assert_eq!(all.each_ref().map(|(_, row)| row[0]), [0.0, 0.0, 0.0, 1.0, 1.0, 1.0, 2.0]);
+        assert_eq!((all[3].0, all[6].0), (2.1, 4.2));
+    }
+
+    #[test]
+    fn a_series_has_as_many_messages_as_steps_wherever_it_begins() {
+        for begin in [0.0, 1e-9, -50.0, 1.7e9, -1.7e9] {
+            for step in [0.1, 0.3, 0.5, 0.7, 1.0, 3600.0, 1e6] {
+                let times = Times::up_to(begin, Some(step), Some(begin + 20.0 * step)).unwrap();
+                assert!(times.at(20).is_some() && times.at(21).is_none(), "{begin} + 20 * {step}");
+                let times = Times::up_to(begin, Some(step), Some(begin + 19.99 * step)).unwrap();
+                assert!(times.at(19).is_some() && times.at(20).is_none(), "{begin} + 19.99 * {step}");
+            }
+        }
+        let times = Times::up_to(1e17, Some(100.0), Some(1e17 + 2000.0)).unwrap();
+        assert_eq!((times.at(20), times.at(21)), (Some(1e17 + 2000.0), None));
+    }
+
+    #[test]
+    fn a_step_that_does_not_move_the_time_is_refused() {
+        for (begin, until) in [(1e17, 1e17 + 64.0), (0.0, 1e17), (-1e17, 0.0)] {
+            let why = Times::up_to(begin, Some(1.0), Some(until)).err().map(|error| error.to_string());
+            assert!(why.is_some_and(|why| why.contains("are the same number")), "{begin} to {until}");
+        }
     }
 
     #[test]

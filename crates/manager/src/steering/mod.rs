@@ -14,6 +14,7 @@ pub use settings::{Assignment, Steerable, Steerables};
 use ligament_agent::AgentOrder;
 use ligament_catalogue::{fault, Fault};
 use ligament_wire::steering::{Matter, ModelTime, Steer, Steers};
+use ligament_wire::times::{after, begin_of, is_before, ShownTime};
 use ligament_wire::RankId;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -104,15 +105,6 @@ pub struct Steering {
     ends: bool,
 }
 
-/// The next number above `x`, which is finite.
-fn after(x: f64) -> f64 {
-    match x {
-        0.0 => f64::from_bits(1),
-        x if x > 0.0 => f64::from_bits(x.to_bits() + 1),
-        x => f64::from_bits(x.to_bits() - 1),
-    }
-}
-
 /// Names of some ranks.
 fn some(ranks: impl Iterator<Item = RankId>, name: &dyn Fn(RankId) -> String) -> String {
     let names: Vec<String> = ranks.map(name).collect();
@@ -137,7 +129,7 @@ impl Open {
                 next.extend(stands.map(|stands| stands.0));
             }
         }
-        let stands = next.into_iter().filter(|&next| next > passed).min_by(f64::total_cmp);
+        let stands = next.into_iter().filter(|&next| is_before(passed, next)).min_by(f64::total_cmp);
         stands.or_else(|| passed.is_finite().then(|| after(passed)))
     }
 
@@ -230,7 +222,11 @@ impl Steering {
             let Some((change, proposal)) = self.waiting.pop_front() else { break };
             let halted = self.halt.as_ref().filter(|_| proposal.matter == Matter::Halt);
             if let Some(halt) = halted {
-                let why = fault!(STEERING_REFUSED, "the run is to stand still from {} s on already", halt.at);
+                let why = fault!(
+                    STEERING_REFUSED,
+                    "the run is to stand still from {} s on already",
+                    ShownTime(halt.at)
+                );
                 turns.push(Turn::Refused { change, why });
                 continue;
             }
@@ -259,12 +255,12 @@ impl Steering {
         if let Some(open) = self.open.as_mut().filter(|open| open.change == change) {
             let Some(known) = open.answers.get_mut(&rank) else { return turns };
             if let Steers::Past { last } = answer {
-                let at = open.proposal.at.unwrap_or(last.0);
+                let at = ShownTime(open.proposal.at.unwrap_or(last.0));
                 let why = fault!(
                     STEERING_REFUSED,
                     "{} has passed {at} s already: it is at {} s; ask for a later time, or for none",
                     name(rank),
-                    last.0
+                    ShownTime(last.0)
                 );
                 turns.extend(self.refuse(why));
             } else {
@@ -275,7 +271,7 @@ impl Steering {
             match answer {
                 Steers::Halts { at } if halt.ranks.contains(&rank) => {
                     halt.unsteered.remove(&rank);
-                    if at.0 >= halt.at {
+                    if at.0 >= begin_of(halt.at) {
                         halt.held.insert(rank, at.0);
                     }
                 }
@@ -407,10 +403,14 @@ impl Steering {
         };
         if let Some(at) = at {
             if !at.is_finite() || at <= halt.at {
-                return Err(fault!(STEERING_REFUSED, "the run stands still from {} s on already", halt.at));
+                return Err(fault!(
+                    STEERING_REFUSED,
+                    "the run stands still from {} s on already",
+                    ShownTime(halt.at)
+                ));
             }
             halt.at = at;
-            halt.held.retain(|_, held| *held >= at);
+            halt.held.retain(|_, held| *held >= begin_of(at));
         }
         let steer = Steer::Move { change: halt.change, at: at.map(ModelTime) };
         let order = AgentOrder::Steer { ranks: halt.ranks.iter().copied().collect(), steer };

@@ -43,7 +43,7 @@ fn without_a_time_it_is_the_earliest_at_which_somebody_stands_and_that_nobody_ha
     for (one, other, at) in [
         (accepts(1.0, Some(1.5)), accepts(1.2, None), 1.5),
         (accepts(1.0, Some(1.5)), accepts(1.2, Some(1.3)), 1.3),
-        (accepts(1.0, Some(1.1)), accepts(1.2, None), 1.2f64 + f64::EPSILON),
+        (accepts(1.0, Some(1.1)), accepts(1.2, None), ligament_wire::times::after(1.2)),
     ] {
         let mut steering = Steering::default();
         let change = proposed(&mut steering, proposal(None));
@@ -134,7 +134,7 @@ fn a_halt_moves_step_by_step_and_ends() {
     steering.answered(A, change, Steers::Halts { at: ModelTime(10.5) }, 2, &name);
     steering.answered(B, change, Steers::Halts { at: ModelTime(12.0) }, 2, &name);
     let (at, _) = steering.step().unwrap();
-    assert!(at > 10.5 && at < 10.6);
+    assert!(at > 10.5 && at < 10.6 && ligament_wire::times::is_before(10.5, at));
     assert_eq!(steering.halt().unwrap().held.keys().copied().collect::<Vec<_>>(), [B]);
     assert!(steering.move_halt(Some(10.0)).is_err());
     steering.move_halt(Some(20.0)).unwrap();

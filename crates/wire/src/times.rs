@@ -1,0 +1,239 @@
+//! Model times: when two of them are one, and how people write them.
+//!
+//! A time is a sum of steps, and each addition rounds. So a code that adds up 0.1 a thousand times is at 99.9999999999986,
+//! and nothing may compare this with 100 by its bits. One rule holds wherever times of different origin meet:
+//!
+//! - With a step, two times are one if they differ by less than a ten-thousandth of it, or by less than that many additions
+//!   may round, but never by more than a quarter of the step. So the slack does not grow with the time, and two steps of a
+//!   code never become one.
+//! - Without a step, two times are one if their first twelve digits agree: a thousand additions change no more.
+
+use std::fmt;
+
+/// Part of a step by which two times of one step may differ.
+const SHARE_OF_STEP: f64 = 1e-4;
+/// The same, however many additions there were.
+const MAX_SHARE_OF_STEP: f64 = 0.25;
+/// Without a step: the part of the larger time by which two times may differ, 2⁻⁴⁰.
+const SHARE_OF_TIME: f64 = 4096.0 * f64::EPSILON;
+/// Roundings for each addition, and for what else is computed with a time: others may make several steps of one.
+const ROUNDINGS_PER_STEP: f64 = 4.0;
+const ROUNDINGS: f64 = 16.0;
+
+/// Times in order, of which it is known how far they are from each other.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct TimeSeries {
+    last: Option<f64>,
+    step: Option<f64>,
+    /// Steps since the series began.
+    steps: u64,
+    /// The largest number that the times were computed with.
+    largest: f64,
+}
+
+impl TimeSeries {
+    /// Times in equal steps, each computed by itself.
+    pub fn of_step(step: f64) -> TimeSeries {
+        TimeSeries { step: (step > 0.0).then_some(step), ..TimeSeries::default() }
+    }
+
+    /// Times that have been computed with a number of this size.
+    pub fn computed_with(size: f64) -> TimeSeries {
+        TimeSeries { largest: size.abs(), ..TimeSeries::default() }
+    }
+
+    /// The next time has come, and perhaps the one after it is known. A time that is earlier than the one before begins anew:
+    /// whether it does.
+    pub fn goes_on(&mut self, time: f64, next: Option<f64>) -> bool {
+        let again = self.last.is_some_and(|last| self.is_before(time, last));
+        if again {
+            (self.last, self.step, self.steps) = (None, None, 0);
+        }
+        let size = time.abs().max(next.map_or(0.0, f64::abs));
+        self.largest = self.largest.max(size);
+        // Two messages of one time are no step.
+        let gap = |from: f64, to: f64| Some(to - from).filter(|&gap| gap > self.largest * SHARE_OF_TIME);
+        let since = self.last.and_then(|last| gap(last, time));
+        let until = next.and_then(|next| gap(time, next));
+        self.steps += u64::from(since.is_some());
+        self.step = since.into_iter().chain(until).reduce(f64::min).or(self.step);
+        self.last = Some(time);
+        again
+    }
+
+    /// Whether two times are one.
+    pub fn is_same(&self, one: f64, other: f64) -> bool {
+        (one - other).abs() <= self.slack(one, other) || one == other
+    }
+
+    /// Whether a time is earlier than another, and not the same.
+    pub fn is_before(&self, one: f64, other: f64) -> bool {
+        one < other && !self.is_same(one, other)
+    }
+
+    fn slack(&self, one: f64, other: f64) -> f64 {
+        let largest = self.largest.max(one.abs()).max(other.abs());
+        let Some(step) = self.step else { return largest * SHARE_OF_TIME };
+        let rounding = largest * f64::EPSILON * (ROUNDINGS_PER_STEP * self.steps as f64 + ROUNDINGS);
+        (step * SHARE_OF_STEP).max(rounding).min(step * MAX_SHARE_OF_STEP)
+    }
+}
+
+/// Whether a time is earlier than another, and not the same; no step is known.
+#[inline]
+pub fn is_before(one: f64, other: f64) -> bool {
+    one < other && TimeSeries::default().is_before(one, other)
+}
+
+/// The times that are the same as this one, or later; no step is known.
+pub fn begin_of(time: f64) -> f64 {
+    time - time.abs() * SHARE_OF_TIME
+}
+
+/// The first time that is later than this one, and not the same; no step is known.
+pub fn after(time: f64) -> f64 {
+    let later = time + 2.0 * time.abs() * SHARE_OF_TIME;
+    if later > time {
+        return later;
+    }
+    // So close to 0 that nothing less can be added.
+    time + f64::MIN_POSITIVE
+}
+
+/// The time after a number of equal steps: for decimal steps the decimal number, 2.1 and not 2.0999999999999996.
+pub fn after_steps(begin: f64, step: f64, steps: u64) -> f64 {
+    let time = begin + steps as f64 * step;
+    let rounding = 2.0 * time.abs() * f64::EPSILON;
+    match rounded(time, 15) {
+        Some(neat) if (neat - time).abs() <= rounding.min(step.abs() * SHARE_OF_STEP) => neat,
+        _ => time,
+    }
+}
+
+/// Rounded to so many digits.
+fn rounded(time: f64, digits: usize) -> Option<f64> {
+    format!("{time:.*e}", digits - 1).parse().ok()
+}
+
+/// The digits of the shortest text that is read as the same number.
+fn digits_of(time: f64) -> usize {
+    let text = format!("{time:e}");
+    let mantissa = text.split('e').next().unwrap_or_default();
+    mantissa.bytes().filter(u8::is_ascii_digit).count()
+}
+
+/// A time as people write it: 209, and not 209.00000000000003. For texts only; files keep all digits.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct ShownTime(pub f64);
+
+impl ShownTime {
+    /// The number that is shown. Digits are left out only behind a run of three zeros or nines, from the twelfth on.
+    pub fn number(self) -> f64 {
+        let time = self.0;
+        if time == 0.0 || !time.is_finite() || digits_of(time) <= 12 {
+            return time + 0.0;
+        }
+        let neat = |digits| rounded(time, digits).filter(|&neat| digits_of(neat) + 3 <= digits);
+        (12..=15).rev().find_map(neat).unwrap_or(time)
+    }
+}
+
+impl fmt::Display for ShownTime {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let time = self.number();
+        if time == 0.0 || (1e-5..1e16).contains(&time.abs()) || !time.is_finite() {
+            return write!(f, "{time}");
+        }
+        write!(f, "{time:e}")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// Times that a code adds up, and those that it means.
+    fn added_up(begin: f64, step: f64, steps: u32) -> Vec<(f64, f64)> {
+        let mut time = begin;
+        let mut all = vec![(begin, begin)];
+        for i in 1..=steps {
+            time += step;
+            all.push((time, begin + f64::from(i) * step));
+        }
+        all
+    }
+
+    #[test]
+    fn times_are_shown_as_people_write_them() {
+        let pairs = [
+            (209.00000000000003, "209"),
+            (2.0999999999999996, "2.1"),
+            (1000.0000000001588, "1000"),
+            (0.30000000000000004, "0.3"),
+            (-0.30000000000000004, "-0.3"),
+            (1_700_000_000.12345, "1700000000.12345"),
+            (1.0 / 3.0, "0.3333333333333333"),
+            (0.0, "0"),
+            (-0.0, "0"),
+            (86400.0, "86400"),
+            (1e17, "1e17"),
+            (1e-9, "1e-9"),
+            (3.0000000000000004e-9, "3e-9"),
+            (f64::INFINITY, "inf"),
+        ];
+        for (time, text) in pairs {
+            assert_eq!(ShownTime(time).to_string(), text);
+        }
+    }
+
+    #[test]
+    fn decimal_steps_lead_to_decimal_times() {
+        assert_eq!([3, 6].map(|i| after_steps(0.0, 0.7, i)), [2.1, 4.2]);
+        assert_eq!(after_steps(0.0, 1.0 / 3.0, 2), 2.0 / 3.0);
+        assert_eq!(after_steps(1e16, 2.0, 1), 1e16 + 2.0, "no digit of a whole number is lost");
+    }
+
+    #[test]
+    fn a_limit_just_before_a_step_is_before_it() {
+        let mut series = TimeSeries::default();
+        for i in 0..=10 {
+            assert!(!series.goes_on(f64::from(i), Some(f64::from(i + 1))));
+        }
+        assert!(series.is_before(9.999, 10.0) && !series.is_before(9.99999, 10.0));
+    }
+
+    #[test]
+    fn the_first_time_after_another_is_not_the_same() {
+        for time in [0.0, 1e-300, -1e-300, 1e-9, 0.1, -7.3, 1.7e9, -1.7e9, 1e17, 1e300] {
+            assert!(is_before(time, after(time)), "{time}");
+            assert!(begin_of(after(time)) > time, "{time}");
+            assert!(begin_of(time) <= time, "{time}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn each_step_of_a_sum_is_itself_and_none_of_its_neighbours(
+            begin in prop::sample::select(vec![0.0, -3.0, 1e-9, 1.0, 86400.0, 1.7e9, -1.7e9]),
+            step in prop::sample::select(vec![1e-9, 0.1, 0.3, 0.6, 0.7, 1.0 / 3.0, 1.0, 3600.0, 1e7]),
+            steps in 2u32..3000,
+        ) {
+            // A hundred numbers at least lie between two steps.
+            prop_assume!(step > 100.0 * f64::EPSILON * f64::abs(begin) * f64::from(steps));
+            let mut series = TimeSeries::default();
+            for (time, meant) in added_up(begin, step, steps) {
+                series.goes_on(time, None);
+                prop_assert!(series.is_same(time, meant));
+                prop_assert!(series.is_before(meant, time + step) && series.is_before(time - step, meant));
+                prop_assert!(!series.is_same(time, meant + 0.5 * step));
+            }
+        }
+
+        #[test]
+        fn a_shown_time_is_the_same_time(time in prop::num::f64::NORMAL) {
+            let shown: f64 = ShownTime(time).to_string().parse().unwrap();
+            prop_assert!(TimeSeries::default().is_same(shown, time));
+        }
+    }
+}
