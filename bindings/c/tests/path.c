@@ -112,6 +112,8 @@ int main(int argc, char **argv) {
     FINE(lig_path_open(second, at, &(lig_path_options){.size = sizeof options, .patience = 0.2}, &none, &error));
     ENDS_WITH(lig_path_wait_connected(none, SOON, &error), LIG_ERR_SYSTEM, "no connection");
     lig_path_free(none);
+    lig_path_free(none);
+    ENDS_WITH(lig_path_send(none, "x", 1, SOON, &error), LIG_ERR_USAGE, "closed or freed already");
 
     FINE(lig_path_send(one, "last", 4, SOON, &error));
     FINE(lig_path_close(one, SOON, &error));
@@ -121,6 +123,12 @@ int main(int argc, char **argv) {
     ENDS_WITH(lig_path_receive(other, place, sizeof place, &length, SOON, &error), LIG_ERR_CLOSED, "closed the path");
     ENDS_WITH(lig_path_send(other, "x", 1, SOON, &error), LIG_ERR_CLOSED, "closed the path");
     FINE(lig_path_close(other, SOON, &error));
+    // After the end.
+    ENDS_WITH(lig_path_send(other, "x", 1, SOON, &error), LIG_ERR_USAGE, "closed or freed already");
+    ENDS_WITH(lig_path_get_statistics(one, &seen, &error), LIG_ERR_USAGE, "closed or freed already");
+    FINE(lig_path_close(other, SOON, &error));
+    lig_path_free(one);
+    lig_path_free(other);
     FINE(lig_path_close(NULL, SOON, &error));
     lig_path_free(NULL);
     puts("all is well");

@@ -65,5 +65,6 @@ int main(int, char **argv) {
     Path moved = std::move(other);
     moved.close(soon);
     THROWS(ligament::UsageError, moved.probe(soon));
+    moved.close(soon);
     std::cout << "all is well\n";
 }

@@ -63,6 +63,8 @@ errors! {
         /// A number of ports that cannot be meant.
         TooManyPorts { count: usize, most: usize } => ABSURD_SIZE,
             "{count} ports are too many to wait for; {most} are the most";
+        /// A path that is over.
+        PathClosed => PATH_CLOSED, "this path is closed or freed already; no call may follow lig_path_close or lig_path_free";
         /// A time that cannot be waited.
         Timeout { seconds: f64 } => BAD_ARGUMENT, "a timeout cannot be {seconds} s";
         /// A struct without its size.

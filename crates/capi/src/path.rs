@@ -5,14 +5,38 @@ use crate::options::{lig_bool, read, SizePrefixed};
 use crate::status::{guard, lig_error, lig_status, name, null, out};
 use ligament_instance::{Error, Kind};
 use ligament_link::{Key, Options, Path, Request};
+use std::collections::BTreeMap;
 use std::ffi::{c_char, c_void};
 use std::path::{Path as File, PathBuf};
 use std::slice;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
-/// One end of a path between two programs, without a model. Several threads may use it at once, but for
-/// `lig_path_close` and `lig_path_free`. Each end has a thread of its own, which moves bytes.
-pub struct lig_path(Path);
+/// One end of a path between two programs, without a model. Several threads may use it at once. After `lig_path_close`, calls
+/// are refused, and `lig_path_free` does nothing. Each end has a thread of its own, which moves bytes.
+pub struct lig_path {
+    _opaque: [u8; 0],
+}
+
+/// The paths of this process that are not closed, by the numbers that C has for pointers: no number is used twice, so that
+/// a path that is closed or freed is recognised, and no call meets memory that is gone.
+static PATHS: RwLock<BTreeMap<usize, Arc<Path>>> = RwLock::new(BTreeMap::new());
+static LAST_NUMBER: AtomicUsize = AtomicUsize::new(0);
+/// Numbers lie so far apart, so that none looks like a small integer or a character.
+const NUMBER_STEP: usize = 4096;
+
+/// Keeps a path, and gives what C has for it.
+fn kept(path: Path) -> *mut lig_path {
+    let number = LAST_NUMBER.fetch_add(NUMBER_STEP, Ordering::Relaxed) + NUMBER_STEP;
+    PATHS.write().unwrap_or_else(PoisonError::into_inner).insert(number, Arc::new(path));
+    std::ptr::without_provenance_mut(number)
+}
+
+/// Takes a path out of those that can be used.
+fn taken_out(path: *const lig_path) -> Option<Arc<Path>> {
+    PATHS.write().unwrap_or_else(PoisonError::into_inner).remove(&path.addr())
+}
 
 /// How a path is to be; all zero is what is usual. Both ends must agree on `unencrypted`.
 #[repr(C)]
@@ -84,11 +108,13 @@ fn within(seconds: f64) -> Result<Option<Duration>, Error> {
     Duration::try_from_secs_f64(seconds).map(Some).map_err(|_| Misuse::Timeout { seconds }.into())
 }
 
-/// # Safety
-/// `path` is NULL or from `lig_path_listen` or `lig_path_open`, and not freed.
-unsafe fn known<'a>(path: *const lig_path) -> Result<&'a Path, Error> {
-    // SAFETY: as the caller promises.
-    unsafe { path.as_ref() }.map(|path| &path.0).ok_or_else(|| null("path"))
+/// The path that C means.
+fn known(path: *const lig_path) -> Result<Arc<Path>, Error> {
+    if path.is_null() {
+        return Err(null("path"));
+    }
+    let paths = PATHS.read().unwrap_or_else(PoisonError::into_inner);
+    paths.get(&path.addr()).cloned().ok_or_else(|| Misuse::PathClosed.into())
 }
 
 /// # Safety
@@ -184,7 +210,7 @@ pub unsafe extern "C" fn lig_path_listen(
         // SAFETY: as the caller promises.
         let (key, options) = unsafe { prepared(key_file, options)? };
         let made = Path::listen(&key, at, &options).map_err(failed)?;
-        path.write(Box::into_raw(Box::new(lig_path(made))));
+        path.write(kept(made));
         Ok(())
     })
 }
@@ -214,7 +240,7 @@ pub unsafe extern "C" fn lig_path_open(
             false => vec![unsafe { name(to, "to")? }],
         };
         let made = Path::open(&key, &to, &options).map_err(failed)?;
-        path.write(Box::into_raw(Box::new(lig_path(made))));
+        path.write(kept(made));
         Ok(())
     })
 }
@@ -248,8 +274,7 @@ pub unsafe extern "C" fn lig_path_wait_connected(
     timeout: f64,
     error: *mut lig_error,
 ) -> lig_status {
-    // SAFETY: as the caller promises.
-    guard(error, || unsafe { known(path)? }.wait_connected(within(timeout)?).map_err(failed))
+    guard(error, || known(path)?.wait_connected(within(timeout)?).map_err(failed))
 }
 
 /// Sends a message of `length` bytes. Returns when `data` may be used again, before it has arrived; waits while more than
@@ -388,8 +413,7 @@ pub unsafe extern "C" fn lig_path_cancel(
     request: u64,
     error: *mut lig_error,
 ) -> lig_status {
-    // SAFETY: as the caller promises.
-    guard(error, || unsafe { known(path)? }.cancel(Request::from_number(request)).map_err(failed))
+    guard(error, || known(path)?.cancel(Request::from_number(request)).map_err(failed))
 }
 
 /// Waits for the next message; its length, bytes.
@@ -487,8 +511,7 @@ pub unsafe extern "C" fn lig_path_barrier(
     timeout: f64,
     error: *mut lig_error,
 ) -> lig_status {
-    // SAFETY: as the caller promises.
-    guard(error, || unsafe { known(path)? }.barrier(within(timeout)?).map_err(failed))
+    guard(error, || known(path)?.barrier(within(timeout)?).map_err(failed))
 }
 
 /// What has passed.
@@ -519,10 +542,11 @@ pub unsafe extern "C" fn lig_path_get_statistics(
 }
 
 /// Waits until everything that was sent has arrived, tells the other end that nothing more comes, and frees the path. It is
-/// freed whatever is returned. NULL is let pass.
+/// freed whatever is returned: every later call is refused, but for `lig_path_close` and `lig_path_free`, which do nothing
+/// then. NULL is let pass.
 ///
 /// # Safety
-/// All pointers are valid; `path` is not used any more, and `error` may be NULL.
+/// `error` is valid or NULL.
 #[no_mangle]
 pub unsafe extern "C" fn lig_path_close(
     path: *mut lig_path,
@@ -530,26 +554,19 @@ pub unsafe extern "C" fn lig_path_close(
     error: *mut lig_error,
 ) -> lig_status {
     guard(error, || {
-        if path.is_null() {
-            return Ok(());
-        }
-        // SAFETY: from `Box::into_raw`, and freed only once, as the caller promises.
-        let path = unsafe { Box::from_raw(path) };
-        let timeout = within(timeout)?;
-        path.0.close(timeout).map_err(failed)
+        // NULL is none of them, nor is one that is closed.
+        let Some(path) = taken_out(path) else { return Ok(()) };
+        let timeout = within(timeout).inspect_err(|_| path.stop())?;
+        path.end(timeout).map_err(failed)
     })
 }
 
-/// Frees a path at once; what is under way is lost. NULL is let pass.
-///
-/// # Safety
-/// `path` is NULL, or from `lig_path_listen` or `lig_path_open` and not used any more.
+/// Frees a path at once; what is under way is lost. NULL, and a path that is closed or freed, are let pass.
 #[no_mangle]
-pub unsafe extern "C" fn lig_path_free(path: *mut lig_path) {
+pub extern "C" fn lig_path_free(path: *mut lig_path) {
     crate::status::guard_or((), || {
-        if !path.is_null() {
-            // SAFETY: from `Box::into_raw`, and freed only once, as the caller promises.
-            drop(unsafe { Box::from_raw(path) });
+        if let Some(path) = taken_out(path) {
+            path.stop();
         }
     });
 }

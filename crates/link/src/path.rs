@@ -8,7 +8,7 @@ use ligament_catalogue::fault;
 use ligament_net::{Listen, Listener, Net, Place};
 use std::net::SocketAddr;
 use std::panic::AssertUnwindSafe;
-use std::sync::{Arc, MutexGuard};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
@@ -24,7 +24,7 @@ const OPENS: u32 = 1;
 /// One end of a path. Dropped without `close`, what is under way is lost.
 pub struct Path {
     shared: Arc<Shared>,
-    thread: Option<JoinHandle<()>>,
+    thread: Mutex<Option<JoinHandle<()>>>,
     addresses: Vec<SocketAddr>,
     /// The process that made it.
     maker: u32,
@@ -124,7 +124,7 @@ impl Path {
         });
         let thread = thread
             .map_err(|error| Error::system(fault!(PATH_GIVEN_UP, "there is no thread for a path: {error}")))?;
-        Ok(Path { shared, thread: Some(thread), addresses, maker: std::process::id() })
+        Ok(Path { shared, thread: Mutex::new(Some(thread)), addresses, maker: std::process::id() })
     }
 
     /// Where the listening end can be reached; empty at the other end.
@@ -414,6 +414,34 @@ impl Path {
     /// # Errors
     /// It has not arrived within this time, or the path was lost before. This end is destroyed all the same.
     pub fn close(self, within: Option<Duration>) -> Result<(), Error> {
+        self.end(within)
+    }
+
+    /// As `close`, of a path that others may still hold: what they call is refused from then on.
+    ///
+    /// # Errors
+    /// As `close`.
+    pub fn end(&self, within: Option<Duration>) -> Result<(), Error> {
+        let said = self.say_last(within);
+        self.stop();
+        said
+    }
+
+    /// Ends the path at once; what is under way is lost. What others call is refused from then on, and nothing of theirs is
+    /// read any more.
+    pub fn stop(&self) {
+        if self.is_forked() {
+            return;
+        }
+        self.shared.stop();
+        if let Some(thread) = self.thread.lock().unwrap_or_else(PoisonError::into_inner).take() {
+            // One that crashed has said so.
+            let _ = thread.join();
+        }
+    }
+
+    /// Waits until everything has arrived, and tells the other end that nothing more comes.
+    fn say_last(&self, within: Option<Duration>) -> Result<(), Error> {
         let until = within.and_then(|within| Instant::now().checked_add(within));
         self.wait_sent(within)?;
         self.shared.lock().say_closing();
@@ -492,14 +520,11 @@ impl Drop for Path {
     fn drop(&mut self) {
         if self.is_forked() {
             // It is the maker's: nothing of it is touched, and the thread is not here.
-            std::mem::forget((Arc::clone(&self.shared), self.thread.take()));
+            let thread = self.thread.get_mut().unwrap_or_else(PoisonError::into_inner).take();
+            std::mem::forget((Arc::clone(&self.shared), thread));
             return;
         }
-        self.shared.stop();
-        if let Some(thread) = self.thread.take() {
-            // One that crashed has said so.
-            let _ = thread.join();
-        }
+        self.stop();
     }
 }
 

@@ -140,8 +140,8 @@ public:
         return statistics;
     }
     // Waits until everything that was sent has arrived, tells the other end that nothing more comes, and ends the path,
-    // whether or not it throws.
-    void close(double timeout = -1.0) { detail::call(lig_path_close, handle_.release(), timeout); }
+    // whether or not it throws. Closing it again does nothing; all else throws UsageError then.
+    void close(double timeout = -1.0) { detail::call(lig_path_close, handle_.get(), timeout); }
 
 private:
     using Begin = lig_status (*)(const char *, const char *, const lig_path_options *, lig_path **, lig_error *);
