@@ -2,6 +2,7 @@
 examples with costs for which the answer is worked out by hand; and what it refuses."""
 
 import json
+import re
 import subprocess
 from pathlib import Path
 
@@ -205,3 +206,78 @@ def test_a_model_is_not_replaced_by_its_costs_nor_compared_with_another(place, a
     (place / "other.ymmsl").write_text(MODEL.replace("  film:\n    components", "  other:\n    components"))
     text = ask("predict", "other.ymmsl", "--from", "small", "--compare", "small", status=2)
     assert 'was of the model "film", and "other" is predicted' in text
+
+
+def without_ports(text):
+    return re.sub(r"ports: \{.*?\}, ", "", text)
+
+
+def test_a_model_without_declared_ports_is_predicted_and_unrolled_by_what_its_run_has_recorded(place, ask):
+    (place / "open.ymmsl").write_text(without_ports(MODEL))
+    ask("run", "--quiet", "open.ymmsl", "--run-dir", "open")
+    record = json.loads((place / "open" / "run.json").read_text())
+    assert record["declared_ports"] == {
+        "flow": {"o_i": ["state", "film"], "o_f": ["end"], "s": ["force"]},
+        "cells": {"f_init": ["state"], "o_f": ["force"]},
+        "camera": {"s": ["film", "end"]},
+    }
+    told = json.loads(ask("predict", "open.ymmsl", "--from", "open", "--compare", "open", "--json"))
+    assert passed(told["prediction"]["conduits"]) == passed(told["happened"]["conduits"])
+    # As if they were declared; and a model alone says what it lacks.
+    def shown(*words):
+        nodes = json.loads(ask("graph", *words, "--json"))["topology"]["nodes"]
+        ports = {(node["name"], port["name"], port["operator"]) for node in nodes for port in node["ports"]}
+        return ports, json.loads(ask("tasks", *words, "--json"))
+
+    for models in ([], ["open.ymmsl"]):
+        assert shown(*models, "--from", "open") == shown("model.ymmsl")
+    assert "left out, because the model does not say when its ports are used" in ask("tasks", "open.ymmsl")
+    ask("predict", "--from", "open", "--write-costs", "costs.yaml")
+    error = ask("predict", "open.ymmsl", "--costs", "costs.yaml", status=2)
+    assert "does not declare the ports of: flow, cells, camera" in error and "--from" in error
+
+
+def test_a_model_that_declares_its_ports_records_none(place, ask):
+    ask("run", "--quiet", "model.ymmsl", "--run-dir", "small")
+    assert "declared_ports" not in json.loads((place / "small" / "run.json").read_text())
+
+
+RANKED = """ymmsl_version: v0.2
+models:
+  ranked:
+    components:
+      left: {ports: {o_i: out, s: in}, implementation: left}
+      right: {ports: {f_init: in, o_f: out}, implementation: right}
+    conduits: {left.out: right.in, right.out: left.in}
+programs:
+  left: {executable: python3, args: left.py}
+  right: {executable: python3, args: right.py}
+ligament: {ranks: {left: 2, right: 2}, overcommit: true}
+"""
+LEFT = """
+from ligament import Instance, Message, Operator
+
+instance = Instance({Operator.O_I: ["out"], Operator.S: ["in"]})
+while instance.reuse_instance():
+    for step in range(5):
+        instance.send("out", Message(float(step)))
+        instance.receive("in")
+"""
+RIGHT = """
+from ligament import Instance, Operator
+
+instance = Instance({Operator.F_INIT: ["in"], Operator.O_F: ["out"]})
+while instance.reuse_instance():
+    instance.send("out", instance.receive("in"))
+"""
+
+
+def test_a_run_with_ranks_is_predicted_as_one_instance_of_each_component(tmp_path, ask):
+    for name, text in {"model.ymmsl": RANKED, "left.py": LEFT, "right.py": RIGHT}.items():
+        (tmp_path / name).write_text(text)
+    ask("run", "--quiet", "model.ymmsl", "--run-dir", "ranked")
+    text = ask("predict", "--from", "ranked", "--compare", "ranked", "--write-costs", "costs.yaml")
+    assert "left:" in text and "computes" in text
+    told = json.loads(ask("predict", "model.ymmsl", "--costs", "costs.yaml", "--json"))["prediction"]
+    assert [one["name"] for one in told["instances"]] == ["left", "right"]
+    assert passed(told["conduits"]) == {("left.out", "right.in"): 10, ("right.out", "left.in"): 10}

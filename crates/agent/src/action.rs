@@ -84,6 +84,12 @@ pub enum Report {
         rank: RankId,
         ports: Arc<[String]>,
     },
+    /// The operators of ports that its code declares and its model does not, by name. One rank stands for all of its
+    /// component that register together.
+    Declares {
+        rank: RankId,
+        ports: Vec<(String, String)>,
+    },
 }
 
 /// What the host of an agent wants of it.

@@ -41,7 +41,7 @@ use ligament_model::{
     check_structure, read_file, At, Configuration, FileModules, Identifier, LigamentOptions, Modules, Problem,
     Reference, SettingValue, Version,
 };
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -60,6 +60,9 @@ pub struct CheckOptions {
     pub files: Files,
     /// What may be left out of what cannot be done yet.
     pub ignore: HashSet<Ignorable>,
+    /// Of components whose ports the files do not declare, those that are known from a run: by the component's name and
+    /// that of the operator.
+    pub declared_ports: BTreeMap<String, BTreeMap<String, Vec<String>>>,
 }
 
 /// Components for which code is given, so that they need no program in a file.
@@ -199,6 +202,7 @@ fn finish(
             return Report::new(config, None, problems);
         }
     };
+    flat.declare(&options.declared_ports);
     implementations::leave_out(&mut flat, options, &mut problems);
     if options.files == Files::MustExist {
         let used = flat.components.iter().filter_map(|component| component.implementation.as_ref()).collect();

@@ -275,12 +275,8 @@ pub(crate) struct Check {
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Graph {
-    /// Model files in yMMSL; later ones add to earlier ones.
-    #[arg(required = true, value_name = "MODEL")]
-    pub models: Vec<PathBuf>,
-    /// Which model to show, if the files have several.
-    #[arg(long, value_name = "NAME")]
-    pub model: Option<String>,
+    #[command(flatten)]
+    pub shown: crate::check::Shown,
     /// Draw it into this file, as .svg or .png.
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,
@@ -313,12 +309,8 @@ pub(crate) struct Scales {
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Tasks {
-    /// Model files in yMMSL; later ones add to earlier ones.
-    #[arg(required = true, value_name = "MODEL")]
-    pub models: Vec<PathBuf>,
-    /// Which model to show, if the files have several.
-    #[arg(long, value_name = "NAME")]
-    pub model: Option<String>,
+    #[command(flatten)]
+    pub shown: crate::check::Shown,
     /// How many steps of each pass to show at most.
     #[arg(long, value_name = "N", default_value_t = 2, value_parser = clap::value_parser!(u64).range(1..=1000))]
     pub steps: u64,

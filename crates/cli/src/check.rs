@@ -3,7 +3,9 @@
 use crate::arguments::{print, Check};
 use ligament_analysis::{CheckOptions, Files, Ignorable, Report};
 use ligament_catalogue::{fault, Fault};
+use ligament_manager::find_run;
 use ligament_model::{parse_assignment, LigamentOptions, Reference, Resolved, Resources};
+use ligament_runtime::client::record_of;
 use ligament_runtime::own_cores;
 use std::collections::HashSet;
 use std::path::PathBuf;
@@ -38,11 +40,7 @@ pub(crate) fn check(arguments: &Check) -> i32 {
             eprintln!("{}; more about {which}: ligament explain {first}", count(report.errors(), "error"));
         }
     }
-    if report.is_ok() {
-        crate::DONE
-    } else {
-        crate::BAD_USE
-    }
+    status_of(&report)
 }
 
 /// What to know of a model that asks for more cores than this machine has.
@@ -118,11 +116,64 @@ impl Ignore {
     }
 }
 
+/// Options for a model that is not to be run here: its programs need not be there, and what cannot be done may be in it.
+pub(crate) fn for_a_look() -> CheckOptions {
+    let ignore = Ignorable::NAMES.iter().filter_map(|name| Ignorable::from_name(name)).collect();
+    CheckOptions { files: Files::Elsewhere, ignore, ..CheckOptions::default() }
+}
+
+/// The model that is to be shown: its files, or a run of it, or both.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Shown {
+    /// Model files in yMMSL; later ones add to earlier ones [default: the model of the run after --from].
+    #[arg(required_unless_present = "from", value_name = "MODEL")]
+    pub models: Vec<PathBuf>,
+    /// Which model to show, if the files have several.
+    #[arg(long, value_name = "NAME")]
+    pub model: Option<String>,
+    /// Take ports that the model does not declare from this run of it: its directory, its name under ./runs, or `latest`.
+    #[arg(long, value_name = "RUN")]
+    pub from: Option<String>,
+}
+
+impl Shown {
+    /// As `drawable`.
+    pub fn read(&self) -> Result<(Report, Resolved), Fault> {
+        let Some(from) = &self.from else { return drawable(&self.models, self.model.as_deref(), for_a_look()) };
+        let run = find_run(from)?;
+        let record = record_of(&run)?;
+        let options = CheckOptions { declared_ports: record.declared_ports, ..for_a_look() };
+        match &self.models[..] {
+            [] => drawable(&[run.path().join("model.ymmsl")], Some(&record.model), options),
+            models => drawable(models, self.model.as_deref(), options),
+        }
+    }
+}
+
+/// The exit status of a command that shows a model: one with errors is shown, and cannot be run.
+pub(crate) fn status_of(report: &Report) -> i32 {
+    if report.is_ok() {
+        crate::DONE
+    } else {
+        crate::BAD_USE
+    }
+}
+
+/// What such a command says as JSON of the model itself: `ok`, and what is wrong if it is not.
+pub(crate) fn of_shown(report: &Report) -> serde_json::Value {
+    if report.is_ok() {
+        return serde_json::json!({ "ok": true });
+    }
+    serde_json::json!({ "ok": false, "problems": report.problems })
+}
+
 /// A model that is to be shown, and what else was found. It may have errors, as long as it can be shown: a picture
 /// helps to find them.
-pub(crate) fn drawable(models: &[PathBuf], model: Option<&str>) -> Result<(Report, Resolved), Fault> {
-    let ignore = Ignorable::NAMES.iter().filter_map(|name| Ignorable::from_name(name)).collect();
-    let options = CheckOptions { files: Files::Elsewhere, ignore, ..CheckOptions::default() };
+pub(crate) fn drawable(
+    models: &[PathBuf],
+    model: Option<&str>,
+    options: CheckOptions,
+) -> Result<(Report, Resolved), Fault> {
     let mut report = read(models, &[], model, options)?;
     let first = report.problems.iter().find(|problem| problem.is_error()).cloned();
     let said = first.as_ref().map(|_| report.to_text());

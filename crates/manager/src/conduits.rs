@@ -5,12 +5,13 @@ use crate::record::ConduitRecord;
 use ligament_agent::ChannelView;
 use std::collections::HashMap;
 
-/// `micro[3].init[2]` → `micro.init`
+/// `micro[3]:1.init[2]` → `micro.init`
 pub(crate) fn without_indices(port: &str) -> String {
-    let mut depth = 0;
+    let (mut depth, mut in_rank) = (0, false);
     let outside = |c: &char| {
         depth += i32::from(*c == '[');
-        let out = depth == 0;
+        in_rank = *c == ':' || (in_rank && c.is_ascii_digit());
+        let out = depth == 0 && !in_rank;
         depth -= i32::from(*c == ']');
         out
     };
@@ -100,6 +101,12 @@ mod tests {
             };
             Some(((RankId::new(0), ends.0), (RankId::new(1), ends.1)))
         }
+    }
+
+    #[test]
+    fn indices_of_instances_slots_and_ranks_are_no_part_of_a_port() {
+        assert_eq!(without_indices("micro[3][1]:12.init[2]"), "micro.init");
+        assert_eq!(without_indices("city.house:0.out"), "city.house.out");
     }
 
     #[test]

@@ -6,9 +6,9 @@ use crate::explain;
 use crate::log::Level;
 use crate::names::Names;
 use crate::observation::{Observation, Standing};
-use crate::record::{InstanceRecord, RunRecord, RunState};
+use crate::record::{by_operator, InstanceRecord, PortsByOperator, RunRecord, RunState};
 use crate::remarks::{unasked, unreceived, Used};
-use crate::summary::in_bytes;
+use crate::summary::{component_of, in_bytes};
 use ligament_agent::{printed, AgentOrder, Exit, InstanceView, Outcome, Plan, Report};
 use ligament_catalogue::said;
 use ligament_model::{Reference, Settings};
@@ -59,6 +59,8 @@ pub struct Manager<N> {
     waits_for_those: Option<u64>,
     /// What endpoints have used that are done.
     used: BTreeMap<EndpointId, Used>,
+    /// The ports that codes have declared and the model does not, as `RunRecord::declared_ports` has them.
+    declared: BTreeMap<String, PortsByOperator>,
     /// The deadlock for which the run ends, if it does.
     deadlock: Option<Deadlock>,
     /// How the run ends, once it does.
@@ -81,6 +83,7 @@ impl<N: Names> Manager<N> {
             endpoints,
             watch: Watch::new(channels),
             used: BTreeMap::new(),
+            declared: BTreeMap::new(),
             deadlock: None,
             ending: None,
         }
@@ -119,6 +122,11 @@ impl<N: Names> Manager<N> {
             Report::Slots { .. } => return None,
             // The host of the manager takes these to `steering`.
             Report::Steers { .. } | Report::Steerable { .. } | Report::Sends { .. } => return None,
+            Report::Declares { rank, ports } => {
+                let component = component_of(&self.names.instance(rank)).to_owned();
+                self.declared.entry(component).or_insert_with(|| by_operator(ports));
+                return None;
+            }
             Report::Used { rank, asked, sent, received } => {
                 let asked = asked.into_iter().collect();
                 self.used.insert(EndpointId::led_by(rank), Used { asked, sent, received });
@@ -293,6 +301,7 @@ impl<N: Names> Manager<N> {
     /// Writes into the record how the run stands.
     pub fn fill(&self, record: &mut RunRecord, seen: &[Observation]) {
         record.instances = self.records(seen);
+        record.declared_ports.clone_from(&self.declared);
         record.deadlock = self.deadlock.iter().flat_map(|found| explain::records(found, &self.names)).collect();
     }
 

@@ -35,8 +35,8 @@ pub use names::{Names, OfModel};
 pub use observation::{Counters, Observation, Standing, Waiting};
 pub use output::{outputs_of, read_output, Outputs, DEFAULT_OUTPUT};
 pub use record::{
-    some_of, ConduitRecord, DomainRecord, HaltRecord, InstanceRecord, RunRecord, RunState, SteeringRecord,
-    UnaskedRecord, UnreceivedRecord, WaitRecord, WarningRecord,
+    some_of, ConduitRecord, DomainRecord, HaltRecord, InstanceRecord, PortsByOperator, RunRecord, RunState,
+    SteeringRecord, UnaskedRecord, UnreceivedRecord, WaitRecord, WarningRecord,
 };
 pub use summary::{component_of, in_bytes, in_cores, in_count, in_seconds, summary_table, who_has_which_cores};
 pub use waits::{knots, lasting_waits, stuck, Knot, Lack, Wait, Way};

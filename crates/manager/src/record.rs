@@ -7,6 +7,7 @@ use ligament_agent::{Awaited, Outcome};
 use ligament_catalogue::{hinted, Code, Fault};
 use ligament_wire::RankId;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
 /// How a run stands.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -105,6 +106,9 @@ pub struct RunRecord {
     /// Of a run that is done, settings that nobody asked for.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub unasked_settings: Vec<UnaskedRecord>,
+    /// Of components whose ports the model does not declare, those that their code does, as a model file has them.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty", default)]
+    pub declared_ports: BTreeMap<String, PortsByOperator>,
     /// The warnings of the log, each once, the first that there were.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub warnings: Vec<WarningRecord>,
@@ -275,6 +279,18 @@ pub struct UnreceivedRecord {
     pub from: String,
     pub to: String,
     pub messages: u64,
+}
+
+/// `o_i: [call]`: the names of ports by those of their operators.
+pub type PortsByOperator = BTreeMap<String, Vec<String>>;
+
+/// Sorts ports, by name and operator, by their operators.
+pub(crate) fn by_operator(ports: Vec<(String, String)>) -> PortsByOperator {
+    let mut all = PortsByOperator::new();
+    for (name, operator) in ports {
+        all.entry(operator.to_ascii_lowercase()).or_default().push(name);
+    }
+    all
 }
 
 /// A setting that nobody asked for.

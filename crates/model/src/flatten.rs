@@ -2,7 +2,7 @@
 //! that model, and conduits that meet at a model's port become one.
 
 use crate::configuration::{is_implicit_port, Configuration};
-use crate::graph::{ConduitFilter, Model, Port, Ports};
+use crate::graph::{ConduitFilter, Model, Operator, Port, Ports};
 use crate::identity::{Identifier, Part, Reference};
 use crate::options::DEFAULT_INSTANCES;
 use crate::problem::{At, Problem};
@@ -10,7 +10,7 @@ use crate::structure::component_ports;
 use crate::timelines::ModelTimelines;
 use ligament_catalogue::Code;
 use std::borrow::Cow;
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 /// Models that contain each other deeper than this are refused.
@@ -86,6 +86,24 @@ impl FlatModel {
     /// What is declared of the port at a conduit's end; of the settings port, nothing is.
     pub fn declared(&self, end: &FlatEnd) -> Option<&Port> {
         self.components[end.component].ports.get_index(end.place).map(|(_, port)| port)
+    }
+
+    /// Gives ports that the model does not declare the operators that are known otherwise: by component, the names of
+    /// ports by those of their operators.
+    pub fn declare(&mut self, known: &BTreeMap<String, BTreeMap<String, Vec<String>>>) {
+        for component in self.components.iter_mut().filter(|one| one.ports.values().any(|port| port.inferred)) {
+            let Some(by_operator) = known.get(&component.name.to_string()) else { continue };
+            let ports = Arc::make_mut(&mut component.ports);
+            for (operator, names) in by_operator {
+                let Some(operator) = Operator::from_name(operator) else { continue };
+                for name in names {
+                    let port = ports.values_mut().find(|port| port.name.as_str() == name && port.inferred);
+                    if let Some(port) = port.filter(|port| port.operator.sends() == operator.sends()) {
+                        (port.operator, port.inferred) = (operator, false);
+                    }
+                }
+            }
+        }
     }
 
     /// Leaves out components, and the conduits that join them.

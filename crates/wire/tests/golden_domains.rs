@@ -171,6 +171,7 @@ fn what_an_agent_says_of_itself_and_its_ranks_has_the_bytes_of_its_version() {
             },
         },
         Report::Sends { rank, ports: vec!["out".into()] },
+        Report::Declares { rank, ports: vec![("out".into(), "o_i".into())] },
     ];
     check("reports", &FromAgent::Reports(reports));
     let page = Page {

@@ -2,6 +2,7 @@
 //! whom it speaks.
 
 use super::Core;
+use crate::action::{Action, Report};
 use crate::plan::{PlannedInstance, PlannedPort};
 use crate::ports;
 use ligament_catalogue::{fault, Fault};
@@ -75,6 +76,22 @@ impl Core {
         Ok(agreed)
     }
 
+    /// What the record of the run keeps of ports that the model does not declare, once for each list of ports.
+    pub(super) fn tell_operators(&self, endpoint: EndpointId, agreed: &Agreed, out: &mut Vec<Action>) {
+        if self.is_carrier(endpoint) {
+            return;
+        }
+        let members = self.wiring.members(endpoint);
+        for (list, agreed_ports) in (0u32..).zip(&agreed.ports) {
+            let first = members.iter().zip(&agreed.lists).find(|(_, &own)| own == list);
+            let Some((&rank, _)) = first else { continue };
+            let ports = only_declared(&self.wiring.instance(&self.plan, rank).ports, agreed_ports);
+            if !ports.is_empty() {
+                out.push(Action::Report(Report::Declares { rank, ports }));
+            }
+        }
+    }
+
     /// What a process is told that runs many instances.
     pub(super) fn of_light(&self, endpoint: EndpointId, agreed: Agreed) -> Light {
         let member = |(&number, ports): (&RankId, u32)| {
@@ -87,6 +104,15 @@ impl Core {
             channels: self.wiring.inner(&self.plan, endpoint),
         }
     }
+}
+
+/// The operators that only the code declares, of ports that conduits join, by name.
+fn only_declared(planned: &[PlannedPort], agreed: &[PortInfo]) -> Vec<(String, String)> {
+    let open = |(known, _): &(&PlannedPort, &PortInfo)| known.operator == Operator::None && !known.implicit;
+    let both = planned.iter().zip(agreed).filter(open);
+    both.filter(|(_, port)| Operator::from_name(&port.operator).is_some_and(|one| one != Operator::None))
+        .map(|(_, port)| (port.name.to_string(), port.operator.clone()))
+        .collect()
 }
 
 /// The ports that the instances of an endpoint have, as their code and the model agree on them.

@@ -196,6 +196,7 @@ impl Core {
             self.slotted[member.index()] = Some(agreed.slotted[list].clone());
             self.senders[member.index()] = Some(agreed.senders[list].clone());
         }
+        self.tell_operators(me, &agreed, out);
         let (ports, light) = match self.wiring.is_light(&self.plan, me) {
             true => (Vec::new(), Some(self.of_light(me, agreed))),
             false => (agreed.ports.into_iter().next().unwrap_or_default(), None),

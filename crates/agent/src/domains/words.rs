@@ -110,6 +110,10 @@ pub fn report_of(report: &Report) -> wire::Report {
         Report::Sends { rank, ports } => {
             wire::Report::Sends { rank: *rank, ports: ports.iter().map(|port| cut(port)).collect() }
         }
+        Report::Declares { rank, ports } => wire::Report::Declares {
+            rank: *rank,
+            ports: ports.iter().map(|(name, operator)| (cut(name), cut(operator))).collect(),
+        },
     }
 }
 
@@ -126,6 +130,7 @@ pub fn told_report(report: wire::Report) -> Report {
         wire::Report::Steers { rank, change, answer } => Report::Steers { rank, change, answer },
         wire::Report::Steerable { rank, setting } => Report::Steerable { rank, setting },
         wire::Report::Sends { rank, ports } => Report::Sends { rank, ports: ports.into() },
+        wire::Report::Declares { rank, ports } => Report::Declares { rank, ports },
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::costs::{component_of, conduit_of, place, Costs};
 use ligament_catalogue::{fault, Fault};
-use ligament_model::{nearest, Operator, Resolved};
+use ligament_model::{nearest, Operator, Resolved, ResolvedInstance};
 use std::collections::{BTreeSet, HashSet};
 
 /// So many missing things are named.
@@ -39,6 +39,7 @@ pub(super) fn check(model: &Resolved, costs: &Costs) -> Result<(), Fault> {
             ));
         }
     }
+    declared(model)?;
     let missing = missing(model, costs, &conduits);
     match missing.len() {
         0 => Ok(()),
@@ -51,6 +52,30 @@ pub(super) fn check(model: &Resolved, costs: &Costs) -> Result<(), Fault> {
                 missing[..n.min(NAMED)].join(", ")
             ))
         }
+    }
+}
+
+/// # Errors
+/// Nobody knows when some ports are used.
+fn declared(model: &Resolved) -> Result<(), Fault> {
+    let is_open = |instance: &&ResolvedInstance| {
+        instance.ports.iter().any(|port| port.connected && port.operator == Operator::None)
+    };
+    let open = model.instances.iter().filter(is_open);
+    let mut names: Vec<String> =
+        open.map(|one| model.components[one.component as usize].name.to_string()).collect();
+    names.dedup();
+    let more = names.len().saturating_sub(NAMED);
+    let more = if more > 0 { format!(", and {more} more") } else { String::new() };
+    match names.len() {
+        0 => Ok(()),
+        n => Err(fault!(
+            CANNOT_PREDICT,
+            "the model {} does not declare the ports of: {}{more}, so it is not known when they send and receive; name a \
+             run of it after --from, which has recorded that, or give them \"ports:\" in the model",
+            model.name,
+            names[..n.min(NAMED)].join(", ")
+        )),
     }
 }
 

@@ -20,16 +20,17 @@ const MOST: usize = 1000;
 /// Shows how a model is coupled.
 pub(crate) fn graph(arguments: &Graph) -> i32 {
     match told(arguments) {
-        Ok(text) => {
+        Ok((text, status)) => {
             print(&text);
-            crate::DONE
+            status
         }
         Err(error) => crate::fail(arguments.json, &error, crate::BAD_USE),
     }
 }
 
-fn told(arguments: &Graph) -> Result<String, Fault> {
-    let model = crate::check::drawable(&arguments.models, arguments.model.as_deref())?.1;
+fn told(arguments: &Graph) -> Result<(String, i32), Fault> {
+    let (report, model) = arguments.shown.read()?;
+    let status = crate::check::status_of(&report);
     let topology = boxed(&model, arguments);
     if let Some(path) = &arguments.output {
         let boxes = topology.nodes.len();
@@ -43,11 +44,12 @@ fn told(arguments: &Graph) -> Result<String, Fault> {
         crate::picture::save(&Picture::of(&topology).svg(), path)?;
     }
     if arguments.json {
-        let mut json = serde_json::json!({ "ok": true, "topology": topology });
+        let mut json = crate::check::of_shown(&report);
+        json["topology"] = serde_json::json!(topology);
         if let Some(path) = &arguments.output {
             json["picture"] = path.display().to_string().into();
         }
-        return Ok(format!("{json}\n"));
+        return Ok((format!("{json}\n"), status));
     }
     let mut text = in_lines(&topology);
     match &arguments.output {
@@ -56,7 +58,7 @@ fn told(arguments: &Graph) -> Result<String, Fault> {
         }
         None => text.push_str("\n(-o FILE.svg or FILE.png draws it)\n"),
     }
-    Ok(text)
+    Ok((text, status))
 }
 
 /// As many boxes as one can take in, if that was not decided otherwise.

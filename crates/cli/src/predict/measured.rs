@@ -9,6 +9,7 @@ use ligament_manager::{
 };
 use ligament_model::{Operator, Resolved};
 use ligament_runtime::client::record_of;
+use ligament_wire::rank_parts;
 use std::collections::{BTreeMap, HashMap};
 
 /// Instances of a component whose costs differ by less than this have the same.
@@ -39,7 +40,8 @@ impl Measured {
             ));
         }
         let timeline = Timeline::of(&run)?;
-        let model = super::model_of(&[run.path().join("model.ymmsl")], &[], Some(&record.model))?;
+        let (path, declared) = (run.path().join("model.ymmsl"), &record.declared_ports);
+        let model = super::model_of(&[path], &[], Some(&record.model), declared)?;
         if record.conduits.is_empty() && !model.channels.is_empty() {
             return Err(fault!(
                 NO_COSTS,
@@ -58,8 +60,9 @@ impl Measured {
             let cores = if self.record.cores > 0 { self.record.cores } else { ligament_runtime::own_cores() };
             return Question::on(cores);
         }
-        let of: HashMap<&str, u32> =
-            self.record.instances.iter().map(|one| (one.name.as_str(), one.domain.unwrap_or(0))).collect();
+        let of: HashMap<&str, u32> = (self.record.instances.iter().rev())
+            .map(|one| (rank_parts(&one.name).0, one.domain.unwrap_or(0)))
+            .collect();
         let place = |name: &str| of.get(name).copied().unwrap_or(0).min(domains.len() as u32 - 1);
         let placement = self.model.instances.iter().map(|one| place(&one.name.to_string())).collect();
         Question {
@@ -97,7 +100,7 @@ impl Measured {
         let lanes: HashMap<&str, &Lane> =
             self.timeline.lanes.iter().map(|lane| (lane.name.as_str(), lane)).collect();
         let mut of_component: BTreeMap<&str, Vec<(&str, ComponentCosts)>> = BTreeMap::new();
-        for record in &self.record.instances {
+        for record in leading(&self.record.instances) {
             let component = component_of(&record.name);
             let own = of_instance(
                 record,
@@ -105,7 +108,7 @@ impl Measured {
                 steps.get(component).copied(),
                 &self.timeline,
             );
-            of_component.entry(component).or_default().push((&record.name, own));
+            of_component.entry(component).or_default().push((rank_parts(&record.name).0, own));
         }
         for (component, own) in of_component {
             let mean = mean_of(&own);
@@ -208,6 +211,22 @@ impl Measured {
         }
         sizes
     }
+}
+
+/// Of each instance, the rank whose computing took longest: the others wait for it.
+pub(super) fn leading(records: &[InstanceRecord]) -> Vec<&InstanceRecord> {
+    let mut all: Vec<&InstanceRecord> = Vec::new();
+    for record in records {
+        match all.last_mut() {
+            Some(last) if rank_parts(&last.name).0 == rank_parts(&record.name).0 => {
+                if record.computing > last.computing {
+                    *last = record;
+                }
+            }
+            _ => all.push(record),
+        }
+    }
+    all
 }
 
 /// `macro.state_out` → `macro`

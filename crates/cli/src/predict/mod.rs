@@ -5,10 +5,12 @@ mod words;
 
 use crate::arguments::print;
 use ligament_analysis::predict::{best_placement, predict as predicted, Costs, Prediction, Question};
-use ligament_analysis::{CheckOptions, Files, Ignorable};
+use ligament_analysis::CheckOptions;
 use ligament_catalogue::{fault, Fault};
+use ligament_manager::PortsByOperator;
 use ligament_model::Resolved;
 use measured::Measured;
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 #[derive(Debug, clap::Args)]
@@ -60,19 +62,21 @@ fn told(arguments: &Predict) -> Result<String, Fault> {
     let from = arguments.from.as_deref().map(Measured::read).transpose()?;
     let compared = arguments.compare.as_deref().map(Measured::read).transpose()?;
     let costs = costs(arguments, from.as_ref())?;
+    let known = [&from, &compared].into_iter().flatten();
+    let known: DeclaredPorts = known.flat_map(|run| run.record.declared_ports.clone()).collect();
     let read;
     let model = match (&arguments.models[..], &compared, &from) {
         ([], Some(run), _) | ([], None, Some(run)) if arguments.settings.is_empty() => &run.model,
         ([], Some(run), _) | ([], None, Some(run)) => {
             let path = run.run.path().join("model.ymmsl");
-            read = model_of(&[path], &arguments.settings, Some(&run.record.model))?;
+            read = model_of(&[path], &arguments.settings, Some(&run.record.model), &known)?;
             &read
         }
         ([], None, None) => {
             return Err(fault!(NO_MODEL, "which model? Name its file, or a run of it after --from"))
         }
         (files, ..) => {
-            read = model_of(files, &arguments.settings, arguments.model.as_deref())?;
+            read = model_of(files, &arguments.settings, arguments.model.as_deref(), &known)?;
             &read
         }
     };
@@ -156,13 +160,20 @@ fn prediction(
     predicted(model, costs, &Question { speed_up: true, ..Question::on(cores) })
 }
 
+/// Ports that runs have recorded because the model does not declare them, by component.
+type DeclaredPorts = BTreeMap<String, PortsByOperator>;
+
 /// A model to be predicted, whose programs need not be here.
 ///
 /// # Errors
 /// It cannot be run.
-fn model_of(files: &[PathBuf], settings: &[String], name: Option<&str>) -> Result<Resolved, Fault> {
-    let ignore = Ignorable::NAMES.iter().filter_map(|name| Ignorable::from_name(name)).collect();
-    let options = CheckOptions { files: Files::Elsewhere, ignore, ..CheckOptions::default() };
+fn model_of(
+    files: &[PathBuf],
+    settings: &[String],
+    name: Option<&str>,
+    declared_ports: &DeclaredPorts,
+) -> Result<Resolved, Fault> {
+    let options = CheckOptions { declared_ports: declared_ports.clone(), ..crate::check::for_a_look() };
     let report = crate::check::read(files, settings, name, options)?;
     let first = report.problems.iter().find(|problem| problem.is_error());
     match (first, report.resolved) {

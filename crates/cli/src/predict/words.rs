@@ -1,9 +1,10 @@
 //! A prediction in words, and beside what happened.
 
-use super::measured::Measured;
+use super::measured::{leading, Measured};
 use crate::check::count;
 use ligament_analysis::predict::Prediction;
 use ligament_manager::{component_of, in_bytes, in_count, in_seconds};
+use ligament_wire::rank_parts;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
@@ -170,8 +171,9 @@ pub(super) fn beside(prediction: &Prediction, run: &Measured) -> String {
     };
     let mut rows = vec![vec![run.record.run.clone(), "predicted".into(), "happened".into(), "off by".into()]];
     rows.push(row("the run".into(), prediction.duration, run.duration()));
-    for one in &run.record.instances {
-        let Some(predicted) = prediction.instances.iter().find(|other| other.name == one.name) else {
+    for one in leading(&run.record.instances) {
+        let name = rank_parts(&one.name).0;
+        let Some(predicted) = prediction.instances.iter().find(|other| other.name == name) else {
             continue;
         };
         rows.push(row(format!("{} computes", one.name), predicted.computing, one.computing + one.transferring));

@@ -16,16 +16,18 @@ const MOST: usize = 200;
 /// Shows which times and lengths the components of a model resolve and cover.
 pub(crate) fn scales(arguments: &Scales) -> i32 {
     match told(arguments) {
-        Ok(text) => {
+        Ok((text, status)) => {
             print(&text);
-            crate::DONE
+            status
         }
         Err(error) => crate::fail(arguments.json, &error, crate::BAD_USE),
     }
 }
 
-fn told(arguments: &Scales) -> Result<String, Fault> {
-    let (_, model) = crate::check::drawable(&arguments.models, arguments.model.as_deref())?;
+fn told(arguments: &Scales) -> Result<(String, i32), Fault> {
+    let options = crate::check::for_a_look();
+    let (report, model) = crate::check::drawable(&arguments.models, arguments.model.as_deref(), options)?;
+    let status = crate::check::status_of(&report);
     let map = ScaleMap::of(&model);
     if map.boxes.is_empty() {
         return Err(fault!(
@@ -43,11 +45,12 @@ fn told(arguments: &Scales) -> Result<String, Fault> {
         crate::picture::save(&Picture::of(&map).svg(), path)?;
     }
     if arguments.json {
-        let mut json = serde_json::json!({ "ok": true, "scales": map });
+        let mut json = crate::check::of_shown(&report);
+        json["scales"] = serde_json::json!(map);
         if let Some(path) = &arguments.output {
             json["picture"] = path.display().to_string().into();
         }
-        return Ok(format!("{json}\n"));
+        return Ok((format!("{json}\n"), status));
     }
     let mut text = in_lines(&map);
     match &arguments.output {
@@ -56,7 +59,7 @@ fn told(arguments: &Scales) -> Result<String, Fault> {
         }
         None => text.push_str("\n(-o FILE.svg or FILE.png draws it)\n"),
     }
-    Ok(text)
+    Ok((text, status))
 }
 
 /// The names of a box, of many the first ones.

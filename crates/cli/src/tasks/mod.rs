@@ -16,16 +16,17 @@ const MOST_DRAWN: (usize, usize) = (150, 100);
 /// Shows what comes after what.
 pub(crate) fn tasks(arguments: &Arguments) -> i32 {
     match told(arguments) {
-        Ok(text) => {
+        Ok((text, status)) => {
             print(&text);
-            crate::DONE
+            status
         }
         Err(error) => crate::fail(arguments.json, &error, crate::BAD_USE),
     }
 }
 
-fn told(arguments: &Arguments) -> Result<String, Fault> {
-    let (report, model) = crate::check::drawable(&arguments.models, arguments.model.as_deref())?;
+fn told(arguments: &Arguments) -> Result<(String, i32), Fault> {
+    let (report, model) = arguments.shown.read()?;
+    let status = crate::check::status_of(&report);
     let Some(tasks) = Tasks::of(&report, arguments.steps) else {
         return Err(fault!(NO_MODEL, "the model \"{}\" cannot be expanded", model.name));
     };
@@ -40,11 +41,12 @@ fn told(arguments: &Arguments) -> Result<String, Fault> {
         crate::picture::save(&Picture::of(&tasks).svg(), path)?;
     }
     if arguments.json {
-        let mut json = serde_json::json!({ "ok": true, "tasks": tasks });
+        let mut json = crate::check::of_shown(&report);
+        json["tasks"] = serde_json::json!(tasks);
         if let Some(path) = &arguments.output {
             json["picture"] = path.display().to_string().into();
         }
-        return Ok(format!("{json}\n"));
+        return Ok((format!("{json}\n"), status));
     }
     let mut text = in_lines(&tasks);
     match &arguments.output {
@@ -53,7 +55,7 @@ fn told(arguments: &Arguments) -> Result<String, Fault> {
         }
         None => text.push_str("\n(-o FILE.svg or FILE.png draws it)\n"),
     }
-    Ok(text)
+    Ok((text, status))
 }
 
 /// `O_I 2.1`: the first step of the second pass; the pass is left out where there is one only.
@@ -109,7 +111,11 @@ fn in_lines(tasks: &Tasks) -> String {
     }
     for (names, what) in [
         (&tasks.stuck, "waits for ever (ligament check says for whom)"),
-        (&tasks.unknown, "left out, because its ports do not say when they are used"),
+        (
+            &tasks.unknown,
+            "left out, because the model does not say when its ports are used; give it \"ports:\", or name a run of the model \
+             after --from",
+        ),
     ] {
         for name in names {
             let _ = writeln!(text, "\n{name}: {what}");

@@ -122,6 +122,7 @@ impl Runtime<'_> {
             | Report::Used { .. }
             | Report::Steerable { .. }
             | Report::Sends { .. }
+            | Report::Declares { .. }
             | Report::Steers { .. } => None,
         };
         match &report {

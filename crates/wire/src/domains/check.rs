@@ -97,6 +97,10 @@ impl Extent {
                 self.owns(domain, *rank)?;
                 ports.iter().try_for_each(|port| short(port))
             }
+            Report::Declares { rank, ports } => {
+                self.owns(domain, *rank)?;
+                ports.iter().try_for_each(|(name, operator)| short(name).and_then(|()| short(operator)))
+            }
             Report::Said { rank, text, .. } => self.owns(domain, *rank).and_then(|()| short(text)),
             Report::Used { rank, asked, sent, received } => {
                 self.owns(domain, *rank)?;
@@ -415,6 +419,12 @@ mod tests {
             extent().check(ONE, &FromAgent::Reports(vec![Report::Sends { rank, ports: vec!["out".into()] }]))
         };
         assert!(sends(1).is_ok() && sends(0).is_err());
+        let declares = |rank, name: String| {
+            let (rank, ports) = (RankId::new(rank), vec![(name, "s".to_owned())]);
+            extent().check(ONE, &FromAgent::Reports(vec![Report::Declares { rank, ports }]))
+        };
+        assert!(declares(1, "in".into()).is_ok() && declares(0, "in".into()).is_err());
+        assert!(declares(1, "x".repeat(MAX_TEXT + 1)).is_err());
     }
 
     #[test]

@@ -22,7 +22,7 @@ use ligament_catalogue::{fault, Fault};
 use minicbor::{Decode, Encode};
 
 /// Version of this protocol. The head refuses others with a message that names both.
-pub const VERSION: u32 = 6;
+pub const VERSION: u32 = 7;
 /// Longest message that either side accepts, bytes.
 pub const MAX_MESSAGE: usize = 256 << 20;
 /// Bytes of files that an agent may have under way to the head, when its instances have ended.
@@ -346,6 +346,14 @@ pub enum Report {
         rank: RankId,
         #[n(1)]
         ports: Vec<String>,
+    },
+    /// The operators of ports that its code declares and its model does not, by name.
+    #[n(10)]
+    Declares {
+        #[n(0)]
+        rank: RankId,
+        #[n(1)]
+        ports: Vec<(String, String)>,
     },
 }
 
