@@ -293,7 +293,8 @@ def test_times_in_hours_are_seconds_and_holes_are_errors_or_no_numbers(results, 
     station(tmp_path)
     settings = {"source.file": "station.nc", "source.variable": "rain"}
     done = results(two("netcdf", "jsonl"), JOINED, {**settings, "source.holes": "nan"})
-    assert [(line["timestamp"], line["data"]) for line in done.lines("sink.jsonl")] == [(0, 1.5), (21600, "NaN"), (43200, 2.5)]
+    assert repr([(line["timestamp"], line["data"]) for line in done.lines("sink.jsonl")]) == \
+        "[(0.0, 1.5), (21600.0, nan), (43200.0, 2.5)]"
     said, _ = failure(two("netcdf", "jsonl"), JOINED, settings)
     assert "station.nc: rain[1]: values are missing" in said and "holes: nan" in said, said
     said, _ = failure(two("netcdf", "jsonl"), JOINED, {"source.file": "station.nc"})
@@ -327,6 +328,15 @@ def test_what_does_not_go_together_ends_the_run_without_a_final_file(failure, tm
     assert not done.left(f"sink.{suffix}").exists() and done.left(f"sink.{suffix}.part").exists()
     said, _ = failure(two("jsonl", kind), JOINED, {"source.file": messages(tmp_path, "text")})
     assert "sink-refuses" in said, said
+
+
+@pytest.mark.parametrize("kind, suffix", [("hdf5", "h5"), ("netcdf", "nc")])
+def test_a_file_that_a_link_leads_to_is_not_written_over(failure, tmp_path, kind, suffix):
+    (tmp_path / "mine").write_text("mine")
+    (tmp_path / f"out.{suffix}.part").symlink_to(tmp_path / "mine")
+    said, _ = failure(two("constant", kind), JOINED, {"source.value": 1, "sink.file": str(tmp_path / f"out.{suffix}")})
+    assert f"out.{suffix}.part cannot be written: it is there already" in said and "file-not-written" in said, said
+    assert (tmp_path / "mine").read_text() == "mine"
 
 
 @pytest.mark.parametrize("kind, suffix", [("hdf5", "h5"), ("netcdf", "nc")])

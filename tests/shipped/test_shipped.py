@@ -1,6 +1,7 @@
 """Sources, sinks and mappers that come with Ligament, each in a whole run with known answers; and what becomes of a run
 whose files are not what they should be."""
 
+import csv
 import itertools
 import json
 import subprocess
@@ -204,11 +205,11 @@ def test_columns_of_a_table_are_chosen_by_name(results, tmp_path):
 
 
 @pytest.mark.parametrize("holes, expected", [("skip", [[0, 1], [2, 3]]), ("previous", [[0, 1], [1, 1], [2, 3]]),
-                                             ("nan", [[0, 1], [1, "NaN"], [2, 3]])])
+                                             ("nan", [[0, 1], [1, float("nan")], [2, 3]])])
 def test_holes_in_a_table_are_gone_over_if_the_model_says_so(results, tmp_path, holes, expected):
     (tmp_path / "in.csv").write_text("0,1\n1,\n2,3\n")
     done = results(two("csv", "jsonl"), JOINED, {"source.file": "in.csv", "source.holes": holes})
-    assert [[line["timestamp"], line["data"]] for line in done.lines("sink.jsonl")] == expected
+    np.testing.assert_equal([[line["timestamp"], line["data"]] for line in done.lines("sink.jsonl")], expected)
 
 
 def test_a_table_written_is_a_table_read(results, tmp_path):
@@ -216,6 +217,73 @@ def test_a_table_written_is_a_table_read(results, tmp_path):
     (tmp_path / "in.csv").write_text(rows)
     done = results(two("csv", "csv"), JOINED, {"source.file": "in.csv", "source.as": "map"})
     assert done.text("sink.csv") == rows
+
+
+@pytest.mark.parametrize("separator", [",", ";", "tab", "space"])
+def test_names_with_separators_come_back_from_a_table(results, tmp_path, separator):
+    given = [{"der(x,1)": 0.5, "T; K": 1, 'say "a"': 2.0, "a b": 3}]
+    done = results(two("jsonl", "csv"), JOINED, {"source.file": messages(tmp_path, *given), "sink.separator": separator})
+    with open(done.path("sink.csv"), newline="") as file:
+        rows = list(csv.reader(file, delimiter={"tab": "\t", "space": " "}.get(separator, separator)))
+    assert dict(zip(*rows, strict=True)) == {"time": "0.0", "der(x,1)": "0.5", "T; K": "1", 'say "a"': "2.0", "a b": "3"}
+    again = results(two("csv", "jsonl"), JOINED, {"source.file": str(done.path("sink.csv")), "source.separator": separator,
+                                                  "source.as": "map", "source.columns": '"T; K", "der(x,1)" "a b"'})
+    assert again.data("sink.jsonl") == [{"T; K": 1, "der(x,1)": 0.5, "a b": 3}]
+
+
+def test_columns_are_found_by_name_in_every_message(results, failure, tmp_path):
+    given = [{"a": 1, "b": [2.5, 3]}, {"b": [5, 6], "a": 4}]
+    done = results(two("jsonl", "csv"), JOINED, {"source.file": messages(tmp_path, *given)})
+    assert done.text("sink.csv") == "time,a,b0,b1\n0.0,1,2.5,3\n1.0,4,5,6\n"
+    more = [*given, {"a": 1, "b": [0, 0], "c": 1}]
+    done = results(two("jsonl", "csv"), JOINED, {"source.file": messages(tmp_path, *more), "sink.columns": "b a"})
+    assert done.text("sink.csv") == "time,b0,b1,a\n0.0,2.5,3,1\n1.0,5,6,4\n2.0,0,0,1\n"
+    for data, settings, words in [
+        (more, {}, ["at time 2", 'the key "c"']), ([given[0], {"a": 1}], {}, ["at time 1", 'it has no "b"; it has a']),
+        ([given[0], {"a": 1, "b": 2}], {}, ["at time 1", '1 values under "b"']), ([given[0], [1, 2, 3]], {}, ["at time 1", "a map"]),
+        ([[1, 2, 3], given[0]], {}, ["at time 1", "a map"]), ([{"time": 1}], {}, ["at time 0", '"time"']),
+        ([{"a": [1, 2], "a1": 3}], {}, ["at time 0", 'two columns "a1"']),
+        (given, {"sink.columns": "a, c"}, ["at time 0", 'it has no "c"; it has a, b']),
+        ([[1, 2]], {"sink.columns": "a a"}, ["at time 0", 'two columns "a"']),
+    ]:
+        said, done = failure(two("jsonl", "csv"), JOINED, {"source.file": messages(tmp_path, *data), **settings})
+        assert "sink-refuses" in said and not [word for word in words if word not in said], said
+        assert not list(done.folder.rglob("sink.csv"))
+
+
+def test_whole_numbers_keep_their_digits(results, failure, tmp_path):
+    large = [2**53 + 1, -(2**63), 2**63 - 1]
+    (tmp_path / "in.csv").write_text("t,a,b,c\n" + "".join(f"{t},{large[0]},{large[1]},{large[2]}\n" for t in range(2)))
+    done = results(two("csv", "csv"), JOINED, {"source.file": "in.csv", "source.dtype": "int64", "source.as": "map"})
+    assert done.text("sink.csv") == "time,a,b,c\n" + "".join(f"{t}.0,{large[0]},{large[1]},{large[2]}\n" for t in range(2))
+    done = results(two("csv", "npy"), JOINED, {"source.file": "in.csv", "source.dtype": "int64"})
+    assert np.load(done.path("sink.npy")).tolist() == [large, large]
+    said, _ = failure(two("csv", "npy"), JOINED, {"source.file": "in.csv"})
+    assert "in.csv:2: 9007199254740993 has more digits" in said and "dtype: int64" in said, said
+    said, _ = failure(two("csv", "npy"), JOINED, {"source.file": "in.csv", "source.dtype": "uint64"})
+    assert '"-9223372036854775808" is no uint64' in said, said
+
+
+def test_numbers_are_read_as_programs_and_spreadsheets_write_them(results, tmp_path):
+    (tmp_path / "in.csv").write_bytes("\ufeff# von Hand\r\nt;\"T; K\"\r\n0,5;1,5D+02\r\n1,5;-,25\r\n".encode())
+    done = results(two("csv", "jsonl"), JOINED, {"source.file": "in.csv", "source.separator": ";", "source.decimal": "comma"})
+    assert [(line["timestamp"], line["data"]) for line in done.lines("sink.jsonl")] == [(0.5, 150), (1.5, -0.25)]
+
+
+def test_names_that_are_numbers_are_names_if_the_model_says_so(results, tmp_path):
+    (tmp_path / "in.csv").write_text("t,2010,2020\n0,1,2\n")
+    done = results(two("csv", "jsonl"), JOINED, {"source.file": "in.csv", "source.header": True, "source.as": "map"})
+    assert done.data("sink.jsonl") == [{"2010": 1, "2020": 2}]
+
+
+@pytest.mark.parametrize("sink, name", [("csv", "out.csv"), ("jsonl", "out.jsonl"), ("npy", "out.npy"), ("npy", "out{n}.npy"),
+                                        ("vti", "out.vti")])
+def test_a_file_that_a_link_leads_to_is_not_written_over(failure, tmp_path, sink, name):
+    (tmp_path / "mine").write_text("mine")
+    (tmp_path / (name.replace("{n}", "0") + ".part")).symlink_to(tmp_path / "mine")
+    said, _ = failure(two("constant", sink), JOINED, {"source.values": [1, 2], "sink.file": str(tmp_path / name)})
+    assert ".part cannot be written: it is there already" in said and "file-not-written" in said, said
+    assert (tmp_path / "mine").read_text() == "mine"
 
 
 def test_an_array_file_gives_its_parts_and_takes_them(results, tmp_path):
@@ -241,6 +309,16 @@ def test_json_lines_are_passed_on_as_they_are(results, tmp_path):
              array([[1.0, 2.0], [3.0, 4.0]], unit="K", names=["x", "y"])]
     done = results(two("jsonl", "jsonl"), JOINED, {"source.file": messages(tmp_path, *given)})
     assert done.data("sink.jsonl") == given
+
+
+def test_numbers_that_are_not_finite_stay_numbers_in_json_lines(results, tmp_path):
+    odd = [float("nan"), float("inf"), -float("inf")]
+    given = [*odd, odd, {"NaN": odd[0], "text": "NaN"}, "NaN", {"complex": [odd[0], 1.0]}, array(odd), {"float": "Infinity"}]
+    done = results(two("jsonl", "jsonl"), JOINED, {"source.file": messages(tmp_path, *given)})
+    came = done.data("sink.jsonl")
+    np.testing.assert_equal(came, [*given[:-1], odd[1]])
+    done = results(two("jsonl", "npy"), JOINED, {"source.file": messages(tmp_path, *odd)})
+    np.testing.assert_equal(np.load(done.path("sink.npy")), odd)
 
 
 def test_image_data_is_written_for_paraview_and_read_again(results, tmp_path):
@@ -394,6 +472,19 @@ def test_between_meshes_linear_functions_stay_and_sums_are_kept(results, tmp_pat
         assert there.sum(axis=0) == pytest.approx(forces.sum(axis=0), rel=1e-13)
 
 
+@pytest.mark.parametrize("text, words", [
+    ("x,y\n0,1\n1,\n", ["others.csv:3", '"" is no number']), ("x;y\n0;1,5\n", ["others.csv:2", '"1,5" is no number']),
+    ("0,1.o\n1,2\n", ["others.csv:1", '"1.o" is no number']), ("0 1\n1 0.5", ["others.csv:2", "ends within this row"]),
+])
+def test_a_mesh_that_is_written_wrongly_is_named(failure, tmp_path, text, words):
+    mesh(tmp_path)
+    (tmp_path / "others.csv").write_text(text)
+    components = {"source": "ligament.sources.constant", "mapper": mapper("mesh"), "sink": "ligament.sinks.discard"}
+    said, _ = failure(components, {"source.out": "mapper.in", "mapper.out": "sink.in"},
+                      {"source.values": [1.0] * 25, "mapper.from": "points.npy", "mapper.to": "others.csv"})
+    assert not [word for word in words if word not in said], said
+
+
 def test_between_meshes_the_nearest_value_is_taken(results, tmp_path):
     points, others = mesh(tmp_path)
     [made] = mapped(results, tmp_path, "mesh", [array(np.arange(25.0))], **{"from": "points.npy", "to": "others.csv"})
@@ -524,6 +615,16 @@ def test_shipped_components_run_under_python_too(tmp_path, python_program):
 WRONG_TABLES = {
     "malformed": ("0,1\n1,two\n", {}, ["in.csv:2", '"two" is no number']),
     "a hole": ("t,v\n0,1\n1,\n", {}, ["in.csv:3", 'the value of "v" is missing']),
+    "a typo in the first row": ("0,1.o\n1,2\n", {}, ["in.csv:1", "the number 0", '"1.o"', "header: true"]),
+    "a cut number": ("t,v\n0,1\n1,2.5", {}, ["in.csv:3", "ends within this row", "source-ends-early"]),
+    "a cut quote": ('t,"v\n0,1\n', {}, ["in.csv:1", "a quote in this row does not end"]),
+    "a quote with something behind it": ('t,v\n0,"1"5\n', {}, ["in.csv:2", "a quote"]),
+    "a decimal comma": ("t;v\n0;1,5\n", {"source.separator": ";"}, ["in.csv:2", '"1,5" is no number', "decimal: comma"]),
+    "a point among decimal commas": ("t;v\n0;1.5\n", {"source.separator": ";", "source.decimal": "comma"}, ['"1.5" is no number']),
+    "one name twice": ("t,v,v\n0,1,2\n", {"source.as": "map"}, ["in.csv:1", 'several columns "v"']),
+    "a date": ("t,v\n2020-01,1\n", {}, ["in.csv:2", '"2020-01" is no number']),
+    "NaN of C": ("t,v\n0,-nan\n", {}, ["in.csv:2", 'the value of "v" is missing']),
+    "a separator of two characters": ("0,1\n", {"source.separator": ", "}, ['separator ", "', "shipped-setting-wrong"]),
     "a row too short": ("0,1,2\n1,3\n", {}, ["in.csv:2", "2 cells", "3"]),
     "times that go back": ("1,1\n0,2\n", {}, ["in.csv:2", "earlier"]),
     "no such column": ("t,v\n0,1\n", {"source.columns": "w"}, ["in.csv:1", 'no column "w"']),

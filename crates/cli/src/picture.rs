@@ -61,7 +61,7 @@ pub(crate) fn write_file(
     let mut name = path.file_name().unwrap_or_default().to_os_string();
     name.push(format!(".new-{}", std::process::id()));
     let new = path.with_file_name(name);
-    let written = std::fs::File::create(&new).and_then(|file| {
+    let written = std::fs::File::create_new(&new).and_then(|file| {
         let mut out = BufWriter::new(file);
         write(&mut out)?;
         out.flush()?;

@@ -3,7 +3,7 @@
 //! `ligament-model` (`shipped`); `docs/reference/shipped.md` says what each does.
 //!
 //! `process` makes of each instance what the model calls it; `sources`, `sinks` and `mappers` are those; `files` reads
-//! and writes formats, whole or not at all, and `values` gives those of single values to others; `mapping` computes the weights between meshes.
+//! and writes formats, whole or not at all, `tables` reads and writes rows of text, and `values` gives formats of single values to others; `mapping` computes the weights between meshes.
 
 mod files;
 mod mappers;
@@ -13,6 +13,7 @@ mod process;
 mod settings;
 mod sinks;
 mod sources;
+pub mod tables;
 pub mod values;
 
 pub use process::run_shipped;

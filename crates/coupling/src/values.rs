@@ -3,9 +3,10 @@
 use crate::files::{in_rows, json, npy};
 use ligament_wire::{Array, Order, Value};
 
-/// A value as JSON, in the form of case files (`docs/reference/case-file.md`).
-pub fn as_json(value: &Value) -> serde_json::Value {
-    json::json_of(value)
+/// A value as JSON on one line, in the form of case files (`docs/reference/case-file.md`). What is not finite is `NaN`,
+/// `Infinity` or `-Infinity`, which strict JSON does not have.
+pub fn as_json(value: &Value) -> String {
+    json::text_of(value)
 }
 
 /// An array as a file of NumPy's format `.npy`, the last index running fastest.

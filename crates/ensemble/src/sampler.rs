@@ -136,7 +136,7 @@ impl Plan {
     ///
     /// # Errors
     /// What is wrong with it, with its line.
-    pub fn of_table(text: &str, file: &str) -> Result<Plan, Fault> {
+    pub fn of_table(text: String, file: &str) -> Result<Plan, Fault> {
         let (names, points) = read_table(text, file)?;
         match points.len() {
             0 => Err(fault!(BAD_STUDY, "{file} has no points")),

@@ -8,11 +8,13 @@ use crate::pool::{Answer, Pool};
 use crate::sampler::{text_of, Method, Plan};
 use crate::statistics::{Statistics, Summary};
 use ligament_catalogue::{fault, Code, Fault};
+use ligament_coupling::tables::{row, Separator};
 use ligament_instance::{
     Array, Error, Flags, Instance, Kind, LogLevel, Message, Operator, Order, Outgoing, Ports, SettingType,
     SettingValue as Setting, Value, Wait,
 };
 use ligament_wire::SettingValue;
+use std::io::Write;
 use std::time::{Duration, Instant};
 
 /// The setting that tells an instance, and its answer, which evaluation it is.
@@ -106,7 +108,7 @@ impl Study {
                 .ok_or_else(|| unset("points", "the sampler \"file\" reads its points from that file"))?;
             let read = std::fs::read_to_string(&file)
                 .map_err(|error| own(fault!(BAD_STUDY, "the points cannot be read: {file}: {error}")))?;
-            Plan::of_table(&read, &file)
+            Plan::of_table(read, &file)
         } else {
             let parameters = text(instance, "parameters")?
                 .ok_or_else(|| unset("parameters", "write for example \"rate = 0.1 .. 0.5\""))?;
@@ -160,7 +162,8 @@ impl Study {
             Some(place) => journal::read(&place, instance.name(), &plan).map_err(own)?,
             None => Vec::new(),
         };
-        let head = format!("{NUMBER},{},result,failure", plan.names.join(","));
+        let names = plan.names.iter().map(String::as_str);
+        let head = row(std::iter::once(NUMBER).chain(names).chain(["result", "failure"]), Separator::COMMA);
         Ok(Study {
             plan,
             statistics: Statistics::new(&quantiles).map_err(own)?,
@@ -340,8 +343,8 @@ impl Study {
 
     /// Adds an answer to the statistics, or leaves it out.
     fn add(&mut self, instance: &mut Instance, number: usize, answer: Answer<Numbers>) -> Result<(), Error> {
-        let point: Vec<String> = self.plan.points[number].iter().map(text_of).collect();
-        let mut line = format!("{number},{}", point.join(","));
+        let mut line = vec![number.to_string()];
+        line.extend(self.plan.points[number].iter().map(text_of));
         let added = answer.and_then(|(shape, values)| {
             self.statistics.add(&shape, &values)?;
             Ok(match values[..] {
@@ -350,7 +353,7 @@ impl Study {
             })
         });
         match added {
-            Ok(result) => line.push_str(&format!(",{result},")),
+            Ok(result) => line.extend([result, String::new()]),
             Err(why) => {
                 let what =
                     format!("evaluation {number} ({}) has failed: {}", self.plan.describe(number), why.text());
@@ -362,10 +365,11 @@ impl Study {
                 }
                 self.left_out += 1;
                 instance.log(LogLevel::Warning, &format!("{what}; it is left out"))?;
-                line.push_str(&format!(",,{}", why.text().replace([',', '\n'], ";")));
+                // A line for each evaluation.
+                line.extend([String::new(), why.text().replace('\n', "; ")]);
             }
         }
-        self.lines.push(line);
+        self.lines.push(row(line, Separator::COMMA));
         Ok(())
     }
 
@@ -480,7 +484,10 @@ fn next_of(instance: &mut Instance, pool: &Pool<Numbers>, wait: Wait) -> Result<
 fn write_whole(name: &str, lines: &[String]) -> Result<(), Error> {
     let part = format!("{name}.part");
     let text = lines.join("\n") + "\n";
-    std::fs::write(&part, text)
+    // What is left of an earlier pass goes; a link there is not followed.
+    let _ = std::fs::remove_file(&part);
+    std::fs::File::create_new(&part)
+        .and_then(|mut file| file.write_all(text.as_bytes()))
         .and_then(|()| std::fs::rename(&part, name))
         .map_err(|error| own(fault!(BAD_STUDY, "{name} cannot be written: {error}")))
 }

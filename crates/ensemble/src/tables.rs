@@ -1,81 +1,91 @@
 //! Tables of comma-separated values: points that are read, results that are written.
 
 use crate::parameters::can_be_setting;
-use ligament_catalogue::{fault, Fault};
+use ligament_catalogue::{fault, Code, Fault};
+use ligament_coupling::tables::{number, Decimal, Rows, Separator};
 use ligament_wire::SettingValue;
 
 /// Names, and the values of each line.
 pub(crate) type Table = (Vec<String>, Vec<Vec<SettingValue>>);
 
-/// Reads a table. Whole numbers are such, then come numbers, truth values, and texts, without quotes.
+/// Reads a table. Whole numbers are such, then come numbers, truth values, and texts. Cells may be in quotes (RFC 4180).
 ///
 /// # Errors
 /// What is wrong with it, with its line.
-pub(crate) fn read_table(text: &str, file: &str) -> Result<Table, Fault> {
-    // Spreadsheets mark their texts as UTF-8.
-    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-    let mut lines =
-        text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty() && !line.starts_with('#'));
-    let Some((_, head)) = lines.next() else {
+pub(crate) fn read_table(text: String, file: &str) -> Result<Table, Fault> {
+    let mut rows = Rows::of_text(text, file, Separator::COMMA);
+    let wrong = |fault: Fault| Fault::new(Code::BAD_STUDY, fault.to_string());
+    let Some(names) = rows.next().map_err(wrong)? else {
         return Err(fault!(BAD_STUDY, "{file} is empty; its first line has the names of the parameters"));
     };
-    let names: Vec<String> = head.split(',').map(|name| name.trim().to_owned()).collect();
-    if let Some(name) = names.iter().find(|name| !can_be_setting(name) || name.parse::<f64>().is_ok()) {
+    let place = rows.place();
+    if let Some(name) =
+        names.iter().find(|name| !can_be_setting(name) || number(name, Decimal::Point).is_some())
+    {
         return Err(fault!(
             BAD_STUDY,
-            "{file}:1: \"{name}\" is no name; the first line has the names of the parameters, with commas between them"
+            "{place}: \"{name}\" is no name; the first line has the names of the parameters, with commas between them"
         ));
     }
     if let Some(at) = (1..names.len()).find(|&at| names[..at].contains(&names[at])) {
-        return Err(fault!(BAD_STUDY, "{file}:1: \"{}\" stands there twice", names[at]));
+        return Err(fault!(BAD_STUDY, "{place}: \"{}\" stands there twice", names[at]));
     }
-    let mut rows = Vec::new();
-    for (at, line) in lines {
-        let cells: Vec<&str> = line.split(',').map(str::trim).collect();
+    let mut points = Vec::new();
+    while let Some(cells) = rows.next().map_err(wrong)? {
+        let place = rows.place();
         if cells.len() != names.len() {
             return Err(fault!(
                 BAD_STUDY,
-                "{file}:{}: there are {} values, and the first line has {} names",
-                at + 1,
+                "{place}: there are {} values, and the first line has {} names",
                 cells.len(),
                 names.len()
             ));
         }
         if let Some(empty) = cells.iter().position(|cell| cell.is_empty()) {
-            return Err(fault!(BAD_STUDY, "{file}:{}: {} has no value", at + 1, names[empty]));
+            return Err(fault!(BAD_STUDY, "{place}: {} has no value", names[empty]));
         }
-        rows.push(cells.into_iter().map(value).collect());
+        let values = cells.into_iter().map(|cell| value(cell, &place));
+        points.push(values.collect::<Result<_, _>>()?);
     }
-    Ok((names, rows))
+    Ok((names, points))
 }
 
-fn value(cell: &str) -> SettingValue {
+fn value(cell: String, place: &str) -> Result<SettingValue, Fault> {
     if let Ok(whole) = cell.parse::<i64>() {
-        return SettingValue::Int(whole);
+        return Ok(SettingValue::Int(whole));
     }
-    match (cell.parse::<f64>(), cell) {
-        (Ok(number), _) if number.is_finite() => SettingValue::Float(number),
+    Ok(match (number(&cell, Decimal::Point), cell.as_str()) {
+        (Some(number), _) if number.is_finite() => SettingValue::Float(number),
         (_, "true") => SettingValue::Bool(true),
         (_, "false") => SettingValue::Bool(false),
-        _ => SettingValue::String(cell.to_owned()),
-    }
+        (None, text) if number(text, Decimal::Comma).is_some() => {
+            return Err(fault!(BAD_STUDY, "{place}: \"{text}\" has a decimal comma; write a point"))
+        }
+        _ => SettingValue::String(cell),
+    })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn read(text: &str) -> Result<Table, Fault> {
+        read_table(text.to_owned(), "points.csv")
+    }
+
     #[test]
     fn a_table_has_names_and_values() {
-        let (names, rows) =
-            read_table("\u{feff}# made by hand\nrate, n, how\n0.5, 3, fast\n\n1, 4, true\n", "points.csv")
-                .unwrap();
+        let (names, rows) = read(
+            "\u{feff}# made by hand\nrate, n, how\n0.5, 3, fast\n\n1.5D+02, 4, true\n9, 2,\"a, \"\"b\"\"\"\r\n",
+        )
+        .unwrap();
         assert_eq!(names, ["rate", "n", "how"]);
         assert_eq!(
             rows[0],
             [SettingValue::Float(0.5), SettingValue::Int(3), SettingValue::String("fast".into())]
         );
-        assert_eq!(rows[1][2], SettingValue::Bool(true));
+        assert_eq!([&rows[1][0], &rows[1][2]], [&SettingValue::Float(150.0), &SettingValue::Bool(true)]);
+        assert_eq!(rows[2][2], SettingValue::String("a, \"b\"".into()));
     }
 
     #[test]
@@ -87,8 +97,11 @@ mod tests {
             ("a, a\n1, 2\n", "points.csv:1: \"a\" stands there twice"),
             ("a, b\n1, 2\n3\n", "points.csv:3: there are 1 values"),
             ("a, b\n1,\n", "points.csv:2: b has no value"),
+            ("a, b\n1,2.5", "points.csv:2: the file ends within this row"),
+            ("a, b\n\"1,2\n", "points.csv:2: a quote"),
+            ("# one\n\na\n\"1,5\"\n", "points.csv:4: \"1,5\" has a decimal comma"),
         ] {
-            let error = read_table(text, "points.csv").unwrap_err();
+            let error = read(text).unwrap_err();
             assert!(error.contains(expected), "{error}");
         }
     }

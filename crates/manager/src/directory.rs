@@ -482,7 +482,9 @@ pub fn write_whole(path: &Path, bytes: &[u8], mode: u32) -> Result<(), Fault> {
     name.push(unfinished(std::process::id()));
     let new = path.with_file_name(name);
     let write = || -> io::Result<()> {
-        let mut file = fs::OpenOptions::new().write(true).create(true).truncate(true).mode(mode).open(&new)?;
+        // A new one: a link of this name is not followed.
+        let _ = fs::remove_file(&new);
+        let mut file = fs::OpenOptions::new().write(true).create_new(true).mode(mode).open(&new)?;
         file.write_all(bytes)?;
         fs::rename(&new, path)
     };

@@ -161,7 +161,15 @@ class _Whole:
             text = f'{name} is being written by another sink; put {{instance}} into the name under "file", or give each its own'
             raise wrong("file-not-written", text)
         self._being_written.add(self.part.absolute())
-        self.guard(lambda: self.part.parent.mkdir(parents=True, exist_ok=True))
+        self.guard(self._begin)
+
+    def _begin(self) -> None:
+        """Makes the file, in the place of one that an earlier run may have left. A link is not followed."""
+        self.part.parent.mkdir(parents=True, exist_ok=True)
+        if self.part.is_symlink() or (self.part.exists() and not self.part.is_file()):
+            raise OSError("it is there already, and is no file that a run has left; remove it")
+        self.part.unlink(missing_ok=True)
+        os.close(os.open(self.part, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o666))
 
     def guard(self, write: Any) -> Any:
         """Does it, or says which file cannot be written."""

@@ -177,16 +177,16 @@ fn tell(arguments: &Tap, port: &PortOf, shown: &Shown, number: usize, draws: boo
     }
     let Shown { timestamp, next_timestamp, slot, number, ref value } = *shown;
     if arguments.json {
-        let line = serde_json::json!({
+        let about = serde_json::json!({
             "ok": true,
             "port": port.to_string(),
             "timestamp": timestamp,
             "next_timestamp": next_timestamp,
             "slot": slot,
             "message": number,
-            "value": as_json(value),
         });
-        print(&format!("{line}\n"));
+        let about = about.to_string();
+        print(&format!("{},\"value\":{}}}\n", about.trim_end_matches('}'), as_json(value)));
         return Ok(());
     }
     let slot = slot.filter(|_| port.slot.is_none()).map(|slot| format!(", slot {slot}")).unwrap_or_default();

@@ -1,14 +1,51 @@
 //! Values of messages as JSON, in the form of case files (`docs/reference/case-file.md`): plain JSON stands for itself;
-//! `array`, `complex`, `uint` and `bytes` as the only key of an object say what JSON has no word for.
+//! `array`, `complex`, `uint` and `bytes` as the only key of an object say what JSON has no word for. Numbers that are not
+//! finite are `NaN`, `Infinity` and `-Infinity`, as Python's module `json` writes and reads them; strict JSON has no word for
+//! those, so a reader of strict JSON refuses the line, and does not take a number for a text.
 
 use crate::files::in_rows;
 use base64::prelude::{Engine, BASE64_STANDARD as BASE64};
 use ligament_catalogue::{fault, Fault};
 use ligament_instance::{Array, ArrayMeta, DType, Order, Value};
 use ligament_wire::SettingValue;
-use serde_json::{json, Map, Value as Json};
+use serde_json::{Map, Value as Json};
+use std::fmt::Write;
 
-const WORDS: [&str; 5] = ["array", "complex", "bytes", "uint", "map"];
+const WORDS: [&str; 6] = ["array", "complex", "bytes", "uint", "map", FLOAT];
+/// The word for a number that is not finite, as it is in strict JSON: `{"float": "NaN"}`.
+const FLOAT: &str = "float";
+const NOT_FINITE: [&str; 3] = ["NaN", "Infinity", "-Infinity"];
+
+/// The JSON in a text that may have `NaN`, `Infinity` and `-Infinity` in the place of numbers.
+pub(crate) fn parsed(text: &str) -> Result<Json, serde_json::Error> {
+    serde_json::from_str(text).or_else(|error| match in_strict_json(text) {
+        Some(strict) => serde_json::from_str(&strict),
+        None => Err(error),
+    })
+}
+
+/// A text in which numbers that are not finite are objects; none if it has no such numbers.
+fn in_strict_json(text: &str) -> Option<String> {
+    let mut strict = String::with_capacity(text.len());
+    let (mut is_text, mut is_escaped, mut rest) = (false, false, text);
+    while let Some(c) = rest.chars().next() {
+        let token = NOT_FINITE.iter().find(|token| !is_text && rest.starts_with(**token));
+        let taken = match token {
+            Some(token) => {
+                let _ = write!(strict, "{{\"{FLOAT}\":\"{token}\"}}");
+                token.len()
+            }
+            None => {
+                strict.push(c);
+                is_text ^= c == '"' && !is_escaped;
+                is_escaped = is_text && c == '\\' && !is_escaped;
+                c.len_utf8()
+            }
+        };
+        rest = &rest[taken..];
+    }
+    (strict.len() != text.len()).then_some(strict)
+}
 
 /// The value that some JSON stands for, or why it stands for none.
 pub(crate) fn value_of(json: Json) -> Result<Value, Fault> {
@@ -47,6 +84,10 @@ fn of_object(object: Map<String, Json>) -> Result<Value, Fault> {
             .parse()
             .map(Value::UInt)
             .map_err(|_| fault!(MALFORMED_SOURCE, "\"uint\" is no whole number: {digits}")),
+        Some((word, inner @ Json::String(text))) if word == FLOAT => match number(inner) {
+            Some(number) => Ok(Value::Float(number)),
+            None => Err(fault!(MALFORMED_SOURCE, "\"{FLOAT}\" is \"{text}\", and neither NaN nor infinite")),
+        },
         Some((word, Json::Object(inner))) if word == "map" => of_entries(inner.clone()),
         _ => of_entries(object),
     }
@@ -64,9 +105,12 @@ fn complex(json: &Json) -> Option<[f64; 2]> {
     }
 }
 
-/// A number; what JSON has no number for is text.
+/// A number; one that JSON has no word for is an object, or, in an array, text.
 fn number(json: &Json) -> Option<f64> {
     match json {
+        Json::Object(object) if object.len() == 1 => {
+            object.get(FLOAT).filter(|inner| inner.is_string()).and_then(number)
+        }
         Json::Number(number) => number.as_f64(),
         Json::String(text) => match &**text {
             "NaN" => Some(f64::NAN),
@@ -121,7 +165,7 @@ fn flatten<'a>(
 ) -> Result<(), Fault> {
     let items = match json {
         Json::Array(items) if depth == 0 || items.iter().any(Json::is_array) || items.len() != 2 => items,
-        Json::Array(items) if items.iter().any(Json::is_object) => items,
+        Json::Array(items) if items.iter().any(|item| item.get("complex").is_some()) => items,
         element => {
             if level != shape.len() {
                 return Err(fault!(MALFORMED_SOURCE, "the lists of an array are not equally long"));
@@ -169,100 +213,136 @@ fn inner(json: &Json) -> &Json {
     json.get("complex").unwrap_or(json)
 }
 
-/// A value as JSON; none for settings of a kind that JSON has no form for.
-pub(crate) fn json_of(value: &Value) -> Json {
+/// A value as JSON, on one line.
+pub(crate) fn text_of(value: &Value) -> String {
+    let mut text = String::new();
+    write_value(value, &mut text);
+    text
+}
+
+fn write_value(value: &Value, to: &mut String) {
     match value {
-        Value::None => Json::Null,
-        Value::Bool(truth) => json!(truth),
-        Value::Int(int) => json!(int),
-        Value::UInt(uint) => json!({ "uint": uint.to_string() }),
-        Value::Float(number) => written(*number),
-        Value::Complex(re, im) => json!({ "complex": [written(*re), written(*im)] }),
-        Value::String(text) => json!(text),
-        Value::Bytes(bytes) => json!({ "bytes": BASE64.encode(bytes) }),
-        Value::List(items) => items.iter().map(json_of).collect(),
+        Value::None => *to += "null",
+        Value::Bool(truth) => put_on(to, truth),
+        Value::Int(int) => put_on(to, int),
+        Value::UInt(uint) => put_on(to, format_args!("{{\"uint\":\"{uint}\"}}")),
+        Value::Float(number) => write_number(*number, to),
+        Value::Complex(re, im) => write_complex(*re, *im, to),
+        Value::String(text) => write_text(text, to),
+        Value::Bytes(bytes) => put_on(to, format_args!("{{\"bytes\":\"{}\"}}", BASE64.encode(bytes))),
+        Value::List(items) => write_list(items, to, write_value),
         Value::Map(entries) => {
-            let object: Map<String, Json> =
-                entries.iter().map(|(key, value)| (key.clone(), json_of(value))).collect();
-            let is_word = object.len() == 1 && object.keys().all(|key| WORDS.contains(&&**key));
-            if is_word {
-                json!({ "map": object })
-            } else {
-                Json::Object(object)
-            }
+            let is_word = matches!(&entries[..], [(key, _)] if WORDS.contains(&&**key));
+            *to += if is_word { "{\"map\":" } else { "" };
+            write_object(entries, to, write_value);
+            *to += if is_word { "}" } else { "" };
         }
-        Value::Settings(entries) => {
-            Json::Object(entries.iter().map(|(key, value)| (key.clone(), setting(value))).collect())
-        }
-        Value::Array(array) => of_elements(array),
+        Value::Settings(entries) => write_object(entries, to, write_setting),
+        Value::Array(array) => write_array(array, to),
     }
 }
 
-fn setting(value: &SettingValue) -> Json {
+fn put_on(to: &mut String, what: impl std::fmt::Display) {
+    let _ = write!(to, "{what}");
+}
+
+fn write_list<T>(items: &[T], to: &mut String, each: impl Fn(&T, &mut String)) {
+    to.push('[');
+    for (at, item) in items.iter().enumerate() {
+        *to += if at > 0 { "," } else { "" };
+        each(item, to);
+    }
+    to.push(']');
+}
+
+fn write_object<T>(entries: &[(String, T)], to: &mut String, each: impl Fn(&T, &mut String)) {
+    to.push('{');
+    for (at, (key, value)) in entries.iter().enumerate() {
+        *to += if at > 0 { "," } else { "" };
+        write_text(key, to);
+        to.push(':');
+        each(value, to);
+    }
+    to.push('}');
+}
+
+fn write_text(text: &str, to: &mut String) {
+    put_on(to, Json::from(text));
+}
+
+fn write_setting(value: &SettingValue, to: &mut String) {
+    let number = |number: &f64, to: &mut String| write_number(*number, to);
     match value {
-        SettingValue::Bool(truth) => json!(truth),
-        SettingValue::Int(int) => json!(int),
-        SettingValue::Float(number) => written(*number),
-        SettingValue::String(text) => json!(text),
-        SettingValue::IntList(list) => json!(list),
-        SettingValue::FloatList(list) => list.iter().map(|&number| written(number)).collect(),
-        SettingValue::FloatGrid(rows) => {
-            let row = |row: &Vec<f64>| row.iter().map(|&number| written(number)).collect::<Json>();
-            rows.iter().map(row).collect()
-        }
+        SettingValue::Bool(truth) => put_on(to, truth),
+        SettingValue::Int(int) => put_on(to, int),
+        SettingValue::Float(one) => write_number(*one, to),
+        SettingValue::String(text) => write_text(text, to),
+        SettingValue::IntList(list) => write_list(list, to, |int, to| put_on(to, int)),
+        SettingValue::FloatList(list) => write_list(list, to, number),
+        SettingValue::FloatGrid(rows) => write_list(rows, to, |row, to| write_list(row, to, number)),
     }
 }
 
-/// JSON has no word for what is not finite.
-fn written(number: f64) -> Json {
+/// A number, which has a point or an exponent, so that it is read as none of the whole ones.
+pub(crate) fn write_number(number: f64, to: &mut String) {
     match number {
-        number if number.is_nan() => json!("NaN"),
-        f64::INFINITY => json!("Infinity"),
-        f64::NEG_INFINITY => json!("-Infinity"),
-        number => json!(number),
+        number if number.is_nan() => *to += NOT_FINITE[0],
+        f64::INFINITY => *to += NOT_FINITE[1],
+        f64::NEG_INFINITY => *to += NOT_FINITE[2],
+        number => put_on(to, Json::from(number)),
     }
 }
 
-fn of_elements(array: &Array) -> Json {
-    let mut elements = Vec::with_capacity(array.len() as usize);
-    in_rows(array, |bytes| elements.push(element(array.dtype(), bytes)));
-    let mut object = Map::new();
-    object.insert("dtype".into(), json!(array.dtype().name()));
-    object.insert("shape".into(), json!(array.shape()));
-    object.insert("data".into(), Json::Array(elements));
+fn write_complex(re: f64, im: f64, to: &mut String) {
+    *to += "{\"complex\":";
+    write_list(&[re, im], to, |part, to| write_number(*part, to));
+    to.push('}');
+}
+
+fn write_array(array: &Array, to: &mut String) {
+    put_on(to, format_args!("{{\"array\":{{\"dtype\":\"{}\",\"shape\":", array.dtype().name()));
+    write_list(array.shape(), to, |extent, to| put_on(to, extent));
+    *to += ",\"data\":[";
+    let mut is_first = true;
+    in_rows(array, |bytes| {
+        *to += if is_first { "" } else { "," };
+        is_first = false;
+        write_element(array.dtype(), bytes, to);
+    });
+    to.push(']');
     if !array.names().is_empty() {
-        object.insert("names".into(), json!(array.names()));
+        *to += ",\"names\":";
+        write_list(array.names(), to, |name, to| write_text(name, to));
     }
     if let Some(unit) = array.unit() {
-        object.insert("unit".into(), json!(unit));
+        *to += ",\"unit\":";
+        write_text(unit, to);
     }
-    json!({ "array": object })
+    *to += "}}";
 }
 
-fn element(dtype: DType, bytes: &[u8]) -> Json {
+fn write_element(dtype: DType, bytes: &[u8], to: &mut String) {
     macro_rules! read {
         ($rust:ty, $bytes:expr) => {
             <$rust>::from_ne_bytes($bytes.try_into().unwrap_or_default())
         };
     }
     match dtype {
-        DType::Bool => json!(bytes[0] != 0),
-        DType::Int8 => json!(read!(i8, bytes)),
-        DType::Int16 => json!(read!(i16, bytes)),
-        DType::Int32 => json!(read!(i32, bytes)),
-        DType::Int64 => json!(read!(i64, bytes)),
-        DType::UInt8 => json!(read!(u8, bytes)),
-        DType::UInt16 => json!(read!(u16, bytes)),
-        DType::UInt32 => json!(read!(u32, bytes)),
-        DType::UInt64 => json!(read!(u64, bytes)),
-        DType::Float32 => written(f64::from(read!(f32, bytes))),
-        DType::Float64 => written(read!(f64, bytes)),
+        DType::Bool => put_on(to, bytes[0] != 0),
+        DType::Int8 => put_on(to, read!(i8, bytes)),
+        DType::Int16 => put_on(to, read!(i16, bytes)),
+        DType::Int32 => put_on(to, read!(i32, bytes)),
+        DType::Int64 => put_on(to, read!(i64, bytes)),
+        DType::UInt8 => put_on(to, read!(u8, bytes)),
+        DType::UInt16 => put_on(to, read!(u16, bytes)),
+        DType::UInt32 => put_on(to, read!(u32, bytes)),
+        DType::UInt64 => put_on(to, read!(u64, bytes)),
+        DType::Float32 => write_number(read!(f32, bytes).into(), to),
+        DType::Float64 => write_number(read!(f64, bytes), to),
         DType::Complex64 => {
-            json!({ "complex": [written(f64::from(read!(f32, bytes[..4]))), written(f64::from(read!(f32, bytes[4..])))] })
+            write_complex(read!(f32, bytes[..4]).into(), read!(f32, bytes[4..]).into(), to);
         }
-        DType::Complex128 => {
-            json!({ "complex": [written(read!(f64, bytes[..8])), written(read!(f64, bytes[8..]))] })
-        }
+        DType::Complex128 => write_complex(read!(f64, bytes[..8]), read!(f64, bytes[8..]), to),
     }
 }
 
@@ -271,9 +351,36 @@ mod tests {
     use super::*;
 
     fn same(value: Value) {
-        let text = json_of(&value).to_string();
-        let json = serde_json::from_str(&text).unwrap();
-        assert_eq!(value_of(json).unwrap(), value, "{text}");
+        let text = text_of(&value);
+        assert_eq!(value_of(parsed(&text).unwrap()).unwrap(), value, "{text}");
+    }
+
+    #[test]
+    fn numbers_that_are_not_finite_come_back_as_numbers_and_texts_as_texts() {
+        let written = |value: &Value| text_of(value);
+        let read = |text: &str| value_of(parsed(text).unwrap()).unwrap();
+        assert_eq!(written(&Value::Float(f64::NAN)), "NaN");
+        assert!(matches!(read("NaN"), Value::Float(number) if number.is_nan()));
+        assert!(matches!(read("{\"float\": \"NaN\"}"), Value::Float(number) if number.is_nan()));
+        same(Value::List(vec![
+            Value::Float(f64::INFINITY),
+            Value::Float(f64::NEG_INFINITY),
+            Value::Float(-0.0),
+        ]));
+        same(Value::Complex(f64::INFINITY, 1.0));
+        same(Value::Map(vec![("float".into(), Value::String("NaN".into()))]));
+        same(Value::Map(vec![
+            ("NaN".into(), Value::String("a \"NaN\" \\".into())),
+            ("b".into(), Value::Float(f64::INFINITY)),
+        ]));
+        same(Value::Array(
+            Array::from_slice(&[[f64::INFINITY, 2.0], [0.0, 1.0]], &[2], Order::RowMajor).unwrap(),
+        ));
+        let text = "{\"array\": {\"data\": [[NaN, 1], [\"-Infinity\", 2]]}}";
+        let Value::Array(array) = read(text) else { panic!("{text}") };
+        assert_eq!(array.shape(), [2, 2]);
+        assert!(array.as_slice::<f64>().unwrap()[0].is_nan());
+        assert!(parsed("[Nan]").is_err() && parsed("[-NaN]").is_err());
     }
 
     #[test]
@@ -302,6 +409,9 @@ mod tests {
     #[test]
     fn an_array_of_columns_is_written_in_rows() {
         let array = Array::from_slice(&[1i32, 2, 3, 4], &[2, 2], Order::ColumnMajor).unwrap();
-        assert_eq!(json_of(&Value::Array(array))["array"]["data"], json!([1, 3, 2, 4]));
+        assert_eq!(
+            text_of(&Value::Array(array)),
+            r#"{"array":{"dtype":"int32","shape":[2,2],"data":[1,3,2,4]}}"#
+        );
     }
 }

@@ -6,17 +6,17 @@ pub(crate) mod npy;
 pub(crate) mod vti;
 
 use crate::settings::bad;
-use ligament_catalogue::fault;
+use ligament_catalogue::{fault, Fault};
 use ligament_instance::{Array, Error, Order};
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::fs::File;
-use std::io::{self, BufRead, BufReader, BufWriter, ErrorKind, Read, Seek, SeekFrom, Write};
+use std::io::{self, BufRead, BufReader, BufWriter, Cursor, ErrorKind, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
 /// The longest line that is read, bytes.
-const LONGEST_LINE: u64 = 1 << 30;
+const MAX_LINE: u64 = 1 << 30;
 
 /// Where a file that a setting names is to be read: in the working directory, where inputs are staged, else beside the
 /// model file.
@@ -32,15 +32,23 @@ pub(crate) fn input_path(name: &str) -> PathBuf {
 }
 
 pub(crate) fn open(path: &Path) -> Result<File, Error> {
+    opened(path).map_err(bad)
+}
+
+fn opened(path: &Path) -> Result<File, Fault> {
     let opened = File::open(path).and_then(|file| match file.metadata()?.is_dir() {
         true => Err(io::Error::from(ErrorKind::IsADirectory)),
         false => Ok(file),
     });
-    opened.map_err(|error| unreadable(path, &error))
+    opened.map_err(|error| cannot_be_read(path, &error))
+}
+
+fn cannot_be_read(path: &Path, error: &io::Error) -> Fault {
+    fault!(SOURCE_UNREADABLE, "{} cannot be read: {error}", path.display())
 }
 
 pub(crate) fn unreadable(path: &Path, error: &io::Error) -> Error {
-    bad(fault!(SOURCE_UNREADABLE, "{} cannot be read: {error}", path.display()))
+    bad(cannot_be_read(path, error))
 }
 
 /// A name with what stands in braces replaced: the instance's name, and the number of a message, if there is one.
@@ -63,34 +71,48 @@ pub(crate) fn open_regular(path: &Path) -> Result<File, Error> {
     }
 }
 
-/// The lines of a text file, with their numbers.
+/// The lines of a text, with their numbers.
 pub(crate) struct Lines {
     /// The longest line that is read, bytes.
     longest: u64,
-    pub path: PathBuf,
-    reader: BufReader<File>,
+    /// The name of the file.
+    pub name: String,
+    reader: Box<dyn BufRead + Send>,
     /// The number of the line that was read last, from 1.
     pub number: u64,
+    /// Whether that line has no line break, as the last one of a file that was cut.
+    pub is_cut: bool,
     line: Vec<u8>,
 }
 
 impl Lines {
-    pub fn open(name: &str) -> Result<Lines, Error> {
+    /// The lines of a file.
+    pub fn open(name: &str) -> Result<Lines, Fault> {
         let path = input_path(name);
-        let reader = BufReader::with_capacity(1 << 16, open(&path)?);
-        Ok(Lines { longest: LONGEST_LINE, path, reader, number: 0, line: Vec::new() })
+        let file = opened(&path)?;
+        Ok(Lines::of(Box::new(BufReader::with_capacity(1 << 16, file)), path.display().to_string()))
+    }
+
+    /// The lines of a text that a file has.
+    pub fn of_text(text: String, name: &str) -> Lines {
+        Lines::of(Box::new(Cursor::new(text)), name.to_owned())
+    }
+
+    fn of(reader: Box<dyn BufRead + Send>, name: String) -> Lines {
+        Lines { longest: MAX_LINE, name, reader, number: 0, is_cut: false, line: Vec::new() }
     }
 
     /// The next line without its end; none at the end of the file.
-    pub fn next(&mut self) -> Result<Option<&str>, Error> {
+    pub fn next(&mut self) -> Result<Option<&str>, Fault> {
         self.line.clear();
         let read = self.reader.by_ref().take(self.longest + 1).read_until(b'\n', &mut self.line);
         match read {
             Ok(0) => return Ok(None),
             Ok(_) => self.number += 1,
-            Err(error) => return Err(unreadable(&self.path, &error)),
+            Err(error) => return Err(cannot_be_read(Path::new(&self.name), &error)),
         }
-        if self.line.len() as u64 > self.longest && self.line.last() != Some(&b'\n') {
+        self.is_cut = self.line.last() != Some(&b'\n');
+        if self.line.len() as u64 > self.longest && self.is_cut {
             let longest = self.longest;
             return Err(self.malformed(&format!("this line has more than {longest} bytes")));
         }
@@ -105,12 +127,12 @@ impl Lines {
 
     /// File and line.
     pub fn place(&self) -> String {
-        format!("{}:{}", self.path.display(), self.number)
+        format!("{}:{}", self.name, self.number)
     }
 
     /// The line that was read last is not what it should be.
-    pub fn malformed(&self, why: &str) -> Error {
-        bad(fault!(MALFORMED_SOURCE, "{}: {why}", self.place()))
+    pub fn malformed(&self, why: &str) -> Fault {
+        fault!(MALFORMED_SOURCE, "{}: {why}", self.place())
     }
 }
 
@@ -150,7 +172,7 @@ impl Whole {
         let folder = part.parent().filter(|folder| !folder.as_os_str().is_empty());
         let created = folder.map_or(Ok(()), std::fs::create_dir_all).and_then(|()| match is_special {
             true => File::options().write(true).open(&part),
-            false => File::create(&part),
+            false => new_file(&part),
         });
         match created {
             Ok(file) => Ok(Whole { path, part, file: BufWriter::with_capacity(1 << 16, file) }),
@@ -188,6 +210,16 @@ impl Drop for Whole {
             no_longer_written(&self.part);
         }
     }
+}
+
+/// A new file, in the place of one that an earlier run may have left there. A link is not followed, and nothing else replaced.
+fn new_file(path: &Path) -> io::Result<File> {
+    match std::fs::symlink_metadata(path) {
+        Ok(there) if there.is_file() => std::fs::remove_file(path)?,
+        Ok(_) => return Err(io::Error::other("it is there already, and is no file that a run has left")),
+        Err(_) => {}
+    }
+    File::create_new(path)
 }
 
 fn no_longer_written(part: &Path) {
@@ -242,6 +274,7 @@ fn unwritten(path: &Path, error: &io::Error) -> Error {
     let what_to_do = match error.kind() {
         ErrorKind::StorageFull | ErrorKind::QuotaExceeded => "make room there, or give another \"file\"",
         ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem => "give another \"file\"",
+        ErrorKind::Other => "remove it, or give another \"file\"",
         _ => "look at what the system says",
     };
     bad(fault!(FILE_NOT_WRITTEN, "{} cannot be written: {error}; {what_to_do}", path.display()))
@@ -269,6 +302,26 @@ mod tests {
         file.finish().unwrap();
         assert_eq!(std::fs::read(&path).unwrap(), b"one,two");
         assert!(!path.with_extension("txt.part").exists());
+        std::fs::remove_dir_all(folder).unwrap();
+    }
+
+    #[test]
+    fn what_a_link_leads_to_is_not_written_over() {
+        let folder = std::env::temp_dir().join(format!("ligament-link-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        let (mine, path) = (folder.join("mine"), folder.join("a.csv"));
+        std::fs::write(&mine, "mine").unwrap();
+        std::os::unix::fs::symlink(&mine, folder.join("a.csv.part")).unwrap();
+        let refused = Whole::create(&path).err().unwrap().to_string();
+        assert!(refused.contains("a.csv.part cannot be written: it is there already"), "{refused}");
+        // Another name of a file that somebody has, which a killed run may have left.
+        std::fs::remove_file(folder.join("a.csv.part")).unwrap();
+        std::fs::hard_link(&mine, folder.join("a.csv.part")).unwrap();
+        let mut file = Whole::create(&path).unwrap();
+        file.write(b"new").unwrap();
+        file.finish().unwrap();
+        let read = |path: &Path| std::fs::read_to_string(path).unwrap();
+        assert_eq!((read(&mine), read(&path)), ("mine".to_owned(), "new".to_owned()));
         std::fs::remove_dir_all(folder).unwrap();
     }
 

@@ -2,10 +2,11 @@
 //! run's first message.
 
 use super::{name_of, on};
-use crate::files::{npy, Lines};
+use crate::files::npy;
 use crate::mapping::{Constraint, KdTree, Point, Weights};
 use crate::numbers::{in_rows, numbers_of, with_elements};
 use crate::settings::{self, bad, unfit, wrong};
+use crate::tables::{number, Decimal, Rows};
 use ligament_catalogue::{fault, Fault};
 use ligament_filters::said_of_masked;
 use ligament_instance::{Error, Inputs, Instance, LogLevel, Mapper, Order, Outputs};
@@ -147,29 +148,21 @@ fn table(name: &str) -> Result<(usize, Vec<f64>), Error> {
         };
         return Ok((width as usize, in_rows(&numbers_of(&reader.whole()?, name)?)));
     }
-    let mut lines = Lines::open(name)?;
+    let mut rows = Rows::open(name, None).map_err(bad)?;
     let (mut width, mut all) = (None, Vec::new());
-    while let Some(line) = lines.next()? {
-        if line.trim().is_empty() || line.starts_with('#') {
+    while let Some(cells) = rows.next().map_err(bad)? {
+        let numbers: Vec<Option<f64>> = cells.iter().map(|cell| number(cell, Decimal::Point)).collect();
+        if width.is_none() && numbers.iter().all(Option::is_none) {
+            // The header.
+            width = Some(cells.len());
             continue;
         }
-        let cells: Vec<String> =
-            line.split([',', ';', '\t', ' ']).filter(|cell| !cell.is_empty()).map(str::to_owned).collect();
-        let numbers: Result<Vec<f64>, &String> =
-            cells.iter().map(|cell| cell.parse().map_err(|_| cell)).collect();
-        match numbers {
-            // The header.
-            Err(_) if width.is_none() && all.is_empty() => width = Some(cells.len()),
-            Err(cell) => return Err(lines.malformed(&format!("\"{cell}\" is no number"))),
-            Ok(numbers) => {
-                let (has, others) = (numbers.len(), *width.get_or_insert(numbers.len()));
-                if has != others {
-                    return Err(
-                        lines.malformed(&format!("this row has {has} numbers, and others have {others}"))
-                    );
-                }
-                all.extend(numbers);
-            }
+        let (has, others) = (cells.len(), *width.get_or_insert(cells.len()));
+        if has != others {
+            return Err(bad(rows.malformed(&format!("this row has {has} numbers, and others have {others}"))));
+        }
+        for (number, cell) in numbers.into_iter().zip(&cells) {
+            all.push(number.ok_or_else(|| bad(rows.malformed(&format!("\"{cell}\" is no number"))))?);
         }
     }
     Ok((width.unwrap_or(0), all))

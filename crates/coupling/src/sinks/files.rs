@@ -63,9 +63,10 @@ impl JsonLines {
 impl Sink for JsonLines {
     fn take(&mut self, _: &mut Instance, message: &Message) -> Result<(), Error> {
         let Message { timestamp, next_timestamp, ref data, .. } = *message;
-        let line =
-            json!({ "timestamp": timestamp, "next_timestamp": next_timestamp, "data": json::json_of(data) });
-        self.0.as_mut().map_or(Ok(()), |file| file.write(format!("{line}\n").as_bytes()))
+        let times = json!({ "timestamp": timestamp, "next_timestamp": next_timestamp }).to_string();
+        let times = times.trim_end_matches('}');
+        let line = format!("{times},\"data\":{}}}\n", json::text_of(data));
+        self.0.as_mut().map_or(Ok(()), |file| file.write(line.as_bytes()))
     }
 
     fn close(&mut self) -> Result<(), Error> {

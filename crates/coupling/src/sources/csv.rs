@@ -1,9 +1,9 @@
 //! Tables of text: a row is a message. One column is the time, the others are values.
 
 use super::{Given, Source};
-use crate::files::Lines;
-use crate::settings;
-use ligament_catalogue::fault;
+use crate::settings::{self, bad, wrong};
+use crate::tables::{number, words, Decimal, Rows, Separator};
+use ligament_catalogue::{fault, Fault};
 use ligament_instance::{Array, Error, Instance, Order, Value};
 
 /// What becomes of a row in which a value is missing.
@@ -15,18 +15,37 @@ enum Holes {
     Previous,
 }
 
+/// The type of all values.
+#[derive(Clone, Copy, PartialEq)]
+enum Type {
+    Float64,
+    Int64,
+    UInt64,
+}
+
+/// The value in a cell.
+#[derive(Clone, Copy, PartialEq, Debug)]
+enum Number {
+    Float64(f64),
+    Int64(i64),
+    UInt64(u64),
+}
+
 /// A table that is read row by row.
 pub(crate) struct Csv {
-    lines: Lines,
-    separator: char,
+    rows: Rows,
+    decimal: Decimal,
+    dtype: Type,
     holes: Holes,
     as_map: bool,
     until: Option<f64>,
+    /// Whether the first row has the names of the columns, if the model says so.
+    header: Option<bool>,
     wanted: Option<Vec<String>>,
     time_name: Option<String>,
     /// Known from the first row on.
     columns: Option<Columns>,
-    before: Vec<f64>,
+    before: Vec<Number>,
 }
 
 struct Columns {
@@ -37,69 +56,66 @@ struct Columns {
     names: Vec<String>,
 }
 
-fn cells(line: &str, separator: char) -> impl Iterator<Item = &str> {
-    let words = separator == ' ';
-    let split = line.split(move |c: char| if words { c.is_whitespace() } else { c == separator });
-    split.map(|cell| cell.trim().trim_matches('"')).filter(move |cell| !words || !cell.is_empty())
-}
-
 fn is_hole(cell: &str) -> bool {
-    matches!(cell, "" | "NA" | "N/A" | "NaN" | "nan" | "NAN" | "null" | "-")
+    matches!(cell, "" | "NA" | "N/A" | "null" | "-") || cell.parse().is_ok_and(f64::is_nan)
 }
 
 impl Csv {
     pub fn new(instance: &Instance) -> Result<Csv, Error> {
-        let separator = settings::text(instance, "separator")?.unwrap_or_else(|| ",".into());
-        let separator = match &*separator {
-            "tab" => '\t',
-            "space" => ' ',
-            other => match (other.chars().next(), other.chars().count()) {
-                (Some(one), 1) => one,
-                _ => {
-                    return Err(settings::wrong(fault!(
-                        SHIPPED_SETTING_WRONG,
-                        "the separator \"{other}\" is not one character; there are \"tab\" and \"space\" too"
-                    )))
-                }
-            },
-        };
-        let holes = match settings::text(instance, "holes")?.as_deref() {
+        let text = |name| settings::text(instance, name);
+        let separator = Separator::named(text("separator")?.as_deref().unwrap_or(",")).map_err(wrong)?;
+        let holes = match text("holes")?.as_deref() {
             Some("skip") => Holes::Skip,
             Some("nan") => Holes::Nan,
             Some("previous") => Holes::Previous,
             _ => Holes::Error,
         };
-        let columns = settings::text(instance, "columns")?;
-        let names =
-            |text: String| text.split([',', ' ']).filter(|name| !name.is_empty()).map(str::to_owned).collect();
+        let dtype = match text("dtype")?.as_deref() {
+            Some("int64") => Type::Int64,
+            Some("uint64") => Type::UInt64,
+            _ => Type::Float64,
+        };
+        if holes == Holes::Nan && dtype != Type::Float64 {
+            return Err(wrong(fault!(
+                SHIPPED_SETTING_WRONG,
+                "\"holes: nan\" does not go with whole numbers, of which none is NaN; set \"holes\" to skip or previous"
+            )));
+        }
         Ok(Csv {
-            lines: Lines::open(&settings::text(instance, "file")?.unwrap_or_default())?,
-            separator,
+            rows: Rows::open(&text("file")?.unwrap_or_default(), Some(separator)).map_err(bad)?,
+            decimal: if text("decimal")?.as_deref() == Some("comma") { Decimal::Comma } else { Decimal::Point },
+            dtype,
             holes,
-            as_map: settings::text(instance, "as")?.as_deref() == Some("map"),
+            as_map: text("as")?.as_deref() == Some("map"),
             until: settings::number(instance, "until")?,
-            wanted: columns.map(names),
-            time_name: settings::text(instance, "time")?,
+            header: settings::truth(instance, "header")?,
+            wanted: text("columns")?.as_deref().map(names_of).transpose()?,
+            time_name: text("time")?,
             columns: None,
             before: Vec::new(),
         })
     }
 
     /// Which columns count: those of the header, if the first row is one.
-    fn begin(&self, first: &[String]) -> Result<(Columns, bool), Error> {
-        let is_header = first.iter().any(|cell| !is_hole(cell) && cell.parse::<f64>().is_err());
+    fn begin(&self, first: &[String]) -> Result<(Columns, bool), Fault> {
+        let is_header = self.is_header(first)?;
         let names: Vec<String> = match is_header {
             true => first.to_vec(),
             false => (1..=first.len()).map(|i| i.to_string()).collect(),
         };
         let find = |wanted: &str| {
-            names.iter().position(|name| name == wanted).ok_or_else(|| {
-                let what = if is_header { "" } else { " (without a header they have numbers)" };
-                self.lines.malformed(&format!(
-                    "there is no column \"{wanted}\"; there are {}{what}",
-                    names.join(", ")
-                ))
-            })
+            let mut places = (0..names.len()).filter(|&at| names[at] == wanted);
+            match (places.next(), places.next()) {
+                (Some(place), None) => Ok(place),
+                (Some(_), Some(_)) => Err(self
+                    .rows
+                    .malformed(&format!("there are several columns \"{wanted}\"; rename all but one"))),
+                (None, _) => {
+                    let what = if is_header { "" } else { " (without a header they have numbers)" };
+                    let why = format!("there is no column \"{wanted}\"; there are {}{what}", names.join(", "));
+                    Err(self.rows.malformed(&why))
+                }
+            }
         };
         let time = self.time_name.as_deref().map_or(Ok(0), find)?;
         let values = match &self.wanted {
@@ -107,46 +123,96 @@ impl Csv {
             None => (0..names.len()).filter(|&i| i != time).collect::<Vec<_>>(),
         };
         if values.is_empty() {
-            return Err(self.lines.malformed("there is one column only, and the first one is the time"));
+            return Err(self.rows.malformed("there is one column only, and the first one is the time"));
+        }
+        if self.as_map {
+            values.iter().try_for_each(|&at| find(&names[at]).map(|_| ()))?;
         }
         let names = values.iter().map(|&i| names[i].clone()).collect();
         Ok((Columns { all: first.len(), time, values, names }, is_header))
     }
 
+    /// Whether the first row has names. A row of numbers in which one is written wrongly has none, and must not be passed over.
+    fn is_header(&self, first: &[String]) -> Result<bool, Fault> {
+        if let Some(known) = self.header {
+            return Ok(known);
+        }
+        let cells = || first.iter().filter(|cell| !is_hole(cell));
+        let Some(name) = cells().find(|cell| self.number(cell).is_none()) else { return Ok(false) };
+        match cells().find(|cell| self.number(cell).is_some()) {
+            None => Ok(true),
+            Some(one) => Err(self.rows.malformed(&format!(
+                "the first row has the number {one}, and \"{name}\", which is none{}; correct it, or set \"header: true\" if this \
+                 row has the names of the columns",
+                self.advice(name)
+            ))),
+        }
+    }
+
+    fn number(&self, cell: &str) -> Option<f64> {
+        number(cell, self.decimal)
+    }
+
+    /// More about a cell that is no number.
+    fn advice(&self, cell: &str) -> &'static str {
+        match self.decimal == Decimal::Point && number(cell, Decimal::Comma).is_some() {
+            true => " (with \"decimal: comma\" it would be one)",
+            false => "",
+        }
+    }
+
+    /// The value in a cell. None is another than the one that stands there.
+    fn value(&self, cell: &str) -> Result<Number, Fault> {
+        let refused = |type_name| self.rows.malformed(&format!("\"{cell}\" is no {type_name}"));
+        Ok(match self.dtype {
+            Type::Int64 => Number::Int64(cell.parse().map_err(|_| refused("int64"))?),
+            Type::UInt64 => Number::UInt64(cell.parse().map_err(|_| refused("uint64"))?),
+            Type::Float64 => {
+                let number = self.number(cell).ok_or_else(|| self.no_number(cell))?;
+                if !holds(number, cell) {
+                    return Err(self.rows.malformed(&format!(
+                        "{cell} has more digits than a float64 holds, which makes {number} of it; set \"dtype: int64\" for whole \
+                         numbers"
+                    )));
+                }
+                Number::Float64(number)
+            }
+        })
+    }
+
+    fn no_number(&self, cell: &str) -> Fault {
+        self.rows.malformed(&format!("\"{cell}\" is no number{}", self.advice(cell)))
+    }
+
     /// A row; none if it is left out.
-    fn row(&self, columns: &Columns, row: &[String]) -> Result<Option<(f64, Vec<f64>)>, Error> {
+    fn row(&self, columns: &Columns, row: &[String]) -> Result<Option<(f64, Vec<Number>)>, Fault> {
         if row.len() != columns.all {
             let (has, all) = (row.len(), columns.all);
-            return Err(self
-                .lines
-                .malformed(&format!("this row has {has} cells, and the first one has {all}")));
+            return Err(self.rows.malformed(&format!("this row has {has} cells, and the first one has {all}")));
         }
-        let number = |i: usize| {
-            let cell = &row[i];
-            cell.parse::<f64>().map_err(|_| self.lines.malformed(&format!("\"{cell}\" is no number")))
-        };
-        if is_hole(&row[columns.time]) {
-            return Err(self.lines.malformed("the time is missing"));
+        let time = &row[columns.time];
+        if is_hole(time) {
+            return Err(self.rows.malformed("the time is missing"));
         }
-        let time = number(columns.time)?;
+        let time = self.number(time).ok_or_else(|| self.no_number(time))?;
         let mut values = Vec::with_capacity(columns.values.len());
         for (place, &i) in columns.values.iter().enumerate() {
             if !is_hole(&row[i]) {
-                values.push(number(i)?);
+                values.push(self.value(&row[i])?);
                 continue;
             }
             values.push(match (self.holes, self.before.get(place)) {
                 (Holes::Skip, _) => return Ok(None),
-                (Holes::Nan, _) => f64::NAN,
+                (Holes::Nan, _) => Number::Float64(f64::NAN),
                 (Holes::Previous, Some(&before)) => before,
                 (Holes::Previous, None) => {
                     let name = &columns.names[place];
                     let why = format!("the value of \"{name}\" is missing, and there is none before it");
-                    return Err(self.lines.malformed(&why));
+                    return Err(self.rows.malformed(&why));
                 }
                 (Holes::Error, _) => {
                     let name = &columns.names[place];
-                    return Err(self.lines.malformed(&format!(
+                    return Err(self.rows.malformed(&format!(
                         "the value of \"{name}\" is missing; fill it in, or set \"holes\" to skip, nan or previous"
                     )));
                 }
@@ -155,55 +221,132 @@ impl Csv {
         Ok(Some((time, values)))
     }
 
-    fn message(&self, columns: &Columns, time: f64, values: Vec<f64>) -> Given {
+    fn message(&self, columns: &Columns, time: f64, values: &[Number]) -> Given {
         let data = if self.as_map {
-            Value::Map(columns.names.iter().cloned().zip(values.into_iter().map(Value::Float)).collect())
-        } else if let [one] = values[..] {
-            Value::Float(one)
+            Value::Map(columns.names.iter().cloned().zip(values.iter().map(|&one| one.into())).collect())
+        } else if let [one] = *values {
+            one.into()
         } else {
-            let count = values.len();
-            Array::from_vec(values, &[count], Order::RowMajor).map_or(Value::None, Value::Array)
+            array_of(values)
         };
         Given::at(time, data)
     }
 }
 
+/// Whether a number is the one in the text: that of a whole number of 64 bits has all its digits, or those of a number that was
+/// written with as few as it needs.
+fn holds(number: f64, text: &str) -> bool {
+    match text.parse::<i128>() {
+        Ok(whole) if i64::try_from(whole).is_ok() || u64::try_from(whole).is_ok() => {
+            number as i128 == whole || number.to_string() == text
+        }
+        _ => true,
+    }
+}
+
+/// The names of columns in a setting: with blanks or commas between them; those that have such in quotes.
+pub(crate) fn names_of(text: &str) -> Result<Vec<String>, Error> {
+    let names = words(text, |c: char| c == ',' || c.is_whitespace());
+    names.filter(|names| !names.is_empty()).ok_or_else(|| {
+        wrong(fault!(
+            SHIPPED_SETTING_WRONG,
+            "\"columns\" is {text}, and names no columns; write names with commas or blanks between them, those that have such in \
+             quotes, which must end"
+        ))
+    })
+}
+
+impl From<Number> for Value {
+    fn from(number: Number) -> Value {
+        match number {
+            Number::Float64(number) => Value::Float(number),
+            Number::Int64(number) => Value::Int(number),
+            Number::UInt64(number) => Value::UInt(number),
+        }
+    }
+}
+
+/// An array of numbers, all of one type.
+fn array_of(values: &[Number]) -> Value {
+    macro_rules! array {
+        ($kind:ident) => {{
+            let elements = values.iter().filter_map(|one| match one {
+                Number::$kind(number) => Some(*number),
+                _ => None,
+            });
+            Array::from_vec(elements.collect(), &[values.len()], Order::RowMajor)
+        }};
+    }
+    let array = match values.first() {
+        Some(Number::Int64(_)) => array!(Int64),
+        Some(Number::UInt64(_)) => array!(UInt64),
+        _ => array!(Float64),
+    };
+    array.map_or(Value::None, Value::Array)
+}
+
 impl Source for Csv {
     fn next(&mut self) -> Result<Option<Given>, Error> {
         loop {
-            let separator = self.separator;
-            let row: Vec<String> = match self.lines.next()? {
-                None => return Ok(None),
-                Some(line) if line.trim().is_empty() || line.starts_with('#') => continue,
-                Some(line) => cells(line, separator).map(str::to_owned).collect(),
-            };
+            let Some(row) = self.rows.next().map_err(bad)? else { return Ok(None) };
             if self.columns.is_none() {
-                let (columns, is_header) = self.begin(&row)?;
+                let (columns, is_header) = self.begin(&row).map_err(bad)?;
                 self.columns = Some(columns);
                 if is_header {
                     continue;
                 }
             }
             let Some(columns) = self.columns.take() else { continue };
-            let read = self.row(&columns, &row);
-            let given = read.map(|read| {
-                read.map(|(time, values)| {
-                    self.before.clone_from(&values);
-                    self.message(&columns, time, values)
-                })
+            let read = self.row(&columns, &row).map_err(bad)?;
+            let given = read.map(|(time, values)| {
+                let given = self.message(&columns, time, &values);
+                self.before = values;
+                given
             });
             self.columns = Some(columns);
-            if let Some(given) = given? {
-                return Ok(Some(given));
+            if given.is_some() {
+                return Ok(given);
             }
         }
     }
 
     fn place(&self) -> String {
-        self.lines.place()
+        self.rows.place()
     }
 
     fn until(&self) -> Option<f64> {
         self.until
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_digit_of_a_whole_number_is_lost_without_a_word() {
+        let kept = |text: &str| holds(text.parse().unwrap(), text);
+        for text in [
+            "9007199254740992",
+            "9007199254740994",
+            "-9007199254740992",
+            "1e30",
+            "0.1",
+            "9223372036854775807000000",
+        ] {
+            assert!(kept(text), "{text}");
+        }
+        // As programs write numbers that are no whole ones.
+        assert!(kept(&18446744073709551615f64.to_string()) && kept(&1.2345678901234567e18.to_string()));
+        for text in ["9007199254740993", "-9007199254740993", "9223372036854775807", "18446744073709551615"] {
+            assert!(!kept(text), "{text}");
+        }
+    }
+
+    #[test]
+    fn names_of_columns_may_have_separators() {
+        assert_eq!(names_of("wind, rain  T").unwrap(), ["wind", "rain", "T"]);
+        assert_eq!(names_of("\"T, K\" \"der(x,1)\",a").unwrap(), ["T, K", "der(x,1)", "a"]);
+        assert!(names_of("\"T, K").is_err() && names_of(" , ").is_err());
     }
 }

@@ -22,14 +22,14 @@ pub(crate) struct JsonLines {
 
 impl JsonLines {
     pub fn new(instance: &Instance) -> Result<JsonLines, Error> {
-        let lines = Lines::open(&file_of(instance)?)?;
+        let lines = Lines::open(&file_of(instance)?).map_err(settings::bad)?;
         Ok(JsonLines { lines, until: settings::number(instance, "until")? })
     }
 }
 
 /// Times and data of a line.
 fn message(line: &str) -> Result<Given, Fault> {
-    let json: Json = serde_json::from_str(line).map_err(|error| match error.is_eof() {
+    let json = json::parsed(line).map_err(|error| match error.is_eof() {
         true => fault!(SOURCE_ENDS_EARLY, "the line ends early"),
         false => fault!(MALFORMED_SOURCE, "it is no JSON: {error}"),
     })?;
@@ -63,12 +63,14 @@ fn message(line: &str) -> Result<Given, Fault> {
 impl Source for JsonLines {
     fn next(&mut self) -> Result<Option<Given>, Error> {
         loop {
-            let given = match self.lines.next()? {
+            let given = match self.lines.next().map_err(settings::bad)? {
                 None => return Ok(None),
                 Some(line) if line.trim().is_empty() => continue,
                 Some(line) => message(line),
             };
-            return given.map(Some).map_err(|why| self.lines.malformed(&why));
+            return given
+                .map(Some)
+                .map_err(|why| settings::bad(why.told(|why| format!("{}: {why}", self.lines.place()))));
         }
     }
 
@@ -168,7 +170,15 @@ impl Source for Vti {
         if self.given > 0 && (!is_series || !input_path(&name).exists()) {
             return Ok(None);
         }
-        let Some(time) = self.times.at(self.given) else { return Ok(None) };
+        let Some(time) = self.times.at(self.given) else {
+            let place = input_path(&name).display().to_string();
+            let fault = fault!(
+                SHIPPED_SETTING_WRONG,
+                "{place}: \"times\" has {} numbers, and there are more files",
+                self.given
+            );
+            return Err(settings::wrong(fault));
+        };
         let array = vti::read(&name, self.array.as_deref())?;
         self.given += 1;
         Ok(Some(Given::at(time, Value::Array(array))))
@@ -198,5 +208,6 @@ mod tests {
         assert!(wrong(r#"{"timestamp": "now"}"#).contains("timestamp"));
         assert!(wrong(r#"{"timestamp": 3, "next_timestamp": 2}"#).contains("earlier"));
         assert!(wrong("[1, 2]").contains("object"));
+        assert!(wrong(r#"{"timestamp": NaN}"#).contains("timestamp"));
     }
 }

@@ -5,7 +5,7 @@ mod csv;
 mod files;
 mod series;
 
-pub(crate) use csv::Csv;
+pub(crate) use csv::{names_of, Csv};
 pub(crate) use files::{JsonLines, Npy, Vti};
 pub(crate) use series::Series;
 

@@ -98,12 +98,9 @@ impl Current {
         let mut name = path.file_name().unwrap_or_default().to_os_string();
         name.push(format!(".part-{}", std::process::id()));
         let unfinished = path.with_file_name(name);
-        let file = std::fs::OpenOptions::new()
-            .write(true)
-            .create(true)
-            .truncate(true)
-            .mode(0o600)
-            .open(&unfinished)?;
+        // A new one: what an earlier copy has left goes, and a link of this name is not followed.
+        let _ = std::fs::remove_file(&unfinished);
+        let file = std::fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(&unfinished)?;
         let digest = Context::new(&SHA256);
         Ok(Current { path: path.to_path_buf(), unfinished, file, length: 0, digest })
     }

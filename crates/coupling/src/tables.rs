@@ -1,0 +1,392 @@
+//! Tables of text, as spreadsheets, programs and people write them: rows of cells, and the numbers in them. Cells are those of
+//! RFC 4180, split by the parser of the crate `csv`; a separator of blanks has the same quotes. Sources, the mapper `mesh` and
+//! the points of studies read their tables here, and all that write one quote their cells here.
+
+use crate::files::Lines;
+use csv_core::ReadRecordResult;
+use ligament_catalogue::{fault, Fault};
+use std::borrow::Cow;
+
+/// The character between two cells.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Separator {
+    Character(u8),
+    /// Any number of blanks.
+    Blanks,
+}
+
+impl Separator {
+    /// Commas, as in RFC 4180.
+    pub const COMMA: Separator = Separator::Character(b',');
+
+    /// The separator that a setting names: one character, `tab` or `space`.
+    ///
+    /// # Errors
+    /// The text names none.
+    pub fn named(text: &str) -> Result<Separator, Fault> {
+        match *text.as_bytes() {
+            _ if text == "tab" => Ok(Separator::Character(b'\t')),
+            _ if text == "space" => Ok(Separator::Blanks),
+            [b' '] => Ok(Separator::Blanks),
+            [one] if one == b'\t' || (one.is_ascii_punctuation() && !b"\"#.+-".contains(&one)) => {
+                Ok(Separator::Character(one))
+            }
+            _ => Err(fault!(
+                SHIPPED_SETTING_WRONG,
+                "the separator \"{text}\" cannot stand between cells; give one character such as , or ; or |, or \"tab\" or \"space\""
+            )),
+        }
+    }
+
+    /// The separator of a table whose first row this is: a semicolon, a tab or a comma if there is one, else blanks.
+    pub fn seen_in(row: &str) -> Separator {
+        let found = b";\t,".iter().find(|&&one| row.as_bytes().contains(&one));
+        found.map_or(Separator::Blanks, |&one| Separator::Character(one))
+    }
+
+    fn character(self) -> char {
+        match self {
+            Separator::Character(one) => char::from(one),
+            Separator::Blanks => ' ',
+        }
+    }
+}
+
+/// The rows of a table. Empty lines, and those that begin with `#`, are no rows.
+pub struct Rows {
+    lines: Lines,
+    separator: Option<Separator>,
+    parser: Option<csv_core::Reader>,
+    /// The line in which the latest row begins.
+    line: u64,
+    row: Vec<u8>,
+    cells: Vec<u8>,
+    ends: Vec<usize>,
+}
+
+impl Rows {
+    /// The rows of a file. Without a separator, the first row shows it.
+    pub(crate) fn open(name: &str, separator: Option<Separator>) -> Result<Rows, Fault> {
+        Ok(Rows::of(Lines::open(name)?, separator))
+    }
+
+    /// The rows of a text that `name` had.
+    pub fn of_text(text: String, name: &str, separator: Separator) -> Rows {
+        Rows::of(Lines::of_text(text, name), Some(separator))
+    }
+
+    fn of(lines: Lines, separator: Option<Separator>) -> Rows {
+        let (row, cells, ends) = (Vec::new(), Vec::new(), Vec::new());
+        Rows { lines, separator, parser: None, line: 0, row, cells, ends }
+    }
+
+    /// The cells of the next row, without blanks around them; none at the end.
+    ///
+    /// # Errors
+    /// A row that cannot be read, or that has no end.
+    #[allow(clippy::should_implement_trait)] // as `Lines`: a row borrows nothing, but an error ends all
+    pub fn next(&mut self) -> Result<Option<Vec<String>>, Fault> {
+        loop {
+            let Some(line) = self.lines.next()? else { return Ok(None) };
+            if line.trim().is_empty() || line.starts_with('#') {
+                continue;
+            }
+            let separator = *self.separator.get_or_insert_with(|| Separator::seen_in(line));
+            let cells = match separator {
+                Separator::Blanks => words(line, char::is_whitespace),
+                Separator::Character(character) => {
+                    self.row.clear();
+                    let mut quotes = Quotes::Start;
+                    quotes.pass(line, character, &mut self.row);
+                    self.line = self.lines.number;
+                    self.rest_of_row(quotes, character)?
+                }
+            };
+            self.line = if separator == Separator::Blanks { self.lines.number } else { self.line };
+            let cells = cells.ok_or_else(|| {
+                self.malformed(
+                    "a quote in this row does not end, or has something behind it other than a separator",
+                )
+            })?;
+            if self.lines.is_cut {
+                let place = self.place();
+                return Err(fault!(
+                    SOURCE_ENDS_EARLY,
+                    "{place}: the file ends within this row, which has no line break, so a part of it may be lacking; if nothing \
+                     is, end the file with a line break"
+                ));
+            }
+            return Ok(Some(cells));
+        }
+    }
+
+    /// The cells of a row, which goes on in further lines while a quote is open.
+    fn rest_of_row(&mut self, mut quotes: Quotes, character: u8) -> Result<Option<Vec<String>>, Fault> {
+        while quotes == Quotes::Open {
+            self.row.push(b'\n');
+            match self.lines.next()? {
+                Some(line) => quotes.pass(line, character, &mut self.row),
+                None => return Ok(None),
+            }
+        }
+        Ok((quotes != Quotes::Wrong).then(|| self.split(character)))
+    }
+
+    fn split(&mut self, character: u8) -> Vec<String> {
+        let parser =
+            self.parser.get_or_insert_with(|| csv_core::ReaderBuilder::new().delimiter(character).build());
+        self.row.push(b'\n');
+        // Cells have no more bytes than their row, and there are no more of them.
+        self.cells.resize(self.row.len() + 1, 0);
+        self.ends.resize(self.row.len() + 1, 0);
+        let (result, .., count) = parser.read_record(&self.row, &mut self.cells, &mut self.ends);
+        debug_assert_eq!(result, ReadRecordResult::Record);
+        let begins = std::iter::once(0).chain(self.ends.iter().copied());
+        let cells = begins.zip(&self.ends[..count]).map(|(from, &to)| &self.cells[from..to]);
+        cells.map(|cell| String::from_utf8_lossy(cell).trim().to_owned()).collect()
+    }
+
+    /// File and line of the latest row.
+    pub fn place(&self) -> String {
+        format!("{}:{}", self.lines.name, self.line)
+    }
+
+    /// The latest row is not as it should be.
+    pub fn malformed(&self, why: &str) -> Fault {
+        fault!(MALFORMED_SOURCE, "{}: {why}", self.place())
+    }
+}
+
+/// Where a row stands between its quotes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Quotes {
+    /// At the beginning of a cell.
+    Start,
+    /// In a cell without quotes.
+    None,
+    Open,
+    /// Behind a quote, which ends the cell or is the first of two.
+    Behind,
+    Wrong,
+}
+
+impl Quotes {
+    /// Takes a line, and writes it down without the blanks between a separator and a quote, which RFC 4180 does not know.
+    fn pass(&mut self, line: &str, separator: u8, row: &mut Vec<u8>) {
+        let mut begin = row.len();
+        for &byte in line.as_bytes() {
+            *self = match (*self, byte) {
+                (Quotes::Wrong, _) => return,
+                (Quotes::Open, b'"') => Quotes::Behind,
+                (Quotes::Open, _) => Quotes::Open,
+                (Quotes::Behind, b'"') => Quotes::Open,
+                (_, byte) if byte == separator => Quotes::Start,
+                (Quotes::Start, b'"') => {
+                    row.truncate(begin);
+                    Quotes::Open
+                }
+                (Quotes::Start, b' ' | b'\t') => Quotes::Start,
+                (Quotes::Behind, b' ' | b'\t') => continue,
+                (Quotes::Behind, _) => Quotes::Wrong,
+                _ => Quotes::None,
+            };
+            row.push(byte);
+            if byte == separator && *self == Quotes::Start {
+                begin = row.len();
+            }
+        }
+    }
+}
+
+/// Words between separators, of which any number may stand side by side; none if a quote is open or not followed by one. A word
+/// in quotes may have separators, and a quote as two.
+pub(crate) fn words(text: &str, is_separator: impl Fn(char) -> bool) -> Option<Vec<String>> {
+    let mut words = Vec::new();
+    let mut rest = text.trim_start_matches(&is_separator);
+    while !rest.is_empty() {
+        if let Some(mut inner) = rest.strip_prefix('"') {
+            let mut word = String::new();
+            loop {
+                let (before, behind) = inner.split_once('"')?;
+                word += before;
+                match behind.strip_prefix('"') {
+                    Some(more) => {
+                        word.push('"');
+                        inner = more;
+                    }
+                    None => {
+                        rest = behind;
+                        break;
+                    }
+                }
+            }
+            if !rest.is_empty() && !rest.starts_with(&is_separator) {
+                return None;
+            }
+            words.push(word);
+        } else {
+            let end = rest.find(&is_separator).unwrap_or(rest.len());
+            words.push(rest[..end].to_owned());
+            rest = &rest[end..];
+        }
+        rest = rest.trim_start_matches(&is_separator);
+    }
+    Some(words)
+}
+
+/// A cell as it is written: in quotes if it would be read as another otherwise (RFC 4180, section 2).
+pub fn quoted(cell: &str, separator: Separator) -> Cow<'_, str> {
+    let special = |c: char| c.is_whitespace() || matches!(c, '"' | '#') || c == separator.character();
+    let is_plain =
+        !cell.is_empty() && !cell.contains(|c: char| special(c) && c != ' ' || c == separator.character());
+    match is_plain && cell.trim() == cell {
+        true => Cow::Borrowed(cell),
+        false => Cow::Owned(format!("\"{}\"", cell.replace('"', "\"\""))),
+    }
+}
+
+/// A row as it is written, without the end of its line.
+pub fn row<T: AsRef<str>>(cells: impl IntoIterator<Item = T>, separator: Separator) -> String {
+    let mut row = String::new();
+    for (at, cell) in cells.into_iter().enumerate() {
+        if at > 0 {
+            row.push(separator.character());
+        }
+        row += &quoted(cell.as_ref(), separator);
+    }
+    row
+}
+
+/// A number as a table is written with: few digits, and enough of them for the same number to be read.
+pub fn written(number: f64) -> String {
+    format!("{number:?}")
+}
+
+/// The mark before the digits behind the point.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Decimal {
+    Point,
+    Comma,
+}
+
+/// The number in a cell. Exponents may be Fortran's: `1.5D+02`, and `1.5+102` where it has no room for the letter.
+pub fn number(cell: &str, decimal: Decimal) -> Option<f64> {
+    let text = match decimal {
+        Decimal::Point => Cow::Borrowed(cell),
+        Decimal::Comma if cell.contains('.') => return None,
+        Decimal::Comma => Cow::Owned(cell.replacen(',', ".", 1)),
+    };
+    text.parse().ok().or_else(|| of_fortran(&text))
+}
+
+fn of_fortran(text: &str) -> Option<f64> {
+    let is_mantissa = |text: &str| {
+        let digits = text.trim_start_matches(['+', '-']);
+        digits.starts_with(|c: char| c.is_ascii_digit() || c == '.') && digits.parse::<f64>().is_ok()
+    };
+    let (mantissa, exponent) = match text.split_once(['D', 'd']) {
+        Some(parts) => parts,
+        // Three digits always, as two of them would have left room: 2020-01 is a month.
+        None => match text.split_at_checked(text.len().checked_sub(4)?)? {
+            (mantissa, exponent) if mantissa.contains('.') && exponent.starts_with(['+', '-']) => {
+                (mantissa, exponent)
+            }
+            _ => return None,
+        },
+    };
+    let is_whole =
+        exponent.strip_prefix(['+', '-']).unwrap_or(exponent).bytes().all(|byte| byte.is_ascii_digit());
+    if !is_mantissa(mantissa) || mantissa.contains(['e', 'E']) || !is_whole {
+        return None;
+    }
+    format!("{mantissa}e{exponent}").parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn rows(text: &str, separator: Separator) -> Result<Vec<Vec<String>>, String> {
+        let mut rows = Rows::of_text(text.to_owned(), "t.csv", separator);
+        let mut all = Vec::new();
+        while let Some(row) = rows.next().map_err(|fault| fault.with_code())? {
+            all.push(row);
+        }
+        Ok(all)
+    }
+
+    #[test]
+    fn cells_may_have_separators_quotes_and_lines() {
+        let text = "\u{feff}time,\"T, K\", \"der(x,1)\" ,\" \"\"a\"\"\n b\"\r\n\r\n# 1,2\n0,1,,\n";
+        let found = rows(text, Separator::COMMA).unwrap();
+        assert_eq!(found, [["time", "T, K", "der(x,1)", "\"a\"\n b"], ["0", "1", "", ""]]);
+        let blanks = rows("t  \"T, K\"\n 1 \t 2 \n", Separator::Blanks).unwrap();
+        assert_eq!(blanks, [["t", "T, K"], ["1", "2"]]);
+        assert_eq!(rows("a;1,5\n", Separator::Character(b';')).unwrap(), [["a", "1,5"]]);
+        // Inches are no quotes.
+        assert_eq!(rows("5\" pipe,1\n", Separator::COMMA).unwrap(), [["5\" pipe", "1"]]);
+    }
+
+    #[test]
+    fn a_row_that_is_wrong_or_has_no_end_is_named_by_its_first_line() {
+        let wrong = |text: &str| rows(text, Separator::COMMA).unwrap_err();
+        assert!(wrong("a,b\n1,\"2\n3\n").starts_with("t.csv:2: a quote"), "{}", wrong("a,b\n1,\"2\n3\n"));
+        assert!(wrong("a\n\"1\"5,2\n").starts_with("t.csv:2: a quote"));
+        assert!(rows("1 \"2\n", Separator::Blanks).unwrap_err().starts_with("t.csv:1: a quote"));
+        let cut = wrong("a,b\n1,2.5");
+        assert!(
+            cut.starts_with("t.csv:2: the file ends within this row") && cut.contains("source-ends-early"),
+            "{cut}"
+        );
+    }
+
+    #[test]
+    fn what_is_written_is_read() {
+        let cells = ["der(x,1)", "T; K", "a \"b\"", "", "two\nlines", "#1", "tab\there", "ä", "plain"];
+        for separator in [Separator::COMMA, Separator::Character(b';'), Separator::Character(b'\t')] {
+            let text = row(cells, separator) + "\n";
+            assert_eq!(rows(&text, separator).unwrap(), [cells], "{text}");
+        }
+        let cells = ["der(x,1)", "T; K", "a \"b\"", "", "#1", "plain"];
+        assert_eq!(rows(&(row(cells, Separator::Blanks) + "\n"), Separator::Blanks).unwrap(), [cells]);
+        assert_eq!(row(["time", "T"], Separator::COMMA), "time,T");
+    }
+
+    #[test]
+    fn numbers_are_read_as_people_and_programs_write_them() {
+        let point = |text: &str| number(text, Decimal::Point);
+        for (text, value) in [
+            ("1.5D+02", 150.0),
+            ("1d3", 1e3),
+            ("-.5D-1", -0.05),
+            ("1.25-101", 1.25e-101),
+            ("+7", 7.0),
+            ("1.5E+02", 150.0),
+            ("-inf", f64::NEG_INFINITY),
+            ("5.", 5.0),
+        ] {
+            assert_eq!(point(text), Some(value), "{text}");
+        }
+        for text in [
+            "2020-01", "2020-001", "1,5", "1.5DD2", "D2", "1.5D", "infD2", "1e2D3", "0x10", "1.5D2.5", "1_000",
+            "",
+        ] {
+            assert_eq!(point(text).filter(|_| text != "1.5D"), None, "{text}");
+        }
+        assert_eq!(number("1,5", Decimal::Comma), Some(1.5));
+        assert_eq!(number("-1,5D3", Decimal::Comma), Some(-1500.0));
+        assert_eq!([number("1.000,5", Decimal::Comma), number("1,5,2", Decimal::Comma)], [None, None]);
+    }
+
+    #[test]
+    fn a_separator_is_named_or_seen() {
+        let named = |text: &str| Separator::named(text).ok();
+        assert_eq!(
+            [named(";"), named("tab"), named(" ")],
+            [Some(Separator::Character(b';')), Some(Separator::Character(b'\t')), Some(Separator::Blanks)]
+        );
+        assert_eq!([named(""), named(", "), named("5"), named("\""), named("."), named("ä")], [None; 6]);
+        assert_eq!(Separator::seen_in("1,5;2"), Separator::Character(b';'));
+        assert_eq!(Separator::seen_in("0.5 2"), Separator::Blanks);
+    }
+}
