@@ -3,6 +3,7 @@
 import json
 import os
 import resource
+import shutil
 import socket
 import subprocess
 import sys
@@ -12,6 +13,7 @@ import pytest
 from local_stranger import place as place_of
 from terminals import LONG, until
 
+ROOT = Path(__file__).resolve().parents[2]
 STRANGER = Path(__file__).resolve().parent / "local_stranger.py"
 COUNT = int(os.environ.get("LIGAMENT_STRANGERS", "3000"))
 
@@ -57,8 +59,12 @@ def test_another_user_who_connects_without_end_does_not_disturb_a_run(place, str
 def test_nor_where_the_socket_has_an_abstract_name(place, stranger):
     """Where no directory is to be had that others cannot change."""
     path = place.path
-    hidden = (f"mount --bind {path} /mnt && mount -t tmpfs -o mode=777 none /tmp && mkdir -p {path} && "
-              f"mount --bind /mnt {path} && cd {path} && exec \"$0\" \"$@\"")
+    # What the run needs may lie below /tmp itself: the checkout, its Python, this test's own directory.
+    needed = [path, ROOT, sys.executable, sys.prefix, shutil.which(place.ligament)]
+    needed = {Path(one).resolve().relative_to("/tmp").parts[0] for one in needed if Path(one).resolve().is_relative_to("/tmp")}
+    kept = " && ".join(f"mkdir /tmp/{one} && mount --bind /mnt/{one} /tmp/{one}" for one in sorted(needed)) or "true"
+    hidden = (f"mount --rbind /tmp /mnt && mount -t tmpfs -o mode=777 none /tmp && {kept} && cd {path} && "
+              "exec \"$0\" \"$@\"")
     environment = {name: value for name, value in os.environ.items() if name not in ("TMPDIR", "XDG_RUNTIME_DIR")}
     started = subprocess.run(
         ["unshare", "--mount", "sh", "-c", hidden, place.ligament, "run", "endless.ymmsl", "--run-dir=run", "--detach"],

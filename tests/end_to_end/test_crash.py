@@ -1,5 +1,7 @@
 """What is said of an instance that crashes: how to see where."""
 
+import sys
+
 MODEL = """ymmsl_version: v0.1
 model: {{name: crash, components: {{code: {{implementation: code}}}}}}
 implementations: {{code: {code}}}
@@ -11,8 +13,17 @@ def test_a_segmentation_fault_says_how_to_get_a_trace(run, python_program):
     done = run(MODEL.format(code=code), "--quiet")
     assert done.status == 1
     assert done.text.startswith("ligament: the run failed")
-    for part in ["code crashed (SIGSEGV)", "--manual 'code'", "ligament join latest 'code' -- gdb -ex run", "core file"]:
+    debugger = f"-ex backtrace --args {sys.executable} {done.directory.parent}/code.py\n"
+    for part in ["code crashed (SIGSEGV)", "--manual 'code'", "ligament join latest 'code' -- gdb -ex run", debugger, "core file"]:
         assert part in done.text, done.text
+
+
+def test_without_a_terminal_a_reason_is_told_once_and_the_log_has_it_too(run, python_program):
+    code = python_program("code", "instance = Instance()\nraise ValueError('too hot')\n")
+    done = run(MODEL.format(code=code))
+    assert done.status == 1
+    assert done.text.count("code reported an error") == 1, done.text
+    assert "the run failed: code reported an error" in (done.directory / "manager.log").read_text()
 
 
 def test_of_an_ordinary_failure_nothing_of_it_is_said(run, python_program):

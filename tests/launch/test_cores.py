@@ -134,7 +134,7 @@ def test_check_says_if_a_model_asks_for_more_cores_than_there_are(tmp_path):
 
     note = "its instances ask for 4 cores together, and this machine has 2"
     assert f"note: {note}" in check(model(2, threads=2))
-    assert json.loads(check(model(2, threads=2), "--json"))["note"].startswith(note)
+    assert json.loads(check(model(2, threads=2), "--json"))["notes"][0].startswith(note)
     assert "note" not in check(model(2, threads=2), "--elsewhere")
     # Instances of one core each take turns.
     assert "note" not in check(model(3)) and "note" not in check(model(1, threads=2))

@@ -669,15 +669,18 @@ impl Core {
                 _ => {}
             }
             self.tell(me, Notice::RunEnds { why: why.clone() }, Vec::new(), out);
-            // An instance that reported its error ends by itself, within the grace that all have.
-            let guilty = matches!(&outcome, Outcome::Failed(f)
-                if f.rank.map(|one| self.wiring.endpoint_of(one)) == Some(me));
-            if !guilty {
+            if !self.ends_by_itself(me) {
                 out.push(Action::Push { endpoint: me, push: Push::Terminate });
             }
         }
         out.push(Action::Grace);
         self.end_if_all_gone(out);
+    }
+
+    /// Whether the run fails because of an endpoint, which knows: it says why, and ends within the grace that all have.
+    pub fn ends_by_itself(&self, endpoint: EndpointId) -> bool {
+        matches!(&self.ending, Some(Outcome::Failed(failure))
+            if failure.rank.map(|one| self.wiring.endpoint_of(one)) == Some(endpoint))
     }
 
     /// The time for ending cleanly has passed: what still runs is killed. Processes that were started by hand

@@ -1,8 +1,9 @@
 //! Whether the files that programs name are on this machine, and can be started as they are named.
 
 use crate::scripts::{first_line, language, script_of, Found, Language};
+use crate::variables::{fill, starts_in_shell, Filled};
 use ligament_catalogue::Code;
-use ligament_model::{nearest, BaseEnv, Configuration, Problem, Program, Reference};
+use ligament_model::{nearest, At, Configuration, Problem, Program, Reference};
 use rustix::fs::{access, Access};
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
@@ -11,31 +12,130 @@ use std::path::{Path, PathBuf};
 const SOURCES: &[&str] =
     &["c", "cpp", "cc", "cxx", "C", "f90", "F90", "f95", "f03", "f08", "f", "F", "rs", "go", "java", "cu"];
 
-/// Only programs that `used` names are started.
-pub(crate) fn check(config: &Configuration, used: &HashSet<&Reference>, problems: &mut Vec<Problem>) {
+/// A path of a program: as it is written, and with its variables filled in.
+#[derive(Clone, Copy)]
+struct Named<'a> {
+    written: &'a str,
+    filled: &'a str,
+}
+
+/// Only programs that `used` names are started. The notes say what only the start of a program will tell.
+pub(crate) fn check(
+    config: &Configuration,
+    used: &HashSet<&Reference>,
+    model_directory: Option<&Path>,
+    problems: &mut Vec<Problem>,
+) -> Vec<String> {
     let staged: HashSet<&str> =
         config.ligament.stage.values().flatten().map(|input| input.name.as_str()).collect();
+    let mut notes = Vec::new();
     for program in config.programs.values().filter(|program| used.contains(&program.name)) {
-        // A variable is that of the instance's environment.
-        if let Some(environment) = program.virtual_env.as_ref().filter(|path| !path.contains("${")) {
-            let path = program.beside_file(environment);
-            if !path.join("bin/python").exists() {
-                problems.push(Problem::error(
-                    Code::MISSING_VIRTUAL_ENV,
-                    &program.at,
-                    format!("\"{environment}\" is not a Python virtual environment on this machine"),
-                    format!("make it with \"python3 -m venv {}\", or correct the path", path.display()),
-                ));
-                continue;
+        let mut looking = Looking { program, model_directory, problems, at_start: Vec::new() };
+        looking.check(&staged);
+        notes.extend(looking.note());
+    }
+    notes
+}
+
+/// The look at one program.
+struct Looking<'a> {
+    program: &'a Program,
+    model_directory: Option<&'a Path>,
+    problems: &'a mut Vec<Problem>,
+    /// What can be looked for only when it starts.
+    at_start: Vec<String>,
+}
+
+impl Looking<'_> {
+    fn check(&mut self, staged: &HashSet<&str>) {
+        let program = self.program;
+        if let Some(written) = &program.virtual_env {
+            let what = format!("the virtual environment \"{written}\"");
+            let at = (Code::MISSING_VIRTUAL_ENV, &program.at);
+            match self.fill(written, &what, at) {
+                Err(()) => return,
+                Ok(Some(environment)) if !program.beside_file(&environment).join("bin/python").exists() => {
+                    let path = program.beside_file(&environment);
+                    self.problems.push(Problem::error(
+                        at.0,
+                        at.1,
+                        format!("\"{written}\" is not a Python virtual environment on this machine"),
+                        format!("make it with \"python3 -m venv {}\", or correct the path", path.display()),
+                    ));
+                    return;
+                }
+                Ok(_) => {}
             }
         }
-        let Some(executable) = &program.executable else { continue };
-        if executable.contains('/') {
-            file(program, executable, problems);
-        } else {
-            command(program, executable, problems);
+        let Some(written) = &program.executable else { return };
+        let what = format!("the executable \"{written}\"");
+        match self.fill(written, &what, (Code::MISSING_EXECUTABLE, &program.executable_at)) {
+            Ok(Some(executable)) if executable.contains('/') => {
+                file(program, Named { written, filled: &executable }, self.problems);
+            }
+            Ok(Some(executable)) if finds_by_itself(program) => {
+                if starts_in_shell(program) && in_path(program, &executable).is_none() {
+                    self.at_start.push(format!("the command \"{executable}\""));
+                }
+            }
+            Ok(Some(executable)) => command(program, &executable, self.problems),
+            Ok(None) | Err(()) => {}
         }
-        arguments(program, executable, &staged, problems);
+        self.arguments(written, staged);
+    }
+
+    /// The text with its variables; none if only its start will tell.
+    fn fill(&mut self, written: &str, what: &str, (code, at): (Code, &At)) -> Result<Option<String>, ()> {
+        match fill(self.program, self.model_directory, written) {
+            Filled::Known(filled) => Ok(Some(filled)),
+            Filled::AtStart => {
+                self.at_start.push(what.to_owned());
+                Ok(None)
+            }
+            Filled::Unset(name) => {
+                let message =
+                    format!("{what} of \"{}\" has a variable, {name}, that is not set", self.program.name);
+                let advice = format!(
+                    "set {name} before you start the run, or under \"env:\", or name the module that sets it under \
+                     \"modules:\""
+                );
+                self.problems.push(Problem::error(code, at, message, advice));
+                Err(())
+            }
+        }
+    }
+
+    /// The arguments of what runs a script.
+    fn arguments(&mut self, executable: &str, staged: &HashSet<&str>) {
+        let program = self.program;
+        let written = program.args.as_deref().unwrap_or_default();
+        let filled: Vec<String> = written
+            .iter()
+            .map(|one| match fill(program, self.model_directory, one) {
+                Filled::Known(filled) => filled,
+                Filled::Unset(_) | Filled::AtStart => one.clone(),
+            })
+            .collect();
+        if let Found::Script(i) = script_of(executable, &filled) {
+            let what = format!("the script \"{}\"", written[i]);
+            if !matches!(self.fill(&written[i], &what, (Code::MISSING_SCRIPT, &program.args_at)), Ok(Some(_))) {
+                return;
+            }
+        }
+        arguments(program, executable, (written, &filled), staged, self.problems);
+    }
+
+    fn note(self) -> Option<String> {
+        let name = &self.program.name;
+        let after = match self.program.modules.as_deref() {
+            Some(modules) => format!("after its modules ({})", modules.join(", ")),
+            None if starts_in_shell(self.program) => "in a login shell".to_owned(),
+            None => "in its own environment".to_owned(),
+        };
+        let looked_for = self.at_start.join(", ");
+        let verb = if self.at_start.len() == 1 { "is" } else { "are" };
+        (!self.at_start.is_empty())
+            .then(|| format!("{looked_for} of \"{name}\" {verb} looked for when it starts, {after}"))
     }
 }
 
@@ -47,8 +147,8 @@ fn looked_for(path: &Path, written: &str) -> String {
     }
 }
 
-fn file(program: &Program, executable: &str, problems: &mut Vec<Problem>) {
-    let path = program.beside_file(executable);
+fn file(program: &Program, Named { written: executable, filled }: Named<'_>, problems: &mut Vec<Problem>) {
+    let path = program.beside_file(filled);
     let shown = looked_for(&path, executable);
     let mut report = |code, message: String, advice: String| {
         problems.push(Problem::error(code, &program.executable_at, message, advice));
@@ -138,9 +238,7 @@ fn wrong_interpreter(program: &Program, line: &str) -> Option<(&'static str, Str
 /// Whether what is found under a name is decided only where the program starts: modules and login scripts may change the
 /// search path.
 fn finds_by_itself(program: &Program) -> bool {
-    program.modules.is_some()
-        || program.base_env == BaseEnv::Login
-        || program.env.keys().any(|key| key == "PATH" || key == "+PATH")
+    starts_in_shell(program) || program.env.keys().any(|key| key == "PATH" || key == "+PATH")
 }
 
 fn is_executable(path: &Path) -> bool {
@@ -161,7 +259,7 @@ fn in_path(program: &Program, name: &str) -> Option<PathBuf> {
 
 /// A name without a directory is looked up as a shell does.
 fn command(program: &Program, executable: &str, problems: &mut Vec<Problem>) {
-    if finds_by_itself(program) || in_path(program, executable).is_some() {
+    if in_path(program, executable).is_some() {
         return;
     }
     let mut message = format!("the command \"{executable}\" of \"{}\" is not found", program.name);
@@ -208,9 +306,14 @@ fn command(program: &Program, executable: &str, problems: &mut Vec<Problem>) {
     problems.push(Problem::error(Code::MISSING_EXECUTABLE, &program.executable_at, message, advice));
 }
 
-/// The arguments of what runs a script.
-fn arguments(program: &Program, executable: &str, staged: &HashSet<&str>, problems: &mut Vec<Problem>) {
-    let arguments = program.args.as_deref().unwrap_or_default();
+/// The arguments of what runs a script: as they are written, and with variables filled in.
+fn arguments(
+    program: &Program,
+    executable: &str,
+    (written, arguments): (&[String], &[String]),
+    staged: &HashSet<&str>,
+    problems: &mut Vec<Problem>,
+) {
     let mut report = |code, message: String, advice: String| {
         problems.push(Problem::error(code, &program.args_at, message, advice));
     };
@@ -238,9 +341,8 @@ fn arguments(program: &Program, executable: &str, staged: &HashSet<&str>, proble
             format!("write args: [{}]", words(&arguments[i])),
         ),
         Found::Script(i) => {
-            let script = &arguments[i];
-            let path = program.beside_file(script);
-            if script.contains("${") || staged.contains(script.as_str()) || path.exists() {
+            let (script, path) = (&written[i], program.beside_file(&arguments[i]));
+            if staged.contains(script.as_str()) || path.exists() {
                 return;
             }
             let shown = looked_for(&path, script);
@@ -294,7 +396,9 @@ fn build(program: &Program, path: &Path) -> Option<String> {
         places.iter().flat_map(|place| SOURCES.iter().map(move |ending| place.with_extension(ending)));
     let source = sources.into_iter().find(|source| source != path && source.is_file())?;
     let compiler = match source.extension().and_then(|ending| ending.to_str()) {
+        Some("c") if program.execution_model.is_mpi() => "mpicc",
         Some("c") => "cc",
+        Some("cpp" | "cc" | "cxx" | "C") if program.execution_model.is_mpi() => "mpicxx -std=c++17",
         Some("cpp" | "cc" | "cxx" | "C") => "c++ -std=c++17",
         _ => return Some(format!("build it from {}", source.display())),
     };

@@ -26,6 +26,7 @@ mod startup;
 mod tasks;
 mod timelines;
 mod topology;
+mod variables;
 
 pub use layout::{lay_out, Layout, Place};
 pub use ligament_filters::{Measure, Quantity};
@@ -204,9 +205,12 @@ fn finish(
     };
     flat.declare(&options.declared_ports);
     implementations::leave_out(&mut flat, options, &mut problems);
+    let mut notes = Vec::new();
     if options.files == Files::MustExist {
         let used = flat.components.iter().filter_map(|component| component.implementation.as_ref()).collect();
-        executables::check(&config, &used, &mut problems);
+        let directory = first_file.as_deref().and_then(|file| std::path::absolute(file).ok());
+        let directory = directory.as_deref().and_then(Path::parent);
+        notes = executables::check(&config, &used, directory, &mut problems);
         functions::check(&config, &flat, first_file.as_deref(), &mut problems);
     }
     filters::check_ports(&config, &flat, &mut problems);
@@ -231,5 +235,5 @@ fn finish(
         }
     }
     let flat = resolved.is_some().then_some(flat);
-    Report { flat, ..Report::new(config, resolved, problems) }
+    Report { flat, notes, ..Report::new(config, resolved, problems) }
 }

@@ -9,6 +9,8 @@ use std::collections::HashSet;
 pub struct Report {
     /// All problems: by file in the order of the files, then by line.
     pub problems: Vec<Problem>,
+    /// What only the start of a program will tell, such as a file below a directory that its modules name.
+    pub notes: Vec<String>,
     /// What was read, with imports resolved as far as that went.
     pub configuration: Configuration,
     /// The model as it would run; `None` if it cannot be expanded.
@@ -24,6 +26,7 @@ struct Json<'a> {
     errors: usize,
     warnings: usize,
     problems: &'a [Problem],
+    notes: &'a [String],
 }
 
 impl Report {
@@ -41,7 +44,7 @@ impl Report {
         problems.sort_by_key(|p| (files.iter().position(|f| *f == p.file), p.line, p.column));
         let mut seen = HashSet::new();
         problems.retain(|p| seen.insert((p.code, p.file.clone(), p.line, p.column, p.message.clone())));
-        Report { problems, configuration, resolved, flat: None }
+        Report { problems, notes: Vec::new(), configuration, resolved, flat: None }
     }
 
     /// Whether the model can be run: there are no errors.
@@ -64,7 +67,7 @@ impl Report {
         self.problems.iter().map(|p| format!("{p} [{}]\n", p.code)).collect()
     }
 
-    /// The report as a JSON object: `ok`, `errors`, `warnings`, and `problems` with `severity`, `code`,
+    /// The report as a JSON object: `ok`, `errors`, `warnings`, `notes`, and `problems` with `severity`, `code`,
     /// `file`, `line`, `column`, `message` and `advice` each.
     pub fn to_json(&self) -> serde_json::Value {
         let json = Json {
@@ -72,6 +75,7 @@ impl Report {
             errors: self.errors(),
             warnings: self.warnings(),
             problems: &self.problems,
+            notes: &self.notes,
         };
         serde_json::to_value(json).unwrap_or_default()
     }

@@ -54,7 +54,11 @@ fn a_script_that_is_missing_is_found_and_what_was_meant_is_named() {
     assert!(place.said("{executable: python3, args: micro.py}").is_empty());
     assert!(place.said("{executable: python3, args: [-u, micro.py, --level, 3 x]}").is_empty());
     assert!(place.said("{executable: python3, args: [-m, mirco]}").is_empty());
-    assert!(place.said("{executable: python3, args: ['${HOME}/mirco.py']}").is_empty());
+    let of_variable = "{executable: python3, args: ['$WHERE/mirco.py'], env: {WHERE: /nowhere}";
+    let said = place.said(&format!("{of_variable}}}"));
+    assert!(said[0].starts_with("[missing-script] the script \"$WHERE/mirco.py\" that python3"), "{said:?}");
+    assert!(said[0].contains("(looked for at /nowhere/mirco.py)"), "{said:?}");
+    assert!(place.said("{executable: python3, args: ['$WHERE/mirco.py'], modules: [m]}").is_empty());
     assert_eq!(
         place.said("{executable: python3, args: mirco.py}"),
         ["[missing-script] the script \"mirco.py\" that python3 is to run for \"micro\" is not there (looked for at \
@@ -148,6 +152,16 @@ fn a_program_that_is_not_built_or_misspelt_is_told_so() {
 }
 
 #[test]
+fn a_program_of_mpi_is_built_by_the_compiler_of_mpi() {
+    let place = Place::new("mpi", &[("weather.c", "", 0o644), ("ocean.cpp", "", 0o644)]);
+    for (name, part) in [("weather", "mpicc ./weather.c -o"), ("ocean", "mpicxx -std=c++17 ./ocean.cpp -o")] {
+        let program = format!("{{executable: ./{name}, execution_model: openmpi}}");
+        let said = place.said_of(&program, "resources: {m.micro: {mpi_processes: 2}}\n");
+        assert!(said[0].starts_with("[missing-executable]") && said[0].contains(part), "{said:?}");
+    }
+}
+
+#[test]
 fn an_input_that_is_missing_says_where_it_would_go() {
     let place = Place::new("input", &[("mesh.dat", "", 0o644)]);
     let said = place.said_of("{executable: /bin/true}", "ligament: {stage: {micro: [mseh.dat]}}\n");
@@ -159,11 +173,15 @@ fn an_input_that_is_missing_says_where_it_would_go() {
 }
 
 #[test]
-fn a_virtual_environment_is_one_if_it_has_a_python_and_one_by_a_variable_is_left_to_the_run() {
+fn a_virtual_environment_is_one_if_it_has_a_python_and_one_that_modules_name_is_left_to_the_run() {
     let place = Place::new("venv", &[]);
     let with = |venv: &str| place.said(&format!("{{executable: /bin/true, virtual_env: {venv}}}"));
     std::fs::create_dir_all(place.0.join("half/bin")).unwrap();
     std::fs::write(place.0.join("half/bin/activate"), "").unwrap();
     assert!(with("half")[0].starts_with("[missing-virtual-env]"));
-    assert!(with("'${HOME}/venv'").is_empty());
+    let said = with("$NO_SUCH_VARIABLE/venv");
+    assert!(
+        said[0].starts_with("[missing-virtual-env]") && said[0].contains("NO_SUCH_VARIABLE, that is not set")
+    );
+    assert!(with("'${ROOT}/venv', modules: [m]").is_empty());
 }

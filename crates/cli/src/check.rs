@@ -15,24 +15,19 @@ pub(crate) fn check(arguments: &Check) -> i32 {
     let files = if arguments.elsewhere { Files::Elsewhere } else { Files::MustExist };
     let limits = LigamentOptions::default();
     let options = CheckOptions { limits, files, ignore: arguments.ignore.set(), ..CheckOptions::default() };
-    let report = match read(&arguments.models, &arguments.settings, arguments.model.as_deref(), options) {
+    let mut report = match read(&arguments.models, &arguments.settings, arguments.model.as_deref(), options) {
         Ok(report) => report,
         Err(error) => return crate::fail(arguments.json, &error, crate::BAD_USE),
     };
-    let note = report.resolved.as_ref().filter(|_| !arguments.elsewhere).and_then(note_on_cores);
+    let verdict = in_a_word(&report);
+    report.notes.extend(report.resolved.as_ref().filter(|_| !arguments.elsewhere).and_then(note_on_cores));
     if arguments.json {
-        let mut json = report.to_json();
-        if let Some(note) = note {
-            json["note"] = note.into();
-        }
-        print(&format!("{json}\n"));
+        print(&format!("{}\n", report.to_json()));
     } else {
         eprint!("{}", report.to_text());
         if report.is_ok() {
-            print(&in_a_word(&report));
-            if let Some(note) = note {
-                print(&format!("note: {note}\n"));
-            }
+            print(&verdict);
+            report.notes.iter().for_each(|note| print(&format!("note: {note}\n")));
         } else {
             let first =
                 report.problems.iter().find(|problem| problem.is_error()).map_or("", |first| first.code.name());
@@ -82,8 +77,10 @@ fn in_a_word(report: &Report) -> String {
         0 => String::new(),
         n => format!(", {}", count(n, "warning")),
     };
+    // Nobody can look for what modules bring before they are loaded.
+    let limit = if report.notes.is_empty() { "" } else { ", as far as can be known before it starts" };
     format!(
-        "{}: {} in {}, {}{warnings}; it can be run\n",
+        "{}: {} in {}, {}{warnings}; it can be run{limit}\n",
         model.name,
         count(model.instances.len(), "instance"),
         count(model.components.len(), "component"),

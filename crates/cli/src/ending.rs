@@ -94,11 +94,18 @@ fn how_to_trace(run: &RunDirectory, record: &RunRecord, instance: &str) -> Vec<S
         return Vec::new();
     };
     let model = record.model_files.first().map_or("MODEL", String::as_str);
+    // Of what a shell starts, only that knows the words.
+    let words = record.failed_command.as_deref().unwrap_or("PROGRAM ARGUMENTS");
+    let which = match record.failed_command {
+        Some(_) => "  and in another terminal:",
+        None => "  and in another terminal, with its program and arguments:",
+    };
+    let program = words.split(' ').next().unwrap_or_default();
     let mut lines = vec![
         format!("{instance} crashed ({fault}); to see where, run it in a debugger:"),
         format!("  ligament run {model} --manual '{instance}'"),
-        "  and in another terminal, with its program and arguments:".to_owned(),
-        format!("  ligament join latest '{instance}' -- gdb -ex run -ex backtrace --args PROGRAM ARGUMENTS"),
+        which.to_owned(),
+        format!("  ligament join latest '{instance}' -- gdb -ex run -ex backtrace --args {words}"),
         "a code in Python shows its line itself with PYTHONFAULTHANDLER=1 in its environment".to_owned(),
     ];
     let entries = std::fs::read_dir(run.workdir(instance)).into_iter().flatten().flatten();
@@ -106,7 +113,7 @@ fn how_to_trace(run: &RunDirectory, record: &RunRecord, instance: &str) -> Vec<S
         path.file_name().is_some_and(|name| name == "core" || name.to_string_lossy().starts_with("core."))
     });
     lines.push(match core {
-        Some(core) => format!("it left a core file: gdb PROGRAM {}", shown(&core)),
+        Some(core) => format!("it left a core file: gdb {program} {}", shown(&core)),
         None => "it left no core file here; \"ulimit -c unlimited\" before the run allows one, and \"coredumpctl gdb\" finds \
                  it where the system keeps them"
             .to_owned(),

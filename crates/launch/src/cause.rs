@@ -3,6 +3,9 @@
 use crate::ran::Ran;
 use std::path::{Path, PathBuf};
 
+/// The line of a program whose modules cannot be loaded says this.
+pub(crate) const NO_MODULE_COMMAND: &str = "there is no command \"module\" in a login shell here";
+
 /// Where a program ran, as far as that is known here.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Where<'a> {
@@ -16,7 +19,7 @@ pub struct Where<'a> {
 }
 
 /// Words that mark a line as an error.
-const TELLING: [&str; 15] = [
+const TELLING: [&str; 16] = [
     "error",
     "exception",
     "no such",
@@ -33,14 +36,36 @@ const TELLING: [&str; 15] = [
     "invalid",
     // MPICH's launcher, of a rank; what it says after that is advice.
     "terminated with",
+    // Slurm's srun, whose job has no room for another step.
+    "temporarily disabled",
 ];
 
-/// Picks the line that says why a program failed from its last lines: the exception of a Python traceback, else
-/// the last line that mentions an error, else the last line.
-pub fn error_line(lines: &[String]) -> Option<&str> {
-    // Launchers frame what they say with rulers.
+/// How far back an error line of the program itself may lie.
+const LAST_LINES: usize = 20;
+/// A line of this length from one and the same sign is a ruler, as launchers frame texts with.
+const RULER: usize = 20;
+
+/// Words in a frame that only says that a process has ended, which is known: the reason stands elsewhere.
+const CONSEQUENCES: [&str; 6] = [
+    "exited with non-zero status",
+    "exited on signal",
+    "a non-zero exit code",
+    "MPI_ABORT was invoked",
+    "job to be terminated",
+    "has exited due to process",
+];
+
+/// What launchers add about their own texts.
+const ABOUT_TEXTS: [&str; 3] =
+    ["orte_base_help_aggregate", "prte_base_help_aggregate", "has sent help message"];
+
+/// Picks the line that says why a program failed from its last lines: the exception of a Python traceback, else the first
+/// sentence of a text that a launcher has framed, else the last line that mentions an error, else the last line.
+pub fn error_line(lines: &[String]) -> Option<String> {
+    let (frames, outside) = frames(lines);
     let says = |line: &&str| line.contains(char::is_alphanumeric);
-    let lines: Vec<&str> = lines.iter().map(|line| line.trim_end()).filter(says).collect();
+    let outside: Vec<&str> = outside.into_iter().filter(says).collect();
+    let lines = &outside[outside.len().saturating_sub(LAST_LINES)..];
     let traceback = lines.iter().rposition(|line| line.starts_with("Traceback (most recent call last)"));
     let exception = traceback.and_then(|at| lines[at + 1..].iter().find(|line| !line.starts_with([' ', '\t'])));
     let says_why = |line: &&&str| {
@@ -48,13 +73,69 @@ pub fn error_line(lines: &[String]) -> Option<&str> {
         // What Rust adds to a panic.
         !line.starts_with("note: ") && TELLING.iter().any(|word| line.contains(word))
     };
-    let found = exception.or_else(|| lines.iter().rev().find(says_why)).or(lines.last());
-    found.map(|line| line.trim_start())
+    let is_consequence = |frame: &&Vec<&str>| CONSEQUENCES.iter().any(|words| frame.join(" ").contains(words));
+    let framed =
+        frames.iter().rev().find(|frame| !is_consequence(frame)).and_then(|frame| first_sentence(frame));
+    let own = |line: &&str| line.trim_start().to_owned();
+    exception
+        .map(own)
+        .or(framed)
+        .or_else(|| lines.iter().rev().find(says_why).map(own))
+        .or_else(|| lines.last().map(own))
+        .or_else(|| frames.last().and_then(|frame| first_sentence(frame)))
+}
+
+/// The texts between two rulers, and the lines outside of them.
+fn frames(lines: &[String]) -> (Vec<Vec<&str>>, Vec<&str>) {
+    let is_ruler = |line: &str| {
+        let mut signs = line.trim().chars();
+        let first = signs.next().filter(|sign| "-=*".contains(*sign));
+        line.trim().len() >= RULER && first.is_some_and(|first| signs.all(|sign| sign == first))
+    };
+    let lines = || lines.iter().map(|line| line.trim_end());
+    // Where the beginning is not there any more, the first ruler ends a text.
+    let mut inside = lines().filter(|line| is_ruler(line)).count() % 2 == 1;
+    let (mut frames, mut frame, mut outside) = (Vec::new(), Vec::new(), Vec::new());
+    for line in lines() {
+        match (is_ruler(line), inside) {
+            (true, true) => {
+                frames.push(std::mem::take(&mut frame));
+                inside = false;
+            }
+            (true, false) => inside = true,
+            (false, true) => frame.push(line),
+            (false, false) if ABOUT_TEXTS.iter().any(|words| line.contains(words)) => {}
+            (false, false) => outside.push(line),
+        }
+    }
+    (frames, outside)
+}
+
+/// The first sentence of a text, on one line; if it ends with a colon, with the line that it announces.
+fn first_sentence(text: &[&str]) -> Option<String> {
+    let mut lines = text.iter().map(|line| line.trim()).skip_while(|line| line.is_empty());
+    let mut sentence = String::new();
+    for line in lines.by_ref().take_while(|line| !line.is_empty()) {
+        let end = line.find(". ").map(|at| at + 1);
+        sentence.push_str(if sentence.is_empty() { "" } else { " " });
+        sentence.push_str(&line[..end.unwrap_or(line.len())]);
+        if end.is_some() || line.ends_with('.') {
+            break;
+        }
+    }
+    if sentence.ends_with(':') {
+        sentence.extend(lines.find(|line| !line.is_empty()).map(|line| format!(" {line}")));
+    }
+    Some(sentence).filter(|sentence| sentence.contains(char::is_alphanumeric))
 }
 
 /// What can be done about an error that a program printed, as the rest of a sentence about it.
 pub fn advice(error: &str, place: &Where<'_>) -> Option<String> {
-    python(error, place).or_else(|| library(error)).or_else(|| command(error)).or_else(|| file(error, place))
+    python(error, place)
+        .or_else(|| launcher(error))
+        .or_else(|| library(error))
+        .or_else(|| command(error))
+        .or_else(|| file(error, place))
 }
 
 /// The advice for a missing module.
@@ -84,6 +165,37 @@ fn python(error: &str, place: &Where<'_>) -> Option<String> {
     })
 }
 
+/// A launcher of MPI that does not start anything.
+fn launcher(error: &str) -> Option<String> {
+    const ADVICE: [(&str, &str); 5] = [
+        (
+            "attempt to run as root",
+            "run it as another user, or, in a container, set OMPI_ALLOW_RUN_AS_ROOT=1 and OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 \
+             before the run",
+        ),
+        (
+            "not enough slots",
+            "give it fewer mpi_processes under \"resources:\", or a job or --hosts with more processors",
+        ),
+        (
+            "step creation temporarily disabled",
+            "other steps of the job have its processors: ask for a larger job, or fewer mpi_processes under \"resources:\"",
+        ),
+        (
+            "direct launched using \"srun\"",
+            "the MPI that the program was built with does not know this Slurm: load the module of one that does, or write \
+             \"execution_model: openmpi\"",
+        ),
+        (
+            "PMIX ERROR",
+            "the launcher and the program seem to be of different MPIs: name the right launcher in \"mpirun:\" under \
+             \"ligament:\", or load the module that the program was built with",
+        ),
+    ];
+    let found = ADVICE.iter().find(|(words, _)| error.contains(words));
+    found.map(|(_, advice)| (*advice).to_owned())
+}
+
 /// A shared library that the loader does not find.
 fn library(error: &str) -> Option<String> {
     let library = match error.split_once("error while loading shared libraries: ") {
@@ -105,6 +217,16 @@ fn library(error: &str) -> Option<String> {
 
 /// A command that a script asks for.
 fn command(error: &str) -> Option<String> {
+    // Loading a module is no way to get this one.
+    if error.contains(NO_MODULE_COMMAND)
+        || ["module: command not found", "module: not found"].iter().any(|end| error.ends_with(end))
+    {
+        return Some(
+            "this machine has no Environment Modules or Lmod, or only interactive shells have them: set them up for \
+             login shells (/etc/profile.d, ~/.bash_profile), or do without, with paths to what is installed"
+                .to_owned(),
+        );
+    }
     const ADVICE: &str =
         "install it, load its module (\"modules:\"), or add its directory to PATH under \"env:\"";
     if let Some(rest) = error.strip_prefix("env: ") {
@@ -188,10 +310,73 @@ mod tests {
             ("-----\nthe job has been aborted.\n-----\n", "the job has been aborted."),
         ];
         for (text, wanted) in cases {
-            assert_eq!(error_line(&lines(text)), Some(wanted));
+            assert_eq!(error_line(&lines(text)).as_deref(), Some(wanted));
         }
         assert_eq!(error_line(&[]), None);
         assert_eq!(error_line(&lines("-----\n")), None);
+    }
+
+    /// As Open MPI 4 and Slurm 22 print them.
+    #[test]
+    fn of_a_text_that_a_launcher_frames_the_sentence_is_taken_that_says_why() {
+        let ruler = "-".repeat(74);
+        let framed = |text: &str| format!("{ruler}\n{text}\n{ruler}\n");
+        let root = "mpirun has detected an attempt to run as root.\n\nRunning as root is *strongly* discouraged as any \
+                    mistake (e.g., in\ndefining TMPDIR) or bug can result in catastrophic damage to the OS\nfile system.\n\n\
+                    We reiterate our advice against doing so - please do so at your own risk.";
+        let slots = format!(
+            "There are not enough slots available in the system to satisfy the 4\nslots that were requested by the \
+             application:\n\n  ./flow\n\nEither request fewer procs for your application, or make more slots\navailable \
+             for use.\n{}\nslots cannot be counted.",
+            "\n  an explanation".repeat(20)
+        );
+        let direct = "The application appears to have been direct launched using \"srun\",\nbut OMPI was not built with \
+                      SLURM's PMI support and therefore cannot\nexecute. There are several options for building PMI support \
+                      under\nSLURM, depending upon the SLURM version you are using:\n\n  version 16.05 or later: you can \
+                      use SLURM's PMIx support.";
+        let init = "*** An error occurred in MPI_Init\n*** on a NULL communicator\n[a:1] Local abort before MPI_INIT completed\n";
+        let abort = "MPI_ABORT was invoked on rank 0 in communicator MPI_COMM_WORLD\nwith errorcode 3.\n\nNOTE: invoking \
+                     MPI_ABORT causes Open MPI to kill all MPI processes.";
+        let ended = "mpirun detected that one or more processes exited with non-zero status, thus causing\nthe job to be \
+                     terminated. The first process to do so was:\n\n  Process name: [[1,1],0]\n  Exit code:    3";
+        let aggregate =
+            "[a:1] 1 more process has sent help message help-mpi-api.txt / mpi-abort\n[a:1] Set MCA parameter \
+                         \"orte_base_help_aggregate\" to 0 to see all help / error messages\n";
+        let busy = "srun: Job 7 step creation temporarily disabled, retrying (Requested nodes are busy)\n";
+        let cases = [
+            (framed(root), "mpirun has detected an attempt to run as root.", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1"),
+            (
+                framed(&slots),
+                "There are not enough slots available in the system to satisfy the 4 slots that were requested by the \
+                 application: ./flow",
+                "fewer mpi_processes",
+            ),
+            (
+                framed(direct) + init,
+                "The application appears to have been direct launched using \"srun\", but OMPI was not built with SLURM's \
+                 PMI support and therefore cannot execute.",
+                "execution_model: openmpi",
+            ),
+            (format!("the mesh is invalid\n{}{aggregate}", framed(abort)), "the mesh is invalid", ""),
+            (format!("the mesh is invalid\nbye\n{}{}", framed("Primary job  terminated normally, but 1 process returned\n\
+              a non-zero exit code. Per user-direction, the job has been aborted."), framed(ended)), "the mesh is invalid", ""),
+            (framed(abort), "MPI_ABORT was invoked on rank 0 in communicator MPI_COMM_WORLD with errorcode 3.", ""),
+            (format!("{busy}srun: Cancelled pending job step with signal 15\n"), busy.trim_end(), "ask for a larger job"),
+            (
+                "[a:2] PMIX ERROR: NOT-SUPPORTED in file ../gds_base_fns.c at line 268\n".into(),
+                "[a:2] PMIX ERROR: NOT-SUPPORTED in file ../gds_base_fns.c at line 268",
+                "of different MPIs",
+            ),
+        ];
+        for (text, wanted, to_do) in cases {
+            let line = error_line(&lines(&text)).unwrap();
+            assert_eq!(line, wanted);
+            let advice = advice(&line, &Where::default());
+            assert!(advice.as_deref().unwrap_or_default().contains(to_do), "{line}: {advice:?}");
+            // Its beginning is not among the last lines any more.
+            let cut: Vec<String> = lines(&text).split_off(1);
+            assert!(cut.is_empty() || error_line(&cut).is_some());
+        }
     }
 
     #[test]
@@ -209,6 +394,8 @@ mod tests {
             ("env: ‘python9’: No such file or directory", "asks for python9,"),
             ("/x/run.sh: line 2: mesher: command not found", "mesher is not in its PATH"),
             ("/x/run.sh: 2: mesher: not found", "mesher is not in its PATH"),
+            ("/x/run.sh: line 2: module: command not found", "no Environment Modules or Lmod"),
+            ("ligament: cannot load modules: there is no command \"module\" in a login shell here (modules: a)", "/etc/profile.d"),
             ("FileNotFoundError: [Errno 2] No such file or directory: 'data/mesh.txt'", "is /run/workdir; name input"),
             ("mesh.txt: No such file or directory", "\"stage:\""),
             ("FileNotFoundError: mesh.npy not found.", "\"stage:\""),

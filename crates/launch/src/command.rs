@@ -7,8 +7,9 @@ use crate::environment::{expand, Environment};
 use crate::library::{library, own_command, ENV_LIBRARY};
 use crate::mpi;
 use crate::ran::{find_in, is_executable};
+use crate::shell::{self, is_for_shell, Word};
 use ligament_catalogue::{fault, Fault};
-use ligament_model::{BaseEnv, ExecutionModel, Packages, Program, Resources};
+use ligament_model::{variables, BaseEnv, ExecutionModel, Packages, Program, Resources};
 use std::collections::HashMap;
 use std::ffi::OsString;
 use std::os::unix::fs::PermissionsExt;
@@ -75,11 +76,11 @@ pub struct NodeShare {
 ///
 /// * An `executable` with a `/` in it is relative to the file that defines the program; any other is looked up in
 ///   the instance's `PATH`.
-/// * `${NAME}` in arguments and in the virtual environment is the variable of the instance's environment, which has
-///   `LIGAMENT_MODEL_DIR`. An argument that then is the relative name of an existing file beside the file that
-///   defines the program becomes that file's full path, since the instance runs elsewhere.
+/// * `$NAME` and `${NAME}` in the executable, the arguments and the virtual environment are variables of the instance's
+///   environment, which has `LIGAMENT_MODEL_DIR`. An argument that then is the relative name of an existing file beside
+///   the file that defines the program becomes that file's full path, since the instance runs elsewhere.
 /// * An executable or an argument that names a file which is staged for the instance is that which the instance finds.
-/// * A login shell is used only for modules and for `base_env: login`.
+/// * A login shell is used only for modules and for `base_env: login`; variables are filled in there (`shell.rs`).
 /// * What starts it with MPI is found after its modules are loaded (`mpi.rs`). A script starts MPI by itself.
 ///
 /// # Errors
@@ -116,29 +117,32 @@ pub fn prepare(program: &Program, resources: Resources, place: &Workplace<'_>) -
     }
     // Its last output must be in the file even if it is killed.
     environment.set_default("PYTHONUNBUFFERED", "1");
-    if let Some(venv) = &program.virtual_env {
-        enter_virtual_env(&mut environment, venv, program)?;
-    }
-    for (variable, value) in &program.env {
+    let modules = program.modules.as_deref().unwrap_or_default();
+    let in_shell = program.executable.is_some() && (!modules.is_empty() || program.base_env == BaseEnv::Login);
+    // What modules set comes before what the program appends: the shell appends that.
+    for (variable, value) in program.env.iter().filter(|(name, _)| !(in_shell && name.starts_with('+'))) {
         environment.apply(variable, value);
+    }
+    if let Some(venv) = program.virtual_env.as_ref().filter(|venv| !(in_shell && is_for_shell(program, venv))) {
+        enter_virtual_env(&mut environment, venv, program)?;
     }
 
     let (file, arguments) = match (&program.script, &program.executable) {
         (Some(script), _) => (write_script(script, place)?, Vec::new()),
         (None, Some(executable)) => {
-            let modules = program.modules.as_deref().unwrap_or_default();
-            let in_shell = !modules.is_empty() || program.base_env == BaseEnv::Login;
-            // Modules may bring a bare name into PATH: the shell finds it then.
-            let own = match in_shell && !executable.contains('/') {
-                true => executable.into(),
-                false => find_executable(program, place, executable, &environment)?,
-            };
-            let mut words = vec![own.into_os_string()];
-            words.extend(resolve_arguments(program, place, &environment));
-            mpi::put_launcher_before(&mut words, program, resources, place.nodes, &mut environment, in_shell)?;
+            let mut words = vec![first_word(program, place, executable, &environment, in_shell)?];
+            words.extend(resolve_arguments(program, place, &environment, in_shell));
+            let launcher = mpi::launcher(program, resources, place.nodes, &mut environment, in_shell)?;
+            words.splice(0..0, launcher.into_iter().map(Word::Known));
             if in_shell {
-                through_shell(program, place, modules, words, &environment)?
+                let bash = find_executable(program, place, "bash", &Environment::inherited())?;
+                (bash, shell::arguments(program, words))
             } else {
+                let known = |word| match word {
+                    Word::Known(word) => word,
+                    Word::Executable(text) | Word::Argument(text) => text.into(),
+                };
+                let mut words: Vec<OsString> = words.into_iter().map(known).collect();
                 (words.remove(0).into(), words)
             }
         }
@@ -176,6 +180,13 @@ pub(crate) fn beside(program: &Program, path: &str) -> PathBuf {
 }
 
 fn enter_virtual_env(environment: &mut Environment, venv: &str, program: &Program) -> Result<(), Fault> {
+    if let Some(name) = unset(venv, environment) {
+        return Err(fault!(
+            VIRTUAL_ENV_MISSING,
+            "the variable {name} in \"virtual_env: {venv}\" is not set; set it where the run is started, or under \
+             \"env:\", or name the module that sets it under \"modules:\""
+        ));
+    }
     let path = beside(program, &expand(venv, environment).to_string_lossy());
     if !path.join("bin/python").exists() {
         return Err(fault!(
@@ -192,21 +203,59 @@ fn enter_virtual_env(environment: &mut Environment, venv: &str, program: &Progra
     Ok(())
 }
 
-fn resolve_arguments(program: &Program, place: &Workplace<'_>, environment: &Environment) -> Vec<OsString> {
+fn first_word(
+    program: &Program,
+    place: &Workplace<'_>,
+    executable: &str,
+    environment: &Environment,
+    in_shell: bool,
+) -> Result<Word, Fault> {
+    if in_shell && is_for_shell(program, executable) {
+        return Ok(Word::Executable(executable.to_owned()));
+    }
+    if let Some(name) = unset(executable, environment) {
+        return Err(fault!(
+            EXECUTABLE_MISSING,
+            "the variable {name} in \"executable: {executable}\" is not set; set it where the run is started, or under \
+             \"env:\", or name the module that sets it under \"modules:\""
+        ));
+    }
+    let executable = expand(executable, environment).to_string_lossy().into_owned();
+    // Modules may bring a bare name into PATH: the shell finds it then.
+    Ok(Word::Known(match in_shell && !executable.contains('/') {
+        true => executable.into(),
+        false => find_executable(program, place, &executable, environment)?.into_os_string(),
+    }))
+}
+
+/// The first variable of a text that is not set. A path with one would lead anywhere.
+fn unset<'t>(text: &'t str, environment: &Environment) -> Option<&'t str> {
+    variables(text).into_iter().find(|name| environment.get(name).is_none())
+}
+
+fn resolve_arguments(
+    program: &Program,
+    place: &Workplace<'_>,
+    environment: &Environment,
+    in_shell: bool,
+) -> Vec<Word> {
     let arguments = program.args.iter().flatten();
     arguments
         .map(|argument| {
+            if in_shell && is_for_shell(program, argument) {
+                return Word::Argument(argument.clone());
+            }
             let argument = expand(argument, environment);
             let Some(text) = argument.to_str().filter(|text| !text.is_empty() && !text.starts_with(['-', '/']))
             else {
-                return argument;
+                return Word::Known(argument);
             };
             let file = beside(program, text);
-            match place.staged.get(&file) {
+            Word::Known(match place.staged.get(&file) {
                 Some(there) => there.clone().into_os_string(),
                 None if file.is_file() => file.into_os_string(),
                 None => argument,
-            }
+            })
         })
         .collect()
 }
@@ -252,37 +301,6 @@ fn write_script(script: &str, place: &Workplace<'_>) -> Result<PathBuf, Fault> {
         .and_then(|()| std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o700)))
         .map_err(|error| fault!(NOT_STARTABLE, "the script {} cannot be written: {error}", path.display()))?;
     Ok(path)
-}
-
-/// A script for bash that loads modules and then becomes the program.
-fn through_shell(
-    program: &Program,
-    place: &Workplace<'_>,
-    modules: &[String],
-    words: Vec<OsString>,
-    environment: &Environment,
-) -> Result<(PathBuf, Vec<OsString>), Fault> {
-    let bash = find_executable(program, place, "bash", &Environment::inherited())?;
-    let mut script = String::new();
-    if program.base_env == BaseEnv::Clean {
-        script.push_str("module purge\n");
-    }
-    for module in modules {
-        script.push_str(&format!("module load {} || exit 1\n", quote(module)));
-    }
-    // A login shell and modules change these variables, so the program's own values come last.
-    for name in program.env.keys().map(|name| name.trim_start_matches('+')) {
-        if let Some(value) = environment.get(name) {
-            script.push_str(&format!("export {name}={}\n", quote(&value.to_string_lossy())));
-        }
-    }
-    if let Some(venv) = environment.get("VIRTUAL_ENV").filter(|_| program.virtual_env.is_some()) {
-        script.push_str(&format!("export PATH={}/bin:\"$PATH\"\n", quote(&venv.to_string_lossy())));
-    }
-    script.push_str("exec \"$@\"\n");
-    let mut all: Vec<OsString> = vec!["-l".into(), "-c".into(), script.into(), "ligament".into()];
-    all.extend(words);
-    Ok((bash, all))
 }
 
 /// A text as one word for a shell.
@@ -445,8 +463,42 @@ mod tests {
         assert!(command.program.ends_with("bash"));
         let script = command.arguments[2].to_str().unwrap();
         assert!(script.contains(r"module load 'it'\''s' || exit 1"), "{script}");
-        assert!(script.contains("export X='y z'") && script.ends_with("exec \"$@\"\n"), "{script}");
+        assert!(script.contains("export X='y z'"), "{script}");
+        assert!(script.ends_with("exec \"${1}\" \"${2}\"\n"), "{script}");
         assert_eq!(command.arguments[4..], [ground.path.join("tool").into_os_string(), "a b".into()]);
+    }
+
+    #[test]
+    fn variables_are_filled_in_wherever_a_program_names_something() {
+        let ground = Ground::new("variables");
+        std::fs::create_dir_all(ground.path.join("venv/bin")).unwrap();
+        std::fs::write(ground.path.join("venv/bin/python"), "").unwrap();
+        let mut program = ground.program("$ROOT/tool", &["$ROOT/micro.py", "$NAME.py", "$$ROOT", "x$NONE"]);
+        program.env.insert("ROOT".into(), ground.path.display().to_string());
+        program.env.insert("NAME".into(), "micro".into());
+        program.virtual_env = Some("${ROOT}/venv".into());
+        let full = |name: &str| ground.path.join(name).into_os_string();
+        for modules in [None, Some(vec!["solver".to_owned()])] {
+            let command = ground.prepare(&Program { modules: modules.clone(), ..program.clone() }).unwrap();
+            let (words, python) = match modules {
+                None => (
+                    std::iter::once(command.program.into()).chain(command.arguments).collect(),
+                    &command.environment,
+                ),
+                // All that is the program's own is known before modules are loaded.
+                Some(_) => (command.arguments[4..].to_vec(), &command.environment),
+            };
+            let wanted: [OsString; 5] =
+                [full("tool"), full("micro.py"), full("micro.py"), "$ROOT".into(), "x".into()];
+            let known = if words.len() == 5 { &wanted[..] } else { &wanted[..4] };
+            assert_eq!(words, known);
+            assert_eq!(python.get("VIRTUAL_ENV").unwrap(), &full("venv"));
+        }
+        program.executable = Some("$NONE/tool".into());
+        let why = ground.prepare(&program).unwrap_err();
+        assert!(why.contains("the variable NONE in \"executable: $NONE/tool\" is not set"), "{why}");
+        program.virtual_env = Some("$NONE/venv".into());
+        assert!(ground.prepare(&program).unwrap_err().contains("NONE in \"virtual_env: $NONE/venv\""));
     }
 
     #[test]

@@ -1,5 +1,6 @@
-//! The environment of an instance: the variables that its program adds, and `${NAME}` in arguments.
+//! The environment of an instance: the variables that its program adds, and those that the words of its program name.
 
+use ligament_model::{pieces, Piece};
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
@@ -92,28 +93,16 @@ impl Environment {
     }
 }
 
-/// Replaces `${NAME}` by the variable's value, which is empty if there is none; `$${` stands for `${`.
+/// Replaces variables by their values, which are empty where there is none.
 pub fn expand(text: &str, environment: &Environment) -> OsString {
-    let mut out = Vec::with_capacity(text.len());
-    let mut rest = text;
-    while let Some(at) = rest.find("${") {
-        let (before, from) = rest.split_at(at);
-        if let Some(before) = before.strip_suffix('$') {
-            out.extend_from_slice(before.as_bytes());
-            out.extend_from_slice(b"${");
-            rest = &from[2..];
-            continue;
+    let mut out = OsString::with_capacity(text.len());
+    for piece in pieces(text) {
+        match piece {
+            Piece::Text(text) => out.push(text),
+            Piece::Variable(name) => out.push(environment.get(name).unwrap_or_default()),
         }
-        out.extend_from_slice(before.as_bytes());
-        let Some(end) = from.find('}') else {
-            rest = from;
-            break;
-        };
-        out.extend_from_slice(environment.get(&from[2..end]).unwrap_or_default().as_bytes());
-        rest = &from[end + 1..];
     }
-    out.extend_from_slice(rest.as_bytes());
-    OsString::from_vec(out)
+    out
 }
 
 #[cfg(test)]
@@ -139,6 +128,6 @@ mod tests {
         assert_eq!(expand("${DIR}/x${NONE}.py", &environment), "/m/x.py");
         assert_eq!(expand("a$${DIR}b", &environment), "a${DIR}b");
         assert_eq!(expand("open ${DIR", &environment), "open ${DIR");
-        assert_eq!(expand("$5", &environment), "$5");
+        assert_eq!(expand("$DIR/x $$DIR $5", &environment), "/m/x $DIR $5");
     }
 }

@@ -24,6 +24,7 @@ pub mod printed;
 mod process;
 mod ran;
 mod ranks;
+mod shell;
 pub mod site;
 pub mod staging;
 mod sys;

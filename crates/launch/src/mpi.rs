@@ -71,22 +71,21 @@ impl Ranks {
     }
 }
 
-/// Puts what starts a program with MPI before the words that are the program, if it is an MPI program. In a shell that loads
-/// modules first, the launcher is looked up there.
+/// The words before the program itself that start it with MPI; none if it is no MPI program. In a shell that loads modules
+/// first, the launcher is looked up there.
 ///
 /// # Errors
 /// There is no such launcher, or it is another MPI's than the model says; the instance asks for several nodes, and the run
 /// has none to give.
-pub(crate) fn put_launcher_before(
-    words: &mut Vec<OsString>,
+pub(crate) fn launcher(
     program: &Program,
     resources: Resources,
     nodes: &[NodeShare],
     environment: &mut Environment,
     in_shell: bool,
-) -> Result<(), Fault> {
+) -> Result<Vec<OsString>, Fault> {
     if !program.execution_model.is_mpi() {
-        return Ok(());
+        return Ok(Vec::new());
     }
     for name in told_by_launchers(environment) {
         environment.remove(&name);
@@ -99,9 +98,7 @@ pub(crate) fn put_launcher_before(
         ExecutionModel::SrunMpi => srun(program, &ranks, nodes, environment)?,
         _ => mpirun(program, &ranks, nodes, &launcher, environment)?,
     };
-    let before = std::iter::once(launcher.into_os_string()).chain(options.into_iter().map(OsString::from));
-    words.splice(0..0, before);
-    Ok(())
+    Ok(std::iter::once(launcher.into_os_string()).chain(options.into_iter().map(OsString::from)).collect())
 }
 
 /// How many ranks a command starts, if it is a launcher of MPI.
@@ -109,14 +106,18 @@ pub(crate) fn ranks_of(command: &Command) -> Option<usize> {
     command.environment.get(ENV_RANKS)?.to_str()?.parse().ok()
 }
 
-/// The program itself, whether it is started with MPI or directly.
-pub(crate) fn own_program(command: &Command) -> PathBuf {
+/// The program itself and its arguments, whether it is started with MPI or directly.
+pub(crate) fn own_words(command: &Command) -> Vec<OsString> {
     // The options that stand before it are those above, none of which is a path; the program is named in full.
     let started = command.environment.get(ENV_RANKS).and_then(|_| {
-        let is_path = |word: &&OsString| word.as_bytes().starts_with(b"/");
-        command.arguments.iter().find(is_path).map(PathBuf::from)
+        let is_path = |word: &OsString| word.as_bytes().starts_with(b"/");
+        let at = command.arguments.iter().position(is_path)?;
+        Some(command.arguments[at..].to_vec())
     });
-    started.unwrap_or_else(|| command.program.clone())
+    started.unwrap_or_else(|| {
+        let program = command.program.clone().into_os_string();
+        std::iter::once(program).chain(command.arguments.iter().cloned()).collect()
+    })
 }
 
 /// Variables by which a launcher tells its processes who they are: those of the agent are not those of the instance.
@@ -352,8 +353,8 @@ mod tests {
             environment.set("PATH", self.0.join(launcher).into_os_string());
             environment.set("OMPI_COMM_WORLD_RANK", "1");
             environment.set("OMPI_MCA_btl", "self");
-            let mut words: Vec<OsString> = vec!["/flow".into(), "-v".into()];
-            put_launcher_before(&mut words, &program, resources, nodes, &mut environment, false)?;
+            let mut words = super::launcher(&program, resources, nodes, &mut environment, false)?;
+            words.extend(["/flow".into(), "-v".into()]);
             let path = self.0.clone();
             Ok(Command {
                 program: words.remove(0).into(),
@@ -385,14 +386,14 @@ mod tests {
         let open = ground.around("open", ExecutionModel::OpenMpi, FOUR).unwrap();
         assert_eq!(open.program, ground.0.join("open/mpirun"));
         assert_eq!(said(&open), "-n 4 --host localhost:4 --bind-to none /flow -v");
-        assert_eq!(own_program(&open), Path::new("/flow"));
+        assert_eq!(own_words(&open), ["/flow", "-v"]);
         for model in [ExecutionModel::Mpich, ExecutionModel::IntelMpi] {
             let hydra = ground.around("hydra", model, FOUR).unwrap();
             assert_eq!(said(&hydra), "-launcher fork -rmk user -bind-to none -n 4 /flow -v");
             assert_eq!(hydra.environment.get("OMP_NUM_THREADS").unwrap(), "2");
         }
         let direct = ground.around("nowhere", ExecutionModel::Direct, FOUR).unwrap();
-        assert_eq!(own_program(&direct), Path::new("/flow"));
+        assert_eq!(own_words(&direct), ["/flow", "-v"]);
         assert_eq!((direct.program, direct.arguments), ("/flow".into(), vec!["-v".into()]));
     }
 

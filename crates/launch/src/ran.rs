@@ -1,7 +1,8 @@
 //! What really runs when a program is started: for a script, its interpreter.
 
-use crate::command::Command;
-use crate::mpi::own_program;
+use crate::command::{plain_or_quoted, Command};
+use crate::mpi::own_words;
+use crate::shell;
 use rustix::fs::{access, Access};
 use std::ffi::{OsStr, OsString};
 use std::io::Read;
@@ -15,6 +16,8 @@ const FIRST_LINE: u64 = 256;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Ran {
     program: PathBuf,
+    /// Its arguments; none if only a shell knows them.
+    arguments: Option<Vec<OsString>>,
     /// The `PATH` that it has.
     path: OsString,
 }
@@ -23,7 +26,18 @@ impl Ran {
     /// By this command.
     pub fn of(command: &Command) -> Ran {
         let path = command.environment.get("PATH").unwrap_or_default().to_owned();
-        Ran { program: own_program(command), path }
+        let mut words = own_words(command).into_iter();
+        let program = words.next().unwrap_or_default().into();
+        let arguments = (!shell::starts(command)).then(|| words.collect());
+        Ran { program, arguments, path }
+    }
+
+    /// The program and its arguments as a shell would take them, if they are known.
+    pub fn words(&self) -> Option<String> {
+        let own = std::iter::once(self.program.as_os_str());
+        let words = own.chain(self.arguments.as_ref()?.iter().map(OsString::as_os_str));
+        let words: Vec<String> = words.map(|word| plain_or_quoted(&word.to_string_lossy())).collect();
+        Some(words.join(" "))
     }
 
     /// The Python that runs, if one does. Some Pythons are scripts themselves, which look for the real one.
@@ -132,11 +146,11 @@ mod tests {
         ];
         for (test, text, wanted) in cases {
             let program = script(test, text);
-            let ran = Ran { program: program.clone(), path: "relative:/usr/bin:/bin".into() };
+            let ran = Ran { program: program.clone(), arguments: None, path: "relative:/usr/bin:/bin".into() };
             assert_eq!(ran.interpreter(), wanted, "{text}");
             std::fs::remove_file(program).unwrap();
         }
-        let ran = Ran { program: "/bin/sh".into(), path: OsString::new() };
+        let ran = Ran { program: "/bin/sh".into(), arguments: None, path: OsString::new() };
         assert_eq!(ran.interpreter(), PathBuf::from("/bin/sh"));
     }
 
@@ -152,7 +166,7 @@ mod tests {
             let program = directory.join(name);
             std::fs::write(&program, text).unwrap();
             let wanted = if name == "micro.py" { PathBuf::from("/opt/python3.12") } else { program.clone() };
-            let ran = Ran { program, path: OsString::new() };
+            let ran = Ran { program, arguments: None, path: OsString::new() };
             assert_eq!(ran.python(), Some(wanted).filter(|_| is_python), "{name}");
         }
         std::fs::remove_dir_all(directory).unwrap();

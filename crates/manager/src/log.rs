@@ -76,12 +76,18 @@ impl RunLog {
 
     /// Adds a line; `who` is an instance, or `run`. Lines of a text after the first are indented.
     pub fn add(&mut self, level: Level, who: &str, text: &str) {
-        let text = text.trim_end().replace('\n', "\n    ");
-        let line = format!("{} {:<8} {who}: {text}\n", Moment::now().rfc3339(), level.name());
-        self.lines.add(&line);
+        let line = self.keep(level, who, text);
         if self.shown_from.is_some_and(|from| level >= from) {
             let _ = std::io::stderr().write_all(line.as_bytes());
         }
+    }
+
+    /// Adds a line to the file alone, and gives it back.
+    pub fn keep(&mut self, level: Level, who: &str, text: &str) -> String {
+        let text = text.trim_end().replace('\n', "\n    ");
+        let line = format!("{} {:<8} {who}: {text}\n", Moment::now().rfc3339(), level.name());
+        self.lines.add(&line);
+        line
     }
 }
 

@@ -67,6 +67,9 @@ pub struct RunRecord {
     /// The instance that failed first, if one did.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub failed: Option<String>,
+    /// The program that it ran, with its arguments, as a shell takes them.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub failed_command: Option<String>,
     /// The process of manager and agent.
     pub pid: u32,
     /// The agent's socket, as `LIGAMENT_AGENT` has it.

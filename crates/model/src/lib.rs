@@ -24,6 +24,7 @@ mod shipped;
 mod steps;
 mod structure;
 mod timelines;
+mod variables;
 mod write;
 pub mod yaml;
 
@@ -56,3 +57,4 @@ pub use shipped::{shipped, Shipped, ShippedSetting, IMPLEMENTATION_SETTING, SHIP
 pub use steps::Steps;
 pub use structure::{check_structure, component_ports};
 pub use timelines::{check_timelines, ModelTimelines};
+pub use variables::{pieces, variables, without_variables, Piece};

@@ -31,6 +31,11 @@ impl Core {
                         if let Some(me) = who {
                             let what = fault!(PORTS_DO_NOT_FIT, "cannot take part: {why}").caused_by(&why);
                             let failure = Failure { rank: Some(me.leader()), what, said: None, exit: None };
+                            // The guard's word that it runs may still be on its way.
+                            let own = &mut self.endpoints[me.index()];
+                            if own.ours && own.phase == Phase::Waiting {
+                                own.phase = Phase::Started;
+                            }
                             self.fail(failure, out);
                         }
                         why

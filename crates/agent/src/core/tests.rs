@@ -671,3 +671,18 @@ fn instances_are_found_by_their_names() {
     assert_eq!(core.instance_named("micro"), Some(InstanceId::at(1)));
     assert_eq!((core.instance_named("nobody"), core.instance_named("")), (None, None));
 }
+
+#[test]
+fn one_that_is_refused_before_the_guard_has_said_that_it_runs_may_still_say_why() {
+    let mut core = core_of(plan());
+    core.endpoints[MACRO.index()].phase = Phase::Waiting;
+    core.endpoints[MACRO.index()].pid = None;
+    let actions = join_with(&mut core, MACRO, &[("other", "O_I", false)]);
+    assert!(refusal(&actions).contains("do not fit"), "{actions:?}");
+    let is_pushed = |action: &Action| matches!(action, Action::Push { endpoint: MACRO, .. });
+    assert!(!actions.iter().any(is_pushed) && core.ends_by_itself(MACRO), "{actions:?}");
+    core.exited(MICRO, Exit::Signal(15));
+    core.started(MACRO, 100);
+    assert!(!core.is_done_here(), "it has not ended");
+    assert!(core.exited(MACRO, Exit::Status(1)).contains(&Action::Over));
+}

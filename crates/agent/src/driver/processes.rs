@@ -104,7 +104,7 @@ impl Driver<'_> {
         self.guarded.insert(pid, endpoint);
         let started = Started { pid, leads_group: true };
         self.processes.insert(endpoint, Process { pidfd: None, started, ours: true });
-        if self.core.ending().is_some() {
+        if self.core.ending().is_some() && !self.core.ends_by_itself(endpoint) {
             self.push(endpoint, Push::Terminate);
         }
     }

@@ -105,8 +105,8 @@ pub(super) fn words(text: &str) -> Result<Vec<String>, NoWords> {
 /// Puts a letter that stands for itself behind a word. Whether it is a `$`.
 fn put(word: &mut Option<String>, letter: char) -> bool {
     let word = word.get_or_insert_default();
-    // `$${` stands for `${`.
-    if letter == '{' && word.ends_with('$') {
+    // `$$` stands for `$` before a name or a brace.
+    if (letter.is_ascii_alphabetic() || matches!(letter, '_' | '{')) && word.ends_with('$') {
         word.push('$');
     }
     word.push(letter);
@@ -127,13 +127,13 @@ mod tests {
         );
         assert_eq!(
             all(r#"$HOME/data ${HOME}x "$A_1 b" '$C' 5$"#),
-            ["${HOME}/data", "${HOME}x", "${A_1} b", "$C", "5$"]
+            ["${HOME}/data", "${HOME}x", "${A_1} b", "$$C", "5$"]
         );
         assert_eq!(
             all(r#""\$HOME" \$HOME '${A}' "\${A}" '$'{A} $${A}"#),
-            ["$HOME", "$HOME", "$${A}", "$${A}", "$${A}", "$${A}"]
+            ["$$HOME", "$$HOME", "$${A}", "$${A}", "$${A}", "$${A}"]
         );
-        assert_eq!(all(r#"$$HOME "$$A b" $$ $$5 a$$"#), ["$HOME", "$A b", "$$", "$$5", "a$$"]);
+        assert_eq!(all(r#"$$HOME "$$A b" $$ $$5 a$$"#), ["$$HOME", "$$A b", "$$", "$$5", "a$$"]);
         assert_eq!(all(""), [""; 0]);
     }
 

@@ -361,6 +361,7 @@ fn new_record(model: &Resolved, options: &RunOptions, began: Moment) -> RunRecor
         reason: None,
         code: None,
         failed: None,
+        failed_command: None,
         pid: std::process::id(),
         agent: None,
         host: host.nodename().to_string_lossy().into_owned(),
@@ -454,6 +455,8 @@ impl Runtime<'_> {
     fn carry_out(&mut self, deed: Deed) -> Option<AgentOrder> {
         match deed {
             Deed::Say { level, who, text } => self.add(level, &who, &text),
+            // The reason of a failure is told once, at the end, by whoever began the run.
+            Deed::Write { level: Level::Error, who, text } => drop(self.log.keep(Level::Error, &who, &text)),
             Deed::Write { level, who, text } => self.log.add(level, &who, &text),
             Deed::Order(order) => {
                 self.note_order(&order);
@@ -497,6 +500,7 @@ impl Runtime<'_> {
         let seen = self.see(instances, ligament_shm::status::now());
         let last = self.manager.conclude(&mut self.record, outcome, &seen);
         self.manager.remark(&mut self.record, &self.model.settings, &self.given);
+        self.record.failed_command = self.failed_command(outcome);
         let mut instances = std::mem::take(&mut self.record.instances);
         self.say_where(&mut instances);
         self.record.instances = instances;

@@ -1,10 +1,13 @@
 //! Why an instance failed, as far as what it printed tells: the reason of a run names the line and what to do.
 
-use super::{Runtime, LAST_LINES};
+use super::Runtime;
 use ligament_agent::{Exit, Failure, Outcome};
 use ligament_launch::{advice, error_line, Where};
 use ligament_manager::Names;
 use ligament_wire::InstanceId;
+
+/// Lines of an instance's output among which the reason is looked for: launchers of MPI say a lot.
+const LINES: usize = 80;
 
 impl Runtime<'_> {
     /// How the run ended, with what the instance that failed first printed about it.
@@ -13,6 +16,12 @@ impl Runtime<'_> {
             Outcome::Failed(failure) => Outcome::Failed(self.with_cause(failure.clone())),
             other => other.clone(),
         }
+    }
+
+    /// The command of the instance that failed first.
+    pub(super) fn failed_command(&self, outcome: &Outcome) -> Option<String> {
+        let Outcome::Failed(Failure { rank: Some(rank), .. }) = outcome else { return None };
+        self.ran.get(&self.instance_of(*rank))?.words()
     }
 
     fn with_cause(&self, mut failure: Failure) -> Failure {
@@ -45,9 +54,9 @@ impl Runtime<'_> {
             }
             return failure;
         }
-        let lines = self.directory.last_lines(&self.manager.names().rank(rank), LAST_LINES);
+        let lines = self.directory.last_lines(&self.manager.names().rank(rank), LINES);
         let Some(line) = error_line(&lines) else { return failure };
-        let advice = advice(line, &place);
+        let advice = advice(&line, &place);
         // Of one that took part the last line may be anything, and is shown with those before it.
         if advice.is_none() && !failure.what.text().ends_with("before it had registered") {
             return failure;

@@ -8,8 +8,8 @@ use ligament_catalogue::{fault, Fault};
 use ligament_instance::{Error, Flags, Instance, Kind, Message, Outgoing, ValueRef, Wait};
 use ligament_manager::RunState;
 use ligament_model::{
-    Channel, Endpoint, Identifier, Operator, Program, Reference, Resolved, ResolvedComponent, ResolvedInstance,
-    ResolvedPort, Resources,
+    without_variables, Channel, Endpoint, Identifier, Operator, Program, Reference, Resolved,
+    ResolvedComponent, ResolvedInstance, ResolvedPort, Resources,
 };
 use ligament_wire::Value;
 use serde::{Deserialize, Serialize};
@@ -203,7 +203,8 @@ fn prepare(model: &mut Resolved, name: &str, ligament: &Path, plan: &Path, made:
 
 fn program(ligament: &Path, words: &[&OsStr]) -> Result<Program, Fault> {
     let text = |word: &OsStr| match word.to_str() {
-        Some(word) => Ok(word.to_owned()),
+        // A path may have a "$" in it.
+        Some(word) => Ok(without_variables(word)),
         None => Err(fault!(CASE_UNREADABLE, "{} is no text in UTF-8", word.to_string_lossy())),
     };
     let mut program = Program::new(Reference::new(RECORDER).map_err(Fault::from)?);

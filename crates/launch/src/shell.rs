@@ -1,0 +1,287 @@
+//! The script for bash that starts a program after its modules: it loads them, sets the environment, and becomes the
+//! program. Texts with variables that modules may set are filled in there, as MUSCLE 3's start script does it.
+
+use crate::command::{beside, quote, Command};
+use ligament_model::{pieces, variables, BaseEnv, Piece, Program};
+use std::ffi::OsString;
+
+/// A word of a command line.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Word {
+    /// It is known before the shell starts.
+    Known(OsString),
+    /// The executable, in which the shell fills in variables.
+    Executable(String),
+    /// An argument in which it does.
+    Argument(String),
+}
+
+/// Whether only the shell knows what a text says: it has variables that modules or a login script may set.
+pub(crate) fn is_for_shell(program: &Program, text: &str) -> bool {
+    // The program's own values are set again after the modules.
+    let is_own = |name: &str| program.env.contains_key(name) && !program.env.contains_key(&format!("+{name}"));
+    variables(text).iter().any(|name| *name != "LIGAMENT_MODEL_DIR" && !is_own(name))
+}
+
+/// How bash is asked to run the script.
+const LOGIN_SCRIPT: [&str; 2] = ["-l", "-c"];
+
+/// Whether a command is such a script.
+pub(crate) fn starts(command: &Command) -> bool {
+    command.arguments.starts_with(&LOGIN_SCRIPT.map(OsString::from))
+}
+
+/// The arguments of bash: the script, and the words that are known.
+pub(crate) fn arguments(program: &Program, words: Vec<Word>) -> Vec<OsString> {
+    let mut script = modules(program);
+    environment(program, &mut script);
+    if let Some(path) = &program.virtual_env {
+        virtual_env(program, path, &mut script);
+    }
+    let (mut known, mut line) = (Vec::new(), String::new());
+    for (i, word) in words.into_iter().enumerate() {
+        match word {
+            Word::Known(word) => {
+                known.push(word);
+                line.push_str(&format!(" \"${{{}}}\"", known.len()));
+            }
+            Word::Executable(text) => {
+                executable(program, &text, &mut script);
+                line.push_str(" \"$ligament_executable\"");
+            }
+            Word::Argument(text) => {
+                argument(program, &text, i, &mut script);
+                line.push_str(&format!(" \"$ligament_word_{i}\""));
+            }
+        }
+    }
+    script.push_str(&format!("exec{line}\n"));
+    let script = [script.into(), "ligament".into()];
+    LOGIN_SCRIPT.map(OsString::from).into_iter().chain(script).chain(known).collect()
+}
+
+fn modules(program: &Program) -> String {
+    let modules = program.modules.as_deref().unwrap_or_default();
+    let mut script = String::new();
+    if !modules.is_empty() {
+        let why = format!(
+            "ligament: cannot load modules: {} (modules: {})",
+            crate::cause::NO_MODULE_COMMAND,
+            modules.join(", ")
+        );
+        script.push_str(&format!("command -v module > /dev/null || {}\n", fail(&quote(&why), 1)));
+    }
+    if program.base_env == BaseEnv::Clean {
+        script.push_str("module purge\n");
+    }
+    for module in modules {
+        script.push_str(&format!("module load {} || exit 1\n", quote(module)));
+    }
+    script
+}
+
+/// A login shell and modules change these variables, so the program's own values come last.
+fn environment(program: &Program, script: &mut String) {
+    for (name, value) in &program.env {
+        let line = match name.strip_prefix('+') {
+            Some(name) => format!("export {name}=\"${{{name}}}\"{}\n", quote(value)),
+            None => format!("export {name}={}\n", quote(value)),
+        };
+        script.push_str(&line);
+    }
+}
+
+fn virtual_env(program: &Program, path: &str, script: &mut String) {
+    must_be_set("virtual_env", path, script);
+    script.push_str(&format!("VIRTUAL_ENV={}\n", in_quotes(path)));
+    beside_file(program, "VIRTUAL_ENV", script);
+    let missing = fail(
+        "\"ligament: cannot enter the virtual environment $VIRTUAL_ENV: it has no bin/python; make it, or correct \
+         \\\"virtual_env:\\\"\"",
+        1,
+    );
+    script.push_str(&format!("[ -e \"$VIRTUAL_ENV/bin/python\" ] || {missing}\n"));
+    script.push_str("export VIRTUAL_ENV PATH=\"$VIRTUAL_ENV/bin:$PATH\"\nunset PYTHONHOME\n");
+}
+
+fn executable(program: &Program, text: &str, script: &mut String) {
+    must_be_set("executable", text, script);
+    script.push_str(&format!("ligament_executable={}\n", in_quotes(text)));
+    // A bare name is looked up by exec.
+    script.push_str("case \"$ligament_executable\" in */*)\n");
+    beside_file(program, "ligament_executable", script);
+    let missing = fail(
+        "\"ligament: cannot start $ligament_executable: it is not there, or may not be executed; build it, or correct \
+         \\\"executable:\\\" or what sets its variables\"",
+        127,
+    );
+    script.push_str(&format!(
+        "[ -f \"$ligament_executable\" ] && [ -x \"$ligament_executable\" ] || {missing};;\nesac\n"
+    ));
+}
+
+/// The relative name of a file beside the file that defines the program becomes its full path.
+fn argument(program: &Program, text: &str, i: usize, script: &mut String) {
+    let name = format!("ligament_word_{i}");
+    let directory = quote(&beside(program, ".").to_string_lossy());
+    script.push_str(&format!(
+        "{name}={}\ncase \"${name}\" in ''|-*|/*) ;; *) [ ! -f {directory}/\"${name}\" ] || {name}={directory}/\"${name}\";; \
+         esac\n",
+        in_quotes(text)
+    ));
+}
+
+/// A relative path in a variable of the shell becomes one that leads to the same from anywhere.
+fn beside_file(program: &Program, name: &str, script: &mut String) {
+    let directory = quote(&beside(program, ".").to_string_lossy());
+    script.push_str(&format!("case \"${name}\" in /*) ;; *) {name}={directory}/\"${name}\";; esac\n"));
+}
+
+/// A path whose variable is not set would lead anywhere.
+fn must_be_set(key: &str, text: &str, script: &mut String) {
+    for name in variables(text) {
+        let why =
+            format!("ligament: cannot find \"{key}: {text}\": the variable {name} is not set where it starts");
+        script.push_str(&format!("[ \"${{{name}+set}}\" ] || {}\n", fail(&quote(&why), 1)));
+    }
+}
+
+/// A command that says why and ends the shell; the text is a word of the shell.
+fn fail(why: &str, status: u8) -> String {
+    format!("{{ echo {why} >&2; exit {status}; }}")
+}
+
+/// A text as one word of the shell, in which variables are filled in.
+fn in_quotes(text: &str) -> String {
+    let one = |piece| match piece {
+        Piece::Text(text) => quote(text),
+        Piece::Variable(name) => format!("\"${{{name}}}\""),
+    };
+    pieces(text).into_iter().map(one).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ligament_model::{At, Reference};
+    use std::path::{Path, PathBuf};
+    use std::process;
+
+    /// A home directory whose login shells have modules, and programs to start.
+    struct Ground(PathBuf);
+
+    impl Ground {
+        fn new(test: &str) -> Ground {
+            let path = std::env::temp_dir().join(format!("ligament-shell-{}-{test}", std::process::id()));
+            let _ = std::fs::remove_dir_all(&path);
+            std::fs::create_dir_all(path.join("it's/bin")).unwrap();
+            let profile = format!(
+                "module() {{ [ \"$1\" = purge ] || export ROOT={} PATH=\"/of/$2:$PATH\" NAME=table; }}\n",
+                quote(&path.join("it's").to_string_lossy())
+            );
+            std::fs::write(path.join(".bash_profile"), profile).unwrap();
+            std::fs::write(path.join("table.csv"), "").unwrap();
+            for name in ["bin/tool", "bin/python"] {
+                let file = path.join("it's").join(name);
+                std::fs::write(&file, "#!/bin/sh\nprintf '%s|' \"$VIRTUAL_ENV\" \"$PATH\" \"$OWN\" \"$@\"\n")
+                    .unwrap();
+                let executable = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+                std::fs::set_permissions(&file, executable).unwrap();
+            }
+            Ground(path)
+        }
+
+        fn program(&self) -> Program {
+            let mut program = Program::new(Reference::new("solver").unwrap());
+            let file = self.0.join("m.ymmsl").display().to_string();
+            program.at = At { file: Some(file.into()), line: 1, column: 1 };
+            program.modules = Some(vec!["solver/1".into()]);
+            program
+        }
+
+        /// The standard output and the errors of a program that is started so.
+        fn run(&self, program: &Program, words: Vec<Word>) -> (String, String) {
+            let mut command = process::Command::new("bash");
+            command
+                .args(arguments(program, words))
+                .env_clear()
+                .env("HOME", &self.0)
+                .env("PATH", "/usr/bin:/bin");
+            let output = command.output().unwrap();
+            let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
+            (text(output.stdout), text(output.stderr))
+        }
+    }
+
+    impl Drop for Ground {
+        fn drop(&mut self) {
+            let _ = std::fs::remove_dir_all(&self.0);
+        }
+    }
+
+    #[test]
+    fn what_modules_set_is_known_to_the_environment_the_program_and_its_arguments() {
+        let ground = Ground::new("set");
+        let mut program = ground.program();
+        program.virtual_env = Some("$ROOT".into());
+        program.env.insert("+PATH".into(), ":/more".into());
+        program.env.insert("OWN".into(), "a $b".into());
+        let root = ground.0.join("it's").display().to_string();
+        let word = |text: &str| Word::Argument(text.into());
+        let words = vec![
+            Word::Executable("$ROOT/bin/tool".into()),
+            word("$ROOT/x y"),
+            Word::Known("$ROOT".into()),
+            word("$NAME.csv"),
+            word("$NONE"),
+            word("-$$ROOT"),
+        ];
+        let (said, why) = ground.run(&program, words);
+        let table = ground.0.join("table.csv").display().to_string();
+        let told: Vec<&str> = said.split('|').collect();
+        assert_eq!(why, "");
+        assert_eq!(told[0], root);
+        assert!(
+            told[1].starts_with(&format!("{root}/bin:/of/solver/1:")) && told[1].ends_with(":/more"),
+            "{said}"
+        );
+        assert_eq!(told[2..], ["a $b", &format!("{root}/x y"), "$ROOT", &table, "", "-$ROOT", ""]);
+    }
+
+    #[test]
+    fn what_modules_do_not_bring_is_named() {
+        let ground = Ground::new("not");
+        let start = |program: &Program, executable: &str| {
+            let (said, why) = ground.run(program, vec![Word::Executable(executable.into())]);
+            assert_eq!(said, "");
+            why
+        };
+        let mut program = ground.program();
+        let why = start(&program, "$NONE/bin/tool");
+        assert!(why.contains("\"executable: $NONE/bin/tool\": the variable NONE is not set"), "{why}");
+        let why = start(&program, "$ROOT/bin/nothing");
+        assert!(why.contains("it's/bin/nothing: it is not there"), "{why}");
+        program.virtual_env = Some("$ROOT/other".into());
+        let why = start(&program, "$ROOT/bin/tool");
+        assert!(why.contains("it's/other: it has no bin/python"), "{why}");
+        std::fs::remove_file(ground.0.join(".bash_profile")).unwrap();
+        let why = start(&program, "$ROOT/bin/tool");
+        assert!(why.contains(crate::cause::NO_MODULE_COMMAND) && why.lines().count() == 1, "{why}");
+    }
+
+    #[test]
+    fn only_the_shell_knows_what_is_not_the_programs_own() {
+        let mut program = Ground::new("own").program();
+        program.env.insert("OWN".into(), "x".into());
+        program.env.insert("+PATH".into(), ":/x".into());
+        for (text, wanted) in [
+            ("plain", false),
+            ("$OWN/${LIGAMENT_MODEL_DIR}/$$ROOT", false),
+            ("$OWN/$ROOT", true),
+            ("$PATH", true),
+        ] {
+            assert_eq!(is_for_shell(&program, text), wanted, "{text}");
+        }
+        assert_eq!(beside(&program, "."), Path::new(program.at.file.as_deref().unwrap()).parent().unwrap());
+    }
+}

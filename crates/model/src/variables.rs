@@ -1,0 +1,121 @@
+//! Variables in the texts that name a program: `$NAME` and `${NAME}`, as in a shell. `$$` before a name or a brace is a
+//! `$` that stands for itself, and so is any other `$`.
+
+/// A part of such a text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Piece<'t> {
+    /// It stands for itself.
+    Text(&'t str),
+    /// The name of a variable.
+    Variable(&'t str),
+}
+
+/// Takes a text apart.
+pub fn pieces(text: &str) -> Vec<Piece<'_>> {
+    let mut pieces = Vec::new();
+    let mut rest = text;
+    while let Some(at) = rest.find('$') {
+        let behind = &rest[at + 1..];
+        let (length, variable) = match behind.strip_prefix('$') {
+            // The second "$" and the letter behind it are text.
+            Some(more) if more.starts_with(begins) => {
+                pieces.extend([Piece::Text(&rest[..at]), Piece::Text(&behind[..2])]);
+                rest = &behind[2..];
+                continue;
+            }
+            _ => variable(behind),
+        };
+        let kept = if variable.is_some() { at } else { at + 1 };
+        pieces.push(Piece::Text(&rest[..kept]));
+        pieces.extend(variable.map(Piece::Variable));
+        rest = &rest[at + 1 + length..];
+    }
+    pieces.push(Piece::Text(rest));
+    pieces.retain(|piece| *piece != Piece::Text(""));
+    pieces
+}
+
+/// The names of the variables in a text.
+pub fn variables(text: &str) -> Vec<&str> {
+    let name = |piece| match piece {
+        Piece::Variable(name) => Some(name),
+        Piece::Text(_) => None,
+    };
+    pieces(text).into_iter().filter_map(name).collect()
+}
+
+/// A text in which nothing is taken for a variable.
+pub fn without_variables(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for letter in text.chars() {
+        if begins(letter) && out.ends_with('$') {
+            out.push('$');
+        }
+        out.push(letter);
+    }
+    out
+}
+
+/// Whether a variable may begin with this letter behind its `$`.
+fn begins(letter: char) -> bool {
+    letter == '{' || is_initial(letter)
+}
+
+fn is_initial(letter: char) -> bool {
+    letter.is_ascii_alphabetic() || letter == '_'
+}
+
+/// The variable that a text begins with, behind its `$`, and how long that is; no name if there is none.
+fn variable(text: &str) -> (usize, Option<&str>) {
+    let is_name = |name: &str| {
+        name.starts_with(is_initial) && name.chars().all(|letter| is_initial(letter) || letter.is_ascii_digit())
+    };
+    if let Some(braced) = text.strip_prefix('{') {
+        return match braced.split_once('}') {
+            Some((name, _)) if is_name(name) => (name.len() + 2, Some(name)),
+            _ => (0, None),
+        };
+    }
+    let end = text.find(|letter| !is_initial(letter) && !char::is_ascii_digit(&letter)).unwrap_or(text.len());
+    match &text[..end] {
+        name if is_name(name) => (end, Some(name)),
+        _ => (0, None),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn filled(text: &str) -> String {
+        let one = |piece| match piece {
+            Piece::Text(text) => text.to_owned(),
+            Piece::Variable(name) => format!("<{name}>"),
+        };
+        pieces(text).into_iter().map(one).collect()
+    }
+
+    #[test]
+    fn a_name_with_and_without_braces_is_a_variable_and_any_other_dollar_is_one() {
+        for (text, wanted) in [
+            ("$ROOT/bin/x", "<ROOT>/bin/x"),
+            ("${ROOT}x$A_1-$B", "<ROOT>x<A_1>-<B>"),
+            ("$5 a$ $", "$5 a$ $"),
+            ("$$ROOT $${ROOT} $$5 $$", "$ROOT ${ROOT} $$5 $$"),
+            ("$$$ROOT", "$$ROOT"),
+            ("${ROOT ${A:-b} ${}", "${ROOT ${A:-b} ${}"),
+            ("é$É$E", "é$É<E>"),
+            ("", ""),
+        ] {
+            assert_eq!(filled(text), wanted, "{text}");
+        }
+        assert_eq!(variables("$A/${B}/$$C"), ["A", "B"]);
+    }
+
+    #[test]
+    fn a_text_can_be_kept_as_it_is() {
+        for text in ["$A", "$$A", "$${A}", "${A}", "a$", "$5", "plain", "$$$_"] {
+            assert_eq!(filled(&without_variables(text)), text);
+        }
+    }
+}
