@@ -5,7 +5,7 @@ import type { RefObject } from "preact";
 import { useEffect, useMemo, useReducer, useRef, useState } from "preact/hooks";
 import { colours, type MapName, rangeFor } from "./colours";
 import { range } from "./tap";
-import { inTime } from "./words";
+import { withoutUnit } from "./words";
 
 /** The colours of a drawing are those of the moment in which it is made. */
 const DARK = matchMedia("(prefers-color-scheme: dark)");
@@ -145,7 +145,7 @@ export function Series({ x, y, along, say }: { x: ArrayLike<number>; y: ArrayLik
       places={y.length}
       at={nearest}
       say={say}
-      words={(i) => `${along} ${inTime(x[i])}: ${y[i]}`}
+      words={(i) => `${along} ${withoutUnit(x[i])}: ${y[i]}`}
       draw={(on, width, height, ink, cursor) => {
         const span = high / 2 - low / 2;
         const [wide, tall] = [width - LEFT, height - BELOW - 8];
@@ -172,9 +172,9 @@ export function Series({ x, y, along, say }: { x: ArrayLike<number>; y: ArrayLik
         on.stroke();
         on.fillStyle = ink("--quiet");
         on.textAlign = "left";
-        on.fillText(`${inTime(x[0])}`, LEFT, height - 4);
+        on.fillText(`${withoutUnit(x[0])}`, LEFT, height - 4);
         on.textAlign = "right";
-        on.fillText(`${along} ${inTime(x[x.length - 1])}`, width, height - 4);
+        on.fillText(`${along} ${withoutUnit(x[x.length - 1])}`, width, height - 4);
         if (cursor !== null && Number.isFinite(y[cursor])) {
           on.fillStyle = ink("--ink");
           on.beginPath();

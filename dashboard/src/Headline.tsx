@@ -116,7 +116,7 @@ export function Headline({ state, choose }: { state: State; choose: (name: strin
       )}
       {run.halt && run.state === "running" && (
         <p>
-          The run is told to stand still from model time {inTime(run.halt.at)} s on: <a href="#steering">Steering</a>.
+          The run is told to stand still from model time {inTime(run.halt.at)} on: <a href="#steering">Steering</a>.
         </p>
       )}
       {run.state === "running" && held.length > 0 && (

@@ -6,7 +6,7 @@ import type { Shared } from "./App";
 import { Pace, RunningClock, type Sample, Thinned } from "./course";
 import { point, useMoment } from "./cursor";
 import type { Instance, State } from "./state";
-import { inSeconds, inTime, withoutIndices } from "./words";
+import { inSeconds, inTime, unitOfTime, withoutIndices } from "./words";
 
 /** The picture's colours are those of the moment in which it is made. */
 const DARK = matchMedia("(prefers-color-scheme: dark)");
@@ -122,7 +122,7 @@ export function Progress({ state, search }: Shared) {
         scales: { x: { time: false } },
         axes: [
           { ...axis, label: "s since the run began" },
-          { ...axis, label: "model time, s", size: 70 },
+          { ...axis, label: `model time${unitOfTime() && `,${unitOfTime()}`}`, size: 70 },
         ],
         series: [
           { label: "after, s" },

@@ -6,7 +6,7 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import type { Shared } from "./App";
 import { ask, type Change, type Run, type State, type Steerable } from "./state";
 import { type Agreed, assignment, eachOf, type Entry, inWords, notHeld, type Order, send, undoable, wrong, wrongTime } from "./steer";
-import { count, inSeconds, inTime, some } from "./words";
+import { count, inSeconds, inTime, some, unitOfTime } from "./words";
 
 /** More instances are not offered one by one, and more entries of the history not shown at a time. */
 const MOST_EACH = 200;
@@ -26,17 +26,17 @@ function answered(order: Order, told: Agreed): string {
   const number = told.change === undefined ? "" : ` ${told.change}`;
   switch (order.what) {
     case "set":
-      return `Change${number} is accepted: in force from the first step at ${inTime(told.at)} s on.`;
+      return `Change${number} is accepted: in force from the first step at ${inTime(told.at)} on.`;
     case "withdraw":
       return `Change${number} is withdrawn.`;
     case "resume":
       return "The run goes on.";
     case "stop":
-      return `The run ends when all stand still, from ${inTime(told.at)} s on.${notHeld(told.unsteered)}`;
+      return `The run ends when all stand still, from ${inTime(told.at)} on.${notHeld(told.unsteered)}`;
     case "step":
       return "Whoever is furthest behind makes one step.";
     default:
-      return `All stand still from ${inTime(told.at ?? told.until)} s on.${notHeld(told.unsteered)}`;
+      return `All stand still from ${inTime(told.at ?? told.until)} on.${notHeld(told.unsteered)}`;
   }
 }
 
@@ -90,7 +90,7 @@ function Setting({ one, text, whom, each, problem, may, last, own, write, choose
       <td class="number">
         {own ?? one.value ?? "not set"}
         {one.unit && <span class="quiet"> {one.unit}</span>}
-        {last?.state === "agreed" && <span class="quiet"> from {inTime(last.model_time)} s on</span>}
+        {last?.state === "agreed" && <span class="quiet"> from {inTime(last.model_time)} on</span>}
       </td>
       <td class="quiet">
         {one.type}
@@ -195,7 +195,7 @@ function Settings({ state, may, wants }: { state: State; may: boolean; wants: (o
       {may && (
         <div class="looks">
           <label for="steer-at">From model time</label>
-          <Field id="steer-at" label="From model time, s" text={at} problem={late} write={setAt} size={10} placeholder="soon" inputMode="decimal" /> s
+          <Field id="steer-at" label={`From model time${unitOfTime() && `,${unitOfTime()}`}`} text={at} problem={late} write={setAt} size={10} placeholder="soon" inputMode="decimal" />{unitOfTime()}
           <button type="submit" class="main" disabled={!ready}>
             Change {filled.length > 1 ? `${filled.length} settings together` : filled.length === 1 ? filled[0]!.name : ""}
           </button>
@@ -234,7 +234,7 @@ function Halts({ state, wants }: { state: State; wants: (order: Order) => Promis
       )}
       <form class="looks" onSubmit={goOn} aria-label="Run until">
         <label for="steer-until">Run until model time</label>
-        <Field id="steer-until" label="Run until model time, s" text={until} problem={late} write={setUntil} size={10} inputMode="decimal" /> s
+        <Field id="steer-until" label={`Run until model time${unitOfTime() && `,${unitOfTime()}`}`} text={until} problem={late} write={setUntil} size={10} inputMode="decimal" />{unitOfTime()}
         <button type="submit" disabled={until.trim() === "" || late !== ""}>
           Run until
         </button>
@@ -285,7 +285,7 @@ function OnTheirWay({ state, may, wants }: { state: State; may: boolean; wants: 
             {STAGES.map((stage) => (
               <li key={stage} class={stage === WORDS[one.state] ? "now" : ""} aria-current={stage === WORDS[one.state] ? "step" : undefined}>
                 <span>{stage}</span>
-                {stage === "in force" && one.model_time !== undefined && ` from ${inTime(one.model_time)} s on`}
+                {stage === "in force" && one.model_time !== undefined && ` from ${inTime(one.model_time)} on`}
               </li>
             ))}
           </ol>
@@ -419,7 +419,7 @@ function standing(run: Run): string {
   const halt = run.halt;
   if (!halt) return "";
   const who = halt.held.length === 0 ? "nobody has come there yet" : `${some(halt.held, 4)} ${halt.held.length === 1 ? "stands" : "stand"} there`;
-  return `The run stands still from model time ${inTime(halt.at)} s on${halt.stops ? ", and ends then" : ""}: ${who}.${notHeld(halt.unsteered)}`;
+  return `The run stands still from model time ${inTime(halt.at)} on${halt.stops ? ", and ends then" : ""}: ${who}.${notHeld(halt.unsteered)}`;
 }
 
 export function Steering({ state }: Shared) {

@@ -6,7 +6,7 @@ import type { Shared } from "./App";
 import { MAPS, type MapName } from "./colours";
 import { Histogram, Picture, Series } from "./Drawn";
 import { next, type Shown, type Wanted } from "./tap";
-import { count, inCount, inTime } from "./words";
+import { count, inCount, inTime, unitOfTime } from "./words";
 
 /** Ports that are looked at at a time, and names that are offered. */
 const MOST = 5;
@@ -98,14 +98,14 @@ const Value = memo(function Value({ looked: { id, wanted }, map, replace }: Valu
         </button>
       </div>
       <p class="quiet">
-        {head && `At model time ${inTime(head.timestamp)} s, message ${inCount(head.message ?? 0)}`}
+        {head && `At model time ${inTime(head.timestamp)}, message ${inCount(head.message ?? 0)}`}
         {head && head.slot !== null && head.slot !== undefined && `, slot ${head.slot}`}
         {head?.kind === "array" && `: ${head.dtype} ${shape.join(" × ") || "0-d"}${head.unit ? ` ${head.unit}` : ""}`}
         {!head && !note && "Waiting for what it sends next …"}
         {note && <span role="status"> {note}</span>}
       </p>
       {head?.kind === "number" && <output class="large">{head.text}</output>}
-      {head?.kind === "number" && numbers.length > 1 && <Series x={times} y={numbers} along="model time, s" say={setPoint} />}
+      {head?.kind === "number" && numbers.length > 1 && <Series x={times} y={numbers} along={`model time${unitOfTime() && `,${unitOfTime()}`}`} say={setPoint} />}
       {head?.kind === "text" && !head.histogram && <pre>{head.text}</pre>}
       {head?.histogram && head.value && <Histogram value={head.value} say={setPoint} />}
       {head?.kind === "array" && elements.length === 1 && <output class="large">{String(elements[0])}</output>}

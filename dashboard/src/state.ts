@@ -1,6 +1,8 @@
 // What is known of the run: pictures come from the server, each with what has changed since the one before. Asking again
 // only after each answer, the page is never told of what is past.
 
+import { countIn } from "./words";
+
 export interface Instance {
   name: string;
   state: string;
@@ -86,6 +88,8 @@ export interface Run {
   code?: string;
   failed?: string;
   host: string;
+  /** The unit of model times, if the model says it. */
+  time_unit?: string;
   started: string;
   ended?: string | null;
   duration?: number | null;
@@ -186,7 +190,10 @@ export class State {
     }
     if (news.role) this.role = news.role;
     if (news.view) this.view = news.view;
-    if (news.run) this.run = news.run;
+    if (news.run) {
+      this.run = news.run;
+      countIn(news.run.time_unit);
+    }
     for (const [key, one] of Object.entries(news.instances ?? {})) this.instances[Number(key)] = one;
     for (const [key, one] of Object.entries(news.conduits ?? {})) this.conduits[Number(key)] = one;
     this.conduits.forEach(({ messages, bytes }, i) => {

@@ -91,11 +91,11 @@ export function wrong(one: Steerable, text: string): string {
 /** What is wrong with a model time at which something is to happen; empty if nothing is. */
 export function wrongTime(text: string, instances: Instance[]): string {
   const value = text.trim();
-  if (!NUMBER.test(value) || !Number.isFinite(Number(value))) return "a model time is a number of seconds";
+  if (!NUMBER.test(value) || !Number.isFinite(Number(value))) return "a model time is a number";
   const on = instances.filter((one) => one.state !== "done" && one.model_time !== null && one.model_time !== undefined);
   const first = on.sort((one, other) => one.model_time! - other.model_time!)[0];
   // Of the others, the run knows best whether they have passed it.
-  if (first && Number(value) < first.model_time!) return `all have passed ${value} s: ${first.name} is at ${inTime(first.model_time)} s`;
+  if (first && Number(value) < first.model_time!) return `all have passed ${inTime(Number(value))}: ${first.name} is at ${inTime(first.model_time)}`;
   return "";
 }
 

@@ -1,5 +1,8 @@
 // Numbers and names in words.
 
+/** The unit of model times, with a blank before it; empty if the model says none. */
+let unit = "";
+
 /** `1234.5` s → `20 min 34 s`. */
 export function inSeconds(seconds: number): string {
   if (!Number.isFinite(seconds)) return "–";
@@ -35,7 +38,22 @@ export function inRate(rate: number): string {
 
 /** A model time, in the shortest form that tells it from its neighbours. */
 export function inTime(time: number | null | undefined): string {
-  return time === null || time === undefined ? "–" : String(Number(time.toPrecision(12)));
+  return time === null || time === undefined ? "–" : `${withoutUnit(time)}${unit}`;
+}
+
+/** A number of an axis that has the unit of model times, or none. */
+export function withoutUnit(number: number | undefined): string {
+  return number === undefined ? "–" : String(Number(number.toPrecision(12)));
+}
+
+/** The model says the unit of its times, or does not. */
+export function countIn(timeUnit: string | undefined): void {
+  unit = timeUnit ? ` ${timeUnit}` : "";
+}
+
+/** Behind a field that takes a model time. */
+export function unitOfTime(): string {
+  return unit;
 }
 
 /** `micro[3].init[2]` → `micro.init`. */

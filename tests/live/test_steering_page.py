@@ -162,7 +162,7 @@ def test_a_run_stands_still_makes_a_step_goes_on_and_is_stopped_when_that_is_con
     until = len(place.steps()) + 30
     browser.does("fill", place="#steer-until", text=str(until))
     browser.does("press", key="Enter")
-    browser.says(f"stands still from model time {until} s on: front", "#steering .standing")
+    browser.says(f"stands still from model time {until} on: front", "#steering .standing")
     assert max(step for step, _, _ in place.steps()) < until
     browser.does("click", place=f"{group}button:text-is('Go on')")
     browser.until("!document.querySelector('#steering .standing')")

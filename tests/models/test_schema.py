@@ -35,6 +35,7 @@ BROKEN_FORM = [
 ]
 # The form of these is right; what is wrong is what they say.
 BROKEN_MEANING = [
+    "time-unit",
     "missing-executable",
     "missing-implementation",
     "multiplicity",

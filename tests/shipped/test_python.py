@@ -273,7 +273,7 @@ def test_netcdf_is_written_and_read_again(results, tmp_path):
     path = done.left("sink.nc")
     with netCDF4.Dataset(path) as file:
         assert file["T"].dimensions == ("time", "T_0", "T_1") and np.array_equal(file["T"][:], FIELD)
-        assert file["time"][:].tolist() == [10, 15, 20, 25] and file["time"].units == "s"
+        assert file["time"][:].tolist() == [10, 15, 20, 25] and "units" not in file["time"].ncattrs()
     again = results(two("netcdf", "npy"), JOINED, {"source.file": str(path)})
     assert np.array_equal(np.load(again.path("sink.npy")), FIELD)
     assert np.load(again.path("sink.times.npy")).tolist() == [10, 15, 20, 25]
@@ -295,6 +295,12 @@ def test_times_in_hours_are_seconds_and_holes_are_errors_or_no_numbers(results, 
     done = results(two("netcdf", "jsonl"), JOINED, {**settings, "source.holes": "nan"})
     assert repr([(line["timestamp"], line["data"]) for line in done.lines("sink.jsonl")]) == \
         "[(0.0, 1.5), (21600.0, nan), (43200.0, 2.5)]"
+    components = {**two("netcdf", "netcdf"), "lines": "ligament.sinks.jsonl"}
+    done = results(components, {"source.out": "[sink.in, lines.in]"}, {**settings, "source.holes": "nan"},
+                   more="ligament: {time_unit: d}\n")  # fmt: skip
+    assert [line["timestamp"] for line in done.lines("lines.jsonl")] == [0, 0.25, 0.5]
+    with netCDF4.Dataset(done.left("sink.nc")) as file:
+        assert file["time"][:].tolist() == [0, 0.25, 0.5] and file["time"].units == "d"
     said, _ = failure(two("netcdf", "jsonl"), JOINED, settings)
     assert "station.nc: rain[1]: values are missing" in said and "holes: nan" in said, said
     said, _ = failure(two("netcdf", "jsonl"), JOINED, {"source.file": "station.nc"})

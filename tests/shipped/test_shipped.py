@@ -100,6 +100,22 @@ def two(source, sink):
     return {"source": f"ligament.sources.{source}", "sink": f"ligament.sinks.{sink}"}
 
 
+def test_times_have_the_unit_of_the_model_or_none(results, ligament):
+    for more, shown in (("", "the last of 0.3\n"), ("ligament: {time_unit: d}\n", "the last of 0.3 d\n")):
+        done = results(two("constant", "discard"), JOINED,
+                       {"source.value": 1, "source.step": 0.1, "source.until": 0.3}, more=more)  # fmt: skip
+        said = subprocess.run([ligament, "status", done.ran.directory], capture_output=True, text=True, timeout=60)
+        assert shown in said.stdout, said.stdout + said.stderr
+
+
+@pytest.mark.parametrize("unit, warns", [("", True), ("time_unit: s, ", True), ("time_unit: d, ", False), ("time_unit: h, ", True)])
+def test_messages_that_step_by_seconds_where_the_scales_say_days_are_told(results, unit, warns):
+    more = f"ligament: {{{unit}scales: {{source: {{time_step: 1 d, total_time: 1 yr}}}}}}\n"
+    done = results(two("constant", "discard"), JOINED, {"source.value": 1, "source.step": 1, "source.until": 3}, more=more)
+    log = (done.ran.directory / "manager.log").read_text()
+    assert ("messages of source are 1 apart" in log and "time_unit" in log) == warns, log
+
+
 BEGINNINGS = [0.0, 1e-9, -4.2, 86400.0, 1.7e9, -1.7e9]
 STEPS = [1e-9, 0.1, 0.3, 0.5, 0.6, 0.7, 1.0, 3600.0, 1e12]
 

@@ -20,6 +20,7 @@ model:
     micro.out: macro.back
 settings: {{D: 0.5, k: 2.0, t_max: 400.0, n: 3}}
 ligament:
+  time_unit: d
   steerable:
     D: {{min: 0.0, max: 1.0, unit: mm^2/s}}
     macro.D: {{min: 0.0, max: 1.0}}

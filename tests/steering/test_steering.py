@@ -43,7 +43,7 @@ def test_a_change_at_a_time_to_come_and_one_that_is_read_once_a_pass(steered):
     run = steered()
     run.starts()
     run.reaches(3.0)
-    assert run.steer("macro.D=1", "--at", "250.5")["at"] == 250.5
+    assert run.steer("macro.D=1", "--at", "6012 h")["at"] == 250.5
     assert run.steer("micro.k=7", "--at", "300.25")["at"] == 300.25
     run.ends()
     in_force(run.table("macro"), 250.5, 0.5, 1.0)
@@ -58,7 +58,7 @@ def test_a_change_is_in_force_in_all_domains_from_the_same_model_time_on(steered
         run.reaches(5.0)
         at = run.steer("D=0.25", "--patience", "60s")["at"]
         run.steer("micro.k=7", "--at", "300.25", "--patience", "60s")
-        assert "has passed 1 s already" in run.steer("D=0.1", "--at", "1", "--patience", "60s", status=1)
+        assert "has passed 1 d already" in run.steer("D=0.1", "--at", "1", "--patience", "60s", status=1)
         run.steer("--pause", "--patience", "60s")
         run.waits_until(lambda status: status.get("halt", {}).get("held"))
         run.steer("--resume")
@@ -81,7 +81,7 @@ def test_what_cannot_be_is_refused_with_the_reason_and_the_run_goes_on(steered):
         (["D=1.5"], "1 mm^2/s is the most"), (["D=-0.1"], "the least"), (["D=.nan"], "finite"), (["D=warm"], "type float"),
         (["D=[1.0]"], "type float"), (["n=2.5"], "type int"), (["t_max=1"], "not-steerable"), (["d=1"], "did you mean \"D\""),
         (["D"], "no \"=\""), (["D=0.1", "D=0.2"], "twice"), (["D=0.1", "micro.k=2"], "another moment"),
-        (["D=0.1", "--at", "2"], "has passed 2 s already"),
+        (["D=0.1", "--at", "2"], "has passed 2 d already"),
     ):
         assert why in run.steer(*words, status=1), words
     assert "4096 are the most" in run.steer("D=" + 100_000 * "1", status=1)

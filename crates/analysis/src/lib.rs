@@ -25,6 +25,7 @@ mod shipped;
 mod startup;
 mod tasks;
 mod timelines;
+mod times;
 mod topology;
 mod variables;
 
@@ -35,6 +36,7 @@ pub use report::Report;
 pub use scales::ComponentScales;
 pub use separation::{ScaleBox, ScaleLink, ScaleMap, Separation};
 pub use tasks::{After, Task, Tasks};
+pub use times::model_time;
 pub use topology::{Boxes, Link, LinkEnd, Node, NodePort, Topology};
 
 use ligament_catalogue::Code;
@@ -221,6 +223,7 @@ fn finish(
     ranks::check(&config, &flat, &mut problems);
     may_fail::check(&config, &flat, &mut problems);
     scales::check(&config, &flat, &mut problems);
+    times::check(&config, &mut problems);
     let mut resolved = None;
     if structure_fits {
         startup::check(&flat, options, &mut problems);
@@ -229,6 +232,7 @@ fn finish(
         match config.expand_flat(&flat) {
             Ok(mut expanded) => {
                 scales::give_to_the_code(&mut expanded);
+                times::give_to_the_code(&mut expanded);
                 resolved = Some(expanded);
             }
             Err(more) => problems.extend(more.0),

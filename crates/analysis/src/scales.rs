@@ -1,6 +1,7 @@
 //! The scales of components: whether each can be, whether they fit each other, and how the code learns them.
 
 use crate::place::{whose, Whose};
+use crate::times;
 use ligament_catalogue::Code;
 use ligament_filters::{Measure, Quantity};
 use ligament_model::{
@@ -190,21 +191,23 @@ fn apart(config: &Configuration, flat: &FlatModel, problems: &mut Vec<Problem>) 
     }
 }
 
-/// Adds the scales to the settings, in seconds and metres, as `COMPONENT.scale.time_step` and so on: so every
+/// Adds the scales to the settings, in the model's unit of time, or seconds, and metres, as `COMPONENT.scale.time_step` and so on: so every
 /// language reads them, and what the user sets under the same name counts instead.
 pub(crate) fn give_to_the_code(model: &mut Resolved) {
     let Ok(scale) = Identifier::new(Scales::SETTINGS) else { return };
+    let unit = times::unit_of(&model.ligament);
     for (name, scales) in &model.ligament.scales {
         let scales = ComponentScales::of(scales);
         let single = |value: Option<f64>| value.map(SettingValue::Float);
+        let time = |value: Option<f64>| single(value.map(|value| value / unit));
         let several = |values: Vec<f64>| match values.as_slice() {
             [] => None,
             [one] => Some(SettingValue::Float(*one)),
             _ => Some(SettingValue::FloatList(values)),
         };
         let all = [
-            single(scales.time_step),
-            single(scales.total_time),
+            time(scales.time_step),
+            time(scales.total_time),
             several(scales.space_step),
             several(scales.extent),
         ];

@@ -46,6 +46,22 @@ fn codes_find_their_scales_as_settings_in_seconds_and_metres() {
 }
 
 #[test]
+fn codes_find_their_times_in_the_unit_of_the_model() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/models/good/v02_scales.ymmsl");
+    let folder = std::env::temp_dir().join(format!("ligament-unit-of-time-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let unit = folder.join("unit.ymmsl");
+    std::fs::write(&unit, "ymmsl_version: v0.2\nligament: {time_unit: d}\n").unwrap();
+    let report = check_with_modules(&[&path, &unit], &options(), &FileModules::default());
+    std::fs::remove_dir_all(&folder).unwrap();
+    let settings = report.resolved.unwrap().settings;
+    let step = settings.exact(&"tissue.scale.time_step".parse().unwrap());
+    assert_eq!(step, Some(&SettingValue::Float(0.25)));
+    let extent = settings.exact(&"tissue.scale.extent".parse().unwrap());
+    assert_eq!(extent, Some(&SettingValue::FloatList(vec![0.01, 0.004])));
+}
+
+#[test]
 fn later_files_add_to_earlier_ones() {
     let folder = std::env::temp_dir().join(format!("ligament-analysis-{}", std::process::id()));
     std::fs::create_dir_all(&folder).unwrap();

@@ -221,6 +221,7 @@ impl<'a> Attached<'a> {
         let Some(json) = self.snapshots.news() else { return };
         if let (Some(screen), Ok(now)) = (&mut self.screen, serde_json::from_value::<RunRecord>(json)) {
             let seconds = now.duration.unwrap_or_default();
+            screen.time_unit.clone_from(&now.time_unit);
             screen.draw(&now.run, seconds, &now.instances, self.since.elapsed().as_nanos() as u64);
         }
     }

@@ -91,8 +91,8 @@ pub(crate) fn status(arguments: &Status) -> i32 {
         let (said, name) = (job.in_words(), &record.run);
         text.push_str(&format!("{said}, as it was last seen; \"ligament cancel {name}\" ends it\n"));
     }
-    text.push_str(&of_instances(record.instances));
-    text.push_str(&of_conduits(record.conduits));
+    text.push_str(&of_instances(record.instances, record.time_unit.as_deref()));
+    text.push_str(&of_conduits(record.conduits, record.time_unit.as_deref()));
     text.push_str(&of_links(&json["links"]));
     print(&text);
     crate::DONE

@@ -5,6 +5,7 @@ use ligament_catalogue::{fault, Fault};
 use ligament_manager::{find_run, HaltRecord};
 use ligament_runtime::client::{self, record_of, who, Order};
 use ligament_wire::control::Wanted;
+use ligament_wire::times::in_unit;
 use serde_json::Value;
 use std::fmt::Write;
 use std::io::IsTerminal;
@@ -26,18 +27,19 @@ pub(crate) struct Steer {
     /// New values of settings; several are changed together.
     #[arg(value_name = "NAME=VALUE", group = "order")]
     pub settings: Vec<String>,
-    /// From this model time on, s [default: as soon as all can].
-    #[arg(long, value_name = "T", value_parser = time)]
-    pub at: Option<f64>,
+    /// From this model time on: a number, or a number and a unit, such as "12 h", if the model says its `time_unit`
+    /// [default: as soon as all can].
+    #[arg(long, value_name = "T", allow_negative_numbers = true)]
+    pub at: Option<String>,
     /// Let all stand still.
     #[arg(long, group = "order")]
     pub pause: bool,
     /// Let those that are behind make one step, and stand still again.
     #[arg(long, group = "order", conflicts_with = "at")]
     pub step: bool,
-    /// Go on until this model time, s, and stand still there.
-    #[arg(long, value_name = "T", value_parser = time, group = "order", conflicts_with = "at")]
-    pub until: Option<f64>,
+    /// Go on until this model time, and stand still there.
+    #[arg(long, value_name = "T", allow_negative_numbers = true, group = "order", conflicts_with = "at")]
+    pub until: Option<String>,
     /// Go on.
     #[arg(long, group = "order", conflicts_with = "at")]
     pub resume: bool,
@@ -58,13 +60,6 @@ pub(crate) struct Steer {
     pub json: bool,
 }
 
-fn time(text: &str) -> Result<f64, Fault> {
-    match text.parse::<f64>() {
-        Ok(time) if time.is_finite() => Ok(time),
-        _ => Err(fault!(BAD_STEERING, "a model time is a number of seconds")),
-    }
-}
-
 impl Steer {
     fn wanted(&self) -> Wanted {
         match self {
@@ -83,10 +78,10 @@ impl Steer {
 /// Steers.
 pub(crate) fn steer(arguments: &Steer) -> i32 {
     match steered(arguments) {
-        Ok(answer) => {
+        Ok((answer, time_unit)) => {
             match arguments.json {
                 true => print(&format!("{answer}\n")),
-                false => print(&in_words(arguments, &answer)),
+                false => print(&in_words(arguments, &answer, time_unit.as_deref())),
             }
             crate::DONE
         }
@@ -94,17 +89,20 @@ pub(crate) fn steer(arguments: &Steer) -> i32 {
     }
 }
 
-fn steered(arguments: &Steer) -> Result<Value, Fault> {
+/// The answer, and the unit of model times.
+fn steered(arguments: &Steer) -> Result<(Value, Option<String>), Fault> {
     let run = find_run(&arguments.run)?;
     let record = record_of(&run)?;
     let wanted = arguments.wanted();
     if wanted == Wanted::Nothing && (arguments.at.is_some() || arguments.dry_run) {
         return Err(fault!(BAD_STEERING, "nothing is to be done; write NAME=VALUE, or --pause, --until …"));
     }
-    let at = arguments.at.or(arguments.until);
+    let unit = record.time_unit.as_deref();
+    let at = arguments.at.as_ref().or(arguments.until.as_ref());
+    let at = at.map(|text| ligament_analysis::model_time(text, unit)).transpose()?;
     let order = Order { who: who(), wanted, at, patience: Some(arguments.patience), dry: arguments.dry_run };
     let _notice = Notice::in_a_while(arguments);
-    client::steer(&run, &record, order)
+    Ok((client::steer(&run, &record, order)?, record.time_unit))
 }
 
 /// What is said at a terminal where the answer is long in coming. Whoever leaves then takes nothing back.
@@ -143,7 +141,8 @@ fn settings_of(answer: &Value) -> String {
     text
 }
 
-fn in_words(arguments: &Steer, answer: &Value) -> String {
+fn in_words(arguments: &Steer, answer: &Value, time_unit: Option<&str>) -> String {
+    let shown = |time| in_unit(time, time_unit);
     if answer["dry"] == true {
         let names: Vec<String> = answer["instances"]
             .as_array()
@@ -165,15 +164,15 @@ fn in_words(arguments: &Steer, answer: &Value) -> String {
     let more = unsteered(answer);
     let told = match arguments.wanted() {
         Wanted::Set(_) => {
-            let at = at.unwrap_or_default();
-            format!("change {change}, from the first step at {at} s on:\n{}", settings_of(answer))
+            let at = shown(at.unwrap_or_default());
+            format!("change {change}, from the first step at {at} on:\n{}", settings_of(answer))
         }
         Wanted::Withdraw(_) => format!("change {change} is withdrawn\n"),
-        Wanted::Stop => format!("the run ends when all stand at {} s or later\n", at.unwrap_or_default()),
+        Wanted::Stop => format!("the run ends when all stand at {} or later\n", shown(at.unwrap_or_default())),
         Wanted::Resume => "the run goes on\n".to_owned(),
         Wanted::Step if at.is_none() => "whoever is furthest behind makes one step\n".to_owned(),
         _ => match at.or(answer["until"].as_f64()) {
-            Some(at) => format!("all stand still at {at} s or later\n"),
+            Some(at) => format!("all stand still at {} or later\n", shown(at)),
             None => "the run goes on\n".to_owned(),
         },
     };
@@ -213,7 +212,7 @@ fn listed(answer: &Value) -> String {
         }
     }
     if let Some(at) = answer["halt"]["at"].as_f64() {
-        let _ = writeln!(text, "the run stands still from {at} s on");
+        let _ = writeln!(text, "the run stands still from {} on", in_unit(at, answer["time_unit"].as_str()));
         text.push_str(&unsteered(&answer["halt"]));
     }
     text

@@ -7,7 +7,7 @@ use crate::parcel::{kind_of, Data, Parcel};
 use crate::sums::{between, Window};
 use crate::view::{allowed, bytes_of};
 use ligament_catalogue::{fault, Fault};
-use ligament_wire::times::TimeSeries;
+use ligament_wire::times::{is_before, TimeSeries};
 use ligament_wire::{Array, DType, Order, Value};
 use std::borrow::Cow;
 
@@ -199,9 +199,11 @@ impl Step for Dechunk {
             }
         };
         let next = times.iter().skip(1).copied().map(Some).chain([next_timestamp]);
-        let parts = times.iter().zip(next).zip(values).map(|((&timestamp, next_timestamp), value)| Parcel {
+        // Messages of one time, added up in two ways, may stand in a chunk: one is a little less than the one before it.
+        let in_order = |time: f64, next: f64| if is_before(next, time) { next } else { next.max(time) };
+        let parts = times.iter().zip(next).zip(values).map(|((&timestamp, next), value)| Parcel {
             timestamp,
-            next_timestamp,
+            next_timestamp: next.map(|next| in_order(timestamp, next)),
             data: Data::Kept(value),
         });
         Ok(Emitted::Many(parts.collect()))

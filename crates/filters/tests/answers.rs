@@ -902,6 +902,14 @@ fn a_message_of_the_same_time_begins_no_new_series() {
     assert_eq!(all[0].2, Value::Float(2.0));
 }
 
+#[test]
+fn messages_of_one_time_come_out_of_their_chunk() {
+    let mut chain = chain("[{chunk: 2}, dechunk]");
+    let _ = chain.apply(parcel(0.30000000000000004, Some(0.3), Value::Float(1.0)));
+    let all = out(chain.apply(parcel(0.3, None, Value::Float(3.0))).unwrap());
+    assert_eq!(all.iter().map(|one| one.0).collect::<Vec<_>>(), [0.30000000000000004, 0.3]);
+}
+
 proptest! {
     /// However a code's times round, the limit lets those steps pass that it means.
     #[test]

@@ -170,11 +170,11 @@ errors! {
              port, or none if there will be none";
         /// The next message would be at no time.
         NextIsNoTime { next: f64 } => NOT_A_TIME,
-            "the next timestamp is {next}, which is no time; give finite model time in seconds, or none if there will \
+            "the next timestamp is {next}, which is no time; give a finite number, or none if there will \
              be no next message";
         /// The message would be at no time.
         NoTime { at: f64 } => NOT_A_TIME,
-            "the timestamp is {at}, which is no time; give finite model time in seconds";
+            "the timestamp is {at}, which is no time; give a finite number";
     }
 }
 

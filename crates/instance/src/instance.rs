@@ -454,6 +454,16 @@ impl Instance {
         found.map_err(Error::Setting)
     }
 
+    /// A number among its settings, for the library's own use: nobody is noted to have asked for it.
+    pub(crate) fn known_number(&self, name: &str) -> Option<f64> {
+        let reference = Reference::new(name).ok()?;
+        let layers = [self.overlays.current(), &self.steered, &*self.base];
+        match Settings::layered_as(&layers, &self.name, &reference, SettingType::Float) {
+            Ok(SettingValue::Float(number)) => Some(number),
+            _ => None,
+        }
+    }
+
     /// The names of the settings that this instance can ask for.
     pub fn list_settings(&self) -> Vec<String> {
         self.asked.iter().for_each(|asked| asked.note(Asked::ALL));

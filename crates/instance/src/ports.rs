@@ -86,11 +86,13 @@ pub(crate) struct LastSent {
     others: Vec<f64>,
     /// Whether an earlier one was reported, which is done once.
     warned: bool,
+    /// The distance of messages was compared with the scales of the component.
+    pub compared: bool,
 }
 
 impl Default for LastSent {
     fn default() -> LastSent {
-        LastSent { first: f64::NEG_INFINITY, others: Vec::new(), warned: false }
+        LastSent { first: f64::NEG_INFINITY, others: Vec::new(), warned: false, compared: false }
     }
 }
 

@@ -10,7 +10,7 @@ use crate::overlay::{to_wire, value_ref};
 use crate::ports::{Port, PortName};
 use crate::transport::Transport;
 use ligament_catalogue::{fault, Fault};
-use ligament_model::Settings;
+use ligament_model::{Operator, Settings};
 use ligament_shm::endpoint::{Contiguous, Nothing, Source};
 use ligament_shm::ShmError;
 use ligament_wire::times::ShownTime;
@@ -297,6 +297,7 @@ impl Instance {
             return Ok(None);
         }
         self.note_time(port, slot, times.timestamp)?;
+        self.compare_with_scales(port, times)?;
         let overlay = match settings {
             Some(settings) => self.overlays.number_of(settings),
             None => self.overlays.number(),
@@ -330,6 +331,42 @@ impl Instance {
             true => Ok(()),
             false => Err(self.unsendable(port, slot, &times.fault().into())),
         }
+    }
+
+    /// Compares the first step between messages with the scales that the model gives the component: a code that counts days
+    /// shows here, if the model says nothing of days.
+    #[inline]
+    fn compare_with_scales(&mut self, port: usize, times: Times) -> Result<(), Error> {
+        let here = &mut self.table.ports[port];
+        match times.next_timestamp {
+            Some(next) if !here.sent.compared && here.operator == Operator::OI => {
+                here.sent.compared = true;
+                self.warn_of_scales(port, next - times.timestamp)
+            }
+            _ => Ok(()),
+        }
+    }
+
+    #[cold]
+    fn warn_of_scales(&mut self, port: usize, step: f64) -> Result<(), Error> {
+        /// A code may send more often than in each step, but units are further apart than this.
+        const FACTOR: f64 = 10.0;
+        let [least, most] = ["scale.time_step", "scale.total_time"].map(|name| self.known_number(name));
+        let why = match (least, most) {
+            (Some(least), _) if step > 0.0 && step < least / FACTOR => {
+                format!("is {}", ShownTime(least))
+            }
+            (_, Some(most)) if step > most * FACTOR => format!("is no more than {}", ShownTime(most)),
+            _ => return Ok(()),
+        };
+        let text = format!(
+            "port \"{}\": messages of {} are {} apart, and its time step {why} by the scales of the model: if the code \
+             counts in another unit than the model, write that unit as time_unit under \"ligament:\" into the model file",
+            self.table.ports[port].name,
+            self.name(),
+            ShownTime(step)
+        );
+        self.log(LogLevel::Warning, &text)
     }
 
     /// Notes when the message is. One that is earlier than the message before it on its port is reported, once a port, and sent:

@@ -80,7 +80,7 @@ pub fn text(picture: &Value) -> String {
     type Family = (&'static str, &'static str, &'static str, &'static str);
     let families: [Family; 6] = [
         (
-            "ligament_instance_model_time_seconds",
+            "ligament_instance_model_time",
             "gauge",
             "model_time",
             "The model time that the instance has reached.",
@@ -121,7 +121,7 @@ pub fn text(picture: &Value) -> String {
         ),
         ("ligament_conduit_received_bytes_total", "counter", "received_bytes", "Bytes of these."),
         ("ligament_conduit_under_way_messages", "gauge", "under_way", "Messages sent and not received yet."),
-        ("ligament_conduit_model_time_seconds", "gauge", "model_time", "The latest timestamp that was sent."),
+        ("ligament_conduit_model_time", "gauge", "model_time", "The latest timestamp that was sent."),
     ];
     for (name, kind, key, help) in families {
         let lines = conduits.iter().filter_map(|one| Some((of(one), one[key].as_f64()?)));
@@ -166,7 +166,7 @@ mod tests {
         for (state, is) in [("running", 0), ("lost", 1)] {
             assert!(lost.contains(&format!("ligament_run_state{{{run},state=\"{state}\"}} {is}\n")), "{lost}");
         }
-        assert!(!text.contains("ligament_instance_model_time_seconds{"));
+        assert!(!text.contains("ligament_instance_model_time{"));
         assert_eq!(text.lines().count(), text.lines().filter(|line| line.starts_with(['#', 'l'])).count());
     }
 }

@@ -5,6 +5,7 @@ use crate::observation::Observation;
 use crate::steering::{Assignment, Steerable};
 use ligament_agent::{Awaited, Outcome};
 use ligament_catalogue::{hinted, Code, Fault};
+use ligament_wire::times::in_unit;
 use ligament_wire::RankId;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -79,6 +80,9 @@ pub struct RunRecord {
     /// Cores of it that the run may use; 0 in the record of an older version.
     #[serde(default)]
     pub cores: u32,
+    /// The unit of model times, if the model says it.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub time_unit: Option<String>,
     /// RFC 3339, UTC.
     pub started: String,
     pub ended: Option<String>,
@@ -168,9 +172,12 @@ pub struct SteeringRecord {
     /// What changes.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub settings: Vec<Assignment>,
-    /// From when on, s of model time: what was asked for, or what all have agreed on.
+    /// From which model time on: what was asked for, or what all have agreed on.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub model_time: Option<f64>,
+    /// The unit of that, if the model says it.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub time_unit: Option<String>,
     /// Whether it is in force from the first pass on that begins then, and not from the first step.
     #[serde(skip_serializing_if = "std::ops::Not::not", default)]
     pub restart: bool,
@@ -209,7 +216,7 @@ impl SteeringRecord {
         };
         let first = if self.restart { "pass" } else { "step" };
         let when = match self.model_time {
-            Some(at) => format!("from the first {first} at {at} s on"),
+            Some(at) => format!("from the first {first} at {} on", in_unit(at, self.time_unit.as_deref())),
             None => "as soon as all can".to_owned(),
         };
         let Self { change, who, .. } = self;

@@ -118,6 +118,8 @@ pub struct LigamentOptions {
     pub output: Option<u64>,
     /// How large the run's timeline may get before it is made coarser; 0 for none.
     pub timeline: Option<u64>,
+    /// The unit of all times of messages, and where that is written. Without it, nothing is said of their unit.
+    pub time_unit: Option<(String, At)>,
     /// The limit on the number of instances.
     pub instances: Option<u64>,
     /// How instances wait.
@@ -171,6 +173,7 @@ impl LigamentOptions {
         "log",
         "output",
         "timeline",
+        "time_unit",
         "instances",
         "wait",
         "light",
@@ -200,6 +203,7 @@ impl LigamentOptions {
         self.log = overlay.log.or(self.log);
         self.output = overlay.output.or(self.output);
         self.timeline = overlay.timeline.or(self.timeline);
+        self.time_unit = overlay.time_unit.or(self.time_unit.take());
         self.instances = overlay.instances.or(self.instances);
         if overlay.wait.is_some() {
             (self.wait, self.wait_at) = (overlay.wait, overlay.wait_at);

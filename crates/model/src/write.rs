@@ -138,6 +138,9 @@ impl Configuration {
                 out.pair(1, key, &value.to_string());
             }
         }
+        if let Some((unit, _)) = &options.time_unit {
+            out.pair(1, "time_unit", &quoted(unit));
+        }
         if let Some(wait) = options.wait {
             out.pair(1, "wait", wait.name());
         }

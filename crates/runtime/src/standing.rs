@@ -1,10 +1,11 @@
 //! How instances and conduits stand, in words: a line each.
 
 use ligament_manager::{in_bytes, in_cores, in_count, in_seconds, ConduitRecord, InstanceRecord};
+use ligament_wire::times::in_unit;
 use std::collections::BTreeMap;
 
 /// A line for each instance; of many, how many are in each state, and those that have waited longest.
-pub fn of_instances(mut instances: Vec<InstanceRecord>) -> String {
+pub fn of_instances(mut instances: Vec<InstanceRecord>, time_unit: Option<&str>) -> String {
     const MOST: usize = 40;
     let mut text = String::new();
     if instances.len() > MOST {
@@ -48,7 +49,7 @@ pub fn of_instances(mut instances: Vec<InstanceRecord>) -> String {
             text.push_str(&format!(", on {}", in_cores(cores)));
         }
         if let Some(time) = instance.model_time {
-            text.push_str(&format!(", model time {time}"));
+            text.push_str(&format!(", model time {}", in_unit(time, time_unit)));
         }
         if instance.total > 0.0 {
             let (sent, bytes) = (instance.sent_messages, in_bytes(instance.sent_bytes as f64));
@@ -85,7 +86,7 @@ pub fn of_links(links: &serde_json::Value) -> String {
 }
 
 /// A line for each conduit on which something was sent; of many, those with most under way, then most bytes.
-pub fn of_conduits(mut conduits: Vec<ConduitRecord>) -> String {
+pub fn of_conduits(mut conduits: Vec<ConduitRecord>, time_unit: Option<&str>) -> String {
     const MOST: usize = 20;
     conduits.retain(|one| one.messages > 0);
     let hidden = conduits.len().saturating_sub(MOST);
@@ -100,7 +101,7 @@ pub fn of_conduits(mut conduits: Vec<ConduitRecord>) -> String {
         let (messages, bytes) = (in_count(one.messages as f64), in_bytes(one.bytes as f64));
         text.push_str(&format!("  {:<width$}  {messages} sent ({bytes})", ends(one)));
         if let Some(time) = one.model_time {
-            text.push_str(&format!(", the last of {time}"));
+            text.push_str(&format!(", the last of {}", in_unit(time, time_unit)));
         }
         match one.under_way {
             0 => {}
@@ -129,9 +130,12 @@ mod tests {
             under_way: u64::from(n == 21),
             ..ConduitRecord::default()
         };
-        assert_eq!(of_conduits(vec![one(1)]), "  a1.out → b.in  2 sent (2.0 KiB), the last of 0.5\n");
-        assert_eq!(of_conduits(vec![ConduitRecord::default()]), "");
-        let many = of_conduits((0..22).map(one).collect());
+        assert_eq!(
+            of_conduits(vec![one(1)], Some("d")),
+            "  a1.out → b.in  2 sent (2.0 KiB), the last of 0.5 d\n"
+        );
+        assert_eq!(of_conduits(vec![ConduitRecord::default()], None), "");
+        let many = of_conduits((0..22).map(one).collect(), None);
         assert!(
             many.starts_with("  a21.out → b.in  2 sent (2.0 KiB), the last of 0.5, 1 under way\n"),
             "{many}"

@@ -15,6 +15,8 @@ pub struct View {
     /// Time in ns, and all messages and bytes sent until then.
     history: VecDeque<(u64, u64, u64)>,
     colour: bool,
+    /// The unit of model times, if the model says it.
+    pub time_unit: Option<String>,
 }
 
 struct Group<'a> {
@@ -37,7 +39,8 @@ impl View {
     pub fn on_terminal(colours: Colours) -> Option<View> {
         let able =
             std::io::stderr().is_terminal() && std::env::var_os("TERM").is_some_and(|term| term != "dumb");
-        able.then(|| View { lines: 0, history: VecDeque::new(), colour: colours.wanted(true) })
+        let colour = colours.wanted(true);
+        able.then(|| View { lines: 0, history: VecDeque::new(), colour, time_unit: None })
     }
 
     /// Takes it off the screen.
@@ -102,7 +105,8 @@ impl View {
         if hidden > 0 {
             groups.truncate(room.saturating_sub(1));
         }
-        let cells: Vec<[String; 4]> = groups.iter().map(cells).collect();
+        let cells: Vec<[String; 4]> =
+            groups.iter().map(|group| cells(group, self.time_unit.as_deref())).collect();
         let mut widths = [0; 4];
         for row in &cells {
             for (width, cell) in widths.iter_mut().zip(row) {
@@ -197,7 +201,7 @@ fn state(group: &Group<'_>) -> (&'static str, String) {
 }
 
 /// Name, bar, model time, what was sent.
-fn cells(group: &Group<'_>) -> [String; 4] {
+fn cells(group: &Group<'_>, time_unit: Option<&str>) -> [String; 4] {
     let time = group.all.iter().filter_map(|one| one.model_time).reduce(f64::min);
     let shown = time.map_or_else(|| "-".to_owned(), short);
     let (bar, time) = match group.all[0].model_end.filter(|end| *end > 0.0) {
@@ -208,6 +212,10 @@ fn cells(group: &Group<'_>) -> [String; 4] {
             (bar, format!("{shown} of {}", short(end)))
         }
         None => (String::new(), shown),
+    };
+    let time = match time_unit.filter(|_| time != "-") {
+        Some(unit) => format!("{time} {unit}"),
+        None => time,
     };
     let sent: u64 = group.all.iter().map(|one| one.sent_messages).sum();
     let bytes: u64 = group.all.iter().map(|one| one.sent_bytes).sum();
@@ -292,7 +300,7 @@ mod tests {
 
     #[test]
     fn the_state_is_not_what_a_narrow_window_cuts() {
-        let view = View { lines: 0, history: VecDeque::new(), colour: false };
+        let view = View { lines: 0, history: VecDeque::new(), colour: false, time_unit: None };
         let all = [instance("a_component_of_a_long_name", "failed"), instance("micro", "computing")];
         for columns in [30, 40, 80] {
             let lines = view.body(&all, 10, columns);

@@ -148,6 +148,12 @@ impl fmt::Display for ShownTime {
     }
 }
 
+/// A time as people write it, with its unit if the model says one.
+pub fn in_unit(time: f64, unit: Option<&str>) -> String {
+    let time = ShownTime(time);
+    unit.map_or_else(|| time.to_string(), |unit| format!("{time} {unit}"))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -114,11 +114,14 @@ def netcdf_gives(instance: Instance) -> Iterator[Given]:
         times = Times(instance).at
         if time is not None:
             array = _named(path, known, "time", time, list(known))
-            unit = str(getattr(array, "units", "s")).split()[:1] or ["s"]
-            scale = _SECONDS.get(unit[0].lower().rstrip("s") or "s")
+            # Without a unit, or with that of the model, times are what they are.
+            unit = (str(getattr(array, "units", "")).split() or [""])[0]
+            own = instance.get_setting("ligament_time_unit", "str", "s")
+            seconds = instance.get_setting("ligament_time_unit_in_seconds", "float", 1.0)
+            scale = seconds if unit in ("", own) else _SECONDS.get(unit.lower().rstrip("s") or "s")
             if scale is None:
                 raise wrong("malformed-source", f'{path}: {time}: "{array.units}" is no unit of time that has one length')
-            times = _times_in(instance, array, time, scale)
+            times = _times_in(instance, array, time, scale / seconds)
         for at, data, place in _rows(instance, variable, f"{path}: {wanted}", times):
             if np.ma.is_masked(data):
                 if holes == "error":
@@ -195,21 +198,22 @@ class _Table(ABC):
         self._name: str = instance.get_setting(setting, "str", "data")
         if self._name == "time":
             raise wrong("shipped-setting-wrong", f'"{setting}" cannot be "time", which has the times')
+        self._unit: str | None = instance.get_setting("ligament_time_unit", "str", None)
         self._count, self._like = 0, (np.dtype(float), (0,))
         self._file = self._whole.guard(lambda: self.open(self._whole.part))
 
     def take(self, message: Message) -> None:
         """Adds a message."""
-        data = np.asarray(getattr(message.data, "array", message.data))
+        data, time = np.asarray(getattr(message.data, "array", message.data)), shown_time(message.timestamp)
         if data.dtype.kind not in "biufc" or not self.fits(data.dtype):
-            text = f"the message at time {shown_time(message.timestamp)} holds {data.dtype}, and only numbers of the file's types can be written"
+            text = f"the message at time {time} holds {data.dtype}, and only numbers of the file's types can be written"
             raise wrong("sink-refuses", text)
         if self._count == 0:
             self._like = (data.dtype, data.shape)
             self._whole.guard(lambda: self.begin(data))
         elif self._like != (data.dtype, data.shape):
             text = (
-                f"the message at time {shown_time(message.timestamp)} is an array of {data.dtype} with shape {list(data.shape)}, and those "
+                f"the message at time {time} is an array of {data.dtype} with shape {list(data.shape)}, and those "
                 f"before it of {self._like[0]} with shape {list(self._like[1])}; one array holds equal ones only"
             )
             raise wrong("sink-refuses", text)
@@ -252,7 +256,8 @@ class Hdf5(_Table):
         make = self._file.create_dataset
         self._data = make(self._name, (0, *data.shape), data.dtype, maxshape=(None, *data.shape), chunks=True)
         self._times = make("time", (0,), "f8", maxshape=(None,), chunks=True)
-        self._times.attrs["units"] = "s"
+        if self._unit is not None:
+            self._times.attrs["units"] = self._unit
 
     def add(self, time: float, data: Any) -> None:
         for dataset, value in ((self._data, data), (self._times, time)):
@@ -277,7 +282,8 @@ class NetCdf(_Table):
         file = self._file
         file.createDimension("time", None)
         self._times = file.createVariable("time", "f8", ("time",))
-        self._times.units = "s"
+        if self._unit is not None:
+            self._times.units = self._unit
         axes = [f"{self._name}_{axis}" for axis in range(data.ndim)]
         for axis, extent in zip(axes, data.shape, strict=True):
             file.createDimension(axis, extent)

@@ -5,8 +5,10 @@ mod draw;
 use crate::arguments::print;
 use ligament_catalogue::{fault, Code, Fault};
 use ligament_coupling::values::{as_json, as_npy};
-use ligament_runtime::client::{Came, PortOf, Shown, Tapping, USUAL_ROOM};
+use ligament_manager::find_run;
+use ligament_runtime::client::{record_of, Came, PortOf, Shown, Tapping, USUAL_ROOM};
 use ligament_wire::tap::Wanted;
+use ligament_wire::times::in_unit;
 use ligament_wire::Value;
 use std::io::IsTerminal;
 use std::path::PathBuf;
@@ -106,12 +108,14 @@ fn shown(arguments: &Tap) -> Result<(), Fault> {
     let count_files = arguments.save.as_ref().is_some_and(|name| name.to_string_lossy().contains("{n}"));
     let only_one = arguments.once || arguments.save.is_some() && !count_files;
     let draws = arguments.plot || std::io::stdout().is_terminal();
+    let time_unit = find_run(&arguments.run).and_then(|run| record_of(&run)).ok().and_then(|run| run.time_unit);
+    let tapped = Tapped { port: port.clone(), time_unit, draws };
     let (mut told, mut last) = (0usize, began);
     loop {
         let came = tapping.next(patience.unwrap_or(PATIENCE).min(PATIENCE))?;
         match came {
             Came::Shown(value) => {
-                tell(arguments, &port, &value, told, draws)?;
+                tell(arguments, &tapped, &value, told)?;
                 told += 1;
                 if only_one {
                     return Ok(());
@@ -163,8 +167,17 @@ fn begun(
     }
 }
 
+/// What is looked at, and how it is told.
+struct Tapped {
+    port: PortOf,
+    /// The unit of model times, if the model says it.
+    time_unit: Option<String>,
+    draws: bool,
+}
+
 /// Tells of one value.
-fn tell(arguments: &Tap, port: &PortOf, shown: &Shown, number: usize, draws: bool) -> Result<(), Fault> {
+fn tell(arguments: &Tap, tapped: &Tapped, shown: &Shown, number: usize) -> Result<(), Fault> {
+    let Tapped { port, time_unit, draws } = tapped;
     if let Some(name) = &arguments.save {
         let Value::Array(array) = &shown.value else {
             return Err(fault!(
@@ -191,8 +204,9 @@ fn tell(arguments: &Tap, port: &PortOf, shown: &Shown, number: usize, draws: boo
     }
     let slot = slot.filter(|_| port.slot.is_none()).map(|slot| format!(", slot {slot}")).unwrap_or_default();
     let bars = arguments.histogram.is_some();
-    print(&format!("{port} at {timestamp} s{slot} (message {number}): {}\n", draw::in_words(value, bars)));
-    if draws {
+    let time = in_unit(timestamp, time_unit.as_deref());
+    print(&format!("{port} at {time}{slot} (message {number}): {}\n", draw::in_words(value, bars)));
+    if *draws {
         print(&draw::drawn(value, bars));
     }
     Ok(())

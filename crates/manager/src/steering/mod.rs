@@ -14,7 +14,7 @@ pub use settings::{Assignment, Steerable, Steerables};
 use ligament_agent::AgentOrder;
 use ligament_catalogue::{fault, Fault};
 use ligament_wire::steering::{Matter, ModelTime, Steer, Steers};
-use ligament_wire::times::{after, begin_of, is_before, ShownTime};
+use ligament_wire::times::{after, begin_of, in_unit, is_before};
 use ligament_wire::RankId;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -103,6 +103,8 @@ pub struct Steering {
     made: BTreeMap<u64, Making>,
     halt: Option<Halt>,
     ends: bool,
+    /// The unit of model times, if the model says it.
+    time_unit: Option<String>,
 }
 
 /// Names of some ranks.
@@ -160,6 +162,11 @@ impl Open {
 }
 
 impl Steering {
+    /// Of a model that counts its times in this unit.
+    pub fn in_unit(time_unit: Option<String>) -> Steering {
+        Steering { time_unit, ..Steering::default() }
+    }
+
     /// Changes that were made good before the run began, by their numbers, and whom each concerns.
     pub fn begin(&mut self, schedule: impl IntoIterator<Item = (u64, Vec<RankId>)>) {
         for (change, ranks) in schedule {
@@ -224,8 +231,8 @@ impl Steering {
             if let Some(halt) = halted {
                 let why = fault!(
                     STEERING_REFUSED,
-                    "the run is to stand still from {} s on already",
-                    ShownTime(halt.at)
+                    "the run is to stand still from {} on already",
+                    in_unit(halt.at, self.time_unit.as_deref())
                 );
                 turns.push(Turn::Refused { change, why });
                 continue;
@@ -255,12 +262,13 @@ impl Steering {
         if let Some(open) = self.open.as_mut().filter(|open| open.change == change) {
             let Some(known) = open.answers.get_mut(&rank) else { return turns };
             if let Steers::Past { last } = answer {
-                let at = ShownTime(open.proposal.at.unwrap_or(last.0));
+                let shown = |time| in_unit(time, self.time_unit.as_deref());
+                let at = shown(open.proposal.at.unwrap_or(last.0));
                 let why = fault!(
                     STEERING_REFUSED,
-                    "{} has passed {at} s already: it is at {} s; ask for a later time, or for none",
+                    "{} has passed {at} already: it is at {}; ask for a later time, or for none",
                     name(rank),
-                    ShownTime(last.0)
+                    shown(last.0)
                 );
                 turns.extend(self.refuse(why));
             } else {
@@ -405,8 +413,8 @@ impl Steering {
             if !at.is_finite() || at <= halt.at {
                 return Err(fault!(
                     STEERING_REFUSED,
-                    "the run stands still from {} s on already",
-                    ShownTime(halt.at)
+                    "the run stands still from {} on already",
+                    in_unit(halt.at, self.time_unit.as_deref())
                 ));
             }
             halt.at = at;

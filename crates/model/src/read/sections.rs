@@ -197,6 +197,10 @@ impl Reader {
         if let Some(node) = map.get("timeline") {
             options.timeline = self.bytes(node, "timeline");
         }
+        if let Some(node) = map.get("time_unit") {
+            let unit = self.text(node, "the unit of the model's times");
+            options.time_unit = unit.map(|unit| (unit, node.at.clone()));
+        }
         if let Some(node) = map.get("instances") {
             options.instances = self.count(node, "instances", 1).map(|count| count as u64);
         }

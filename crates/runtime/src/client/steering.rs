@@ -42,6 +42,7 @@ pub fn steer(run: &RunDirectory, record: &RunRecord, order: Order) -> Result<Val
         Some(answer) => Ok(answer),
         None if shows => Ok(serde_json::json!({
             "ok": true, "steerable": record.steerable, "changes": record.steering, "halt": record.halt,
+            "time_unit": record.time_unit,
         })),
         None if record.state == RunState::Running && !is_here(record) => {
             Err(fault!(RUNS_ELSEWHERE, "{} runs on {}, where it can be steered", record.run, record.host))

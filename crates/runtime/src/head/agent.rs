@@ -178,7 +178,7 @@ impl Host for Runtime<'_> {
     fn show(&mut self, view: &RunView<'_>) {
         let seen = self.look_well(view);
         let records = self.records(&seen);
-        let text = format!("how the run stands:\n{}", of_instances(records));
+        let text = format!("how the run stands:\n{}", of_instances(records, self.record.time_unit.as_deref()));
         self.log.add(Level::Info, "run", &text);
         match &mut self.view {
             Some(screen) => screen.say(text.trim_end()),
@@ -194,7 +194,10 @@ impl Host for Runtime<'_> {
         if self.view.is_some() {
             let records = self.records(&seen);
             let (run, seconds) = (&self.record.run, self.since.elapsed().as_secs_f64());
-            self.view.iter_mut().for_each(|screen| screen.draw(run, seconds, &records, view.now));
+            if let Some(screen) = &mut self.view {
+                screen.time_unit.clone_from(&self.record.time_unit);
+                screen.draw(run, seconds, &records, view.now);
+            }
         }
         self.note_started_elsewhere(&seen);
         self.tell_watchers(view);

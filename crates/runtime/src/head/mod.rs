@@ -366,6 +366,7 @@ fn new_record(model: &Resolved, options: &RunOptions, began: Moment) -> RunRecor
         agent: None,
         host: host.nodename().to_string_lossy().into_owned(),
         cores: crate::own_cores(),
+        time_unit: model.ligament.time_unit.as_ref().map(|(unit, _)| unit.clone()),
         started: began.rfc3339(),
         ended: None,
         duration: None,

@@ -9,6 +9,7 @@ use ligament_manager::{Event, HaltRecord, Level, Moment, Names, Observation, Sta
 use ligament_model::Resolved;
 use ligament_wire::control::{Steerable, Wanted};
 use ligament_wire::steering::{Matter, ModelTime, Scheduled, Steers as Said};
+use ligament_wire::times::in_unit;
 use ligament_wire::RankId;
 use serde_json::{json, Value};
 use std::collections::HashMap;
@@ -49,7 +50,12 @@ impl Steers {
         earlier: &[SteeringRecord],
         plan: &mut Plan,
     ) -> Result<(Steers, Vec<SteeringRecord>), Fault> {
-        let mut steers = Steers { steerables: Steerables::of(model), ..Steers::default() };
+        let time_unit = model.ligament.time_unit.as_ref().map(|(unit, _)| unit.clone());
+        let mut steers = Steers {
+            steering: Steering::in_unit(time_unit),
+            steerables: Steerables::of(model),
+            ..Steers::default()
+        };
         let mut records = Vec::new();
         for (one, change) in earlier.iter().filter(|one| one.is_agreed() && !one.settings.is_empty()).zip(1..) {
             let Some(at) = one.model_time else { continue };
@@ -181,6 +187,7 @@ impl Runtime<'_> {
             what: word.to_owned(),
             settings,
             model_time: at,
+            time_unit: self.record.time_unit.clone(),
             restart,
             state: SteeringRecord::ASKED.to_owned(),
             reason: None,
@@ -198,6 +205,7 @@ impl Runtime<'_> {
             "steerable": self.steers.steerables.list(),
             "changes": self.record.steering,
             "halt": self.record.halt,
+            "time_unit": self.record.time_unit,
         })
     }
 
@@ -359,7 +367,9 @@ impl Runtime<'_> {
 
     fn note_moved(&mut self, who: &str, word: &str, until: Option<f64>) {
         let order = match until {
-            Some(at) => format!("{word}, by {who}: go on until {at} s"),
+            Some(at) => {
+                format!("{word}, by {who}: go on until {}", in_unit(at, self.record.time_unit.as_deref()))
+            }
             None => format!("{word}, by {who}: go on"),
         };
         self.log.add(Level::Info, "run", &order);

@@ -191,12 +191,7 @@ fn read_tolerance(reader: &mut Reader, node: &Node) -> Option<Tolerance> {
 fn finite(reader: &mut Reader, node: &Node, what: &str) -> Option<f64> {
     let number = reader.number(node, what)?;
     if !number.is_finite() {
-        reader.error(
-            Code::BAD_CASE,
-            &node.at,
-            format!("{what} is no time"),
-            "give finite model time in seconds",
-        );
+        reader.error(Code::BAD_CASE, &node.at, format!("{what} is no time"), "give a finite number");
     }
     Some(number).filter(|number| number.is_finite())
 }
