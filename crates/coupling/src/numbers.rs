@@ -27,6 +27,15 @@ pub(crate) fn with_elements(like: Numbers<'static>, elements: Vec<f64>) -> Numbe
     Numbers { real, frame: like.frame }
 }
 
+/// The same numbers in single precision if all of them came so, else in double: before they are converted to one unit.
+pub(crate) fn in_one_precision(all: &mut [Numbers<'static>]) {
+    if all.iter().any(|numbers| matches!(numbers.real, Real::F64(_))) {
+        for numbers in all {
+            numbers.real = Real::F64(Cow::Owned(numbers.to_f64().into_owned()));
+        }
+    }
+}
+
 /// The elements in the order of C, the last index fastest.
 pub(crate) fn in_rows(numbers: &Numbers<'static>) -> Vec<f64> {
     let shape = &numbers.frame.shape;

@@ -135,12 +135,7 @@ impl Weights {
         let mut all = room(&[blocks as u64, self.rows.len() as u64, inner as u64])?;
         for old in elements.chunks_exact(block.max(1)) {
             for row in &self.rows {
-                let start = all.len();
                 row.apply(old, inner, &mut all);
-                for (i, made) in all[start..].iter_mut().enumerate().filter(|(_, made)| !made.is_finite()) {
-                    let along = old[row.first * inner + i..].iter().step_by(inner).map(|x| x.to_f64());
-                    *made = T::from_f64(sums::weighted(along.zip(row.weights.iter().copied())));
-                }
             }
         }
         Ok(all)
@@ -182,6 +177,33 @@ fn put<'b>(numbers: Numbers<'b>, axis: usize, weights: &Weights) -> Result<Numbe
     Ok(Numbers { real, frame })
 }
 
+/// What `put` makes of numbers. Where that is no number, though it might be one, it is made of smaller numbers: beyond the outer
+/// values a line may rise too far on one axis, and come back on another.
+fn put_in_range(
+    numbers: &Numbers<'_>,
+    mut put: impl FnMut(Numbers<'_>) -> Result<Numbers<'static>, Fault>,
+) -> Result<Numbers<'static>, Fault> {
+    let mut made = put(numbers.lent())?;
+    let limit = if matches!(numbers.real, Real::F64(_)) { f64::MAX } else { f64::from(f32::MAX) } / 1024.0;
+    if !made.any(|x| !x.is_finite()) || !numbers.any(|x| x.is_finite() && x.abs() > limit) {
+        return Ok(made);
+    }
+    let again = put(numbers.lent().map(|x| x * sums::SMALLER, |x| x * sums::SMALLER as f32))?;
+    let (wide, single) = (sums::LARGER, sums::LARGER as f32);
+    match (&mut made.real, &again.real) {
+        (Real::F64(made), Real::F64(again)) => in_place_of_none(made.to_mut(), again, |x| x * wide),
+        (Real::F32(made), Real::F32(again)) => in_place_of_none(made.to_mut(), again, |x| x * single),
+        _ => {}
+    }
+    Ok(made)
+}
+
+/// Puts others in place of NaN and infinity.
+fn in_place_of_none<T: Float>(made: &mut [T], others: &[T], change: impl Fn(T) -> T) {
+    let pairs = made.iter_mut().zip(others).filter(|(made, _)| !made.is_finite());
+    pairs.for_each(|(made, &other)| *made = change(other));
+}
+
 /// Numbers that lie along axes, none of which is empty.
 fn on_a_grid<'a, 'd: 'a>(data: &'a mut Data<'d>) -> Result<Numbers<'a>, Fault> {
     let numbers = Numbers::of(data)?;
@@ -211,7 +233,7 @@ impl InterpolateSpace {
 
 impl Step for InterpolateSpace {
     fn apply<'a>(&mut self, mut parcel: Parcel<'a>, _: &mut Vec<Said>) -> Result<Emitted<'a>, Fault> {
-        let mut numbers = on_a_grid(&mut parcel.data)?;
+        let numbers = on_a_grid(&mut parcel.data)?;
         let axes = match self.axis {
             Some(axis) if axis < numbers.frame.shape.len() => axis..axis + 1,
             Some(axis) => {
@@ -229,15 +251,18 @@ impl Step for InterpolateSpace {
             shape[axis] = new as u64;
         }
         allowed(&shape, numbers.dtype().size())?;
-        for axis in axes {
-            let (old, new) = (numbers.frame.shape[axis] as usize, shape[axis] as usize);
-            if new != old {
-                let make = || Weights::new(old, new, Method::Linear, Points::Nodes);
-                numbers = put(numbers, axis, self.known.of(axis, old, make)?)?;
+        let known = &mut self.known;
+        let made = put_in_range(&numbers, |mut numbers| {
+            for axis in axes.clone() {
+                let (old, new) = (numbers.frame.shape[axis] as usize, shape[axis] as usize);
+                if new != old {
+                    let make = || Weights::new(old, new, Method::Linear, Points::Nodes);
+                    numbers = put(numbers, axis, known.of(axis, old, make)?)?;
+                }
             }
-        }
-        let numbers = numbers.into_own();
-        Ok(Emitted::One(parcel.with(Data::Own(numbers))))
+            Ok(numbers.into_own())
+        })?;
+        Ok(Emitted::One(parcel.with(Data::Own(made))))
     }
 }
 
@@ -275,7 +300,11 @@ struct Grid {
 
 impl Grid {
     /// The same numbers on this grid.
-    fn put<'b>(&mut self, mut numbers: Numbers<'b>) -> Result<Numbers<'b>, Fault> {
+    fn put(&mut self, numbers: &Numbers<'_>) -> Result<Numbers<'static>, Fault> {
+        put_in_range(numbers, |numbers| self.put_plainly(numbers))
+    }
+
+    fn put_plainly(&mut self, mut numbers: Numbers<'_>) -> Result<Numbers<'static>, Fault> {
         let Grid { shape, method, points, known } = self;
         // The axes that lose points come first, so that there is less to do for the others.
         let mut axes: Vec<usize> = (0..shape.len()).collect();
@@ -293,7 +322,7 @@ impl Grid {
                 numbers = put(numbers, axis, known.of(axis, old, make)?)?;
             }
         }
-        Ok(numbers)
+        Ok(numbers.into_own())
     }
 }
 
@@ -325,14 +354,13 @@ impl Resample {
     }
 
     /// The same numbers on the grid, made of those that are not masked.
-    fn without_masked(&mut self, numbers: Numbers<'_>) -> Result<Numbers<'static>, Fault> {
-        let numbers = numbers.into_own();
+    fn without_masked(&mut self, numbers: &Numbers<'_>) -> Result<Numbers<'static>, Fault> {
         let shares =
-            numbers.clone().map(|x| if x.is_nan() { 0.0 } else { 1.0 }, |x| if x.is_nan() { 0.0 } else { 1.0 });
+            numbers.lent().map(|x| if x.is_nan() { 0.0 } else { 1.0 }, |x| if x.is_nan() { 0.0 } else { 1.0 });
         let known =
-            numbers.clone().map(|x| if x.is_nan() { 0.0 } else { x }, |x| if x.is_nan() { 0.0 } else { x });
-        let mut made = self.grid.put(numbers)?.into_own();
-        let (known, shares) = (self.beside_masked.put(known)?, self.beside_masked.put(shares)?);
+            numbers.lent().map(|x| if x.is_nan() { 0.0 } else { x }, |x| if x.is_nan() { 0.0 } else { x });
+        let mut made = self.grid.put(numbers)?;
+        let (known, shares) = (self.beside_masked.put(&known)?, self.beside_masked.put(&shares)?);
         match (&mut made.real, &known.real, &shares.real) {
             (Real::F64(made), Real::F64(known), Real::F64(shares)) => {
                 in_place_of_nan(made.to_mut(), known, shares)
@@ -371,22 +399,22 @@ impl Step for Resample {
             Real::F32(elements) => masked::count(elements),
         };
         let made = match self.masked {
-            _ if masked == 0 => self.grid.put(numbers)?.into_own(),
+            _ if masked == 0 => self.grid.put(&numbers)?,
             Masked::Keep => {
                 if !std::mem::replace(&mut self.warned, true) {
                     let text = said_of_masked(masked, numbers.real.len(), parcel.timestamp);
                     said.push(Said { text, warning: true });
                 }
-                self.grid.put(numbers)?.into_own()
+                self.grid.put(&numbers)?
             }
-            Masked::Skip => self.without_masked(numbers)?,
+            Masked::Skip => self.without_masked(&numbers)?,
             Masked::Nearest => {
                 let (shape, order) = (&numbers.frame.shape, numbers.frame.order);
                 match &mut numbers.real {
                     Real::F64(elements) => masked::fill(elements.to_mut(), shape, order),
                     Real::F32(elements) => masked::fill(elements.to_mut(), shape, order),
                 }
-                self.grid.put(numbers)?.into_own()
+                self.grid.put(&numbers)?
             }
         };
         Ok(Emitted::One(parcel.with(Data::Own(made))))

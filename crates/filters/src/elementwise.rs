@@ -26,26 +26,33 @@ pub(crate) struct Threshold {
 }
 
 impl Threshold {
-    /// NaN is neither below nor above, and stays.
-    fn each<T: Float>(&self) -> impl Fn(T) -> T {
-        let value = T::from_f64(self.value);
-        let (below, above) = (self.below.map(T::from_f64), self.above.map(T::from_f64));
-        move |x| {
-            let below = below.unwrap_or(x);
-            let above = above.unwrap_or(x);
-            match () {
-                () if x < value => below,
-                () if x >= value => above,
-                () => x,
-            }
+    /// NaN is neither below nor above, and stays. A loop for each form has one comparison where one does.
+    fn set(&self, numbers: Numbers<'_>) -> Numbers<'static> {
+        fn below<T: Float>(value: f64, set: f64) -> impl Fn(T) -> T {
+            let (value, set) = (T::from_f64(value), T::from_f64(set));
+            move |x| if x < value { set } else { x }
+        }
+        fn above<T: Float>(value: f64, set: f64) -> impl Fn(T) -> T {
+            let (value, set) = (T::from_f64(value), T::from_f64(set));
+            move |x| if x >= value { set } else { x }
+        }
+        fn both<T: Float>(value: f64, low: f64, high: f64) -> impl Fn(T) -> T {
+            let (below, value, high) = (below(value, low), T::from_f64(value), T::from_f64(high));
+            move |x| if x >= value { high } else { below(x) }
+        }
+        let value = self.value;
+        match (self.below, self.above) {
+            (None, None) => numbers.into_own(),
+            (Some(low), None) => numbers.map(below(value, low), below(value, low)),
+            (None, Some(high)) => numbers.map(above(value, high), above(value, high)),
+            (Some(low), Some(high)) => numbers.map(both(value, low, high), both(value, low, high)),
         }
     }
 }
 
 impl Step for Threshold {
     fn apply<'a>(&mut self, mut parcel: Parcel<'a>, _: &mut Vec<Said>) -> Result<Emitted<'a>, Fault> {
-        let numbers = Numbers::of(&mut parcel.data)?;
-        let set = numbers.map(self.each(), self.each());
+        let set = self.set(Numbers::of(&mut parcel.data)?);
         Ok(Emitted::One(parcel.with(Data::Own(set))))
     }
 }

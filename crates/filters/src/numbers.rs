@@ -241,6 +241,23 @@ impl<'a> Numbers<'a> {
         Numbers { real, frame: self.frame }
     }
 
+    /// The same numbers, lent.
+    pub(crate) fn lent(&self) -> Numbers<'_> {
+        let real = match &self.real {
+            Real::F64(elements) => Real::F64(Cow::Borrowed(elements)),
+            Real::F32(elements) => Real::F32(Cow::Borrowed(elements)),
+        };
+        Numbers { real, frame: self.frame.clone() }
+    }
+
+    /// Whether something is so of any of them.
+    pub(crate) fn any(&self, is_so: impl Fn(f64) -> bool) -> bool {
+        match &self.real {
+            Real::F64(elements) => elements.iter().any(|&x| is_so(x)),
+            Real::F32(elements) => elements.iter().any(|&x| is_so(f64::from(x))),
+        }
+    }
+
     /// The same as ours.
     pub fn into_own(self) -> Numbers<'static> {
         let real = match self.real {

@@ -7,8 +7,8 @@
 use crate::numbers::Float;
 
 /// Sums that are too large are made of numbers that are smaller by this factor: there may be as many as fit into memory.
-const SMALLER: f64 = 1.0 / LARGER;
-const LARGER: f64 = (1u128 << 64) as f64;
+pub(crate) const SMALLER: f64 = 1.0 / LARGER;
+pub(crate) const LARGER: f64 = (1u128 << 64) as f64;
 /// Sums of squares below this may have lost squares that are too small for a number.
 pub(crate) const SMALL_SQUARES: f64 = 1e-270;
 
@@ -55,8 +55,13 @@ pub fn norm(elements: &[impl Float]) -> f64 {
 pub fn product(elements: &[f64]) -> f64 {
     let plain = elements.iter().product::<f64>();
     let lost = !plain.is_finite() || plain.abs() < f64::MIN_POSITIVE;
-    if !lost || elements.iter().any(|x| !x.is_finite() || *x == 0.0) {
+    if !lost {
         return plain;
+    }
+    // Beside zeros, infinities and NaN only the signs of the others count: what they amount to may be too large, or too small.
+    let counts = |x: &f64| x.is_finite() && *x != 0.0;
+    if !elements.iter().all(counts) {
+        return elements.iter().map(|x| if counts(x) { x.signum() } else { *x }).product();
     }
     let (mut product, mut power) = (1.0f64, 0i64);
     for x in elements {
@@ -260,7 +265,9 @@ mod tests {
         assert_eq!(product(&[1e200, 1e200]), f64::INFINITY);
         assert_eq!(product(&[1e-200, 1e-200]), 0.0);
         assert_eq!(product(&[f64::from_bits(1), 2f64.powi(1000), 2f64.powi(74)]), 1.0);
-        assert_eq!(product(&[2.0, 0.0, -3.0]), 0.0);
+        assert_eq!((product(&[2.0, 0.0, -3.0]), product(&[1e200, 1e200, 0.0])), (0.0, 0.0));
+        assert_eq!(product(&[1e-200, 1e-200, -f64::INFINITY]), -f64::INFINITY);
+        assert!(product(&[1e200, 0.0, f64::INFINITY]).is_nan());
         assert_eq!(between(-1.7e308, 1.7e308, 0.5), 0.0);
         assert!(close(between(-1.7e308, 1.7e308, 0.75), 0.85e308));
         assert_eq!(between(f64::INFINITY, f64::INFINITY, 0.25), f64::INFINITY);

@@ -403,6 +403,9 @@ impl Conversion {
             return Err(fault!(FILTER_FAILED, "complex numbers have no zero of another scale"));
         }
         // An offset of hundreds would cost single precision its last digits.
+        if factor == 1.0 {
+            return Ok(numbers.map(|x| x + offset, |x| (f64::from(x) + offset) as f32));
+        }
         Ok(numbers.map(|x| x * factor + offset, |x| (f64::from(x) * factor + offset) as f32))
     }
 }

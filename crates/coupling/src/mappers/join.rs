@@ -3,7 +3,7 @@
 
 use super::{element_by_element, name_of, on};
 use crate::files::{in_rows, together};
-use crate::numbers::numbers_of;
+use crate::numbers::{in_one_precision, numbers_of};
 use crate::settings::{self, unfit};
 use ligament_catalogue::{fault, Fault};
 use ligament_filters::{sums, unit_of_difference, Conversion, Data, Frame, Numbers, Unit};
@@ -235,6 +235,7 @@ impl Mapper for Combine {
 
 /// Numbers of several messages, of which there is one.
 fn combined(mut all: Vec<Numbers<'static>>, how: How) -> Result<Numbers<'static>, Fault> {
+    in_one_precision(&mut all);
     let units: Vec<Option<&str>> = all.iter().map(|numbers| numbers.frame.unit.as_deref()).collect();
     let place = if how == How::Sum { place_of_sum(&units)? } else { 0 };
     let mut frame = all[place].frame.clone();

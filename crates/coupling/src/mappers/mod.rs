@@ -6,7 +6,7 @@ mod mesh;
 pub(crate) use join::{Combine, Gather, Scatter};
 pub(crate) use mesh::Mesh;
 
-use crate::numbers::numbers_of;
+use crate::numbers::{in_one_precision, numbers_of};
 use crate::settings::{self, unfit};
 use ligament_catalogue::{fault, Fault};
 use ligament_filters::{unit_of_difference, Around, Chain, Data, Frame, Numbers, Parcel, Real, Unit};
@@ -36,8 +36,8 @@ impl Mapper for Duplicate {
     }
 }
 
-/// Numbers of several messages, element by element, in the unit of the frame: what a function makes of each element of all. They
-/// are single precision if all of them came so.
+/// Numbers of several messages in one precision, element by element, in the unit of the frame: what a function makes of each
+/// element of all.
 pub(crate) fn element_by_element(
     all: Vec<Numbers<'static>>,
     frame: &Frame,
@@ -67,7 +67,10 @@ impl Mapper for Difference {
     fn map(&mut self, inputs: &Inputs, outputs: &mut Outputs<'_>) -> Result<(), Error> {
         let who = name_of(outputs);
         let (a, b) = (on(inputs, "a", &who)?, on(inputs, "b", &who)?);
-        let made = difference(numbers_of(&a.data, &who)?, numbers_of(&b.data, &who)?);
+        let mut both = [numbers_of(&a.data, &who)?, numbers_of(&b.data, &who)?];
+        in_one_precision(&mut both);
+        let [a, b] = both;
+        let made = difference(a, b);
         let made = made.map_err(|why| unfit(fault!(CANNOT_MAP, "{who}: {why}")))?;
         outputs.send_to_all(&made.into_value())
     }
