@@ -156,7 +156,7 @@ fn a_program_of_mpi_is_built_by_the_compiler_of_mpi() {
     let place = Place::new("mpi", &[("weather.c", "", 0o644), ("ocean.cpp", "", 0o644)]);
     for (name, part) in [("weather", "mpicc ./weather.c -o"), ("ocean", "mpicxx -std=c++17 ./ocean.cpp -o")] {
         let program = format!("{{executable: ./{name}, execution_model: openmpi}}");
-        let said = place.said_of(&program, "resources: {m.micro: {mpi_processes: 2}}\n");
+        let said = place.said_of(&program, "resources: {micro: {mpi_processes: 2}}\n");
         assert!(said[0].starts_with("[missing-executable]") && said[0].contains(part), "{said:?}");
     }
 }

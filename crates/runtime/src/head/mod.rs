@@ -204,7 +204,6 @@ pub fn run_over<'a>(
         nodes: HashMap::new(),
         inputs: Inputs::default(),
         view,
-        began,
         record,
         given: options.settings,
         manager: Manager::new(&plan, OfModel::new(model)),
@@ -405,7 +404,6 @@ struct Runtime<'a> {
     nodes: HashMap<InstanceId, Vec<NodeShare>>,
     inputs: Inputs,
     view: Option<View>,
-    began: Moment,
     record: RunRecord,
     /// The names of settings that were set by hand.
     given: Vec<String>,
@@ -492,6 +490,11 @@ impl Runtime<'_> {
         }
     }
 
+    /// For how long the run has lasted, s: by a clock that nobody sets.
+    fn lasts(&self) -> f64 {
+        self.since.elapsed().as_millis() as f64 / 1e3
+    }
+
     fn end(mut self, outcome: &Outcome, instances: &[InstanceView], channels: Vec<ChannelView>) -> RunResult {
         if let Some(text) = self.strangers.in_all() {
             self.add(Level::Warning, "run", &text);
@@ -510,7 +513,7 @@ impl Runtime<'_> {
         // After the last line of the log, which belongs to the run.
         let now = Moment::now();
         self.record.ended = Some(now.rfc3339());
-        self.record.duration = Some((now.0.saturating_sub(self.began.0)) as f64 / 1e3);
+        self.record.duration = Some(self.lasts());
         self.outputs.close();
         self.note_over();
         self.save();

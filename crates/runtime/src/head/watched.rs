@@ -244,7 +244,7 @@ impl Runtime<'_> {
         self.manager.fill(&mut record, seen);
         record.instances = self.records(seen);
         record.conduits = self.conduits(channels);
-        record.duration = Some((Moment::now().0.saturating_sub(self.began.0)) as f64 / 1e3);
+        record.duration = Some(self.lasts());
         let mut json = serde_json::to_value(&record).unwrap_or_default();
         let (used, limit) = self.memory(memory);
         json["ok"] = true.into();
