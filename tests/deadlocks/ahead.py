@@ -22,6 +22,7 @@ class Model:
     scales: dict = field(default_factory=dict)
     more: str = ""  # further models
     severity: str = "error"  # of what is told
+    filters: dict = field(default_factory=dict)  # under `ligament:`
 
     def text(self, folder):
         lines = ["ymmsl_version: v0.2", "models:", "  m:", "    description: waits", "    components:"]
@@ -41,6 +42,7 @@ class Model:
         lines += ["settings:", "  steps: [2]", *(f"  {name}.steps: {steps}" for name, steps in self.steps.items())]
         lines += ["ligament:", "  light: [walker]"]
         lines += ["  scales:", *(f"    {name}: {of}" for name, of in self.scales.items())] if self.scales else []
+        lines += ["  filters:", *(f"    {conduit}: {of}" for conduit, of in self.filters.items())] if self.filters else []
         return "\n".join(lines) + "\n"
 
 
@@ -118,9 +120,45 @@ STUCK = {
         steps={"macro": [3]}, severity="warning",
         scales={"macro": "{time_step: 1 s, total_time: 3 s}", "micro": "{time_step: 500 ms, total_time: 1 s}"},
     ),
+    "a chunk of what is answered one by one": Model(
+        {"a": MACRO, "b": MICRO}, ["a.call -> b.start", "b.end -> a.done"],
+        ['of which the filter "chunk: 10" holds back', 'take the filter "chunk: 10" out of the conduit to "b.start"'],
+        filters={"a.call -> b.start": "[{chunk: 10}]"},
+    ),
+    "a chunk of the answers": Model(
+        {"a": MACRO, "b": MICRO}, ["a.call -> b.start", "b.end -> a.done"],
+        ['"b.end" (O_F), of which the filter "chunk: 2" holds back'], filters={"a.done": "[{chunk: 2}]"},
+    ),
+    "nothing passes a filter": Model(
+        {"a": "{o_i: out, s: in}", "b": "{o_i: out, s: in}"}, ["a.out -> b.in", "b.out -> a.in"],
+        ['"a.out" (O_I), of which the filter "discard" holds back', '"b.out" (O_I), of which the filter "discard"'],
+        filters={"a.out": "[discard]", "b.out": "[discard]"},
+    ),
+    "every second message is answered": Model(
+        {"a": MACRO, "b": MICRO}, ["a.call -> b.start", "b.end -> a.done"],
+        ['if "a" receives in each step', '"a" waits at "a.done" (S) in its second step', 'the filter "every: 2"'],
+        severity="warning", filters={"a.call -> b.start": "[{every: 2}]"},
+    ),
+    "every second message, by the scales": Model(
+        {"a": "{o_i: out, s: in}", "b": "{o_i: out, s: in}"}, ["a.out -> b.in", "b.out -> a.in"],
+        ['"every: 2"'], severity="warning", filters={"a.out": "[{every: 2}]", "b.out": "[{every: 2}]"}, steps={"a": [3], "b": [3]},
+        scales={"a": "{time_step: 1 s, total_time: 3 s}", "b": "{time_step: 1 s, total_time: 3 s}"},
+    ),
+    "nothing before a time passes": Model(
+        {"a": MACRO, "b": MICRO}, ["a.call -> b.start", "b.end -> a.done"],
+        ['as long as its filter holds messages back', 'the filter "block_until: 1000" holds back'],
+        severity="warning", filters={"a.call -> b.start": "[{block_until: 1000}]"},
+    ),
 }
 
 FREE = {
+    "a chunk that nobody answers": Model(
+        {"a": "{o_i: out}", "b": MICRO}, ["a.out -> b.start"], filters={"a.out": "[{chunk: 10}]"}),
+    "an average of what is answered": Model(
+        {"a": MACRO, "b": MICRO}, ["a.call -> b.start", "b.end -> a.done"], filters={"a.call": "[{moving_average: 3}]"}),
+    "chunks of what came at once": Model(
+        {"a": MACRO, "b": MICRO}, ["a.call -> b.start", "b.end -> a.done"],
+        filters={"a.call": "[{chunk: 1}]", "b.end": "[dechunk]"}),
     "call and release": Model({"macro": MACRO, "micro": MICRO}, ["macro.call -> micro.start", "micro.end -> macro.done"]),
     "two that interact": Model({n: "{o_i: out, s: in}" for n in "ab"}, ["a.out -> b.in", "b.out -> a.in"]),
     "one after the other": Model({"a": MACRO, "b": MICRO}, ["a.end -> b.start"]),

@@ -4,7 +4,7 @@
 //! alarm.
 
 use crate::notyet::Found;
-use crate::order::{Order, Part, Sends, Way};
+use crate::order::{Hold, Link, Order, Part, Sends, Way};
 use crate::{CheckOptions, Ignorable};
 use ligament_catalogue::Code;
 use ligament_model::{Configuration, FlatModel, Problem};
@@ -24,6 +24,8 @@ enum Assumption {
     Sometime,
     /// Who receives in steps makes one in its first pass.
     FirstPass,
+    /// It makes two, and what filters hold back by its time does not pass.
+    HeldBack,
     /// All make as many as their scales say.
     Scales,
 }
@@ -33,8 +35,8 @@ enum Assumption {
 enum Steps {
     /// Any number.
     Any,
-    /// At least one in the first.
-    InFirst,
+    /// At least so many in the first.
+    InFirst(u64),
     /// So many in each.
     Exactly(u64),
 }
@@ -51,9 +53,12 @@ pub(crate) fn check(
         return;
     }
     let order = Order::of(config, flat);
-    for assumption in [Assumption::Sometime, Assumption::FirstPass, Assumption::Scales] {
+    for assumption in [Assumption::Sometime, Assumption::FirstPass, Assumption::HeldBack, Assumption::Scales] {
         let Some(counted) = Counted::of(&order, assumption) else { continue };
-        let circles = counted.circles();
+        let mut circles = counted.circles();
+        if assumption == Assumption::HeldBack {
+            circles.retain(|circle| circle.0.iter().any(|wait| counted.held(wait.link).is_some()));
+        }
         for circle in &circles {
             let told = counted.told(flat, circle);
             let at = &flat.conduits[order.links[circle.told_at(&order).link].conduit].at;
@@ -111,6 +116,8 @@ struct Counted<'a> {
     passes: Vec<u64>,
     ended: Vec<u64>,
     begun: Vec<u64>,
+    /// Whether a part may have ended for good, so that filters let go of what they hold.
+    over: Vec<bool>,
     /// Who is to be looked at again when a part has come further.
     followers: Vec<Vec<usize>>,
     /// More than this is taken for any number.
@@ -128,9 +135,10 @@ impl<'a> Counted<'a> {
             let part = &order.parts[at];
             let waits = !part.inputs.is_empty();
             Some(match assumption {
-                Assumption::Sometime if waits && sure[at] => Steps::InFirst,
-                Assumption::FirstPass if waits => Steps::InFirst,
-                Assumption::Sometime | Assumption::FirstPass => Steps::Any,
+                Assumption::Sometime if waits && sure[at] => Steps::InFirst(1),
+                Assumption::FirstPass if waits => Steps::InFirst(1),
+                Assumption::HeldBack if waits => Steps::InFirst(2),
+                Assumption::Sometime | Assumption::FirstPass | Assumption::HeldBack => Steps::Any,
                 Assumption::Scales if part.is_certain && has_steps(order, part) => Steps::Exactly(part.steps?),
                 Assumption::Scales if part.is_certain => Steps::Any,
                 Assumption::Scales => return None,
@@ -138,6 +146,10 @@ impl<'a> Counted<'a> {
         };
         let steps = (0..count).map(steps).collect::<Option<Vec<_>>>()?;
         if assumption == Assumption::Scales && !counts_exactly(order) {
+            return None;
+        }
+        let is_held = |link: &Link| link.holds.is_some();
+        if assumption == Assumption::HeldBack && !order.links.iter().any(is_held) {
             return None;
         }
         let mut followers = vec![Vec::new(); count];
@@ -154,11 +166,14 @@ impl<'a> Counted<'a> {
         }
         let most = match assumption {
             Assumption::Scales => (COUNTED / order.links.len().max(1)).clamp(16, 100_000) as u64,
+            // As many as a filter may hold back, and two steps.
+            _ if order.links.iter().any(is_held) => 2,
             _ => 1,
         };
         let zeros = || vec![0; count];
-        let (passes, ended, begun) = (zeros(), zeros(), zeros());
-        let mut counted = Counted { order, assumption, steps, sure, passes, ended, begun, followers, most };
+        let (passes, ended, begun, over) = (zeros(), zeros(), zeros(), vec![false; count]);
+        let mut counted =
+            Counted { order, assumption, steps, sure, passes, ended, begun, over, followers, most };
         counted.count();
         Some(counted)
     }
@@ -169,7 +184,9 @@ impl<'a> Counted<'a> {
         while let Some(part) = queue.pop_front() {
             waits[part] = false;
             let (passes, ended, begun) = self.how_far(part);
-            let changed = ended != self.ended[part] || begun != self.begun[part];
+            let over = self.may_be_over(part, ended);
+            let changed = (ended, begun, over) != (self.ended[part], self.begun[part], self.over[part]);
+            self.over[part] = over;
             (self.passes[part], self.ended[part], self.begun[part]) = (passes, ended, begun);
             if changed {
                 for &follower in &self.followers[part] {
@@ -191,8 +208,8 @@ impl<'a> Counted<'a> {
         let inputs = self.least(&part.inputs);
         let ended = match self.steps[at] {
             Steps::Any => starts,
-            Steps::InFirst if inputs == 0 => 0,
-            Steps::InFirst => starts,
+            Steps::InFirst(steps) if inputs < steps => 0,
+            Steps::InFirst(_) => starts,
             Steps::Exactly(_) if inputs == MANY => starts,
             Steps::Exactly(steps) => starts.min(inputs / steps),
         };
@@ -206,6 +223,57 @@ impl<'a> Counted<'a> {
         (counted(passes), counted(ended), counted(begun))
     }
 
+    /// Whether a part that has ended so many passes may have ended for good: nobody calls it any more.
+    fn may_be_over(&self, at: usize, ended: u64) -> bool {
+        let part = &self.order.parts[at];
+        let no_caller = |&link: &usize| {
+            let link = &self.order.links[link];
+            self.over[link.from] || !matches!(link.way, Way::Each | Way::AnyNumber | Way::OneIn(_))
+        };
+        let is_free = if part.starts.is_empty() { ended > 0 } else { part.starts.iter().any(no_caller) };
+        !part.is_certain || is_free
+    }
+
+    /// The filter of a link that lets nothing arrive of what was sent, or not more of it.
+    fn held(&self, link: usize) -> Option<&str> {
+        let link = &self.order.links[link];
+        let holds = link.holds.as_ref()?;
+        let is_why = self.sent(link) > self.through(link, self.sent(link));
+        is_why.then_some(holds.filter.as_str())
+    }
+
+    /// Whether a filter of a link holds back by time.
+    fn is_by_time(&self, link: usize) -> bool {
+        self.order.links[link].holds.as_ref().is_some_and(|holds| holds.hold == Hold::ByTime)
+    }
+
+    /// How many messages are sent on a link at most.
+    fn sent(&self, link: &Link) -> u64 {
+        match link.sends {
+            Sends::InSteps => self.begun[link.from],
+            Sends::AtEnd => self.ended[link.from],
+            Sends::AtAnyTime => MANY,
+        }
+    }
+
+    /// How many of so many messages come through the filters of a link at most.
+    fn through(&self, link: &Link, sent: u64) -> u64 {
+        let any = |n: u64| if n > 0 { MANY } else { 0 };
+        let holds_all = match link.holds.as_ref().map(|holds| holds.hold) {
+            Some(Hold::All) => true,
+            Some(Hold::UntilMore) => sent < 2,
+            Some(Hold::ByTime) => self.assumption == Assumption::HeldBack,
+            Some(Hold::MostOf(_)) | None => false,
+        };
+        match link.way {
+            Way::AnyNumber if holds_all && !self.over[link.from] => 0,
+            Way::AnyNumber => any(sent),
+            Way::OneIn(_) if sent == MANY => MANY,
+            Way::OneIn(n) => sent.div_ceil(n),
+            _ => sent,
+        }
+    }
+
     /// How many messages there are on each of these links at least.
     fn least(&self, links: &[usize]) -> u64 {
         links.iter().map(|&link| self.arrived(link)).min().unwrap_or(MANY)
@@ -214,15 +282,9 @@ impl<'a> Counted<'a> {
     /// How many messages arrive on a link at most.
     fn arrived(&self, link: usize) -> u64 {
         let link = &self.order.links[link];
-        let sent = match link.sends {
-            Sends::InSteps => self.begun[link.from],
-            Sends::AtEnd => self.ended[link.from],
-            Sends::AtAnyTime => MANY,
-        };
         let any = |n: u64| if n > 0 { MANY } else { 0 };
         match link.way {
-            Way::Each => sent,
-            Way::AnyNumber => any(sent),
+            Way::Each | Way::AnyNumber | Way::OneIn(_) => self.through(link, self.sent(link)),
             Way::ForEachPass(part) => self.ended[part],
             Way::AfterPass(part) => any(self.ended[part]),
             Way::Unknown => MANY,
@@ -235,12 +297,19 @@ impl<'a> Counted<'a> {
         let in_step = self.passes[who] > self.ended[who];
         let links = if in_step { &part.inputs } else { &part.starts };
         // Before they are exact, only that nothing arrives at all is certain.
-        let nothing_yet = self.assumption == Assumption::Scales || self.ended[who] == 0;
+        let nothing_yet = self.assumption == Assumption::Scales || self.ended[who] == 0 || !in_step;
         if !part.is_certain || !nothing_yet {
             return Vec::new();
         }
         let least = self.least(links);
-        if least == MANY || (self.assumption != Assumption::Scales && least > 0) {
+        let enough = match (self.assumption, self.steps[who]) {
+            (Assumption::Scales, _) => MANY,
+            (_, Steps::InFirst(steps)) if in_step => steps,
+            (_, _) if in_step => 1,
+            // One that has used up all that started it waits for more.
+            _ => self.ended[who].saturating_add(1),
+        };
+        if least >= enough {
             return Vec::new();
         }
         let lacks = links.iter().filter(|&&link| self.arrived(link) == least);
@@ -312,6 +381,8 @@ impl<'a> Counted<'a> {
             };
             let (at, from) = (end(wait.who, &conduit.to.port), end(link.from, &conduit.from.port));
             let when = match (self.assumption, wait.in_step) {
+                (Assumption::Scales, false) => "before it begins".to_owned(),
+                (_, false) if self.ended[wait.who] > 0 => "before it begins again".to_owned(),
                 (_, false) => "before it begins".to_owned(),
                 (Assumption::Scales, true) => {
                     let steps = self.order.parts[wait.who].steps.unwrap_or(1).max(1);
@@ -324,17 +395,24 @@ impl<'a> Counted<'a> {
                         format!("in step {step}")
                     }
                 }
+                (_, true) if self.least(&self.order.parts[wait.who].inputs) > 0 => {
+                    "in its second step".to_owned()
+                }
                 (_, true) => "in its first step".to_owned(),
             };
             let what = match link.way {
                 Way::ForEachPass(part) | Way::AfterPass(part) => {
                     format!("the last message of {from}, which is known when {} has ended a pass", name(part))
                 }
-                _ => from,
+                _ => match self.held(wait.link) {
+                    Some(filter) => format!("{from}, of which the filter \"{filter}\" holds back what is sent"),
+                    None => from,
+                },
             };
             let between = if text.is_empty() { "" } else { "; " };
             text.push_str(&format!("{between}{} waits at {at} {when} for {what}", name(wait.who)));
-            if wait.in_step && !self.sure[wait.who] {
+            let is_assumed = !self.sure[wait.who] || self.assumption == Assumption::HeldBack;
+            if wait.in_step && is_assumed {
                 assumed.push(name(wait.who));
             }
         }
@@ -349,6 +427,13 @@ impl<'a> Counted<'a> {
                 };
                 format!("if {} {makes}, {none}: {text}", assumed.join(" and "))
             }
+            Assumption::HeldBack => {
+                let of_times = |wait: &&Wait| self.is_by_time(wait.link);
+                match circle.0.iter().find(of_times) {
+                    Some(_) => format!("as long as its filter holds messages back, {none}: {text}"),
+                    None => format!("if {} receives in each step, {none}: {text}", assumed.join(" and ")),
+                }
+            }
             Assumption::Scales => format!("if all take as many steps as their scales say, {none}: {text}"),
         }
     }
@@ -356,6 +441,16 @@ impl<'a> Counted<'a> {
     /// What would break a circle.
     fn way_out(&self, flat: &FlatModel, circle: &Circle) -> String {
         let waits = &circle.0;
+        for wait in waits {
+            if let Some(filter) = self.held(wait.link) {
+                let conduit = &flat.conduits[self.order.links[wait.link].conduit];
+                return format!(
+                    "take the filter \"{filter}\" out of the conduit to \"{}.{}\", or let \"{}\" go on without an answer \
+                     to each message",
+                    flat.components[wait.who].name, conduit.to.port, flat.components[wait.on].name
+                );
+            }
+        }
         for (at, wait) in waits.iter().enumerate().filter(|(_, wait)| wait.in_step) {
             // Who waits for this one, and on which of its ports.
             let before = &waits[(at + waits.len() - 1) % waits.len()];
@@ -397,9 +492,10 @@ fn has_steps(order: &Order, part: &Part) -> bool {
 
 /// Whether the number of messages on each conduit follows exactly from that of steps.
 fn counts_exactly(order: &Order) -> bool {
-    let exact = |link: &usize| matches!(order.links[*link].way, Way::Each | Way::ForEachPass(_));
+    let exact =
+        |link: &usize| matches!(order.links[*link].way, Way::Each | Way::ForEachPass(_) | Way::OneIn(_));
     let filters = order.links.iter().all(|link| match link.way {
-        Way::Each | Way::ForEachPass(_) => true,
+        Way::Each | Way::ForEachPass(_) | Way::OneIn(_) => true,
         Way::AnyNumber | Way::AfterPass(_) => link.repeats > 0,
         Way::Unknown => false,
     });

@@ -227,6 +227,7 @@ fn finish(
     let mut resolved = None;
     if structure_fits {
         startup::check(&flat, options, &mut problems);
+        startup::start_and_steps(&config, &flat, &mut problems);
         timelines::check(&config, &flat, &mut problems);
         deadlocks::check(&config, &flat, options, &mut problems);
         match config.expand_flat(&flat) {

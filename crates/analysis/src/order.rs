@@ -3,7 +3,7 @@
 //! it.
 
 use crate::scales::ComponentScales;
-use ligament_model::{ConduitFilter, Configuration, FlatComponent, FlatConduit, FlatModel, Operator};
+use ligament_model::{ConduitFilter, Configuration, Filter, FlatComponent, FlatModel, ForConduits, Operator};
 use std::collections::HashSet;
 
 /// When a component sends on a port.
@@ -24,6 +24,8 @@ pub(crate) enum Way {
     Each,
     /// None arrives before one was sent; then any number may.
     AnyNumber,
+    /// The first of so many arrives, and none of the others.
+    OneIn(u64),
     /// One arrives for each pass that this component has ended.
     ForEachPass(usize),
     /// None arrives before this component has ended a pass; then any number may.
@@ -44,6 +46,28 @@ pub(crate) struct Link {
     /// How many iterations `last` waits for, and for how many `repeat` and `pad` give a message again.
     pub last: usize,
     pub repeats: usize,
+    /// A filter under `ligament:` that holds messages back.
+    pub holds: Option<Holding>,
+}
+
+/// How a filter holds messages back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Hold {
+    /// The first arrives when another is sent, or the sender has ended.
+    UntilMore,
+    /// One in so many arrives.
+    MostOf(u64),
+    /// None arrives before or after a point in time, which nobody knows of a code.
+    ByTime,
+    /// None arrives until the sender has ended.
+    All,
+}
+
+/// A filter that holds messages back, as a model file has it: `chunk: 10`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Holding {
+    pub filter: String,
+    pub hold: Hold,
 }
 
 /// A component.
@@ -88,7 +112,7 @@ impl Order {
             ..Part::default()
         };
         let mut order = Order { parts: flat.components.iter().map(part).collect(), links: Vec::new() };
-        let own = OwnFilters::of(config);
+        let mut own = ForConduits::new(&config.ligament.filters);
         for (number, conduit) in flat.conduits.iter().enumerate() {
             let (from, to) = (conduit.from.component, conduit.to.component);
             if !is_there[from] || !is_there[to] {
@@ -102,7 +126,13 @@ impl Order {
             };
             let last = conduit.filters.iter().filter(|filter| **filter == ConduitFilter::Last).count();
             let repeats = conduit.filters.len() - last;
-            let way = if own.change_the_number(flat, conduit) { Way::AnyNumber } else { Way::Each };
+            let filters = own.of(flat, conduit).map_or(&[][..], |filters| filters);
+            let holds = holding(filters).filter(|_| last + repeats == 0);
+            let way = match &holds {
+                Some(Holding { hold: Hold::MostOf(n), .. }) => Way::OneIn(*n),
+                _ if filters.iter().any(changes_the_number) => Way::AnyNumber,
+                _ => Way::Each,
+            };
             let link = order.links.len();
             let operator = flat.declared(&conduit.to).map(|port| port.operator);
             match operator {
@@ -113,7 +143,7 @@ impl Order {
                 _ => order.parts[to].is_certain = false,
             }
             order.parts[from].outputs.push(link);
-            order.links.push(Link { conduit: number, from, to, sends, way, last, repeats });
+            order.links.push(Link { conduit: number, from, to, sends, way, last, repeats, holds });
         }
         order.nest();
         order.filter();
@@ -174,6 +204,7 @@ impl Order {
             let any = link.way != Way::Each || link.repeats > 0;
             let way = match (link.sends, link.last) {
                 (Sends::AtAnyTime, _) => Way::Unknown,
+                (_, 0) if matches!(link.way, Way::OneIn(_)) => link.way,
                 (_, 0) if any => Way::AnyNumber,
                 (_, 0) => Way::Each,
                 (_, last) => {
@@ -193,47 +224,41 @@ impl Order {
     }
 }
 
-/// The filters under `ligament:` that make more or fewer messages of one.
-struct OwnFilters<'a> {
-    /// By the names of the ends for which they are given.
-    changing: HashSet<(String, Option<String>)>,
-    config: &'a Configuration,
+/// Whether a filter under `ligament:` makes more or fewer messages of one, as far as anybody knows.
+pub(crate) fn changes_the_number(filter: &Filter) -> bool {
+    let changes = [
+        "every",
+        "block_until",
+        "block_after",
+        "interpolate_time",
+        "moving_average",
+        "chunk",
+        "dechunk",
+        "discard",
+    ];
+    filter.is_own() || changes.contains(&filter.name)
 }
 
-impl OwnFilters<'_> {
-    fn of(config: &Configuration) -> OwnFilters<'_> {
-        let changes = |name: &str| {
-            matches!(
-                name,
-                "every"
-                    | "block_until"
-                    | "block_after"
-                    | "interpolate_time"
-                    | "moving_average"
-                    | "chunk"
-                    | "dechunk"
-                    | "discard"
-            )
+/// Which filter holds messages back the longest, if one does.
+fn holding(filters: &[Filter]) -> Option<Holding> {
+    let is_alone = filters.iter().filter(|filter| changes_the_number(filter)).count() == 1;
+    let mut found: Option<Holding> = None;
+    for filter in filters {
+        let n = filter.count("n").unwrap_or(1);
+        let hold = match filter.name {
+            "discard" => Hold::All,
+            "chunk" if n > 1 => Hold::UntilMore,
+            "every" if n > 1 && is_alone => Hold::MostOf(n),
+            "block_until" | "block_after" => Hold::ByTime,
+            // What comes after these may be more than one of one.
+            "dechunk" | "interpolate_time" => break,
+            _ if filter.is_own() => break,
+            _ => continue,
         };
-        let changing = config
-            .ligament
-            .filters
-            .values()
-            .filter(|conduit| conduit.value.iter().any(|f| changes(f.name) || f.is_own()));
-        let changing =
-            changing.map(|c| (c.port.to_string(), c.receiver.as_ref().map(|port| port.to_string()))).collect();
-        OwnFilters { changing, config }
-    }
-
-    fn change_the_number(&self, flat: &FlatModel, conduit: &FlatConduit) -> bool {
-        if self.config.ligament.filters.is_empty() {
-            return false;
+        let is_first = found.as_ref().is_none_or(|one| one.hold == Hold::ByTime);
+        if hold == Hold::All || is_first {
+            found = Some(Holding { filter: filter.written(), hold });
         }
-        let end = |component: usize, port| flat.components[component].name.child(port).to_string();
-        let from = end(conduit.from.component, &conduit.from.port);
-        let to = end(conduit.to.component, &conduit.to.port);
-        [(from.clone(), Some(to.clone())), (to, None), (from, None)]
-            .iter()
-            .any(|key| self.changing.contains(key))
     }
+    found
 }

@@ -1,12 +1,13 @@
 //! The scales of components: whether each can be, whether they fit each other, and how the code learns them.
 
+use crate::order::changes_the_number;
 use crate::place::{whose, Whose};
 use crate::times;
 use ligament_catalogue::Code;
 use ligament_filters::{Measure, Quantity};
 use ligament_model::{
-    Configuration, FlatConduit, FlatEnd, FlatModel, Identifier, LigamentOptions, Operator, Problem, Reference,
-    Resolved, Scale, Scales, SettingValue,
+    Configuration, FlatConduit, FlatEnd, FlatModel, ForConduits, Identifier, LigamentOptions, Operator,
+    Problem, Reference, Resolved, Scale, Scales, SettingValue,
 };
 use std::collections::{HashMap, HashSet};
 
@@ -150,22 +151,21 @@ fn apart(config: &Configuration, flat: &FlatModel, problems: &mut Vec<Problem>) 
         return;
     }
     let scales = ComponentScales::all(&config.ligament);
-    let own: HashSet<&Reference> =
-        config.ligament.filters.values().flat_map(|c| c.receiver.iter().chain([&c.port])).collect();
     let operator =
         |end: &FlatEnd| flat.declared(end).filter(|port| port.timeline.is_empty()).map(|port| port.operator);
-    // Whether nothing changes how many messages there are.
-    let plain = |conduit: &FlatConduit| {
-        conduit.filters.is_empty()
-            && !own.contains(&flat.port_of(&conduit.from))
-            && !own.contains(&flat.port_of(&conduit.to))
+    // Nothing may change how many messages there are.
+    let mut own = ForConduits::new(&config.ligament.filters);
+    let mut plain = |conduit: &&FlatConduit| {
+        let filters = own.of(flat, conduit).map_or(&[][..], |filters| filters);
+        conduit.filters.is_empty() && !filters.iter().any(changes_the_number)
     };
-    let returns: HashSet<(usize, usize)> = (flat.conduits.iter().filter(|conduit| plain(conduit)))
+    let plain: Vec<&FlatConduit> = flat.conduits.iter().filter(|conduit| plain(conduit)).collect();
+    let returns: HashSet<(usize, usize)> = (plain.iter())
         .filter(|conduit| operator(&conduit.from) == Some(Operator::OF))
         .filter(|conduit| operator(&conduit.to) == Some(Operator::S))
         .map(|conduit| (conduit.from.component, conduit.to.component))
         .collect();
-    for conduit in flat.conduits.iter().filter(|conduit| plain(conduit)) {
+    for conduit in plain {
         let (from, to) = (conduit.from.component, conduit.to.component);
         let names = [from, to].map(|component| &flat.components[component].name);
         let (Some(one), Some(other)) = (scales.get(names[0]), scales.get(names[1])) else { continue };

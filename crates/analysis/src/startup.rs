@@ -2,9 +2,11 @@
 //! component waits for itself before it has begun.
 
 use crate::notyet::Found;
+use crate::order::changes_the_number;
+use crate::scales::ComponentScales;
 use crate::{CheckOptions, Ignorable};
 use ligament_catalogue::Code;
-use ligament_model::{FlatModel, Operator, Problem};
+use ligament_model::{Configuration, FlatConduit, FlatEnd, FlatModel, ForConduits, Operator, Problem};
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 pub(crate) fn check(flat: &FlatModel, options: &CheckOptions, problems: &mut Vec<Problem>) {
@@ -70,6 +72,48 @@ fn unconnected(flat: &FlatModel, problems: &mut Vec<Problem>) {
                 ));
             }
         }
+    }
+}
+
+/// One port that sends in each step to `F_INIT` and `S` of one component: each of its messages arrives at both, so what is
+/// left at `F_INIT` begins another pass.
+pub(crate) fn start_and_steps(config: &Configuration, flat: &FlatModel, problems: &mut Vec<Problem>) {
+    let scales = ComponentScales::all(&config.ligament);
+    let mut own = ForConduits::new(&config.ligament.filters);
+    let operator = |end: &FlatEnd| flat.declared(end).filter(|port| !port.inferred).map(|port| port.operator);
+    let mut is_thinned = |conduit| {
+        let filters = own.of(flat, conduit).map_or(&[][..], |filters| filters);
+        filters.iter().any(changes_the_number)
+    };
+    let in_steps = flat.conduits.iter().filter(|conduit| operator(&conduit.from) == Some(Operator::OI));
+    let mut feeds: BTreeMap<(usize, usize, usize), [Option<&FlatConduit>; 2]> = BTreeMap::new();
+    for conduit in in_steps {
+        let place = match operator(&conduit.to) {
+            // Filters of timelines make one message of many.
+            Some(Operator::FInit) if conduit.filters.is_empty() && !is_thinned(conduit) => 0,
+            Some(Operator::S) => 1,
+            _ => continue,
+        };
+        let key = (conduit.from.component, conduit.from.place, conduit.to.component);
+        feeds.entry(key).or_default()[place] = Some(conduit);
+    }
+    for both in feeds.into_values() {
+        let [Some(start), Some(step)] = both else { continue };
+        let (from, to) = (flat.port_of(&start.from), &flat.components[start.to.component].name);
+        // Passes of one step use up as many at both.
+        if scales.get(to).and_then(ComponentScales::steps) == Some(1) {
+            continue;
+        }
+        problems.push(Problem::warning(
+            Code::START_AND_STEPS,
+            &start.at,
+            format!(
+                "each message of \"{from}\" (O_I) goes to \"{to}.{}\" (F_INIT) and to \"{to}.{}\" (S), so each of them also \
+                 begins another pass of \"{to}\"",
+                start.to.port, step.to.port
+            ),
+            "begin it by a port that sends once, such as one of another component, or put a filter into the conduit to F_INIT",
+        ));
     }
 }
 

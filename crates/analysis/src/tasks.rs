@@ -303,11 +303,12 @@ impl<'a> Unrolling<'a> {
                 Found::Message(Vec::new(), None)
             }
             Way::Unknown => Found::Never,
-            Way::Each | Way::AnyNumber => {
+            Way::Each | Way::AnyNumber | Way::OneIn(_) => {
+                let next = if let Way::OneIn(n) = link.way { next.saturating_mul(n as usize) } else { next };
                 let paths = messages.iter().map(|message| &message.path);
                 let found = place(link.repeats, next, outer, paths).and_then(|at| messages.get(at));
                 // Filters that make more or fewer messages of one: the last that there is.
-                let any = link.way == Way::AnyNumber
+                let any = matches!(link.way, Way::AnyNumber | Way::OneIn(_))
                     && link.repeats == 0
                     && self.order.parts[link.to].inputs.contains(&at);
                 let found = found.or(messages.last().filter(|_| any && self.actors[link.from].at == At::Over));

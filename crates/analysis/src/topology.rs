@@ -1,7 +1,7 @@
 //! The topology of a model, as one would draw it: a box for each component, an arrow for each pair of ports that conduits
 //! join. Many alike components, or the components of a nested model, can stand together in one box.
 
-use ligament_model::{Endpoint, Operator, Part, Reference, Resolved};
+use ligament_model::{Endpoint, Filter, Operator, Part, Reference, Resolved};
 use serde::Serialize;
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -25,6 +25,9 @@ pub struct Node {
     pub components: usize,
     /// For how many instances it stands.
     pub instances: usize,
+    /// How many ranks each of its instances has, if these speak for themselves.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ranks: Option<u32>,
     /// The implementation, if all of its components have the same.
     pub implementation: Option<String>,
     /// The ports.
@@ -40,6 +43,8 @@ pub struct NodePort {
     pub operator: Operator,
     /// Whether it sends.
     pub sends: bool,
+    /// Whether it is a vector port, by the model.
+    pub vector: bool,
 }
 
 /// An arrow.
@@ -49,7 +54,7 @@ pub struct Link {
     pub from: LinkEnd,
     /// Where they go.
     pub to: LinkEnd,
-    /// The names of what is done to messages on the way.
+    /// What is done to messages on the way: filters of the conduit, and those under `ligament:` as `chunk: 10`.
     pub filters: Vec<String>,
 }
 
@@ -139,11 +144,12 @@ impl Making<'_> {
                 format!("{} {implementation:?} {names:?}", stem(&component.name))
             }
         };
+        let ranks = self.instances[at].first().and_then(|&first| self.model.instances[first].ranks);
         let name = folded.clone().unwrap_or_else(|| component.name.to_string());
         let number = *self.by_key.entry(key).or_insert(self.nodes.len());
         if number == self.nodes.len() {
             let (implementation, ports) = (implementation.clone(), Vec::new());
-            self.nodes.push(Node { name, components: 0, instances: 0, implementation, ports });
+            self.nodes.push(Node { name, components: 0, instances: 0, ranks, implementation, ports });
         }
         if folded.is_some() {
             self.folded.insert(number);
@@ -157,6 +163,7 @@ impl Making<'_> {
         if node.implementation != implementation {
             node.implementation = None;
         }
+        node.ranks = node.ranks.filter(|_| node.ranks == ranks);
         let inner = folded.map(|outer| component.name.to_string()[outer.len() + 1..].to_owned());
         let mut positions = Vec::new();
         for port in ports {
@@ -166,7 +173,8 @@ impl Making<'_> {
             };
             let found = node.ports.iter().position(|other| other.name == name);
             positions.push(found.unwrap_or_else(|| {
-                node.ports.push(NodePort { name, operator: port.operator, sends: port.sends });
+                let (operator, sends, vector) = (port.operator, port.sends, port.vector);
+                node.ports.push(NodePort { name, operator, sends, vector });
                 node.ports.len() - 1
             }));
         }
@@ -182,9 +190,11 @@ impl Making<'_> {
     fn finished(self) -> Topology {
         let mut links: BTreeMap<(LinkEnd, LinkEnd), Vec<String>> = BTreeMap::new();
         for channel in &self.model.channels {
-            links
-                .entry((self.end(channel.from), self.end(channel.to)))
-                .or_insert_with(|| channel.filters.iter().map(|filter| filter.name().to_owned()).collect());
+            let filters = || {
+                let own = channel.own_filters.iter().flat_map(|own| own.iter()).map(Filter::written);
+                own.chain(channel.filters.iter().map(|filter| filter.name().to_owned())).collect()
+            };
+            links.entry((self.end(channel.from), self.end(channel.to))).or_insert_with(filters);
         }
         let inside = |(from, to): &(LinkEnd, LinkEnd)| from.node == to.node && self.folded.contains(&from.node);
         // What passes within a folded model is not shown, nor are the ports for it.

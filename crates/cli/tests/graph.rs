@@ -87,7 +87,7 @@ fn a_nested_model_is_open_or_one_box() {
         assert!(open.contains(line), "{open}");
     }
     let folded = text(&graph(&[&model, "--folded"]));
-    for line in ["house (program), 2 components, 6 instances", "O_F roof.report → clock.report (S)"] {
+    for line in ["house (program), 2 components, 6 instances", "O_F roof.report → clock.report[] (S)"] {
         assert!(folded.contains(line), "{folded}");
     }
     assert!(!folded.contains("heat"), "what passes within a folded model is not shown:\n{folded}");
@@ -137,9 +137,70 @@ programs:
     );
     let picture = place.join("a.svg");
     let shown = text(&graph(&[&model, "-o", picture.to_str().unwrap()]));
-    assert!(shown.contains("O_I out → last micro.in (F_INIT)"), "{shown}");
+    assert!(shown.contains("O_I out → (last) micro.in (F_INIT)"), "{shown}");
     assert!(shown.contains("O_I spare (not connected)"), "{shown}");
     assert!(std::fs::read_to_string(picture).unwrap().contains(">last</text>"));
+}
+
+#[test]
+fn filters_under_ligament_ranks_and_vector_ports_are_shown() {
+    let place = place("more");
+    let model = model(
+        &place,
+        "ymmsl_version: v0.2
+models:
+  a:
+    components:
+      macro: {ports: {o_i: out, s: back}, implementation: program}
+      micro: {ports: {f_init: in, o_f: end}, implementation: program, multiplicity: 3}
+      left: {ports: {o_i: out}, implementation: ranked}
+      right: {ports: {s: in}, implementation: ranked}
+      undeclared: {implementation: program}
+    conduits:
+      macro.out: micro.in
+      micro.end: macro.back
+      left.out: right.in
+programs:
+  program: {executable: program}
+  ranked: {executable: program}
+ligament:
+  ranks: {left: 2, right: 2}
+  filters: {macro.out: [{chunk: 10}, {multiply: 2}]}
+",
+    );
+    let picture = place.join("a.svg");
+    let shown = text(&graph(&[&model, "-o", picture.to_str().unwrap()]));
+    for line in [
+        "O_I out[] → (chunk: 10, multiply: 2) micro.in (F_INIT)",
+        "left (ranked), 2 ranks",
+        "O_F end → macro.back[] (S)",
+    ] {
+        assert!(shown.contains(line), "{shown}");
+    }
+    let drawn = std::fs::read_to_string(picture).unwrap();
+    assert!(drawn.contains(">chunk: 10, multiply: 2</text>") && drawn.contains(">2 ranks</text>"));
+    assert!(drawn.contains(">out[]</text>"));
+    let json: Value = serde_json::from_str(&text(&graph(&[&model, "--json"]))).unwrap();
+    let topology = &json["topology"];
+    assert_eq!(topology["links"][0]["filters"], serde_json::json!(["chunk: 10", "multiply: 2"]));
+    assert_eq!(
+        (&topology["nodes"][0]["ports"][0]["vector"], &topology["nodes"][2]["ranks"]),
+        (&true.into(), &2.into())
+    );
+}
+
+#[test]
+fn a_model_with_errors_is_shown_and_the_status_says_that_it_cannot_be_run() {
+    let wrong = NESTED.replace("programs:", "settings: {clock.x: {y: 1}}\nprograms:");
+    let model = model(&place("errors"), &wrong);
+    for command in ["graph", "tasks"] {
+        let shown =
+            Command::new(env!("CARGO_BIN_EXE_ligament")).args([command, &model, "--json"]).output().unwrap();
+        assert_eq!(shown.status.code(), Some(2));
+        let json: Value = serde_json::from_slice(&shown.stdout).unwrap();
+        assert_eq!((&json["ok"], &json["problems"][0]["code"]), (&false.into(), &"bad-setting".into()));
+        assert!(json["topology"]["nodes"].is_array() || json["tasks"]["tasks"].is_array());
+    }
 }
 
 #[test]

@@ -9,7 +9,7 @@ use crate::observation::{Observation, Standing};
 use crate::record::{by_operator, InstanceRecord, PortsByOperator, RunRecord, RunState};
 use crate::remarks::{unasked, unreceived, Used};
 use crate::summary::{component_of, in_bytes};
-use ligament_agent::{printed, AgentOrder, Exit, InstanceView, Outcome, Plan, Report};
+use ligament_agent::{printed, AgentOrder, ChannelView, Exit, InstanceView, Outcome, Plan, Report};
 use ligament_catalogue::said;
 use ligament_model::{Reference, Settings};
 use ligament_wire::{DomainId, EndpointId, RankId};
@@ -30,6 +30,17 @@ const MANY: usize = 40;
 pub struct MessageMemory {
     pub used: u64,
     pub limit: u64,
+}
+
+/// What a look needs beside the instances.
+pub struct Surroundings<'a> {
+    pub memory: MessageMemory,
+    /// Of the carriers of all domains, if there are several.
+    pub carriers: &'a [CarrierReport],
+    /// What has passed each channel; asked for only if there is a deadlock.
+    pub channels: &'a dyn Fn() -> Vec<ChannelView>,
+    /// ns of CLOCK_MONOTONIC.
+    pub now: u64,
 }
 
 /// What is to be done.
@@ -199,23 +210,16 @@ impl<N: Names> Manager<N> {
         self.watch.spread_over(placement.to_vec());
     }
 
-    /// A look at all instances, and at the carriers of all domains, if there are several, at `now` (ns of CLOCK_MONOTONIC):
-    /// whether some instances wait for each other for good, and what to do about it.
-    pub fn look(
-        &mut self,
-        seen: &[Observation],
-        memory: MessageMemory,
-        carriers: &[CarrierReport],
-        now: u64,
-    ) -> Vec<Deed> {
+    /// A look at all instances: whether some wait for each other for good, and what to do about it.
+    pub fn look(&mut self, seen: &[Observation], around: &Surroundings<'_>) -> Vec<Deed> {
         if self.ending.is_some() || self.deadlock.is_some() {
             return Vec::new();
         }
-        if let Some(deeds) = self.end_without_those(seen, now) {
+        if let Some(deeds) = self.end_without_those(seen, around.now) {
             return deeds;
         }
-        let remedies = self.watch.look(seen, memory.limit, carriers);
-        remedies.into_iter().flat_map(|remedy| self.carry_out(remedy, memory)).collect()
+        let remedies = self.watch.look(seen, around.memory.limit, around.carriers);
+        remedies.into_iter().flat_map(|remedy| self.carry_out(remedy, around)).collect()
     }
 
     /// When only instances are left that may fail, and whoever they worked for is gone, they have as much time to end as those
@@ -259,7 +263,7 @@ impl<N: Names> Manager<N> {
         all_send && (for_nobody || those().all(has_failed))
     }
 
-    fn carry_out(&mut self, remedy: deadlock::Remedy, memory: MessageMemory) -> Vec<Deed> {
+    fn carry_out(&mut self, remedy: deadlock::Remedy, around: &Surroundings<'_>) -> Vec<Deed> {
         let say = |level, text| Deed::Say { level, who: "run".to_owned(), text };
         match remedy {
             deadlock::Remedy::Ask { round, ranks } => {
@@ -277,12 +281,12 @@ impl<N: Names> Manager<N> {
                 vec![say(Level::Info, text), Deed::Order(AgentOrder::Budget { channel, bytes: to })]
             }
             deadlock::Remedy::Deadlock(found) => {
-                let why = explain::reason(&found, memory, &self.names);
+                let why = explain::reason(&found, around.memory, &(around.channels)(), &self.names);
                 self.deadlock = Some(found);
                 vec![Deed::Order(AgentOrder::Fail(why))]
             }
             deadlock::Remedy::Suspicion(found) => {
-                vec![say(Level::Warning, explain::suspicion(&found, memory, &self.names))]
+                vec![say(Level::Warning, explain::suspicion(&found, around.memory, &self.names))]
             }
         }
     }
@@ -408,8 +412,13 @@ mod tests {
         let mut manager = Manager::new(&plan, Numbers);
         let mut ends = |receiver_gone: bool, milliseconds: u64| {
             let memory = MessageMemory { used: 0, limit: 1 };
-            let deeds =
-                manager.look(&[seen(false), seen(receiver_gone)], memory, &[], milliseconds * 1_000_000);
+            let deeds = {
+                let (channels, now) = (&Vec::new as &dyn Fn() -> Vec<ChannelView>, milliseconds * 1_000_000);
+                manager.look(
+                    &[seen(false), seen(receiver_gone)],
+                    &Surroundings { memory, carriers: &[], channels, now },
+                )
+            };
             deeds.contains(&Deed::Order(AgentOrder::End(Outcome::Done)))
         };
         assert!((0..100).all(|look| !ends(true, 1000 + 20 * look)), "many looks, and 2 s");

@@ -6,7 +6,9 @@ use crate::names::Names;
 use crate::record::{some_of, WaitRecord};
 use crate::summary::{in_bytes, in_seconds};
 use crate::waits::{Lack, Wait};
+use ligament_agent::ChannelView;
 use ligament_catalogue::{fault, said, Fault};
+use ligament_model::{Filter, FilterEnd};
 use ligament_wire::RankId;
 
 /// Waits that are named; the others are in the record.
@@ -56,14 +58,76 @@ pub(crate) fn suspicion(deadlock: &Deadlock, memory: MessageMemory, names: &impl
     )
 }
 
-/// The reason with which the run ends.
-pub(crate) fn reason(deadlock: &Deadlock, memory: MessageMemory, names: &impl Names) -> Fault {
+/// The reason with which the run ends. `channels` is what has passed each channel.
+pub(crate) fn reason(
+    deadlock: &Deadlock,
+    memory: MessageMemory,
+    channels: &[ChannelView],
+    names: &impl Names,
+) -> Fault {
+    let held = held_back(deadlock, channels, names);
+    let Some((filter, conduit)) = held.first().map(|held| (held.filter.clone(), held.conduit.clone())) else {
+        return fault!(
+            DEADLOCK,
+            "deadlock: {}. Nothing is on its way to any of them, so none can go on; {}",
+            told(deadlock, names),
+            advice(deadlock, memory, names)
+        );
+    };
+    let held: Vec<String> = held.into_iter().map(|held| held.text).collect();
     fault!(
         DEADLOCK,
-        "deadlock: {}. Nothing is on its way to any of them, so none can go on; {}",
+        "deadlock: {}. Filters hold messages back: {}. Take the filter \"{filter}\" out of the conduit {conduit}, or \
+         shorten it, or let the sender go on without an answer to each message",
         told(deadlock, names),
-        advice(deadlock, memory, names)
+        held.join("; ")
     )
+}
+
+/// A filter that holds back messages for which somebody waits.
+struct HeldBack {
+    /// As the model has it, `chunk: 10`.
+    filter: String,
+    conduit: String,
+    text: String,
+}
+
+/// The filters that hold back messages for which somebody in a deadlock waits.
+fn held_back(deadlock: &Deadlock, channels: &[ChannelView], names: &impl Names) -> Vec<HeldBack> {
+    let lack = deadlock.knot.waits.iter().filter(|wait| wait.lack == Lack::Message);
+    let waited = lack.flat_map(|wait| wait.ways.iter().filter_map(|way| way.channel));
+    waited.filter_map(|channel| held_on(channel, channels, names)).take(MOST).collect()
+}
+
+fn held_on(channel: u32, channels: &[ChannelView], names: &impl Names) -> Option<HeldBack> {
+    let filters = names.filters(channel);
+    let holds = |filter: &Filter| {
+        let n = filter.count("n");
+        matches!(filter.name, "discard" | "block_until" | "block_after")
+            || n.is_some_and(|n| n > 1 && matches!(filter.name, "chunk" | "every"))
+    };
+    let place = filters.iter().position(holds)?;
+    let filter = &filters[place];
+    let ((_, from), (_, to)) = names.ends(channel)?;
+    let conduit = format!("{from} -> {to}");
+    let written = filter.written();
+    // Of what is held at the sender nobody counts messages; at the receiver, those that have come to it.
+    if place < Filter::at_sender(filters) {
+        let text = format!("\"{written}\" ({}) on {conduit}", FilterEnd::Sender.name());
+        return Some(HeldBack { filter: written, conduit, text });
+    }
+    let came = channels.get(channel as usize)?.received?.messages;
+    let text = match filter.count("n") {
+        _ if came == 0 => return None,
+        Some(n) if filter.name == "chunk" && place == 0 && came < n => {
+            format!("chunk holds {came} of {n} messages of {from} on the way to {to}")
+        }
+        _ => {
+            let came = if came == 1 { "1 message".to_owned() } else { format!("{came} messages") };
+            format!("\"{written}\" got {came} of {from} on the way to {to}, and lets no more of them through")
+        }
+    };
+    Some(HeldBack { filter: written, conduit, text })
 }
 
 fn told(deadlock: &Deadlock, names: &impl Names) -> String {

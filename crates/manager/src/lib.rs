@@ -23,7 +23,7 @@ mod waits;
 
 pub use clock::Moment;
 pub use conduits::Conduits;
-pub use core::{Deed, Manager, MessageMemory};
+pub use core::{Deed, Manager, MessageMemory, Surroundings};
 pub use deadlock::{CarrierReport, Deadlock, Remedy, Watch};
 pub use directory::{
     find_run, instances_of, no_such_instance, output_in, output_of_rank, runs_in, workdir_in, write_whole,

@@ -1,6 +1,6 @@
 //! What the parts of a run are called, wherever the manager speaks of them.
 
-use ligament_model::{Endpoint, Resolved, ResolvedInstance};
+use ligament_model::{Endpoint, Filter, Resolved, ResolvedInstance};
 use ligament_wire::{rank_name, InstanceId, RankId, Ranks};
 
 /// What instances, their ranks and the ends of channels are called.
@@ -13,6 +13,10 @@ pub trait Names {
     fn component(&self, rank: RankId) -> u32;
     /// The sending and the receiving end of a channel: number of the rank, and the port as people write it.
     fn ends(&self, channel: u32) -> Option<((RankId, String), (RankId, String))>;
+    /// The filters under `ligament:` that the messages of a channel pass through.
+    fn filters(&self, _channel: u32) -> &[Filter] {
+        &[]
+    }
 }
 
 impl<N: Names + ?Sized> Names for &N {
@@ -30,6 +34,10 @@ impl<N: Names + ?Sized> Names for &N {
 
     fn ends(&self, channel: u32) -> Option<((RankId, String), (RankId, String))> {
         (**self).ends(channel)
+    }
+
+    fn filters(&self, channel: u32) -> &[Filter] {
+        (**self).filters(channel)
     }
 }
 
@@ -73,5 +81,10 @@ impl Names for OfModel<'_> {
             (RankId::new(leader.number() + end.rank), self.model.end_name(end))
         };
         Some((end(channel.from), end(channel.to)))
+    }
+
+    fn filters(&self, channel: u32) -> &[Filter] {
+        let channel = self.model.channels.get(channel as usize);
+        channel.and_then(|channel| channel.own_filters.as_deref()).unwrap_or_default()
     }
 }

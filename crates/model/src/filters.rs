@@ -287,6 +287,15 @@ impl Filter {
         filters
     }
 
+    /// Its name and first parameter, for messages: `chunk: 10`.
+    pub fn written(&self) -> String {
+        match self.parameters.first() {
+            Some((_, FilterValue::Number(value))) => format!("{}: {value}", self.name),
+            Some((_, FilterValue::Count(value))) => format!("{}: {value}", self.name),
+            _ => self.name.to_owned(),
+        }
+    }
+
     /// Filters as a model file has them, on one line.
     pub fn write(filters: &[Filter]) -> String {
         let all: Vec<String> = filters.iter().map(Filter::write_one).collect();

@@ -265,6 +265,11 @@ codes! {
         "The model names saved states to resume from, and a run cannot do that yet. Remove the section, or \
          begin at the beginning: `--ignore resume`";
 
+    START_AND_STEPS "start-and-steps":
+        "(warning) A port that sends in each step leads to an F_INIT port and to an S port of one component. Each of its \
+         messages arrives at both, so the component begins a pass for each, beside the steps that it makes with them. Send what \
+         begins a pass on a port of its own, or let a [filter](../concepts/timelines.md) pass what is needed";
+
     SCALES_APART "scales-apart":
         "(warning) The [scales](model-file.md#scales) of two components do not fit: what is called in a step covers more \
          time than the step";

@@ -2,6 +2,7 @@
 //! are those of the multiscale modelling language (Falcone, Chopard, Hoekstra, "MML: towards a Multiscale Modeling
 //! Language", 2010): filled for sending, open for receiving; round within the loop, square before and after it.
 
+use super::name_of;
 use crate::picture::xml;
 use ligament_analysis::{lay_out, Layout, Link, LinkEnd, Node, Topology};
 use ligament_model::Operator;
@@ -52,9 +53,14 @@ fn letters(text: &str) -> f64 {
     text.chars().count().min(NAME) as f64
 }
 
-/// For how many instances a box stands, if for more than one.
+/// For how many instances a box stands, if for more than one, and how many ranks each has.
 fn many(node: &Node) -> Option<String> {
-    (node.instances > 1).then(|| format!("× {}", node.instances))
+    match (node.instances, node.ranks) {
+        (0 | 1, None) => None,
+        (0 | 1, Some(ranks)) => Some(format!("{ranks} ranks")),
+        (n, None) => Some(format!("× {n}")),
+        (n, Some(ranks)) => Some(format!("× {n}, {ranks} ranks")),
+    }
 }
 
 pub(crate) fn colour(from: Operator, to: Operator) -> &'static str {
@@ -272,7 +278,7 @@ impl<'a> Picture<'a> {
             svg,
             "<text x=\"{beside:.1}\" y=\"{:.1}\" font-size=\"11\" text-anchor=\"{anchor}\" fill=\"{ink}\">{}</text>",
             y + 4.0,
-            xml(&shortened(&port.name))
+            xml(&shortened(&name_of(port)))
         );
     }
 }
@@ -309,7 +315,8 @@ fn pins(topology: &Topology, layout: &Layout) -> Vec<[Vec<usize>; 2]> {
 }
 
 fn size(node: &Node, pins: &[Vec<usize>; 2]) -> (f64, f64) {
-    let widest = |side: &[usize]| side.iter().map(|&port| letters(&node.ports[port].name)).fold(0.0, f64::max);
+    let widest =
+        |side: &[usize]| side.iter().map(|&port| letters(&name_of(&node.ports[port]))).fold(0.0, f64::max);
     let ports = (widest(&pins[0]) + widest(&pins[1])) * SMALL_LETTER + 50.0;
     let name = (letters(&node.name) + many(node).map_or(0.0, |many| letters(&many) + 2.0)) * LETTER + 24.0;
     let implementation = node.implementation.as_ref().map_or(0.0, |text| letters(text) * SMALL_LETTER + 24.0);

@@ -5,9 +5,9 @@ pub(crate) mod draw;
 use crate::arguments::{print, Graph};
 use crate::check::count;
 use draw::Picture;
-use ligament_analysis::{Boxes, Link, LinkEnd, Topology};
+use ligament_analysis::{Boxes, Link, LinkEnd, NodePort, Topology};
 use ligament_catalogue::{fault, Fault};
-use ligament_model::Resolved;
+use ligament_model::{Operator, Resolved};
 use ligament_runtime::shown;
 use std::collections::{HashMap, HashSet};
 use std::fmt::Write;
@@ -52,6 +52,12 @@ fn told(arguments: &Graph) -> Result<(String, i32), Fault> {
         return Ok((format!("{json}\n"), status));
     }
     let mut text = in_lines(&topology);
+    let is_open = |port: &NodePort| port.operator == Operator::None;
+    if topology.nodes.iter().any(|node| node.ports.iter().any(is_open)) {
+        text.push_str(
+            "\n(the model does not say when some ports are used; give it \"ports:\", or name a run of the model after --from)\n",
+        );
+    }
     match &arguments.output {
         Some(path) => {
             let _ = writeln!(text, "\npicture: {}", shown(path));
@@ -91,9 +97,14 @@ fn in_lines(topology: &Topology) -> String {
             let _ = write!(text, " ({implementation})");
         }
         let _ = match (node.components, node.instances) {
-            (1, 1) => writeln!(text),
-            (1, n) => writeln!(text, ", {}", count(n, "instance")),
-            (n, m) => writeln!(text, ", {}, {}", count(n, "component"), count(m, "instance")),
+            (1, 1) => Ok(()),
+            (1, n) => write!(text, ", {}", count(n, "instance")),
+            (n, m) => write!(text, ", {}, {}", count(n, "component"), count(m, "instance")),
+        };
+        let _ = match (node.ranks, node.instances) {
+            (None, _) => writeln!(text),
+            (Some(n), 1) => writeln!(text, ", {}", count(n as usize, "rank")),
+            (Some(n), _) => writeln!(text, " of {}", count(n as usize, "rank")),
         };
         for (number, port) in node.ports.iter().enumerate() {
             let end = LinkEnd { node: at, port: number };
@@ -102,7 +113,7 @@ fn in_lines(topology: &Topology) -> String {
                 None if entered.contains(&end) => continue,
                 None => " (not connected)".to_owned(),
             };
-            let _ = writeln!(text, "  {} {}{rest}", port.operator.name(), port.name);
+            let _ = writeln!(text, "  {} {}{rest}", when(port), name_of(port));
         }
     }
     text
@@ -111,6 +122,23 @@ fn in_lines(topology: &Topology) -> String {
 fn receiver(topology: &Topology, link: &Link) -> String {
     let node = &topology.nodes[link.to.node];
     let port = &node.ports[link.to.port];
-    let filters: String = link.filters.iter().map(|filter| format!("{filter} ")).collect();
-    format!("{filters}{}.{} ({})", node.name, port.name, port.operator.name())
+    let filters = match &link.filters[..] {
+        [] => String::new(),
+        filters => format!("({}) ", filters.join(", ")),
+    };
+    format!("{filters}{}.{} ({})", node.name, name_of(port), when(port))
+}
+
+/// `state[]` of a vector port.
+pub(crate) fn name_of(port: &NodePort) -> String {
+    format!("{}{}", port.name, if port.vector { "[]" } else { "" })
+}
+
+/// When a port is used; of one that nobody declares, its direction.
+fn when(port: &NodePort) -> &'static str {
+    match (port.operator, port.sends) {
+        (Operator::None, true) => "sends",
+        (Operator::None, false) => "receives",
+        (operator, _) => operator.name(),
+    }
 }

@@ -204,7 +204,7 @@ impl Host for Runtime<'_> {
         self.watch_outputs();
         self.steering_tick(&seen, view.now);
         let mut orders = self.watch_others(view.now);
-        orders.extend(self.look(&seen, view.core.memory(), view.now));
+        orders.extend(self.look(&seen, view));
         orders
     }
 

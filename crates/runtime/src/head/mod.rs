@@ -27,14 +27,15 @@ use crate::Colours;
 use brought::Brought;
 use domains::Abroad;
 use gathering::{Secrets, Unready};
-use ligament_agent::{AgentOrder, ChannelView, Ended, InstanceView, Outcome, Plan, Started, TapTalk};
+use ligament_agent::{AgentOrder, ChannelView, Ended, InstanceView, Outcome, Plan, RunView, Started, TapTalk};
 use ligament_catalogue::{fault, Fault};
 use ligament_launch::staging::Inputs;
 use ligament_launch::{Command, NodeShare, Ran};
 use ligament_manager::timeline::Recording;
 use ligament_manager::{
     outputs_of, Deed, Event, Journal, Level, Manager, MessageMemory, Moment, Names, Observation, OfModel,
-    Outputs, RunDirectory, RunLog, RunRecord, RunState, SteeringRecord, DEFAULT_LOG, DEFAULT_OUTPUT,
+    Outputs, RunDirectory, RunLog, RunRecord, RunState, SteeringRecord, Surroundings, DEFAULT_LOG,
+    DEFAULT_OUTPUT,
 };
 use ligament_model::Resolved;
 use ligament_wire::{InstanceId, RankId, Ranks};
@@ -543,10 +544,16 @@ impl Runtime<'_> {
         }
     }
 
-    fn look(&mut self, seen: &[Observation], memory: (u64, u64), now: u64) -> Vec<AgentOrder> {
-        let (used, limit) = self.memory(memory);
+    fn look(&mut self, seen: &[Observation], view: &RunView<'_>) -> Vec<AgentOrder> {
+        let (used, limit) = self.memory(view.core.memory());
         let carriers = self.carriers();
-        let deeds = self.manager.look(seen, MessageMemory { used, limit }, &carriers, now);
+        let around = Surroundings {
+            memory: MessageMemory { used, limit },
+            carriers: &carriers,
+            channels: &|| view.channels(),
+            now: view.now,
+        };
+        let deeds = self.manager.look(seen, &around);
         let orders: Vec<AgentOrder> = deeds.into_iter().filter_map(|deed| self.carry_out(deed)).collect();
         orders.into_iter().flat_map(|order| self.pass_on(order)).collect()
     }
