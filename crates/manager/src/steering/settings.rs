@@ -70,6 +70,8 @@ pub struct Steerables {
     agreed: HashMap<Reference, Vec<(f64, SettingValue)>>,
     /// The instance of each rank.
     instances: Vec<Reference>,
+    /// Whether it is a component that comes with Ligament: these read no setting but their own.
+    shipped: Vec<bool>,
 }
 
 fn without_indices(name: &Reference) -> Reference {
@@ -113,10 +115,16 @@ impl Steerables {
         let ranks = Ranks::new(model.instances.iter().map(|instance| instance.ranks.unwrap_or(1)));
         let instances =
             ranks.all().map(|rank| model.instances[ranks.instance(rank).index()].name.clone()).collect();
+        let is_shipped = |rank| {
+            let program = model.program(ranks.instance(rank).number());
+            program.is_some_and(|program| program.shipped().is_some())
+        };
+        let shipped = ranks.all().map(is_shipped).collect();
         let mut all = Steerables {
             settings: model.settings.clone(),
             first: model.settings.clone(),
             instances,
+            shipped,
             ..Steerables::default()
         };
         for (name, one) in &model.ligament.steerable {
@@ -198,14 +206,15 @@ impl Steerables {
         self.declared.iter().map(one).collect()
     }
 
-    /// Whom a setting concerns: the instances whose name it begins with; all, if it begins with none.
+    /// Whom a setting concerns: the instances whose name it begins with; if it begins with none, all but those that come
+    /// with Ligament, which would not ask for it.
     pub fn concerned(&self, name: &Reference) -> Vec<RankId> {
         let own = self.named(name);
-        if own.is_empty() {
-            RankId::first(self.instances.len()).collect()
-        } else {
-            own
+        if !own.is_empty() {
+            return own;
         }
+        let asks = |rank: &RankId| !self.shipped.get(rank.index()).is_some_and(|&shipped| shipped);
+        RankId::first(self.instances.len()).filter(asks).collect()
     }
 
     /// The instances whose name a setting begins with.
@@ -354,6 +363,15 @@ impl Steerables {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_setting_of_nobody_in_particular_does_not_concern_components_that_come_with_ligament() {
+        let names = ["macro", "source"].map(|name| Reference::new(name).unwrap()).to_vec();
+        let all = Steerables { instances: names, shipped: vec![false, true], ..Steerables::default() };
+        let concerned = |name: &str| all.concerned(&Reference::new(name).unwrap());
+        assert_eq!(concerned("D"), [RankId::new(0)]);
+        assert_eq!(concerned("source.path"), [RankId::new(1)]);
+    }
 
     #[test]
     fn a_setting_is_what_the_change_for_the_latest_model_time_makes_it() {
