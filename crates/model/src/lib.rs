@@ -50,7 +50,7 @@ pub use options::{parse_bytes, ForConduit, InDomain, LigamentOptions, Staged, St
 pub use packages::Packages;
 pub use problem::{nearest, At, Problem, Problems, Severity};
 pub use program::{BaseEnv, ExecutionModel, KeepsState, Program, ResourceRequirements, Resources};
-pub use read::{read, read_file, read_text, read_whole, Fields, ReadResult, Reader, TextOrList};
+pub use read::{read, read_file, read_text, read_whole, Fields, OtherFile, ReadResult, Reader, TextOrList};
 pub use scales::{Scale, Scales};
 pub use settings::{parse_assignment, SettingError, SettingType, SettingValue, Settings, SupportedSetting};
 pub use shipped::{shipped, Shipped, ShippedSetting, IMPLEMENTATION_SETTING, SHIPPED};

@@ -199,6 +199,10 @@ fn syntax_problem(text: &str, at: &At, info: &str) -> Problem {
     let line = text.lines().nth(at.line.saturating_sub(1) as usize).unwrap_or("");
     let indent = &line[..line.len() - line.trim_start().len()];
     let unclosed = unclosed_bracket(text, at.line as usize);
+    if let Some(value) = text_with_a_sign(line, at.column as usize) {
+        let advice = format!("put the value in quotes: '{}'", value.replace('\'', "''"));
+        return Problem::error(Code::YAML_SYNTAX, at, format!("this is not valid YAML ({info})"), advice);
+    }
     let advice = if indent.contains('\t') {
         "indent with spaces; YAML does not allow tabs there"
     } else if let Some((bracket, line)) = unclosed {
@@ -219,6 +223,30 @@ fn syntax_problem(text: &str, at: &At, info: &str) -> Problem {
         "check the indentation, quotes and brackets of this line and the one before it"
     };
     Problem::error(Code::YAML_SYNTAX, at, format!("this is not valid YAML ({info})"), advice)
+}
+
+/// The value of a line, if it is a text that YAML misreads at this column (from 1): one that begins with a sign and goes on
+/// after it, such as `[BASE]/x`, `*.log` or `"a"b`.
+fn text_with_a_sign(line: &str, column: usize) -> Option<&str> {
+    let line = line.split(" #").next().unwrap_or(line).trim_end();
+    let (key, value) = match line.split_once(": ") {
+        Some((key, value)) => (key.len() + 2, value),
+        None => (line.find("- ")? + 2, line.split_once("- ")?.1),
+    };
+    let start = key + value.len() - value.trim_start().len();
+    let value = value.trim_start();
+    // What was read of the value before the fault.
+    let read = value.get(..(column.checked_sub(1)?).checked_sub(start)?)?;
+    let is_text = match value.chars().next()? {
+        '%' | '@' | '`' => read.is_empty(),
+        '*' => value[1..].starts_with(['.', '/', '*', '_', '-']),
+        '[' => read.trim_end().ends_with(']'),
+        '{' => read.trim_end().ends_with('}'),
+        '"' => read.len() > 1 && read.trim_end().ends_with('"'),
+        '\'' => read.len() > 1 && read.trim_end().ends_with('\''),
+        _ => false,
+    };
+    is_text.then_some(value)
 }
 
 /// The last bracket before a line that is still open there, and its line. Quotes are assumed to end on the line

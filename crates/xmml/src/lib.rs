@@ -2,6 +2,7 @@
 //! doi:10.1109/eScienceW.2011.9), made into model files. `read` reads the file and finds what is wrong with it; `write`
 //! writes yMMSL. `docs/guides/from-xmml.md` says what becomes of what.
 
+mod limits;
 mod read;
 mod scales;
 mod write;

@@ -1,11 +1,13 @@
 //! Reading xMML: the definitions of submodels, mappers, terminals and filters, and the topology of their instances. All that
 //! is wrong is noted with its line.
 
+use crate::limits;
 use crate::scales::{quantity, Scales};
 use ligament_catalogue::Code;
-use ligament_model::{nearest, At, Identifier, Operator, Problem};
+use ligament_model::{nearest, At, Identifier, Operator, OtherFile, Problem};
 use roxmltree::{Document, Node, ParsingOptions};
 use std::collections::{HashMap, HashSet};
+use std::path::Path;
 use std::sync::Arc;
 
 /// A file of more elements and texts than this is refused.
@@ -108,7 +110,16 @@ pub struct Apply {
 /// The file is no XML, or no model.
 pub(crate) fn read(text: &str, file: &str) -> Result<(Model, Vec<Problem>), Vec<Problem>> {
     let file: Arc<str> = file.into();
-    // Files name the DTD of xMML at their head. It is not read, and entities cannot become large.
+    if let Some((place, what)) = limits::beyond(text) {
+        let at = limits::at(text, place, &file);
+        return Err(vec![Problem::error(
+            Code::BAD_XMML,
+            &at,
+            what,
+            "no model in xMML needs that; write it out",
+        )]);
+    }
+    // Files name the DTD of xMML at their head, which is not read.
     let options = ParsingOptions { allow_dtd: true, nodes_limit: MOST_NODES, ..ParsingOptions::default() };
     let document = Document::parse_with_options(text, options).map_err(|error| {
         let place = error.pos();
@@ -117,7 +128,15 @@ pub(crate) fn read(text: &str, file: &str) -> Result<(Model, Vec<Problem>), Vec<
             Code::BAD_XMML,
             &at,
             format!("this is no XML: {error}"),
-            "correct the mistake there",
+            if text.trim_start_matches('\u{feff}').trim_start().starts_with('<') {
+                "correct the mistake there".to_owned()
+            } else if text.contains("ymmsl_version") {
+                "a model file in yMMSL needs no conversion".to_owned()
+            } else {
+                OtherFile::of(Path::new(file.as_ref()), text.as_bytes())
+                    .filter(|other| other.what.contains("cxa"))
+                    .map_or("name a model in xMML".to_owned(), |other| other.advice)
+            },
         )]
     })?;
     let mut reading = Reading {
@@ -501,12 +520,12 @@ impl<'a, 'input> Reading<'a, 'input> {
                 match quantity(text, is_time) {
                     Ok(text) => Some(text),
                     Err(why) => {
-                        let example = if is_time { "10 min" } else { "3 km" };
-                        self.error(
-                            part,
-                            format!("{name}: {}", why.text()),
-                            format!("write a number and a unit, such as \"{example}\""),
-                        );
+                        // No run depends on scales.
+                        let advice = match is_time {
+                            true => "write a number and a unit, such as \"10 min\"",
+                            false => "write a number and a unit, such as \"3 km\"",
+                        };
+                        self.warning(part, format!("{name} is left out: {}", why.text()), advice);
                         None
                     }
                 }

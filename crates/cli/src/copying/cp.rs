@@ -68,7 +68,10 @@ fn parts(arguments: &Copy) -> Result<Parts, Fault> {
         Place::There(host, path) => {
             let here = |place: Place| match place {
                 Place::Here(path) => Ok(path),
-                Place::There(..) => Err(wrong("both sides are elsewhere")),
+                // A file whose name has a colon is taken for one elsewhere, as scp and rsync do.
+                Place::There(host, path) => Err(wrong(&format!(
+                    "both sides are elsewhere; write ./{host}:{path} if that is a file here"
+                ))),
             };
             let sources = sources.into_iter().map(here).collect::<Result<_, _>>()?;
             Ok(Parts { host, theirs: receive(&path, None), ours: send(sources) })

@@ -73,8 +73,8 @@ impl Reader {
         Fields(fields)
     }
 
-    /// Reports an unknown key, with the key that it probably stands for. Returns that key if the spelling is
-    /// close and it is not a key of another version.
+    /// Reports an unknown key, with the key that it probably stands for. Returns that key if what stands there can be read
+    /// as its value: not if it is a section of another version.
     pub fn unknown_key(&mut self, at: &At, name: &str, what: &str, known: &[&str]) -> Option<String> {
         let other = other_version(name, known);
         let alike = nearest(name, known.iter().copied());
@@ -83,7 +83,8 @@ impl Reader {
             None => format!("remove it, or use one of: {}", known.join(", ")),
         };
         self.error(Code::UNKNOWN_KEY, at, format!("{what} has no key \"{name}\""), advice);
-        alike.filter(|_| other.is_none()).map(str::to_owned)
+        let is_section = |key: &&str| matches!(*key, "model" | "models" | "programs" | "implementations");
+        other.filter(|key| !is_section(key)).or(alike.filter(|_| other.is_none())).map(str::to_owned)
     }
 
     /// The text of a key.

@@ -191,6 +191,18 @@ impl Reader {
                 "s" | "b" => Operator::S,
                 "o_f" => Operator::OF,
                 _ => {
+                    if let Some(timeline) = name.strip_prefix('+').filter(|_| !v01) {
+                        let timeline = timeline.trim_start_matches("timeline ");
+                        self.error(
+                            Code::UNKNOWN_OPERATOR,
+                            &key.at,
+                            format!("\"{name}\" is how an older version wrote a timeline"),
+                            format!("write \"timeline {timeline}:\""),
+                        );
+                        // Its ports are read, so that conduits to them are not reported, too.
+                        self.timeline_ports(timeline, key, value, &mut ports);
+                        continue;
+                    }
                     match name.strip_prefix("timeline ") {
                         Some(timeline) if !v01 => self.timeline_ports(timeline, key, value, &mut ports),
                         _ => match self.unknown_operator(&name, &key.at) {

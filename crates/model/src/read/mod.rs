@@ -4,6 +4,7 @@
 mod fields;
 mod filters;
 mod graph;
+mod other_file;
 mod program;
 mod scales;
 mod sections;
@@ -15,6 +16,7 @@ use crate::problem::{nearest, At, Problem, Problems};
 use crate::yaml::{self, Kind, Node};
 pub use fields::{Fields, Reader, TextOrList};
 use ligament_catalogue::{fault, Code};
+pub use other_file::OtherFile;
 use std::fs::File;
 use std::io::{self, Read};
 use std::os::unix::fs::FileTypeExt;
@@ -159,7 +161,15 @@ pub fn read_file(path: &Path) -> ReadResult {
     let name = path.display().to_string();
     match read_whole(path) {
         Ok(bytes) => match String::from_utf8(bytes) {
-            Ok(text) => read(&text, &name),
+            Ok(text) => {
+                let result = read(&text, &name);
+                let is_wrong = result.problems.iter().any(Problem::is_error);
+                let no_model = Some(text.as_bytes()).filter(|_| is_wrong).and_then(|text| no_model(path, text));
+                no_model.map_or(result, |problem| failed(problem))
+            }
+            Err(error) if no_model(path, error.as_bytes()).is_some() => {
+                no_model(path, error.as_bytes()).map(failed).unwrap_or_default()
+            }
             Err(error) => {
                 let line = error.as_bytes()[..error.utf8_error().valid_up_to()]
                     .iter()
@@ -192,6 +202,18 @@ pub fn read_file(path: &Path) -> ReadResult {
             })
         }
     }
+}
+
+/// That a file which cannot be read as a model is none, if it looks like something else.
+fn no_model(path: &Path, bytes: &[u8]) -> Option<Problem> {
+    let other = OtherFile::of(path, bytes)?;
+    let at = At { file: Some(path.display().to_string().into()), line: 1, column: 1 };
+    Some(Problem::error(
+        Code::NOT_A_MODEL,
+        &at,
+        format!("this is no model file: it is {}", other.what),
+        other.advice,
+    ))
 }
 
 fn failed(problem: Problem) -> ReadResult {
