@@ -93,7 +93,8 @@ static void peer_receive(char *data, size_t bytes) {
         for (int i = 0; i < n && left; i++) {
             struct stream *s = &streams[i];
             if (!(ready[i].revents & (POLLIN | POLLERR | POLLHUP))) continue;
-            for (int reads = 0; reads < 64; reads++) {
+            // No byte beyond the message: where both ends send, the next one may be here already.
+            for (int reads = 0; left && reads < 64; reads++) {
                 char *to = s->done < sizeof s->header ? (char *)&s->header + s->done
                                                       : data + s->header.offset + s->done - sizeof s->header;
                 size_t want = s->done < sizeof s->header ? sizeof s->header - s->done

@@ -10,6 +10,7 @@ import programs  # first: it says where the tests' parts are
 import copies
 import exchanges
 from bars import AFTER_SILENCE, Cell, Measurements, bars
+from failures import Failures
 from lib import machine, picture, report
 from lib.machine import CannotMeasure
 
@@ -66,7 +67,7 @@ class Session:
     """One measurement: what was asked for, and what was found so far."""
 
     def __init__(self, options):
-        self.options, self.measured, self.seed = options, Measurements(), 0
+        self.options, self.measured, self.failures, self.seed = options, Measurements(), Failures(), 0
 
     def kinds(self, judged=False):
         """Each program with each number of streams that it is tried with; when in a hurry, only the one that is `judged`."""
@@ -79,18 +80,21 @@ class Session:
     def bulk(self, cell, link, size):
         allowed = 30 + (LATER + 1) * size * 8 / (cell.rate * 1e6) * 60
         for name, streams in self.kinds():
-            played = programs.play(link, name, [(1, size, 0), (LATER, size, 0)], streams, allowed)
-            title = f"{name}/{streams}" if name == "bare" else name
-            speeds = [size * 8e3 / (received - sent) for sent, _, received in played.messages]
-            self.measured.add("speed", (cell, title, size, "first"), speeds[0])
-            self.measured.add("speed", (cell, title, size, "later"), statistics.median(speeds[1:]))
-            self.measured.add("processor", (cell, title), played.processor / ((LATER + 1) * size / 1e9))
+            with self.failures.of(name, f"{cell}, {report.size_name(size)}"):
+                played = programs.play(link, name, [(1, size, 0), (LATER, size, 0)], streams, allowed)
+                title = f"{name}/{streams}" if name == "bare" else name
+                speeds = [size * 8e3 / (received - sent) for sent, _, received in played.messages]
+                self.measured.add("speed", (cell, title, size, "first"), speeds[0])
+                self.measured.add("speed", (cell, title, size, "later"), statistics.median(speeds[1:]))
+                self.measured.add("processor", (cell, title), played.processor / ((LATER + 1) * size / 1e9))
         if "iperf3" in self.options.programs and programs.has_iperf3():
             for streams in (1, 8, 32):
-                speed = programs.iperf3(link, streams, size, PATIENCE)
-                self.measured.add("speed", (cell, f"iperf3/{streams}", size, "first"), speed)
+                with self.failures.of("iperf3", f"{cell}, {report.size_name(size)}"):
+                    speed = programs.iperf3(link, streams, size, PATIENCE)
+                    self.measured.add("speed", (cell, f"iperf3/{streams}", size, "first"), speed)
         if "scp" in self.options.programs and not copies.missing():
-            self.measured.add("speed", (cell, "scp", size, "first"), copies.one_file(link, "scp", size, PATIENCE))
+            with self.failures.of("scp", f"{cell}, {report.size_name(size)}"):
+                self.measured.add("speed", (cell, "scp", size, "first"), copies.one_file(link, "scp", size, PATIENCE))
 
     def copies(self, cell, link):
         if self.options.quick and cell in self.measured.appears:
@@ -98,25 +102,28 @@ class Session:
         size = (256 << 20 if self.options.quick else 1 << 30) * cell.rate // 1000
         files = 100 if self.options.quick else 1000
         for program in ("cp", "scp"):
-            self.measured.add("copies", (cell, program, size), copies.one_file(link, program, size, 600))
-            self.measured.add("many", (cell, program), copies.many_files(link, program, files, 1200) / files * 1000)
+            with self.failures.of(program, f"{cell}, copies"):
+                self.measured.add("copies", (cell, program, size), copies.one_file(link, program, size, 600))
+                self.measured.add("many", (cell, program), copies.many_files(link, program, files, 1200) / files * 1000)
         self.measured.add("appears", cell, copies.appears(link))
 
     def silence(self, cell, link):
         """Each size once after 3 s of silence, after a large message, as between the steps of a simulation."""
         plan = [(2, self.options.sizes[0] // 4, 0), *((1, size, 3000) for size, _, _ in AFTER_SILENCE)]
         for name, streams in self.kinds(judged=True):
-            played = programs.play(link, name, plan, streams, 120)
-            title = f"{name}/{streams}" if name == "bare" else name
-            for (size, _, _), (sent, _, received) in zip(AFTER_SILENCE, played.messages[2:], strict=True):
-                self.measured.add("silence", (cell, title, size), (received - sent) / 1e6)
+            with self.failures.of(name, f"{cell}, silence"):
+                played = programs.play(link, name, plan, streams, 120)
+                title = f"{name}/{streams}" if name == "bare" else name
+                for (size, _, _), (sent, _, received) in zip(AFTER_SILENCE, played.messages[2:], strict=True):
+                    self.measured.add("silence", (cell, title, size), (received - sent) / 1e6)
 
     def small(self, cell, link):
         self.measured.add("ping", cell, programs.ping(link))
         for name, streams in self.kinds(judged=True):
-            played = programs.play(link, name, [(20 if self.options.quick else 40, SMALL, 1)], streams, 60)
-            title = f"{name}/{streams}" if name == "bare" else name
-            self.measured.add("small", (cell, title), statistics.median(played.halves()))
+            with self.failures.of(name, f"{cell}, {SMALL} B"):
+                played = programs.play(link, name, [(20 if self.options.quick else 40, SMALL, 1)], streams, 60)
+                title = f"{name}/{streams}" if name == "bare" else name
+                self.measured.add("small", (cell, title), statistics.median(played.halves()))
 
     def beside(self, cell, link):
         """64 B while large messages flow: of other connections, and of another conduit of one run."""
@@ -125,7 +132,8 @@ class Session:
         kinds += [("ours", self.options.ours), ("run", 0)] if "ours" in self.options.programs else []
         for name, n in kinds:
             title = f"{name}/{n}" if name == "bare" else name
-            self.measured.add("beside", (cell, title), exchanges.beside(link, cell, name, n, 300))
+            with self.failures.of(name, f"{cell}, {SMALL} B while large ones flow"):
+                self.measured.add("beside", (cell, title), exchanges.beside(link, cell, name, n, 300))
 
     def of_one_link(self):
         """What is measured over links of its own, in quick once."""
@@ -135,13 +143,14 @@ class Session:
             for name, streams in (("bare", 1), ("ours", self.options.ours)):
                 if name not in self.options.programs or (part, name) == ("flaps", "bare"):
                     continue  # a plain stream waits for as long as its backoff says
-                if part == "steps":
-                    with programs.link(Cell(exchanges.STEP_RTT, 0, "cubic"), self.seed) as link:
-                        self.measured.add("steps", name, exchanges.steps(link, name, streams))
-                else:
-                    took, gap = exchanges.flaps(name, streams, self.seed)
-                    self.measured.add("flaps", name, took)
-                    self.measured.add("gaps", name, gap)
+                with self.failures.of(name, part):
+                    if part == "steps":
+                        with programs.link(Cell(exchanges.STEP_RTT, 0, "cubic"), self.seed) as link:
+                            self.measured.add("steps", name, exchanges.steps(link, name, streams))
+                    else:
+                        took, gap = exchanges.flaps(name, streams, self.seed)
+                        self.measured.add("flaps", name, took)
+                        self.measured.add("gaps", name, gap)
 
     def one_pass(self):
         """Every cell once, each on a fresh link; the programs in turn."""
@@ -232,7 +241,7 @@ def figures(session, facts):
         }
 
     m = session.measured
-    return {"machine": facts, "repetitions": session.options.repetitions, "mbit_per_s": cells(m.speed),
+    return {"machine": facts, "repetitions": session.options.repetitions, "failures": session.failures.lines, "mbit_per_s": cells(m.speed),
             "ms_after_silence": cells(m.silence), "ms_half_round_trip": cells(m.small), "ms_ping": cells(m.ping),
             "processor_s_per_gigabyte": cells(m.processor), "copies_mbit_per_s": cells(m.copies),
             "ms_beside_large": cells(m.beside), "percent_of_steps": cells(m.steps), "flaps_s": cells(m.flaps),
@@ -257,6 +266,10 @@ def main(words):
         print(f"pass {number + 1} of {options.repetitions}: {time.monotonic() - begun:.0f} s", flush=True)
     print_tables(session)
     draw(session)
+    if session.failures.lines:
+        print(f"\npeers that failed: {len(session.failures.lines)}; what they did not measure is left out")
+        for line in session.failures.lines:
+            print(f"  {line}")
     found = bars(session.measured)
     print(f"\nbars: {sum(bar.holds for bar in found)} of {len(found)} hold (value, limit, spread of the repetitions)")
     for bar in found:
