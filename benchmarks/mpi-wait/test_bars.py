@@ -28,17 +28,17 @@ class Bars(unittest.TestCase):
         self.assertTrue(only(beside={"mpich": [1.04, 2.0, 1.04]}, alone={"mpich": [1.0, 1.0, 1.0]}).holds)
         self.assertFalse(only(beside={"mpich": [1.06]}, alone={"mpich": [1.0]}).holds)
 
-    def test_a_microsecond_or_ten_percent_are_allowed_beyond_mpi_bcast(self):
+    def test_small_messages_may_take_twice_and_large_ones_a_tenth_longer_than_mpi_bcast(self):
         small, large = ("openmpi", 8), ("openmpi", 1 << 20)
-        self.assertTrue(only(given={small: [1900]}, bcast={small: [900]}).holds)
-        self.assertFalse(only(given={small: [1901]}, bcast={small: [900]}).holds)
+        self.assertTrue(only(given={small: [1790]}, bcast={small: [900]}).holds)
+        self.assertFalse(only(given={small: [1810]}, bcast={small: [900]}).holds)
         self.assertTrue(only(given={large: [109e3]}, bcast={large: [100e3]}).holds)
         self.assertFalse(only(given={large: [111e3]}, bcast={large: [100e3]}).holds)
 
-    def test_fifty_milliseconds_are_allowed_beyond_the_launchers_own(self):
+    def test_a_start_may_take_a_quarter_longer_than_the_launchers_own(self):
         key = ("mpich", 4)
-        self.assertTrue(only(begun={key: [0.25, 0.3]}, launched={key: [0.21, 0.25]}).holds)
-        self.assertFalse(only(begun={key: [0.3]}, launched={key: [0.2]}).holds)
+        self.assertTrue(only(begun={key: [0.24, 0.3]}, launched={key: [0.2, 0.25]}).holds)
+        self.assertFalse(only(begun={key: [0.26]}, launched={key: [0.2]}).holds)
 
     def test_what_was_not_measured_has_no_bar(self):
         self.assertEqual(bars(Measurements()), [])
