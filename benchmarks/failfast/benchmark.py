@@ -15,7 +15,7 @@ from shot import LIMIT, Shot, fire
 HERE = Path(__file__).resolve().parent
 OUT = BUILD / "failfast"
 PEERS = 8  # processes that exchange, half of them with the other half
-WORST = 1.0  # s
+WORST = 1.0  # times the worst of the quicker launcher of MPI
 FAMILIES = {"ligament": "Ligament", **mpi.TITLES}
 
 
@@ -116,9 +116,13 @@ def main(words):
         f"from the kill to the end of the last process (never: had not ended after {LIMIT} s, and were killed)",
         ["shots", "median, ms", "worst, ms", "never"], rows)
     bars = []
-    if "ligament" in found:
-        times = [shot["seconds"] for shot in found["ligament"]]
-        bars.append(report.Bar("from a kill to the end of the last, worst", max(times), times, "<=", WORST, "s"))
+    worst = {family: max(shot["seconds"] for shot in shots) for family, shots in found.items()}
+    if ours := worst.pop("ligament", None):
+        if worst:
+            peer = min(worst.values())
+            ratios = [shot["seconds"] / peer for shot in found["ligament"]]
+            bars.append(report.Bar("from a kill to the end of the last, worst", ours / peer, ratios, "<=", WORST,
+                                   "times the quicker launcher's"))
     print("\nbars (value, limit, spread of the shots)")
     for bar in bars:
         print(bar.line())

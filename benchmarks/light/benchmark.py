@@ -30,12 +30,13 @@ def arguments_of(words):
 
 
 def measure(options, scratch):
-    """Seconds of the largest web and its bytes; messages per second of each compared web, ours and threads', for each
+    """Seconds of the largest web, ours and those of threads, and its bytes; messages per second of each compared web, ours and threads', for each
     repetition; and the processor time of one that waits."""
     text, seconds, rates = runs.web(*LARGEST, cases.OUT / "light"), [], {n: [] for n in COMPARED}
     for _ in range(options.repetitions):
         folder = scratch.new()
-        seconds.append(runs.seconds(runs.ligament(text, folder), folder))
+        ours = runs.seconds(runs.ligament(text, folder), folder)
+        seconds.append((ours, cases.seconds_of_all_threads(*LARGEST, folder)))
         for n, found in rates.items():
             conduits = n * CONDUITS
             steps = options.messages // conduits
@@ -60,7 +61,8 @@ def main(words):
     finally:
         scratch.remove()
     name = "{:,} components, {:,} conduits".format(*LARGEST)
-    print(f"{name}: {report.spread(seconds)} s, {memory / 1e6:.0f} MB at most")
+    wholes = [[pair[which] for pair in seconds] for which in (0, 1)]
+    print(f"{name}: {report.spread(wholes[0])} s, {memory / 1e6:.0f} MB at most; as threads {report.spread(wholes[1])} s")
     medians = {n: [statistics.median(of) for of in zip(*found)] for n, found in rates.items()}
     report.table(f"messages a second, in millions; each component has {CONDUITS} conduits",
                  ["light components", "a thread for each", "times"],
@@ -73,7 +75,8 @@ def main(words):
         print(bar.line())
     report.last_line({
         "machine": facts, "version": version, "repetitions": options.repetitions,
-        "seconds": report.significant(statistics.median(seconds)), "memory_mb": report.significant(memory / 1e6),
+        "seconds": report.significant(statistics.median(wholes[0])),
+        "threads_seconds": report.significant(statistics.median(wholes[1])), "memory_mb": report.significant(memory / 1e6),
         "messages_per_second": {n: {"light": report.significant(ours), "threads": report.significant(theirs)}
                                 for n, (ours, theirs) in medians.items()},
         "idle_ms_per_s": report.significant(1e3 * idle),

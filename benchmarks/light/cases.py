@@ -10,6 +10,7 @@ from lib.machine import BUILD, CannotMeasure, run
 
 HERE = Path(__file__).resolve().parent
 OUT = BUILD / "light"
+PART = 1000  # threads of one process
 
 
 def build():
@@ -40,6 +41,14 @@ def seconds_of_exchange(components, conduits, steps, folder):
 def seconds_of_threads(components, conduits, steps):
     """The same of a thread for each."""
     return float(run([OUT / "threads", components, conduits, steps], seconds=runs.LIMIT))
+
+
+def seconds_of_all_threads(components, conduits, folder):
+    """From the start to the end of processes that together have so many components, a thread for each, and so many conduits,
+    and pass one message on each. A system that limits threads to 32,768 has no room for more at once."""
+    parts = max(1, components // PART)
+    words = [OUT / "threads", components // parts, conduits // parts, 1]
+    return sum(runs.seconds(words, folder) for _ in range(parts))
 
 
 def idle(components, rest, folder):

@@ -4,7 +4,7 @@ import statistics
 
 from lib.report import Bar
 
-MEMORY = 4.0  # GB, in which MUSCLE 2 had as many
+MUSCLE2 = 4e9  # bytes, in which MUSCLE 2 had as many
 
 
 def bars(found, least):
@@ -13,8 +13,8 @@ def bars(found, least):
     for name, runs in found.items():
         if name == least:
             continue
-        values = [run["memory"] / 1e9 for run in runs]
-        made.append(Bar(f"memory of {name}", statistics.median(values), values, "<=", MEMORY, "GB"))
+        values = [run["memory"] / MUSCLE2 for run in runs]
+        made.append(Bar(f"memory of {name}", statistics.median(values), values, "<=", 1.0, "of MUSCLE 2's"))
     if least in found:
         base = min(run["connections"] for run in found[least])
         for name, runs in found.items():

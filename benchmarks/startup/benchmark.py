@@ -5,6 +5,7 @@ import statistics
 import time
 
 import cases
+from bars import light_bars, process_bars
 from fit import least_squares
 from lib import machine, report, runs
 from lib.ligament import Ligament
@@ -17,8 +18,6 @@ SOFT_LIMIT = 1024  # of open files, as many systems have it
 WEBS = ((1, 0), (10, 0), (10, 100), (100, 0), (100, 1000), (100, 5000), (300, 3000), (1000, 0), (1000, 1000),
         (1000, 10_000), (1000, 25_000), (1000, 50_000))
 QUICK_WEBS = ((1, 0), (100, 1000), (1000, 0), (1000, 10_000), (1000, 50_000))
-MILLISECONDS_A_PROCESS, MEGABYTES_A_PROCESS = 3.0, 1.0
-SECONDS_OF_LARGEST, MEGABYTES_OF_LARGEST = 0.5, 100.0
 
 
 def arguments_of(words):
@@ -96,19 +95,14 @@ class Processes:
             "memory_alone_mb": {n: report.significant(value / 1e6) for n, value in self.memory_alone.items()},
         }
 
+    def slopes(self, values):
+        """The slope of each repetition."""
+        return [self.slope({n: v[i] for n, v in values.items()})[1] for i in range(self.options.repetitions)]
+
     def bars(self):
-        slopes = [self.slope({n: v[i] for n, v in self.seconds.items()})[1] for i in range(self.options.repetitions)]
-        b = self.slope(self.seconds)[1]
         most = max(self.limited)
-        limited = [1e3 * v / most for v in self.limited[most]]
-        beyond = self.beyond_own() / 1e6
-        return [
-            report.Bar("wall time of one more process", 1e3 * b, [1e3 * v for v in slopes], "<=",
-                       MILLISECONDS_A_PROCESS, "ms"),
-            report.Bar(f"the same with ulimit -Sn {SOFT_LIMIT}, of {most}", statistics.median(limited), limited, "<=",
-                       MILLISECONDS_A_PROCESS, "ms"),
-            report.Bar("memory of one more process, beyond its own", beyond, [beyond], "<=", MEGABYTES_A_PROCESS, "MB"),
-        ]
+        limited = [seconds / most for seconds in self.limited[most]]
+        return process_bars(self.slopes(self.seconds), limited, self.slopes(self.alone), self.beyond_own())
 
 
 class Light:
@@ -117,7 +111,7 @@ class Light:
 
     def __init__(self, options):
         self.options = options
-        self.seconds, self.limited, self.memory = {}, {}, {}
+        self.seconds, self.limited, self.memory, self.threads = {}, {}, {}, []
         self.largest = options.webs[-1]
 
     def measure(self, scratch):
@@ -129,6 +123,7 @@ class Light:
             folder = scratch.new()
             command = runs.ligament(models[self.largest], folder)
             self.limited.setdefault(self.largest, []).append(runs.seconds(command, folder, SOFT_LIMIT))
+            self.threads.append(cases.threads(*self.largest, folder))
         for web, model in models.items():
             self.memory[web] = runs.memory_at_peak(model, scratch.new())
 
@@ -154,7 +149,8 @@ class Light:
         report.table("light components, conduits: wall time, and proportional memory of the whole run at its peak",
                      ["median, ms", "least", "largest", "fit, ms", "residual, %", "memory, MB"], rows)
         print(f"\nwall = {1e3 * a:.1f} ms + {1e6 * b:.1f} µs a component + {1e6 * c:.2f} µs a conduit")
-        print(f"the largest with ulimit -Sn {SOFT_LIMIT}: {1e3 * statistics.median(self.limited[self.largest]):.0f} ms")
+        print(f"the largest with ulimit -Sn {SOFT_LIMIT}: {1e3 * statistics.median(self.limited[self.largest]):.0f} ms; as threads "
+              f"by hand, without a model file: {1e3 * statistics.median(self.threads):.0f} ms")
 
     def figures(self):
         a, b, c = self.fit(self.medians())
@@ -169,17 +165,13 @@ class Light:
             "residuals": table(self.residuals(), 1),
             "memory_mb": table(self.memory, 1e-6),
             "limited_ms": report.significant(1e3 * statistics.median(self.limited[self.largest])),
+            "threads_ms": report.significant(1e3 * statistics.median(self.threads)),
         }
 
     def bars(self):
         name = "{} light components, {} conduits".format(*self.largest)
-        memory = self.memory[self.largest] / 1e6
-        found = [
-            report.Bar(f"{name}{how}", statistics.median(values), values, "<=", SECONDS_OF_LARGEST, "s")
-            for how, values in (("", self.seconds[self.largest]),
-                                (f", ulimit -Sn {SOFT_LIMIT}", self.limited[self.largest]))
-        ]
-        return [*found, report.Bar(f"{name}, memory", memory, [memory], "<=", MEGABYTES_OF_LARGEST, "MB")]
+        return light_bars(name, [self.seconds[self.largest], self.limited[self.largest]], self.threads,
+                          self.memory[self.largest])
 
 
 def print_head(options, facts, version):

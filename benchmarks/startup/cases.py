@@ -25,6 +25,7 @@ def build():
     runs.compiled(HERE / "process.c", OUT / "process", *Ligament().flags())
     runs.compiled(runs.LIBRARY / "light.c", OUT / "light", *Ligament().flags())
     runs.compiled(HERE / "process.c", OUT / "alone", "-DALONE")
+    runs.compiled(runs.LIBRARY.parent / "light" / "threads.c", OUT / "threads", "-pthread")
 
 
 def alone(processes):
@@ -36,6 +37,12 @@ def alone(processes):
     for child in children:
         os.waitpid(child, 0)
     return time.monotonic() - begun
+
+
+def threads(components, conduits, folder):
+    """How long a process takes from its start to its end that has a thread for each of so many components, and a queue for
+    each conduit, and passes one message on each."""
+    return runs.seconds([OUT / "threads", components, conduits, 1], folder)
 
 
 # ---- memory --------------------------------------------------------------------------------------------------

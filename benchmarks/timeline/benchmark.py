@@ -15,7 +15,8 @@ OUT = BUILD / "timeline"
 TARGET = Path(os.environ.get("CARGO_TARGET_DIR", REPOSITORY / "target")) / "release"
 # ns that the answering side computes: nothing, so that no message waits for long; or so much that every wait is recorded.
 EXCHANGES = {"at once": 0, "after 20 µs": 20_000}
-MESSAGE, RECORD = 1.02, 100.0  # times, ns
+MESSAGE = 1.02  # times a message without the timeline
+RECORD = 2.5  # times two looks at the clock, which a wait needs besides, and which take 40 ns where 100 ns were promised
 
 
 def arguments_of(words):
@@ -84,7 +85,7 @@ def exchange(options, pause, with_timeline):
 
 
 def in_a_loop():
-    """ns of one wait in the bare loop, by kind: recorded, added_up."""
+    """ns of one wait in the bare loop, by kind: recorded, added_up; and of two looks at the clock."""
     found = {}
     for line in run([TARGET / "examples/timeline_cost"], seconds=120).splitlines():
         name, ns = line.split()
@@ -131,8 +132,8 @@ def main(words):
                  [(name.replace("_", " "), [statistics.median(ns), min(ns), max(ns)]) for name, ns in loop.items()])
     for name, ns in loop.items():
         figures[f"{name}_ns"] = report.significant(statistics.median(ns))
-    recorded = loop["recorded"]
-    bars.append(report.Bar("a wait that is recorded", statistics.median(recorded), recorded, "<=", RECORD, "ns"))
+    ratios = [recorded / clocks for recorded, clocks in zip(loop["recorded"], loop["two_clocks"])]
+    bars.append(report.Bar("a wait that is recorded", statistics.median(ratios), ratios, "<=", RECORD, "times two clocks"))
     print("\nbars (value, limit, spread)")
     for bar in bars:
         print(bar.line())

@@ -1,8 +1,9 @@
-//! What a wait costs in the timeline, measured in a loop without anything else: ns for a wait that is recorded, and for
-//! one that is only added up. For `benchmarks/run timeline`.
+//! The cost of a wait in the timeline, measured in a loop without anything else: ns for a wait that is recorded, for one
+//! that is only added up, and for the two looks at the clock that each needs besides. For `benchmarks/run timeline`.
 
 use ligament_shm::area::{Front, Layout};
 use ligament_shm::memory::{create, Mapping};
+use ligament_shm::status::now;
 use ligament_shm::timeline::{Activity, Cause, Recorder, BRIEF};
 use std::hint::black_box;
 use std::time::Instant;
@@ -23,11 +24,22 @@ fn main() {
                 let cause = Cause { activity: Activity::AwaitsMessage, id: (i & 1) as u32 };
                 recorder.note(&front, black_box(cause), i * 100_000, i * 100_000 + length);
             }
-            let ns = began.elapsed().as_nanos() as f64 / WAITS as f64;
-            // The first is for warming up.
-            if round > 0 {
-                println!("{name} {ns:.2}");
-            }
+            tell(name, round, began);
         }
+    }
+    for round in 0..6u64 {
+        let began = Instant::now();
+        for _ in 0..WAITS {
+            black_box((now(), now()));
+        }
+        tell("two_clocks", round, began);
+    }
+}
+
+/// The first round is for warming up.
+fn tell(name: &str, round: u64, began: Instant) {
+    let ns = began.elapsed().as_nanos() as f64 / WAITS as f64;
+    if round > 0 {
+        println!("{name} {ns:.2}");
     }
 }
