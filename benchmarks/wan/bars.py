@@ -7,12 +7,14 @@ from lib.report import Bar, size_name
 
 BARE, BARE_LOSSY = 0.9, 0.8  # of the speed of plain TCP streams, as many as are best
 IPERF, IPERF_LOSSY = 0.95, 0.85  # of what iperf3 says it sends, 256 MiB
-SMALL = 0.2  # ms beside half of a ping
+SMALL = 0.2  # ms beside half of a ping; as all such, held as a part of the emulated link's own time
 CP, CP_SCP, CP_MANY = 0.9, 5, 10  # of the path's speed; times scp's, at 100 ms; times `scp -r`'s
 SYNC, SYNC_RTTS = 0.5, 3  # s, and round trips beside
 BESIDE = 1  # ms, of 64 B while large messages flow, beside plain TCP's while those of plain TCP flow
 STEPS = 1.2  # % of the time of a run that exchanges each 0.6 s over 11 ms
-FLAPS, FLAPS_GAP = 100, 3.5  # s for all messages over a link that flaps, and without any
+# Times what the link itself needs that flaps: 57 s for all messages, with the time in which it is down, and 2 s without any.
+FLAPS, FLAPS_GAP = 1.75, 1.75
+LINK_FLAPS, LINK_GAP = 57, 2  # s
 PROCESSOR = 2  # times the processor time of plain TCP, since all is encrypted
 RUN_RTTS, RUN = 10, 0.5  # round trips, and s beside, of a run that only begins and ends
 RELAYS = {"relay": 1, "trunk": 2}  # on the way, by program
@@ -67,6 +69,12 @@ def _at_least(name, ours, others, limit, unit):
     return Bar(name, statistics.median(ours) / median, [value / median for value in ours], ">=", limit, unit)
 
 
+def _at_most(name, ours, peer, limit):
+    """How many times as long as a peer; `limit` has its unit beside it."""
+    times = [value / peer for value in ours]
+    return Bar(name, statistics.median(times), times, "<=", *limit)
+
+
 def bars(m):
     """All bars that the measured programs and cells allow, as `README.md` beside this file has them."""
     found = []
@@ -88,20 +96,20 @@ def bars(m):
     for (cell, program), relayed in sorted(m.small.items()):
         without = m.small.get((cell, "ours"))
         if program in RELAYS and without:
-            beside = [value - statistics.median(without) for value in relayed]
-            limit = RELAYED_SMALL * RELAYS[program]
-            found.append(Bar(f"{cell}: 64 B, {program}", statistics.median(beside), beside, "<=", limit, "ms beside ours"))
+            limit = 1 + RELAYED_SMALL * RELAYS[program] / (cell.rtt / 2)
+            found.append(_at_most(f"{cell}: 64 B, {program}", relayed, statistics.median(without), (limit, "times ours")))
     for (cell, program), ours in sorted(m.small.items()):
         if program == "ours" and cell in m.ping:
-            beside = [value - statistics.median(m.ping[cell]) / 2 for value in ours]
-            found.append(Bar(f"{cell}: 64 B", statistics.median(beside), beside, "<=", SMALL, "ms beside half of a ping"))
+            half = statistics.median(m.ping[cell]) / 2
+            limit = 1 + SMALL / (cell.rtt / 2)
+            found.append(_at_most(f"{cell}: 64 B", ours, half, (limit, "times half of a ping")))
     for (cell, program, size), ours in sorted(m.silence.items()):
         limits = [(halves, more) for bytes_, halves, more in AFTER_SILENCE if bytes_ == size]
         if program == "ours" and limits and cell in m.ping:
             halves, more = limits[0]
-            limit = halves * statistics.median(m.ping[cell]) / 2 + more
+            half, limit = statistics.median(m.ping[cell]) / 2, halves + more / (cell.rtt / 2)
             name = f"{cell}: {size_name(size)} after 3 s of silence"
-            found.append(Bar(name, statistics.median(ours), ours, "<=", limit, "ms"))
+            found.append(_at_most(name, ours, half, (limit, "times half of a ping")))
     return found + _exchanges(m) + _copies(m)
 
 
@@ -110,9 +118,9 @@ def _exchanges(m):
     for (cell, program), ours in sorted(m.beside.items()):
         others = [statistics.median(values) for key, values in m.beside.items() if key[0] == cell and key[1].startswith("bare/")]
         if others and not program.startswith("bare/"):
-            beside = [value - min(others) for value in ours]
+            limit = 1 + BESIDE / (cell.rtt / 2)
             name = f"{cell}: 64 B while large ones flow, {program}"
-            found.append(Bar(name, statistics.median(beside), beside, "<=", BESIDE, "ms beside bare"))
+            found.append(_at_most(name, ours, min(others), (limit, "times bare's")))
     for (cell, program), ours in sorted(m.processor.items()):
         best = next((m.best(cell, "bare/", size, "later") for size in (256 << 20, 64 << 20)
                      if m.best(cell, "bare/", size, "later")), None)
@@ -124,11 +132,11 @@ def _exchanges(m):
     for cell, values in sorted(m.runs.items()):
         limit = RUN + RUN_RTTS * cell.rtt / 1e3
         found.append(Bar(f"{cell}: a run begins and ends", statistics.median(values), values, "<=", limit, "s"))
-    for table, name, limit, unit in ((m.steps, "an exchange each 0.6 s at 11 ms", STEPS, "% of the time"),
-                                     (m.flaps, "500 times 256 KiB to and fro, flaps", FLAPS, "s"),
-                                     (m.gaps, "the longest gap of these", FLAPS_GAP, "s")):
+    for table, name, peer, limit in ((m.steps, "an exchange each 0.6 s at 11 ms", 1, (STEPS, "% of the time")),
+                                     (m.flaps, "500 times 256 KiB to and fro, flaps", LINK_FLAPS, (FLAPS, "times the link's")),
+                                     (m.gaps, "the longest gap of these", LINK_GAP, (FLAPS_GAP, "times the link's"))):
         if values := table.get("ours"):
-            found.append(Bar(name, statistics.median(values), values, "<=", limit, unit))
+            found.append(_at_most(name, values, peer, limit))
     return found
 
 

@@ -62,7 +62,7 @@ class Bars(unittest.TestCase):
 
     def test_small_messages_beside_large_ones_are_held_against_bare_beside_its_own(self):
         m = Measurements()
-        m.beside = {(CLEAN, "bare/16"): [60, 61, 62], (CLEAN, "bare/64"): [70], (CLEAN, "ours"): [61.9], (CLEAN, "run"): [62.1]}
+        m.beside = {(CLEAN, "bare/16"): [60, 61, 62], (CLEAN, "bare/64"): [70], (CLEAN, "ours"): [62.1], (CLEAN, "run"): [62.3]}
         name = "100 ms, bbr, 0 %: 64 B while large ones flow"
         self.assertEqual(held(m), {f"{name}, ours": True, f"{name}, run": False})
 
