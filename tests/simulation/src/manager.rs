@@ -6,7 +6,7 @@ use crate::script::Script;
 use ligament_agent::plan::End;
 use ligament_agent::wiring::Wiring;
 use ligament_agent::{AgentOrder, InstanceView, Outcome, Plan, Report};
-use ligament_manager::{Deed, Level, Manager, MessageMemory, Names, RunRecord};
+use ligament_manager::{Deed, Level, Manager, MessageMemory, Names, RunRecord, Surroundings};
 use ligament_wire::RankId;
 
 /// What the parts of a simulated run are called.
@@ -98,7 +98,10 @@ impl Desk {
                 waits.may_release &= threads;
             }
         }
-        let deeds = self.logic.look(&seen, MessageMemory { used, limit }, &[], now);
+        let memory = MessageMemory { used, limit };
+        // The models on this stage have no filters, so nothing lies in one.
+        let around = Surroundings { memory, carriers: &[], channels: &Vec::new, now };
+        let deeds = self.logic.look(&seen, &around);
         deeds.into_iter().filter_map(|deed| self.carry_out(deed)).collect()
     }
 

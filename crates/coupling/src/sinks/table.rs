@@ -210,8 +210,9 @@ fn cells_of_array(array: &Array) -> Option<Vec<String>> {
 impl Sink for Csv {
     fn take(&mut self, instance: &mut Instance, message: &Message) -> Result<(), Error> {
         let time = message.timestamp;
-        let refuse =
-            |why: Fault| unfit(why.told(|why| format!("the message at time {} cannot be written: {why}", ShownTime(time))));
+        let refuse = |why: Fault| {
+            unfit(why.told(|why| format!("the message at time {} cannot be written: {why}", ShownTime(time))))
+        };
         let cells = Cells::of(&message.data, instance.name())?;
         let mut text = String::new();
         if self.columns.is_none() {

@@ -14,7 +14,7 @@ use ligament_agent::{
     Action, AgentOrder, Caller, Core, Exit, InstanceView, Link, Looked, Outcome, Push, Report,
 };
 use ligament_manager::domains::{Doing, Expected, Gathering, Head};
-use ligament_manager::{Deed, Level, Manager, MessageMemory};
+use ligament_manager::{Deed, Level, Manager, MessageMemory, Surroundings};
 use ligament_wire::control::{to_bytes, Notice, Request, PROTOCOL};
 use ligament_wire::domains::{FromAgent, Join, VERSION};
 use ligament_wire::{DomainId, EndpointId, RankId};
@@ -509,7 +509,9 @@ impl<'s> Stage<'s> {
         let seen = self.manager.observe(&views, now);
         let carriers = self.head.carriers(|| self.world.carried(0));
         let (used, limit) = self.head.memory(self.sites[0].core.memory());
-        for deed in self.manager.look(&seen, MessageMemory { used, limit }, &carriers, now) {
+        let memory = MessageMemory { used, limit };
+        let around = Surroundings { memory, carriers: &carriers, channels: &Vec::new, now };
+        for deed in self.manager.look(&seen, &around) {
             match deed {
                 Deed::Say { level, who, text } | Deed::Write { level, who, text } => {
                     self.log.push((level, who, text));
