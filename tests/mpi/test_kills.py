@@ -123,7 +123,8 @@ def test_a_killed_rank_launcher_or_helper_ends_the_run_and_leaves_nobody(ligamen
             named += r"|relay ended with exit status 9 (?s:.*)TERMINATED WITH THE EXIT STRING: Killed \(signal 9\)"
         if who == "unborn" and mpi[0] == "openmpi":
             # The same; of a rank that did not come to its program, Open MPI's launcher says no more than this.
-            named += r"|relay ended with exit status 137 before it had registered: a non-zero exit code\. .*aborted"
+            named += r"|relay ended with exit status 137 before it had registered: Primary job +terminated normally, but "
+            named += r"\d+ process(es)? returned a non-zero exit code"
         if who == "unborn" and mpi[0] == "mpich":
             # The first that the launcher bears is its helper: see there.
             named += f"|{UNSEEN_HELPER}"
@@ -145,6 +146,25 @@ def test_a_rank_that_ends_ends_the_run_and_is_named(ligament, tmp_path, mpi, mod
     status, said = run.end()
     assert status == 1 and what in said, said
     assert nobody_left(run)
+
+
+def segments(pid):
+    """The directories of shared memory that a process of Open MPI has mapped a file of."""
+    maps = Path(f"/proc/{pid}/maps").read_text()
+    return {Path(line.split()[-1]).parent for line in maps.splitlines() if "/dev/shm/" in line and "segment" in line}
+
+
+# MPICH's has no name.
+@pytest.mark.parametrize("mpi", ["openmpi"], indirect=True)
+def test_shared_memory_of_killed_ranks_is_removed_with_the_run(ligament, tmp_path, mpi):  # noqa: F811
+    run = Run(ligament, tmp_path, mpi, RANKS, steps=10_000_000)
+    ranks = wait_for(run, "rank", "under way")
+    [own] = {one for pid in ranks for one in segments(pid)}
+    assert own.name.startswith("ligament-mpi-") and own.stat().st_mode & 0o777 == 0o700
+    for pid in ranks:
+        os.kill(pid, signal.SIGKILL)
+    assert run.end()[0] == 1
+    assert nobody_left(run) and not own.exists()
 
 
 CHAIN = """ymmsl_version: v0.1

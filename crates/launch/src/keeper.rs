@@ -7,7 +7,7 @@ use crate::descendants::end_descendants;
 use crate::guard::remove_socket;
 use crate::line::{News, Wish};
 use crate::loss::{how_ended, Loss};
-use crate::mpi::ranks_of;
+use crate::mpi::{ranks_of, segments_of};
 use crate::process::{end_group, raise_open_files, Ended};
 use crate::ranks::Launched;
 use crate::sys;
@@ -16,7 +16,9 @@ use rustix::event::{poll, PollFd, PollFlags, Timespec};
 use rustix::fd::{AsFd, OwnedFd};
 use rustix::process::{pidfd_open, waitpid, Pid, PidfdFlags, Signal, WaitOptions};
 use std::collections::{HashMap, HashSet, VecDeque};
+use std::fs::DirBuilder;
 use std::io;
+use std::os::unix::fs::DirBuilderExt;
 use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
 use std::time::Instant;
@@ -43,6 +45,8 @@ struct Keeper {
     watched: HashSet<u32>,
     /// Sockets that are to be gone at the end.
     sockets: Vec<PathBuf>,
+    /// Where processes of MPI have their shared memory; to be gone at the end, with all that is in it.
+    segments: HashSet<PathBuf>,
     noted: Option<String>,
     /// Orders that are not carried out yet.
     wishes: VecDeque<Wish>,
@@ -89,6 +93,7 @@ impl Keeper {
             launched: HashMap::new(),
             watched: HashSet::new(),
             sockets: Vec::new(),
+            segments: HashSet::new(),
             noted: None,
             wishes: VecDeque::new(),
         };
@@ -176,6 +181,11 @@ impl Keeper {
                     // It will have a descriptor for each.
                     raise_open_files();
                 }
+                if let Some(segments) = segments_of(&command) {
+                    // Without it, Open MPI says so and takes its own.
+                    let _ = DirBuilder::new().mode(0o700).create(&segments);
+                    self.segments.insert(segments);
+                }
                 let news = match command.start(self.blocked) {
                     Ok(pid) => {
                         self.started.insert(pid);
@@ -242,6 +252,9 @@ impl Keeper {
         }
         let ended = complain_of(end_descendants());
         self.sockets.iter().for_each(|socket| remove_socket(socket));
+        for segments in &self.segments {
+            let _ = std::fs::remove_dir_all(segments);
+        }
         if over == Over::Lost {
             lost(ended);
         }

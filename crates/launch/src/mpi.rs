@@ -11,10 +11,18 @@ use crate::ran::{find_in, is_executable};
 use ligament_catalogue::{fault, Fault};
 use ligament_model::{ExecutionModel, Program, Resources};
 use ligament_wire::control::{ENV_IDENTITY, ENV_RANKS};
+use std::collections::hash_map::RandomState;
 use std::ffi::{OsStr, OsString};
+use std::hash::{BuildHasher, Hasher};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
+use std::sync::OnceLock;
+
+/// How the directory begins in which Open MPI's processes of a run have their shared memory.
+const SEGMENTS_BEGIN: &str = "/dev/shm/ligament-mpi-";
+/// The variables that name it: of Open MPI 4 and of Open MPI 5.
+const SEGMENTS_IN: [&str; 2] = ["OMPI_MCA_btl_vader_backing_directory", "OMPI_MCA_btl_sm_backing_directory"];
 
 /// Whose launcher one is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -99,6 +107,23 @@ pub(crate) fn launcher(
         _ => mpirun(program, &ranks, nodes, &launcher, environment)?,
     };
     Ok(std::iter::once(launcher.into_os_string()).chain(options.into_iter().map(OsString::from)).collect())
+}
+
+/// The directory for the shared memory of Open MPI's processes on this machine: they name the files in it, and leave them
+/// there if they are killed. It is this run's alone, so the guard can remove it with all that is in it.
+fn segments() -> &'static str {
+    static SEGMENTS: OnceLock<String> = OnceLock::new();
+    SEGMENTS.get_or_init(|| {
+        // Several machines in containers may share /dev/shm, and each has its own numbers of processes.
+        let chance = RandomState::new().build_hasher().finish();
+        format!("{SEGMENTS_BEGIN}{}-{chance:016x}", std::process::id())
+    })
+}
+
+/// The directory for shared memory that a command was given by `segments`.
+pub(crate) fn segments_of(command: &Command) -> Option<PathBuf> {
+    let named = SEGMENTS_IN.iter().find_map(|name| command.environment.get(name)?.to_str());
+    named.filter(|path| path.starts_with(SEGMENTS_BEGIN)).map(PathBuf::from)
 }
 
 /// How many ranks a command starts, if it is a launcher of MPI.
@@ -213,6 +238,9 @@ fn mpirun(
                 ("OMPI_MCA_odls_base_sigkill_timeout", "0"),
             ] {
                 environment.set_default(variable, value);
+            }
+            for variable in SEGMENTS_IN {
+                environment.set_default(variable, segments());
             }
             // It is told of as many slots as processes, so it does not see that they have to take turns.
             if std::thread::available_parallelism().is_ok_and(|cores| ranks.processes > cores.get()) {
