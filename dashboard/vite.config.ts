@@ -2,6 +2,8 @@ import { defineConfig } from "vite";
 
 // Fixed names: the server has each of these files built in.
 export default defineConfig({
+  // Addresses are relative: a proxy may serve the page below a path of its own.
+  base: "./",
   esbuild: { jsx: "automatic", jsxImportSource: "preact" },
   build: {
     outDir: "built",

@@ -126,7 +126,8 @@ function NodeBox({ at, node, instances, kinds, inKnot, chosen, legible, choose }
     choose(node.name);
   };
   const words = summary(instances);
-  const label = node.name.length > 24 ? `${node.name.slice(0, 23)}…` : node.name;
+  const room = node.instances > 1 ? 23 - ` × ${node.instances}`.length : 23;
+  const label = node.name.length > room ? `${node.name.slice(0, room - 1)}…` : node.name;
   return (
     <g
       class={`node${inKnot ? " knot" : ""}${chosen ? " chosen" : ""}`}

@@ -81,6 +81,10 @@ function Canvas({ label, of, places, at, say, words, draw }: CanvasProps) {
   useEffect(() => {
     if (cursor !== null) say(words(cursor));
   }, [of, cursor]);
+  const pointAt = (event: PointerEvent) => {
+    const box = place.current!.getBoundingClientRect();
+    point(at((event.clientX - box.left - LEFT) / Math.max(box.width - LEFT, 1)));
+  };
   return (
     <canvas
       ref={place}
@@ -88,11 +92,11 @@ function Canvas({ label, of, places, at, say, words, draw }: CanvasProps) {
       tabindex={0}
       role="img"
       aria-label={label}
-      onPointerMove={(event) => {
-        const box = place.current!.getBoundingClientRect();
-        point(at((event.clientX - box.left - LEFT) / Math.max(box.width - LEFT, 1)));
-      }}
-      onPointerLeave={() => {
+      onPointerDown={pointAt}
+      onPointerMove={pointAt}
+      onPointerLeave={(event) => {
+        // What a finger pointed at stays to be read.
+        if (event.pointerType === "touch") return;
         point(null);
         say("");
       }}
@@ -233,15 +237,17 @@ interface PictureProps {
   columns: number;
   elements: Float64Array;
   map: MapName;
+  /** Least and greatest for which the colours stand; none: those of each array. */
+  held: [number, number] | null;
   say: (words: string) => void;
 }
 
 /** The first axis downwards, the second to the right. What is not finite is left out. */
-export function Picture({ rows, columns, elements, map, say }: PictureProps) {
+export function Picture({ rows, columns, elements, map, held, say }: PictureProps) {
   const place = useRef<HTMLCanvasElement>(null);
   const [pointed, point] = useState<[number, number] | null>(null);
   const found = useMemo(() => range(elements), [elements]);
-  const [low, high] = rangeFor(map, ...(found ?? [0, 0]));
+  const [low, high] = held ?? rangeFor(map, ...(found ?? [0, 0]));
   useEffect(() => {
     const canvas = place.current!;
     canvas.width = columns;
@@ -257,7 +263,7 @@ export function Picture({ rows, columns, elements, map, say }: PictureProps) {
       picture.data[4 * i + 3] = 255;
     }
     canvas.getContext("2d")!.putImageData(picture, 0, 0);
-  }, [elements, map, rows, columns]);
+  }, [elements, map, rows, columns, low, high]);
   const inside = (row: number, column: number): [number, number] => [
     Math.min(Math.max(row, 0), rows - 1),
     Math.min(Math.max(column, 0), columns - 1),
@@ -268,6 +274,11 @@ export function Picture({ rows, columns, elements, map, say }: PictureProps) {
     const [row, column] = inside(...pointed);
     say(`row ${row}, column ${column}: ${elements[row * columns + column]}`);
   }, [elements, pointed]);
+  const pointAt = (event: PointerEvent) => {
+    const box = place.current!.getBoundingClientRect();
+    const [down, right] = [(event.clientY - box.top) / box.height, (event.clientX - box.left) / box.width];
+    point(inside(Math.floor(down * rows), Math.floor(right * columns)));
+  };
   return (
     <div class="picture">
       <canvas
@@ -276,12 +287,10 @@ export function Picture({ rows, columns, elements, map, say }: PictureProps) {
         role="img"
         style={{ aspectRatio: `${columns} / ${rows}`, width: `min(100%, ${Math.ceil((HIGHEST * columns) / rows)}px)` }}
         aria-label={found ? `An array of ${rows} by ${columns}, from ${brief(found[0])} to ${brief(found[1])}` : "No finite number"}
-        onPointerMove={(event) => {
-          const box = place.current!.getBoundingClientRect();
-          const [down, right] = [(event.clientY - box.top) / box.height, (event.clientX - box.left) / box.width];
-          point(inside(Math.floor(down * rows), Math.floor(right * columns)));
-        }}
-        onPointerLeave={() => {
+        onPointerDown={pointAt}
+        onPointerMove={pointAt}
+        onPointerLeave={(event) => {
+          if (event.pointerType === "touch") return;
           point(null);
           say("");
         }}

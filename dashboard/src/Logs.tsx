@@ -67,7 +67,7 @@ export function Logs({ state, chosen }: Shared) {
     let kept: Line[] = [];
     setLines([]);
     async function look() {
-      const of = source ? `/api/output?instance=${encodeURIComponent(source)}` : "/api/log?";
+      const of = source ? `api/output?instance=${encodeURIComponent(source)}` : "api/log?";
       let again = live;
       try {
         const piece = await ask<Piece>(`${of}&${place}`);

@@ -11,19 +11,22 @@ const LEAST = 900;
 /** Pixels for each unit of the drawing, below which a box is a dot; such a model begins near its first box, at this width. */
 const DOT = 0.02;
 const NEAR = 3000;
+/** On a phone, words are legible from this scale on: a wider model begins with its first boxes. */
+const PHONE = 600;
+const PHONE_SCALE = 0.7;
 
 /** What was asked for before there was anything to show it in. */
 let early: Promise<Plan | null> | null = null;
 
 /** Asks where everything stands, which takes the server a while. */
 export function askEarly(): void {
-  early = ask<Plan>("/api/plan").catch(() => null);
+  early = ask<Plan>("api/plan").catch(() => null);
 }
 
 /** The plan; asked for again if there was none yet when it was asked for early. */
 async function planned(): Promise<Plan> {
   const plan = await early;
-  return plan && plan.nodes.length > 0 ? plan : ask<Plan>("/api/plan");
+  return plan && plan.nodes.length > 0 ? plan : ask<Plan>("api/plan");
 }
 
 /** `drawn` is called when the model is there to be seen, or cannot be drawn. */
@@ -33,6 +36,8 @@ export function Model({ drawn, ...shared }: Shared & { drawn: () => void }) {
   // At first an estimate: to ask the browser would have it lay out all that there is.
   const [room, setRoom] = useState({ width: innerWidth, height: innerHeight * 0.62 });
   const drawing = useRef<SVGSVGElement>(null);
+  /** Where each finger is that touches the picture. */
+  const fingers = useRef(new Map<number, [number, number]>());
   useEffect(() => {
     planned().then(setPlan, (error: Error) => setPlan({ nodes: [], links: [], why: error.message }));
   }, []);
@@ -48,7 +53,8 @@ export function Model({ drawn, ...shared }: Shared & { drawn: () => void }) {
   const whole: Box = { x: ((plan?.width ?? width) - width) / 2, y: 0, width, height: plan?.height ?? 1 };
   const first = plan?.nodes[0];
   const begin = first && room.width / width < DOT ? { x: first.x - LEAST / 4, y: first.y - LEAST / 4, width: NEAR, height: LEAST } : whole;
-  const seen = view ?? begin;
+  const isCramped = first && room.width <= PHONE && room.width / (plan?.width ?? 1) < PHONE_SCALE;
+  const seen = view ?? (isCramped && begin === whole ? { ...whole, x: first.x - 8, width: room.width / PHONE_SCALE } : begin);
 
   /** Shows a part; `by` < 1 is nearer. */
   function zoom(by: number, x = 0.5, y = 0.5) {
@@ -59,8 +65,33 @@ export function Model({ drawn, ...shared }: Shared & { drawn: () => void }) {
   function move(dx: number, dy: number) {
     setView({ ...seen, x: seen.x + dx * seen.width, y: seen.y + dy * seen.height });
   }
+  /** Two fingers move and zoom the picture; one moves the page. */
+  function pinch(svg: SVGSVGElement, event: PointerEvent) {
+    const last = fingers.current.get(event.pointerId);
+    const [other] = [...fingers.current].filter(([id]) => id !== event.pointerId);
+    if (!last || !other) return;
+    const [x, y] = [event.clientX, event.clientY];
+    fingers.current.set(event.pointerId, [x, y]);
+    const apart = ([a, b]: [number, number]) => Math.max(Math.hypot(a - other[1][0], b - other[1][1]), 10);
+    const box = svg.getBoundingClientRect();
+    const by = apart(last) / apart([x, y]);
+    const scale = seen.width / svg.clientWidth;
+    const [width, height] = [seen.width * by, seen.height * by];
+    const middle = [((x + other[1][0]) / 2 - box.left) / box.width, ((y + other[1][1]) / 2 - box.top) / box.height] as const;
+    setView({
+      x: seen.x + (seen.width - width) * middle[0] - ((x - last[0]) / 2) * scale,
+      y: seen.y + (seen.height - height) * middle[1] - ((y - last[1]) / 2) * scale,
+      width,
+      height,
+    });
+  }
+  function touches(event: PointerEvent) {
+    if (event.pointerType === "touch") fingers.current.set(event.pointerId, [event.clientX, event.clientY]);
+  }
+  const lifts = (event: PointerEvent) => void fingers.current.delete(event.pointerId);
   function drag(event: PointerEvent) {
     const svg = drawing.current;
+    if (svg && event.pointerType === "touch") return pinch(svg, event);
     if (!svg || event.buttons !== 1) return;
     const scale = seen.width / svg.clientWidth;
     if (event.movementX || event.movementY) {
@@ -135,7 +166,11 @@ export function Model({ drawn, ...shared }: Shared & { drawn: () => void }) {
           tabindex={0}
           aria-label="The model. Plus and minus zoom, arrow keys move, 0 shows all; Tab goes from component to component."
           onKeyDown={press}
+          onPointerDown={touches}
           onPointerMove={drag}
+          onPointerUp={lifts}
+          onPointerCancel={lifts}
+          onPointerLeave={lifts}
         >
           <defs>
             <marker id="head" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="10" markerHeight="10" markerUnits="userSpaceOnUse" orient="auto">

@@ -349,7 +349,7 @@ function History({ state, may, wants }: { state: State; may: boolean; wants: (or
       setEntries(told.history);
       setNote("");
     };
-    ask<{ history: Entry[] }>("/api/steering").then(take, (error: Error) => !ended && setNote(error.message));
+    ask<{ history: Entry[] }>("api/steering").then(take, (error: Error) => !ended && setNote(error.message));
     return () => {
       ended = true;
     };

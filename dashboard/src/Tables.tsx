@@ -4,12 +4,15 @@ import { memo } from "preact/compat";
 import { useState } from "preact/hooks";
 import type { Shared } from "./App";
 import { Sight } from "./Sight";
-import type { Conduit, Instance, State } from "./state";
+import type { Conduit, Instance, State, Usage } from "./state";
 import { isWaiting } from "./waits";
 import { inBytes, inCount, inRate, inSeconds, inTime, withoutIndices } from "./words";
 
 /** Rows that are shown at a time. */
 const MOST = 100;
+
+/** States in which an instance has no process any more. */
+const OVER = ["not started", "done", "failed", "stopped"];
 
 /** Those that need a look first: failed, then those that wait longest. */
 function urgency(one: Instance): number {
@@ -24,7 +27,7 @@ function waitsFor(one: Instance): string {
   return one.state === "waiting to send" ? `room at ${one.waits_for}` : one.waits_for;
 }
 
-const InstanceRow = memo(function InstanceRow({ one, since }: { one: Instance; since: string }) {
+const InstanceRow = memo(function InstanceRow({ one, since, usage }: { one: Instance; since: string; usage: Usage | undefined }) {
   return (
     <tr data-instance={one.name}>
       <th scope="row">{one.name}</th>
@@ -40,6 +43,12 @@ const InstanceRow = memo(function InstanceRow({ one, since }: { one: Instance; s
       </td>
       <td class="number" data-received={one.received_messages}>
         {inCount(one.received_messages)}, {inBytes(one.received_bytes)}
+      </td>
+      <td class="number" data-cores={usage?.cores ?? ""}>
+        {usage && usage.cores !== null ? usage.cores.toFixed(2) : ""}
+      </td>
+      <td class="number" data-memory={usage?.memory ?? ""}>
+        {usage ? inBytes(usage.memory) : ""}
       </td>
       <td class="quiet">
         {one.on ? `${one.on} ` : ""}
@@ -80,6 +89,8 @@ function Instances({ state, search, chosen, choose }: Shared) {
     .sort((one, other) => urgency(one) - urgency(other));
   const now = state.now();
   const since = (one: Instance) => (isWaiting(one) || (one.state === "held" && one.waits_from) ? inSeconds((now - one.waits_from!) / 1000) : "");
+  // Of one that is over, nothing is used any more.
+  const usageOf = (one: Instance) => (state.isLive && !OVER.includes(one.state) ? state.usage.get(one.name) : undefined);
   return (
     <>
       <div class="bar">
@@ -105,12 +116,18 @@ function Instances({ state, search, chosen, choose }: Shared) {
               <th scope="col">Model time</th>
               <th scope="col">Sent</th>
               <th scope="col">Received</th>
+              <th scope="col" title="Cores that its process and all that it has started use">
+                Cores
+              </th>
+              <th scope="col" title="Memory of these, shared parts counted for each">
+                Memory
+              </th>
               <th scope="col">Where</th>
             </tr>
           </thead>
           <tbody>
             {found.slice(0, most).map((one) => (
-              <InstanceRow key={one.name} one={one} since={since(one)} />
+              <InstanceRow key={one.name} one={one} since={since(one)} usage={usageOf(one)} />
             ))}
           </tbody>
         </table>

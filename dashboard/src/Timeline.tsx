@@ -64,9 +64,34 @@ function draw(canvas: HTMLCanvasElement, told: Told) {
   });
 }
 
+/** The end of a name tells instances apart, and so it is always shown. */
+const TAIL = 10;
+
+function Label({ name }: { name: string }) {
+  return (
+    <>
+      <span class="head">{name.slice(0, -TAIL)}</span>
+      <span>{name.slice(-TAIL)}</span>
+    </>
+  );
+}
+
+/** Round moments along an axis, s: about so many. */
+export function ticks(seconds: number, many = 5): number[] {
+  if (!(seconds > 0)) return [0];
+  const steps = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 10800, 21600, 43200, 86400];
+  const rough = seconds / many;
+  const power = 10 ** Math.floor(Math.log10(rough));
+  const step =
+    rough < 1
+      ? power * ([1, 2, 5, 10].find((one) => one * power >= rough) ?? 10)
+      : (steps.find((one) => one >= rough) ?? 86400 * Math.ceil(rough / 86400));
+  return Array.from({ length: Math.floor(seconds / step + 1e-9) + 1 }, (_, i) => Number((i * step).toPrecision(12)));
+}
+
 /** Saves the timeline as a file that Perfetto and Chrome read. */
 async function saveTrace(name: string): Promise<void> {
-  const answer = await fetched("/api/trace", undefined, undefined, TRACE_PATIENCE);
+  const answer = await fetched("api/trace", undefined, undefined, TRACE_PATIENCE);
   if (!answer.ok) throw new Error(((await answer.json()) as { why?: string }).why ?? answer.statusText);
   const link = document.createElement("a");
   link.href = URL.createObjectURL(await answer.blob());
@@ -95,7 +120,7 @@ export function Timeline({ state, search }: Shared) {
       const unseen = document.hidden;
       let old = false;
       if (!unseen) {
-        const answer = await ask<Told>(`/api/timeline?columns=${COLUMNS}`).catch((error: Error) => ({ why: error.message }) as Told);
+        const answer = await ask<Told>(`api/timeline?columns=${COLUMNS}`).catch((error: Error) => ({ why: error.message }) as Told);
         if (!ended) setTold(answer);
         old = answer.old === true;
       }
@@ -120,6 +145,10 @@ export function Timeline({ state, search }: Shared) {
       dark.removeEventListener("change", draws);
     };
   }, [shown]);
+  function pointAt(event: PointerEvent) {
+    const box = (event.currentTarget as Element).getBoundingClientRect();
+    setCursor(Math.min(Math.max(Math.floor(((event.clientX - box.left) / box.width) * COLUMNS), 0), COLUMNS - 1));
+  }
   function press(event: KeyboardEvent) {
     const step = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
     if (step) {
@@ -129,6 +158,7 @@ export function Timeline({ state, search }: Shared) {
       setCursor(null);
     }
   }
+  const isNarrow = innerWidth <= 600;
   const at = cursor !== null && told ? ((cursor + 0.5) / COLUMNS) * told.seconds : null;
   function parts(row: Row): string {
     const all = row.seconds.reduce((sum, one) => sum + one, 0) || 1;
@@ -169,7 +199,7 @@ export function Timeline({ state, search }: Shared) {
           <ul class="names">
             {shown.rows.map((row) => (
               <li key={row.name} title={row.name}>
-                {row.name}
+                <Label name={row.name} />
               </li>
             ))}
           </ul>
@@ -179,11 +209,9 @@ export function Timeline({ state, search }: Shared) {
             role="group"
             aria-label="The timeline. Left and right move the cursor, with Shift faster; Escape takes it away."
             onKeyDown={press}
-            onPointerMove={(event) => {
-              const box = event.currentTarget.getBoundingClientRect();
-              setCursor(Math.min(Math.max(Math.floor(((event.clientX - box.left) / box.width) * COLUMNS), 0), COLUMNS - 1));
-            }}
-            onPointerLeave={() => setCursor(null)}
+            onPointerDown={(event) => event.pointerType === "touch" && pointAt(event)}
+            onPointerMove={pointAt}
+            onPointerLeave={(event) => event.pointerType !== "touch" && setCursor(null)}
           >
             <canvas ref={canvas} style={{ height: `${shown.rows.length * HEIGHT}px` }} aria-hidden="true" />
             {cursor !== null && <div class="cursor" style={{ left: `${((cursor + 0.5) / COLUMNS) * 100}%` }} />}
@@ -197,9 +225,11 @@ export function Timeline({ state, search }: Shared) {
             ))}
           </ul>
           <p class="axis">
-            <span>0</span>
-            <span>{inSeconds(shown.seconds / 2)}</span>
-            <span>{inSeconds(shown.seconds)}</span>
+            {ticks(shown.seconds, isNarrow ? 2 : 5).map((one) => (
+              <span key={one} class={one > 0.85 * shown.seconds ? "last" : ""} style={{ left: `${(one / (shown.seconds || 1)) * 100}%` }}>
+                {one === 0 ? "0" : inSeconds(one)}
+              </span>
+            ))}
           </p>
         </div>
       )}

@@ -3,9 +3,10 @@
 import { memo } from "preact/compat";
 import { useCallback, useEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { Shared } from "./App";
-import { MAPS, type MapName } from "./colours";
+import { MAPS, type MapName, rangeFor } from "./colours";
+import { Thinned } from "./course";
 import { Histogram, Picture, Series } from "./Drawn";
-import { next, type Shown, type Wanted } from "./tap";
+import { next, range, type Shown, type Wanted } from "./tap";
 import { count, inCount, inTime, unitOfTime } from "./words";
 
 /** Ports that are looked at at a time, and names that are offered. */
@@ -13,8 +14,8 @@ const MOST = 5;
 const MOST_NAMES = 500;
 /** Values a second. */
 const RATES = [1, 4, 20];
-/** Of a number, so many past values are drawn. */
-const COURSE = 1000;
+/** Of a number, so many values are drawn: from the first that was looked at, thinned out. */
+const COURSE_MAX = 2000;
 const NONE = new Float64Array();
 /** A port that cannot be looked at yet is tried again after so long, ms. */
 const AGAIN = 1000;
@@ -31,6 +32,38 @@ interface Looked {
   wanted: Wanted;
 }
 
+/** The two numbers, if they are a range. */
+function heldRange(held: [string, string] | null): [number, number] | null {
+  const [low, high] = (held ?? ["", ""]).map((text) => (text.trim() === "" ? NaN : Number(text))) as [number, number];
+  return Number.isFinite(low) && Number.isFinite(high) && low < high ? [low, high] : null;
+}
+
+interface HeldProps {
+  held: [string, string] | null;
+  hold: (range: [string, string] | null) => void;
+  /** The range of what is shown now. */
+  now: () => [number, number];
+}
+
+/** Holds the range of colours, so that pictures that come one after the other can be compared. */
+function Held({ held, hold, now }: HeldProps) {
+  return (
+    <div class="held-range">
+      <label>
+        <input type="checkbox" checked={held !== null} onChange={(event) => hold(event.currentTarget.checked ? (now().map(String) as [string, string]) : null)} /> Hold
+        the range of colours
+      </label>
+      {held && (
+        <>
+          <input aria-label="Least" size={9} inputMode="decimal" value={held[0]} onInput={(event) => hold([event.currentTarget.value, held[1]])} />
+          <input aria-label="Greatest" size={9} inputMode="decimal" value={held[1]} onInput={(event) => hold([held[0], event.currentTarget.value])} />
+          {!heldRange(held) && <span class="bad">no range</span>}
+        </>
+      )}
+    </div>
+  );
+}
+
 interface ValueProps {
   looked: Looked;
   map: MapName;
@@ -43,12 +76,14 @@ const Value = memo(function Value({ looked: { id, wanted }, map, replace }: Valu
   const [shown, setShown] = useState<Shown | null>(null);
   const [note, setNote] = useState("");
   const [point, setPoint] = useState("");
-  const course = useRef<[number, number][]>([]);
+  const course = useRef(new Thinned<[number, number]>(COURSE_MAX));
+  /** The range of colours that is held; what is written there meanwhile may be none. */
+  const [held, hold] = useState<[string, string] | null>(null);
   const thin = (by: number) => replace(id, { ...wanted, thin: by });
   useEffect(() => {
     const stop = new AbortController();
     let has = 0;
-    course.current = [];
+    course.current = new Thinned(COURSE_MAX);
     async function look() {
       while (!stop.signal.aborted) {
         try {
@@ -65,7 +100,6 @@ const Value = memo(function Value({ looked: { id, wanted }, map, replace }: Valu
           if (came.head.kind === "large" && came.head.shape) return thin(thinner(came.head.shape, wanted.thin));
           if (came.head.kind === "number") {
             course.current.push([came.head.timestamp ?? NaN, came.elements[0] ?? NaN]);
-            if (course.current.length > COURSE) course.current.shift();
           }
           setShown(came);
           if (document.hidden) await new Promise((done) => setTimeout(done, 5000));
@@ -84,8 +118,9 @@ const Value = memo(function Value({ looked: { id, wanted }, map, replace }: Valu
   useEffect(() => setPoint(""), [head?.kind, head?.shape?.length]);
   const elements = shown?.elements ?? NONE;
   const indices = useMemo(() => Float64Array.from(elements, (_, i) => i), [elements.length]);
-  const [times, numbers] = useMemo(() => [course.current.map(([time]) => time), course.current.map(([, value]) => value)], [shown]);
+  const [times, numbers] = useMemo(() => [course.current.items.map(([time]) => time), course.current.items.map(([, value]) => value)], [shown]);
   const shape = head?.shape ?? [];
+  const isPicture = head?.kind === "array" && elements.length > 1 && shape.length === 2;
   const parts = [wanted.key, wanted.slice && `[${wanted.slice}]`, wanted.thin > 1 && `every ${wanted.thin}th`].filter(Boolean).join(" ");
   return (
     <article class="value" data-port={wanted.port} data-message={head?.message ?? ""} data-time={head?.timestamp ?? ""}>
@@ -112,8 +147,11 @@ const Value = memo(function Value({ looked: { id, wanted }, map, replace }: Valu
       {head?.kind === "array" && elements.length > 1 && shape.length === 1 && (
         <Series x={indices} y={elements} along="index" say={setPoint} />
       )}
-      {head?.kind === "array" && elements.length > 1 && shape.length === 2 && (
-        <Picture rows={shape[0]!} columns={shape[1]!} elements={elements} map={map} say={setPoint} />
+      {isPicture && (
+        <>
+          <Picture rows={shape[0]!} columns={shape[1]!} elements={elements} map={map} held={heldRange(held)} say={setPoint} />
+          <Held held={held} hold={hold} now={() => rangeFor(map, ...(range(elements) ?? [0, 1]))} />
+        </>
       )}
       {head?.kind === "array" && shape.length > 2 && elements.length > 1 && <p>It has {shape.length} axes: take a slice, such as {shape.slice(2).map(() => "0").join(", ")}.</p>}
       <p class="point" aria-live="polite">
@@ -127,6 +165,7 @@ export function Values({ state, search }: Shared) {
   const [all, setAll] = useState<Looked[]>([]);
   const last = useRef(0);
   const [port, setPort] = useState("");
+  const [slot, setSlot] = useState("");
   const [slice, setSlice] = useState("");
   const [key, setKey] = useState("");
   const [bars, setBars] = useState(0);
@@ -135,7 +174,8 @@ export function Values({ state, search }: Shared) {
   const names = state.instances.filter((one) => one.name.includes(search)).flatMap((one) => (one.sends ?? []).map((name) => `${one.name}.${name}`));
   const add = (event: Event) => {
     event.preventDefault();
-    const wanted = { port: port.trim(), slice: slice.trim(), thin: 1, bars, key: key.trim(), every: 1000 / rate };
+    const of = slot.trim() === "" ? port.trim() : `${port.trim()}[${slot.trim()}]`;
+    const wanted = { port: of, slice: slice.trim(), thin: 1, bars, key: key.trim(), every: 1000 / rate };
     last.current += 1;
     if (wanted.port && all.length < MOST) setAll([...all, { id: last.current, wanted }]);
   };
@@ -158,6 +198,9 @@ export function Values({ state, search }: Shared) {
             <option key={name} value={name} />
           ))}
         </datalist>
+        <label title="Of a port with slots: 0 for the first; empty for whichever is sent on next">
+          Slot <input size={4} inputMode="numeric" value={slot} placeholder="any" onInput={(event) => setSlot(event.currentTarget.value)} />
+        </label>
         <label>
           Slice <input size={10} value={slice} placeholder="0, ::2" onInput={(event) => setSlice(event.currentTarget.value)} />
         </label>

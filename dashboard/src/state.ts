@@ -111,6 +111,14 @@ export interface View {
   why?: string | null;
 }
 
+/** What an instance takes of its machine: its process and all that it has started. */
+export interface Usage {
+  /** None before that is known. */
+  cores: number | null;
+  /** Resident, bytes. */
+  memory: number;
+}
+
 export interface Rate {
   messages: number;
   bytes: number;
@@ -126,6 +134,7 @@ interface News {
   run?: Run;
   instances?: Record<string, Instance>;
   conduits?: Record<string, Conduit>;
+  usage?: Record<string, Usage>;
 }
 
 /** An answer that has not come after so long will not come, ms; the server answers a question for news within 20 s. */
@@ -151,6 +160,8 @@ export class State {
   role: Role = "look";
   instances: Instance[] = [];
   conduits: Conduit[] = [];
+  /** By the names of instances: what those on this server's machine take of it. */
+  usage = new Map<string, Usage>();
   /** Why the server itself does not answer. */
   unreached = "";
   /** Whether the server wants a new link. */
@@ -196,6 +207,10 @@ export class State {
     }
     for (const [key, one] of Object.entries(news.instances ?? {})) this.instances[Number(key)] = one;
     for (const [key, one] of Object.entries(news.conduits ?? {})) this.conduits[Number(key)] = one;
+    for (const [key, one] of Object.entries(news.usage ?? {})) {
+      const name = this.instances[Number(key)]?.name;
+      if (name) this.usage.set(name, one);
+    }
     this.conduits.forEach(({ messages, bytes }, i) => {
       const samples = (this.samples[i] ??= []);
       const at = this.at;
@@ -228,7 +243,7 @@ export class State {
       let pause = document.hidden || this.view?.state === "over" ? UNSEEN : OFTEN;
       const word = ownWord();
       try {
-        const answer = await fetched(`/api/news?since=${this.picture}`);
+        const answer = await fetched(`api/news?since=${this.picture}`);
         // Meanwhile the page may have been opened by another link.
         if (word !== ownWord()) continue;
         this.shut = answer.status === 401;
@@ -261,10 +276,13 @@ function isLost(error: unknown): boolean {
 }
 
 /** Where this page keeps the second half of its session. Other than a cookie, no other port of the machine gets it. */
-const WORD = "ligament-word";
+function wordKey(): string {
+  // Behind a proxy, other pages have the same origin, and other paths.
+  return `ligament-word ${location.pathname}`;
+}
 
 function ownWord(): string {
-  return localStorage.getItem(WORD) ?? "none";
+  return localStorage.getItem(wordKey()) ?? "none";
 }
 
 /** Asks the server; every question proves that it is this page's. With a body, it wants something. */
@@ -287,10 +305,10 @@ export async function openSession(state: State): Promise<string> {
   const secret = secretOf(location.hash);
   if (!secret) return "";
   history.replaceState(null, "", location.pathname);
-  const answer = await fetched("/api/session", undefined, { secret });
+  const answer = await fetched("api/session", undefined, { secret });
   const told = (await answer.json()) as { why?: string; word?: string; role?: Role };
   if (!answer.ok || !told.word) return told.why ?? "this link does not open the page";
-  localStorage.setItem(WORD, told.word);
+  localStorage.setItem(wordKey(), told.word);
   if (told.role) state.role = told.role;
   return "";
 }

@@ -36,7 +36,7 @@ const LONGEST = 4096;
 
 /** Asks for it; comes back when it is agreed on. */
 export function send(order: Order): Promise<Agreed> {
-  return ask<Agreed>("/api/steer", order, PATIENCE);
+  return ask<Agreed>("api/steer", order, PATIENCE);
 }
 
 const WHOLE = /^[+-]?\d+$/;

@@ -48,7 +48,7 @@ export async function next(wanted: Wanted, has: number, stop: AbortSignal): Prom
     every: String(wanted.every),
     has: String(has),
   });
-  const answer = await fetched(`/api/tap?${asked}`, stop);
+  const answer = await fetched(`api/tap?${asked}`, stop);
   const bytes = await answer.arrayBuffer();
   const all = new Uint8Array(bytes);
   const line = all.indexOf(10) < 0 ? all.length : all.indexOf(10);

@@ -4,7 +4,7 @@ import { chromium } from "playwright-core";
 import { readFile } from "node:fs/promises";
 import { createInterface } from "node:readline";
 
-const browser = await chromium.launch({ executablePath: process.argv[2], args: ["--no-sandbox"] });
+const browser = await chromium.launch({ executablePath: process.argv[2], args: ["--no-sandbox", "--host-resolver-rules=MAP hub.test 127.0.0.1"] });
 const said = [];
 const viewers = {};
 
@@ -37,6 +37,16 @@ async function answered(route, who) {
   const path = url.pathname.slice(1) || "index.html";
   const kind = KINDS[path.split(".").at(-1)];
   if (kind) return route.fulfill({ contentType: kind, body: await readFile(new URL(path, BUILT)) });
+  if (path === "api/tap") {
+    who.asked.push(url.searchParams.get("port"));
+    const frame = who.frames.shift();
+    if (!frame) {
+      await new Promise((done) => setTimeout(done, 50));
+      return route.fulfill({ json: { kind: "same", frame: 0 } });
+    }
+    const elements = Buffer.from(new Float64Array(frame.elements).buffer);
+    return route.fulfill({ body: Buffer.concat([Buffer.from(`${JSON.stringify(frame.head)}\n`), elements]) });
+  }
   if (path !== "api/news") return route.fulfill({ json: who.answers[path] ?? NOTHING[path] ?? {} });
   while (who.news.length === 0) {
     if (!viewers[who.name]) return route.abort();
@@ -47,11 +57,13 @@ async function answered(route, who) {
 const deeds = {
   // The page, of which a test says what its server answers: news, and what is at other addresses.
   script: async ({ answers }, who) => {
-    Object.assign(who, { answers: answers ?? {}, news: [] });
+    Object.assign(who, { answers: answers ?? {}, news: [], frames: [], asked: [] });
     await who.context.route("http://scripted.test/**", (route) => answered(route, who).catch(() => {}));
     await who.page.goto("http://scripted.test/", limit);
   },
   news: ({ news }, who) => void who.news.push(...news),
+  frame: ({ frame }, who) => void who.frames.push(frame),
+  asked: (_, who) => who.asked.at(-1) ?? null,
   size: ({ width, height }, { page }) => page.setViewportSize({ width, height }).then(() => null),
   open: ({ link }, { page }) => page.goto(link, limit).then(() => null),
   // A JavaScript expression: its value, as soon as that is true.

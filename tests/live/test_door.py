@@ -1,6 +1,5 @@
 """Who is let in by the page's server, and what programs get of it."""
 
-import http.client
 import json
 import os
 import re
@@ -128,7 +127,7 @@ def test_status_has_conduits_while_the_run_goes_on_and_they_only_grow(place):
         assert (later["under_way"], later["received_messages"]) == (0, later["messages"])
 
 
-def test_a_thousand_connections_that_say_nothing_keep_nobody_out_for_long_and_the_run_does_not_notice(place):
+def test_a_thousand_connections_without_a_session_keep_nobody_with_one_out_and_the_run_does_not_notice(place):
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (min(4096, hard), hard))
     place.starts()
@@ -138,48 +137,47 @@ def test_a_thousand_connections_that_say_nothing_keep_nobody_out_for_long_and_th
     # One who looks already goes on looking.
     viewer = Asker(view).stays()
     picture = json.loads(viewer.ask("GET", "/api/news", session)[2])["picture"]
-    # Some say half of something, and the others nothing.
-    idle = [socket.create_connection(("127.0.0.1", asker.port)) for _ in range(200)]
-    for line in idle:
-        try:
-            line.sendall(b"GET /api/news HTTP/1.1\r\nHost: loc")
-        except (BrokenPipeError, ConnectionResetError):
-            pass
-    talking = len(idle)
-    idle += [socket.create_connection(("127.0.0.1", asker.port)) for _ in range(800)]
-
-    def asks():
-        while True:
-            try:
-                return asker.ask("GET", "/api/plan", session)
-            except (ConnectionError, http.client.RemoteDisconnected):
-                # Many are being refused; those beyond them are closed without a word.
-                time.sleep(0.1)
-
+    # Some ask something without a session, some say half of something, and the others nothing.
+    heads = [b"GET /api/news HTTP/1.1\r\nHost: localhost\r\n\r\n", b"GET /api/news HTTP/1.1\r\nHost: loc", b""]
+    strangers = []
     try:
-        # Who says nothing is let go of after a few seconds; if this machine has slept for so long, others come.
-        for _ in range(5):
-            status, _, text = asks()
-            if status == 503:
-                break
-            idle += [socket.create_connection(("127.0.0.1", asker.port)) for _ in range(300)]
-        assert status == 503 and "128 connections" in json.loads(text)["why"]
+        for i in range(1000):
+            strangers.append(socket.create_connection(("127.0.0.1", asker.port)))
+            try:
+                strangers[-1].sendall(heads[i % 3])
+            except (BrokenPipeError, ConnectionResetError):
+                pass
+            if i % 200 == 199:
+                assert asker.ask("GET", "/api/plan", session)[0] == 200
         for _ in range(3):
             picture, before = json.loads(viewer.ask("GET", f"/api/news?since={picture}", session)[2])["picture"], picture
             assert picture > before
-        # Who says nothing is let go of, and the next is let in.
-        for line in idle[:talking]:
-            line.close()
-        while (status := asks()[0]) == 503:
-            time.sleep(0.2)
-        assert status == 200
     finally:
-        for line in idle:
+        for line in strangers:
             line.close()
         resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+    assert place.is_over()["state"] == "done"
+
+
+def test_one_connection_more_than_all_with_sessions_is_told_so(place):
+    place.starts()
+    view = place.view()
+    asker = Asker(view)
+    session = asker.opens()
+    viewers = [Asker(view).stays() for _ in range(128)]
+    try:
+        assert {one.ask("GET", "/api/steering", session)[0] for one in viewers} == {200}
+        status, _, text = asker.ask("GET", "/api/steering", session)
+        assert status == 503 and "128 connections" in json.loads(text)["why"]
+        assert {one.ask("GET", "/api/steering", session)[0] for one in viewers} == {200}
+        viewers.pop().line.close()
+        while asker.ask("GET", "/api/steering", session)[0] == 503:
+            time.sleep(0.05)
+    finally:
+        for one in viewers:
+            one.line.close()
     page = place.pages[-1]
     assert place.close() == 0 and "refused a connection" in page.said
-    assert place.is_over()["state"] == "done"
 
 
 def test_who_has_no_session_keeps_no_place_for_long_whatever_is_asked(place):

@@ -41,7 +41,7 @@ def check_texts(shown, record):
     """Whether each cell of the tables of a run that is over says what its record says."""
     instances = [[one["name"], one["state"], "", "", in_time(one["model_time"]),
                   f"{in_count(one['sent_messages'])}, {in_bytes(one['sent_bytes'])}",
-                  f"{in_count(one['received_messages'])}, {in_bytes(one['received_bytes'])}", f"process {one['pid']}"]
+                  f"{in_count(one['received_messages'])}, {in_bytes(one['received_bytes'])}", "", "", f"process {one['pid']}"]
                  for one in record["instances"]]
     conduits = [[one["from"], one["to"], in_count(one["messages"]), "–", in_bytes(one["bytes"]), "–",
                  in_count(one["under_way"]), in_time(one["model_time"])] for one in record["conduits"]]

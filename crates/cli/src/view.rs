@@ -5,7 +5,7 @@ use crate::arguments::print;
 use ligament_catalogue::{fault, Fault};
 use ligament_launch::site::find_site;
 use ligament_live::{
-    another_link, serve_over_pipes, serve_site, Another, Opened, Options, Place, Purpose, Role,
+    another_link, serve_over_pipes, serve_site, Another, Opened, Options, Place, PublicUrl, Purpose, Role,
 };
 use ligament_manager::{find_run, RunDirectory};
 use ligament_runtime::client::record_of;
@@ -42,6 +42,9 @@ pub(crate) struct View {
     /// Serve at a Unix socket that only you may open, for "ssh -L PORT:SOCKET HOST".
     #[arg(long, value_name = "SOCKET")]
     pub socket: Option<PathBuf>,
+    /// The address at which browsers reach the page through a proxy, such as that of a JupyterHub: its host is let in too.
+    #[arg(long, value_name = "URL", value_parser = PublicUrl::of)]
+    pub public_url: Option<PublicUrl>,
     /// Answer Prometheus at /metrics, if it sends the bearer token in this file, which is made if it is not there.
     #[arg(long, value_name = "FILE")]
     pub metrics_token: Option<PathBuf>,
@@ -77,6 +80,13 @@ fn served(arguments: &View) -> Result<(), Fault> {
         Some(path) => Place::Socket(path.clone()),
         None => Place::Port(arguments.port.unwrap_or(0)),
     };
+    let has_place = arguments.port.is_some() || arguments.socket.is_some() || arguments.over_pipes.is_some();
+    if arguments.public_url.is_some() && !has_place {
+        return Err(fault!(
+            WORD_OF_THE_COMMAND_LINE,
+            "\"--public-url\" needs \"--port\" or \"--socket\" too: the proxy has to know where the page is served"
+        ));
+    }
     let is_pipe = |file: &Path| file == Path::new("-");
     if arguments.over_pipes.is_none() && arguments.metrics_token.as_deref().is_some_and(is_pipe) {
         return Err(fault!(
@@ -92,12 +102,14 @@ fn served(arguments: &View) -> Result<(), Fault> {
         let command = |at: &str| {
             let words = ["view", &arguments.run, "--link", purpose.role.word(), "--over-pipes", at];
             let mut words = words.map(str::to_owned).to_vec();
+            words.extend(arguments.public_url.iter().map(|url| format!("--public-url={url}")));
             words.extend(purpose.name.iter().map(|name| format!("--for={name}")));
             // The token itself goes over the pipe.
             words.extend(metrics.map(|_| "--metrics-token=-".to_owned()));
             crate::remote::command(&site, &words)
         };
-        return serve_site(&site.name, &place, metrics, command, |opened| {
+        let place = (&place, arguments.public_url.as_ref());
+        return serve_site(&site.name, place, metrics, command, |opened| {
             let name = format!("{} at {}", arguments.run, site.name);
             tell(arguments, &name, opened, "Ctrl-C ends the page, not the run");
             leading = open(arguments, opened);
@@ -114,9 +126,12 @@ fn served(arguments: &View) -> Result<(), Fault> {
     };
     if let Some(at) = &arguments.over_pipes {
         let metrics = arguments.metrics_token.is_some();
-        return serve_over_pipes(run, purpose, at.clone(), metrics);
+        return serve_over_pipes(run, purpose, (at.clone(), arguments.public_url.clone()), metrics);
     }
-    let elsewhere = arguments.socket.is_some() || arguments.port.is_some() || arguments.metrics_token.is_some();
+    let elsewhere = arguments.socket.is_some()
+        || arguments.port.is_some()
+        || arguments.metrics_token.is_some()
+        || arguments.public_url.is_some();
     if arguments.link.is_some() && !elsewhere && arguments.begun_by.is_none() {
         if let Some(another) = another_link(&run, &purpose)? {
             add(arguments, &run, another);
@@ -128,6 +143,7 @@ fn served(arguments: &View) -> Result<(), Fault> {
         run,
         place,
         purpose,
+        public: arguments.public_url.clone(),
         metrics_token: arguments.metrics_token.clone(),
         begun_by: arguments.begun_by,
     };
@@ -168,7 +184,7 @@ fn tell(arguments: &View, name: &str, opened: &Opened, more: &str) {
 }
 
 fn is_at_a_port(opened: &Opened) -> bool {
-    opened.at.starts_with("http://")
+    opened.at.starts_with("http://") || opened.at.starts_with("https://")
 }
 
 fn link_of(opened: &Opened) -> String {

@@ -145,11 +145,31 @@ pub fn router(server: Arc<Server>) -> Router {
     for (address, kind, bytes) in FILES {
         router = router.route(address, get(move || async move { ([(header::CONTENT_TYPE, kind)], bytes) }));
     }
-    router
+    let router = router
         .fallback(|| async { refusal(StatusCode::NOT_FOUND, "there is no such page") })
         .layer(DefaultBodyLimit::max(MOST_OF_A_QUESTION))
         .layer(from_fn_with_state(server.clone(), at_the_door))
-        .with_state(server)
+        .with_state(server.clone());
+    // Before the addresses are looked at.
+    Router::new().fallback_service(router).layer(from_fn_with_state(server, behind_the_proxy))
+}
+
+/// What a proxy passes on with the path that browsers show is at the same address as without.
+async fn behind_the_proxy(State(server): State<Arc<Server>>, mut request: Request, next: Next) -> Response {
+    let Some(public) = server.door.public() else { return next.run(request).await };
+    let path = request.uri().path();
+    if public.lacks_slash(path) {
+        // The page's own addresses are those below it.
+        return (StatusCode::PERMANENT_REDIRECT, [(header::LOCATION, public.path().to_owned())])
+            .into_response();
+    }
+    if let Some(rest) = public.behind(path) {
+        let query = request.uri().query().map(|query| format!("?{query}")).unwrap_or_default();
+        if let Ok(uri) = format!("{rest}{query}").parse() {
+            *request.uri_mut() = uri;
+        }
+    }
+    next.run(request).await
 }
 
 pub(crate) fn refusal(status: StatusCode, why: &str) -> Response {
@@ -157,9 +177,9 @@ pub(crate) fn refusal(status: StatusCode, why: &str) -> Response {
 }
 
 /// Checks where a request comes from, and says on every answer what a browser may do with it.
-async fn at_the_door(State(_): State<Arc<Server>>, request: Request, next: Next) -> Response {
+async fn at_the_door(State(server): State<Arc<Server>>, request: Request, next: Next) -> Response {
     let changes = !matches!(*request.method(), Method::GET | Method::HEAD);
-    let mut answer = match door::check(request.headers(), changes) {
+    let mut answer = match door::check(request.headers(), changes, server.door.public()) {
         Ok(()) => next.run(request).await,
         Err((status, why)) => refusal(status, why),
     };
@@ -192,12 +212,16 @@ struct Secret {
 }
 
 /// A secret becomes a session.
-async fn session(State(server): State<Arc<Server>>, given: Result<Json<Secret>, JsonRejection>) -> Response {
+async fn session(
+    State(server): State<Arc<Server>>,
+    headers: HeaderMap,
+    given: Result<Json<Secret>, JsonRejection>,
+) -> Response {
     let secret = match given {
         Ok(Json(Secret { secret })) => secret,
         Err(why) => return steer::unread(&why),
     };
-    match server.door.open(&secret) {
+    match server.door.open(&secret, &headers) {
         Ok(Some((cookie, word, guest))) => {
             let told = json!({ "ok": true, "word": word, "role": guest.purpose.role.word() });
             ([(header::SET_COOKIE, cookie)], Json(told)).into_response()
@@ -475,7 +499,11 @@ async fn output(State(server): State<Arc<Server>>, Query(asked): Query<From>) ->
 }
 
 /// The numbers for Prometheus.
-async fn metrics_of(State(server): State<Arc<Server>>, headers: HeaderMap) -> Response {
+async fn metrics_of(
+    State(server): State<Arc<Server>>,
+    connection: Option<Extension<ConnectInfo<Trusted>>>,
+    headers: HeaderMap,
+) -> Response {
     let Some(token) = &server.metrics else {
         return refusal(StatusCode::NOT_FOUND, "start \"ligament view\" with --metrics-token FILE for this");
     };
@@ -485,6 +513,10 @@ async fn metrics_of(State(server): State<Arc<Server>>, headers: HeaderMap) -> Re
         let mut answer = refusal(StatusCode::UNAUTHORIZED, "the bearer token is missing or wrong");
         answer.headers_mut().insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
         return answer;
+    }
+    // Who has the token keeps a place, as who has a session.
+    if let Some(Extension(ConnectInfo(connection))) = connection {
+        connection.trust();
     }
     let _look = server.demand.look();
     // As it stands now, if the run answers within a moment.

@@ -1,7 +1,9 @@
 //! Who is let in. A link has a secret in its fragment, which no server log and no referrer sees. The page gives it back
 //! once, and gets a cookie for it that scripts cannot read and that other sites cannot send. Every request names this server
-//! as its host, so that no foreign name leads here (DNS rebinding), and comes from no other page.
+//! as its host, so that no foreign name leads here (DNS rebinding), and comes from no other page. Behind a proxy, the
+//! address that browsers show is let in too, if whoever serves the page has said it.
 
+use crate::public::PublicUrl;
 use axum::http::header::{self, HeaderMap, HeaderName, HeaderValue};
 use axum::http::StatusCode;
 use std::collections::HashMap;
@@ -119,6 +121,8 @@ struct Known {
 pub struct Door {
     /// Of this server alone: cookies of a host do not know its ports.
     cookie: String,
+    /// Where the page is reached through a proxy.
+    public: Option<PublicUrl>,
     known: Mutex<Known>,
 }
 
@@ -151,8 +155,8 @@ impl Door {
     ///
     /// # Errors
     /// The system gives no random bytes.
-    pub fn new() -> std::io::Result<Door> {
-        Ok(Door { cookie: format!("ligament-{}", random_hex(8)?), known: Mutex::default() })
+    pub fn new(public: Option<PublicUrl>) -> std::io::Result<Door> {
+        Ok(Door { cookie: format!("ligament-{}", random_hex(8)?), public, known: Mutex::default() })
     }
 
     fn known(&self) -> MutexGuard<'_, Known> {
@@ -177,17 +181,29 @@ impl Door {
         find(&self.known().secrets, secret).is_some()
     }
 
-    /// A secret becomes a session: the value of `Set-Cookie`, the word for `OWN_HEADER`, and whose it is. None if
-    /// there is no such secret any more. Browsers send the cookie to whoever listens at another port of this machine;
-    /// without the word it is of no use there.
+    /// Where the page is reached through a proxy.
+    pub fn public(&self) -> Option<&PublicUrl> {
+        self.public.as_ref()
+    }
+
+    /// A secret becomes a session, for a page of the origin that these headers name: the value of `Set-Cookie`, the
+    /// word for `OWN_HEADER`, and whose it is. None if there is no such secret any more. Browsers send the cookie to
+    /// whoever listens at another port of this machine; without the word it is of no use there.
     ///
     /// # Errors
     /// As `new`.
-    pub fn open(&self, secret: &str) -> std::io::Result<Option<(String, String, Guest)>> {
-        self.open_at(secret, Instant::now())
+    pub fn open(&self, secret: &str, headers: &HeaderMap) -> std::io::Result<Option<(String, String, Guest)>> {
+        let origin = headers.get(header::ORIGIN).and_then(|origin| origin.to_str().ok()).unwrap_or_default();
+        let public = self.public.as_ref().filter(|public| public.is_origin(origin));
+        self.open_at(secret, Instant::now(), public)
     }
 
-    fn open_at(&self, secret: &str, now: Instant) -> std::io::Result<Option<(String, String, Guest)>> {
+    fn open_at(
+        &self,
+        secret: &str,
+        now: Instant,
+        public: Option<&PublicUrl>,
+    ) -> std::io::Result<Option<(String, String, Guest)>> {
         let (session, word) = (random_hex(24)?, random_hex(24)?);
         let mut known = self.known();
         let Some((found, guest, since)) = find(&known.secrets, secret) else { return Ok(None) };
@@ -196,7 +212,8 @@ impl Door {
             return Ok(None);
         }
         keep(&mut known.sessions, both(&session, &word), guest.clone());
-        Ok(Some((format!("{}={session}; HttpOnly; SameSite=Strict; Path=/", self.cookie), word, guest)))
+        let where_to = public.map_or_else(|| "Path=/".to_owned(), PublicUrl::cookie_attributes);
+        Ok(Some((format!("{}={session}; HttpOnly; SameSite=Strict; {where_to}", self.cookie), word, guest)))
     }
 
     /// Who it is that sends these headers.
@@ -219,11 +236,16 @@ fn is_local(host: &str) -> bool {
     matches!(name.to_ascii_lowercase().as_str(), "localhost" | "127.0.0.1" | "[::1]")
 }
 
-/// Whether a request is for this server and from its own page, or from no page; else why not.
+/// Whether a request is for this server and from its own page, or from no page; else why not. `public` is where the page
+/// is reached through a proxy, which may leave the name of the host as it is, or not.
 ///
 /// # Errors
 /// The status, and a sentence.
-pub fn check(headers: &HeaderMap, changes: bool) -> Result<(), (StatusCode, &'static str)> {
+pub fn check(
+    headers: &HeaderMap,
+    changes: bool,
+    public: Option<&PublicUrl>,
+) -> Result<(), (StatusCode, &'static str)> {
     let only = |name: &HeaderName| {
         let mut all = headers.get_all(name).iter();
         let first = all.next().map(HeaderValue::to_str);
@@ -235,15 +257,17 @@ pub fn check(headers: &HeaderMap, changes: bool) -> Result<(), (StatusCode, &'st
     };
     let host =
         match only(&header::HOST) {
-            Ok(Some(host)) if is_local(host) => host,
+            Ok(Some(host)) if is_local(host) || public.is_some_and(|public| public.is_host(host)) => host,
             _ => return Err((
                 StatusCode::MISDIRECTED_REQUEST,
-                "this server is reached as localhost or 127.0.0.1 only; forward a port to it from elsewhere",
+                "this server is reached as localhost or 127.0.0.1 only; forward a port to it from elsewhere, or start \
+                 \"ligament view\" with --public-url and the address that the browser shows",
             )),
         };
     let foreign = Err((StatusCode::FORBIDDEN, "this request comes from a page of another origin"));
     match only(&header::ORIGIN) {
-        Ok(Some(origin)) if origin.eq_ignore_ascii_case(&format!("http://{host}")) => {}
+        Ok(Some(origin)) if is_local(host) && origin.eq_ignore_ascii_case(&format!("http://{host}")) => {}
+        Ok(Some(origin)) if public.is_some_and(|public| public.is_origin(origin)) => {}
         Ok(None) if !changes => {}
         _ => return foreign,
     }
@@ -305,15 +329,15 @@ mod tests {
     #[test]
     fn only_names_of_this_machine_are_hosts() {
         for host in ["localhost:80", "127.0.0.1:1234", "[::1]:9", "LocalHost", "127.0.0.1"] {
-            assert_eq!(check(&headers(&[("host", host)]), false), Ok(()), "{host}");
+            assert_eq!(check(&headers(&[("host", host)]), false, None), Ok(()), "{host}");
         }
         for host in
             ["evil.example", "127.0.0.1.evil.example:80", "localhost.", "", "127.0.0.1:80:80", "localhost:x"]
         {
-            assert!(check(&headers(&[("host", host)]), false).is_err(), "{host}");
+            assert!(check(&headers(&[("host", host)]), false, None).is_err(), "{host}");
         }
-        assert!(check(&headers(&[]), false).is_err());
-        assert!(check(&headers(&[("host", "localhost"), ("host", "localhost")]), false).is_err());
+        assert!(check(&headers(&[]), false, None).is_err());
+        assert!(check(&headers(&[("host", "localhost"), ("host", "localhost")]), false, None).is_err());
     }
 
     #[test]
@@ -326,28 +350,28 @@ mod tests {
             "null",
             "http://localhost:81",
         ] {
-            assert!(check(&headers(&[host, ("origin", origin)]), false).is_err(), "{origin}");
+            assert!(check(&headers(&[host, ("origin", origin)]), false, None).is_err(), "{origin}");
         }
         let own = ("origin", "http://127.0.0.1:81");
-        assert_eq!(check(&headers(&[host, own]), false), Ok(()));
-        assert!(check(&headers(&[host, ("sec-fetch-site", "cross-site")]), false).is_err());
+        assert_eq!(check(&headers(&[host, own]), false, None), Ok(()));
+        assert!(check(&headers(&[host, ("sec-fetch-site", "cross-site")]), false, None).is_err());
         // What changes something says where it comes from, and that it is no form.
-        assert!(check(&headers(&[host, ("x-ligament", "1")]), true).is_err());
-        assert!(check(&headers(&[host, own]), true).is_err());
-        assert_eq!(check(&headers(&[host, own, ("x-ligament", "1")]), true), Ok(()));
+        assert!(check(&headers(&[host, ("x-ligament", "1")]), true, None).is_err());
+        assert!(check(&headers(&[host, own]), true, None).is_err());
+        assert_eq!(check(&headers(&[host, own, ("x-ligament", "1")]), true, None), Ok(()));
     }
 
     #[test]
     fn a_secret_opens_once_and_a_session_stays_what_its_link_was_for() {
-        let door = Door::new().unwrap();
+        let door = Door::new(None).unwrap();
         for (role, link) in [(Role::Look, 1), (Role::Steer, 2)] {
             let (secret, number) = door.secret(for_(role)).unwrap();
             assert!(number == link && door.awaits(&secret));
-            assert_eq!(door.open("wrong").unwrap(), None);
-            let (cookie, word, guest) = door.open(&secret).unwrap().unwrap();
+            assert_eq!(door.open("wrong", &headers(&[])).unwrap(), None);
+            let (cookie, word, guest) = door.open(&secret, &headers(&[])).unwrap().unwrap();
             assert_eq!(guest, Guest { purpose: for_(role), link });
             assert!(cookie.ends_with("; HttpOnly; SameSite=Strict; Path=/"), "{cookie}");
-            assert!(door.open(&secret).unwrap().is_none() && !door.awaits(&secret));
+            assert!(door.open(&secret, &headers(&[])).unwrap().is_none() && !door.awaits(&secret));
             let pair = cookie.split(';').next().unwrap();
             let guest = |cookie: &str, word: &str| {
                 door.guest(&headers(&[("cookie", cookie), ("x-ligament", word)]))
@@ -361,15 +385,15 @@ mod tests {
             assert_eq!(guest(pair, ""), None);
             assert_eq!(guest(&format!("{pair}.{word}"), ""), None);
             assert_eq!(door.guest(&headers(&[])), None);
-            let stranger = Door::new().unwrap();
+            let stranger = Door::new(None).unwrap();
             assert_eq!(stranger.guest(&headers(&[("cookie", pair), ("x-ligament", &word)])), None);
         }
     }
 
     #[test]
     fn half_of_one_session_and_half_of_another_are_none() {
-        let door = Door::new().unwrap();
-        let open = |role| door.open(&door.secret(for_(role)).unwrap().0).unwrap().unwrap();
+        let door = Door::new(None).unwrap();
+        let open = |role| door.open(&door.secret(for_(role)).unwrap().0, &headers(&[])).unwrap().unwrap();
         let ((looks, look_word, _), (steers, steer_word, _)) = (open(Role::Look), open(Role::Steer));
         let pair = |cookie: &str| cookie.split(';').next().unwrap().to_owned();
         for (cookie, word) in [(pair(&looks), &steer_word), (pair(&steers), &look_word)] {
@@ -379,10 +403,42 @@ mod tests {
 
     #[test]
     fn a_link_that_nobody_has_opened_for_long_opens_nothing() {
-        let door = Door::new().unwrap();
+        let door = Door::new(None).unwrap();
         let (secret, _) = door.secret(for_(Role::Steer)).unwrap();
         let late = Instant::now() + SECRET_LASTS + Duration::from_secs(1);
-        assert_eq!(door.open_at(&secret, late).unwrap(), None);
+        assert_eq!(door.open_at(&secret, late, None).unwrap(), None);
         assert!(!door.awaits(&secret));
+    }
+
+    #[test]
+    fn behind_a_proxy_its_address_is_let_in_and_no_other() {
+        let public = PublicUrl::of("https://hub.example/user/me/proxy/9472").unwrap();
+        let may = |host: &str, origin: &str, changes| {
+            let own = if changes { "1" } else { "" };
+            let mut all = headers(&[("host", host), ("x-ligament", own)]);
+            if !origin.is_empty() {
+                all.append("origin", HeaderValue::from_str(origin).unwrap());
+            }
+            [check(&all, changes, Some(&public)).is_ok(), check(&all, changes, None).is_ok()]
+        };
+        // Some proxies leave the name of the host as it is, and others do not.
+        for host in ["hub.example", "127.0.0.1:9472"] {
+            assert_eq!(may(host, "https://hub.example", true), [true, false], "{host}");
+        }
+        assert_eq!(may("hub.example", "", false), [true, false]);
+        assert_eq!(may("127.0.0.1:9472", "http://127.0.0.1:9472", true), [true, true]);
+        for (host, origin) in [
+            ("hub.example", "http://hub.example"),
+            ("hub.example", "https://other.example"),
+            ("hub.example", "null"),
+            ("hub.example:444", "https://hub.example"),
+            ("other.example", "https://hub.example"),
+        ] {
+            assert_eq!(may(host, origin, true), [false, false], "{host} {origin}");
+        }
+        let door = Door::new(Some(public)).unwrap();
+        let (secret, _) = door.secret(for_(Role::Look)).unwrap();
+        let (cookie, ..) = door.open(&secret, &headers(&[("origin", "https://hub.example")])).unwrap().unwrap();
+        assert!(cookie.ends_with("; HttpOnly; SameSite=Strict; Path=/user/me/proxy/9472/; Secure"), "{cookie}");
     }
 }

@@ -4,7 +4,9 @@
 
 use crate::carried::{arriving, Carried};
 use crate::listen::{Doorstep, Place};
-use crate::{at, checked, no_system, page, signals, token_in, Opened, Purpose, Role, NO_TOKEN};
+use crate::{
+    at, checked, no_system, page, signals, token_in, Opened, PublicUrl, Purpose, Role, Served, NO_TOKEN,
+};
 use axum::serve::Listener;
 use ligament_catalogue::{fault, Fault};
 use ligament_manager::RunDirectory;
@@ -30,7 +32,12 @@ const GLANCE: Duration = Duration::from_millis(10);
 ///
 /// # Errors
 /// It cannot be served.
-pub fn serve_over_pipes(run: RunDirectory, purpose: Purpose, at: String, metrics: bool) -> Result<(), Fault> {
+pub fn serve_over_pipes(
+    run: RunDirectory,
+    purpose: Purpose,
+    place: (String, Option<PublicUrl>),
+    metrics: bool,
+) -> Result<(), Fault> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(no_system)?;
     let served = runtime.block_on(async {
         let mut input = BufReader::new(tokio::io::stdin());
@@ -38,7 +45,9 @@ pub fn serve_over_pipes(run: RunDirectory, purpose: Purpose, at: String, metrics
             true => Some(token_from(&mut input).await?),
             false => None,
         };
-        let (router, first, _) = page(run, purpose, None, metrics, at)?;
+        let (at, public) = place;
+        let served = Served { at, public, metrics, begun_by: None };
+        let (router, first, _) = page(run, purpose, served)?;
         let Opened { at, fragment, role, number } = first;
         let hello = json!({ "at": at, "fragment": fragment, "role": role.word(), "number": number });
         let mut output = tokio::io::stdout();
@@ -94,7 +103,7 @@ impl Drop for Far {
 /// It cannot be served here, does not begin there, or the connection has ended.
 pub fn serve_site(
     site: &str,
-    place: &Place,
+    place: (&Place, Option<&PublicUrl>),
     metrics_token: Option<&Path>,
     command: impl FnOnce(&str) -> Command,
     opened: impl FnOnce(&Opened),
@@ -108,7 +117,7 @@ pub fn serve_site(
 
 async fn carry(
     site: &str,
-    place: &Place,
+    (place, public): (&Place, Option<&PublicUrl>),
     metrics: Option<String>,
     command: impl FnOnce(&str) -> Command,
     opened: impl FnOnce(&Opened),
@@ -138,6 +147,7 @@ async fn carry(
     };
     let carried = Carried::begin(input);
     // Where browsers reach it is known here.
+    let at = public.map_or(at, PublicUrl::address);
     opened(&Opened { at, ..first });
     let accepts = async {
         let mut number = 0u32;

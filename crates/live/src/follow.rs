@@ -3,6 +3,7 @@
 
 use crate::demand::Demand;
 use crate::picture::Picture;
+use crate::usage::Usage;
 use ligament_catalogue::Fault;
 use ligament_manager::{InstanceRecord, Moment, RunDirectory, RunRecord, RunState};
 use ligament_runtime::client::{
@@ -82,6 +83,7 @@ fn time_of(record: &RunRecord) -> Moment {
 /// Takes in what the head tells, for as long as it does. Whether it has told something, and why it tells nothing more.
 fn hear(mut watching: Watching, picture: &Arc<Picture>, demand: &Demand) -> (bool, Fault) {
     let mut heard = false;
+    let mut usage = Usage::default();
     loop {
         demand.wait();
         match watching.news() {
@@ -90,6 +92,9 @@ fn hear(mut watching: Watching, picture: &Arc<Picture>, demand: &Demand) -> (boo
                 let at = news["at"].as_u64().map_or_else(Moment::now, Moment);
                 picture.take(&news, at);
                 picture.say("live", None);
+                if let Some(usage) = usage.of(&picture.processes()) {
+                    picture.take_usage(&usage);
+                }
                 heard = true;
             }
             Err(why) => return (heard, why),

@@ -1,9 +1,9 @@
 //! The live page of a run: its server. A process of its own, which looks through the run's directory and socket like
 //! any client, so that the process that holds a run's memory never listens for browsers. `follow` learns how the run
 //! stands, and `picture` keeps it for all browsers; `door` says who is let in, `links` makes more links, `listen`
-//! says where, `elsewhere` serves the page of a run at a site over ssh's pipes, with `carried` for the connections;
+//! says where, `public` where that is behind a proxy, `elsewhere` serves the page of a run at a site over ssh's pipes, with `carried` for the connections;
 //! `answers` has the addresses, `plan` the drawing of the model, `taps` what ports send, `steer` what browsers want
-//! of the run, `history` what was wanted, `metrics` the numbers for Prometheus. The page itself is in `dashboard/`,
+//! of the run, `history` what was wanted, `metrics` the numbers for Prometheus, `usage` what instances take of the machine. The page itself is in `dashboard/`,
 //! and is built in here.
 
 mod answers;
@@ -18,13 +18,16 @@ mod listen;
 mod metrics;
 mod picture;
 mod plan;
+mod public;
 mod steer;
 mod taps;
+mod usage;
 
 pub use door::{Purpose, Role};
 pub use elsewhere::{serve_over_pipes, serve_site};
 pub use links::{another_link, Another};
 pub use listen::Place;
+pub use public::PublicUrl;
 
 use answers::Server;
 use demand::Demand;
@@ -46,6 +49,8 @@ pub struct Options {
     pub place: Place,
     /// What the first link is for, and for whom.
     pub purpose: Purpose,
+    /// Where browsers reach it through a proxy.
+    pub public: Option<PublicUrl>,
     /// The file with the token for `/metrics`; made if it is not there. Without it there are no metrics.
     pub metrics_token: Option<PathBuf>,
     /// The process that begins the run, which may not have its record yet. The page ends by itself when the run is
@@ -98,7 +103,8 @@ async fn served(options: Options, metrics: Option<String>, opened: impl FnOnce(&
     let doorstep = Doorstep::open(&options.place)?;
     let at = at(&options.place, &doorstep);
     let (run, begun_by) = (options.run.clone(), options.begun_by);
-    let (router, first, demand) = page(options.run, options.purpose, options.begun_by, metrics, at)?;
+    let served = Served { at, public: options.public, metrics, begun_by };
+    let (router, first, demand) = page(options.run, options.purpose, served)?;
     let mut end = signals().map_err(no_system)?;
     opened(&first);
     tokio::select! {
@@ -119,15 +125,24 @@ fn at(place: &Place, doorstep: &Doorstep) -> String {
     }
 }
 
-/// The page of a run that can be reached at `at`: what answers, and the first link.
+/// Where a page is served, and for whom beside browsers.
+struct Served {
+    /// Where it can be reached on this machine.
+    at: String,
+    public: Option<PublicUrl>,
+    metrics: Option<String>,
+    begun_by: Option<u32>,
+}
+
+/// The page of a run: what answers, and the first link.
 fn page(
     run: RunDirectory,
     purpose: Purpose,
-    begun_by: Option<u32>,
-    metrics: Option<String>,
-    at: String,
+    served: Served,
 ) -> Result<(axum::Router, Opened, Arc<Demand>), Fault> {
-    let door = Arc::new(Door::new().map_err(no_system)?);
+    let Served { at, public, metrics, begun_by } = served;
+    let at = public.as_ref().map_or(at, PublicUrl::address);
+    let door = Arc::new(Door::new(public).map_err(no_system)?);
     let first = Opened::by(&door, purpose, at.clone()).map_err(no_system)?;
     let (picture, demand) = (Arc::new(Picture::default()), Arc::new(Demand::default()));
     let follower = (run.clone(), picture.clone(), demand.clone());

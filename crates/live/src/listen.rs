@@ -1,24 +1,26 @@
 //! Where the server listens: a port of the loopback interface, or a Unix socket that only its user may open. A limited
-//! number of connections is served at a time; others are told so, and closed.
+//! number of connections is served at a time. One more takes the place of the oldest on which nothing was asked with a
+//! session, so that a crowd of strangers keeps nobody out; if there is none, it is told so, and closed.
 
 use axum::extract::connect_info::Connected;
 use axum::serve::{IncomingStream, Listener};
 use ligament_catalogue::{fault, Fault};
+use std::collections::VecDeque;
 use std::io;
 use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 use std::pin::Pin;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, ReadBuf};
 use tokio::net::{TcpListener, TcpStream, UnixListener, UnixStream};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::sync::Semaphore;
 use tokio::time::{Instant, Sleep};
 
 /// Connections that are served at a time.
-const MOST: usize = 128;
+const MAX_CONNECTIONS: usize = 128;
 /// So many that are too many are told so at a time; more are closed without a word.
 const MOST_REFUSED: usize = 64;
 /// How long they may take to hear it.
@@ -55,25 +57,80 @@ enum Inner {
 /// The listening socket. That of a path is removed when this is dropped.
 pub struct Doorstep {
     inner: Inner,
-    slots: Arc<Semaphore>,
+    seats: Seats,
     refusals: Arc<Semaphore>,
     path: Option<PathBuf>,
     /// Whether sessions are looked at elsewhere: then whoever asks anything is trusted.
     carried: bool,
 }
 
+/// A connection's place among those that are served.
+#[derive(Debug, Default)]
+struct Seat {
+    trusted: AtomicBool,
+    /// Another connection has its place.
+    closed: AtomicBool,
+    /// The task that serves it.
+    waker: Mutex<Option<Waker>>,
+}
+
+impl Seat {
+    fn close(&self) {
+        self.closed.store(true, Ordering::Release);
+        if let Some(waker) = self.waker.lock().unwrap_or_else(PoisonError::into_inner).take() {
+            waker.wake();
+        }
+    }
+
+    /// Whether it is closed; if not, `context` hears of it when it is.
+    fn is_closed(&self, context: &Context<'_>) -> bool {
+        let mut waker = self.waker.lock().unwrap_or_else(PoisonError::into_inner);
+        if !waker.as_ref().is_some_and(|waker| waker.will_wake(context.waker())) {
+            *waker = Some(context.waker().clone());
+        }
+        self.closed.load(Ordering::Acquire)
+    }
+}
+
+/// All places that are taken, the oldest first.
+#[derive(Clone, Default)]
+struct Seats(Arc<Mutex<VecDeque<Arc<Seat>>>>);
+
+impl Seats {
+    fn all(&self) -> std::sync::MutexGuard<'_, VecDeque<Arc<Seat>>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A place: a free one, or else that of the oldest connection that is not trusted; `or_oldest`: of any.
+    fn take(&self, or_oldest: bool) -> Option<Arc<Seat>> {
+        let mut all = self.all();
+        if all.len() >= MAX_CONNECTIONS {
+            let strange = all.iter().position(|seat| !seat.trusted.load(Ordering::Relaxed));
+            let oldest = all.remove(strange.or(or_oldest.then_some(0))?)?;
+            oldest.close();
+        }
+        let seat = Arc::new(Seat::default());
+        all.push_back(seat.clone());
+        Some(seat)
+    }
+
+    fn leave(&self, seat: &Arc<Seat>) {
+        self.all().retain(|other| !Arc::ptr_eq(other, seat));
+    }
+}
+
 /// Whether somebody with a session has asked something on a connection.
 #[derive(Debug, Clone, Default)]
-pub struct Trusted(Arc<AtomicBool>);
+pub struct Trusted(Arc<Seat>);
 
 impl Trusted {
     /// Somebody has.
     pub fn trust(&self) {
-        self.0.store(true, Ordering::Relaxed);
+        self.0.trusted.store(true, Ordering::Relaxed);
     }
 
     fn is(&self) -> bool {
-        self.0.load(Ordering::Relaxed)
+        self.0.trusted.load(Ordering::Relaxed)
     }
 }
 
@@ -103,7 +160,13 @@ pub struct Connection {
     carried: bool,
     /// Ends of lines that came one after the other: after two of them a first question is whole.
     ends: u8,
-    _slot: OwnedSemaphorePermit,
+    seats: Seats,
+}
+
+impl Drop for Connection {
+    fn drop(&mut self) {
+        self.seats.leave(&self.trusted.0);
+    }
 }
 
 impl Doorstep {
@@ -129,7 +192,7 @@ impl Doorstep {
         };
         Ok(Doorstep {
             inner,
-            slots: Arc::new(Semaphore::new(MOST)),
+            seats: Seats::default(),
             refusals: Arc::new(Semaphore::new(MOST_REFUSED)),
             path,
             carried: false,
@@ -194,16 +257,15 @@ impl Listener for Doorstep {
                 Inner::Unix(listener) => listener.accept().await.map(|(stream, _)| Stream::Unix(stream)),
             };
             match stream {
-                Ok(stream) => match self.slots.clone().try_acquire_owned() {
-                    Ok(slot) => {
-                        let (idle, trusted) = (Box::pin(tokio::time::sleep(SILENT)), Trusted::default());
+                // Where sessions are looked at elsewhere, strangers are trusted too: then any place is taken.
+                Ok(stream) => match self.seats.take(self.carried) {
+                    Some(seat) => {
+                        let (idle, trusted) = (Box::pin(tokio::time::sleep(SILENT)), Trusted(seat));
                         let (come, told, carried) = (Come::Silent, trusted.clone(), self.carried);
-                        return (
-                            Connection { stream, idle, come, trusted, carried, ends: 0, _slot: slot },
-                            told,
-                        );
+                        let seats = self.seats.clone();
+                        return (Connection { stream, idle, come, trusted, carried, ends: 0, seats }, told);
                     }
-                    Err(_) => self.refuse(stream),
+                    None => self.refuse(stream),
                 },
                 // Out of descriptors, or the caller has gone already.
                 Err(_) => tokio::time::sleep(Duration::from_millis(100)).await,
@@ -220,7 +282,7 @@ impl Doorstep {
     /// Tells one that is one too many.
     fn refuse(&self, mut stream: Stream) {
         let why =
-            format!("the page serves {MOST} connections at a time; close some, or try again in a few seconds");
+            format!("the page serves {MAX_CONNECTIONS} connections at a time; close some, or try again in a few seconds");
         log_refusal(&why);
         let Ok(place) = self.refusals.clone().try_acquire_owned() else { return };
         tokio::spawn(async move {
@@ -334,6 +396,9 @@ impl AsyncRead for Connection {
         to: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
         let me = self.get_mut();
+        if me.trusted.0.is_closed(context) {
+            return Poll::Ready(Err(io::ErrorKind::ConnectionAborted.into()));
+        }
         let before = to.filled().len();
         let read = Pin::new(&mut me.stream).poll_read(context, to);
         if read.is_ready() {
@@ -349,6 +414,9 @@ impl AsyncRead for Connection {
 impl AsyncWrite for Connection {
     fn poll_write(self: Pin<&mut Self>, context: &mut Context<'_>, from: &[u8]) -> Poll<io::Result<usize>> {
         let me = self.get_mut();
+        if me.trusted.0.is_closed(context) {
+            return Poll::Ready(Err(io::ErrorKind::ConnectionAborted.into()));
+        }
         let wrote = Pin::new(&mut me.stream).poll_write(context, from);
         if wrote.is_ready() {
             me.moved();
@@ -364,5 +432,33 @@ impl AsyncWrite for Connection {
 
     fn poll_shutdown(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         Pin::new(&mut self.get_mut().stream).poll_shutdown(context)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_more_takes_the_place_of_the_oldest_stranger_and_of_nobody_with_a_session() {
+        let seats = Seats::default();
+        let all: Vec<Trusted> = (0..MAX_CONNECTIONS).map(|_| Trusted(seats.take(false).unwrap())).collect();
+        all[0].trust();
+        let closed =
+            || (0..MAX_CONNECTIONS).filter(|&i| all[i].0.closed.load(Ordering::Acquire)).collect::<Vec<_>>();
+        assert!(closed().is_empty());
+        let another = Trusted(seats.take(false).unwrap());
+        assert_eq!(closed(), [1]);
+        for _ in 2..MAX_CONNECTIONS {
+            another.trust();
+            Trusted(seats.take(false).unwrap()).trust();
+        }
+        assert_eq!(closed(), (1..MAX_CONNECTIONS).collect::<Vec<_>>());
+        assert!(seats.take(false).is_none());
+        assert!(seats.take(true).is_some());
+        assert_eq!(closed().first(), Some(&0));
+        assert_eq!(seats.all().len(), MAX_CONNECTIONS);
+        seats.leave(&another.0);
+        assert!(seats.take(false).is_some());
     }
 }

@@ -29,6 +29,8 @@ struct Parts {
     /// By their numbers.
     instances: BTreeMap<u32, Part>,
     conduits: BTreeMap<u32, Part>,
+    /// What each instance takes of the machine, if that is known here.
+    usage: BTreeMap<u32, Part>,
 }
 
 /// The picture that all browsers share.
@@ -85,6 +87,25 @@ impl Picture {
         self.finish(parts, number);
     }
 
+    /// What instances take of the machine.
+    pub fn take_usage(&self, usage: &Value) {
+        let mut parts = self.parts();
+        let number = parts.number + 1;
+        put_all(&mut parts.usage, usage, number);
+        self.finish(parts, number);
+    }
+
+    /// The numbers and processes of instances in the head's own domain that are not over.
+    pub fn processes(&self) -> Vec<(u32, u32)> {
+        let parts = self.parts();
+        let process = |one: &Value| {
+            let is_here = one["domain"].as_u64().unwrap_or(0) == 0;
+            let is_over = matches!(one["state"].as_str(), Some("done" | "failed" | "stopped") | None);
+            one["pid"].as_u64().filter(|_| is_here && !is_over).and_then(|pid| u32::try_from(pid).ok())
+        };
+        parts.instances.iter().filter_map(|(&number, part)| Some((number, process(&part.value)?))).collect()
+    }
+
     /// How the view itself stands: `live`, `over`, or why there is nothing new.
     pub fn say(&self, state: &str, why: Option<&str>) {
         let mut parts = self.parts();
@@ -95,7 +116,7 @@ impl Picture {
 
     fn finish(&self, mut parts: std::sync::MutexGuard<'_, Parts>, number: u64) {
         let newest = parts.view.changed.max(parts.run.changed);
-        let all = parts.instances.values().chain(parts.conduits.values());
+        let all = parts.instances.values().chain(parts.conduits.values()).chain(parts.usage.values());
         let is_new = newest.max(all.map(|part| part.changed).max().unwrap_or(0)) == number;
         parts.number = number;
         drop(parts);
@@ -119,7 +140,8 @@ impl Picture {
                 told[name] = part.value.clone();
             }
         }
-        for (name, all) in [("instances", &parts.instances), ("conduits", &parts.conduits)] {
+        let kinds = [("instances", &parts.instances), ("conduits", &parts.conduits), ("usage", &parts.usage)];
+        for (name, all) in kinds {
             if let Some(new) = changed(all, since) {
                 told[name] = new;
             }

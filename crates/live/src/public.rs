@@ -1,0 +1,140 @@
+//! Where browsers reach the page through a proxy, such as that of a JupyterHub: the address that they show. Without one,
+//! only names of this machine are let in.
+
+use ligament_catalogue::{fault, Fault};
+
+/// The address of the page behind a proxy.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PublicUrl {
+    /// `https://hub.example.org`, as browsers say it: without the port if it is the usual one.
+    origin: String,
+    /// The host, with its port if it is not the usual one.
+    host: String,
+    /// Begins and ends with a slash.
+    path: String,
+}
+
+impl PublicUrl {
+    /// What a text says.
+    ///
+    /// # Errors
+    /// It is no address of a page, or has parts that such an address has not.
+    pub fn of(text: &str) -> Result<PublicUrl, Fault> {
+        let wrong = |what: &str| {
+            fault!(
+                WORD_OF_THE_COMMAND_LINE,
+                "{text:?} {what}; give the address that browsers show, such as https://hub.example.org/user/me/proxy/9472/"
+            )
+        };
+        let (scheme, rest) =
+            text.split_once("://").ok_or_else(|| wrong("does not begin with https:// or http://"))?;
+        let scheme = scheme.to_ascii_lowercase();
+        let usual = match scheme.as_str() {
+            "https" => ":443",
+            "http" => ":80",
+            _ => return Err(wrong("does not begin with https:// or http://")),
+        };
+        let (host, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
+        let host = host.to_ascii_lowercase();
+        let host = host.strip_suffix(usual).unwrap_or(&host);
+        let of_host = |byte: u8| byte.is_ascii_alphanumeric() || b"-._:[]".contains(&byte);
+        if host.is_empty() || !host.bytes().all(of_host) {
+            return Err(wrong("has no name of a host"));
+        }
+        let of_path = |byte: u8| byte.is_ascii_alphanumeric() || b"/-._~!$&'()*+,;=:@%".contains(&byte);
+        let climbs = path.split('/').any(|part| part == "." || part == "..");
+        if !path.bytes().all(of_path) || path.contains("//") || climbs {
+            return Err(wrong("has more than a host and a path"));
+        }
+        let path = format!("{}/", path.strip_suffix('/').unwrap_or(path));
+        Ok(PublicUrl { origin: format!("{scheme}://{host}"), host: host.to_owned(), path })
+    }
+
+    /// The whole address, with a slash at its end.
+    pub fn address(&self) -> String {
+        format!("{}{}", self.origin, self.path)
+    }
+
+    /// Whether a request's `Host` is that of this address.
+    pub fn is_host(&self, host: &str) -> bool {
+        host.eq_ignore_ascii_case(&self.host)
+    }
+
+    /// Whether a page of this origin is the page itself.
+    pub fn is_origin(&self, origin: &str) -> bool {
+        origin.eq_ignore_ascii_case(&self.origin)
+    }
+
+    /// Whose cookies: of this address alone, and over https alone if it is that.
+    pub fn cookie_attributes(&self) -> String {
+        let secure = if self.origin.starts_with("https:") { "; Secure" } else { "" };
+        format!("Path={}{secure}", self.path)
+    }
+
+    /// The part of a path behind that of this address, with a slash at its begin; none if it is elsewhere. Some proxies
+    /// leave that part out, others do not.
+    pub fn behind<'a>(&self, path: &'a str) -> Option<&'a str> {
+        path.strip_prefix(&self.path[..self.path.len() - 1]).filter(|rest| rest.starts_with('/'))
+    }
+
+    /// Whether a path is this address without the slash at its end, so that the page's own addresses would lead elsewhere.
+    pub fn lacks_slash(&self, path: &str) -> bool {
+        path.len() > 1 && self.path.strip_suffix('/') == Some(path)
+    }
+
+    pub fn path(&self) -> &str {
+        &self.path
+    }
+}
+
+impl std::fmt::Display for PublicUrl {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.address())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_is_what_browsers_say_of_it() {
+        for (text, origin, address) in [
+            ("https://hub/user/me/proxy/9472", "https://hub", "https://hub/user/me/proxy/9472/"),
+            ("HTTPS://Hub.Example:443/a/", "https://hub.example", "https://hub.example/a/"),
+            ("http://hub:8000", "http://hub:8000", "http://hub:8000/"),
+            ("http://[::1]:80/", "http://[::1]", "http://[::1]/"),
+        ] {
+            let url = PublicUrl::of(text).unwrap();
+            assert_eq!((url.is_origin(origin), url.address().as_str()), (true, address), "{text}");
+            assert!(url.is_host(origin.split_once("://").unwrap().1), "{text}");
+        }
+        for text in [
+            "hub/user",
+            "ftp://hub/",
+            "https://",
+            "https:///x",
+            "https://me@hub/",
+            "https://hub/?x",
+            "https://hub/#x",
+            "https://hub/a//b",
+            "https://hub/../x",
+            "https://hub/a b",
+            "https://hub\\x/",
+            "https://hub/é",
+        ] {
+            assert!(PublicUrl::of(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn what_lies_behind_its_path_is_found_and_nothing_else() {
+        let url = PublicUrl::of("https://hub/me/9472/").unwrap();
+        assert_eq!(url.behind("/me/9472/api/news"), Some("/api/news"));
+        assert_eq!(url.behind("/me/9472/"), Some("/"));
+        assert_eq!((url.behind("/me/94720/"), url.behind("/api/news")), (None, None));
+        assert!(url.lacks_slash("/me/9472") && !url.lacks_slash("/me/9472/"));
+        let root = PublicUrl::of("https://hub").unwrap();
+        assert_eq!((root.behind("/api/news"), root.lacks_slash("/")), (Some("/api/news"), false));
+    }
+}
