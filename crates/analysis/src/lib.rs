@@ -41,8 +41,8 @@ pub use topology::{Boxes, Link, LinkEnd, Node, NodePort, Topology};
 
 use ligament_catalogue::Code;
 use ligament_model::{
-    check_structure, read_file, At, Configuration, FileModules, Identifier, LigamentOptions, Modules, Problem,
-    Reference, SettingValue, Version,
+    check_structure, read_file, At, Configuration, FileModules, FlatModel, Identifier, LigamentOptions,
+    Modules, Problem, Reference, Resolved, SettingValue, Version,
 };
 use std::collections::{BTreeMap, HashSet};
 use std::path::Path;
@@ -63,6 +63,8 @@ pub struct CheckOptions {
     pub files: Files,
     /// What may be left out of what cannot be done yet.
     pub ignore: HashSet<Ignorable>,
+    /// Whether the report is to have the text of the whole model, for the run directory.
+    pub with_text: bool,
     /// Of components whose ports the files do not declare, those that are known from a run: by the component's name and
     /// that of the operator.
     pub declared_ports: BTreeMap<String, BTreeMap<String, Vec<String>>>,
@@ -177,18 +179,51 @@ fn finish(
         let full = |n: &Reference| n.parts().last() == Some(&ligament_model::Part::Name(name.clone()));
         !config.models.keys().chain(config.programs.keys()).any(full)
     });
-    let structure = check_structure(&config);
+    let origin = Origin { imported, first_file };
+    // The text of a large model takes as long as its check.
+    let (found, text) = std::thread::scope(|scope| {
+        let text = options.with_text.then(|| scope.spawn(|| config.to_yaml()));
+        let found = examine(&config, options, &origin, &mut problems);
+        (found, text.and_then(|text| text.join().ok()))
+    });
+    let Examined { notes, flat, resolved } = found;
+    Report { notes, flat, text, ..Report::new(config, resolved, problems) }
+}
+
+/// Where a configuration comes from.
+struct Origin {
+    /// Names that imports should have brought, and did not.
+    imported: HashSet<Identifier>,
+    first_file: Option<Arc<str>>,
+}
+
+/// A model that was looked at: as it would run, if it can be expanded.
+#[derive(Default)]
+struct Examined {
+    notes: Vec<String>,
+    flat: Option<FlatModel>,
+    resolved: Option<Resolved>,
+}
+
+/// Looks for problems.
+fn examine(
+    config: &Configuration,
+    options: &CheckOptions,
+    origin: &Origin,
+    problems: &mut Vec<Problem>,
+) -> Examined {
+    let structure = check_structure(config);
     let structure_fits = structure.is_empty();
     problems.extend(structure);
-    implementations::check(&config, options, &imported, &mut problems);
-    filters::check(&config, options.files, &mut problems);
-    light::check(&config, options, &mut problems);
-    mpi::check(&config, options, &mut problems);
-    notyet::check_configuration(&config, options, &mut problems);
+    implementations::check(config, options, &origin.imported, problems);
+    filters::check(config, options.files, problems);
+    light::check(config, options, problems);
+    mpi::check(config, options, problems);
+    notyet::check_configuration(config, options, problems);
     if config.models.is_empty() {
         // Where something else is wrong, the model is probably there, but could not be read.
         if problems.is_empty() {
-            let at = At { file: first_file.clone(), line: 1, column: 1 };
+            let at = At { file: origin.first_file.clone(), line: 1, column: 1 };
             problems.push(Problem::error(
                 Code::NO_MODEL,
                 &at,
@@ -196,40 +231,40 @@ fn finish(
                 "add a \"models:\" section, or give the file that has the model as well",
             ));
         }
-        return Report::new(config, None, problems);
+        return Examined::default();
     }
     let mut flat = match config.flatten(options.model.as_ref()) {
         Ok(flat) => flat,
         Err(problem) => {
             problems.push(problem);
-            return Report::new(config, None, problems);
+            return Examined::default();
         }
     };
     flat.declare(&options.declared_ports);
-    implementations::leave_out(&mut flat, options, &mut problems);
+    implementations::leave_out(&mut flat, options, problems);
     let mut notes = Vec::new();
     if options.files == Files::MustExist {
         let used = flat.components.iter().filter_map(|component| component.implementation.as_ref()).collect();
-        let directory = first_file.as_deref().and_then(|file| std::path::absolute(file).ok());
+        let directory = origin.first_file.as_deref().and_then(|file| std::path::absolute(file).ok());
         let directory = directory.as_deref().and_then(Path::parent);
-        notes = executables::check(&config, &used, directory, &mut problems);
-        functions::check(&config, &flat, first_file.as_deref(), &mut problems);
+        notes = executables::check(config, &used, directory, problems);
+        functions::check(config, &flat, origin.first_file.as_deref(), problems);
     }
-    filters::check_ports(&config, &flat, &mut problems);
-    settings::check(&config, &flat, &mut problems);
-    shipped::check(&config, &flat, &mut problems);
-    resources::check(&config, &flat, &mut problems);
-    place::check(&config, &flat, options.files, &mut problems);
-    ranks::check(&config, &flat, &mut problems);
-    may_fail::check(&config, &flat, &mut problems);
-    scales::check(&config, &flat, &mut problems);
-    times::check(&config, &mut problems);
+    filters::check_ports(config, &flat, problems);
+    settings::check(config, &flat, problems);
+    shipped::check(config, &flat, problems);
+    resources::check(config, &flat, problems);
+    place::check(config, &flat, options.files, problems);
+    ranks::check(config, &flat, problems);
+    may_fail::check(config, &flat, problems);
+    scales::check(config, &flat, problems);
+    times::check(config, problems);
     let mut resolved = None;
     if structure_fits {
-        startup::check(&flat, options, &mut problems);
-        startup::start_and_steps(&config, &flat, &mut problems);
-        timelines::check(&config, &flat, &mut problems);
-        deadlocks::check(&config, &flat, options, &mut problems);
+        startup::check(&flat, options, problems);
+        startup::start_and_steps(config, &flat, problems);
+        timelines::check(config, &flat, problems);
+        deadlocks::check(config, &flat, options, problems);
         match config.expand_flat(&flat) {
             Ok(mut expanded) => {
                 scales::give_to_the_code(&mut expanded);
@@ -240,5 +275,5 @@ fn finish(
         }
     }
     let flat = resolved.is_some().then_some(flat);
-    Report { flat, notes, ..Report::new(config, resolved, problems) }
+    Examined { notes, flat, resolved }
 }

@@ -17,6 +17,7 @@ pub struct Report {
     pub resolved: Option<Resolved>,
     /// The same without instances, for what follows from the order of operators.
     pub(crate) flat: Option<FlatModel>,
+    pub(crate) text: Option<String>,
 }
 
 /// The report for programs.
@@ -44,7 +45,12 @@ impl Report {
         problems.sort_by_key(|p| (files.iter().position(|f| *f == p.file), p.line, p.column));
         let mut seen = HashSet::new();
         problems.retain(|p| seen.insert((p.code, p.file.clone(), p.line, p.column, p.message.clone())));
-        Report { problems, notes: Vec::new(), configuration, resolved, flat: None }
+        Report { problems, notes: Vec::new(), configuration, resolved, flat: None, text: None }
+    }
+
+    /// The configuration as a model file; has been written meanwhile where `CheckOptions::with_text` was set.
+    pub fn into_text(self) -> String {
+        self.text.unwrap_or_else(|| self.configuration.to_yaml())
     }
 
     /// Whether the model can be run: there are no errors.

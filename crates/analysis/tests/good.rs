@@ -27,6 +27,20 @@ fn good_models_have_no_errors() {
 }
 
 #[test]
+fn the_text_that_is_written_beside_the_check_is_that_of_all_that_was_read_and_set() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/models/good");
+    let path = folder.join("v02_scales.ymmsl");
+    let mut options = options();
+    options.settings.push(ligament_model::parse_assignment("flow.scale.time_step=0.25").unwrap());
+    let beside = CheckOptions { with_text: true, ..options.clone() };
+    let beside = check_with_modules(&[&path], &beside, &FileModules::default());
+    let after = check_with_modules(&[&path], &options, &FileModules::default());
+    let text = beside.into_text();
+    assert_eq!(text, after.into_text());
+    assert!(text.contains("flow.scale.time_step: 0.25"), "{text}");
+}
+
+#[test]
 fn codes_find_their_scales_as_settings_in_seconds_and_metres() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/models/good/v02_scales.ymmsl");
     let mut options = options();

@@ -28,6 +28,7 @@ pub(crate) fn run(arguments: &Run) -> i32 {
         limits,
         files: Files::MustExist,
         ignore: arguments.ignore.set(),
+        with_text: true,
         ..CheckOptions::default()
     };
     let mut report = match read(&arguments.models, &arguments.settings, model, options) {
@@ -44,9 +45,8 @@ pub(crate) fn run(arguments: &Run) -> i32 {
         }
         return crate::BAD_USE;
     };
-    let model_text = report.configuration.to_yaml();
-    // Of a large model that is half of the memory, and nobody asks for it again.
-    drop(report);
+    // All else of the report goes: of a large model that is half of the memory, and nobody asks for it again.
+    let model_text = report.into_text();
     for name in &arguments.manual {
         if let Err(error) = check_instance(&model, name) {
             return refuse(arguments, &error.told(|error| format!("--manual: {error}")));

@@ -19,7 +19,7 @@ pub(crate) fn without_indices(port: &str) -> String {
 }
 
 /// The conduits of a run. A model may have millions of channels, so they are sorted once.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct Conduits {
     /// For each channel its conduit.
     of: Vec<u32>,
@@ -31,12 +31,12 @@ impl Conduits {
     /// Of a run with so many channels.
     pub fn new(channels: usize, names: &impl Names) -> Conduits {
         let mut found = Conduits::default();
-        let mut numbers: HashMap<(String, String), u32> = HashMap::new();
+        let mut numbers: HashMap<Option<[u32; 4]>, u32> = HashMap::new();
         for channel in 0..channels as u32 {
-            let ends =
-                names.ends(channel).map(|((_, from), (_, to))| (without_indices(&from), without_indices(&to)));
-            let number = *numbers.entry(ends.unwrap_or_default()).or_insert_with_key(|(from, to)| {
-                let (from, to) = (from.clone(), to.clone());
+            let number = *numbers.entry(names.conduit(channel)).or_insert_with(|| {
+                let ends = names.ends(channel);
+                let (from, to) = ends.map_or_else(Default::default, |((_, from), (_, to))| (from, to));
+                let (from, to) = (without_indices(&from), without_indices(&to));
                 found.all.push(ConduitRecord { from, to, ..ConduitRecord::default() });
                 found.all.len() as u32 - 1
             });
@@ -48,7 +48,12 @@ impl Conduits {
 
     /// What has passed them, by what has passed each channel.
     pub fn records(&self, seen: &[ChannelView]) -> Vec<ConduitRecord> {
-        let mut all = self.all.clone();
+        self.clone().into_records(seen)
+    }
+
+    /// The same at the end of a run: a large one has many megabytes of them, once.
+    pub fn into_records(self, seen: &[ChannelView]) -> Vec<ConduitRecord> {
+        let mut all = self.all;
         for (&of, view) in self.of.iter().zip(seen) {
             let one = &mut all[of as usize];
             let (sent, received) = (view.sent.unwrap_or_default(), view.received.unwrap_or_default());
@@ -100,6 +105,10 @@ mod tests {
                 _ => (format!("micro[{micro}].final"), format!("macro.back[{micro}]")),
             };
             Some(((RankId::new(0), ends.0), (RankId::new(1), ends.1)))
+        }
+
+        fn conduit(&self, channel: u32) -> Option<[u32; 4]> {
+            Some([channel / 2, 0, 1 - channel / 2, 1])
         }
     }
 

@@ -378,6 +378,10 @@ mod tests {
         fn ends(&self, _: u32) -> Option<((RankId, String), (RankId, String))> {
             None
         }
+
+        fn conduit(&self, _: u32) -> Option<[u32; 4]> {
+            None
+        }
     }
 
     fn seen(gone: bool) -> Observation {

@@ -17,6 +17,8 @@ pub trait Names {
     fn filters(&self, _channel: u32) -> &[Filter] {
         &[]
     }
+    /// The conduit that a channel is part of: component and number of the port, of both ends.
+    fn conduit(&self, channel: u32) -> Option<[u32; 4]>;
 }
 
 impl<N: Names + ?Sized> Names for &N {
@@ -38,6 +40,10 @@ impl<N: Names + ?Sized> Names for &N {
 
     fn filters(&self, channel: u32) -> &[Filter] {
         (**self).filters(channel)
+    }
+
+    fn conduit(&self, channel: u32) -> Option<[u32; 4]> {
+        (**self).conduit(channel)
     }
 }
 
@@ -86,5 +92,12 @@ impl Names for OfModel<'_> {
     fn filters(&self, channel: u32) -> &[Filter] {
         let channel = self.model.channels.get(channel as usize);
         channel.and_then(|channel| channel.own_filters.as_deref()).unwrap_or_default()
+    }
+
+    fn conduit(&self, channel: u32) -> Option<[u32; 4]> {
+        let channel = self.model.channels.get(channel as usize)?;
+        let component =
+            |end: Endpoint| self.model.instances.get(end.instance as usize).map(|one| one.component);
+        Some([component(channel.from)?, channel.from.port, component(channel.to)?, channel.to.port])
     }
 }

@@ -128,15 +128,22 @@ pub struct RunRecord {
 /// eye, and they would be more than half of it.
 const INDENTED: usize = 10_000;
 
+/// Room for the text of an instance or a conduit in a record. What is not needed is never touched.
+const BYTES_EACH: usize = 512;
+
 impl RunRecord {
     /// As `run.json` has it.
     pub fn text(&self) -> String {
-        let write = match self.instances.len() + self.conduits.len() > INDENTED {
-            true => serde_json::to_string,
-            false => serde_json::to_string_pretty,
+        let (instances, conduits) = (self.instances.len(), self.conduits.len());
+        // A text that grows as it is written is there twice, each time that it moves.
+        let mut text = Vec::with_capacity(BYTES_EACH * (instances + conduits));
+        let written = if instances + conduits > INDENTED {
+            serde_json::to_writer(&mut text, self)
+        } else {
+            serde_json::to_writer_pretty(&mut text, self)
         };
-        // Only maps whose keys are no texts could fail.
-        let mut text = write(self).unwrap_or_default();
+        // Only maps whose keys are no texts could fail, and no text is other than UTF-8.
+        let mut text = written.ok().and_then(|()| String::from_utf8(text).ok()).unwrap_or_default();
         text.push('\n');
         text
     }

@@ -35,6 +35,11 @@ impl Names for Pair {
             _ => None,
         }
     }
+
+    fn conduit(&self, channel: u32) -> Option<[u32; 4]> {
+        let (from, to) = self.ends(channel)?;
+        Some([from.0.number(), 0, to.0.number(), 1])
+    }
 }
 
 const MESSAGE: What = What { activity: Activity::Message, id: Some(1) };

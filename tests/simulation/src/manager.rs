@@ -40,6 +40,12 @@ impl Names for Parts {
         let channel = &self.0.channels[channel as usize];
         Some((self.port(channel.from), self.port(channel.to)))
     }
+
+    fn conduit(&self, channel: u32) -> Option<[u32; 4]> {
+        let channel = &self.0.channels[channel as usize];
+        let component = |end: End| self.component(end.rank);
+        Some([component(channel.from), channel.from.port, component(channel.to), channel.to.port])
+    }
 }
 
 /// The manager, its log, and the pages that it has read of the present look.

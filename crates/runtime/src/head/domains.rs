@@ -111,11 +111,25 @@ impl Runtime<'_> {
 
     /// What has passed the conduits of the run, of which `own` has the ends that are in this domain.
     pub(super) fn conduits(&self, mut own: Vec<ChannelView>) -> Vec<ConduitRecord> {
+        self.see_channels(&mut own);
+        self.watched.conduits.get_or_init(|| self.all_conduits()).records(&own)
+    }
+
+    /// The same for the last time.
+    pub(super) fn conduits_at_end(&mut self, mut own: Vec<ChannelView>) -> Vec<ConduitRecord> {
+        self.see_channels(&mut own);
+        let all = self.watched.conduits.take().unwrap_or_else(|| self.all_conduits());
+        all.into_records(&own)
+    }
+
+    fn see_channels(&self, own: &mut [ChannelView]) {
         if let Some(abroad) = &self.abroad {
-            abroad.head.see_channels(&mut own);
+            abroad.head.see_channels(own);
         }
-        let all = || Conduits::new(self.model.channels.len(), self.manager.names());
-        self.watched.conduits.get_or_init(all).records(&own)
+    }
+
+    fn all_conduits(&self) -> Conduits {
+        Conduits::new(self.model.channels.len(), self.manager.names())
     }
 
     /// The same, with what a look at their processes shows; agents elsewhere have told what they found.

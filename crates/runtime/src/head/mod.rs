@@ -509,7 +509,7 @@ impl Runtime<'_> {
         let mut instances = std::mem::take(&mut self.record.instances);
         self.say_where(&mut instances);
         self.record.instances = instances;
-        self.record.conduits = self.conduits(channels);
+        self.record.conduits = self.conduits_at_end(channels);
         self.carry_out(last);
         // After the last line of the log, which belongs to the run.
         let now = Moment::now();
