@@ -307,6 +307,38 @@ def test_times_in_hours_are_seconds_and_holes_are_errors_or_no_numbers(results, 
     assert "there is rain, height" in said, said
 
 
+def test_holes_among_whole_numbers_lose_no_digits_and_change_no_types(results, failure, tmp_path):
+    with netCDF4.Dataset(tmp_path / "counts.nc", "w") as file:
+        file.createDimension("t", 2)
+        file.createDimension("x", 2)
+        file.createVariable("small", "i8", ("t", "x"), fill_value=-1)[:] = [[1, 2], [3, -1]]
+        file.createVariable("large", "i8", ("t", "x"), fill_value=-1)[:] = [[1, 2], [2**53 + 1, -1]]
+        file.createVariable("real", "f4", ("t", "x"), fill_value=-1)[:] = [[1, 0.1], [3, -1]]
+    settings = {"source.file": "counts.nc", "source.holes": "nan"}
+    for name, dtype, expected in [("small", np.float64, [[1, 2], [3, np.nan]]), ("real", np.float32, [[1, np.float32(0.1)], [3, np.nan]])]:
+        done = results(two("netcdf", "npy"), JOINED, {**settings, "source.variable": name})
+        came = np.load(done.path("sink.npy"))
+        np.testing.assert_equal(came, np.array(expected, dtype))
+        assert came.dtype == dtype
+    said, _ = failure(two("netcdf", "npy"), JOINED, {**settings, "source.variable": "large"})
+    assert "counts.nc: large[1]" in said and "does not hold all digits" in said, said
+
+
+@pytest.mark.parametrize("kind", ["hdf5", "netcdf"])
+def test_units_are_named_and_not_mixed(failure, results, tmp_path, kind):
+    given = messages(tmp_path, array([1.0], unit="km"), array([2.0], unit="km"))
+    done = results(two("jsonl", kind), JOINED, {"source.file": given})
+    (path,) = done.left("").glob("sink.*")
+    if kind == "hdf5":
+        with h5py.File(path) as file:
+            assert file["data"].attrs["units"] == "km"
+    else:
+        with netCDF4.Dataset(path) as file:
+            assert file["data"].units == "km"
+    said, _ = failure(two("jsonl", kind), JOINED, {"source.file": messages(tmp_path, array([1.0], unit="km"), array([2.0], unit="m"))})
+    assert 'has the unit "m", and those before it have the unit "km"' in said, said
+
+
 def test_a_whole_dataset_is_one_message(results, tmp_path):
     with h5py.File(tmp_path / "one.h5", "w") as file:
         file["a"], file["b"] = FIELD, 3

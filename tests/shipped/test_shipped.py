@@ -4,6 +4,7 @@ whose files are not what they should be."""
 import csv
 import itertools
 import json
+import os
 import subprocess
 from fractions import Fraction
 from pathlib import Path
@@ -380,6 +381,63 @@ def test_sinks_of_a_set_have_files_of_their_own(results, tmp_path):
     assert done.text("sink[1].csv") == "time,value\n0.0,2.0\n1.0,4.0\n"
 
 
+def test_an_instance_of_a_set_has_settings_by_its_index_and_each_slot_gets_the_same(results):
+    components = {"source": "ligament.sources.constant, multiplicity: 2", "sink": "ligament.sinks.jsonl, multiplicity: 2",
+                  "one": "ligament.sources.constant", "each": "ligament.sinks.csv, multiplicity: 2"}
+    done = results(components, {"source.out": "sink.in", "one.out": "each.in"},
+                   {"source.value": 1, "source[1].value": 2, "one.value": 3, "each.file": "of {instance}.txt"})
+    assert [done.data(f"sink[{i}].jsonl") for i in range(2)] == [[1], [2]]
+    assert [done.text(f"of each[{i}].txt") for i in range(2)] == ["time,value\n0.0,3.0\n"] * 2
+
+
+def test_a_pipe_is_written_as_it_is(run, tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    with subprocess.Popen(["cat", tmp_path / "pipe"], stdout=subprocess.PIPE, text=True) as reader:
+        ran = run(model(two("constant", "csv"), JOINED, {"source.value": 1, "sink.file": str(tmp_path / "pipe")}))
+        assert ran.status == 0, ran.text
+        assert reader.communicate(timeout=60)[0] == "time,value\n0.0,1.0\n"
+    assert (tmp_path / "pipe").is_fifo() and not list(tmp_path.glob("*.part"))
+
+
+@pytest.mark.parametrize("sink", ["csv", "npy", "vti"])
+def test_numbers_of_two_units_do_not_go_into_one_file(failure, results, tmp_path, sink):
+    given = [array([1.0, 2.0], unit="km"), array([3.0, 4.0], unit="m")]
+    said, done = failure(two("jsonl", sink), JOINED, {"source.file": messages(tmp_path, *given)})
+    assert 'at time 1 has the unit "m", and those before it have the unit "km"' in said and 'the filter "unit"' in said, said
+    if sink == "csv":
+        maps = [{"a": given[0], "b": given[1]}, {"b": given[1], "a": given[0]}]
+        results(two("jsonl", sink), JOINED, {"source.file": messages(tmp_path, *maps)})
+        said, _ = failure(two("jsonl", sink), JOINED, {"source.file": messages(tmp_path, maps[0], {"a": [1, 2], "b": given[0]})})
+        assert 'has the unit "km", and those before it have the unit "m"' in said, said
+
+
+def test_arrays_that_a_file_cannot_hold_are_refused(failure, results, tmp_path):
+    unequal = messages(tmp_path, array([1.0, 2.0]), array([3.0]))
+    said, _ = failure(two("jsonl", "npy"), JOINED, {"source.file": unequal})
+    assert "sink-refuses" in said and "at time 1 is an array of float64 with shape [1]" in said and "{n}" in said, said
+    done = results(two("jsonl", "npy"), JOINED, {"source.file": unequal, "sink.file": "{instance}-{n}.npy"})
+    assert [np.load(done.path(f"sink-{n}.npy")).tolist() for n in range(2)] == [[1.0, 2.0], [3.0]]
+    for wrong, words in [(array(np.zeros((1, 1, 1, 1)).tolist()), "one to three dimensions"), (3, "one to three dimensions"),
+                         ("text", "no array and no number")]:
+        said, _ = failure(two("jsonl", "vti"), JOINED, {"source.file": messages(tmp_path, wrong)})
+        assert "sink-refuses" in said and words in said, said
+    done = results(two("jsonl", "vti"), JOINED, {"source.file": messages(tmp_path, array([1.0]), array([2.0])), "sink.file": "last.vti"})
+    assert np.array([2.0]).tobytes() in done.path("last.vti").read_bytes() and not list(done.folder.rglob("*.pvd"))
+    said, _ = failure(two("constant", "vti"), JOINED, {"source.values": [1], "sink.array": "\x1b[31m"})
+    assert "shipped-setting-wrong" in said and "XML cannot have" in said, said
+    said, _ = failure(two("jsonl", "csv"), JOINED, {"source.file": messages(tmp_path, {"complex": [1.0, 2.0]})})
+    assert "sink" in said and "complex" in said, said
+
+
+def test_times_that_are_listed_are_enough_for_all_files(failure, results, tmp_path):
+    np.save(tmp_path / "field.npy", np.zeros((2, 3)))
+    done = results(two("npy", "vti"), JOINED, {"source.file": "field.npy"})
+    file = str(done.path("sink-0.vti")).replace("-0", "-{n}")
+    for kind, settings in [("npy", {"source.file": "field.npy"}), ("vti", {"source.file": file})]:
+        said, _ = failure(two(kind, "discard"), JOINED, {**settings, "source.times": [0.0]})
+        assert "shipped-setting-wrong" in said and '"times" has' in said, said
+
+
 # Mappers.
 
 
@@ -661,6 +719,14 @@ def test_a_table_that_is_wrong_ends_the_run_with_component_file_and_line(failure
     assert not list(done.folder.rglob("sink.csv"))
 
 
+def test_inputs_that_are_staged_come_before_those_beside_the_model(run, tmp_path):
+    (tmp_path / "in.csv").write_text("0,1\n")
+    (tmp_path / "other.csv").write_text("0,2\n")
+    ran = run(model(two("csv", "csv"), JOINED, {"source.file": "in.csv"}, more="ligament:\n  stage: {source: {in.csv: other.csv}}\n"))
+    assert ran.status == 0, ran.text
+    assert Results(ran).text("sink.csv") == "time,value\n0.0,2.0\n"
+
+
 @pytest.mark.parametrize("kind, name, content, words", [
     ("jsonl", "in.jsonl", b'{"timestamp": 0, "data": 1}\n{"timestamp": 1, "da', ["in.jsonl:2", "ends early"]),
     ("jsonl", "in.jsonl", b'{"timestamp": 0, "data": {"array": {"data": [[1], [2, 3]]}}}', ["in.jsonl:1", "equally long"]),
@@ -727,7 +793,7 @@ def test_shapes_that_do_not_go_together_are_named(failure, tmp_path):
     conduits = {"one.out": "less.a", "other.out": "less.b", "less.out": "sink.in"}
     files = {"one.file": messages(tmp_path, [1.0], name="a.jsonl"), "other.file": messages(tmp_path, [1.0, 2.0], name="b.jsonl")}
     said, _ = failure(components, conduits, files)
-    assert "less: its messages have shapes [1] and [2]" in said and "cannot-map" in said, said
+    assert "less: one has numbers with shape [2], and the other numbers with shape [1]" in said and "cannot-map" in said, said
 
 
 def test_a_mesh_that_does_not_fit_is_named(failure, tmp_path):

@@ -1,6 +1,7 @@
 //! What varies between the evaluations of a study: settings, each within a range or out of a list.
 
 use ligament_catalogue::{fault, Fault};
+use ligament_coupling::tables::{self, Decimal};
 use ligament_wire::SettingValue;
 
 /// A setting that varies.
@@ -96,7 +97,7 @@ impl Parameter {
         }
         let number = |text: &str| {
             let text = text.trim();
-            let value = text.parse::<f64>().ok().filter(|value| value.is_finite());
+            let value = tables::number(text, Decimal::Point).filter(|value| value.is_finite());
             value.ok_or_else(|| wrong(&format!("has \"{text}\", which is no finite number")))
         };
         let values = match values.split_once("..") {
@@ -142,6 +143,7 @@ mod tests {
             [&Values::Between(1e-3, 4e-3), &Values::Whole(2, 5), &Values::OneOf(vec![0.1, 0.5])]
         );
         assert_eq!(read[0].name, "macro.D");
+        assert_eq!(Parameter::read_all("D = 1D-3 .. 4.0D-3").unwrap()[0].values, Values::Between(1e-3, 4e-3));
         assert_eq!(values[1].at(0.0), SettingValue::Int(2));
         assert_eq!(values[1].at(0.999), SettingValue::Int(5));
         assert_eq!(values[1].in_grid(1, 4), SettingValue::Int(3));

@@ -22,6 +22,9 @@ from ._shipped import Given, Times, input_path, wrong
 _SECONDS = {"s": 1.0, "sec": 1.0, "second": 1.0, "min": 60.0, "minute": 60.0, "h": 3600.0, "hr": 3600.0, "hour": 3600.0,
             "d": 86400.0, "day": 86400.0}  # fmt: skip
 
+# Attributes by which a variable says which of its values are missing (CF conventions, section 2.5.1).
+_MISSING = {"_FillValue", "missing_value", "valid_min", "valid_max", "valid_range"}
+
 
 def package(instance: Instance, name: str) -> ModuleType:
     """A package that not everybody has."""
@@ -122,13 +125,28 @@ def netcdf_gives(instance: Instance) -> Iterator[Given]:
             if scale is None:
                 raise wrong("malformed-source", f'{path}: {time}: "{array.units}" is no unit of time that has one length')
             times = _times_in(instance, array, time, scale / seconds)
+        if variable.get_fill_value() is None and not _MISSING & set(variable.ncattrs()):
+            # Nothing was filled in, so a number that is like a default of the format is one.
+            variable.set_auto_mask(False)
         for at, data, place in _rows(instance, variable, f"{path}: {wanted}", times):
-            if np.ma.is_masked(data):
-                if holes == "error":
-                    text = "values are missing here; set \"holes: nan\" to send them as no numbers"
-                    raise wrong("malformed-source", f"{place}: {text}")
-                data = np.ma.filled(data.astype(float), np.nan)
+            if holes == "nan":
+                data = np.ma.filled(_with_nan(data, place), np.nan)
+            elif np.ma.is_masked(data):
+                text = "values are missing here; set \"holes: nan\" to send them as no numbers"
+                raise wrong("malformed-source", f"{place}: {text}")
             yield Given(at, _plain(np.ma.getdata(data)), place)
+
+
+def _with_nan(data: Any, place: str) -> Any:
+    """Numbers of a type that has NaN, which all messages have then."""
+    if data.dtype.kind == "f":
+        return data
+    made = data.astype(float)
+    # Both as whole numbers of Python, which are exact.
+    if [int(one) for one in np.ma.compressed(made)] != [int(one) for one in np.ma.compressed(data)]:
+        text = "with \"holes: nan\" whole numbers become float64, which does not hold all digits of these"
+        raise wrong("malformed-source", f"{place}: {text}")
+    return made
 
 
 def _times_are_set(instance: Instance) -> bool:
@@ -199,17 +217,18 @@ class _Table(ABC):
         if self._name == "time":
             raise wrong("shipped-setting-wrong", f'"{setting}" cannot be "time", which has the times')
         self._unit: str | None = instance.get_setting("ligament_time_unit", "str", None)
-        self._count, self._like = 0, (np.dtype(float), (0,))
+        self._count, self._like, self._data_unit = 0, (np.dtype(float), (0,)), None
         self._file = self._whole.guard(lambda: self.open(self._whole.part))
 
     def take(self, message: Message) -> None:
         """Adds a message."""
         data, time = np.asarray(getattr(message.data, "array", message.data)), shown_time(message.timestamp)
+        unit: str | None = getattr(message.data, "unit", None)
         if data.dtype.kind not in "biufc" or not self.fits(data.dtype):
             text = f"the message at time {time} holds {data.dtype}, and only numbers of the file's types can be written"
             raise wrong("sink-refuses", text)
         if self._count == 0:
-            self._like = (data.dtype, data.shape)
+            self._like, self._data_unit = (data.dtype, data.shape), unit
             self._whole.guard(lambda: self.begin(data))
         elif self._like != (data.dtype, data.shape):
             text = (
@@ -217,6 +236,10 @@ class _Table(ABC):
                 f"before it of {self._like[0]} with shape {list(self._like[1])}; one array holds equal ones only"
             )
             raise wrong("sink-refuses", text)
+        elif self._data_unit != unit:
+            words = [f'the unit "{one}"' if one else "no unit" for one in (unit, self._data_unit)]
+            text = f"the message at time {time} has {words[0]}, and those before it have {words[1]}"
+            raise wrong("sink-refuses", f'{text}; let the filter "unit" convert them')
         self._whole.guard(lambda: self.add(message.timestamp, data))
         self._count += 1
 
@@ -258,6 +281,8 @@ class Hdf5(_Table):
         self._times = make("time", (0,), "f8", maxshape=(None,), chunks=True)
         if self._unit is not None:
             self._times.attrs["units"] = self._unit
+        if self._data_unit:
+            self._data.attrs["units"] = self._data_unit
 
     def add(self, time: float, data: Any) -> None:
         for dataset, value in ((self._data, data), (self._times, time)):
@@ -288,6 +313,8 @@ class NetCdf(_Table):
         for axis, extent in zip(axes, data.shape, strict=True):
             file.createDimension(axis, extent)
         self._data = file.createVariable(self._name, data.dtype, ("time", *axes), fill_value=False)
+        if self._data_unit:
+            self._data.units = self._data_unit
 
     def add(self, time: float, data: Any) -> None:
         self._data[self._count], self._times[self._count] = data, time

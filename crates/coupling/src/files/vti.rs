@@ -72,12 +72,54 @@ pub(crate) fn write(path: &str, array: &Array, name: &str, place: Place) -> Resu
     file.finish().map(Ok)
 }
 
+/// Whether a text can stand in XML 1.0 (section 2.2).
+pub(crate) fn can_be_xml(text: &str) -> bool {
+    !text.contains(|c: char| {
+        (c < ' ' && !matches!(c, '\t' | '\n' | '\r')) || matches!(c, '\u{fffe}' | '\u{ffff}')
+    })
+}
+
+/// The characters that the value of an attribute has in another form: lines and tabs would be read as blanks.
+const ESCAPES: [(char, &str); 8] = [
+    ('&', "&amp;"),
+    ('<', "&lt;"),
+    ('>', "&gt;"),
+    ('"', "&quot;"),
+    ('\'', "&apos;"),
+    ('\t', "&#9;"),
+    ('\n', "&#10;"),
+    ('\r', "&#13;"),
+];
+
 fn escaped(text: &str) -> String {
-    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
+    let mut to = String::with_capacity(text.len());
+    for c in text.chars() {
+        match ESCAPES.iter().find(|(known, _)| *known == c) {
+            Some((_, escape)) => to += escape,
+            None => to.push(c),
+        }
+    }
+    to
 }
 
 fn unescaped(text: &str) -> String {
-    text.replace("&lt;", "<").replace("&gt;", ">").replace("&quot;", "\"").replace("&amp;", "&")
+    let mut to = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some((before, behind)) = rest.split_once('&') {
+        to += before;
+        let Some((name, after)) = behind.split_once(';') else { return to + "&" + behind };
+        let code = name.strip_prefix('#').and_then(|code| match code.strip_prefix('x') {
+            Some(code) => u32::from_str_radix(code, 16).ok(),
+            None => code.parse().ok(),
+        });
+        let known = ESCAPES.iter().find(|(_, escape)| escape[1..escape.len() - 1] == *name).map(|(c, _)| *c);
+        match known.or(code.and_then(char::from_u32)) {
+            Some(c) => to.push(c),
+            None => to += &format!("&{name};"),
+        }
+        rest = after;
+    }
+    to + rest
 }
 
 /// A list of files and their times, which ParaView shows as one series. Files are named as seen from where the list is.
@@ -146,7 +188,7 @@ impl<'a> Xml<'a> {
             let at = from + self.text[from..].find(&format!("<{name}"))?;
             let rest = &self.text[at + 1 + name.len()..];
             if rest.starts_with(|c: char| c.is_whitespace() || c == '>' || c == '/') {
-                let end = rest.find('>')?;
+                let end = end_of_tag(rest)?;
                 return Some(Tag { inner: &rest[..end], from: at, to: at + 1 + name.len() + end + 1 });
             }
             from = at + 1;
@@ -156,6 +198,23 @@ impl<'a> Xml<'a> {
     fn needed(&self, name: &str) -> Result<Tag<'a>, Wrong> {
         self.tag(name, 0).ok_or_else(|| (0, format!("it has no <{name}>, so it is no VTK image data")))
     }
+}
+
+/// The place of the `>` that ends an element's tag. Values of attributes may have some, too.
+fn end_of_tag(text: &str) -> Option<usize> {
+    let mut quote = None;
+    text.char_indices().find_map(|(at, c)| match (quote, c) {
+        (None, '>') => Some(at),
+        (None, '"' | '\'') => {
+            quote = Some(c);
+            None
+        }
+        (Some(open), c) if open == c => {
+            quote = None;
+            None
+        }
+        _ => None,
+    })
 }
 
 fn find(bytes: &[u8], what: &[u8]) -> Option<usize> {
@@ -344,6 +403,18 @@ mod tests {
         assert_eq!(read(name, Some("T & <p>")).unwrap(), rows);
         assert!(read(name, Some("S")).unwrap_err().to_string().contains("there is T & <p>"));
         std::fs::remove_file(path).unwrap();
+    }
+
+    #[test]
+    fn names_are_written_and_read_as_xml_has_them() {
+        for name in ["a & b", "&lt;", "<\"'>", "tab\tline\nreturn\r", "ä€", "&#65;"] {
+            assert_eq!(unescaped(&escaped(name)), name);
+            assert!(!escaped(name).contains(['<', '>', '"', '\'', '\n']));
+        }
+        assert_eq!(unescaped("&#x41;&#66;&c; & d"), "AB&c; & d");
+        assert!(can_be_xml("a\n") && !can_be_xml("\u{1b}[31m"));
+        let others = file("<DataArray type='UInt8' Name='a > b' format='ascii'>1 2 3 4 5 6</DataArray>", "");
+        assert!(parse(others.as_bytes(), Some("a > b")).is_ok());
     }
 
     #[test]

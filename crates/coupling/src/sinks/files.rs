@@ -1,6 +1,6 @@
 //! Sinks to JSON lines, to `.npy` files, to VTK image data, to the run's log, and to nothing.
 
-use super::{file_of, numbered, Sink};
+use super::{file_of, numbered, Sink, Units};
 use crate::files::{json, npy, order_together, together, vti, write_file, Whole};
 use crate::settings::{self, unfit};
 use ligament_catalogue::{fault, Fault};
@@ -98,6 +98,7 @@ pub(crate) struct Npy {
     template: String,
     count: usize,
     all: Option<Stack>,
+    units: Units,
 }
 
 struct Stack {
@@ -109,7 +110,7 @@ struct Stack {
 
 impl Npy {
     pub fn new(instance: &Instance) -> Result<Npy, Error> {
-        Ok(Npy { template: file_of(instance, "{instance}.npy")?, count: 0, all: None })
+        Ok(Npy { template: file_of(instance, "{instance}.npy")?, count: 0, all: None, units: Units::default() })
     }
 
     fn of_times(&self) -> String {
@@ -119,6 +120,7 @@ impl Npy {
 
 impl Sink for Npy {
     fn take(&mut self, _: &mut Instance, message: &Message) -> Result<(), Error> {
+        self.units.check(message)?;
         let array = array_in(message)?;
         if self.template.contains("{n}") {
             let header = npy::header(array.dtype(), array.shape(), order_together(&array));
@@ -178,6 +180,7 @@ pub(crate) struct Vti {
     place: vti::Place,
     written: Vec<(f64, String)>,
     count: usize,
+    units: Units,
 }
 
 impl Vti {
@@ -204,19 +207,29 @@ impl Vti {
             );
             return Err(settings::wrong(fault));
         }
+        let array = settings::text(instance, "array")?.unwrap_or_else(|| "data".into());
+        if let Some(text) = [&array, &template].into_iter().find(|text| !vti::can_be_xml(text)) {
+            let fault = fault!(
+                SHIPPED_SETTING_WRONG,
+                "{text:?} has a character that XML cannot have; give another \"array\" or \"file\""
+            );
+            return Err(settings::wrong(fault));
+        }
         Ok(Vti {
             series: series_of(&template, instance.name()),
             template,
-            array: settings::text(instance, "array")?.unwrap_or_else(|| "data".into()),
+            array,
             place: vti::Place { origin: three("origin", 0.0)?, spacing: three("spacing", 1.0)? },
             written: Vec::new(),
             count: 0,
+            units: Units::default(),
         })
     }
 }
 
 impl Sink for Vti {
     fn take(&mut self, _: &mut Instance, message: &Message) -> Result<(), Error> {
+        self.units.check(message)?;
         let name = numbered(&self.template, self.count);
         let refuse = |why: Fault| {
             unfit(fault!(

@@ -1,6 +1,6 @@
 //! A table of text: a row for each message, with its time in the first column.
 
-use super::{file_of, Sink};
+use super::{file_of, Sink, Units};
 use crate::files::{in_rows, Whole};
 use crate::numbers::numbers_of;
 use crate::settings::{self, unfit, wrong};
@@ -20,6 +20,7 @@ pub(crate) struct Csv {
     /// Names that the model has for the columns, or the keys of maps that are wanted.
     names: Option<Vec<String>>,
     columns: Option<Columns>,
+    units: Units,
 }
 
 /// What each row has behind its time.
@@ -36,7 +37,7 @@ impl Csv {
         let separator = Separator::named(separator.as_deref().unwrap_or(",")).map_err(wrong)?;
         let names = settings::text(instance, "columns")?.as_deref().map(names_of).transpose()?;
         let file = Some(Whole::create(file_of(instance, "{instance}.csv")?)?);
-        Ok(Csv { file, separator, names, columns: None })
+        Ok(Csv { file, separator, names, columns: None, units: Units::default() })
     }
 
     /// The columns that a first message makes, and their names.
@@ -209,6 +210,7 @@ fn cells_of_array(array: &Array) -> Option<Vec<String>> {
 
 impl Sink for Csv {
     fn take(&mut self, instance: &mut Instance, message: &Message) -> Result<(), Error> {
+        self.units.check(message)?;
         let time = message.timestamp;
         let refuse = |why: Fault| {
             unfit(why.told(|why| format!("the message at time {} cannot be written: {why}", ShownTime(time))))
