@@ -59,6 +59,7 @@ def test_every_kind_of_port_is_shown_as_it_was_sent(shown):
     assert tap(shown, "field.nothing")[1] is None
     at, value, _ = tap(shown, "field.tree")
     assert value["name"] == "tree" and np.array_equal(array(value["inner"]["u"]), np.arange(5) + 2 * at)
+    np.testing.assert_equal(value["odd"], [np.nan, np.inf, -np.inf, "NaN"])
 
 
 def test_a_part_of_a_value_is_what_numpy_would_take(shown):
