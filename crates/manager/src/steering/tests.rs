@@ -74,7 +74,7 @@ fn one_that_has_passed_the_time_keeps_all_from_it() {
     assert!(
         matches!(&turns[0], Turn::Order(AgentOrder::Steer { steer: Steer::Withdraw { .. }, ranks }) if ranks == &[A, B])
     );
-    assert!(ended(&turns).unwrap_err().contains("i1 has passed 2 s already: it is at 2.5 s"));
+    assert!(ended(&turns).unwrap_err().contains("i1 has passed 2 already: it is at 2.5"));
     // What comes late changes nothing any more.
     assert_eq!(steering.answered(A, change, accepts(1.5, None), 1, &name), []);
 }
