@@ -135,7 +135,7 @@ class Model:
         return "\n".join(lines) + "\n"
 
     def results(self, run, folder):
-        """Runs it. What came to a sink, by its name: time, value and unit of each message."""
+        """Runs it, and gives a function: by the name of a sink, time, value and unit of each message that came to it."""
         Path(folder, "drawn_source.py").write_text(SOURCE)
         drawn = [list(zip(one.times, one.values, one.units)) for one in self.series]
         Path(folder, "drawn.pickle").write_bytes(pickle.dumps(drawn))
@@ -179,8 +179,8 @@ def narrow(values, single=False):
 
 
 def agree(found, expected, size=None, single=False):
-    """Whether numbers are those expected: NaN where NaN is, infinity where that is, and all others within a few last digits of
-    `size`, that of what they are made of."""
+    """True if numbers are those expected: NaN where NaN is, infinity where that is, and all others within a few last digits of
+    `size`, that of the numbers that they are made of."""
     found, expected = np.asarray(found), np.asarray(expected)
     if found.shape != expected.shape:
         return False

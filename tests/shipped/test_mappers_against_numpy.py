@@ -41,7 +41,7 @@ def sizes(values):
 
 
 class Cases:
-    """What each sink is to have: rows of numbers, what these are made of, and a unit."""
+    """Sinks and the rows that each must have: numbers, the size of the numbers that these are made of, and a unit."""
 
     def __init__(self):
         self.model, self.all = Model(), []
@@ -126,7 +126,7 @@ def hull_shares(points, asked):
 
 
 def applied(shares, values, skips):
-    """What shares make of values, of which those without a share count for nothing."""
+    """Sums of values by their shares; a value without a share counts for nothing, NaN or not."""
     rows, nothing = [], np.zeros(values.shape[1:])
     for row in shares:
         taken = [(share, value) for share, value in zip(row, values) if share != 0]

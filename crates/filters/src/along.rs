@@ -177,8 +177,8 @@ fn put<'b>(numbers: Numbers<'b>, axis: usize, weights: &Weights) -> Result<Numbe
     Ok(Numbers { real, frame })
 }
 
-/// What `put` makes of numbers. Where that is no number, though it might be one, it is made of smaller numbers: beyond the outer
-/// values a line may rise too far on one axis, and come back on another.
+/// The numbers that `put` makes of others. If some are not finite, though they might be, they are made anew of smaller numbers:
+/// beyond the outer values a line may rise too far on one axis, and come back on another.
 fn put_in_range(
     numbers: &Numbers<'_>,
     mut put: impl FnMut(Numbers<'_>) -> Result<Numbers<'static>, Fault>,
@@ -285,7 +285,7 @@ enum Masked {
 pub(crate) struct Resample {
     grid: Grid,
     masked: Masked,
-    /// What weighs the values beside masked ones.
+    /// The grid whose weights count beside masked values.
     beside_masked: Grid,
     warned: bool,
 }

@@ -32,6 +32,10 @@ impl Threshold {
             let (value, set) = (T::from_f64(value), T::from_f64(set));
             move |x| if x < value { set } else { x }
         }
+        fn zero_below<T: Float>(value: f64) -> impl Fn(T) -> T {
+            let value = T::from_f64(value);
+            move |x| if x < value { T::from_f64(0.0) } else { x }
+        }
         fn above<T: Float>(value: f64, set: f64) -> impl Fn(T) -> T {
             let (value, set) = (T::from_f64(value), T::from_f64(set));
             move |x| if x >= value { set } else { x }
@@ -43,6 +47,8 @@ impl Threshold {
         let value = self.value;
         match (self.below, self.above) {
             (None, None) => numbers.into_own(),
+            // The usual form, which the compiler makes with a mask alone.
+            (Some(low), None) if low.to_bits() == 0 => numbers.map(zero_below(value), zero_below(value)),
             (Some(low), None) => numbers.map(below(value, low), below(value, low)),
             (None, Some(high)) => numbers.map(above(value, high), above(value, high)),
             (Some(low), Some(high)) => numbers.map(both(value, low, high), both(value, low, high)),

@@ -5,7 +5,7 @@ use crate::numbers::Float;
 use crate::view::between;
 use ligament_wire::Order;
 
-/// How many of the elements are NaN.
+/// The number of elements that are NaN.
 pub(crate) fn count<T: Float>(elements: &[T]) -> usize {
     elements.iter().map(|x| usize::from(x.to_f64().is_nan())).sum()
 }

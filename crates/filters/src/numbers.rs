@@ -250,7 +250,7 @@ impl<'a> Numbers<'a> {
         Numbers { real, frame: self.frame.clone() }
     }
 
-    /// Whether something is so of any of them.
+    /// True if something is so of any of them.
     pub(crate) fn any(&self, is_so: impl Fn(f64) -> bool) -> bool {
         match &self.real {
             Real::F64(elements) => elements.iter().any(|&x| is_so(x)),

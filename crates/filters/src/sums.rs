@@ -1,7 +1,7 @@
 //! Sums, means, norms, products and values between two others. Each is right wherever the result fits into a number, also if
 //! a sum or a square on the way to it does not; and one NaN makes the result NaN.
 //!
-//! The plain way comes first. Where it has left the range of numbers, the same is computed of smaller or larger numbers, by a
+//! The plain way comes first. If it leaves the range of numbers, the same is computed of smaller or larger numbers, by a
 //! power of two, so that no digit changes.
 
 use crate::numbers::Float;

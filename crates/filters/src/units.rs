@@ -102,7 +102,7 @@ const UNITS: &[Known] = &[
     ("Δ°F", false, 5.0 / 9.0, TEMPERATURE),
 ];
 
-/// What a unit measures beside its dimension. Zero of a unit by itself is another temperature on each scale, and no difference
+/// The kind of scale that a unit is on. Zero of a unit by itself is another temperature on each scale, and no difference
 /// in each.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Scale {
@@ -248,12 +248,12 @@ impl Unit {
         self.dimension == to.dimension && !differ
     }
 
-    /// Whether it measures temperatures from a zero of its own, so that two of them have no sum.
+    /// True if it measures temperatures from a zero of its own, so that two of them have no sum.
     pub fn is_a_point(&self) -> bool {
         self.scale == Scale::Point
     }
 
-    /// Whether it measures differences of temperatures only.
+    /// True if it measures differences of temperatures only.
     pub fn is_a_difference(&self) -> bool {
         self.scale == Scale::Difference
     }
@@ -356,7 +356,7 @@ pub fn unit_of_difference(unit: &str) -> Option<&'static str> {
     Some(if point.factor == 1.0 { "delta_degC" } else { "delta_degF" })
 }
 
-/// What makes values of one unit values of another: `value × factor + offset`.
+/// The way from values of one unit to those of another: `value × factor + offset`.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Conversion {
     factor: f64,

@@ -186,7 +186,7 @@ fn with_unit(elements: &[f64], unit: Option<&str>) -> Value {
     Value::Array(unit.map_or(array.clone(), |unit| array.with_unit(unit)))
 }
 
-/// What each of several messages becomes, by number and unit.
+/// The messages that filters make of several, by number and unit.
 fn in_units(text: &str, messages: &[(f64, Option<&str>)]) -> Result<Vec<(f64, Option<String>)>, String> {
     let mut chain = chain(text);
     let mut all = Vec::new();
