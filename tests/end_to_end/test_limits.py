@@ -106,3 +106,26 @@ def test_a_failure_of_the_run_has_its_code_in_json(ligament, tmp_path, python_pr
     done = subprocess.run([ligament, "run", "--json", str(file)], cwd=tmp_path, capture_output=True, text=True)
     said = json.loads(done.stdout)
     assert (said["ok"], said["code"]) == (False, "exit-unregistered"), said
+
+
+FILLER = """
+import os, signal
+signal.signal(signal.SIGXFSZ, signal.SIG_DFL)
+instance = Instance({Operator.O_F: ["out"]})
+while instance.reuse_instance():
+    with open("large", "wb") as large:
+        os.truncate(large.fileno(), 2 << 40)
+    instance.send("out", Message(0.0))
+"""
+
+
+@pytest.mark.parametrize("limit, said", [
+    (4 << 10, "File too large"),
+    (128 << 10, "raise that limit (ulimit -f) before the run"),
+    (1 << 40, "a was ended by signal SIGXFSZ (its limit of file size was reached)"),
+])
+def test_a_limit_of_the_size_of_files_is_named_whoever_reaches_it(ligament, tmp_path, python_program, limit, said):
+    (tmp_path / "model.ymmsl").write_text(pair(python_program("a", FILLER), python_program("b", WAITER)))
+    done = subprocess.run(["prlimit", f"--fsize={limit}", ligament, "run", "model.ymmsl", "--run-dir", "run"], cwd=tmp_path,
+                          stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=120)
+    assert done.returncode in (1, 2) and said in done.stdout, f"{done.returncode}: {done.stdout}"

@@ -72,5 +72,6 @@ fn fail(json: bool, error: &Fault, status: i32) -> i32 {
 }
 
 fn main() {
+    ligament_launch::outlive_file_size();
     std::process::exit(arguments::carry_out(std::env::args_os()));
 }

@@ -81,6 +81,7 @@ impl Guard {
     pub fn start(lost: impl FnOnce(&Loss)) -> io::Result<Guard> {
         let (line, theirs) = UnixStream::pair()?;
         let run = getpid();
+        sys::outlive_file_size();
         // The guard would keep a copy of this process's free memory for as long as it lives, so give it back
         // first.
         sys::give_back_memory();

@@ -39,6 +39,7 @@ pub use loss::Loss;
 pub use machines::{all_machines, machines, All, Machines};
 pub use nodes::{allocation, parse_hosts, position, read_hostfile, Allocation, BatchSystem, Node};
 pub use placement::{needs, place, reserved, Need, PlaceOptions, Placement, Room};
-pub use process::{describe_signal, end_group, raise_open_files, Ended};
+pub use process::{describe_signal, end_group, file_size_limit, raise_open_files, Ended};
 pub use ran::Ran;
 pub use ranks::{ranks_below, Lost};
+pub use sys::outlive_file_size;

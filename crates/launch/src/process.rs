@@ -25,6 +25,11 @@ pub fn raise_open_files() -> u64 {
     getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX)
 }
 
+/// How large a file of this process may be, bytes (`ulimit -f`); none if there is no limit.
+pub fn file_size_limit() -> Option<u64> {
+    getrlimit(Resource::Fsize).current
+}
+
 /// How a process ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Ended {

@@ -120,6 +120,8 @@ fn settle(birth: &Birth, parent: Pid) -> io::Result<()> {
         check(libc::dup2(birth.output.as_raw_fd(), libc::STDOUT_FILENO))?;
         check(libc::dup2(birth.output.as_raw_fd(), libc::STDERR_FILENO))?;
         libc::signal(libc::SIGPIPE, libc::SIG_DFL);
+        // The guard ignores it.
+        libc::signal(libc::SIGXFSZ, libc::SIG_DFL);
         forget_handlers();
     }
     set_blocked(&birth.blocked)
@@ -243,6 +245,15 @@ fn check(returned: i32) -> io::Result<i32> {
     match returned {
         -1 => Err(io::Error::last_os_error()),
         value => Ok(value),
+    }
+}
+
+/// Has a file that grows beyond the limit of this process (`ulimit -f`) be an error for whoever writes it, and not the end of
+/// the process.
+pub fn outlive_file_size() {
+    // SAFETY: only the way to handle this signal changes.
+    unsafe {
+        libc::signal(libc::SIGXFSZ, libc::SIG_IGN);
     }
 }
 

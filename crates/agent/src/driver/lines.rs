@@ -6,6 +6,7 @@ use crate::agent_socket::BACKLOG;
 use crate::connection::Connection;
 use crate::host::{Drain, Peek, RunView, Steered, Wish};
 use ligament_catalogue::{fault, said, Fault};
+use ligament_launch::file_size_limit;
 use ligament_shm::socket::Socket;
 use ligament_shm::ShmError;
 use ligament_wire::control::{from_bytes, to_bytes, Notice, Question, Request};
@@ -266,7 +267,17 @@ impl Driver<'_> {
         match fds {
             Ok(fds) => self.send_with(link, notice, fds),
             Err(error) => {
-                self.fail(fault!(MEMORY_OF_MACHINE, "the agent could not hand out shared memory: {error}"))
+                let why = fault!(MEMORY_OF_MACHINE, "the agent could not hand out shared memory: {error}");
+                self.fail(match file_size_limit() {
+                    // The kernel counts it as a file.
+                    Some(limit) => why.told(|why| {
+                        format!(
+                            "{why}; no file of this process may have more than {limit} bytes, and shared memory counts as \
+                             one: raise that limit (ulimit -f) before the run"
+                        )
+                    }),
+                    None => why,
+                });
             }
         }
     }
