@@ -138,3 +138,19 @@ def test_other_shells_ask_for_them_too(shell, words, place):
     assert words in script
     if shutil.which(shell):
         subprocess.run([shell, "-n", "/dev/stdin"], input=script, text=True, check=True)
+
+
+def test_names_that_a_terminal_would_obey_are_shown_as_numbers(ligament, tmp_path):
+    (tmp_path / "m.ymmsl").write_text('ymmsl_version: v0.1\nmodel: {name: "a\\e[2J\\u202e\\r"}\nsettings: {"b\\e]0;x\\a": 1}\n')
+    for words in (["check", "m.ymmsl"], ["run", "m.ymmsl"], ["graph", "m.ymmsl"], ["status", "no\x1b[2J\u202e"],
+                  ["convert", "no\x1b[2J.xmml"], ["explain", "no\u2066"]):
+        done = subprocess.run([ligament, *words], cwd=tmp_path, capture_output=True, text=True, timeout=60)
+        assert done.returncode != 0 and done.stderr.strip()
+        assert not any(c in done.stderr for c in "\x1b\x07\r\u202e\u2066"), (words, done.stderr)
+        assert "\\u001b" in done.stderr or "\\u2066" in done.stderr, (words, done.stderr)
+
+
+def test_a_model_time_below_zero_is_a_time(ligament, tmp_path):
+    for words in (["latest", "D=1", "--at", "-5"], ["latest", "--until", "-5.5"]):
+        done = subprocess.run([ligament, "steer", *words], cwd=tmp_path, capture_output=True, text=True, timeout=60)
+        assert "no-such-run" in done.stderr, done.stderr

@@ -3,6 +3,7 @@
 use crate::complain;
 use clap::{CommandFactory, Parser, Subcommand};
 use ligament_catalogue::fault;
+use ligament_launch::printed::escaped;
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -562,6 +563,16 @@ static LOST: AtomicBool = AtomicBool::new(false);
 
 /// Prints; a reader that went away (`| head`) is no error. Any other loss is said once, and ends the command with an error.
 pub(crate) fn print(text: &str) {
+    use std::io::IsTerminal;
+    // Into a file or a pipe it goes as it is.
+    match std::io::stdout().is_terminal() {
+        true => print_as_it_is(&escaped(text)),
+        false => print_as_it_is(text),
+    }
+}
+
+/// The same of a text with colours of ours.
+pub(crate) fn print_as_it_is(text: &str) {
     use std::io::{ErrorKind, Write};
     let mut out = std::io::stdout().lock();
     let Err(error) = out.write_all(text.as_bytes()).and_then(|()| out.flush()) else { return };

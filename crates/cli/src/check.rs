@@ -24,7 +24,7 @@ pub(crate) fn check(arguments: &Check) -> i32 {
     if arguments.json {
         print(&format!("{}\n", report.to_json()));
     } else {
-        eprint!("{}", report.to_text());
+        ligament_runtime::say_lines(&report.to_text());
         if report.is_ok() {
             print(&verdict);
             report.notes.iter().for_each(|note| print(&format!("note: {note}\n")));
@@ -32,7 +32,10 @@ pub(crate) fn check(arguments: &Check) -> i32 {
             let first =
                 report.problems.iter().find(|problem| problem.is_error()).map_or("", |first| first.code.name());
             let which = if report.errors() == 1 { "it" } else { "the first" };
-            eprintln!("{}; more about {which}: ligament explain {first}", count(report.errors(), "error"));
+            ligament_runtime::say(&format!(
+                "{}; more about {which}: ligament explain {first}",
+                count(report.errors(), "error")
+            ));
         }
     }
     status_of(&report)
@@ -177,7 +180,7 @@ pub(crate) fn drawable(
     match (report.resolved.take(), first) {
         (Some(model), _) if !model.instances.is_empty() => {
             // Beside JSON, too, whose reader would take the model for a good one otherwise.
-            eprint!("{}", said.unwrap_or_default());
+            ligament_runtime::say_lines(&said.unwrap_or_default());
             Ok((report, model))
         }
         (_, Some(problem)) => Err(Fault::new(problem.code, problem.to_string())),

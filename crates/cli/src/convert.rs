@@ -40,9 +40,9 @@ pub(crate) fn convert(arguments: &Convert) -> i32 {
             if arguments.json {
                 print(&format!("{}\n", serde_json::json!({ "ok": false, "problems": problems })));
             } else {
-                eprint!("{}", in_lines(&problems));
+                ligament_runtime::say_lines(&in_lines(&problems));
                 let errors = problems.iter().filter(|problem| problem.is_error()).count();
-                eprintln!("{}; the model is not converted", count(errors, "error"));
+                ligament_runtime::say(&format!("{}; the model is not converted", count(errors, "error")));
             }
             crate::BAD_USE
         }
@@ -77,7 +77,7 @@ fn told(arguments: &Convert, converted: &Converted) -> Result<String, Fault> {
         let json = serde_json::json!({ "ok": true, "model": converted.text, "problems": converted.warnings });
         return Ok(format!("{json}\n"));
     }
-    eprint!("{}", in_lines(&converted.warnings));
+    ligament_runtime::say_lines(&in_lines(&converted.warnings));
     Ok(match &arguments.output {
         Some(path) => format!("{}\n", shown(path)),
         None => converted.text.clone(),

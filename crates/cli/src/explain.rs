@@ -36,7 +36,7 @@ fn refuse(arguments: &Explain, code: &str) -> i32 {
         return crate::fail(true, &error, crate::BAD_USE);
     }
     // Who asks for a code is not sent to ask for one more.
-    eprintln!("ligament: {error}");
+    ligament_runtime::say(&format!("ligament: {error}"));
     crate::BAD_USE
 }
 

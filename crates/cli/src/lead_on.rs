@@ -40,7 +40,7 @@ pub(crate) fn lead_on(arguments: &LeadOn) -> i32 {
     match between(to) {
         Ok(()) => 0,
         Err(error) => {
-            eprintln!("ligament: lead-on: {to}: {error}");
+            ligament_runtime::say(&format!("ligament: lead-on: {to}: {error}"));
             1
         }
     }

@@ -124,7 +124,7 @@ impl Notice {
         let (answered, answer) = channel();
         std::thread::spawn(move || {
             if answer.recv_timeout(SOON) == Err(RecvTimeoutError::Timeout) {
-                eprintln!("{words}");
+                ligament_runtime::say(&words);
             }
         });
         Some(Notice { _answered: answered })

@@ -1,6 +1,8 @@
 //! Output of programs, made fit to show: without control sequences, with long lines cut. Files keep the
 //! original.
 
+use std::borrow::Cow;
+
 /// The longest line that is shown of what a program printed, characters.
 pub const LONGEST: usize = 400;
 
@@ -107,6 +109,23 @@ fn turns(c: char) -> bool {
     matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
+/// A text of ours for a terminal: names and paths in it may be anybody's, so characters that a terminal obeys are shown as
+/// `\\u001b`. Its lines and tabs stay.
+pub fn escaped(text: &str) -> Cow<'_, str> {
+    let obeyed = |c: char| (c.is_control() && !matches!(c, '\n' | '\t')) || turns(c);
+    if !text.contains(obeyed) {
+        return Cow::Borrowed(text);
+    }
+    let mut shown = String::with_capacity(text.len() + 16);
+    for c in text.chars() {
+        match obeyed(c) {
+            true => shown.push_str(&format!("\\u{:04x}", u32::from(c))),
+            false => shown.push(c),
+        }
+    }
+    Cow::Owned(shown)
+}
+
 /// A text without control sequences. Its lines stay.
 pub fn clean(text: &str) -> String {
     Cleaner::default().clean(text.as_bytes())
@@ -135,6 +154,15 @@ fn shortened(line: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_a_terminal_obeys_is_shown_as_its_number() {
+        assert_eq!(
+            escaped("a\x1b[2Jb\u{202e}c\r\u{9b}\x7f\n\td"),
+            "a\\u001b[2Jb\\u202ec\\u000d\\u009b\\u007f\n\td"
+        );
+        assert!(matches!(escaped("µ-CT → ä\n"), Cow::Borrowed(_)));
+    }
 
     #[test]
     fn no_control_sequence_is_left_and_no_letter_is_lost() {

@@ -1,6 +1,7 @@
 //! What is said on standard error, and what runs and paths are called there.
 
 use ligament_catalogue::Fault;
+use ligament_launch::printed::escaped;
 use ligament_manager::RunDirectory;
 use std::path::Path;
 
@@ -9,10 +10,10 @@ pub fn say(text: &str) {
     say_lines(&format!("{text}\n"));
 }
 
-/// The same of a text that is made of lines, or empty.
+/// The same of a text that is made of lines, or empty. Whatever terminals obey in it is escaped.
 pub fn say_lines(text: &str) {
     use std::io::Write;
-    let _ = std::io::stderr().write_all(text.as_bytes());
+    let _ = std::io::stderr().write_all(escaped(text).as_bytes());
 }
 
 /// Says on standard error what is wrong, and where to read more about it.

@@ -131,13 +131,13 @@ fn source(from: &Path) -> Result<(Configuration, HashMap<String, String>), Fault
     }
     let converted = ligament_xmml::convert(&read_xmml(from)?, &from.display().to_string());
     let converted = converted.map_err(|problems| has_errors(from, &problems))?;
-    eprint!("{}", in_lines(&converted.warnings));
+    ligament_runtime::say_lines(&in_lines(&converted.warnings));
     let config = read(&converted.text, "model.ymmsl").into_result();
     Ok((config.map_err(|problems| has_errors(from, &problems.0))?, converted.languages.into_iter().collect()))
 }
 
 fn has_errors(from: &Path, problems: &[Problem]) -> Fault {
-    eprint!("{}", in_lines(problems));
+    ligament_runtime::say_lines(&in_lines(problems));
     let count = problems.iter().filter(|problem| problem.is_error()).count();
     fault!(STARTER_NOT_MADE, "{} has {}; nothing is made", from.display(), crate::check::count(count, "error"))
 }

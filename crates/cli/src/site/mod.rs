@@ -139,7 +139,7 @@ fn check(wanted: &str, offline: bool, json: bool) -> i32 {
         Ok(site) => site,
         Err(error) if json => return crate::fail(true, &error, crate::BAD_USE),
         Err(error) => {
-            eprintln!("{error}");
+            ligament_runtime::say(&error.to_string());
             return crate::BAD_USE;
         }
     };

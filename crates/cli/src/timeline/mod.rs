@@ -5,7 +5,7 @@ mod profile;
 
 pub(crate) use profile::profile;
 
-use crate::arguments::{print, Timeline as Arguments};
+use crate::arguments::{print, print_as_it_is, Timeline as Arguments};
 use ligament_catalogue::Fault;
 use ligament_manager::timeline::{long_waits, Activity, LongWait, Timeline};
 use ligament_manager::{find_run, in_count, in_seconds, RunDirectory, RunRecord};
@@ -79,7 +79,7 @@ pub(crate) fn timeline(arguments: &Arguments) -> i32 {
         text.push_str(&format!("what lasted less than {resolution} was merged; the sums are exact\n"));
     }
     text.push_str(&format!("trace: {} (open it with ui.perfetto.dev or chrome://tracing)\n", shown(&path)));
-    print(&text);
+    print_as_it_is(&text);
     crate::DONE
 }
 
