@@ -154,11 +154,10 @@ STUCK = {
 FREE = {
     "a chunk that nobody answers": Model(
         {"a": "{o_i: out}", "b": MICRO}, ["a.out -> b.start"], filters={"a.out": "[{chunk: 10}]"}),
-    "an average of what is answered": Model(
-        {"a": MACRO, "b": MICRO}, ["a.call -> b.start", "b.end -> a.done"], filters={"a.call": "[{moving_average: 3}]"}),
-    "chunks of what came at once": Model(
-        {"a": MACRO, "b": MICRO}, ["a.call -> b.start", "b.end -> a.done"],
-        filters={"a.call": "[{chunk: 1}]", "b.end": "[dechunk]"}),
+    "chunks of one message": Model(
+        {"a": MACRO, "b": MICRO}, ["a.call -> b.start", "b.end -> a.done"], filters={"a.call": "[{chunk: 1}]"}),
+    "chunks and their messages again": Model(
+        {"a": MACRO, "b": MICRO}, ["a.call -> b.start", "b.end -> a.done"], filters={"a.call": "[{chunk: 1}, dechunk]"}),
     "call and release": Model({"macro": MACRO, "micro": MICRO}, ["macro.call -> micro.start", "micro.end -> macro.done"]),
     "two that interact": Model({n: "{o_i: out, s: in}" for n in "ab"}, ["a.out -> b.in", "b.out -> a.in"]),
     "one after the other": Model({"a": MACRO, "b": MICRO}, ["a.end -> b.start"]),

@@ -1,6 +1,7 @@
 //! The view on a terminal while a model runs: one line for each component, drawn again in place.
 
 use crate::Colours;
+use ligament_launch::printed::escaped;
 use ligament_manager::{component_of, in_bytes, in_count, in_seconds, InstanceRecord, Standing};
 use std::collections::VecDeque;
 use std::io::{IsTerminal, Write};
@@ -59,7 +60,7 @@ impl View {
 
     /// Puts a line above the view, for good.
     pub fn say(&mut self, text: &str) {
-        let text = format!("{}{text}\n", self.erase());
+        let text = format!("{}{}\n", self.erase(), escaped(text));
         let _ = std::io::stderr().write_all(text.as_bytes());
         self.lines = 0;
     }
