@@ -49,6 +49,11 @@ pub(crate) fn shortened(name: &str) -> String {
     }
 }
 
+/// The filters of an arrow, as far as there is room.
+fn label_of(link: &Link) -> String {
+    shortened(&link.filters.join(", "))
+}
+
 fn letters(text: &str) -> f64 {
     text.chars().count().min(NAME) as f64
 }
@@ -88,10 +93,13 @@ impl<'a> Picture<'a> {
         for (place, (width, _)) in layout.nodes.iter().zip(&sizes) {
             columns[place.column].1 = columns[place.column].1.max(*width);
         }
+        // Room for what stands at arrows.
+        let label = topology.links.iter().map(|link| letters(&label_of(link))).fold(0.0, f64::max);
+        let between = (label * SMALL_LETTER + 30.0).max(BETWEEN_COLUMNS);
         let mut x = MARGIN;
         for column in &mut columns {
             column.0 = x;
-            x += column.1 + BETWEEN_COLUMNS;
+            x += column.1 + between;
         }
         let joined = topology.links.iter().flat_map(|link| [link.from, link.to]).collect();
         let mut picture = Picture { topology, layout, sizes, columns, pins, joined };
@@ -177,10 +185,11 @@ impl<'a> Picture<'a> {
                 let _ = writeln!(
                     svg,
                     "<text x=\"{:.1}\" y=\"{:.1}\" font-size=\"11\" text-anchor=\"middle\" fill=\"{ink}\" stroke=\"#fff\" \
-                     stroke-width=\"4\" paint-order=\"stroke\">{}</text>",
+                     stroke-width=\"4\" paint-order=\"stroke\"><title>{}</title>{}</text>",
                     (ax + bx) / 2.0,
                     (ay + by) / 2.0 + 4.0,
-                    xml(&link.filters.join(", "))
+                    xml(&link.filters.join(", ")),
+                    xml(&label_of(link))
                 );
             }
         }
