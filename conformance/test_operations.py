@@ -144,12 +144,14 @@ setting 1
 settings 2
 steered 0 1 2
 first 0 1
+more 1
 came 5 1
 overlay 0
 into 3
 nothing 0
 any 0 7
 under 3 9
+more 0
 """
 
 

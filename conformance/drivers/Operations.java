@@ -55,6 +55,7 @@ public final class Operations {
 
             int first = instance.waitAny(List.of(new PortSlot("back", 0), new PortSlot("back", 1)));
             System.out.println("first " + first + " " + one(instance.poll("back", 0)));
+            System.out.println("more " + one(instance.hasNext("back", 0)));
             try (Message message = instance.receive("back", 0)) {
                 System.out.println("came " + message.asInt() + " " + (int) message.timestamp() + "\noverlay "
                         + one(message.settings() != null));
@@ -70,6 +71,7 @@ public final class Operations {
             try (Message message = instance.receiveWithSettings("back", 1)) {
                 System.out.println("under " + message.settings().at("k").asLong() + " " + message.asInt());
             }
+            System.out.println("more " + one(instance.hasNext("back", 1)));
             instance.finish();
             instance.errorShutdown("it is over, so that nobody hears this");
         }

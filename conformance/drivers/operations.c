@@ -94,6 +94,8 @@ static void giver(void) {
     fine(lig_wait_any(instance, slots, 2, NULL, &which, &error));
     fine(lig_poll(instance, "back", &back[0], &ready, &error));
     printf("first %zu %d\n", which, ready);
+    fine(lig_has_next(instance, "back", &back[0], &ready, &error));
+    printf("more %d\n", ready);
     fine(lig_receive(instance, "back", &back[0], &message, &error));
     fine(lig_message_times(message, &times, &error));
     fine(lig_value_int(lig_message_value(message), &number, &error));
@@ -120,6 +122,8 @@ static void giver(void) {
     fine(lig_value_int(lig_message_value(message), &number, &error));
     printf("under %d %d\n", (int)under, (int)number);
     lig_message_free(message);
+    fine(lig_has_next(instance, "back", &back[1], &ready, &error));
+    printf("more %d\n", ready);
     fine(lig_finish(instance, &error));
     fine(lig_error_shutdown(instance, "it is over, so that nobody hears this", &error));
     lig_instance_free(instance);

@@ -36,6 +36,7 @@ static void giver() {
 
     const std::size_t first = instance.wait_any({{"back", 0}, {"back", 1}});
     std::cout << "first " << first << ' ' << instance.poll("back", 0) << '\n';
+    std::cout << "more " << instance.has_next("back", 0) << '\n';
     const Message message = instance.receive("back", 0);
     std::cout << "came " << message.as<int>() << ' ' << static_cast<int>(message.timestamp()) << "\noverlay "
               << message.settings().has_value() << '\n';
@@ -47,6 +48,7 @@ static void giver() {
     std::cout << "any " << which << ' ' << third.array<std::int64_t>({1})[0] << '\n';
     const Message last = instance.receive_with_settings("back", 1);
     std::cout << "under " << last.settings()->at("k").as<int>() << ' ' << last.as<int>() << std::endl;
+    std::cout << "more " << instance.has_next("back", 1) << std::endl;
     instance.finish();
     instance.error_shutdown("it is over, so that nobody hears this");
 }

@@ -132,6 +132,7 @@ contains
 
       which = instance%wait_any(['back', 'back'], [0, 1])
       print '(2(a, i0))', 'first ', which - 1, ' ', one(instance%poll('back', 0))
+      print '(a, i0)', 'more ', one(instance%has_next('back', 0))
       call instance%receive('back', message, slot=0)
       call message%get(number)
       print '(2(a, i0))', 'came ', number, ' ', int(message%timestamp())
@@ -151,6 +152,7 @@ contains
       call entry%get(status)
       call message%get(number)
       print '(2(a, i0))', 'under ', status, ' ', number
+      print '(a, i0)', 'more ', one(instance%has_next('back', 1))
       call message%free()
       call instance%finish()
       call instance%error_shutdown('it is over, so that nobody hears this')

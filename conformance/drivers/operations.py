@@ -37,6 +37,7 @@ def giver():
 
     slots = [("back", 0), ("back", 1)]
     print("first", slots.index(instance.wait_any(slots)), int(instance.poll("back", 0)))
+    print("more", int(instance.has_next("back", 0)))
     message = instance.receive("back", 0)
     print("came", message.data, int(message.timestamp))
     print("overlay", int(message.settings is not None))
@@ -48,6 +49,7 @@ def giver():
     print("any", slots.index(which), message.array(dtype="int64", shape=(1,))[0])
     message = instance.receive_with_settings("back", 1)
     print("under", message.settings["k"], message.data)
+    print("more", int(instance.has_next("back", 1)))
     instance.finish()
     instance.error_shutdown("it is over, so that nobody hears this")
 

@@ -42,6 +42,7 @@ fn giver() -> Result<(), Error> {
 
     let first = instance.wait_any(&[("back", Some(0)), ("back", Some(1))], Wait::Forever)?;
     println!("first {first} {}", i32::from(instance.poll("back", Some(0))?));
+    println!("more {}", i32::from(instance.has_next("back", Some(0), Wait::Forever)?));
     let message = instance.receive("back", Some(0))?;
     let Value::Int(number) = message.data else { panic!() };
     println!("came {number} {}\noverlay {}", message.timestamp, i32::from(message.settings.is_some()));
@@ -60,6 +61,7 @@ fn giver() -> Result<(), Error> {
     let (_, SettingValue::Int(k)) = settings.iter().next().expect("one setting") else { panic!() };
     let Value::Int(number) = last.data else { panic!() };
     println!("under {k} {number}");
+    println!("more {}", i32::from(instance.has_next("back", Some(1), Wait::Forever)?));
     instance.finish()?;
     instance.error_shutdown("it is over, so that nobody hears this")
 }

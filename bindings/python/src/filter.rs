@@ -9,6 +9,7 @@ use ligament_instance::{run_python_filters_by, Interpreter, Origin};
 use ligament_model::Filter;
 use pyo3::prelude::*;
 use pyo3::types::{PyString, PyType};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Has the filters of this process's conduits run here.
 pub fn run_here() {
@@ -42,8 +43,16 @@ fn found<'py>(py: Python<'py>, filter: &Filter) -> Result<Bound<'py, PyAny>, Fau
     }
 }
 
+/// Whether a conduit of this process has a filter of Python's.
+static IN_USE: AtomicBool = AtomicBool::new(false);
+
+pub(crate) fn in_use() -> bool {
+    IN_USE.load(Ordering::Relaxed)
+}
+
 impl Interpreter for Here {
     fn find(&self, filter: &Filter) -> Result<(), Fault> {
+        IN_USE.store(true, Ordering::Relaxed);
         Python::attach(|py| found(py, filter).map(drop))
     }
 

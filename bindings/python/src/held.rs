@@ -11,6 +11,8 @@ pub(crate) enum Held {
     Own(Box<Core>),
     Lent(NonNull<Core>),
     Away,
+    /// The program ends, and the core waits for its exit status (`leaving`).
+    Left,
 }
 
 // SAFETY: a core that is lent is used by one thread at a time, the one that holds the lock, while it is lent.
@@ -31,7 +33,7 @@ impl Deref for InUse<'_> {
             Held::Own(core) => core,
             // SAFETY: it is lent, and whoever lent it does not use it meanwhile.
             Held::Lent(core) => unsafe { core.as_ref() },
-            Held::Away => unreachable!("looked at when it was locked"),
+            Held::Away | Held::Left => unreachable!("looked at when it was locked"),
         }
     }
 }
@@ -42,7 +44,7 @@ impl DerefMut for InUse<'_> {
             Held::Own(core) => core,
             // SAFETY: as above.
             Held::Lent(core) => unsafe { core.as_mut() },
-            Held::Away => unreachable!("looked at when it was locked"),
+            Held::Away | Held::Left => unreachable!("looked at when it was locked"),
         }
     }
 }

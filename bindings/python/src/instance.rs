@@ -3,8 +3,10 @@
 
 use crate::array::{kind, over_others, parse_dtype, ArrayKind, NotPlaced, Placed};
 use crate::errors::{self, raise, usage};
+use crate::filter;
 use crate::from_wire::to_python;
 use crate::held::{Held, InUse};
+use crate::leaving;
 use crate::light::Lending;
 use crate::loan::{Loan, Returned};
 use crate::message::Message;
@@ -66,6 +68,9 @@ impl Instance {
                     self.name
                 ),
             )),
+            Held::Left => {
+                Err(usage(py, fault!(INSTANCE_OVER, "instance {} is over: its program ends", self.name)))
+            }
             Held::Own(_) | Held::Lent(_) => Ok(InUse { held, _turn: turn }),
         }
     }
@@ -489,13 +494,37 @@ impl Instance {
         })
     }
 
+    /// The program ends: the instance is signed off when its exit status is known, and only if that is 0. Filters that are
+    /// functions of Python's have to be asked for what they still hold before.
+    fn _leave(&self, py: Python<'_>) -> PyResult<()> {
+        let mut core = self.core(py, &Call("finish"))?;
+        if filter::in_use() {
+            let core = &mut *core;
+            return py.detach(|| core.finish()).map_err(|error| self.error(py, error));
+        }
+        match std::mem::replace(&mut *core.held, Held::Left) {
+            Held::Own(core) => leaving::keep(core),
+            other => *core.held = other,
+        }
+        Ok(())
+    }
+
     /// Whether a receive on this port would return at once.
     #[pyo3(signature = (port, slot=None))]
     fn poll(&self, py: Python<'_>, port: &str, slot: Option<u32>) -> PyResult<bool> {
         self.core(py, &Call("poll"))?.poll(port, slot).map_err(|error| self.error(py, error))
     }
 
-    /// Waits until one of several ports can be received from, and gives it as it stands in `ports`.
+    /// Whether another message will come on this port: waits until one is there, or the conduit has ended. On an F_INIT port
+    /// in the reuse loop: whether the message of this pass is still to be received.
+    #[pyo3(signature = (port, slot=None, timeout=None))]
+    fn has_next(&self, py: Python<'_>, port: &str, slot: Option<u32>, timeout: Option<f64>) -> PyResult<bool> {
+        let wait = wait(py, timeout)?;
+        self.detached(py, &Call("has_next"), |core| core.has_next(port, slot, wait))
+    }
+
+    /// Waits until a message is there on one of several ports, and gives the port as it stands in `ports`. A conduit that ends
+    /// is passed over for as long as another one may bring something.
     #[pyo3(signature = (ports, timeout=None))]
     fn wait_any<'py>(
         &self,

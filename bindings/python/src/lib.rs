@@ -10,6 +10,7 @@ mod filter;
 mod from_wire;
 mod held;
 mod instance;
+mod leaving;
 mod light;
 mod loan;
 mod message;

@@ -72,17 +72,21 @@ impl Message {
         let data = self.data.bind(py);
         let array =
             data.cast::<Array>().map_or_else(|_| data.clone(), |named| named.get().array.bind(py).clone());
+        let mut of = None;
         let came = match (kind(&array), data.get_type().name()) {
             (ArrayKind::Other, Ok(name)) => format!("something of type {name}"),
             (ArrayKind::Other, Err(_)) => "something".to_owned(),
             _ => match Placed::of(&array) {
                 Ok(placed) if expected.fits(placed.dtype, placed.shape()) => return Ok(array),
-                Ok(placed) => format!("an array of {} with shape {:?}", placed.dtype.name(), placed.shape()),
+                Ok(placed) => {
+                    of = Some(placed.dtype);
+                    format!("an array of {} with shape {:?}", placed.dtype.name(), placed.shape())
+                }
                 Err(NotPlaced::Swapped) => "an array in the other byte order".to_owned(),
                 Err(NotPlaced::Unfit(what)) => what,
             },
         };
-        Err(errors::instance(py, expected.unmet(&came, &self.origin)))
+        Err(errors::instance(py, expected.unmet(&came, of, &self.origin)))
     }
 
     fn __repr__(&self, py: Python<'_>) -> PyResult<String> {

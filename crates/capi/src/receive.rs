@@ -170,6 +170,29 @@ pub unsafe extern "C" fn lig_poll(
     })
 }
 
+/// Whether another message will come on this port: waits until one is there, or the conduit has ended. On an F_INIT port in
+/// the reuse loop: whether the message of this pass is still to be received. Of `options` only slot and timeout matter.
+///
+/// # Safety
+/// All pointers are valid; `options` and `error` may be NULL.
+#[no_mangle]
+pub unsafe extern "C" fn lig_has_next(
+    instance: *mut lig_instance,
+    port: *const c_char,
+    options: *const lig_receive_options,
+    more: *mut bool,
+    error: *mut lig_error,
+) -> lig_status {
+    guard(error, || {
+        let place = unsafe { out(more, "more") }?;
+        place.write(false);
+        let options = unsafe { read(options) }?;
+        let mut instance = unsafe { used(instance, &Call("lig_has_next")) }?;
+        place.write(instance.has_next(unsafe { port_name(port) }?, options.slot(), options.wait()?)?);
+        Ok(())
+    })
+}
+
 /// A port, and a slot if it is a vector port.
 #[repr(C)]
 pub struct lig_port_slot {
@@ -184,8 +207,8 @@ pub struct lig_port_slot {
 /// More than this are a mistake.
 const MAX_PORTS: usize = 4 << 20;
 
-/// Waits until one of several ports can be received from; `which` is set to its place among `ports`. Of `options`
-/// only the timeout matters.
+/// Waits until a message is there on one of several ports; `which` is set to its place among `ports`. A conduit that ends is
+/// passed over for as long as another one may bring something. Of `options` only the timeout matters.
 ///
 /// `LIG_ERR_CLOSED` if all of them have ended; else as `lig_receive`.
 ///

@@ -164,6 +164,10 @@ errors! {
 errors! {
     /// Why something cannot be sent.
     pub enum SendError {
+        /// The message of this pass was sent.
+        SecondFinal { port: String, at: f64 } => SECOND_FINAL_MESSAGE,
+            "port {port} is an O_F port and has sent its message of this pass already, so that the one at time {at} would be \
+             taken for that of the next pass; send once in each pass that reuse_instance() begins, or on an O_I port";
         /// The next message would be in the past.
         NextIsEarlier { at: f64, next: f64 } => NOT_A_TIME,
             "the next timestamp {next} is earlier than the timestamp {at}; give the time of the next message on this \
@@ -201,12 +205,12 @@ errors! {
         /// An overlay must be settings.
         OnlySettings { port: &'static str, value: String } => ONLY_SETTINGS,
             "{port} received {value}; only settings can be sent to it";
-        /// What came on a port is not what is expected of it.
-        OtherCame { value: String, origin: String, expected: String } => NOT_AN_ARRAY,
-            "{value} came on {origin}, where {expected} was expected";
-        /// A value that was made here is not what is expected of it.
-        OtherValue { value: String, expected: String } => NOT_AN_ARRAY,
-            "the value is {value}, where {expected} was expected";
+        /// Something else than an array; `found` says also where it came from.
+        NoArray { found: String, expected: String } => NOT_AN_ARRAY, "{found}, where {expected} was expected";
+        /// An array with elements of another type.
+        OtherType { found: String, expected: String } => OTHER_TYPE, "{found}, where {expected} was expected";
+        /// An array of that type, with another shape.
+        OtherShape { found: String, expected: String } => OTHER_SHAPE, "{found}, where {expected} was expected";
         /// The array to receive into is not as large as its shape.
         OtherSize { shape: Vec<u64>, dtype: &'static str, bytes: u64, room: usize } => NOT_AN_ARRAY,
             "shape {shape:?} of {dtype} takes {bytes} bytes, but the array to receive into has {room}";
@@ -330,10 +334,11 @@ impl Error {
                 | ReceiveError::OtherSize { .. } => Kind::Usage,
                 ReceiveError::OtherSettings { .. }
                 | ReceiveError::OnlySettings { .. }
-                | ReceiveError::OtherCame { .. }
-                | ReceiveError::OtherValue { .. } => Kind::Unexpected,
+                | ReceiveError::NoArray { .. }
+                | ReceiveError::OtherType { .. }
+                | ReceiveError::OtherShape { .. } => Kind::Unexpected,
             },
-            Error::Setting(SettingError::NotSet { .. }) => Kind::SettingUnset,
+            Error::Setting(SettingError::NotSet { .. } | SettingError::Misspelt { .. }) => Kind::SettingUnset,
             Error::Setting(_) => Kind::SettingType,
             Error::Timeline(TimelineError::NeedsLoop { .. }) => Kind::Usage,
             Error::Timeline(TimelineError::TooDeep { .. } | TimelineError::NoMilestone { .. }) => Kind::System,

@@ -37,7 +37,8 @@ impl Expected<'_> {
     pub fn array_of<'v>(&self, value: &'v Value, origin: &Origin) -> Result<&'v Array, Error> {
         match value {
             Value::Array(array) if self.fits(array.dtype(), array.shape()) => Ok(array),
-            other => Err(self.unmet(&kind_of(other), origin)),
+            Value::Array(array) => Err(self.unmet(&kind_of(value), Some(array.dtype()), origin)),
+            other => Err(self.unmet(&kind_of(other), None, origin)),
         }
     }
 
@@ -49,13 +50,20 @@ impl Expected<'_> {
             && self.shape.is_none_or(|expected| is_shape(shape, expected))
     }
 
-    /// What to say where something else came, in words.
+    /// What to say where something else came: `came` are words for it, and `dtype` the type of its elements if it is an array.
     #[cold]
-    pub fn unmet(&self, came: &str, origin: &Origin) -> Error {
-        let (value, expected) = (came.to_owned(), self.to_string());
-        let error = match origin.text() {
-            "" => ReceiveError::OtherValue { value, expected },
-            origin => ReceiveError::OtherCame { value, origin: origin.to_owned(), expected },
+    pub fn unmet(&self, came: &str, dtype: Option<DType>, origin: &Origin) -> Error {
+        let expected = self.to_string();
+        let found = match origin.text() {
+            "" => format!("the value is {came}"),
+            origin => format!("{came} came on {origin}"),
+        };
+        let error = match dtype {
+            None => ReceiveError::NoArray { found, expected },
+            Some(dtype) if self.dtype.is_some_and(|wanted| wanted != dtype) => {
+                ReceiveError::OtherType { found, expected }
+            }
+            Some(_) => ReceiveError::OtherShape { found, expected },
         };
         error.into()
     }

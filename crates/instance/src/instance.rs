@@ -14,8 +14,8 @@ use crate::timing::Timing;
 use crate::transport::Transport;
 use ligament_catalogue::{fault, said};
 use ligament_model::{
-    Operator, Reference, SettingError, SettingType, SettingValue, Settings, LOCAL_LOG_LEVEL, LOG_NOTHING,
-    SETTINGS_PORT,
+    nearest, Operator, Reference, SettingError, SettingType, SettingValue, Settings, LOCAL_LOG_LEVEL,
+    LOG_NOTHING, SETTINGS_PORT,
 };
 use ligament_shm::line::{AgentLine, Identity, Registered};
 use ligament_shm::{forks, Endpoint, ShmError};
@@ -68,6 +68,9 @@ pub struct Flags {
     /// for components that serve others with different settings.
     pub dont_apply_overlay: bool,
 }
+
+/// Among more settings than this no misspelt one is looked for: codes may ask for many that they can do without.
+const MAX_SETTINGS_TO_COMPARE: usize = 200;
 
 /// The rank of an instance that has no others.
 const ALONE: Rank = Rank { number: 0, of: 1 };
@@ -322,6 +325,7 @@ impl Instance {
         self.alive()?;
         self.looping = true;
         self.order.reuse();
+        self.report_silence()?;
         self.table.ports.iter_mut().for_each(|port| port.sent.forget());
         self.drop_unread()?;
         let again = match self.timing {
@@ -335,6 +339,31 @@ impl Instance {
             self.endpoint.count_iteration();
         }
         Ok(again)
+    }
+
+    /// Reports `O_F` ports that have sent nothing in the pass that is over, each once: whoever waits there meets the message
+    /// of a later pass, or none.
+    fn report_silence(&mut self) -> Result<(), Error> {
+        if self.passes == 0 {
+            return Ok(());
+        }
+        for port in 0..self.table.ports.len() {
+            let here = &mut self.table.ports[port];
+            if here.operator != Operator::OF || here.sent.silence_reported {
+                continue;
+            }
+            let silent = |&slot: &usize| here.is_connected_at(slot) && here.sent.is_silent(slot);
+            let Some(slot) = (0..here.slots.len()).find(silent) else { continue };
+            here.sent.silence_reported = true;
+            let text = format!("port {}: {} {}", here.describe(slot), self.name_text, said!(
+                ORDER_OF_CALLS,
+                "has sent no O_F message in pass {} of its loop; a receiver waits for one in each pass, and takes the next \
+                 one for it",
+                self.passes
+            ));
+            self.log(LogLevel::Warning, &text)?;
+        }
+        Ok(())
     }
 
     fn has_initial(&self) -> bool {
@@ -451,7 +480,21 @@ impl Instance {
                 None => Err(SettingError::NotSet { name: reference, instance: self.name.clone() }),
             },
         };
-        found.map_err(Error::Setting)
+        found.map_err(|error| Error::Setting(self.with_meant(error)))
+    }
+
+    /// Adds to the error of a setting that is not set which one is probably meant.
+    #[cold]
+    fn with_meant(&self, error: SettingError) -> SettingError {
+        let SettingError::NotSet { name, instance } = error else { return error };
+        if self.base.len() > MAX_SETTINGS_TO_COMPARE {
+            return SettingError::NotSet { name, instance };
+        }
+        let known = self.names_of_settings();
+        match nearest(&name.to_string(), known.iter().map(String::as_str)) {
+            Some(meant) => SettingError::Misspelt { name, instance, meant: meant.to_owned() },
+            None => SettingError::NotSet { name, instance },
+        }
     }
 
     /// A number among its settings, for the library's own use: nobody is noted to have asked for it.
@@ -467,6 +510,10 @@ impl Instance {
     /// The names of the settings that this instance can ask for.
     pub fn list_settings(&self) -> Vec<String> {
         self.asked.iter().for_each(|asked| asked.note(Asked::ALL));
+        self.names_of_settings()
+    }
+
+    fn names_of_settings(&self) -> Vec<String> {
         let mut all = Settings::clone(&self.base);
         all.update(&self.steered);
         all.update(self.overlays.current());

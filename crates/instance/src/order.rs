@@ -1,6 +1,7 @@
 //! Whether a code keeps to the order of the execution loop: receive on `F_INIT`; then any number of times send on
 //! `O_I` and receive on `S`; then send on `O_F`. Free-form use is allowed, so a deviation is reported once in the
-//! run's log and nothing else happens.
+//! run's log and nothing else happens. A second message on an `O_F` port in one pass is an error (`send.rs`): all answers
+//! after it would be those to other questions.
 
 use ligament_catalogue::said;
 use ligament_model::Operator;
@@ -64,6 +65,18 @@ impl OrderWatch {
     #[inline(always)]
     pub fn goes_on(&self, operator: Operator) -> bool {
         self.going & set(&[operator]) != 0
+    }
+
+    /// Whether a message on a port with this operator is the only one of the pass.
+    #[inline(always)]
+    pub fn sends_once(&self, operator: Operator) -> bool {
+        self.looping && operator == Operator::OF
+    }
+
+    /// Whether the pass is where it sends its final messages, as `goes_on` knows.
+    #[inline(always)]
+    pub fn is_final(&self) -> bool {
+        self.phase == Phase::Final
     }
 
     /// A port with this operator is used. Returns what to report, if it is out of order for the first time.

@@ -6,7 +6,7 @@
 use crate::instance::Instance;
 use crate::loan::Loan;
 use crate::message::{ArrayMut, Message, Times};
-use crate::ports::{Port, PortName};
+use crate::ports::{Port, PortName, PASS_IS_SENT};
 use crate::transport::Transport;
 use ligament_model::Operator;
 use ligament_shm::endpoint::AsBefore;
@@ -107,7 +107,7 @@ impl Instance {
         self.note_sent(port, times, sent)
     }
 
-    /// Whether times are sound and do not go back.
+    /// Whether times are sound and do not go back, and the port has not sent its only message of this pass.
     #[inline(always)]
     fn goes_on(&self, port: usize, times: Times) -> bool {
         times.are_sound() && times.timestamp >= self.table.ports[port].sent.first
@@ -117,7 +117,9 @@ impl Instance {
     #[inline(always)]
     fn note_sent(&mut self, port: usize, times: Times, sent: bool) -> bool {
         if sent {
-            self.table.ports[port].sent.first = times.timestamp;
+            // In that phase, what goes on is a final message.
+            let latest = if self.order.is_final() { PASS_IS_SENT } else { times.timestamp };
+            self.table.ports[port].sent.first = latest;
         }
         sent
     }

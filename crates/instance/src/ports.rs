@@ -77,6 +77,10 @@ impl PortName for &String {
     }
 }
 
+/// In place of a port's latest timestamp: it has sent what it may send in this pass. No timestamp comes after it, so
+/// that the next message is looked at closely.
+pub(crate) const PASS_IS_SENT: f64 = f64::INFINITY;
+
 /// The latest timestamps that a port has sent since `reuse_instance`.
 #[derive(Debug)]
 pub(crate) struct LastSent {
@@ -88,24 +92,60 @@ pub(crate) struct LastSent {
     warned: bool,
     /// The distance of messages was compared with the scales of the component.
     pub compared: bool,
+    /// Whether a pass without a message was reported, which is done once.
+    pub silence_reported: bool,
 }
 
 impl Default for LastSent {
     fn default() -> LastSent {
-        LastSent { first: f64::NEG_INFINITY, others: Vec::new(), warned: false, compared: false }
+        LastSent {
+            first: f64::NEG_INFINITY,
+            others: Vec::new(),
+            warned: false,
+            compared: false,
+            silence_reported: false,
+        }
     }
 }
 
 impl LastSent {
+    /// The message of this pass was sent on a slot, and no other may follow.
+    pub fn complete(&mut self, slot: usize) {
+        self.set(slot, PASS_IS_SENT);
+    }
+
     /// A new pass of the loop: times may begin anew.
     pub fn forget(&mut self) {
         self.first = f64::NEG_INFINITY;
         self.others.clear();
     }
 
+    /// Whether the one message of this pass was sent on a slot.
+    pub fn is_complete(&self, slot: usize) -> bool {
+        self.latest(slot) == PASS_IS_SENT
+    }
+
+    /// Whether nothing was sent on a slot in this pass.
+    pub fn is_silent(&self, slot: usize) -> bool {
+        self.latest(slot) == f64::NEG_INFINITY
+    }
+
+    fn latest(&self, slot: usize) -> f64 {
+        match slot.checked_sub(1) {
+            None => self.first,
+            Some(i) => self.others.get(i).copied().unwrap_or(f64::NEG_INFINITY),
+        }
+    }
+
     /// Notes a timestamp. Gives the one before, if that is later and this is the first time.
     pub fn note(&mut self, slot: usize, timestamp: f64) -> Option<f64> {
-        let last = match slot.checked_sub(1) {
+        let before = self.set(slot, timestamp);
+        (is_before(timestamp, before) && !std::mem::replace(&mut self.warned, true)).then_some(before)
+    }
+
+    /// Sets the latest timestamp of a slot. Gives the one before.
+    fn set(&mut self, slot: usize, latest: f64) -> f64 {
+        let here = match slot.checked_sub(1) {
             None => &mut self.first,
             Some(i) => {
                 if i >= self.others.len() {
@@ -114,8 +154,7 @@ impl LastSent {
                 &mut self.others[i]
             }
         };
-        let before = std::mem::replace(last, timestamp);
-        (is_before(timestamp, before) && !std::mem::replace(&mut self.warned, true)).then_some(before)
+        std::mem::replace(here, latest)
     }
 }
 

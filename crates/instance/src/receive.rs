@@ -133,7 +133,7 @@ impl Instance {
             let which = self.wait_any(ports, left())?;
             let (port, slot) = ports[which];
             match self.receive_within(port, slot, left()) {
-                // It was the conduit's end: the others may have more.
+                // Only a milestone was there before the conduit's end: the others may have more.
                 Err(error) if error.kind() == Kind::Closed => {}
                 received => return received.map(|message| (which, message)),
             }
@@ -304,7 +304,26 @@ impl Instance {
         self.endpoint.poll(channel).map_err(|error| Error::during(error, || "polling".into()))
     }
 
-    /// Waits until one of several ports (and slots) can be received from, and says which: an index of `ports`.
+    /// Whether another message will come on a port (and slot): waits until one is there, or the conduit has ended. On an
+    /// `F_INIT` port in the reuse loop: whether the message of this pass is still to be received.
+    ///
+    /// # Errors
+    /// As `receive_within`, but for `Closed`.
+    pub fn has_next(&mut self, port: impl PortName, slot: Option<u32>, wait: Wait) -> Result<bool, Error> {
+        self.alive()?;
+        let (index, at) = self.receiving(port, slot)?;
+        if self.is_initial(index) {
+            return Ok(self.initial.contains_key(&(index, at)));
+        }
+        let name = self.table.ports[index].name.clone();
+        match self.wait_any(&[(&*name, slot)], wait) {
+            Err(Error::Receive(ReceiveError::AllClosed)) => Ok(false),
+            waited => waited.map(|_| true),
+        }
+    }
+
+    /// Waits until a message is there on one of several ports (and slots), and says which: an index of `ports`. A conduit that
+    /// ends is passed over for as long as another one may bring something.
     ///
     /// # Errors
     /// As `receive_within`; `Closed` if all of them have ended.
@@ -363,10 +382,15 @@ impl Instance {
                 Error::during(error, || format!("waiting for any of {}", names.join(", ")))
             })?;
             let at = channels.iter().position(|&c| c == channel).expect("it is one of those waited for");
-            let (index, port, _) = which[at];
+            let (index, port, at_slot) = which[at];
             let here = &self.table.ports[port];
             if here.resizable.is_none() && here.chains.is_none() {
-                return Ok(index);
+                let end = self.endpoint.next_is_end(channel);
+                if end.map_err(|error| self.while_receiving(error, port, at_slot))? != Some(true) {
+                    return Ok(index);
+                }
+                self.receive_next(port, at_slot, None, &mut Message::default())?;
+                continue;
             }
             // Something has come for a slot of this port: for one of these? And does it come through its filters?
         }

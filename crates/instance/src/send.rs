@@ -1,6 +1,6 @@
 //! Sending: values over the caller's memory, and loans.
 
-use crate::error::{Error, Kind};
+use crate::error::{Error, Kind, SendError};
 use crate::head::Head;
 use crate::instance::{Instance, LogLevel};
 use crate::loan::{Loan, LoanMemory};
@@ -61,18 +61,19 @@ impl Instance {
         let Some(ready) = self.prepare(port, slot, message.times(), message.settings)? else { return Ok(()) };
         let Ready { port, slot, header } = ready;
         if self.table.ports[port].chains.is_some() {
-            return self.send_through_filters(port, slot, header, &message.data);
+            self.send_through_filters(port, slot, header, &message.data)?;
+            return self.note_sending(Ok(()), port, slot);
         }
         if let ValueRef::None = message.data {
             let sent = pass_on(&mut self.endpoint, &mut self.table.ports[port], slot, header, &Nothing);
-            return sent.map_err(|error| self.while_sending(error, port, slot));
+            return self.note_sending(sent, port, slot);
         }
         let plan = match self.encoder.plan(&message.data) {
             Ok(plan) => plan,
             Err(error) => return Err(self.unsendable(port, slot, &error.into())),
         };
         let sent = pass_on(&mut self.endpoint, &mut self.table.ports[port], slot, header, &plan);
-        sent.map_err(|error| self.while_sending(error, port, slot))
+        self.note_sending(sent, port, slot)
     }
 
     /// Sends one array; else as `send`. An array whose elements lie together takes a shorter way, and one like the one before
@@ -109,7 +110,8 @@ impl Instance {
         let Some(ready) = self.prepare(port, slot, times, None)? else { return Ok(()) };
         let Ready { port, slot, header } = ready;
         if self.table.ports[port].chains.is_some() {
-            return self.send_through_filters(port, slot, header, &ValueRef::Array(array));
+            self.send_through_filters(port, slot, header, &ValueRef::Array(array))?;
+            return self.note_sending(Ok(()), port, slot);
         }
         let here = &mut self.table.ports[port];
         let head = here.head.get_or_insert_with(Box::default);
@@ -131,7 +133,7 @@ impl Instance {
             None => self.endpoint.send(&here.slots[slot], header, &source),
             Some(filtered) => filtered.send(&mut self.endpoint, slot, header, &source),
         };
-        sent.map_err(|error| self.while_sending(error, port, slot))
+        self.note_sending(sent, port, slot)
     }
 
     #[cold]
@@ -247,7 +249,8 @@ impl Instance {
         if self.table.ports[port].chains.is_some() {
             let sent = self.send_through_filters(port, slot, header, &ValueRef::Array(loan.array()));
             self.return_loan(loan);
-            return sent;
+            sent?;
+            return self.note_sending(Ok(()), port, slot);
         }
         let (dtype, shape, order) = (loan.dtype(), loan.shape(), loan.order());
         let here = &mut self.table.ports[port];
@@ -268,7 +271,7 @@ impl Instance {
             }
         };
         self.spare.put(loan);
-        sent.map_err(|error| self.while_sending(error, port, slot))
+        self.note_sending(sent, port, slot)
     }
 
     /// Takes a loan back unsent.
@@ -295,6 +298,10 @@ impl Instance {
         self.check_times(port, slot, times)?;
         if self.unconnected(port, slot) {
             return Ok(None);
+        }
+        let here = &self.table.ports[port];
+        if self.order.sends_once(here.operator) && here.sent.is_complete(slot) {
+            return Err(SendError::SecondFinal { port: here.describe(slot), at: times.timestamp }.into());
         }
         self.note_time(port, slot, times.timestamp)?;
         self.compare_with_scales(port, times)?;
@@ -389,6 +396,19 @@ impl Instance {
         }
     }
 
+    /// Says how sending went. A final message that was sent is the only one of its pass.
+    #[inline]
+    fn note_sending(&mut self, sent: Result<(), ShmError>, port: usize, slot: usize) -> Result<(), Error> {
+        if let Err(error) = sent {
+            return Err(self.while_sending(error, port, slot));
+        }
+        let here = &mut self.table.ports[port];
+        if self.order.sends_once(here.operator) {
+            here.sent.complete(slot);
+        }
+        Ok(())
+    }
+
     #[inline(always)]
     fn unconnected(&self, port: usize, slot: usize) -> bool {
         self.table.ports[port].slots.get(slot).is_none_or(|channels| channels.is_empty())
@@ -407,7 +427,7 @@ impl Instance {
     }
 
     #[cold]
-    pub(crate) fn while_sending(&self, error: ligament_shm::ShmError, port: usize, slot: usize) -> Error {
+    pub(crate) fn while_sending(&self, error: ShmError, port: usize, slot: usize) -> Error {
         let here = &self.table.ports[port];
         Error::during(error, || format!("sending on port {} of {}", here.describe(slot), self.name()))
     }

@@ -79,6 +79,14 @@ impl Transport {
     }
 
     /// As `Endpoint::wait_any`.
+    /// Whether what waits on a channel is its end; none if nothing waits.
+    pub fn next_is_end(&mut self, channel: usize) -> Result<Option<bool>, ShmError> {
+        match self {
+            Transport::Own(endpoint) => Ok(endpoint.next_is_end(channel)),
+            Transport::Shared(share) => share.next_is_end(channel),
+        }
+    }
+
     pub fn wait_any(&mut self, channels: &[usize], deadline: Deadline) -> Result<usize, ShmError> {
         match self {
             Transport::Own(endpoint) => endpoint.wait_any(channels, deadline),

@@ -207,6 +207,17 @@ errors! {
             "the setting \"{name}\" is not set for {instance}; add \"{name}: value\" or \"{}: value\" to the settings of the \
              model",
             instance.join(name);
+        /// Nor has it been set, but one of nearly the same name has.
+        Misspelt {
+            /// The name that was asked for.
+            name: Reference,
+            /// For which instance.
+            instance: Reference,
+            /// The one that is set.
+            meant: String,
+        } => SETTING_UNSET,
+            "the setting \"{name}\" is not set for {instance}; did you mean \"{meant}\", which is set? Make the names in \
+             the code and in the settings of the model the same";
         /// Its value is of another type.
         WrongType {
             /// The name under which the value was found.

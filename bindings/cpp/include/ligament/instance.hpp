@@ -410,8 +410,18 @@ public:
         return ready;
     }
 
-    // Waits until one of several ports can be received from, and gives its place among them. Throws ClosedError if
-    // all of them have ended.
+    // Whether another message will come: waits until one is there, or the conduit has ended. On an F_INIT port in the reuse
+    // loop: whether the message of this pass is still to be received.
+    bool has_next(Name port, Slot slot = {}) { return has_next(port, receive_options(slot)); }
+
+    // The same, waiting no longer than `wait`; throws TimedOutError.
+    template <class Rep, class Period>
+    bool has_next_within(Name port, std::chrono::duration<Rep, Period> wait, Slot slot = {}) {
+        return has_next(port, receive_options(slot, seconds(wait)));
+    }
+
+    // Waits until a message is there on one of several ports, and gives its place among them. A conduit that ends is passed
+    // over for as long as another one may bring something. Throws ClosedError if all of them have ended.
     std::size_t wait_any(const std::vector<PortSlot> &ports) { return wait_any(ports, receive_options({})); }
 
     // The same, waiting no longer than `wait`; throws TimedOutError.
@@ -549,6 +559,12 @@ private:
         lig_message *message;
         detail::call(lig_receive_any, handle_.get(), entries.data(), entries.size(), &options, &which, &message);
         return {which, Message(message)};
+    }
+
+    bool has_next(Name port, const lig_receive_options &options) {
+        bool more;
+        detail::call(lig_has_next, handle_.get(), port.text, &options, &more);
+        return more;
     }
 
     std::size_t wait_any(const std::vector<PortSlot> &ports, const lig_receive_options &options) {

@@ -201,6 +201,13 @@ module ligament_calls
          logical(c_bool), intent(inout) :: ready
       end function
 
+      integer(c_int32_t) function lf_has_next(how, port, more) bind(c)
+         import
+         type(lf_receiving), intent(in) :: how
+         character(kind=c_char), intent(in) :: port(*)
+         logical(c_bool), intent(inout) :: more
+      end function
+
       integer(c_int32_t) function lf_wait_any(how, ports, count, slots, which) bind(c)
          import
          type(lf_receiving), intent(in) :: how

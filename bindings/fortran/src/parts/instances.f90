@@ -85,6 +85,7 @@ module ligament_instances
       procedure :: receive_with_settings
       procedure :: receive_into
       procedure :: poll
+      procedure :: has_next
       procedure :: wait_any
       procedure :: receive_any
       procedure, private :: setting_logical, setting_int32, setting_int64, setting_real32, setting_real64, &

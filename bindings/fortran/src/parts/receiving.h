@@ -106,6 +106,11 @@ lig_status lf_poll(const lf_receiving *how, const char *port, bool *ready) {
     return lig_poll(instance, name, &options, ready, &fault);
 }
 
+lig_status lf_has_next(const lf_receiving *how, const char *port, bool *more) {
+    RECEIVING(name, options);
+    return lig_has_next(instance, name, &options, more, &fault);
+}
+
 // Waits for the first of several ports, and, if there is a place for a message, receives there. `ports` are `count` names of
 // `how->port_length` characters each; `slots` is NULL, or has a number below 0 for a port without slots.
 static lig_status first_of(const lf_receiving *how, const char *ports, size_t count, const int64_t *slots, int64_t *which,

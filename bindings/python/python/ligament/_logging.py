@@ -88,7 +88,7 @@ def report(error: BaseException) -> None:
 
 
 def watch(instance: "Instance") -> None:
-    """Reports uncaught exceptions for this instance, and signs it off when the program ends."""
+    """Reports uncaught exceptions for this instance, and signs it off when the program ends with exit status 0."""
     global _installed
     _instances.add(instance)
     if _installed:
@@ -101,7 +101,7 @@ def watch(instance: "Instance") -> None:
         before(kind, error, trace)
 
     sys.excepthook = excepthook
-    atexit.register(sign_off)
+    atexit.register(leave)
     # A child that this process forks is not the instance: its exceptions and its end are its own.
     os.register_at_fork(after_in_child=forget)
 
@@ -114,10 +114,20 @@ def forget() -> None:
     _instances.clear()
 
 
+def leave() -> None:
+    """The program ends, with a status that is not known yet: every instance that has not ended waits for it."""
+    _end_each(lambda instance: instance._leave())
+
+
 def sign_off() -> None:
     """Signs off every instance of this process that has not ended."""
+    _end_each(lambda instance: instance.finish())
+
+
+def _end_each(end: "Callable[[Instance], None]") -> None:
     for instance in list(_instances):
         try:
-            instance.finish()
+            instance._log_handler.flush()
+            end(instance)
         except Exception as error:
             print(_fault("signing-off-failed", f"ligament: signing off: {error}"), file=sys.stderr)

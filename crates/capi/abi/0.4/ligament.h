@@ -179,8 +179,8 @@ typedef struct lig_message lig_message;
 // A list of names. Free it with `lig_names_free`.
 typedef struct lig_names lig_names;
 
-// One end of a path between two programs, without a model. Several threads may use it at once, but for
-// `lig_path_close` and `lig_path_free`. Each end has a thread of its own, which moves bytes.
+// One end of a path between two programs, without a model. Several threads may use it at once. After `lig_path_close`, calls
+// are refused, and `lig_path_free` does nothing. Each end has a thread of its own, which moves bytes.
 typedef struct lig_path lig_path;
 
 // A value: of a message, or built for one. A `const lig_value *` is borrowed and lives as long as what it is part
@@ -856,8 +856,18 @@ lig_status lig_poll(lig_instance *instance,
                     bool *ready,
                     lig_error *error);
 
-// Waits until one of several ports can be received from; `which` is set to its place among `ports`. Of `options`
-// only the timeout matters.
+// Whether another message will come on this port: waits until one is there, or the conduit has ended. On an F_INIT port in
+// the reuse loop: whether the message of this pass is still to be received. Of `options` only slot and timeout matter.
+//
+// All pointers are valid; `options` and `error` may be NULL.
+lig_status lig_has_next(lig_instance *instance,
+                        const char *port,
+                        const lig_receive_options *options,
+                        bool *more,
+                        lig_error *error);
+
+// Waits until a message is there on one of several ports; `which` is set to its place among `ports`. A conduit that ends is
+// passed over for as long as another one may bring something. Of `options` only the timeout matters.
 //
 // `LIG_ERR_CLOSED` if all of them have ended; else as `lig_receive`.
 //
@@ -1203,16 +1213,15 @@ lig_status lig_path_barrier(const lig_path *path, double timeout, lig_error *err
 lig_status lig_path_get_statistics(const lig_path *path, lig_path_statistics *statistics, lig_error *error);
 
 // Waits until everything that was sent has arrived, tells the other end that nothing more comes, and frees the path. It is
-// freed whatever is returned. NULL is let pass.
+// freed whatever is returned: every later call is refused, but for `lig_path_close` and `lig_path_free`, which do nothing
+// then. NULL is let pass.
 //
-// All pointers are valid; `path` is not used any more, and `error` may be NULL.
+// `error` is valid or NULL.
 lig_status lig_path_close(lig_path *path,
                           double timeout,
                           lig_error *error);
 
-// Frees a path at once; what is under way is lost. NULL is let pass.
-//
-// `path` is NULL, or from `lig_path_listen` or `lig_path_open` and not used any more.
+// Frees a path at once; what is under way is lost. NULL, and a path that is closed or freed, are let pass.
 void lig_path_free(lig_path *path);
 
 #ifdef __cplusplus

@@ -159,6 +159,11 @@ codes! {
          step of 0. The next timestamp is that of the next message on the same port, so it cannot lie before \
          this one";
 
+    SECOND_FINAL_MESSAGE "second-final-message":
+        "A final message (`O_F`) ends a pass of the reuse loop, so there is one for each port, and each slot of a \
+         vector port. Call `reuse_instance()` before the next one. What is sent many times in a pass belongs on an \
+         `O_I` port";
+
     UNFIT_ARRAY "unfit-array":
         "Shape, strides, axis names and bytes of an array do not belong together, or it has more than 8 \
          dimensions";
@@ -176,8 +181,7 @@ codes! {
          or a fault in Ligament. Use the same release on both sides; if that is so, please report it";
 
     NOT_AN_ARRAY "not-an-array":
-        "Sender and receiver do not mean the same. `receive_into` takes type and shape as they are, and the \
-         message is used up";
+        "The code takes an array, and something else was sent. Sender and receiver do not mean the same";
 
     NOT_CONNECTED "not-connected":
         "Connect it in the model, or receive with a default";
@@ -193,6 +197,15 @@ codes! {
     OTHER_SETTINGS "other-settings":
         "Members of an ensemble are mixed. Check the conduits; a code that means it \
          calls `receive_with_settings`, or says `DONT_APPLY_OVERLAY` ([Ensembles](../guides/ensembles-and-settings.md#overlays))";
+
+    OTHER_SHAPE "other-shape":
+        "The array has another shape than the code expects. An extent may be left open where the code says what it \
+         expects; `receive_into` takes the shape as it is, and the message is used up";
+
+    OTHER_TYPE "other-type":
+        "The elements are of another type than the code expects, such as `float32` for `float64`. No array is \
+         converted in silence: send the other type, convert it at the receiver, or put the filter `type` on the \
+         conduit ([filters](filters.md)). `receive_into` has used the message up";
 
     TIMED_OUT "timed-out":
         "The time-out that the call was given is over";

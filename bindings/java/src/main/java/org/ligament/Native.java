@@ -227,6 +227,7 @@ final class Native {
     static final MethodHandle RECEIVE_ANY = call("lig_receive_any", "ppppppp");
     static final MethodHandle RECEIVE_INTO = call("lig_receive_into", "pppppp");
     static final MethodHandle POLL = call("lig_poll", "ppppp");
+    static final MethodHandle HAS_NEXT = call("lig_has_next", "ppppp");
     static final MethodHandle WAIT_ANY = call("lig_wait_any", "pppppp");
     static final MethodHandle MESSAGE_FREE = nothing("lig_message_free", "p");
     static final MethodHandle MESSAGE_TIMES = call("lig_message_times", "ppp");

@@ -164,7 +164,42 @@ abstract class Receiving extends Sending {
         }
     }
 
-    /** Waits until one of several ports can be received from, and gives its place among them. */
+    /** Whether another message will come: waits until one is there, or the conduit has ended. */
+    public boolean hasNext(String port) {
+        return hasNext(-1, port, Instance.NO_SLOT);
+    }
+
+    /**
+     * Whether another message will come on a slot of a vector port. On an F_INIT port in the reuse loop: whether the
+     * message of this pass is still to be received.
+     */
+    public boolean hasNext(String port, int slot) {
+        return hasNext(-1, port, slot);
+    }
+
+    /** Whether another message will come, waiting for it or for the conduit's end no longer than this. */
+    public boolean hasNextWithin(String port, Duration wait) {
+        return hasNext(seconds(wait), port, Instance.NO_SLOT);
+    }
+
+    private boolean hasNext(double timeout, String port, int slot) {
+        boolean first = enter();
+        try {
+            Scratch scratch = Scratch.get();
+            check(scratch, (int) Native.HAS_NEXT.invokeExact(handle, name(port), scratch.receive(slot, timeout),
+                    scratch.out, scratch.error));
+            return Native.getByte(scratch.out) != 0;
+        } catch (Throwable thrown) {
+            throw Native.never(thrown);
+        } finally {
+            leave(first);
+        }
+    }
+
+    /**
+     * Waits until a message is there on one of several ports, and gives its place among them. A conduit that ends is
+     * passed over for as long as another one may bring something.
+     */
     public int waitAny(String... ports) {
         return waitAny(-1, Arrays.stream(ports).map(PortSlot::new).toList());
     }
