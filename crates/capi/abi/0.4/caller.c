@@ -248,6 +248,8 @@ static void macro(lig_instance *instance) {
         FINE(lig_wait_any(instance, ports, 1, &soon, &which, &error));
         FINE(lig_poll(instance, "in", NULL, &ready, &error));
         HOLDS(which == 0 && ready);
+        FINE(lig_has_next(instance, "in", &soon, &ready, &error));
+        HOLDS(ready);
         switch (i) {
             case 0: FINE(lig_receive_if_connected(instance, "in", &soon, &message, &error)); break;
             case 1: FINE(lig_receive_any(instance, ports, 1, &soon, &which, &message, &error)); break;
