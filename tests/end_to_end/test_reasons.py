@@ -1,5 +1,7 @@
 """Reasons of Python codes: a program that leaves by `SystemExit`, misspelt settings, arrays that are not what is expected."""
 
+import pytest
+
 MODEL = """ymmsl_version: v0.1
 model:
   name: reasons
@@ -16,6 +18,30 @@ instance = Instance({Operator.O_I: ["out"]})
 while instance.reuse_instance():
     instance.send("out", Message(0.0, data=1))
     LEAVE
+"""
+FORGETFUL = """
+instance = Instance({Operator.F_INIT: ["start"], Operator.O_F: ["end"]})
+if LOOP:
+    instance.reuse_instance()
+    instance.send("end", instance.receive("start"))
+else:
+    instance.send("end", instance.receive("start"))
+"""
+CALLER = """
+instance = Instance({Operator.O_I: ["out"], Operator.S: ["in"]})
+while instance.reuse_instance():
+    for step in range(2):
+        instance.send("out", Message(float(step)))
+        instance.receive("in")
+"""
+CALLS = """ymmsl_version: v0.1
+model:
+  name: calls
+  components:
+    caller: {{implementation: caller, ports: {{o_i: out, s: in}}}}
+    called: {{implementation: called, ports: {{f_init: start, MODEL_OPERATOR: end}}}}
+  conduits: {{caller.out: called.start, called.end: caller.in}}
+implementations: {{caller: {caller}, called: {called}}}
 """
 TAKER = """
 instance = Instance({Operator.S: ["in"]})
@@ -79,3 +105,40 @@ while instance.reuse_instance():
     codes = [line.rpartition("(ligament explain ")[2] for line in lines[2:7]]
     assert codes == [f"{code})" for code in ("not-an-array", "other-type", "other-shape", "other-type", "other-shape")]
     assert lines[7:] == ["False False", "all have ended"]
+
+
+@pytest.mark.parametrize("loop", ["True", "False"])
+def test_a_code_that_does_not_ask_whether_it_is_wanted_again_is_named(run, python_program, loop):
+    model = CALLS.replace("MODEL_OPERATOR", "o_f")
+    done = run(model.format(caller=python_program("caller", CALLER),
+                            called=python_program("called", FORGETFUL.replace("LOOP", loop))))
+    assert done.status != 0
+    assert "(called.end), which ended without calling reuse_instance() again" in done.text, done.text
+
+
+def test_another_operator_in_the_same_direction_is_told_and_the_codes_counts(run, python_program):
+    called = FORGETFUL[:FORGETFUL.index("if LOOP")] + """
+while instance.reuse_instance():
+    instance.send("end", instance.receive("start"))
+"""
+    model = CALLS.replace("MODEL_OPERATOR", "o_i")
+    done = run(model.format(caller=python_program("caller", CALLER), called=python_program("called", called)))
+    assert done.status == 0, done.text
+    warning = 'the code declares the port "end" with the operator O_F, and the model says O_I; the code\'s counts'
+    assert f"called: {warning}" in (done.directory / "manager.log").read_text()
+
+
+def test_reasons_and_lines_are_told_whatever_characters_they_have(run, python_program):
+    leave = """broken = b"run-\\xff.dat".decode("utf-8", "surrogateescape")
+    import logging
+    logging.warning("reading %s", broken)
+    try:
+        instance.send(broken, Message(0.0))
+    except UsageError as error:
+        instance.log(LogLevel.WARNING, "refused: " + str(error))
+    raise ValueError("cannot read " + broken)"""
+    done = ran(run, python_program, leave)
+    assert done.status != 0
+    log = (done.directory / "manager.log").read_text()
+    assert r"reading run-\udcff.dat" in log and r'refused: there is no port "run-\udcff.dat"' in log, log
+    assert r"giver reported an error: ValueError: cannot read run-\udcff.dat" in done.text, done.text

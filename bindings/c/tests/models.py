@@ -90,7 +90,7 @@ def overlaid(program):
 model:
   name: overlaid
   components:
-    giver: {{implementation: giver, ports: {{o_f: settings}}}}
+    giver: {{implementation: giver, ports: {{o_i: settings}}}}
     taker: {{implementation: taker, ports: {{o_f: out}}}}
     asker: {{implementation: asker, ports: {{f_init: in}}}}
   conduits:

@@ -129,6 +129,23 @@ int main(int argc, char **argv) {
     FINE(lig_path_close(other, SOON, &error));
     lig_path_free(one);
     lig_path_free(other);
+
+    // Both ends by the same call.
+    FINE(lig_path_meet(key, at, NULL, &one, &error));
+    FINE(lig_path_meet(key, at, NULL, &other, &error));
+    FINE(lig_path_wait_connected(other, SOON, &error));
+    FINE(lig_path_port(one, &port, &error));
+    HOLDS(port != 0);
+    FINE(lig_path_port(other, &port, &error));
+    HOLDS(port == 0);
+    FINE(lig_path_set_pace(one, 1000000, &error));
+    FINE(lig_path_set_pace(one, 0, &error));
+    FINE(lig_path_send(one, "met", 3, SOON, &error));
+    FINE(lig_path_receive(other, place, sizeof place, &length, SOON, &error));
+    HOLDS(length == 3);
+    lig_path_free(other);
+    lig_path_free(one);
+    ENDS_WITH(lig_path_meet(key, "nowhere", NULL, &one, &error), LIG_ERR_USAGE, "it has no port");
     FINE(lig_path_close(NULL, SOON, &error));
     lig_path_free(NULL);
     puts("all is well");

@@ -33,6 +33,7 @@ int main(int, char **argv) {
     options.compress = false;
     Path one = Path::listen(key, "127.0.0.1:0");
     Path other = Path::open(key, "127.0.0.1:" + std::to_string(one.port()), options);
+    const std::uint16_t port = one.port();
     other.wait_connected(soon);
     HOLDS(other.port() == 0);
 
@@ -66,5 +67,12 @@ int main(int, char **argv) {
     moved.close(soon);
     THROWS(ligament::UsageError, moved.probe(soon));
     moved.close(soon);
+
+    const std::string at = "127.0.0.1:" + std::to_string(port);
+    Path first = Path::meet(key, at), second = Path::meet(key, at);
+    HOLDS(first.port() == port && second.port() == 0);
+    second.set_pace(1000000);
+    second.send("met", 3, soon);
+    HOLDS(first.receive(soon).size() == 3);
     std::cout << "all is well\n";
 }

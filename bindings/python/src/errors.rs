@@ -1,5 +1,6 @@
 //! The core's errors as Python's exceptions. The classes are Python's own, in `ligament/_errors.py`.
 
+use crate::text::Text;
 use ligament_catalogue::{Code, Fault};
 use ligament_instance::{Error, Kind};
 use pyo3::prelude::*;
@@ -26,7 +27,8 @@ fn exception(py: Python<'_>, name: &str, text: String) -> PyErr {
 /// A text with a code at its end, unless one stands in it already.
 #[pyfunction]
 #[pyo3(name = "_fault")]
-pub fn fault_of(code: &str, text: &str) -> String {
+pub fn fault_of(code: &str, text: Text<'_>) -> String {
+    let text = &*text;
     Code::named(code).map_or_else(|| text.to_owned(), |code| Fault::new(code, text).with_code())
 }
 

@@ -11,6 +11,7 @@ use crate::light::Lending;
 use crate::loan::{Loan, Returned};
 use crate::message::Message;
 use crate::settings::{any_settings, setting_to_python, Settings};
+use crate::text::Text;
 use crate::to_wire::Node;
 use ligament_catalogue::fault;
 use ligament_instance::{
@@ -324,7 +325,14 @@ impl Instance {
 
     /// Sends a message. Returns once the data is stored; what happens to it afterwards is never seen.
     #[pyo3(signature = (port, message, slot=None))]
-    fn send(&self, py: Python<'_>, port: &str, message: &Bound<'_, PyAny>, slot: Option<u32>) -> PyResult<()> {
+    fn send(
+        &self,
+        py: Python<'_>,
+        port: Text<'_>,
+        message: &Bound<'_, PyAny>,
+        slot: Option<u32>,
+    ) -> PyResult<()> {
+        let port = &*port;
         let Ok(message) = message.cast::<Message>() else { return Err(no_message(port, message)) };
         let (timestamp, next_timestamp, data, settings) = {
             let message = message.borrow();
@@ -354,12 +362,13 @@ impl Instance {
     fn send_loan(
         &self,
         py: Python<'_>,
-        port: &str,
+        port: Text<'_>,
         timestamp: f64,
         next_timestamp: Option<f64>,
         loan: &Bound<'_, Loan>,
         slot: Option<u32>,
     ) -> PyResult<()> {
+        let port = &*port;
         self.give(py, port, Times { timestamp, next_timestamp }, loan.get(), slot, None)
     }
 
@@ -395,11 +404,12 @@ impl Instance {
     fn receive<'py>(
         &self,
         py: Python<'py>,
-        port: &str,
+        port: Text<'_>,
         slot: Option<u32>,
         default: Option<Bound<'py, PyAny>>,
         timeout: Option<f64>,
     ) -> PyResult<Bound<'py, PyAny>> {
+        let port = &*port;
         let wait = wait(py, timeout)?;
         let received = match default {
             None => self.next(py, port, slot, wait)?,
@@ -420,11 +430,12 @@ impl Instance {
     fn receive_with_settings<'py>(
         &self,
         py: Python<'py>,
-        port: &str,
+        port: Text<'_>,
         slot: Option<u32>,
         default: Option<Bound<'py, PyAny>>,
         timeout: Option<f64>,
     ) -> PyResult<Bound<'py, PyAny>> {
+        let port = &*port;
         let wait = wait(py, timeout)?;
         let may_lack = default.is_some();
         let received = self.detached(py, &Call("receive_with_settings"), |core| {
@@ -445,11 +456,12 @@ impl Instance {
     fn receive_into(
         &self,
         py: Python<'_>,
-        port: &str,
+        port: Text<'_>,
         array: Bound<'_, PyAny>,
         slot: Option<u32>,
         timeout: Option<f64>,
     ) -> PyResult<Message> {
+        let port = &*port;
         let unfit = |what: &str| {
             usage(
                 py,
@@ -511,14 +523,22 @@ impl Instance {
 
     /// Whether a receive on this port would return at once.
     #[pyo3(signature = (port, slot=None))]
-    fn poll(&self, py: Python<'_>, port: &str, slot: Option<u32>) -> PyResult<bool> {
+    fn poll(&self, py: Python<'_>, port: Text<'_>, slot: Option<u32>) -> PyResult<bool> {
+        let port = &*port;
         self.core(py, &Call("poll"))?.poll(port, slot).map_err(|error| self.error(py, error))
     }
 
     /// Whether another message will come on this port: waits until one is there, or the conduit has ended. On an F_INIT port
     /// in the reuse loop: whether the message of this pass is still to be received.
     #[pyo3(signature = (port, slot=None, timeout=None))]
-    fn has_next(&self, py: Python<'_>, port: &str, slot: Option<u32>, timeout: Option<f64>) -> PyResult<bool> {
+    fn has_next(
+        &self,
+        py: Python<'_>,
+        port: Text<'_>,
+        slot: Option<u32>,
+        timeout: Option<f64>,
+    ) -> PyResult<bool> {
+        let port = &*port;
         let wait = wait(py, timeout)?;
         self.detached(py, &Call("has_next"), |core| core.has_next(port, slot, wait))
     }
@@ -557,9 +577,10 @@ impl Instance {
     fn _setting<'py>(
         &self,
         py: Python<'py>,
-        name: &str,
+        name: Text<'_>,
         kind: Option<&str>,
     ) -> PyResult<Option<Bound<'py, PyAny>>> {
+        let name = &*name;
         let core = self.core(py, &Call("get_setting"))?;
         let wanted = match kind {
             None => None,
@@ -583,7 +604,8 @@ impl Instance {
     }
 
     /// Why a setting cannot be had.
-    fn _why_unset(&self, py: Python<'_>, name: &str) -> PyResult<String> {
+    fn _why_unset(&self, py: Python<'_>, name: Text<'_>) -> PyResult<String> {
+        let name = &*name;
         Ok(self
             .core(py, &Call("get_setting"))?
             .get_setting(name, None)
@@ -602,34 +624,40 @@ impl Instance {
     }
 
     /// Whether something is connected to the port.
-    fn is_connected(&self, py: Python<'_>, port: &str) -> PyResult<bool> {
+    fn is_connected(&self, py: Python<'_>, port: Text<'_>) -> PyResult<bool> {
+        let port = &*port;
         self.core(py, &Call("is_connected"))?.is_connected(port).map_err(|error| self.error(py, error))
     }
 
     /// Whether the port has slots.
-    fn is_vector_port(&self, py: Python<'_>, port: &str) -> PyResult<bool> {
+    fn is_vector_port(&self, py: Python<'_>, port: Text<'_>) -> PyResult<bool> {
+        let port = &*port;
         self.core(py, &Call("is_vector_port"))?.is_vector_port(port).map_err(|error| self.error(py, error))
     }
 
     /// Whether `set_port_length` can set the number of the port's slots.
-    fn is_resizable(&self, py: Python<'_>, port: &str) -> PyResult<bool> {
+    fn is_resizable(&self, py: Python<'_>, port: Text<'_>) -> PyResult<bool> {
+        let port = &*port;
         self.core(py, &Call("is_resizable"))?.is_resizable(port).map_err(|error| self.error(py, error))
     }
 
     /// Sets the number of slots of a resizable port, which is 0 at first.
-    fn set_port_length(&self, py: Python<'_>, port: &str, length: usize) -> PyResult<()> {
+    fn set_port_length(&self, py: Python<'_>, port: Text<'_>, length: usize) -> PyResult<()> {
+        let port = &*port;
         self.core(py, &Call("set_port_length"))?
             .set_port_length(port, length)
             .map_err(|error| self.error(py, error))
     }
 
     /// How many slots a vector port has; for a resizable one that receives, as came with the last message.
-    fn get_port_length(&self, py: Python<'_>, port: &str) -> PyResult<usize> {
+    fn get_port_length(&self, py: Python<'_>, port: Text<'_>) -> PyResult<usize> {
+        let port = &*port;
         self.core(py, &Call("get_port_length"))?.get_port_length(port).map_err(|error| self.error(py, error))
     }
 
     /// Writes a line to the run's log. False, and nothing written, while another call is being made.
-    fn _try_log(&self, py: Python<'_>, level: u8, text: &str) -> PyResult<bool> {
+    fn _try_log(&self, py: Python<'_>, level: u8, text: Text<'_>) -> PyResult<bool> {
+        let text = &*text;
         let Ok(mut core) = self.core(py, &Call("log")) else { return Ok(false) };
         match core.log(LogLevel::from_number(level), text) {
             // Nobody listens any more to an instance that has ended.
@@ -639,7 +667,8 @@ impl Instance {
     }
 
     /// Ends the run because of an error in this code: the others are told the reason.
-    fn error_shutdown(&self, py: Python<'_>, why: &str) -> PyResult<()> {
+    fn error_shutdown(&self, py: Python<'_>, why: Text<'_>) -> PyResult<()> {
+        let why = &*why;
         self.detached(py, &Call("error_shutdown"), |core| core.error_shutdown(why))
     }
 

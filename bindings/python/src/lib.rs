@@ -18,6 +18,7 @@ mod model;
 mod path;
 mod run;
 mod settings;
+mod text;
 mod times;
 mod to_wire;
 

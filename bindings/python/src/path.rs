@@ -191,6 +191,17 @@ fn options((streams, encrypt, window, patience, compress, longest, relays, pace)
 #[pymethods]
 impl Path {
     #[staticmethod]
+    fn meet(py: Python<'_>, key: PathBuf, at: &str, options: Wanted) -> PyResult<Path> {
+        let options = self::options(options);
+        let key = Key::read(&key).map_err(|fault| errors::usage(py, fault))?;
+        py.detach(|| Core::meet(&key, at, &options)).map(Path::of).map_err(|error| raised(py, &error))
+    }
+
+    fn set_pace(&self, py: Python<'_>, pace: u64) -> PyResult<()> {
+        self.once(py, |core| core.set_pace(Some(pace).filter(|&pace| pace > 0)))
+    }
+
+    #[staticmethod]
     fn listen(py: Python<'_>, key: PathBuf, at: &str, options: Wanted) -> PyResult<Path> {
         let options = self::options(options);
         let key = Key::read(&key).map_err(|fault| errors::usage(py, fault))?;

@@ -1,6 +1,7 @@
 //! Settings: names with values, as a model, an overlay or a message has them.
 
 use crate::errors::raise;
+use crate::text::Text;
 use ligament_catalogue::fault;
 use ligament_model::{Reference, SettingValue};
 use ligament_wire::SettingValue as WireValue;
@@ -59,7 +60,8 @@ pub fn any_settings(object: &Bound<'_, PyAny>) -> PyResult<ligament_model::Setti
     }
     let mut settings = ligament_model::Settings::new();
     for pair in object.cast::<PyMapping>()?.items()?.iter() {
-        let (name, value): (String, Bound<'_, PyAny>) = pair.extract()?;
+        let (key, value): (Bound<'_, PyAny>, Bound<'_, PyAny>) = pair.extract()?;
+        let name: Text<'_> = key.extract()?;
         settings.set(reference(object.py(), &name)?, setting_value(&name, &value)?);
     }
     Ok(settings)
@@ -98,7 +100,7 @@ pub fn setting_value(name: &str, value: &Bound<'_, PyAny>) -> PyResult<SettingVa
         return Ok(SettingValue::Float(value.value()));
     }
     if let Ok(value) = value.cast::<PyString>() {
-        return Ok(SettingValue::Str(value.to_string()));
+        return value.to_str().map(|text| SettingValue::Str(text.to_owned())).map_err(|_| refuse());
     }
     if !(value.is_instance_of::<PyList>() || value.is_instance_of::<PyTuple>()) {
         return Err(refuse());
@@ -151,23 +153,27 @@ impl Settings {
         self.inner.len()
     }
 
-    fn __contains__(&self, name: &str) -> bool {
+    fn __contains__(&self, name: Text<'_>) -> bool {
+        let name = &*name;
         Reference::new(name).is_ok_and(|name| self.inner.exact(&name).is_some())
     }
 
-    fn __getitem__<'py>(&self, py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyAny>> {
+    fn __getitem__<'py>(&self, py: Python<'py>, name: Text<'_>) -> PyResult<Bound<'py, PyAny>> {
+        let name = &*name;
         match self.inner.exact(&reference(py, name)?) {
             Some(value) => setting_to_python(py, value),
             None => Err(PyKeyError::new_err(name.to_owned())),
         }
     }
 
-    fn __setitem__(&mut self, name: &str, value: Bound<'_, PyAny>) -> PyResult<()> {
+    fn __setitem__(&mut self, name: Text<'_>, value: Bound<'_, PyAny>) -> PyResult<()> {
+        let name = &*name;
         self.inner.set(reference(value.py(), name)?, setting_value(name, &value)?);
         Ok(())
     }
 
-    fn __delitem__(&mut self, py: Python<'_>, name: &str) -> PyResult<()> {
+    fn __delitem__(&mut self, py: Python<'_>, name: Text<'_>) -> PyResult<()> {
+        let name = &*name;
         let removed = self.inner.remove(&reference(py, name)?);
         removed.map(|_| ()).ok_or_else(|| PyKeyError::new_err(name.to_owned()))
     }

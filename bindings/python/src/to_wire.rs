@@ -52,8 +52,14 @@ unsafe impl Send for ObjectBytes {}
 unsafe impl Sync for ObjectBytes {}
 
 impl ObjectBytes {
-    fn text(object: &Bound<'_, PyString>) -> PyResult<ObjectBytes> {
-        let text = object.to_str()?;
+    fn text(object: &Bound<'_, PyString>) -> Result<ObjectBytes, Refused> {
+        let Ok(text) = object.to_str() else {
+            let what = said!(CANNOT_BE_SENT, "a str that is no text, {},", object.repr()?);
+            return Err(unfit_but(
+                what,
+                "bytes, os.fsencode(data), or text, data.encode(\"utf-8\", \"replace\").decode()",
+            ));
+        };
         Ok(ObjectBytes { start: text.as_ptr(), len: text.len(), _owner: object.clone().into_any().unbind() })
     }
 
@@ -265,7 +271,8 @@ fn map<'py>(
             ));
         };
         let value = node(&value, depth).map_err(|refused| refused.inside(|| format!("[{name:?}]")))?;
-        nodes.push((ObjectBytes::text(name)?, value));
+        let key = ObjectBytes::text(name).map_err(|refused| refused.inside(|| format!("[{name:?}]")))?;
+        nodes.push((key, value));
     }
     Ok(Node::Map(nodes))
 }

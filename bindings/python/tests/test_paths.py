@@ -221,3 +221,19 @@ def test_the_program_of_the_guide_talks_over_a_path(tmp_path):
                           timeout=LONG, check=False)
     assert done.returncode == 0 and "5 x 100000 bytes" in done.stdout, done.stderr
     assert listens.wait(LONG) == 0
+
+
+def test_ends_that_make_the_same_call_meet(tmp_path, pair):
+    one, other = pair()
+    address = one.addresses[0]
+    other.close(LONG)
+    one.close(LONG)
+    path.make_key(tmp_path / "key")
+    with path.meet(tmp_path / "key", address) as first, path.meet(tmp_path / "key", address) as second:
+        assert first.addresses and not second.addresses
+        second.set_pace(1_000_000)
+        second.send(b"met", LONG)
+        assert bytes(first.receive(LONG)) == b"met"
+        second.set_pace(0)
+        with pytest.raises(ligament.UsageError, match="number of bytes in a second"):
+            second.set_pace(-1)

@@ -2,7 +2,7 @@
 
 use crate::plan::{End, Plan, PlannedInstance, PlannedPort};
 use crate::wiring::Wiring;
-use ligament_catalogue::{fault, Fault};
+use ligament_catalogue::{fault, said, Fault};
 use ligament_model::Operator;
 use ligament_wire::control::{PortDeclaration, PortInfo};
 use ligament_wire::RankId;
@@ -81,6 +81,26 @@ pub fn agree(instance: &PlannedInstance, declared: Option<&[PortDeclaration]>) -
     Err(fault!(PORTS_DO_NOT_FIT, "the ports of {} do not fit its model: {all}", instance.name).caused_by(first))
 }
 
+/// Ports that the code uses under another operator than the model says, in the same direction: the run goes on as the code
+/// has it, and whoever reads the model is misled.
+pub fn other_operators(instance: &PlannedInstance, declared: Option<&[PortDeclaration]>) -> Vec<String> {
+    let differs = |port: &PortDeclaration| {
+        let known = instance.ports.iter().find(|known| *known.name == *port.name)?;
+        let code = Operator::from_name(&port.operator)?;
+        (known.operator != Operator::None && known.operator != code).then(|| {
+            said!(
+                PORTS_DO_NOT_FIT,
+                "the code declares the port \"{}\" with the operator {}, and the model says {}; the code's counts. Make them \
+                 the same, so that \"check\", the pictures and the predictions of the model are right",
+                port.name,
+                code.name(),
+                known.operator.name()
+            )
+        })
+    };
+    declared.into_iter().flatten().filter_map(differs).collect()
+}
+
 /// Whether the ports of a rank have slots where those at the other ends of its conduits have slots, as far as
 /// these have registered. `slotted` says of each of its ports whether it has slots, `registered` the same for
 /// the ports of others.
@@ -137,7 +157,7 @@ fn differs(model: &PlannedPort, code: &PortDeclaration) -> Option<Fault> {
                 direction(model.sends)
             ));
         }
-    } else if model.operator != declared {
+    } else if model.operator.sends() != declared.sends() {
         return Some(fault!(
             PORTS_DO_NOT_FIT,
             "the code declares the port \"{name}\" with the operator {}, but the model says {}; make them the same",
@@ -209,14 +229,25 @@ mod tests {
 
     #[test]
     fn everything_that_does_not_fit_is_said_at_once() {
-        let code = declared(&[("init", "s", false), ("all", "o_f", false), ("all", "o_f", true)]);
+        let code = declared(&[("init", "o_i", false), ("all", "o_f", false), ("all", "o_f", true)]);
         let error = agree(&instance(), Some(&code)).unwrap_err();
-        for part in ["operator S, but the model says F_INIT", "\"all\" as a scalar port", "\"all[]\"", "twice"]
+        for part in
+            ["operator O_I, but the model says F_INIT", "\"all\" as a scalar port", "\"all[]\"", "twice"]
         {
             assert!(error.contains(part), "{part}: {error}");
         }
         let error = agree(&instance(), Some(&declared(&[("init", "f_init", false)]))).unwrap_err();
         assert!(error.contains("\"all\" (O_F), which the code does not declare (it declares init)"), "{error}");
+    }
+
+    #[test]
+    fn another_operator_in_the_same_direction_is_the_codes_and_is_told() {
+        let code = declared(&[("init", "s", false), ("all", "o_f", true)]);
+        assert_eq!(agree(&instance(), Some(&code)).unwrap()[0].operator, "s");
+        let told = other_operators(&instance(), Some(&code));
+        assert_eq!(told.len(), 1);
+        assert!(told[0].contains("\"init\" with the operator S, and the model says F_INIT"), "{told:?}");
+        assert!(other_operators(&instance(), None).is_empty());
     }
 
     #[test]

@@ -1125,6 +1125,14 @@ lig_status lig_path_open(const char *key_file,
                          lig_path **path,
                          lig_error *error);
 
+// Begins a path whose two ends make the same call, with the "HOST:PORT" of one of them: that one listens, unless another
+// program there does so already. Returns at once; what is sent meanwhile waits. `options` may be NULL.
+lig_status lig_path_meet(const char *key_file,
+                         const char *at,
+                         const lig_path_options *options,
+                         lig_path **path,
+                         lig_error *error);
+
 // The port at which a path listens; 0 at the end that opened it.
 lig_status lig_path_port(const lig_path *path, uint16_t *port, lig_error *error);
 
@@ -1208,6 +1216,9 @@ lig_status lig_path_send_receive(const lig_path *path,
 
 // Waits until the other end calls it as well.
 lig_status lig_path_barrier(const lig_path *path, double timeout, lig_error *error);
+
+// Changes how many bytes in a second this end sends over a long way, at most; 0: as fast as it goes.
+lig_status lig_path_set_pace(const lig_path *path, uint64_t pace, lig_error *error);
 
 // What has passed.
 lig_status lig_path_get_statistics(const lig_path *path, lig_path_statistics *statistics, lig_error *error);

@@ -245,6 +245,30 @@ pub unsafe extern "C" fn lig_path_open(
     })
 }
 
+/// Begins a path whose two ends make the same call, with the "HOST:PORT" of one of them: that one listens, unless another
+/// program there does so already. Returns at once; what is sent meanwhile waits. `options` may be NULL.
+///
+/// # Safety
+/// All pointers are valid; `error` may be NULL.
+#[no_mangle]
+pub unsafe extern "C" fn lig_path_meet(
+    key_file: *const c_char,
+    at: *const c_char,
+    options: *const lig_path_options,
+    path: *mut *mut lig_path,
+    error: *mut lig_error,
+) -> lig_status {
+    guard(error, || {
+        // SAFETY: as the caller promises.
+        let (at, path) = unsafe { (name(at, "at")?, out(path, "path")?) };
+        path.write(std::ptr::null_mut());
+        // SAFETY: as the caller promises.
+        let (key, options) = unsafe { prepared(key_file, options)? };
+        path.write(kept(Path::meet(&key, at, &options).map_err(failed)?));
+        Ok(())
+    })
+}
+
 /// The port at which a path listens; 0 at the end that opened it.
 ///
 /// # Safety
@@ -512,6 +536,19 @@ pub unsafe extern "C" fn lig_path_barrier(
     error: *mut lig_error,
 ) -> lig_status {
     guard(error, || known(path)?.barrier(within(timeout)?).map_err(failed))
+}
+
+/// Changes how many bytes in a second this end sends over a long way, at most; 0: as fast as it goes.
+///
+/// # Safety
+/// All pointers are valid; `error` may be NULL.
+#[no_mangle]
+pub unsafe extern "C" fn lig_path_set_pace(
+    path: *const lig_path,
+    pace: u64,
+    error: *mut lig_error,
+) -> lig_status {
+    guard(error, || known(path)?.set_pace(Some(pace).filter(|&pace| pace > 0)).map_err(failed))
 }
 
 /// What has passed.

@@ -189,6 +189,10 @@ errors! {
         Closed { port: String, peer: String } => CLOSED,
             "port {port} was closed by its sender ({peer}): nothing more will come; does the sender end its loop before \
              this one does?";
+        /// The sender has ended without asking whether it is wanted again.
+        ClosedWithinPass { port: String, peer: String } => CLOSED,
+            "port {port} was closed by its sender ({peer}), which ended without calling reuse_instance() again, so that \
+             nothing more will come; a code that is wanted more than once goes on while reuse_instance() says yes";
         /// All senders have ended.
         AllClosed => CLOSED, "all of the ports waited for have ended";
         /// The initial message of a slot that did not come in this pass.
@@ -328,7 +332,9 @@ impl Error {
             Error::Identity(_) => Kind::Registration,
             Error::Port(_) | Error::Send(_) | Error::Mapper(_) | Error::InUse(_) | Error::Own(_) => Kind::Usage,
             Error::Receive(error) => match error {
-                ReceiveError::Closed { .. } | ReceiveError::AllClosed => Kind::Closed,
+                ReceiveError::Closed { .. }
+                | ReceiveError::ClosedWithinPass { .. }
+                | ReceiveError::AllClosed => Kind::Closed,
                 ReceiveError::NoSlotCame { .. }
                 | ReceiveError::Used { .. }
                 | ReceiveError::OtherSize { .. } => Kind::Usage,

@@ -20,7 +20,7 @@ use ligament_model::{
 use ligament_shm::line::{AgentLine, Identity, Registered};
 use ligament_shm::{forks, Endpoint, ShmError};
 use ligament_wire::control::{ChannelInfo, Rank, Steps, Welcome, ENV_IDENTITY};
-use ligament_wire::{decode_body, Encoder, Limits, Value};
+use ligament_wire::{decode_body, Encoder, Ending, Limits, Value};
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::ffi::CString;
 use std::io::Write;
@@ -107,6 +107,8 @@ pub struct Instance {
     /// Where timelines matter: how it stands on them.
     pub(crate) timing: Option<Box<Timing>>,
     passes: u64,
+    /// Whether `reuse_instance` has not said that there is no other pass.
+    is_wanted: bool,
     over: bool,
     forks: u32,
     /// The least level of what goes to the run's log.
@@ -247,6 +249,7 @@ impl Instance {
             looping: false,
             timing,
             passes: 0,
+            is_wanted: true,
             over: false,
             forks: forks::count(),
             log_level,
@@ -333,6 +336,7 @@ impl Instance {
             None => self.receive_overlay()? && self.receive_initial()?,
         };
         let again = again && (self.passes == 0 || self.has_initial());
+        self.is_wanted = again;
         if again {
             self.steer_pass()?;
             self.passes += 1;
@@ -653,18 +657,29 @@ impl Instance {
         // The outermost iteration is over with them.
         self.let_go(port, 0)?;
         self.end_shared(port)?;
+        let ending = self.ending();
         for slot in 0..self.table.ports[port].ended.len() {
             if std::mem::replace(&mut self.table.ports[port].ended[slot], true) {
                 continue;
             }
             for i in 0..self.table.ports[port].slots[slot].len() {
                 let channel = self.table.ports[port].slots[slot][i];
-                self.endpoint.end_channel(channel).map_err(|error| {
+                self.endpoint.end_channel(channel, ending).map_err(|error| {
                     Error::during(error, || format!("closing port {}", self.table.ports[port].describe(slot)))
                 })?;
             }
         }
         Ok(())
+    }
+
+    /// How this instance ends its conduits now: if messages start its passes, it may be wanted again until it is told that it
+    /// is not.
+    pub(crate) fn ending(&self) -> Ending {
+        if self.is_wanted && self.has_initial() {
+            Ending::WithinPass
+        } else {
+            Ending::Done
+        }
     }
 
     /// Tells the agent which settings were asked for, and how many messages went where.

@@ -13,7 +13,7 @@ use crate::timing::milestone_in;
 use crate::transport::Transport;
 use ligament_model::{Operator, Settings};
 use ligament_shm::status::now;
-use ligament_wire::{ArrayKind, HeaderWords, Value};
+use ligament_wire::{ArrayKind, Ending, HeaderWords, Value};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -436,7 +436,12 @@ impl Instance {
     fn closed(&self, port: usize, slot: usize) -> Error {
         let here = &self.table.ports[port];
         let peer = self.peer_of(port, slot);
-        ReceiveError::Closed { port: here.describe(slot), peer }.into()
+        let port = here.describe(slot);
+        match here.ending {
+            Ending::Done => ReceiveError::Closed { port, peer },
+            Ending::WithinPass => ReceiveError::ClosedWithinPass { port, peer },
+        }
+        .into()
     }
 
     /// The next message as it comes, whatever the loop says; none at the conduit's end.
@@ -522,7 +527,8 @@ impl Instance {
         body: &Value,
     ) -> Result<Arrival, Error> {
         if header.is_end() {
-            self.table.ports[port].ended[slot] = true;
+            let here = &mut self.table.ports[port];
+            (here.ended[slot], here.ending) = (true, Ending::of(header));
             return Ok(Arrival::End);
         }
         let here = &self.table.ports[port];

@@ -8,7 +8,7 @@ use crate::message::Message;
 use crate::ports::Port;
 use crate::receive::Arrival;
 use crate::timing::milestone_in;
-use ligament_wire::{Encoder, Header, HeaderWords, Kind, Value, ValueRef};
+use ligament_wire::{Encoder, Ending, Header, HeaderWords, Kind, Value, ValueRef};
 use std::collections::{HashMap, VecDeque};
 
 /// More slots than this are a mistake.
@@ -124,12 +124,13 @@ impl Instance {
 
     /// Ends the conduits that the slots of a sending resizable port share.
     pub(crate) fn end_shared(&mut self, port: usize) -> Result<(), Error> {
+        let ending = self.ending();
         let Port { resizable: Some(shared), name, .. } = &mut self.table.ports[port] else { return Ok(()) };
         if std::mem::replace(&mut shared.ended, true) {
             return Ok(());
         }
         for &channel in &shared.channels {
-            let ended = self.endpoint.end_channel(channel);
+            let ended = self.endpoint.end_channel(channel, ending);
             ended.map_err(|error| Error::during(error, || format!("closing port \"{name}\"")))?;
         }
         Ok(())
@@ -198,9 +199,11 @@ impl Instance {
             true => Some(milestone_in(&data).ok_or_else(|| wrong("a milestone that names no iteration"))?),
             false => None,
         };
-        let Some(shared) = &mut self.table.ports[port].resizable else { return Ok(()) };
+        let here = &mut self.table.ports[port];
+        let Some(shared) = &mut here.resizable else { return Ok(()) };
         if header.is_end() {
             shared.ended = true;
+            here.ending = Ending::of(&header);
         } else if told.is_some() {
             shared.marked = told;
         } else if let Some(over) = over {

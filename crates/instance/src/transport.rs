@@ -7,7 +7,7 @@ use ligament_shm::line::AgentLine;
 use ligament_shm::steering::Gate;
 use ligament_shm::{Endpoint, ShmError};
 use ligament_wire::control::{Request, Steerable};
-use ligament_wire::{HeaderWords, Plan, Value};
+use ligament_wire::{Ending, HeaderWords, Plan, Value};
 use std::any::Any;
 use std::sync::Arc;
 
@@ -184,10 +184,10 @@ impl Transport {
     }
 
     /// As `Endpoint::end_channel`.
-    pub fn end_channel(&mut self, channel: usize) -> Result<(), ShmError> {
+    pub fn end_channel(&mut self, channel: usize, ending: Ending) -> Result<(), ShmError> {
         match self {
-            Transport::Own(endpoint) => endpoint.end_channel(channel),
-            Transport::Shared(share) => share.end_channel(channel),
+            Transport::Own(endpoint) => endpoint.end_channel(channel, ending),
+            Transport::Shared(share) => share.end_channel(channel, ending),
         }
     }
 

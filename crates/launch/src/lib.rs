@@ -42,4 +42,4 @@ pub use placement::{needs, place, reserved, Need, PlaceOptions, Placement, Room}
 pub use process::{describe_signal, end_group, file_size_limit, raise_open_files, Ended};
 pub use ran::Ran;
 pub use ranks::{ranks_below, Lost};
-pub use sys::outlive_file_size;
+pub use sys::{outlive_file_size, user_name};

@@ -300,3 +300,19 @@ pub fn ended_child() -> Option<u32> {
     };
     u32::try_from(pid).ok().filter(|&pid| pid != 0)
 }
+
+/// The name of the user of this number, as the system's lists of users have it.
+pub fn user_name(number: u32) -> Option<String> {
+    let mut place = vec![0; 16 << 10];
+    // SAFETY: all zero is a `passwd` of null pointers and numbers.
+    let mut entry: libc::passwd = unsafe { std::mem::zeroed() };
+    let mut found = std::ptr::null_mut();
+    // SAFETY: `place` has the length that is given, and all outlive the call.
+    let status = unsafe { libc::getpwuid_r(number, &mut entry, place.as_mut_ptr(), place.len(), &mut found) };
+    if status != 0 || found.is_null() || entry.pw_name.is_null() {
+        return None;
+    }
+    // SAFETY: after a success it is a text that ends with a NUL, within `place`.
+    let name = unsafe { std::ffi::CStr::from_ptr(entry.pw_name) };
+    name.to_str().ok().map(str::to_owned)
+}

@@ -377,6 +377,11 @@ impl State {
         self.queue.is_empty() && self.sends.is_empty()
     }
 
+    /// Changes the pace of what is sent.
+    pub fn set_pace(&mut self, pace: Option<u64>) {
+        self.net.set_pace(pace);
+    }
+
     /// Whether what is sent now finds room.
     pub fn has_room(&self) -> bool {
         self.queue.is_empty()

@@ -4,7 +4,7 @@ use crate::end::{Number, Shared, Stage, State};
 use crate::error::{Error, Kind, Misuse};
 use crate::options::{found, listening, Options};
 use crate::Key;
-use ligament_catalogue::fault;
+use ligament_catalogue::{fault, Code};
 use ligament_net::{Listen, Listener, Net, Place};
 use std::net::SocketAddr;
 use std::panic::AssertUnwindSafe;
@@ -112,6 +112,23 @@ impl Path {
         let mut net = Net::new(key.clone(), OPENS, options.encrypt, options.tuning()).map_err(Error::system)?;
         net.dial(LISTENS, places, options.streams);
         Path::begin(net, LISTENS, Vec::new(), options)
+    }
+
+    /// Begins a path whose two ends make the same call, with the address of one of them: that one listens, unless another
+    /// program there does so already. Returns at once, as the others do.
+    ///
+    /// # Errors
+    /// The address or an option makes no sense.
+    pub fn meet(key: &Key, at: &str, options: &Options) -> Result<Path, Error> {
+        match Path::listen(key, at, options) {
+            // The address is another machine's, or somebody listens there: presumably the other end.
+            Err(error) if error.kind() == Kind::System && error.code() == Code::CANNOT_LISTEN => {
+                let here =
+                    at.strip_prefix(':').or(at.strip_prefix("*:")).map(|port| format!("localhost:{port}"));
+                Path::open(key, &[here.as_deref().unwrap_or(at)], options)
+            }
+            listening => listening,
+        }
     }
 
     fn begin(net: Net, peer: u32, addresses: Vec<SocketAddr>, options: &Options) -> Result<Path, Error> {
@@ -380,6 +397,17 @@ impl Path {
             true => Some(Ok(())),
             false => state.cannot_send().map(Err),
         })
+    }
+
+    /// Changes how many bytes in a second this end sends over a long way, at most; none: as fast as it goes.
+    ///
+    /// # Errors
+    /// In a child of the process that made the path.
+    pub fn set_pace(&self, pace: Option<u64>) -> Result<(), Error> {
+        let mut state = self.state()?;
+        state.set_pace(pace);
+        self.shared.wake_if_due(&mut state);
+        Ok(())
     }
 
     /// What has passed.

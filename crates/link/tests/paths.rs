@@ -311,6 +311,37 @@ fn what_cannot_be_is_an_error_and_no_end_of_the_program() {
 }
 
 #[test]
+fn ends_that_make_the_same_call_meet_whoever_is_first() {
+    let key = Key::make();
+    let free = Path::listen(&key, "127.0.0.1:0", &Options::default()).unwrap().addresses()[0].to_string();
+    let first = Path::meet(&key, &free, &Options::default()).unwrap();
+    let second = Path::meet(&key, &free, &Options::default()).unwrap();
+    assert_eq!((first.addresses().len(), second.addresses().len()), (1, 0));
+    second.send(b"met", SOON).unwrap();
+    assert_eq!(first.receive(SOON).unwrap(), b"met");
+    // The pace of an open path, and back.
+    for pace in [Some(1 << 20), None] {
+        first.set_pace(pace).unwrap();
+        first.send(b"back", SOON).unwrap();
+        assert_eq!(second.receive(SOON).unwrap(), b"back");
+    }
+    // No machine's own address: it is opened, and nobody is there.
+    let options = Options { patience: Duration::from_millis(100), ..Options::default() };
+    let alone = Path::meet(&key, "192.0.2.1:7", &options).unwrap();
+    assert!(alone.addresses().is_empty());
+    assert_eq!(Path::meet(&key, "nowhere", &options).err().unwrap().kind(), Kind::Usage);
+}
+
+#[test]
+fn a_path_whose_port_is_taken_is_told_what_it_can_do() {
+    let key = Key::make();
+    let one = Path::listen(&key, "127.0.0.1:0", &Options::default()).unwrap();
+    let why =
+        Path::listen(&key, &one.addresses()[0].to_string(), &Options::default()).err().unwrap().to_string();
+    assert!(why.contains("take another one, or 0 for any that is free"), "{why}");
+}
+
+#[test]
 fn a_key_lies_in_a_file_that_only_its_owner_can_read() {
     use std::os::unix::fs::PermissionsExt;
     let file = std::env::temp_dir().join(format!("ligament-link-{}.key", std::process::id()));

@@ -76,7 +76,14 @@ pub fn check_structure(config: &Configuration) -> Vec<Problem> {
     let mut problems = Vec::new();
     for model in config.models.values() {
         let ports = component_ports(config, model);
-        let mut check = Check { config, model, ports, problems: &mut problems, receivers: HashMap::new() };
+        let mut check = Check {
+            config,
+            model,
+            ports,
+            problems: &mut problems,
+            receivers: HashMap::new(),
+            directions: HashMap::new(),
+        };
         for conduit in &model.conduits {
             check.conduit(conduit);
             // Suggestions take long for thousands of wrong names, and nobody reads them.
@@ -105,6 +112,8 @@ struct Check<'a, 'p> {
     problems: &'p mut Vec<Problem>,
     /// Receiving ports already connected.
     receivers: HashMap<&'a [Part], Taken<'a>>,
+    /// In which direction ports go whose operators nothing says, and by which conduit.
+    directions: HashMap<(&'a [Part], &'a Identifier), (Side, &'a Conduit)>,
 }
 
 /// By which conduits a receiving port is connected.
@@ -215,7 +224,23 @@ impl<'a> Check<'a, '_> {
         }
         let ports = &self.ports[index];
         match ports.get(port) {
-            Some(found) if found.operator == Operator::None || found.inferred => {}
+            Some(found) if found.operator == Operator::None || found.inferred => {
+                if let Some(other) = self.used_the_other_way(path, port, side, conduit) {
+                    let [sends, receives] = match side {
+                        Side::Sender => [conduit.at.line, other.at.line],
+                        Side::Receiver => [other.at.line, conduit.at.line],
+                    };
+                    self.error(
+                        Code::DUPLICATE_PORT,
+                        at,
+                        format!(
+                            "\"{name}.{port}\" sends in the conduit of line {sends} and receives in that of line {receives}"
+                        ),
+                        "a port does one of the two; give the other one a name of its own, here and in the code".into(),
+                    );
+                    return None;
+                }
+            }
             Some(found) if side == Side::Sender && found.operator.sends() => {}
             Some(found) if side == Side::Receiver && found.operator.receives() => {}
             Some(found) => {
@@ -242,6 +267,18 @@ impl<'a> Check<'a, '_> {
             }
         }
         Some(false)
+    }
+
+    /// The conduit by which a port without an operator goes in the other direction than now, if there is one.
+    fn used_the_other_way(
+        &mut self,
+        path: &'a [Part],
+        port: &'a Identifier,
+        side: Side,
+        conduit: &'a Conduit,
+    ) -> Option<&'a Conduit> {
+        let (known, by) = *self.directions.entry((path, port)).or_insert((side, conduit));
+        (known != side).then_some(by)
     }
 
     fn slot_on_model(&mut self, reference: &Reference, at: &At) {

@@ -76,7 +76,14 @@ impl Listener {
                 error.kind(),
                 said!(
                     CANNOT_LISTEN,
-                    "none of the ports {first} to {last} is free; name a wider range, or none"
+                    "{}",
+                    match first == last {
+                        true => format!(
+                            "the port {first} is taken by another program, or by another listener of this one; take another \
+                             one, or 0 for any that is free"
+                        ),
+                        false => format!("none of the ports {first} to {last} is free; name a wider range, or none"),
+                    }
                 ),
             ),
             None => io::Error::new(

@@ -105,9 +105,7 @@ impl Peer {
     /// addresses and a relay or a gate, the second stream soon tries the other kind, and the rest wait for a moment to see which one is reached.
     pub fn new(tuning: &Tuning, places: Vec<Place>, streams: Option<u16>, now: Nanos) -> Peer {
         let mut flow = Flow::new(streams.filter(|&set| set > 0), &tuning.path);
-        if tuning.pace.is_some() {
-            flow.is_paced();
-        }
+        flow.set_paced(tuning.pace.is_some());
         let by_trunk = |place: &Place| place.behind() == Behind::Trunk;
         if !places.is_empty() && places.iter().all(by_trunk) {
             flow.goes_by_trunk();

@@ -212,9 +212,9 @@ impl Flow {
         self.heeds_losses = heeds;
     }
 
-    /// The streams share a rate that the user has set: one that carried short messages only would waste its share.
-    pub fn is_paced(&mut self) {
-        self.paced = true;
+    /// Whether the streams share a rate that the user has set: one that carried short messages only would waste its share.
+    pub fn set_paced(&mut self, paced: bool) {
+        self.paced = paced;
     }
 
     /// How many streams, beside the first, carry messages of more than how many bytes.

@@ -10,8 +10,8 @@ use ligament_shm::endpoint::{AgentNotice, Contiguous};
 use ligament_shm::status::{now, State};
 use ligament_shm::{Endpoint, ShmError};
 use ligament_wire::{
-    array_head, ArrayKind, ArrayRef, DType, Encoder, EndpointId, Header, HeaderWords, Kind, Order, Value,
-    ValueRef,
+    array_head, ArrayKind, ArrayRef, DType, Encoder, Ending, EndpointId, Header, HeaderWords, Kind, Order,
+    Value, ValueRef,
 };
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{mpsc, Arc};
@@ -72,7 +72,7 @@ fn messages_of_every_size_arrive_whole_and_in_order() {
             let data = numbers(*size, i as u64);
             send_numbers(&mut endpoint, &[0], &data).unwrap();
         }
-        endpoint.end_channel(0).unwrap();
+        endpoint.end_channel(0, Ending::Done).unwrap();
     });
     let mut endpoint = domain.endpoint(1);
     for (i, size) in expected.iter().enumerate() {
@@ -90,7 +90,7 @@ fn a_sender_may_be_gone_before_its_receiver_starts() {
     for i in 0..1000u64 {
         send_numbers(&mut sender, &[0], &numbers(1 + i as usize % 700, i)).unwrap();
     }
-    sender.end_channel(0).unwrap();
+    sender.end_channel(0, Ending::Done).unwrap();
     drop(sender);
     let mut endpoint = domain.endpoint(1);
     for i in 0..1000u64 {
@@ -482,7 +482,7 @@ fn channels_of_a_peer_that_is_lost_end_after_all_that_it_has_sent() {
     let mut receiver = domain.endpoint(1);
     send_numbers(&mut lost, &[0], &numbers(1000, 1)).unwrap();
     send_numbers(&mut lost, &[0], &numbers(3, 2)).unwrap();
-    lost.end_channel(1).unwrap();
+    lost.end_channel(1, Ending::Done).unwrap();
     // Its process is gone without another word.
     std::mem::forget(lost);
     for _ in 0..2 {

@@ -30,6 +30,35 @@ pub mod flags {
     pub const KNOWN: u16 = HAS_NEXT | HAS_TICKS | COMPRESSED | CARRIER;
 }
 
+/// How the sender of a conduit has ended it. The timestamp of the message of kind `End` says so.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum Ending {
+    /// As it should; timestamp 0.
+    #[default]
+    Done,
+    /// Within a pass of its reuse loop: it did not ask whether it is wanted again. Timestamp 1.
+    WithinPass,
+}
+
+impl Ending {
+    /// The header of the message that tells of it.
+    pub fn header(self) -> Header {
+        let timestamp = if self == Ending::WithinPass { WITHIN_PASS } else { 0.0 };
+        Header { kind: Kind::End, timestamp, ..Header::default() }
+    }
+
+    /// What a header of kind `End` tells.
+    pub fn of(header: &HeaderWords) -> Ending {
+        if header.timestamp() == WITHIN_PASS {
+            Ending::WithinPass
+        } else {
+            Ending::Done
+        }
+    }
+}
+
+const WITHIN_PASS: f64 = 1.0;
+
 /// What a message is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
 pub enum Kind {

@@ -27,7 +27,7 @@ pub use borrow::{ArrayRef, ValueRef};
 pub use decode::{decode, decode_array_to, decode_body, Limits};
 pub use encode::{array_head, Encoder, Plan};
 pub use error::WireError;
-pub use header::{flags, Header, HeaderWords, Kind, HEADER_BYTES, VERSION};
+pub use header::{flags, Ending, Header, HeaderWords, Kind, HEADER_BYTES, VERSION};
 pub use layout::{align_part, head_len, MAX_BODY, PART_ALIGN};
 pub use number::{rank_name, rank_parts, DomainId, EndpointId, InstanceId, RankId, Ranks};
 pub use sys::{Bytes, Keeper};

@@ -144,10 +144,14 @@ struct IsArrayView<ArrayView<T>> : std::true_type {};
 class Instance {
 public:
     // Joins the run that started this program, with the ports that the model gives it. Throws RegistrationError.
-    Instance() : Instance(nullptr, Flags::none, {}) {}
+    Instance() : Instance(Given{nullptr, Flags::none, {}}) {}
     // The same, with the ports that this code has, which must fit the model's.
     explicit Instance(const Ports &ports, Flags flags = Flags::none, Parallelism parallelism = {})
-        : Instance(&ports, flags, parallelism) {}
+        : Instance(Given{&ports, flags, parallelism}) {}
+    // The same, with ports that are written in place; `{}` is no port at all.
+    explicit Instance(std::initializer_list<Ports::value_type> ports, Flags flags = Flags::none,
+                      Parallelism parallelism = {})
+        : Instance(Ports(ports), flags, parallelism) {}
 
     Instance(Instance &&) noexcept = default;
     Instance &operator=(Instance &&other) noexcept {
@@ -461,25 +465,34 @@ public:
 private:
     // That of a light component, which the library lends.
     friend struct detail::Light;
-    explicit Instance(lig_instance *lent)
-        : handle_(lent, [](lig_instance *) {}), exceptions_(std::uncaught_exceptions()) {}
+    struct Lent {
+        lig_instance *instance;
+    };
+    explicit Instance(const Lent &lent)
+        : handle_(lent.instance, [](lig_instance *) {}), exceptions_(std::uncaught_exceptions()) {}
 
-    Instance(const Ports *given, Flags flags, Parallelism parallelism) : exceptions_(std::uncaught_exceptions()) {
+    // Structs of their own, so that no `{}` of a caller's is taken for these.
+    struct Given {
+        const Ports *ports;
+        Flags flags;
+        Parallelism parallelism;
+    };
+    explicit Instance(const Given &given) : exceptions_(std::uncaught_exceptions()) {
         std::vector<lig_port> ports;
-        if (given) {
-            for (const auto &[op, names] : *given) {
+        if (given.ports) {
+            for (const auto &[op, names] : *given.ports) {
                 for (const std::string &name : names) ports.push_back({static_cast<lig_operator>(op), name.c_str()});
             }
         }
         static const lig_port none{};
         lig_instance_options options{};
         options.size = sizeof options;
-        options.ports = ports.empty() ? (given ? &none : nullptr) : ports.data();
+        options.ports = ports.empty() ? (given.ports ? &none : nullptr) : ports.data();
         options.port_count = ports.size();
-        options.flags = static_cast<std::uint64_t>(flags);
+        options.flags = static_cast<std::uint64_t>(given.flags);
         options.language = "c++";
-        options.ranks = parallelism.ranks;
-        options.threads = parallelism.threads;
+        options.ranks = given.parallelism.ranks;
+        options.threads = given.parallelism.threads;
         lig_instance *handle;
         detail::call(lig_instance_create, static_cast<const lig_instance_options *>(&options), &handle);
         handle_.reset(handle, detail::FreeInstance());

@@ -24,6 +24,9 @@ public:
     explicit Instance(const Ports &ports, MPI_Comm comm = MPI_COMM_WORLD, Flags flags = {}) {
         join(comm, [&] { return ligament::Instance(ports, flags); });
     }
+    // The same, with ports that are written in place; `{}` is no port at all.
+    explicit Instance(std::initializer_list<Ports::value_type> ports, MPI_Comm comm = MPI_COMM_WORLD, Flags flags = {})
+        : Instance(Ports(ports), comm, flags) {}
 
     // The instance, for all that is not collective; null on all ranks but 0.
     ligament::Instance *root() noexcept { return own_ ? &*own_ : nullptr; }

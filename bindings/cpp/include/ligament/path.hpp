@@ -54,6 +54,12 @@ public:
         return Path(lig_path_open, key_file, to.empty() ? nullptr : to.c_str(), options);
     }
 
+    // Begins a path whose two ends make the same call, with the "HOST:PORT" of one of them: that one listens, unless another
+    // program there does so already.
+    static Path meet(const std::string &key_file, const std::string &at, const PathOptions &options = {}) {
+        return Path(lig_path_meet, key_file, at.c_str(), options);
+    }
+
     // The port at which it listens; 0 at the end that opened it.
     std::uint16_t port() const {
         std::uint16_t port;
@@ -133,6 +139,8 @@ public:
 
     // Waits until the other end calls it as well.
     void barrier(double timeout = -1.0) const { detail::call(lig_path_barrier, handle(), timeout); }
+    // Changes how many bytes in a second this end sends over a long way, at most; 0: as fast as it goes.
+    void set_pace(std::uint64_t pace) const { detail::call(lig_path_set_pace, handle(), pace); }
     // What has passed.
     lig_path_statistics statistics() const {
         lig_path_statistics statistics;

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     Buffer = bytes | bytearray | memoryview | NDArray[Any]
 
-__all__ = ["Path", "Request", "Statistics", "cycle", "listen", "make_key", "open"]
+__all__ = ["Path", "Request", "Statistics", "cycle", "listen", "make_key", "meet", "open"]
 
 
 def make_key(file: str | os.PathLike[str]) -> None:
@@ -167,6 +167,12 @@ class Path:
         """
         self._core.barrier(timeout)
 
+    def set_pace(self, pace: int) -> None:
+        """Changes how many bytes in a second this end sends over a long way, at most; 0: as fast as it goes."""
+        if not 0 <= pace < 1 << 63:
+            raise UsageError(_fault("path-misused", f"pace is a number of bytes in a second, not {pace}"))
+        self._core.set_pace(pace)
+
     @property
     def statistics(self) -> Statistics:
         """What has passed."""
@@ -272,6 +278,27 @@ def open(
     options = _options(streams, encrypt, window, patience, compress, longest, relays, pace)
     addresses = [to] if isinstance(to, str) else list(to)
     return Path(_Path.open(os.fspath(key), addresses, options))
+
+
+def meet(
+    key: str | os.PathLike[str],
+    at: str,
+    *,
+    streams: int = 0,
+    encrypt: bool = True,
+    window: int = 64 << 20,
+    patience: float = 60.0,
+    compress: bool = True,
+    longest: int = 1 << 40,
+    relays: Iterable[str | os.PathLike[str]] = (),
+    pace: int = 0,
+) -> Path:
+    """Begins a path whose two ends make the same call, with the address (HOST:PORT) of one of them.
+
+    That one listens, unless another program there does so already. Returns at once. All else is as for `listen` and `open`.
+    """
+    options = _options(streams, encrypt, window, patience, compress, longest, relays, pace)
+    return Path(_Path.meet(os.fspath(key), at, options))
 
 
 def cycle(source: Path, target: Path, timeout: float | None = None) -> int:

@@ -59,6 +59,11 @@ impl Core {
                         |port: &&PortInfo| Operator::from_name(&port.operator).is_some_and(Operator::sends);
                     agreed.senders.push(ports.iter().filter(sends).map(|port| port.name.clone()).collect());
                     agreed.ports.push(ports);
+                    // Once for all instances of a component.
+                    if planned.name.split('[').skip(1).all(|index| index == "0]") {
+                        let told = ports::other_operators(planned, declared);
+                        agreed.remarks.extend(told.into_iter().map(|text| (member, text)));
+                    }
                     *new.insert(agreed.ports.len() as u32 - 1)
                 }
             };
@@ -124,6 +129,8 @@ pub(super) struct Agreed {
     pub slotted: Vec<Arc<[bool]>>,
     /// For each of these the names of those on which is sent.
     pub senders: Vec<Arc<[String]>>,
+    /// What is to be told of them, and of which rank.
+    pub remarks: Vec<(RankId, String)>,
     /// For each instance, in the order of the endpoint's, which list is its.
     pub lists: Vec<u32>,
 }

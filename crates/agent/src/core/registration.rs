@@ -9,6 +9,9 @@ use ligament_catalogue::{fault, Fault};
 use ligament_wire::control::{Notice, PortDeclaration, Question, Rank, Request, Welcome, PROTOCOL};
 use ligament_wire::{EndpointId, InstanceId};
 
+/// The level of what is worth a look, as `LogLevel` of the instance has it.
+const WARNING: u8 = 2;
+
 /// Compares without telling by its duration how much is right.
 fn same(a: &str, b: &str) -> bool {
     a.len() == b.len() && a.bytes().zip(b.bytes()).fold(0, |d, (a, b)| d | (a ^ b)) == 0
@@ -196,6 +199,7 @@ impl Core {
         out: &mut Vec<Action>,
     ) {
         let is_carrier = self.is_carrier(me);
+        let remarks = agreed.remarks.iter().map(|(rank, text)| (*rank, text.clone())).collect::<Vec<_>>();
         for &member in self.wiring.members(me).iter().filter(|_| !is_carrier) {
             let list = agreed.list_of(self.wiring.place(member));
             self.slotted[member.index()] = Some(agreed.slotted[list].clone());
@@ -250,6 +254,9 @@ impl Core {
             out.push(Action::WatchSpeaker { endpoint: me, pid: caller.pid });
         }
         out.push(Action::Report(Report::Registered { rank: me.leader(), pid: caller.pid, language }));
+        for (rank, text) in remarks {
+            out.push(Action::Report(Report::Said { rank, level: WARNING, text }));
+        }
         self.tell_slots(me, out);
         self.tell_senders(me, out);
     }

@@ -34,7 +34,7 @@ static bool give_up(void *user) {
 static void paths(void) {
     const double soon = 60.0;
     char at[32], place[8];
-    lig_path *one, *other;
+    lig_path *one, *other, *met;
     uint16_t port;
     uint64_t sends, receives, never;
     size_t length;
@@ -48,6 +48,9 @@ static void paths(void) {
                                       .pace = 1 << 30};
     FINE(lig_path_open("abi.key", at, &options, &other, &error));
     FINE(lig_path_wait_connected(other, soon, &error));
+    FINE(lig_path_meet("abi.key", "127.0.0.1:0", NULL, &met, &error));
+    lig_path_free(met);
+    FINE(lig_path_set_pace(one, 0, &error));
     FINE(lig_path_send(one, "first", 5, soon, &error));
     FINE(lig_path_probe(other, &length, soon, &error));
     HOLDS(length == 5);

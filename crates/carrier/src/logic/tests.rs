@@ -12,7 +12,8 @@ use domain::{Conduit, Domain, Line};
 use ligament_shm::endpoint::{AgentNotice, Contiguous};
 use ligament_shm::status::{now as real_now, Awaited};
 use ligament_wire::{
-    array_head, Array, DType, DomainId, Encoder, EndpointId, Header, Kind, Order, SettingValue, Value, ValueRef,
+    array_head, Array, DType, DomainId, Encoder, Ending, EndpointId, Header, Kind, Order, SettingValue, Value,
+    ValueRef,
 };
 use memory::{joined, MemoryPaths, Scissors};
 use std::io::IoSlice;
@@ -189,9 +190,10 @@ fn values_of_every_shape_arrive_as_they_were_sent_and_in_order() {
     run.settle();
     let (sent, credited) = from.progress(0);
     assert_eq!(sent, credited, "a message costs the same in both domains");
-    from.end_channel(0).unwrap();
+    from.end_channel(0, Ending::WithinPass).unwrap();
     run.settle();
-    assert!(receive(&mut to, 0).0.is_end());
+    let end = receive(&mut to, 0).0;
+    assert!(end.is_end() && Ending::of(&end) == Ending::WithinPass);
     assert!(run.heard.iter().all(Vec::is_empty), "{:?}", run.heard);
 }
 
@@ -406,7 +408,7 @@ fn what_comes_before_there_is_an_endpoint_waits_for_it() {
     for (i, value) in all_shapes().iter().enumerate() {
         send(&mut from, 0, i as f64, value);
     }
-    from.end_channel(0).unwrap();
+    from.end_channel(0, Ending::Done).unwrap();
     from.end(false);
     drop(from);
     run.carriers[0].control(&mut run.paths[0], DomainId::new(1), b"here is the plan".to_vec());
@@ -466,7 +468,7 @@ fn an_endpoint_is_let_go_of_when_all_has_arrived_and_not_before() {
     let mut run = Run::attached(&[0, 1], &[(0, 1, 1 << 30), (1, 0, BUDGET)]);
     let (mut a, mut b) = (run.endpoint(0), run.endpoint(1));
     send(&mut a, 0, 0.0, &numbers(50_000, 1));
-    a.end_channel(0).unwrap();
+    a.end_channel(0, Ending::Done).unwrap();
     a.end(false);
     drop(a);
     run.carriers[0].detach();

@@ -10,7 +10,7 @@ use ligament_shm::own::OwnMemory;
 use ligament_shm::status::{now, State, StatusPage};
 use ligament_shm::{Endpoint, ShmError};
 use ligament_wire::control::{InnerEnd, Light};
-use ligament_wire::{decode_body, Bytes, Header, HeaderWords, Limits, RankId, Value};
+use ligament_wire::{decode_body, Bytes, Ending, HeaderWords, Limits, RankId, Value};
 use std::collections::{HashMap, VecDeque};
 use std::sync::atomic::AtomicBool;
 use std::sync::Arc;
@@ -257,12 +257,11 @@ impl Hub {
     }
 
     /// Ends a channel.
-    pub fn end_channel(&mut self, channel: usize) -> Result<(), ShmError> {
+    pub fn end_channel(&mut self, channel: usize, ending: Ending) -> Result<(), ShmError> {
         let Some(inner) = channel.checked_sub(self.outgoing) else {
-            return self.endpoint.end_channel(channel);
+            return self.endpoint.end_channel(channel, ending);
         };
-        let end = Header { kind: ligament_wire::Kind::End, ..Header::default() };
-        self.deliver(inner, Queued::new(&end, None, 0));
+        self.deliver(inner, Queued::new(&ending.header(), None, 0));
         Ok(())
     }
 

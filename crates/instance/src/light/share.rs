@@ -7,7 +7,7 @@ use ligament_shm::endpoint::{Contiguous, Source, Tapped};
 use ligament_shm::steering::Gate;
 use ligament_shm::ShmError;
 use ligament_wire::control::Request;
-use ligament_wire::{decode_array_to, HeaderWords, Limits, Plan, RankId, Value};
+use ligament_wire::{decode_array_to, Ending, HeaderWords, Limits, Plan, RankId, Value};
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -133,8 +133,8 @@ impl Share {
         self.hub().send_value(self.member, to, header, || Ok(Some(Box::new(value))), &source)
     }
 
-    pub fn end_channel(&self, channel: usize) -> Result<(), ShmError> {
-        self.hub().end_channel(channel)
+    pub fn end_channel(&self, channel: usize, ending: Ending) -> Result<(), ShmError> {
+        self.hub().end_channel(channel, ending)
     }
 
     pub fn count_iteration(&self) {

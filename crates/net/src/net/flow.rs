@@ -30,6 +30,9 @@ fn gauge(info: &TcpInfo) -> Gauge {
     }
 }
 
+/// For the kernel: a socket sends as fast as it goes.
+const UNLIMITED: u64 = u64::MAX;
+
 impl Net {
     /// A stream is new: how long its way is decides how all are used.
     pub(super) fn tune(&mut self, domain: u32, stream: StreamId, behind: Behind, now: Nanos) {
@@ -68,6 +71,25 @@ impl Net {
         if peer.flow.is_long() {
             peer.grow(&tuning, now);
             peer.path.shape(peer.flow.pieces(), peer.flow.bulk(), peer.flow.pulse());
+            self.share_pace(domain);
+        }
+    }
+
+    /// Changes how many bytes in a second this end sends over a long way, at most; none: as fast as it goes.
+    pub fn set_pace(&mut self, pace: Option<u64>) {
+        self.tuning.pace = pace;
+        let domains: Vec<u32> = self.peers.keys().copied().collect();
+        for domain in domains {
+            let peer = self.peer(domain);
+            peer.flow.set_paced(pace.is_some());
+            if peer.flow.is_long() {
+                peer.path.shape(peer.flow.pieces(), peer.flow.bulk(), peer.flow.pulse());
+            }
+            if pace.is_none() {
+                for state in peer.streams.values() {
+                    let _ = limit_pace(state.connection.socket(), UNLIMITED);
+                }
+            }
             self.share_pace(domain);
         }
     }
@@ -209,6 +231,11 @@ mod tests {
         let paces = |peer: &crate::peer::Peer| -> Vec<u64> {
             peer.streams.values().map(|state| pace_of(state.connection.socket()).unwrap()).collect()
         };
-        [paces(zero.peer(1)), paces(one.peer(0))]
+        let set = [paces(zero.peer(1)), paces(one.peer(0))];
+        zero.set_pace(Some(8_000));
+        assert!(paces(zero.peer(1)).iter().all(|&pace| pace <= 4_000), "the pace of an open path");
+        zero.set_pace(None);
+        assert!(paces(zero.peer(1)).iter().all(|&pace| pace == UNLIMITED), "and none");
+        set
     }
 }

@@ -24,7 +24,9 @@ pub struct Order {
 
 /// Whoever sits here: `alice@host`.
 pub fn who() -> String {
-    let user = std::env::var("USER").unwrap_or_else(|_| rustix::process::geteuid().as_raw().to_string());
+    // `$USER` says what a shell was told, and is another one's after `su` or `sudo`.
+    let number = rustix::process::geteuid().as_raw();
+    let user = ligament_launch::user_name(number).unwrap_or_else(|| number.to_string());
     format!("{user}@{}", rustix::system::uname().nodename().to_string_lossy())
 }
 

@@ -12,7 +12,7 @@ use crate::memory::{Mapping, ShmError};
 use crate::ring::BODY_BYTES;
 use crate::slab::{packed, slab_size, stays_in_caches, BlockId, Pool};
 use ligament_catalogue::fault;
-use ligament_wire::{flags, Header, HeaderWords, Kind, Plan};
+use ligament_wire::{flags, Ending, Header, HeaderWords, Kind, Plan};
 use rustix::fd::OwnedFd;
 use std::sync::atomic::Ordering;
 use std::sync::Arc;
@@ -224,8 +224,8 @@ impl<C: Custodian> Endpoint<C> {
     }
 
     /// Ends a channel: its receiver learns that nothing more comes.
-    pub fn end_channel(&mut self, channel: usize) -> Result<(), ShmError> {
-        let header = HeaderWords::from(Header { kind: Kind::End, ..Header::default() });
+    pub fn end_channel(&mut self, channel: usize, ending: Ending) -> Result<(), ShmError> {
+        let header = HeaderWords::from(ending.header());
         self.claim(&[channel], cost(0))?;
         self.body.used = 0;
         self.post(&[channel], header)
