@@ -9,7 +9,8 @@ use ligament_shm::line::{AgentLine, Identity};
 use ligament_shm::{Endpoint, ShmError};
 use ligament_wire::control::{ChannelInfo, Request};
 use ligament_wire::{
-    array_head, ArrayKind, ArrayRef, DType, Encoder, Ending, Header, HeaderWords, Kind, Order, Value, ValueRef,
+    array_head, ArrayKind, ArrayRef, DType, Encoder, Ending as EndingOfConduit, Header, HeaderWords, Kind,
+    Order, Value, ValueRef,
 };
 use std::rc::Rc;
 
@@ -468,7 +469,7 @@ impl<'a> Part<'a> {
     /// As `Instance::finish`.
     fn finish(&mut self) -> Result<(), Stop> {
         for index in 0..self.sends.len() {
-            self.again(|me| me.endpoint().end_channel(index, Ending::Done))?;
+            self.again(|me| me.endpoint().end_channel(index, EndingOfConduit::Done))?;
             let channel = self.sends[index].id as usize;
             self.progress.channels[channel].end_sent = true;
             self.check_told();
