@@ -515,7 +515,7 @@ impl Instance {
             return py.detach(|| core.finish()).map_err(|error| self.error(py, error));
         }
         match std::mem::replace(&mut *core.held, Held::Left) {
-            Held::Own(core) => leaving::keep(core),
+            Held::Own(core) => leaving::keep(*core),
             other => *core.held = other,
         }
         Ok(())

@@ -9,7 +9,7 @@ use std::ptr::null_mut;
 use std::sync::{Mutex, PoisonError};
 
 /// Those that wait; none before the first one.
-static LEAVING: Mutex<Option<Vec<Box<Core>>>> = Mutex::new(None);
+static LEAVING: Mutex<Option<Vec<Core>>> = Mutex::new(None);
 
 extern "C" {
     /// Of the C library (`on_exit(3)`): has a function called at the exit of the process, with its status.
@@ -17,7 +17,7 @@ extern "C" {
 }
 
 /// Keeps an instance until the process exits.
-pub(crate) fn keep(mut core: Box<Core>) {
+pub(crate) fn keep(mut core: Core) {
     // There will be no interpreter to ask.
     core.set_interrupt_check(Box::new(|| false));
     let mut leaving = LEAVING.lock().unwrap_or_else(PoisonError::into_inner);

@@ -165,7 +165,7 @@ pub fn read_file(path: &Path) -> ReadResult {
                 let result = read(&text, &name);
                 let is_wrong = result.problems.iter().any(Problem::is_error);
                 let no_model = Some(text.as_bytes()).filter(|_| is_wrong).and_then(|text| no_model(path, text));
-                no_model.map_or(result, |problem| failed(problem))
+                no_model.map_or(result, failed)
             }
             Err(error) if no_model(path, error.as_bytes()).is_some() => {
                 no_model(path, error.as_bytes()).map(failed).unwrap_or_default()
