@@ -119,7 +119,7 @@ impl Mapper for Mesh {
             Masked::Keep => {
                 if !std::mem::replace(&mut self.warned, true) {
                     let text = said_of_masked(masked, values.len(), outputs.times().timestamp);
-                    outputs.instance().log(LogLevel::Warning, &format!("{who}: {text}"))?;
+                    outputs.instance().log(LogLevel::Warning, &text)?;
                 }
                 self.weights.apply(&values, components)
             }

@@ -136,7 +136,7 @@ impl Mapper for Regrid {
         let refused = |why: String| unfit(fault!(CANNOT_MAP, "{who}: {why}"));
         let passed = self.0.apply(parcel).map_err(|failure| refused(failure.cause.text().to_owned()))?;
         for said in passed.said {
-            outputs.instance().log(LogLevel::Warning, &format!("{who}: {}", said.text))?;
+            outputs.instance().log(LogLevel::Warning, &said.text)?;
         }
         let made = passed.parcels.into_iter().next().map(|parcel| parcel.data.into_value());
         let made = made.unwrap_or(Ok(Value::None)).map_err(|why| refused(why.text().to_owned()))?;
