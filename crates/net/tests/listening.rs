@@ -58,7 +58,14 @@ fn the_first_free_port_of_a_range_is_taken_and_a_range_without_one_is_named() {
     let port = taken.local_addr().unwrap().port();
     let listen = |ports| Listen { address: Some(address), ports: Some(ports), ..Listen::default() };
     let error = Listener::bind(&listen(port..=port)).unwrap_err().to_string();
-    assert!(error.contains(&format!("ports {port} to {port}")), "{error}");
+    assert!(error.contains(&format!("the port {port} is taken by another program")), "{error}");
+    let also = TcpListener::bind((address, 0)).unwrap().local_addr().unwrap().port();
+    let pair = TcpListener::bind((address, also.saturating_add(1)))
+        .and_then(|one| Ok((one, TcpListener::bind((address, also))?)));
+    if let (Ok(_both), Some(next)) = (pair, also.checked_add(1)) {
+        let error = Listener::bind(&listen(also..=next)).unwrap_err().to_string();
+        assert!(error.contains(&format!("ports {also} to {next}")), "{error}");
+    }
     let last = port.saturating_add(50).max(port);
     if last > port {
         let found = Listener::bind(&listen(port..=last)).unwrap().addresses()[0].port();
