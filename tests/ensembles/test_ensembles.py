@@ -251,7 +251,7 @@ def test_a_study_is_continued_with_the_answers_of_a_run_that_was_killed(make, li
     assert refused.status == 1 and "answers.jsonl:1: the earlier study had another point" in refused.text
     mended.touch()
     second = carry_on("run", "second")
-    assert second.status == 0, second.text
+    assert second.status == 0 and "warning: the model has changed" not in second.text, second.text
     logs = [tmp_path / f"second/instances/member[{at}]/output.log" for at in range(2)]
     made = [int(line.split()[1]) for log in logs for line in log.read_text().splitlines()]
     assert sorted(made + answered) == list(range(12))
@@ -263,6 +263,16 @@ def test_a_study_is_continued_with_the_answers_of_a_run_that_was_killed(make, li
     third = carry_on("second", "third")
     assert third.status == 0, third.text
     assert (third.here / "statistics.csv").read_bytes() == (whole.here / "statistics.csv").read_bytes()
+    # A model that was edited since is told, and so is a setting that does not count.
+    model = (tmp_path / "model.ymmsl").read_text()
+    (tmp_path / "model.ymmsl").write_text(model.replace("seed: 5", "seed: 6").replace("multiplicity: 2", "multiplicity: 3"))
+    edited = carry_on("second", "edited")
+    assert edited.status == 0 and "warning: the model has changed since that run" in edited.text, edited.text
+    assert 'the setting "study.seed" is 5 as in that run, and not 6 as in the model file' in edited.text
+    (tmp_path / "elsewhere").mkdir()
+    elsewhere = subprocess.run([ligament, "study", "--continue", str(tmp_path / "second")], cwd=tmp_path / "elsewhere",
+                               capture_output=True, text=True, timeout=120)
+    assert elsewhere.returncode == 2 and "in the directory in which that run was started" in elsewhere.stderr
     # A run without a study has no answers.
     for answers in (tmp_path / "third").rglob("answers.jsonl"):
         answers.unlink()

@@ -1,10 +1,14 @@
 //! `ligament study`: the instance that makes a study, and the command that continues the study of an earlier run.
 
+use crate::check::read;
+use ligament_analysis::{CheckOptions, Files};
 use ligament_catalogue::{fault, Coded, Fault};
 use ligament_ensemble::ANSWERS;
 use ligament_manager::{find_run, instances_of, RunDirectory};
 use ligament_runtime::client::record_of;
+use std::collections::HashMap;
 use std::ffi::OsString;
+use std::path::PathBuf;
 
 /// Make a study: a model's program starts this. With `--continue`, go on with the study of an earlier run.
 ///
@@ -52,11 +56,23 @@ fn run_again(earlier: &str, options: &[OsString]) -> Result<Vec<OsString>, Fault
     }
     let mut words: Vec<OsString> = ["ligament", "run"].map(OsString::from).to_vec();
     let record = record_of(&run)?;
-    words.extend(record.model_files.iter().map(OsString::from));
+    let models: Vec<PathBuf> = record.model_files.iter().map(path_of).collect();
+    if let Some(lost) = models.iter().find(|model| !model.exists()) {
+        return Err(fault!(
+            BAD_STUDY,
+            "the model file {} of {earlier} is not there; give this command in the directory in which that run was started",
+            lost.display()
+        ));
+    }
+    let settings = settings_of(&run)?;
+    for difference in differences(&run, &models, &record.model, &settings)? {
+        crate::say(&format!("warning: {difference}"));
+    }
+    words.extend(models.iter().map(OsString::from));
     words.push(format!("--model={}", record.model).into());
     // A run that was itself a continuation names its own predecessor.
     let is_predecessor = |name: &str| studies.iter().any(|(study, _)| name == format!("{study}.continue"));
-    for (name, value) in settings_of(&run)?.into_iter().filter(|(name, _)| !is_predecessor(name)) {
+    for (name, value) in settings.into_iter().filter(|(name, _)| !is_predecessor(name)) {
         words.push(format!("--setting={name}={value}").into());
     }
     for (name, file) in studies {
@@ -65,6 +81,59 @@ fn run_again(earlier: &str, options: &[OsString]) -> Result<Vec<OsString>, Fault
     }
     words.extend(options.iter().cloned());
     Ok(words)
+}
+
+/// The path of a model file, which is no option of the command line whatever its name begins with.
+fn path_of(file: &String) -> PathBuf {
+    let here = if file.starts_with('-') { "." } else { "" };
+    PathBuf::from(here).join(file)
+}
+
+/// What the user may have changed since a run: the model, and settings whose values of that run count.
+fn differences(
+    run: &RunDirectory,
+    models: &[PathBuf],
+    model: &str,
+    settings: &[(String, String)],
+) -> Result<Vec<String>, Fault> {
+    let options = CheckOptions { files: Files::Elsewhere, ..CheckOptions::default() };
+    let report = read(models, &[], Some(model), options)?;
+    // A model with errors is refused when it is to be run.
+    let Some(now) = &report.resolved else { return Ok(Vec::new()) };
+    let mut all = Vec::new();
+    let before = std::fs::read_to_string(run.path().join("model.ymmsl")).unwrap_or_default();
+    if without_settings(&before) != without_settings(&report.configuration.to_yaml()) {
+        all.push(format!(
+            "the model has changed since that run, whose model is {}; its answers are taken all the same",
+            run.path().join("model.ymmsl").display()
+        ));
+    }
+    let before: HashMap<&str, &str> =
+        settings.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
+    for (name, value) in now.settings.iter() {
+        let (name, value) = (name.to_string(), value.to_string());
+        match before.get(name.as_str()) {
+            Some(earlier) if *earlier == value => {}
+            Some(earlier) => all.push(format!(
+                "the setting \"{name}\" is {earlier} as in that run, and not {value} as in the model file; \
+                 \"-- -s {name}={value}\" would change it"
+            )),
+            None => all.push(format!("the setting \"{name}\" is {value}, and that run did not have it")),
+        }
+    }
+    Ok(all)
+}
+
+/// The text of a model without its section of settings.
+fn without_settings(model: &str) -> String {
+    let mut is_setting = false;
+    let kept = model.lines().filter(|line| {
+        if !line.starts_with(' ') {
+            is_setting = line.starts_with("settings:");
+        }
+        !is_setting
+    });
+    kept.collect::<Vec<_>>().join("\n")
 }
 
 /// The settings that a run had, each as it was written down: a name and a value on a line of its own.
