@@ -65,6 +65,9 @@ def along(values, axis, shares):
 
 def multiply(dice, one):
     by = float(dice.choice([2.5, -1e-3, 1e40, 1e-40]))
+    # A filter refuses what single precision cannot hold.
+    too_large = [np.isfinite(x) & ~np.isfinite((wide(x) * by).astype(np.float32)) for x in one.values]
+    by = -1e-3 if one.is_single and np.any(too_large) else by
     return {"multiply": by}, [(t, wide(x) * by, None) for t, x in zip(one.times, one.values)]
 
 

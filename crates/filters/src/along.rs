@@ -188,7 +188,7 @@ fn put_in_range(
     if !made.any(|x| !x.is_finite()) || !numbers.any(|x| x.is_finite() && x.abs() > limit) {
         return Ok(made);
     }
-    let again = put(numbers.lent().map(|x| x * sums::SMALLER, |x| x * sums::SMALLER as f32))?;
+    let again = put(numbers.lent().map(|x| x * sums::SMALLER, |x| x * sums::SMALLER as f32)?)?;
     let (wide, single) = (sums::LARGER, sums::LARGER as f32);
     match (&mut made.real, &again.real) {
         (Real::F64(made), Real::F64(again)) => in_place_of_none(made.to_mut(), again, |x| x * wide),
@@ -355,10 +355,11 @@ impl Resample {
 
     /// The same numbers on the grid, made of those that are not masked.
     fn without_masked(&mut self, numbers: &Numbers<'_>) -> Result<Numbers<'static>, Fault> {
-        let shares =
-            numbers.lent().map(|x| if x.is_nan() { 0.0 } else { 1.0 }, |x| if x.is_nan() { 0.0 } else { 1.0 });
+        let shares = numbers
+            .lent()
+            .map(|x| if x.is_nan() { 0.0 } else { 1.0 }, |x| if x.is_nan() { 0.0 } else { 1.0 })?;
         let known =
-            numbers.lent().map(|x| if x.is_nan() { 0.0 } else { x }, |x| if x.is_nan() { 0.0 } else { x });
+            numbers.lent().map(|x| if x.is_nan() { 0.0 } else { x }, |x| if x.is_nan() { 0.0 } else { x })?;
         let mut made = self.grid.put(numbers)?;
         let (known, shares) = (self.beside_masked.put(&known)?, self.beside_masked.put(&shares)?);
         match (&mut made.real, &known.real, &shares.real) {

@@ -2,15 +2,13 @@
 //! cannot hold is an error.
 
 use crate::chain::{Emitted, Said, Step};
+use crate::numbers::BLOCK;
 use crate::parcel::{kind_of, Data, Parcel};
 use crate::view::{array, bytes_of, room, View};
 use bytemuck::Pod;
 use ligament_catalogue::{fault, Fault};
 use ligament_wire::{Bytes, DType, Value};
 use std::borrow::Cow;
-
-/// So many elements are converted before it is asked whether all of them fitted.
-const BLOCK: usize = 1024;
 
 /// Converts to a type.
 pub(crate) struct Type(DType);
@@ -83,9 +81,9 @@ impl Type {
             DType::UInt16 => checked(from, Whole::wide, |x| x.wide() as u16, u16::MIN, u16::MAX),
             DType::UInt32 => checked(from, Whole::wide, |x| x.wide() as u32, u32::MIN, u32::MAX),
             DType::UInt64 => checked(from, Whole::wide, |x| x.wide() as u64, u64::MIN, u64::MAX),
-            DType::Float32 => cast(from, |x| x.float() as f32),
+            DType::Float32 => cast(from, Whole::single),
             DType::Float64 => cast(from, Whole::float),
-            DType::Complex64 => cast(from, |x| [x.float() as f32, 0.0]),
+            DType::Complex64 => cast(from, |x| [x.single(), 0.0]),
             DType::Complex128 => cast(from, |x| [x.float(), 0.0]),
         }
     }
@@ -155,6 +153,8 @@ impl Type {
 trait Whole: Pod {
     fn wide(self) -> i128;
     fn float(self) -> f64;
+    /// Rounded once, and not to a double before.
+    fn single(self) -> f32;
 }
 
 macro_rules! whole {
@@ -168,6 +168,11 @@ macro_rules! whole {
             #[inline(always)]
             fn float(self) -> f64 {
                 self as f64
+            }
+
+            #[inline(always)]
+            fn single(self) -> f32 {
+                self as f32
             }
         })*
     };

@@ -3,6 +3,7 @@
 use crate::chain::{Emitted, Said, Step};
 use crate::numbers::{Float, Numbers};
 use crate::parcel::{Data, Parcel};
+use crate::units::without_own_zero;
 use ligament_catalogue::Fault;
 
 /// Multiplies by a number, complex numbers too.
@@ -12,8 +13,9 @@ impl Step for Multiply {
     fn apply<'a>(&mut self, mut parcel: Parcel<'a>, _: &mut Vec<Said>) -> Result<Emitted<'a>, Fault> {
         let factor = self.0;
         let numbers = Numbers::with_complex(&mut parcel.data)?;
+        without_own_zero(numbers.frame.unit.as_deref(), "product")?;
         // A factor may be too large, or too small, for single precision, and the product fit.
-        let product = numbers.map(|x| x * factor, |x| (f64::from(x) * factor) as f32);
+        let product = numbers.map(|x| x * factor, |x| (f64::from(x) * factor) as f32)?;
         Ok(Emitted::One(parcel.with(Data::Own(product))))
     }
 }
@@ -27,7 +29,7 @@ pub(crate) struct Threshold {
 
 impl Threshold {
     /// NaN is neither below nor above, and stays. A loop for each form has one comparison where one does.
-    fn set(&self, numbers: Numbers<'_>) -> Numbers<'static> {
+    fn set(&self, numbers: Numbers<'_>) -> Result<Numbers<'static>, Fault> {
         fn below<T: Float>(value: f64, set: f64) -> impl Fn(T) -> T {
             let (value, set) = (T::from_f64(value), T::from_f64(set));
             move |x| if x < value { set } else { x }
@@ -46,7 +48,7 @@ impl Threshold {
         }
         let value = self.value;
         match (self.below, self.above) {
-            (None, None) => numbers.into_own(),
+            (None, None) => Ok(numbers.into_own()),
             // The usual form, which the compiler makes with a mask alone.
             (Some(low), None) if low.to_bits() == 0 => numbers.map(zero_below(value), zero_below(value)),
             (Some(low), None) => numbers.map(below(value, low), below(value, low)),
@@ -58,7 +60,7 @@ impl Threshold {
 
 impl Step for Threshold {
     fn apply<'a>(&mut self, mut parcel: Parcel<'a>, _: &mut Vec<Said>) -> Result<Emitted<'a>, Fault> {
-        let set = self.set(Numbers::of(&mut parcel.data)?);
+        let set = self.set(Numbers::of(&mut parcel.data)?)?;
         Ok(Emitted::One(parcel.with(Data::Own(set))))
     }
 }

@@ -31,5 +31,5 @@ pub use expression::calculate;
 pub use numbers::{Frame, Numbers, Real, Shell};
 pub use parcel::{Data, Parcel};
 pub use quantity::{Measure, NoQuantity, Quantity};
-pub use units::{unit_of_difference, Conversion, Unit};
+pub use units::{unit_of_difference, without_own_zero, Conversion, Unit};
 pub use view::View;

@@ -9,6 +9,9 @@ use ligament_catalogue::{fault, Fault};
 use ligament_wire::{ArrayRef, DType, Order, Value, ValueRef};
 use std::borrow::Cow;
 
+/// So many elements are looked at before it is asked whether one of them is wrong.
+pub(crate) const BLOCK: usize = 1024;
+
 /// The elements, in memory order.
 #[derive(Debug, Clone)]
 pub enum Real<'a> {
@@ -233,12 +236,23 @@ impl<'a> Numbers<'a> {
     }
 
     /// What a function makes of each element: in place if they are ours.
-    pub fn map(self, wide: impl Fn(f64) -> f64, single: impl Fn(f32) -> f32) -> Numbers<'static> {
+    ///
+    /// # Errors
+    /// It makes something beyond single precision of a finite number.
+    pub fn map(
+        self,
+        wide: impl Fn(f64) -> f64,
+        single: impl Fn(f32) -> f32,
+    ) -> Result<Numbers<'static>, Fault> {
         let real = match self.real {
             Real::F64(elements) => Real::F64(mapped(elements, wide)),
-            Real::F32(elements) => Real::F32(mapped(elements, single)),
+            Real::F32(elements) => {
+                let parts = if self.frame.complex { 2 } else { 1 };
+                all_stay_finite(&elements, parts, &single)?;
+                Real::F32(mapped(elements, single))
+            }
         };
-        Numbers { real, frame: self.frame }
+        Ok(Numbers { real, frame: self.frame })
     }
 
     /// The same numbers, lent.
@@ -329,6 +343,24 @@ fn reordered<T: Pod>(elements: &[T], frame: &Frame) -> Result<Vec<T>, Fault> {
         }
     }
     Ok(all)
+}
+
+/// Refuses elements, of so many parts each, of which a function would make infinite ones.
+fn all_stay_finite(all: &[f32], parts: usize, each: impl Fn(f32) -> f32) -> Result<(), Fault> {
+    let grows = |x: f32| x.is_finite() & !each(x).is_finite();
+    // A sum has no branch, so that vector instructions do it.
+    for (i, block) in all.chunks(BLOCK).enumerate() {
+        if block.iter().map(|&x| u32::from(grows(x))).sum::<u32>() > 0 {
+            let at = i * BLOCK + block.iter().position(|&x| grows(x)).unwrap_or_default();
+            return Err(fault!(
+                FILTER_FAILED,
+                "element {} is {}, and its result is too large for float32",
+                at / parts,
+                all[at]
+            ));
+        }
+    }
+    Ok(())
 }
 
 fn mapped<'b, T: Pod>(elements: Cow<'_, [T]>, each: impl Fn(T) -> T) -> Cow<'b, [T]> {

@@ -4,6 +4,7 @@ use crate::chain::{Emitted, Said, Step};
 use crate::numbers::{Float, Frame, Numbers, Real, Shell};
 use crate::parcel::{Data, Parcel};
 use crate::sums::{self, SMALL_SQUARES};
+use crate::units::without_own_zero;
 use crate::view::{between, count, room};
 use ligament_catalogue::{fault, Fault};
 use std::borrow::Cow;
@@ -130,6 +131,11 @@ fn extreme<T: Float>(elements: &[T], better: impl Fn(T, T) -> bool) -> f64 {
 impl Step for Reduce {
     fn apply<'a>(&mut self, mut parcel: Parcel<'a>, _: &mut Vec<Said>) -> Result<Emitted<'a>, Fault> {
         let Numbers { real, frame } = Numbers::of(&mut parcel.data)?;
+        match self.to {
+            To::Sum => without_own_zero(frame.unit.as_deref(), "sum")?,
+            To::Norm => without_own_zero(frame.unit.as_deref(), "norm")?,
+            To::Mean | To::Min | To::Max => {}
+        }
         let empty = real.is_empty();
         if empty && !matches!(self.to, To::Sum | To::Norm) {
             return Err(fault!(FILTER_FAILED, "an array without elements has no mean, minimum or maximum"));

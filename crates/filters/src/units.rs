@@ -350,6 +350,20 @@ impl Step for Convert {
     }
 }
 
+/// Refuses a unit that measures temperatures from a zero of its own, in which there is no such result: 20 degC and 20 degC are
+/// not 40 degC.
+///
+/// # Errors
+/// It is such a unit.
+pub fn without_own_zero(unit: Option<&str>, result: &str) -> Result<(), Fault> {
+    match unit.filter(|unit| Unit::parse(unit).is_ok_and(|unit| unit.is_a_point())) {
+        None => Ok(()),
+        Some(unit) => {
+            Err(fault!(FILTER_FAILED, "temperatures in \"{unit}\" have no {result}; convert them to K before"))
+        }
+    }
+}
+
 /// The unit of a difference of temperatures in a unit that has a zero of its own; none for other units.
 pub fn unit_of_difference(unit: &str) -> Option<&'static str> {
     let point = Unit::parse(unit).ok().filter(Unit::is_a_point)?;
@@ -392,21 +406,21 @@ impl Conversion {
     /// Of numbers, whose frame stays as it is.
     ///
     /// # Errors
-    /// Complex numbers are no temperatures on another scale.
+    /// Complex numbers are no temperatures on another scale, and single precision may not hold the result.
     pub fn of(self, numbers: Numbers<'_>) -> Result<Numbers<'static>, Fault> {
         let Conversion { factor, offset } = self;
         if offset == 0.0 {
             // A factor may be too large, or too small, for single precision, and the result fit.
-            return Ok(numbers.map(|x| x * factor, |x| (f64::from(x) * factor) as f32));
+            return numbers.map(|x| x * factor, |x| (f64::from(x) * factor) as f32);
         }
         if numbers.frame.complex {
             return Err(fault!(FILTER_FAILED, "complex numbers have no zero of another scale"));
         }
         // An offset of hundreds would cost single precision its last digits.
         if factor == 1.0 {
-            return Ok(numbers.map(|x| x + offset, |x| (f64::from(x) + offset) as f32));
+            return numbers.map(|x| x + offset, |x| (f64::from(x) + offset) as f32);
         }
-        Ok(numbers.map(|x| x * factor + offset, |x| (f64::from(x) * factor + offset) as f32))
+        numbers.map(|x| x * factor + offset, |x| (f64::from(x) * factor + offset) as f32)
     }
 }
 

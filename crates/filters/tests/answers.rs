@@ -181,6 +181,52 @@ fn what_fits_into_a_number_is_right_though_sums_and_squares_do_not_fit() {
     assert_eq!(made.as_slice::<f32>(), Some(&[1e10f32, 2e10][..]));
 }
 
+#[test]
+fn no_finite_number_of_single_precision_becomes_infinite() {
+    let single =
+        |x: &[f32]| Value::Array(Array::from_slice(x, &[x.len()], Order::RowMajor).unwrap().with_unit("km"));
+    for text in
+        ["[{multiply: 1.0e+300}]", "[{unit: nm}]", "[{unit: fm}]", "[{threshold: {value: 1, below: 1.0e+300}}]"]
+    {
+        let why = refused(text, single(&[f32::NAN, f32::INFINITY, -1e35, 0.0]));
+        assert!(why.contains("element 2 is -100000000000000000000000000000000000"), "{text}: {why}");
+    }
+    // Those that are infinite already stay so.
+    let Value::Array(made) = one("[{multiply: 2}]", single(&[f32::INFINITY, 1.5])) else { panic!() };
+    assert_eq!(made.as_slice::<f32>(), Some(&[f32::INFINITY, 3.0][..]));
+}
+
+#[test]
+fn whole_numbers_are_rounded_to_single_precision_once() {
+    let whole = || Value::Array(Array::from_slice(&[9007199791611905i64], &[1], Order::RowMajor).unwrap());
+    let Value::Array(made) = one("[{type: float32}]", whole()) else { panic!() };
+    assert_eq!(made.as_slice::<f32>(), Some(&[9007200328482816f32][..]));
+    let Value::Array(made) = one("[{type: complex64}]", whole()) else { panic!() };
+    assert_eq!(made.as_slice::<[f32; 2]>(), Some(&[[9007200328482816f32, 0.0]][..]));
+}
+
+#[test]
+fn temperatures_from_a_zero_of_their_own_have_no_sum_and_no_product() {
+    for unit in ["degC", "°F"] {
+        for (text, result) in [
+            ("[{reduce: {to: sum, axis: 0}}]", "sum"),
+            ("[{reduce: sum}]", "sum"),
+            ("[{reduce: norm}]", "norm"),
+            ("[{multiply: 2}]", "product"),
+        ] {
+            let why = refused(text, with_unit(&[20.0, 20.0], Some(unit)));
+            let expected = format!("temperatures in \"{unit}\" have no {result}; convert them to K before");
+            assert!(why.contains(&expected), "{text}: {why}");
+        }
+        for to in ["mean", "min", "max"] {
+            assert_eq!(one(&format!("[{{reduce: {to}}}]"), with_unit(&[20.0, 20.0], Some(unit))), float(20.0));
+        }
+    }
+    for unit in ["K", "delta_degC", "W m-2 degC-1"] {
+        assert_eq!(one("[{reduce: sum}]", with_unit(&[20.0, 20.0], Some(unit))), float(40.0));
+    }
+}
+
 fn with_unit(elements: &[f64], unit: Option<&str>) -> Value {
     let array = Array::from_slice(elements, &[elements.len()], Order::RowMajor).unwrap();
     Value::Array(unit.map_or(array.clone(), |unit| array.with_unit(unit)))

@@ -8,12 +8,13 @@ use crate::numbers::{in_rows, numbers_of, with_elements};
 use crate::settings::{self, bad, unfit, wrong};
 use crate::tables::{number, Decimal, Rows};
 use ligament_catalogue::{fault, Fault};
-use ligament_filters::said_of_masked;
+use ligament_filters::{said_of_masked, without_own_zero};
 use ligament_instance::{Error, Inputs, Instance, LogLevel, Mapper, Order, Outputs};
 
 /// A mapping between meshes.
 pub(crate) struct Mesh {
     weights: Weights,
+    constraint: Constraint,
     masked: Masked,
     warned: bool,
 }
@@ -94,7 +95,7 @@ impl Mesh {
             _ => Masked::Keep,
         };
         let why = |why: Fault| bad(why.told(|why| format!("the mapping from {from} to {to}: {why}")));
-        Ok(Mesh { weights: weights.map_err(why)?, masked, warned: false })
+        Ok(Mesh { weights: weights.map_err(why)?, constraint, masked, warned: false })
     }
 }
 
@@ -102,6 +103,11 @@ impl Mapper for Mesh {
     fn map(&mut self, inputs: &Inputs, outputs: &mut Outputs<'_>) -> Result<(), Error> {
         let who = name_of(outputs);
         let mut numbers = numbers_of(&on(inputs, "in", &who)?.data, &who)?;
+        if self.constraint == Constraint::Conservative {
+            // A point may get what several hand to it, or a part of it.
+            without_own_zero(numbers.frame.unit.as_deref(), "sum")
+                .map_err(|why| unfit(fault!(CANNOT_MAP, "{who}: {why}")))?;
+        }
         let shape = &numbers.frame.shape;
         if shape.first() != Some(&(self.weights.sources() as u64)) {
             return Err(unfit(fault!(
