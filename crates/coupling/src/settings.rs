@@ -1,15 +1,33 @@
 //! Settings of shipped components, as an instance sees them.
 
-use ligament_catalogue::Fault;
+use ligament_catalogue::{fault, Fault};
 use ligament_instance::{Error, Instance, Kind, SettingType, SettingValue};
 
 /// A setting of one type, if it is set.
 fn one(instance: &Instance, name: &str, kind: SettingType) -> Result<Option<SettingValue>, Error> {
     match instance.get_setting(name, Some(kind)) {
-        Ok(value) => Ok(Some(value)),
+        Ok(value) => match instance.get_setting(name, None).ok().as_ref().and_then(unheld) {
+            Some(whole) if matches!(value, SettingValue::Float(_) | SettingValue::FloatList(_)) => {
+                Err(wrong(fault!(
+                    SHIPPED_SETTING_WRONG,
+                    "\"{name}\" is {whole}, which has more digits than a float64 holds"
+                )))
+            }
+            _ => Ok(Some(value)),
+        },
         Err(error) if error.kind() == Kind::SettingUnset => Ok(None),
         Err(error) => Err(error),
     }
+}
+
+/// The first whole number in a setting that is none as a `float64`.
+fn unheld(value: &SettingValue) -> Option<i64> {
+    let all = match value {
+        SettingValue::Int(whole) => std::slice::from_ref(whole),
+        SettingValue::IntList(all) => all,
+        _ => &[],
+    };
+    all.iter().copied().find(|&whole| whole as f64 as i128 != i128::from(whole))
 }
 
 macro_rules! getters {
@@ -52,4 +70,19 @@ pub(crate) fn bad(fault: Fault) -> Error {
 /// A message that cannot be taken.
 pub(crate) fn unfit(fault: Fault) -> Error {
     Error::other(Kind::Unexpected, fault)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_whole_number_that_a_double_does_not_hold_is_found() {
+        let odd = 9007199254740993;
+        assert_eq!(unheld(&SettingValue::Int(odd)), Some(odd));
+        assert_eq!(unheld(&SettingValue::IntList(vec![1, odd])), Some(odd));
+        assert_eq!(unheld(&SettingValue::IntList(vec![1, odd - 1, i64::MIN])), None);
+        assert_eq!(unheld(&SettingValue::Int(i64::MAX)), Some(i64::MAX));
+        assert_eq!(unheld(&SettingValue::Float(0.5)), None);
+    }
 }

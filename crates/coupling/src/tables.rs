@@ -279,6 +279,42 @@ pub fn number(cell: &str, decimal: Decimal) -> Option<f64> {
     text.parse().ok().or_else(|| of_fortran(&text))
 }
 
+/// Whether a number is the one in the text: a whole number has all its digits, or was written with as many digits of it as are
+/// there. Other numbers are as near as they come.
+pub fn holds(number: f64, text: &str) -> bool {
+    let Some((digits, exponent)) = significant(text) else { return true };
+    if digits.is_empty() || exponent < 0 {
+        return true;
+    }
+    // One with more digits would not be finite.
+    if !number.is_finite() || digits.len() > 400 {
+        return false;
+    }
+    let written = format!("{:.*e}", digits.len() - 1, number.abs());
+    written.bytes().take_while(|&byte| byte != b'e').filter(u8::is_ascii_digit).eq(digits.bytes())
+}
+
+/// The digits of a number, without zeros at either end, and the power of ten that they count.
+fn significant(text: &str) -> Option<(String, i64)> {
+    let text = text.trim_start_matches(['+', '-']);
+    let end = text.find(|c: char| !c.is_ascii_digit() && c != '.' && c != ',').unwrap_or(text.len());
+    let (mantissa, exponent) = text.split_at(end);
+    let exponent = match exponent.trim_start_matches(['e', 'E', 'd', 'D']) {
+        "" => 0,
+        exponent => exponent.parse::<i64>().ok()?,
+    };
+    let (whole, fraction) = mantissa.split_once(['.', ',']).unwrap_or((mantissa, ""));
+    let all = [whole, fraction].concat();
+    let digits = all.trim_end_matches('0');
+    let exponent = exponent.checked_add((all.len() - digits.len()) as i64 - fraction.len() as i64)?;
+    Some((digits.trim_start_matches('0').to_owned(), exponent))
+}
+
+/// Whether the number in a text that has digits is beyond a `float64`.
+pub fn is_out_of_range(number: f64, text: &str) -> bool {
+    number.is_infinite() && text.bytes().any(|byte| byte.is_ascii_digit())
+}
+
 fn of_fortran(text: &str) -> Option<f64> {
     let is_mantissa = |text: &str| {
         let digits = text.trim_start_matches(['+', '-']);
@@ -376,6 +412,50 @@ mod tests {
         assert_eq!(number("1,5", Decimal::Comma), Some(1.5));
         assert_eq!(number("-1,5D3", Decimal::Comma), Some(-1500.0));
         assert_eq!([number("1.000,5", Decimal::Comma), number("1,5,2", Decimal::Comma)], [None, None]);
+    }
+
+    #[test]
+    fn no_digit_of_a_whole_number_is_lost_without_a_word() {
+        let kept =
+            |text: &str| holds(number(text, Decimal::Comma).or(number(text, Decimal::Point)).unwrap(), text);
+        for text in [
+            "9007199254740992",
+            "9007199254740994",
+            "-9007199254740992",
+            "9007199254740994.0",
+            "1e30",
+            "0.1",
+            "0",
+            "-0.0",
+            "1,5D2",
+            "1.5+102",
+            "nan",
+            "-inf",
+            "9007199254740993.5",
+            "0.1000000000000000055511151231257827",
+            // As C writes them with %.18e, %f and %.17g.
+            "9.999999999999999161e+22",
+            "99999999999999991611392.000000",
+            "9.9999999999999992e+22",
+        ] {
+            assert!(kept(text), "{text}");
+        }
+        // As programs write numbers that are no whole ones.
+        assert!(kept(&18446744073709551615f64.to_string()) && kept(&1.2345678901234567e18.to_string()));
+        for text in [
+            "9007199254740993",
+            "-9007199254740993",
+            "9223372036854775807",
+            "18446744073709551615",
+            "9007199254740993.0",
+            "9007199254740993e0",
+            "9007199254740,993D3",
+            "36893488147419103233",
+            "9223372036854775807000000",
+        ] {
+            assert!(!kept(text), "{text}");
+        }
+        assert!(is_out_of_range(f64::INFINITY, "1D400") && !is_out_of_range(f64::INFINITY, "inf"));
     }
 
     #[test]

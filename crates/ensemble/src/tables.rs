@@ -2,7 +2,7 @@
 
 use crate::parameters::can_be_setting;
 use ligament_catalogue::{fault, Code, Fault};
-use ligament_coupling::tables::{number, Decimal, Rows, Separator};
+use ligament_coupling::tables::{holds, number, Decimal, Rows, Separator};
 use ligament_wire::SettingValue;
 
 /// Names, and the values of each line.
@@ -55,7 +55,16 @@ fn value(cell: String, place: &str) -> Result<SettingValue, Fault> {
         return Ok(SettingValue::Int(whole));
     }
     Ok(match (number(&cell, Decimal::Point), cell.as_str()) {
-        (Some(number), _) if number.is_finite() => SettingValue::Float(number),
+        (Some(number), text) if !number.is_finite() => {
+            return Err(fault!(BAD_STUDY, "{place}: \"{text}\" is no finite number"))
+        }
+        (Some(number), text) if !holds(number, text) => {
+            return Err(fault!(
+                BAD_STUDY,
+                "{place}: {text} has more digits than a float64 holds, which makes {number} of it"
+            ))
+        }
+        (Some(number), _) => SettingValue::Float(number),
         (_, "true") => SettingValue::Bool(true),
         (_, "false") => SettingValue::Bool(false),
         (None, text) if number(text, Decimal::Comma).is_some() => {
@@ -99,6 +108,11 @@ mod tests {
             ("a, b\n1,\n", "points.csv:2: b has no value"),
             ("a, b\n1,2.5", "points.csv:2: the file ends within this row"),
             ("a, b\n\"1,2\n", "points.csv:2: a quote"),
+            ("a\n18446744073709551615\n", "points.csv:2: 18446744073709551615 has more digits"),
+            ("a\n9007199254740993.0\n", "points.csv:2: 9007199254740993.0 has more digits"),
+            ("a\n1\nnan\n", "points.csv:3: \"nan\" is no finite number"),
+            ("a\n-inf\n", "points.csv:2: \"-inf\" is no finite number"),
+            ("a\n1e400\n", "points.csv:2: \"1e400\" is no finite number"),
             ("# one\n\na\n\"1,5\"\n", "points.csv:4: \"1,5\" has a decimal comma"),
         ] {
             let error = read(text).unwrap_err();

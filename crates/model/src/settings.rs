@@ -137,6 +137,21 @@ impl SettingValue {
                 if items.iter().all(|i| number(i).is_some()) {
                     return Ok(SettingValue::FloatList(items.iter().filter_map(number).collect()));
                 }
+                let cells = items.iter().flat_map(|item| match &item.kind {
+                    Kind::Seq(cells) => &cells[..],
+                    _ => std::slice::from_ref(item),
+                });
+                let mut unheld = cells.filter(|cell| whole(cell).is_some() && number(cell).is_none());
+                if let Some(whole) = unheld.next() {
+                    return Err((
+                        said!(
+                            BAD_SETTING_VALUE,
+                            "{} has more digits than a number in a list of float64 can have",
+                            whole.describe()
+                        ),
+                        "round it, or make a list of whole numbers only".to_owned(),
+                    ));
+                }
                 let rows: Option<Vec<Vec<f64>>> = items
                     .iter()
                     .map(|row| match &row.kind {
@@ -168,7 +183,8 @@ fn whole(node: &Node) -> Option<i64> {
 
 fn number(node: &Node) -> Option<f64> {
     match node.kind {
-        Kind::Int(i, _) => Some(i as f64),
+        // None is another than the one that stands there.
+        Kind::Int(i, _) => Some(i as f64).filter(|&x| x as i128 == i128::from(i)),
         Kind::Float(x, _) => Some(x),
         _ => None,
     }
@@ -483,7 +499,16 @@ mod tests {
         ] {
             assert_eq!(parse_assignment(text), Ok((r("a.x"), value)), "{text}");
         }
-        for text in ["ax", "1x=3", "x=[1, a]", "x=[1", "x=99999999999999999999"] {
+        for text in [
+            "ax",
+            "1x=3",
+            "x=[1, a]",
+            "x=[1",
+            "x=99999999999999999999",
+            "x=1e400",
+            "x=[0.5, 9007199254740993]",
+            "x=[[1, 9007199254740993]]",
+        ] {
             assert!(parse_assignment(text).is_err(), "{text}");
         }
     }

@@ -494,6 +494,7 @@ fn scalar(text: &str, plain: bool, tag: Option<&(String, String)>) -> Result<Kin
         "int" => int_of(text).and_then(|i| i.ok()).map(|i| Kind::Int(i, text.to_owned())).ok_or_else(unfit),
         "float" => float_of(text)
             .or_else(|| text.parse().ok())
+            .filter(|&value| !is_out_of_range(value, text))
             .map(|f| Kind::Float(f, text.to_owned()))
             .ok_or_else(unfit),
         _ => Err((format!("the tag !!{suffix} means nothing in a model file"), "remove it".into())),
@@ -508,6 +509,12 @@ fn plain_scalar(text: &str) -> Result<Kind, Bad> {
         return Ok(Kind::Bool(value, text.to_owned()));
     }
     if let Some(value) = float_of(text) {
+        if is_out_of_range(value, text) {
+            return Err((
+                format!("the number {} is too large for a float64", shorten(text)),
+                "correct it, or write .inf if it is infinite, or quotes if it is text".into(),
+            ));
+        }
         return Ok(Kind::Float(value, text.to_owned()));
     }
     match int_of(text) {
@@ -529,6 +536,11 @@ fn bool_of(text: &str) -> Option<bool> {
 }
 
 /// YAML 1.2 floats: a period or an exponent, or `.inf` and `.nan`.
+/// Whether a number that is written in digits became an infinite one.
+fn is_out_of_range(value: f64, text: &str) -> bool {
+    value.is_infinite() && text.bytes().any(|byte| byte.is_ascii_digit())
+}
+
 fn float_of(text: &str) -> Option<f64> {
     let unsigned = text.strip_prefix(['+', '-']).unwrap_or(text);
     let negative = text.starts_with('-');
@@ -695,6 +707,7 @@ mod tests {
         assert_eq!(codes("a: conduits\nb: {c: 1, c: 2}\n"), ["duplicate-key"]);
         assert_eq!(codes("a: 1\n---\nb: 2\n"), ["several-documents"]);
         assert_eq!(codes("a: 99999999999999999999\n"), ["bad-value"]);
+        assert_eq!(codes("a: [1e400, -1.0e+400, !!float 1e400]\n"), ["bad-value"; 3]);
     }
 
     #[test]

@@ -4,24 +4,133 @@
 //! those, so a reader of strict JSON refuses the line, and does not take a number for a text.
 
 use crate::files::in_rows;
+use crate::tables::holds;
 use base64::prelude::{Engine, BASE64_STANDARD as BASE64};
 use ligament_catalogue::{fault, Fault};
 use ligament_instance::{Array, ArrayMeta, DType, Order, Value};
 use ligament_wire::SettingValue;
+use serde::de::{Deserialize, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Value as Json};
-use std::fmt::Write;
+use std::fmt::{self, Write};
 
 const WORDS: [&str; 6] = ["array", "complex", "bytes", "uint", "map", FLOAT];
 /// The word for a number that is not finite, as it is in strict JSON: `{"float": "NaN"}`.
 const FLOAT: &str = "float";
 const NOT_FINITE: [&str; 3] = ["NaN", "Infinity", "-Infinity"];
 
+/// The keys of an array.
+const KEYS: [&str; 5] = ["dtype", "shape", "data", "names", "unit"];
+
 /// The JSON in a text that may have `NaN`, `Infinity` and `-Infinity` in the place of numbers.
-pub(crate) fn parsed(text: &str) -> Result<Json, serde_json::Error> {
-    serde_json::from_str(text).or_else(|error| match in_strict_json(text) {
+///
+/// # Errors
+/// It is none, ends early, has a key twice, or a number that would lose digits.
+pub(crate) fn parsed(text: &str) -> Result<Json, Fault> {
+    let read = serde_json::from_str::<Unique>(text).or_else(|error| match in_strict_json(text) {
         Some(strict) => serde_json::from_str(&strict),
         None => Err(error),
-    })
+    });
+    let json = read.map_err(|error| match error.is_eof() {
+        true => fault!(SOURCE_ENDS_EARLY, "the line ends early"),
+        false => fault!(MALFORMED_SOURCE, "it is no JSON: {error}"),
+    })?;
+    match short_number(text) {
+        None => Ok(json.0),
+        Some(number) => Err(fault!(
+            MALFORMED_SOURCE,
+            "{number} has more digits than a number here holds; write a larger one in quotes, in an array or as \"uint\""
+        )),
+    }
+}
+
+/// JSON whose objects have each key once.
+struct Unique(Json);
+
+impl<'de> Deserialize<'de> for Unique {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Unique, D::Error> {
+        from.deserialize_any(UniqueVisitor).map(Unique)
+    }
+}
+
+struct UniqueVisitor;
+
+impl<'de> Visitor<'de> for UniqueVisitor {
+    type Value = Json;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a value")
+    }
+
+    fn visit_unit<E>(self) -> Result<Json, E> {
+        Ok(Json::Null)
+    }
+
+    fn visit_bool<E>(self, truth: bool) -> Result<Json, E> {
+        Ok(truth.into())
+    }
+
+    fn visit_i64<E>(self, number: i64) -> Result<Json, E> {
+        Ok(number.into())
+    }
+
+    fn visit_u64<E>(self, number: u64) -> Result<Json, E> {
+        Ok(number.into())
+    }
+
+    fn visit_f64<E>(self, number: f64) -> Result<Json, E> {
+        Ok(number.into())
+    }
+
+    fn visit_str<E>(self, text: &str) -> Result<Json, E> {
+        Ok(text.into())
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Json, A::Error> {
+        let mut all = Vec::new();
+        while let Some(Unique(item)) = items.next_element()? {
+            all.push(item);
+        }
+        Ok(Json::Array(all))
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<Json, A::Error> {
+        let mut all = Map::new();
+        while let Some((key, Unique(value))) = entries.next_entry::<String, Unique>()? {
+            if all.contains_key(&key) {
+                return Err(A::Error::custom(format_args!("the key \"{key}\" stands there twice")));
+            }
+            all.insert(key, value);
+        }
+        Ok(Json::Object(all))
+    }
+}
+
+/// The first number in JSON that would become another one: a whole one with more digits than are held.
+fn short_number(text: &str) -> Option<&str> {
+    // So many characters hold no more digits than a double does.
+    const SAFE_LENGTH: usize = 15;
+    let is_number = |c: char| c.is_ascii_digit() || matches!(c, '.' | '-' | '+' | 'e' | 'E');
+    let mut rest = text;
+    loop {
+        rest = &rest[rest.find(|c: char| c == '"' || c == '-' || c.is_ascii_digit())?..];
+        if let Some(inner) = rest.strip_prefix('"') {
+            let mut is_escaped = false;
+            let end = inner.find(|c: char| {
+                let is_end = c == '"' && !is_escaped;
+                is_escaped = c == '\\' && !is_escaped;
+                is_end
+            })?;
+            rest = &inner[end + 1..];
+            continue;
+        }
+        let (number, behind) = rest.split_at(rest.find(|c| !is_number(c)).unwrap_or(rest.len()));
+        rest = behind;
+        let is_whole = || number.parse::<i64>().is_ok() || number.parse::<u64>().is_ok();
+        let is_held = || is_whole() || number.parse().map_or(true, |read| holds(read, number));
+        if number.len() > SAFE_LENGTH && !is_held() {
+            return Some(number);
+        }
+    }
 }
 
 /// A text in which numbers that are not finite are objects; none if it has no such numbers.
@@ -105,13 +214,28 @@ fn complex(json: &Json) -> Option<[f64; 2]> {
     }
 }
 
+/// A time, which is a finite number.
+pub(crate) fn time(json: &Json) -> Option<f64> {
+    json.is_number().then(|| number(json))?
+}
+
+/// A number in single precision, if that can hold it.
+fn single(number: f64) -> Option<f32> {
+    Some(number as f32).filter(|single| single.is_finite() || !number.is_finite())
+}
+
 /// A number; one that JSON has no word for is an object, or, in an array, text.
 fn number(json: &Json) -> Option<f64> {
     match json {
         Json::Object(object) if object.len() == 1 => {
             object.get(FLOAT).filter(|inner| inner.is_string()).and_then(number)
         }
-        Json::Number(number) => number.as_f64(),
+        // None is another than the one that stands there.
+        Json::Number(number) => match (number.as_i64(), number.as_u64()) {
+            (Some(int), _) => Some(int as f64).filter(|&read| read as i128 == i128::from(int)),
+            (None, Some(uint)) => Some(uint as f64).filter(|&read| read as i128 == i128::from(uint)),
+            (None, None) => number.as_f64(),
+        },
         Json::String(text) => match &**text {
             "NaN" => Some(f64::NAN),
             "Infinity" => Some(f64::INFINITY),
@@ -126,8 +250,15 @@ fn of_array(json: &Json) -> Result<Array, Fault> {
     let nothing = Map::new();
     let object = json.as_object().unwrap_or(&nothing);
     let data = object.get("data").ok_or_else(|| fault!(MALFORMED_SOURCE, "an array needs \"data\""))?;
-    let text = |key: &str| object.get(key).and_then(Json::as_str);
-    let name = text("dtype").unwrap_or("float64");
+    if let Some(key) = object.keys().find(|key| !KEYS.contains(&key.as_str())) {
+        return Err(fault!(MALFORMED_SOURCE, "an array has no key \"{key}\"; it has {}", KEYS.join(", ")));
+    }
+    let text = |key: &str| match object.get(key) {
+        None => Ok(None),
+        Some(Json::String(text)) => Ok(Some(text.as_str())),
+        Some(other) => Err(fault!(MALFORMED_SOURCE, "\"{key}\" of an array is a text, and this is {other}")),
+    };
+    let name = text("dtype")?.unwrap_or("float64");
     let dtype = DType::ALL.into_iter().find(|dtype| dtype.name() == name);
     let dtype = dtype.ok_or_else(|| fault!(MALFORMED_SOURCE, "there is no type \"{name}\" of elements"))?;
     let depth = if matches!(dtype, DType::Complex64 | DType::Complex128) { 1 } else { 0 };
@@ -137,18 +268,28 @@ fn of_array(json: &Json) -> Result<Array, Fault> {
     if let Some(given) = object.get("shape") {
         let extents =
             given.as_array().and_then(|all| all.iter().map(Json::as_u64).collect::<Option<Vec<u64>>>());
+        let nested = shape;
         shape = extents
             .ok_or_else(|| fault!(MALFORMED_SOURCE, "the shape of an array is a list of whole numbers"))?;
+        if nested.len() > 1 && nested != shape {
+            return Err(fault!(
+                MALFORMED_SOURCE,
+                "the shape of an array is {shape:?}, and the lists of its data have the shape {nested:?}"
+            ));
+        }
     }
     let mut bytes = Vec::with_capacity(elements.len() * dtype.size());
     for element in elements {
         put(dtype, element, &mut bytes).ok_or_else(|| fault!(MALFORMED_SOURCE, "{element} is no {name}"))?;
     }
-    let names = match object.get("names").and_then(Json::as_array) {
-        Some(names) => names.iter().map(|name| name.as_str().unwrap_or_default().to_owned()).collect(),
-        None => Vec::new(),
+    let names = match object.get("names") {
+        None => Some(Vec::new()),
+        Some(Json::Array(names)) => names.iter().map(|name| name.as_str().map(str::to_owned)).collect(),
+        Some(_) => None,
     };
-    let unit = text("unit").map(str::to_owned);
+    let names =
+        names.ok_or_else(|| fault!(MALFORMED_SOURCE, "the names of an array's axes are a list of texts"))?;
+    let unit = text("unit")?.map(str::to_owned);
     let plain = names.is_empty() && unit.is_none();
     let meta = (!plain).then_some(ArrayMeta { names, unit, strides: None });
     Array::new(dtype, &shape, Order::RowMajor, bytes.into(), meta)
@@ -200,9 +341,13 @@ fn put(dtype: DType, json: &Json, bytes: &mut Vec<u8>) -> Option<()> {
     }
     whole!(Int8 => i8, Int16 => i16, Int32 => i32, Int64 => i64, UInt8 => u8, UInt16 => u16, UInt32 => u32, UInt64 => u64;
         DType::Bool => bytes.push(u8::from(json.as_bool()?)),
-        DType::Float32 => bytes.extend((number(json)? as f32).to_ne_bytes()),
+        DType::Float32 => bytes.extend(single(number(json)?)?.to_ne_bytes()),
         DType::Float64 => bytes.extend(number(json)?.to_ne_bytes()),
-        DType::Complex64 => complex(inner(json))?.iter().for_each(|part| bytes.extend((*part as f32).to_ne_bytes())),
+        DType::Complex64 => {
+            for part in complex(inner(json))? {
+                bytes.extend(single(part)?.to_ne_bytes());
+            }
+        }
         DType::Complex128 => complex(inner(json))?.iter().for_each(|part| bytes.extend(part.to_ne_bytes())),
     );
     Some(())
@@ -404,6 +549,43 @@ mod tests {
         assert!(array(r#"{"array": {"data": [[1, 2], [3]]}}"#).unwrap_err().contains("equally long"));
         assert!(array(r#"{"array": {"dtype": "int8", "data": [300]}}"#).unwrap_err().contains("int8"));
         assert!(array(r#"{"array": {"dtype": "half", "data": [1]}}"#).unwrap_err().contains("half"));
+    }
+
+    #[test]
+    fn an_array_with_mistakes_and_a_number_that_would_be_another_are_refused() {
+        for (text, expected) in [
+            (r#"{"array": {"data": [1], "dtyp": "int32"}}"#, "no key \"dtyp\""),
+            (r#"{"array": {"data": [1], "order": "F"}}"#, "no key \"order\""),
+            (r#"{"array": {"data": [1], "unit": 5}}"#, "\"unit\" of an array is a text, and this is 5"),
+            (r#"{"array": {"data": [1], "dtype": 8}}"#, "\"dtype\" of an array is a text"),
+            (r#"{"array": {"data": [1], "names": [1]}}"#, "list of texts"),
+            (r#"{"array": {"data": [1], "names": "x"}}"#, "list of texts"),
+            (r#"{"array": {"data": [1], "data": [2]}}"#, "\"data\" stands there twice"),
+            (
+                r#"{"array": {"shape": [3, 2], "data": [[1, 2, 3], [4, 5, 6]]}}"#,
+                "the shape of an array is [3, 2]",
+            ),
+            (r#"{"array": {"dtype": "float32", "data": [1e300]}}"#, "is no float32"),
+            (r#"{"array": {"dtype": "complex64", "data": [[1, 1e300]]}}"#, "is no complex64"),
+            (r#"{"array": {"data": [9007199254740993]}}"#, "9007199254740993 is no float64"),
+            (
+                r#"["a \\\" 36893488147419103233", 36893488147419103233]"#,
+                "36893488147419103233 has more digits",
+            ),
+            ("[9007199254740993.0]", "9007199254740993.0 has more digits"),
+            ("[NaN, -9007199254740993e0]", "-9007199254740993e0 has more digits"),
+        ] {
+            let why = parsed(text).and_then(value_of).unwrap_err();
+            assert!(why.contains(expected), "{text}: {why}");
+        }
+        for text in [
+            r#"{"array": {"shape": [3, 2], "data": [1, 2, 3, 4, 5, 6]}}"#,
+            r#"{"array": {"dtype": "float32", "data": [Infinity, 1e-300]}}"#,
+            r#"{"array": {"data": [9007199254740992, 1.2345678901234568e18]}}"#,
+            r#"["36893488147419103233", 18446744073709551615, -9223372036854775808, 1e300]"#,
+        ] {
+            assert!(parsed(text).and_then(value_of).is_ok(), "{text}");
+        }
     }
 
     #[test]

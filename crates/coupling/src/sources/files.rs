@@ -27,25 +27,27 @@ impl JsonLines {
     }
 }
 
+/// The keys of a line.
+const KEYS: [&str; 3] = ["timestamp", "next_timestamp", "data"];
+
 /// Times and data of a line.
 fn message(line: &str) -> Result<Given, Fault> {
-    let json = json::parsed(line).map_err(|error| match error.is_eof() {
-        true => fault!(SOURCE_ENDS_EARLY, "the line ends early"),
-        false => fault!(MALFORMED_SOURCE, "it is no JSON: {error}"),
-    })?;
-    let Json::Object(mut object) = json else {
+    let Json::Object(mut object) = json::parsed(line)? else {
         return Err(fault!(MALFORMED_SOURCE, "it is no object with \"timestamp\" and \"data\""));
     };
+    if let Some(key) = object.keys().find(|key| !KEYS.contains(&key.as_str())) {
+        return Err(fault!(MALFORMED_SOURCE, "a message has no key \"{key}\"; it has {}", KEYS.join(", ")));
+    }
     let timestamp = object
         .get("timestamp")
-        .and_then(Json::as_f64)
-        .ok_or_else(|| fault!(MALFORMED_SOURCE, "its \"timestamp\" is no number"))?;
+        .and_then(json::time)
+        .ok_or_else(|| fault!(MALFORMED_SOURCE, "its \"timestamp\" is no number that a float64 holds"))?;
     let next = match object.get("next_timestamp") {
         None => None,
         Some(Json::Null) => Some(None),
-        Some(next) => Some(Some(
-            next.as_f64().ok_or_else(|| fault!(MALFORMED_SOURCE, "its \"next_timestamp\" is no number"))?,
-        )),
+        Some(next) => Some(Some(json::time(next).ok_or_else(|| {
+            fault!(MALFORMED_SOURCE, "its \"next_timestamp\" is no number that a float64 holds")
+        })?)),
     };
     if let Some(Some(next)) = next.filter(|next| next.is_some_and(|next| is_before(next, timestamp))) {
         return Err(fault!(
@@ -208,6 +210,9 @@ mod tests {
         assert!(wrong(r#"{"timestamp": "now"}"#).contains("timestamp"));
         assert!(wrong(r#"{"timestamp": 3, "next_timestamp": 2}"#).contains("earlier"));
         assert!(wrong("[1, 2]").contains("object"));
+        assert!(wrong(r#"{"timestamp": 1, "next_timestmp": 2}"#).contains("no key \"next_timestmp\""));
+        assert!(wrong(r#"{"timestamp": 1, "timestamp": 2}"#).contains("\"timestamp\" stands there twice"));
+        assert!(wrong(r#"{"timestamp": 9007199254740993}"#).contains("\"timestamp\" is no number"));
         assert!(wrong(r#"{"timestamp": NaN}"#).contains("timestamp"));
     }
 }
