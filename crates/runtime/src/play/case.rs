@@ -58,6 +58,12 @@ impl Tolerance {
                 && expected.is_finite()
                 && (found - expected).abs() <= self.absolute + self.relative * expected.abs())
     }
+
+    /// The same for whole numbers, whose difference has all its digits.
+    pub fn admits_whole(self, found: i128, expected: i128) -> bool {
+        let off = found.abs_diff(expected);
+        off == 0 || off as f64 <= self.absolute + self.relative * (expected as f64).abs()
+    }
 }
 
 const KEYS: &[&str] = &["ligament_case", "description", "ports", "settings", "tolerance", "messages"];

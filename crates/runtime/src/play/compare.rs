@@ -74,8 +74,8 @@ fn short(value: &Value) -> String {
 fn scalar(value: &Value) -> Option<Element> {
     Some(match value {
         Value::Float(value) => Element::Number(*value),
-        Value::Int(value) => Element::Number(*value as f64),
-        Value::UInt(value) => Element::Number(*value as f64),
+        Value::Int(value) => Element::Whole(i128::from(*value)),
+        Value::UInt(value) => Element::Whole(i128::from(*value)),
         Value::Complex(real, imaginary) => Element::Pair(*real, *imaginary),
         _ => return None,
     })
@@ -84,9 +84,11 @@ fn scalar(value: &Value) -> Option<Element> {
 fn is_as_expected(found: Element, expected: Element, tolerance: Tolerance) -> bool {
     match (found, expected) {
         (Element::Number(found), Element::Number(expected)) => tolerance.admits(found, expected),
-        (Element::Whole(found), Element::Whole(expected)) => {
-            found == expected || tolerance.admits(found as f64, expected as f64)
+        (Element::Whole(found), Element::Whole(expected)) => tolerance.admits_whole(found, expected),
+        (Element::Number(found), Element::Whole(expected)) if found.fract() == 0.0 => {
+            tolerance.admits_whole(found as i128, expected)
         }
+        (Element::Number(found), Element::Whole(expected)) => tolerance.admits(found, expected as f64),
         (Element::Pair(a, b), Element::Pair(c, d)) => tolerance.admits(a, c) && tolerance.admits(b, d),
         _ => false,
     }
@@ -99,6 +101,9 @@ fn number(found: Element, expected: Element, tolerance: Tolerance, place: &str) 
     let off = match (found, expected) {
         (Element::Number(found), Element::Number(expected)) => {
             format!(" (off by {})", written_number((found - expected).abs()))
+        }
+        (Element::Number(found), Element::Whole(expected)) if found.fract() == 0.0 => {
+            format!(" (off by {})", (found as i128).abs_diff(expected))
         }
         _ => String::new(),
     };
@@ -159,6 +164,18 @@ mod tests {
         assert_eq!(difference(&near, &one, loose), None);
         assert!(difference(&near, &one, Tolerance::default()).is_some_and(|text| text.contains("off by")));
         assert_eq!(difference(&one, &Value::Int(1), Tolerance::default()), None);
+        let large = Value::Float(9007199254740992.0);
+        assert_eq!(difference(&large, &Value::Int(9007199254740992), Tolerance::default()), None);
+        for wrong in [Value::Int(9007199254740993), Value::UInt(9007199254740993)] {
+            assert!(
+                difference(&large, &wrong, Tolerance::default()).is_some_and(|text| text.contains("off by 1)"))
+            );
+            assert_eq!(difference(&large, &wrong, loose), None);
+        }
+        let whole = |x: i64| Value::Array(Array::from_slice(&[x], &[1], Order::RowMajor).expect("an array"));
+        let (even, odd) = (whole(9007199254740992), whole(9007199254740993));
+        assert!(difference(&even, &odd, Tolerance::default()).is_some());
+        assert_eq!(difference(&even, &odd, Tolerance { relative: 0.0, absolute: 1.0 }), None);
         assert!(difference(&Value::Int(1), &one, Tolerance::default()).is_some(), "the type is another");
         assert_eq!(difference(&Value::Float(f64::NAN), &Value::Float(f64::NAN), loose), None);
     }

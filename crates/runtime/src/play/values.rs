@@ -106,11 +106,17 @@ fn read_large(reader: &mut Reader, node: &Node) -> Option<Value> {
 /// A number as an array's element.
 fn number(node: &Node) -> Option<f64> {
     match &node.kind {
-        Kind::Int(value, _) => Some(*value as f64),
+        // None is another than the one that stands there.
+        Kind::Int(value, _) => Some(*value as f64).filter(|&number| number as i128 == i128::from(*value)),
         Kind::Float(value, _) => Some(*value),
         Kind::Bool(value, _) => Some(f64::from(u8::from(*value))),
         _ => None,
     }
+}
+
+/// A number in single precision, if that can hold it.
+fn single(number: f64) -> Option<f32> {
+    Some(number as f32).filter(|single| single.is_finite() || !number.is_finite())
 }
 
 /// `{dtype: float64, data: [[1, 2], [3, 4]], shape: …, names: …, unit: …}`, or a list of numbers by itself.
@@ -140,7 +146,14 @@ fn read_array(reader: &mut Reader, node: &Node) -> Option<Array> {
             reader.error(Code::BAD_CASE, &node.at, "a shape is a list of whole numbers", "write [3, 4]");
             return None;
         };
+        let nested = std::mem::take(&mut shape);
         shape = extents.iter().map(|extent| reader.count(extent, "an extent", 0)).collect::<Option<_>>()?;
+        if nested.len() > 1 && nested != shape {
+            let message =
+                format!("the shape is {shape:?}, and the lists of the data have the shape {nested:?}");
+            reader.error(Code::BAD_CASE, &node.at, message, "correct one of them, or leave the shape out");
+            return None;
+        }
     }
     let wanted = shape.iter().try_fold(1usize, |product, &extent| product.checked_mul(extent));
     if wanted != Some(elements.len()) {
@@ -238,12 +251,12 @@ fn put(dtype: DType, node: &Node, bytes: &mut Vec<u8>) -> Option<()> {
         DType::UInt16 => whole!(u16),
         DType::UInt32 => whole!(u32),
         DType::UInt64 => whole!(u64),
-        DType::Float32 => bytes.extend((number(node)? as f32).to_ne_bytes()),
+        DType::Float32 => bytes.extend(single(number(node)?)?.to_ne_bytes()),
         DType::Float64 => bytes.extend(number(node)?.to_ne_bytes()),
         DType::Complex64 => {
             let (real, imaginary) = pair()?;
-            bytes.extend((real as f32).to_ne_bytes());
-            bytes.extend((imaginary as f32).to_ne_bytes());
+            bytes.extend(single(real)?.to_ne_bytes());
+            bytes.extend(single(imaginary)?.to_ne_bytes());
         }
         DType::Complex128 => {
             let (real, imaginary) = pair()?;
@@ -451,6 +464,9 @@ mod tests {
             ("{array: {dtype: real, data: [1]}}", "no element type \"real\""),
             ("{array: {shape: [2], data: [1]}}", "does not take 1 elements"),
             ("{array: {dat: [1]}}", "no key \"dat\""),
+            ("{array: {shape: [3, 2], data: [[1, 2, 3], [4, 5, 6]]}}", "the shape is [3, 2], and the lists"),
+            ("{array: {dtype: float32, data: [1.0e+300]}}", "is no float32"),
+            ("{array: {data: [9007199254740993]}}", "is no float64"),
             ("{bytes: \"a\"}", "base 64"),
             ("{complex: 3}", "list of two numbers"),
         ] {
