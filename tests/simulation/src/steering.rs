@@ -67,6 +67,11 @@ impl Member {
     }
 }
 
+/// A time that steps add up to has come to another, though each of the 120 additions at most may have rounded it down.
+fn has_come(time: f64, at: f64) -> bool {
+    time >= at - 120.0 * f64::EPSILON * at.abs()
+}
+
 fn gate_of(matter: &Matter) -> Gate {
     match matter {
         Matter::Set { restart: true, .. } => Gate::Pass,
@@ -190,7 +195,9 @@ impl World {
                             usize::from(self.head.halt().is_some_and(|halt| !halt.unsteered.is_empty()));
                     }
                     let late: Vec<String> = (self.members())
-                        .filter(|one| ranks.contains(&one.rank) && !one.over && one.passed(&matter) >= at)
+                        .filter(|one| {
+                            ranks.contains(&one.rank) && !one.over && has_come(one.passed(&matter), at)
+                        })
                         .map(|one| {
                             format!("{} has passed {at} when change {change} is agreed on", name(one.rank))
                         })
@@ -449,7 +456,7 @@ impl World {
     fn check(&mut self, rank: RankId, gate: Gate, time: f64, made: &[u64]) {
         let due: Vec<u64> = (self.proposed.iter())
             .filter(|(change, (matter, ranks))| {
-                let is_due = self.agreed.get(change).is_some_and(|&at| time >= at);
+                let is_due = self.agreed.get(change).is_some_and(|&at| has_come(time, at));
                 is_due && *matter != Matter::Halt && gate_of(matter) == gate && ranks.contains(&rank)
             })
             .map(|(&change, _)| change)
@@ -459,7 +466,7 @@ impl World {
         if sorted != due {
             self.wrong(format!("{} at {time} has made {made:?}, and {due:?} were agreed on", name(rank)));
         }
-        if let Some(at) = self.head.halt().map(|halt| halt.at).filter(|&at| time >= at) {
+        if let Some(at) = self.head.halt().map(|halt| halt.at).filter(|&at| has_come(time, at)) {
             self.wrong(format!("{} goes on at {time} behind the halt at {at}", name(rank)));
         }
     }
