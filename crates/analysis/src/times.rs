@@ -1,7 +1,7 @@
 //! The unit of a model's times: whether there is such a unit, and times that people give in another.
 
 use ligament_catalogue::{fault, Code, Fault};
-use ligament_filters::{Measure, Quantity};
+use ligament_filters::{Measure, NoQuantity, Quantity};
 use ligament_model::{
     Configuration, Identifier, LigamentOptions, Part, Problem, Reference, Resolved, SettingValue,
     IMPLEMENTATION_SETTING,
@@ -12,10 +12,8 @@ const TIME_UNIT_SETTING: &str = "ligament_time_unit";
 const SECONDS_SETTING: &str = "ligament_time_unit_in_seconds";
 
 /// How many seconds a unit of time has.
-fn seconds_in(unit: &str) -> Result<f64, String> {
-    Quantity::parse(&format!("1 {unit}"), Measure::Time)
-        .map(|quantity| quantity.value)
-        .map_err(|why| why.to_string())
+fn seconds_in(unit: &str) -> Result<f64, NoQuantity> {
+    Quantity::parse(&format!("1 {unit}"), Measure::Time).map(|quantity| quantity.value)
 }
 
 /// How many seconds the model's unit of time has; 1 if it says none.
