@@ -391,6 +391,9 @@ mod tests {
 
     #[test]
     fn a_step_that_is_shorter_than_the_last_digits_is_not_taken_for_the_next() {
+        let first = f64::INFINITY;
+        assert!(!has_come(1.7e12, first, 1.7e12 + 1.0) && !has_come(1.7e9, first, 1.7e9 + 1e-3));
+        assert!(has_come(99.9999999999986, first, 100.0));
         assert!(has_come(1.7e9, 1e-3, 1.7e9) && !has_come(1.7e9 - 1e-3, 1e-3, 1.7e9));
         assert!(!has_come(f64::NEG_INFINITY, f64::INFINITY, -1e300));
     }

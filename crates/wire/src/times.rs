@@ -6,7 +6,8 @@
 //! - With a step, two times are one if they differ by less than a ten-thousandth of it, or by less than that many additions
 //!   may round, but never by more than a quarter of the step. So the slack does not grow with the time, and two steps of a
 //!   code never become one.
-//! - Without a step, two times are one if their first twelve digits agree: a thousand additions change no more.
+//! - Without a step, two times are one if they differ by less than a thousand additions may round. So neighbouring
+//!   milliseconds since 1970 are two times, counted in seconds or in milliseconds.
 
 use std::fmt;
 
@@ -14,8 +15,10 @@ use std::fmt;
 const SHARE_OF_STEP: f64 = 1e-4;
 /// The same, however many additions there were.
 const MAX_SHARE_OF_STEP: f64 = 0.25;
-/// Without a step: the part of the larger time by which two times may differ, 2⁻⁴⁰.
-const SHARE_OF_TIME: f64 = 4096.0 * f64::EPSILON;
+/// Part of the last step by which two times differ that are one, and not a much shorter step.
+const SHARE_OF_NO_STEP: f64 = 1e-9;
+/// Without a step: the part of the larger time by which two times may differ, 2⁻⁴².
+const SHARE_OF_TIME: f64 = 1024.0 * f64::EPSILON;
 /// Roundings for each addition, and for what else is computed with a time: others may make several steps of one.
 const ROUNDINGS_PER_STEP: f64 = 4.0;
 const ROUNDINGS: f64 = 16.0;
@@ -51,8 +54,12 @@ impl TimeSeries {
         }
         let size = time.abs().max(next.map_or(0.0, f64::abs));
         self.largest = self.largest.max(size);
-        // Two messages of one time are no step.
-        let gap = |from: f64, to: f64| Some(to - from).filter(|&gap| gap > self.largest * SHARE_OF_TIME);
+        // Two messages of one time are no step, though it was added up in two ways.
+        let rounding = self.rounding(self.largest);
+        let no_step = self
+            .step
+            .map_or(rounding, |step| rounding.max(step * SHARE_OF_NO_STEP).min(step * MAX_SHARE_OF_STEP));
+        let gap = |from: f64, to: f64| Some(to - from).filter(|&gap| gap > no_step);
         let since = self.last.and_then(|last| gap(last, time));
         let until = next.and_then(|next| gap(time, next));
         self.steps += u64::from(since.is_some());
@@ -74,8 +81,12 @@ impl TimeSeries {
     fn slack(&self, one: f64, other: f64) -> f64 {
         let largest = self.largest.max(one.abs()).max(other.abs());
         let Some(step) = self.step else { return largest * SHARE_OF_TIME };
-        let rounding = largest * f64::EPSILON * (ROUNDINGS_PER_STEP * self.steps as f64 + ROUNDINGS);
-        (step * SHARE_OF_STEP).max(rounding).min(step * MAX_SHARE_OF_STEP)
+        (step * SHARE_OF_STEP).max(self.rounding(largest)).min(step * MAX_SHARE_OF_STEP)
+    }
+
+    /// How far rounding may have moved a time, if no number that it was computed with is larger than this.
+    fn rounding(&self, largest: f64) -> f64 {
+        largest * f64::EPSILON * (ROUNDINGS_PER_STEP * self.steps as f64 + ROUNDINGS)
     }
 }
 
@@ -102,10 +113,17 @@ pub fn after(time: f64) -> f64 {
 
 /// The time after a number of equal steps: for decimal steps the decimal number, 2.1 and not 2.0999999999999996.
 pub fn after_steps(begin: f64, step: f64, steps: u64) -> f64 {
-    let time = begin + steps as f64 * step;
-    let rounding = 2.0 * time.abs() * f64::EPSILON;
-    match rounded(time, 15) {
-        Some(neat) if (neat - time).abs() <= rounding.min(step.abs() * SHARE_OF_STEP) => neat,
+    let way = steps as f64 * step;
+    let time = begin + way;
+    // Near 0 the digits of the larger numbers are left that the sum was made of.
+    let largest = begin.abs().max(way.abs());
+    let rounding = 2.0 * largest * f64::EPSILON;
+    let decimals = 14.0 - largest.log10().floor();
+    if !(0.0..400.0).contains(&decimals) {
+        return time;
+    }
+    match format!("{time:.*}", decimals as usize).parse::<f64>() {
+        Ok(neat) if (neat - time).abs() <= rounding.min(step.abs() * SHARE_OF_STEP) => neat + 0.0,
         _ => time,
     }
 }
@@ -197,6 +215,9 @@ mod tests {
     fn decimal_steps_lead_to_decimal_times() {
         assert_eq!([3, 6].map(|i| after_steps(0.0, 0.7, i)), [2.1, 4.2]);
         assert_eq!(after_steps(0.0, 1.0 / 3.0, 2), 2.0 / 3.0);
+        assert_eq!([3, 4].map(|i| after_steps(-0.3, 0.1, i).to_string()), ["0", "0.1"]);
+        assert_eq!([1000, 1001].map(|i| after_steps(-100.0, 0.1, i)), [0.0, 0.1]);
+        assert_eq!([0, 1, 1_000_000].map(|i| after_steps(1e-20, 1e-21, i)), [1e-20, 1.1e-20, 1.00001e-15]);
         assert_eq!(after_steps(1e16, 2.0, 1), 1e16 + 2.0, "no digit of a whole number is lost");
     }
 
@@ -207,6 +228,20 @@ mod tests {
             assert!(!series.goes_on(f64::from(i), Some(f64::from(i + 1))));
         }
         assert!(series.is_before(9.999, 10.0) && !series.is_before(9.99999, 10.0));
+    }
+
+    #[test]
+    fn a_thousandth_of_a_second_since_1970_is_a_step() {
+        for (begin, step) in [(1.7e9, 1e-3), (1.7e12, 1.0), (1.7e15, 1000.0), (2.46e6, 0.1 / 86400.0)] {
+            let mut series = TimeSeries::default();
+            let time = |i: i32| begin + f64::from(i) * step;
+            assert!(is_before(begin, time(1)) && after(begin) <= time(1) && begin_of(time(1)) > begin);
+            let again = [0, 1, 2, 0, 1, 0].map(|i| series.goes_on(time(i), None));
+            assert_eq!(again, [false, false, false, true, false, true], "{begin} and steps of {step}");
+            series = TimeSeries::computed_with(begin);
+            assert_eq!([0, 1, 0, 1].map(|i| series.goes_on(time(i), None)), [false, false, true, false]);
+            assert!(series.is_before(time(2), time(3)) && series.is_before(time(3), time(4)));
+        }
     }
 
     #[test]
@@ -221,8 +256,8 @@ mod tests {
     proptest! {
         #[test]
         fn each_step_of_a_sum_is_itself_and_none_of_its_neighbours(
-            begin in prop::sample::select(vec![0.0, -3.0, 1e-9, 1.0, 86400.0, 1.7e9, -1.7e9]),
-            step in prop::sample::select(vec![1e-9, 0.1, 0.3, 0.6, 0.7, 1.0 / 3.0, 1.0, 3600.0, 1e7]),
+            begin in prop::sample::select(vec![0.0, -3.0, 1e-9, 1.0, 86400.0, 1.7e9, -1.7e9, 1.7e12]),
+            step in prop::sample::select(vec![1e-9, 1e-3, 0.1, 0.3, 0.6, 0.7, 1.0 / 3.0, 1.0, 3600.0, 1e7]),
             steps in 2u32..3000,
         ) {
             // A hundred numbers at least lie between two steps.

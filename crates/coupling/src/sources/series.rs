@@ -70,10 +70,19 @@ impl Times {
     }
 }
 
-/// Refuses a step that is too short for numbers of this size: time would stand still.
+/// Refuses a step that is too short for numbers of this size: time would stand still, or make steps of other lengths. Two
+/// numbers at least are to lie in a step.
 fn moves_on(time: f64, step: f64) -> Result<(), Error> {
-    if step == 0.0 || time + step != time {
+    if step == 0.0 || step.abs() >= 2.0 * f64::EPSILON * time.abs() {
         return Ok(());
+    }
+    if time + step != time {
+        let (step, time, gap) = (step.abs(), ShownTime(time), f64::EPSILON * time.abs());
+        return Err(settings::wrong(fault!(
+            SHIPPED_SETTING_WRONG,
+            "\"step\" is {step}, and numbers near {time} lie up to {gap:.1e} apart: give a step of two of these at least, or \
+             times that begin near 0"
+        )));
     }
     let (step, time) = (step.abs(), ShownTime(time));
     Err(settings::wrong(fault!(
@@ -281,6 +290,16 @@ mod tests {
         for (begin, until) in [(1e17, 1e17 + 64.0), (0.0, 1e17), (-1e17, 0.0)] {
             let why = Times::up_to(begin, Some(1.0), Some(until)).err().map(|error| error.to_string());
             assert!(why.is_some_and(|why| why.contains("are the same number")), "{begin} to {until}");
+        }
+    }
+
+    #[test]
+    fn a_step_of_a_digit_or_less_is_refused() {
+        for (begin, step, is_fine) in
+            [(1e9, 1e-7, false), (1e9, 1e-6, true), (1e16, 2.0, false), (0.0, 1e-300, true)]
+        {
+            let times = Times::up_to(begin, Some(step), Some(begin + 3.0 * step));
+            assert_eq!(times.is_ok(), is_fine, "{begin} and {step}");
         }
     }
 
