@@ -179,7 +179,7 @@ fn step(filter: &Filter, series: TimeSeries, around: &Around<'_>) -> Result<Box<
         parts => Err(fault!(FILTER_FAILED, "one can become at most {MOST_PARTS} parts, and this is {parts}")),
     };
     Ok(match filter.name {
-        "every" => Box::new(Every::new(count("n"))),
+        "every" => Box::new(Every::new(count("n"), series)),
         "block_until" => Box::new(BlockUntil { time: number("time"), series }),
         "block_after" => Box::new(BlockAfter { time: number("time"), series }),
         "time_offset" => Box::new(TimeOffset(number("by"))),

@@ -5,22 +5,26 @@ use crate::parcel::Parcel;
 use ligament_catalogue::{fault, Fault};
 use ligament_wire::times::{ShownTime, TimeSeries};
 
-/// Keeps one message in n, beginning with the first.
+/// Keeps one message in n, beginning with the first of each series.
 pub(crate) struct Every {
     n: u64,
     /// How many are left out before the next one is kept.
     left_out: u64,
+    series: TimeSeries,
 }
 
 impl Every {
-    pub fn new(n: u64) -> Every {
-        Every { n, left_out: 0 }
+    pub fn new(n: u64, series: TimeSeries) -> Every {
+        Every { n, left_out: 0, series }
     }
 }
 
 impl Step for Every {
     /// The next message that is kept is n steps away; steps are taken to be as long as this one.
     fn apply<'a>(&mut self, mut parcel: Parcel<'a>, _: &mut Vec<Said>) -> Result<Emitted<'a>, Fault> {
+        if self.series.goes_on(parcel.timestamp, parcel.next_timestamp) {
+            self.left_out = 0;
+        }
         if self.left_out > 0 {
             self.left_out -= 1;
             return Ok(Emitted::None);

@@ -941,6 +941,30 @@ fn a_limit_between_two_steps_is_between_them() {
 }
 
 #[test]
+fn every_begins_anew_with_a_new_series() {
+    let mut chain = chain("[every: 2]");
+    let times = [0.0, 1.0, 2.0, 0.0, 1.0, 2.0, 0.0];
+    let kept = times.map(|time| out(chain.apply(parcel(time, None, Value::None)).unwrap()).len());
+    assert_eq!(kept, [1, 0, 1, 1, 0, 1, 1]);
+}
+
+#[test]
+fn steps_of_a_millisecond_since_1970_are_steps() {
+    for (begin, step) in [(1.7e9, 1e-3), (1.7e12, 1.0), (1.7e15, 1000.0)] {
+        let limit = begin + 3.0 * step;
+        assert_eq!(added_up(&format!("[block_after: {limit:e}]"), begin, step, 9).len(), 4, "{limit}");
+        assert_eq!(added_up(&format!("[block_until: {limit:e}]"), begin, step, 9).len(), 7, "{limit}");
+        assert_eq!(added_up("[interpolate_time: 2]", begin, step, 9).len(), 19, "{begin}");
+        let mut mean = chain(&format!("[{{time_offset: {begin:e}}}, moving_average: 2]"));
+        let means = [0.0, step, 0.0, step].map(|time| {
+            let one = mean.apply(parcel(time, None, Value::Float(time / step))).unwrap();
+            out(one)[0].2.clone()
+        });
+        assert_eq!(means, [0.0, 0.5, 0.0, 0.5].map(Value::Float), "{begin}");
+    }
+}
+
+#[test]
 fn a_message_of_the_same_time_begins_no_new_series() {
     let mut chain = chain("[moving_average: 2]");
     let _ = chain.apply(parcel(0.30000000000000004, None, Value::Float(1.0))).unwrap();
@@ -960,7 +984,7 @@ proptest! {
     /// However a code's times round, the limit lets those steps pass that it means.
     #[test]
     fn limits_meet_the_sums_of_a_code(
-        (begin, unit) in prop::sample::select(vec![(0.0, 1.0), (1.7e9, 1.0), (-5.0, 1.0), (1.7e9, 60.0), (0.0, 1e-9), (0.0, 1e15)]),
+        (begin, unit) in prop::sample::select(vec![(0.0, 1.0), (1.7e9, 1.0), (-5.0, 1.0), (1.7e9, 60.0), (1.7e9, 1e-2), (1.7e12, 10.0), (0.0, 1e-9), (0.0, 1e15)]),
         step in prop::sample::select(vec![0.1, 0.3, 0.6, 0.7, 1.1, 1.0]),
         steps in 3usize..400,
         at in 0.0..1.0f64,
