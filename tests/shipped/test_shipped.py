@@ -3,6 +3,7 @@ whose files are not what they should be."""
 
 import csv
 import itertools
+import math
 import json
 import os
 import subprocess
@@ -117,8 +118,8 @@ def test_messages_that_step_by_seconds_where_the_scales_say_days_are_told(result
     assert ("messages of source are 1 apart" in log and "time_unit" in log) == warns, log
 
 
-BEGINNINGS = [0.0, 1e-9, -4.2, 86400.0, 1.7e9, -1.7e9]
-STEPS = [1e-9, 0.1, 0.3, 0.5, 0.6, 0.7, 1.0, 3600.0, 1e12]
+BEGINNINGS = [0.0, 1e-9, -4.2, 86400.0, 1.7e9, -1.7e9, 1.7e12]
+STEPS = [1e-9, 1e-3, 0.1, 0.3, 0.5, 0.6, 0.7, 1.0, 3600.0, 1e12]
 
 
 def added_up(begin, step, steps):
@@ -154,7 +155,8 @@ def test_sources_give_as_many_messages_as_steps_wherever_they_begin(results, tmp
     for lines, part, (begin, step, count) in zip(all_at_once(results, parts), parts, wanted, strict=True):
         assert len(lines) == count, part
         meant = [float(Fraction(str(begin)) + i * Fraction(str(step))) for i in range(count)]
-        assert [line["timestamp"] for line in lines] == pytest.approx(meant, abs=1e-4 * step, rel=0), part
+        slack = max(1e-4 * step, 30 * math.ulp(begin))
+        assert [line["timestamp"] for line in lines] == pytest.approx(meant, abs=slack, rel=0), part
         assert [line["next_timestamp"] for line in lines] == [line["timestamp"] for line in lines][1:] + [None], part
 
 
@@ -183,6 +185,23 @@ def test_a_step_that_does_not_move_the_time_is_an_error(failure, tmp_path, sourc
     np.save(tmp_path / "given.npy", np.arange(3.0))
     said, _ = failure(two(source, "discard"), JOINED, {f"source.{key}": value for key, value in settings.items()})
     assert "1e17 and 1e17 + 1 are the same number" in said or "1e17 and 1e17 - 1 are the same number" in said, said
+
+
+@pytest.fixture
+def milliseconds(tmp_path):
+    (tmp_path / "ms.csv").write_text("".join(f"{1_700_000_000_000 + i},{i}\n" for i in range(3)))
+    return 1_700_000_000_000
+
+
+def test_rows_a_millisecond_apart_since_1970_end_with_the_end(results, milliseconds):
+    (lines,) = all_at_once(results, [("csv", {"file": "ms.csv", "until": milliseconds + 1})])
+    assert [line["timestamp"] for line in lines] == [milliseconds, milliseconds + 1]
+
+
+def test_rows_a_millisecond_short_of_the_end_are_an_error(failure, milliseconds):
+    settings = {"source.file": "ms.csv", "source.until": milliseconds + 3}
+    said, _ = failure(two("csv", "discard"), JOINED, settings)
+    assert "the last message is of time 1700000000002" in said, said
 
 
 def test_a_constant_is_sent_in_steps_into_a_table(results):
