@@ -248,6 +248,11 @@ def check_npy(case, path, taken):
     check_arrays(arrays, taken)
 
 
+def check_units(case, taken):
+    """The unit comes back; a number without one is no array."""
+    assert [data[2] if isinstance(data, tuple) else None for _, _, data in taken] == [case.unit] * len(taken)
+
+
 def check_arrays(arrays, taken):
     for array, (_, _, data) in zip(arrays, taken, strict=True):
         # A number alone comes as one.
@@ -260,6 +265,7 @@ def check_hdf5(case, path, taken):
         assert bits(file["data"][...]) == bits(arrays) and bits(file["time"][...]) == bits(case.times)
         assert file["data"].attrs.get("units") == case.unit
     check_arrays(arrays, taken)
+    check_units(case, taken)
 
 
 def check_netcdf(case, path, taken):
@@ -269,6 +275,7 @@ def check_netcdf(case, path, taken):
         assert bits(file["data"][...]) == bits(arrays) and bits(file["time"][...]) == bits(case.times)
         assert getattr(file["data"], "units", None) == case.unit
     check_arrays(arrays, taken)
+    check_units(case, taken)
 
 
 def check_vti(case, path, taken):

@@ -337,6 +337,42 @@ def test_units_are_named_and_not_mixed(failure, results, tmp_path, kind):
             assert file["data"].units == "km"
     said, _ = failure(two("jsonl", kind), JOINED, {"source.file": messages(tmp_path, array([1.0], unit="km"), array([2.0], unit="m"))})
     assert 'has the unit "m", and those before it have the unit "km"' in said, said
+    # The source sends the unit, so that what comes from files of two units can be added.
+    done_in_m = results(two("jsonl", kind), JOINED, {"source.file": messages(tmp_path, array([1.0], unit="m"))})
+    (other,) = done_in_m.left("").glob("sink.*")
+    components = {"a": f"ligament.sources.{kind}", "b": f"ligament.sources.{kind}", "both": "ligament.mappers.combine",
+                  "sink": "ligament.sinks.jsonl"}  # fmt: skip
+    conduits = {"a.out": "both.a", "b.out": "both.b", "both.out": "sink.in"}
+    settings = {"a.file": str(other), "b.file": str(path), "b.until": 0, "both.as": "sum"}
+    (line,) = results(components, conduits, settings).lines("sink.jsonl")
+    assert line["data"]["array"]["data"] == [1001.0] and line["data"]["array"]["unit"] == "m"
+
+
+def test_times_of_hdf5_are_in_the_unit_that_the_file_says(failure, results, tmp_path):
+    done = results(two("constant", "hdf5"), JOINED, {"source.value": 1, "source.begin": 1}, more="ligament: {time_unit: d}\n")
+    settings = {"source.file": str(done.left("sink.h5"))}
+    for more, time in [("", 86400), ("ligament: {time_unit: h}\n", 24), ("ligament: {time_unit: d}\n", 1)]:
+        (line,) = results(two("hdf5", "jsonl"), JOINED, settings, more=more).lines("sink.jsonl")
+        assert line["timestamp"] == time, more
+    with h5py.File(done.left("sink.h5"), "a") as file:
+        file["time"].attrs["units"] = "months"
+    said, _ = failure(two("hdf5", "jsonl"), JOINED, settings)
+    assert 'sink.h5: time: "months" is no unit of time that has one length' in said, said
+
+
+@pytest.mark.parametrize("kind", ["hdf5", "netcdf"])
+def test_times_that_a_double_does_not_hold_are_refused(failure, tmp_path, kind):
+    times = np.array([1700000000000000001, 1700000000000000002])
+    if kind == "hdf5":
+        with h5py.File(tmp_path / "long", "w") as file:
+            file["data"], file["time"] = [1.0, 2.0], times
+    else:
+        with netCDF4.Dataset(tmp_path / "long", "w") as file:
+            file.createDimension("time", 2)
+            file.createVariable("time", "i8", ("time",))[:] = times
+            file.createVariable("data", "f8", ("time",))[:] = [1.0, 2.0]
+    said, _ = failure(two(kind, "jsonl"), JOINED, {"source.file": "long"})
+    assert "long: data[0]: the time 1700000000000000001 has more digits than a float64 holds" in said, said
 
 
 def test_a_whole_dataset_is_one_message(results, tmp_path):
@@ -362,7 +398,7 @@ def test_files_that_are_wrong_are_named(failure, tmp_path, kind, setting):
 def test_what_does_not_go_together_ends_the_run_without_a_final_file(failure, tmp_path, kind, suffix):
     given = messages(tmp_path, array([1.0, 2.0]), array([3.0]))
     said, done = failure(two("jsonl", kind), JOINED, {"source.file": given})
-    assert "sink-refuses" in said and "at time 1.0" in said and "shape [2]" in said, said
+    assert "sink-refuses" in said and "at time 1 is an array" in said and "shape [2]" in said, said
     assert not done.left(f"sink.{suffix}").exists() and done.left(f"sink.{suffix}.part").exists()
     said, _ = failure(two("jsonl", kind), JOINED, {"source.file": messages(tmp_path, "text")})
     assert "sink-refuses" in said, said

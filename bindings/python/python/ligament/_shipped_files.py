@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from ._instance import Instance
-from ._ligament import Message, shown_time
+from ._ligament import Array, Message, shown_time
 from ._shipped import Given, Times, input_path, wrong
 
 # Seconds in a unit of time, as the CF conventions (section 4.4) name it.
@@ -70,9 +70,36 @@ def _times_in(instance: Instance, array: Any, name: str, scale: float = 1.0) -> 
         if len(array.shape) != 1 or number >= array.shape[0]:
             shape = list(array.shape)
             raise wrong("malformed-source", f'{place}: the times "{name}" have shape {shape}, and each message needs one')
-        return float(_read(place, array, number)) * scale
+        read = _read(place, array, number)
+        time = float(read)
+        # Both as whole numbers of Python, which are exact.
+        if array.dtype.kind in "iu" and not np.ma.is_masked(read) and int(time) != int(read):
+            text = f"the time {int(read)} has more digits than a float64 holds, which makes {int(time)} of it"
+            raise wrong("malformed-source", f"{place}: {text}; write times in a longer unit, or count them from a later moment")
+        return time * scale
 
     return at
+
+
+def _unit_of(units: Any) -> str:
+    """The text of an attribute `units`; an empty one without."""
+    if isinstance(units, np.ndarray) and units.size == 1:
+        units = units.item()
+    if isinstance(units, bytes):
+        units = units.decode(errors="replace")
+    return units.strip() if isinstance(units, str) else ""
+
+
+def _time_scale(instance: Instance, units: str, place: str) -> float:
+    """The model's units of time in one of a file's, such as `hours since 2000-01-01`."""
+    # Without a unit, or with that of the model, times are what they are.
+    unit = (units.split() or [""])[0]
+    if unit in ("", instance.get_setting("ligament_time_unit", "str", "s")):
+        return 1.0
+    scale = _SECONDS.get(unit.lower().rstrip("s") or "s")
+    if scale is None:
+        raise wrong("malformed-source", f'{place}: "{units}" is no unit of time that has one length')
+    return scale / instance.get_setting("ligament_time_unit_in_seconds", "float", 1.0)
 
 
 def hdf5_gives(instance: Instance) -> Iterator[Given]:
@@ -91,9 +118,13 @@ def hdf5_gives(instance: Instance) -> Iterator[Given]:
                 raise _which(path, "dataset", others)
             wanted = others[0]
         dataset = _named(path, file, "dataset", wanted, found)
-        times = Times(instance).at if time is None else _times_in(instance, _named(path, file, "time", time, found), time)
+        times, unit = Times(instance).at, _unit_of(dataset.attrs.get("units"))
+        if time is not None:
+            array = _named(path, file, "time", time, found)
+            scale = _time_scale(instance, _unit_of(array.attrs.get("units")), f"{path}: {time}")
+            times = _times_in(instance, array, time, scale)
         for at, data, place in _rows(instance, dataset, f"{path}: {wanted}", times):
-            yield Given(at, _plain(data), place)
+            yield Given(at, _value(data, unit), place)
 
 
 def netcdf_gives(instance: Instance) -> Iterator[Given]:
@@ -117,14 +148,9 @@ def netcdf_gives(instance: Instance) -> Iterator[Given]:
         times = Times(instance).at
         if time is not None:
             array = _named(path, known, "time", time, list(known))
-            # Without a unit, or with that of the model, times are what they are.
-            unit = (str(getattr(array, "units", "")).split() or [""])[0]
-            own = instance.get_setting("ligament_time_unit", "str", "s")
-            seconds = instance.get_setting("ligament_time_unit_in_seconds", "float", 1.0)
-            scale = seconds if unit in ("", own) else _SECONDS.get(unit.lower().rstrip("s") or "s")
-            if scale is None:
-                raise wrong("malformed-source", f'{path}: {time}: "{array.units}" is no unit of time that has one length')
-            times = _times_in(instance, array, time, scale / seconds)
+            scale = _time_scale(instance, _unit_of(getattr(array, "units", None)), f"{path}: {time}")
+            times = _times_in(instance, array, time, scale)
+        unit = _unit_of(getattr(variable, "units", None))
         if variable.get_fill_value() is None and not _MISSING & set(variable.ncattrs()):
             # Nothing was filled in, so a number that is like a default of the format is one.
             variable.set_auto_mask(False)
@@ -134,7 +160,7 @@ def netcdf_gives(instance: Instance) -> Iterator[Given]:
             elif np.ma.is_masked(data):
                 text = "values are missing here; set \"holes: nan\" to send them as no numbers"
                 raise wrong("malformed-source", f"{place}: {text}")
-            yield Given(at, _plain(np.ma.getdata(data)), place)
+            yield Given(at, _value(np.ma.getdata(data), unit), place)
 
 
 def _with_nan(data: Any, place: str) -> Any:
@@ -153,8 +179,10 @@ def _times_are_set(instance: Instance) -> bool:
     return any(instance.get_setting(name, None, None) is not None for name in ("times", "begin", "step"))
 
 
-def _plain(data: Any) -> Any:
-    """A number by itself, or an array."""
+def _value(data: Any, unit: str) -> Any:
+    """A number by itself, or an array. A number has no unit, so one with a unit is an array without axes."""
+    if unit and getattr(data, "dtype", np.dtype(object)).kind in "biufc":
+        return Array(data, unit=unit)
     return data.item() if isinstance(data, np.generic) or np.ndim(data) == 0 else data
 
 
