@@ -120,7 +120,7 @@ impl Npy {
 
 impl Sink for Npy {
     fn take(&mut self, _: &mut Instance, message: &Message) -> Result<(), Error> {
-        self.units.check(message)?;
+        self.units.check(&message.data, message.timestamp)?;
         let array = array_in(message)?;
         if self.template.contains("{n}") {
             let header = npy::header(array.dtype(), array.shape(), order_together(&array));
@@ -229,7 +229,7 @@ impl Vti {
 
 impl Sink for Vti {
     fn take(&mut self, _: &mut Instance, message: &Message) -> Result<(), Error> {
-        self.units.check(message)?;
+        self.units.check(&message.data, message.timestamp)?;
         let name = numbered(&self.template, self.count);
         let refuse = |why: Fault| {
             unfit(fault!(

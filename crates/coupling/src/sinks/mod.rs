@@ -10,7 +10,7 @@ pub(crate) use table::Csv;
 use crate::files::name_of;
 use crate::settings::{self, unfit};
 use ligament_catalogue::fault;
-use ligament_instance::{Array, Error, Inputs, Instance, Message, Submodel, Value};
+use ligament_instance::{Error, Inputs, Instance, Message, Submodel, Value};
 use ligament_wire::times::ShownTime;
 use std::collections::BTreeMap;
 
@@ -59,29 +59,30 @@ impl<S: Sink> Submodel for Taking<S> {
     }
 }
 
-/// The units of arrays, by their keys in maps. Files that hold no units have numbers of one unit in a column.
+/// The units of numbers, by their keys in maps. Files that hold no units have numbers of one unit in a column. A number by
+/// itself has none, and neither has a list of such.
 #[derive(Default)]
 struct Units(BTreeMap<String, Option<String>>);
 
 impl Units {
     /// Refuses a message whose numbers are in another unit than those before it.
-    fn check(&mut self, message: &Message) -> Result<(), Error> {
-        match &message.data {
-            Value::Array(array) => self.check_one("", array, message.timestamp),
-            Value::Map(entries) => entries.iter().try_for_each(|(key, value)| match value {
-                Value::Array(array) => self.check_one(key, array, message.timestamp),
-                _ => Ok(()),
-            }),
-            _ => Ok(()),
+    fn check(&mut self, data: &Value, time: f64) -> Result<(), Error> {
+        match data {
+            Value::Map(entries) => entries.iter().try_for_each(|(key, value)| self.check_one(key, value, time)),
+            value => self.check_one("", value, time),
         }
     }
 
-    fn check_one(&mut self, key: &str, array: &Array, time: f64) -> Result<(), Error> {
+    fn check_one(&mut self, key: &str, value: &Value, time: f64) -> Result<(), Error> {
+        let unit = match value {
+            Value::Array(array) => array.unit(),
+            _ => None,
+        };
         let Some(known) = self.0.get(key) else {
-            self.0.insert(key.to_owned(), array.unit().map(str::to_owned));
+            self.0.insert(key.to_owned(), unit.map(str::to_owned));
             return Ok(());
         };
-        if known.as_deref() == array.unit() {
+        if known.as_deref() == unit {
             return Ok(());
         }
         let words =
@@ -91,7 +92,7 @@ impl Units {
             "the message at time {} has {}, and those before it have {}, and the file has no units; let the filter \"unit\" \
              convert them",
             ShownTime(time),
-            words(array.unit()),
+            words(unit),
             words(known.as_deref())
         )))
     }
@@ -106,4 +107,29 @@ fn file_of(instance: &Instance, default: &str) -> Result<String, Error> {
 /// The name of the file for one message.
 fn numbered(template: &str, number: usize) -> String {
     template.replace("{n}", &number.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ligament_instance::{Array, Order};
+
+    #[test]
+    fn numbers_with_a_unit_and_without_do_not_go_into_one_column() {
+        let metres = || Array::from_slice(&[1.0], &[1], Order::RowMajor).unwrap().with_unit("m");
+        let refused = |first: Value, second: Value| {
+            let mut units = Units::default();
+            units.check(&first, 0.0).unwrap();
+            units.check(&second, 1.0).err().map(|error| error.to_string())
+        };
+        let map = |value: Value| Value::Map(vec![("a".to_owned(), value)]);
+        for plain in [Value::Float(2.0), Value::Int(2), Value::List(vec![Value::Float(2.0)])] {
+            let text = refused(metres().into(), plain.clone()).unwrap();
+            assert!(text.contains("has no unit, and those before it have the unit \"m\""), "{text}");
+            assert!(refused(plain.clone(), metres().into()).is_some());
+            assert!(refused(map(metres().into()), map(plain.clone())).is_some());
+            assert_eq!(refused(plain.clone(), Value::Float(3.0)), None);
+        }
+        assert_eq!(refused(metres().into(), metres().into()), None);
+    }
 }

@@ -210,7 +210,7 @@ fn cells_of_array(array: &Array) -> Option<Vec<String>> {
 
 impl Sink for Csv {
     fn take(&mut self, instance: &mut Instance, message: &Message) -> Result<(), Error> {
-        self.units.check(message)?;
+        self.units.check(&message.data, message.timestamp)?;
         let time = message.timestamp;
         let refuse = |why: Fault| {
             unfit(why.told(|why| format!("the message at time {} cannot be written: {why}", ShownTime(time))))
