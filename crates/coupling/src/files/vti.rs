@@ -149,9 +149,9 @@ pub(crate) fn read(name: &str, wanted: Option<&str>) -> Result<Array, Error> {
 /// What is wrong, and the line.
 type Wrong = (usize, String);
 
-/// The XML of a file, and what stands behind it.
+/// The XML of a file, with blanks in place of comments, and what stands behind it.
 struct Xml<'a> {
-    text: &'a str,
+    text: String,
     appended: Option<&'a [u8]>,
 }
 
@@ -167,13 +167,22 @@ struct Tag<'a> {
 
 impl<'a> Xml<'a> {
     fn of(bytes: &'a [u8]) -> Result<Xml<'a>, Wrong> {
-        // Behind `_` come bytes that are no text.
-        let found = find(bytes, b"<AppendedData").and_then(|at| Some((at, at + find(&bytes[at..], b"_")?)));
-        let (text, appended) = match found {
-            Some((_, underscore)) => (&bytes[..underscore], Some(&bytes[underscore + 1..])),
-            None => (bytes, None),
+        let (mut text, mut rest) = (Vec::new(), bytes);
+        let appended = loop {
+            let data = find(rest, b"<AppendedData");
+            if let Some(at) = find(&rest[..data.unwrap_or(rest.len())], b"<!--") {
+                let end = find(&rest[at + 4..], b"-->").map_or(rest.len(), |end| at + 4 + end + 3);
+                text.extend(&rest[..at]);
+                text.extend(rest[at..end].iter().map(|&byte| if byte == b'\n' { byte } else { b' ' }));
+                rest = &rest[end..];
+                continue;
+            }
+            // Behind `_` come bytes that are no text.
+            let underscore = data.and_then(|at| Some(at + find(&rest[at..], b"_")?));
+            text.extend(&rest[..underscore.unwrap_or(rest.len())]);
+            break underscore.map(|underscore| &rest[underscore + 1..]);
         };
-        let text = std::str::from_utf8(text).map_err(|_| (0, "its XML is no text in UTF-8".to_owned()))?;
+        let text = String::from_utf8(text).map_err(|_| (0, "its XML is no text in UTF-8".to_owned()))?;
         Ok(Xml { text, appended })
     }
 
@@ -182,7 +191,7 @@ impl<'a> Xml<'a> {
     }
 
     /// The next element of this name.
-    fn tag(&self, name: &str, from: usize) -> Option<Tag<'a>> {
+    fn tag(&self, name: &str, from: usize) -> Option<Tag<'_>> {
         let mut from = from;
         loop {
             let at = from + self.text[from..].find(&format!("<{name}"))?;
@@ -195,7 +204,7 @@ impl<'a> Xml<'a> {
         }
     }
 
-    fn needed(&self, name: &str) -> Result<Tag<'a>, Wrong> {
+    fn needed(&self, name: &str) -> Result<Tag<'_>, Wrong> {
         self.tag(name, 0).ok_or_else(|| (0, format!("it has no <{name}>, so it is no VTK image data")))
     }
 }
@@ -221,7 +230,18 @@ fn find(bytes: &[u8], what: &[u8]) -> Option<usize> {
     bytes.windows(what.len()).position(|window| window == what)
 }
 
+/// The six numbers of an extent.
+fn extent_of(text: Option<&str>) -> Option<[i64; 6]> {
+    let numbers: Result<Vec<i64>, _> = text?.split_whitespace().map(str::parse).collect();
+    numbers.ok()?.try_into().ok()
+}
+
 impl<'a> Tag<'a> {
+    /// Whether the element ends with its tag.
+    fn is_empty(&self) -> bool {
+        self.inner.trim_end().ends_with('/')
+    }
+
     fn attribute(&self, name: &str) -> Option<&'a str> {
         let mut rest = self.inner;
         loop {
@@ -252,17 +272,20 @@ fn parse(bytes: &[u8], wanted: Option<&str>) -> Result<Array, Wrong> {
     }
     let wide = file.attribute("header_type") == Some("UInt64");
     let piece = xml.needed("Piece")?;
-    let extent: Vec<i64> = piece
-        .attribute("Extent")
-        .unwrap_or_default()
-        .split_whitespace()
-        .filter_map(|n| n.parse().ok())
-        .collect();
-    let [x0, x1, y0, y1, z0, z1] = extent[..] else {
+    let Some(extent @ [x0, x1, y0, y1, z0, z1]) = extent_of(piece.attribute("Extent")) else {
         return Err(at(&piece, "the Extent of its <Piece> is not six whole numbers"));
     };
+    let whole = xml.needed("ImageData")?;
+    if extent_of(whole.attribute("WholeExtent")).is_some_and(|whole| whole != extent) {
+        return Err(at(
+            &piece,
+            "its <Piece> has another Extent than the WholeExtent of the image, and only an image in one piece can be read; \
+             write all of it as one",
+        ));
+    }
     let points = xml.needed("PointData")?;
-    let end = xml.text[points.to..].find("</PointData>").map_or(xml.text.len(), |end| points.to + end);
+    let content = if points.is_empty() { "" } else { &xml.text[points.to..] };
+    let end = points.to + content.find("</PointData>").unwrap_or(content.len());
     let mut from = points.to;
     let (mut found, mut names) = (None, Vec::new());
     while let Some(tag) = xml.tag("DataArray", from).filter(|tag| tag.from < end) {
@@ -304,6 +327,9 @@ fn parse(bytes: &[u8], wanted: Option<&str>) -> Result<Array, Wrong> {
 
 fn elements_of(xml: &Xml<'_>, tag: &Tag<'_>, dtype: DType, wide: bool) -> Result<Vec<u8>, Fault> {
     let content = || {
+        if tag.is_empty() {
+            return Ok("");
+        }
         let rest = &xml.text[tag.to..];
         rest.find("</DataArray>")
             .map(|end| rest[..end].trim())
@@ -441,6 +467,26 @@ mod tests {
     }
 
     #[test]
+    fn arrays_in_comments_and_of_cells_are_no_values_at_points() {
+        let cells = "<DataArray type='UInt8' Name='c' format='ascii'>9 9 9 9 9 9</DataArray>";
+        let points = "<DataArray type='UInt8' Name='p' format='ascii'>1 2 3 4 5 6</DataArray>";
+        let comment = format!("<!--\n{cells} <AppendedData> -->\n{points}");
+        let array = parse(file(&comment, "").as_bytes(), None).unwrap();
+        assert_eq!(array.as_slice::<u8>(), Some(&[1, 2, 3, 4, 5, 6][..]));
+        let none = file("@", "").replace("<PointData>\n@\n</PointData>", &format!("<PointData/>{cells}"));
+        let (line, text) = parse(none.as_bytes(), None).unwrap_err();
+        assert!(line == 4 && text.contains("no array"), "{line}: {text}");
+    }
+
+    #[test]
+    fn an_image_in_several_pieces_is_refused() {
+        let one = file("<DataArray type='UInt8' format='ascii'>1 2 3 4 5 6</DataArray>", "");
+        let (line, text) =
+            parse(one.replace("WholeExtent=\"0 2", "WholeExtent=\"0 4").as_bytes(), None).unwrap_err();
+        assert!(line == 3 && text.contains("another Extent than the WholeExtent"), "{line}: {text}");
+    }
+
+    #[test]
     fn what_is_wrong_is_said_with_its_line() {
         let wrong = |array: &str, appended: &str| parse(file(array, appended).as_bytes(), None).unwrap_err();
         let short = wrong("<DataArray type='Int32' Name='n' format='ascii'>1 2 3</DataArray>", "");
@@ -454,6 +500,9 @@ mod tests {
         );
         assert!(cut.1.contains("ends early"), "{cut:?}");
         assert!(wrong("", "").1.contains("no array"));
+        assert!(wrong("<DataArray type='Int32'/><DataArray type='Int32'>1 2 3 4 5 6</DataArray>", "")
+            .1
+            .contains("0 are there"));
         assert!(parse(b"<html></html>", None).unwrap_err().1.contains("VTKFile"));
     }
 }
