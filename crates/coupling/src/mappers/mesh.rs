@@ -68,7 +68,14 @@ impl Mesh {
         };
         let (from, to) = (text("from")?.unwrap_or_default(), text("to")?.unwrap_or_default());
         let (cells, linear) = (text("cells")?, text("method")?.as_deref() == Some("linear"));
-        let (sources, targets) = (points(&from)?, points(&to)?);
+        let ((width, sources), (other, targets)) = (points(&from)?, points(&to)?);
+        if width != other {
+            return Err(bad(fault!(
+                BAD_MESH,
+                "the points in {from} have coordinates in {width} columns, and those in {to} in {other}; give both meshes as many \
+                 coordinates, with decimal points"
+            )));
+        }
         let weights = match (linear, cells) {
             (false, _) => Weights::nearest(&sources, &targets, constraint),
             (true, Some(cells)) => Weights::linear(&sources, &targets, &corners(&cells)?, constraint),
@@ -158,7 +165,7 @@ fn table(name: &str) -> Result<(usize, Vec<f64>), Error> {
     let (mut width, mut all) = (None, Vec::new());
     while let Some(cells) = rows.next().map_err(bad)? {
         let numbers: Vec<Option<f64>> = cells.iter().map(|cell| number(cell, Decimal::Point)).collect();
-        if width.is_none() && numbers.iter().all(Option::is_none) {
+        if width.is_none() && !cells.iter().any(|cell| is_like_a_number(cell)) {
             // The header.
             width = Some(cells.len());
             continue;
@@ -174,11 +181,18 @@ fn table(name: &str) -> Result<(usize, Vec<f64>), Error> {
     Ok((width.unwrap_or(0), all))
 }
 
+/// Whether a cell is a number or one that is written wrongly, such as `0.o`, and no name of a column.
+fn is_like_a_number(cell: &str) -> bool {
+    let digits = cell.trim_start_matches(['+', '-', '.']);
+    number(cell, Decimal::Point).is_some() || digits.starts_with(|c: char| c.is_ascii_digit())
+}
+
 fn of_file(name: &str, why: Fault) -> Error {
     bad(why.told(|why| format!("{name}: {why}")))
 }
 
-fn points(name: &str) -> Result<Vec<Point>, Error> {
+/// How many coordinates the points of a file have, and the points.
+fn points(name: &str) -> Result<(usize, Vec<Point>), Error> {
     let (width, numbers) = table(name)?;
     if !(1..=3).contains(&width) {
         return Err(of_file(
@@ -187,7 +201,7 @@ fn points(name: &str) -> Result<Vec<Point>, Error> {
         ));
     }
     let point = |row: &[f64]| std::array::from_fn(|axis| row.get(axis).copied().unwrap_or(0.0));
-    Ok(numbers.chunks_exact(width).map(point).collect())
+    Ok((width, numbers.chunks_exact(width).map(point).collect()))
 }
 
 fn corners(name: &str) -> Result<Vec<Vec<u32>>, Error> {
