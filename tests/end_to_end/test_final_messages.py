@@ -69,7 +69,7 @@ def test_a_second_final_message_of_a_pass_is_refused_and_no_answer_shifts(run, p
         assert re.match(pattern, line), line
 
 
-def test_without_the_reuse_loop_final_messages_are_not_counted(run, python_program):
+def test_without_the_reuse_loop_a_second_final_message_is_sent_and_reported_once(run, python_program):
     model = """ymmsl_version: v0.1
 model:
   name: free
@@ -84,6 +84,7 @@ implementations: {{giver: {giver}, taker: {taker}}}
     done = run(model.format(giver=giver, taker=taker))
     assert done.status == 0, done.text
     assert (done.directory / "instances/taker/output.log").read_text().split() == ["0", "1", "2"]
+    assert done.text.count('port "out": giver sends a second O_F message, and has not called reuse_instance()') == 1, done.text
 
 
 def test_a_pass_without_a_final_message_is_reported_and_named_where_somebody_waits_for_it(run, python_program):

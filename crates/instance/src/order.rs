@@ -1,7 +1,7 @@
 //! Whether a code keeps to the order of the execution loop: receive on `F_INIT`; then any number of times send on
 //! `O_I` and receive on `S`; then send on `O_F`. Free-form use is allowed, so a deviation is reported once in the
 //! run's log and nothing else happens. A second message on an `O_F` port in one pass is an error (`send.rs`): all answers
-//! after it would be those to other questions.
+//! after it would be those to other questions. Without the loop there are no passes, and a second one is reported.
 
 use ligament_catalogue::said;
 use ligament_model::Operator;
@@ -48,7 +48,9 @@ pub(crate) struct OrderWatch {
 
 impl OrderWatch {
     pub fn new() -> OrderWatch {
-        OrderWatch { phase: Phase::Init, going: u8::MAX, looping: false, reported: [false; 4] }
+        // Final messages are watched until a second one is reported.
+        let going = !set(&[Operator::OF]);
+        OrderWatch { phase: Phase::Init, going, looping: false, reported: [false; 4] }
     }
 
     /// Another pass of the reuse loop begins.
@@ -71,6 +73,24 @@ impl OrderWatch {
     #[inline(always)]
     pub fn sends_once(&self, operator: Operator) -> bool {
         self.looping && operator == Operator::OF
+    }
+
+    /// A port with this operator sends once more in the same pass, which without the loop is the whole run. Returns what to
+    /// report, if it is a final message and the first such one.
+    #[inline(always)]
+    pub fn sent_again(&mut self, operator: Operator) -> Option<String> {
+        (!self.looping && operator == Operator::OF && !self.reported[3]).then(|| self.second_final())
+    }
+
+    #[cold]
+    fn second_final(&mut self) -> String {
+        self.reported[3] = true;
+        self.going = u8::MAX;
+        said!(
+            ORDER_OF_CALLS,
+            "sends a second O_F message, and has not called reuse_instance(); an O_F port sends one in each pass of the reuse \
+             loop, so the receiver may take the first one only"
+        )
     }
 
     /// Whether the pass is where it sends its final messages, as `goes_on` knows.
@@ -139,6 +159,7 @@ mod tests {
     fn the_loop_goes_on_where_a_use_changes_nothing() {
         let all = [Operator::FInit, Operator::OI, Operator::S, Operator::OF];
         let mut watch = OrderWatch::new();
+        watch.sent_again(Operator::OF);
         assert!(all.iter().all(|&operator| watch.goes_on(operator)));
         watch.reuse();
         for used in all {
@@ -167,5 +188,17 @@ mod tests {
         let mut watch = OrderWatch::new();
         watch.used(Operator::OF);
         assert_eq!(watch.used(Operator::S), None);
+    }
+
+    #[test]
+    fn a_second_final_message_without_the_loop_is_reported_once() {
+        let mut watch = OrderWatch::new();
+        assert!(watch.goes_on(Operator::OI) && !watch.goes_on(Operator::OF));
+        assert_eq!(watch.sent_again(Operator::OI), None);
+        assert!(watch.sent_again(Operator::OF).is_some());
+        assert_eq!((watch.sent_again(Operator::OF), watch.goes_on(Operator::OF)), (None, true));
+        let mut watch = OrderWatch::new();
+        watch.reuse();
+        assert_eq!(watch.sent_again(Operator::OF), None);
     }
 }

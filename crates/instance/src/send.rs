@@ -303,6 +303,7 @@ impl Instance {
         if self.order.sends_once(here.operator) && here.sent.is_complete(slot) {
             return Err(SendError::SecondFinal { port: here.describe(slot), at: times.timestamp }.into());
         }
+        self.note_final(port, slot)?;
         self.note_time(port, slot, times.timestamp)?;
         self.compare_with_scales(port, times)?;
         let overlay = match settings {
@@ -374,6 +375,22 @@ impl Instance {
             ShownTime(step)
         );
         self.log(LogLevel::Warning, &text)
+    }
+
+    /// Reports a second final message of a code without the loop.
+    #[inline]
+    fn note_final(&mut self, port: usize, slot: usize) -> Result<(), Error> {
+        let here = &self.table.ports[port];
+        if here.sent.is_silent(slot) {
+            return Ok(());
+        }
+        match self.order.sent_again(here.operator) {
+            None => Ok(()),
+            Some(deviation) => {
+                let text = format!("port {}: {} {deviation}", here.describe(slot), self.name());
+                self.log(LogLevel::Warning, &text)
+            }
+        }
     }
 
     /// Notes when the message is. One that is earlier than the message before it on its port is reported, once a port, and sent:
