@@ -36,6 +36,9 @@ errors! {
         /// An address without a port, or no address at all.
         Address { text: String, why: String } => PATH_ADDRESS,
             "\"{text}\" is no address of a path: {why}; write HOST:PORT, or :PORT to listen on all interfaces";
+        /// A port that each end would have of its own.
+        AnyPort { text: String } => PATH_ADDRESS,
+            "two ends cannot meet at \"{text}\": port 0 is any that is free, another one for each; name the port";
         /// No place to go.
         Nowhere => PATH_ADDRESS, "there is no address to open a path to, and no relay";
         /// A number of streams that no path has.

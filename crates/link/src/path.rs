@@ -4,8 +4,9 @@ use crate::end::{Number, Shared, Stage, State};
 use crate::error::{Error, Kind, Misuse};
 use crate::options::{found, listening, Options};
 use crate::Key;
-use ligament_catalogue::{fault, Code};
+use ligament_catalogue::fault;
 use ligament_net::{Listen, Listener, Net, Place};
+use std::io::ErrorKind;
 use std::net::SocketAddr;
 use std::panic::AssertUnwindSafe;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -20,6 +21,16 @@ const GLANCE: Duration = Duration::from_millis(200);
 /// The numbers of the two ends.
 const LISTENS: u32 = 0;
 const OPENS: u32 = 1;
+
+/// No port is had.
+fn unbound(error: std::io::Error) -> Error {
+    Error::system(fault!(CANNOT_LISTEN, "{error}"))
+}
+
+/// Where a path was to listen.
+fn listens_not(at: &str, error: Error) -> Error {
+    error.told(|text| format!("a path cannot listen at {at}: {text}"))
+}
 
 /// One end of a path. Dropped without `close`, what is under way is lost.
 pub struct Path {
@@ -69,8 +80,7 @@ impl Path {
     /// # Errors
     /// The address or an option makes no sense, or the port is taken.
     pub fn listen(key: &Key, at: &str, options: &Options) -> Result<Path, Error> {
-        Path::listen_at(key, &listening(at)?, options)
-            .map_err(|error| error.told(|text| format!("a path cannot listen at {at}: {text}")))
+        Path::listen_at(key, &listening(at)?, options).map_err(|error| listens_not(at, error))
     }
 
     /// The same, at an interface or one of several ports.
@@ -79,8 +89,12 @@ impl Path {
     /// An option makes no sense, or no port is free.
     pub fn listen_at(key: &Key, at: &Listen, options: &Options) -> Result<Path, Error> {
         options.check()?;
+        let listener = Listener::bind(at).map_err(unbound)?;
+        Path::listen_with(key, listener, options)
+    }
+
+    fn listen_with(key: &Key, listener: Listener, options: &Options) -> Result<Path, Error> {
         let way = options.way()?;
-        let listener = Listener::bind(at).map_err(|error| Error::system(fault!(CANNOT_LISTEN, "{error}")))?;
         let addresses = listener.addresses();
         let mut net =
             Net::new(key.clone(), LISTENS, options.encrypt, options.tuning()).map_err(Error::system)?;
@@ -118,16 +132,22 @@ impl Path {
     /// program there does so already. Returns at once, as the others do.
     ///
     /// # Errors
-    /// The address or an option makes no sense.
+    /// The address or an option makes no sense, or has port 0; or this end may not listen there.
     pub fn meet(key: &Key, at: &str, options: &Options) -> Result<Path, Error> {
-        match Path::listen(key, at, options) {
+        options.check()?;
+        let listen = listening(at)?;
+        if listen.ports.is_none() {
+            return Err(Misuse::AnyPort { text: at.to_owned() }.into());
+        }
+        match Listener::bind(&listen) {
+            Ok(listener) => Path::listen_with(key, listener, options).map_err(|error| listens_not(at, error)),
             // The address is another machine's, or somebody listens there: presumably the other end.
-            Err(error) if error.kind() == Kind::System && error.code() == Code::CANNOT_LISTEN => {
+            Err(error) if matches!(error.kind(), ErrorKind::AddrInUse | ErrorKind::AddrNotAvailable) => {
                 let here =
                     at.strip_prefix(':').or(at.strip_prefix("*:")).map(|port| format!("localhost:{port}"));
                 Path::open(key, &[here.as_deref().unwrap_or(at)], options)
             }
-            listening => listening,
+            Err(error) => Err(listens_not(at, unbound(error))),
         }
     }
 

@@ -333,6 +333,25 @@ fn ends_that_make_the_same_call_meet_whoever_is_first() {
 }
 
 #[test]
+fn ends_meet_at_no_port_that_each_would_have_of_its_own() {
+    for at in [":0", "*:0", "127.0.0.1:0"] {
+        let error = Path::meet(&Key::make(), at, &Options::default()).err().unwrap();
+        assert_eq!((error.kind(), error.code().to_string().as_str()), (Kind::Usage, "path-address"), "{at}");
+        assert!(error.to_string().contains("port 0 is any that is free"), "{error}");
+    }
+}
+
+#[test]
+fn an_end_that_may_not_listen_where_it_meets_says_so_at_once() {
+    // Such an address needs the interface, too.
+    let at = "[fe80::1]:7";
+    let [listens, meets] = [Path::listen, Path::meet].map(|call| call(&Key::make(), at, &Options::default()));
+    let [listens, meets] = [listens, meets].map(|path| path.err().unwrap());
+    assert_eq!(meets.kind(), Kind::System);
+    assert_eq!(meets, listens);
+}
+
+#[test]
 fn a_path_whose_port_is_taken_is_told_what_it_can_do() {
     let key = Key::make();
     let one = Path::listen(&key, "127.0.0.1:0", &Options::default()).unwrap();
