@@ -152,8 +152,10 @@ pub(crate) fn join(arguments: &Join) -> i32 {
     let directory = answer["directory"].as_str().unwrap_or(".");
     let Some((program, rest)) = arguments.command.split_first() else {
         let quoted = |text: &str| format!("'{}'", text.replace('\'', r"'\''"));
+        // A shell would run what is no name, such as that of an exported function (`BASH_FUNC_f%%`).
+        let named = pairs.filter(|(name, _)| ligament_model::is_variable_name(name));
         let mut text: String =
-            pairs.map(|(name, value)| format!("export {name}={}\n", quoted(value))).collect();
+            named.map(|(name, value)| format!("export {name}={}\n", quoted(value))).collect();
         text.push_str(&format!("cd {}\n", quoted(directory)));
         print(&text);
         return crate::DONE;

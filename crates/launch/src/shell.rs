@@ -2,7 +2,7 @@
 //! program. Texts with variables that modules may set are filled in there, as MUSCLE 3's start script does it.
 
 use crate::command::{beside, quote, Command};
-use ligament_model::{pieces, variables, BaseEnv, Piece, Program};
+use ligament_model::{is_variable_name, pieces, variables, BaseEnv, Piece, Program};
 use std::ffi::OsString;
 
 /// A word of a command line.
@@ -82,7 +82,9 @@ fn modules(program: &Program) -> String {
 
 /// A login shell and modules change these variables, so the program's own values come last.
 fn environment(program: &Program, script: &mut String) {
-    for (name, value) in &program.env {
+    // A shell would run what is no name.
+    let is_name = |name: &str| is_variable_name(name.strip_prefix('+').unwrap_or(name));
+    for (name, value) in program.env.iter().filter(|(name, _)| is_name(name)) {
         let line = match name.strip_prefix('+') {
             Some(name) => format!("export {name}=\"${{{name}}}\"{}\n", quote(value)),
             None => format!("export {name}={}\n", quote(value)),
@@ -226,6 +228,9 @@ mod tests {
         program.virtual_env = Some("$ROOT".into());
         program.env.insert("+PATH".into(), ":/more".into());
         program.env.insert("OWN".into(), "a $b".into());
+        for name in ["Q;echo x;", "+Q[$(echo x >&2)]", "", "A=B", "Q.6"] {
+            program.env.insert(name.into(), "1".into());
+        }
         let root = ground.0.join("it's").display().to_string();
         let word = |text: &str| Word::Argument(text.into());
         let words = vec![

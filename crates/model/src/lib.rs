@@ -57,4 +57,4 @@ pub use shipped::{shipped, Shipped, ShippedSetting, IMPLEMENTATION_SETTING, SHIP
 pub use steps::Steps;
 pub use structure::{check_structure, component_ports};
 pub use timelines::{check_timelines, ModelTimelines};
-pub use variables::{pieces, variables, without_variables, Piece};
+pub use variables::{is_variable_name, pieces, variables, without_variables, Piece};

@@ -61,24 +61,26 @@ fn begins(letter: char) -> bool {
     letter == '{' || is_initial(letter)
 }
 
+/// Whether a shell takes a text for the name of a variable. Any other may be a command to it.
+pub fn is_variable_name(name: &str) -> bool {
+    name.starts_with(is_initial) && name.chars().all(|letter| is_initial(letter) || letter.is_ascii_digit())
+}
+
 fn is_initial(letter: char) -> bool {
     letter.is_ascii_alphabetic() || letter == '_'
 }
 
 /// The variable that a text begins with, behind its `$`, and how long that is; no name if there is none.
 fn variable(text: &str) -> (usize, Option<&str>) {
-    let is_name = |name: &str| {
-        name.starts_with(is_initial) && name.chars().all(|letter| is_initial(letter) || letter.is_ascii_digit())
-    };
     if let Some(braced) = text.strip_prefix('{') {
         return match braced.split_once('}') {
-            Some((name, _)) if is_name(name) => (name.len() + 2, Some(name)),
+            Some((name, _)) if is_variable_name(name) => (name.len() + 2, Some(name)),
             _ => (0, None),
         };
     }
     let end = text.find(|letter| !is_initial(letter) && !char::is_ascii_digit(&letter)).unwrap_or(text.len());
     match &text[..end] {
-        name if is_name(name) => (end, Some(name)),
+        name if is_variable_name(name) => (end, Some(name)),
         _ => (0, None),
     }
 }

@@ -122,7 +122,21 @@ impl Reader {
         if let Some(node) = map.get("env") {
             for (key, value) in self.pairs(node, "env") {
                 let Some(name) = self.key(key) else { continue };
+                if !crate::is_variable_name(name.strip_prefix('+').unwrap_or(&name)) {
+                    let message = format!("no environment variable can be called \"{}\"", shorten(&name));
+                    let advice =
+                        "write a name of letters, digits and underscores that does not begin with a digit; \
+                                  a + before it appends to its value";
+                    self.error(Code::BAD_NAME, &key.at, message, advice);
+                    continue;
+                }
                 match key_text(value) {
+                    Some(text) if text.contains('\0') => {
+                        let message = format!(
+                            "the value of the environment variable {name} has a character with the number 0"
+                        );
+                        self.error(Code::WRONG_TYPE, &value.at, message, "write a text without \\0");
+                    }
                     Some(text) => {
                         program.env.insert(name, text);
                     }
