@@ -109,10 +109,38 @@ fn turns(c: char) -> bool {
     matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
-/// A text of ours for a terminal: names and paths in it may be anybody's, so characters that a terminal obeys are shown as
-/// `\\u001b`. Its lines and tabs stay.
+/// Whether a character is not displayed itself, or begins a line: the categories Cf, Zl and Zp of Unicode.
+fn is_invisible(c: char) -> bool {
+    matches!(
+        c,
+        '\u{ad}'
+            | '\u{600}'..='\u{605}'
+            | '\u{61c}'
+            | '\u{6dd}'
+            | '\u{70f}'
+            | '\u{890}'..='\u{891}'
+            | '\u{8e2}'
+            | '\u{180e}'
+            | '\u{200b}'..='\u{200f}'
+            | '\u{2028}'..='\u{202e}'
+            | '\u{2060}'..='\u{2064}'
+            | '\u{2066}'..='\u{206f}'
+            | '\u{feff}'
+            | '\u{fff9}'..='\u{fffb}'
+            | '\u{110bd}'
+            | '\u{110cd}'
+            | '\u{13430}'..='\u{1343f}'
+            | '\u{1bca0}'..='\u{1bca3}'
+            | '\u{1d173}'..='\u{1d17a}'
+            | '\u{e0001}'
+            | '\u{e0020}'..='\u{e007f}'
+    )
+}
+
+/// A text of ours for a terminal: names and paths in it may be anybody's, so characters that a terminal obeys, and those
+/// that nobody sees, are shown as `\\u001b`. Its lines and tabs stay.
 pub fn escaped(text: &str) -> Cow<'_, str> {
-    let obeyed = |c: char| (c.is_control() && !matches!(c, '\n' | '\t')) || turns(c);
+    let obeyed = |c: char| (c.is_control() && !matches!(c, '\n' | '\t')) || is_invisible(c);
     if !text.contains(obeyed) {
         return Cow::Borrowed(text);
     }
@@ -161,7 +189,11 @@ mod tests {
             escaped("a\x1b[2Jb\u{202e}c\r\u{9b}\x7f\n\td"),
             "a\\u001b[2Jb\\u202ec\\u000d\\u009b\\u007f\n\td"
         );
-        assert!(matches!(escaped("µ-CT → ä\n"), Cow::Borrowed(_)));
+        assert_eq!(
+            escaped("a\u{200b}b\u{2028}c\u{2029}\u{ad}\u{feff}\u{e0041}d\u{2067}"),
+            "a\\u200bb\\u2028c\\u2029\\u00ad\\ufeff\\ue0041d\\u2067"
+        );
+        assert!(matches!(escaped("µ-CT → ä\u{a0}…\n"), Cow::Borrowed(_)));
     }
 
     #[test]
