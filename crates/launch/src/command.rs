@@ -10,6 +10,7 @@ use crate::ran::{find_in, is_executable};
 use crate::shell::{self, is_for_shell, Word};
 use ligament_catalogue::{fault, Fault};
 use ligament_model::{variables, BaseEnv, ExecutionModel, Packages, Program, Resources};
+use ligament_wire::control::ENV_INSTANCE;
 use std::collections::HashMap;
 use std::ffi::OsString;
 use std::os::unix::fs::PermissionsExt;
@@ -46,6 +47,8 @@ impl Command {
 /// Where an instance runs.
 #[derive(Debug, Clone)]
 pub struct Workplace<'a> {
+    /// The instance's name, for `LIGAMENT_INSTANCE` in what the program names.
+    pub instance: &'a str,
     /// The directory of the model file, for `LIGAMENT_MODEL_DIR`.
     pub model_directory: &'a Path,
     /// The instance's working directory; exists.
@@ -77,7 +80,8 @@ pub struct NodeShare {
 /// * An `executable` with a `/` in it is relative to the file that defines the program; any other is looked up in
 ///   the instance's `PATH`.
 /// * `$NAME` and `${NAME}` in the executable, the arguments and the virtual environment are variables of the instance's
-///   environment, which has `LIGAMENT_MODEL_DIR`. An argument that then is the relative name of an existing file beside
+///   environment, which has `LIGAMENT_MODEL_DIR` and `LIGAMENT_INSTANCE`; its token is filled in nowhere, since all users
+///   see the arguments of a process. An argument that then is the relative name of an existing file beside
 ///   the file that defines the program becomes that file's full path, since the instance runs elsewhere.
 /// * An executable or an argument that names a file which is staged for the instance is that which the instance finds.
 /// * A login shell is used only for modules and for `base_env: login`; variables are filled in there (`shell.rs`).
@@ -102,6 +106,7 @@ pub fn prepare(program: &Program, resources: Resources, place: &Workplace<'_>) -
         environment.remove(variable);
     }
     environment.set("LIGAMENT_MODEL_DIR", place.model_directory);
+    environment.set(ENV_INSTANCE, place.instance);
     if let Some(library) = library() {
         environment.set_default(ENV_LIBRARY, library);
     }
@@ -163,6 +168,8 @@ pub fn prepare(program: &Program, resources: Resources, place: &Workplace<'_>) -
             ))
         }
     };
+    // Who it is, its process is told when it is started.
+    environment.remove(ENV_INSTANCE);
     Ok(Command {
         program: file,
         arguments,
@@ -368,6 +375,7 @@ mod tests {
         ) -> Result<Command, Fault> {
             let place = Workplace {
                 staged,
+                instance: "micro[2]",
                 model_directory: &self.path,
                 directory: &self.path,
                 output: &self.path.join("output.log"),
@@ -499,6 +507,23 @@ mod tests {
         assert!(why.contains("the variable NONE in \"executable: $NONE/tool\" is not set"), "{why}");
         program.virtual_env = Some("$NONE/venv".into());
         assert!(ground.prepare(&program).unwrap_err().contains("NONE in \"virtual_env: $NONE/venv\""));
+    }
+
+    #[test]
+    fn an_instance_s_name_is_filled_in_and_its_token_never_is_however_it_is_started() {
+        let ground = Ground::new("identity-in-arguments");
+        let mut program =
+            ground.program("./tool", &["$LIGAMENT_INSTANCE", "-x${LIGAMENT_TOKEN}$LIGAMENT_AGENT"]);
+        for base_env in [BaseEnv::Manager, BaseEnv::Login] {
+            program.base_env = base_env;
+            let command = ground.prepare(&program).unwrap();
+            let words = &command.arguments[command.arguments.len() - 2..];
+            assert_eq!(words, ["micro[2]", "-x"], "{base_env:?}");
+            assert!(command.environment.get(ENV_INSTANCE).is_none());
+        }
+        program.args = Some(vec!["$OF_A_MODULE$LIGAMENT_TOKEN".into()]);
+        let script = ground.prepare(&program).unwrap().arguments[2].to_str().unwrap().to_owned();
+        assert!(script.contains("${OF_A_MODULE}") && !script.contains("TOKEN"), "{script}");
     }
 
     #[test]

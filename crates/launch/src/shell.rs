@@ -3,6 +3,7 @@
 
 use crate::command::{beside, quote, Command};
 use ligament_model::{is_variable_name, pieces, variables, BaseEnv, Piece, Program};
+use ligament_wire::control::{ENV_IDENTITY, ENV_INSTANCE};
 use std::ffi::OsString;
 
 /// A word of a command line.
@@ -20,7 +21,8 @@ pub(crate) enum Word {
 pub(crate) fn is_for_shell(program: &Program, text: &str) -> bool {
     // The program's own values are set again after the modules.
     let is_own = |name: &str| program.env.contains_key(name) && !program.env.contains_key(&format!("+{name}"));
-    variables(text).iter().any(|name| *name != "LIGAMENT_MODEL_DIR" && !is_own(name))
+    let is_known = |name: &str| name == "LIGAMENT_MODEL_DIR" || ENV_IDENTITY.contains(&name) || is_own(name);
+    !variables(text).into_iter().all(is_known)
 }
 
 /// How bash is asked to run the script.
@@ -157,6 +159,8 @@ fn fail(why: &str, status: u8) -> String {
 fn in_quotes(text: &str) -> String {
     let one = |piece| match piece {
         Piece::Text(text) => quote(text),
+        // The shell has the token, which all users would see among the arguments of the program.
+        Piece::Variable(name) if name != ENV_INSTANCE && ENV_IDENTITY.contains(&name) => String::new(),
         Piece::Variable(name) => format!("\"${{{name}}}\""),
     };
     pieces(text).into_iter().map(one).collect()

@@ -194,6 +194,7 @@ impl<'a> Domain<'a> {
         let program = program
             .ok_or_else(|| fault!(NO_PROGRAM, "it has no program; give its component an implementation"))?;
         let place = Workplace {
+            instance: &instance.name,
             staged,
             model_directory: Path::new(&begin.model_directory),
             directory: &workdir,

@@ -59,6 +59,7 @@ impl Runtime<'_> {
                 )
             })?;
             let place = Workplace {
+                instance: &name,
                 staged: &self.inputs.staged_for(i, &workdir_in(&home)),
                 model_directory: &model_directory,
                 directory: &workdir_in(&home),
