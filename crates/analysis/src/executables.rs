@@ -3,7 +3,7 @@
 use crate::scripts::{first_line, language, script_of, Found, Language};
 use crate::variables::{fill, starts_in_shell, Filled};
 use ligament_catalogue::Code;
-use ligament_model::{nearest, At, Configuration, Problem, Program, Reference};
+use ligament_model::{nearest, variables, At, Configuration, Problem, Program, Reference};
 use rustix::fs::{access, Access};
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
@@ -32,6 +32,7 @@ pub(crate) fn check(
     for program in config.programs.values().filter(|program| used.contains(&program.name)) {
         let mut looking = Looking { program, model_directory, problems, at_start: Vec::new() };
         looking.check(&staged);
+        notes.extend(looking.unset_in_arguments());
         notes.extend(looking.note());
     }
     notes
@@ -123,6 +124,29 @@ impl Looking<'_> {
             }
         }
         arguments(program, executable, (written, &filled), staged, self.problems);
+    }
+
+    /// Arguments go on without them, so they are no error.
+    fn unset_in_arguments(&self) -> Option<String> {
+        let program = self.program;
+        let mut unset: Vec<String> = Vec::new();
+        for argument in program.args.iter().flatten() {
+            for name in variables(argument) {
+                let one = fill(program, self.model_directory, &format!("${{{name}}}"));
+                if one == Filled::Unset(name.to_owned()) && !unset.iter().any(|before| before == name) {
+                    unset.push(name.to_owned());
+                }
+            }
+        }
+        let (verb, them) = if unset.len() == 1 { ("is", "it") } else { ("are", "them") };
+        (!unset.is_empty()).then(|| {
+            format!(
+                "{} in the arguments of \"{}\" {verb} not set here; where the run is started without {them}, nothing is \
+                 filled in",
+                unset.join(", "),
+                program.name
+            )
+        })
     }
 
     fn note(self) -> Option<String> {

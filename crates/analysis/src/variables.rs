@@ -4,8 +4,16 @@ use ligament_model::{pieces, BaseEnv, Piece, Program};
 use std::path::Path;
 
 /// Variables that are set, or set anew, when an instance is started.
-const SET_AT_START: [&str; 6] =
-    ["LIGAMENT_LIBRARY", "OMP_NUM_THREADS", "OMP_PLACES", "OMP_PROC_BIND", "PATH", "VIRTUAL_ENV"];
+const SET_AT_START: [&str; 8] = [
+    "LIGAMENT_INSTANCE",
+    "LIGAMENT_LIBRARY",
+    "PYTHONUNBUFFERED",
+    "OMP_NUM_THREADS",
+    "OMP_PLACES",
+    "OMP_PROC_BIND",
+    "PATH",
+    "VIRTUAL_ENV",
+];
 
 /// A text with its variables filled in.
 #[derive(Debug, PartialEq, Eq)]

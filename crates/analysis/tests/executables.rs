@@ -70,6 +70,24 @@ fn a_script_that_is_missing_is_found_and_what_was_meant_is_named() {
 }
 
 #[test]
+fn variables_in_arguments_that_are_not_set_are_noted_unless_the_start_sets_them() {
+    let place = Place::new("unset", &[]);
+    let notes = |program: &str| {
+        assert!(place.said(program).is_empty(), "{program}");
+        check(&[&place.0.join("model.ymmsl")], &CheckOptions::default()).notes
+    };
+    let unset = "['$NO_SUCH/x', 'a${NO_SUCH}$NEITHER', '$$NO_SUCH', '$LIGAMENT_INSTANCE', '$OWN']";
+    let program = format!("executable: /bin/true, args: {unset}, env: {{OWN: x}}");
+    assert_eq!(
+        notes(&format!("{{{program}}}")),
+        ["NO_SUCH, NEITHER in the arguments of \"micro\" are not set here; where the run is started without them, \
+          nothing is filled in"]
+    );
+    assert!(notes(&format!("{{{program}, modules: [m]}}")).is_empty());
+    assert!(notes("{executable: /bin/true, args: ['$PATH', '$CARGO_MANIFEST_DIR']}").is_empty());
+}
+
+#[test]
 fn several_arguments_in_one_text_are_found() {
     let place = Place::new("words", &[("micro.py", SCRIPT, 0o644), ("a b.py", SCRIPT, 0o644)]);
     for (args, advice) in
