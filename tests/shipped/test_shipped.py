@@ -423,6 +423,8 @@ def test_numbers_of_two_units_do_not_go_into_one_file(failure, results, tmp_path
     given = [array([1.0, 2.0], unit="km"), array([3.0, 4.0], unit="m")]
     said, done = failure(two("jsonl", sink), JOINED, {"source.file": messages(tmp_path, *given)})
     assert 'at time 1 has the unit "m", and those before it have the unit "km"' in said and 'the filter "unit"' in said, said
+    said, _ = failure(two("jsonl", sink), JOINED, {"source.file": messages(tmp_path, given[0], 2.0)})
+    assert 'at time 1 has no unit, and those before it have the unit "km"' in said, said
     if sink == "csv":
         maps = [{"a": given[0], "b": given[1]}, {"b": given[1], "a": given[0]}]
         results(two("jsonl", sink), JOINED, {"source.file": messages(tmp_path, *maps)})
@@ -567,7 +569,8 @@ def test_between_meshes_linear_functions_stay_and_sums_are_kept(results, tmp_pat
 
 @pytest.mark.parametrize("text, words", [
     ("x,y\n0,1\n1,\n", ["others.csv:3", '"" is no number']), ("x;y\n0;1,5\n", ["others.csv:2", '"1,5" is no number']),
-    ("0,1.o\n1,2\n", ["others.csv:1", '"1.o" is no number']), ("0 1\n1 0.5", ["others.csv:2", "ends within this row"]),
+    ("0,1.o\n1,2\n", ["others.csv:1", '"1.o" is no number']), ("0.o\n1\n", ["others.csv:1", '"0.o" is no number']),
+    ("x\n0\n0.5\n", ["points.npy have coordinates in 2 columns", "others.csv in 1"]), ("0 1\n1 0.5", ["others.csv:2", "ends within this row"]),
 ])
 def test_a_mesh_that_is_written_wrongly_is_named(failure, tmp_path, text, words):
     mesh(tmp_path)
@@ -715,6 +718,8 @@ WRONG_TABLES = {
     "a decimal comma": ("t;v\n0;1,5\n", {"source.separator": ";"}, ["in.csv:2", '"1,5" is no number', "decimal: comma"]),
     "a point among decimal commas": ("t;v\n0;1.5\n", {"source.separator": ";", "source.decimal": "comma"}, ['"1.5" is no number']),
     "one name twice": ("t,v,v\n0,1,2\n", {"source.as": "map"}, ["in.csv:1", 'several columns "v"']),
+    "a key of a map twice": ("t,a\n0,1\n", {"source.columns": "a a", "source.as": "map"}, ['"columns" names "a" twice']),
+    "times with too many digits": ("t,v\n1700000000000000001,1\n", {}, ["in.csv:2", "1700000000000000001 has more digits"]),
     "a date": ("t,v\n2020-01,1\n", {}, ["in.csv:2", '"2020-01" is no number']),
     "NaN of C": ("t,v\n0,-nan\n", {}, ["in.csv:2", 'the value of "v" is missing']),
     "a separator of two characters": ("0,1\n", {"source.separator": ", "}, ['separator ", "', "shipped-setting-wrong"]),

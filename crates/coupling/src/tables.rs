@@ -80,7 +80,7 @@ impl Rows {
         Rows { lines, separator, parser: None, line: 0, row, cells, ends }
     }
 
-    /// The cells of the next row, without blanks around them; none at the end.
+    /// The cells of the next row, without blanks around them but for those in quotes; none at the end.
     ///
     /// # Errors
     /// A row that cannot be read, or that has no end.
@@ -143,7 +143,7 @@ impl Rows {
         debug_assert_eq!(result, ReadRecordResult::Record);
         let begins = std::iter::once(0).chain(self.ends.iter().copied());
         let cells = begins.zip(&self.ends[..count]).map(|(from, &to)| &self.cells[from..to]);
-        cells.map(|cell| String::from_utf8_lossy(cell).trim().to_owned()).collect()
+        cells.map(|cell| String::from_utf8_lossy(cell).into_owned()).collect()
     }
 
     /// File and line of the latest row.
@@ -171,7 +171,7 @@ enum Quotes {
 }
 
 impl Quotes {
-    /// Takes a line, and writes it down without the blanks between a separator and a quote, which RFC 4180 does not know.
+    /// Takes a line, and writes it down without the blanks around a cell. Those in quotes belong to it (RFC 4180).
     fn pass(&mut self, line: &str, separator: u8, row: &mut Vec<u8>) {
         let mut begin = row.len();
         for &byte in line.as_bytes() {
@@ -180,7 +180,12 @@ impl Quotes {
                 (Quotes::Open, b'"') => Quotes::Behind,
                 (Quotes::Open, _) => Quotes::Open,
                 (Quotes::Behind, b'"') => Quotes::Open,
-                (_, byte) if byte == separator => Quotes::Start,
+                (state, byte) if byte == separator => {
+                    if state != Quotes::Behind {
+                        trim_from(row, begin);
+                    }
+                    Quotes::Start
+                }
                 (Quotes::Start, b'"') => {
                     row.truncate(begin);
                     Quotes::Open
@@ -195,7 +200,22 @@ impl Quotes {
                 begin = row.len();
             }
         }
+        if matches!(self, Quotes::Start | Quotes::None) {
+            trim_from(row, begin);
+        }
     }
+}
+
+/// Takes away the blanks around the text that begins there.
+fn trim_from(row: &mut Vec<u8>, begin: usize) {
+    let Ok(cell) = std::str::from_utf8(&row[begin..]) else { return };
+    // A quote that stood behind other blanks than these does not become the first character, which would open a quoted cell.
+    let is_quote = cell.trim_start().starts_with('"');
+    let is_blank = |c: char| c.is_whitespace() && !is_quote;
+    let head = cell.len() - cell.trim_start_matches(is_blank).len();
+    let end = begin + cell.trim_end().len().max(head);
+    row.truncate(end);
+    row.drain(begin..begin + head);
 }
 
 /// Words between separators, of which any number may stand side by side; none if a quote is open or not followed by one. A word
@@ -235,7 +255,7 @@ pub(crate) fn words(text: &str, is_separator: impl Fn(char) -> bool) -> Option<V
 }
 
 /// A cell as it is written: in quotes if it would be read as another otherwise (RFC 4180, section 2).
-pub fn quoted(cell: &str, separator: Separator) -> Cow<'_, str> {
+fn quoted(cell: &str, separator: Separator) -> Cow<'_, str> {
     let special = |c: char| c.is_whitespace() || matches!(c, '"' | '#') || c == separator.character();
     let is_plain =
         !cell.is_empty() && !cell.contains(|c: char| special(c) && c != ' ' || c == separator.character());
@@ -248,11 +268,19 @@ pub fn quoted(cell: &str, separator: Separator) -> Cow<'_, str> {
 /// A row as it is written, without the end of its line.
 pub fn row<T: AsRef<str>>(cells: impl IntoIterator<Item = T>, separator: Separator) -> String {
     let mut row = String::new();
-    for (at, cell) in cells.into_iter().enumerate() {
-        if at > 0 {
+    let mut cells = cells.into_iter().peekable();
+    let is_visible = !separator.character().is_whitespace();
+    let mut is_first = true;
+    while let Some(cell) = cells.next() {
+        if !is_first {
             row.push(separator.character());
         }
-        row += &quoted(cell.as_ref(), separator);
+        // An empty cell needs no quotes between separators that make the line more than a blank one.
+        let is_alone = is_first && cells.peek().is_none();
+        if is_alone || !is_visible || !cell.as_ref().is_empty() {
+            row += &quoted(cell.as_ref(), separator);
+        }
+        is_first = false;
     }
     row
 }
@@ -271,6 +299,7 @@ pub enum Decimal {
 
 /// The number in a cell. Exponents may be Fortran's: `1.5D+02`, and `1.5+102` where it has no room for the letter.
 pub fn number(cell: &str, decimal: Decimal) -> Option<f64> {
+    let cell = cell.trim();
     let text = match decimal {
         Decimal::Point => Cow::Borrowed(cell),
         Decimal::Comma if cell.contains('.') => return None,
@@ -355,12 +384,21 @@ mod tests {
     fn cells_may_have_separators_quotes_and_lines() {
         let text = "\u{feff}time,\"T, K\", \"der(x,1)\" ,\" \"\"a\"\"\n b\"\r\n\r\n# 1,2\n0,1,,\n";
         let found = rows(text, Separator::COMMA).unwrap();
-        assert_eq!(found, [["time", "T, K", "der(x,1)", "\"a\"\n b"], ["0", "1", "", ""]]);
+        assert_eq!(found, [["time", "T, K", "der(x,1)", " \"a\"\n b"], ["0", "1", "", ""]]);
         let blanks = rows("t  \"T, K\"\n 1 \t 2 \n", Separator::Blanks).unwrap();
         assert_eq!(blanks, [["t", "T, K"], ["1", "2"]]);
         assert_eq!(rows("a;1,5\n", Separator::Character(b';')).unwrap(), [["a", "1,5"]]);
         // Inches are no quotes.
         assert_eq!(rows("5\" pipe,1\n", Separator::COMMA).unwrap(), [["5\" pipe", "1"]]);
+    }
+
+    #[test]
+    fn blanks_belong_to_a_cell_in_quotes_only() {
+        let found = rows(" \" a \" , b\u{a0},  ,\t\"\"\" \"\n", Separator::COMMA).unwrap();
+        assert_eq!(found, [[" a ", "b", "", "\" "]]);
+        assert_eq!(rows("\u{a0}\"a,b\n", Separator::COMMA).unwrap(), [["\u{a0}\"a", "b"]]);
+        assert_eq!(rows("a , b \r\n", Separator::COMMA).unwrap(), [["a", "b"]]);
+        assert_eq!(number(" 1.5 ", Decimal::Point), Some(1.5));
     }
 
     #[test]
@@ -378,7 +416,8 @@ mod tests {
 
     #[test]
     fn what_is_written_is_read() {
-        let cells = ["der(x,1)", "T; K", "a \"b\"", "", "two\nlines", "#1", "tab\there", "ä", "plain"];
+        let cells =
+            ["der(x,1)", "T; K", "a \"b\"", "", "two\nlines", "#1", "tab\there", "ä", "plain", " a ", ""];
         for separator in [Separator::COMMA, Separator::Character(b';'), Separator::Character(b'\t')] {
             let text = row(cells, separator) + "\n";
             assert_eq!(rows(&text, separator).unwrap(), [cells], "{text}");
@@ -386,6 +425,8 @@ mod tests {
         let cells = ["der(x,1)", "T; K", "a \"b\"", "", "#1", "plain"];
         assert_eq!(rows(&(row(cells, Separator::Blanks) + "\n"), Separator::Blanks).unwrap(), [cells]);
         assert_eq!(row(["time", "T"], Separator::COMMA), "time,T");
+        assert_eq!(row(["", "0", "", "1", ""], Separator::COMMA), ",0,,1,");
+        assert_eq!([row([""], Separator::COMMA), row(["", ""], Separator::Blanks)], ["\"\"", "\"\" \"\""]);
     }
 
     #[test]

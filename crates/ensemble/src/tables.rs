@@ -51,10 +51,11 @@ pub(crate) fn read_table(text: String, file: &str) -> Result<Table, Fault> {
 }
 
 fn value(cell: String, place: &str) -> Result<SettingValue, Fault> {
-    if let Ok(whole) = cell.parse::<i64>() {
+    // Blanks in quotes belong to a text, and to nothing else.
+    if let Ok(whole) = cell.trim().parse::<i64>() {
         return Ok(SettingValue::Int(whole));
     }
-    Ok(match (number(&cell, Decimal::Point), cell.as_str()) {
+    Ok(match (number(&cell, Decimal::Point), cell.trim()) {
         (Some(number), text) if !number.is_finite() => {
             return Err(fault!(BAD_STUDY, "{place}: \"{text}\" is no finite number"))
         }
@@ -85,7 +86,8 @@ mod tests {
     #[test]
     fn a_table_has_names_and_values() {
         let (names, rows) = read(
-            "\u{feff}# made by hand\nrate, n, how\n0.5, 3, fast\n\n1.5D+02, 4, true\n9, 2,\"a, \"\"b\"\"\"\r\n",
+            "\u{feff}# made by hand\nrate, n, how\n0.5, 3, fast\n\n1.5D+02, 4, true\n9, 2,\"a, \"\"b\"\"\"\r\n\
+             1, \" 3 \", \" x \"\n",
         )
         .unwrap();
         assert_eq!(names, ["rate", "n", "how"]);
@@ -95,6 +97,7 @@ mod tests {
         );
         assert_eq!([&rows[1][0], &rows[1][2]], [&SettingValue::Float(150.0), &SettingValue::Bool(true)]);
         assert_eq!(rows[2][2], SettingValue::String("a, \"b\"".into()));
+        assert_eq!(rows[3][1..], [SettingValue::Int(3), SettingValue::String(" x ".into())]);
     }
 
     #[test]

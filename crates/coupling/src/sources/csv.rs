@@ -57,6 +57,7 @@ struct Columns {
 }
 
 fn is_hole(cell: &str) -> bool {
+    let cell = cell.trim();
     matches!(cell, "" | "NA" | "N/A" | "null" | "-") || cell.parse().is_ok_and(f64::is_nan)
 }
 
@@ -81,15 +82,25 @@ impl Csv {
                 "\"holes: nan\" does not go with whole numbers, of which none is NaN; set \"holes\" to skip or previous"
             )));
         }
+        let wanted = text("columns")?.as_deref().map(names_of).transpose()?;
+        let as_map = text("as")?.as_deref() == Some("map");
+        let names = wanted.as_deref().filter(|_| as_map).unwrap_or_default();
+        if let Some(at) = (0..names.len()).find(|&at| names[..at].contains(&names[at])) {
+            return Err(wrong(fault!(
+                SHIPPED_SETTING_WRONG,
+                "\"columns\" names \"{}\" twice, and a map has each name once; name it once, or leave out \"as: map\"",
+                names[at]
+            )));
+        }
         Ok(Csv {
             rows: Rows::open(&text("file")?.unwrap_or_default(), Some(separator)).map_err(bad)?,
             decimal: if text("decimal")?.as_deref() == Some("comma") { Decimal::Comma } else { Decimal::Point },
             dtype,
             holes,
-            as_map: text("as")?.as_deref() == Some("map"),
+            as_map,
             until: settings::number(instance, "until")?,
             header: settings::truth(instance, "header")?,
-            wanted: text("columns")?.as_deref().map(names_of).transpose()?,
+            wanted,
             time_name: text("time")?,
             columns: None,
             before: Vec::new(),
@@ -163,6 +174,7 @@ impl Csv {
 
     /// The value in a cell. None is another than the one that stands there.
     fn value(&self, cell: &str) -> Result<Number, Fault> {
+        let cell = cell.trim();
         let refused = |type_name| self.rows.malformed(&format!("\"{cell}\" is no {type_name}"));
         Ok(match self.dtype {
             Type::Int64 => Number::Int64(cell.parse().map_err(|_| refused("int64"))?),
@@ -199,7 +211,7 @@ impl Csv {
         if is_hole(time) {
             return Err(self.rows.malformed("the time is missing"));
         }
-        let time = self.float(time, "")?;
+        let time = self.float(time.trim(), "; write times in a longer unit, or count them from a later moment")?;
         let mut values = Vec::with_capacity(columns.values.len());
         for (place, &i) in columns.values.iter().enumerate() {
             if !is_hole(&row[i]) {
