@@ -155,7 +155,7 @@ codes! {
         "A value is larger or deeper than can be sent. Send arrays instead of lists of numbers";
 
     NOT_A_TIME "not-a-time":
-        "Model time is a finite number of seconds. NaN and infinity most often come from a division by a \
+        "Model time is a finite number. NaN and infinity most often come from a division by a \
          step of 0. The next timestamp is that of the next message on the same port, so it cannot lie before \
          this one";
 
