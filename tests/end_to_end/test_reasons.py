@@ -73,6 +73,28 @@ def test_a_program_that_leaves_without_one_is_done(run, python_program):
         assert done.status == 0, done.text
 
 
+def test_a_submodel_that_leaves_without_one_is_done(run, python_program):
+    giver = """
+import sys
+from ligament import Submodel, run_submodel
+class Giver(Submodel):
+    step = 0
+    def initialise(self, instance): pass
+    def is_done(self): return False
+    def observe(self, instance): instance.send("out", Message(float(self.step), data=1))
+    def solve(self, instance):
+        self.step += 1
+        if self.step == 3:
+            sys.exit(STATUS)
+    def observe_final(self, instance): pass
+run_submodel(Instance({Operator.O_I: ["out"]}), Giver())
+"""
+    for status, good in [("0", True), ("", True), ("3", False)]:
+        done = run(MODEL.format(giver=python_program("giver", giver.replace("STATUS", status)),
+                                taker=python_program("taker", TAKER)))
+        assert (done.status == 0) is good and ("SystemExit: 3" in done.text) is not good, done.text
+
+
 def test_what_a_code_cannot_have_is_said_with_a_code_of_its_own(run, python_program):
     taker = """
 import numpy as np

@@ -94,7 +94,7 @@ class Instance(_Instance):
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if error is None or (isinstance(error, SystemExit) and not error.code):
+        if error is None or _logging.is_good_end(error):
             self.finish()
         else:
             self.error_shutdown(_logging.describe(error))

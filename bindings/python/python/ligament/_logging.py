@@ -77,6 +77,11 @@ def describe(error: BaseException) -> str:
     return _fault(next(codes, ""), what)
 
 
+def is_good_end(error: BaseException) -> bool:
+    """Whether this is how a program leaves that has done its work: ``sys.exit(0)``."""
+    return isinstance(error, SystemExit) and not error.code
+
+
 def report(error: BaseException) -> None:
     """Ends the run of every instance of this process that has not ended, because of this exception."""
     for instance in list(_instances):

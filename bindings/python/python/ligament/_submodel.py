@@ -37,7 +37,10 @@ class Submodel(ABC):
 
 
 def run_submodel(instance: Instance, submodel: Submodel) -> None:
-    """Runs a submodel for as long as there are start messages. An exception of its ends the run with its text."""
+    """Runs a submodel for as long as there are start messages. An exception of its ends the run with its text.
+
+    After ``sys.exit(0)`` the instance signs off, as at the end of a program.
+    """
     try:
         while instance.reuse_instance():
             submodel.initialise(instance)
@@ -46,7 +49,10 @@ def run_submodel(instance: Instance, submodel: Submodel) -> None:
                 submodel.solve(instance)
             submodel.observe_final(instance)
     except BaseException as error:
-        instance.error_shutdown(_logging.describe(error))
+        if _logging.is_good_end(error):
+            instance.finish()
+        else:
+            instance.error_shutdown(_logging.describe(error))
         raise
 
 
