@@ -40,7 +40,7 @@ def test_f_init_takes_in_as_many_messages_as_the_sender_has_slots(run_in):
 
 def test_slots_are_queues_of_their_own_whatever_the_order(run_in):
     def sender():
-        instance = Instance({Operator.O_F: ["out[]"]})
+        instance = Instance({Operator.O_I: ["out[]"]})
         while instance.reuse_instance():
             instance.set_port_length("out", 3)
             for time in range(50):
@@ -62,7 +62,7 @@ def test_slots_are_queues_of_their_own_whatever_the_order(run_in):
             assert instance.poll("in", 1)  # since it has ended
 
     model = Model("pipe")
-    model.add("sender", ports={"O_F": ["out"]})
+    model.add("sender", ports={"O_I": ["out"]})
     model.add("receiver", ports={"S": ["in"]})
     model.connect("sender.out", "receiver.in")
     run_in(model, {"sender": sender, "receiver": receiver})
