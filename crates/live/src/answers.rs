@@ -181,7 +181,7 @@ async fn at_the_door(State(server): State<Arc<Server>>, request: Request, next: 
     let changes = !matches!(*request.method(), Method::GET | Method::HEAD);
     let mut answer = match door::check(request.headers(), changes, server.door.public()) {
         Ok(()) => next.run(request).await,
-        Err((status, why)) => refusal(status, why),
+        Err((status, why)) => refusal(status, &why),
     };
     for (name, value) in door::HEADERS {
         answer.headers_mut().insert(name, HeaderValue::from_static(value));

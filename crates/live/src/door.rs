@@ -6,6 +6,7 @@
 use crate::public::PublicUrl;
 use axum::http::header::{self, HeaderMap, HeaderName, HeaderValue};
 use axum::http::StatusCode;
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::fs::File;
 use std::io::Read;
@@ -236,6 +237,21 @@ fn is_local(host: &str) -> bool {
     matches!(name.to_ascii_lowercase().as_str(), "localhost" | "127.0.0.1" | "[::1]")
 }
 
+/// Says by which names this server is reached.
+fn hosts(public: Option<&PublicUrl>) -> Cow<'static, str> {
+    match public {
+        None => "this server is reached as localhost or 127.0.0.1 only; forward a port to it from elsewhere, or start \
+                 \"ligament view\" with --public-url and the address that the browser shows"
+            .into(),
+        Some(public) => format!(
+            "this server is reached as {}, localhost or 127.0.0.1 only; let the proxy pass one of them on as Host, or \
+             start \"ligament view\" with --public-url and the address that the browser shows",
+            public.host()
+        )
+        .into(),
+    }
+}
+
 /// Whether a request is for this server and from its own page, or from no page; else why not. `public` is where the page
 /// is reached through a proxy, which may leave the name of the host as it is, or not.
 ///
@@ -245,7 +261,7 @@ pub fn check(
     headers: &HeaderMap,
     changes: bool,
     public: Option<&PublicUrl>,
-) -> Result<(), (StatusCode, &'static str)> {
+) -> Result<(), (StatusCode, Cow<'static, str>)> {
     let only = |name: &HeaderName| {
         let mut all = headers.get_all(name).iter();
         let first = all.next().map(HeaderValue::to_str);
@@ -255,16 +271,11 @@ pub fn check(
             _ => Err(()),
         }
     };
-    let host =
-        match only(&header::HOST) {
-            Ok(Some(host)) if is_local(host) || public.is_some_and(|public| public.is_host(host)) => host,
-            _ => return Err((
-                StatusCode::MISDIRECTED_REQUEST,
-                "this server is reached as localhost or 127.0.0.1 only; forward a port to it from elsewhere, or start \
-                 \"ligament view\" with --public-url and the address that the browser shows",
-            )),
-        };
-    let foreign = Err((StatusCode::FORBIDDEN, "this request comes from a page of another origin"));
+    let host = match only(&header::HOST) {
+        Ok(Some(host)) if is_local(host) || public.is_some_and(|public| public.is_host(host)) => host,
+        _ => return Err((StatusCode::MISDIRECTED_REQUEST, hosts(public))),
+    };
+    let foreign = Err((StatusCode::FORBIDDEN, "this request comes from a page of another origin".into()));
     match only(&header::ORIGIN) {
         Ok(Some(origin)) if is_local(host) && origin.eq_ignore_ascii_case(&format!("http://{host}")) => {}
         Ok(Some(origin)) if public.is_some_and(|public| public.is_origin(origin)) => {}
@@ -279,7 +290,10 @@ pub fn check(
         _ => return foreign,
     }
     if changes && !headers.contains_key(OWN_HEADER) {
-        return Err((StatusCode::FORBIDDEN, "a request that changes something needs the header X-Ligament"));
+        return Err((
+            StatusCode::FORBIDDEN,
+            "a request that changes something needs the header X-Ligament".into(),
+        ));
     }
     Ok(())
 }
@@ -338,6 +352,17 @@ mod tests {
         }
         assert!(check(&headers(&[]), false, None).is_err());
         assert!(check(&headers(&[("host", "localhost"), ("host", "localhost")]), false, None).is_err());
+        let public = PublicUrl::of("https://hub.example.org/me/").unwrap();
+        let through = |host, origin| {
+            check(&headers(&[("host", host), ("origin", origin)]), false, Some(&public)).map_err(|why| why.1)
+        };
+        let named = ("hub.example.org:443", "https://hub.example.org:443");
+        assert_eq!(through(named.0, named.1), Ok(()));
+        let why = through("hub.example.com", named.1).unwrap_err();
+        assert!(
+            why.starts_with("this server is reached as hub.example.org, localhost or 127.0.0.1 only"),
+            "{why}"
+        );
     }
 
     #[test]

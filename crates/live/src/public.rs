@@ -3,6 +3,9 @@
 
 use ligament_catalogue::{fault, Fault};
 
+/// The schemes of pages, each with the port that it has if none is named.
+const SCHEMES: [(&str, &str); 2] = [("https", ":443"), ("http", ":80")];
+
 /// The address of the page behind a proxy.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PublicUrl {
@@ -29,17 +32,26 @@ impl PublicUrl {
         let (scheme, rest) =
             text.split_once("://").ok_or_else(|| wrong("does not begin with https:// or http://"))?;
         let scheme = scheme.to_ascii_lowercase();
-        let usual = match scheme.as_str() {
-            "https" => ":443",
-            "http" => ":80",
-            _ => return Err(wrong("does not begin with https:// or http://")),
-        };
+        let usual = SCHEMES.iter().find(|(name, _)| *name == scheme);
+        let (_, usual) = usual.ok_or_else(|| wrong("does not begin with https:// or http://"))?;
         let (host, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
         let host = host.to_ascii_lowercase();
         let host = host.strip_suffix(usual).unwrap_or(&host);
+        let (name, port) = match host.rsplit_once(':') {
+            // The last colon of an address in brackets.
+            Some((_, rest)) if rest.ends_with(']') => (host, None),
+            Some((name, port)) => (name, Some(port)),
+            None => (host, None),
+        };
         let of_host = |byte: u8| byte.is_ascii_alphanumeric() || b"-._:[]".contains(&byte);
-        if host.is_empty() || !host.bytes().all(of_host) {
+        if name.is_empty() || !name.bytes().all(of_host) {
             return Err(wrong("has no name of a host"));
+        }
+        let is_port = |port: &str| {
+            port.bytes().all(|byte| byte.is_ascii_digit()) && port.parse().is_ok_and(|port: u16| port > 0)
+        };
+        if !port.is_none_or(is_port) {
+            return Err(wrong("has no port from 1 to 65535 behind its host"));
         }
         let of_path = |byte: u8| byte.is_ascii_alphanumeric() || b"/-._~!$&'()*+,;=:@%".contains(&byte);
         let climbs = path.split('/').any(|part| part == "." || part == "..");
@@ -55,14 +67,28 @@ impl PublicUrl {
         format!("{}{}", self.origin, self.path)
     }
 
-    /// Whether a request's `Host` is that of this address.
+    /// Whether a request's `Host` is that of this address. Some proxies name the usual port.
     pub fn is_host(&self, host: &str) -> bool {
-        host.eq_ignore_ascii_case(&self.host)
+        self.or_usual_port(host, &self.host)
     }
 
     /// Whether a page of this origin is the page itself.
     pub fn is_origin(&self, origin: &str) -> bool {
-        origin.eq_ignore_ascii_case(&self.origin)
+        self.or_usual_port(origin, &self.origin)
+    }
+
+    /// Whether a text is `own`, or that with the usual port of the scheme.
+    fn or_usual_port(&self, text: &str, own: &str) -> bool {
+        let is_own = |text: &str| text.eq_ignore_ascii_case(own);
+        let without = |port| text.strip_suffix(port).is_some_and(is_own);
+        let (scheme, _) = self.origin.split_once("://").unwrap_or_default();
+        let has_port = self.host.rsplit_once(':').is_some_and(|(_, port)| !port.ends_with(']'));
+        is_own(text) || !has_port && SCHEMES.iter().any(|(name, port)| *name == scheme && without(*port))
+    }
+
+    /// The host, with its port if it is not the usual one.
+    pub fn host(&self) -> &str {
+        &self.host
     }
 
     /// Whose cookies: of this address alone, and over https alone if it is that.
@@ -109,6 +135,19 @@ mod tests {
             assert_eq!((url.is_origin(origin), url.address().as_str()), (true, address), "{text}");
             assert!(url.is_host(origin.split_once("://").unwrap().1), "{text}");
         }
+        // The port of a host and an origin may be named if it is the usual one.
+        for (text, with, other) in [
+            ("https://hub.example.org/a/", "hub.example.org:443", "hub.example.org:80"),
+            ("https://hub.example.org:443/", "HUB.example.org:443", "hub.example.org:4430"),
+            ("http://hub", "hub:80", "hub:443"),
+            ("http://[::1]/", "[::1]:80", "[::1]:443"),
+            ("https://hub:8443", "hub:8443", "hub:8443:443"),
+        ] {
+            let url = PublicUrl::of(text).unwrap();
+            let (scheme, _) = text.split_once("://").unwrap();
+            assert!(url.is_host(with) && url.is_origin(&format!("{scheme}://{with}")), "{text}");
+            assert!(!url.is_host(other) && !url.is_origin(&format!("{scheme}://{other}")), "{text}");
+        }
         for text in [
             "hub/user",
             "ftp://hub/",
@@ -122,6 +161,12 @@ mod tests {
             "https://hub/a b",
             "https://hub\\x/",
             "https://hub/é",
+            "http://hub:99999/",
+            "http://hub:0/",
+            "http://hub:/",
+            "http://hub:+80/",
+            "http://:8000/",
+            "http://[::1]:x/",
         ] {
             assert!(PublicUrl::of(text).is_err(), "{text}");
         }
