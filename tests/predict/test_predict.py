@@ -206,6 +206,12 @@ def test_a_model_is_not_replaced_by_its_costs_nor_compared_with_another(place, a
     (place / "other.ymmsl").write_text(MODEL.replace("  film:\n    components", "  other:\n    components"))
     text = ask("predict", "other.ymmsl", "--from", "small", "--compare", "small", status=2)
     assert 'was of the model "film", and "other" is predicted' in text
+    # A run that has other components tells nothing of the model.
+    other = MODEL.replace("  film:\n    components", "  other:\n    components").replace("      camera:", "      lens:")
+    (place / "other.ymmsl").write_text(other.replace("camera.", "lens."))
+    for command in ("graph", "tasks", "predict"):
+        text = ask(command, "other.ymmsl", "--from", "small", status=2)
+        assert 'is of another model, "film": "other" has no component "camera"' in text, text
 
 
 def without_ports(text):

@@ -3,7 +3,7 @@
 use crate::arguments::{print, Check};
 use ligament_analysis::{CheckOptions, Files, Ignorable, Report};
 use ligament_catalogue::{fault, Fault};
-use ligament_manager::find_run;
+use ligament_manager::{component_of, find_run, InstanceRecord, RunRecord};
 use ligament_model::{parse_assignment, LigamentOptions, Reference, Resolved, Resources};
 use ligament_runtime::client::record_of;
 use ligament_runtime::own_cores;
@@ -142,11 +142,35 @@ impl Shown {
         let Some(from) = &self.from else { return drawable(&self.models, self.model.as_deref(), for_a_look()) };
         let run = find_run(from)?;
         let record = record_of(&run)?;
-        let options = CheckOptions { declared_ports: record.declared_ports, ..for_a_look() };
+        let options = CheckOptions { declared_ports: record.declared_ports.clone(), ..for_a_look() };
         match &self.models[..] {
             [] => drawable(&[run.path().join("model.ymmsl")], Some(&record.model), options),
-            models => drawable(models, self.model.as_deref(), options),
+            models => {
+                let (report, model) = drawable(models, self.model.as_deref(), options)?;
+                of_model(&record, &model)?;
+                Ok((report, model))
+            }
         }
+    }
+}
+
+/// # Errors
+/// A run is of another model: they share no component; or they have two names, and the run a component that the model lacks.
+pub(crate) fn of_model(record: &RunRecord, model: &Resolved) -> Result<(), Fault> {
+    let known: HashSet<String> = model.components.iter().map(|one| one.name.to_string()).collect();
+    let is_foreign = |one: &&InstanceRecord| !known.contains(component_of(&one.name));
+    let foreign = record.instances.iter().filter(is_foreign).count();
+    let is_apart = foreign == record.instances.len();
+    match record.instances.iter().find(is_foreign) {
+        Some(one) if is_apart || record.model != model.name.to_string() => Err(fault!(
+            NO_SUCH_RUN,
+            "the run {} is of another model, \"{}\": \"{}\" has no component \"{}\"; name a run of that one after --from",
+            record.run,
+            record.model,
+            model.name,
+            component_of(&one.name)
+        )),
+        _ => Ok(()),
     }
 }
 

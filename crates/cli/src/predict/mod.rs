@@ -80,6 +80,9 @@ fn told(arguments: &Predict) -> Result<String, Fault> {
             &read
         }
     };
+    if let Some(run) = &from {
+        crate::check::of_model(&run.record, model)?;
+    }
     if let Some(run) = compared.as_ref().filter(|run| run.model.name != model.name) {
         return Err(fault!(
             CANNOT_PREDICT,
