@@ -162,7 +162,7 @@ pub(crate) fn of_model(record: &RunRecord, model: &Resolved) -> Result<(), Fault
     let foreign = record.instances.iter().filter(is_foreign).count();
     let is_apart = foreign == record.instances.len();
     match record.instances.iter().find(is_foreign) {
-        Some(one) if is_apart || record.model != model.name.to_string() => Err(fault!(
+        Some(one) if is_apart || record.model != model.name => Err(fault!(
             NO_SUCH_RUN,
             "the run {} is of another model, \"{}\": \"{}\" has no component \"{}\"; name a run of that one after --from",
             record.run,
