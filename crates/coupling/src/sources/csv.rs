@@ -211,7 +211,8 @@ impl Csv {
         if is_hole(time) {
             return Err(self.rows.malformed("the time is missing"));
         }
-        let time = self.float(time.trim(), "; write times in a longer unit, or count them from a later moment")?;
+        let time =
+            self.float(time.trim(), "; write times in a longer unit, or count them from a later moment")?;
         let mut values = Vec::with_capacity(columns.values.len());
         for (place, &i) in columns.values.iter().enumerate() {
             if !is_hole(&row[i]) {
