@@ -66,7 +66,7 @@ def test_runs_are_listed_with_when_how_long_and_how_they_ended(place):
     heading, good, bad = out.splitlines()
     assert heading.split() == ["name", "began", "(UTC)", "state", "took", "how", "it", "ended"]
     assert good.startswith("good") and " done " in good
-    assert bad.startswith("bad") and " failed " in bad and "fox was done, but then ended with exit status 3" in bad
+    assert bad.startswith("bad") and " failed " in bad and "fox ended with exit status 3" in bad
     told = json.loads(place("runs", "--json")[0])["runs"]
     assert [(one["name"], one["state"]) for one in told] == [("good", "done"), ("bad", "failed")]
     assert all(one["duration"] > 0 and one["started"] for one in told)

@@ -4,7 +4,7 @@ MODEL = """ymmsl_version: v0.1
 model:
   name: interrupted
   components:
-    sender: {{implementation: sender, ports: {{o_f: out}}}}
+    sender: {{implementation: sender, ports: {{o_i: out}}}}
     receiver: {{implementation: receiver, ports: {{s: in}}}}
   conduits:
     sender.out: receiver.in
@@ -37,7 +37,7 @@ def interrupt_until_it_is_felt():
 
 zeros, felt = np.zeros(8_000_000), []
 signal.signal(signal.SIGINT, handler)
-instance = Instance({Operator.O_F: ["out"]})
+instance = Instance({Operator.O_I: ["out"]})
 while instance.reuse_instance():
     instance.send("out", Message(0.0, data="first"))
     thread = threading.Thread(target=interrupt_until_it_is_felt, daemon=True)
