@@ -48,8 +48,8 @@ static void paths(void) {
                                       .pace = 1 << 30};
     FINE(lig_path_open("abi.key", at, &options, &other, &error));
     FINE(lig_path_wait_connected(other, soon, &error));
-    FINE(lig_path_meet("abi.key", "127.0.0.1:0", NULL, &met, &error));
-    lig_path_free(met);
+    // Two ends cannot meet at a port that each of them chooses.
+    ENDS(lig_path_meet("abi.key", "127.0.0.1:0", NULL, &met, &error), LIG_ERR_USAGE);
     FINE(lig_path_set_pace(one, 0, &error));
     FINE(lig_path_send(one, "first", 5, soon, &error));
     FINE(lig_path_probe(other, &length, soon, &error));
