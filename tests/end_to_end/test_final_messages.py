@@ -84,7 +84,8 @@ implementations: {{giver: {giver}, taker: {taker}}}
     done = run(model.format(giver=giver, taker=taker))
     assert done.status == 0, done.text
     assert (done.directory / "instances/taker/output.log").read_text().split() == ["0", "1", "2"]
-    assert done.text.count('port "out": giver sends a second O_F message, and has not called reuse_instance()') == 1, done.text
+    log = (done.directory / "manager.log").read_text()
+    assert log.count('port "out": giver sends a second O_F message, and has not called reuse_instance()') == 1, log
 
 
 def test_a_pass_without_a_final_message_is_reported_and_named_where_somebody_waits_for_it(run, python_program):
