@@ -14,7 +14,7 @@ models:
   ensemble:
     components:
       study: {ports: {o_i: settings, s: results, o_f: statistics}, implementation: study}
-      member: {ports: {o_f: size}, implementation: member, multiplicity: MEMBERS}
+      member: {ports: {o_i: size}, implementation: member, multiplicity: MEMBERS}
       reader: {ports: {f_init: statistics}, implementation: reader}
     conduits:
       study.settings: member.muscle_settings_in
@@ -31,7 +31,8 @@ import time
 import numpy as np
 from ligament import Instance, Message, Operator
 
-instance = Instance({Operator.O_F: ["size"]})
+# A code may answer twice within its loop; a second final message would be refused.
+instance = Instance({Operator.O_I: ["size"]})
 while instance.reuse_instance():
     rate, evaluation = instance.get_setting("rate", "float"), instance.get_setting("evaluation", "int")
     answer = rate**2

@@ -16,7 +16,7 @@ while instance.reuse_instance():
     print(instance.list_settings())
 """
 MEMBER = """
-instance = Instance({Operator.F_INIT: ["begin"], Operator.O_F: ["result"]})
+instance = Instance({Operator.F_INIT: ["begin"], Operator.O_I: ["result"]})
 while instance.reuse_instance():
     message = instance.receive_with_settings("begin")
     assert message.settings is not None and dict(message.settings) == {}, message.settings
@@ -31,7 +31,7 @@ model:
   name: survey
   components:
     study: {{implementation: study, ports: {{o_i: [settings, begin], s: results}}}}
-    member: {{implementation: member, multiplicity: 2, ports: {{f_init: begin, o_f: result}}}}
+    member: {{implementation: member, multiplicity: 2, ports: {{f_init: begin, o_i: result}}}}
   conduits: {{study.settings: member.muscle_settings_in, study.begin: member.begin, member.result: study.results}}
 implementations:
   study: {python_program("study", STUDY)}
@@ -50,7 +50,7 @@ model:
   name: survey
   components:
     study: {{implementation: study, ports: {{o_i: [settings, begin], s: results}}}}
-    member: {{implementation: member, multiplicity: 2, ports: {{f_init: begin, o_f: result}}}}
+    member: {{implementation: member, multiplicity: 2, ports: {{f_init: begin, o_i: result}}}}
   conduits: {{study.settings: member.muscle_settings_in, study.begin: member.begin, member.result: study.results}}
 implementations:
   study: {python_program("study", study)}

@@ -428,7 +428,7 @@ def test_numbers_of_two_units_do_not_go_into_one_file(failure, results, tmp_path
     if sink == "csv":
         maps = [{"a": given[0], "b": given[1]}, {"b": given[1], "a": given[0]}]
         results(two("jsonl", sink), JOINED, {"source.file": messages(tmp_path, *maps)})
-        said, _ = failure(two("jsonl", sink), JOINED, {"source.file": messages(tmp_path, maps[0], {"a": [1, 2], "b": given[0]})})
+        said, _ = failure(two("jsonl", sink), JOINED, {"source.file": messages(tmp_path, maps[0], {"a": given[0], "b": given[0]})})
         assert 'has the unit "km", and those before it have the unit "m"' in said, said
 
 

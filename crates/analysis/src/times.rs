@@ -42,7 +42,12 @@ pub(crate) fn give_to_the_code(model: &mut Resolved) {
         return;
     };
     let whose = |(setting, value): (&Reference, &SettingValue)| {
-        const FILES: [&str; 3] = ["ligament.sources.netcdf", "ligament.sinks.netcdf", "ligament.sinks.hdf5"];
+        const FILES: [&str; 4] = [
+            "ligament.sources.hdf5",
+            "ligament.sources.netcdf",
+            "ligament.sinks.hdf5",
+            "ligament.sinks.netcdf",
+        ];
         let is_file = matches!(value, SettingValue::Str(text) if FILES.contains(&&**text));
         let (last, component) = setting.parts().split_last().filter(|_| is_file)?;
         let is_kind = *last == Part::Name(implementation.clone());

@@ -145,14 +145,15 @@ fn digits_of(time: f64) -> usize {
 pub struct ShownTime(pub f64);
 
 impl ShownTime {
-    /// The number that is shown. Digits are left out only behind a run of three zeros or nines, from the twelfth on.
+    /// The number that is shown. Digits are left out only of numbers with more than fifteen, behind a run of three zeros or
+    /// nines, from the thirteenth on: milliseconds since 1970 keep theirs.
     pub fn number(self) -> f64 {
         let time = self.0;
-        if time == 0.0 || !time.is_finite() || digits_of(time) <= 12 {
+        if time == 0.0 || !time.is_finite() || digits_of(time) <= 15 {
             return time + 0.0;
         }
         let neat = |digits| rounded(time, digits).filter(|&neat| digits_of(neat) + 3 <= digits);
-        (12..=15).rev().find_map(neat).unwrap_or(time)
+        (13..=15).rev().find_map(neat).unwrap_or(time)
     }
 }
 
@@ -197,6 +198,8 @@ mod tests {
             (0.30000000000000004, "0.3"),
             (-0.30000000000000004, "-0.3"),
             (1_700_000_000.123_45, "1700000000.12345"),
+            (1_700_000_000_002.0, "1700000000002"),
+            (1_700_000_000.001, "1700000000.001"),
             (1.0 / 3.0, "0.3333333333333333"),
             (0.0, "0"),
             (-0.0, "0"),
