@@ -122,7 +122,7 @@ def test_what_cannot_be_is_refused_with_the_reason(place):
         ({"what": "set", "settings": ["front.D=" + 5000 * "1"]}, 400, "4096 are the most"),
         ({"what": "set", "settings": ["t_max=1"]}, 400, "cannot be steered"),
         ({"what": "set", "settings": []}, 400, "no setting"),
-        ({"what": "set", "settings": ["front.D=0.1"], "at": 0}, 409, "has passed 0 s already"),
+        ({"what": "set", "settings": ["front.D=0.1"], "at": 0}, 409, "has passed 0 already"),
         ({"what": "set", "settings": ["front.D=0.1"], "at": "soon"}, 422, "at"),
         ({"what": "until"}, 400, "missing"),
         ({"what": "resume"}, 409, "does not stand still"),

@@ -110,7 +110,7 @@ def test_bad_values_are_refused_in_the_form_and_what_the_run_refuses_is_told(pla
         fills(browser, name, "")
     fills(browser, "front.D", "0.25")
     browser.does("fill", place="#steer-at", text="0")
-    browser.says("all have passed 0 s", "#steer-at-problem")
+    browser.says("all have passed 0", "#steer-at-problem")
     assert browser.does("tell", what=f"{button}.disabled")
     browser.does("fill", place="#steer-at", text="")
     browser.until(f"!{button}.disabled")
@@ -158,7 +158,7 @@ def test_a_run_stands_still_makes_a_step_goes_on_and_is_stopped_when_that_is_con
     browser.until("[...document.querySelectorAll('#timeline .parts li')].some((row) => row.innerText.includes('held'))")
     pictures_of(browser, pictures, "halted")
     browser.does("fill", place="#steer-until", text="0")
-    browser.says("all have passed 0 s", "#steer-until-problem")
+    browser.says("all have passed 0", "#steer-until-problem")
     until = len(place.steps()) + 30
     browser.does("fill", place="#steer-until", text=str(until))
     browser.does("press", key="Enter")
