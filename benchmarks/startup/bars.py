@@ -1,4 +1,4 @@
-"""What is promised of a start and an end, computed from the measurements; nothing is run here."""
+"""The promises of a start and an end, computed from the measurements; nothing is run here."""
 
 import statistics
 

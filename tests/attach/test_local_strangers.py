@@ -59,7 +59,7 @@ def test_another_user_who_connects_without_end_does_not_disturb_a_run(place, str
 def test_nor_where_the_socket_has_an_abstract_name(place, stranger):
     """Where no directory is to be had that others cannot change."""
     path = place.path
-    # What the run needs may lie below /tmp itself: the checkout, its Python, this test's own directory.
+    # Files that the run needs may lie below /tmp itself: the checkout, its Python, this test's own directory.
     needed = [path, ROOT, sys.executable, sys.prefix, shutil.which(place.ligament)]
     needed = {Path(one).resolve().relative_to("/tmp").parts[0] for one in needed if Path(one).resolve().is_relative_to("/tmp")}
     kept = " && ".join(f"mkdir /tmp/{one} && mount --bind /mnt/{one} /tmp/{one}" for one in sorted(needed)) or "true"

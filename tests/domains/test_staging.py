@@ -210,7 +210,7 @@ def test_an_instance_finds_the_same_files_wherever_it_runs(how, town, ligament, 
         names = sorted(str(path.relative_to(workdir)) for path in workdir.rglob("*") if path.is_file())
         assert names == sorted(["data/table", "data/deep/tool", "data/replaced", *own])
         assert (workdir / "mesh").read_text() == own["mesh"]
-        # What an instance writes into its copy is its result, and changes nobody else's input.
+        # A change of an instance's own copy is its result, and changes no other input.
         assert (workdir / "restart").read_text() == f"of {slot}"
     assert not list(directory.rglob("*.part-*"))
     assert (directory / "inputs/restart").read_text() == "0000"

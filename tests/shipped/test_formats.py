@@ -16,7 +16,7 @@ from test_shipped import model
 INTEGERS = [np.int8, np.int16, np.int32, np.int64, np.uint8, np.uint16, np.uint32, np.uint64]
 FLOATS = [np.float32, np.float64]
 COMPLEX = [np.complex64, np.complex128]
-# What each format can hold.
+# The types and shapes that each format can hold.
 TYPES = {"csv": [bool, *INTEGERS, *FLOATS], "npy": [bool, *INTEGERS, *FLOATS, *COMPLEX], "vti": [bool, *INTEGERS, *FLOATS],
          "hdf5": [bool, *INTEGERS, *FLOATS, *COMPLEX], "netcdf": [*INTEGERS, *FLOATS], "jsonl": [bool, *INTEGERS, *FLOATS, *COMPLEX]}
 SUFFIX = {"csv": "csv", "npy": "npy", "vti": "vti", "hdf5": "h5", "netcdf": "nc", "jsonl": "jsonl"}

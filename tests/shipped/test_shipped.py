@@ -606,7 +606,7 @@ def test_masked_values_are_left_out_or_filled_if_the_model_says_so_and_counted_i
         "lin_near": ("mesh", {**linear, "masked": "nearest"}, [3, 3, 5, 7]),
         "near": ("mesh", files, [3, nan, 5, 7]), "near_skip": ("mesh", {**files, "masked": "skip"}, [3, nan, 5, 7]),
         "near_near": ("mesh", {**files, "masked": "nearest"}, [3, 3, 5, 7]),
-        # What comes from the point at 4 goes to those at 2 and 9, between which it lies.
+        # The value at the point 4 goes to those at 2 and 9, between which it lies.
         "con_skip": ("mesh", {**linear, "constraint": "conservative", "masked": "skip"}, [3, 0, 5 + 7 * 5 / 7, 7 * 2 / 7]),
         "reg": ("regrid", {"shape": [2], "method": "conservative"}, [nan, 6]),
         "reg_skip": ("regrid", {"shape": [2], "method": "conservative", "masked": "skip"}, [3, 6]),

@@ -43,7 +43,7 @@ fn found<'py>(py: Python<'py>, filter: &Filter) -> Result<Bound<'py, PyAny>, Fau
     }
 }
 
-/// Whether a conduit of this process has a filter of Python's.
+/// True if a conduit of this process has a filter of Python's.
 static IN_USE: AtomicBool = AtomicBool::new(false);
 
 pub(crate) fn in_use() -> bool {

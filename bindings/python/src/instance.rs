@@ -528,7 +528,7 @@ impl Instance {
         self.core(py, &Call("poll"))?.poll(port, slot).map_err(|error| self.error(py, error))
     }
 
-    /// Whether another message will come on this port: waits until one is there, or the conduit has ended. On an F_INIT port
+    /// True if another message will come on this port: waits until one is there, or the conduit has ended. On an F_INIT port
     /// in the reuse loop: whether the message of this pass is still to be received.
     #[pyo3(signature = (port, slot=None, timeout=None))]
     fn has_next(

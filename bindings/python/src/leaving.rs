@@ -8,7 +8,7 @@ use std::panic::{catch_unwind, AssertUnwindSafe};
 use std::ptr::null_mut;
 use std::sync::{Mutex, PoisonError};
 
-/// Those that wait; none before the first one.
+/// The instances that wait; `None` before the first one.
 static LEAVING: Mutex<Option<Vec<Core>>> = Mutex::new(None);
 
 extern "C" {

@@ -677,7 +677,7 @@ impl Core {
         self.end_if_all_gone(out);
     }
 
-    /// Whether the run fails because of an endpoint, which knows: it says why, and ends within the grace that all have.
+    /// True if the run fails because of an endpoint, which knows: it says why, and ends within the grace that all have.
     pub fn ends_by_itself(&self, endpoint: EndpointId) -> bool {
         matches!(&self.ending, Some(Outcome::Failed(failure))
             if failure.rank.map(|one| self.wiring.endpoint_of(one)) == Some(endpoint))

@@ -116,7 +116,7 @@ struct Counted<'a> {
     passes: Vec<u64>,
     ended: Vec<u64>,
     begun: Vec<u64>,
-    /// Whether a part may have ended for good, so that filters let go of what they hold.
+    /// True if a part may have ended for good, so that filters let go of what they hold.
     over: Vec<bool>,
     /// Who is to be looked at again when a part has come further.
     followers: Vec<Vec<usize>>,
@@ -223,7 +223,7 @@ impl<'a> Counted<'a> {
         (counted(passes), counted(ended), counted(begun))
     }
 
-    /// Whether a part that has ended so many passes may have ended for good: nobody calls it any more.
+    /// True if a part that has ended so many passes may have ended for good: nobody calls it any more.
     fn may_be_over(&self, at: usize, ended: u64) -> bool {
         let part = &self.order.parts[at];
         let no_caller = |&link: &usize| {
@@ -242,7 +242,7 @@ impl<'a> Counted<'a> {
         is_why.then_some(holds.filter.as_str())
     }
 
-    /// Whether a filter of a link holds back by time.
+    /// True if a filter of a link holds back by time.
     fn is_by_time(&self, link: usize) -> bool {
         self.order.links[link].holds.as_ref().is_some_and(|holds| holds.hold == Hold::ByTime)
     }

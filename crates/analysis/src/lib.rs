@@ -63,7 +63,7 @@ pub struct CheckOptions {
     pub files: Files,
     /// What may be left out of what cannot be done yet.
     pub ignore: HashSet<Ignorable>,
-    /// Whether the report is to have the text of the whole model, for the run directory.
+    /// True if the report is to have the text of the whole model, for the run directory.
     pub with_text: bool,
     /// Of components whose ports the files do not declare, those that are known from a run: by the component's name and
     /// that of the operator.

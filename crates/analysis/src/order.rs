@@ -224,7 +224,7 @@ impl Order {
     }
 }
 
-/// Whether a filter under `ligament:` makes more or fewer messages of one, as far as anybody knows.
+/// True if a filter under `ligament:` makes more or fewer messages of one, as far as anybody knows.
 pub(crate) fn changes_the_number(filter: &Filter) -> bool {
     let changes = [
         "every",

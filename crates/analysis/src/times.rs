@@ -11,12 +11,12 @@ use ligament_model::{
 const TIME_UNIT_SETTING: &str = "ligament_time_unit";
 const SECONDS_SETTING: &str = "ligament_time_unit_in_seconds";
 
-/// How many seconds a unit of time has.
+/// Seconds in a unit of time.
 fn seconds_in(unit: &str) -> Result<f64, NoQuantity> {
     Quantity::parse(&format!("1 {unit}"), Measure::Time).map(|quantity| quantity.value)
 }
 
-/// How many seconds the model's unit of time has; 1 if it says none.
+/// Seconds in the model's unit of time; 1 if it says none.
 pub(crate) fn unit_of(options: &LigamentOptions) -> f64 {
     options.time_unit.as_ref().and_then(|(unit, _)| seconds_in(unit).ok()).unwrap_or(1.0)
 }

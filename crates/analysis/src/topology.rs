@@ -25,7 +25,7 @@ pub struct Node {
     pub components: usize,
     /// For how many instances it stands.
     pub instances: usize,
-    /// How many ranks each of its instances has, if these speak for themselves.
+    /// Number of ranks of each instance, if the ranks speak for themselves.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ranks: Option<u32>,
     /// The implementation, if all of its components have the same.
@@ -43,7 +43,7 @@ pub struct NodePort {
     pub operator: Operator,
     /// Whether it sends.
     pub sends: bool,
-    /// Whether it is a vector port, by the model.
+    /// True if it is a vector port, by the model.
     pub vector: bool,
 }
 

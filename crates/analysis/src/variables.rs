@@ -25,7 +25,7 @@ pub(crate) enum Filled {
     AtStart,
 }
 
-/// Whether a shell starts the program, after modules or login scripts: they may set any variable.
+/// True if a shell starts the program, after modules or login scripts: they may set any variable.
 pub(crate) fn starts_in_shell(program: &Program) -> bool {
     program.modules.is_some() || program.base_env == BaseEnv::Login
 }

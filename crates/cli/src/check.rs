@@ -80,7 +80,7 @@ fn in_a_word(report: &Report) -> String {
         0 => String::new(),
         n => format!(", {}", count(n, "warning")),
     };
-    // Nobody can look for what modules bring before they are loaded.
+    // Files that modules bring cannot be looked for before the modules are loaded.
     let limit = if report.notes.is_empty() { "" } else { ", as far as can be known before it starts" };
     format!(
         "{}: {} in {}, {}{warnings}; it can be run{limit}\n",

@@ -484,7 +484,7 @@ fn next_of(instance: &mut Instance, pool: &Pool<Numbers>, wait: Wait) -> Result<
 fn write_whole(name: &str, lines: &[String]) -> Result<(), Error> {
     let part = format!("{name}.part");
     let text = lines.join("\n") + "\n";
-    // What is left of an earlier pass goes; a link there is not followed.
+    // A file that an earlier pass left is removed; a link there is not followed.
     let _ = std::fs::remove_file(&part);
     std::fs::File::create_new(&part)
         .and_then(|mut file| file.write_all(text.as_bytes()))

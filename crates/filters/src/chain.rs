@@ -227,7 +227,7 @@ impl Chain {
         filters.iter().enumerate().filter_map(fault).collect()
     }
 
-    /// Those at these places among all filters of a conduit.
+    /// The filters at these places among all filters of a conduit.
     fn of(filters: &[Filter], places: Range<usize>, around: &Around<'_>) -> Result<Vec<Stage>, Failure> {
         let stage = |place: usize| {
             let (filter, times) = (&filters[place], times_behind(&filters[..place]));

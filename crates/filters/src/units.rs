@@ -241,7 +241,7 @@ impl Unit {
         })
     }
 
-    /// Whether values of one can be converted to the other. A difference of temperatures is no temperature.
+    /// True if values of one can be converted to the other. A difference of temperatures is no temperature.
     pub fn converts_to(&self, to: &Unit) -> bool {
         let scales = (self.scale, to.scale);
         let differ = matches!(scales, (Scale::Point, Scale::Difference) | (Scale::Difference, Scale::Point));

@@ -191,7 +191,7 @@ fn no_finite_number_of_single_precision_becomes_infinite() {
         let why = refused(text, single(&[f32::NAN, f32::INFINITY, -1e35, 0.0]));
         assert!(why.contains("element 2 is -100000000000000000000000000000000000"), "{text}: {why}");
     }
-    // Those that are infinite already stay so.
+    // Infinite values stay infinite.
     let Value::Array(made) = one("[{multiply: 2}]", single(&[f32::INFINITY, 1.5])) else { panic!() };
     assert_eq!(made.as_slice::<f32>(), Some(&[f32::INFINITY, 3.0][..]));
 }

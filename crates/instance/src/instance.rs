@@ -107,7 +107,7 @@ pub struct Instance {
     /// Where timelines matter: how it stands on them.
     pub(crate) timing: Option<Box<Timing>>,
     passes: u64,
-    /// Whether `reuse_instance` has not said that there is no other pass.
+    /// True if `reuse_instance` has not said that there is no other pass.
     is_wanted: bool,
     over: bool,
     forks: u32,

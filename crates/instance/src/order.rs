@@ -69,7 +69,7 @@ impl OrderWatch {
         self.going & set(&[operator]) != 0
     }
 
-    /// Whether a message on a port with this operator is the only one of the pass.
+    /// True if a message on a port with this operator is the only one of the pass.
     #[inline(always)]
     pub fn sends_once(&self, operator: Operator) -> bool {
         self.looping && operator == Operator::OF
@@ -93,7 +93,7 @@ impl OrderWatch {
         )
     }
 
-    /// Whether the pass is where it sends its final messages, as `goes_on` knows.
+    /// True if the pass is where it sends its final messages, as `goes_on` knows.
     #[inline(always)]
     pub fn is_final(&self) -> bool {
         self.phase == Phase::Final

@@ -107,7 +107,7 @@ impl Instance {
         self.note_sent(port, times, sent)
     }
 
-    /// Whether times are sound and do not go back, and the port has not sent its only message of this pass.
+    /// True if times are sound and do not go back, and the port has not sent its only message of this pass.
     #[inline(always)]
     fn goes_on(&self, port: usize, times: Times) -> bool {
         times.are_sound() && times.timestamp >= self.table.ports[port].sent.first

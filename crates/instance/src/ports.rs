@@ -93,7 +93,7 @@ pub(crate) struct LastSent {
     warned: bool,
     /// The distance of messages was compared with the scales of the component.
     pub compared: bool,
-    /// Whether a pass without a message was reported, which is done once.
+    /// True if a pass without a message was reported, which is done once.
     pub silence_reported: bool,
 }
 
@@ -121,12 +121,12 @@ impl LastSent {
         self.others.clear();
     }
 
-    /// Whether the one message of this pass was sent on a slot.
+    /// True if the one message of this pass was sent on a slot.
     pub fn is_complete(&self, slot: usize) -> bool {
         self.latest(slot) == PASS_IS_SENT
     }
 
-    /// Whether nothing was sent on a slot in this pass.
+    /// True if nothing was sent on a slot in this pass.
     pub fn is_silent(&self, slot: usize) -> bool {
         self.latest(slot) == f64::NEG_INFINITY
     }

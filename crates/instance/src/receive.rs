@@ -304,7 +304,7 @@ impl Instance {
         self.endpoint.poll(channel).map_err(|error| Error::during(error, || "polling".into()))
     }
 
-    /// Whether another message will come on a port (and slot): waits until one is there, or the conduit has ended. On an
+    /// True if another message will come on a port (and slot): waits until one is there, or the conduit has ended. On an
     /// `F_INIT` port in the reuse loop: whether the message of this pass is still to be received.
     ///
     /// # Errors

@@ -79,7 +79,7 @@ impl Transport {
     }
 
     /// As `Endpoint::wait_any`.
-    /// Whether what waits on a channel is its end; none if nothing waits.
+    /// True if what waits on a channel is its end; none if nothing waits.
     pub fn next_is_end(&mut self, channel: usize) -> Result<Option<bool>, ShmError> {
         match self {
             Transport::Own(endpoint) => Ok(endpoint.next_is_end(channel)),

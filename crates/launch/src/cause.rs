@@ -40,7 +40,7 @@ const TELLING: [&str; 16] = [
     "temporarily disabled",
 ];
 
-/// How far back an error line of the program itself may lie.
+/// The distance from the end at which an error line of the program itself may lie.
 const LAST_LINES: usize = 20;
 /// A line of this length from one and the same sign is a ruler, as launchers frame texts with.
 const RULER: usize = 20;
@@ -55,7 +55,7 @@ const CONSEQUENCES: [&str; 6] = [
     "has exited due to process",
 ];
 
-/// What launchers add about their own texts.
+/// Lines that launchers add about their own texts.
 const ABOUT_TEXTS: [&str; 3] =
     ["orte_base_help_aggregate", "prte_base_help_aggregate", "has sent help message"];
 

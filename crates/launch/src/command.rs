@@ -124,7 +124,7 @@ pub fn prepare(program: &Program, resources: Resources, place: &Workplace<'_>) -
     environment.set_default("PYTHONUNBUFFERED", "1");
     let modules = program.modules.as_deref().unwrap_or_default();
     let in_shell = program.executable.is_some() && (!modules.is_empty() || program.base_env == BaseEnv::Login);
-    // What modules set comes before what the program appends: the shell appends that.
+    // Values that modules set come before those that the program appends: the shell appends them.
     for (variable, value) in program.env.iter().filter(|(name, _)| !(in_shell && name.starts_with('+'))) {
         environment.apply(variable, value);
     }
@@ -168,7 +168,7 @@ pub fn prepare(program: &Program, resources: Resources, place: &Workplace<'_>) -
             ))
         }
     };
-    // Who it is, its process is told when it is started.
+    // The process learns at its start which instance it is.
     environment.remove(ENV_INSTANCE);
     Ok(Command {
         program: file,

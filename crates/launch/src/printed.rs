@@ -109,7 +109,7 @@ fn turns(c: char) -> bool {
     matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
-/// Whether a character is not displayed itself, or begins a line: the categories Cf, Zl and Zp of Unicode.
+/// True if a character is not displayed itself, or begins a line: the categories Cf, Zl and Zp of Unicode.
 fn is_invisible(c: char) -> bool {
     matches!(
         c,

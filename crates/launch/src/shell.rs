@@ -17,7 +17,7 @@ pub(crate) enum Word {
     Argument(String),
 }
 
-/// Whether only the shell knows what a text says: it has variables that modules or a login script may set.
+/// True if only the shell knows what a text says: it has variables that modules or a login script may set.
 pub(crate) fn is_for_shell(program: &Program, text: &str) -> bool {
     // The program's own values are set again after the modules.
     let is_own = |name: &str| program.env.contains_key(name) && !program.env.contains_key(&format!("+{name}"));

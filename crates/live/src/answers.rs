@@ -514,7 +514,7 @@ async fn metrics_of(
         answer.headers_mut().insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
         return answer;
     }
-    // Who has the token keeps a place, as who has a session.
+    // A connection with the token keeps its place, as one with a session does.
     if let Some(Extension(ConnectInfo(connection))) = connection {
         connection.trust();
     }

@@ -82,7 +82,7 @@ impl Seat {
         }
     }
 
-    /// Whether it is closed; if not, `context` hears of it when it is.
+    /// True if it is closed; if not, `context` hears of it when it is.
     fn is_closed(&self, context: &Context<'_>) -> bool {
         let mut waker = self.waker.lock().unwrap_or_else(PoisonError::into_inner);
         if !waker.as_ref().is_some_and(|waker| waker.will_wake(context.waker())) {

@@ -29,7 +29,7 @@ struct Parts {
     /// By their numbers.
     instances: BTreeMap<u32, Part>,
     conduits: BTreeMap<u32, Part>,
-    /// What each instance takes of the machine, if that is known here.
+    /// The use of the machine by each instance, if that is known here.
     usage: BTreeMap<u32, Part>,
 }
 
@@ -87,7 +87,7 @@ impl Picture {
         self.finish(parts, number);
     }
 
-    /// What instances take of the machine.
+    /// The use of the machine by instances.
     pub fn take_usage(&self, usage: &Value) {
         let mut parts = self.parts();
         let number = parts.number + 1;

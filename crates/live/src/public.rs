@@ -18,7 +18,7 @@ pub struct PublicUrl {
 }
 
 impl PublicUrl {
-    /// What a text says.
+    /// The address in a text.
     ///
     /// # Errors
     /// It is no address of a page, or has parts that such an address has not.

@@ -1,4 +1,4 @@
-//! How much of the machine each instance takes: processor time and memory of its process and all below it, from /proc. Only
+//! The use of the machine by each instance: processor time and memory of its process and all below it, from /proc. Only
 //! of instances on this machine, and only while somebody looks.
 
 use serde_json::{json, Map, Value};
@@ -18,7 +18,7 @@ struct Process {
     pages: u64,
 }
 
-/// What `/proc/PID/stat` says (proc(5)). The name of the program may have spaces and brackets in it.
+/// The fields of `/proc/PID/stat` (proc(5)). The name of the program may have spaces and brackets in it.
 fn process_of(stat: &str) -> Option<Process> {
     let fields: Vec<&str> = stat[stat.rfind(')')? + 1..].split_whitespace().collect();
     let number = |at: usize| fields.get(at)?.parse::<u64>().ok();

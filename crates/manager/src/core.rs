@@ -32,12 +32,12 @@ pub struct MessageMemory {
     pub limit: u64,
 }
 
-/// What a look needs beside the instances.
+/// The data that a look needs beside the instances.
 pub struct Surroundings<'a> {
     pub memory: MessageMemory,
     /// Of the carriers of all domains, if there are several.
     pub carriers: &'a [CarrierReport],
-    /// What has passed each channel; asked for only if there is a deadlock.
+    /// The messages that have passed each channel; asked for only if there is a deadlock.
     pub channels: &'a dyn Fn() -> Vec<ChannelView>,
     /// ns of CLOCK_MONOTONIC.
     pub now: u64,

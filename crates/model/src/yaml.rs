@@ -235,7 +235,7 @@ fn text_with_a_sign(line: &str, column: usize) -> Option<&str> {
     };
     let start = key + value.len() - value.trim_start().len();
     let value = value.trim_start();
-    // What was read of the value before the fault.
+    // The part of the value before the fault.
     let read = value.get(..(column.checked_sub(1)?).checked_sub(start)?)?;
     let is_text = match value.chars().next()? {
         '%' | '@' | '`' => read.is_empty(),
@@ -536,7 +536,7 @@ fn bool_of(text: &str) -> Option<bool> {
 }
 
 /// YAML 1.2 floats: a period or an exponent, or `.inf` and `.nan`.
-/// Whether a number that is written in digits became an infinite one.
+/// True if a number that is written in digits became an infinite one.
 fn is_out_of_range(value: f64, text: &str) -> bool {
     value.is_infinite() && text.bytes().any(|byte| byte.is_ascii_digit())
 }

@@ -212,7 +212,7 @@ impl Flow {
         self.heeds_losses = heeds;
     }
 
-    /// Whether the streams share a rate that the user has set: one that carried short messages only would waste its share.
+    /// True if the streams share a rate that the user has set: one that carried short messages only would waste its share.
     pub fn set_paced(&mut self, paced: bool) {
         self.paced = paced;
     }

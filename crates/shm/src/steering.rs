@@ -76,7 +76,7 @@ impl Member {
     }
 }
 
-/// Whether who comes to `time` with this step has come to `at`. Nobody below `begin_of(at)` has, so that a look at one number
+/// True if who comes to `time` with this step has come to `at`. Nobody below `begin_of(at)` has, so that a look at one number
 /// tells most of them.
 fn has_come(time: f64, step: f64, at: f64) -> bool {
     time >= at || time >= begin_of(at) && at - time <= 0.25 * step
@@ -122,7 +122,7 @@ impl Change {
         (self.settings.is_none() || self.gate == gate) && self.members.iter().any(|&(one, _)| one == member)
     }
 
-    /// Whether it keeps who stands at a gate from going on.
+    /// True if it keeps who stands at a gate from going on.
     fn holds(&self, here: Stand) -> bool {
         let come = |at| has_come(here.time, here.step, at);
         match self.stage {

@@ -47,7 +47,7 @@ impl Ending {
         Header { kind: Kind::End, timestamp, ..Header::default() }
     }
 
-    /// What a header of kind `End` tells.
+    /// The ending that a header of kind `End` tells of.
     pub fn of(header: &HeaderWords) -> Ending {
         if header.timestamp() == WITHIN_PASS {
             Ending::WithinPass

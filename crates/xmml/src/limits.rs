@@ -44,7 +44,7 @@ pub(crate) fn beyond(text: &str) -> Option<(usize, String)> {
     None
 }
 
-/// What is counted of a tag.
+/// The counts of a tag.
 struct Tag {
     attributes: usize,
     namespaces: usize,

@@ -414,7 +414,7 @@ public:
         return ready;
     }
 
-    // Whether another message will come: waits until one is there, or the conduit has ended. On an F_INIT port in the reuse
+    // True if another message will come: waits until one is there, or the conduit has ended. On an F_INIT port in the reuse
     // loop: whether the message of this pass is still to be received.
     bool has_next(Name port, Slot slot = {}) { return has_next(port, receive_options(slot)); }
 

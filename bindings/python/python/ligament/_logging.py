@@ -78,7 +78,7 @@ def describe(error: BaseException) -> str:
 
 
 def is_good_end(error: BaseException) -> bool:
-    """Whether this is how a program leaves that has done its work: ``sys.exit(0)``."""
+    """True if this is how a program leaves that has done its work: ``sys.exit(0)``."""
     return isinstance(error, SystemExit) and not error.code
 
 

@@ -180,7 +180,7 @@ fn programs_count_as_awake_from_their_start_on_and_before_any_of_them_runs() {
     let awake = [MACRO, MICRO].map(|endpoint| Action::Awake { endpoint });
     assert_eq!(begun[..2], awake);
     assert_eq!(started(&begun), [MACRO, MICRO]);
-    // Nobody knows when one that is started by hand begins; it says so itself.
+    // The agent does not know when an instance that is started by hand begins; it says so itself.
     plan.instances[1].by_hand = true;
     let mut core = Core::new(plan, Ledger::new(1, ""), 7, String::new(), String::new);
     assert!(!core.begin().contains(&Action::Awake { endpoint: MICRO }));

@@ -80,7 +80,7 @@ pub(crate) struct Lines {
     reader: Box<dyn BufRead + Send>,
     /// The number of the line that was read last, from 1.
     pub number: u64,
-    /// Whether that line has no line break, as the last one of a file that was cut.
+    /// True if that line has no line break, as the last one of a file that was cut.
     pub is_cut: bool,
     line: Vec<u8>,
 }

@@ -72,7 +72,7 @@ pub(crate) fn write(path: &str, array: &Array, name: &str, place: Place) -> Resu
     file.finish().map(Ok)
 }
 
-/// Whether a text can stand in XML 1.0 (section 2.2).
+/// True if a text can stand in XML 1.0 (section 2.2).
 pub(crate) fn can_be_xml(text: &str) -> bool {
     !text.contains(|c: char| {
         (c < ' ' && !matches!(c, '\t' | '\n' | '\r')) || matches!(c, '\u{fffe}' | '\u{ffff}')
@@ -237,7 +237,7 @@ fn extent_of(text: Option<&str>) -> Option<[i64; 6]> {
 }
 
 impl<'a> Tag<'a> {
-    /// Whether the element ends with its tag.
+    /// True if the element ends with its tag.
     fn is_empty(&self) -> bool {
         self.inner.trim_end().ends_with('/')
     }

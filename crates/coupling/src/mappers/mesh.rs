@@ -181,7 +181,7 @@ fn table(name: &str) -> Result<(usize, Vec<f64>), Error> {
     Ok((width.unwrap_or(0), all))
 }
 
-/// Whether a cell is a number or one that is written wrongly, such as `0.o`, and no name of a column.
+/// True if a cell is a number or one that is written wrongly, such as `0.o`, and no name of a column.
 fn is_like_a_number(cell: &str) -> bool {
     let digits = cell.trim_start_matches(['+', '-', '.']);
     number(cell, Decimal::Point).is_some() || digits.starts_with(|c: char| c.is_ascii_digit())
@@ -191,7 +191,7 @@ fn of_file(name: &str, why: Fault) -> Error {
     bad(why.told(|why| format!("{name}: {why}")))
 }
 
-/// How many coordinates the points of a file have, and the points.
+/// The number of coordinates of the points in a file, and the points.
 fn points(name: &str) -> Result<(usize, Vec<Point>), Error> {
     let (width, numbers) = table(name)?;
     if !(1..=3).contains(&width) {

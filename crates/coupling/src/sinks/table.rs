@@ -23,7 +23,7 @@ pub(crate) struct Csv {
     units: Units,
 }
 
-/// What each row has behind its time.
+/// The cells of each row behind its time.
 enum Columns {
     /// So many numbers.
     Numbers(usize),

@@ -39,7 +39,7 @@ pub(crate) struct Csv {
     holes: Holes,
     as_map: bool,
     until: Option<f64>,
-    /// Whether the first row has the names of the columns, if the model says so.
+    /// True if the first row has the names of the columns, if the model says so.
     header: Option<bool>,
     wanted: Option<Vec<String>>,
     time_name: Option<String>,
@@ -143,7 +143,7 @@ impl Csv {
         Ok((Columns { all: first.len(), time, values, names }, is_header))
     }
 
-    /// Whether the first row has names. A row of numbers in which one is written wrongly has none, and must not be passed over.
+    /// True if the first row has names. A row of numbers in which one is written wrongly has none, and must not be passed over.
     fn is_header(&self, first: &[String]) -> Result<bool, Fault> {
         if let Some(known) = self.header {
             return Ok(known);

@@ -70,7 +70,7 @@ pub struct Steerables {
     agreed: HashMap<Reference, Vec<(f64, SettingValue)>>,
     /// The instance of each rank.
     instances: Vec<Reference>,
-    /// Whether it is a component that comes with Ligament: these read no setting but their own.
+    /// True if it is a component that comes with Ligament: these read no setting but their own.
     shipped: Vec<bool>,
 }
 

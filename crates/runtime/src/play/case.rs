@@ -22,7 +22,7 @@ pub(super) struct Port {
     pub operator: Operator,
     pub name: String,
     pub is_vector: bool,
-    /// How many slots the model gives it; without, whoever sends sets their number.
+    /// Number of slots that the model gives it; `None` if the sender sets the number.
     pub slots: Option<u32>,
 }
 

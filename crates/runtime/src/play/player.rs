@@ -215,7 +215,7 @@ fn named(port: &str, slot: Option<u32>) -> String {
     }
 }
 
-/// Whether a time is the expected one: a code may have added it up, and a person have written it.
+/// True if a time is the expected one: a code may have added it up, and a person have written it.
 fn is_time(found: f64, expected: f64, step: &Step) -> bool {
     step.tolerance.admits(found, expected) || TimeSeries::default().is_same(found, expected)
 }

@@ -170,7 +170,7 @@ abstract class Receiving extends Sending {
     }
 
     /**
-     * Whether another message will come on a slot of a vector port. On an F_INIT port in the reuse loop: whether the
+     * True if another message will come on a slot of a vector port. On an F_INIT port in the reuse loop: whether the
      * message of this pass is still to be received.
      */
     public boolean hasNext(String port, int slot) {
