@@ -277,7 +277,7 @@ pub(crate) struct Check {
 #[derive(Debug, clap::Args)]
 pub(crate) struct Graph {
     #[command(flatten)]
-    pub shown: crate::check::Shown,
+    pub shown: crate::check::ModelSource,
     /// Draw it into this file, as .svg or .png.
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,
@@ -311,7 +311,7 @@ pub(crate) struct Scales {
 #[derive(Debug, clap::Args)]
 pub(crate) struct Tasks {
     #[command(flatten)]
-    pub shown: crate::check::Shown,
+    pub shown: crate::check::ModelSource,
     /// How many steps of each pass to show at most.
     #[arg(long, value_name = "N", default_value_t = 2, value_parser = clap::value_parser!(u64).range(1..=1000))]
     pub steps: u64,

@@ -124,7 +124,7 @@ pub(crate) fn for_a_look() -> CheckOptions {
 
 /// The model that is to be shown: its files, or a run of it, or both.
 #[derive(Debug, clap::Args)]
-pub(crate) struct Shown {
+pub(crate) struct ModelSource {
     /// Model files in yMMSL; later ones add to earlier ones [default: the model of the run after --from].
     #[arg(required_unless_present = "from", value_name = "MODEL")]
     pub models: Vec<PathBuf>,
@@ -136,7 +136,7 @@ pub(crate) struct Shown {
     pub from: Option<String>,
 }
 
-impl Shown {
+impl ModelSource {
     /// As `drawable`.
     pub fn read(&self) -> Result<(Report, Resolved), Fault> {
         let Some(from) = &self.from else { return drawable(&self.models, self.model.as_deref(), for_a_look()) };

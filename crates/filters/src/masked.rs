@@ -13,10 +13,13 @@ pub(crate) fn count<T: Float>(elements: &[T]) -> usize {
 /// Puts the nearest value that is none of these in place of each NaN, by the distance of their indices. All stay if there is no
 /// such value.
 pub(crate) fn fill<T: Float>(elements: &mut [T], shape: &[u64], order: Order) {
-    let mut places: Vec<Place> = elements
+    let mut places: Vec<NearestElement> = elements
         .iter()
         .enumerate()
-        .map(|(i, x)| Place { from: i, distance: if x.to_f64().is_nan() { f64::INFINITY } else { 0.0 } })
+        .map(|(i, x)| NearestElement {
+            from: i,
+            distance: if x.to_f64().is_nan() { f64::INFINITY } else { 0.0 },
+        })
         .collect();
     let mut line = Vec::new();
     for (axis, &extent) in shape.iter().enumerate() {
@@ -37,14 +40,14 @@ pub(crate) fn fill<T: Float>(elements: &mut [T], shape: &[u64], order: Order) {
 
 /// The nearest value of a place, as far as the axes up to now reach: its number, and the square of its distance.
 #[derive(Debug, Clone, Copy)]
-struct Place {
+struct NearestElement {
     from: usize,
     distance: f64,
 }
 
 /// The nearest values of the places of a line. Each place that has one is a parabola over the line; the lowest at a place is
 /// that of its nearest value.
-fn nearest_along(line: &[Place]) -> Vec<Place> {
+fn nearest_along(line: &[NearestElement]) -> Vec<NearestElement> {
     // Of the parabolas that are lowest somewhere: their places, and where each begins to be.
     let mut lowest: Vec<(usize, f64)> = Vec::new();
     let height = |i: usize| line[i].distance + (i * i) as f64;
@@ -67,7 +70,7 @@ fn nearest_along(line: &[Place]) -> Vec<Place> {
         match lowest.get(at) {
             Some(&(place, _)) => {
                 let away = i.abs_diff(place) as f64;
-                Place { distance: line[place].distance + away * away, ..line[place] }
+                NearestElement { distance: line[place].distance + away * away, ..line[place] }
             }
             None => line[i],
         }
