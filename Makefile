@@ -8,7 +8,7 @@ EXAMPLE ?= reaction-diffusion
 STAMP := $(VENV)/.requirements
 CARGO_FLAGS ?= --locked
 
-.PHONY: help build demo test test-all bench install wheel fmt lint docs clean
+.PHONY: help build demo test test-tools test-all bench install wheel fmt lint docs clean
 
 help: ## list the commands
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 20
@@ -32,8 +32,11 @@ demo: build ## run an example and draw its picture: EXAMPLE=reaction-diffusion o
 	@$(MAKE) --no-print-directory -C examples/$(EXAMPLE)
 	@PATH="$(CURDIR)/$(VENV)/bin:$(CURDIR)/target/release:$$PATH" examples/$(EXAMPLE)/demo.sh
 
-test: build ## install what the tests need and run them
+test: build ## run the tests; those whose programs are not installed are skipped
 	$(PYTHON) tests/run
+
+test-tools: ## install the programs that the tests need, as root, from Debian's packages
+	$(PYTHON) tests/run --all --tools
 
 test-all: build ## also the tests that take long
 	$(PYTHON) tests/run --all
