@@ -17,7 +17,8 @@ LARGE = (1024, 1024)
 
 @dataclass
 class Case:
-    """A message, how it is handled on its way, and what must arrive: what was sent, unless `expected` says otherwise."""
+    """A message, how it is handled on its way, and what must arrive: what was sent, unless `expected` says
+    otherwise."""
 
     name: str
     way: str

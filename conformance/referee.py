@@ -1,7 +1,8 @@
 """The referee: sends every case through every ordered pair of languages, and compares bits.
 
-Of each language there are two instances of its driver. The first ones get a case from the referee and rebuild it for all
-second ones, which rebuild it again for the referee. So a case passes through each pair of languages once.
+Of each language there are two instances of its driver. The first ones get a case from the referee and rebuild
+it for all second ones, which rebuild it again for the referee. So a case passes through each pair of languages
+once.
 
 As a program it is the referee's instance: `referee.py RESULTS LANGUAGE…`.
 """
@@ -76,7 +77,8 @@ def difference(found, sent):
 
 
 def kind_of_error(name):
-    """The words that each language has for a status, made alike: LIG_ERR_SETTING_TYPE and SettingTypeError are one."""
+    """The words that each language has for a status, made alike: LIG_ERR_SETTING_TYPE and SettingTypeError are
+    one."""
     plain = name.removeprefix("LIG_ERR_").replace("_", "").lower()
     return plain.removesuffix("exception").removesuffix("error")
 

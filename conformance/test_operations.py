@@ -69,7 +69,8 @@ def test_every_name_is_in_the_binding(language):
 
 
 def is_called(name, source):
-    """Whether a source has a call of this name: of an object, or of a function; a member; or an object that is made."""
+    """Whether a source has a call of this name: of an object, or of a function; a member; or an object that is
+    made."""
     if name == "create":
         name = "ligament_instance"  # which Fortran's users write for it
     calls = rf"[.%]{name}\b|\b(?:ligament_)?{name}(?:<[^<>]*>)?\s*[({{]|\b{name} \w+[;(]"
@@ -223,7 +224,8 @@ else:
         print(first.timestamp, first.next_timestamp, factor, first.data, *(one.data.tolist() for one in came[1:]))
 """
 
-# The latest time and the earliest next one; the second pass has another length, another setting, and a next time that is over.
+# The latest time and the earliest next one; the second pass has another length, another setting, and a next
+# time that is over.
 SUMS = """3.0 4.0 None 13.0 [10.0, 1.0] [20.0, 2.0]
 7.0 None 3.0 21.0 [1.0, 1.0] [2.0, 2.0] [3.0, 3.0]
 """

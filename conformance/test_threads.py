@@ -1,4 +1,5 @@
-"""The C++ driver with a thread for each of its ports passes all cases. tests/sanitizers/run compiles it with ThreadSanitizer."""
+"""The C++ driver with a thread for each of its ports passes all cases. tests/sanitizers/run compiles it with
+ThreadSanitizer."""
 
 import json
 import subprocess

@@ -1,10 +1,11 @@
 #!/bin/sh
-# Installs what has been built below PREFIX: the library, the headers for C and C++, the sources of the Fortran binding,
-# the CMake package, the pkg-config file, the command and the pages, and the jar for Java if it was built. Nothing in PREFIX
-# knows where it is, so it can be moved.
+# Installs what has been built below PREFIX: the library, the headers for C and C++, the sources of the Fortran
+# binding, the CMake package, the pkg-config file, the command and the pages, and the jar for Java if it was
+# built. Nothing in PREFIX knows where it is, so it can be moved.
 #   packaging/install.sh [--library-only | --for-wheel] PREFIX [BUILT]
 # BUILT is where cargo has put its results (by default target/release, or $CARGO_TARGET_DIR/release).
-# --for-wheel makes what a Python wheel can carry: no links, nothing that only debuggers read, no static library.
+# --for-wheel makes what a Python wheel can carry: no links, nothing that only debuggers read, no static
+# library.
 set -eu
 
 command=yes
@@ -57,8 +58,8 @@ put() {
 }
 
 if [ $wheel = yes ]; then
-    # The one library bears the name that programs ask for when they start. Linkers look for libligament.so, and read
-    # a text there as well as a library or a link.
+    # The one library bears the name that programs ask for when they start. Linkers look for libligament.so, and
+    # read a text there as well as a library or a link.
     put "$built/libligament.so" "$lib/libligament.so.$soversion"
     echo "/* Leads -lligament to the library itself. */ INPUT(libligament.so.$soversion)" > "$lib/libligament.so"
 else
@@ -103,8 +104,8 @@ if [ -f "$jar" ]; then
     install -m 644 "$jar" "$prefix/share/java/ligament.jar"
 fi
 if [ $command = yes ]; then
-    # The pages, in the places that they have in the sources, so that links between them hold; `ligament explain` names
-    # them.
+    # The pages, in the places that they have in the sources, so that links between them hold;
+    # `ligament explain` names them.
     pages=$prefix/share/doc/ligament
     (cd "$root" && find README.md docs bindings examples schemas -type f \
         \( -path 'docs/*.md' -o -path 'docs/*.svg' -o -name README.md -o -path 'examples/*.png' -o -path 'examples/*.svg' -o -path 'schemas/*' \) \

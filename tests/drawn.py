@@ -1,5 +1,5 @@
-"""Messages by chance, and whole models through which they go: for tests that hold filters and mappers against NumPy. All follows
-from a seed, which a failing test names: `LIGAMENT_SEED=7 pytest …` plays it again."""
+"""Messages by chance, and whole models through which they go: for tests that hold filters and mappers against
+NumPy. All follows from a seed, which a failing test names: `LIGAMENT_SEED=7 pytest …` plays it again."""
 
 import json
 import os
@@ -52,7 +52,8 @@ class Series:
 
 
 def numbers(dice, shape, kind):
-    """Numbers of a kind: ordinary, wide (of all sizes), large (at the end of the range), or odd (with NaN and infinities)."""
+    """Numbers of a kind: ordinary, wide (of all sizes), large (at the end of the range), or odd (with NaN and
+    infinities)."""
     ordinary = dice.normal(size=shape)
     if kind == "wide":
         return ordinary * 10.0 ** dice.uniform(-300, 300, shape)
@@ -92,7 +93,8 @@ def series(dice, shape=None, kind=None, dtype=None, units=None, count=None):
 
 
 class Model:
-    """A model in the making: sources of series, and sinks that write down what comes to them. All of it is one run."""
+    """A model in the making: sources of series, and sinks that write down what comes to them. All of it is one
+    run."""
 
     def __init__(self):
         self.components, self.conduits, self.filters, self.settings, self.series = {}, {}, {}, {}, []
@@ -135,7 +137,8 @@ class Model:
         return "\n".join(lines) + "\n"
 
     def results(self, run, folder):
-        """Runs it, and gives a function: by the name of a sink, time, value and unit of each message that came to it."""
+        """Runs it, and gives a function: by the name of a sink, time, value and unit of each message that came
+        to it."""
         Path(folder, "drawn_source.py").write_text(SOURCE)
         drawn = [list(zip(one.times, one.values, one.units)) for one in self.series]
         Path(folder, "drawn.pickle").write_bytes(pickle.dumps(drawn))
@@ -179,8 +182,8 @@ def narrow(values, single=False):
 
 
 def agree(found, expected, size=None, single=False):
-    """True if numbers are those expected: NaN where NaN is, infinity where that is, and all others within a few last digits of
-    `size`, that of the numbers that they are made of."""
+    """True if numbers are those expected: NaN where NaN is, infinity where that is, and all others within a few
+    last digits of `size`, that of the numbers that they are made of."""
     found, expected = np.asarray(found), np.asarray(expected)
     if found.shape != expected.shape:
         return False

@@ -32,7 +32,8 @@ def until(what, why, limit=LONG):
 
 
 def held_port():
-    """A socket that keeps a port from everybody who asks for any, without listening there; sshd may still take it."""
+    """A socket that keeps a port from everybody who asks for any, without listening there; sshd may still take
+    it."""
     one = socket.socket()
     one.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     one.bind(("127.0.0.1", 0))
@@ -40,9 +41,9 @@ def held_port():
 
 
 class Ssh:
-    """An sshd, and what a client needs to reach it: options for ssh in which `east`, `west` and `nobody` are names of
-    machines, all of them this one; at nobody's port nobody listens. `host` is a namespace in which it runs, at an address
-    of which it then listens; `more` are further lines of its configuration."""
+    """An sshd, and what a client needs to reach it: options for ssh in which `east`, `west` and `nobody` are
+    names of machines, all of them this one; at nobody's port nobody listens. `host` is a namespace in which it
+    runs, at an address of which it then listens; `more` are further lines of its configuration."""
 
     def __init__(self, where, host=None, more=""):
         self.where = where
@@ -57,9 +58,11 @@ class Ssh:
             f"Port {port}\nListenAddress {address}\nHostKey {where}/host\nPidFile {where}/sshd.pid\n"
             f"AuthorizedKeysFile {where}/authorized\nStrictModes no\nUsePAM no\nPermitRootLogin yes\n"
             f"PasswordAuthentication no\nKbdInteractiveAuthentication no\nPrintMotd no\n"
-            # On a slow machine many log in at once; by default sshd then turns some of more than ten away by chance.
+            # On a slow machine many log in at once; by default sshd then turns some of more than ten away by
+            # chance.
             f"MaxStartups 100\n"
-            # The tests' own home, not the user's: bash reads its startup files for each command, and tests kill such shells.
+            # The tests' own home, not the user's: bash reads its startup files for each command, and tests kill
+            # such shells.
             f"SetEnv HOME={Path.home()}\n{more}")
         known = (where / "host.pub").read_text().split()[:2]
         (where / "known").write_text("".join(f"{name} {' '.join(known)}\n" for name in ("east", "west")))

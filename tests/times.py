@@ -1,4 +1,5 @@
-"""Whether what a run says of its times is the same everywhere: run.json, `ligament timeline`, `ligament profile`."""
+"""Whether what a run says of its times is the same everywhere: run.json, `ligament timeline`,
+`ligament profile`."""
 
 import json
 import subprocess

@@ -1,5 +1,5 @@
-"""The examples that runs over several machines are compared with: what one program, without Ligament, gives for the whole
-model, or a run on one machine."""
+"""The examples that runs over several machines are compared with: what one program, without Ligament, gives for
+the whole model, or a run on one machine."""
 
 import functools
 import os
@@ -59,8 +59,8 @@ class CanalNetwork(Example):
 
 
 class Restenosis(Example):
-    """That with Java, MPI and OpenMP: a few steps of it. There is no one program, so it is compared with a run on one machine,
-    which is made once."""
+    """That with Java, MPI and OpenMP: a few steps of it. There is no one program, so it is compared with a run
+    on one machine, which is made once."""
 
     name, near = "restenosis", 1e-9
     options = ("-s", "t_max=5.0", "-s", "flow.steps_first=40", "-s", "flow.steps=20")

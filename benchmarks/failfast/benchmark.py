@@ -1,4 +1,5 @@
-"""How soon the last process of a run has ended after one of them was killed, at random moments; beside MPI's launchers."""
+"""How soon the last process of a run has ended after one of them was killed, at random moments; beside MPI's
+launchers."""
 
 import argparse
 import os

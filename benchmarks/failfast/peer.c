@@ -1,5 +1,5 @@
-// One of the processes whose run is brought to an end. All exchange numbers in pairs, without end; each has a child
-// in a session of its own, which neither a terminal nor a process group reaches.
+// One of the processes whose run is brought to an end. All exchange numbers in pairs, without end; each has a
+// child in a session of its own, which neither a terminal nor a process group reaches.
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>

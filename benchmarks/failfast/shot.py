@@ -1,5 +1,6 @@
-"""One shot: a run is started, something in it is killed at some moment, and the end of its last process awaited. All of
-that in a process of its own, which adopts whatever loses its parent, so that none escapes the count."""
+"""One shot: a run is started, something in it is killed at some moment, and the end of its last process
+awaited. All of that in a process of its own, which adopts whatever loses its parent, so that none escapes the
+count."""
 
 import contextlib
 import ctypes

@@ -26,8 +26,8 @@ class Measurements:
         return statistics.median(values) if values else None
 
     def bare_latency(self):
-        """Raw TCP plus two wake-ups, by repetition, µs: a message over two agents wakes its sender's agent and its
-        receiver beside what a TCP connection wakes."""
+        """Raw TCP plus two wake-ups, by repetition, µs: a message over two agents wakes its sender's agent and
+        its receiver beside what a TCP connection wakes."""
         return [tcp + wakes for tcp, wakes in zip(self.latency.get("bare/tcp", []), self.latency.get("bare/wake", []))]
 
     def cipher_share(self, link, bytes_):

@@ -1,5 +1,5 @@
-"""Two machines joined by a link (network namespaces and a veth): latency of small messages, speed of large ones, and what
-both cost, beside bare TCP, Open MPI and MUSCLE 3."""
+"""Two machines joined by a link (network namespaces and a veth): latency of small messages, speed of large
+ones, and what both cost, beside bare TCP, Open MPI and MUSCLE 3."""
 
 import argparse
 import re

@@ -1,6 +1,6 @@
-// The same hops as through two agents, bare: the simulation hands a small message to a process beside it, which sleeps on a
-// futex; that one writes it to a TCP connection; the process at the other end, which sleeps in recv, hands it to its
-// simulation, which sleeps on a futex. Nothing is kept, checked, resumed or encrypted.
+// The same hops as through two agents, bare: the simulation hands a small message to a process beside it, which
+// sleeps on a futex; that one writes it to a TCP connection; the process at the other end, which sleeps in
+// recv, hands it to its simulation, which sleeps on a futex. Nothing is kept, checked, resumed or encrypted.
 #include <pthread.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
@@ -51,8 +51,8 @@ static inline const void *peer_receive(size_t bytes) {
 
 static inline void peer_release(size_t bytes) { (void)bytes; }
 
-// Side A knows that everything has come. The relay of side B ends when that of side A has: until then it may have
-// something to bring.
+// Side A knows that everything has come. The relay of side B ends when that of side A has: until then it may
+// have something to bring.
 static void peer_close(void) {
     if (side == SIDE_B) waitpid(relay, NULL, 0);
 }

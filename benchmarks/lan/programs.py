@@ -1,7 +1,7 @@
 """Every program that exchanges messages between two machines: how it is tuned, built and started at each end.
 
-A program has a name like "ligament/tls"; the part before the slash is its family. All C programs are compiled with the same
-flags. The machines are two network namespaces, `a` and `b`, joined by one veth.
+A program has a name like "ligament/tls"; the part before the slash is its family. All C programs are compiled
+with the same flags. The machines are two network namespaces, `a` and `b`, joined by one veth.
 """
 
 import json

@@ -1,5 +1,5 @@
-// The limit: a TCP connection and nothing else. Whoever receives sleeps in recv. A message of a page or more is read into
-// fresh memory of its size, as a program must that keeps what it got.
+// The limit: a TCP connection and nothing else. Whoever receives sleeps in recv. A message of a page or more is
+// read into fresh memory of its size, as a program must that keeps what it got.
 #include "tcp.h"
 
 enum { SMALL = 4096 };

@@ -1,6 +1,7 @@
-// Two wake-ups each way, and no network: a small message goes from side A to side B over a process between them, and back
-// over another one. All four are on one machine and sleep on a futex at once; while the message is elsewhere each has time
-// to fall asleep, which two that only answer each other might not have. Side A starts the others.
+// Two wake-ups each way, and no network: a small message goes from side A to side B over a process between
+// them, and back over another one. All four are on one machine and sleep on a futex at once; while the message
+// is elsewhere each has time to fall asleep, which two that only answer each other might not have. Side A
+// starts the others.
 #include <sys/prctl.h>
 #include <sys/wait.h>
 

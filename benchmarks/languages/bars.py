@@ -7,16 +7,16 @@ from lib.report import Bar, size_name
 KIB = 1 << 10
 SIZES = (0, KIB, 64 * KIB, 1024 * KIB)
 LIKE_C = ("cpp", "rust", "fortran")
-# Times as long as C in the same run. An empty message took C 100 ns where these were chosen: 30 ns more were allowed to
-# compiled languages, 150 to Java, and a microsecond to Python.
+# Times as long as C in the same run. An empty message took C 100 ns where these were chosen: 30 ns more were
+# allowed to compiled languages, 150 to Java, and a microsecond to Python.
 LIKE_C_SMALL, LIKE_C_LARGE = 1.3, 1.1
 JAVA_SMALL, JAVA_MIDDLE, JAVA_LARGE = 2.5, 1.3, 1.05
 PYTHON_EMPTY = 10
 
 
 class Measurements:
-    """By language and size, for each repetition: the median one-way time, how many times that of the run of C just
-    before, and the time of the first message, ns."""
+    """By language and size, for each repetition: the median one-way time, how many times that of the run of C
+    just before, and the time of the first message, ns."""
 
     def __init__(self):
         self.medians, self.times, self.firsts, self.starts = {}, {}, {}, {}

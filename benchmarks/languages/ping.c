@@ -1,4 +1,5 @@
-// C: the yardstick. Usage: ping a|b BYTES ROUNDS FILE. Side a times each round trip and writes the times to FILE, ns.
+// C: the yardstick. Usage: ping a|b BYTES ROUNDS FILE. Side a times each round trip and writes the times to
+// FILE, ns.
 #include <ligament.h>
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,1 +1,2 @@
-"""What benchmarks have in common: machine and processes (machine), tables and bars (report), drawing (picture)."""
+"""What benchmarks have in common: machine and processes (machine), tables and bars (report), drawing
+(picture)."""

@@ -1,5 +1,5 @@
-// If HOLD names a folder with a FIFO "go", `stay` adds a byte to the file "arrived" beside that, and stays until somebody
-// opens the FIFO for writing; so all that have come so far can be looked at while all are there.
+// If HOLD names a folder with a FIFO "go", `stay` adds a byte to the file "arrived" beside that, and stays
+// until somebody opens the FIFO for writing; so all that have come so far can be looked at while all are there.
 #ifndef HOLD_H
 #define HOLD_H
 #include <fcntl.h>

@@ -1,4 +1,5 @@
-"""Where the Ligament under measurement is: LIGAMENT_PREFIX as `make install` fills it, or this repository's build."""
+"""Where the Ligament under measurement is: LIGAMENT_PREFIX as `make install` fills it, or this repository's
+build."""
 
 import os
 from pathlib import Path

@@ -1,5 +1,6 @@
-// Light components: light [STEPS]. Each takes one message on each port of F_INIT; in each of its steps, one unless said, it
-// sends an empty message on each port of O_I and takes one on each port of S; at its end it sends one on each port of O_F.
+// Light components: light [STEPS]. Each takes one message on each port of F_INIT; in each of its steps, one
+// unless said, it sends an empty message on each port of O_I and takes one on each port of S; at its end it
+// sends one on each port of O_F.
 //
 // Writes the seconds from the first step of all to the last into the file that LIGHT_SECONDS names.
 #include <ligament.h>

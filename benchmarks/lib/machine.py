@@ -22,7 +22,8 @@ def die_with_parent():
 
 
 def run(command, *, seconds, environment=None, folder=None, cores=None):
-    """Runs a command in its own process group, it and all that it starts on `cores` only, and returns its output.
+    """Runs a command in its own process group, it and all that it starts on `cores` only, and returns its
+    output.
 
     Raises CannotMeasure, with the end of what it printed, when it fails or takes longer than `seconds`.
     """

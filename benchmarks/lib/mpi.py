@@ -1,4 +1,5 @@
-"""The two MPIs that benchmarks compare with, as Debian installs them: whether they are here, and how ranks are started."""
+"""The two MPIs that benchmarks compare with, as Debian installs them: whether they are here, and how ranks are
+started."""
 
 import os
 import shutil

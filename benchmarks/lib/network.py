@@ -1,5 +1,5 @@
-"""Two machines and a link for benchmarks: the networks and spread runs that tests/network has, with the failures of a
-benchmark."""
+"""Two machines and a link for benchmarks: the networks and spread runs that tests/network has, with the
+failures of a benchmark."""
 
 import os
 import subprocess
@@ -29,7 +29,8 @@ def await_all(processes, seconds, said):
 
 
 def open_mpi(network, scratch, program, words, **more):
-    """Starts two ranks of a program with Open MPI over TCP, the first on machine `a` with `words[0]`, the second on `b`.
+    """Starts two ranks of a program with Open MPI over TCP, the first on machine `a` with `words[0]`, the
+    second on `b`.
 
     mpirun runs on `a` and starts its daemon on `b` through a stand-in for ssh.
     """

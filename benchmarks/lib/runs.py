@@ -1,5 +1,5 @@
-"""Runs of many small parts: their models, as text, and of one run how long it takes and what it uses of memory and of
-processors."""
+"""Runs of many small parts: their models, as text, and of one run how long it takes and what it uses of memory
+and of processors."""
 
 import contextlib
 import os
@@ -27,8 +27,9 @@ def model(name, components, conduits, programs, more=()):
 
 
 def ends(components, conduits):
-    """The sender and the receiver of each conduit, spread over the components so that each sends and receives as many. A
-    step of at least one to each side of the ring, a longer one each round: never back to the sender."""
+    """The sender and the receiver of each conduit, spread over the components so that each sends and receives
+    as many. A step of at least one to each side of the ring, a longer one each round: never back to the
+    sender."""
     for k in range(conduits):
         sender, round_ = k % components, k // components
         yield sender, (sender + 1 + round_ % (components - 1)) % components
@@ -56,7 +57,8 @@ def node(executable, steps=1):
 
 
 def light(instances):
-    """What a model of so many light components says under `ligament:`; 10,000 is the most where it says nothing."""
+    """What a model of so many light components says under `ligament:`; 10,000 is the most where it says
+    nothing."""
     most = [f"  instances: {instances}"] if instances > 10_000 else []
     return ["ligament:", "  light: [node]", *most]
 
@@ -71,8 +73,9 @@ def compiled(source, program, *more):
 
 # ---- one run -------------------------------------------------------------------------------------------------
 class Scratch:
-    """A folder for runs. What is in it stays until all is measured: a file system that has just deleted thousands of
-    files takes longer to make new ones (ext4 passes over every inode that was freed a moment ago)."""
+    """A folder for runs. What is in it stays until all is measured: a file system that has just deleted
+    thousands of files takes longer to make new ones (ext4 passes over every inode that was freed a moment
+    ago)."""
 
     def __init__(self, place):
         self.path = Path(tempfile.mkdtemp(prefix="runs-", dir=place))
@@ -175,7 +178,8 @@ def proportional(pid):
 
 
 def memory_at_peak(text, folder):
-    """The largest proportional memory that a run was seen to have, bytes, looked at again and again until it ends."""
+    """The largest proportional memory that a run was seen to have, bytes, looked at again and again until it
+    ends."""
     process = started(ligament(text, folder), dict(os.environ), folder)
     peak, until = 0, time.monotonic() + LIMIT
     try:

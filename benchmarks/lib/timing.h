@@ -1,4 +1,5 @@
-// What C programs of benchmarks share: the clock, the pause of a spinning loop, an order for times, and data that looks random.
+// What C programs of benchmarks share: the clock, the pause of a spinning loop, an order for times, and data
+// that looks random.
 #ifndef BENCHMARKS_TIMING_H
 #define BENCHMARKS_TIMING_H
 #include <stdint.h>
@@ -24,8 +25,8 @@ static inline int ascending(const void *x, const void *y) {
     return (a > b) - (a < b);
 }
 
-// A word that follows from its place and looks random (SplitMix64): what is sent between machines must not be such that
-// whoever compresses it wins.
+// A word that follows from its place and looks random (SplitMix64): what is sent between machines must not be
+// such that whoever compresses it wins.
 static inline uint64_t random_word(uint64_t place) {
     uint64_t x = (place + 1) * 0x9e3779b97f4a7c15u;
     x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;

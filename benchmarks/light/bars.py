@@ -4,8 +4,8 @@ import statistics
 
 from lib.report import Bar
 
-# Times as long as threads by hand take for as many components and conduits, without a model file: 3.5 s where the threads
-# take 0.67 s.
+# Times as long as threads by hand take for as many components and conduits, without a model file: 3.5 s where
+# the threads take 0.67 s.
 AS_LONG_AS_THREADS = 5.5
 # Of the 4 GB in which MUSCLE 2 had as many.
 MEMORY, MUSCLE2 = 0.25, 4e9
@@ -13,8 +13,8 @@ AS_FAST_AS_THREADS = 1.0
 
 
 def bars(name, seconds, memory, rates):
-    """`seconds` are pairs of those of the largest web in each repetition, ours and those of threads, `memory` its bytes;
-    `rates` are pairs of messages per second for each repetition, ours and those of threads."""
+    """`seconds` are pairs of those of the largest web in each repetition, ours and those of threads, `memory`
+    its bytes; `rates` are pairs of messages per second for each repetition, ours and those of threads."""
     longer = [ours / theirs for ours, theirs in seconds]
     ratios = [ours / theirs for ours, theirs in rates]
     memory /= MUSCLE2

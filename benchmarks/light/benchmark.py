@@ -1,5 +1,5 @@
-"""Many light components: how long they take to start, exchange and end, their memory, their messages per second beside one
-thread for each, and what they cost while they wait."""
+"""Many light components: how long they take to start, exchange and end, their memory, their messages per second
+beside one thread for each, and what they cost while they wait."""
 
 import argparse
 import statistics
@@ -30,8 +30,8 @@ def arguments_of(words):
 
 
 def measure(options, scratch):
-    """Seconds of the largest web, ours and those of threads, and its bytes; messages per second of each compared web, ours and threads', for each
-    repetition; and the processor time of one that waits."""
+    """Seconds of the largest web, ours and those of threads, and its bytes; messages per second of each
+    compared web, ours and threads', for each repetition; and the processor time of one that waits."""
     text, seconds, rates = runs.web(*LARGEST, cases.OUT / "light"), [], {n: [] for n in COMPARED}
     for _ in range(options.repetitions):
         folder = scratch.new()

@@ -1,4 +1,5 @@
-"""What is measured of light components: a web of them, the same web as threads by hand, and a chain of those that wait."""
+"""What is measured of light components: a web of them, the same web as threads by hand, and a chain of those
+that wait."""
 
 import json
 import time
@@ -22,8 +23,8 @@ def build():
 
 
 def row(components, light, gate):
-    """Light components in a row, each of which waits for a message from the one before it, and the first for one from a
-    process of its own, which sends when it is let go."""
+    """Light components in a row, each of which waits for a message from the one before it, and the first for
+    one from a process of its own, which sends when it is let go."""
     rows = [f"    c{i}: {{implementation: node, ports: {{f_init: start, o_f: end}}}}" for i in range(components)]
     rows.append("    gate: {implementation: gate, ports: {o_i: out}}")
     conduits = ["    gate.out: c0.start", *(f"    c{i}.end: c{i + 1}.start" for i in range(components - 1))]
@@ -44,8 +45,9 @@ def seconds_of_threads(components, conduits, steps):
 
 
 def seconds_of_all_threads(components, conduits, folder):
-    """From the start to the end of processes that together have so many components, a thread for each, and so many conduits,
-    and pass one message on each. A system that limits threads to 32,768 has no room for more at once."""
+    """From the start to the end of processes that together have so many components, a thread for each, and so
+    many conduits, and pass one message on each. A system that limits threads to 32,768 has no room for more at
+    once."""
     parts = max(1, components // PART)
     words = [OUT / "threads", components // parts, conduits // parts, 1]
     return sum(runs.seconds(words, folder) for _ in range(parts))

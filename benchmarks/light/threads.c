@@ -1,6 +1,7 @@
-// The web of light.c by hand, one thread for each submodel: threads COMPONENTS CONDUITS STEPS. Conduits are those of `ends` in
-// lib/runs.py. In each step a submodel sends a message on each of its conduits, and takes one from each that leads to it. A
-// submodel has one lock for all conduits that lead to it. Prints the seconds from the first step of all to the last.
+// The web of light.c by hand, one thread for each submodel: threads COMPONENTS CONDUITS STEPS. Conduits are
+// those of `ends` in lib/runs.py. In each step a submodel sends a message on each of its conduits, and takes
+// one from each that leads to it. A submodel has one lock for all conduits that lead to it. Prints the seconds
+// from the first step of all to the last.
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdio.h>

@@ -108,8 +108,8 @@ def watching(options, results):
 # ---- taps ----------------------------------------------------------------------------------------------------
 @contextmanager
 def tapped(run, core, stalled):
-    """Somebody looks at the sender's port 20 times a second; or has begun to, and stands still. A value comes a few ms after
-    it was asked for."""
+    """Somebody looks at the sender's port 20 times a second; or has begun to, and stands still. A value comes a
+    few ms after it was asked for."""
     command = [Ligament().command, "tap", run.directory, "code.out", "--every", "0.045"]
 
     def prepare():
@@ -179,7 +179,8 @@ def steer(options, results):
 
 
 def change(options, results):
-    """From the command that asks until all have it in force, beside the one before it that only asks whether."""
+    """From the command that asks until all have it in force, beside the one before it that only asks
+    whether."""
     found, asked = [], []
     with runs.Run(runs.ring(FEW)) as run:
         time.sleep(1)

@@ -1,4 +1,5 @@
-"""How long `steer(t)` takes in Python with nothing to do, and `math.sqrt(t)` beside it: ns of a call, a line for each block."""
+"""How long `steer(t)` takes in Python with nothing to do, and `math.sqrt(t)` beside it: ns of a call, a line
+for each block."""
 
 import math
 import time

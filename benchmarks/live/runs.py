@@ -63,7 +63,8 @@ def alone(*words):
 
 
 def web(components, conduits, kind):
-    """Light components in one process, with conduits spread over them so that each sends and receives as many."""
+    """Light components in one process, with conduits spread over them so that each sends and receives as
+    many."""
     sends, receives, lines = [0] * components, [0] * components, []
     for k in range(conduits):
         one, step = k % components, k // components
@@ -135,7 +136,8 @@ class Run:
         return [tuple(map(float, line.split())) for line in text.splitlines()[: text.count("\n")]]
 
     def processor(self):
-        """Processor seconds of the run's own processes so far: its head and its guard, and not its instances."""
+        """Processor seconds of the run's own processes so far: its head and its guard, and not its
+        instances."""
         head = self.process.pid
         own, program = [head], Path(f"/proc/{head}/exe").resolve()
         for child in Path(f"/proc/{head}/task/{head}/children").read_text(encoding="utf-8").split():

@@ -1,5 +1,5 @@
-"""The nearest of many points by SciPy: `peer_scipy.py KNOWN ASKED`, two files of points, three doubles each. Prints one line
-of JSON with times in s."""
+"""The nearest of many points by SciPy: `peer_scipy.py KNOWN ASKED`, two files of points, three doubles each.
+Prints one line of JSON with times in s."""
 
 import json
 import sys

@@ -7,7 +7,8 @@ from lib.report import Bar, size_name
 
 SHARE = {"openmpi": 0.5, "mpich": 1.5}  # % of a core
 COMPUTES = 1.05
-# Times as long as MPI_Bcast of as many bytes: a microsecond more was allowed to small messages, where that takes one.
+# Times as long as MPI_Bcast of as many bytes: a microsecond more was allowed to small messages, where that
+# takes one.
 KIB = 1 << 10
 GIVEN_SMALL, GIVEN = 2.0, 1.1
 # Times as long as mpirun alone, which takes about 0.2 s: 50 ms more.
@@ -22,7 +23,8 @@ class Measurements:
         self.shares, self.bcast_shares = {}, {}
         # How long a computation takes, s: beside ranks that wait, and alone.
         self.beside, self.alone = {}, {}
-        # By MPI and bytes, how long until the last rank has what rank 0 has, ns: with Ligament, and by MPI_Bcast.
+        # By MPI and bytes, how long until the last rank has what rank 0 has, ns: with Ligament, and by
+        # MPI_Bcast.
         self.given, self.bcast = {}, {}
         # By MPI and ranks, until all take part, s: by `ligament run`, and by the launcher alone.
         self.begun, self.launched = {}, {}

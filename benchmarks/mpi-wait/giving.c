@@ -1,6 +1,7 @@
-// How long it takes until the last rank has a message, from the moment rank 0 has it: in Ligament's collective call, and
-// where rank 0 receives it by itself and gives it on by MPI_Bcast. In turns: each has just been received, so that both find
-// the same in the caches. giving TIMES COUNT BYTES BURSTS; TIMES gets both of each, ns.
+// How long it takes until the last rank has a message, from the moment rank 0 has it: in Ligament's collective
+// call, and where rank 0 receives it by itself and gives it on by MPI_Bcast. In turns: each has just been
+// received, so that both find the same in the caches. giving TIMES COUNT BYTES BURSTS; TIMES gets both of each,
+// ns.
 #include <ligament.h>
 
 #include "../lib/timing.h"

@@ -51,7 +51,8 @@ class Scratch:
 
 
 def model(family, ranks, program, words, source=None, more=False):
-    """A model with an MPI program and, if that is given, another one that sends to it and may be asked for more."""
+    """A model with an MPI program and, if that is given, another one that sends to it and may be asked for
+    more."""
     ports = "s: in, o_i: more" if more else "s: in"
     lines = ["ymmsl_version: v0.1", "model:", "  name: measured", "  components:"]
     lines.append(f"    ranks: {{implementation: ranks{f', ports: {{{ports}}}' if source else ''}}}")

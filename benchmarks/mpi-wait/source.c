@@ -1,8 +1,8 @@
 // The other end of `waiting` and `giving`.
-//   source TIMES sleep COUNT           sends a number once a second, so often; the last of them is 0
-//   source TIMES compute COUNT         the same, and computes on two cores meanwhile; writes how long that took, s
-//   source TIMES alone COUNT           only computes, without a run
-//   source TIMES burst COUNT BYTES N   sends so many messages of so many bytes, waits to be asked for more; N times
+//   source TIMES sleep COUNT sends a number once a second, so often; the last of them is 0 source TIMES compute
+//   COUNT the same, and computes on two cores meanwhile; writes how long that took, s source TIMES alone COUNT
+//   only computes, without a run source TIMES burst COUNT BYTES N sends so many messages of so many bytes,
+//   waits to be asked for more; N times
 #include <ligament.h>
 #include <pthread.h>
 #include <stdio.h>

@@ -1,4 +1,5 @@
-// When all ranks take part: in a run, or, as `starting FILE alone`, for MPI. FILE gets the moment, ns of CLOCK_MONOTONIC.
+// When all ranks take part: in a run, or, as `starting FILE alone`, for MPI. FILE gets the moment, ns of
+// CLOCK_MONOTONIC.
 #include <ligament_mpi.h>
 
 #include <stdio.h>

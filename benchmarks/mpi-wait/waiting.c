@@ -1,5 +1,5 @@
-// Ranks that wait for a message which comes once a second: what the busiest takes of a core meanwhile, and for how long it
-// was, s.
+// Ranks that wait for a message which comes once a second: what the busiest takes of a core meanwhile, and for
+// how long it was, s.
 //   waiting SHARES               in Ligament's collective call, until the message is 0
 //   waiting SHARES bcast COUNT   in MPI_Bcast, so often, while rank 0 sleeps
 #include <ligament_mpi.h>

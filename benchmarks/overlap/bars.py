@@ -1,4 +1,5 @@
-"""What is promised about computing while messages leave, computed from the measurements; nothing is run here."""
+"""What is promised about computing while messages leave, computed from the measurements; nothing is run
+here."""
 
 import statistics
 

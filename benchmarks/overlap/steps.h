@@ -1,5 +1,6 @@
-// A sender that computes in steps and sends 64 MiB at the end of some of them, and its receiver. What differs between
-// programs is the peer_* functions; what is timed is the sender's step: computing, writing the array, sending it.
+// A sender that computes in steps and sends 64 MiB at the end of some of them, and its receiver. What differs
+// between programs is the peer_* functions; what is timed is the sender's step: computing, writing the array,
+// sending it.
 #ifndef OVERLAP_STEPS_H
 #define OVERLAP_STEPS_H
 // Compile with -D_GNU_SOURCE.
@@ -38,8 +39,8 @@ static _Noreturn void fail(const char *format, ...) {
 }
 
 // ---- computing -----------------------------------------------------------------------------------------------
-// Multiplications that depend on each other: nothing but a core is needed, so what a step loses to the sending of
-// messages is the core's time, and memory only where the array is written.
+// Multiplications that depend on each other: nothing but a core is needed, so what a step loses to the sending
+// of messages is the core's time, and memory only where the array is written.
 static double compute(uint64_t rounds) {
     double x = 1.0;
     for (uint64_t i = 0; i < rounds; i++) {
@@ -86,8 +87,8 @@ static void keep_to(int core) {
 }
 
 // ---- the two programs ----------------------------------------------------------------------------------------
-// Blocks of steps that do not send and of steps that do, in turn. The first step of a block is not written out: a message
-// of the block before may still be leaving, or the first has not begun to.
+// Blocks of steps that do not send and of steps that do, in turn. The first step of a block is not written out:
+// a message of the block before may still be leaving, or the first has not begun to.
 static void run_sender(size_t bytes, double seconds, int blocks, int steps, const char *path) {
     FILE *out = fopen(path, "w");
     if (!out) fail("cannot write %s", path);

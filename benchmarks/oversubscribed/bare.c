@@ -1,6 +1,6 @@
-// The limit: rings over shared memory without any library, which differ in how a process waits. `bare yield` gives way
-// until the token is there; `bare futex` sleeps at once; `bare spin` looks for 36 µs, about what a wake-up costs, and
-// then sleeps. Forks the whole ring.
+// The limit: rings over shared memory without any library, which differ in how a process waits. `bare yield`
+// gives way until the token is there; `bare futex` sleeps at once; `bare spin` looks for 36 µs, about what a
+// wake-up costs, and then sleeps. Forks the whole ring.
 #include <linux/futex.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>

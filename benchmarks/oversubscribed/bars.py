@@ -33,7 +33,8 @@ class Measurements:
 
 
 def _faster(m, family, title, processes, bytes_, factor):
-    """The bar that Ligament's hop takes at most 1/factor of this family's best, or None where one is missing."""
+    """The bar that Ligament's hop takes at most 1/factor of this family's best, or None where one is
+    missing."""
     other = m.best(family, processes, bytes_)
     ours = m.hops.get(("ligament", processes, bytes_))
     if not other or not ours:

@@ -1,4 +1,5 @@
-"""More processes than cores: a token goes round rings of them; and what waiting and waking cost once a process sleeps."""
+"""More processes than cores: a token goes round rings of them; and what waiting and waking cost once a process
+sleeps."""
 
 import argparse
 import json

@@ -1,5 +1,5 @@
-// Ligament's C interface: sends from an array and reads what comes where its sender put it. `ligament run` starts one
-// instance for each position, which is the argument.
+// Ligament's C interface: sends from an array and reads what comes where its sender put it. `ligament run`
+// starts one instance for each position, which is the argument.
 #include <ligament.h>
 
 #include "ring.h"

@@ -1,6 +1,7 @@
 """Every program that goes round the ring: how it is tuned, built and started.
 
-A program has a name like "openmpi/cma"; the part before the slash is its family. All are compiled with the same flags.
+A program has a name like "openmpi/cma"; the part before the slash is its family. All are compiled with the same
+flags.
 """
 
 import shutil
@@ -97,7 +98,8 @@ def command(program, processes, scratch):
 
 
 def play(program, processes, plan, cores, scratch, seconds):
-    """Runs a ring through its plan, [(kind, bytes, amount, laps)] as ring.h reads it; what each position wrote."""
+    """Runs a ring through its plan, [(kind, bytes, amount, laps)] as ring.h reads it; what each position
+    wrote."""
     out, page = scratch / "result", scratch / "page"
     page.write_bytes(bytes(4096))
     environment = {

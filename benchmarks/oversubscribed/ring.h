@@ -1,6 +1,6 @@
 // The ring that every C program of this benchmark runs: plan, the token's way, what is timed, output. A program
-// defines the peer_* functions declared below, as `static inline`, in its own file. How bytes travel is each program's
-// business and not known here. Which cores are used is settled by who starts the programs.
+// defines the peer_* functions declared below, as `static inline`, in its own file. How bytes travel is each
+// program's business and not known here. Which cores are used is settled by who starts the programs.
 #ifndef OVERSUBSCRIBED_RING_H
 #define OVERSUBSCRIBED_RING_H
 // Compile with -D_GNU_SOURCE.
@@ -78,7 +78,8 @@ static struct page *open_page(void) {
 }
 
 // ---- the token -----------------------------------------------------------------------------------------------
-// A token with bytes carries its lap in its first and last eight, so that none can be mistaken for an older one.
+// A token with bytes carries its lap in its first and last eight, so that none can be mistaken for an older
+// one.
 static inline void hand_on(size_t bytes, uint64_t lap) {
     if (bytes) {
         memcpy(send_array, &lap, sizeof lap);
@@ -140,8 +141,9 @@ static void laps_other(const struct stage *s, uint64_t number) {
     }
 }
 
-// Where there are several cores each position keeps to one of them: otherwise the kernel lets those that never look
-// before they sleep hop along on one core, and lets others wake up on a second one that has gone to sleep itself.
+// Where there are several cores each position keeps to one of them: otherwise the kernel lets those that never
+// look before they sleep hop along on one core, and lets others wake up on a second one that has gone to sleep
+// itself.
 static void keep_to_one_core(cpu_set_t *before) {
     if (sched_getaffinity(0, sizeof *before, before)) fail("sched_getaffinity: %s", strerror(errno));
     int left = ring_position % CPU_COUNT(before), core = 0;

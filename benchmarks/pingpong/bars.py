@@ -14,8 +14,8 @@ WATCHED = 1.05
 
 
 def boundary(lines):
-    """Between the two clusters of the bare line's times where there are two (two cores that are now near, now far),
-    else None. A cluster has at least three members and a twentieth of all."""
+    """Between the two clusters of the bare line's times where there are two (two cores that are now near, now
+    far), else None. A cluster has at least three members and a twentieth of all."""
     lines = sorted(lines)
     least = max(3, len(lines) // 20)
     gaps = [(lines[i] / lines[i - 1], i) for i in range(least, len(lines) - least + 1)]
@@ -26,9 +26,9 @@ def boundary(lines):
 class Measurements:
     """What side A wrote for each program, mode and size, with side B's processor time added, in order of time.
 
-    Only records that were taken while the two cores were at one and the same distance count: those at `place`, "far"
-    or "near"; `boundary` separates the two, and is None where all is one.
-    """
+    Only records that were taken while the two cores were at one and the same distance count: those at `place`,
+    "far" or "near"; `boundary` separates the two, and is None where all is one.
+"""
 
     def __init__(self):
         self.records = {}
@@ -85,8 +85,8 @@ class Measurements:
         return min(found, key=found.get) if found else None
 
     def faster(self, name, program, other, mode, bytes_, factor):
-        """The bar that `program` is at least `factor` times as fast as `other`, or None where one is missing: the ratio
-        of the medians, with the ratios of single repetitions as its spread."""
+        """The bar that `program` is at least `factor` times as fast as `other`, or None where one is missing:
+        the ratio of the medians, with the ratios of single repetitions as its spread."""
         ours, theirs = self.values(program, mode, bytes_), self.values(other, mode, bytes_)
         if not ours or not theirs:
             return None
@@ -143,7 +143,8 @@ def _against(m, program, other, mode, title, factor_of):
 
 
 def _longer(m, title, pair, bytes_, limit):
-    """That the first program of a pair takes at most so many times as long as the second, `limit` with its unit."""
+    """That the first program of a pair takes at most so many times as long as the second, `limit` with its
+    unit."""
     ours, theirs = (m.values(program, "plain", bytes_) for program in pair)
     if not ours or not theirs:
         return None

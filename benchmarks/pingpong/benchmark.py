@@ -249,8 +249,8 @@ def _microseconds(measured, program, mode, bytes_, key):
 
 
 def figures(session, facts, versions):
-    """By program, mode and size: [median, 99th percentile, least and largest median of a repetition, processor time],
-    all in µs; "mpi" is the better configuration of each size, named last."""
+    """By program, mode and size: [median, 99th percentile, least and largest median of a repetition, processor
+    time], all in µs; "mpi" is the better configuration of each size, named last."""
     measured = session.measured
     found = {}
 

@@ -1,6 +1,7 @@
-// Ligament's C interface. Compiled once for each of three ways: LIGAMENT_VIEW sends an array and reads what comes
-// where the sender put it; LIGAMENT_INTO sends an array and receives into one; LIGAMENT_LOAN fills shared memory in
-// place on both sides. `ligament run` starts it twice, as the components ping (argument a) and pong (argument b).
+// Ligament's C interface. Compiled once for each of three ways: LIGAMENT_VIEW sends an array and reads what
+// comes where the sender put it; LIGAMENT_INTO sends an array and receives into one; LIGAMENT_LOAN fills shared
+// memory in place on both sides. `ligament run` starts it twice, as the components ping (argument a) and pong
+// (argument b).
 #include <ligament.h>
 #include <math.h>
 

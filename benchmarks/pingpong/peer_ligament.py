@@ -1,4 +1,5 @@
-"""Ligament's Python library: started twice by `ligament run`, as the components ping (side A) and pong (side B)."""
+"""Ligament's Python library: started twice by `ligament run`, as the components ping (side A) and pong (side
+B)."""
 
 import sys
 

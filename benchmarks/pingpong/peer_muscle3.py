@@ -1,4 +1,5 @@
-"""MUSCLE 3's Python library: started twice by muscle_manager, as the components ping (side A) and pong (side B)."""
+"""MUSCLE 3's Python library: started twice by muscle_manager, as the components ping (side A) and pong (side
+B)."""
 
 import sys
 

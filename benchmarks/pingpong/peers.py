@@ -1,7 +1,7 @@
 """Every program that the ping-pong compares: how it is built, tuned and started, and what it needs.
 
-A program has a name like "openmpi/cma"; the part before the slash is its family. All C programs are compiled with
-the same flags.
+A program has a name like "openmpi/cma"; the part before the slash is its family. All C programs are compiled
+with the same flags.
 """
 
 import os
@@ -94,7 +94,8 @@ PROGRAMS = [
         most_repetitions=3,
     ),
 ]
-# Measured where somebody asks for it by name: a library that counts no messages, and does not look whether anybody taps a port.
+# Measured where somebody asks for it by name: a library that counts no messages, and does not look whether
+# anybody taps a port.
 BY_NAME = [Program("unwatched/view", "Ligament without rows", ("plain",), "as ligament/view, without rows and looks")]
 
 
@@ -153,7 +154,8 @@ def _compile(compiler, source, name, *more):
 
 
 def _unwatched():
-    """Builds the library without rows and looks, from this repository; what a compiler is told to build against it."""
+    """Builds the library without rows and looks, from this repository; what a compiler is told to build against
+    it."""
     target = OUT / "unwatched"
     flags = f"{os.environ.get('RUSTFLAGS', '')} --cfg ligament_unwatched".strip()
     run(["cargo", "build", "--release", "--quiet", "--locked", "-p", "ligament-capi"], seconds=1800, folder=REPOSITORY,

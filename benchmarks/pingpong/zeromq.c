@@ -1,5 +1,5 @@
-// ZeroMQ, two PAIR sockets over ipc. zmq_send copies the array, so that it may be changed afterwards as with every
-// other peer; the receiver reads the message where ZeroMQ put it; an echo hands the received message on.
+// ZeroMQ, two PAIR sockets over ipc. zmq_send copies the array, so that it may be changed afterwards as with
+// every other peer; the receiver reads the message where ZeroMQ put it; an echo hands the received message on.
 #include <zmq.h>
 
 #include "harness.h"

@@ -1,5 +1,5 @@
-"""How far off predictions are: costs from runs of one size of a model, other runs predicted, and only then made and measured.
-All predictions are in a file before the first predicted run begins."""
+"""How far off predictions are: costs from runs of one size of a model, other runs predicted, and only then made
+and measured. All predictions are in a file before the first predicted run begins."""
 
 import argparse
 import datetime
@@ -62,7 +62,8 @@ def arguments_of(words):
 
 
 def models(place):
-    """Name, model, settings of the run that costs are taken from, settings of those that are predicted, and formulas."""
+    """Name, model, settings of the run that costs are taken from, settings of those that are predicted, and
+    formulas."""
     (place / "peer.py").write_text(PEER)
     ring = place / "ring.ymmsl"
     ring.write_text(RING.replace("PEER", str(place / "peer.py")))
@@ -152,8 +153,8 @@ def runs_of(all_models, cores):
 
 
 def predict_all(all_models, cores, place, version, repetitions):
-    """Runs each model on two cores, takes its costs from the run of median length, predicts all others, and writes that into
-    a file."""
+    """Runs each model on two cores, takes its costs from the run of median length, predicts all others, and
+    writes that into a file."""
     runs = [[measured(model, first, cores[:2], place) for _, model, first, _ in all_models] for _ in range(repetitions)]
     costs = {name: sorted(of_model)[len(of_model) // 2][1] for (name, *_), of_model in zip(all_models, zip(*runs))}
     found = {what: predicted(model, settings, on, costs[name], formulas, place)

@@ -66,7 +66,8 @@ def planned(ranks, folder):
                 raise CannotMeasure(f"a run of {ranks} ranks does not come up; see {folder}")
             time.sleep(0.002)
         seconds = time.monotonic() - began
-        # The token is there before the first endpoint is waited for; whoever gets an answer talks to the whole run.
+        # The token is there before the first endpoint is waited for; whoever gets an answer talks to the whole
+        # run.
         subprocess.run([Ligament().command, "status", folder / "run", "--json"], check=True, timeout=LIMIT,
                        stdout=subprocess.DEVNULL)
         return seconds, proportional(process.pid)

@@ -1,4 +1,5 @@
-"""What is promised about many instances with remote conduits, computed from the measurements; nothing is run here."""
+"""What is promised about many instances with remote conduits, computed from the measurements; nothing is run
+here."""
 
 import statistics
 
@@ -8,7 +9,8 @@ MUSCLE2 = 4e9  # bytes, in which MUSCLE 2 had as many
 
 
 def bars(found, least):
-    """The bars. `found` has the runs of each case by its name, `least` is the name of the one that has one pair only."""
+    """The bars. `found` has the runs of each case by its name, `least` is the name of the one that has one pair
+    only."""
     made = []
     for name, runs in found.items():
         if name == least:

@@ -1,4 +1,5 @@
-"""Many instances on two machines, each with ten conduits to the other machine: start, end, memory, connections."""
+"""Many instances on two machines, each with ten conduits to the other machine: start, end, memory,
+connections."""
 
 import argparse
 import shutil

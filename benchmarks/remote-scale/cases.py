@@ -1,5 +1,5 @@
-"""The models that are started over two machines, as text, and one run of one of them: how long its start and its end take,
-and what memory and which connections it has when all of it is there."""
+"""The models that are started over two machines, as text, and one run of one of them: how long its start and
+its end take, and what memory and which connections it has when all of it is there."""
 
 import os
 import time
@@ -25,7 +25,8 @@ def build():
 
 @dataclass(frozen=True)
 class Case:
-    """So many instances on two machines, half of them on each, with so many conduits each to the other machine."""
+    """So many instances on two machines, half of them on each, with so many conduits each to the other
+    machine."""
 
     name: str
     instances: int
@@ -107,7 +108,8 @@ def measure(case, scratch, command):
 
 
 def _let_go(fifo, spread):
-    """Opens the FIFO until the run is over: each opening lets through who waits, and one that comes later needs another."""
+    """Opens the FIFO until the run is over: each opening lets through who waits, and one that comes later needs
+    another."""
     until = time.monotonic() + LIMIT
     while any(process.poll() is None for process in spread.processes) and time.monotonic() < until:
         try:

@@ -1,4 +1,5 @@
-"""Tests of what is computed from measurements, and of the models. Run: python3 benchmarks/remote-scale/test_bars.py"""
+"""Tests of what is computed from measurements, and of the models. Run: python3
+benchmarks/remote-scale/test_bars.py"""
 
 import sys
 import unittest

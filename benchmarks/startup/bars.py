@@ -8,9 +8,9 @@ from lib.report import Bar
 A_PROCESS = 6.0
 # Of what a native process costs MUSCLE 2, bytes: 1 MB.
 MEMORY_A_PROCESS, MUSCLE2_PROCESS = 0.6, 1.7e6
-# Times as long as a thread for each component and a queue for each conduit take by hand, without a model file: 0.6 s where
-# the threads take 50 ms. Ten of these are what was first promised, 0.5 s; the other two are `check`, which reads the filters,
-# scales and circles of every conduit before the start.
+# Times as long as a thread for each component and a queue for each conduit take by hand, without a model file:
+# 0.6 s where the threads take 50 ms. Ten of these are what was first promised, 0.5 s; the other two are
+# `check`, which reads the filters, scales and circles of every conduit before the start.
 LARGEST = 12.0
 # Of what MUSCLE 2 takes for as many, bytes: 100 MB.
 MEMORY_OF_LARGEST, MUSCLE2_LARGEST = 0.25, 413e6
@@ -23,8 +23,8 @@ def _times(name, ours, theirs, limit):
 
 
 def process_bars(ours, limited, alone, beyond):
-    """Seconds of one more process in each repetition: in a run, in one with few open files, alone; and the bytes that a run
-    adds to it."""
+    """Seconds of one more process in each repetition: in a run, in one with few open files, alone; and the
+    bytes that a run adds to it."""
     limit, memory = (A_PROCESS, "times alone"), beyond / MUSCLE2_PROCESS
     return [
         _times("one more process", ours, alone, limit),
@@ -34,8 +34,8 @@ def process_bars(ours, limited, alone, beyond):
 
 
 def light_bars(name, runs, threads, memory):
-    """Seconds of the largest web in each repetition: in a run, in one with few open files, and by threads; and the bytes of
-    the run."""
+    """Seconds of the largest web in each repetition: in a run, in one with few open files, and by threads; and
+    the bytes of the run."""
     ways, limit, memory = ("", ", few open files"), (LARGEST, "times threads"), memory / MUSCLE2_LARGEST
     found = [_times(f"{name}{way}", ours, threads, limit) for way, ours in zip(ways, runs)]
     return [*found, Bar(f"{name}, memory", memory, [memory], "<=", MEMORY_OF_LARGEST, "of MUSCLE 2's")]

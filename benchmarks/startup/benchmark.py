@@ -106,8 +106,8 @@ class Processes:
 
 
 class Light:
-    """Webs of light components in one process: seconds of every repetition, and bytes of memory, by their numbers of
-    components and of conduits."""
+    """Webs of light components in one process: seconds of every repetition, and bytes of memory, by their
+    numbers of components and of conduits."""
 
     def __init__(self, options):
         self.options = options

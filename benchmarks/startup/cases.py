@@ -1,5 +1,5 @@
-"""What is started: chains of processes, webs of light components, and the same processes without the library; and what
-memory they have when all of it is there."""
+"""What is started: chains of processes, webs of light components, and the same processes without the library;
+and what memory they have when all of it is there."""
 
 import os
 import time
@@ -29,8 +29,8 @@ def build():
 
 
 def alone(processes):
-    """How long it takes to start so many processes that do nothing and to wait for them, one launcher doing both:
-    what no library can go below."""
+    """How long it takes to start so many processes that do nothing and to wait for them, one launcher doing
+    both: what no library can go below."""
     program, environment = str(OUT / "alone"), dict(os.environ)
     begun = time.monotonic()
     children = [os.posix_spawn(program, [program], environment) for _ in range(processes)]
@@ -40,15 +40,15 @@ def alone(processes):
 
 
 def threads(components, conduits, folder):
-    """How long a process takes from its start to its end that has a thread for each of so many components, and a queue for
-    each conduit, and passes one message on each."""
+    """How long a process takes from its start to its end that has a thread for each of so many components, and
+    a queue for each conduit, and passes one message on each."""
     return runs.seconds([OUT / "threads", components, conduits, 1], folder)
 
 
 # ---- memory --------------------------------------------------------------------------------------------------
 def _memory_when_all_arrived(processes, count, folder):
-    """The proportional memory of these process trees, bytes, when `count` programs have done their exchange; then lets
-    them go, and waits for their end."""
+    """The proportional memory of these process trees, bytes, when `count` programs have done their exchange;
+    then lets them go, and waits for their end."""
     try:
         runs.await_arrival(processes, count, folder)
         total = sum(runs.proportional(pid) for process in processes for pid in runs.tree(process.pid))
@@ -59,8 +59,8 @@ def _memory_when_all_arrived(processes, count, folder):
 
 
 def memory(model, programs, folder):
-    """The proportional memory of a run, bytes, all its processes together, when each of its `programs` (processes that
-    hold) has done its exchange."""
+    """The proportional memory of a run, bytes, all its processes together, when each of its `programs`
+    (processes that hold) has done its exchange."""
     command, environment = runs.ligament(model, folder), runs.holding(folder)
     return _memory_when_all_arrived([runs.started(command, environment, folder)], programs, folder)
 

@@ -2,8 +2,8 @@
 
 
 def least_squares(columns, values):
-    """The coefficients that minimise the sum of squared relative residuals of `values`, so that small cases count as
-    much as large ones. `columns` has one list for each coefficient, as long as `values`."""
+    """The coefficients that minimise the sum of squared relative residuals of `values`, so that small cases
+    count as much as large ones. `columns` has one list for each coefficient, as long as `values`."""
     weighted = [[x / v for x, v in zip(column, values)] for column in columns]
     size = len(columns)
     left = [[sum(a * b for a, b in zip(weighted[i], weighted[j])) for j in range(size)] for i in range(size)]

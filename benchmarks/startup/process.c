@@ -1,5 +1,5 @@
-// One process of a chain: receives one empty message from the one before it, sends one to the one after it. With
-// -DALONE the same without the library: what a process costs by itself.
+// One process of a chain: receives one empty message from the one before it, sends one to the one after it.
+// With -DALONE the same without the library: what a process costs by itself.
 //
 // It holds (hold.h) when its exchange is done.
 #include "hold.h"

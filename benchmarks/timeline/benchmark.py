@@ -13,7 +13,8 @@ from lib.machine import BUILD, REPOSITORY, CannotMeasure, first_line, run
 HERE = Path(__file__).resolve().parent
 OUT = BUILD / "timeline"
 TARGET = Path(os.environ.get("CARGO_TARGET_DIR", REPOSITORY / "target")) / "release"
-# ns that the answering side computes: nothing, so that no message waits for long; or so much that every wait is recorded.
+# ns that the answering side computes: nothing, so that no message waits for long; or so much that every wait is
+# recorded.
 EXCHANGES = {"at once": 0, "after 20 µs": 20_000}
 MESSAGE = 1.02  # times a message without the timeline
 RECORD = 2.5  # times two looks at the clock, which a wait needs besides, and which take 40 ns where 100 ns were promised

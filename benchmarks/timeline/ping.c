@@ -1,5 +1,5 @@
-// One of two processes that exchange empty messages, pinned to a core. The one that asks prints the time of one way, ns,
-// for each of a number of blocks of rounds; the other computes for so many ns before it answers.
+// One of two processes that exchange empty messages, pinned to a core. The one that asks prints the time of one
+// way, ns, for each of a number of blocks of rounds; the other computes for so many ns before it answers.
 #define _GNU_SOURCE
 #include <ligament.h>
 #include <sched.h>

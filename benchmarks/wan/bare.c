@@ -1,5 +1,5 @@
-// The limit: n plain TCP streams and nothing else. A message goes in pieces to whichever stream takes them; what is not sent
-// yet is at most UNSENT bytes in each. HOST PORT N UNSENT
+// The limit: n plain TCP streams and nothing else. A message goes in pieces to whichever stream takes them;
+// what is not sent yet is at most UNSENT bytes in each. HOST PORT N UNSENT
 #include <arpa/inet.h>
 #include <fcntl.h>
 #include <netinet/tcp.h>

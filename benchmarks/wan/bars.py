@@ -1,4 +1,5 @@
-"""What is promised about messages over a wide-area link, computed from the measurements; nothing is run here."""
+"""What is promised about messages over a wide-area link, computed from the measurements; nothing is run
+here."""
 
 import statistics
 from dataclasses import dataclass
@@ -12,7 +13,8 @@ CP, CP_SCP, CP_MANY = 0.9, 5, 10  # of the path's speed; times scp's, at 100 ms;
 SYNC, SYNC_RTTS = 0.5, 3  # s, and round trips beside
 BESIDE = 1  # ms, of 64 B while large messages flow, beside plain TCP's while those of plain TCP flow
 STEPS = 1.2  # % of the time of a run that exchanges each 0.6 s over 11 ms
-# Times what the link itself needs that flaps: 57 s for all messages, with the time in which it is down, and 2 s without any.
+# Times what the link itself needs that flaps: 57 s for all messages, with the time in which it is down, and 2 s
+# without any.
 FLAPS, FLAPS_GAP = 1.75, 1.75
 LINK_FLAPS, LINK_GAP = 57, 2  # s
 PROCESSOR = 2  # times the processor time of plain TCP, since all is encrypted
@@ -58,7 +60,8 @@ class Measurements:
         getattr(self, table).setdefault(key, []).append(value)
 
     def best(self, cell, prefix, size, which):
-        """The program of a kind (`bare/16`, `bare/64`) whose median is best, and its values; None if none was measured."""
+        """The program of a kind (`bare/16`, `bare/64`) whose median is best, and its values; None if none was
+        measured."""
         found = {key[1]: values for key, values in self.speed.items()
                  if key[0] == cell and key[1].startswith(prefix) and key[2:] == (size, which)}
         return max(found.items(), key=lambda item: statistics.median(item[1]), default=None)

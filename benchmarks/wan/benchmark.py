@@ -1,5 +1,5 @@
-"""Messages over an emulated wide-area link: how fast large ones are, what a pause costs, and how long small ones take,
-beside plain TCP streams and iperf3."""
+"""Messages over an emulated wide-area link: how fast large ones are, what a pause costs, and how long small
+ones take, beside plain TCP streams and iperf3."""
 
 import argparse
 import statistics
@@ -70,7 +70,8 @@ class Session:
         self.options, self.measured, self.failures, self.seed = options, Measurements(), Failures(), 0
 
     def kinds(self, judged=False):
-        """Each program with each number of streams that it is tried with; when in a hurry, only the one that is `judged`."""
+        """Each program with each number of streams that it is tried with; when in a hurry, only the one that is
+        `judged`."""
         chosen = self.options.programs
         if judged and self.options.quick:
             chosen = [name for name in chosen if name in ("ours", "relay", "trunk")]
@@ -216,7 +217,8 @@ def print_tables(session):
 
 
 def draw(session):
-    """Throughput over the round trip: a panel for each loss and congestion control, a line for the best of each kind."""
+    """Throughput over the round trip: a panel for each loss and congestion control, a line for the best of each
+    kind."""
     m, options = session.measured, session.options
     rtts = sorted({cell.rtt for cell in options.cells})
     size, panels = options.sizes[-1], {}

@@ -1,5 +1,5 @@
-"""Files over the emulated link: `ligament cp` beside scp, and how soon a file appears by `ligament sync`. Both sides are
-directories in memory, so that no disk is measured."""
+"""Files over the emulated link: `ligament cp` beside scp, and how soon a file appears by `ligament sync`. Both
+sides are directories in memory, so that no disk is measured."""
 
 import contextlib
 import os

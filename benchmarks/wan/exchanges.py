@@ -1,5 +1,5 @@
-"""Exchanges as simulations have them: a small message while large ones flow, one after each step, many over a link that
-flaps, and a run that only begins and ends."""
+"""Exchanges as simulations have them: a small message while large ones flow, one after each step, many over a
+link that flaps, and a run that only begins and ends."""
 
 import statistics
 
@@ -39,7 +39,8 @@ def steps(link, program, streams):
 
 
 def flaps(program, streams, seed):
-    """s for all messages to and fro, and the longest time without one, over a link that goes down again and again."""
+    """s for all messages to and fro, and the longest time without one, over a link that goes down again and
+    again."""
     with programs.link(FLAPPING, seed, "--cut-every", f"{DOWN_EVERY}:{DOWN}") as link:
         played = programs.play(link, program, [(FLAPS, FLAPS_SIZE, 0, "echo")], streams, 600)
     ends = [answered for _, answered, _ in played.messages]

@@ -16,8 +16,8 @@ class Failures:
 
     @contextlib.contextmanager
     def of(self, program, where):
-        """Around what a program is to do. If a peer fails, the rest of the block is left out; if ours fails, that is an
-        error, since nothing is left to compare."""
+        """Around what a program is to do. If a peer fails, the rest of the block is left out; if ours fails,
+        that is an error, since nothing is left to compare."""
         try:
             yield
         except (CannotMeasure, AssertionError, subprocess.SubprocessError) as problem:

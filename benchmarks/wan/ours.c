@@ -1,5 +1,5 @@
-// A path of Ligament's library, encrypted. HOST PORT KEY STREAMS [RELAY...]; 0 streams: as many as it finds right. With files
-// of relays, the nearest first, it goes over these only.
+// A path of Ligament's library, encrypted. HOST PORT KEY STREAMS [RELAY...]; 0 streams: as many as it finds
+// right. With files of relays, the nearest first, it goes over these only.
 #include "library.h"
 
 static lig_path *path;

@@ -52,7 +52,8 @@ def has_iperf3():
 
 
 class Played:
-    """What both ends have written down: for each message (sent, answered, received), ns; processor time of both, s."""
+    """What both ends have written down: for each message (sent, answered, received), ns; processor time of
+    both, s."""
 
     def __init__(self, first, second):
         first, second = first.splitlines(), second.splitlines()
@@ -81,7 +82,8 @@ def play(link_, program, plan, streams, seconds):
 
 
 def play_beside(link_, program, plans, seconds):
-    """Exchanges at the same time, [(plan, streams), ...], each with connections of its own; a `Played` for each."""
+    """Exchanges at the same time, [(plan, streams), ...], each with connections of its own; a `Played` for
+    each."""
     with tempfile.TemporaryDirectory(prefix="run-", dir=OUT) as folder, Processes(link_, folder) as started:
         folder, ends, relays = Path(folder), [], started.relays(RELAYS.get(program, 0))
         for number, (plan, streams) in enumerate(plans):
@@ -108,8 +110,8 @@ def play_beside(link_, program, plans, seconds):
 
 
 def play_run(link_, plans, seconds):
-    """A run over both ends of the link with a pair of instances for each plan: a `Played` for each, and how long the run
-    took from its command to its end everywhere, s."""
+    """A run over both ends of the link with a pair of instances for each plan: a `Played` for each, and how
+    long the run took from its command to its end everywhere, s."""
     pairs = range(len(plans))
     with tempfile.TemporaryDirectory(prefix="run-", dir=OUT) as folder:
         folder = Path(folder)

@@ -1,9 +1,10 @@
-// Both ends of a link exchange messages after a plan, and write down when each was sent and when its last byte was there.
-// The ends are on one machine, so their clocks are one.
+// Both ends of a link exchange messages after a plan, and write down when each was sent and when its last byte
+// was there. The ends are on one machine, so their clocks are one.
 //
-// A plan is words COUNT:BYTES:PAUSE[:KIND], with commas between: so many messages from a to b, each PAUSE ms after the answer
-// to the one before. An answer has 8 bytes; it is as long as the message where that has at most 64, or where KIND is `echo`.
-// With KIND `both` there are no answers: both ends send PAUSE ms after what they have received.
+// A plan is words COUNT:BYTES:PAUSE[:KIND], with commas between: so many messages from a to b, each PAUSE ms
+// after the answer to the one before. An answer has 8 bytes; it is as long as the message where that has at
+// most 64, or where KIND is `echo`. With KIND `both` there are no answers: both ends send PAUSE ms after what
+// they have received.
 #ifndef WAN_H
 #define WAN_H
 #include <errno.h>

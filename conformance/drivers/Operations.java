@@ -1,4 +1,5 @@
-// Calls the operations that the rebuilding driver has no use for, in Java, and prints what comes of them (README.md).
+// Calls the operations that the rebuilding driver has no use for, in Java, and prints what comes of them
+// (README.md).
 
 import java.util.List;
 import java.util.Map;

@@ -1,5 +1,5 @@
-// The driver of C++: rebuilds what comes, as README.md says. With the argument "threads" each port is a thread's own: they
-// take turns with the instance, and read messages at once.
+// The driver of C++: rebuilds what comes, as README.md says. With the argument "threads" each port is a
+// thread's own: they take turns with the instance, and read messages at once.
 #include <ligament/ligament.hpp>
 
 #include <cmath>

@@ -1,5 +1,5 @@
-! The driver of Fortran: rebuilds what comes, as README.md says. Compiled with -cpp: what is done to an array is written once
-! (driver_rank.inc) for all types and ranks.
+! The driver of Fortran: rebuilds what comes, as README.md says. Compiled with -cpp: what is done to an array is
+! written once (driver_rank.inc) for all types and ranks.
 module driving
    use ligament
    use, intrinsic :: iso_fortran_env, only: int8, int16, int32, int64, real32, real64

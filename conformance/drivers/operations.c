@@ -1,4 +1,5 @@
-// Calls the operations that the rebuilding driver has no use for, in C, and prints what comes of them (README.md).
+// Calls the operations that the rebuilding driver has no use for, in C, and prints what comes of them
+// (README.md).
 #include <ligament.h>
 #include <stdio.h>
 #include <stdlib.h>

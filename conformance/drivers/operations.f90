@@ -1,4 +1,5 @@
-! Calls the operations that the rebuilding driver has no use for, in Fortran, and prints what comes of them (README.md).
+! Calls the operations that the rebuilding driver has no use for, in Fortran, and prints what comes of them
+! (README.md).
 module taking
    use ligament
    use, intrinsic :: iso_fortran_env, only: int64

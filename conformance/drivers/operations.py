@@ -1,4 +1,5 @@
-"""Calls the operations that the rebuilding driver has no use for, in Python, and prints what comes of them (README.md)."""
+"""Calls the operations that the rebuilding driver has no use for, in Python, and prints what comes of them
+(README.md)."""
 
 import sys
 

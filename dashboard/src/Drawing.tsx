@@ -1,5 +1,5 @@
-// The boxes and arrows of the model. They are drawn once; of each, only what has changed is drawn again, and words only where
-// somebody can read them.
+// The boxes and arrows of the model. They are drawn once; of each, only what has changed is drawn again, and
+// words only where somebody can read them.
 
 import type { VNode } from "preact";
 import { memo } from "preact/compat";

@@ -1,5 +1,5 @@
-// Drawings of values, on canvases: a line over numbers, bars of a histogram, an array of two axes in colours. What the
-// cursor points at is said in words, for eyes and for screen readers; arrow keys move it too.
+// Drawings of values, on canvases: a line over numbers, bars of a histogram, an array of two axes in colours.
+// What the cursor points at is said in words, for eyes and for screen readers; arrow keys move it too.
 
 import type { RefObject } from "preact";
 import { useEffect, useMemo, useReducer, useRef, useState } from "preact/hooks";

@@ -1,4 +1,5 @@
-// What is out of sight is not drawn again: of a large run, news would otherwise cost the time of all panels at once.
+// What is out of sight is not drawn again: of a large run, news would otherwise cost the time of all panels at
+// once.
 
 import { Component, type ComponentChildren, createContext, createRef } from "preact";
 import type { State } from "./state";

@@ -1,5 +1,5 @@
-// Settings that are changed while the run goes on, and the run that stands still, makes steps and goes on: what is wanted is
-// pending until all whom it concerns have accepted it, and is in force from one model time on.
+// Settings that are changed while the run goes on, and the run that stands still, makes steps and goes on: what
+// is wanted is pending until all whom it concerns have accepted it, and is in force from one model time on.
 
 import type { JSX } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";

@@ -1,4 +1,5 @@
-// Ports that are looked at: the latest value of each, as a number and its course, a series, a histogram or a picture.
+// Ports that are looked at: the latest value of each, as a number and its course, a series, a histogram or a
+// picture.
 
 import { memo } from "preact/compat";
 import { useCallback, useEffect, useMemo, useRef, useState } from "preact/hooks";

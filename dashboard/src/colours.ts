@@ -1,5 +1,5 @@
-// Colour maps that people with any colour vision can read, in equal steps of lightness: a few colours of each, and
-// straight lines between them.
+// Colour maps that people with any colour vision can read, in equal steps of lightness: a few colours of each,
+// and straight lines between them.
 
 /** Cividis (Nuñez, Anderton & Renslow, PLOS ONE 2018), viridis (Smith & van der Walt, CC0), and two sides from a middle. */
 export const MAPS = {

@@ -1,4 +1,5 @@
-// What somebody wants of the run, and what is wrong with a value before the server is asked. The server checks all of it again.
+// What somebody wants of the run, and what is wrong with a value before the server is asked. The server checks
+// all of it again.
 
 import { ask, type Change, type Instance, type Steerable } from "./state";
 import { inTime, some, withoutIndices } from "./words";
@@ -112,8 +113,8 @@ export function eachOf(one: Steerable, instances: Instance[]): string[] {
 }
 
 /**
- * The changes that can be undone by setting what was before: they are in force, and no other of the same settings was asked
- * for later, or is for a later model time.
+ * The changes that can be undone by setting what was before: they are in force, and no other of the same
+ * settings was asked for later, or is for a later model time.
  */
 export function undoable(changes: Change[]): Set<number> {
   const counted = changes.filter((one) => one.state !== "refused" && (one.settings ?? []).length > 0);

@@ -1,4 +1,5 @@
-"""Makes pages of reference from what the code says of itself: the C header, and the Python package as it is installed."""
+"""Makes pages of reference from what the code says of itself: the C header, and the Python package as it is
+installed."""
 
 import enum
 import inspect

@@ -1,5 +1,6 @@
-// The micro model: how well a material conducts heat that is laid like a chessboard out of two others. It resolves one cell
-// of the pattern, two fields by two, which repeats itself on all sides; the temperature falls by one across it.
+// The micro model: how well a material conducts heat that is laid like a chessboard out of two others. It
+// resolves one cell of the pattern, two fields by two, which repeats itself on all sides; the temperature falls
+// by one across it.
 #include <ligament/ligament.hpp>
 
 #include <cmath>
@@ -13,8 +14,8 @@ namespace {
 
 using Field = std::vector<double>;
 
-// A periodic grid of n by n points, with the conductance between each point and its next one in x and in y. The extent of
-// a point cancels out in two dimensions.
+// A periodic grid of n by n points, with the conductance between each point and its next one in x and in y. The
+// extent of a point cancels out in two dimensions.
 struct Grid {
     std::size_t n;
     Field x, y;
@@ -35,7 +36,8 @@ struct Grid {
     std::size_t right(std::size_t at) const { return (at + n) % (n * n); }
     std::size_t up(std::size_t at) const { return at % n == n - 1 ? at + 1 - n : at + 1; }
 
-    // What flows out of each point if these are the temperatures, beside a fall of `fall` from point to point in x.
+    // What flows out of each point if these are the temperatures, beside a fall of `fall` from point to point
+    // in x.
     Field outflow(const Field &temperatures, double fall) const {
         Field out(n * n, 0.0);
         for (std::size_t at = 0; at < n * n; ++at) {

@@ -21,7 +21,8 @@ def find_wall(directory):
 
 
 def draw(directory, file):
-    """Writes the picture: the wall as it heats up, what was asked for in each step, and what is known in the end."""
+    """Writes the picture: the wall as it heats up, what was asked for in each step, and what is known in the
+    end."""
     wall = find_wall(directory)
     hours, temperatures = wall["t"] / 3600, wall["temperature"]
     plt.rcParams.update({"font.size": 11, "axes.titlesize": 13, "axes.titlelocation": "left"})
@@ -30,8 +31,8 @@ def draw(directory, file):
     shown = [at for at in (0.5, 1, 2, 4, 8, 24) if at <= hours[-1]]
     for hour, colour in zip(shown, plt.cm.inferno(np.linspace(0.1, 0.85, len(shown)))):
         left.plot(wall["x"] * 100, temperatures[np.searchsorted(hours, hour)], color=colour, label=f"{hour:g} h")
-    # k = sqrt(1 + w), with w the warmth above the cold face in units of 100 K: in the steady state its integral,
-    # (1 + w)^1.5, falls evenly through the wall.
+    # k = sqrt(1 + w), with w the warmth above the cold face in units of 100 K: in the steady state its
+    # integral, (1 + w)^1.5, falls evenly through the wall.
     x = np.linspace(0, 1, 100)
     steady = 20 + 100 * ((1 + 7 * x) ** (2 / 3) - 1)
     left.plot(20 * x, steady, color=STEADY, linestyle=":", label="steady, by theory")

@@ -1,4 +1,5 @@
-"""The wall comes to the steady state that theory gives, asks for no more than it needs, and all of its pool answer."""
+"""The wall comes to the steady state that theory gives, asks for no more than it needs, and all of its pool
+answer."""
 
 import json
 import shutil
@@ -17,7 +18,8 @@ COLD, HOT, THICKNESS = 20.0, 320.0, 0.2
 
 
 def exact(temperature):
-    """Of a chessboard: the geometric mean of both conductivities (Dykhne, 1970), here of 1 and 1 + (T - 20) / 100."""
+    """Of a chessboard: the geometric mean of both conductivities (Dykhne, 1970), here of 1 and 1 + (T - 20) /
+    100."""
     return np.sqrt(1 + (np.asarray(temperature) - COLD) / 100)
 
 
@@ -44,7 +46,8 @@ def test_the_micro_model_conducts_as_a_chessboard_does(run):
 
 def test_the_wall_comes_to_its_steady_state(run):
     _, _, wall = run
-    # What flows is the same everywhere, so the integral of the conductivity, (1 + w)^1.5, falls evenly through the wall.
+    # What flows is the same everywhere, so the integral of the conductivity, (1 + w)^1.5, falls evenly through
+    # the wall.
     steady = COLD + 100 * ((1 + 7 * wall["x"] / THICKNESS) ** (2 / 3) - 1)
     np.testing.assert_allclose(wall["temperature"][-1], steady, atol=0.5)
 

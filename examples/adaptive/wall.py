@@ -1,4 +1,5 @@
-"""The macro model: heat goes through a wall. How well it conducts at a temperature is asked of a pool of micro models."""
+"""The macro model: heat goes through a wall. How well it conducts at a temperature is asked of a pool of micro
+models."""
 
 import math
 from collections import deque
@@ -10,10 +11,10 @@ from ligament import Instance, Message, Operator
 class Conductivities:
     """What is known of the conductivity, W/(m K), at temperatures, with straight lines between.
 
-    The first temperatures are multiples of `reach`. An interval is halved until the middle lies on the line between its ends
-    to within a part `tolerance`. The error of a line falls with the square of its length, so each half is expected to be off
-    by a quarter.
-    """
+    The first temperatures are multiples of `reach`. An interval is halved until the middle lies on the line
+    between its ends to within a part `tolerance`. The error of a line falls with the square of its length, so
+    each half is expected to be off by a quarter.
+"""
 
     def __init__(self, reach, tolerance):
         self.reach, self.tolerance = reach, tolerance
@@ -56,7 +57,8 @@ class Pool:
         self.free = deque(range(instance.get_port_length("temperature")))
 
     def ask(self, time, temperatures):
-        """The conductivities at these temperatures, in their order: each is made by the first micro model that is free."""
+        """The conductivities at these temperatures, in their order: each is made by the first micro model that
+        is free."""
         waiting, answers, busy = deque(enumerate(temperatures)), [None] * len(temperatures), {}
         while waiting or busy:
             while waiting and self.free:
@@ -70,7 +72,8 @@ class Pool:
 
 
 def step(profile, faces, conductivity, dt, dx, capacity):
-    """The temperatures after `dt`, implicitly: finite volumes with the conductivities at the faces of the cells.
+    """The temperatures after `dt`, implicitly: finite volumes with the conductivities at the faces of the
+    cells.
 
     `faces` are the temperatures of the wall's own two faces, half a cell from the first and the last point.
     """

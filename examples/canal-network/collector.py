@@ -1,4 +1,5 @@
-"""The collector: gathers what all reaches write down, and the weather's report, into one file and one picture."""
+"""The collector: gathers what all reaches write down, and the weather's report, into one file and one
+picture."""
 
 import matplotlib
 import numpy as np

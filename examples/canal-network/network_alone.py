@@ -1,4 +1,5 @@
-"""The same mathematics as the coupled model in one program, without coupling: what the coupled one is held to."""
+"""The same mathematics as the coupled model in one program, without coupling: what the coupled one is held
+to."""
 
 import math
 import sys

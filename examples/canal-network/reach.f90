@@ -1,5 +1,5 @@
-! A reach: shallow water in a channel with a rectangular section. In each step it shows its levels at both ends, and is
-! told what flows through the structures there. What flows in between it computes itself.
+! A reach: shallow water in a channel with a rectangular section. In each step it shows its levels at both ends,
+! and is told what flows through the structures there. What flows in between it computes itself.
 program reach
    use ligament
    use, intrinsic :: iso_fortran_env, only: real64, error_unit

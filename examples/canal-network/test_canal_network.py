@@ -1,5 +1,5 @@
-"""The example's physics, that no water is lost between its codes, and that coupling changes nothing, whatever the
-settings and however many reaches there are."""
+"""The example's physics, that no water is lost between its codes, and that coupling changes nothing, whatever
+the settings and however many reaches there are."""
 
 import shutil
 import subprocess
@@ -142,7 +142,8 @@ def test_the_flow_under_a_gate_tends_to_torricelli_s(above, below):
 
 
 def canal(file, pieces, depth=4.0, cells=48):
-    """A model of one canal, higher by 2 cm in its one half, cut into pieces with wide open gates between them."""
+    """A model of one canal, higher by 2 cm in its one half, cut into pieces with wide open gates between
+    them."""
     from ligament import Model
 
     model = Model("canal")

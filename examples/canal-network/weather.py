@@ -1,4 +1,5 @@
-"""The weather: a storm that passes over one hill after the other, and the sea, with tide and the storm's surge."""
+"""The weather: a storm that passes over one hill after the other, and the sea, with tide and the storm's
+surge."""
 
 from math import cos, exp, pi
 

@@ -7,7 +7,8 @@ DRIEST, SLOPE = 0.05, 4.0
 
 
 class Bed:
-    """Layers of grain with moistures X (kg water/kg dry grain), and the humidity Y (kg/kg) of the air in each."""
+    """Layers of grain with moistures X (kg water/kg dry grain), and the humidity Y (kg/kg) of the air in
+    each."""
 
     def __init__(self, layers, depth, density, flow, moisture, humidity):
         self.grain = density * depth / layers  # kg/m² in each layer
@@ -25,7 +26,8 @@ class Bed:
         return self.Y[-1]
 
     def advance(self, step, inlet, X):
-        """What the grain has given off in a step (s), down to the moistures X, goes into the air, layer after layer."""
+        """What the grain has given off in a step (s), down to the moistures X, goes into the air, layer after
+        layer."""
         taken = self.grain * (self.X - X) / step / self.flow
         self.Y = inlet + np.cumsum(taken)
         self.left += step * self.flow * (self.Y[-1] - inlet)

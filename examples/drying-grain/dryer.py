@@ -1,4 +1,5 @@
-"""The macro model: a dryer that sets the air's temperature for each hour, by how dry the air left the bed in the one before."""
+"""The macro model: a dryer that sets the air's temperature for each hour, by how dry the air left the bed in
+the one before."""
 
 HOUR = 3600.0
 

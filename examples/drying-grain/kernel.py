@@ -1,5 +1,5 @@
-"""The micro model: water inside a kernel of grain, a sphere: ∂X/∂t = D/r² ∂/∂r (r² ∂X/∂r), with the surface at rest with the
-air. One kernel stands for those of a layer."""
+"""The micro model: water inside a kernel of grain, a sphere: ∂X/∂t = D/r² ∂/∂r (r² ∂X/∂r), with the surface at
+rest with the air. One kernel stands for those of a layer."""
 
 import numpy as np
 

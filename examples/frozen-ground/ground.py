@@ -1,4 +1,5 @@
-"""Heat in a column of ground: ∂T/∂t = a ∂²T/∂z², with the surface at a given temperature and no flow through the bottom."""
+"""Heat in a column of ground: ∂T/∂t = a ∂²T/∂z², with the surface at a given temperature and no flow through
+the bottom."""
 
 import numpy as np
 
@@ -12,7 +13,8 @@ class Ground:
         self.factors, self.step = None, None
 
     def advance(self, step, surface):
-        """A step (s) by Crank and Nicolson (Proc. Camb. Phil. Soc. 43, 1947), at whose end the surface is at `surface`."""
+        """A step (s) by Crank and Nicolson (Proc. Camb. Phil. Soc. 43, 1947), at whose end the surface is at
+        `surface`."""
         if step != self.step:
             self.step, self.factors = step, self._inverse(step)
         T = self.temperature

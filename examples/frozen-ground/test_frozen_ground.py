@@ -48,8 +48,8 @@ def test_sources_filters_and_sinks_change_nothing(left):
 
 
 def test_the_seasons_go_into_the_ground_as_the_textbook_says(left):
-    """A wave at the surface is less and later below: exp(-z/d) sin(ωt - z/d) with d = √(2 a/ω) (Carslaw and Jaeger,
-    Conduction of Heat in Solids, 1959, section 2.6)."""
+    """A wave at the surface is less and later below: exp(-z/d) sin(ωt - z/d) with d = √(2 a/ω) (Carslaw and
+    Jaeger, Conduction of Heat in Solids, 1959, section 2.6)."""
     table = np.loadtxt(left[0] / "table.csv", delimiter=",", skiprows=1)
     assert (left[0] / "table.csv").read_text().startswith("time,sand,clay\n")
     third = table[:, 0] >= 730

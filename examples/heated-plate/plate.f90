@@ -1,5 +1,5 @@
-! The macro model: heat in a plate of n_x by n_y cells with insulated edges. In each step it shows its temperatures and
-! is told how much each cell is heated.
+! The macro model: heat in a plate of n_x by n_y cells with insulated edges. In each step it shows its
+! temperatures and is told how much each cell is heated.
 program plate
    use ligament
    use, intrinsic :: iso_fortran_env, only: real64

@@ -1,5 +1,6 @@
-// A component for any model: it takes the names, operators and slots of its ports from the model, tells what comes in,
-// of whatever kind, and sends on what it received last. It goes on until nothing more comes, or for `steps` steps.
+// A component for any model: it takes the names, operators and slots of its ports from the model, tells what
+// comes in, of whatever kind, and sends on what it received last. It goes on until nothing more comes, or for
+// `steps` steps.
 
 #include <inttypes.h>
 #include <ligament.h>
@@ -206,7 +207,8 @@ static bool any_connected(ports of) {
 
 // One pass of the execution loop.
 static void simulate(ports f_init, ports o_i, ports s, ports o_f) {
-    // Without `steps`, one who receives goes on for as long as others send, and one who only sends does so once.
+    // Without `steps`, one who receives goes on for as long as others send, and one who only sends does so
+    // once.
     int64_t steps = any_connected(s) ? INT64_MAX : 1;
     lig_setting_type type;
     if (lig_get_setting_type(instance, "steps", &type, NULL) == LIG_OK)

@@ -1,5 +1,6 @@
 #!/bin/sh
-# Runs the example with the `ligament` and the `python3` of the search path, draws its picture, says where it is.
+# Runs the example with the `ligament` and the `python3` of the search path, draws its picture, says where it
+# is.
 #   demo.sh [RUN-DIRECTORY]     (by default runs/reaction_diffusion-<time> where it is called)
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)

@@ -1,4 +1,5 @@
-"""Draws the concentration over time and space from a run: plot.py DIRECTORY writes reaction_diffusion.png there."""
+"""Draws the concentration over time and space from a run: plot.py DIRECTORY writes reaction_diffusion.png
+there."""
 
 import sys
 from pathlib import Path
@@ -30,7 +31,8 @@ def front_speed(directory):
 
 
 def draw(t, x, u, speed, file):
-    """Writes the picture: the whole history as an image, and some moments of it as profiles one above the other."""
+    """Writes the picture: the whole history as an image, and some moments of it as profiles one above the
+    other."""
     plt.rcParams.update({"font.size": 11, "axes.titlesize": 13, "axes.titlelocation": "left"})
     figure, (history, moments) = plt.subplots(
         1, 2, figsize=(12.6, 5.8), width_ratios=(1.3, 1), layout="constrained", dpi=130

@@ -1,5 +1,5 @@
-// The micro model: a reaction at every point of a field, each point by itself. It starts from the concentrations
-// that it is sent, integrates for t_max, and sends back what has become of them.
+// The micro model: a reaction at every point of a field, each point by itself. It starts from the
+// concentrations that it is sent, integrates for t_max, and sends back what has become of them.
 #include <ligament/ligament.hpp>
 
 #include <cmath>

@@ -66,7 +66,8 @@ def test_reaction_alone_is_logistic_growth(settings):
 
 
 def test_a_front_moves_at_the_speed_of_fisher_and_kolmogorov(settings):
-    """Speed 2 sqrt(rD), approached as 1 - 3 / (4 r t) + 3 sqrt(pi) / (4 (r t)^1.5) (Ebert and van Saarloos, 2000)."""
+    """Speed 2 sqrt(rD), approached as 1 - 3 / (4 r t) + 3 sqrt(pi) / (4 (r t)^1.5) (Ebert and van Saarloos,
+    2000)."""
     r, D = settings["micro.r"], settings["macro.D"]
     t, x, u = simulate(changed(settings, macro__t_max=600.0, macro__seeds=[[0.0, 0.9, 0.1]]))
     early, late = (t.searchsorted(moment) for moment in (400.0, 600.0))

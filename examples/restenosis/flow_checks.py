@@ -1,7 +1,7 @@
 """Checks the flow solvers in vessels whose flow is known: python3 flow_checks.py [RUN-DIRECTORY]
 
-It runs the model itself, once with each solver, with a geometry mapper that does not look at the cells: it gives
-first a straight vessel, and then a smooth throat that is narrower by a fifth.
+It runs the model itself, once with each solver, with a geometry mapper that does not look at the cells: it
+gives first a straight vessel, and then a smooth throat that is narrower by a fifth.
 """
 
 import sys
@@ -31,7 +31,8 @@ def vessels():
 
 
 def flow(directory, *files):
-    """What the solver of these model files says of both vessels, as the recorder writes it down; the settings."""
+    """What the solver of these model files says of both vessels, as the recorder writes it down; the
+    settings."""
     model = ligament.Model.load(HERE / "restenosis.ymmsl", *files)
     steps = {"dt": 2.5, "t_max": 2.5, "flow.steps": model.settings["flow.steps_first"]}
     ligament.run(model, {"geometry": vessels}, settings=steps, run_dir=directory, show="nothing")

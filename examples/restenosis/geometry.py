@@ -7,8 +7,8 @@ FINE = 8  # places at which the surface is looked at, for each node
 
 
 def lumen(cells, length, nodes, smoothing):
-    """The radius of the lumen at the nodes along the vessel. Cells are rows of z, r and radius; the surface is that of
-    the innermost ones, smoothed by a bell of a given width, since blood does not feel single cells."""
+    """The radius of the lumen at the nodes along the vessel. Cells are rows of z, r and radius; the surface is
+    that of the innermost ones, smoothed by a bell of a given width, since blood does not feel single cells."""
     n = FINE * nodes
     h = length / n
     z, r, size = cells.T

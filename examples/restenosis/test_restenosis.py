@@ -43,7 +43,8 @@ def mpich(built):
 
 
 def run(directory, *files, settings=(), more=None):
-    """Runs the model with these files laid over it, and `more` given as text; returns the process and the film."""
+    """Runs the model with these files laid over it, and `more` given as text; returns the process and the
+    film."""
     if more:
         text = directory.with_suffix(".ymmsl")
         text.write_text(f"ymmsl_version: v0.2\n{more}\n")

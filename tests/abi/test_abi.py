@@ -1,5 +1,5 @@
-"""What was promised to programs that are compiled already still holds: docs/reference/c-abi.md has the rules, and
-crates/capi/abi one directory for each version of the C ABI."""
+"""What was promised to programs that are compiled already still holds: docs/reference/c-abi.md has the rules,
+and crates/capi/abi one directory for each version of the C ABI."""
 
 import os
 import platform

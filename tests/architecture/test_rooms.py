@@ -1,5 +1,5 @@
-"""Holds the map in ARCHITECTURE.md against the tree: its rooms exist, and each room uses what its arrow names and nothing
-else."""
+"""Holds the map in ARCHITECTURE.md against the tree: its rooms exist, and each room uses what its arrow names
+and nothing else."""
 
 import re
 import subprocess

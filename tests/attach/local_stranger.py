@@ -1,6 +1,7 @@
 """Another user of this machine, at the socket of a run.
 
-usage: local_stranger.py connect ADDRESS COUNT       connects so often, and holds what it may; prints how often it got through
+usage: local_stranger.py connect ADDRESS COUNT connects so often, and holds what it may; prints how often it got
+through
        local_stranger.py listen NAME                 listens at an abstract name; prints what it hears, as a number of bytes
 Says "ready" when it begins. It becomes the user `nobody` first.
 """

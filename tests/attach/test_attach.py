@@ -1,4 +1,5 @@
-"""`ligament attach` shows a run as if it had been started there, from wherever its directory is seen, and leaves it alone."""
+"""`ligament attach` shows a run as if it had been started there, from wherever its directory is seen, and
+leaves it alone."""
 
 import json
 import os

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Does what a page tells its reader to do, and says where the page is wrong. Needs nothing but Python, so that it can
-follow pages on a machine that has nothing else.
+"""Does what a page tells its reader to do, and says where the page is wrong. Needs nothing but Python, so that
+it can follow pages on a machine that has nothing else.
 
-follow.py PAGE...      follows the pages one after the other, as one reader would: each but the first in an empty
+follow.py PAGE... follows the pages one after the other, as one reader would: each but the first in an empty
                        directory of its own, with what was exported on the pages before
 """
 
@@ -64,7 +64,8 @@ class Reader:
 
 
 def follow(text, reader, ours=lambda line: True):
-    """Follows a page: writes its files and gives those of its commands that are `ours`. Gives how many of both."""
+    """Follows a page: writes its files and gives those of its commands that are `ours`. Gives how many of
+    both."""
     done = 0
     for step in steps(text):
         if isinstance(step, File):

@@ -1,8 +1,8 @@
 """Reads a page as its reader would follow it: files to write, commands to give, and what they should print.
 
-A fenced block is a file when the paragraph before it begins with the file's name in backquotes. Lines with `$ ` in a
-`console` block, or in an indented one, are commands; in a `console` block what follows is their output, in which `…`
-stands for anything within a line, and alone in a line for any lines. Other blocks are for the eye.
+A fenced block is a file when the paragraph before it begins with the file's name in backquotes. Lines with `$ `
+in a `console` block, or in an indented one, are commands; in a `console` block what follows is their output, in
+which `…` stands for anything within a line, and alone in a line for any lines. Other blocks are for the eye.
 """
 
 import re

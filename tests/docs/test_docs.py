@@ -54,7 +54,8 @@ def reader(tmp_path):
         "PATH": f"{ROOT / '.venv/bin'}:{os.environ['PATH']}",
         "HOME": str(tmp_path),
         "LIGAMENT": str(ROOT),
-        # Cargo finds what it needs where it was put when Ligament was built, and builds it once for all readers.
+        # Cargo finds what it needs where it was put when Ligament was built, and builds it once for all
+        # readers.
         "CARGO_HOME": os.environ.get("CARGO_HOME", str(Path.home() / ".cargo")),
         "RUSTUP_HOME": os.environ.get("RUSTUP_HOME", str(Path.home() / ".rustup")),
         "CARGO_NET_OFFLINE": "true",
@@ -73,7 +74,8 @@ def reader(tmp_path):
 
 
 def jdk_new_enough():
-    """Where a JDK lies that can run the page about Java, as the example's script finds it; or why there is none."""
+    """Where a JDK lies that can run the page about Java, as the example's script finds it; or why there is
+    none."""
     script = ROOT / "examples/heated-plate/java"
     done = subprocess.run([script, "-XshowSettings:properties", "-version"], capture_output=True, text=True)
     if done.returncode != 0:

@@ -1,5 +1,5 @@
-"""The site is whole: every link and picture of every page leads to a place in it, nothing is fetched from elsewhere, and
-what the code says of itself is there."""
+"""The site is whole: every link and picture of every page leads to a place in it, nothing is fetched from
+elsewhere, and what the code says of itself is there."""
 
 import html.parser
 import json

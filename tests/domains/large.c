@@ -1,6 +1,6 @@
-// Either side of an exchange of large messages: `macro` sends them, `micro` looks at what came and answers with a number.
-// At one message (LARGE_STEP) one of them writes its number into a file (LARGE_MARK): before it sends (`before`), when the
-// sending has begun (`midst`), or when the message has been received (`end`).
+// Either side of an exchange of large messages: `macro` sends them, `micro` looks at what came and answers with
+// a number. At one message (LARGE_STEP) one of them writes its number into a file (LARGE_MARK): before it sends
+// (`before`), when the sending has begun (`midst`), or when the message has been received (`end`).
 #define _GNU_SOURCE
 #include <ligament.h>
 #include <stdbool.h>

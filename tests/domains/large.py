@@ -1,5 +1,6 @@
-"""A run over two or three domains on this machine that exchanges large messages, to which something happens in the midst of one:
-one run, in a process of its own that sees all that come of it; and the verdict. All that chance decides follows from a seed."""
+"""A run over two or three domains on this machine that exchanges large messages, to which something happens in
+the midst of one: one run, in a process of its own that sees all that come of it; and the verdict. All that
+chance decides follows from a seed."""
 
 import ctypes
 import json
@@ -67,8 +68,8 @@ def plan(seed, ways):
     way, moment = ways[seed % len(ways)], chance.choice(MOMENTS)
     places = chance.choice([(1, 2), (0, 1), (1, 0)])
     size = chance.choice([8, 8, 8, 8, 12, 16, 24, 32, 48, 64, 128, 300]) << 20
-    # A message takes some milliseconds for 8 MiB, on an idle machine: what is spread over a few times as long falls into
-    # every phase.
+    # A message takes some milliseconds for 8 MiB, on an idle machine: what is spread over a few times as long
+    # falls into every phase.
     delay = chance.choice([0, chance.uniform(0, size / 1e9), chance.uniform(0, 6 * size / 1e9)])
     steps = 3 if way == "cut" else 1000
     return Plan(
@@ -228,8 +229,8 @@ class Run:
     # ---- judging -----------------------------------------------------------------------------------------------------
 
     def expectation(self):
-        """The state, the reason, and the exit statuses of the head and of the agents; the state may be anything where the
-        head is killed."""
+        """The state, the reason, and the exit statuses of the head and of the agents; the state may be anything
+        where the head is killed."""
         plan, agents = self.plan, len(self.processes) - 1
         if plan.way in ("macro", "micro"):
             return "failed", rf"^{plan.way} was ended by signal SIGKILL", [1] * (agents + 1)

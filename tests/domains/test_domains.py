@@ -1,5 +1,6 @@
-"""One run over three domains on this machine, over loopback, whose agents are started by hand: what comes of it is what
-comes of it on one, and whatever goes wrong ends it everywhere, with its reason, and leaves no process behind."""
+"""One run over three domains on this machine, over loopback, whose agents are started by hand: what comes of it
+is what comes of it on one, and whatever goes wrong ends it everywhere, with its reason, and leaves no process
+behind."""
 
 import json
 import os

@@ -1,5 +1,5 @@
-"""Kills, stops and cuts of a run over several domains while large messages are under way, a few of each with seeds of today's.
-`tests/domains/fuzz` does as many as wanted."""
+"""Kills, stops and cuts of a run over several domains while large messages are under way, a few of each with
+seeds of today's. `tests/domains/fuzz` does as many as wanted."""
 
 import importlib.machinery
 import importlib.util

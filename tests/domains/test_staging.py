@@ -1,5 +1,6 @@
-"""Files of a run over several domains: inputs are where instances run before they start, what they leave comes back whole
-or is kept with the reason, and both can be looked at meanwhile; with a common file system and without one."""
+"""Files of a run over several domains: inputs are where instances run before they start, what they leave comes
+back whole or is kept with the reason, and both can be looked at meanwhile; with a common file system and
+without one."""
 
 import hashlib
 import json
@@ -51,7 +52,8 @@ while instance.reuse_instance():
     instance.send("out", Message(0.0, data=said))
 """
 
-# What an instance finds: names, texts, what may be executed and what may be written, and whether the program is staged.
+# What an instance finds: names, texts, what may be executed and what may be written, and whether the program is
+# staged.
 FOUND = """
     found = {}
     for place, _, names in os.walk("."):
@@ -103,9 +105,9 @@ def town(python_program, tmp_path):
 
 
 class Hidden(Spread):
-    """A run whose agents see nothing of the model's folder and of the run directory; or whose head has its run directory
-    on a disk of its own (`head_disk`, bytes). Agents have scratch directories, on disks of `agent_disk` bytes if that is
-    given."""
+    """A run whose agents see nothing of the model's folder and of the run directory; or whose head has its run
+    directory on a disk of its own (`head_disk`, bytes). Agents have scratch directories, on disks of
+    `agent_disk` bytes if that is given."""
 
     def __init__(self, ligament, directory, model, *arguments, domains=1, head_disk=None, agent_disk=None):
         self.directory, self.processes, self.texts, self.threads = directory, [], [], []
@@ -119,7 +121,8 @@ class Hidden(Spread):
         self.start(run, model.parent)
         seen = Path(f"/proc/{self.processes[0].pid}/root{directory}")
         until(lambda: (seen / "invitation").exists() or self.processes[0].poll() is not None, "there is an invitation")
-        # Its own disk, opened for when the process is gone. That waits for its agents, so it is there until now.
+        # Its own disk, opened for when the process is gone. That waits for its agents, so it is there until
+        # now.
         self.inside = os.open(seen, os.O_RDONLY) if head_disk else None
         invitation = directory.with_name("invitation")
         invitation.write_text((seen / "invitation").read_text())

@@ -1,5 +1,5 @@
-"""What ports send in another domain is shown to whoever looks where the run was begun, as it was sent; and where nobody looks
-any more, nothing is left of it."""
+"""What ports send in another domain is shown to whoever looks where the run was begun, as it was sent; and
+where nobody looks any more, nothing is left of it."""
 
 import json
 import signal

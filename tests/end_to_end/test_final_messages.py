@@ -1,4 +1,5 @@
-"""One final message on each O_F port, and slot, in each pass of the reuse loop: a second one would answer the next question."""
+"""One final message on each O_F port, and slot, in each pass of the reuse loop: a second one would answer the
+next question."""
 
 import re
 from pathlib import Path

@@ -1,4 +1,5 @@
-"""A send that a signal ended: nothing is lost, nothing comes twice, nothing is malformed, and the code can go on."""
+"""A send that a signal ended: nothing is lost, nothing comes twice, nothing is malformed, and the code can go
+on."""
 
 MODEL = """ymmsl_version: v0.1
 model:

@@ -1,4 +1,5 @@
-"""What a run may take: the size of messages, what is kept of an instance's output, and the options that set them."""
+"""What a run may take: the size of messages, what is kept of an instance's output, and the options that set
+them."""
 
 import json
 import subprocess
@@ -46,7 +47,8 @@ while instance.reuse_instance():
 
 
 @pytest.mark.parametrize("where", ["message_size: 64 KiB", "message_sizes: {a.out: 64 KiB}", "--message-size=64KiB"])
-def test_a_message_over_the_limit_ends_the_run_and_names_instance_port_size_and_limit(run, python_program, where):
+def test_a_message_over_the_limit_ends_the_run_and_names_instance_port_size_and_limit(run, python_program,
+where):
     more = "" if where.startswith("--") else f"ligament: {{{where}}}"
     arguments = [where] if not more else []
     model = pair(python_program("a", sends(100_000)), python_program("b", WAITER), more)
@@ -108,7 +110,7 @@ def test_a_failure_of_the_run_has_its_code_in_json(ligament, tmp_path, python_pr
     assert (said["ok"], said["code"]) == (False, "exit-unregistered"), said
 
 
-FILLER = """
+FILLER ="""
 import os, signal
 signal.signal(signal.SIGXFSZ, signal.SIG_DFL)
 instance = Instance({Operator.O_F: ["out"]})

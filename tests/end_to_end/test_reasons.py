@@ -1,4 +1,5 @@
-"""Reasons of Python codes: a program that leaves by `SystemExit`, misspelt settings, arrays that are not what is expected."""
+"""Reasons of Python codes: a program that leaves by `SystemExit`, misspelt settings, arrays that are not what
+is expected."""
 
 import pytest
 

@@ -1,5 +1,6 @@
-"""Model files in use mean here what they mean elsewhere: arguments in one text, components without implementation, senders that
-stand twice, conduits through nested models, and settings that are laid over others."""
+"""Model files in use mean here what they mean elsewhere: arguments in one text, components without
+implementation, senders that stand twice, conduits through nested models, and settings that are laid over
+others."""
 
 import sys
 

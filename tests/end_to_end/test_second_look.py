@@ -1,5 +1,5 @@
-"""What a run says at its end though it went well, also with --quiet: messages that nobody received, settings that nobody
-asked for, warnings."""
+"""What a run says at its end though it went well, also with --quiet: messages that nobody received, settings
+that nobody asked for, warnings."""
 
 import json
 

@@ -1,5 +1,5 @@
-"""Studies: points that are sampled, a pool of instances that evaluate them, and what their answers add up to; and what
-happens with an evaluation that fails, hangs, crashes or is answered twice."""
+"""Studies: points that are sampled, a pool of instances that evaluate them, and what their answers add up to;
+and what happens with an evaluation that fails, hangs, crashes or is answered twice."""
 
 import csv
 import json
@@ -115,7 +115,8 @@ class Study:
 
 @pytest.fixture
 def make(ligament, tmp_path):
-    """Makes a study with these settings, whose members `do` something between their computing and their answer."""
+    """Makes a study with these settings, whose members `do` something between their computing and their
+    answer."""
 
     def make(do="pass", members=2, may_fail=False, **settings):
         (tmp_path / "member.py").write_text(MEMBER.replace("DO", do))

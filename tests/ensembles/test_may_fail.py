@@ -1,5 +1,5 @@
-"""An instance that may fail, and that lives on after it has said that it fails: what it was sent stays what it is until it is
-gone, and it is not waited for without end."""
+"""An instance that may fail, and that lives on after it has said that it fails: what it was sent stays what it
+is until it is gone, and it is not waited for without end."""
 
 import json
 import subprocess

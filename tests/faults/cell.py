@@ -98,7 +98,8 @@ class Run:
             inside = f"instances/{plan.victim}/workdir" if cell.who != "manager" else "."
             self.disk = self.directory / inside
             machine.mount_small_disk(self.disk)
-            # As `ligament submit` marks a directory that it prepares for a run: one with anything else in it is refused.
+            # As `ligament submit` marks a directory that it prepares for a run: one with anything else in it is
+            # refused.
             (self.directory / ".prepared").touch()
             if cell.who == "manager" and cell.moment == "starting":
                 machine.fill(self.disk)
@@ -230,7 +231,8 @@ class Run:
             status = self.process.wait(max(0.1, self.deadline - time.monotonic()))
         except subprocess.TimeoutExpired:
             raise Hangs("the run does not end") from None
-        # What a run leaves behind that was killed, its guard ends; other runs end what is theirs before they do.
+        # What a run leaves behind that was killed, its guard ends; other runs end what is theirs before they
+        # do.
         if status < 0:
             self.until(lambda: machine.reap() or not machine.descendants(), "what the run left does not end")
         elif left := machine.descendants():

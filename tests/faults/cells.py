@@ -1,4 +1,5 @@
-"""The cells of the fault matrix: which there are, what is expected of each, and what chance decides in one run."""
+"""The cells of the fault matrix: which there are, what is expected of each, and what chance decides in one
+run."""
 
 import random
 import tomllib

@@ -1,5 +1,5 @@
-"""What a cell asks of the system: a process that adopts and sees all that come of it, a memory group, a mount namespace
-with a small disk; and what is left when it is over."""
+"""What a cell asks of the system: a process that adopts and sees all that come of it, a memory group, a mount
+namespace with a small disk; and what is left when it is over."""
 
 import ctypes
 import os
@@ -115,8 +115,8 @@ class Group:
         return None
 
     def shared_bytes_left(self, seconds=60):
-        """The same once it is settled. The kernel sums up its batches of up to 64 pages a core every two seconds, and frees
-        the pages of a disk that was unmounted a moment later; what leaked stays."""
+        """The same once it is settled. The kernel sums up its batches of up to 64 pages a core every two
+        seconds, and frees the pages of a disk that was unmounted a moment later; what leaked stays."""
         until = time.monotonic() + seconds
         while (shared := self.shared_bytes()) and time.monotonic() < until:
             time.sleep(0.05)

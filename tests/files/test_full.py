@@ -1,4 +1,5 @@
-"""`ligament sync` where a disk is full, on either side: it says so, leaves nothing half, and goes on when there is room."""
+"""`ligament sync` where a disk is full, on either side: it says so, leaves nothing half, and goes on when there
+is room."""
 
 import os
 import subprocess

@@ -1,4 +1,5 @@
-"""Whole trees: copied, cut again and again, gone on with, and the same in the end; followed while a whole model writes."""
+"""Whole trees: copied, cut again and again, gone on with, and the same in the end; followed while a whole model
+writes."""
 
 import signal
 import stat
@@ -34,7 +35,8 @@ def test_a_tree_whose_copy_is_killed_again_and_again_is_the_same_in_the_end(liga
 
 
 def files(path):
-    """What `about` says of all but directories, whose times follow from what was written into them here and there."""
+    """What `about` says of all but directories, whose times follow from what was written into them here and
+    there."""
     return {name: what for name, what in about(path).items() if what[0] != stat.S_IFDIR}
 
 

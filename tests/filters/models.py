@@ -1,5 +1,5 @@
-"""Four models in which a macro of few steps drives a meso and a micro through last, repeat and pad; and, worked out by
-hand, all that each of their components receives."""
+"""Four models in which a macro of few steps drives a meso and a micro through last, repeat and pad; and, worked
+out by hand, all that each of their components receives."""
 
 # Component `macro` calls `meso` once in each step, and `meso` calls `micro` in each of its own.
 CHAIN = """
@@ -166,7 +166,8 @@ DISPATCH_RECEIVES = {
         pass 1, begin 1 after.call 0.1, step 0, deep 1 macro.state 0.1, step 1, deep 1 None, over""",
 }
 
-# The fast models are a model of their own, twice; filters stand inside and outside, and the macro steps on two timelines.
+# The fast models are a model of their own, twice; filters stand inside and outside, and the macro steps on two
+# timelines.
 NESTED = """
 ymmsl_version: v0.2
 models:

@@ -1,5 +1,6 @@
-"""Each filter that computes against NumPy: messages by chance go through filters by chance, all in one run. Shapes, memory
-orders, types, units, NaN, infinities, the ends of the range of numbers, and times from 1e-9 to 1e17 are drawn."""
+"""Each filter that computes against NumPy: messages by chance go through filters by chance, all in one run.
+Shapes, memory orders, types, units, NaN, infinities, the ends of the range of numbers, and times from 1e-9 to
+1e17 are drawn."""
 
 import os
 from itertools import product
@@ -60,8 +61,8 @@ def along(values, axis, shares):
     return np.moveaxis(np.array(rows), 0, axis)
 
 
-# Each of these draws a filter for a series, and says what becomes of its messages: of each its time, its numbers, and the size of
-# what these are made of.
+# Each of these draws a filter for a series, and says what becomes of its messages: of each its time, its
+# numbers, and the size of what these are made of.
 
 def multiply(dice, one):
     by = float(dice.choice([2.5, -1e-3, 1e40, 1e-40]))
@@ -223,7 +224,8 @@ def test_filters_give_what_numpy_gives(run, tmp_path):
     dice = np.random.default_rng(SEED)
     model, cases = Model(), []
     drawn = [series(dice) for _ in range(SERIES)]
-    # Some whose unit changes, some with a large one among small ones, and some in each unit that there is a filter for.
+    # Some whose unit changes, some with a large one among small ones, and some in each unit that there is a
+    # filter for.
     drawn += [series(dice, shape=(3,), dtype="float64", units=[str(dice.choice(["m", "km"])) for _ in range(5)], count=5)
               for _ in range(4)]
     for large in (1e20, 1e36, -1.7e308, np.inf, np.nan):

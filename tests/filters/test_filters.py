@@ -1,5 +1,6 @@
-"""Filters of conduits in whole runs: what each makes of known messages, at either end, in chains, on vector ports, in
-light components, over restarts and over two domains; and what happens to messages that a filter cannot take."""
+"""Filters of conduits in whole runs: what each makes of known messages, at either end, in chains, on vector
+ports, in light components, over restarts and over two domains; and what happens to messages that a filter
+cannot take."""
 
 import json
 import subprocess
@@ -350,7 +351,8 @@ ligament:
 
 
 @pytest.mark.parametrize("end", ["sender", "receiver"])
-def test_a_message_that_a_filter_cannot_take_ends_the_run_with_all_that_is_to_be_known(run, python_program, end):
+def test_a_message_that_a_filter_cannot_take_ends_the_run_with_all_that_is_to_be_known(run, python_program,
+end):
     source = python_program("source", SOURCE.replace("{times}", "[0.0, 2.5]").replace("{values}", "[1.0, 'text']"))
     done = run(chained(source, python_program("sink", SINK), f"[{{every: 1}}, {{multiply: 2, at: {end}}}]"))
     assert done.status == 1, done.text

@@ -1,5 +1,5 @@
-"""Filters that users write, in C, C++, Rust and Python: what they make of known messages, at either end; what they remember;
-and what becomes of a run in which one fails, crashes, or gives what it may not."""
+"""Filters that users write, in C, C++, Rust and Python: what they make of known messages, at either end; what
+they remember; and what becomes of a run in which one fails, crashes, or gives what it may not."""
 
 import json
 import subprocess

@@ -1,5 +1,5 @@
-"""Random models of yMMSL 0.2: the check finds contradicting timelines where PyPI's ymmsl finds them, and what it lets
-through runs to its end."""
+"""Random models of yMMSL 0.2: the check finds contradicting timelines where PyPI's ymmsl finds them, and what
+it lets through runs to its end."""
 
 import json
 import os
@@ -18,9 +18,9 @@ SEED = int(os.environ.get("LIGAMENT_SEED", "16"))
 def conduits_of(dice):
     """How many components there are, and conduits between them: sender, filters, receiver.
 
-    Components call each other, follow on each other, or stand alone; beside that, messages go to those that come later, mostly
-    through the filters that fit. So nobody waits for itself.
-    """
+    Components call each other, follow on each other, or stand alone; beside that, messages go to those that
+    come later, mostly through the filters that fit. So nobody waits for itself.
+"""
     count = dice.randint(2, 6)
     around = [[] for _ in range(count)]  # the callers of each component, the outermost first
     conduits, replied = [], set()

@@ -1,5 +1,5 @@
-"""A macro of few steps drives a meso and a micro through last, repeat and pad: every message is the one worked out by hand,
-under Ligament as under MUSCLE 3."""
+"""A macro of few steps drives a meso and a micro through last, repeat and pad: every message is the one worked
+out by hand, under Ligament as under MUSCLE 3."""
 
 import os
 import signal
@@ -97,8 +97,8 @@ def test_muscle_3_says_the_same(name, tmp_path):
     with open(folder / "said", "w") as said:
         run = subprocess.Popen(command, cwd=folder, stdout=said, stderr=said, start_new_session=True)
     try:
-        # MUSCLE 3 0.11.0 does not close a conduit whose "last" leads to the outermost timeline, so the receiver waits for
-        # ever after its last pass. All messages have been received then.
+        # MUSCLE 3 0.11.0 does not close a conduit whose "last" leads to the outermost timeline, so the receiver
+        # waits for ever after its last pass. All messages have been received then.
         while run.poll() is None and without_ends(received(folder)) != without_ends(expected(name)):
             assert time.monotonic() < until, f"{received(folder)}\n{(folder / 'said').read_text()}"
             time.sleep(0.05)

@@ -1,7 +1,7 @@
 """A component that steps through whatever ports its model gives it, and writes down all that it receives.
 
-It runs under Ligament and under MUSCLE 3: both have the same calls. Its setting `steps` says how many steps each of its
-passes has: the first number is that of the first pass, and the last one stands for all that follow.
+It runs under Ligament and under MUSCLE 3: both have the same calls. Its setting `steps` says how many steps
+each of its passes has: the first number is that of the first pass, and the last one stands for all that follow.
 """
 
 import os

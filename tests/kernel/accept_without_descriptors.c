@@ -1,4 +1,5 @@
-// A process without free descriptors leaves connections in the queue: connect() succeeds, and nobody is ever served.
+// A process without free descriptors leaves connections in the queue: connect() succeeds, and nobody is ever
+// served.
 #include <sys/resource.h>
 #include "proof.h"
 

@@ -1,4 +1,5 @@
-// Beyond a memory cgroup's limit, MADV_POPULATE_WRITE gets no error: the kernel kills. Hence memory is reserved.
+// Beyond a memory cgroup's limit, MADV_POPULATE_WRITE gets no error: the kernel kills. Hence memory is
+// reserved.
 #include "proof.h"
 #ifndef MADV_POPULATE_WRITE
 #define MADV_POPULATE_WRITE 23

@@ -1,4 +1,5 @@
-// A client learns whose socket answers: SO_PEERCRED has the user of the process that called listen(), before anybody accepts.
+// A client learns whose socket answers: SO_PEERCRED has the user of the process that called listen(), before
+// anybody accepts.
 #include "proof.h"
 
 int main(void) {

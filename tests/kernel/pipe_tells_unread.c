@@ -1,4 +1,5 @@
-// The writing end of a pipe tells how much of what was written nobody has read yet; it is nothing once all is read.
+// The writing end of a pipe tells how much of what was written nobody has read yet; it is nothing once all is
+// read.
 #include "proof.h"
 #include <sys/ioctl.h>
 

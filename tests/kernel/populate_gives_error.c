@@ -1,4 +1,5 @@
-// MADV_POPULATE_WRITE says no where touching would be a SIGBUS: past the end, and in a file system that is full.
+// MADV_POPULATE_WRITE says no where touching would be a SIGBUS: past the end, and in a file system that is
+// full.
 #include "proof.h"
 #include <sys/mount.h>
 #ifndef MADV_POPULATE_WRITE

@@ -1,4 +1,5 @@
-// A process that loses its parent becomes the child of the nearest subreaper above, though it has left its session.
+// A process that loses its parent becomes the child of the nearest subreaper above, though it has left its
+// session.
 #include "proof.h"
 
 int main(void) {

@@ -1,5 +1,5 @@
-// With SO_LINGER and a time of 0, close() tells the other end at once that the connection is broken, though it takes nothing of
-// what was sent; without it, the end comes behind all that was sent, and waits with that.
+// With SO_LINGER and a time of 0, close() tells the other end at once that the connection is broken, though it
+// takes nothing of what was sent; without it, the end comes behind all that was sent, and waits with that.
 #include "proof.h"
 #include <netinet/in.h>
 

@@ -1,5 +1,5 @@
-// SO_MAX_PACING_RATE holds a TCP stream to a rate, for any user and without a queueing discipline that paces; TCP_INFO says
-// meanwhile what has arrived and how short the round trip was.
+// SO_MAX_PACING_RATE holds a TCP stream to a rate, for any user and without a queueing discipline that paces;
+// TCP_INFO says meanwhile what has arrived and how short the round trip was.
 #include "proof.h"
 #include <netinet/in.h>
 #include <netinet/tcp.h>

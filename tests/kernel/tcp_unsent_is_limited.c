@@ -1,5 +1,6 @@
-// With TCP_NOTSENT_LOWAT a socket takes only little more than what it may send, and is writable again when less than half of
-// that is unsent; without it the socket takes what its buffer holds, and nothing can be moved to another stream any more.
+// With TCP_NOTSENT_LOWAT a socket takes only little more than what it may send, and is writable again when less
+// than half of that is unsent; without it the socket takes what its buffer holds, and nothing can be moved to
+// another stream any more.
 #include "proof.h"
 #include <netinet/in.h>
 #include <netinet/tcp.h>

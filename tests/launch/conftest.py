@@ -1,5 +1,5 @@
-"""A real sshd and a real Slurm for the tests of this directory, each below a temporary directory and on ports of the
-loopback interface, ended by their process ids."""
+"""A real sshd and a real Slurm for the tests of this directory, each below a temporary directory and on ports
+of the loopback interface, ended by their process ids."""
 
 import os
 import shutil

@@ -1,4 +1,5 @@
-"""The programs and the model of these tests: a source that counts, and workers that add one and say where they run."""
+"""The programs and the model of these tests: a source that counts, and workers that add one and say where they
+run."""
 
 SOURCE = """
 import os, time

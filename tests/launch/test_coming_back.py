@@ -1,4 +1,5 @@
-"""A submitted run is left and come back to: in the queue, while it runs, and when it is over; here and behind ssh."""
+"""A submitted run is left and come back to: in the queue, while it runs, and when it is over; here and behind
+ssh."""
 
 import getpass
 import json

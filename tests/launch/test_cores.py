@@ -1,6 +1,7 @@
 """Each instance has cores of its own, if there are enough for all.
 
-Runs are made in a namespace of processes of their own: cores to which other tests' instances are bound do not count.
+Runs are made in a namespace of processes of their own: cores to which other tests' instances are bound do not
+count.
 """
 
 import json

@@ -1,5 +1,5 @@
-"""What the link between two sites can do: `ligament site check A B` over a real sshd; where nobody reaches the other, and
-where both meet at a relay, see `network/test_ssh.py`."""
+"""What the link between two sites can do: `ligament site check A B` over a real sshd; where nobody reaches the
+other, and where both meet at a relay, see `network/test_ssh.py`."""
 
 import json
 import os

@@ -1,5 +1,5 @@
-"""What becomes of a run over ssh whose head, whose agent, or whose ssh between them is killed: it ends at once, says why,
-and leaves no process on any machine, however long its patience."""
+"""What becomes of a run over ssh whose head, whose agent, or whose ssh between them is killed: it ends at once,
+says why, and leaves no process on any machine, however long its patience."""
 
 import json
 import os

@@ -1,5 +1,6 @@
-"""A library of models as sites keep them: files that import each other, and programs that are named by what their modules
-set. `module` is a function of login shells here, with a `modulecmd` of the test's own below it."""
+"""A library of models as sites keep them: files that import each other, and programs that are named by what
+their modules set. `module` is a function of login shells here, with a `modulecmd` of the test's own below
+it."""
 
 import json
 import os

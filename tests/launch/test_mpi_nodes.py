@@ -1,4 +1,5 @@
-"""MPI programs whose ranks are on several nodes of a real Slurm, some of them on another node than the instance's agent."""
+"""MPI programs whose ranks are on several nodes of a real Slurm, some of them on another node than the
+instance's agent."""
 
 import json
 import os
@@ -98,11 +99,12 @@ resources:
 ligament: {{mpirun: {{ranks: {launcher}}}{more}}}
 """
 
-# To Open MPI the nodes are one machine by its name, though it keeps apart what they share: messages go by the loopback
-# interface instead.
+# To Open MPI the nodes are one machine by its name, though it keeps apart what they share: messages go by the
+# loopback interface instead.
 ENV = "{{SLURM_MPI_TYPE: {}, OMPI_MCA_btl: 'self,tcp', OMPI_MCA_btl_tcp_if_include: lo, OMPI_MCA_oob_tcp_if_include: lo}}"
 
-# The execution model, whose MPI it is, by what it is started, which plugin of Slurm's, and what else the model says.
+# The execution model, whose MPI it is, by what it is started, which plugin of Slurm's, and what else the model
+# says.
 WAYS = {
     "openmpi": ("openmpi", "openmpi", "mpirun.openmpi", "none", ""),
     "mpich": ("direct", "mpich", "mpirun.mpich", "none", ", mpich: ranks"),
@@ -150,8 +152,9 @@ def test_an_instance_runs_over_several_nodes(slurm, tmp_path, way, resources, sh
     assert where["0"] == on["ranks"], (where, on)
     counts = sorted(list(where.values()).count(node) for node in set(where.values()))
     assert counts == shares if shares else len(counts) == 3, where
-    # Each on a node of its own has its cores there, and the run knows. But these nodes are one machine: where one's agent
-    # looks when somebody is bound already, another node's instance or another test's, it leaves them their cores.
+    # Each on a node of its own has its cores there, and the run knows. But these nodes are one machine: where
+    # one's agent looks when somebody is bound already, another node's instance or another test's, it leaves
+    # them their cores.
     if shares:
         told = {one["name"]: numbers(one["cores"]) for one in record["instances"] if "cores" in one}
         macro = (run / "instances/macro/output.log").read_text()

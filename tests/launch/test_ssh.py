@@ -126,7 +126,8 @@ def test_a_run_is_submitted_at_a_site_behind_ssh_and_shown_here(slurm, ssh, tmp_
 def test_agents_are_started_by_one_mpirun(ssh, site, tmp_path):
     programs.write(tmp_path)
     site.write_text(site.read_text() + "launcher: mpirun\nhosts: [east]\n")
-    # mpirun reaches machines by ssh as well. What it starts sees the file of the invitation: it is this machine.
+    # mpirun reaches machines by ssh as well. What it starts sees the file of the invitation: it is this
+    # machine.
     env = {"OMPI_MCA_plm_rsh_agent": f"ssh -F {ssh.where}/client.conf", "OMPI_ALLOW_RUN_AS_ROOT": "1",
            "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
     done = call("ligament", "run", "counting.ymmsl", f"--site={site}", "--overcommit", "--json", cwd=tmp_path, env=env)

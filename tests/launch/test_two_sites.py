@@ -166,7 +166,8 @@ def test_what_the_second_site_refuses_takes_back_what_the_first_has(two, cluster
 
 def test_a_job_whose_head_was_killed_does_not_keep_its_nodes(two, clusters, tmp_path):
     with clusters[1].full():
-        # The job waits ten times as long for a sign of the head: a slow machine must not keep it from giving any.
+        # The job waits ten times as long for a sign of the head: a slow machine must not keep it from giving
+        # any.
         run = two("--patience", "1s", "--detach")
         run.end(0)
         until(lambda: (run.run / "sites.json").exists() and len(run.jobs()) == 2

@@ -1,5 +1,5 @@
-"""Two real Slurms side by side on this machine, as sites `a`, behind a real sshd, and `b`, called here. Each has its
-own controller, ports and directories; nothing but munge serves both."""
+"""Two real Slurms side by side on this machine, as sites `a`, behind a real sshd, and `b`, called here. Each
+has its own controller, ports and directories; nothing but munge serves both."""
 
 import json
 import os

@@ -1,5 +1,6 @@
-// Light components in C, by their role (the first argument): "micro" gives back the array that it gets, doubled, with
-// its own index added; "walker" sends a number on, one larger, in each step. The setting `fails` names who fails, and `mute` who sends nothing.
+// Light components in C, by their role (the first argument): "micro" gives back the array that it gets,
+// doubled, with its own index added; "walker" sends a number on, one larger, in each step. The setting `fails`
+// names who fails, and `mute` who sends nothing.
 #include <ligament.h>
 #include <stdbool.h>
 #include <stdio.h>

@@ -1,4 +1,5 @@
-"""Light components in coupled runs: among themselves, with ordinary processes, and when something goes wrong."""
+"""Light components in coupled runs: among themselves, with ordinary processes, and when something goes
+wrong."""
 
 import json
 import os
@@ -221,7 +222,7 @@ def test_an_exception_in_cpp_ends_the_run_and_comes_out(run, compile_cpp):
     assert "caught: it does not add up" in output(ran, "walker")
 
 
-WALKER = """
+WALKER ="""
 import logging
 import numpy as np
 
@@ -474,7 +475,7 @@ def test_a_script_runs_a_submodel_class_as_light_components(tmp_path):
     assert len({one["pid"] for one in instances}) == 1
 
 
-READER = """
+READER ="""
 class Reader(Submodel):
     def __init__(self, instance):
         self.done = False

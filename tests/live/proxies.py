@@ -7,8 +7,8 @@ PREFIX = "/user/me/proxy/9472"
 
 
 class PrefixProxy:
-    """Passes on what comes below its path to a port of this machine: with or without that path, and with or without the
-    name of the host that the browser asked for."""
+    """Passes on what comes below its path to a port of this machine: with or without that path, and with or
+    without the name of the host that the browser asked for."""
 
     def __init__(self):
         self.listener = socket.create_server(("127.0.0.1", 0))

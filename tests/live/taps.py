@@ -1,7 +1,7 @@
 """Models whose ports are looked at: every value follows from the time of its message."""
 
-# Step n is sent at time n / 2, until it is told `go`. Nothing is joined to any of its ports but `out`, and `hidden` only
-# its code knows.
+# Step n is sent at time n / 2, until it is told `go`. Nothing is joined to any of its ports but `out`, and
+# `hidden` only its code knows.
 FIELD = """
 import os, time
 instance = Instance({Operator.O_I: ["out", "state", "tree", "huge", "slots[]", "hidden", "number", "nothing"]})
@@ -56,7 +56,8 @@ class Walker(Submodel):
     def initialise(self, instance):
         self.step = 0
     def is_done(self):
-        # Both end after the same step: whoever sees `go` first says after which, and the other is a step away at most.
+        # Both end after the same step: whoever sees `go` first says after which, and the other is a step away
+        # at most.
         if Walker.last is None and os.path.exists(os.path.join(HERE, "go")):
             Walker.last = self.step + 2
         return Walker.last is not None and self.step >= Walker.last

@@ -59,7 +59,8 @@ def check_numbers(shown, record):
 
 
 def comes_to_numbers(browser, record):
-    """Waits until the tables hold what the record holds: that the run is over may be shown before its last news."""
+    """Waits until the tables hold what the record holds: that the run is over may be shown before its last
+    news."""
     until = time.monotonic() + 60
     while True:
         try:

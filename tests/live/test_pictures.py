@@ -31,7 +31,8 @@ def goes_on(number, at, time, many=5):
 
 def test_what_is_reckoned_from_pictures_is_reckoned_with_their_own_times(browser):
     browser.does("script")
-    # Nobody has looked for 300 s: the first picture is as old, and says that somebody had begun to wait just then.
+    # Nobody has looked for 300 s: the first picture is as old, and says that somebody had begun to wait just
+    # then.
     old = picture(1, 0.0, 0.0, state="waiting to receive", waits_for="echo.out", waits_on=[], waits_from=BEGAN - 100)
     browser.does("news", news=[old])
     browser.says("Nobody has waited for longer than a second", ".headline")

@@ -1,5 +1,5 @@
-// As relay.c, with a rank that goes astray in its third pass: arguments are how, and which rank (the last one if none is
-// given).
+// As relay.c, with a rank that goes astray in its third pass: arguments are how, and which rank (the last one
+// if none is given).
 #include <ligament_mpi.h>
 
 #include <stdio.h>

@@ -1,5 +1,5 @@
-// As astray.c, in C++: in the third pass a rank throws, and the exception takes its instance with it. The arguments say what
-// follows then ("returns" or "finalizes"), and which rank.
+// As astray.c, in C++: in the third pass a rank throws, and the exception takes its instance with it. The
+// arguments say what follows then ("returns" or "finalizes"), and which rank.
 #include <ligament/mpi.hpp>
 
 #include <cstdlib>

@@ -1,6 +1,6 @@
-// Each rank is an instance of its own. `flow` passes what it is given on to its neighbour in `solid`, the rank of the same
-// number, and answers with what comes back. With MPI if MPI is there (-DWITH_MPI). The second argument says what is to
-// go wrong, if anything.
+// Each rank is an instance of its own. `flow` passes what it is given on to its neighbour in `solid`, the rank
+// of the same number, and answers with what comes back. With MPI if MPI is there (-DWITH_MPI). The second
+// argument says what is to go wrong, if anything.
 #ifdef WITH_MPI
 #include <ligament_mpi.h>
 #else

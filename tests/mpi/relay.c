@@ -1,5 +1,5 @@
-// All ranks get an array, each multiplies its part of it, and rank 0 sends what comes of that. The first argument says
-// what is to go wrong, if anything.
+// All ranks get an array, each multiplies its part of it, and rank 0 sends what comes of that. The first
+// argument says what is to go wrong, if anything.
 #include <ligament_mpi.h>
 
 #include <signal.h>

@@ -1,5 +1,6 @@
-"""Ranks that go astray: they do not come to a collective call, come to another, or end MPI before the instance. Either the
-run ends and says which rank it was and what to do, or, where nobody can know that it will not come, status names it."""
+"""Ranks that go astray: they do not come to a collective call, come to another, or end MPI before the instance.
+Either the run ends and says which rank it was and what to do, or, where nobody can know that it will not come,
+status names it."""
 
 import json
 import os

@@ -1,5 +1,5 @@
-"""What becomes of a run of which a rank, a launcher or a launcher's helper dies: it ends, says who was lost, and leaves no
-process."""
+"""What becomes of a run of which a rank, a launcher or a launcher's helper dies: it ends, says who was lost,
+and leaves no process."""
 
 import os
 import re
@@ -42,7 +42,8 @@ def name_of(pid):
         return ""
 
 
-# How MPICH's launcher ends if its helper is killed as it is born: it may write to it, or complain itself. Nobody else has seen it.
+# How MPICH's launcher ends if its helper is killed as it is born: it may write to it, or complain itself.
+# Nobody else has seen it.
 UNSEEN_HELPER = r"relay was ended by signal SIGPIPE|relay ended with exit status \d+ .*\[mpiexec@"
 
 
@@ -114,8 +115,8 @@ def test_a_killed_rank_launcher_or_helper_ends_the_run_and_leaves_nobody(ligamen
     elif who != "mpirun":
         # As the run says it, or, if all ranks were gone before somebody looked, as the launcher does.
         known = re.search(rf"process {killed} is rank (\d)\n", run.output())
-        # MPICH's launcher kills the others when the dead one's connection closes; on a busy machine the kernel may show their
-        # ends before that of the one which was killed.
+        # MPICH's launcher kills the others when the dead one's connection closes; on a busy machine the kernel
+        # may show their ends before that of the one which was killed.
         rank = known[1] if known and mpi[0] == "openmpi" else r"\d"
         named = rf"(?i)relay lost its ranks? [\d, ]*{rank}|rank {rank} |which its launcher had started"
         if when == "at start" and mpi[0] == "mpich":

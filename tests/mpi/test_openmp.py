@@ -1,5 +1,5 @@
-"""Codes with OpenMP threads, without MPI: as many as the model asks for. The main thread calls the instance, outside of
-the parallel region or within it. test_mpi.py has codes that have MPI as well."""
+"""Codes with OpenMP threads, without MPI: as many as the model asks for. The main thread calls the instance,
+outside of the parallel region or within it. test_mpi.py has codes that have MPI as well."""
 
 import subprocess
 import sys
@@ -46,7 +46,8 @@ def team(request, tmp_path_factory):
 
 
 def told(ligament, folder, team, mode, asked, threads, env=""):
-    """Runs the team, where the macro model expects so many threads to have worked; returns what the team says."""
+    """Runs the team, where the macro model expects so many threads to have worked; returns what the team
+    says."""
     (folder / "macro.py").write_text(MACRO)
     model = folder / "model.ymmsl"
     model.write_text(MODEL.format(

@@ -1,4 +1,5 @@
-"""Instances each of whose ranks speaks for itself: with Open MPI, with MPICH, and as processes that the agent starts."""
+"""Instances each of whose ranks speaks for itself: with Open MPI, with MPICH, and as processes that the agent
+starts."""
 
 import json
 import os
@@ -59,7 +60,8 @@ ligament:
 {ligament}
 """
 
-# By how ranks are started: what the program says, what its resources are called, and what stands under `ligament:`.
+# By how ranks are started: what the program says, what its resources are called, and what stands under
+# `ligament:`.
 WAYS = {
     "alone": ("execution_model: direct", "threads: 1", ""),
     **{
@@ -155,7 +157,8 @@ def test_a_rank_that_is_killed_ends_the_run_and_is_named(ligament, tmp_path, way
     run = Run(ligament, tmp_path, way, mode="die")
     record = run.record()
     assert run.status == 1 and record["state"] == "failed"
-    # MPICH kills the others as soon as the connection of one is closed, so that the system may show their ends before.
+    # MPICH kills the others as soon as the connection of one is closed, so that the system may show their ends
+    # before.
     together = re.search(r"at the same moment ended ranks [\d, ]*\b2\b", run.said) and record["failed"].startswith("flow:")
     assert "flow:2 " in run.said and record["failed"] == "flow:2" or together, run.said
     assert nobody_left(run)

@@ -1,4 +1,5 @@
-"""The mutants fit the code as it is, and say what they break and who must notice. `tests/mutants/run` examines them."""
+"""The mutants fit the code as it is, and say what they break and who must notice. `tests/mutants/run` examines
+them."""
 
 import re
 import subprocess

@@ -1,4 +1,5 @@
-"""What tests over networks share: networks that vanish with their test, the WAN emulator, plain TCP in namespaces."""
+"""What tests over networks share: networks that vanish with their test, the WAN emulator, plain TCP in
+namespaces."""
 
 import json
 import os
@@ -117,7 +118,8 @@ def plain():
 
 @pytest.fixture
 def transfer(plain):
-    """Sends so many bytes from one host to another, and returns what the receiver found; the bytes arrive whole."""
+    """Sends so many bytes from one host to another, and returns what the receiver found; the bytes arrive
+    whole."""
 
     def carry(one, other, address, total, limit=120):
         receiver = plain(other, "receive", address, 7001)
@@ -132,8 +134,8 @@ def transfer(plain):
 # ---- runs that are spread over a network ---------------------------------------------------------------------
 @pytest.fixture
 def spread(ligament, tmp_path):
-    """Starts a model (a text, or a file) over hosts, as `domains.SpreadRun` does. What still runs at the end of the test
-    ends with its network."""
+    """Starts a model (a text, or a file) over hosts, as `domains.SpreadRun` does. What still runs at the end of
+    the test ends with its network."""
     reason = can_spread(ligament)
     if reason:
         pytest.skip(reason)

@@ -1,4 +1,5 @@
-"""A run that is spread over the hosts of a network: `ligament run` on the first, `ligament agent --join` on the others."""
+"""A run that is spread over the hosts of a network: `ligament run` on the first, `ligament agent --join` on the
+others."""
 
 import os
 import subprocess
@@ -18,9 +19,9 @@ class SpreadRun:
     """Host number i of `hosts` is domain i. `on` says what runs where, by the domain's number: {1: ["pong"]}.
 
     `listen` are the addresses at which each host listens (its first IPv4 address by default); `options` go to
-    `ligament run`, `agent_options` to each agent, or to that of a domain: {1: [...]}; `prefix` comes before both commands
-    (`taskset -c 1`). Nothing is awaited but that each agent has been started.
-    """
+    `ligament run`, `agent_options` to each agent, or to that of a domain: {1: [...]}; `prefix` comes before
+    both commands (`taskset -c 1`). Nothing is awaited but that each agent has been started.
+"""
 
     def __init__(self, command, hosts, model, directory, on=None, listen=None, encrypt=True, options=(),
                  agent_options=(), environment=None, folder=None, prefix=()):

@@ -1,12 +1,13 @@
-// A component that floods or answers, for networks that are cut meanwhile. Every message is words that follow from its
-// number, and whoever receives checks all of them and their order, so what is lost, repeated or changed ends the run.
+// A component that floods or answers, for networks that are cut meanwhile. Every message is words that follow
+// from its number, and whoever receives checks all of them and their order, so what is lost, repeated or
+// changed ends the run.
 //
-// usage: flow ROLE FOLDER BYTES [COUNT]. BYTES is the size of each message, or "mixed": then sizes from 16 bytes to 2 MiB
-// follow from the number. "source" sends on `out` until the file FOLDER/enough exists, then once more; it makes the file
-// FOLDER/begun when it has sent 20. With COUNT there are so many messages, of which the last tenth waits until
-// FOLDER/enough exists, and who receives adds a byte for each to the file FOLDER/came. "sink" receives on `in`. "ping" and
-// "pong" do the same to and fro. Each leaves the number and the checksum of what it sent or received in `summary` in its
-// working directory.
+// usage: flow ROLE FOLDER BYTES [COUNT]. BYTES is the size of each message, or "mixed": then sizes from 16
+// bytes to 2 MiB follow from the number. "source" sends on `out` until the file FOLDER/enough exists, then once
+// more; it makes the file FOLDER/begun when it has sent 20. With COUNT there are so many messages, of which the
+// last tenth waits until FOLDER/enough exists, and who receives adds a byte for each to the file FOLDER/came.
+// "sink" receives on `in`. "ping" and "pong" do the same to and fro. Each leaves the number and the checksum of
+// what it sent or received in `summary` in its working directory.
 #include <ligament.h>
 #include <poll.h>
 #include <stdio.h>
@@ -45,7 +46,8 @@ static void add_to_file(const char *name) {
     if (!file || fputc('.', file) == EOF || fclose(file)) exit(1);
 }
 
-// Word 0 is the number, word 1 whether it is the last; the others look random and follow from the number (SplitMix64).
+// Word 0 is the number, word 1 whether it is the last; the others look random and follow from the number
+// (SplitMix64).
 static uint64_t word(uint64_t number, uint64_t i) {
     uint64_t x = (number * 0x100000001b3u + i) * 0x9e3779b97f4a7c15u;
     x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;

@@ -1,11 +1,12 @@
-"""Two sites of two hosts each. A site's hosts are in a network of its own with its gateway, and both networks have the same
-private addresses; only the gateways are in the network outside, with a third machine, `meet`. Nobody connects inwards."""
+"""Two sites of two hosts each. A site's hosts are in a network of its own with its gateway, and both networks
+have the same private addresses; only the gateways are in the network outside, with a third machine, `meet`.
+Nobody connects inwards."""
 
 
 class TwoSites:
-    """`a1`, `a2`, their gateway `ga`, and the same for b. With `outwards` the hosts open connections to the network outside,
-    by their gateway, which gives them its address; else they reach no more than their gateway. Each gateway lets in who comes
-    to its door (`open_door`)."""
+    """`a1`, `a2`, their gateway `ga`, and the same for b. With `outwards` the hosts open connections to the
+    network outside, by their gateway, which gives them its address; else they reach no more than their gateway.
+    Each gateway lets in who comes to its door (`open_door`)."""
 
     def __init__(self, network, outwards):
         self.outside = network("meet", lan=89)

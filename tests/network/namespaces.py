@@ -1,5 +1,6 @@
-"""Networks to test in: namespaces joined by veth, over a switch or directly, whose links have rates, are cut and are
-walled off. Nothing of it touches the machine's own interfaces, and nothing of it outlives the process that made it."""
+"""Networks to test in: namespaces joined by veth, over a switch or directly, whose links have rates, are cut
+and are walled off. Nothing of it touches the machine's own interfaces, and nothing of it outlives the process
+that made it."""
 
 import ipaddress
 import itertools
@@ -37,7 +38,8 @@ def _command(*words):
 
 # ---- who owns a namespace ------------------------------------------------------------------------------------
 def _birth(pid):
-    """When a process was started, in clock ticks since boot; None where there is none. With it a pid is unique."""
+    """When a process was started, in clock ticks since boot; None where there is none. With it a pid is
+    unique."""
     try:
         fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     except OSError:
@@ -93,8 +95,8 @@ def remove(path):
 
 
 def sweep():
-    """Removes what processes left behind that are no more, and returns the names. What cannot be removed is said and left:
-    it is in nobody's way."""
+    """Removes what processes left behind that are no more, and returns the names. What cannot be removed is
+    said and left: it is in nobody's way."""
     removed = []
     for path in sorted(NAMED.glob(f"{PREFIX}-*")) if NAMED.exists() else []:
         parts = path.name.split("-")
@@ -155,7 +157,8 @@ class Namespace:
         return next(address for address in self.addresses if ":" in address)
 
     def words(self, *command):
-        """The command line that runs `command` in here. The rest of the machine (files, /sys) stays as it is."""
+        """The command line that runs `command` in here. The rest of the machine (files, /sys) stays as it
+        is."""
         return ["nsenter", f"--net={self.path}", "--", *map(str, command)]
 
     def run(self, *command, limit=60, **more):
@@ -182,8 +185,8 @@ class Namespace:
         return int(dict(zip(*lines))[name])
 
     def break_connections(self, most=None):
-        """Breaks the TCP connections of this namespace, or so many of them, at both ends, as a gateway does that was started
-        anew; returns how many."""
+        """Breaks the TCP connections of this namespace, or so many of them, at both ends, as a gateway does
+        that was started anew; returns how many."""
         all_ = connections(self)[:most]
         for local, remote in all_:
             self.run("ss", "-K", "-tn", "src", local, "dst", remote)
@@ -218,9 +221,9 @@ class Namespace:
 
 
 class Network:
-    """Namespaces with these names, joined by one switch (`links` of them, for machines with several interfaces), or two
-    of them by one cable without a switch (`direct`). Host number i has 10.LAN.LINK.i and fdLAN:LINK::i; LAN is 88, unless
-    two networks are to be joined.
+    """Namespaces with these names, joined by one switch (`links` of them, for machines with several
+    interfaces), or two of them by one cable without a switch (`direct`). Host number i has 10.LAN.LINK.i and
+    fdLAN:LINK::i; LAN is 88, unless two networks are to be joined.
 
     `rate` is what each host's link carries in each direction, as `tc` writes it ("1gbit"); None is no limit.
     """
@@ -275,7 +278,8 @@ class Network:
         _command("ip", "-n", other.path.name, "link", "set", port, "up")
 
     def join(self, host, number, device="outside"):
-        """Has a host of another network take part in this one, too, as number so and so; its IPv4 address here."""
+        """Has a host of another network take part in this one, too, as number so and so; its IPv4 address
+        here."""
         port, address = f"{host.name}.0", f"10.{self.lan}.0.{number}"
         self._cable(host, device, self.switch, port)
         self._on("switch", "link", "set", port, "master", "br0")
@@ -339,7 +343,8 @@ class Network:
 
 
 def connections(namespace, *options):
-    """The TCP connections of a namespace as (local, remote) addresses with ports, each seen from its own end."""
+    """The TCP connections of a namespace as (local, remote) addresses with ports, each seen from its own
+    end."""
     text = namespace.run("ss", "-Htn", *(options or ("state", "established")))
     return [tuple(line.split()[-2:]) for line in text.splitlines() if line.strip()]
 

@@ -1,7 +1,7 @@
 """Somebody who connects to a port of a run without its key, in one of several ways.
 
-usage: stranger.py KIND ADDRESS PORT SECONDS. Prints a list of what it heard: the bytes of each answer, 0 where it was only
-closed, -1 where nothing came in this time.
+usage: stranger.py KIND ADDRESS PORT SECONDS. Prints a list of what it heard: the bytes of each answer, 0 where
+it was only closed, -1 where nothing came in this time.
 """
 
 import json

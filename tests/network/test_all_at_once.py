@@ -1,5 +1,6 @@
-"""Messages of mixed sizes, both ways, from a site that only dials out to another one, over a relay behind a lossy wide-area
-link that flaps, is cut for long, and loses its relay again and again: nothing is lost, nothing comes twice, all in order."""
+"""Messages of mixed sizes, both ways, from a site that only dials out to another one, over a relay behind a
+lossy wide-area link that flaps, is cut for long, and loses its relay again and again: nothing is lost, nothing
+comes twice, all in order."""
 
 import re
 import time

@@ -1,4 +1,5 @@
-"""`ligament cp` of a large tree between two machines whose cable is cut, whose connections break, and which is killed."""
+"""`ligament cp` of a large tree between two machines whose cable is cut, whose connections break, and which is
+killed."""
 
 import json
 import time

@@ -1,4 +1,5 @@
-"""Inputs and results between machines that have no disk in common, also over a slow link that is cut meanwhile."""
+"""Inputs and results between machines that have no disk in common, also over a slow link that is cut
+meanwhile."""
 
 import hashlib
 import os

@@ -1,5 +1,5 @@
-"""The guide of two sites behind firewalls, followed to the letter: each of its machines is a network namespace, of which
-nobody gets into two but by ssh, and those have a Slurm of their own."""
+"""The guide of two sites behind firewalls, followed to the letter: each of its machines is a network namespace,
+of which nobody gets into two but by ssh, and those have a Slurm of their own."""
 
 import os
 import re
@@ -65,7 +65,8 @@ class Machine:
         return int(line.split()[1]), printed.removesuffix("\n")
 
     def lets_in_by_ssh(self, where):
-        """Makes an sshd that ssh itself starts here, so that no port is open; the part of ssh's configuration about it."""
+        """Makes an sshd that ssh itself starts here, so that no port is open; the part of ssh's configuration
+        about it."""
         where.mkdir()
         for key in ("host", "client"):
             subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", where / key], check=True)

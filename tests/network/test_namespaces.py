@@ -116,7 +116,8 @@ def test_a_closed_network_leaves_no_namespace_and_no_process(network):
 
 
 def _keeper():
-    """A process of its own that has made a network, the beginning of its namespaces' names, and a process in there."""
+    """A process of its own that has made a network, the beginning of its namespaces' names, and a process in
+    there."""
     keeper = subprocess.Popen([sys.executable, "-c", KEEPS_A_NETWORK], cwd=HERE, stdout=subprocess.PIPE, text=True)
     prefix, sleeper = keeper.stdout.readline().split()
     return keeper, prefix, int(sleeper)
@@ -137,8 +138,8 @@ def _gone(pid):
 
 
 def _taken_away(prefix):
-    """Waits until no namespace of a network has its name. Each process that makes networks sweeps, of other suites
-    too, so that somebody else may be at it."""
+    """Waits until no namespace of a network has its name. Each process that makes networks sweeps, of other
+    suites too, so that somebody else may be at it."""
     until = time.monotonic() + 60
     while left := list(namespaces.NAMED.glob(f"{prefix}*")):
         assert time.monotonic() < until, left
@@ -182,8 +183,8 @@ def _guard_of(pid):
 
 
 def test_the_first_network_of_a_machine_does_not_hide_the_links_names(emulator):
-    # `ip netns` makes /run/netns a mount when it makes its first name; the emulator may have been first. A mount namespace
-    # of its own has a /run as a machine has it that was just started.
+    # `ip netns` makes /run/netns a mount when it makes its first name; the emulator may have been first. A
+    # mount namespace of its own has a /run as a machine has it that was just started.
     script = f"""
         mount -t tmpfs none /run || exit 9
         {emulator} --name link-first 2>/run/said & until grep -q 'enter with' /run/said; do sleep 0.01; done

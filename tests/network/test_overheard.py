@@ -1,5 +1,6 @@
-"""What somebody hears who has no key, of all that goes from site to site: runs over relays, copies, paths by themselves. On
-no link, the relay's own included, is there plain text, and no port answers with a single byte."""
+"""What somebody hears who has no key, of all that goes from site to site: runs over relays, copies, paths by
+themselves. On no link, the relay's own included, is there plain text, and no port answers with a single
+byte."""
 
 import subprocess
 import sys

@@ -1,5 +1,5 @@
-"""Runs whose domains do not reach each other and meet at a relay: sites that only dial out, relays in a row, relays that are
-killed; what the relay and its network see of it."""
+"""Runs whose domains do not reach each other and meet at a relay: sites that only dial out, relays in a row,
+relays that are killed; what the relay and its network see of it."""
 
 import subprocess
 import time

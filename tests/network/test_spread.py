@@ -1,4 +1,5 @@
-"""Runs over several domains, each in a network namespace of its own: results, large messages, cuts, wide-area links."""
+"""Runs over several domains, each in a network namespace of its own: results, large messages, cuts, wide-area
+links."""
 
 import time
 

@@ -1,5 +1,6 @@
-"""Where no port is open but that of ssh: domains that reach each other by ssh through a machine in between, also if their
-ssh is killed; copies to a machine that only ssh reaches, and over a relay to one whose ssh leads nowhere."""
+"""Where no port is open but that of ssh: domains that reach each other by ssh through a machine in between,
+also if their ssh is killed; copies to a machine that only ssh reaches, and over a relay to one whose ssh leads
+nowhere."""
 
 import json
 import os
@@ -68,7 +69,8 @@ def until(what, why, limit=60):
 
 @pytest.fixture
 def apart(network, sshd):
-    """Two hosts that do not reach each other, and a third one that both reach, with its sshd: no other port is open there."""
+    """Two hosts that do not reach each other, and a third one that both reach, with its sshd: no other port is
+    open there."""
     net = network("head", "gate", "other")
     ssh = sshd(net["gate"])
     net["gate"].wall(ssh.port)

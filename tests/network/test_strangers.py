@@ -33,7 +33,8 @@ class Capture:
 
     def bytes(self):
         """Ends it; the file's bytes."""
-        # What tcpdump has not come to when it is ended, it drops: a last packet goes over the link, and is waited for.
+        # What tcpdump has not come to when it is ended, it drops: a last packet goes over the link, and is
+        # waited for.
         until = time.monotonic() + 120
         while LAST_PACKET not in self.file.read_bytes():
             assert time.monotonic() < until and self.process.poll() is None, "tcpdump sees no last packet"
@@ -120,8 +121,8 @@ KINDS = ["flood", "silent", "slow", "oversized", "closing", "garbage", "http", "
 
 
 def strange(stranger, kind, places, seconds=8):
-    """What strangers of this kind hear, one at each place and all at once: the bytes of each answer; 0 where it was only
-    closed, -1 where nothing came."""
+    """What strangers of this kind hear, one at each place and all at once: the bytes of each answer; 0 where it
+    was only closed, -1 where nothing came."""
     words = [sys.executable, STRANGER, kind]
     all_ = [stranger.start(*words, *place, seconds, stdout=subprocess.PIPE, text=True) for place in places]
     heard = [one.communicate(timeout=300)[0] for one in all_]

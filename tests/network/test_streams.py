@@ -1,4 +1,5 @@
-"""How many streams a path has follows from how long its way is; where streams are stuck, fresh ones come beside them."""
+"""How many streams a path has follows from how long its way is; where streams are stuck, fresh ones come beside
+them."""
 
 import ctypes
 import os
@@ -73,7 +74,8 @@ def soon(so):
 def test_a_long_way_has_many_streams_and_a_short_one_few_and_all_goes_through(wide_area, program):
     for rtt, least, most in ((1, 2, 8), (30, 65, 256)):
         found = []
-        # A way whose first round trips this machine holds up is a long one, however short it is: then another is tried.
+        # A way whose first round trips this machine holds up is a long one, however short it is: then another
+        # is tried.
         for _ in range(4):
             link = wide_area(rtt=rtt)
             ends = Ends(program, link)

@@ -1,5 +1,5 @@
-"""Domains at two sites whose nodes reach only the relay of their own site: all that they say to each other goes over the
-streams of one trunk between the relays, however many they are."""
+"""Domains at two sites whose nodes reach only the relay of their own site: all that they say to each other goes
+over the streams of one trunk between the relays, however many they are."""
 
 import os
 import signal
@@ -10,8 +10,8 @@ import pytest
 from namespaces import connections
 from test_relays import MIB, deaf, post  # noqa: F401
 
-# Talks with all of the other site, 20 times; then again when the file is there. Each says in every round a text that
-# follows from who says it to whom, and when.
+# Talks with all of the other site, 20 times; then again when the file is there. Each says in every round a text
+# that follows from who says it to whom, and when.
 TALKER = """
 import os, sys, time
 from ligament import Instance, Message, Operator
@@ -63,7 +63,8 @@ class Sites:
         return [end for end in near if end[1].rpartition(":")[0] in far]
 
     def settled(self):
-        """How many there are once their number stays for some seconds: who opens more may be held up for a while."""
+        """How many there are once their number stays for some seconds: who opens more may be held up for a
+        while."""
         seen, since, until = -1, time.monotonic(), time.monotonic() + 120
         while time.monotonic() - since < 4:
             assert time.monotonic() < until, self.wide()

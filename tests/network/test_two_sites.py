@@ -1,6 +1,6 @@
-"""The example with MPI, OpenMP, Java and Python over two sites of two hosts each, of which only the gateways are joined and to
-which nobody connects: over a relay at one of the gateways, over one that both sites dial, over two in a row, and by ssh alone.
-What comes of it is what comes of it on one machine."""
+"""The example with MPI, OpenMP, Java and Python over two sites of two hosts each, of which only the gateways
+are joined and to which nobody connects: over a relay at one of the gateways, over one that both sites dial,
+over two in a row, and by ssh alone. What comes of it is what comes of it on one machine."""
 
 import json
 import shutil

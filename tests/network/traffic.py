@@ -1,4 +1,5 @@
-"""Plain TCP, to try networks with: `receive` and `echo` listen, `send` and `talk` connect. Says what happened on stdout."""
+"""Plain TCP, to try networks with: `receive` and `echo` listen, `send` and `talk` connect. Says what happened
+on stdout."""
 
 import hashlib
 import json

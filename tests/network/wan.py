@@ -1,4 +1,5 @@
-"""A wide-area link between two namespaces, `a` and `b`: tests/tools/wan_emulator.c and what a test does with it."""
+"""A wide-area link between two namespaces, `a` and `b`: tests/tools/wan_emulator.c and what a test does with
+it."""
 
 import itertools
 import os
@@ -31,9 +32,9 @@ def build(folder):
 class Wan:
     """Two namespaces, `a` (10.77.1.1) and `b` (10.77.2.1), and the link between them: IPv4 only.
 
-    `rtt` is a round trip in ms, `rate` in Mbit/s (0: no limit), `loss` in % of the segments of each direction; `more` are
-    further options as the emulator has them ("--jitter", "2").
-    """
+    `rtt` is a round trip in ms, `rate` in Mbit/s (0: no limit), `loss` in % of the segments of each direction;
+    `more` are further options as the emulator has them ("--jitter", "2").
+"""
 
     def __init__(self, program, rtt=20, rate=1000, loss=0, more=()):
         sweep()
@@ -47,7 +48,8 @@ class Wan:
         self.is_cut = False
         self.a = Namespace(NAMED / f"{name}-a", "a", ["10.77.1.1"])
         self.b = Namespace(NAMED / f"{name}-b", "b", ["10.77.2.1"])
-        # Its first line comes when both namespaces have their names and addresses, the handler of SIGUSR1 right after.
+        # Its first line comes when both namespaces have their names and addresses, the handler of SIGUSR1 right
+        # after.
         self._await(lambda: "enter with" in self.said() and self._handles_signals())
 
     def said(self):
@@ -86,8 +88,8 @@ class Wan:
         self._toggle(False, "link up")
 
     def attach(self, side, network):
-        """Gives one end of the link a place at a network's switch, too, and its address there: the other hosts of the
-        network reach this end, and not what is behind the link."""
+        """Gives one end of the link a place at a network's switch, too, and its address there: the other hosts
+        of the network reach this end, and not what is behind the link."""
         prefix, device, address = network.prefix, f"to{side}", f"10.88.0.{200 + 'ab'.index(side)}"
         port = ("ip", "-n", f"{prefix}switch", "link", "set", f"wan.{side}")
         own = ("ip", "-n", self[side].path.name)
@@ -98,7 +100,8 @@ class Wan:
         return address
 
     def close(self):
-        # The emulator itself is in one of the two namespaces. It ends whatever else is there, then takes their names away.
+        # The emulator itself is in one of the two namespaces. It ends whatever else is there, then takes their
+        # names away.
         if self.process.poll() is None:
             self.process.terminate()
         self.process.wait(timeout=120)

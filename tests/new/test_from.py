@@ -1,4 +1,5 @@
-"""Starters out of model files: each program becomes a code in the language that the file says, and the whole runs."""
+"""Starters out of model files: each program becomes a code in the language that the file says, and the whole
+runs."""
 
 import json
 import re

@@ -12,7 +12,8 @@ LANGUAGES = ["c", "cpp", "fortran", "java", "python", "rust"]
 
 
 def slow(*cases):
-    """Cases of the suite "all starters": `make test` compiles a starter and a skeleton in each language, and not all of them."""
+    """Cases of the suite "all starters": `make test` compiles a starter and a skeleton in each language, and
+    not all of them."""
     return [pytest.param(*(case if isinstance(case, tuple) else (case,)), marks=pytest.mark.slow) for case in cases]
 
 
@@ -43,7 +44,8 @@ def files(directory):
 
 
 def make(user, name, language):
-    """Runs `make test` in a starter. In Rust the versions are those of the clone, which is what there is without a network."""
+    """Runs `make test` in a starter. In Rust the versions are those of the clone, which is what there is
+    without a network."""
     if language == "rust":
         (user.path / name / "Cargo.lock").write_bytes((ROOT / "Cargo.lock").read_bytes())
         # What all starters depend on is compiled once.

@@ -11,8 +11,8 @@ ROOT = Path(__file__).resolve().parents[2]
 LIMIT = 120  # s, for one command
 
 
-# What the Rust tests are built with: only the last step is left to do, and what it makes is the same in all that is
-# tested here.
+# What the Rust tests are built with: only the last step is left to do, and what it makes is the same in all
+# that is tested here.
 AS_TESTS = {"PROFILE": "tests", "CARGO_TARGET_DIR": str(ROOT / "target")}
 
 

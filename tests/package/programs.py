@@ -1,5 +1,5 @@
-"""The two codes of the tests, in each language, and the model that joins them: the macro code sends 0, 2, 4, the micro
-code answers with squares, whatever the language of each."""
+"""The two codes of the tests, in each language, and the model that joins them: the macro code sends 0, 2, 4,
+the micro code answers with squares, whatever the language of each."""
 
 def in_c(ports, step):
     """A code in C that does `step` in each pass of its reuse loop."""

@@ -1,4 +1,5 @@
-"""A newcomer with the wheel follows the pages for getting started, each in an empty directory, to the letter."""
+"""A newcomer with the wheel follows the pages for getting started, each in an empty directory, to the
+letter."""
 
 import shutil
 import subprocess

@@ -1,5 +1,5 @@
-"""Users with nothing but the wheel: they build C and C++ by CMake, by pkg-config and by a plain line, run them, and
-Python, coupled to each other."""
+"""Users with nothing but the wheel: they build C and C++ by CMake, by pkg-config and by a plain line, run them,
+and Python, coupled to each other."""
 
 import json
 import shutil

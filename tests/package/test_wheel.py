@@ -1,4 +1,5 @@
-"""What is in the wheel: one file of each thing, for every Linux that it says it is for, and as fast as the build here."""
+"""What is in the wheel: one file of each thing, for every Linux that it says it is for, and as fast as the
+build here."""
 
 import email
 import platform
@@ -60,7 +61,8 @@ def test_binaries_ask_for_libraries_that_every_linux_has_and_copy_with_the_machi
         assert needed <= {"libc.so.6", "libm.so.6", "libpthread.so.0", "libdl.so.2", "librt.so.1", "libgcc_s.so.1",
                           "ld-linux-x86-64.so.2", "ld-linux-aarch64.so.1"}, f"{binary.name} needs {needed}"
         assert "RPATH" not in said and "RUNPATH" not in said
-        # A copy linked in would know nothing of this machine's widest instructions, and large messages are copies.
+        # A copy linked in would know nothing of this machine's widest instructions, and large messages are
+        # copies.
         assert re.search(r"\*UND\*.*\(?GLIBC_[\d.]+\)?\s+memcpy$", symbols(binary), re.M), f"{binary.name} has its own memcpy"
 
 

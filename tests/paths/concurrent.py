@@ -1,6 +1,6 @@
-"""MPWTestConcurrent of MPWide, rewritten in Python: both ends begin to send and to receive many messages, look whether they
-are done while they do something else, check every byte, and meet at a barrier. `concurrent.py listen KEY :PORT COUNT` at one
-end, `concurrent.py open KEY HOST:PORT COUNT` at the other."""
+"""MPWTestConcurrent of MPWide, rewritten in Python: both ends begin to send and to receive many messages, look
+whether they are done while they do something else, check every byte, and meet at a barrier.
+`concurrent.py listen KEY :PORT COUNT` at one end, `concurrent.py open KEY HOST:PORT COUNT` at the other."""
 
 import sys
 

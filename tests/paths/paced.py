@@ -1,5 +1,5 @@
-"""Sends a message at a pace, over a path that it opens: `paced KEY HOST:PORT BYTES-IN-A-SECOND BYTES`; `paced KEY HOST:0`
-listens for it, and says its port and when the message has come."""
+"""Sends a message at a pace, over a path that it opens: `paced KEY HOST:PORT BYTES-IN-A-SECOND BYTES`;
+`paced KEY HOST:0` listens for it, and says its port and when the message has come."""
 
 import sys
 

@@ -1,6 +1,6 @@
-// MPWTest of MPWide, rewritten in C++: one end listens, the other one opens, and both send each other the same message some
-// times. The bytes are checked. `ping_pong listen KEY :PORT` at one end, `ping_pong open KEY HOST:PORT ROUNDS BYTES` at the
-// other.
+// MPWTest of MPWide, rewritten in C++: one end listens, the other one opens, and both send each other the same
+// message some times. The bytes are checked. `ping_pong listen KEY :PORT` at one end,
+// `ping_pong open KEY HOST:PORT ROUNDS BYTES` at the other.
 
 #include <cstddef>
 #include <iostream>

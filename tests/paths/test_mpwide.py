@@ -1,5 +1,5 @@
-"""MPWide's test programs, rewritten from the guide (docs/guides/paths.md) in each language: they talk to those of the other
-languages over a wide-area link that is cut, and whose connections are broken, while they do so."""
+"""MPWide's test programs, rewritten from the guide (docs/guides/paths.md) in each language: they talk to those
+of the other languages over a wide-area link that is cut, and whose connections are broken, while they do so."""
 
 import re
 import subprocess
@@ -41,7 +41,8 @@ def commands(compile_c, compile_cpp):
 
 
 class Pair:
-    """A program at both ends of a link: it listens at `b` in one language, and is opened at `a` in another one."""
+    """A program at both ends of a link: it listens at `b` in one language, and is opened at `a` in another
+    one."""
 
     def __init__(self, link, folder, listens, opens, words):
         key = folder / f"{len(list(folder.glob('*.key')))}.key"

@@ -1,5 +1,5 @@
-"""`ligament predict`: what it tells from the costs of a run of another size, against what happened in a run of that size;
-examples with costs for which the answer is worked out by hand; and what it refuses."""
+"""`ligament predict`: what it tells from the costs of a run of another size, against what happened in a run of
+that size; examples with costs for which the answer is worked out by hand; and what it refuses."""
 
 import json
 import re

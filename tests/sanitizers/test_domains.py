@@ -1,5 +1,5 @@
-"""Large messages between two domains, with whatever command is in PATH: for tests/sanitizers/run, which puts one there
-that was built with AddressSanitizer."""
+"""Large messages between two domains, with whatever command is in PATH: for tests/sanitizers/run, which puts
+one there that was built with AddressSanitizer."""
 
 import importlib.util
 from pathlib import Path

@@ -1,5 +1,6 @@
-"""What sinks write, their sources, NumPy and pandas read again, bit by bit: drawn shapes, orders, types, units, names, numbers that
-are not finite, and times from 1e-9 to 1e17. All cases of a seed are two runs: one writes all files, one reads them."""
+"""What sinks write, their sources, NumPy and pandas read again, bit by bit: drawn shapes, orders, types, units,
+names, numbers that are not finite, and times from 1e-9 to 1e17. All cases of a seed are two runs: one writes
+all files, one reads them."""
 
 import json
 import pickle

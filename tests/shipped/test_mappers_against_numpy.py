@@ -1,5 +1,5 @@
-"""Each mapper against NumPy: messages by chance, of drawn shapes, memory orders, types, units, and numbers with NaN, infinities and
-the ends of the range, go through all of them in one run."""
+"""Each mapper against NumPy: messages by chance, of drawn shapes, memory orders, types, units, and numbers with
+NaN, infinities and the ends of the range, go through all of them in one run."""
 
 import os
 
@@ -41,7 +41,8 @@ def sizes(values):
 
 
 class Cases:
-    """Sinks and the rows that each must have: numbers, the size of the numbers that these are made of, and a unit."""
+    """Sinks and the rows that each must have: numbers, the size of the numbers that these are made of, and a
+    unit."""
 
     def __init__(self):
         self.model, self.all = Model(), []

@@ -1,5 +1,5 @@
-"""Sources and sinks that are Python's: functions of users, HDF5 and NetCDF, each in a whole run with known answers; and what
-becomes of a run if one of them is wrong."""
+"""Sources and sinks that are Python's: functions of users, HDF5 and NetCDF, each in a whole run with known
+answers; and what becomes of a run if one of them is wrong."""
 
 import json
 import subprocess
@@ -174,7 +174,7 @@ def test_a_sink_s_function_that_raises_ends_the_run_with_its_line(failure, tmp_p
 
 # Mappers.
 
-MAPPERS = """
+MAPPERS ="""
 from ligament import Mapper
 
 class Exchange(Mapper):

@@ -1,5 +1,5 @@
-"""Sources, sinks and mappers that come with Ligament, each in a whole run with known answers; and what becomes of a run
-whose files are not what they should be."""
+"""Sources, sinks and mappers that come with Ligament, each in a whole run with known answers; and what becomes
+of a run whose files are not what they should be."""
 
 import csv
 import itertools
@@ -128,7 +128,8 @@ def added_up(begin, step, steps):
 
 
 def all_at_once(results, parts):
-    """One run of many pairs of a source and a sink: the lines of each sink. A part has a kind, and settings of its source."""
+    """One run of many pairs of a source and a sink: the lines of each sink. A part has a kind, and settings of
+    its source."""
     components, conduits, settings = {}, {}, {}
     for i, (kind, own) in enumerate(parts):
         components |= {f"source{i}": f"ligament.sources.{kind}", f"sink{i}": "ligament.sinks.jsonl"}

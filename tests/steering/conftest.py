@@ -1,4 +1,5 @@
-"""Runs that can be steered: a macro and a micro model (part.c) that write down what is in force in each of their steps."""
+"""Runs that can be steered: a macro and a micro model (part.c) that write down what is in force in each of
+their steps."""
 
 import json
 import subprocess

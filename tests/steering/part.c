@@ -1,5 +1,6 @@
-// A macro and a micro model that write down what is in force in each of their steps: part macro|micro steers|deaf GO. And one
-// that computes until there is a file `go`, and calls the library for nothing: part lone deaf GO.
+// A macro and a micro model that write down what is in force in each of their steps: part macro|micro
+// steers|deaf GO. And one that computes until there is a file `go`, and calls the library for nothing: part
+// lone deaf GO.
 #define _POSIX_C_SOURCE 200809L
 #include <ligament.h>
 #include <stdio.h>
@@ -39,8 +40,9 @@ static void step(FILE *steps, double time, double *D) {
     fflush(steps);
 }
 
-// Makes steps of 1 s until `t_max`, each some milliseconds long, and starts the micro model in each. After the first of them
-// it takes its time until there is a file `go`: whoever steers it comes in time on a machine under load, too.
+// Makes steps of 1 s until `t_max`, each some milliseconds long, and starts the micro model in each. After the
+// first of them it takes its time until there is a file `go`: whoever steers it comes in time on a machine
+// under load, too.
 static void macro(const char *go) {
     double D = setting("D");
     const double end = setting("t_max");

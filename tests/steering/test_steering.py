@@ -1,4 +1,5 @@
-"""Settings that change while a model runs: everywhere from the same model time on, or nowhere; halts; and the same run again."""
+"""Settings that change while a model runs: everywhere from the same model time on, or nowhere; halts; and the
+same run again."""
 
 import json
 import os

@@ -1,4 +1,5 @@
-"""Runs casts (see tests/deadlocks/cast.py): the first component is played in C, the second in Python, and so on."""
+"""Runs casts (see tests/deadlocks/cast.py): the first component is played in C, the second in Python, and so
+on."""
 
 import json
 import subprocess
@@ -42,7 +43,8 @@ def ask(ligament, tmp_path):
 
 @pytest.fixture
 def told(ask):
-    """What `ligament timeline --json` says of a run that went well, and the events of the trace that it writes."""
+    """What `ligament timeline --json` says of a run that went well, and the events of the trace that it
+    writes."""
 
     def told(directory):
         status, output, error = ask("timeline", directory, "--json")

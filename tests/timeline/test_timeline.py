@@ -1,5 +1,5 @@
-"""The timeline of whole runs: it says who waited for whom, its trace keeps to the format, it is there for runs that go on
-or have failed, and the commands say what is wrong."""
+"""The timeline of whole runs: it says who waited for whom, its trace keeps to the format, it is there for runs
+that go on or have failed, and the commands say what is wrong."""
 
 import json
 import os
@@ -17,8 +17,8 @@ STEPS = 3
 
 @pytest.fixture
 def over(play):
-    """A run in which the macro model rests 0.2 s in each step, sends 1 MB, and waits for the micro model, which rests
-    0.1 s: each waits for the other for known times."""
+    """A run in which the macro model rests 0.2 s in each step, sends 1 MB, and waits for the micro model, which
+    rests 0.1 s: each waits for the other for known times."""
     scripts = {
         "macro": f"x{STEPS} sleep 0.2, send out 1000000, receive in",
         "micro": f"x{STEPS} receive in, sleep 0.1, send out",

@@ -1,6 +1,7 @@
-// A wide-area link between two network namespaces, emulated in user space where the kernel has no netem: delay, a rate
-// with a bounded queue, random loss, jitter, cuts and firewalls, for IPv4. Each side is a TUN device; one thread per
-// direction reads packets from one and writes them to the other when their time has come. Needs root and /dev/net/tun.
+// A wide-area link between two network namespaces, emulated in user space where the kernel has no netem: delay,
+// a rate with a bounded queue, random loss, jitter, cuts and firewalls, for IPv4. Each side is a TUN device;
+// one thread per direction reads packets from one and writes them to the other when their time has come. Needs
+// root and /dev/net/tun.
 //
 // Both namespaces belong to this process: they are gone when it is, whatever ended it.
 //     gcc -O2 -o wan_emulator wan_emulator.c -lpthread
@@ -218,8 +219,8 @@ static void ingest(struct dir *d, u8 *buf, int n, u64 now, bool cut) {
   struct iphdr *ip = (void *)p; int ihl = ip->ihl * 4; struct tcphdr *t = (void *)(p + ihl); int thl = udp ? 8 : t->doff * 4, h = ihl + thl;
   int mss = v->gso_size, pay = len - h, nseg = (pay + mss - 1) / mss;
   if (cut) { d->d_cut += nseg; return; }
-  // The kernel hands over many segments as one. They leave in pieces that take the link at most 250 us, so that a loss
-  // or a queue hits single segments.
+  // The kernel hands over many segments as one. They leave in pieces that take the link at most 250 us, so that
+  // a loss or a queue hits single segments.
   int maxrun = d->rate > 0 ? (int)(d->rate * 250000 / (mss + h)) : nseg; if (maxrun < 1) maxrun = 1;
   u8 hd[VH + 120]; u32 seq0 = udp ? 0 : ntohl(t->seq); u16 id0 = ntohs(ip->id);
   for (int i = 0; i < nseg;) {
@@ -359,7 +360,8 @@ static void fw_arg(struct fw *tab, const char *s0) {
     char *k = strchr(t, ':'); u32 a = 0; u16 p = 0; if (k) { *k = 0; p = atoi(k + 1); }
     if (strchr(t, '.')) a = inet_addr(t); else p = atoi(t);
     f->addr[f->n] = a; f->port[f->n] = htons(p); f->n++; } }
-// As `ip netns` does it, under its lock: the folder is a mount of its own. One that came later would hide the names in it.
+// As `ip netns` does it, under its lock: the folder is a mount of its own. One that came later would hide the
+// names in it.
 static void names_folder(void) {
   mkdir("/run/netns", 0755); int d = open("/run/netns", O_RDONLY | O_DIRECTORY | O_CLOEXEC); if (d < 0) die("/run/netns"); flock(d, LOCK_EX);
   if (mount("", "/run/netns", "none", MS_SHARED | MS_REC, NULL) &&

@@ -1,5 +1,6 @@
-"""Ordinary messages take a way of their own, which must mean what the general way means: the same series of calls is played
-in runs where one instance or both take the general way for everything (`crates/instance/examples/ways.rs`)."""
+"""Ordinary messages take a way of their own, which must mean what the general way means: the same series of
+calls is played in runs where one instance or both take the general way for everything
+(`crates/instance/examples/ways.rs`)."""
 
 import json
 import subprocess

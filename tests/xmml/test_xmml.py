@@ -1,5 +1,5 @@
-"""Models in xMML 0.4: three files are made into model files, checked and run; files with mistakes are refused with the
-line of each."""
+"""Models in xMML 0.4: three files are made into model files, checked and run; files with mistakes are refused
+with the line of each."""
 
 import json
 import shutil

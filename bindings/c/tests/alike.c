@@ -1,5 +1,5 @@
-// A macro model that sends arrays which differ from the one before in one thing only, and looks at what the echo sends
-// back: an array like the one before goes a shorter way, and each difference must be noticed.
+// A macro model that sends arrays which differ from the one before in one thing only, and looks at what the
+// echo sends back: an array like the one before goes a shorter way, and each difference must be noticed.
 #include "check.h"
 
 enum { LENGTH = 256 };

@@ -1,4 +1,5 @@
-"""Fixtures of the tests of the C and C++ faces: the installation and the compiled programs, made once a session."""
+"""Fixtures of the tests of the C and C++ faces: the installation and the compiled programs, made once a
+session."""
 
 from pathlib import Path
 

@@ -1,4 +1,5 @@
-// What is too deep, too wide, too large, or no time: each gives a status and a text, or is done in reasonable time.
+// What is too deep, too wide, too large, or no time: each gives a status and a text, or is done in reasonable
+// time.
 #include "check.h"
 
 #include <math.h>

@@ -1,5 +1,5 @@
-// A macro model that sends loans of all sizes, small ones that are copied and large ones that are not, two at a time,
-// and again and again; and looks at what the echo sends back.
+// A macro model that sends loans of all sizes, small ones that are copied and large ones that are not, two at a
+// time, and again and again; and looks at what the echo sends back.
 #include "check.h"
 
 static lig_instance *instance;

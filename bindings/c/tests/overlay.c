@@ -1,5 +1,6 @@
-// An overlay of settings on its way: "giver" sends it to the settings port of "taker", which works under it; what
-// "taker" sends carries it on to "asker", which asked to be handed overlays instead of having them applied.
+// An overlay of settings on its way: "giver" sends it to the settings port of "taker", which works under it;
+// what "taker" sends carries it on to "asker", which asked to be handed overlays instead of having them
+// applied.
 #include "check.h"
 
 static lig_instance *instance;

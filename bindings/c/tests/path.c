@@ -1,5 +1,5 @@
-// Paths without a model, both ends in one process: everything that the interface has, and every way to misuse it. One
-// argument: a directory for keys.
+// Paths without a model, both ends in one process: everything that the interface has, and every way to misuse
+// it. One argument: a directory for keys.
 
 #include "check.h"
 #include <math.h>

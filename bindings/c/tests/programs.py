@@ -36,8 +36,8 @@ def flags(prefix):
 
 
 def compile_program(prefix, source, program):
-    """Compiles one C or C++ file against an installation. tests/sanitizers/run says with what else, and under what such a
-    program runs."""
+    """Compiles one C or C++ file against an installation. tests/sanitizers/run says with what else, and under
+    what such a program runs."""
     source = Path(source)
     compiler = C if source.suffix == ".c" else CPP
     cflags, libs = flags(prefix)

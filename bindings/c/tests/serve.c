@@ -1,5 +1,6 @@
-// Messages under settings that their sender gives: "client" sends each request under other settings, "worker" works under
-// them, "server" hands on what it gets, as a message, an array and a loan, under the settings that they came with.
+// Messages under settings that their sender gives: "client" sends each request under other settings, "worker"
+// works under them, "server" hands on what it gets, as a message, an array and a loan, under the settings that
+// they came with.
 #include "check.h"
 
 static lig_instance *instance;

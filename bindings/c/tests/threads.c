@@ -1,6 +1,6 @@
-// A macro model whose one instance is used by several threads at once, by a signal handler, and by functions that the
-// library itself calls. Calls that come while another is in progress are refused; all others go on as if they had been
-// alone: what the echo sends back is exactly what was sent.
+// A macro model whose one instance is used by several threads at once, by a signal handler, and by functions
+// that the library itself calls. Calls that come while another is in progress are refused; all others go on as
+// if they had been alone: what the echo sends back is exactly what was sent.
 #define _GNU_SOURCE
 #include "check.h"
 

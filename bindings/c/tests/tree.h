@@ -6,7 +6,8 @@
 
 #include "check.h"
 
-// An array of each element type, from 1 to 13, with two elements: all bits set to a pattern of the type's number.
+// An array of each element type, from 1 to 13, with two elements: all bits set to a pattern of the type's
+// number.
 static unsigned char elements[14][32];
 
 static inline size_t size_of(int dtype) {

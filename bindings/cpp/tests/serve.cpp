@@ -1,5 +1,5 @@
-// Messages under settings that their sender gives: "client" sends each request under other settings, "worker" works under
-// them, "server" hands on what it gets under the settings that it came with.
+// Messages under settings that their sender gives: "client" sends each request under other settings, "worker"
+// works under them, "server" hands on what it gets under the settings that it came with.
 #include "check.hpp"
 
 using namespace ligament;

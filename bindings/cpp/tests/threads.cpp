@@ -1,4 +1,5 @@
-// Threads that take turns with one instance, and share the messages that come; then calls that do not take turns.
+// Threads that take turns with one instance, and share the messages that come; then calls that do not take
+// turns.
 #include <atomic>
 #include <condition_variable>
 #include <deque>

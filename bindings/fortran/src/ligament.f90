@@ -1,5 +1,5 @@
-! Ligament for Fortran: `use ligament`. Compile this file and ligament_descriptors.c with your own compilers; they take
-! what lies in parts/ by themselves. The guide is docs/guides/fortran.md.
+! Ligament for Fortran: `use ligament`. Compile this file and ligament_descriptors.c with your own compilers;
+! they take what lies in parts/ by themselves. The guide is docs/guides/fortran.md.
 include 'parts/calls.f90'
 include 'parts/values.f90'
 include 'parts/instances.f90'

@@ -1,6 +1,7 @@
-// The C side of Ligament's Fortran binding: takes Fortran's descriptors of arrays (ISO_Fortran_binding.h, any type, rank and
-// stride) and texts (not ended by a NUL), and calls the C interface. Compiled by the user's own C compiler, whose
-// descriptors are those of the Fortran compiler beside it. Functions begin with lf_; parts/calls.f90 declares them.
+// The C side of Ligament's Fortran binding: takes Fortran's descriptors of arrays (ISO_Fortran_binding.h, any
+// type, rank and stride) and texts (not ended by a NUL), and calls the C interface. Compiled by the user's own
+// C compiler, whose descriptors are those of the Fortran compiler beside it. Functions begin with lf_;
+// parts/calls.f90 declares them.
 #include <ISO_Fortran_binding.h>
 #include <inttypes.h>
 #include <ligament.h>
@@ -13,15 +14,15 @@
 
 // What is passed for a slot that is not given.
 #define NO_SLOT INT64_MIN
-// A misuse after which nothing may be written to `errmsg`: a text was given where a type(*) is. gfortran then passes the
-// text's length as that of the next text among the arguments.
+// A misuse after which nothing may be written to `errmsg`: a text was given where a type(*) is. gfortran then
+// passes the text's length as that of the next text among the arguments.
 #define TEXT_AMONG_ARRAYS (-1)
 #define NAME_SIZE 256
 #define ORIGIN_SIZE 64
 
-// A value of Fortran's: what keeps it alive (a message, or a value that was built), itself, and for error texts the port
-// that it came from, padded with blanks. `edition` is below 0 for what was built itself, and for a message's own value;
-// what is inside becomes stale when what was built is changed.
+// A value of Fortran's: what keeps it alive (a message, or a value that was built), itself, and for error texts
+// the port that it came from, padded with blanks. `edition` is below 0 for what was built itself, and for a
+// message's own value; what is inside becomes stale when what was built is changed.
 typedef struct {
     int64_t key;
     const lig_value *value;

@@ -1,8 +1,9 @@
-! One instance for all ranks of an MPI program: `use ligament_mpi`, beside `use ligament`. Compile this file with your MPI's
-! Fortran compiler, and ligament_mpi_ranks.c with its C compiler. The guide is docs/guides/mpi.md.
+! One instance for all ranks of an MPI program: `use ligament_mpi`, beside `use ligament`. Compile this file
+! with your MPI's Fortran compiler, and ligament_mpi_ranks.c with its C compiler. The guide is
+! docs/guides/mpi.md.
 !
-! Rank 0 speaks for all. The procedures here are collective: all ranks call them together, and all get the same status and
-! text. Everything else is rank 0's, through the component `root`:
+! Rank 0 speaks for all. The procedures here are collective: all ranks call them together, and all get the same
+! status and text. Everything else is rank 0's, through the component `root`:
 !
 !     type(ligament_mpi_instance) :: all
 !     all = ligament_mpi_instance([ligament_port(LIGAMENT_F_INIT, 'start'), ligament_port(LIGAMENT_O_F, 'end')])
@@ -98,8 +99,8 @@ module ligament_mpi
 
 contains
 
-   ! Joins the run as `ligament_instance` does. `comm` is the communicator of all ranks (that of the module mpi, or %mpi_val
-   ! of mpi_f08), MPI_COMM_WORLD if it is not given; it is duplicated.
+   ! Joins the run as `ligament_instance` does. `comm` is the communicator of all ranks (that of the module mpi,
+   ! or %mpi_val of mpi_f08), MPI_COMM_WORLD if it is not given; it is duplicated.
    type(ligament_mpi_instance) function create(ports, comm, dont_apply_overlay, ierr, errmsg)
       type(ligament_port), intent(in), optional :: ports(:)
       integer, intent(in), optional :: comm
@@ -159,8 +160,8 @@ contains
       call settle(int(status, c_int32_t), ierr, errmsg)
    end function
 
-   ! Whether settings have changed, as `ligament_instance` says it, and the same on all ranks. The time, s, is rank 0's.
-   ! Rank 0 reads the settings again, and tells the others what they need of them.
+   ! Whether settings have changed, as `ligament_instance` says it, and the same on all ranks. The time, s, is
+   ! rank 0's. Rank 0 reads the settings again, and tells the others what they need of them.
    logical function steer(self, time, ierr, errmsg)
       class(ligament_mpi_instance), intent(in) :: self
       real(real64), intent(in) :: time
@@ -200,8 +201,8 @@ contains
       call settle(int(status, c_int32_t), ierr, errmsg)
    end subroutine
 
-   ! Receives an array into that of each rank, which all have the same type and shape. Without a next message its time is
-   ! huge.
+   ! Receives an array into that of each rank, which all have the same type and shape. Without a next message
+   ! its time is huge.
    subroutine receive_into(self, port, into, timestamp, next_timestamp, slot, timeout, unsigned, ierr, errmsg)
       class(ligament_mpi_instance), intent(in) :: self
       character(len=*), intent(in) :: port
@@ -257,7 +258,8 @@ contains
       self%ranks = c_null_ptr
    end subroutine
 
-   ! Tells all ranks what came of rank 0's call. On the others an error's text becomes that of this binding's last error.
+   ! Tells all ranks what came of rank 0's call. On the others an error's text becomes that of this binding's
+   ! last error.
    subroutine share(self, status, again, times)
       class(ligament_mpi_instance), intent(in) :: self
       integer, intent(inout) :: status

@@ -1,9 +1,10 @@
-// The C side of Ligament's Fortran binding for MPI programs: what all ranks share (ligament_mpi.h). Compiled by the user's
-// mpicc; functions begin with lfm_, and ligament_mpi.f90 declares them.
+// The C side of Ligament's Fortran binding for MPI programs: what all ranks share (ligament_mpi.h). Compiled by
+// the user's mpicc; functions begin with lfm_, and ligament_mpi.f90 declares them.
 #include <ISO_Fortran_binding.h>
 #include <ligament_mpi.h>
 
-// Collective. What the ranks of a communicator share; those of MPI_COMM_WORLD where none is given. NULL for want of memory.
+// Collective. What the ranks of a communicator share; those of MPI_COMM_WORLD where none is given. NULL for
+// want of memory.
 void *lfm_create(const MPI_Fint *comm) {
     lig_mpi_instance *ranks = NULL;
     lig_mpi_ranks_create(comm ? MPI_Comm_f2c(*comm) : MPI_COMM_WORLD, &ranks, NULL);
@@ -23,7 +24,8 @@ void lfm_enter(lig_mpi_instance *ranks, int32_t call, const char *port, size_t l
     lig_mpi_enter(ranks, call, text, bytes);
 }
 
-// Collective. Tells all ranks what came of rank 0's call. `text` has room for `length` letters, and is padded with blanks.
+// Collective. Tells all ranks what came of rank 0's call. `text` has room for `length` letters, and is padded
+// with blanks.
 int32_t lfm_share(lig_mpi_instance *ranks, int32_t status, int32_t *again, lig_times *times, char *text, size_t length) {
     lig_mpi_outcome outcome;
     lig_error error;
@@ -52,7 +54,8 @@ static char *element(const CFI_cdesc_t *array, size_t number) {
     return at;
 }
 
-// Collective. Gives rank 0's elements to all ranks. False on all of them if one has no memory for what is not contiguous.
+// Collective. Gives rank 0's elements to all ranks. False on all of them if one has no memory for what is not
+// contiguous.
 bool lfm_give(const lig_mpi_instance *ranks, CFI_cdesc_t *array) {
     size_t count = 1;
     for (int i = 0; i < array->rank; i++) count *= (size_t)array->dim[i].extent;

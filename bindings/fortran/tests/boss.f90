@@ -1,4 +1,5 @@
-! Gives work to three workers (worker.f90, or the C face's worker.c) and tries what can be tried on ports meanwhile.
+! Gives work to three workers (worker.f90, or the C face's worker.c) and tries what can be tried on ports
+! meanwhile.
 program boss
    use ligament
    use, intrinsic :: iso_c_binding, only: c_associated, c_bool, c_ptr

@@ -1,4 +1,5 @@
-"""Where the tests of the Fortran binding find what they share with those of the C face, and how they compile."""
+"""Where the tests of the Fortran binding find what they share with those of the C face, and how they
+compile."""
 
 import subprocess
 import sys

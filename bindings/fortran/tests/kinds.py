@@ -1,4 +1,5 @@
-"""Programs that try one element type in every rank from 0 to 7: sent, received into, viewed in place, as sections, lent."""
+"""Programs that try one element type in every rank from 0 to 7: sent, received into, viewed in place, as
+sections, lent."""
 
 # Fortran's type, and the element that stands for a number `n`.
 TYPES = {

@@ -1,5 +1,5 @@
-! Messages under settings that their sender gives: "client" sends each request under other settings, "worker" works under
-! them, "server" hands on what it gets, as a message or under the settings that it came with.
+! Messages under settings that their sender gives: "client" sends each request under other settings, "worker"
+! works under them, "server" hands on what it gets, as a message or under the settings that it came with.
 program serve
    use ligament
    use, intrinsic :: iso_fortran_env, only: error_unit, real64

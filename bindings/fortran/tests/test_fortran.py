@@ -1,4 +1,5 @@
-"""The Fortran binding: alone and in coupled runs. That it gets on with the other languages is conformance/'s."""
+"""The Fortran binding: alone and in coupled runs. That it gets on with the other languages is
+conformance/'s."""
 
 import re
 import subprocess

@@ -1,5 +1,5 @@
-"""Where the tests of the Java face find what they share with those of the C face, and the Java programs, built once a
-session."""
+"""Where the tests of the Java face find what they share with those of the C face, and the Java programs, built
+once a session."""
 
 import subprocess
 import sys

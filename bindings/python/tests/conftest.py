@@ -1,4 +1,5 @@
-"""What the tests share: a watchdog, two-component models, components that serve and drain, and runs in a directory of their own."""
+"""What the tests share: a watchdog, two-component models, components that serve and drain, and runs in a
+directory of their own."""
 
 import faulthandler
 import sys

@@ -1,5 +1,5 @@
-// ligament_filter.h: a filter of a conduit that you write yourself, in C, C++, Fortran or Rust. It is a function in a shared
-// library, which a model names:
+// ligament_filter.h: a filter of a conduit that you write yourself, in C, C++, Fortran or Rust. It is a
+// function in a shared library, which a model names:
 //
 //     ligament:
 //       filters:
@@ -60,18 +60,20 @@ struct lig_filter {
     const char *with;
     // The function's own, NULL at first. A slot of a vector port has a filter of its own.
     void *state;
-    // Sends a message on: with these times, type, order and shape. Its elements are copied from `data`. If `data` is NULL they are
-    // to be written where the result points, until the function returns. NULL if there cannot be such a message; then
-    // return something other than 0.
+    // Sends a message on: with these times, type, order and shape. Its elements are copied from `data`. If
+    // `data` is NULL they are to be written where the result points, until the function returns. NULL if there
+    // cannot be such a message; then return something other than 0.
     void *(*emit)(lig_filter *filter, const lig_filter_message *message);
     // Says why the function cannot take a message; then return something other than 0.
     void (*fail)(lig_filter *filter, const char *why);
 };
 
-// What such a function is. It sends on as many messages as it likes: none, one, or many, in order of time. 0 if all is well.
+// What such a function is. It sends on as many messages as it likes: none, one, or many, in order of time. 0 if
+// all is well.
 //
-// `message` is NULL where no more comes, at the end of the conduit, of an iteration, or of the settings that were in force: send on
-// what is still held, free `state` and set it to NULL. Messages of a new series may follow.
+// `message` is NULL where no more comes, at the end of the conduit, of an iteration, or of the settings that
+// were in force: send on what is still held, free `state` and set it to NULL. Messages of a new series may
+// follow.
 typedef int lig_filter_function(lig_filter *filter, const lig_filter_message *message);
 
 // How many elements a message has.
@@ -94,8 +96,9 @@ static inline int lig_filter_fail(lig_filter *filter, const char *why) {
 
 namespace ligament {
 
-// Makes a filter's function of anything that can be called with a filter and a message: what it throws is why the message
-// cannot be taken. `extern "C" int halve(lig_filter *f, const lig_filter_message *m) { return ligament::filtered(f, [&] { … }); }`
+// Makes a filter's function of anything that can be called with a filter and a message: what it throws is why
+// the message cannot be taken.
+// `extern "C" int halve(lig_filter *f, const lig_filter_message *m) { return ligament::filtered(f, [&] { … }); }`
 template <class Work>
 int filtered(lig_filter *filter, Work &&work) noexcept {
     try {

@@ -1,8 +1,9 @@
-// ligament_mpi.h: one instance for all ranks of an MPI program. In C and C++, with any MPI of version 3 or newer.
+// ligament_mpi.h: one instance for all ranks of an MPI program. In C and C++, with any MPI of version 3 or
+// newer.
 //
-// Rank 0 speaks for the instance. What concerns all ranks has a collective form here: to make the instance, to ask
-// whether to go on, to receive, to be steered, and to end. All ranks of the communicator call it together, and all get the
-// same status and the same text. Everything else is rank 0's, with the functions of ligament.h:
+// Rank 0 speaks for the instance. What concerns all ranks has a collective form here: to make the instance, to
+// ask whether to go on, to receive, to be steered, and to end. All ranks of the communicator call it together,
+// and all get the same status and the same text. Everything else is rank 0's, with the functions of ligament.h:
 //
 //     lig_mpi_instance *all;
 //     if (lig_mpi_instance_create(&options, MPI_COMM_WORLD, &all, &error) != LIG_OK) { … }
@@ -15,12 +16,13 @@
 //     }
 //     lig_mpi_instance_free(all);
 //
-// While rank 0 waits for a message the others sleep. Now and then, at first every 10 ms, they let MPI go on, so that what is
-// still under way between them arrives. What is under way to or from rank 0 should be finished before a collective call.
+// While rank 0 waits for a message the others sleep. Now and then, at first every 10 ms, they let MPI go on, so
+// that what is still under way between them arrives. What is under way to or from rank 0 should be finished
+// before a collective call.
 //
-// All ranks make the same collective calls in the same order. A rank whose call is another than rank 0's, or that calls
-// MPI_Finalize before the instance is done, says so on standard error and calls MPI_Abort. `ligament status` names ranks
-// that do not come to a call.
+// All ranks make the same collective calls in the same order. A rank whose call is another than rank 0's, or
+// that calls MPI_Finalize before the instance is done, says so on standard error and calls MPI_Abort.
+// `ligament status` names ranks that do not come to a call.
 //
 // This file is all there is: the library itself knows no MPI, so that one libligament serves every MPI.
 
@@ -51,7 +53,8 @@ extern "C" {
 extern long syscall(long number, ...);
 #endif
 
-// The collective calls. The numbers are those of Python's ligament.mpi and of the agent, which reads them for status.
+// The collective calls. The numbers are those of Python's ligament.mpi and of the agent, which reads them for
+// status.
 enum {
     LIG_MPI_CREATE = 1,
     LIG_MPI_REUSE = 2,
@@ -65,8 +68,8 @@ enum {
 // The first letters of a port's name, with a zero at the end.
 #define LIG_MPI_PORT 40
 
-// Memory of rank 0's, which the ranks beside it look at. Its calls are counted there, and who sleeps until the next. After
-// it there is a line for each rank.
+// Memory of rank 0's, which the ranks beside it look at. Its calls are counted there, and who sleeps until the
+// next. After it there is a line for each rank.
 typedef struct {
     uint32_t calls;
     uint32_t sleepers;
@@ -76,8 +79,9 @@ typedef struct {
     uint32_t unused[8];
 } lig_mpi_word;
 
-// What a rank says of itself, for those who look at the run: how many calls it has come to, the last of them and whether it
-// is in that, its process, and the time of its last coming or going, in ns since 1970. Only the rank itself writes it.
+// What a rank says of itself, for those who look at the run: how many calls it has come to, the last of them
+// and whether it is in that, its process, and the time of its last coming or going, in ns since 1970. Only the
+// rank itself writes it.
 typedef struct {
     uint32_t calls;
     uint32_t call;
@@ -87,9 +91,9 @@ typedef struct {
     char port[LIG_MPI_PORT];
 } lig_mpi_line;
 
-// What all ranks share: a communicator of their own, rank 0's word, and a communicator of rank 0 and those that cannot see
-// its word since they are on other nodes, if there are any. Then the call in which this rank is, whether the instance goes
-// on after the last one, and by what it hears of MPI_Finalize.
+// What all ranks share: a communicator of their own, rank 0's word, and a communicator of rank 0 and those that
+// cannot see its word since they are on other nodes, if there are any. Then the call in which this rank is,
+// whether the instance goes on after the last one, and by what it hears of MPI_Finalize.
 typedef struct lig_mpi_instance {
     MPI_Comm comm;
     int rank;
@@ -105,8 +109,8 @@ typedef struct lig_mpi_instance {
     int at_finalize;
 } lig_mpi_instance;
 
-// What rank 0 tells the others of a call, and which call it is. `lig_mpi_share` fills in the latter. `again`: whether the
-// instance goes on, or settings have changed.
+// What rank 0 tells the others of a call, and which call it is. `lig_mpi_share` fills in the latter. `again`:
+// whether the instance goes on, or settings have changed.
 typedef struct {
     int32_t status;
     int32_t again;
@@ -146,8 +150,8 @@ static inline void lig_mpi_say(const lig_mpi_instance *all, uint32_t is_in) {
     __atomic_store_n(&line->calls, all->calls, __ATOMIC_RELEASE);
 }
 
-// Comes to a collective call, with which each begins. `port` may be NULL where there is none; `bytes` are those of an array
-// that all ranks get.
+// Comes to a collective call, with which each begins. `port` may be NULL where there is none; `bytes` are those
+// of an array that all ranks get.
 static inline void lig_mpi_enter(lig_mpi_instance *all, int32_t call, const char *port, uint64_t bytes) {
     all->calls++;
     all->call = call;
@@ -164,8 +168,8 @@ static inline const char *lig_mpi_call_name(int32_t call) {
     return call > 0 && call < (int32_t)(sizeof names / sizeof *names) ? names[call] : names[0];
 }
 
-// Waits until the launcher has taken what this rank has written, at most a second. MPICH's loses what still lies in the pipe
-// when a rank calls MPI_Abort.
+// Waits until the launcher has taken what this rank has written, at most a second. MPICH's loses what still
+// lies in the pipe when a rank calls MPI_Abort.
 static inline void lig_mpi_be_heard(int output) {
     static uint32_t nobody;
     const struct timespec time = {0, 1000000};
@@ -198,7 +202,8 @@ static inline void lig_mpi_compare(const lig_mpi_instance *all, const lig_mpi_ou
     lig_mpi_give_up(all, why);
 }
 
-// Waits until rank 0 has made the call that this rank is in. It is seldom behind, so that this is looked at first.
+// Waits until rank 0 has made the call that this rank is in. It is seldom behind, so that this is looked at
+// first.
 static inline void lig_mpi_await_beside(const lig_mpi_instance *all) {
     lig_mpi_word *word = all->word;
     double began = 0;
@@ -302,8 +307,8 @@ static inline void lig_mpi_leave(lig_mpi_instance *all) {
     all->word = NULL;
 }
 
-// MPI calls this on a rank that begins MPI_Finalize, and when the instance is freed before. An instance that is not done
-// could not become so any more: the ranks that go on would wait for this one.
+// MPI calls this on a rank that begins MPI_Finalize, and when the instance is freed before. An instance that is
+// not done could not become so any more: the ranks that go on would wait for this one.
 static inline int lig_mpi_finalizes(MPI_Comm self, int key, void *value, void *more) {
     lig_mpi_instance *all = (lig_mpi_instance *)value;
     (void)self, (void)key, (void)more;
@@ -338,8 +343,8 @@ typedef struct {
     uint64_t token[2];
 } lig_mpi_place;
 
-// Rank 0's word, in memory without a name, which goes with the last that has it. NULL if the system gives none. Its
-// descriptor stays open as long as the process lives, so that those who look at the run find it.
+// Rank 0's word, in memory without a name, which goes with the last that has it. NULL if the system gives none.
+// Its descriptor stays open as long as the process lives, so that those who look at the run find it.
 static inline lig_mpi_word *lig_mpi_word_create(lig_mpi_place *place, int ranks) {
     static const char page[LIG_MPI_PAGE] = {0};
     const size_t room = lig_mpi_room(ranks);
@@ -383,8 +388,8 @@ static inline lig_mpi_word *lig_mpi_word_open(const lig_mpi_place *place, int ra
     return NULL;
 }
 
-// Collective. What the ranks of `comm` share, without an instance. Few collective calls: where ranks are more than cores,
-// each takes milliseconds.
+// Collective. What the ranks of `comm` share, without an instance. Few collective calls: where ranks are more
+// than cores, each takes milliseconds.
 static inline lig_status lig_mpi_ranks_create(MPI_Comm comm, lig_mpi_instance **ranks, lig_error *error) {
     lig_mpi_instance *all = (lig_mpi_instance *)calloc(1, sizeof *all);
     lig_mpi_place place;
@@ -430,8 +435,8 @@ static inline lig_status lig_mpi_refuse(lig_instance **instance, lig_error *erro
     return LIG_ERR_USAGE;
 }
 
-// Collective. Joins the run as `lig_instance_create` does. All ranks of `comm` take part, for which a communicator of
-// the instance's own is made. Free it with `lig_mpi_instance_free`.
+// Collective. Joins the run as `lig_instance_create` does. All ranks of `comm` take part, for which a
+// communicator of the instance's own is made. Free it with `lig_mpi_instance_free`.
 //
 // As `lig_instance_create`; `LIG_ERR_OUT_OF_MEMORY`. `options` counts on rank 0 only.
 static inline lig_status lig_mpi_instance_create(const lig_instance_options *options, MPI_Comm comm,
@@ -474,8 +479,9 @@ static inline lig_status lig_mpi_reuse_instance(lig_mpi_instance *all, bool *aga
     return status;
 }
 
-// Collective. As `lig_steer`: whether settings have changed, which is the same on all ranks. The time is rank 0's; the
-// others' is not looked at. Rank 0 reads the settings again, and tells the others what they need of them.
+// Collective. As `lig_steer`: whether settings have changed, which is the same on all ranks. The time is rank
+// 0's; the others' is not looked at. Rank 0 reads the settings again, and tells the others what they need of
+// them.
 static inline lig_status lig_mpi_steer(lig_mpi_instance *all, double time, bool *changed, lig_error *error) {
     lig_mpi_outcome outcome;
     bool has_changed = false;
@@ -491,8 +497,8 @@ static inline lig_status lig_mpi_steer(lig_mpi_instance *all, double time, bool 
     return status;
 }
 
-// Collective. As `lig_receive`: rank 0 gets the message, and frees it; the others get NULL, and its times. `times` may
-// be NULL. What stands in the message is not told to them; `lig_mpi_receive_into` does that.
+// Collective. As `lig_receive`: rank 0 gets the message, and frees it; the others get NULL, and its times.
+// `times` may be NULL. What stands in the message is not told to them; `lig_mpi_receive_into` does that.
 static inline lig_status lig_mpi_receive(lig_mpi_instance *all, const char *port, const lig_receive_options *options,
                                          lig_message **message, lig_times *times, lig_error *error) {
     lig_mpi_outcome outcome;
@@ -553,7 +559,8 @@ static inline lig_status lig_mpi_finish(lig_mpi_instance *all, lig_error *error)
     return lig_mpi_share(all, &outcome, error);
 }
 
-// Collective. As `lig_instance_free`. Call it before `MPI_Finalize`, unless the instance is done. NULL is allowed.
+// Collective. As `lig_instance_free`. Call it before `MPI_Finalize`, unless the instance is done. NULL is
+// allowed.
 static inline void lig_mpi_instance_free(lig_mpi_instance *all) {
     if (!all) return;
     lig_instance_free(all->instance);

@@ -103,7 +103,8 @@ public:
     // Elements that lie next to each other in `order`.
     ArrayRef(T *data, const Extents &shape, Order order = Order::row_major) : data_(data), shape_(shape), order_(order) {}
 
-    // Gives byte strides, one for each dimension, for elements that do not lie next to each other; `data` is element
+    // Gives byte strides, one for each dimension, for elements that do not lie next to each other; `data` is
+    // element
     // 0. Such an array can be sent, but not received into.
     ArrayRef &with_strides(std::vector<std::int64_t> strides) {
         check_count(strides.size(), "byte strides");
@@ -159,7 +160,8 @@ private:
     std::optional<std::string> unit_;
 };
 
-// A received array, where its sender put it: read-only, and valid for as long as the message (or value) it is part of.
+// A received array, where its sender put it: read-only, and valid for as long as the message (or value) it is
+// part of.
 template <class T>
 class ArrayView {
 public:

@@ -42,23 +42,23 @@ enum class SettingType : std::int32_t {
     grid = LIG_SETTING_FLOAT_GRID,
 };
 
-// The ports of a code: {{Operator::F_INIT, {"start"}}, {Operator::O_F, {"final", "all[]"}}}; "name[]" is a vector
-// port.
+// The ports of a code: {{Operator::F_INIT, {"start"}}, {Operator::O_F, {"final", "all[]"}}}; "name[]" is a
+// vector port.
 using Ports = std::map<Operator, std::vector<std::string>>;
 
 // What an instance may ask for when it is made; several by `|`.
 enum class Flags : std::uint64_t {
     none = 0,
-    // Overlays of settings are handed over with messages (Message::settings) instead of being applied: for components
-    // that serve others with different settings.
+    // Overlays of settings are handed over with messages (Message::settings) instead of being applied: for
+    // components that serve others with different settings.
     dont_apply_overlay = LIG_DONT_APPLY_OVERLAY,
 };
 constexpr Flags operator|(Flags a, Flags b) {
     return static_cast<Flags>(static_cast<std::uint64_t>(a) | static_cast<std::uint64_t>(b));
 }
 
-// How many processes an instance is, and how many threads each of them has; 0 if that is not said. It is kept, and changes
-// nothing yet: one of the processes joins the run, for all of them.
+// How many processes an instance is, and how many threads each of them has; 0 if that is not said. It is kept,
+// and changes nothing yet: one of the processes joins the run, for all of them.
 struct Parallelism {
     std::uint32_t ranks = 0;
     std::uint32_t threads = 0;
@@ -82,8 +82,8 @@ private:
     std::uint32_t slot_ = 0;
 };
 
-// The settings that a message to be sent was made under, borrowed: settings, or a map such as Message::settings() gives.
-// None stands for those in force at the instance.
+// The settings that a message to be sent was made under, borrowed: settings, or a map such as
+// Message::settings() gives. None stands for those in force at the instance.
 class Overlay {
 public:
     Overlay() = default;
@@ -138,12 +138,13 @@ struct IsArrayView<ArrayView<T>> : std::true_type {};
 
 }  // namespace detail
 
-// An instance of a component in a running model. Move-only; one thread at a time may use it. It ends cleanly when it
-// is destroyed, unless that is because of an exception: then it ends the run. So does an exception that nobody catches,
-// with its text as the reason, in the thread that made the instance.
+// An instance of a component in a running model. Move-only; one thread at a time may use it. It ends cleanly
+// when it is destroyed, unless that is because of an exception: then it ends the run. So does an exception that
+// nobody catches, with its text as the reason, in the thread that made the instance.
 class Instance {
 public:
-    // Joins the run that started this program, with the ports that the model gives it. Throws RegistrationError.
+    // Joins the run that started this program, with the ports that the model gives it. Throws
+    // RegistrationError.
     Instance() : Instance(Given{nullptr, Flags::none, {}}) {}
     // The same, with the ports that this code has, which must fit the model's.
     explicit Instance(const Ports &ports, Flags flags = Flags::none, Parallelism parallelism = {})
@@ -174,28 +175,29 @@ public:
         const std::size_t count = lig_instance_index(handle_.get(), &numbers);
         return std::vector<std::size_t>(numbers, numbers + count);
     }
-    // Which of its instance's ranks this is, and how many there are, where the model says that each of them speaks for itself;
-    // else 0 of 1.
+    // Which of its instance's ranks this is, and how many there are, where the model says that each of them
+    // speaks for itself; else 0 of 1.
     std::uint32_t rank() const { return lig_instance_rank(handle_.get()); }
     std::uint32_t ranks() const { return lig_instance_ranks(handle_.get()); }
     std::string run_name() const { return lig_run_name(handle_.get()); }
 
-    // Whether to go through the execution loop (again): waits for a message on each connected F_INIT port. When it
-    // says no, the instance is over.
+    // Whether to go through the execution loop (again): waits for a message on each connected F_INIT port. When
+    // it says no, the instance is over.
     bool reuse_instance() {
         bool again;
         detail::call(lig_reuse_instance, handle_.get(), &again);
         return again;
     }
-    // To be called once in each step with its model time, s: says whether settings have changed, and are to be asked for
-    // again. All whom a change concerns make it in their first step at or after the same model time. Waits while a change
-    // is being agreed on, and where the run is to stand still.
+    // To be called once in each step with its model time, s: says whether settings have changed, and are to be
+    // asked for again. All whom a change concerns make it in their first step at or after the same model time.
+    // Waits while a change is being agreed on, and where the run is to stand still.
     bool steer(double time) {
         bool changed;
         detail::call(lig_steer, handle_.get(), time, &changed);
         return changed;
     }
-    // Declares that a setting can be steered, within a range, which may be infinite. `restart`: it is read once a pass.
+    // Declares that a setting can be steered, within a range, which may be infinite. `restart`: it is read once
+    // a pass.
     void declare_steerable(const std::string &setting, double minimum, double maximum, const std::string &unit = "",
                            bool restart = false) {
         detail::call(lig_declare_steerable, handle_.get(), setting.c_str(), minimum, maximum, unit.c_str(), restart);
@@ -217,19 +219,21 @@ public:
     }
     bool is_connected(Name port) const { return about<bool>(lig_is_connected, port); }
     bool is_vector_port(Name port) const { return about<bool>(lig_is_vector_port, port); }
-    // Whether set_port_length can set the number of the port's slots: of vector ports that are joined to vector ports, not
-    // to the instances of a component.
+    // Whether set_port_length can set the number of the port's slots: of vector ports that are joined to vector
+    // ports, not to the instances of a component.
     bool is_resizable(Name port) const { return about<bool>(lig_is_resizable, port); }
-    // Sets the number of slots of a resizable port, which is 0 at first. Its receivers learn it with each message.
+    // Sets the number of slots of a resizable port, which is 0 at first. Its receivers learn it with each
+    // message.
     void set_port_length(Name port, std::size_t length) {
         detail::call(lig_set_port_length, handle_.get(), port.text, length);
     }
-    // How many slots a vector port has; for a resizable port that receives, as many as came with the message that was
-    // received last.
+    // How many slots a vector port has; for a resizable port that receives, as many as came with the message
+    // that was received last.
     std::size_t get_port_length(Name port) const { return about<std::size_t>(lig_get_port_length, port); }
 
-    // A setting as T: bool, an integer (which must fit), double or float, std::string, std::vector<std::int64_t>,
-    // std::vector<double>, or std::vector<std::vector<double>>. Throws SettingUnsetError, SettingTypeError.
+    // A setting as T: bool, an integer (which must fit), double or float, std::string,
+    // std::vector<std::int64_t>, std::vector<double>, or std::vector<std::vector<double>>. Throws
+    // SettingUnsetError, SettingTypeError.
     template <class T>
     T get_setting_as(Name setting) const {
         if constexpr (std::is_same_v<T, bool>) {
@@ -283,15 +287,16 @@ public:
         detail::call(lig_log, handle_.get(), static_cast<lig_log_level>(level), text.c_str());
     }
 
-    // While the library waits, `check` is asked at least once a second whether to give up with InterruptedError.
+    // While the library waits, `check` is asked at least once a second whether to give up with
+    // InterruptedError.
     void set_interrupt_check(bool (*check)(void *user), void *user = nullptr) {
         detail::call(lig_set_interrupt_check, handle_.get(), check, user);
     }
 
-    // Sends data at a time, or at {time, next time}: nullptr for none, bool, integers, numbers, std::complex<double>,
-    // text, Bytes, a vector, span or other sequence of elements, an ArrayRef, a received ArrayView, a Value or a ValueView.
-    // The slot is for vector ports; the overlay for components that serve others under different settings. Throws
-    // UsageError, OutOfMemoryError, RunEndsError, InterruptedError.
+    // Sends data at a time, or at {time, next time}: nullptr for none, bool, integers, numbers,
+    // std::complex<double>, text, Bytes, a vector, span or other sequence of elements, an ArrayRef, a received
+    // ArrayView, a Value or a ValueView. The slot is for vector ports; the overlay for components that serve
+    // others under different settings. Throws UsageError, OutOfMemoryError, RunEndsError, InterruptedError.
     template <class Data>
     void send(Name port, Times times, const Data &data, Slot slot = {}, Overlay overlay = {}) {
         const lig_send_options options = send_options(times, slot, overlay);
@@ -333,7 +338,8 @@ public:
         send(port, times, ArrayRef<const T>(elements.begin(), {elements.size()}), slot, overlay);
     }
 
-    // Sends what a loan holds, without a copy if it has more than 64 KiB. The loan is gone, also if this throws.
+    // Sends what a loan holds, without a copy if it has more than 64 KiB. The loan is gone, also if this
+    // throws.
     template <class T>
     void send(Name port, Times times, Loan<T> &&loan, Slot slot = {}, Overlay overlay = {}) {
         const lig_send_options options = send_options(times, slot, overlay);
@@ -357,8 +363,8 @@ public:
         return message ? Message(message) : std::move(otherwise);
     }
 
-    // The value of the next message on a port as T: bool, a number, std::complex<double>, std::string, or std::vector of
-    // elements. Throws as receive, and UnexpectedError if it is something else.
+    // The value of the next message on a port as T: bool, a number, std::complex<double>, std::string, or
+    // std::vector of elements. Throws as receive, and UnexpectedError if it is something else.
     template <class T>
     T receive_as(Name port, Slot slot = {}) {
         return receive(port, slot).template as<T>();
@@ -370,9 +376,9 @@ public:
         return receive(port, receive_options(slot, seconds(wait)));
     }
 
-    // As receive, with the overlay of settings that came with the message in its settings(). The overlay is not compared with
-    // that in force here: for codes that serve others under different settings. That of an F_INIT message is in force for the
-    // pass already, unless the instance was made with Flags::dont_apply_overlay.
+    // As receive, with the overlay of settings that came with the message in its settings(). The overlay is not
+    // compared with that in force here: for codes that serve others under different settings. That of an F_INIT
+    // message is in force for the pass already, unless the instance was made with Flags::dont_apply_overlay.
     Message receive_with_settings(Name port, Slot slot = {}) {
         return receive_with_settings(port, receive_options(slot));
     }
@@ -414,8 +420,8 @@ public:
         return ready;
     }
 
-    // True if another message will come: waits until one is there, or the conduit has ended. On an F_INIT port in the reuse
-    // loop: whether the message of this pass is still to be received.
+    // True if another message will come: waits until one is there, or the conduit has ended. On an F_INIT port
+    // in the reuse loop: whether the message of this pass is still to be received.
     bool has_next(Name port, Slot slot = {}) { return has_next(port, receive_options(slot)); }
 
     // The same, waiting no longer than `wait`; throws TimedOutError.
@@ -424,8 +430,9 @@ public:
         return has_next(port, receive_options(slot, seconds(wait)));
     }
 
-    // Waits until a message is there on one of several ports, and gives its place among them. A conduit that ends is passed
-    // over for as long as another one may bring something. Throws ClosedError if all of them have ended.
+    // Waits until a message is there on one of several ports, and gives its place among them. A conduit that
+    // ends is passed over for as long as another one may bring something. Throws ClosedError if all of them
+    // have ended.
     std::size_t wait_any(const std::vector<PortSlot> &ports) { return wait_any(ports, receive_options({})); }
 
     // The same, waiting no longer than `wait`; throws TimedOutError.
@@ -434,8 +441,9 @@ public:
         return wait_any(ports, receive_options({}, seconds(wait)));
     }
 
-    // Receives from whichever of several ports is first: its place among them, and the message. A conduit that ends is passed
-    // over for as long as another one may bring something. Throws ClosedError if all of them have ended.
+    // Receives from whichever of several ports is first: its place among them, and the message. A conduit that
+    // ends is passed over for as long as another one may bring something. Throws ClosedError if all of them
+    // have ended.
     std::pair<std::size_t, Message> receive_any(const std::vector<PortSlot> &ports) {
         return receive_any(ports, receive_options({}));
     }

@@ -1,5 +1,5 @@
-// Ligament for C++17: couples this code to others in one model. Header-only over the C interface (ligament.h); link
-// with libligament. The guide is the README in bindings/cpp.
+// Ligament for C++17: couples this code to others in one model. Header-only over the C interface (ligament.h);
+// link with libligament. The guide is the README in bindings/cpp.
 #ifndef LIGAMENT_HPP
 #define LIGAMENT_HPP
 

@@ -45,11 +45,11 @@ struct Light {
 
 }  // namespace detail
 
-// Runs all instances of this program in this one process, which the model calls light, and returns when all of them are
-// over; without that, the one instance that this process is. `make` makes the submodel of an instance, which may be
-// used in the submodel's constructor and functions. A function is called when there is a message, or the conduit's end,
-// on each connected port of its operator, so that each port can be received from once in a function. If one throws, the
-// whole run ends with that text, and the exception comes out here.
+// Runs all instances of this program in this one process, which the model calls light, and returns when all of
+// them are over; without that, the one instance that this process is. `make` makes the submodel of an instance,
+// which may be used in the submodel's constructor and functions. A function is called when there is a message,
+// or the conduit's end, on each connected port of its operator, so that each port can be received from once in
+// a function. If one throws, the whole run ends with that text, and the exception comes out here.
 inline void run_light(std::function<std::unique_ptr<Submodel>(Instance &)> make) {
     detail::Light light{std::move(make), nullptr};
     const lig_submodel submodel = detail::Running::functions(nullptr);

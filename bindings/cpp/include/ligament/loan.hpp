@@ -18,8 +18,8 @@ struct FreeInstance {
 
 }  // namespace detail
 
-// An array in memory that its receiver will read in place: fill it, then give it to Instance::send. Move-only; what
-// is not sent is given back. Its elements lie next to each other and hold whatever was there before.
+// An array in memory that its receiver will read in place: fill it, then give it to Instance::send. Move-only;
+// what is not sent is given back. Its elements lie next to each other and hold whatever was there before.
 template <class T>
 class Loan {
 public:

@@ -26,7 +26,8 @@ inline std::vector<std::string> connected(const Instance &instance, Operator op)
 // The messages that came together in a pass, on all F_INIT ports that are connected.
 class Inputs {
 public:
-    // The message on a port without slots. Throws UsageError if nothing is connected to it, or it is a vector port.
+    // The message on a port without slots. Throws UsageError if nothing is connected to it, or it is a vector
+    // port.
     const Message &at(const std::string &port) const {
         const Input &input = find(port);
         if (input.is_vector) throw UsageError("port \"" + port + "\" is a vector port: ask slots() for its messages");
@@ -34,11 +35,12 @@ public:
     }
     const Message &operator[](const std::string &port) const { return at(port); }
 
-    // The messages on the slots of a port; one for a port without slots. Throws UsageError if nothing is connected to it.
+    // The messages on the slots of a port; one for a port without slots. Throws UsageError if nothing is
+    // connected to it.
     const std::vector<Message> &slots(const std::string &port) const { return find(port).messages; }
 
-    // What is made of these has the latest of their timestamps, and the earliest of their next timestamps; 0 and none if there
-    // are none.
+    // What is made of these has the latest of their timestamps, and the earliest of their next timestamps; 0
+    // and none if there are none.
     Times times() const {
         std::optional<double> latest, next;
         for (const auto &input : inputs_) {
@@ -89,8 +91,8 @@ private:
 // Where the messages of a pass are sent: the O_F ports.
 class Outputs {
 public:
-    // Sends data at the times of the pass, as Instance::send does: whatever that takes, a loan, or a message, whose data is
-    // sent. Nothing happens if the port is not connected.
+    // Sends data at the times of the pass, as Instance::send does: whatever that takes, a loan, or a message,
+    // whose data is sent. Nothing happens if the port is not connected.
     template <class Data>
     void send(const std::string &port, Data &&data, Slot slot = {}) {
         if constexpr (std::is_same_v<std::decay_t<Data>, Message>) {
@@ -142,15 +144,15 @@ private:
     std::set<std::pair<std::string, std::int64_t>> sent_;
 };
 
-// A mapper stands between submodels: what comes on all its F_INIT ports becomes what goes out on its O_F ports. Extend it with
-// the ports and with map(). The reuse loop, the times, settings overlays and slots are done here. It is a submodel, so run_light
-// takes it too.
+// A mapper stands between submodels: what comes on all its F_INIT ports becomes what goes out on its O_F ports.
+// Extend it with the ports and with map(). The reuse loop, the times, settings overlays and slots are done
+// here. It is a submodel, so run_light takes it too.
 class Mapper : public Submodel {
 public:
     // With the ports that the model gives it.
     Mapper() = default;
-    // With the ports that this code has, which must fit the model's: those that receive and those that send; "name[]" is a
-    // vector port.
+    // With the ports that this code has, which must fit the model's: those that receive and those that send;
+    // "name[]" is a vector port.
     Mapper(std::vector<std::string> inputs, std::vector<std::string> outputs)
         : ports_(Ports{{Operator::F_INIT, std::move(inputs)}, {Operator::O_F, std::move(outputs)}}) {}
 
@@ -176,7 +178,8 @@ private:
     Inputs inputs_;
 };
 
-// Joins the run as a mapper, and maps for as long as messages come. What map() throws ends the run, and comes out here.
+// Joins the run as a mapper, and maps for as long as messages come. What map() throws ends the run, and comes
+// out here.
 inline void run_mapper(Mapper &mapper) {
     Instance instance = mapper.ports() ? Instance(*mapper.ports()) : Instance();
     run_submodel(instance, mapper);

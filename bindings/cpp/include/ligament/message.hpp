@@ -21,8 +21,8 @@ struct Times {
     }
 };
 
-// A message that was received, or one to be sent. Move-only. What array() and data() give is valid for as long as the
-// message.
+// A message that was received, or one to be sent. Move-only. What array() and data() give is valid for as long
+// as the message.
 class Message {
 public:
     // A message to be sent. (An array is sent with one copy less by Instance::send(port, times, array).)
@@ -45,8 +45,8 @@ public:
     }
     ValueView data() const && = delete;
 
-    // The value as an array, in place. Throws UnexpectedError if it is no array, or its elements are no T; the text names
-    // the port and the instance that sent it.
+    // The value as an array, in place. Throws UnexpectedError if it is no array, or its elements are no T; the
+    // text names the port and the instance that sent it.
     template <class T>
     ArrayView<T> array() const & {
         return data().template array<T>();
@@ -70,16 +70,16 @@ public:
         return data().template as<T>();
     }
 
-    // Says under which settings a message to be sent was made: settings, or a map. Without it, it is sent under those
-    // in force at the instance.
+    // Says under which settings a message to be sent was made: settings, or a map. Without it, it is sent under
+    // those in force at the instance.
     Message &with_settings(Value overlay) & {
         overlay_ = std::move(overlay);
         return *this;
     }
     Message &&with_settings(Value overlay) && { return std::move(with_settings(std::move(overlay))); }
 
-    // The overlay of settings: of a message to be sent, what was given; of a received one, what came with it, as a map,
-    // but only where the instance asked for it (Flags::dont_apply_overlay).
+    // The overlay of settings: of a message to be sent, what was given; of a received one, what came with it,
+    // as a map, but only where the instance asked for it (Flags::dont_apply_overlay).
     std::optional<ValueView> settings() const & {
         if (overlay_) return overlay_->view();
         const lig_value *overlay = lig_message_settings(received_.get());

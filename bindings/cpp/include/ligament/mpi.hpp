@@ -12,10 +12,11 @@
 
 namespace ligament::mpi {
 
-// An instance of which each rank of a communicator is a part. Rank 0 speaks for it. The functions here are collective:
-// all ranks call them together, and all get the same result or throw the same error. Everything else is rank 0's, through
-// root(). While rank 0 waits for a message the other ranks sleep, and let MPI go on now and then. Destroy it on all ranks,
-// before MPI_Finalize unless it is done. A rank whose call is another than rank 0's ends the program (ligament_mpi.h).
+// An instance of which each rank of a communicator is a part. Rank 0 speaks for it. The functions here are
+// collective: all ranks call them together, and all get the same result or throw the same error. Everything
+// else is rank 0's, through root(). While rank 0 waits for a message the other ranks sleep, and let MPI go on
+// now and then. Destroy it on all ranks, before MPI_Finalize unless it is done. A rank whose call is another
+// than rank 0's ends the program (ligament_mpi.h).
 class Instance {
 public:
     // Joins the run, with the ports that the model gives it. Throws RegistrationError.
@@ -41,8 +42,8 @@ public:
         return together([&](lig_mpi_outcome &outcome) { outcome.again = own_->reuse_instance(); }).again != 0;
     }
 
-    // Whether settings have changed, as ligament::Instance::steer says it, and the same on all ranks. The time is rank
-    // 0's. Rank 0 reads the settings again, and tells the others what they need of them.
+    // Whether settings have changed, as ligament::Instance::steer says it, and the same on all ranks. The time
+    // is rank 0's. Rank 0 reads the settings again, and tells the others what they need of them.
     bool steer(double time) {
         enter(LIG_MPI_STEER);
         return together([&](lig_mpi_outcome &outcome) { outcome.again = own_->steer(time); }).again != 0;
@@ -85,7 +86,8 @@ public:
 private:
     struct Release {
         void operator()(lig_mpi_instance *ranks) const noexcept {
-            // An exception of this rank alone: the others will not come to the same end. What is left tells MPI_Finalize.
+            // An exception of this rank alone: the others will not come to the same end. What is left tells
+            // MPI_Finalize.
             if (ranks->goes_on && std::uncaught_exceptions() > 0) return;
             lig_mpi_release(ranks);
         }
@@ -113,8 +115,8 @@ private:
         lig_mpi_enter(ranks_.get(), call, port, bytes);
     }
 
-    // Lets rank 0 call, and tells all what came of it. What is no Error of ours is thrown on rank 0, and is a PanicError on
-    // the others.
+    // Lets rank 0 call, and tells all what came of it. What is no Error of ours is thrown on rank 0, and is a
+    // PanicError on the others.
     template <class Call>
     lig_mpi_outcome together(Call call) {
         lig_mpi_outcome outcome{};

@@ -28,12 +28,14 @@ struct PathOptions {
     double patience = 0.0;
     // Files of relays, the nearest first; both ends name the same one last.
     std::vector<std::string> relays;
-    // Bytes in a second that this end sends over a long way, at most, to leave room for others. 0: as fast as it goes.
+    // Bytes in a second that this end sends over a long way, at most, to leave room for others. 0: as fast as
+    // it goes.
     std::uint64_t pace = 0;
 };
 
-// One end of a path. All times are seconds; less than 0 is as long as it takes, and TimedOutError says that a time was not
-// enough. Several threads may use it at once. Destroyed without `close`, what is under way is lost.
+// One end of a path. All times are seconds; less than 0 is as long as it takes, and TimedOutError says that a
+// time was not enough. Several threads may use it at once. Destroyed without `close`, what is under way is
+// lost.
 class Path {
 public:
     // Something that was begun: a message that is sent or received.
@@ -49,13 +51,14 @@ public:
     static Path listen(const std::string &key_file, const std::string &at, const PathOptions &options = {}) {
         return Path(lig_path_listen, key_file, at.c_str(), options);
     }
-    // Opens a path to an end that listens, or will, at "HOST:PORT"; an empty text if it is reached over relays only.
+    // Opens a path to an end that listens, or will, at "HOST:PORT"; an empty text if it is reached over relays
+    // only.
     static Path open(const std::string &key_file, const std::string &to, const PathOptions &options = {}) {
         return Path(lig_path_open, key_file, to.empty() ? nullptr : to.c_str(), options);
     }
 
-    // Begins a path whose two ends make the same call, with the "HOST:PORT" of one of them: that one listens, unless another
-    // program there does so already.
+    // Begins a path whose two ends make the same call, with the "HOST:PORT" of one of them: that one listens,
+    // unless another program there does so already.
     static Path meet(const std::string &key_file, const std::string &at, const PathOptions &options = {}) {
         return Path(lig_path_meet, key_file, at.c_str(), options);
     }
@@ -69,7 +72,8 @@ public:
     // Waits until there is a connection; not needed before sending or receiving.
     void wait_connected(double timeout = -1.0) const { detail::call(lig_path_wait_connected, handle(), timeout); }
 
-    // Sends a message. Returns when the bytes may be used again, and waits while more than the window is under way.
+    // Sends a message. Returns when the bytes may be used again, and waits while more than the window is under
+    // way.
     void send(const void *data, std::size_t length, double timeout = -1.0) const {
         detail::call(lig_path_send, handle(), data, length, timeout);
     }
@@ -95,8 +99,8 @@ public:
             return bytes;
         }
     }
-    // Receives the next message into memory of the caller's; its length, bytes. Throws UnexpectedError if there is not
-    // enough room; then it stays.
+    // Receives the next message into memory of the caller's; its length, bytes. Throws UnexpectedError if there
+    // is not enough room; then it stays.
     std::size_t receive_into(void *data, std::size_t room, double timeout = -1.0) const {
         std::size_t length;
         detail::call(lig_path_receive, handle(), data, room, &length, timeout);
@@ -110,7 +114,8 @@ public:
         return received;
     }
 
-    // Begins to send a message, without a copy: the bytes must stay as they are until `wait` has ended the request.
+    // Begins to send a message, without a copy: the bytes must stay as they are until `wait` has ended the
+    // request.
     Request isend(const void *data, std::size_t length) const {
         Request request;
         detail::call(lig_path_isend, handle(), data, length, &request.number);
@@ -147,8 +152,8 @@ public:
         detail::call(lig_path_get_statistics, handle(), &statistics);
         return statistics;
     }
-    // Waits until everything that was sent has arrived, tells the other end that nothing more comes, and ends the path,
-    // whether or not it throws. Closing it again does nothing; all else throws UsageError then.
+    // Waits until everything that was sent has arrived, tells the other end that nothing more comes, and ends
+    // the path, whether or not it throws. Closing it again does nothing; all else throws UsageError then.
     void close(double timeout = -1.0) { detail::call(lig_path_close, handle_.get(), timeout); }
 
 private:

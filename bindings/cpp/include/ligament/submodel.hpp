@@ -91,8 +91,8 @@ struct Running {
 
 }  // namespace detail
 
-// Runs a submodel for as long as there are start messages. If one of its functions throws, the whole run ends with
-// that text, and the exception comes out here.
+// Runs a submodel for as long as there are start messages. If one of its functions throws, the whole run ends
+// with that text, and the exception comes out here.
 inline void run_submodel(Instance &instance, Submodel &submodel) {
     std::exception_ptr failed;
     detail::Running running{&instance, &submodel, &failed};

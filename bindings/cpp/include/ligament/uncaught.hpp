@@ -1,4 +1,5 @@
-// Exceptions that nobody catches: they end the process without a destructor being run, so a handler tells the run why.
+// Exceptions that nobody catches: they end the process without a destructor being run, so a handler tells the
+// run why.
 #ifndef LIGAMENT_UNCAUGHT_HPP
 #define LIGAMENT_UNCAUGHT_HPP
 
@@ -32,7 +33,8 @@ inline std::string name_of(const std::type_info &type) {
     return type.name();
 }
 
-// The exception in hand, such as "ligament::ClosedError: port \"in\" was closed …". Ask only where there is one.
+// The exception in hand, such as "ligament::ClosedError: port \"in\" was closed …". Ask only where there is
+// one.
 inline std::string describe_exception() {
     try {
         throw;
@@ -43,8 +45,9 @@ inline std::string describe_exception() {
     }
 }
 
-// The instances of this process, and the threads that made them. When an exception is caught by nobody, those of its
-// thread end the run with its text; then what was to happen before happens: the previous handler is called.
+// The instances of this process, and the threads that made them. When an exception is caught by nobody, those
+// of its thread end the run with its text; then what was to happen before happens: the previous handler is
+// called.
 class Uncaught {
 public:
     static void watch(lig_instance *instance) {

@@ -86,8 +86,8 @@ public:
     bool is_none() const { return kind() == Kind::none; }
 
     // The value as T: bool, an integer (which must fit), double or float, std::complex<double>, std::string,
-    // std::string_view (in the value's memory) or Bytes (likewise); or std::vector of elements, a copy of an array of one
-    // dimension. Throws UnexpectedError if it is something else.
+    // std::string_view (in the value's memory) or Bytes (likewise); or std::vector of elements, a copy of an
+    // array of one dimension. Throws UnexpectedError if it is something else.
     template <class T>
     T as() const {
         if constexpr (std::is_same_v<T, bool>) {
@@ -262,8 +262,8 @@ public:
     Value(Span<T> elements) : Value(ArrayRef<const T>(elements.data(), {elements.size()})) {}
     Value(const std::vector<bool> &truths) : Value(detail::Truths(truths).array()) {}
 
-    // An array over the caller's memory, which must stay, and stay unchanged, until this value and all that it is
-    // put into are gone.
+    // An array over the caller's memory, which must stay, and stay unchanged, until this value and all that it
+    // is put into are gone.
     template <class T>
     static Value borrowed(const ArrayRef<T> &array) {
         return Value(of(array, lig_value_new_array_borrowed), Adopt());

@@ -38,8 +38,8 @@ static char *line_of(const char *text, size_t length) {
 
 // ---- arrays
 
-// The element type of a descriptor; 0 if messages have none like it. Fortran's integers are signed, and so are those of
-// messages unless it is said otherwise.
+// The element type of a descriptor; 0 if messages have none like it. Fortran's integers are signed, and so are
+// those of messages unless it is said otherwise.
 static lig_dtype dtype_of(const CFI_cdesc_t *array, bool is_unsigned) {
     const CFI_type_t type = array->type;
     if (type == CFI_type_int8_t) return is_unsigned ? LIG_UINT8 : LIG_INT8;
@@ -92,8 +92,8 @@ static bool lie_together(const CFI_cdesc_t *array, bool first_fastest) {
     return true;
 }
 
-// Describes Fortran's array, as it lies, to the C interface. `verb` is what is done with it. A logical of more than one
-// byte becomes the truth values of which one lies in each of its elements: the lowest byte.
+// Describes Fortran's array, as it lies, to the C interface. `verb` is what is done with it. A logical of more
+// than one byte becomes the truth values of which one lies in each of its elements: the lowest byte.
 static lig_status describe(const CFI_cdesc_t *array, bool is_unsigned, const char *verb, lig_array *into,
                            int64_t strides[LIG_MAX_DIMS]) {
     char name[64];

@@ -1,4 +1,5 @@
-! The C side of the binding as Fortran sees it (ligament_descriptors.c), and what becomes of an error. Not for users.
+! The C side of the binding as Fortran sees it (ligament_descriptors.c), and what becomes of an error. Not for
+! users.
 module ligament_calls
    use, intrinsic :: iso_c_binding
    use, intrinsic :: iso_fortran_env, only: int8, int16, int32, int64, real32, real64

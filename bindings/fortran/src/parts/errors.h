@@ -4,7 +4,8 @@
 
 // What went wrong in this thread's last call that failed.
 static _Thread_local lig_error fault;
-// The instance that an error is reported for which ends the program: where it was made, or the one that is running.
+// The instance that an error is reported for which ends the program: where it was made, or the one that is
+// running.
 static lig_instance *_Atomic living;
 static _Thread_local lig_instance *mine;
 
@@ -23,7 +24,8 @@ static void origin_name(const lf_ref *ref, char name[ORIGIN_SIZE + 1]) {
     name[length] = 0;
 }
 
-// Puts before the text of an error about a part of a message where that came from, unless the text says so already.
+// Puts before the text of an error about a part of a message where that came from, unless the text says so
+// already.
 static lig_status named(lig_status status, const lig_message *message) {
     char text[sizeof fault.message], words[400];
     lig_string origin;
@@ -71,8 +73,9 @@ void lf_write_error(lig_error *error, const char *text, size_t length) {
 
 // ---- keys: what Fortran's variables hold
 
-// Copies of a variable share what it stands for, and Fortran does not tell when the last of them goes. So a variable holds
-// the key of an entry here, which changes when what it stands for is freed, and a copy that is left over is found out.
+// Copies of a variable share what it stands for, and Fortran does not tell when the last of them goes. So a
+// variable holds the key of an entry here, which changes when what it stands for is freed, and a copy that is
+// left over is found out.
 typedef struct {
     void *_Atomic thing;
     _Atomic uint32_t life;

@@ -1,5 +1,5 @@
-! Messages, loans, and the instance: its types, joining a run and the reuse loop. The procedures for ports, settings,
-! sending, loans, receiving and messages are in files of their own, which are included below.
+! Messages, loans, and the instance: its types, joining a run and the reuse loop. The procedures for ports,
+! settings, sending, loans, receiving and messages are in files of their own, which are included below.
 module ligament_instances
    use ligament_calls
    use ligament_values
@@ -30,8 +30,8 @@ module ligament_instances
       character(len=128) :: name = ' '
    end type
 
-   ! A message that was received: a value, and the times that it belongs to. Free it when it is no longer needed; to receive
-   ! into it again frees it, too.
+   ! A message that was received: a value, and the times that it belongs to. Free it when it is no longer
+   ! needed; to receive into it again frees it, too.
    type, extends(ligament_value) :: ligament_message
       type(lig_times) :: times   ! not for users
    contains
@@ -196,10 +196,10 @@ contains
 
    ! ---- life
 
-   ! Joins the run with the ports that this code has, or, without them, those that the model gives it. A program does this
-   ! once. dont_apply_overlay=.true. hands overlays of settings over with messages instead of applying them. `ranks` and
-   ! `threads` say how many processes the instance is, and how many threads each of them has: that is kept, and changes
-   ! nothing yet.
+   ! Joins the run with the ports that this code has, or, without them, those that the model gives it. A program
+   ! does this once. dont_apply_overlay=.true. hands overlays of settings over with messages instead of applying
+   ! them. `ranks` and `threads` say how many processes the instance is, and how many threads each of them has:
+   ! that is kept, and changes nothing yet.
    type(ligament_instance) function create(ports, dont_apply_overlay, ranks, threads, ierr, errmsg)
       type(ligament_port), intent(in), optional :: ports(:)
       logical, intent(in), optional :: dont_apply_overlay
@@ -233,8 +233,8 @@ contains
       call lf_free(self%key)
    end subroutine
 
-   ! Whether to go through the execution loop (again): waits for a message on each connected F_INIT port. When it says no,
-   ! the instance is over.
+   ! Whether to go through the execution loop (again): waits for a message on each connected F_INIT port. When
+   ! it says no, the instance is over.
    logical function reuse_instance(self, ierr, errmsg)
       class(ligament_instance), intent(in) :: self
       integer, intent(out), optional :: ierr
@@ -247,9 +247,9 @@ contains
       call settle(status, ierr, errmsg)
    end function
 
-   ! To be called once in each step with its model time, s: says whether settings have changed, and are to be asked for
-   ! again. All whom a change concerns make it in their first step at or after the same model time. Waits while a change is
-   ! being agreed on, and where the run is to stand still.
+   ! To be called once in each step with its model time, s: says whether settings have changed, and are to be
+   ! asked for again. All whom a change concerns make it in their first step at or after the same model time.
+   ! Waits while a change is being agreed on, and where the run is to stand still.
    logical function steer(self, time, ierr, errmsg)
       class(ligament_instance), intent(in) :: self
       real(real64), intent(in) :: time
@@ -298,7 +298,8 @@ contains
       call settle(lf_finish(self%key), ierr, errmsg)
    end subroutine
 
-   ! Ends the whole run because of an error in this code; `why` is shown to the user. Stop the program afterwards.
+   ! Ends the whole run because of an error in this code; `why` is shown to the user. Stop the program
+   ! afterwards.
    subroutine error_shutdown(self, why, ierr, errmsg)
       class(ligament_instance), intent(in) :: self
       character(len=*), intent(in) :: why
@@ -337,7 +338,8 @@ contains
       index = numbers(:min(count, size(numbers)))
    end function
 
-   ! Which of its instance's ranks this is, from 0, where the model says that each of them speaks for itself; else 0.
+   ! Which of its instance's ranks this is, from 0, where the model says that each of them speaks for itself;
+   ! else 0.
    integer function instance_rank(self)
       class(ligament_instance), intent(in) :: self
       instance_rank = lf_rank(self%key, .false._c_bool)
@@ -359,7 +361,8 @@ contains
       call settle(lf_log(self%key, int(level, c_int32_t), text, len(text, c_size_t)), ierr, errmsg)
    end subroutine
 
-   ! While the library waits, `check` is asked at least once a second whether to give up; without it nobody is asked.
+   ! While the library waits, `check` is asked at least once a second whether to give up; without it nobody is
+   ! asked.
    subroutine set_interrupt_check(self, check, user, ierr, errmsg)
       class(ligament_instance), intent(in) :: self
       procedure(ligament_interrupt_check), optional :: check

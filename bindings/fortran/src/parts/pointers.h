@@ -3,8 +3,8 @@
 // Where Fortran's pointers to arrays without elements lead.
 static _Alignas(16) char nowhere[16];
 
-// Sets a pointer of Fortran's to elements that lie as `strides` say. CFI_setpointer takes its target only from another
-// descriptor, and CFI_establish makes only such as lie together.
+// Sets a pointer of Fortran's to elements that lie as `strides` say. CFI_setpointer takes its target only from
+// another descriptor, and CFI_establish makes only such as lie together.
 static void point(CFI_cdesc_t *pointer, void *data, const uint64_t *shape, const int64_t *strides) {
     pointer->base_addr = data != NULL ? data : nowhere;
     for (int i = 0; i < pointer->rank; ++i) {
@@ -33,8 +33,8 @@ static const char *signed_apart(lig_dtype came, lig_dtype asked) {
     return "";
 }
 
-// The array that a value is, which must be as a variable of Fortran's is; `shape` may be NULL, and so may `message`, which
-// the value is part of.
+// The array that a value is, which must be as a variable of Fortran's is; `shape` may be NULL, and so may
+// `message`, which the value is part of.
 static lig_status expect(const lig_message *message, const lig_value *value, lig_dtype dtype, int rank, const uint64_t *shape,
                          lig_array_view *view) {
     lig_expected expected = {.size = sizeof expected, .dtype = dtype, .ndim = (uint32_t)rank, .has_ndim = true,
@@ -64,8 +64,8 @@ static bool is_as_expected(const lf_ref *ref, lig_dtype dtype, int rank, lig_arr
            view->ndim == (uint32_t)rank;
 }
 
-// Points Fortran's pointer at a received array, in place. Element (i, j) is the sender's whatever the order: the
-// pointer's strides follow it.
+// Points Fortran's pointer at a received array, in place. Element (i, j) is the sender's whatever the order:
+// the pointer's strides follow it.
 lig_status lf_view(const lf_ref *ref, bool is_unsigned, CFI_cdesc_t *pointer) {
     pointer->base_addr = NULL;
     THERE;

@@ -59,7 +59,8 @@ lig_status lf_receive_with_settings(const lf_receiving *how, const char *port, l
     return status == LIG_OK ? take(message, name, how->slot, made, times) : status;
 }
 
-// As `lf_receive`; `connected` says whether something is connected to the port, and nothing was received where nothing is.
+// As `lf_receive`; `connected` says whether something is connected to the port, and nothing was received where
+// nothing is.
 lig_status lf_receive_if_connected(const lf_receiving *how, const char *port, lf_ref *made, lig_times *times,
                                    bool *connected) {
     *connected = false;
@@ -111,8 +112,9 @@ lig_status lf_has_next(const lf_receiving *how, const char *port, bool *more) {
     return lig_has_next(instance, name, &options, more, &fault);
 }
 
-// Waits for the first of several ports, and, if there is a place for a message, receives there. `ports` are `count` names of
-// `how->port_length` characters each; `slots` is NULL, or has a number below 0 for a port without slots.
+// Waits for the first of several ports, and, if there is a place for a message, receives there. `ports` are
+// `count` names of `how->port_length` characters each; `slots` is NULL, or has a number below 0 for a port
+// without slots.
 static lig_status first_of(const lf_receiving *how, const char *ports, size_t count, const int64_t *slots, int64_t *which,
                            lf_ref *made, lig_times *times) {
     *which = 0;

@@ -1,4 +1,5 @@
-! The formal submodel, whose procedures the library calls in the order of the execution loop; and light components.
+! The formal submodel, whose procedures the library calls in the order of the execution loop; and light
+! components.
 module ligament_submodels
    use ligament_calls
    use ligament_instances, only: ligament_instance
@@ -6,7 +7,8 @@ module ligament_submodels
    private
    public :: ligament_submodel, ligament_run_submodel, ligament_run_light
 
-   ! A submodel by its operators and its end condition, for codes that would rather not write the loop themselves.
+   ! A submodel by its operators and its end condition, for codes that would rather not write the loop
+   ! themselves.
    type, abstract :: ligament_submodel
       character(len=:), allocatable, private :: failure
    contains
@@ -67,9 +69,9 @@ contains
       call settle(lf_run_submodel(instance%key, functions), ierr, errmsg)
    end subroutine
 
-   ! Runs all instances of this program, which the model calls light, in this process; each begins as a copy of `submodel`.
-   ! Without that in the model, runs the one instance that this process is. A procedure is called when there is a message,
-   ! or the conduit's end, on each connected port of its operator.
+   ! Runs all instances of this program, which the model calls light, in this process; each begins as a copy of
+   ! `submodel`. Without that in the model, runs the one instance that this process is. A procedure is called
+   ! when there is a message, or the conduit's end, on each connected port of its operator.
    subroutine ligament_run_light(submodel, ierr, errmsg)
       class(ligament_submodel), intent(in), target :: submodel
       integer, intent(out), optional :: ierr

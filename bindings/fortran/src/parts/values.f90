@@ -145,8 +145,9 @@ contains
       name = text_at(place, lf_length(place))
    end function
 
-   ! Copies a number, a truth value or an array into `into`: any type but character, any rank, any section. An array must
-   ! have the type and shape of `into`; a number must fit it. unsigned=.true. gives the bits of an unsigned integer.
+   ! Copies a number, a truth value or an array into `into`: any type but character, any rank, any section. An
+   ! array must have the type and shape of `into`; a number must fit it. unsigned=.true. gives the bits of an
+   ! unsigned integer.
    subroutine get(self, into, unsigned, ierr, errmsg)
       class(ligament_value), intent(in) :: self
       type(*), dimension(..), intent(inout) :: into
@@ -170,8 +171,8 @@ contains
       call settle(status, ierr, errmsg)
    end function
 
-   ! view: points `pointer`, of the array's type and rank, at a received array where it lies. It may be read for as long as
-   ! the message lives, and never written. After an error it is null.
+   ! view: points `pointer`, of the array's type and rank, at a received array where it lies. It may be read for
+   ! as long as the message lives, and never written. After an error it is null.
    subroutine view_int8(self, pointer, unsigned, ierr, errmsg)
       class(ligament_value), intent(in) :: self
       integer(int8), pointer, intent(out) :: pointer(..)
@@ -451,8 +452,8 @@ contains
       call settle(lf_new_list(.true._c_bool, ligament_map%ref))
    end function
 
-   ! A copy of an array of any numeric or logical type, rank (0: one element) and stride, with names of its dimensions and
-   ! a unit. It travels in Fortran's order unless `order` says otherwise.
+   ! A copy of an array of any numeric or logical type, rank (0: one element) and stride, with names of its
+   ! dimensions and a unit. It travels in Fortran's order unless `order` says otherwise.
    type(ligament_value) function ligament_array(data, names, unit, unsigned, order, ierr, errmsg)
       type(*), dimension(..), intent(in) :: data
       character(len=*), intent(in), optional :: names(:), unit
@@ -487,8 +488,9 @@ contains
       call settle(lf_new_settings(map%ref, ligament_settings%ref), ierr, errmsg)
    end function
 
-   ! Puts an item under a key of a map: a number, a truth value, a text, or a value. A value that was built belongs to the
-   ! map from now on, and its variable stands for nothing any more; of any other a copy is put there.
+   ! Puts an item under a key of a map: a number, a truth value, a text, or a value. A value that was built
+   ! belongs to the map from now on, and its variable stands for nothing any more; of any other a copy is put
+   ! there.
    subroutine set(self, key, item, unsigned, ierr, errmsg)
       class(ligament_value), intent(in) :: self
       character(len=*), intent(in) :: key
@@ -537,7 +539,8 @@ contains
       call settle(status, ierr, errmsg)
    end subroutine
 
-   ! A copy of a value, which may be kept, changed, and must be freed. Arrays in it share their memory with the first.
+   ! A copy of a value, which may be kept, changed, and must be freed. Arrays in it share their memory with the
+   ! first.
    type(ligament_value) function copy(self, ierr, errmsg)
       class(ligament_value), intent(in) :: self
       integer, intent(out), optional :: ierr

@@ -1,7 +1,8 @@
 """Ligament couples simulation codes into one multiscale model.
 
-A code takes part in a run as an `Instance`, which sends and receives each `Message` through its ports. A `Model` says
-which components there are and how they are joined; `run` runs one, with Python functions as components where wanted.
+A code takes part in a run as an `Instance`, which sends and receives each `Message` through its ports. A
+`Model` says which components there are and how they are joined; `run` runs one, with Python functions as
+components where wanted.
 """
 
 from ._attach import AttachedRun, Shown, TappedPort, attach

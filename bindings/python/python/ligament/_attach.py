@@ -24,7 +24,7 @@ class Shown:
         data: The value: a read-only NumPy array, a number, a text, a list, a dict, None. Of a histogram a dict with
             `least` and `greatest` (None if no element is finite), `counts`, and `others`, the number of elements that are
             not finite.
-    """
+"""
 
     timestamp: float
     next_timestamp: float | None
@@ -36,10 +36,10 @@ class Shown:
 class TappedPort:
     """A port whose latest values are looked at; `AttachedRun.port` makes it.
 
-    It is an iterator over the values that come, a context manager, and an array of the next value for NumPy. The instance
-    copies a value when it is asked for, with its next send, and never waits for whoever looks: values in between are not
-    shown.
-    """
+    It is an iterator over the values that come, a context manager, and an array of the next value for NumPy.
+    The instance copies a value when it is asked for, with its next send, and never waits for whoever looks:
+    values in between are not shown.
+"""
 
     def __init__(self, name: str, tapping: _Tapping) -> None:
         self.name = name
@@ -56,7 +56,7 @@ class TappedPort:
             RunEndsError: Nothing will be sent any more.
             UnexpectedError: What was sent cannot be shown as it was asked for: it is larger than there is room for, or has
                 not the key, axis or index. The next value may be another.
-        """
+"""
         shown, why = self._tapping.next(timeout)
         if shown is None:
             raise RunEndsError(why)
@@ -103,7 +103,8 @@ class AttachedRun:
         _standing(run)
 
     def status(self) -> dict[str, Any]:
-        """How the run stands now: `run`, and while it is under way `instances` and `conduits`, each by a number, as text."""
+        """How the run stands now: `run`, and while it is under way `instances` and `conduits`, each by a
+        number, as text."""
         told: dict[str, Any] = json.loads(_standing(self._run))
         return told
 
@@ -115,7 +116,8 @@ class AttachedRun:
 
     @property
     def ports(self) -> list[str]:
-        """The ports that can be looked at now: `INSTANCE.PORT` for each on which an instance sends that takes part."""
+        """The ports that can be looked at now: `INSTANCE.PORT` for each on which an instance sends that takes
+        part."""
         instances = self.status().get("instances", {}).values()
         return [f"{one['name']}.{port}" for one in instances for port in one.get("sends", [])]
 
@@ -141,7 +143,7 @@ class AttachedRun:
 
         Raises:
             UsageError: There is no such port, the instance does not take part yet, or the run is not under way.
-        """
+"""
         keys = [key] if isinstance(key, str) else list(key)
         return TappedPort(name, _Tapping(self._run, name, slice, thin, histogram, keys, room))
 

@@ -46,7 +46,8 @@ class InstanceFlags(Flag):
 
     NONE = 0
     DONT_APPLY_OVERLAY = 1
-    """Settings overlays that come with messages are handed over in `Message.settings` instead of being applied."""
+    """Settings overlays that come with messages are handed over in `Message.settings` instead of being
+    applied."""
 
 
 def operator_name(operator: "Operator | str") -> str:

@@ -1,7 +1,7 @@
 """Python functions as components: each of their instances is a forked process of the script.
 
-All are forked from the calling thread before the run begins, and wait on a pipe for their environment; so nothing of
-the runtime, neither descriptors nor threads, is in them.
+All are forked from the calling thread before the run begins, and wait on a pipe for their environment; so
+nothing of the runtime, neither descriptors nor threads, is in them.
 """
 
 import json

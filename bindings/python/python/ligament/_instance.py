@@ -28,9 +28,10 @@ class Instance(_Instance):
     Raises:
         RegistrationError: There is no run, or the ports do not fit the model.
 
-    An uncaught exception ends the run, with its text as the reason. Records of Python's `logging` go to the run's log
-    as well. As a context manager an instance signs off at the end of the block, or ends the run if the block raised.
-    """
+    An uncaught exception ends the run, with its text as the reason. Records of Python's `logging` go to the
+    run's log as well. As a context manager an instance signs off at the end of the block, or ends the run if
+    the block raised.
+"""
 
     def __new__(
         cls,
@@ -67,7 +68,7 @@ class Instance(_Instance):
         Raises:
             SettingUnsetError: It is not set (a KeyError).
             SettingTypeError: It is of another type (a TypeError).
-        """
+"""
         value = self._setting(name, _TYPES.get(type, type))
         if value is not None:
             return value

@@ -25,9 +25,9 @@ _MOST_KEPT = 1000
 class RunLogHandler(logging.Handler):
     """Forwards records to the log of the run that an instance takes part in.
 
-    Records that come while the instance is in the middle of a call, from other threads say, are kept and written
-    with the next one.
-    """
+    Records that come while the instance is in the middle of a call, from other threads say, are kept and
+    written with the next one.
+"""
 
     def __init__(self, instance: Callable[[], Any]) -> None:
         """`instance` gives the instance whose lines these are, as a weak reference does."""
@@ -93,7 +93,8 @@ def report(error: BaseException) -> None:
 
 
 def watch(instance: "Instance") -> None:
-    """Reports uncaught exceptions for this instance, and signs it off when the program ends with exit status 0."""
+    """Reports uncaught exceptions for this instance, and signs it off when the program ends with exit status
+    0."""
     global _installed
     _instances.add(instance)
     if _installed:

@@ -16,10 +16,10 @@ Messages = dict[str, Message | list[Message]]
 class Mapper(Submodel):
     """Stands between submodels: what comes on all its F_INIT ports becomes what goes out on its O_F ports.
 
-    Extend it with the ports and with `map`. It is a `Submodel`, so `run_light` and `run` take it too. The reuse loop, the
-    times, settings overlays and slots are done here: what is sent has the latest of the timestamps that came, the earliest
-    of the next timestamps, and the overlay.
-    """
+    Extend it with the ports and with `map`. It is a `Submodel`, so `run_light` and `run` take it too. The reuse
+    loop, the times, settings overlays and slots are done here: what is sent has the latest of the timestamps
+    that came, the earliest of the next timestamps, and the overlay.
+"""
 
     inputs: Iterable[str] | None = None
     """The names of the ports that receive (F_INIT); ``name[]`` is a vector port. None: those of the model."""
@@ -42,7 +42,7 @@ class Mapper(Submodel):
         Returns:
             By the name of each O_F port, the data to send (of a `Message`, its data); a list with one for each slot for a
             vector port. Ports that are not connected can be left out.
-        """
+"""
 
     def initialise(self, instance: Instance) -> None:
         """Receives what came."""
@@ -93,7 +93,8 @@ class Mapper(Submodel):
 
 
 def run_mapper(mapper: Mapper) -> None:
-    """Joins the run as a mapper, and maps for as long as messages come. An exception of its ends the run with its text.
+    """Joins the run as a mapper, and maps for as long as messages come. An exception of its ends the run with
+    its text.
 
     Raises:
         RegistrationError: There is no run, or the ports do not fit the model.

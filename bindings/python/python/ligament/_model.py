@@ -67,7 +67,7 @@ class Model(_Model):
             ports: The ports by operator. Without them, those that conduits name.
             multiplicity: How many instances it has: a number, or the shape of their set.
             implementation: The name of a program that `add_program` added or the file has.
-        """
+"""
         if program is not None:
             if implementation is not None:
                 raise ModelError(f'"{name}": give either a program or the name of an implementation, not both')
@@ -96,7 +96,8 @@ class Model(_Model):
         base_env: str | None = None,
         execution_model: str | None = None,
     ) -> None:
-        """Adds a program, for components to name as their implementation. The keywords are those of a model file."""
+        """Adds a program, for components to name as their implementation. The keywords are those of a model
+        file."""
         self._add_program(
             name,
             None if executable is None else fspath(executable),
@@ -120,7 +121,7 @@ class Model(_Model):
             files: Whether the executables must be on this machine.
             ignore: What to leave out of what a run cannot do yet: "checkpoints", "resume", "wait"; or
                 "deadlocks" that it will come to. It is a warning then.
-        """
+"""
         problems, _ = self._check(None if given is None else list(given), files, list(ignore))
         return problems
 

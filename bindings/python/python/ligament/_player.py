@@ -71,7 +71,8 @@ def _end_with(test: int) -> None:
 
 
 def main() -> None:
-    """Does what is said on the socket named as the only argument, until the instance ends or nobody says more."""
+    """Does what is said on the socket named as the only argument, until the instance ends or nobody says
+    more."""
     with Client(sys.argv[1], "AF_UNIX") as test:
         threading.Thread(target=_end_with, args=(test.fileno(),), daemon=True).start()
         player, last = Player(), False

@@ -101,7 +101,7 @@ def run(
         KeyboardInterrupt: The run was interrupted, and has ended in order.
 
     Call it before the script starts threads of its own, or where they do no harm to a fork.
-    """
+"""
     if not isinstance(model, Model):
         model = Model.load(model)
     functions = dict(functions or {})

@@ -1,8 +1,9 @@
-"""The process of a run's sources, sinks and mappers that are Python's: `python -m ligament._shipped`. Each is a light
-component, and learns by a setting which. Their names and settings stand in `crates/model` (`shipped.rs`);
+"""The process of a run's sources, sinks and mappers that are Python's: `python -m ligament._shipped`. Each is a
+light component, and learns by a setting which. Their names and settings stand in `crates/model` (`shipped.rs`);
 docs/reference/shipped.md says what each does, and `crates/coupling` has the others.
 
-A Python function gives, takes or maps messages here; `_shipped_files` has those from and to files that need other packages.
+A Python function gives, takes or maps messages here; `_shipped_files` has those from and to files that need
+other packages.
 """
 
 import importlib.util
@@ -30,7 +31,8 @@ def wrong(code: str, text: str) -> UsageError:
 
 
 def input_path(name: str) -> Path:
-    """A file that a setting names: in the working directory, where inputs are staged, else beside the model file."""
+    """A file that a setting names: in the working directory, where inputs are staged, else beside the model
+    file."""
     here = Path(name)
     return here if here.is_absolute() or here.exists() else Path(os.environ.get("LIGAMENT_MODEL_DIR", "")) / name
 
@@ -46,7 +48,8 @@ class Given:
 
 
 class Times:
-    """The times of messages that have none of their own: the setting `times`, or `begin` and `step`; 0, 1, 2, … without."""
+    """The times of messages that have none of their own: the setting `times`, or `begin` and `step`; 0, 1, 2, …
+    without."""
 
     def __init__(self, instance: Instance) -> None:
         self._listed = instance.get_setting("times", "[float]", None)
@@ -67,7 +70,8 @@ class Times:
 
 
 class Source(Submodel):
-    """Gives messages in order, in one pass. The next timestamp of one is the timestamp of the one that follows."""
+    """Gives messages in order, in one pass. The next timestamp of one is the timestamp of the one that
+    follows."""
 
     def __init__(self, instance: Instance, given: Iterator[Given], whence: str) -> None:
         self._given, self._place = given, whence
@@ -268,7 +272,8 @@ class FunctionMaps(Mapper):
 
 
 def mapper_of(instance: Instance) -> Mapper:
-    """The mapper that the setting `function` names: a class that extends `Mapper`, or a function that is like its `map`."""
+    """The mapper that the setting `function` names: a class that extends `Mapper`, or a function that is like
+    its `map`."""
     function = function_of(instance)
     if not isinstance(function.call, type):
         return FunctionMaps(function.call)

@@ -1,4 +1,5 @@
-"""Sources and sinks of HDF5 and NetCDF, with the packages h5py and netCDF4, which are imported when they are used.
+"""Sources and sinks of HDF5 and NetCDF, with the packages h5py and netCDF4, which are imported when they are
+used.
 
 A file has `.part` behind its name until all of it is on the disk.
 """

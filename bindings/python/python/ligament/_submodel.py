@@ -13,7 +13,8 @@ from ._ligament import _fault, _Instance, _Lending, _lent_instance, _run_light
 
 
 class Submodel(ABC):
-    """A submodel by its four operators and its end condition: for codes that would rather not write the loop."""
+    """A submodel by its four operators and its end condition: for codes that would rather not write the
+    loop."""
 
     @abstractmethod
     def initialise(self, instance: Instance) -> None:
@@ -63,10 +64,10 @@ def run_light(
 ) -> None:
     """Runs all instances of this program in this one process, and returns when all of them are over.
 
-    The model says that the program is light (``ligament: {light: [name]}``); if it does not, this process is one
-    instance, and that is run. A function is called when there is a message, or the end of the conduit, on each
-    connected port of its operator (F_INIT for `initialise`, S for `solve`), so each port can be received from once in
-    a function.
+    The model says that the program is light (``ligament: {light: [name]}``); if it does not, this process is
+    one instance, and that is run. A function is called when there is a message, or the end of the conduit, on
+    each connected port of its operator (F_INIT for `initialise`, S for `solve`), so each port can be received
+    from once in a function.
 
     Args:
         make: Makes the submodel of an instance: a `Submodel` class whose constructor takes the instance, or a
@@ -78,7 +79,7 @@ def run_light(
         RegistrationError: There is no run, or the ports do not fit the model.
 
     An exception of a submodel ends the run with its text, and comes out here.
-    """
+"""
     declared = None
     if ports is not None:
         declared = [(operator_name(operator), name) for operator, names in ports.items() for name in names]

@@ -9,12 +9,14 @@
         if instance.root:
             instance.root.send("end", Message(start.timestamp, data=result))
 
-Rank 0 speaks for all. What concerns all ranks is collective: all call it together, and all get the same result or the same
-error. Everything else is rank 0's, through `root`, which is None on the other ranks. While rank 0 waits for a message the
-others sleep, for a tenth of the time that they have waited and at most 10 ms, and let MPI go on in between.
+Rank 0 speaks for all. What concerns all ranks is collective: all call it together, and all get the same result
+or the same error. Everything else is rank 0's, through `root`, which is None on the other ranks. While rank 0
+waits for a message the others sleep, for a tenth of the time that they have waited and at most 10 ms, and let
+MPI go on in between.
 
-A rank whose call is another than rank 0's, or that ends before the instance is done, by an exception say, ends the
-program on all ranks: they would wait for it for ever. `ligament status` names ranks that do not come to a call.
+A rank whose call is another than rank 0's, or that ends before the instance is done, by an exception say, ends
+the program on all ranks: they would wait for it for ever. `ligament status` names ranks that do not come to a
+call.
 """
 
 from __future__ import annotations
@@ -95,17 +97,18 @@ class Instance:
         return again
 
     def receive(self, port: str, slot: int | None = None, **options: Any) -> Message | None:
-        """Receives a message, which rank 0 gets, and the others None. Collective; otherwise as `ligament.Instance.receive`."""
+        """Receives a message, which rank 0 gets, and the others None. Collective; otherwise as
+        `ligament.Instance.receive`."""
         return self._together("receive", lambda: self.root.receive(port, slot, **options), port, tell=False)
 
     def receive_all(self, port: str, slot: int | None = None, **options: Any) -> Message:
-        """Receives a message, which all ranks get. Arrays of numbers are read-only; on rank 0 they are views. Collective;
-        otherwise as `ligament.Instance.receive`."""
+        """Receives a message, which all ranks get. Arrays of numbers are read-only; on rank 0 they are views.
+        Collective; otherwise as `ligament.Instance.receive`."""
         return self._together("receive_all", lambda: self.root.receive(port, slot, **options), port)
 
     def receive_into(self, port: str, array: Any, slot: int | None = None, **options: Any) -> Message:
-        """Receives an array into that of each rank, which all have the same type and shape and lie together. Collective;
-        otherwise as `ligament.Instance.receive_into`."""
+        """Receives an array into that of each rank, which all have the same type and shape and lie together.
+        Collective; otherwise as `ligament.Instance.receive_into`."""
 
         def call() -> tuple[float, float | None]:
             message = self.root.receive_into(port, array, slot, **options)
@@ -130,8 +133,8 @@ class Instance:
         self._part.goes_on = False
 
     def _together(self, name: str, call: Any, port: str = "", size: int = 0, tell: bool = True) -> Any:
-        """What rank 0's call gives; on the other ranks the same, or None if that is not told. An error is everybody's.
-        `name`, `port` and `size` (bytes) say which call it is."""
+        """What rank 0's call gives; on the other ranks the same, or None if that is not told. An error is
+        everybody's. `name`, `port` and `size` (bytes) say which call it is."""
         own = self._part.enter(name, port, size)
         try:
             return self._meet(own, call, tell)
@@ -209,7 +212,8 @@ class _Part:
         return own
 
     def say(self, is_in: bool) -> None:
-        """Says for those who look at the run how many calls this rank has come to, and whether it is in the last."""
+        """Says for those who look at the run how many calls this rank has come to, and whether it is in the
+        last."""
         if self._line is not None:
             self._line["since"], self._line["is_in"] = time.time_ns(), is_in
             self._line["calls"] = self._calls
@@ -239,7 +243,8 @@ class _Part:
 
 
 def _be_heard(output: int) -> None:
-    """Waits until the launcher has taken what was written, at most a second: MPICH's loses what is left at Abort."""
+    """Waits until the launcher has taken what was written, at most a second: MPICH's loses what is left at
+    Abort."""
     try:
         if not stat.S_ISFIFO(os.fstat(output).st_mode):
             return
@@ -252,7 +257,8 @@ def _be_heard(output: int) -> None:
 
 
 def _line_of(comm: Any) -> Any:
-    """Collective. This rank's line in memory that rank 0 makes and the agent reads; None where that cannot be had."""
+    """Collective. This rank's line in memory that rank 0 makes and the agent reads; None where that cannot be
+    had."""
     room = -(-(_WORD.itemsize + comm.size * _LINE.itemsize) // _ROOM) * _ROOM
     file, place = -1, None
     try:

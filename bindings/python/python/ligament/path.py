@@ -1,16 +1,16 @@
 """A path between two programs without a model: one end listens, the other one opens, both send and receive.
 
-Messages have any length, arrive once and in order, are encrypted, and survive connections that break. Both ends need
-the same key, a file that only its owner can read:
+Messages have any length, arrive once and in order, are encrypted, and survive connections that break. Both ends
+need the same key, a file that only its owner can read:
 
     from ligament import path
     path.make_key("path.key")                          # once; then copy it to the other site
     one = path.listen("path.key", ":7000")             # here
     other = path.open("path.key", "login.site.org:7000")  # there
 
-What is sent is anything that has a buffer: bytes, a NumPy array in one piece, a memoryview. What is received is a
-memoryview of its bytes, which belong to whoever received it: `numpy.frombuffer(view)` makes an array of it without a
-copy. Times are in seconds; None is as long as it takes. Ctrl-C ends every wait.
+What is sent is anything that has a buffer: bytes, a NumPy array in one piece, a memoryview. What is received is
+a memoryview of its bytes, which belong to whoever received it: `numpy.frombuffer(view)` makes an array of it
+without a copy. Times are in seconds; None is as long as it takes. Ctrl-C ends every wait.
 """
 
 from __future__ import annotations
@@ -36,8 +36,9 @@ __all__ = ["Path", "Request", "Statistics", "cycle", "listen", "make_key", "meet
 def make_key(file: str | os.PathLike[str]) -> None:
     """Makes a new key in a new file that only its owner can read.
 
-    Raises TransportError if it cannot be written, or if there is a file of this name: it may hold a key that is in use.
-    """
+    Raises TransportError if it cannot be written, or if there is a file of this name: it may hold a key that is
+    in use.
+"""
     _make_path_key(os.fspath(file))
 
 
@@ -134,8 +135,9 @@ class Path:
     def receive(self, timeout: float | None = None) -> memoryview:
         """Receives the next message, of whatever length.
 
-        Raises TimeoutError if none came, ClosedError if the other end has closed and all of its messages were received.
-        """
+        Raises TimeoutError if none came, ClosedError if the other end has closed and all of its messages were
+        received.
+"""
         return memoryview(self._core.receive(timeout))
 
     def receive_into(self, place: Buffer, timeout: float | None = None) -> int:
@@ -181,9 +183,9 @@ class Path:
     def close(self, timeout: float | None = None) -> None:
         """Waits until everything that was sent has arrived, and ends the path.
 
-        Raises TimeoutError if it has not arrived; the path is ended all the same. The other end raises ClosedError when
-        it has received everything. Closing it again does nothing.
-        """
+        Raises TimeoutError if it has not arrived; the path is ended all the same. The other end raises
+        ClosedError when it has received everything. Closing it again does nothing.
+"""
         if self._closed:
             return
         self._closed = True
@@ -248,12 +250,12 @@ def listen(
     """Makes the end that listens: at HOST:PORT, or :PORT on all interfaces; port 0 is any that is free.
 
     Returns at once; what is sent before the other end is there waits. `window`: bytes that may be under way.
-    `patience`: for how long the path may be without a connection before it is lost (s).
-    `longest`: the longest message that is accepted (bytes). `relays`: files of relays, the nearest first; both ends name
-    the same one last. `pace`: bytes in a second that this end sends over a long way, at most; 0: as fast as it goes.
+    `patience`: for how long the path may be without a connection before it is lost (s). `longest`: the longest
+    message that is accepted (bytes). `relays`: files of relays, the nearest first; both ends name the same one
+    last. `pace`: bytes in a second that this end sends over a long way, at most; 0: as fast as it goes.
 
     Raises UsageError if the address, the key or an option makes no sense, TransportError if the port is taken.
-    """
+"""
     options = _options(streams, encrypt, window, patience, compress, longest, relays, pace)
     return Path(_Path.listen(os.fspath(key), at, options))
 
@@ -271,10 +273,11 @@ def open(
     relays: Iterable[str | os.PathLike[str]] = (),
     pace: int = 0,
 ) -> Path:
-    """Opens a path to the end that listens, or will, at one of these addresses (HOST:PORT), or at the last relay.
+    """Opens a path to the end that listens, or will, at one of these addresses (HOST:PORT), or at the last
+    relay.
 
-    Returns at once. `streams`: connections, 1 to 256; 0: as many as the link needs. All else is as for `listen`.
-    """
+    Returns at once. `streams`: connections, 1 to 256; 0: as many as the link needs. All else is as for
+    `listen`. """
     options = _options(streams, encrypt, window, patience, compress, longest, relays, pace)
     addresses = [to] if isinstance(to, str) else list(to)
     return Path(_Path.open(os.fspath(key), addresses, options))
@@ -295,8 +298,9 @@ def meet(
 ) -> Path:
     """Begins a path whose two ends make the same call, with the address (HOST:PORT) of one of them.
 
-    That one listens, unless another program there does so already. Returns at once. All else is as for `listen` and `open`.
-    """
+    That one listens, unless another program there does so already. Returns at once. All else is as for `listen`
+    and `open`.
+"""
     options = _options(streams, encrypt, window, patience, compress, longest, relays, pace)
     return Path(_Path.meet(os.fspath(key), at, options))
 

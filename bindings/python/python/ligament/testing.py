@@ -61,7 +61,7 @@ class play:  # noqa: N801  (used as a function)
     >>> with play("./micro", f_init=["start"], o_f=["end"], settings={"k": 2.0}) as p:
     ...     p.send("start", Message(0.0, data=3.0))
     ...     assert p.receive("end").data == 6.0
-    """
+"""
 
     def __init__(
         self,
@@ -244,7 +244,8 @@ class play:  # noqa: N801  (used as a function)
         return model
 
     def _words(self) -> list[str]:
-        """The program and its arguments, with the whole paths of files: the submodel works in a directory of its own."""
+        """The program and its arguments, with the whole paths of files: the submodel works in a directory of
+        its own."""
         given = self._program
         words = [fspath(given)] if isinstance(given, (str, PathLike)) else [fspath(word) for word in given or ()]
         if words and words[0].endswith(".py") and not os.access(words[0], os.X_OK):

@@ -1,4 +1,5 @@
-// NAME: steps forward in time, and in every step asks a finer model. Replace what is computed by your own, in all ranks.
+// NAME: steps forward in time, and in every step asks a finer model. Replace what is computed by your own, in
+// all ranks.
 #include <ligament_mpi.h>
 #include <stdio.h>
 #include <stdlib.h>

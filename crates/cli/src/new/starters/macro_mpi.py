@@ -1,4 +1,5 @@
-"""Steps forward in time, and in every step asks a finer model. Replace what is computed by your own, in all ranks."""
+"""Steps forward in time, and in every step asks a finer model. Replace what is computed by your own, in all
+ranks."""
 
 from ligament import Message, Operator
 from ligament.mpi import Instance

@@ -11,7 +11,8 @@ static void check(lig_status status) {
     exit(1);
 }
 
-// Receives a message, on a slot of a vector port or (slot -1) of another: its time. `more` is false after the last one.
+// Receives a message, on a slot of a vector port or (slot -1) of another: its time. `more` is false after the
+// last one.
 static inline double receive(lig_instance *instance, const char *port, long slot, bool *more) {
     const lig_receive_options from = {.size = sizeof from, .has_slot = slot >= 0, .slot = (uint32_t)slot};
     lig_message *message;

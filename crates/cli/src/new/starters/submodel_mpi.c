@@ -1,4 +1,5 @@
-// NAME: starts from a level, and ends with its square, to which each rank adds a part. Replace what is computed by your own.
+// NAME: starts from a level, and ends with its square, to which each rank adds a part. Replace what is computed
+// by your own.
 #include <ligament_mpi.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,4 +1,5 @@
-"""Starts from a level, and ends with its square, to which each rank adds a part. Replace what is computed by your own."""
+"""Starts from a level, and ends with its square, to which each rank adds a part. Replace what is computed by
+your own."""
 
 from ligament import Message, Operator
 from ligament.mpi import Instance

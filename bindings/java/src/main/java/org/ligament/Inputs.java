@@ -6,8 +6,8 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * The messages that came together in a pass of a {@link Mapper}, on all F_INIT ports that are connected. The mapper
- * closes them when its function is over.
+ * The messages that came together in a pass of a {@link Mapper}, on all F_INIT ports that are connected. The
+ * mapper closes them when its function is over.
  */
 public final class Inputs implements AutoCloseable {
     private record Input(boolean isVector, List<Message> messages) {}
@@ -63,8 +63,8 @@ public final class Inputs implements AutoCloseable {
     }
 
     /**
-     * What is made of these has the latest of their timestamps, and the earliest of their next timestamps; 0 and
-     * none if there are none.
+     * What is made of these has the latest of their timestamps, and the earliest of their next timestamps; 0
+     * and none if there are none.
      */
     public Times times() {
         double latest = Double.NEGATIVE_INFINITY;

@@ -172,9 +172,9 @@ public final class Instance extends Receiving implements AutoCloseable {
     }
 
     /**
-     * To be called once in each step with its model time, s: says whether settings have changed, and are to be asked
-     * for again. All whom a change concerns make it in their first step at or after the same model time. Waits while a
-     * change is being agreed on, and where the run is to stand still.
+     * To be called once in each step with its model time, s: says whether settings have changed, and are to be
+     * asked for again. All whom a change concerns make it in their first step at or after the same model time.
+     * Waits while a change is being agreed on, and where the run is to stand still.
      */
     public boolean steer(double time) {
         boolean first = enter();
@@ -355,8 +355,8 @@ public final class Instance extends Receiving implements AutoCloseable {
     }
 
     /**
-     * Joins the run as a mapper, and maps for as long as messages come. What the mapper throws ends the whole run
-     * with its class, text and line, and comes out here.
+     * Joins the run as a mapper, and maps for as long as messages come. What the mapper throws ends the whole
+     * run with its class, text and line, and comes out here.
      */
     public static void runMapper(Mapper mapper) throws Exception {
         try (Instance instance = new Instance(mapper.ports())) {

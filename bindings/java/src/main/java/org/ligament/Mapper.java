@@ -4,9 +4,10 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * A mapper stands between submodels: what comes on all its F_INIT ports becomes what goes out on its O_F ports. Extend it
- * with the ports and with {@link #map}, and call {@link Instance#runMapper}. The reuse loop, the times, settings overlays and
- * slots are done here. It is a {@link Submodel}, so {@link Instance#runLight} takes it too.
+ * A mapper stands between submodels: what comes on all its F_INIT ports becomes what goes out on its O_F ports.
+ * Extend it with the ports and with {@link #map}, and call {@link Instance#runMapper}. The reuse loop, the
+ * times, settings overlays and slots are done here. It is a {@link Submodel}, so {@link Instance#runLight}
+ * takes it too.
  */
 public abstract class Mapper extends Submodel {
     private final Map<Operator, List<String>> ports;

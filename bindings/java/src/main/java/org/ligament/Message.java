@@ -108,8 +108,8 @@ public final class Message extends Holder {
     }
 
     /**
-     * The array, in place, if it is of this type (null for any) and shape: an extent for each dimension, below 0
-     * for any.
+     * The array, in place, if it is of this type (null for any) and shape: an extent for each dimension, below
+     * 0 for any.
      */
     public ArrayView array(DType dtype, long... shape) {
         return value().array(dtype, shape);

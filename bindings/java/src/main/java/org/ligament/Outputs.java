@@ -17,8 +17,8 @@ public final class Outputs {
     }
 
     /**
-     * Sends data at the times of the pass: whatever {@link Instance#send(String, Times, Object)} takes, or a received
-     * message, whose value is sent. Nothing happens if the port is not connected.
+     * Sends data at the times of the pass: whatever {@link Instance#send(String, Times, Object)} takes, or a
+     * received message, whose value is sent. Nothing happens if the port is not connected.
      */
     public void send(String port, Object data) {
         send(port, data, Instance.NO_SLOT);

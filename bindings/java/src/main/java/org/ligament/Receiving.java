@@ -55,10 +55,10 @@ abstract class Receiving extends Sending {
     }
 
     /**
-     * As {@link #receive(String)}, with the overlay of settings that came with the message, for
-     * {@link Message#settings}. It is not compared with that in force here: for codes that serve others under
-     * different settings. That of an F_INIT message is in force for the pass already, unless the instance was made
-     * with {@link InstanceFlag#DONT_APPLY_OVERLAY}. Close the message.
+     * As {@link #receive(String)}, with the overlay of settings that came with the message, for {@link
+     * Message#settings}. It is not compared with that in force here: for codes that serve others under
+     * different settings. That of an F_INIT message is in force for the pass already, unless the instance was
+     * made with {@link InstanceFlag#DONT_APPLY_OVERLAY}. Close the message.
      */
     public Message receiveWithSettings(String port) {
         return receive(Native.RECEIVE_WITH_SETTINGS, port, Instance.NO_SLOT, -1);
@@ -80,8 +80,8 @@ abstract class Receiving extends Sending {
     }
 
     /**
-     * Waits for the next message on a port; null if nothing is connected there, for inputs for which the code has
-     * a value of its own. Close it.
+     * Waits for the next message on a port; null if nothing is connected there, for inputs for which the code
+     * has a value of its own. Close it.
      */
     public Message receiveIfConnected(String port) {
         return receiveIfConnected(port, Instance.NO_SLOT);
@@ -170,8 +170,8 @@ abstract class Receiving extends Sending {
     }
 
     /**
-     * True if another message will come on a slot of a vector port. On an F_INIT port in the reuse loop: whether the
-     * message of this pass is still to be received.
+     * True if another message will come on a slot of a vector port. On an F_INIT port in the reuse loop:
+     * whether the message of this pass is still to be received.
      */
     public boolean hasNext(String port, int slot) {
         return hasNext(-1, port, slot);
@@ -197,8 +197,8 @@ abstract class Receiving extends Sending {
     }
 
     /**
-     * Waits until a message is there on one of several ports, and gives its place among them. A conduit that ends is
-     * passed over for as long as another one may bring something.
+     * Waits until a message is there on one of several ports, and gives its place among them. A conduit that
+     * ends is passed over for as long as another one may bring something.
      */
     public int waitAny(String... ports) {
         return waitAny(-1, Arrays.stream(ports).map(PortSlot::new).toList());
@@ -241,8 +241,8 @@ abstract class Receiving extends Sending {
     }
 
     /**
-     * Receives from whichever of several ports is first. A conduit that ends is passed over for as long as another
-     * one may bring something. Close what it gives.
+     * Receives from whichever of several ports is first. A conduit that ends is passed over for as long as
+     * another one may bring something. Close what it gives.
      */
     public Received receiveAny(String... ports) {
         return receiveAny(-1, Arrays.stream(ports).map(PortSlot::new).toList());
