@@ -9,7 +9,8 @@ import numpy as np
 
 from ligament import Array
 
-DTYPES = ("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float32", "float64",
+DTYPES = ("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float32",
+          "float64",
           "complex64", "complex128")
 SHAPES = ((), (0,), (1,), (7,), (3, 4), (3, 0, 2), (2, 3, 4), (2, 3, 2, 2))
 LARGE = (1024, 1024)
@@ -54,8 +55,10 @@ EVERY_PLANE = "A\0é€\u2028\ufeff\uffff𝄞\U0010ffff naïve ✓ עברית"
 
 SCALARS = {
     "none": None, "true": True, "false": False, "zero": 0, "minus one": -1, "smallest integer": -(2**63),
-    "largest integer": 2**63 - 1, "beyond int64": 2**63, "largest unsigned": 2**64 - 1, "0.0": 0.0, "-0.0": -0.0,
-    "infinity": float("inf"), "a payload": PAYLOAD, "a denormal": number(1), "largest number": number(0x7FEF_FFFF_FFFF_FFFF),
+    "largest integer": 2**63 - 1, "beyond int64": 2**63, "largest unsigned": 2**64 - 1, "0.0": 0.0,
+    "-0.0": -0.0,
+    "infinity": float("inf"), "a payload": PAYLOAD, "a denormal": number(1),
+    "largest number": number(0x7FEF_FFFF_FFFF_FFFF),
     "complex": complex(-0.0, 1.5), "a complex payload": complex(PAYLOAD, number(0x8000_0000_0000_0001)),
     "no text": "", "every plane": EVERY_PLANE, "a long text": "ℓ" * 100_000, "no bytes": b"",
     "all bytes": bytes(range(256)), "many bytes": bytes(range(256)) * 4096, "no list": [], "no map": {},
@@ -86,7 +89,8 @@ def values():
     for name, value in SCALARS.items():
         yield Case(f"value: {name}", "value", lambda value=value: value)
     yield Case("value: a tree", "value", tree)
-    yield Case("value: a named array", "value", lambda: Array(bits("int32", (2, 2)), names=["i", "j"], unit="K"))
+    yield Case("value: a named array", "value", lambda: Array(bits("int32", (2, 2)), names=["i", "j"],
+                                                              unit="K"))
 
 
 def arrays():
@@ -113,14 +117,16 @@ def arrays():
 def ways_to_receive():
     yield Case("any: a number", "any", lambda: 0.5)
     yield Case("any: an array", "any", partial(bits, "float64", (3, 4)))
-    yield Case("default: a text", "default", lambda: "a text", expected={"came": "a text", "otherwise": "nothing came"})
+    yield Case("default: a text", "default", lambda: "a text",
+               expected={"came": "a text", "otherwise": "nothing came"})
 
 
 def settings():
     rows = (("bool", True), ("int", -(2**63)), ("float", number(1)), ("string", EVERY_PLANE.replace("\0", "")),
             ("int_list", [1, -2, 3]), ("float_list", [0.5, -0.0]), ("float_grid", [[1.0, 2.0], [], [3.5]]))
     for kind, value in rows:
-        yield Case(f"setting: {kind}", "setting", lambda: None, {"name": "overlaid", "type": kind}, {"overlaid": value}, value)
+        yield Case(f"setting: {kind}", "setting", lambda: None, {"name": "overlaid", "type": kind},
+                   {"overlaid": value}, value)
 
 
 @dataclass

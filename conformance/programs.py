@@ -26,7 +26,8 @@ def c(name, folder):
 
 def cpp(name, folder):
     # tests/sanitizers/run says with what else.
-    warnings = ["-std=c++17", "-Wall", "-Wextra", "-O1", "-pthread", *os.environ.get("LIGAMENT_TEST_CFLAGS", "").split()]
+    warnings = ["-std=c++17", "-Wall", "-Wextra", "-O1", "-pthread",
+                *os.environ.get("LIGAMENT_TEST_CFLAGS", "").split()]
     compiled(["g++", *warnings, *INCLUDES, DRIVERS / f"{name}.cpp", "-o", f"{name}-cpp", *LIBRARY], folder)
     return [str(folder / f"{name}-cpp")]
 
@@ -55,7 +56,8 @@ def java(name, folder):
     binding = ROOT / "bindings" / "java"
     jdk = Path(subprocess.run([binding / "jdk"], check=True, capture_output=True, text=True).stdout.strip())
     compiled([binding / "build", folder / "ligament.jar"], folder)
-    compiled([jdk / "bin/javac", "--release", "22", "-Xlint:all", "-Werror", "-cp", "ligament.jar", "-d", "classes",
+    compiled([jdk / "bin/javac", "--release", "22", "-Xlint:all", "-Werror", "-cp", "ligament.jar", "-d",
+              "classes",
               DRIVERS / f"{name.capitalize()}.java"], folder)
     # The run says where the library is.
     path = f"{folder / 'ligament.jar'}:{folder / 'classes'}"
@@ -70,5 +72,6 @@ def sources(language):
     """The two programs of a language, without comments."""
     found = [path for path in sorted(DRIVERS.iterdir()) if path.suffix == SUFFIXES[language]]
     assert len(found) == 2, found
-    comment = {".f90": r"![^'\n]*$", ".py": r"#.*$|^\s*\"\"\"(?:.|\n)*?\"\"\""}.get(SUFFIXES[language], r"//.*$|/\*(?:.|\n)*?\*/")
+    comment = {".f90": r"![^'\n]*$", ".py": r"#.*$|^\s*\"\"\"(?:.|\n)*?\"\"\""}.get(SUFFIXES[language],
+                                                                                    r"//.*$|/\*(?:.|\n)*?\*/")
     return "\n".join(re.sub(comment, "", path.read_text(), flags=re.M) for path in found)

@@ -29,8 +29,10 @@ def model(programs, folder, results):
         out = ", ".join(f"case_{other}" for other in languages)
         came = ", ".join(f"from_{other}" for other in languages)
         back = ", ".join(f"from_{other}_back" for other in languages)
-        lines.append(f"    first_{language}: {{implementation: {language}, ports: {{f_init: [how, case], s: nothing, o_f: [{out}]}}}}")
-        lines.append(f"    second_{language}: {{implementation: {language}, ports: {{f_init: [how, {came}], s: nothing, o_f: [{back}]}}}}")
+        lines.append(
+            f"    first_{language}: {{implementation: {language}, ports: {{f_init: [how, case], s: nothing, o_f: [{out}]}}}}")
+        lines.append(
+            f"    second_{language}: {{implementation: {language}, ports: {{f_init: [how, {came}], s: nothing, o_f: [{back}]}}}}")
     lines.append("  conduits:")
     for port, to in (("how_first", "first_{}.how"), ("how_second", "second_{}.how"), ("case", "first_{}.case")):
         lines.append(f"    referee.{port}: [{', '.join(to.format(language) for language in languages)}]")
@@ -63,7 +65,8 @@ def difference(found, sent):
     if isinstance(sent, list):
         if not isinstance(found, list) or len(found) != len(sent):
             return f"{found!r:.80}, not a list of {len(sent)}"
-        return next((f"[{at}]: {what}" for at, pair in enumerate(zip(found, sent)) if (what := difference(*pair))), None)
+        return next((f"[{at}]: {what}" for at, pair in enumerate(zip(found, sent))
+                     if (what := difference(*pair))), None)
     if isinstance(sent, dict):
         if not isinstance(found, dict) or list(found) != list(sent):
             return f"keys {list(found) if isinstance(found, dict) else found!r:.80}, not {list(sent)!r:.80}"

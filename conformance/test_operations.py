@@ -13,11 +13,13 @@ import programs
 from programs import ROOT, TARGET
 
 APART = ("mpi", "paths", "commands")  # groups whose names are elsewhere than in the binding's instance
-ROWS = [row for group in operations.groups() if not any(kind in group for kind in APART) for row in group["operation"]]
+ROWS = [row for group in operations.groups() if not any(kind in group for kind in APART)
+        for row in group["operation"]]
 MPI_ROWS, PATH_ROWS, COMMANDS = (
     [row for group in operations.groups() if kind in group for row in group["operation"]] for kind in APART)
 # The languages' MPI parts, and the program of tests/mpi that calls them.
-MPI = {"c": ("crates/capi/include/ligament_mpi.h", "relay.c"), "cpp": ("bindings/cpp/include/ligament/mpi.hpp", "relay.cpp"),
+MPI = {"c": ("crates/capi/include/ligament_mpi.h", "relay.c"),
+       "cpp": ("bindings/cpp/include/ligament/mpi.hpp", "relay.cpp"),
        "fortran": ("bindings/fortran/src/ligament_mpi.f90", "relay.f90"),
        "python": ("bindings/python/python/ligament/mpi.py", "relay.py")}
 
@@ -59,7 +61,8 @@ def python():
 
 def rust():
     source = texts("crates/instance/src/**/*.rs")
-    return set(re.findall(r"pub fn (\w+)", source)) | set(re.findall(r"^    pub (\w+):", source, re.M)) | {"Instance::new"}
+    return set(re.findall(r"pub fn (\w+)", source)) | set(re.findall(r"^    pub (\w+):", source,
+                                                                     re.M)) | {"Instance::new"}
 
 
 @pytest.mark.parametrize("language", operations.LANGUAGES)
@@ -160,7 +163,8 @@ def steered(directory):
     """Writes what a run leaves in which a setting was changed at 1 s."""
     change = {"change": 1, "who": "somebody", "asked": "", "what": "set", "model_time": 1.0, "state": "agreed",
               "settings": [{"name": "giver.ratio", "to": "0.5"}]}
-    record = {"version": 1, "ligament": "", "run": "earlier", "model": "operations", "model_files": [], "state": "done",
+    record = {"version": 1, "ligament": "", "run": "earlier", "model": "operations", "model_files": [],
+              "state": "done",
               "reason": None, "pid": 1, "agent": None, "host": "", "started": "", "ended": "", "duration": 1.0,
               "instances": [], "steering": [change]}
     directory.mkdir()
@@ -174,7 +178,8 @@ def test_every_operation_does_in_every_language_what_it_does_in_the_others(langu
              for role in ("giver", "taker", "lone")]
     (tmp_path / "model.ymmsl").write_text(MODEL.format(implementations="".join(lines)))
     steered(tmp_path / "earlier")
-    run = subprocess.run([TARGET / "ligament", "run", "model.ymmsl", "--run-dir", "run", "--quiet", "--steered", "earlier"],
+    run = subprocess.run([TARGET / "ligament", "run", "model.ymmsl", "--run-dir", "run", "--quiet", "--steered",
+                          "earlier"],
                          cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=300)
     assert run.returncode == 0, run.stdout
     assert (tmp_path / "run/instances/giver/output.log").read_text() == SAID
@@ -236,11 +241,13 @@ WITH_MAPPERS = [language for language in operations.LANGUAGES
 
 def mapped(language, folder, lazy):
     command = programs.LANGUAGES[language]("operations", folder)
-    model = MAPPED.format(lazy=lazy, executable=json.dumps(command[0]), arguments=json.dumps([*command[1:], "mapper"]),
+    model = MAPPED.format(lazy=lazy, executable=json.dumps(command[0]),
+                          arguments=json.dumps([*command[1:], "mapper"]),
                           python=json.dumps(sys.executable))
     (folder / "model.ymmsl").write_text(model)
     (folder / "ends.py").write_text(ENDS)
-    return subprocess.run([TARGET / "ligament", "run", "model.ymmsl", "--run-dir", "run", "--quiet"], cwd=folder,
+    return subprocess.run([TARGET / "ligament", "run", "model.ymmsl", "--run-dir", "run", "--quiet"],
+                          cwd=folder,
                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=300)
 
 

@@ -14,7 +14,8 @@ def test_threads_that_take_turns_with_an_instance_pass_every_case(tmp_path):
     # Three of each, so that the second ones have three ports, and three threads.
     model = referee.model({name: driver for name in ("one", "two", "three")}, programs.HERE, results)
     (tmp_path / "model.ymmsl").write_text(model)
-    run = subprocess.run([programs.TARGET / "ligament", "run", "model.ymmsl", "--run-dir", "run", "--quiet"], cwd=tmp_path,
+    run = subprocess.run([programs.TARGET / "ligament", "run", "model.ymmsl", "--run-dir", "run", "--quiet"],
+                         cwd=tmp_path,
                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=900)
     assert run.returncode == 0, run.stdout
     verdict = json.loads(results.read_text())

@@ -48,7 +48,8 @@ class Series:
 
     def __str__(self):
         shown = zip(self.times, self.values, self.units)
-        return "\n".join(f"  {time!r} {getattr(value, 'dtype', '')} {value!r} {unit}" for time, value, unit in shown)
+        return "\n".join(f"  {time!r} {getattr(value, 'dtype', '')} {value!r} {unit}"
+                         for time, value, unit in shown)
 
 
 def numbers(dice, shape, kind):
@@ -85,7 +86,8 @@ def series(dice, shape=None, kind=None, dtype=None, units=None, count=None):
             value = dice.integers(0, 120, size=shape).astype(dtype)
         else:
             with np.errstate(over="ignore"):
-                value = np.asarray(numbers(dice, shape, "ordinary" if dtype == "float32" and kind == "large" else kind))
+                value = np.asarray(numbers(dice, shape,
+                                           "ordinary" if dtype == "float32" and kind == "large" else kind))
                 value = value.astype(dtype)
         value = np.asfortranarray(value) if dice.random() < 0.5 else np.ascontiguousarray(value)
         values.append(value)
@@ -129,7 +131,8 @@ class Model:
     def text(self):
         lines = ["ymmsl_version: v0.2", "models:", "  drawn:", "    components:"]
         lines += [f"      {name}: {{implementation: {what}}}" for name, what in self.components.items()]
-        lines += ["    conduits:", *(f"      {sender}: {json.dumps(to)}" for sender, to in self.conduits.items())]
+        lines += ["    conduits:", *(f"      {sender}: {json.dumps(to)}"
+                                     for sender, to in self.conduits.items())]
         lines += ["settings:", *(f"  {name}: {json.dumps(value)}" for name, value in self.settings.items())]
         if self.filters:
             lines += ["ligament:", "  filters:"]

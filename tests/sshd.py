@@ -14,7 +14,8 @@ LONG = 120
 def call(*words, cwd, env=None, limit=LONG, check=None):
     """Runs a command; its result, with what it printed. `check` is the exit status that it must have."""
     done = subprocess.run([str(word) for word in words], cwd=cwd, env={**os.environ, **(env or {})}, text=True,
-                          stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=limit)
+                          stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                          timeout=limit)
     if check is not None:
         assert done.returncode == check, f"{words} gave {done.returncode}\n{done.stdout}\n{done.stderr}"
     return done
@@ -83,7 +84,8 @@ class Ssh:
 
     def site(self, path, **more):
         """Writes a site file that uses it."""
-        lines = [f"ssh_options: [-F, {self.where}/client.conf]", *(f"{key}: {value}" for key, value in more.items())]
+        lines = [f"ssh_options: [-F, {self.where}/client.conf]",
+                 *(f"{key}: {value}" for key, value in more.items())]
         path.write_text("\n".join(lines) + "\n")
         return path
 

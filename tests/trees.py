@@ -13,7 +13,8 @@ def grow(path, size, seed=19):
     """A tree of so many bytes: files of all sizes, some large, in directories of several depths, with links."""
     dice, left, number = random.Random(seed), size, 0
     while left:
-        length = min(left, dice.choice([0, dice.randrange(5000), dice.randrange(MB), dice.randrange(size // 16)]))
+        length = min(left, dice.choice([0, dice.randrange(5000), dice.randrange(MB),
+                                        dice.randrange(size // 16)]))
         file = path.joinpath(*(f"d{dice.randrange(4)}" for _ in range(dice.randrange(4))), f"f{number}")
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_bytes(dice.randbytes(length))
@@ -38,7 +39,8 @@ def bytes_of(path):
 def is_written(path):
     """Whether somebody still has a part of a file open in a tree."""
     parts = list(path.rglob(".*.ligament-part"))
-    return bool(parts) and subprocess.run(["fuser", "-s", *parts], stderr=subprocess.DEVNULL, check=False).returncode == 0
+    return bool(parts) and subprocess.run(["fuser", "-s", *parts], stderr=subprocess.DEVNULL,
+                                          check=False).returncode == 0
 
 
 def about(path):

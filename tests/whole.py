@@ -21,7 +21,8 @@ class Example:
     def __init__(self, tmp_path):
         self.folder, self.tmp_path = EXAMPLES / self.name, tmp_path
         self.model = self.folder / f"{self.name.replace('-', '_')}.ymmsl"
-        subprocess.run(["make", "--no-print-directory", "-C", self.folder], check=True, stdout=subprocess.DEVNULL)
+        subprocess.run(["make", "--no-print-directory", "-C", self.folder], check=True,
+                       stdout=subprocess.DEVNULL)
 
     def alone(self):
         """The arrays that one program gives, by name."""
@@ -76,7 +77,8 @@ class Restenosis(Example):
     @functools.cache
     def alone(self):
         words = [self.ligament, "run", self.model, "--run-dir", self.tmp_path / "alone", "-q", *self.options]
-        environment = {**os.environ, "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}", **self.environment}
+        environment = {**os.environ, "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
+                       **self.environment}
         subprocess.run(words, check=True, timeout=120, env=environment)
         return self.result(self.tmp_path / "alone")
 

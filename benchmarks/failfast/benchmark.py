@@ -95,14 +95,16 @@ def main(words):
     versions = mpi.versions(options.families)
     if "ligament" in options.families:
         versions["Ligament"] = Ligament().version()
-    print(f"{options.moments} moments in the first second of a run, seed {options.seed}; {PEERS} processes that exchange, "
+    print(
+        f"{options.moments} moments in the first second of a run, seed {options.seed}; {PEERS} processes that exchange, "
           "each with a child in a session of its own; a peer and the launcher are killed in turn")
     for name, value in facts.items():
         print(f"  {name}: {value}")
     for title, version in versions.items():
         print(f"  {title}: {version}")
     found = measure(options)
-    rows, figures = [], {"seed": options.seed, "moments": options.moments, "machine": facts, "versions": versions}
+    rows, figures = [], {"seed": options.seed, "moments": options.moments, "machine": facts,
+                         "versions": versions}
     for family, shots in found.items():
         for hit in ("peer", "launcher"):
             times = [shot["seconds"] for shot in shots if shot["hit"] == hit]
@@ -122,7 +124,8 @@ def main(words):
         if worst:
             peer = min(worst.values())
             ratios = [shot["seconds"] / peer for shot in found["ligament"]]
-            bars.append(report.Bar("from a kill to the end of the last, worst", ours / peer, ratios, "<=", WORST,
+            bars.append(report.Bar("from a kill to the end of the last, worst", ours / peer, ratios, "<=",
+                                   WORST,
                                    "times the quicker launcher's"))
     print("\nbars (value, limit, spread of the shots)")
     for bar in bars:

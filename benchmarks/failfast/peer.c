@@ -25,14 +25,17 @@ int main(int argc, char **argv) {
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &count);
-    for (;;) MPI_Sendrecv_replace(&number, 1, MPI_DOUBLE, rank ^ 1, 0, rank ^ 1, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    for (;;)
+        MPI_Sendrecv_replace(&number, 1, MPI_DOUBLE, rank ^ 1, 0, rank ^ 1, 0, MPI_COMM_WORLD,
+                             MPI_STATUS_IGNORE);
 }
 #else
 #include <ligament.h>
 
 int main(int argc, char **argv) {
     const bool asks = argc > 1 && strcmp(argv[1], "asks") == 0;
-    const lig_port asking[] = {{LIG_O_I, "out"}, {LIG_S, "in"}}, answering[] = {{LIG_S, "in"}, {LIG_O_I, "out"}};
+    const lig_port asking[] = {{LIG_O_I, "out"}, {LIG_S, "in"}},
+                   answering[] = {{LIG_S, "in"}, {LIG_O_I, "out"}};
     const lig_instance_options options = {
         .size = sizeof options, .ports = asks ? asking : answering, .port_count = 2};
     lig_instance *instance;

@@ -17,7 +17,8 @@ LIMIT = 1.2
 
 def arguments_of(words):
     parser = argparse.ArgumentParser(prog="benchmarks/run filters", description=__doc__)
-    parser.add_argument("--quick", action="store_true", help="3 repetitions instead of 15, and no arrays of 16 MiB")
+    parser.add_argument("--quick", action="store_true",
+                        help="3 repetitions instead of 15, and no arrays of 16 MiB")
     parser.add_argument("--core", type=int, default=0, help="the core (default 0)")
     options = parser.parse_args(words)
     if options.core not in os.sched_getaffinity(0):
@@ -51,11 +52,13 @@ def main(words):
         for filter, (ns, by_hand) in measured(options, size).items():
             ratios = [one / other for one, other in zip(ns, by_hand)]
             middle = statistics.median(ns)
-            rows.append((filter, [middle / 1000, middle / 1000 / (size / 1e6), statistics.median(by_hand) / 1000,
+            rows.append((filter, [middle / 1000, middle / 1000 / (size / 1e6),
+                                  statistics.median(by_hand) / 1000,
                                   report.spread(ratios)]))
             figures[f"{filter}, {name}"] = report.significant(middle)
             if size > 64 << 10:
-                bars.append(report.Bar(f"{filter}, {name}", statistics.median(ratios), ratios, "<=", LIMIT, "× by hand"))
+                bars.append(report.Bar(f"{filter}, {name}", statistics.median(ratios), ratios, "<=", LIMIT,
+                                       "× by hand"))
         report.table(f"arrays of {name}", ["µs a message", "µs a MB", "µs by hand", "ratio"], rows)
     print("\nbars")
     for bar in bars:

@@ -28,7 +28,8 @@ class Measurements:
     def bare_latency(self):
         """Raw TCP plus two wake-ups, by repetition, µs: a message over two agents wakes its sender's agent and
         its receiver beside what a TCP connection wakes."""
-        return [tcp + wakes for tcp, wakes in zip(self.latency.get("bare/tcp", []), self.latency.get("bare/wake", []))]
+        return [tcp + wakes for tcp, wakes in zip(self.latency.get("bare/tcp", []),
+                                                  self.latency.get("bare/wake", []))]
 
     def cipher_share(self, link, bytes_):
         """How much of the processor time of a GB with TLS the bare cipher takes, once at each end; or None."""
@@ -50,12 +51,14 @@ def bars(m):
     found = []
     for program, way in WAYS:
         unit = "times raw TCP and its wake-ups"
-        found.append(_ratio(f"small message, {way}", m.latency.get(program), m.bare_latency(), "<=", LATENCY, unit))
+        found.append(_ratio(f"small message, {way}", m.latency.get(program), m.bare_latency(), "<=", LATENCY,
+                            unit))
     for program, way in WAYS:
         for (name, link, bytes_), ours in sorted(m.speed.items()):
             if name != program or bytes_ < 1 << 20:
                 continue
             limit = SHAPED if link != "open" else PLAIN if program == "ligament/plain" else TLS
             title = f"{size_name(bytes_)}, {way}" + ("" if link == "open" else f", {link}")
-            found.append(_ratio(title, ours, m.speed.get(("bare/tcp", link, bytes_)), ">=", limit, "of a TCP program"))
+            found.append(_ratio(title, ours, m.speed.get(("bare/tcp", link, bytes_)), ">=", limit,
+                                "of a TCP program"))
     return [bar for bar in found if bar]

@@ -39,7 +39,8 @@ def arguments_of(words):
     chosen = (options.only or "").split(",") if options.only else []
     for word in chosen:
         if not any(word in (program.name, program.family) for program in programs.PROGRAMS):
-            parser.error(f"--only: no program {word!r}; there are {', '.join(p.name for p in programs.PROGRAMS)}")
+            parser.error(
+                f"--only: no program {word!r}; there are {', '.join(p.name for p in programs.PROGRAMS)}")
     options.programs = [p for p in programs.PROGRAMS if not chosen or p.name in chosen or p.family in chosen]
     return options
 
@@ -61,10 +62,12 @@ class Session:
         count = int(min(max((0.3 if self.options.quick else 1.0) / program.round_trip, 200), 8000))
         (first, second), = self._play(program, network, [(LATENCY, SMALL, count, count // 10)])
         m, messages = self.measured, 2 * count
-        sides = [first] if program.name == "bare/wake" else [first, second]  # there both sides are on one machine
+        sides = [first] if program.name == "bare/wake" else [first,
+                                                             second]  # there both sides are on one machine
         m.latency.setdefault(program.name, []).append(first["median_ns"] / 1e3)
         m.switches.setdefault(program.name, []).append(sum(side["switches"] for side in sides) / messages)
-        m.small_processor.setdefault(program.name, []).append(sum(side["processor_s"] for side in sides) * 1e6 / messages)
+        m.small_processor.setdefault(program.name, []).append(sum(side["processor_s"]
+                                                                  for side in sides) * 1e6 / messages)
 
     def large(self, program, network, link):
         total = (256 << 20) if self.options.quick or link != "open" else 2 << 30
@@ -92,7 +95,8 @@ class Session:
         """What one core encrypts and decrypts, as `openssl speed` says, in pieces of a TLS record."""
         for name in ("aes-128-gcm", "aes-256-gcm"):
             for way in ("encrypt", "decrypt"):
-                words = ["openssl", "speed", "-elapsed", "-mr", "-seconds", "1", "-bytes", "16384", "-evp", name]
+                words = ["openssl", "speed", "-elapsed", "-mr", "-seconds", "1", "-bytes", "16384", "-evp",
+                         name]
                 output = machine.run([*words, *(["-decrypt"] if way == "decrypt" else [])], seconds=30)
                 self.measured.cipher.setdefault((name, way), []).append(cipher_speed(output))
 
@@ -125,14 +129,16 @@ def print_tables(session):
         for size in session.options.sizes:
             share = m.cipher_share(link, size)
             if share:
-                print(f"  the cipher takes {100 * share:.0f} % of the processor time of {report.size_name(size)} with TLS, link {link}")
+                print(
+                    f"  the cipher takes {100 * share:.0f} % of the processor time of {report.size_name(size)} with TLS, link {link}")
 
 
 def figures(session, facts, versions):
     """By program (and link and size): [median, least, largest]."""
     def cells(table):
         return {
-            key if isinstance(key, str) else ", ".join(report.size_name(k) if isinstance(k, int) else k for k in key):
+            key if isinstance(key, str) else ", ".join(report.size_name(k) if isinstance(k, int) else k
+                                                       for k in key):
             [report.significant(value) for value in (statistics.median(values), min(values), max(values))]
             for key, values in table.items()
         }
@@ -162,14 +168,16 @@ def main(words):
     session = Session(options)
     facts, versions = machine.facts([0]), programs.versions(options.programs)
     title = "lan: messages between two machines (network namespaces joined by veth)"
-    report.head(title, {**versions, **facts}, f"{options.repetitions}, in turn", programs.FLAGS, options.programs)
+    report.head(title, {**versions, **facts}, f"{options.repetitions}, in turn", programs.FLAGS,
+                options.programs)
     begun = time.monotonic()
     for number in range(options.repetitions):
         session.one_pass(number)
         print(f"pass {number + 1} of {options.repetitions}: {time.monotonic() - begun:.0f} s", flush=True)
     print_tables(session)
     found = bars(session.measured)
-    print(f"\nbars: {sum(bar.holds for bar in found)} of {len(found)} hold (value, limit, spread of the repetitions)")
+    print(
+        f"\nbars: {sum(bar.holds for bar in found)} of {len(found)} hold (value, limit, spread of the repetitions)")
     for bar in found:
         print(bar.line())
     report.last_line(figures(session, facts, versions), found)

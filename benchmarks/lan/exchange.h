@@ -89,7 +89,9 @@ static void to_and_fro(const struct stage *s, FILE *out) {
     }
     after = effort_here();
     qsort(took, (size_t)s->count, sizeof *took, ascending);
-    fprintf(out, "{\"kind\":\"latency\",\"bytes\":%zu,\"count\":%ld,\"median_ns\":%.1f,\"p99_ns\":%.1f,\"least_ns\":%.1f,",
+    fprintf(out,
+            "{\"kind\":\"latency\",\"bytes\":%zu,\"count\":%ld,\"median_ns\":%.1f,\"p99_ns\":%.1f,\"least_ns\":"
+            "%.1f,",
             s->bytes, s->count, (double)took[s->count / 2] / 2, (double)took[s->count * 99 / 100] / 2,
             (double)took[0] / 2);
     print_effort(out, &before, &after);
@@ -107,7 +109,8 @@ static void back_to_back(const struct stage *s, FILE *out) {
     }
     double seconds = 1e-9 * (double)(nanoseconds() - begun);
     after = effort_here();
-    fprintf(out, "{\"kind\":\"stream\",\"bytes\":%zu,\"count\":%ld,\"seconds\":%.6f,", s->bytes, s->count, seconds);
+    fprintf(out, "{\"kind\":\"stream\",\"bytes\":%zu,\"count\":%ld,\"seconds\":%.6f,", s->bytes, s->count,
+            seconds);
     print_effort(out, &before, &after);
 }
 
@@ -119,7 +122,8 @@ static size_t read_plan(const char *text, struct stage *plan, size_t room, size_
     while (*text) {
         int kind, used = 0;
         struct stage s;
-        if (count == room || sscanf(text, "%d %zu %ld %ld;%n", &kind, &s.bytes, &s.count, &s.warmup, &used) < 4 || !used ||
+        if (count == room ||
+            sscanf(text, "%d %zu %ld %ld;%n", &kind, &s.bytes, &s.count, &s.warmup, &used) < 4 || !used ||
             kind < LATENCY || kind > STREAM || s.count < 1 || s.warmup < 1 || s.bytes < 16)
             fail("the plan cannot be read at: %s", text);
         s.kind = (enum kind)kind;
@@ -142,10 +146,12 @@ int main(int argc, char **argv) {
     for (size_t i = 0; i < largest / 8; i++) ((uint64_t *)send_array)[i] = random_word(i);
     peer_open(argc - 4, argv + 4, largest);
     char path[4096];
-    snprintf(path, sizeof path, "%s.%c", argv[3], side == SIDE_A ? 'a' : 'b');  // a program may fork the other side
+    snprintf(path, sizeof path, "%s.%c", argv[3],
+             side == SIDE_A ? 'a' : 'b');  // a program may fork the other side
     FILE *out = fopen(path, "w");
     if (!out) fail("cannot write %s", path);
-    for (size_t i = 0; i < count; i++) plan[i].kind == LATENCY ? to_and_fro(&plan[i], out) : back_to_back(&plan[i], out);
+    for (size_t i = 0; i < count; i++)
+        plan[i].kind == LATENCY ? to_and_fro(&plan[i], out) : back_to_back(&plan[i], out);
     if (fclose(out)) fail("cannot write the results");
     peer_close();
     return 0;

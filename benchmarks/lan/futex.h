@@ -16,7 +16,8 @@ struct box {
 };
 
 static struct box *new_boxes(size_t count) {
-    void *at = mmap(NULL, count * sizeof(struct box), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    void *at =
+        mmap(NULL, count * sizeof(struct box), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (at == MAP_FAILED) fail("cannot map shared memory");
     memset(at, 0, count * sizeof(struct box));
     return at;

@@ -16,7 +16,9 @@ static void peer_open(int argc, char **argv, size_t largest) {
     memset(receive_array, 1, largest);
 }
 
-static inline void peer_send(void *array, size_t bytes) { MPI_Send(array, (int)bytes, MPI_BYTE, !side, 0, MPI_COMM_WORLD); }
+static inline void peer_send(void *array, size_t bytes) {
+    MPI_Send(array, (int)bytes, MPI_BYTE, !side, 0, MPI_COMM_WORLD);
+}
 
 static inline const void *peer_receive(size_t bytes) {
     MPI_Recv(receive_array, (int)bytes, MPI_BYTE, !side, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);

@@ -56,7 +56,8 @@ def to_and_fro(instance, bytes_, count, warmup):
 
 
 def back_to_back(instance, bytes_, count, warmup):
-    array, reply = numpy.random.default_rng(1).integers(1 << 62, size=bytes_ // 8), numpy.ones(REPLY // 8, numpy.int64)
+    array, reply = numpy.random.default_rng(1).integers(1 << 62, size=bytes_ // 8), numpy.ones(REPLY // 8,
+                                                                                               numpy.int64)
     before, begun = None, 0
     for number in range(-warmup, count):
         if number == 0:

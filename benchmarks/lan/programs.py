@@ -42,8 +42,10 @@ class Program:
 PROGRAMS = [
     Program("ligament/plain", "lig_send_array, read in place; --no-encryption"),
     Program("ligament/tls", "lig_send_array, read in place; TLS 1.3, as is the default"),
-    Program("bare/tcp", "one connection, TCP_NODELAY, sleeps in recv; read into fresh memory of the message's size"),
-    Program("bare/wake", "one machine: two wake-ups each way, of processes that sleep on futexes at once", small_only=True),
+    Program("bare/tcp",
+            "one connection, TCP_NODELAY, sleeps in recv; read into fresh memory of the message's size"),
+    Program("bare/wake", "one machine: two wake-ups each way, of processes that sleep on futexes at once",
+            small_only=True),
     Program("bare/chain", "futex, TCP, futex: the hops of Ligament with nothing else", small_only=True),
     Program("openmpi", "btl tcp, ob1; read into the same memory each time"),
     Program("muscle3", f"MUSCLE 3 ({MUSCLE3}), Python, its TCP transport", round_trip=1e-3, largest=256 << 20),
@@ -97,7 +99,8 @@ def _model(scratch, words):
     lines = ["ymmsl_version: v0.1", "model:", "  name: lan", "  components:"]
     lines += [f"    {name}: {{implementation: {name}, ports: {{o_i: out, s: in}}}}" for name, _ in ends]
     lines += ["  conduits: {ping.out: pong.in, pong.out: ping.in}", "implementations:"]
-    lines += [f"  {name}: {{executable: {words[0]}, args: {json.dumps([side, *words[1:]])}}}" for name, side in ends]
+    lines += [f"  {name}: {{executable: {words[0]}, args: {json.dumps([side, *words[1:]])}}}"
+              for name, side in ends]
     file = scratch / "lan.ymmsl"
     file.write_text("\n".join(lines) + "\n", encoding="utf-8")
     return file
@@ -127,7 +130,8 @@ def _start_bare(program, network, scratch, plan, out):
 
 def _start_openmpi(program, network, scratch, plan, out):
     log = _Log(scratch)
-    return [open_mpi(network, scratch, OUT / "openmpi", [(side, plan, out) for side in "ab"], **log.where())], log
+    return [open_mpi(network, scratch, OUT / "openmpi", [(side, plan, out) for side in "ab"],
+                     **log.where())], log
 
 
 def _start_muscle3(program, network, scratch, plan, out):
@@ -138,9 +142,11 @@ def _start_muscle3(program, network, scratch, plan, out):
     for name, side in (("ping", "a"), ("pong", "b")):
         peer = [VENV / "bin/python", HERE / "peer_muscle3.py", side, plan, out, OUT / "libeffort.so"]
         first, *others = network[side].words(*peer)
-        lines += [f"  {name}:", f"    description: Side {side}", "    ports: {o_i: out, s: in}", "    base_env: manager",
+        lines += [f"  {name}:", f"    description: Side {side}", "    ports: {o_i: out, s: in}",
+                  "    base_env: manager",
                   f"    executable: {shutil.which(first)}", f"    args: {json.dumps(others)}"]
-    model.write_text("\n".join([*lines, "resources:", "  ping: {threads: 1}", "  pong: {threads: 1}", ""]), encoding="utf-8")
+    model.write_text("\n".join([*lines, "resources:", "  ping: {threads: 1}", "  pong: {threads: 1}", ""]),
+                     encoding="utf-8")
     (scratch / "run").mkdir()
     words = ["--start-all", "--run-dir", scratch / "run", model]
     return [network["a"].start(VENV / "bin/muscle_manager", *words, **log.where(), cwd=scratch)], log
@@ -158,7 +164,8 @@ def _start_ligament(program, network, scratch, plan, out):
 def play(program, network, stages, scratch, seconds=400):
     """Runs stages [(kind, bytes, count, warmup)] between the two machines; what each side found, by stage."""
     out, plan = scratch / "result", "".join(" ".join(map(str, stage)) + ";" for stage in stages)
-    start = {"bare": _start_bare, "openmpi": _start_openmpi, "muscle3": _start_muscle3, "ligament": _start_ligament}
+    start = {"bare": _start_bare, "openmpi": _start_openmpi, "muscle3": _start_muscle3,
+             "ligament": _start_ligament}
     processes, said = start[program.family](program, network, scratch, plan, out)
     try:
         await_all(processes, seconds, said)
@@ -171,7 +178,8 @@ def play(program, network, stages, scratch, seconds=400):
         file = out.with_suffix(f".{side}")
         lines = file.read_text(encoding="utf-8").splitlines() if file.exists() else []
         if len(lines) != len(stages):
-            raise CannotMeasure(f"{program.name} measured {len(lines)} of {len(stages)} stages:\n{said()[-3000:]}")
+            raise CannotMeasure(
+                f"{program.name} measured {len(lines)} of {len(stages)} stages:\n{said()[-3000:]}")
         sides.append([json.loads(line) for line in lines])
     return list(zip(*sides))
 

@@ -80,7 +80,8 @@ def print_tables(session):
     report.table("for comparison, measured elsewhere, µs", columns, rows)
     rows = [
         (programs.LANGUAGES[language],
-         [statistics.median(measured.firsts[language]) / 1e3, statistics.median(measured.starts[language]) * 1e3])
+         [statistics.median(measured.firsts[language]) / 1e3,
+          statistics.median(measured.starts[language]) * 1e3])
         for language in languages
     ]
     report.table("start", ["the first message, µs", "a whole run of one round trip, ms"], rows)
@@ -97,7 +98,8 @@ def figures(session, facts, versions):
         "versions": versions,
         "repetitions": session.options.repetitions,
         "one_way_us": one_way,
-        "first_us": {name: report.significant(statistics.median(v) / 1e3) for name, v in measured.firsts.items()},
+        "first_us": {name: report.significant(statistics.median(v) / 1e3)
+                     for name, v in measured.firsts.items()},
         "run_ms": {name: report.significant(statistics.median(v) * 1e3) for name, v in measured.starts.items()},
     }
 
@@ -117,7 +119,8 @@ def main(words):
         print(f"pass {number + 1} of {options.repetitions}: {time.monotonic() - begun:.0f} s", flush=True)
     print_tables(session)
     found = bars(session.measured)
-    print(f"\nbars: {sum(bar.holds for bar in found)} of {len(found)} hold (value, limit, spread of the repetitions)")
+    print(
+        f"\nbars: {sum(bar.holds for bar in found)} of {len(found)} hold (value, limit, spread of the repetitions)")
     for bar in found:
         print(bar.line())
     report.last_line(figures(session, facts, versions), found)

@@ -70,7 +70,8 @@ def build(languages):
         "c": ["gcc", "-std=gnu11", *FLAGS, HERE / "ping.c", "-o", OUT / "ping_c", *flags],
         "cpp": ["g++", "-std=c++17", *FLAGS, HERE / "ping.cpp", "-o", OUT / "ping_cpp",
                 f"-I{REPOSITORY / 'bindings/cpp/include'}", *flags],
-        "fortran": ["gfortran", *FLAGS, f"-J{OUT}", fortran / "ligament.f90", fortran / "ligament_descriptors.c",
+        "fortran": ["gfortran", *FLAGS, f"-J{OUT}", fortran / "ligament.f90",
+                    fortran / "ligament_descriptors.c",
                     HERE / "ping.f90", "-o", OUT / "ping_fortran", *flags],
     }
     for language, words in commands.items():

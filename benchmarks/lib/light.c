@@ -83,9 +83,12 @@ static void release(void *user) {
 
 int main(int count, char **words) {
     lig_error error;
-    const lig_submodel submodel = {
-        .size = sizeof submodel, .initialise = initialise, .is_done = is_done, .observe = observe, .solve = solve,
-        .observe_final = observe_final};
+    const lig_submodel submodel = {.size = sizeof submodel,
+                                   .initialise = initialise,
+                                   .is_done = is_done,
+                                   .observe = observe,
+                                   .solve = solve,
+                                   .observe_final = observe_final};
     const lig_light light = {.size = sizeof light, .submodel = &submodel, .make = make, .release = release};
     if (count > 1) steps = atol(words[1]);
     if (lig_run_light(&light, &error) != LIG_OK) {

@@ -13,7 +13,8 @@ sys.path.append(str(REPOSITORY / "tests" / "network"))
 from domains import SpreadRun, can_spread  # noqa: E402
 from namespaces import Network, connections, processes_in, unavailable  # noqa: E402
 
-__all__ = ["Network", "SpreadRun", "await_all", "can_spread", "connections", "open_mpi", "processes_in", "unavailable"]
+__all__ = ["Network", "SpreadRun", "await_all", "can_spread", "connections", "open_mpi", "processes_in",
+           "unavailable"]
 
 
 def await_all(processes, seconds, said):
@@ -25,7 +26,8 @@ def await_all(processes, seconds, said):
         except subprocess.TimeoutExpired:
             status = f"none after {seconds} s"
         if status != 0:
-            raise CannotMeasure(f"{' '.join(map(str, process.args))}\nfailed with status {status}:\n{said()[-3000:]}")
+            raise CannotMeasure(
+                f"{' '.join(map(str, process.args))}\nfailed with status {status}:\n{said()[-3000:]}")
 
 
 def open_mpi(network, scratch, program, words, **more):
@@ -36,7 +38,8 @@ def open_mpi(network, scratch, program, words, **more):
     """
     remote = scratch / "remote"
     enter = " ".join(map(str, network["b"].words("unshare", "--uts", "sh", "-c")))
-    remote.write_text(f"#!/bin/sh\nshift\nexec {enter} 'hostname machine-b; eval \"$0\"' \"$*\"\n", encoding="utf-8")
+    remote.write_text(f"#!/bin/sh\nshift\nexec {enter} 'hostname machine-b; eval \"$0\"' \"$*\"\n",
+                      encoding="utf-8")
     remote.chmod(0o755)
     options = mpi.mca(plm_rsh_agent=remote, pml="ob1", btl="tcp,self", btl_tcp_if_include="eth0",
                       oob_tcp_if_include="eth0", plm_rsh_no_tree_spawn=1)

@@ -28,8 +28,10 @@ def _panel(x0, title, series, x_names, y_label, low, high, colours):
         out.append(f'<text x="{x(0) - 6:.1f}" y="{y(tick) + 4:.1f}" text-anchor="end">{tick:g}</text>')
     for i, name in enumerate(x_names):
         if i % 2 == 0 or len(x_names) < 10:
-            out.append(f'<text transform="translate({x(i):.1f} {TOP + plot_h + 14}) rotate(35)">{escape(name)}</text>')
-    out.append(f'<text transform="translate({x0 + 16} {TOP + plot_h / 2}) rotate(-90)">{escape(y_label)}</text>')
+            out.append(
+                f'<text transform="translate({x(i):.1f} {TOP + plot_h + 14}) rotate(35)">{escape(name)}</text>')
+    out.append(
+        f'<text transform="translate({x0 + 16} {TOP + plot_h / 2}) rotate(-90)">{escape(y_label)}</text>')
     for name, points in series.items():
         line = " ".join(f"{x(i):.1f},{y(v):.1f}" for i, v in points)
         out.append(f'<polyline points="{line}" fill="none" stroke="{colours[name]}" stroke-width="2"/>')

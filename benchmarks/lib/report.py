@@ -54,7 +54,8 @@ def head(title, facts, repetitions, flags, programs):
 def table(title, columns, rows):
     """`rows` are (head, [cell or None, ...]); cells are numbers or text."""
     print(f"\n{title}")
-    cells = [[head, *("" if c is None else c if isinstance(c, str) else f"{c:.4g}" for c in row)] for head, row in rows]
+    cells = [[head, *("" if c is None else c if isinstance(c, str) else f"{c:.4g}" for c in row)]
+             for head, row in rows]
     heads = ["", *columns]
     widths = [max(len(line[i]) for line in [heads, *cells]) for i in range(len(heads))]
     for line in [heads, *cells]:

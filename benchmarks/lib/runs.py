@@ -113,7 +113,8 @@ def started(command, environment, folder):
     """A process whose output goes to a file in the folder."""
     with open(folder / "output", "ab") as output:
         return subprocess.Popen(
-            [str(word) for word in command], env=environment, cwd=folder, stdin=subprocess.DEVNULL, stdout=output,
+            [str(word) for word in command], env=environment, cwd=folder, stdin=subprocess.DEVNULL,
+            stdout=output,
             stderr=output, preexec_fn=die_with_parent,
         )
 

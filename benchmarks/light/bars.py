@@ -19,7 +19,9 @@ def bars(name, seconds, memory, rates):
     ratios = [ours / theirs for ours, theirs in rates]
     memory /= MUSCLE2
     return [
-        Bar(f"{name}: start, exchange, end", statistics.median(longer), longer, "<=", AS_LONG_AS_THREADS, "times threads"),
+        Bar(f"{name}: start, exchange, end", statistics.median(longer), longer, "<=", AS_LONG_AS_THREADS,
+            "times threads"),
         Bar(f"{name}: memory", memory, [memory], "<=", MEMORY, "of MUSCLE 2's"),
-        Bar("messages a second, of those of threads", statistics.median(ratios), ratios, ">=", AS_FAST_AS_THREADS, "times"),
+        Bar("messages a second, of those of threads", statistics.median(ratios), ratios, ">=",
+            AS_FAST_AS_THREADS, "times"),
     ]

@@ -41,7 +41,8 @@ def measure(options, scratch):
             conduits = n * CONDUITS
             steps = options.messages // conduits
             ours = cases.seconds_of_exchange(n, conduits, steps, scratch.new())
-            found.append((steps * conduits / ours, steps * conduits / cases.seconds_of_threads(n, conduits, steps)))
+            found.append((steps * conduits / ours, steps * conduits / cases.seconds_of_threads(n, conduits,
+                                                                                               steps)))
     memory = runs.memory_at_peak(text, scratch.new())
     return seconds, memory, rates, cases.idle(LARGEST[0], options.rest, scratch.new())
 
@@ -53,7 +54,8 @@ def main(words):
         raise CannotMeasure("cannot measure:\n  " + "\n  ".join(absent))
     cases.build()
     facts, version = machine.facts([0]), Ligament().version()
-    report.head("light: many light components in one process", {"Ligament": version, **facts}, options.repetitions,
+    report.head("light: many light components in one process", {"Ligament": version, **facts},
+                options.repetitions,
                 runs.FLAGS[:-1], [])
     begun, scratch = time.monotonic(), runs.Scratch(cases.OUT)
     try:
@@ -62,21 +64,25 @@ def main(words):
         scratch.remove()
     name = "{:,} components, {:,} conduits".format(*LARGEST)
     wholes = [[pair[which] for pair in seconds] for which in (0, 1)]
-    print(f"{name}: {report.spread(wholes[0])} s, {memory / 1e6:.0f} MB at most; as threads {report.spread(wholes[1])} s")
+    print(
+        f"{name}: {report.spread(wholes[0])} s, {memory / 1e6:.0f} MB at most; as threads {report.spread(wholes[1])} s")
     medians = {n: [statistics.median(of) for of in zip(*found)] for n, found in rates.items()}
     report.table(f"messages a second, in millions; each component has {CONDUITS} conduits",
                  ["light components", "a thread for each", "times"],
-                 [(f"{n} components", [ours / 1e6, theirs / 1e6, ours / theirs]) for n, (ours, theirs) in medians.items()])
+                 [(f"{n} components", [ours / 1e6, theirs / 1e6,
+                                       ours / theirs]) for n, (ours, theirs) in medians.items()])
     print(f"\n{LARGEST[0]:,} components that wait: {1e3 * idle:.2f} ms of processors a second")
     found = bars(name, seconds, memory, rates[COMPARED[-1]])
     print(f"\nmeasured in {time.monotonic() - begun:.0f} s")
-    print(f"\nbars: {sum(bar.holds for bar in found)} of {len(found)} hold (value, limit, spread of the repetitions)")
+    print(
+        f"\nbars: {sum(bar.holds for bar in found)} of {len(found)} hold (value, limit, spread of the repetitions)")
     for bar in found:
         print(bar.line())
     report.last_line({
         "machine": facts, "version": version, "repetitions": options.repetitions,
         "seconds": report.significant(statistics.median(wholes[0])),
-        "threads_seconds": report.significant(statistics.median(wholes[1])), "memory_mb": report.significant(memory / 1e6),
+        "threads_seconds": report.significant(statistics.median(wholes[1])),
+        "memory_mb": report.significant(memory / 1e6),
         "messages_per_second": {n: {"light": report.significant(ours), "threads": report.significant(theirs)}
                                 for n, (ours, theirs) in medians.items()},
         "idle_ms_per_s": report.significant(1e3 * idle),

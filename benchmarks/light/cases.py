@@ -25,7 +25,8 @@ def build():
 def row(components, light, gate):
     """Light components in a row, each of which waits for a message from the one before it, and the first for
     one from a process of its own, which sends when it is let go."""
-    rows = [f"    c{i}: {{implementation: node, ports: {{f_init: start, o_f: end}}}}" for i in range(components)]
+    rows = [f"    c{i}: {{implementation: node, ports: {{f_init: start, o_f: end}}}}"
+            for i in range(components)]
     rows.append("    gate: {implementation: gate, ports: {o_i: out}}")
     conduits = ["    gate.out: c0.start", *(f"    c{i}.end: c{i + 1}.start" for i in range(components - 1))]
     programs = [runs.node(light), ("gate", f"{{executable: {gate}}}")]

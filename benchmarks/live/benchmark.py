@@ -24,14 +24,16 @@ BARS = {  # by row, what must hold
     "tapped": 2.0, "stalled": 0.5,  # % by which a sender is slower; "not at all" is what can be told
     "steer in C": 6.0, "steer in Python": 3.0,  # times a call of the language that does nothing: 10 and 100 ns
     "change": 3.0,  # times the command that only asks, which takes about 10 ms: 20 ms more
-    "useful": 1.0, "laid out": 100.0, "redrawn": 10.0,  # s, ms, ms: what a person waits for is the same on each machine
+    "useful": 1.0, "laid out": 100.0,
+    "redrawn": 10.0,  # s, ms, ms: what a person waits for is the same on each machine
 }
 PARTS = ("watching", "taps", "steer", "change", "page")
 
 
 def arguments_of(words):
     parser = argparse.ArgumentParser(prog="benchmarks/run live", description=__doc__)
-    parser.add_argument("--quick", action="store_true", help="2 repetitions instead of 5, and shorter; about 3 minutes")
+    parser.add_argument("--quick", action="store_true",
+                        help="2 repetitions instead of 5, and shorter; about 3 minutes")
     parser.add_argument("--repetitions", type=int, help="of each row (default 5, quick 2)")
     parser.add_argument("--only", help=f"of {', '.join(PARTS)}, separated by commas")
     parser.add_argument("--cores", default="0,1", help="for who looks on, and for the sender (default 0,1)")
@@ -87,7 +89,8 @@ def share(run, viewers, stalled, seconds, pictures):
 
 def watching(options, results):
     for count, model, name in ((FEW, runs.ring(FEW), f"{FEW} instances"),
-                               (MANY, runs.web(MANY, CONDUITS, "idle"), f"{MANY} idle light ones, {CONDUITS} conduits")):
+                               (MANY, runs.web(MANY, CONDUITS, "idle"),
+                                f"{MANY} idle light ones, {CONDUITS} conduits")):
         found, pictures = {"nobody": [], "one": [], "many": []}, []
         with runs.Run(model) as run:
             time.sleep(2)
@@ -95,7 +98,8 @@ def watching(options, results):
                 cases = [("nobody", 0, 0), ("one", 1, 0), ("many", VIEWERS - 1, 1)]
                 for case, viewers, stalled in cases if repetition % 2 else reversed(cases):
                     found[case].append(share(run, viewers, stalled, options.seconds, pictures))
-        for case, title in (("nobody", "nobody looks"), ("one", "one viewer"), ("many", f"{VIEWERS} viewers, one stalled")):
+        for case, title in (("nobody", "nobody looks"), ("one", "one viewer"),
+                            ("many", f"{VIEWERS} viewers, one stalled")):
             results.row(f"{name}: {title}", f"share_{count}_{case}", found[case], "% of a core")
         results.figures[f"pictures_{count}"] = report.significant(statistics.median(pictures))
         results.bar(f"{name}, one viewer", found["one"], BARS[count], "% of a core")
@@ -141,7 +145,8 @@ def taps(options, results):
             cases = list(times)
             for case in cases[repetition % 3:] + cases[: repetition % 3]:
                 with ExitStack() as stack:
-                    shown = stack.enter_context(tapped(run, looks, case == "stalled")) if case != "nobody" else None
+                    shown = stack.enter_context(tapped(run, looks,
+                                                       case == "stalled")) if case != "nobody" else None
                     shown and shown()
                     began = time.monotonic()
                     # As many values as fit into a pipe are read at the end.
@@ -149,22 +154,26 @@ def taps(options, results):
                     ended = time.monotonic()
                     if case == "tapped":
                         rates.append(shown() / (ended - began))
-                blocks = [(end - begin) for begin, end in run.said("code") if begin >= began * 1e9 and end <= ended * 1e9]
+                blocks = [(end - begin) for begin, end in run.said("code") if begin >= began * 1e9
+                          and end <= ended * 1e9]
                 if not blocks:
                     raise CannotMeasure("the sender wrote down no block of steps")
                 times[case].append(statistics.median(blocks) / 1e5)  # µs of a step; a block has 100
-    for case, title in (("nobody", "nobody looks"), ("tapped", "tapped"), ("stalled", "a viewer that stands still")):
+    for case, title in (("nobody", "nobody looks"), ("tapped", "tapped"),
+                        ("stalled", "a viewer that stands still")):
         results.row(f"a step of 1 ms that sends 1 MiB: {title}", f"step_{case}_us", times[case], "µs")
     results.figures["tapped_per_second"] = report.significant(statistics.median(rates))
     for case in ("tapped", "stalled"):
         slower = [100 * (a / b - 1) for a, b in zip(times[case], times["nobody"])]
-        results.bar(f"a sender, {'a viewer that stands still' if case == 'stalled' else case}", slower, BARS[case],
+        results.bar(f"a sender, {'a viewer that stands still' if case == 'stalled' else case}", slower,
+                    BARS[case],
                     "% slower")
 
 
 # ---- steering ------------------------------------------------------------------------------------------------
 def steer(options, results):
-    ways = (("steer in C", [runs.OUT / "part", "cost"]), ("steer in Python", [runs.PYTHON, runs.HERE / "cost.py"]))
+    ways = (("steer in C", [runs.OUT / "part", "cost"]),
+            ("steer in Python", [runs.PYTHON, runs.HERE / "cost.py"]))
     for name, words in ways:
         found, bare = [], []
         for _ in range(options.repetitions):

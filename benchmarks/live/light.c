@@ -57,9 +57,12 @@ int main(int count, char **words) {
     lig_error error;
     if (count != 2) return 2;
     idles = strcmp(words[1], "idle") == 0;
-    const lig_submodel submodel = {
-        .size = sizeof submodel, .initialise = nothing, .is_done = is_done, .observe = send_all, .solve = receive_all,
-        .observe_final = nothing};
+    const lig_submodel submodel = {.size = sizeof submodel,
+                                   .initialise = nothing,
+                                   .is_done = is_done,
+                                   .observe = send_all,
+                                   .solve = receive_all,
+                                   .observe_final = nothing};
     const lig_light light = {.size = sizeof light, .submodel = &submodel, .make = make, .release = free};
     if (lig_run_light(&light, &error) == LIG_OK) return 0;
     fprintf(stderr, "%s\n", error.message);

@@ -110,7 +110,8 @@ static void cost(void) {
         for (int i = 0; i < CALLS; ++i)
             if (!lig_status_name(LIG_OK)) exit(1);
         // The first is for warming up.
-        if (block > 0) printf("%.3f %.3f\n", (double)(between - began) / CALLS, (double)(now() - between) / CALLS);
+        if (block > 0)
+            printf("%.3f %.3f\n", (double)(between - began) / CALLS, (double)(now() - between) / CALLS);
     }
 }
 

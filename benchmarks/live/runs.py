@@ -41,7 +41,8 @@ def _model(components, conduits, words, more=()):
     return "\n".join([
         "ymmsl_version: v0.1", "model:", "  name: live", "  components:", *components,
         *(["  conduits:", *conduits] if conduits else []), "implementations:",
-        f"  code: {{executable: {words[0]}, args: {json.dumps([str(word) for word in words[1:]])}}}", *more, ""])
+        f"  code: {{executable: {words[0]}, args: {json.dumps([str(word) for word in words[1:]])}}}", *more,
+        ""])
 
 
 def ring(instances):
@@ -74,7 +75,8 @@ def web(components, conduits, kind):
         receives[other] += 1
     ports = [(", ".join(f"o{k}" for k in range(sends[i])), ", ".join(f"i{k}" for k in range(receives[i])))
              for i in range(components)]
-    rows = [f"    c{i}: {{implementation: code, ports: {{o_i: [{o}], s: [{s}]}}}}" for i, (o, s) in enumerate(ports)]
+    rows = [f"    c{i}: {{implementation: code, ports: {{o_i: [{o}], s: [{s}]}}}}"
+            for i, (o, s) in enumerate(ports)]
     return _model(rows, lines, [OUT / "light", kind], ["ligament: {light: code}"])
 
 
@@ -89,9 +91,11 @@ class Run:
         self.process = None
 
     def __enter__(self):
-        command = [Ligament().command, "run", self.folder / "model.ymmsl", "--run-dir", self.directory, "--quiet",
+        command = [Ligament().command, "run", self.folder / "model.ymmsl", "--run-dir", self.directory,
+                   "--quiet",
                    "--overcommit"]
-        self.process = subprocess.Popen(list(map(str, command)), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+        self.process = subprocess.Popen(list(map(str, command)), stdin=subprocess.DEVNULL,
+                                        stdout=subprocess.PIPE,
                                         stderr=subprocess.STDOUT, text=True, start_new_session=True,
                                         preexec_fn=die_with_parent)
         try:
@@ -178,7 +182,8 @@ class Page:
 
     def __enter__(self):
         self.process = subprocess.Popen([Ligament().command, "view", self.run.directory, "--json"],
-                                        stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+                                        stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                                        stderr=subprocess.DEVNULL,
                                         text=True, preexec_fn=die_with_parent)
         line = self.process.stdout.readline()
         if not line:
@@ -200,7 +205,8 @@ class Page:
         """A session: the headers that prove it."""
         line = http.client.HTTPConnection("127.0.0.1", self.port, timeout=LIMIT)
         secret = re.search(r"#\w+=([0-9a-f]+)$", self.link).group(1)
-        headers = {"Origin": f"http://127.0.0.1:{self.port}", "X-Ligament": "1", "Content-Type": "application/json"}
+        headers = {"Origin": f"http://127.0.0.1:{self.port}", "X-Ligament": "1",
+                   "Content-Type": "application/json"}
         line.request("POST", "/api/session", json.dumps({"secret": secret}), headers)
         answer = line.getresponse()
         told = json.loads(answer.read())
@@ -280,6 +286,7 @@ def browse(link, instances, seconds):
     program = shutil.which("chromium")
     if not program or not shutil.which("node"):
         raise CannotMeasure("there is no Chromium or no Node: apt-get install chromium nodejs npm")
-    told = run(["node", HERE / "browser.mjs", program, library, link, instances, seconds], seconds=2 * LIMIT + seconds)
+    told = run(["node", HERE / "browser.mjs", program, library, link, instances, seconds],
+               seconds=2 * LIMIT + seconds)
     return json.loads(told.splitlines()[-1])
 

@@ -26,7 +26,8 @@ LIMIT = 1.0
 
 def arguments_of(words):
     parser = argparse.ArgumentParser(prog="benchmarks/run mapping", description=__doc__)
-    parser.add_argument("--quick", action="store_true", help="3 repetitions instead of 9, and no million points")
+    parser.add_argument("--quick", action="store_true",
+                        help="3 repetitions instead of 9, and no million points")
     parser.add_argument("--core", type=int, default=0, help="the core (default 0)")
     options = parser.parse_args(words)
     if options.core not in os.sched_getaffinity(0):
@@ -43,7 +44,8 @@ def ensure_venv():
     print("installing SciPy and NumPy into build/benchmarks/scipy", file=sys.stderr)
     try:
         run([sys.executable, "-m", "venv", "--clear", VENV], seconds=120)
-        run([VENV / "bin/pip", "install", "--quiet", "--disable-pip-version-check", *REQUIREMENTS.split()], seconds=600)
+        run([VENV / "bin/pip", "install", "--quiet", "--disable-pip-version-check", *REQUIREMENTS.split()],
+            seconds=600)
     except CannotMeasure as problem:
         wanted = " ".join(REQUIREMENTS.split())
         raise CannotMeasure(
@@ -63,7 +65,8 @@ def measured(options, count, flat):
             file.write_bytes(points)
         ours, theirs = [], []
         for _ in range(options.repetitions):
-            for times, words in ((ours, [TARGET / "examples/mapping"]), (theirs, [VENV / "bin/python", HERE / "peer_scipy.py"])):
+            for times, words in ((ours, [TARGET / "examples/mapping"]),
+                                 (theirs, [VENV / "bin/python", HERE / "peer_scipy.py"])):
                 single = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
                 text = run([*words, *files], seconds=900, cores=[options.core], environment=single)
                 times.append(json.loads(text.splitlines()[-1]))
@@ -91,7 +94,8 @@ def main(words):
                 figures[f"{step}, {name}"] = report.significant(statistics.median(own))
             report.table(name, ["ms", "SciPy, ms"], rows)
             ratios = [one["nearest"] / other["nearest"] for one, other in zip(ours, theirs)]
-            bars.append(report.Bar(f"nearest, {name}", statistics.median(ratios), ratios, "<=", LIMIT, "× SciPy"))
+            bars.append(report.Bar(f"nearest, {name}", statistics.median(ratios), ratios, "<=", LIMIT,
+                                   "× SciPy"))
     print("\nbars")
     for bar in bars:
         print(bar.line())

@@ -20,4 +20,5 @@ _, nearest = tree.query(asked, workers=1)
 found = time.perf_counter()
 values[nearest]
 applied = time.perf_counter()
-print(json.dumps({"tree": built - began, "search": found - built, "nearest": found - began, "apply": applied - found}))
+print(json.dumps({"tree": built - began, "search": found - built, "nearest": found - began,
+                  "apply": applied - found}))

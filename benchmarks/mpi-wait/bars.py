@@ -42,7 +42,8 @@ def bars(m):
     for family, title in TITLES.items():
         if family in m.shares:
             shares = m.shares[family]
-            found.append(Bar(f"a rank that waits, {title}", statistics.median(shares), shares, "<=", SHARE[family],
+            found.append(Bar(f"a rank that waits, {title}", statistics.median(shares), shares, "<=",
+                             SHARE[family],
                              "% of a core"))
         if family in m.beside:
             found.append(_times(f"computing beside them, {title}", m.beside[family], m.alone[family],
@@ -52,5 +53,6 @@ def bars(m):
             found.append(_times(f"to all of 2, {size_name(key[1])}, {title}", m.given[key], m.bcast[key],
                                 (limit, "times MPI_Bcast")))
         for key in sorted(one for one in m.begun if one[0] == family):
-            found.append(_times(f"start, ranks: {key[1]}, {title}", m.begun[key], m.launched[key], (START, "times mpirun")))
+            found.append(_times(f"start, ranks: {key[1]}, {title}", m.begun[key], m.launched[key],
+                                (START, "times mpirun")))
     return found

@@ -23,7 +23,8 @@ STARTS = (1, 2, 4)
 
 def arguments_of(words):
     parser = argparse.ArgumentParser(prog="benchmarks/run mpi-wait", description=__doc__)
-    parser.add_argument("--quick", action="store_true", help="two repetitions with less in each; about two minutes")
+    parser.add_argument("--quick", action="store_true",
+                        help="two repetitions with less in each; about two minutes")
     parser.add_argument("--only", help=f"MPIs, separated by commas: {','.join(mpi.TITLES)}")
     parser.add_argument("--repetitions", type=int, help="of the whole (default 7, quick 2)")
     options = parser.parse_args(words)
@@ -77,8 +78,10 @@ class Session:
             bursts = self.options.bursts
             found, _, _ = programs.coupled(family, 2, "giving", [count, bytes_, bursts],
                                            source=["burst", count, bytes_, bursts], more=True)
-            self.measured.given.setdefault((family, bytes_), []).append(statistics.median(line[0] for line in found))
-            self.measured.bcast.setdefault((family, bytes_), []).append(statistics.median(line[1] for line in found))
+            self.measured.given.setdefault((family, bytes_),
+                                           []).append(statistics.median(line[0] for line in found))
+            self.measured.bcast.setdefault((family, bytes_),
+                                           []).append(statistics.median(line[1] for line in found))
 
     def start(self, family):
         for ranks in STARTS:
@@ -98,13 +101,15 @@ def print_tables(session):
             for family in families]
     report.table(f"{RANKS} ranks on two cores, rank 0 waits for 1 s: the busiest other rank, % of a core",
                  ["Ligament", "MPI_Bcast"], rows)
-    rows = [(mpi.TITLES[family], [report.spread(m.beside[family]), report.spread(m.alone[family])]) for family in families]
+    rows = [(mpi.TITLES[family], [report.spread(m.beside[family]),
+                                  report.spread(m.alone[family])]) for family in families]
     report.table("a computation on both cores, s", ["beside these ranks", "alone"], rows)
     rows = [(f"{mpi.TITLES[family]}, {report.size_name(bytes_)}",
              [report.spread([ns / 1e3 for ns in m.given[family, bytes_]]),
               report.spread([ns / 1e3 for ns in m.bcast[family, bytes_]])])
             for family, bytes_ in m.given]
-    report.table("until both of two ranks have it, from the moment rank 0 has it, µs", ["Ligament", "MPI_Bcast"], rows)
+    report.table("until both of two ranks have it, from the moment rank 0 has it, µs",
+                 ["Ligament", "MPI_Bcast"], rows)
     rows = [(f"{mpi.TITLES[family]}, {ranks}", [report.spread([1e3 * s for s in m.begun[family, ranks]]),
                                                 report.spread([1e3 * s for s in m.launched[family, ranks]])])
             for family, ranks in m.begun]
@@ -156,7 +161,8 @@ def main(words):
         print(f"pass {number + 1} of {options.repetitions}: {time.monotonic() - begun:.0f} s", flush=True)
     print_tables(session)
     found = bars(session.measured)
-    print(f"\nbars: {sum(bar.holds for bar in found)} of {len(found)} hold (value, limit, spread of the repetitions)")
+    print(
+        f"\nbars: {sum(bar.holds for bar in found)} of {len(found)} hold (value, limit, spread of the repetitions)")
     for bar in found:
         print(bar.line())
     report.last_line(figures(session, facts, versions), found)

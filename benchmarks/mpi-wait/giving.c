@@ -8,8 +8,9 @@
 
 // When rank 0 had the message: the header's own call, with a look at the clock behind it.
 static uint64_t had;
-static lig_status noted_receive_into(lig_instance *instance, const char *port, const lig_receive_options *options,
-                                     const lig_array *into, lig_times *times, lig_error *error) {
+static lig_status noted_receive_into(lig_instance *instance, const char *port,
+                                     const lig_receive_options *options, const lig_array *into,
+                                     lig_times *times, lig_error *error) {
     lig_status status = lig_receive_into(instance, port, options, into, times, error);
     had = nanoseconds();
     return status;
@@ -53,7 +54,8 @@ int main(int argc, char **argv) {
             ended[0] = nanoseconds();
             began[0] = had;
             gather(rank);
-            if (rank == 0 && noted_receive_into(lig_mpi_root(all), "in", NULL, &into, &times, &error) != LIG_OK) goto failed;
+            if (rank == 0 && noted_receive_into(lig_mpi_root(all), "in", NULL, &into, &times, &error) != LIG_OK)
+                goto failed;
             began[1] = had;
             MPI_Bcast(data, (int)bytes, MPI_BYTE, 0, MPI_COMM_WORLD);
             ended[1] = nanoseconds();
@@ -64,7 +66,8 @@ int main(int argc, char **argv) {
                         (unsigned long long)(last[1] - began[1]));
         }
         lig_array nothing = {.dtype = LIG_FLOAT64, .ndim = 1};
-        if (rank == 0 && lig_send_array(lig_mpi_root(all), "more", NULL, &nothing, &error) != LIG_OK) goto failed;
+        if (rank == 0 && lig_send_array(lig_mpi_root(all), "more", NULL, &nothing, &error) != LIG_OK)
+            goto failed;
     }
     if (lig_mpi_reuse_instance(all, &again, &error) != LIG_OK || again) goto failed;
     lig_mpi_instance_free(all);

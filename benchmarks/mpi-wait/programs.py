@@ -23,7 +23,8 @@ def build(families):
     run(["gcc", "-std=gnu11", *FLAGS, "-pthread", HERE / "source.c", "-o", OUT / "source", *flags], seconds=120)
     for family in families:
         for name in RANKED:
-            run([f"mpicc.{family}", "-std=gnu11", *FLAGS, HERE / f"{name}.c", "-o", OUT / f"{name}-{family}", *flags],
+            run([f"mpicc.{family}", "-std=gnu11", *FLAGS, HERE / f"{name}.c", "-o", OUT / f"{name}-{family}",
+                 *flags],
                 seconds=120)
 
 
@@ -57,7 +58,8 @@ def model(family, ranks, program, words, source=None, more=False):
     lines = ["ymmsl_version: v0.1", "model:", "  name: measured", "  components:"]
     lines.append(f"    ranks: {{implementation: ranks{f', ports: {{{ports}}}' if source else ''}}}")
     if source:
-        lines.append(f"    source: {{implementation: source, ports: {{o_i: out{', s: more' if more else ''}}}}}")
+        lines.append(
+            f"    source: {{implementation: source, ports: {{o_i: out{', s: more' if more else ''}}}}}")
         lines += ["  conduits:", "    source.out: ranks.in", *(["    ranks.more: source.more"] if more else [])]
     how = "openmpi" if family == "openmpi" else "direct"
     listed = lambda all_words: ", ".join(f"'{word}'" for word in all_words)  # noqa: E731
@@ -65,7 +67,8 @@ def model(family, ranks, program, words, source=None, more=False):
     lines.append(f"  ranks: {{executable: {program}, args: [{listed(words)}], execution_model: {how}}}")
     if source:
         lines.append(f"  source: {{executable: {OUT / 'source'}, args: [{listed(source)}]}}")
-    lines += ["resources:", f"  ranks: {{mpi_processes: {ranks}}}", "ligament:", f"  mpirun: {{ranks: mpirun.{family}}}"]
+    lines += ["resources:", f"  ranks: {{mpi_processes: {ranks}}}", "ligament:",
+              f"  mpirun: {{ranks: mpirun.{family}}}"]
     if family == "mpich":
         lines.append("  mpich: ranks")
     return "\n".join(lines) + "\n"
@@ -79,7 +82,8 @@ def coupled(family, ranks, name, words, source=None, more=False, seconds=120):
         (folder / "ranks.ymmsl").write_text(text, encoding="utf-8")
         began = time.monotonic_ns()
         run([Ligament().command, "run", folder / "ranks.ymmsl", "--run-dir", folder / "run", "--quiet"],
-            seconds=seconds, environment={**mpi.ENVIRONMENT, "LD_LIBRARY_PATH": str(Ligament().library)}, folder=folder)
+            seconds=seconds, environment={**mpi.ENVIRONMENT, "LD_LIBRARY_PATH": str(Ligament().library)},
+            folder=folder)
         return numbers(file), numbers(other) if source else [], began
 
 

@@ -17,7 +17,8 @@ class Measurements:
 
     def add(self, program, records):
         """Takes the sender's records of one repetition: {"sends": bool, "seconds": s}."""
-        without, with_ = (statistics.median(r["seconds"] for r in records if r["sends"] is sends) for sends in (False, True))
+        without, with_ = (statistics.median(r["seconds"] for r in records if r["sends"] is sends)
+                          for sends in (False, True))
         self.steps.setdefault(program, []).append((without, with_))
         self.ratios.setdefault(program, []).append(with_ / without)
 
@@ -25,7 +26,8 @@ class Measurements:
 def bars(m):
     """The bars of the programs of Ligament that were measured, as `README.md` beside this file has them."""
     return [
-        Bar(f"a step with 64 MiB, {program}", statistics.median(ratios), ratios, "<=", LONGER, "times a step without")
+        Bar(f"a step with 64 MiB, {program}", statistics.median(ratios), ratios, "<=", LONGER,
+            "times a step without")
         for program, ratios in m.ratios.items()
         if program.startswith("ligament/")
     ]

@@ -47,7 +47,8 @@ def arguments_of(words):
     parser.add_argument("--quick", action="store_true", help="one repetition of few steps; about half a minute")
     parser.add_argument("--only", help="programs or families, separated by commas: ligament/loan,openmpi")
     parser.add_argument("--repetitions", type=int, help="of the whole (default 5, quick 1)")
-    parser.add_argument("--cores", default="0,1", help="the sender's, and the one for everybody else (default 0,1)")
+    parser.add_argument(
+        "--cores", default="0,1", help="the sender's, and the one for everybody else (default 0,1)")
     options = parser.parse_args(words)
     options.repetitions = options.repetitions or (1 if options.quick else 5)
     options.blocks, options.steps = (2, 4) if options.quick else (4, 8)
@@ -61,7 +62,8 @@ def arguments_of(words):
     except ValueError as problem:
         parser.error(str(problem))
     if len(set(options.cores)) != 2 or not set(options.cores) <= os.sched_getaffinity(0):
-        parser.error(f"--cores needs two of {sorted(os.sched_getaffinity(0))}: a core must be free for the agents")
+        parser.error(
+            f"--cores needs two of {sorted(os.sched_getaffinity(0))}: a core must be free for the agents")
     return options
 
 
@@ -96,7 +98,8 @@ def _model(scratch, program, words):
     lines = ["ymmsl_version: v0.1", "model:", "  name: overlap", "  components:"]
     lines += [f"    {name}: {{implementation: {name}, ports: {{{port}}}}}" for name, port in ends]
     lines += ["  conduits: {sender.out: receiver.in}", "implementations:"]
-    lines += [f"  {name}: {{executable: {OUT / program.binary}, args: {json.dumps(words[name])}}}" for name, _ in ends]
+    lines += [f"  {name}: {{executable: {OUT / program.binary}, args: {json.dumps(words[name])}}}"
+              for name, _ in ends]
     file = scratch / "overlap.ymmsl"
     file.write_text("\n".join(lines) + "\n", encoding="utf-8")
     return file
@@ -116,7 +119,8 @@ def play(program, options, scratch):
             said = lambda: log.read_text(errors="replace")  # noqa: E731
         else:
             spread = SpreadRun(
-                str(Ligament().command), [network["a"], network["b"]], _model(scratch, program, words), scratch / "run",
+                str(Ligament().command), [network["a"], network["b"]], _model(scratch, program, words),
+                scratch / "run",
                 on={1: ["receiver"]}, encrypt=program.encrypt, options=["--quiet"], folder=scratch,
                 prefix=["taskset", "-c", others],
             )
@@ -137,7 +141,8 @@ def main(words):
     versions = mpi.versions({p.name for p in options.programs})
     if any(p.name.startswith("ligament") for p in options.programs):
         versions["Ligament"] = Ligament().version()
-    report.head("overlap: steps of a sender while 64 MiB leave", {**versions, **facts}, f"{options.repetitions}, in turn",
+    report.head("overlap: steps of a sender while 64 MiB leave", {**versions, **facts},
+                f"{options.repetitions}, in turn",
                 FLAGS, options.programs)
     measured, begun = Measurements(), time.monotonic()
     for number in range(options.repetitions):
@@ -154,10 +159,13 @@ def main(words):
         ratios = measured.ratios[program]
         rows.append((program, [without, with_, statistics.median(ratios), min(ratios), max(ratios)]))
         figures[program] = [report.significant(v) for v in rows[-1][1]]
-    report.table("a step, ms: without sending, with; their ratio", ["without", "with", "ratio", "least", "largest"], rows)
+    report.table("a step, ms: without sending, with; their ratio",
+                 ["without", "with", "ratio", "least", "largest"], rows)
     found = bars(measured)
-    print(f"\nbars: {sum(bar.holds for bar in found)} of {len(found)} hold (value, limit, spread of the repetitions)")
+    print(
+        f"\nbars: {sum(bar.holds for bar in found)} of {len(found)} hold (value, limit, spread of the repetitions)")
     for bar in found:
         print(bar.line())
-    report.last_line({"machine": facts, "versions": versions, "repetitions": options.repetitions, "step_ms": figures}, found)
+    report.last_line({"machine": facts, "versions": versions, "repetitions": options.repetitions,
+                      "step_ms": figures}, found)
     return 0

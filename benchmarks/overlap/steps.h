@@ -76,7 +76,8 @@ static void write_array(void *array, size_t bytes, uint64_t step) {
 static void check_array(const void *array, size_t bytes, uint64_t step) {
     const uint64_t *words = array;
     for (size_t i = 0; i < bytes / sizeof *words; i += 512)
-        if (words[i] != random_word(step ^ i << 8)) fail("what came of step %llu is not what was sent", (unsigned long long)step);
+        if (words[i] != random_word(step ^ i << 8))
+            fail("what came of step %llu is not what was sent", (unsigned long long)step);
 }
 
 static void keep_to(int core) {

@@ -68,7 +68,8 @@ static void peer_open(size_t largest) {
 static inline void peer_send(void *array, size_t bytes) {
     memcpy(slabs + (size_t)ring_position * slab_bytes, array, bytes);
     atomic_fetch_add(&next->tokens, 1);
-    if (waiting != YIELD && atomic_load(&next->sleeps)) syscall(SYS_futex, &next->tokens, FUTEX_WAKE, 1, 0, 0, 0);
+    if (waiting != YIELD && atomic_load(&next->sleeps))
+        syscall(SYS_futex, &next->tokens, FUTEX_WAKE, 1, 0, 0, 0);
 }
 
 static inline int here(void) { return atomic_load_explicit(&mine->tokens, memory_order_acquire) == received; }

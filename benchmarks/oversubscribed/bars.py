@@ -42,7 +42,8 @@ def _faster(m, family, title, processes, bytes_, factor):
     theirs = m.hops[(other, processes, bytes_)]
     value = statistics.median(theirs) / statistics.median(ours)
     ratios = [b / a for a, b in zip(ours, theirs)]
-    return Bar(f"{size_name(bytes_)} among {processes} vs {title}", value, ratios, ">=", factor, "times as fast")
+    return Bar(f"{size_name(bytes_)} among {processes} vs {title}", value, ratios, ">=", factor,
+               "times as fast")
 
 
 def _least(processes, bytes_):
@@ -65,7 +66,8 @@ def bars(m):
         if program == "ligament" and bare:
             value = statistics.median(ours) / statistics.median(bare)
             title = f"hand-over to a parked one, {cores} core{'s' if cores > 1 else ''}"
-            found.append(Bar(title, value, [a / b for a, b in zip(ours, bare)], "<=", HAND_OVER, "times a bare futex"))
+            found.append(Bar(title, value, [a / b for a, b in zip(ours, bare)], "<=", HAND_OVER,
+                             "times a bare futex"))
     for (program, processes), used in m.blocked.items():
         if program == "ligament":
             title = f"processor time while blocked, {processes} instances"

@@ -119,15 +119,19 @@ def print_tables(session):
     measured, names = session.measured, [program.name for program in session.options.programs]
     rings = [f"{n} processes" for n in session.options.rings]
     for bytes_ in SIZES:
-        rows = [(name, [report.spread(measured.hops.get((name, n, bytes_))) for n in session.options.rings]) for name in names]
-        report.table(f"{report.size_name(bytes_)}: µs a hop, median lap (least and largest of the repetitions)", rings, rows)
-        rows = [(name, [session.worst_lap.get((name, n, bytes_)) for n in session.options.rings]) for name in names]
+        rows = [(name, [report.spread(measured.hops.get((name, n, bytes_))) for n in session.options.rings])
+                for name in names]
+        report.table(f"{report.size_name(bytes_)}: µs a hop, median lap (least and largest of the repetitions)",
+                     rings, rows)
+        rows = [(name, [session.worst_lap.get((name, n, bytes_)) for n in session.options.rings])
+                for name in names]
         report.table(f"{report.size_name(bytes_)}: the worst lap, ms", rings, rows)
     rows = [
         (name, [report.spread(measured.hand_overs.get((name, cores))) for cores in (1, 2)])
         for name in dict.fromkeys(program for program, _ in measured.hand_overs)
     ]
-    report.table(f"hand-over to a process that sleeps since {GAP_US // 1000} ms, 0 B, µs", ["both on 1 core", "a core each"], rows)
+    report.table(f"hand-over to a process that sleeps since {GAP_US // 1000} ms, 0 B, µs",
+                 ["both on 1 core", "a core each"], rows)
     rows = [(f"{name}, {n} processes", [max(used)]) for (name, n), used in measured.blocked.items()]
     report.table(f"processor time while blocked for {BLOCKED_S} s, the busiest, % of a core", ["%"], rows)
 
@@ -148,7 +152,8 @@ def figures(session, facts, versions):
             for (name, cores), values in measured.hand_overs.items()
         },
         "blocked_percent": {
-            f"{name}, {n} processes": report.significant(max(used)) for (name, n), used in measured.blocked.items()
+            f"{name}, {n} processes": report.significant(max(used))
+            for (name, n), used in measured.blocked.items()
         },
     }
 
@@ -156,7 +161,8 @@ def figures(session, facts, versions):
 def print_head(session, facts, versions):
     options = session.options
     repetitions = f"{options.repetitions}, in turn; MPICH at most 2"
-    report.head("oversubscribed: rings of processes that share two cores", {**versions, **facts}, repetitions, programs.FLAGS, options.programs)
+    report.head("oversubscribed: rings of processes that share two cores", {**versions, **facts}, repetitions,
+                programs.FLAGS, options.programs)
 
 
 def main(words):
@@ -178,7 +184,8 @@ def main(words):
     session.wait_long()
     print_tables(session)
     found = bars(session.measured)
-    print(f"\nbars: {sum(bar.holds for bar in found)} of {len(found)} hold (value, limit, spread of the repetitions)")
+    print(
+        f"\nbars: {sum(bar.holds for bar in found)} of {len(found)} hold (value, limit, spread of the repetitions)")
     for bar in found:
         print(bar.line())
     report.last_line(figures(session, facts, versions), found)

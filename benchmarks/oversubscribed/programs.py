@@ -38,7 +38,8 @@ def _open_mpi(name, tuning, pairs, options=()):
 
 
 VADER = {"pml": "ob1", "btl": "self,vader"}
-EAGER = dict.fromkeys(("btl_vader_eager_limit", "btl_vader_rndv_eager_limit", "btl_vader_max_send_size"), 1 << 17)
+EAGER = dict.fromkeys(("btl_vader_eager_limit", "btl_vader_rndv_eager_limit", "btl_vader_max_send_size"),
+                      1 << 17)
 UCX = {"pml": "ucx", "pml_ucx_tls": "any", "pml_ucx_devices": "any"}
 PROGRAMS = [
     Program("ligament", "lig_send and lig_send_array, read in place"),
@@ -46,7 +47,8 @@ PROGRAMS = [
     _open_mpi("eager", "vader, through shared memory, eager to 128 KiB",
               {**VADER, "btl_vader_single_copy_mechanism": "none", **EAGER}),
     _open_mpi("ucx", "UCX over posix and CMA", UCX, ("-x", "UCX_TLS=posix,cma,self")),
-    Program("mpich", "UCX over posix and CMA; has no way to make it yield", (), {"UCX_TLS": "posix,cma,self"}, True),
+    Program("mpich", "UCX over posix and CMA; has no way to make it yield", (), {"UCX_TLS": "posix,cma,self"},
+            True),
     Program("bare/yield", "shared memory, sched_yield until the token is there"),
     Program("bare/futex", "shared memory, sleeps at once"),
     Program("bare/spin", "shared memory, looks for 36 µs, then sleeps"),

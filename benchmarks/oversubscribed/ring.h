@@ -35,7 +35,8 @@ struct stage {  // one part of the plan
 // ---- what each program defines -------------------------------------------------------------------------------
 static int peer_position(int argc, char **argv);    // 0 … ring_count-1; a program may fork the ring here
 static void peer_open(size_t largest);
-static inline void peer_send(void *array, size_t bytes);  // to the next position; the array may be changed afterwards
+static inline void peer_send(void *array,
+                             size_t bytes);  // to the next position; the array may be changed afterwards
 static inline const void *peer_receive(size_t bytes);     // from the position before; where the bytes are
 static inline void peer_release(void);                    // what peer_receive returned is no longer needed
 static void peer_close(void);
@@ -127,7 +128,9 @@ static void laps_first(const struct stage *s, uint64_t number, FILE *out) {
     }
     double hops = (double)timed * ring_count;
     qsort(took, (size_t)timed, sizeof *took, ascending);
-    fprintf(out, "{\"kind\":\"laps\",\"bytes\":%zu,\"laps\":%ld,\"hop_ns\":%.1f,\"median_lap_ns\":%llu,\"worst_lap_ns\":%llu}\n",
+    fprintf(out,
+            "{\"kind\":\"laps\",\"bytes\":%zu,\"laps\":%ld,\"hop_ns\":%.1f,\"median_lap_ns\":%llu,\"worst_lap_"
+            "ns\":%llu}\n",
             s->bytes, timed, (double)(last - timed_from) / hops, (unsigned long long)took[timed / 2],
             (unsigned long long)took[timed - 1]);
 }
@@ -172,8 +175,8 @@ static void parked(const struct stage *s, FILE *out) {
     }
     if (sched_setaffinity(0, sizeof before, &before)) fail("sched_setaffinity: %s", strerror(errno));
     qsort(took, (size_t)s->laps, sizeof *took, ascending);
-    fprintf(out, "{\"kind\":\"parked\",\"bytes\":%zu,\"median_ns\":%llu,\"p90_ns\":%llu,\"least_ns\":%llu}\n", s->bytes,
-            (unsigned long long)took[s->laps / 2], (unsigned long long)took[s->laps * 9 / 10],
+    fprintf(out, "{\"kind\":\"parked\",\"bytes\":%zu,\"median_ns\":%llu,\"p90_ns\":%llu,\"least_ns\":%llu}\n",
+            s->bytes, (unsigned long long)took[s->laps / 2], (unsigned long long)took[s->laps * 9 / 10],
             (unsigned long long)took[0]);
     free(took);
 }
@@ -203,7 +206,8 @@ static size_t read_plan(struct stage *plan, size_t room, size_t *largest) {
     while (*text) {
         int kind, used = 0;
         struct stage s;
-        if (count == room || sscanf(text, "%d %zu %ld %ld;%n", &kind, &s.bytes, &s.amount, &s.laps, &used) < 4 || !used ||
+        if (count == room ||
+            sscanf(text, "%d %zu %ld %ld;%n", &kind, &s.bytes, &s.amount, &s.laps, &used) < 4 || !used ||
             kind < LAPS || kind > BLOCKED || s.laps < 1 || (s.bytes && s.bytes < 16))
             fail("RING_PLAN cannot be read at: %s", text);
         s.kind = (enum kind)kind;

@@ -42,7 +42,8 @@ def arguments_of(words):
         help="what counts where a hypervisor moves the cores (default: whichever is measured sooner)",
     )
     parser.add_argument("--json", type=Path, metavar="FILE", help="write every record there")
-    parser.add_argument("--picture", type=Path, metavar="FILE", help="SVG (default build/benchmarks/pingpong.svg)")
+    parser.add_argument("--picture", type=Path, metavar="FILE",
+                        help="SVG (default build/benchmarks/pingpong.svg)")
     options = parser.parse_args(words)
     options.repetitions = options.repetitions or (3 if options.quick else 5)
     try:
@@ -53,7 +54,8 @@ def arguments_of(words):
     if len(options.cores) != 2 or not set(options.cores) <= os.sched_getaffinity(0):
         parser.error(f"--cores needs two of {sorted(os.sched_getaffinity(0))}")
     options.sizes = sorted(set(options.sizes or (QUICK_SIZES if options.quick else SIZES)))
-    wanted = options.modes.split(",") if options.modes else ["plain", "worked", *([] if options.quick else ["echo"])]
+    wanted = options.modes.split(",") if options.modes else ["plain", "worked",
+                                                             *([] if options.quick else ["echo"])]
     if not set(wanted) <= set(MODES):
         parser.error(f"--modes: {', '.join(MODES)}")
     options.modes = [mode for mode in MODES if mode in wanted]
@@ -152,7 +154,8 @@ class Session:
             file = out.with_suffix(f".{side}")
             lines = file.read_text(encoding="utf-8").splitlines() if file.exists() else []
             if len(lines) != len(cases):
-                raise CannotMeasure(f"{command[0]} measured {len(lines)} of {len(cases)} cases:\n{output[-2000:]}")
+                raise CannotMeasure(
+                    f"{command[0]} measured {len(lines)} of {len(cases)} cases:\n{output[-2000:]}")
             sides.append([json.loads(line) for line in lines])
         for first, second in zip(*sides):
             first["processor_both_ns"] = first["processor_ns"] + second["processor_ns"]
@@ -231,14 +234,16 @@ def print_tables(session):
                 cells = [_microseconds(measured, mpi, mode, bytes_, key), mpi or ""]
                 cells += [_microseconds(measured, p.name, mode, bytes_, key) for p in columns]
                 rows.append((report.size_name(bytes_), cells))
-            report.table(f"{mode} ({MEANING[mode]}): {title}", ["MPI", "which", *(p.name for p in columns)], rows)
+            report.table(f"{mode} ({MEANING[mode]}): {title}", ["MPI", "which", *(p.name for p in columns)],
+                         rows)
         mpis = [p for p in session.options.programs if p.family in MPI]
         if mpis:
             rows = [
                 (report.size_name(b), [_microseconds(measured, p.name, mode, b, "median_ns") for p in mpis])
                 for b in measured.sizes(mode)
             ]
-            report.table(f"{mode}: every MPI configuration, median one-way time, µs", [p.name for p in mpis], rows)
+            report.table(f"{mode}: every MPI configuration, median one-way time, µs", [p.name for p in mpis],
+                         rows)
     if measured.has("bare/inline", "plain", 0):
         print(f"\nbare line, 0 B: {measured.median('bare/inline', 'plain', 0) / 1e3:.3f} µs one way")
 
@@ -266,7 +271,8 @@ def figures(session, facts, versions):
         cell = [report.significant(number / 1e3) for number in numbers]
         found.setdefault(name, {}).setdefault(mode, {})[report.size_name(bytes_)] = [*cell, *more]
 
-    for program, mode, bytes_ in sorted(measured.records, key=lambda key: (key[0], list(MODES).index(key[1]), key[2])):
+    for program, mode, bytes_ in sorted(measured.records,
+                                        key=lambda key: (key[0], list(MODES).index(key[1]), key[2])):
         if program.split("/")[0] not in MPI and measured.has(program, mode, bytes_):
             entry(program, program, mode, bytes_)
     for mode in session.options.modes:
@@ -281,7 +287,8 @@ def figures(session, facts, versions):
         "passes": session.passes,
         "bare_line": line_facts(measured),
         "lacking": session.lacking(),
-        "slabs": {f"{mode} {report.size_name(bytes_)}": count for (mode, bytes_), count in session.slabs.items()},
+        "slabs": {f"{mode} {report.size_name(bytes_)}": count
+                  for (mode, bytes_), count in session.slabs.items()},
         "one_way_us": found,
     }
 
@@ -322,7 +329,8 @@ def draw(session, path):
 def print_head(session, facts, versions):
     options = session.options
     repetitions = f"{options.repetitions}, interleaved; zeromq, file, muscle3 at most 3; echo 1"
-    report.head("pingpong: one-way time between two pinned processes", {**versions, **facts}, repetitions, peers.FLAGS, options.programs)
+    report.head("pingpong: one-way time between two pinned processes", {**versions, **facts}, repetitions,
+                peers.FLAGS, options.programs)
 
 
 def print_distance(session):
@@ -349,12 +357,14 @@ def main(words):
     print_head(session, facts, versions)
     begun = time.monotonic()
     while session.one_pass():
-        print(f"pass {session.passes}: {time.monotonic() - begun:.0f} s, {session.lacking()} cases to go", flush=True)
+        print(f"pass {session.passes}: {time.monotonic() - begun:.0f} s, {session.lacking()} cases to go",
+              flush=True)
     print_distance(session)
     print_tables(session)
     draw(session, options.picture or machine.BUILD / "pingpong.svg")
     found = bars(session.measured)
-    print(f"\nbars: {sum(bar.holds for bar in found)} of {len(found)} hold (value, limit, spread of the repetitions)")
+    print(
+        f"\nbars: {sum(bar.holds for bar in found)} of {len(found)} hold (value, limit, spread of the repetitions)")
     for bar in found:
         print(bar.line())
     if options.json:

@@ -47,7 +47,7 @@ static void peer_start(const struct exchange *x);               // before the fi
 static inline void *peer_array(size_t bytes);                   // where the next message's data is to stand
 static inline void peer_send(void *array, size_t bytes);
 static inline const void *peer_receive(size_t bytes);           // the received data
-static inline void peer_release(void);                          // what peer_receive returned is no longer needed
+static inline void peer_release(void);  // what peer_receive returned is no longer needed
 static inline void peer_echo(const void *data, size_t bytes);   // send what was received, then release it
 static void peer_close(void);
 
@@ -264,9 +264,9 @@ static size_t read_plan(struct exchange *plan, size_t room, size_t *largest) {
     while (*text) {
         int mode, used = 0;
         struct exchange x;
-        if (count == room || sscanf(text, "%d %zu %ld %ld %d;%n", &mode, &x.bytes, &x.rounds, &x.warmup, &x.slabs,
-                                    &used) < 5 || !used || mode < PLAIN || mode > ECHO || x.rounds < 1 ||
-            x.bytes % (STRIDE * sizeof(uint64_t)))
+        if (count == room ||
+            sscanf(text, "%d %zu %ld %ld %d;%n", &mode, &x.bytes, &x.rounds, &x.warmup, &x.slabs, &used) < 5 ||
+            !used || mode < PLAIN || mode > ECHO || x.rounds < 1 || x.bytes % (STRIDE * sizeof(uint64_t)))
             fail("PINGPONG_PLAN cannot be read at: %s", text);
         x.mode = (enum mode)mode;
         if (x.bytes > *largest) *largest = x.bytes;

@@ -83,7 +83,8 @@ PROGRAMS = [
         per_byte=1e-9,
         most_repetitions=3,
     ),
-    Program("file", "file in memory", ALL, "pwrite, pread, a count in shared memory", latency=1e-6, most_repetitions=3),
+    Program("file", "file in memory", ALL, "pwrite, pread, a count in shared memory", latency=1e-6,
+            most_repetitions=3),
     Program(
         "muscle3",
         f"MUSCLE 3 ({MUSCLE3}), Python",
@@ -96,7 +97,8 @@ PROGRAMS = [
 ]
 # Measured where somebody asks for it by name: a library that counts no messages, and does not look whether
 # anybody taps a port.
-BY_NAME = [Program("unwatched/view", "Ligament without rows", ("plain",), "as ligament/view, without rows and looks")]
+BY_NAME = [Program("unwatched/view", "Ligament without rows", ("plain",),
+                   "as ligament/view, without rows and looks")]
 
 
 # ---- what is needed ------------------------------------------------------------------------------------------
@@ -108,7 +110,8 @@ def missing(programs):
         found.append("gcc is missing; install it with: apt-get install build-essential")
     found += mpi.missing(families, DEBIAN)
     if "zeromq" in families and shutil.which("gcc"):
-        probe = subprocess.run(["gcc", "-E", "-include", "zmq.h", "-xc", "/dev/null"], capture_output=True, check=False)
+        probe = subprocess.run(["gcc", "-E", "-include", "zmq.h", "-xc", "/dev/null"], capture_output=True,
+                               check=False)
         if probe.returncode:
             found.append(f"ZeroMQ's header zmq.h is missing; install it with: apt-get install {DEBIAN}")
     if families & {"ligament", "unwatched"}:
@@ -122,13 +125,15 @@ def missing(programs):
 def _python_missing():
     """The Python package goes into the benchmark's own environment, from the wheel that `make build` made."""
     ensure_venv()
-    wheels = sorted((REPOSITORY / "target/wheels").glob("ligament_coupling-*.whl"), key=lambda wheel: wheel.stat().st_mtime)
+    wheels = sorted((REPOSITORY / "target/wheels").glob("ligament_coupling-*.whl"),
+                    key=lambda wheel: wheel.stat().st_mtime)
     if wheels:
         run([VENV / "bin/pip", "install", "-q", "--no-deps", "--force-reinstall", wheels[-1]], seconds=120)
     try:
         run([VENV / "bin/python", "-c", "import ligament"], seconds=60)
     except CannotMeasure:
-        return [f"the Python package ligament-coupling is missing in {VENV} and in target/wheels; build it first: make build"]
+        return [
+            f"the Python package ligament-coupling is missing in {VENV} and in target/wheels; build it first: make build"]
     return []
 
 
@@ -158,7 +163,8 @@ def _unwatched():
     it."""
     target = OUT / "unwatched"
     flags = f"{os.environ.get('RUSTFLAGS', '')} --cfg ligament_unwatched".strip()
-    run(["cargo", "build", "--release", "--quiet", "--locked", "-p", "ligament-capi"], seconds=1800, folder=REPOSITORY,
+    run(["cargo", "build", "--release", "--quiet", "--locked", "-p", "ligament-capi"], seconds=1800,
+        folder=REPOSITORY,
         environment={"CARGO_TARGET_DIR": str(target), "RUSTFLAGS": flags})
     library = target / "release"
     return [f"-I{REPOSITORY}/crates/capi/include", f"-L{library}", f"-Wl,-rpath,{library}", "-lligament"]
@@ -176,7 +182,8 @@ def build(programs):
             _compile("gcc", "bare.c", f"bare_{kind}", f"-DBARE_{kind.upper()}")
         way = {"one": "view", "two": "into", "loan": "loan"}[kind]
         if f"ligament/{way}" in names:
-            _compile("gcc", "ligament.c", f"ligament_{way}", f"-DLIGAMENT_{way.upper()}", *Ligament().flags(), "-lm")
+            _compile("gcc", "ligament.c", f"ligament_{way}", f"-DLIGAMENT_{way.upper()}", *Ligament().flags(),
+                     "-lm")
     if "unwatched/view" in names:
         _compile("gcc", "ligament.c", "unwatched_view", "-DLIGAMENT_VIEW", *_unwatched(), "-lm")
     for family in ("openmpi", "mpich"):

@@ -66,8 +66,10 @@ class Bars(unittest.TestCase):
 
     def test_a_limit_has_no_further_allowance(self):
         mpi = ("mpich/copy", "plain", 0, 90.0)
-        self.assertTrue(row(measurements(mpi, ("ligament/view", "plain", 0, 99.9)), "plain view vs MPI, 0 B").holds)
-        self.assertFalse(row(measurements(mpi, ("ligament/view", "plain", 0, 101.0)), "plain view vs MPI, 0 B").holds)
+        self.assertTrue(row(measurements(mpi, ("ligament/view", "plain", 0, 99.9)),
+                            "plain view vs MPI, 0 B").holds)
+        self.assertFalse(row(measurements(mpi, ("ligament/view", "plain", 0, 101.0)),
+                             "plain view vs MPI, 0 B").holds)
 
     def test_small_messages_have_a_limit_of_their_own(self):
         for bytes_, limit in ((512, 0.9), (KIB, 1.5), (16 * KIB, 1.5), (32 * KIB, 0.9)):
@@ -88,14 +90,16 @@ class Bars(unittest.TestCase):
 
     def test_python_may_take_ten_times_as_long_as_c_when_empty(self):
         def of(c, python):
-            return row(measurements(("ligament/view", "plain", 0, c), ("ligament/python", "plain", 0, python)), "Python, 0 B")
+            return row(measurements(("ligament/view", "plain", 0, c), ("ligament/python", "plain", 0, python)),
+                       "Python, 0 B")
 
         self.assertEqual([of(100.0, 990.0).holds, of(100.0, 1010.0).holds], [True, False])
         self.assertTrue(of(700.0, 6900.0).holds)
 
     def test_rows_and_looks_may_cost_5_percent(self):
         def holds(ours, theirs, bytes_=0):
-            m = measurements(("ligament/view", "plain", bytes_, ours), ("unwatched/view", "plain", bytes_, theirs))
+            m = measurements(("ligament/view", "plain", bytes_, ours),
+                             ("unwatched/view", "plain", bytes_, theirs))
             return [bar.holds for bar in bars(m)]
 
         self.assertEqual([holds(104.9, 100.0), holds(105.1, 100.0)], [[True], [False]])

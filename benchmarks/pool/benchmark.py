@@ -38,7 +38,8 @@ def measured(place):
     """s from the first evaluation to the last."""
     directory = place / f"run-{len(list(place.glob('run-*')))}"
     run([LIGAMENT, "run", "--quiet", place / "model.ymmsl", "--run-dir", directory], seconds=120)
-    times = [tuple(map(int, (directory / f"instances/member[{at}]/output.log").read_text().split())) for at in range(MEMBERS)]
+    times = [tuple(map(int, (directory / f"instances/member[{at}]/output.log").read_text().split()))
+             for at in range(MEMBERS)]
     # Both must be there before the time counts: whoever starts first works alone until then.
     return (max(end for _, end in times) - min(begin for begin, _ in times)) / 1e9, \
         (max(begin for begin, _ in times) - min(begin for begin, _ in times)) / 1e9
@@ -55,7 +56,8 @@ def main(words):
         raise CannotMeasure(f"a pool of {MEMBERS} needs as many cores")
     OUT.mkdir(parents=True, exist_ok=True)
     where = [f"-I{REPOSITORY}/crates/capi/include", f"-L{TARGET}", f"-Wl,-rpath,{TARGET}", "-lligament"]
-    run(["gcc", "-std=gnu11", "-O2", "-Wall", "-Wextra", HERE / "member.c", "-o", OUT / "member", *where], seconds=120)
+    run(["gcc", "-std=gnu11", "-O2", "-Wall", "-Wextra", HERE / "member.c", "-o", OUT / "member", *where],
+        seconds=120)
     facts = machine.facts(cores[:MEMBERS])
     version = first_line(LIGAMENT, "version") or "unknown"
     for name, value in facts.items():
@@ -71,7 +73,8 @@ def main(words):
             ideal = (EVALUATIONS * WORK / 1e9 + alone * (MEMBERS - 1)) / MEMBERS
             ratios.append(time / ideal)
             took.append(time)
-    report.table(f"{EVALUATIONS} evaluations of {WORK / 1e6} ms by {MEMBERS} instances", ["s", "times the ideal"],
+    report.table(f"{EVALUATIONS} evaluations of {WORK / 1e6} ms by {MEMBERS} instances",
+                 ["s", "times the ideal"],
                  [("a study", [statistics.median(took), statistics.median(ratios)])])
     bars = [report.Bar("a pool, against the ideal", statistics.median(ratios), ratios, "<=", LIMIT, "times")]
     print("\nbars (value, limit, spread)")

@@ -25,7 +25,8 @@ int main(int count, char **words) {
     lig_instance *instance;
     check(lig_instance_create(&options, &instance, &error));
     bool again;
-    for (check(lig_reuse_instance(instance, &again, &error)); again; check(lig_reuse_instance(instance, &again, &error))) {
+    for (check(lig_reuse_instance(instance, &again, &error)); again;
+         check(lig_reuse_instance(instance, &again, &error))) {
         long long begin = now();
         if (!began) began = begin;
         while (now() - begin < work) {

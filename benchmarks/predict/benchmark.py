@@ -54,7 +54,8 @@ while instance.reuse_instance():
 def arguments_of(words):
     parser = argparse.ArgumentParser(prog="benchmarks/run predict", description=__doc__)
     parser.add_argument("--quick", action="store_true", help="1 repetition of each run instead of 3")
-    parser.add_argument("--write-page", action="store_true", help=f"write the table into {PAGE.relative_to(REPOSITORY)}")
+    parser.add_argument("--write-page", action="store_true",
+                        help=f"write the table into {PAGE.relative_to(REPOSITORY)}")
     parser.add_argument("--repetitions", type=int, help="of each run (default 3, quick 1)")
     options = parser.parse_args(words)
     options.repetitions = options.repetitions or (1 if options.quick else 3)
@@ -74,10 +75,12 @@ def models(place):
     steps = "ligament_costs: 1\ncomponents:\n"
     reaches = ["river", "upper", "north", "south", "lower", "polder"]
     # All that is counted in the canals grows with the time that they are simulated for.
-    canal_steps = "".join(f"  {reach}: {{steps: measured * FACTOR}}\n" for reach in [*reaches, "weather", "town", "collector"])
+    canal_steps = "".join(f"  {reach}: {{steps: measured * FACTOR}}\n" for reach in [*reaches, "weather",
+                                                                                     "town", "collector"])
     return [
         ("reaction-diffusion", diffusion, {"macro.t_max": "2400.0"},
-         [({"macro.t_max": "2400.0"}, ""), ({"macro.t_max": "7200.0"}, steps + "  macro: {steps: t_max / dt}\n")]),
+         [({"macro.t_max": "2400.0"}, ""), ({"macro.t_max": "7200.0"},
+                                            steps + "  macro: {steps: t_max / dt}\n")]),
         # A shorter one is mostly the start of its fifteen programs, which varies by more than its steps take.
         ("canal-network", canal, {"t_max": "324000.0"},
          [({"t_max": "324000.0"}, ""), ({"t_max": "972000.0"}, steps + canal_steps.replace("FACTOR", "3"))]),
@@ -105,7 +108,8 @@ def measured(model, settings, cores, place):
 
 
 def predicted(model, settings, cores, source, formulas, place):
-    words = [LIGAMENT, "predict", model, "--from", source, "--cores", len(cores), "--json", *settings_of(settings)]
+    words = [LIGAMENT, "predict", model, "--from", source, "--cores", len(cores), "--json",
+             *settings_of(settings)]
     if formulas:
         (place / "formulas.yaml").write_text(formulas)
         words += ["--costs", place / "formulas.yaml"]
@@ -133,13 +137,15 @@ def main(words):
         frozen = predict_all(all_models, cores, Path(folder), version, options.repetitions)
         print(f"  predictions: {frozen}, before any predicted run")
         rows, figures, bars = measure_all(all_models, cores, Path(folder), options.repetitions, frozen)
-    report.table("wall time, s", ["predicted", "measured", "off by"], [(what, cells[2:]) for what, cells in rows])
+    report.table("wall time, s", ["predicted", "measured", "off by"],
+                 [(what, cells[2:]) for what, cells in rows])
     print("\nbars (value, limit, spread)")
     for bar in bars:
         print(bar.line())
     if options.write_page:
         write_page([cells for _, cells in rows], facts)
-    report.last_line({"machine": facts, "version": version, "repetitions": options.repetitions, **figures}, bars)
+    report.last_line({"machine": facts, "version": version, "repetitions": options.repetitions, **figures},
+                     bars)
     return 0
 
 
@@ -155,8 +161,10 @@ def runs_of(all_models, cores):
 def predict_all(all_models, cores, place, version, repetitions):
     """Runs each model on two cores, takes its costs from the run of median length, predicts all others, and
     writes that into a file."""
-    runs = [[measured(model, first, cores[:2], place) for _, model, first, _ in all_models] for _ in range(repetitions)]
-    costs = {name: sorted(of_model)[len(of_model) // 2][1] for (name, *_), of_model in zip(all_models, zip(*runs))}
+    runs = [[measured(model, first, cores[:2], place) for _, model, first, _ in all_models]
+            for _ in range(repetitions)]
+    costs = {name: sorted(of_model)[len(of_model) // 2][1] for (name, *_), of_model in zip(all_models,
+                                                                                           zip(*runs))}
     found = {what: predicted(model, settings, on, costs[name], formulas, place)
              for what, name, model, settings, formulas, on in runs_of(all_models, cores)}
     OUT.mkdir(parents=True, exist_ok=True)
@@ -172,13 +180,15 @@ def measure_all(all_models, cores, place, repetitions, frozen):
     rows, figures, bars = [], {}, []
     runs = list(runs_of(all_models, cores))
     # In turns, since a machine is not as fast at all times.
-    rounds = [[measured(model, settings, on, place)[0] for _, _, model, settings, _, on in runs] for _ in range(repetitions)]
+    rounds = [[measured(model, settings, on, place)[0] for _, _, model, settings, _, on in runs]
+              for _ in range(repetitions)]
     for (what, name, _, settings, _, on), times in zip(runs, zip(*rounds)):
         before = predictions[what]
         took = statistics.median(times)
         off = [before / one - 1 for one in times]
         size = ", ".join(f"{key} = {value}" for key, value in settings.items())
-        rows.append((what, [name, f"{size}; {len(on)} core{'s' * (len(on) > 1)}", before, took, f"{before / took - 1:+.0%}"]))
+        rows.append((what, [name, f"{size}; {len(on)} core{'s' * (len(on) > 1)}", before, took,
+                            f"{before / took - 1:+.0%}"]))
         figures[what] = {"predicted_s": before, "measured_s": took}
         ways = [abs(one) for one in off]
         bars.append(report.Bar(f"{what}: off by", statistics.median(ways), ways, "<=", OFF, "of the time"))

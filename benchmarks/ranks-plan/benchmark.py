@@ -56,7 +56,8 @@ def planned(ranks, folder):
     """Seconds until a run with so many ranks is up, and its memory then, bytes."""
     (folder / "model.ymmsl").write_text(MODEL.format(ranks=ranks), encoding="utf-8")
     by_hand = [word for name in ("macro", "flow", "wall") for word in ("--manual", name)]
-    words = [Ligament().command, "run", folder / "model.ymmsl", "--run-dir", folder / "run", "--quiet", *by_hand]
+    words = [Ligament().command, "run", folder / "model.ymmsl", "--run-dir", folder / "run", "--quiet",
+             *by_hand]
     began = time.monotonic()
     with open(folder / "said", "w", encoding="utf-8") as said:
         process = subprocess.Popen(words, stdout=said, stderr=said, preexec_fn=die_with_parent)
@@ -73,7 +74,8 @@ def planned(ranks, folder):
         return seconds, proportional(process.pid)
     finally:
         with contextlib.suppress(subprocess.SubprocessError):
-            subprocess.run([Ligament().command, "stop", folder / "run"], timeout=LIMIT, stdout=subprocess.DEVNULL,
+            subprocess.run([Ligament().command, "stop", folder / "run"], timeout=LIMIT,
+                           stdout=subprocess.DEVNULL,
                            stderr=subprocess.DEVNULL)
         if process.poll() is None:
             process.terminate()
@@ -99,18 +101,22 @@ def main(words):
     shutil.rmtree(scratch, ignore_errors=True)
     base = statistics.median(memory[1])
     rows = [(f"2 x {ranks}", [report.spread([1e-6 * one for one in memory[ranks]]),
-                              1e-3 * (statistics.median(memory[ranks]) - base) / (2 * ranks) if ranks > 1 else None,
+                              1e-3 * (statistics.median(memory[ranks]) - base) / (2 * ranks) if ranks > 1
+                              else None,
                               report.spread(seconds[ranks])]) for ranks in options.ranks]
     report.table("two instances, rank to rank, and one joined to all ranks of the first",
                  ["memory, MB", "more, kB a rank", "until up, s"], rows)
     half, most = options.ranks[-2], options.ranks[-1]
-    ratios = [(large - small) / (small - first) for large, small, first in zip(memory[most], memory[half], memory[1])]
-    bars = [report.Bar(f"ranks {half} to {most} beside those before", statistics.median(ratios), ratios, "<=", MOST, "x")]
+    ratios = [(large - small) / (small - first) for large, small, first in zip(memory[most], memory[half],
+                                                                               memory[1])]
+    bars = [report.Bar(f"ranks {half} to {most} beside those before", statistics.median(ratios), ratios, "<=",
+                       MOST, "x")]
     print()
     for bar in bars:
         print(bar.line())
     report.last_line({
-        "memory_mb": {ranks: report.significant(1e-6 * statistics.median(memory[ranks])) for ranks in options.ranks},
+        "memory_mb": {ranks: report.significant(1e-6 * statistics.median(memory[ranks]))
+                      for ranks in options.ranks},
         "seconds": {ranks: report.significant(statistics.median(seconds[ranks])) for ranks in options.ranks},
     }, bars)
     return 0

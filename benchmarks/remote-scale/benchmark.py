@@ -24,7 +24,8 @@ QUICK = [LEAST, Case("40 processes", 40, 10), Case("350 light instances", 350, 1
 
 def arguments_of(words):
     parser = argparse.ArgumentParser(prog="benchmarks/run remote-scale", description=__doc__)
-    parser.add_argument("--quick", action="store_true", help="one repetition, 40 processes instead of 300 and 350")
+    parser.add_argument("--quick", action="store_true",
+                        help="one repetition, 40 processes instead of 300 and 350")
     parser.add_argument("--repetitions", type=int, help="of each case (default 5, quick 1)")
     options = parser.parse_args(words)
     options.repetitions = options.repetitions or (1 if options.quick else 5)
@@ -63,14 +64,17 @@ def main(words):
         shutil.rmtree(scratch, ignore_errors=True)
     figures, rows = {}, []
     for name, runs in found.items():
-        row = {key: statistics.median(run[key] for run in runs) for key in ("start_s", "end_s", "memory", "connections")}
+        row = {key: statistics.median(run[key] for run in runs) for key in ("start_s", "end_s", "memory",
+                                                                            "connections")}
         figures[name] = {key: report.significant(value) for key, value in row.items()}
         rows.append((name, [row["start_s"], row["end_s"], row["memory"] / 1e6, row["connections"]]))
     heads = ["until all have exchanged, s", "to the end, s", "memory, MB", "TCP connections"]
     report.table("both machines together, medians", heads, rows)
     made = bars(found, LEAST.name)
-    print(f"\nbars: {sum(bar.holds for bar in made)} of {len(made)} hold (value, limit, spread of the repetitions)")
+    print(
+        f"\nbars: {sum(bar.holds for bar in made)} of {len(made)} hold (value, limit, spread of the repetitions)")
     for bar in made:
         print(bar.line())
-    report.last_line({"machine": facts, "versions": versions, "repetitions": options.repetitions, "runs": figures}, made)
+    report.last_line({"machine": facts, "versions": versions, "repetitions": options.repetitions,
+                      "runs": figures}, made)
     return 0

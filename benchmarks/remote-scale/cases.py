@@ -52,7 +52,8 @@ def model(case, folder):
     half, each = case.instances // 2, case.conduits // 2
     ports = f"{{o_i: [{', '.join(f'o{k}' for k in range(each))}], s: [{', '.join(f'i{k}' for k in range(each))}]}}"
     lines = ["ymmsl_version: v0.1", "model:", "  name: scale", "  components:"]
-    lines += [f"    {name}: {{implementation: {side}, ports: {ports}}}" for side in "ab" for name in names(case, side)]
+    lines += [f"    {name}: {{implementation: {side}, ports: {ports}}}" for side in "ab"
+              for name in names(case, side)]
     lines += ["  conduits:"]
     lines += [f"    {one}{i}.o{k}: {other}{(i + k) % half}.i{k}"
               for one, other in ("ab", "ba") for i in range(half) for k in range(each)]
@@ -94,13 +95,16 @@ def measure(case, scratch, command):
     file.write_text(model(case, scratch), encoding="utf-8")
     with Network("a", "b", direct=True) as network:
         begun = time.monotonic()
-        spread = SpreadRun(command, [network["a"], network["b"]], file, scratch / "run", options=["--quiet"], folder=scratch)
+        spread = SpreadRun(command, [network["a"], network["b"]], file, scratch / "run", options=["--quiet"],
+                           folder=scratch)
         while (scratch / "arrived").stat().st_size < case.processes:
             failed = [process for process in spread.processes if process.poll() not in (None, 0)]
             if failed or time.monotonic() - begun > LIMIT:
-                raise CannotMeasure(f"{case.name}: not all instances got what they wait for:\n{spread.said()[-3000:]}")
+                raise CannotMeasure(
+                    f"{case.name}: not all instances got what they wait for:\n{spread.said()[-3000:]}")
             time.sleep(0.002)
-        found = {"start_s": time.monotonic() - begun, "memory": memory(network), "connections": between(network)}
+        found = {"start_s": time.monotonic() - begun, "memory": memory(network),
+                 "connections": between(network)}
         begun = time.monotonic()
         _let_go(scratch / "go", spread)
         await_all(spread.processes, LIMIT, spread.said)

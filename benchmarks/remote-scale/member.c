@@ -65,9 +65,12 @@ static lig_status make(lig_instance *instance, void *context, void **user, lig_e
 }
 
 static lig_status play(lig_error *error) {
-    const lig_submodel submodel = {
-        .size = sizeof submodel, .initialise = nothing, .is_done = is_done, .observe = send_all, .solve = receive_all,
-        .observe_final = nothing};
+    const lig_submodel submodel = {.size = sizeof submodel,
+                                   .initialise = nothing,
+                                   .is_done = is_done,
+                                   .observe = send_all,
+                                   .solve = receive_all,
+                                   .observe_final = nothing};
     const lig_light light = {.size = sizeof light, .submodel = &submodel, .make = make, .release = free};
     return lig_run_light(&light, error);
 }

@@ -29,7 +29,8 @@ def process_bars(ours, limited, alone, beyond):
     return [
         _times("one more process", ours, alone, limit),
         _times("one more process, few open files", limited, alone, limit),
-        Bar("memory of one more process, beyond its own", memory, [memory], "<=", MEMORY_A_PROCESS, "of MUSCLE 2's"),
+        Bar("memory of one more process, beyond its own", memory, [memory], "<=", MEMORY_A_PROCESS,
+            "of MUSCLE 2's"),
     ]
 
 

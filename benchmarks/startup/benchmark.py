@@ -70,14 +70,17 @@ class Processes:
         for n, values in self.seconds.items():
             median = statistics.median(values)
             rows.append((str(n), [
-                1e3 * median, 1e3 * min(values), 1e3 * max(values), 1e3 * (a + b * n), 100 * (median / (a + b * n) - 1),
+                1e3 * median, 1e3 * min(values), 1e3 * max(values), 1e3 * (a + b * n),
+                100 * (median / (a + b * n) - 1),
                 1e3 * statistics.median(self.alone[n]), self.memory[n] / 1e6, self.memory_alone[n] / 1e6,
             ]))
         report.table(
             "chains of processes: wall time and proportional memory of the whole run; `alone` is the same program without "
             "library and run",
-            ["median, ms", "least", "largest", "fit, ms", "residual, %", "alone, ms", "memory, MB", "alone, MB"], rows)
-        print(f"\nwall = {1e3 * a:.1f} ms + {1e3 * b:.3f} ms a process (alone {1e3 * self.slope(self.alone)[1]:.3f} ms); "
+            ["median, ms", "least", "largest", "fit, ms", "residual, %", "alone, ms", "memory, MB",
+             "alone, MB"], rows)
+        print(
+            f"\nwall = {1e3 * a:.1f} ms + {1e3 * b:.3f} ms a process (alone {1e3 * self.slope(self.alone)[1]:.3f} ms); "
               f"memory {self.beyond_own() / 1e6:.2f} MB a process beyond its own")
         for n, values in self.limited.items():
             print(f"{n} processes with ulimit -Sn {SOFT_LIMIT}: {1e3 * statistics.median(values):.0f} ms")
@@ -146,10 +149,12 @@ class Light:
                            1e3 * (a + b * n + c * m), 100 * residuals[n, m], self.memory[n, m] / 1e6])
             for (n, m), median in self.medians().items()
         ]
-        report.table("light components, conduits: wall time, and proportional memory of the whole run at its peak",
+        report.table(
+            "light components, conduits: wall time, and proportional memory of the whole run at its peak",
                      ["median, ms", "least", "largest", "fit, ms", "residual, %", "memory, MB"], rows)
         print(f"\nwall = {1e3 * a:.1f} ms + {1e6 * b:.1f} µs a component + {1e6 * c:.2f} µs a conduit")
-        print(f"the largest with ulimit -Sn {SOFT_LIMIT}: {1e3 * statistics.median(self.limited[self.largest]):.0f} ms; as threads "
+        print(
+            f"the largest with ulimit -Sn {SOFT_LIMIT}: {1e3 * statistics.median(self.limited[self.largest]):.0f} ms; as threads "
               f"by hand, without a model file: {1e3 * statistics.median(self.threads):.0f} ms")
 
     def figures(self):
@@ -199,7 +204,8 @@ def main(words):
         part.tables()
     print(f"\nmeasured in {time.monotonic() - begun:.0f} s")
     found = [bar for part in parts for bar in part.bars()]
-    print(f"\nbars: {sum(bar.holds for bar in found)} of {len(found)} hold (value, limit, spread of the repetitions)")
+    print(
+        f"\nbars: {sum(bar.holds for bar in found)} of {len(found)} hold (value, limit, spread of the repetitions)")
     for bar in found:
         print(bar.line())
     figures = {"machine": facts, "version": version, "repetitions": options.repetitions}

@@ -42,7 +42,8 @@ def build():
     if not (TARGET / "ligament").exists():
         raise CannotMeasure(f"{TARGET / 'ligament'} is missing; build Ligament first: make build")
     where = [f"-I{REPOSITORY}/crates/capi/include", f"-L{TARGET}", f"-Wl,-rpath,{TARGET}", "-lligament"]
-    run(["gcc", "-std=gnu11", "-O2", "-Wall", "-Wextra", HERE / "ping.c", "-o", OUT / "ping", *where], seconds=120)
+    run(["gcc", "-std=gnu11", "-O2", "-Wall", "-Wextra", HERE / "ping.c", "-o", OUT / "ping", *where],
+        seconds=120)
     run(["cargo", "build", "--release", "--quiet", "-p", "ligament-shm", "--example", "timeline_cost"],
         seconds=900, folder=REPOSITORY)
 
@@ -74,7 +75,8 @@ def exchange(options, pause, with_timeline):
     with tempfile.TemporaryDirectory(prefix="timeline-") as folder:
         folder = Path(folder)
         (folder / "model.ymmsl").write_text(text)
-        run([TARGET / "ligament", "run", folder / "model.ymmsl", "--run-dir", folder / "run", "--quiet"], seconds=120)
+        run([TARGET / "ligament", "run", folder / "model.ymmsl", "--run-dir", folder / "run", "--quiet"],
+            seconds=120)
         printed = (folder / "run/instances/asks/output.log").read_text().split()
         if len(printed) != options.blocks:
             raise CannotMeasure(f"the asking process printed {printed}")
@@ -116,7 +118,8 @@ def main(words):
                 waits = max(waits, seen)
         on, off = statistics.median(times[True]), statistics.median(times[False])
         differences = [a - b for a, b in zip(times[True], times[False])]
-        rows.append((f"answered {name}", [off, on, statistics.median(differences), min(differences), max(differences),
+        rows.append((f"answered {name}", [off, on, statistics.median(differences), min(differences),
+                                          max(differences),
                                           waits]))
         key = f"pause_{pause}_ns"
         figures[f"{key}_without"] = report.significant(off)
@@ -124,17 +127,20 @@ def main(words):
         figures[f"{key}_difference"] = report.significant(statistics.median(differences))
         if pause == 0:
             ratios = [a / b for a, b in zip(times[True], times[False])]
-            bars.append(report.Bar("a message with the timeline, against without", statistics.median(ratios), ratios,
+            bars.append(report.Bar("a message with the timeline, against without", statistics.median(ratios),
+                                   ratios,
                                    "<=", MESSAGE, "times"))
     report.table("one way of an empty message, ns",
                  ["without", "with", "difference", "least", "most", "waits counted"], rows)
     loop = in_a_loop()
     report.table("one wait in a bare loop, ns", ["median", "least", "most"],
-                 [(name.replace("_", " "), [statistics.median(ns), min(ns), max(ns)]) for name, ns in loop.items()])
+                 [(name.replace("_", " "), [statistics.median(ns), min(ns),
+                                            max(ns)]) for name, ns in loop.items()])
     for name, ns in loop.items():
         figures[f"{name}_ns"] = report.significant(statistics.median(ns))
     ratios = [recorded / clocks for recorded, clocks in zip(loop["recorded"], loop["two_clocks"])]
-    bars.append(report.Bar("a wait that is recorded", statistics.median(ratios), ratios, "<=", RECORD, "times two clocks"))
+    bars.append(report.Bar("a wait that is recorded", statistics.median(ratios), ratios, "<=", RECORD,
+                           "times two clocks"))
     print("\nbars (value, limit, spread)")
     for bar in bars:
         print(bar.line())

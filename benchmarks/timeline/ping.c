@@ -56,7 +56,8 @@ int main(int argc, char **argv) {
     CPU_ZERO(&core);
     CPU_SET(atoi(argv[2]), &core);
     if (sched_setaffinity(0, sizeof core, &core) != 0) perror("sched_setaffinity");
-    const lig_port asking[] = {{LIG_O_I, "out"}, {LIG_S, "in"}}, answering[] = {{LIG_S, "in"}, {LIG_O_I, "out"}};
+    const lig_port asking[] = {{LIG_O_I, "out"}, {LIG_S, "in"}},
+                   answering[] = {{LIG_S, "in"}, {LIG_O_I, "out"}};
     const lig_instance_options options = {
         .size = sizeof options, .ports = asks ? asking : answering, .port_count = 2};
     bool again;

@@ -36,7 +36,8 @@ static void peer_open(int is_a, int argc, char **argv) {
     if (!is_a) {
         listener = socket(AF_INET, SOCK_STREAM, 0);
         setsockopt(listener, SOL_SOCKET, SO_REUSEADDR, &one, sizeof one);
-        if (bind(listener, (void *)&at, sizeof at) || listen(listener, MOST)) fail("listen: %s", strerror(errno));
+        if (bind(listener, (void *)&at, sizeof at) || listen(listener, MOST))
+            fail("listen: %s", strerror(errno));
     }
     for (int i = 0; i < n; i++) {
         int fd = -1;
@@ -82,7 +83,8 @@ static void peer_send(const char *data, size_t bytes) {
             if (sent < 0 && (errno == EAGAIN || errno == EINTR)) continue;
             if (sent < 0) fail("send: %s", strerror(errno));
             s->done += (size_t)sent;
-            if (s->done == sizeof s->header + s->header.bytes) s->busy = 0, s->done = 0, left -= s->header.bytes;
+            if (s->done == sizeof s->header + s->header.bytes)
+                s->busy = 0, s->done = 0, left -= s->header.bytes;
         }
     }
 }

@@ -35,7 +35,8 @@ class Cell:
     rate: int = 1000
 
     def __str__(self):
-        return f"{self.rtt} ms, {self.cc}, {self.loss:g} %" + ("" if self.rate == 1000 else f", {self.rate} Mbit/s")
+        return f"{self.rtt} ms, {self.cc}, {self.loss:g} %" + ("" if self.rate == 1000
+                                                               else f", {self.rate} Mbit/s")
 
 
 class Measurements:
@@ -100,7 +101,8 @@ def bars(m):
         without = m.small.get((cell, "ours"))
         if program in RELAYS and without:
             limit = 1 + RELAYED_SMALL * RELAYS[program] / (cell.rtt / 2)
-            found.append(_at_most(f"{cell}: 64 B, {program}", relayed, statistics.median(without), (limit, "times ours")))
+            found.append(_at_most(f"{cell}: 64 B, {program}", relayed, statistics.median(without),
+                                  (limit, "times ours")))
     for (cell, program), ours in sorted(m.small.items()):
         if program == "ours" and cell in m.ping:
             half = statistics.median(m.ping[cell]) / 2
@@ -119,7 +121,8 @@ def bars(m):
 def _exchanges(m):
     found = []
     for (cell, program), ours in sorted(m.beside.items()):
-        others = [statistics.median(values) for key, values in m.beside.items() if key[0] == cell and key[1].startswith("bare/")]
+        others = [statistics.median(values) for key, values in m.beside.items() if key[0] == cell
+                  and key[1].startswith("bare/")]
         if others and not program.startswith("bare/"):
             limit = 1 + BESIDE / (cell.rtt / 2)
             name = f"{cell}: 64 B while large ones flow, {program}"
@@ -136,8 +139,10 @@ def _exchanges(m):
         limit = RUN + RUN_RTTS * cell.rtt / 1e3
         found.append(Bar(f"{cell}: a run begins and ends", statistics.median(values), values, "<=", limit, "s"))
     for table, name, peer, limit in ((m.steps, "an exchange each 0.6 s at 11 ms", 1, (STEPS, "% of the time")),
-                                     (m.flaps, "500 times 256 KiB to and fro, flaps", LINK_FLAPS, (FLAPS, "times the link's")),
-                                     (m.gaps, "the longest gap of these", LINK_GAP, (FLAPS_GAP, "times the link's"))):
+                                     (m.flaps, "500 times 256 KiB to and fro, flaps", LINK_FLAPS,
+                                      (FLAPS, "times the link's")),
+                                     (m.gaps, "the longest gap of these", LINK_GAP,
+                                      (FLAPS_GAP, "times the link's"))):
         if values := table.get("ours"):
             found.append(_at_most(name, values, peer, limit))
     return found
@@ -162,5 +167,6 @@ def _copies(m):
         scp = m.many.get((cell, "scp"))
         if program == "cp" and scp:
             times = [statistics.median(scp) / value for value in ours]
-            found.append(Bar(f"{cell}: cp of many files", statistics.median(times), times, ">=", CP_MANY, "times scp -r"))
+            found.append(Bar(f"{cell}: cp of many files", statistics.median(times), times, ">=", CP_MANY,
+                             "times scp -r"))
     return found

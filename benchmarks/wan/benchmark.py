@@ -30,16 +30,20 @@ def listed(kind):
 
 def arguments_of(words):
     parser = argparse.ArgumentParser(prog="benchmarks/run wan", description=__doc__)
-    parser.add_argument("--quick", action="store_true", help="a few cells, 64 MiB, 3 repetitions; about twenty minutes")
-    parser.add_argument("--rate", type=int, default=1000, help="of the link, Mbit/s (default 1000); sizes shrink with it")
+    parser.add_argument("--quick", action="store_true",
+                        help="a few cells, 64 MiB, 3 repetitions; about twenty minutes")
+    parser.add_argument("--rate", type=int, default=1000,
+                        help="of the link, Mbit/s (default 1000); sizes shrink with it")
     parser.add_argument("--rtt", type=listed(int), help="ms, separated by commas")
     parser.add_argument("--loss", type=listed(float), help="%% of the segments, separated by commas")
     parser.add_argument("--cc", type=listed(str), help="congestion control of the system: cubic, bbr")
     parser.add_argument("--streams", type=listed(int), help="of the bare program, separated by commas")
-    parser.add_argument("--ours", type=int, default=0, help="streams of ours (default 0: as many as it finds right)")
+    parser.add_argument("--ours", type=int, default=0,
+                        help="streams of ours (default 0: as many as it finds right)")
     parser.add_argument("--sizes", type=listed(int), help="MiB, separated by commas")
     parser.add_argument("--repetitions", type=int, help="of the whole (default 5, quick 3)")
-    parser.add_argument("--only", type=listed(str), help=f"{', '.join(PROGRAMS)}, separated by commas; all, quick the first three")
+    parser.add_argument("--only", type=listed(str),
+                        help=f"{', '.join(PROGRAMS)}, separated by commas; all, quick the first three")
     parser.add_argument("--picture", type=Path, metavar="FILE", help="SVG (default build/benchmarks/wan.svg)")
     parser.add_argument("--skip", type=listed(str), default=(), help=f"{', '.join(PARTS)}, separated by commas")
     options = parser.parse_args(words)
@@ -95,7 +99,8 @@ class Session:
                     self.measured.add("speed", (cell, f"iperf3/{streams}", size, "first"), speed)
         if "scp" in self.options.programs and not copies.missing():
             with self.failures.of("scp", f"{cell}, {report.size_name(size)}"):
-                self.measured.add("speed", (cell, "scp", size, "first"), copies.one_file(link, "scp", size, PATIENCE))
+                self.measured.add("speed", (cell, "scp", size, "first"),
+                                  copies.one_file(link, "scp", size, PATIENCE))
 
     def copies(self, cell, link):
         if self.options.quick and cell in self.measured.appears:
@@ -105,7 +110,8 @@ class Session:
         for program in ("cp", "scp"):
             with self.failures.of(program, f"{cell}, copies"):
                 self.measured.add("copies", (cell, program, size), copies.one_file(link, program, size, 600))
-                self.measured.add("many", (cell, program), copies.many_files(link, program, files, 1200) / files * 1000)
+                self.measured.add("many", (cell, program),
+                                  copies.many_files(link, program, files, 1200) / files * 1000)
         self.measured.add("appears", cell, copies.appears(link))
 
     def silence(self, cell, link):
@@ -180,7 +186,8 @@ class Session:
                  for (at, name, _, which), values in self.measured.speed.items() if at == cell]
         silence = [f"{name} {report.size_name(size)} {values[-1]:.0f} ms"
                    for (at, name, size), values in self.measured.silence.items() if at == cell]
-        small = [f"{name} 64 B {values[-1]:.2f} ms" for (at, name), values in self.measured.small.items() if at == cell]
+        small = [f"{name} 64 B {values[-1]:.2f} ms" for (at, name), values in self.measured.small.items()
+                 if at == cell]
         print(f"  {cell}: Mbit/s: {', '.join(found)}; {', '.join(silence + small)}", flush=True)
 
 
@@ -193,26 +200,32 @@ def print_tables(session):
                 for cell in session.options.cells for which in ("first", "later")]
         report.table(f"Mbit/s to the last byte received, {report.size_name(size)}", names, rows)
     titles = [report.size_name(size) for size, _, _ in AFTER_SILENCE]
-    rows = [(f"{cell}, {name}", [report.spread(m.silence.get((cell, name, size))) for size, _, _ in AFTER_SILENCE])
+    rows = [(f"{cell}, {name}", [report.spread(m.silence.get((cell, name, size)))
+                                 for size, _, _ in AFTER_SILENCE])
             for cell, name in dict.fromkeys(key[:2] for key in m.silence)]
     report.table("ms one way after 3 s of silence", titles, rows)
     rows = [(f"{cell}, {name}", [report.spread(values), report.spread(m.ping.get(cell)),
                                  report.spread(m.processor.get((cell, name)))])
             for (cell, name), values in m.small.items()]
-    report.table("64 B: ms, half of a round trip; beside ping, ms; processor s of both ends per GB of large messages",
+    report.table(
+        "64 B: ms, half of a round trip; beside ping, ms; processor s of both ends per GB of large messages",
                  ["64 B", "ping", "processor"], rows)
-    rows = [(f"{cell}, {name}", [report.spread(values), report.spread(m.runs.get(cell)) if name == "run" else None])
+    rows = [(f"{cell}, {name}", [report.spread(values),
+                                 report.spread(m.runs.get(cell)) if name == "run" else None])
             for (cell, name), values in m.beside.items()]
-    report.table("64 B while large messages flow: ms, half of a round trip; s of a run that only begins and ends",
+    report.table(
+        "64 B while large messages flow: ms, half of a round trip; s of a run that only begins and ends",
                  ["64 B", "run"], rows)
     rows = [(name, [report.spread(table.get(name)) for table in (m.steps, m.flaps, m.gaps)])
             for name in dict.fromkeys([*m.steps, *m.flaps])]
-    report.table("an exchange each 0.6 s at 11 ms: % of the time; 500 times 256 KiB to and fro over a link that flaps: s; "
+    report.table(
+        "an exchange each 0.6 s at 11 ms: % of the time; 500 times 256 KiB to and fro over a link that flaps: s; "
                  "longest gap, s", ["steps", "flaps", "gap"], rows)
     rows = [(f"{cell}, {name}", [report.spread(values), report.spread(m.many.get((cell, name))),
                                  report.spread(m.appears.get(cell)) if name == "cp" else None])
             for (cell, name, _), values in m.copies.items()]
-    report.table("copies: Mbit/s of one file; ms for each of many files of 16 KiB; s until a file of 1 MiB appears by sync",
+    report.table(
+        "copies: Mbit/s of one file; ms for each of many files of 16 KiB; s until a file of 1 MiB appears by sync",
                  ["one file", "many", "sync"], rows)
 
 
@@ -243,11 +256,14 @@ def figures(session, facts):
         }
 
     m = session.measured
-    return {"machine": facts, "repetitions": session.options.repetitions, "failures": session.failures.lines, "mbit_per_s": cells(m.speed),
-            "ms_after_silence": cells(m.silence), "ms_half_round_trip": cells(m.small), "ms_ping": cells(m.ping),
+    return {"machine": facts, "repetitions": session.options.repetitions, "failures": session.failures.lines,
+            "mbit_per_s": cells(m.speed),
+            "ms_after_silence": cells(m.silence), "ms_half_round_trip": cells(m.small),
+            "ms_ping": cells(m.ping),
             "processor_s_per_gigabyte": cells(m.processor), "copies_mbit_per_s": cells(m.copies),
             "ms_beside_large": cells(m.beside), "percent_of_steps": cells(m.steps), "flaps_s": cells(m.flaps),
-            "flaps_gap_s": cells(m.gaps), "run_s": cells(m.runs), "copies_ms_per_file": cells(m.many), "sync_s": cells(m.appears)}
+            "flaps_gap_s": cells(m.gaps), "run_s": cells(m.runs), "copies_ms_per_file": cells(m.many),
+            "sync_s": cells(m.appears)}
 
 
 def main(words):
@@ -273,7 +289,8 @@ def main(words):
         for line in session.failures.lines:
             print(f"  {line}")
     found = bars(session.measured)
-    print(f"\nbars: {sum(bar.holds for bar in found)} of {len(found)} hold (value, limit, spread of the repetitions)")
+    print(
+        f"\nbars: {sum(bar.holds for bar in found)} of {len(found)} hold (value, limit, spread of the repetitions)")
     for bar in found:
         print(bar.line())
     report.last_line(figures(session, facts), found)

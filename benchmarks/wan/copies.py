@@ -41,7 +41,8 @@ def timed(link, seconds, *command):
 
 
 def _cp(folder):
-    return [Ligament().command, "cp", "--quiet", f"--ssh-option=-F{folder}/client.conf", f"--ligament={Ligament().command}"]
+    return [Ligament().command, "cp", "--quiet", f"--ssh-option=-F{folder}/client.conf",
+            f"--ligament={Ligament().command}"]
 
 
 def one_file(link, program, size, seconds):

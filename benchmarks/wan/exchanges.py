@@ -24,7 +24,8 @@ def beside(link, cell, program, streams, allowed):
     else:
         bulk, small = programs.play_beside(link, program, [(plans[0], streams), (plans[1], 1)], allowed)
     begun, end = bulk.messages[0][0], bulk.messages[-1][2]
-    during = [half for half, (sent, answered, _) in zip(small.halves(), small.messages) if begun < sent and answered < end]
+    during = [half for half, (sent, answered, _) in zip(small.halves(),
+                                                        small.messages) if begun < sent and answered < end]
     if len(during) < SMALLS // 2:
         raise CannotMeasure(f"only {len(during)} small messages were under way beside large ones")
     return statistics.median(during)

@@ -21,7 +21,8 @@ static void peer_receive(char *data, size_t bytes) {
     lig_array_view view;
     TRY(lig_receive(instance, "in", NULL, &message, &error));
     TRY(lig_message_array(message, &view, &error));
-    if (view.shape[0] != bytes) fail("a message of %llu bytes, and not %zu", (unsigned long long)view.shape[0], bytes);
+    if (view.shape[0] != bytes)
+        fail("a message of %llu bytes, and not %zu", (unsigned long long)view.shape[0], bytes);
     memcpy(data, view.data, bytes);
     lig_message_free(message);
 }

@@ -8,7 +8,8 @@ static void peer_open(int is_a, int argc, char **argv) {
     if (argc < 4) fail("usage: ours a|b OUT PLAN HOST PORT KEY STREAMS [RELAY...]");
     char at[64];
     snprintf(at, sizeof at, "%s:%s", argv[0], argv[1]);
-    lig_path_options options = {.size = sizeof options, .window = 1ull << 31, .streams = (uint32_t)atoi(argv[3])};
+    lig_path_options options = {
+        .size = sizeof options, .window = 1ull << 31, .streams = (uint32_t)atoi(argv[3])};
     options.relays = (const char *const *)argv + 4;
     options.relay_count = (size_t)argc - 4;
     if (is_a)

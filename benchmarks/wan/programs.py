@@ -58,7 +58,8 @@ class Played:
     def __init__(self, first, second):
         first, second = first.splitlines(), second.splitlines()
         sides = [tuple(map(int, line.split())) for line in first[:-1]]
-        self.messages = [(sent, answered, int(end)) for (sent, answered), end in zip(sides, second[:-1], strict=True)]
+        self.messages = [(sent, answered, int(end)) for (sent, answered), end in zip(sides, second[:-1],
+                                                                                     strict=True)]
         self.processor = float(first[-1]) + float(second[-1])
 
     @classmethod
@@ -105,7 +106,8 @@ def play_beside(link_, program, plans, seconds):
         except subprocess.TimeoutExpired:
             failed = ["none came to its end in time"]
         if failed:
-            raise CannotMeasure(f"{program} with {[streams for _, streams in plans]} streams failed:\n{started.said()}")
+            raise CannotMeasure(
+                f"{program} with {[streams for _, streams in plans]} streams failed:\n{started.said()}")
         return [Played.read(folder, number) for number in range(len(plans))]
 
 
@@ -133,7 +135,8 @@ def play_run(link_, plans, seconds):
         return [Played.read(folder, number) for number in pairs], took
 
 
-RELAYS = {"relay": 1, "trunk": 2}  # on the way of a path, by program; the last one is beside `b`, and one more beside `a`
+RELAYS = {"relay": 1,
+          "trunk": 2}  # on the way of a path, by program; the last one is beside `b`, and one more beside `a`
 
 
 class Processes(contextlib.ExitStack):
@@ -162,7 +165,8 @@ class Processes(contextlib.ExitStack):
             file = self.folder / f"{side}.relay"
             lead = ["--onward", self.folder / f"{onward}.relay"] if onward else []
             address = self.link[side].v4
-            self.start(side, Ligament().command, "relay", file, "--listen", address, "--address", address, *lead)
+            self.start(side, Ligament().command, "relay", file, "--listen", address, "--address", address,
+                       *lead)
             until = time.monotonic() + 20
             while not file.exists() or f"listens at {address}" not in self.said():
                 if time.monotonic() > until:
@@ -199,4 +203,5 @@ def iperf3(link_, streams, size, seconds):
 
 def ping(link_):
     """The median of some round trips, ms."""
-    return statistics.median(map(float, link_.a.run(sys.executable, HERE / "ping.py", link_.b.v4, 11, limit=60).split()))
+    return statistics.median(map(float, link_.a.run(sys.executable, HERE / "ping.py", link_.b.v4, 11,
+                                                    limit=60).split()))

@@ -16,9 +16,11 @@ class Bare(unittest.TestCase):
             port = free.getsockname()[1]
             free.close()
             program = Path(folder) / "bare"
-            subprocess.run(["gcc", "-std=gnu11", "-O1", "-D_GNU_SOURCE", HERE / "bare.c", "-o", program], check=True)
+            subprocess.run(["gcc", "-std=gnu11", "-O1", "-D_GNU_SOURCE", HERE / "bare.c", "-o", program],
+                           check=True)
             ends = [
-                subprocess.Popen([program, side, Path(folder) / side, "500:65536:0:both", "127.0.0.1", str(port), "1", "65536"],
+                subprocess.Popen([program, side, Path(folder) / side, "500:65536:0:both", "127.0.0.1",
+                                  str(port), "1", "65536"],
                                  stderr=subprocess.PIPE, text=True)
                 for side in "ba"
             ]

@@ -21,7 +21,8 @@ class Bars(unittest.TestCase):
 
     def test_large_messages_are_held_against_the_best_number_of_bare_streams(self):
         m = Measurements()
-        m.speed = {(CLEAN, "bare/16", 64 * MIB, "first"): [400, 500, 450], (CLEAN, "bare/64", 64 * MIB, "first"): [300],
+        m.speed = {(CLEAN, "bare/16", 64 * MIB, "first"): [400, 500, 450],
+                   (CLEAN, "bare/64", 64 * MIB, "first"): [300],
                    (CLEAN, "ours", 64 * MIB, "first"): [404]}
         self.assertEqual(held(m), {"100 ms, bbr, 0 %: 64 MiB, first": False})
 
@@ -40,7 +41,8 @@ class Bars(unittest.TestCase):
         m = Measurements()
         m.ping = {CLEAN: [100.2]}
         m.small = {(CLEAN, "ours"): [50.29], (CLEAN, "bare/16"): [70]}
-        m.silence = {(CLEAN, "ours", 20 << 10): [54.0], (CLEAN, "ours", MIB): [113.0], (CLEAN, "ours", 4 * MIB): [335.0]}
+        m.silence = {(CLEAN, "ours", 20 << 10): [54.0], (CLEAN, "ours", MIB): [113.0],
+                     (CLEAN, "ours", 4 * MIB): [335.0]}
         self.assertEqual(held(m), {
             "100 ms, bbr, 0 %: 64 B": True,
             "100 ms, bbr, 0 %: 20 KiB after 3 s of silence": True,
@@ -62,7 +64,8 @@ class Bars(unittest.TestCase):
 
     def test_small_messages_beside_large_ones_are_held_against_bare_beside_its_own(self):
         m = Measurements()
-        m.beside = {(CLEAN, "bare/16"): [60, 61, 62], (CLEAN, "bare/64"): [70], (CLEAN, "ours"): [62.1], (CLEAN, "run"): [62.3]}
+        m.beside = {(CLEAN, "bare/16"): [60, 61, 62], (CLEAN, "bare/64"): [70], (CLEAN, "ours"): [62.1],
+                    (CLEAN, "run"): [62.3]}
         name = "100 ms, bbr, 0 %: 64 B while large ones flow"
         self.assertEqual(held(m), {f"{name}, ours": True, f"{name}, run": False})
 
@@ -74,7 +77,8 @@ class Bars(unittest.TestCase):
 
     def test_what_has_a_link_of_its_own_has_bars_of_its_own(self):
         m = Measurements()
-        m.steps, m.flaps, m.gaps, m.runs = {"ours": [1.1], "bare": [4]}, {"ours": [99]}, {"ours": [3.6]}, {CLEAN: [1.5, 1.4]}
+        m.steps, m.flaps, m.gaps, m.runs = {"ours": [1.1],
+                                            "bare": [4]}, {"ours": [99]}, {"ours": [3.6]}, {CLEAN: [1.5, 1.4]}
         self.assertEqual([bar.holds for bar in bars(m)], [True, True, True, False])
 
     def test_copies_are_held_against_the_path_and_scp(self):

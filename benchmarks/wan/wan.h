@@ -99,7 +99,8 @@ int main(int argc, char **argv) {
     // Where both send, the one before may still be on its way; the one before that has arrived.
     char *data = memory(largest), *other = memory(to_and_fro), *back = memory(to_and_fro);
     uint64_t x = 88172645463325252ull;  // looks random, so that nothing is won by compressing it
-    for (size_t i = 0; i + 8 <= largest; i += 8) x ^= x << 13, x ^= x >> 7, x ^= x << 17, memcpy(data + i, &x, 8);
+    for (size_t i = 0; i + 8 <= largest; i += 8)
+        x ^= x << 13, x ^= x >> 7, x ^= x << 17, memcpy(data + i, &x, 8);
     memcpy(other, data, to_and_fro);
     peer_open(is_a, argc - 4, argv + 4);
     uint64_t number = 0;

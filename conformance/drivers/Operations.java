@@ -26,12 +26,12 @@ public final class Operations {
         instance.setInterruptCheck(() -> false);
         instance.log(LogLevel.WARNING, "said by the giver");
         System.out.println("name " + instance.name() + "\nindex " + instance.index().length + "\nrank "
-                + instance.rank() + " of " + instance.ranks() + "\nrun "
-                + one(!instance.runName().isEmpty()) + "\nports " + instance.listPorts(Operator.O_I).size() + " "
-                + instance.listPorts(Operator.S).size() + "\nconnected " + one(instance.isConnected("deal")) + " "
-                + one(instance.isConnected("nothing")) + "\nvector " + one(instance.isVectorPort("deal")) + " "
-                + one(instance.isVectorPort("plain")) + "\nresizable " + one(instance.isResizable("deal")) + " "
-                + one(instance.isResizable("plain")));
+            + instance.rank() + " of " + instance.ranks() + "\nrun " + one(!instance.runName().isEmpty())
+            + "\nports " + instance.listPorts(Operator.O_I).size() + " "
+            + instance.listPorts(Operator.S).size() + "\nconnected " + one(instance.isConnected("deal")) + " "
+            + one(instance.isConnected("nothing")) + "\nvector " + one(instance.isVectorPort("deal")) + " "
+            + one(instance.isVectorPort("plain")) + "\nresizable " + one(instance.isResizable("deal")) + " "
+            + one(instance.isResizable("plain")));
         instance.setPortLength("deal", 2);
         System.out.println("length " + instance.getPortLength("deal") + "\nsetting "
                 + (int) (4 * (double) instance.getSetting("ratio")) + "\nsettings "

@@ -227,16 +227,22 @@ static lig_value *mistake(lig_instance *instance, const char *call, const char *
     lig_status status = LIG_OK;
     error.message[0] = '\0';
     if (strcmp(call, "send_unknown_port") == 0) status = lig_send(instance, "nowhere", NULL, NULL, &error);
-    if (strcmp(call, "receive_unknown_port") == 0) status = lig_receive(instance, "nowhere", NULL, &message, &error);
+    if (strcmp(call, "receive_unknown_port") == 0)
+        status = lig_receive(instance, "nowhere", NULL, &message, &error);
     if (strcmp(call, "send_on_receiving_port") == 0) status = lig_send(instance, port, NULL, NULL, &error);
     if (strcmp(call, "setting_unset") == 0) status = lig_get_setting_float(instance, "absent", &number, &error);
     if (strcmp(call, "setting_type") == 0) status = lig_get_setting_float(instance, "text", &number, &error);
-    if (strcmp(call, "into_wrong_shape") == 0) status = lig_receive_into(instance, port, NULL, &five, NULL, &error);
-    if (strcmp(call, "into_wrong_type") == 0) status = lig_receive_into(instance, port, NULL, &integers, NULL, &error);
+    if (strcmp(call, "into_wrong_shape") == 0)
+        status = lig_receive_into(instance, port, NULL, &five, NULL, &error);
+    if (strcmp(call, "into_wrong_type") == 0)
+        status = lig_receive_into(instance, port, NULL, &integers, NULL, &error);
     if (strncmp(call, "array_", 6) == 0) {
         const bool of_type = strcmp(call, "array_wrong_type") == 0;
-        const lig_expected expected = {.size = sizeof expected, .dtype = of_type ? LIG_INT32 : LIG_FLOAT64, .ndim = 1,
-                                       .has_shape = !of_type, .shape = {4}};
+        const lig_expected expected = {.size = sizeof expected,
+                                       .dtype = of_type ? LIG_INT32 : LIG_FLOAT64,
+                                       .ndim = 1,
+                                       .has_shape = !of_type,
+                                       .shape = {4}};
         lig_array_view view;
         fine(lig_receive(instance, port, NULL, &message, &error));
         status = lig_expect_array(message, NULL, &expected, &view, &error);
@@ -254,7 +260,8 @@ static lig_value *mistake(lig_instance *instance, const char *call, const char *
 // Sends what is made of a message, in the way that was asked for.
 static void send_made(lig_instance *instance, const char *out, const lig_send_options *at, const char *way,
                       const lig_value *how, const lig_message *message) {
-    if (strcmp(way, "value") == 0 || strcmp(way, "any") == 0 || strcmp(way, "default") == 0 || strcmp(way, "setting") == 0) {
+    if (strcmp(way, "value") == 0 || strcmp(way, "any") == 0 || strcmp(way, "default") == 0 ||
+        strcmp(way, "setting") == 0) {
         lig_value *value;
         if (way[0] == 'd') {
             lig_message *none;

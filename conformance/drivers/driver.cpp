@@ -70,7 +70,8 @@ void spread(const ArrayView<T> &view, T *to, const std::vector<std::size_t> &str
             from += static_cast<std::int64_t>(index[i]) * view.stride(i);
             into += index[i] * strides[i];
         }
-        std::memcpy(static_cast<void *>(to + into), static_cast<const char *>(view.raw().data) + from, sizeof(T));
+        std::memcpy(static_cast<void *>(to + into), static_cast<const char *>(view.raw().data) + from,
+                    sizeof(T));
         for (std::size_t i = index.size(); i-- > 0;) {
             if (++index[i] < view.extent(i)) break;
             index[i] = 0;
@@ -114,7 +115,8 @@ Value rebuilt(ValueView value) {
             return made;
         case Kind::map:
             made = Value::map();
-            for (std::size_t i = 0; i < value.size(); ++i) made.set(std::string(value.key(i)), rebuilt(value.at(i)));
+            for (std::size_t i = 0; i < value.size(); ++i)
+                made.set(std::string(value.key(i)), rebuilt(value.at(i)));
             return made;
         case Kind::array:
             with_type(value.dtype(), [&](auto element) {
@@ -184,8 +186,10 @@ void send_made(Instance &instance, const std::string &out, ValueView how, const 
     const std::string way = text(how, "way");
     if (way == "value" || way == "any") return send(instance, out, message.times(), rebuilt(message.data()));
     if (way == "default") {
-        const Message otherwise = in_turn([&] { return instance.receive("nothing", Message(0.0, "nothing came")); });
-        Value both = Value::map().set("came", rebuilt(message.data())).set("otherwise", rebuilt(otherwise.data()));
+        const Message otherwise =
+            in_turn([&] { return instance.receive("nothing", Message(0.0, "nothing came")); });
+        Value both =
+            Value::map().set("came", rebuilt(message.data())).set("otherwise", rebuilt(otherwise.data()));
         return send(instance, out, message.times(), both);
     }
     if (way == "setting") {
@@ -200,8 +204,10 @@ void send_made(Instance &instance, const std::string &out, ValueView how, const 
             const auto strides = steps(view.shape(), Order::row_major, 2);
             spread(view, roomy.data.get(), strides);
             std::vector<std::int64_t> bytes;
-            for (const std::size_t stride : strides) bytes.push_back(static_cast<std::int64_t>(stride * sizeof(T)));
-            send(instance, out, message.times(), ArrayRef<const T>(roomy.data.get(), view.shape()).with_strides(bytes));
+            for (const std::size_t stride : strides)
+                bytes.push_back(static_cast<std::int64_t>(stride * sizeof(T)));
+            send(instance, out, message.times(),
+                 ArrayRef<const T>(roomy.data.get(), view.shape()).with_strides(bytes));
         } else if (way == "loan") {
             auto loan = in_turn([&] { return instance.loan<T>(view.shape(), view.order()); });
             spread(view, loan.data(), steps(view.shape(), view.order()));
@@ -214,11 +220,13 @@ void send_made(Instance &instance, const std::string &out, ValueView how, const 
 }
 
 // Receives an array into one of its own, and sends that.
-void pass_into(Instance &instance, const std::string &port, const std::vector<std::string> &outs, ValueView how) {
+void pass_into(Instance &instance, const std::string &port, const std::vector<std::string> &outs,
+               ValueView how) {
     lig_dtype dtype = LIG_BOOL;
     while (text(how, "dtype") != lig_dtype_name(dtype)) dtype = static_cast<lig_dtype>(dtype + 1);
     std::vector<std::size_t> extents;
-    for (std::size_t i = 0; i < how.at("shape").size(); ++i) extents.push_back(how.at("shape").at(i).as<std::size_t>());
+    for (std::size_t i = 0; i < how.at("shape").size(); ++i)
+        extents.push_back(how.at("shape").at(i).as<std::size_t>());
     const Order order = text(how, "order") == "F" ? Order::column_major : Order::row_major;
     with_type(dtype, [&](auto element) {
         const Own<decltype(element)> own{Extents(extents)};

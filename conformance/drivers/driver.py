@@ -12,7 +12,8 @@ def rebuilt(value):
     if isinstance(value, np.ndarray):
         return value.copy(order="K")
     if isinstance(value, Array):
-        return Array(value.array.copy(order="K"), names=list(value.names) if value.names else None, unit=value.unit)
+        return Array(value.array.copy(order="K"), names=list(value.names) if value.names else None,
+                     unit=value.unit)
     if isinstance(value, list):
         return [rebuilt(item) for item in value]
     if isinstance(value, dict):

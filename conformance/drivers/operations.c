@@ -20,7 +20,8 @@ static lig_receive_options from(uint32_t slot) {
 }
 
 static lig_send_options to(uint32_t slot, double time) {
-    return (lig_send_options){.size = sizeof(lig_send_options), .timestamp = time, .has_slot = true, .slot = slot};
+    return (lig_send_options){
+        .size = sizeof(lig_send_options), .timestamp = time, .has_slot = true, .slot = slot};
 }
 
 static size_t ports(lig_instance *instance, lig_operator op) {
@@ -69,7 +70,8 @@ static void about(lig_instance *instance) {
 }
 
 static void giver(void) {
-    const lig_port declared[] = {{LIG_O_I, "deal[]"}, {LIG_O_I, "plain"}, {LIG_S, "back[]"}, {LIG_S, "nothing"}};
+    const lig_port declared[] = {
+        {LIG_O_I, "deal[]"}, {LIG_O_I, "plain"}, {LIG_S, "back[]"}, {LIG_S, "nothing"}};
     const lig_instance_options options = {.size = sizeof options, .ports = declared, .port_count = 4};
     lig_instance *instance;
     bool again, ready;
@@ -100,7 +102,8 @@ static void giver(void) {
     fine(lig_receive(instance, "back", &back[0], &message, &error));
     fine(lig_message_times(message, &times, &error));
     fine(lig_value_int(lig_message_value(message), &number, &error));
-    printf("came %d %d\noverlay %d\n", (int)number, (int)times.timestamp, lig_message_settings(message) != NULL);
+    printf("came %d %d\noverlay %d\n", (int)number, (int)times.timestamp,
+           lig_message_settings(message) != NULL);
     lig_message_free(message);
 
     double two[2];
@@ -109,7 +112,8 @@ static void giver(void) {
     printf("into %d\n", (int)(two[0] + two[1]));
     fine(lig_receive_if_connected(instance, "nothing", NULL, &none, &error));
     printf("nothing %d\n", none != NULL);
-    const lig_expected expected = {.size = sizeof expected, .dtype = LIG_INT64, .ndim = 1, .has_shape = true, .shape = {1}};
+    const lig_expected expected = {
+        .size = sizeof expected, .dtype = LIG_INT64, .ndim = 1, .has_shape = true, .shape = {1}};
     lig_array_view view;
     fine(lig_receive_any(instance, slots, 1, NULL, &which, &message, &error));
     fine(lig_expect_array(message, NULL, &expected, &view, &error));

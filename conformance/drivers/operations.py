@@ -24,7 +24,8 @@ def about(instance):
     print("setting", int(4 * instance.get_setting("ratio", "float")))
     print("settings", len(instance.list_settings()))
     instance.declare_steerable("ratio", 0, 1, "m")
-    print("steered", int(instance.steer(0)), int(instance.steer(1)), int(4 * instance.get_setting("ratio", "float")))
+    print("steered", int(instance.steer(0)), int(instance.steer(1)),
+          int(4 * instance.get_setting("ratio", "float")))
 
 
 def giver():

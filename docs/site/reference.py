@@ -6,18 +6,21 @@ import inspect
 import re
 
 COMMENT = re.compile(r"^// ?", re.M)
-NAME = re.compile(r"^LIG_ENUM\((\w+)\)|^typedef struct \w* ?\{.*\} (\w+);|^typedef [^;]*?\(?\*?(\w+)\)?(?:\([^;]*\))?;"
+NAME = re.compile(
+    r"^LIG_ENUM\((\w+)\)|^typedef struct \w* ?\{.*\} (\w+);|^typedef [^;]*?\(?\*?(\w+)\)?(?:\([^;]*\))?;"
                   r"|^(?:struct|enum) (\w+)|^[\w *]*?\b(lig_\w+)\(|^#define (\w+)", re.M | re.S)
 
 
 def c_header(text):
     """A page with every declaration of the header under a heading of its own, its description as text."""
-    page = ["# The C header", "", "All of `ligament.h`, in its order; [the C interface](c-api.md) is the overview.", ""]
+    page = ["# The C header", "",
+            "All of `ligament.h`, in its order; [the C interface](c-api.md) is the overview.", ""]
     for comment, code in declarations(text):
         name = NAME.search(code)
         if name is None:
             continue
-        page += [f"## {next(group for group in name.groups() if group)}", "", prose(comment), "", "```c", code, "```", ""]
+        page += [f"## {next(group for group in name.groups() if group)}", "", prose(comment), "", "```c", code,
+                 "```", ""]
     return "\n".join(page)
 
 
@@ -69,7 +72,8 @@ def described(thing, name):
     lines = []
     try:
         signature = str(inspect.signature(thing))
-        signature = re.sub(r"\bcollections\.abc\.|\btyping\.|\bligament\._\w+\.|\bos\.(?=PathLike)", "", signature)
+        signature = re.sub(r"\bcollections\.abc\.|\btyping\.|\bligament\._\w+\.|\bos\.(?=PathLike)", "",
+                           signature)
         signature = re.sub(r"<(\w+\.\w+): [^>]*>", r"\1", signature).replace("self, /, ", "self, ")
         signature = re.sub(r"\(self(, /)?(, )?", "(", re.sub(r"<object object at \w+>", "…", signature))
         if not (inspect.isclass(thing) and issubclass(thing, (enum.Enum, BaseException))):

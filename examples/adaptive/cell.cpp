@@ -74,7 +74,8 @@ double conductivity(const Grid &grid) {
             rest[at] -= length * flow[at];
         }
         const double next = product(rest, rest);
-        for (std::size_t at = 0; at < rest.size(); ++at) direction[at] = rest[at] + next / square * direction[at];
+        for (std::size_t at = 0; at < rest.size(); ++at)
+            direction[at] = rest[at] + next / square * direction[at];
         square = next;
     }
     double through = 0;
@@ -94,7 +95,8 @@ int main() try {
         const auto points = instance.get_setting_as<std::int64_t>("points");
         const double matrix = instance.get_setting_as<double>("matrix");
         const auto grains = instance.get_setting_as<std::vector<double>>("grains");
-        if (points < 2 || points % 2 != 0) throw std::runtime_error("points must be an even number, at least 2");
+        if (points < 2 || points % 2 != 0)
+            throw std::runtime_error("points must be an even number, at least 2");
         if (grains.size() != 3) throw std::runtime_error("grains must be [conductivity, temperature, growth]");
 
         const ligament::Message asked = instance.receive("temperature");

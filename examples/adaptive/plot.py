@@ -30,7 +30,8 @@ def draw(directory, file):
 
     shown = [at for at in (0.5, 1, 2, 4, 8, 24) if at <= hours[-1]]
     for hour, colour in zip(shown, plt.cm.inferno(np.linspace(0.1, 0.85, len(shown)))):
-        left.plot(wall["x"] * 100, temperatures[np.searchsorted(hours, hour)], color=colour, label=f"{hour:g} h")
+        left.plot(wall["x"] * 100, temperatures[np.searchsorted(hours, hour)], color=colour,
+                  label=f"{hour:g} h")
     # k = sqrt(1 + w), with w the warmth above the cold face in units of 100 K: in the steady state its
     # integral, (1 + w)^1.5, falls evenly through the wall.
     x = np.linspace(0, 1, 100)
@@ -40,7 +41,8 @@ def draw(directory, file):
     left.legend(frameon=False)
 
     middle.bar(hours[1:], wall["asked"], width=hours[1] - hours[0], color=ASKED)
-    middle.set(xlabel="time [h]", ylabel="evaluations in a step", xlim=(0, 6), title=f"Asked of the pool: {wall['asked'].sum()}")
+    middle.set(xlabel="time [h]", ylabel="evaluations in a step", xlim=(0, 6),
+               title=f"Asked of the pool: {wall['asked'].sum()}")
 
     known = wall["known"]
     right.plot(known[:, 0], known[:, 1], "o", color=ASKED, markersize=4, label="micro model")

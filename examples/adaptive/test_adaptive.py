@@ -29,10 +29,12 @@ def run(tmp_path_factory):
     assert shutil.which("ligament"), "there is no command `ligament`; run `make build` first"
     subprocess.run(["make", "-C", HERE], check=True, stdout=subprocess.DEVNULL)
     directory = tmp_path_factory.mktemp("adaptive") / "run"
-    done = subprocess.run(["ligament", "run", HERE / "adaptive.ymmsl", "--run-dir", directory], stdin=subprocess.DEVNULL,
+    done = subprocess.run(["ligament", "run", HERE / "adaptive.ymmsl", "--run-dir", directory],
+                          stdin=subprocess.DEVNULL,
                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=300)
     assert done.returncode == 0, done.stdout
-    return directory, json.loads((directory / "run.json").read_text()), np.load(directory / "instances/wall/workdir/wall.npz")
+    return directory, json.loads((directory / "run.json").read_text()), np.load(
+        directory / "instances/wall/workdir/wall.npz")
 
 
 def test_the_micro_model_conducts_as_a_chessboard_does(run):

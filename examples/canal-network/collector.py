@@ -43,7 +43,8 @@ def draw(found, route, dx, file):
     hours = found["time"] / 3600
     colours = dict(zip(route, plt.get_cmap("viridis")(np.linspace(0.05, 0.85, len(route)))))
     plt.rcParams.update({"font.size": 10, "axes.titlesize": 12, "axes.titlelocation": "left"})
-    figure, axes = plt.subplot_mosaic([["way", "levels"], ["way", "flows"]], figsize=(12.6, 6.4), layout="constrained")
+    figure, axes = plt.subplot_mosaic([["way", "levels"], ["way", "flows"]], figsize=(12.6, 6.4),
+                                      layout="constrained")
     # What stands beside the colours must not be taken for the axis of the plots to the right.
     figure.get_layout_engine().set(wspace=0.06)
 
@@ -58,7 +59,8 @@ def draw(found, route, dx, file):
     for begin, end, reach in zip([0, *ends], ends, route):
         way.axvline(end, color="black", linewidth=0.8)
         way.text((begin + end) / 2, 0.98 * hours[-1], reach, ha="center", va="top")
-    way.set(xlabel="way from the hills to the sea [km]", ylabel="time [h]", title="A flood on its way to the sea")
+    way.set(xlabel="way from the hills to the sea [km]", ylabel="time [h]",
+            title="A flood on its way to the sea")
 
     for reach in route:
         axes["levels"].plot(hours, found[f"{reach}.levels"][:, -1], color=colours[reach], label=reach)
@@ -73,7 +75,8 @@ def draw(found, route, dx, file):
         rain.set(ylabel="rain [mm/h]", ylim=(3.15 * heaviest, 0), yticks=np.arange(0, 1.05 * heaviest, 2))
         low, high = axes["flows"].get_ylim()
         axes["flows"].set_ylim(low, low + 1.5 * (high - low))
-    axes["levels"].set(title="Level at the lower end of each reach", ylabel="level [m above mean sea level]", xticklabels=[])
+    axes["levels"].set(title="Level at the lower end of each reach", ylabel="level [m above mean sea level]",
+                       xticklabels=[])
     axes["flows"].set(title="Discharge there, and rain", xlabel="time [h]", ylabel="discharge [m³/s]")
     axes["levels"].margins(y=0.15)
     axes["levels"].legend(ncols=len(route) + 1, fontsize=8, loc="upper right", frameon=False)
@@ -87,7 +90,8 @@ def main():
         reaches = instance.get_setting("reaches", "str").split()
         if len(reaches) != instance.get_port_length("levels"):
             joined = instance.get_port_length("levels")
-            raise ValueError(f"the setting `reaches` names {len(reaches)}, and {joined} are joined to this collector")
+            raise ValueError(
+                f"the setting `reaches` names {len(reaches)}, and {joined} are joined to this collector")
         found = gather(instance, reaches)
         frames = len(found[f"{reaches[0]}.levels"])
         found["time"] = instance.get_setting("frame_interval", "float") * np.arange(1, frames + 1)

@@ -23,10 +23,12 @@ def main():
     instance = Instance({Operator.F_INIT: ["levels[]"], Operator.O_F: ["orders[]"]})
     interval = instance.get_setting("gauge_interval", "float")
     structures = instance.get_port_length("orders")
-    settings = {name: instance.get_setting(name, "[float]") for name in ("targets", "gains", "integral_times", "openings")}
+    settings = {name: instance.get_setting(name, "[float]") for name in ("targets", "gains", "integral_times",
+                                                                         "openings")}
     for name, values in settings.items():
         if len(values) != structures:
-            raise ValueError(f"the setting `{name}` has {len(values)} values, and there are {structures} structures")
+            raise ValueError(
+                f"the setting `{name}` has {len(values)} values, and there are {structures} structures")
     regulators = [Regulator(*values) for values in zip(*settings.values())]
 
     # It is asked once in every interval, and keeps its regulators in between.

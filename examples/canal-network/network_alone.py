@@ -110,9 +110,11 @@ def simulate(settings):
                 change = gain * (new - error[name] + new * run.gauge_interval / integral_time)
                 opening[name], error[name] = min(1.0, max(0.0, opening[name] + change)), new
         if step % round(run.weather_interval / run.dt) == 0:
-            late = [(time - weather.storm - place * weather.storm_speed) / weather.storm_duration for place in range(4)]
+            late = [(time - weather.storm - place * weather.storm_speed) / weather.storm_duration
+                    for place in range(4)]
             rain = [(weather.drizzle + weather.storm_rain * math.exp(-(x**2))) / 3.6e6 for x in late]
-            runoff = [land.runoff(falls, run.weather_interval) for land, falls in zip([*hills, polder_land], rain)]
+            runoff = [land.runoff(falls, run.weather_interval) for land, falls in zip([*hills, polder_land],
+                                                                                      rain)]
             intake = town.intake - town.swing * math.cos(2 * math.pi * time / 86400)
 
         above, below = {name: [] for name in REACHES}, {name: [] for name in REACHES}

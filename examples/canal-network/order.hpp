@@ -7,16 +7,16 @@
 // An order holds until the next one is due. Where nobody gives orders, all stands open.
 class Order {
 public:
-    explicit Order(ligament::Instance &instance) : instance_(instance), obeys_(instance.is_connected("order")) {}
+ explicit Order(ligament::Instance &instance) : instance_(instance), obeys_(instance.is_connected("order")) {}
 
-    double at(double time) {
-        if (obeys_ && time > next_) {
-            const ligament::Message order = instance_.receive("order");
-            opening_ = order.data().as<double>();
-            next_ = order.has_next_timestamp() ? order.next_timestamp() : std::numeric_limits<double>::infinity();
-        }
-        return opening_;
-    }
+ double at(double time) {
+     if (obeys_ && time > next_) {
+         const ligament::Message order = instance_.receive("order");
+         opening_ = order.data().as<double>();
+         next_ = order.has_next_timestamp() ? order.next_timestamp() : std::numeric_limits<double>::infinity();
+     }
+     return opening_;
+ }
 
 private:
     ligament::Instance &instance_;

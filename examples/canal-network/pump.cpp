@@ -6,7 +6,8 @@
 
 int main() try {
     using ligament::Operator;
-    ligament::Instance instance({{Operator::F_INIT, {"above"}}, {Operator::S, {"order"}}, {Operator::O_F, {"flow"}}});
+    ligament::Instance instance(
+        {{Operator::F_INIT, {"above"}}, {Operator::S, {"order"}}, {Operator::O_F, {"flow"}}});
     const double capacity = instance.get_setting_as<double>("capacity");
     const double dt = instance.get_setting_as<double>("dt");
     Order order(instance);

@@ -14,7 +14,8 @@ MODEL = HERE / "canal_network.ymmsl"
 # Half a day, other waters, another step and other intervals.
 OTHER = {
     "t_max": 43200.0, "dt": 12.5, "gauge_interval": 150.0, "weather_interval": 600.0, "frame_interval": 50.0,
-    "film_interval": 500.0, "dx": 200.0, "river.cells": 20, "lower.cells": 75, "roughness": 0.03, "polder.level": -4.0,
+    "film_interval": 500.0, "dx": 200.0, "river.cells": 20, "lower.cells": 75, "roughness": 0.03,
+    "polder.level": -4.0,
     "weather.storm": 7200.0, "sluice.width": 25.0, "town.intake": 9.0,
 }
 
@@ -29,7 +30,8 @@ def run(directory, model=MODEL, settings=()):
     """Runs a model; gives how it ended, and what the collector has written."""
     words = [word for name, value in dict(settings).items() for word in ("-s", f"{name}={value}")]
     done = subprocess.run(
-        ["ligament", "run", model, "--run-dir", directory, *words], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+        ["ligament", "run", model, "--run-dir", directory, *words], stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT, text=True, timeout=300,
     )
     result = directory / "instances/collector/workdir/canal_network.npz"
@@ -118,7 +120,8 @@ def test_the_collector_draws_a_picture_into_its_own_directory(whole):
 
 
 def test_a_steady_flow_has_the_slope_that_manning_s_formula_gives():
-    ask = Asks({"dt": 20.0, "dx": 250.0, "width": 30.0, "roughness": 0.025, "bed_above": -3.0, "bed_below": -4.0,
+    ask = Asks({"dt": 20.0, "dx": 250.0, "width": 30.0, "roughness": 0.025, "bed_above": -3.0,
+                "bed_below": -4.0,
                 "level": 0.0, "cells": 40}, "")
     reach = Reach(ask)
     for _ in range(20000):
@@ -132,7 +135,8 @@ def test_a_steady_flow_has_the_slope_that_manning_s_formula_gives():
 
 @pytest.mark.parametrize("above, below", [(1.0, 0.6), (0.2, 0.9)])
 def test_the_flow_under_a_gate_tends_to_torricelli_s(above, below):
-    ask = Asks({"dt": 20.0, "width": 10.0, "height": 3.0, "sill": -2.0, "coefficient": 0.6, "inertia_length": 250.0,
+    ask = Asks({"dt": 20.0, "width": 10.0, "height": 3.0, "sill": -2.0, "coefficient": 0.6,
+                "inertia_length": 250.0,
                 "one_way": False}, "")
     gate = Gate(ask)
     for _ in range(5000):
@@ -149,7 +153,8 @@ def canal(file, pieces, depth=4.0, cells=48):
     model = Model("canal")
     model.settings.update({
         "t_max": 7200.0, "dt": 20.0, "gauge_interval": 20.0, "frame_interval": 20.0, "film_interval": 600.0,
-        "cells": cells // pieces, "dx": 250.0, "width": 20.0, "bed_above": -depth, "bed_below": -depth, "roughness": 0.0,
+        "cells": cells // pieces, "dx": 250.0, "width": 20.0, "bed_above": -depth, "bed_below": -depth,
+        "roughness": 0.0,
         "sill": -depth, "height": 1e3, "coefficient": 1e9, "inertia_length": 250.0, "one_way": False,
     })
     for program in ("reach", "gate"):
@@ -163,11 +168,13 @@ def canal(file, pieces, depth=4.0, cells=48):
         model.add(name, implementation="reach", ports={"o_i": o_i, "s": s, "o_f": ["balance"]})
     model.add("collector", implementation="collector", ports={"s": ["levels", "discharges", "balances"]})
     for i, name in enumerate(names):
-        model.connect_all([(f"{name}.levels", f"collector.levels[{i}]"), (f"{name}.balance", f"collector.balances[{i}]"),
+        model.connect_all([(f"{name}.levels", f"collector.levels[{i}]"),
+                           (f"{name}.balance", f"collector.balances[{i}]"),
                            (f"{name}.discharges", f"collector.discharges[{i}]")])
     for i, (upper, lower) in enumerate(zip(names, names[1:])):
         model.add(f"gate{i}", implementation="gate", ports={"f_init": ["above", "below"], "o_f": ["flow"]})
-        model.connect_all([(f"{upper}.level_below", f"gate{i}.above"), (f"{lower}.level_above", f"gate{i}.below"),
+        model.connect_all([(f"{upper}.level_below", f"gate{i}.above"),
+                           (f"{lower}.level_above", f"gate{i}.below"),
                            (f"gate{i}.flow", f"{upper}.below[0]"), (f"gate{i}.flow", f"{lower}.above[0]")])
     model.settings["collector.reaches"] = model.settings["collector.route"] = " ".join(names)
     model.save(file)
@@ -195,7 +202,8 @@ def test_water_does_the_same_in_however_many_reaches_a_canal_is_cut(tmp_path):
 def commands():
     """What the page says to type."""
     blocks = (HERE / "README.md").read_text().split("```\n")[1::2]
-    return [line for block in blocks for line in block.splitlines() if line.startswith(("make ", "ligament run "))]
+    return [line for block in blocks for line in block.splitlines() if line.startswith(("make ",
+                                                                                        "ligament run "))]
 
 
 def installed(tmp_path, files):
@@ -204,7 +212,8 @@ def installed(tmp_path, files):
         shutil.copy(HERE / file, tmp_path)
     shell = dict(cwd=tmp_path, capture_output=True, text=True, timeout=300)
     if subprocess.run(["ligament", "config", "--cflags"], **shell).returncode != 0:
-        pytest.skip("Ligament is not installed; `make build` installs it into .venv, whose bin goes first in PATH")
+        pytest.skip(
+            "Ligament is not installed; `make build` installs it into .venv, whose bin goes first in PATH")
     return lambda line: subprocess.run(["bash", "-c", line], **shell)
 
 

@@ -37,11 +37,13 @@ class Bed:
 def main():
     from ligament import Instance, Message, Operator
 
-    instance = Instance({Operator.F_INIT: ["begin"], Operator.O_I: ["surface", "outlet"], Operator.S: ["air", "grain"],
+    instance = Instance({Operator.F_INIT: ["begin"], Operator.O_I: ["surface", "outlet"],
+                         Operator.S: ["air", "grain"],
                          Operator.O_F: ["moisture"]})
     ask = lambda name: instance.get_setting(name, "float")
     steps = instance.get_setting("steps", "int")
-    bed = Bed(instance.get_setting("layers", "int"), *map(ask, ("depth", "density", "flow", "moisture", "humidity")))
+    bed = Bed(instance.get_setting("layers", "int"),
+              *map(ask, ("depth", "density", "flow", "moisture", "humidity")))
     while instance.reuse_instance():
         begin = instance.receive("begin")
         step = begin.data / steps

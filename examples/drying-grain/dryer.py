@@ -36,7 +36,8 @@ def main():
             instance.send("air", Message(*times, dryer.air()))
             dryer.adapt(instance.receive("outlet").data)
             mean = instance.receive("end").data.mean()
-            print(f"after {hour + 1} h: {mean:.4f} kg/kg, {dryer.temperature - 273.15:.1f} °C from now on", flush=True)
+            print(f"after {hour + 1} h: {mean:.4f} kg/kg, {dryer.temperature - 273.15:.1f} °C from now on",
+                  flush=True)
 
 
 if __name__ == "__main__":

@@ -18,7 +18,8 @@ def main():
     X, hours = np.load(left / "moistures.npy"), np.load(left / "moistures.times.npy") / 3600
     with open(left / "airs.csv") as file:
         air = [{name: float(text) for name, text in row.items()} for row in csv.DictReader(file)]
-    figure, (above, below) = plt.subplots(2, 1, figsize=(7, 5), layout="constrained", sharex=True, height_ratios=(3, 1))
+    figure, (above, below) = plt.subplots(2, 1, figsize=(7, 5), layout="constrained", sharex=True,
+                                          height_ratios=(3, 1))
     for layer, color in enumerate(plt.cm.viridis(np.linspace(0, 0.9, X.shape[1]))):
         above.plot(hours, X[:, layer], color=color, label="lowest layer" if layer == 0 else None)
     above.plot([], [], color=color, label="highest layer")

@@ -19,7 +19,8 @@ def run(folder, *settings):
     say."""
     words = [word for setting in settings for word in ("-s", setting)]
     done = subprocess.run(["ligament", "run", HERE / "drying_grain.ymmsl", "--run-dir", folder / "run", *words],
-                          stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=300)
+                          stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                          timeout=300)
     assert done.returncode == 0, done.stdout
     left = folder / "run" / "light" / "ligament.shipped" / "workdir"
     with open(left / "airs.csv") as file:

@@ -25,7 +25,8 @@ def find_study(directory):
     """Where the study wrote its tables."""
     found = sorted(Path(directory).rglob("statistics.csv"))
     if len(found) != 1:
-        sys.exit(f"{directory}: {len(found)} files named statistics.csv; give the directory of one finished run")
+        sys.exit(
+            f"{directory}: {len(found)} files named statistics.csv; give the directory of one finished run")
     return found[0].parent
 
 
@@ -38,7 +39,8 @@ def draw(directory, file):
     x = settings["macro.dx"] * (np.arange(profile["mean"].size) + 0.5)
 
     plt.rcParams.update({"font.size": 11, "axes.titlesize": 13, "axes.titlelocation": "left"})
-    figure, (left, right) = plt.subplots(1, 2, figsize=(12.6, 5.2), width_ratios=(2, 1), layout="constrained", dpi=130)
+    figure, (left, right) = plt.subplots(1, 2, figsize=(12.6, 5.2), width_ratios=(2, 1), layout="constrained",
+                                         dpi=130)
     left.fill_between(x, profile["quantile 0.05"], profile["quantile 0.95"], color=BAND, linewidth=0,
                       label="nine in ten evaluations")
     left.plot(x, profile["mean"], color=LINE, linewidth=1.8, label="mean")
@@ -46,8 +48,10 @@ def draw(directory, file):
     left.set(xlabel="place in the tube [mm]", ylabel="concentration of B", xlim=(0, x[-1]), ylim=(0, 1.02),
              title=f"Fronts after {settings['macro.t_max']:.0f} s")
     left.legend(frameon=False, loc="upper right")
-    right.scatter(np.array(tried["macro.D"], float) * 1e3, np.array(tried["micro.r"], float), s=16, color=POINTS)
-    right.set(xlabel="diffusion D [10⁻³ mm²/s]", ylabel="reaction r [1/s]", title=f"{len(tried['macro.D'])} evaluations")
+    right.scatter(np.array(tried["macro.D"], float) * 1e3, np.array(tried["micro.r"], float), s=16,
+                  color=POINTS)
+    right.set(xlabel="diffusion D [10⁻³ mm²/s]", ylabel="reaction r [1/s]",
+              title=f"{len(tried['macro.D'])} evaluations")
     for axes in (left, right):
         axes.spines[["right", "top"]].set_visible(False)
     figure.savefig(file)

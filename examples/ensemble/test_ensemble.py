@@ -24,13 +24,15 @@ def study(tmp_path_factory):
     subprocess.run(["make", "-C", HERE], check=True, stdout=subprocess.DEVNULL)
     directory = tmp_path_factory.mktemp("ensemble") / "run"
     done = subprocess.run(
-        ["ligament", "run", HERE / "ensemble.ymmsl", "--run-dir", directory, "-s", f"study.evaluations={EVALUATIONS}",
+        ["ligament", "run", HERE / "ensemble.ymmsl", "--run-dir", directory, "-s",
+         f"study.evaluations={EVALUATIONS}",
          "-s", f"macro.t_max={T_MAX}"],
         stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=300,
     )
     assert done.returncode == 0, done.stdout
     place = directory / "instances/study/workdir"
-    tables = [list(csv.DictReader((place / name).read_text().splitlines())) for name in ("results.csv", "statistics.csv")]
+    tables = [list(csv.DictReader((place / name).read_text().splitlines())) for name in ("results.csv",
+                                                                                         "statistics.csv")]
     return directory, *tables
 
 

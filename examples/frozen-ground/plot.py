@@ -17,7 +17,8 @@ def main():
     depth = np.arange(profiles.shape[2]) * 0.05
     figure, axes = plt.subplots(2, 1, figsize=(7, 5), layout="constrained", sharex=True)
     for axis, name, column in zip(axes, ("sand", "clay"), profiles.swapaxes(0, 1)):
-        image = axis.pcolormesh(days / 365, depth, column.T, cmap="coolwarm", vmin=-18, vmax=18, shading="nearest")
+        image = axis.pcolormesh(days / 365, depth, column.T, cmap="coolwarm", vmin=-18, vmax=18,
+                                shading="nearest")
         axis.contour(days / 365, depth, column.T, levels=[0], colors="black", linewidths=0.8)
         axis.set(ylim=(6, 0), ylabel="depth [m]", title=f"{name}: below the line it does not freeze")
     axes[-1].set(xlabel="years")

@@ -17,7 +17,8 @@ SOILS = {"sand": 0.74e-6, "clay": 0.42e-6}
 def left(tmp_path_factory):
     """The folder in which the sinks of a run have put their files, and the run's."""
     run = tmp_path_factory.mktemp("frozen") / "run"
-    done = subprocess.run(["ligament", "run", HERE / "frozen_ground.ymmsl", "--run-dir", run], stdin=subprocess.DEVNULL,
+    done = subprocess.run(["ligament", "run", HERE / "frozen_ground.ymmsl", "--run-dir", run],
+                          stdin=subprocess.DEVNULL,
                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=300)
     assert done.returncode == 0, done.stdout
     return run / "light" / "ligament.shipped" / "workdir", run
@@ -61,5 +62,6 @@ def test_the_seasons_go_into_the_ground_as_the_textbook_says(left):
 
 
 def test_each_year_has_its_line_in_the_log(left):
-    lines = [line for line in (left[1] / "manager.log").read_text().splitlines() if "mean of sand and clay" in line]
+    lines = [line for line in (left[1] / "manager.log").read_text().splitlines()
+             if "mean of sand and clay" in line]
     assert len(lines) == 4

@@ -161,7 +161,8 @@ static bool receive_all(ports from) {
         // How many slots a resizable port has comes with the message for its first one.
         if (resizable && count == 0) count = 1;
         for (size_t slot = 0; slot < count; slot++) {
-            const lig_receive_options options = {.size = sizeof options, .has_slot = vector, .slot = (uint32_t)slot};
+            const lig_receive_options options = {
+                .size = sizeof options, .has_slot = vector, .slot = (uint32_t)slot};
             lig_message *message;
             lig_times times;
             const lig_status status = lig_receive(instance, port, &options, &message, &error);

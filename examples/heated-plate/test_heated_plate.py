@@ -64,7 +64,8 @@ class Codes:
     def model(self, components, conduits, settings, programs):
         file = self.directory / f"model-{len(list(self.directory.glob('model-*')))}.ymmsl"
         lines = ["ymmsl_version: v0.1", "model:", "  name: short", "  components:"]
-        lines += [f"    {name}: {{implementation: {name}, ports: {ports}}}" for name, ports in components.items()]
+        lines += [f"    {name}: {{implementation: {name}, ports: {ports}}}"
+                  for name, ports in components.items()]
         lines += ["  conduits:"] + [f"    {sender}: {receiver}" for sender, receiver in conduits.items()]
         lines += ["settings:"] + [f"  {name}: {value}" for name, value in settings.items()]
         lines += ["implementations:"] + [f"  {name}: {program}" for name, program in programs.items()]

@@ -89,7 +89,8 @@ def test_it_finds_its_vector_ports_and_their_slots_in_the_model(codes):  # noqa:
         {"stranger.ask": "member.start", "member.end": "stranger.told"},
         {"stranger.steps": 1}, {"stranger": STRANGER, "member": codes.python("member", MEMBER)},
     )
-    text = model.read_text().replace("member: {implementation: member,", "member: {implementation: member, multiplicity: 3,")
+    text = model.read_text().replace("member: {implementation: member,",
+                                     "member: {implementation: member, multiplicity: 3,")
     model.write_text(text)
     done, run = codes.run(model)
     assert done.returncode == 0, done.stdout

@@ -59,7 +59,8 @@ def main():
             instance.send("state_out", Message(t[step], t[step + 1], u))
             reacted = instance.receive("state_in")
             if abs(reacted.timestamp - t[step + 1]) > 1e-9 * t_max:
-                raise ValueError(f"reacted until {reacted.timestamp} s, not {t[step + 1]} s; is micro.t_max macro.dt?")
+                raise ValueError(
+                    f"reacted until {reacted.timestamp} s, not {t[step + 1]} s; is micro.t_max macro.dt?")
             u = diffuse(reacted.data, D, dx, dt / 2)
             history[step + 1] = u
 

@@ -39,8 +39,10 @@ def reaction(u, r, duration, dt):
 
 def simulate(settings):
     """Runs the model with the settings of its model file; returns times [s], places [mm] and concentrations."""
-    macro = {name.removeprefix("macro."): value for name, value in settings.items() if name.startswith("macro.")}
-    micro = {name.removeprefix("micro."): value for name, value in settings.items() if name.startswith("micro.")}
+    macro = {name.removeprefix("macro."): value for name, value in settings.items()
+             if name.startswith("macro.")}
+    micro = {name.removeprefix("micro."): value for name, value in settings.items()
+             if name.startswith("micro.")}
     dx, dt, D = macro["dx"], macro["dt"], macro["D"]
     steps = round(macro["t_max"] / dt)
     x = dx * (np.arange(round(macro["x_max"] / dx)) + 0.5)

@@ -20,7 +20,8 @@ def find_result(directory):
     """Times [s], places [mm] and concentrations (times x places), from wherever the macro model wrote them."""
     results = sorted(Path(directory).rglob("concentration.npy"))
     if len(results) != 1:
-        sys.exit(f"{directory}: {len(results)} files named concentration.npy; give the directory of one finished run")
+        sys.exit(
+            f"{directory}: {len(results)} files named concentration.npy; give the directory of one finished run")
     return [np.load(results[0].with_name(f"{name}.npy")) for name in ("t", "x", "concentration")]
 
 
@@ -72,7 +73,8 @@ def show_speed(axes, t, x, u, speed):
     """A dashed line at the speed that theory gives, just ahead of the first seed's front."""
     seed = x[np.argmax(u[0])]
     begin, end = seed + 0.9, seed + 0.9 + 0.11 * x[-1]
-    axes.plot([begin, end], [0.04 * t[-1], 0.04 * t[-1] + (end - begin) / speed], "--", color="white", linewidth=1.4)
+    axes.plot([begin, end], [0.04 * t[-1], 0.04 * t[-1] + (end - begin) / speed], "--", color="white",
+              linewidth=1.4)
     axes.annotate(
         f"theory: 2√(rD) = {60 * speed:.2f} mm/min", (begin, 0.04 * t[-1]), (12, 0), textcoords="offset points",
         color="white", fontsize=10,

@@ -55,7 +55,8 @@ def test_diffusion_alone_widens_a_bell_as_the_heat_kernel_does(settings):
     seeds, D = [[10.0, 0.9, 0.3]], settings["macro.D"]
     t, x, u = simulate(changed(settings, micro__r=0.0, macro__seeds=seeds))
     width = np.sqrt(0.3**2 + 4 * D * t[-1])
-    np.testing.assert_allclose(u[-1], 0.9 * 0.3 / width * np.exp(-(((x - 10) / width) ** 2)), atol=2e-3 * u[-1].max())
+    np.testing.assert_allclose(u[-1], 0.9 * 0.3 / width * np.exp(-(((x - 10) / width) ** 2)),
+                               atol=2e-3 * u[-1].max())
 
 
 def test_reaction_alone_is_logistic_growth(settings):
@@ -102,7 +103,8 @@ def call(*words):
     if not (HERE / "build/reaction").exists():
         pytest.skip("build/reaction is not built; run \"make\" in examples/reaction-diffusion")
     environment = dict(os.environ, PATH=f"{Path(sys.executable).parent}:{os.environ['PATH']}")
-    done = subprocess.run([command, *map(str, words)], env=environment, capture_output=True, text=True, timeout=300)
+    done = subprocess.run([command, *map(str, words)], env=environment, capture_output=True, text=True,
+                          timeout=300)
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
 
@@ -122,9 +124,11 @@ def model_time(run):
 
 def test_a_diffusion_coefficient_changed_on_the_way_changes_the_speed_of_the_front_from_then_on(tmp_path):
     again, r, D, then = tmp_path / "again", 0.2, 0.004, 0.01
-    settings = {"macro.t_max": 300.0, "macro.dt": 0.125, "micro.t_max": 0.125, "micro.r": r, "macro.x_max": 25.0,
+    settings = {"macro.t_max": 300.0, "macro.dt": 0.125, "micro.t_max": 0.125, "micro.r": r,
+                "macro.x_max": 25.0,
                 "macro.dx": 0.05, "macro.D": D, "macro.seeds": [[0.0, 0.9, 0.1]]}
-    words = ["run", MODEL, "--quiet", *(word for name, value in settings.items() for word in ("-s", f"{name}={value}"))]
+    words = ["run", MODEL, "--quiet", *(word for name, value in settings.items()
+                                        for word in ("-s", f"{name}={value}"))]
     # It takes a second or two to that time, which a machine under load may let pass: then it is begun anew.
     for attempt in range(10):
         first = tmp_path / f"first{attempt}"

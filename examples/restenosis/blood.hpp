@@ -228,8 +228,8 @@ private:
             counts.push_back(each * begin_of(rank + 1) - places.back());
         }
         std::vector<double> all(rank_ == 0 ? each * length_ : 0);
-        MPI_Gatherv(own.data(), int(own.size()), MPI_DOUBLE, all.data(), counts.data(), places.data(), MPI_DOUBLE,
-                    0, comm_);
+        MPI_Gatherv(own.data(), int(own.size()), MPI_DOUBLE, all.data(), counts.data(), places.data(),
+                    MPI_DOUBLE, 0, comm_);
         return all;
     }
 

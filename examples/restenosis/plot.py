@@ -43,7 +43,8 @@ def draw_section(axes, film, frame, fastest):
     for side in (-1, 1):
         discs = EllipseCollection(
             2 * size, 2 * size, 0 * size, units="xy", offsets=np.column_stack([z, side * r]),
-            offset_transform=axes.transData, array=felt, cmap=FLESH, clim=(0, 1), edgecolors="#7d4a3c", linewidths=0.15,
+            offset_transform=axes.transData, array=felt, cmap=FLESH, clim=(0, 1), edgecolors="#7d4a3c",
+            linewidths=0.15,
         )
         axes.add_collection(discs)
         for strut in film["struts"]:
@@ -74,9 +75,11 @@ def draw(without, with_drug, file):
     for film, name, colour in ((without, "without drug", "#b5482f"), (with_drug, "with drug", "#2f8f6b")):
         lines.plot(film["time"], 100 * narrowing(film), "o-", color=colour, label=name, markersize=3)
         friction.plot(film["time"], film["shear"].max(axis=1), "o-", color=colour, markersize=3)
-    lines.set(title="How much narrower the vessel is", ylabel="% of its radius, at the narrowest", ylim=(0, None))
+    lines.set(title="How much narrower the vessel is", ylabel="% of its radius, at the narrowest",
+              ylim=(0, None))
     lines.legend(frameon=False)
-    friction.set(title="Friction of the blood", xlabel="time [days]", ylabel="highest wall shear [Pa]", ylim=(0, None))
+    friction.set(title="Friction of the blood", xlabel="time [days]", ylabel="highest wall shear [Pa]",
+                 ylim=(0, None))
     for axes in (lines, friction):
         axes.spines[["top", "right"]].set_visible(False)
     figure.savefig(file, dpi=110)

@@ -148,7 +148,8 @@ def test_one_word_takes_the_one_dimensional_solver(tmp_path):
 
 def test_the_folder_alone_is_enough_where_ligament_is_installed(tmp_path):
     if subprocess.run(["ligament", "config", "--cflags"], capture_output=True).returncode != 0:
-        pytest.skip("Ligament is not installed; `make build` installs it into .venv, whose bin goes first in PATH")
+        pytest.skip(
+            "Ligament is not installed; `make build` installs it into .venv, whose bin goes first in PATH")
     alone = tmp_path / "alone"
     shutil.copytree(HERE, alone, ignore=shutil.ignore_patterns("build", "runs", "__pycache__"))
     shell = dict(cwd=alone, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=600)

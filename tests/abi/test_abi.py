@@ -17,7 +17,8 @@ sys.path.insert(0, str(ROOT / "bindings" / "c" / "tests"))
 from programs import install, run_model  # noqa: E402
 
 PROMISED = ROOT / "crates" / "capi" / "abi"
-VERSIONS = sorted((p for p in PROMISED.iterdir() if p.is_dir()), key=lambda p: [int(n) for n in p.name.split(".")])
+VERSIONS = sorted((p for p in PROMISED.iterdir() if p.is_dir()),
+                  key=lambda p: [int(n) for n in p.name.split(".")])
 RULES = "docs/reference/c-abi.md says what may change and how"
 MODEL = """ymmsl_version: v0.1
 model:
@@ -59,7 +60,8 @@ def version(request):
 
 def listed():
     """The list of exported functions: {name: the ABI version that brought it}."""
-    lines = [line.split() for line in (PROMISED / "symbols").read_text().splitlines() if not line.startswith("#")]
+    lines = [line.split() for line in (PROMISED / "symbols").read_text().splitlines()
+             if not line.startswith("#")]
     return {name: since for name, since in lines}
 
 
@@ -96,7 +98,8 @@ def test_the_version_of_the_abi_is_that_of_the_newest_symbol_and_directory(today
 def test_all_that_the_header_has_today_is_written_down_under_the_newest_version(today, tmp_path):
     newest = VERSIONS[-1]
     written, found = Header(newest / "ligament.h"), today.layout(tmp_path)
-    new = today.functions.keys() - written.functions.keys() | (found.items() - read_layout((newest / "layout").read_text()))
+    new = today.functions.keys() - written.functions.keys() | (
+        found.items() - read_layout((newest / "layout").read_text()))
     assert not new, (
         f"{sorted(map(str, new))} is not in ABI {newest.name}; if that was released make a new version by "
         f"crates/capi/abi/write, else write it anew by crates/capi/abi/write --again {newest.name}"
@@ -111,7 +114,8 @@ def test_no_struct_or_number_is_otherwise_than_it_was(version, today, tmp_path):
             continue
         assert what in found, f"{what} went; programs of ABI {version.name} count on it: put it back"
         if what.startswith("sizeof ") and what.split()[1] in grows:
-            assert found[what] >= number, f"{what} shrank from {number} to {found[what]}; leave all members in it"
+            assert found[
+                what] >= number, f"{what} shrank from {number} to {found[what]}; leave all members in it"
         else:
             assert found[what] == number, (
                 f"{what} was {number} in ABI {version.name} and is {found[what]}; put new members at the end of structs "
@@ -152,7 +156,8 @@ def test_no_function_takes_or_gives_something_else_than_it_did(version, today, t
 
 
 def test_what_was_written_down_of_a_version_is_what_its_header_says(version, tmp_path):
-    assert Header(version / "ligament.h").layout(tmp_path) == dict(read_layout((version / "layout").read_text()))
+    assert Header(version / "ligament.h").layout(tmp_path) == dict(
+        read_layout((version / "layout").read_text()))
 
 
 def test_the_page_shows_the_layout_as_it_is(today, tmp_path):
@@ -167,7 +172,8 @@ def test_the_page_shows_the_layout_as_it_is(today, tmp_path):
 def test_every_number_that_has_a_name_says_it(prefix, today, tmp_path):
     source = tmp_path / "names.c"
     numbers = [f'same(lig_status_name({name}), "{name}");' for name in today.enums["lig_status"]]
-    for enum, function, opening in (("lig_kind", "lig_kind_name", "LIG_KIND_"), ("lig_dtype", "lig_dtype_name", "LIG_")):
+    for enum, function, opening in (("lig_kind", "lig_kind_name", "LIG_KIND_"),
+                                    ("lig_dtype", "lig_dtype_name", "LIG_")):
         numbers += [f'same({function}({n}), "{n.removeprefix(opening).lower()}");' for n in today.enums[enum]]
     numbers += [f'same({function}(-1), "unknown"); same({function}(999), "unknown");'
                 for function in ("lig_status_name", "lig_kind_name", "lig_dtype_name")]
@@ -206,7 +212,8 @@ def took_part(prefix, directory, program):
 
 def test_a_program_of_an_older_header_takes_part_in_a_run_of_today(version, prefix, tmp_path):
     shutil.copy(version / "ligament.h", tmp_path)
-    took_part(prefix, tmp_path, compiled(prefix, version / "caller.c", tmp_path / "caller", "-std=c11", f"-I{tmp_path}"))
+    took_part(prefix, tmp_path, compiled(prefix, version / "caller.c", tmp_path / "caller", "-std=c11",
+                                         f"-I{tmp_path}"))
 
 
 def test_a_program_that_was_compiled_then_takes_part_in_a_run_of_today(version, prefix, tmp_path):
@@ -224,7 +231,8 @@ def test_the_old_program_calls_every_function_of_its_time(version):
 
 
 def test_programs_ask_for_the_library_by_a_name_that_changes_with_the_major_version(prefix, today, tmp_path):
-    done = subprocess.run(["readelf", "-d", prefix / "lib/libligament.so.0"], check=True, capture_output=True, text=True,
+    done = subprocess.run(["readelf", "-d", prefix / "lib/libligament.so.0"], check=True, capture_output=True,
+                          text=True,
                           env=os.environ | {"LC_ALL": "C"})
     major = today.layout(tmp_path)["LIG_ABI_MAJOR"]
     assert f"Library soname: [libligament.so.{major}]" in done.stdout

@@ -22,7 +22,8 @@ def crates():
 
 def used(manifest, section="dependencies"):
     """The crates of this project that a manifest names."""
-    return {name.removeprefix("ligament-") for name in manifest.get(section, ()) if name.startswith("ligament-")}
+    return {name.removeprefix("ligament-") for name in manifest.get(section,
+                                                                    ()) if name.startswith("ligament-")}
 
 
 def arrows():

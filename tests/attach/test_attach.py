@@ -92,7 +92,8 @@ def test_from_another_machine_it_is_the_same(place, elsewhere):
     place.detached()
     place.is_under_way()
     words = [*elsewhere, place.ligament]
-    status = subprocess.run([*words, "status", "run"], cwd=place.path, capture_output=True, text=True, timeout=60)
+    status = subprocess.run([*words, "status", "run"], cwd=place.path, capture_output=True, text=True,
+                            timeout=60)
     assert status.stdout.startswith("run: running, ") and "received" in status.stdout, status
     place.ligament = words[0]
     terminal = place.on_terminal(*words[1:], "attach", "run")
@@ -122,7 +123,8 @@ def test_when_the_manager_is_killed_its_guard_says_so_and_the_journal_what_it_di
 
 
 def guard_of(pid):
-    children = subprocess.run(["ps", "--ppid", str(pid), "-o", "pid=,comm="], capture_output=True, text=True).stdout
+    children = subprocess.run(["ps", "--ppid", str(pid), "-o", "pid=,comm="], capture_output=True,
+                              text=True).stdout
     return next(int(line.split()[0]) for line in children.splitlines() if "guard" in line)
 
 

@@ -61,13 +61,17 @@ def test_nor_where_the_socket_has_an_abstract_name(place, stranger):
     path = place.path
     # Files that the run needs may lie below /tmp itself: the checkout, its Python, this test's own directory.
     needed = [path, ROOT, sys.executable, sys.prefix, shutil.which(place.ligament)]
-    needed = {Path(one).resolve().relative_to("/tmp").parts[0] for one in needed if Path(one).resolve().is_relative_to("/tmp")}
-    kept = " && ".join(f"mkdir /tmp/{one} && mount --bind /mnt/{one} /tmp/{one}" for one in sorted(needed)) or "true"
+    needed = {Path(one).resolve().relative_to("/tmp").parts[0] for one in needed
+              if Path(one).resolve().is_relative_to("/tmp")}
+    kept = " && ".join(f"mkdir /tmp/{one} && mount --bind /mnt/{one} /tmp/{one}"
+                       for one in sorted(needed)) or "true"
     hidden = (f"mount --rbind /tmp /mnt && mount -t tmpfs -o mode=777 none /tmp && {kept} && cd {path} && "
               "exec \"$0\" \"$@\"")
-    environment = {name: value for name, value in os.environ.items() if name not in ("TMPDIR", "XDG_RUNTIME_DIR")}
+    environment = {name: value for name, value in os.environ.items() if name not in ("TMPDIR",
+                                                                                     "XDG_RUNTIME_DIR")}
     started = subprocess.run(
-        ["unshare", "--mount", "sh", "-c", hidden, place.ligament, "run", "endless.ymmsl", "--run-dir=run", "--detach"],
+        ["unshare", "--mount", "sh", "-c", hidden, place.ligament, "run", "endless.ymmsl", "--run-dir=run",
+         "--detach"],
         cwd=path, env=environment, capture_output=True, text=True, timeout=LONG)
     assert started.returncode == 0, started.stderr
     place.is_under_way()
@@ -90,7 +94,8 @@ def test_own_processes_that_use_up_the_agent_s_files_are_waited_out(place):
     place.is_under_way()
 
     def received():
-        return [each["received_messages"] for each in json.loads(place.call("status", "run", "--json")[0])["instances"]]
+        return [each["received_messages"] for each in json.loads(place.call("status", "run",
+                                                                            "--json")[0])["instances"]]
 
     # A first message may want a ring or a slab, which the agent could not make any more.
     until(lambda: min(received()) > 1, "the first exchanges")
@@ -99,7 +104,8 @@ def test_own_processes_that_use_up_the_agent_s_files_are_waited_out(place):
     crowd = [socket.socket(socket.AF_UNIX) for _ in range(200)]
     for one in crowd:
         one.connect(place_of(record["agent"]))
-    until(lambda: "as many files open as it may" in (place.path / "run/manager.log").read_text(), "a word in the log")
+    until(lambda: "as many files open as it may" in (place.path / "run/manager.log").read_text(),
+          "a word in the log")
     for one in crowd:
         one.close()
     assert json.loads(place.call("status", "run", "--json")[0])["state"] == "running"
@@ -185,7 +191,8 @@ def taken(place, stranger):
                          ids=lambda words: words[0])
 def test_another_user_who_answers_for_a_dead_run_is_told_nothing(place, taken, words):
     _, listener = taken
-    done = subprocess.run([place.ligament, *words], cwd=place.path, capture_output=True, text=True, timeout=LONG)
+    done = subprocess.run([place.ligament, *words], cwd=place.path, capture_output=True, text=True,
+                          timeout=LONG)
     assert "belongs to user 65534" in done.stderr and done.returncode != 0, done.stderr
     assert listener.stdout.readline() == "0\n"
 
@@ -193,7 +200,9 @@ def test_another_user_who_answers_for_a_dead_run_is_told_nothing(place, taken, w
 def test_an_instance_says_nothing_to_another_user_who_answers_for_its_agent(place, taken):
     name, listener = taken
     program = "from ligament import *\nInstance({Operator.S: ['in']})"
-    environment = {**os.environ, "LIGAMENT_AGENT": name, "LIGAMENT_INSTANCE": "worker", "LIGAMENT_TOKEN": "secret"}
-    done = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True, timeout=LONG)
+    environment = {**os.environ, "LIGAMENT_AGENT": name, "LIGAMENT_INSTANCE": "worker",
+                   "LIGAMENT_TOKEN": "secret"}
+    done = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True,
+                          timeout=LONG)
     assert "RegistrationError" in done.stderr and "belongs to user 65534" in done.stderr, done.stderr
     assert listener.stdout.readline() == "0\n"

@@ -25,7 +25,8 @@ def test_a_detached_run_has_a_session_of_its_own_and_says_how_to_come_back(place
     place.tells("go")
     out, _ = place.call("attach", "run")
     assert "run: done after" in out
-    until(lambda: "run: done after" in (place.path / "run/terminal.log").read_text(), "what it would have printed")
+    until(lambda: "run: done after" in (place.path / "run/terminal.log").read_text(),
+          "what it would have printed")
 
 
 def test_a_detached_run_outlives_its_terminal(place):
@@ -161,5 +162,6 @@ def test_on_a_terminal_the_output_of_a_program_has_no_control_sequences_and_in_a
         if words[0] == "logs":
             assert terminal.text.split() == "red 10 % 20 % bad \N{REPLACEMENT CHARACTER} end".split(), terminal.text
         assert "a title" not in terminal.text + failing.text and "\x1b[31mred" not in terminal.text + failing.text
-    raw = subprocess.run([place.ligament, "logs", "run", "noisy"], cwd=place.path, capture_output=True, check=True)
+    raw = subprocess.run([place.ligament, "logs", "run", "noisy"], cwd=place.path, capture_output=True,
+                         check=True)
     assert raw.stdout == printed

@@ -29,7 +29,8 @@ class Model:
         for name, ports in self.components.items():
             implementation, ports = ports if isinstance(ports, tuple) else ("walker", ports)
             many = f", multiplicity: {self.multiplicity[name]}" if name in self.multiplicity else ""
-            lines.append(f"      {name}: {{description: one, implementation: {implementation}, ports: {ports}{many}}}")
+            lines.append(
+                f"      {name}: {{description: one, implementation: {implementation}, ports: {ports}{many}}}")
         lines.append("    conduits:")
         by_sender = {}
         for conduit in self.conduits:
@@ -38,11 +39,15 @@ class Model:
         for sender, receivers in by_sender.items():
             lines += [f"      {sender}:", *(f"      - {receiver}" for receiver in receivers)]
         lines += [self.more] if self.more else []
-        lines.append(f"programs: {{walker: {{executable: {sys.executable}, args: [{WALKER}, {folder}, --light]}}}}")
-        lines += ["settings:", "  steps: [2]", *(f"  {name}.steps: {steps}" for name, steps in self.steps.items())]
+        lines.append(
+            f"programs: {{walker: {{executable: {sys.executable}, args: [{WALKER}, {folder}, --light]}}}}")
+        lines += ["settings:", "  steps: [2]", *(f"  {name}.steps: {steps}"
+                                                 for name, steps in self.steps.items())]
         lines += ["ligament:", "  light: [walker]"]
-        lines += ["  scales:", *(f"    {name}: {of}" for name, of in self.scales.items())] if self.scales else []
-        lines += ["  filters:", *(f"    {conduit}: {of}" for conduit, of in self.filters.items())] if self.filters else []
+        lines += ["  scales:", *(f"    {name}: {of}"
+                                 for name, of in self.scales.items())] if self.scales else []
+        lines += ["  filters:", *(f"    {conduit}: {of}"
+                                  for conduit, of in self.filters.items())] if self.filters else []
         return "\n".join(lines) + "\n"
 
 
@@ -60,19 +65,22 @@ NESTED = """  inner:
 STUCK = {
     "each waits for what the other ends with": Model(
         {"a": "{s: in, o_f: end}", "b": "{s: in, o_f: end}"}, ["a.end -> b.in", "b.end -> a.in"],
-        ['"a" waits at "a.in" (S) in its first step for "b.end" (O_F)', '"b" waits at "b.in"', 'let "a.end" be an O_I port'],
+        ['"a" waits at "a.in" (S) in its first step for "b.end" (O_F)', '"b" waits at "b.in"',
+         'let "a.end" be an O_I port'],
     ),
     "one waits for its own end": Model(
         {"a": "{s: in, o_f: end}"}, ["a.end -> a.in"], ['this can never go on: "a" waits at "a.in" (S)'],
     ),
     "a ring of three": Model(
-        {name: "{o_i: out, s: in, o_f: end}" for name in "abc"}, ["a.end -> b.in", "b.end -> c.in", "c.end -> a.in"],
+        {name: "{o_i: out, s: in, o_f: end}" for name in "abc"},
+        ["a.end -> b.in", "b.end -> c.in", "c.end -> a.in"],
         ['"a" waits at "a.in"', '"b" waits at "b.in"', '"c" waits at "c.in"'],
     ),
     "what starts the other comes at the end": Model(
         {"macro": MACRO, "micro": MICRO}, ["macro.end -> micro.start", "micro.end -> macro.done"],
         ['"macro" waits at "macro.done" (S) in its first step for "micro.end" (O_F)',
-         '"micro" waits at "micro.start" (F_INIT) before it begins for "macro.end" (O_F)', 'let "macro.end" be an O_I port'],
+         '"micro" waits at "micro.start" (F_INIT) before it begins for "macro.end" (O_F)',
+         'let "macro.end" be an O_I port'],
     ),
     "a vector port": Model(
         {"hub": MACRO, "leaf": MICRO}, ["hub.end -> leaf.start", "leaf.end -> hub.done"],
@@ -86,7 +94,8 @@ STUCK = {
     "who is called waits for its caller's end": Model(
         {"macro": MACRO, "micro": "{f_init: start, s: late, o_f: end}"},
         ["macro.call -> micro.start", "micro.end -> macro.done", "macro.end -> micro.late"],
-        ['if "micro" makes a step in its first pass', '"micro" waits at "micro.late"', '"macro" waits at "macro.done"'],
+        ['if "micro" makes a step in its first pass', '"micro" waits at "micro.late"',
+         '"macro" waits at "macro.done"'],
         severity="warning",
     ),
     "two that are called, each after the other": Model(
@@ -97,7 +106,8 @@ STUCK = {
     ),
     "only the last message starts what is waited for": Model(
         {"macro": MACRO, "micro": MICRO}, ["macro.call -> last micro.start", "micro.end -> repeat macro.done"],
-        ['the last message of "macro.call" (O_I), which is known when "macro" has ended a pass', 'take "last" out'],
+        ['the last message of "macro.call" (O_I), which is known when "macro" has ended a pass',
+         'take "last" out'],
     ),
     "the last message of a pass that needs it": Model(
         {"driver": MACRO, "macro": "{f_init: start, o_i: call, s: done, o_f: end}", "after": MICRO},
@@ -110,19 +120,23 @@ STUCK = {
         ['"a" waits at "a.in"', '"b" waits at "b.in"'],
     ),
     "a nested model between them": Model(
-        {"clock": MACRO, "town": ("inner", "{f_init: start, o_f: end}")}, ["clock.end -> town.start", "town.end -> clock.done"],
-        ['"clock" waits at "clock.done" (S) in its first step for "town.second.end" (O_F)', '"town.first" waits'], more=NESTED,
+        {"clock": MACRO, "town": ("inner", "{f_init: start, o_f: end}")},
+        ["clock.end -> town.start", "town.end -> clock.done"],
+        ['"clock" waits at "clock.done" (S) in its first step for "town.second.end" (O_F)',
+         '"town.first" waits'], more=NESTED,
     ),
     "more steps than messages, by the scales": Model(
         {"macro": "{o_i: call forcing, s: done}", "micro": "{f_init: start, s: forcing, o_f: end}"},
         ["macro.call -> micro.start", "macro.forcing -> micro.forcing", "micro.end -> macro.done"],
-        ["if all take as many steps as their scales say", '"micro" waits at "micro.forcing" (S) in step 2', '"macro" waits'],
+        ["if all take as many steps as their scales say", '"micro" waits at "micro.forcing" (S) in step 2',
+         '"macro" waits'],
         steps={"macro": [3]}, severity="warning",
         scales={"macro": "{time_step: 1 s, total_time: 3 s}", "micro": "{time_step: 500 ms, total_time: 1 s}"},
     ),
     "a chunk of what is answered one by one": Model(
         {"a": MACRO, "b": MICRO}, ["a.call -> b.start", "b.end -> a.done"],
-        ['of which the filter "chunk: 10" holds back', 'take the filter "chunk: 10" out of the conduit to "b.start"'],
+        ['of which the filter "chunk: 10" holds back',
+         'take the filter "chunk: 10" out of the conduit to "b.start"'],
         filters={"a.call -> b.start": "[{chunk: 10}]"},
     ),
     "a chunk of the answers": Model(
@@ -131,17 +145,20 @@ STUCK = {
     ),
     "nothing passes a filter": Model(
         {"a": "{o_i: out, s: in}", "b": "{o_i: out, s: in}"}, ["a.out -> b.in", "b.out -> a.in"],
-        ['"a.out" (O_I), of which the filter "discard" holds back', '"b.out" (O_I), of which the filter "discard"'],
+        ['"a.out" (O_I), of which the filter "discard" holds back',
+         '"b.out" (O_I), of which the filter "discard"'],
         filters={"a.out": "[discard]", "b.out": "[discard]"},
     ),
     "every second message is answered": Model(
         {"a": MACRO, "b": MICRO}, ["a.call -> b.start", "b.end -> a.done"],
-        ['if "a" receives in each step', '"a" waits at "a.done" (S) in its second step', 'the filter "every: 2"'],
+        ['if "a" receives in each step', '"a" waits at "a.done" (S) in its second step',
+         'the filter "every: 2"'],
         severity="warning", filters={"a.call -> b.start": "[{every: 2}]"},
     ),
     "every second message, by the scales": Model(
         {"a": "{o_i: out, s: in}", "b": "{o_i: out, s: in}"}, ["a.out -> b.in", "b.out -> a.in"],
-        ['"every: 2"'], severity="warning", filters={"a.out": "[{every: 2}]", "b.out": "[{every: 2}]"}, steps={"a": [3], "b": [3]},
+        ['"every: 2"'], severity="warning", filters={"a.out": "[{every: 2}]", "b.out": "[{every: 2}]"},
+        steps={"a": [3], "b": [3]},
         scales={"a": "{time_step: 1 s, total_time: 3 s}", "b": "{time_step: 1 s, total_time: 3 s}"},
     ),
     "nothing before a time passes": Model(
@@ -157,8 +174,10 @@ FREE = {
     "chunks of one message": Model(
         {"a": MACRO, "b": MICRO}, ["a.call -> b.start", "b.end -> a.done"], filters={"a.call": "[{chunk: 1}]"}),
     "chunks and their messages again": Model(
-        {"a": MACRO, "b": MICRO}, ["a.call -> b.start", "b.end -> a.done"], filters={"a.call": "[{chunk: 1}, dechunk]"}),
-    "call and release": Model({"macro": MACRO, "micro": MICRO}, ["macro.call -> micro.start", "micro.end -> macro.done"]),
+        {"a": MACRO, "b": MICRO}, ["a.call -> b.start", "b.end -> a.done"],
+        filters={"a.call": "[{chunk: 1}, dechunk]"}),
+    "call and release": Model({"macro": MACRO, "micro": MICRO},
+                              ["macro.call -> micro.start", "micro.end -> macro.done"]),
     "two that interact": Model({n: "{o_i: out, s: in}" for n in "ab"}, ["a.out -> b.in", "b.out -> a.in"]),
     "one after the other": Model({"a": MACRO, "b": MICRO}, ["a.end -> b.start"]),
     "a ring that sends first": Model(
@@ -167,10 +186,12 @@ FREE = {
     "a vector port": Model({"hub": MACRO, "leaf": MICRO}, ["hub.call -> leaf.start", "leaf.end -> hub.done"],
                            multiplicity={"leaf": 3}),
     "slots": Model({"hub": MACRO, "one": MICRO, "two": MICRO},
-                   ["hub.call -> one.start", "one.end -> hub.done[0]", "one.end -> two.start", "two.end -> hub.done[1]"]),
+                   ["hub.call -> one.start", "one.end -> hub.done[0]", "one.end -> two.start",
+                    "two.end -> hub.done[1]"]),
     "three levels": Model(
         {"macro": MACRO, "meso": "{f_init: start, o_i: call, s: done, o_f: end}", "micro": MICRO},
-        ["macro.call -> meso.start", "meso.call -> micro.start", "micro.end -> meso.done", "meso.end -> macro.done"]),
+        ["macro.call -> meso.start", "meso.call -> micro.start", "micro.end -> meso.done",
+         "meso.end -> macro.done"]),
     "only the last goes on": Model({"macro": MACRO, "after": MICRO}, ["macro.call -> last after.start"]),
     "repeated in each step": Model(
         {"macro": "{o_i: call forcing, s: done}", "micro": "{f_init: start, s: forcing, o_f: end}"},
@@ -180,7 +201,8 @@ FREE = {
         ["first.state -> pad micro.state", "macro.call -> micro.start", "micro.end -> macro.done"]),
     "who only listens to an end": Model(
         {"macro": MACRO, "micro": MICRO, "listener": "{s: in}"},
-        ["macro.call -> micro.start", "micro.end -> macro.done", "macro.end -> listener.in"], steps={"listener": [1]}),
+        ["macro.call -> micro.start", "micro.end -> macro.done", "macro.end -> listener.in"],
+        steps={"listener": [1]}),
     "as many steps as messages, by the scales": Model(
         {"macro": "{o_i: call forcing, s: done}", "micro": "{f_init: start, s: forcing, o_f: end}"},
         ["macro.call -> micro.start", "macro.forcing -> micro.forcing", "micro.end -> macro.done"],
@@ -269,7 +291,8 @@ def goes_on_with(model, tries=2000):
     """Other numbers of steps with which a model that waits for ever would come to its end, or else fail; none if none of
     those that were tried do. Only a component that is called may do without a step in its first pass."""
     dice = random.Random(1)
-    called = {conduit.split(" -> ")[1].split(".")[0] for conduit in model.conduits if conduit.endswith(".start")}
+    called = {conduit.split(" -> ")[1].split(".")[0] for conduit in model.conduits
+              if conduit.endswith(".start")}
     failing = None
     for _ in range(tries):
         steps = {name: [dice.randint(0 if name in called else 1, 3), *(dice.randint(0, 3) for _ in range(3))]

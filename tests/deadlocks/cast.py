@@ -78,7 +78,8 @@ class Play:
 
     def status(self):
         """How each instance stands now; empty before the run can be asked."""
-        done = subprocess.run([self.command, "status", str(self.directory), "--json"], capture_output=True, text=True)
+        done = subprocess.run([self.command, "status", str(self.directory), "--json"], capture_output=True,
+                              text=True)
         if done.returncode != 0:
             return {}
         return {one["name"]: one for one in json.loads(done.stdout)["instances"]}

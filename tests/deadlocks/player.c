@@ -76,11 +76,13 @@ static void any(char **words, size_t count) {
     lig_port_slot ports[8];
     for (size_t i = 0; i < count; i++) {
         const long slot = slot_of(words[i]);
-        ports[i] = (lig_port_slot){.port = words[i], .slot = slot < 0 ? 0 : (uint32_t)slot, .has_slot = slot >= 0};
+        ports[i] =
+            (lig_port_slot){.port = words[i], .slot = slot < 0 ? 0 : (uint32_t)slot, .has_slot = slot >= 0};
     }
     size_t which;
     check(lig_wait_any(instance, ports, count, NULL, &which, &error));
-    const lig_receive_options how = {.size = sizeof how, .slot = ports[which].slot, .has_slot = ports[which].has_slot};
+    const lig_receive_options how = {
+        .size = sizeof how, .slot = ports[which].slot, .has_slot = ports[which].has_slot};
     lig_message *message;
     check(lig_receive(instance, ports[which].port, &how, &message, &error));
     lig_message_free(message);
@@ -92,14 +94,16 @@ static void play(char *step) {
         const long times = strtol(strchr(step, 'x') + 1, &rest_of_it, 10);
         for (long i = 0; i < times; i++) {
             char *copy = strdup(rest_of_it), *left = NULL;
-            for (char *one = strtok_r(copy, ",", &left); one != NULL; one = strtok_r(NULL, ",", &left)) play(one);
+            for (char *one = strtok_r(copy, ",", &left); one != NULL; one = strtok_r(NULL, ",", &left))
+                play(one);
             free(copy);
         }
         return;
     }
     char *words[8] = {NULL}, *left = NULL;
     size_t count = 0;
-    for (char *word = strtok_r(step, " ", &left); word != NULL && count < 8; word = strtok_r(NULL, " ", &left)) {
+    for (char *word = strtok_r(step, " ", &left); word != NULL && count < 8;
+         word = strtok_r(NULL, " ", &left)) {
         words[count++] = word;
     }
     const char *what = words[0];
@@ -147,7 +151,8 @@ int main(int argc, char **argv) {
     for (check(lig_reuse_instance(instance, &again, &error)); again;
          check(lig_reuse_instance(instance, &again, &error))) {
         char *copy = strdup(script), *left = NULL;
-        for (char *step = strtok_r(copy, ";", &left); step != NULL; step = strtok_r(NULL, ";", &left)) play(step);
+        for (char *step = strtok_r(copy, ";", &left); step != NULL; step = strtok_r(NULL, ";", &left))
+            play(step);
         free(copy);
     }
     lig_instance_free(instance);

@@ -28,7 +28,8 @@ def run(ligament, file):
     directory = file.parent / "run"
     done = subprocess.run([ligament, "run", file, "--ignore", "deadlocks", "--run-dir", directory],
                           capture_output=True, text=True, timeout=120)
-    return done.returncode, json.loads((directory / "run.json").read_text()).get("reason") or done.stdout + done.stderr
+    return done.returncode, json.loads((directory / "run.json").read_text()).get(
+        "reason") or done.stdout + done.stderr
 
 
 @pytest.mark.parametrize("name", ahead.STUCK)

@@ -26,7 +26,8 @@ DEADLOCKS = {
         {"left": "receive in; send out", "right": "receive in; send out"},
         ["left.out: right.in", "right.out: left.in"],
         {"left", "right"},
-        ["left waits at left.in for a message from right.out (for ", "one of them has to send before it receives: for example right at right.out, before it waits at right.in"],
+        ["left waits at left.in for a message from right.out (for ",
+         "one of them has to send before it receives: for example right at right.out, before it waits at right.in"],
     ),
     "a ring of three after fifty laps": Case(
         {
@@ -68,7 +69,8 @@ DEADLOCKS = {
         {"hub": "x3 send out[0]; receive in[2]; send out[1]; send out[2]", "leaf": "receive in; send out"},
         ["hub.out: leaf.in", "leaf.out: hub.in"],
         {"hub", "leaf[2]"},
-        ["hub waits at hub.in[2] for a message from leaf[2].out", "leaf[2] waits at leaf[2].in for a message from hub"],
+        ["hub waits at hub.in[2] for a message from leaf[2].out",
+         "leaf[2] waits at leaf[2].in for a message from hub"],
         multiplicity={"leaf": 3},
     ),
     "one message fewer than is waited for": Case(
@@ -103,7 +105,8 @@ DEADLOCKS = {
 
 
 def begin(play, case, **options):
-    return play(case.scripts, case.conduits, ligament_options=case.options, multiplicity=case.multiplicity, **options)
+    return play(case.scripts, case.conduits, ligament_options=case.options, multiplicity=case.multiplicity,
+                **options)
 
 
 @pytest.mark.parametrize("name", DEADLOCKS)
@@ -158,7 +161,8 @@ def test_memory_that_another_thread_may_give_back_is_only_warned_of_and_the_run_
     with play(scripts, conduits, ligament_options="{memory: 16 MiB, budget: 1 GiB}") as run:
         stands = run.until(lambda _: "Unless another thread" in run.log())
         warning = next(line for line in run.log().splitlines() if "Unless another thread" in line)
-        for part in ["flood waits for memory", "order waits at order.first", "order holds views of messages of "]:
+        for part in ["flood waits for memory", "order waits at order.first",
+                     "order holds views of messages of "]:
             assert part in warning, warning
         os.kill(stands["order"]["pid"], signal.SIGUSR1)
         status, output, record = run.end()

@@ -74,10 +74,12 @@ def test_a_slow_run_is_left_alone(name, play):
 
 def test_a_stopped_process_that_has_been_sent_to_is_not_called_dead(play, tmp_path):
     go = tmp_path / "go"
-    scripts = {"macro": f"receive ready; await {go}; send out; receive in", "micro": "send ready; receive in; send out"}
+    scripts = {"macro": f"receive ready; await {go}; send out; receive in",
+               "micro": "send ready; receive in; send out"}
     conduits = ["macro.out: micro.in", "micro.out: macro.in", "micro.ready: macro.ready"]
     with play(scripts, conduits) as run:
-        waits = run.until(lambda s: s["micro"].get("waits_for") == "macro.out" and s["macro"]["state"] == "computing")
+        waits = run.until(lambda s: s["micro"].get("waits_for") == "macro.out"
+                          and s["macro"]["state"] == "computing")
         os.kill(waits["micro"]["pid"], signal.SIGSTOP)
         go.touch()
         # Both pages say that they wait for each other; but the message is there, unseen.
@@ -92,7 +94,8 @@ def test_a_deadlock_with_a_stopped_process_is_called_one_when_it_goes_on(play, t
     go = tmp_path / "go"
     scripts = {"left": f"await {go}; receive in; send out", "right": "receive in; send out"}
     with play(scripts, ["left.out: right.in", "right.out: left.in"]) as run:
-        waits = run.until(lambda s: s["right"].get("waits_for") == "left.out" and s["left"]["state"] == "computing")
+        waits = run.until(lambda s: s["right"].get("waits_for") == "left.out"
+                          and s["left"]["state"] == "computing")
         os.kill(waits["right"]["pid"], signal.SIGSTOP)
         go.touch()
         run.until(lambda s: s["left"].get("waits_for") == "right.out" and s["left"]["waits_since"] > 1.5)
@@ -108,7 +111,8 @@ def test_an_instance_that_is_still_to_be_started_by_hand_is_waited_for(play, lig
         # The program of the component, as the model has it.
         text = (run.directory.parent / "cast.ymmsl").read_text()
         executable = text.split("right: {executable: ")[1].split(",")[0]
-        joined = subprocess.run([ligament, "join", str(run.directory), "right", "--", executable, scripts["right"]])
+        joined = subprocess.run([ligament, "join", str(run.directory), "right", "--", executable,
+                                 scripts["right"]])
         assert joined.returncode == 0
         status, output, _ = run.end()
     assert status == 0, output
@@ -118,7 +122,8 @@ def test_everybody_is_told_who_waits_for_whom_also_of_a_stopped_process(play):
     scripts = {"left": "within in 100", "right": "stop; send out", "third": "any a b"}
     conduits = ["right.out: [left.in, third.a]", "left.out: third.b"]
     with play(scripts, conduits) as run:
-        told = run.until(lambda s: s["right"].get("stopped") and all(s[n].get("waits_for") for n in ("left", "third")))
+        told = run.until(lambda s: s["right"].get("stopped") and all(s[n].get("waits_for") for n in ("left",
+                                                                                                     "third")))
         assert told["left"]["waits_with_timeout"] and told["left"]["waits_on"] == ["right"]
         assert told["third"]["waits_for"] == "any of right.out, left.out"
         assert told["third"]["waits_on"] == ["left", "right"]
@@ -128,5 +133,6 @@ def test_everybody_is_told_who_waits_for_whom_also_of_a_stopped_process(play):
         status, output, _ = run.end()
     assert status == 0, output
     assert "how the run stands" in output
-    for line in ["waiting to receive, right.out, for ", "(with a time-out)", "its process is stopped", "any of right.out"]:
+    for line in ["waiting to receive, right.out, for ", "(with a time-out)", "its process is stopped",
+                 "any of right.out"]:
         assert line in output, output

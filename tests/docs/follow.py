@@ -17,7 +17,8 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 from pages import File, pattern, steps  # noqa: E402
 
-LOG_LINE = re.compile(r"^\d{4}-\d\d-\d\dT[\d:.]+Z .*\n", re.M)  # `ligament run` shows them where there is no terminal
+LOG_LINE = re.compile(r"^\d{4}-\d\d-\d\dT[\d:.]+Z .*\n",
+                      re.M)  # `ligament run` shows them where there is no terminal
 LIMIT = 600  # s, for one command: a starter in Rust compiles all crates
 
 
@@ -51,7 +52,8 @@ class Reader:
                 raise Wrong(f"`{line}` did not end within {LIMIT} s") from None
             if left.exists():
                 pairs = [pair.partition("=") for pair in left.read_text().split("\0") if pair]
-                self.environment = {name: value for name, _, value in pairs if name not in ("_", "PWD", "SHLVL")}
+                self.environment = {name: value for name, _, value in pairs if name not in ("_", "PWD",
+                                                                                            "SHLVL")}
             return process.returncode, output
 
     def leave(self):

@@ -15,7 +15,8 @@ from test_docs import FOLLOWED, PAGES, ROOT, name_of
 CODE = {"c", "cmake", "console", "cpp", "fortran", "java", "make", "python", "rust", "sh", "toml", "yaml"}
 MARK = re.compile(r"<!-- (in part|run by (\S+)) -->\Z")
 HEADERS = "".join(
-    path.read_text() for path in [*ROOT.glob("crates/capi/include/*.h"), *ROOT.glob("bindings/cpp/include/**/*.hpp")]
+    path.read_text() for path in [*ROOT.glob("crates/capi/include/*.h"),
+                                  *ROOT.glob("bindings/cpp/include/**/*.hpp")]
 )
 FORTRAN = "".join(path.read_text() for path in ROOT.glob("bindings/fortran/src/**/*.f90"))
 
@@ -41,7 +42,8 @@ def faults(language, code):
     if language == "c":
         return [n for n in re.findall(r"\b(?:lig|LIG)_\w+", code) if not re.search(rf"\b{n}\b", HEADERS)]
     if language == "fortran":
-        return [n for n in re.findall(r"\bligament_\w+", code, re.I) if not re.search(rf"\b{n}\b", FORTRAN, re.I)]
+        return [n for n in re.findall(r"\bligament_\w+", code, re.I) if not re.search(rf"\b{n}\b", FORTRAN,
+                                                                                      re.I)]
     if language == "cpp":
         return [n for n in re.findall(r"(?:\.|::)(\w+)\(", code) if not re.search(rf"\b{n}\b", HEADERS)]
     return []

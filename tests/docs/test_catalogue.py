@@ -38,11 +38,13 @@ def test_a_bare_text_is_noticed():
         "Result<Vec<(u32, String)>, String>",
         "Err(format!",
     ]
-    assert not bare("fn f() -> Result<String, Fault> {\n    // Err(format!\n}\n#[cfg(test)]\nmod tests {\n Err(\"\") }")
+    assert not bare(
+        "fn f() -> Result<String, Fault> {\n    // Err(format!\n}\n#[cfg(test)]\nmod tests {\n Err(\"\") }")
 
 
 def test_every_code_of_a_problem_is_given_to_one():
-    listed = re.findall(r'^    ([A-Z0-9_]+) "', (ROOT / "crates/catalogue/src/codes/checks.rs").read_text(), re.M)
+    listed = re.findall(r'^    ([A-Z0-9_]+) "', (ROOT / "crates/catalogue/src/codes/checks.rs").read_text(),
+                        re.M)
     used = {
         name
         for path in SOURCES

@@ -14,7 +14,8 @@ PROMISES = [line.strip().strip("|").split("|") for line in SECURITY.splitlines()
 
 def places_of(name):
     """The files of the repository that a name in the column "tested by" means."""
-    return list(ROOT.glob(name)) + [path for folder in ("crates", "tests") for path in (ROOT / folder).rglob(name)
+    return list(ROOT.glob(name)) + [path for folder in ("crates",
+                                                        "tests") for path in (ROOT / folder).rglob(name)
                                     if path.is_file()]
 
 
@@ -50,7 +51,8 @@ def test_the_numbers_are_those_of_the_code(ligament):
     assert f"whoever does not read: {memory} MiB" in text
     circuits = number("crates/net/src/relay/trunk/circuits.rs", r"const MOST: u32 = (\d+);")
     assert f"48 with {circuits} circuits" in text
-    said = subprocess.run([ligament, "run", "--help"], capture_output=True, text=True, timeout=60, check=True).stdout
+    said = subprocess.run([ligament, "run", "--help"], capture_output=True, text=True, timeout=60,
+                          check=True).stdout
     patience = re.search(r"--patience <TIME>.*?\[default: (\d+)s\]", said, re.S).group(1)
     assert f"dialled again for {patience} s by default (`--patience`)" in text
     domains = (ROOT / "docs/reference/domains.md").read_text()

@@ -18,7 +18,8 @@ import ligament
 def site(tmp_path_factory):
     out = tmp_path_factory.mktemp("built") / "site"
     done = subprocess.run(
-        [sys.executable, ROOT / "docs/site/build", out], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+        [sys.executable, ROOT / "docs/site/build", out], stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+        text=True
     )
     assert done.returncode == 0, done.stdout
     return out
@@ -86,6 +87,8 @@ def test_every_call_of_the_c_header_and_of_the_package_has_its_place(site):
 
 def test_what_is_searched_for_is_found(site):
     index = json.loads((site / "search/search_index.json").read_text())["docs"]
-    for words, page in {"lig_send_loan": "docs/reference/c-header.html", "budget": "docs/reference/model-file.html",
+    for words, page in {"lig_send_loan": "docs/reference/c-header.html",
+                        "budget": "docs/reference/model-file.html",
                         "pip install": "docs/getting-started/index.html"}.items():
-        assert any(words in entry["text"] + entry["title"] and entry["location"].startswith(page) for entry in index)
+        assert any(words in entry["text"] + entry["title"] and entry["location"].startswith(page)
+                   for entry in index)

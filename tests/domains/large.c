@@ -51,7 +51,8 @@ static void look(const double *data, uint64_t length, long step) {
 int main(int argc, char **argv) {
     if (argc != 2) return 2;
     const bool macro = strcmp(argv[1], "macro") == 0, lends = strcmp(text("LARGE_LENDS"), "yes") == 0;
-    const lig_port macros[] = {{LIG_O_I, "out"}, {LIG_S, "in"}}, micros[] = {{LIG_F_INIT, "in"}, {LIG_O_F, "out"}};
+    const lig_port macros[] = {{LIG_O_I, "out"}, {LIG_S, "in"}},
+                   micros[] = {{LIG_F_INIT, "in"}, {LIG_O_F, "out"}};
     const lig_instance_options options = {
         .size = sizeof options, .ports = macro ? macros : micros, .port_count = 2};
     lig_instance *instance;

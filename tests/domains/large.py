@@ -73,7 +73,8 @@ def plan(seed, ways):
     delay = chance.choice([0, chance.uniform(0, size / 1e9), chance.uniform(0, 6 * size / 1e9)])
     steps = 3 if way == "cut" else 1000
     return Plan(
-        seed, way, moment, places, chance.randrange(1, max(places) + 1), size, steps, chance.randrange(3), delay,
+        seed, way, moment, places, chance.randrange(1, max(places) + 1), size, steps, chance.randrange(3),
+        delay,
         chance.random() < 0.5, chance.random() < 0.5,
     )
 
@@ -135,7 +136,8 @@ class Run:
         environment = {key: value for key, value in os.environ.items() if not key.startswith("LIGAMENT_")}
         with open(said, "wb") as file:
             self.processes.append(subprocess.Popen(
-                [self.command, *map(str, words)], cwd=self.ground, stdin=subprocess.DEVNULL, stdout=file, stderr=file,
+                [self.command, *map(str, words)], cwd=self.ground, stdin=subprocess.DEVNULL, stdout=file,
+                stderr=file,
                 env=environment | {"TMPDIR": str(self.ground)}, start_new_session=True,
             ))
 
@@ -153,7 +155,8 @@ class Run:
     def begin(self):
         plan, domains = self.plan, max(self.plan.places)
         environment = {
-            "LARGE_SIZE": plan.size, "LARGE_STEPS": plan.steps, "LARGE_STEP": plan.step, "LARGE_MOMENT": plan.moment,
+            "LARGE_SIZE": plan.size, "LARGE_STEPS": plan.steps, "LARGE_STEP": plan.step,
+            "LARGE_MOMENT": plan.moment,
             "LARGE_MARK": self.mark, "LARGE_LENDS": "yes" if plan.lends else "no",
         }
         text = "{" + ", ".join(f'{key}: "{value}"' for key, value in environment.items()) + "}"
@@ -164,7 +167,8 @@ class Run:
             *(() if plan.encrypted else ("--no-encryption",)),
         )
         invitation = self.directory / "invitation"
-        self.until(lambda: invitation.exists() or self.processes[0].poll() is not None, "there is no invitation")
+        self.until(lambda: invitation.exists() or self.processes[0].poll() is not None,
+                   "there is no invitation")
         for domain in range(1, domains + 1):
             self.start("agent", "--join", invitation, "--domain", domain, "--listen", "127.0.0.1", "--patience",
                        "20s" if plan.way == "head" else "60s")
@@ -249,7 +253,8 @@ class Run:
         statuses = [process.returncode for process in self.processes]
         said = [self.said(which) for which in range(len(self.processes))]
         if statuses != wanted:
-            self.problems.append(f"exit statuses {statuses}, not {wanted}; said: {[text[-700:] for text in said]}")
+            self.problems.append(
+                f"exit statuses {statuses}, not {wanted}; said: {[text[-700:] for text in said]}")
         path = self.directory / "run.json"
         record = json.loads(path.read_text()) if path.exists() else {}
         if state and record.get("state") != state:

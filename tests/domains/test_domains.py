@@ -90,7 +90,8 @@ class Spread:
             assert invitation.stat().st_mode & 0o777 == 0o600
         for domain in range(1, domains + 1) if join is None else join:
             self.start(
-                [*before_agent, ligament, "agent", "--join", str(invitation), "--domain", str(domain), "--listen",
+                [*before_agent, ligament, "agent", "--join", str(invitation), "--domain", str(domain),
+                 "--listen",
                  "127.0.0.1", *agent], model.parent,
             )
 
@@ -174,11 +175,13 @@ def test_reaction_diffusion_over_three_domains_gives_what_it_gives_on_one(ligame
     # Both ends of each conduit are counted, in whatever domain they are.
     conduits = run.record()["conduits"]
     assert conduits and all(one["messages"] == one["received_messages"] > 0 for one in conduits), conduits
-    results = [path.relative_to(alone) for path in alone.rglob("workdir/*") if path.suffix in (".csv", ".npy", ".npz")]
+    results = [path.relative_to(alone) for path in alone.rglob("workdir/*") if path.suffix in (".csv", ".npy",
+                                                                                               ".npz")]
     assert results, sorted(alone.rglob("*"))
     for result in results:
         assert (alone / result).read_bytes() == (run.directory / result).read_bytes(), result
-    status = subprocess.run([ligament, "status", str(run.directory)], capture_output=True, text=True, timeout=LIMIT)
+    status = subprocess.run([ligament, "status", str(run.directory)], capture_output=True, text=True,
+                            timeout=LIMIT)
     assert "done" in status.stdout
     profile = subprocess.run(
         [ligament, "profile", str(run.directory), "--json"], capture_output=True, text=True, timeout=LIMIT
@@ -241,7 +244,8 @@ def test_an_agent_that_is_killed_before_all_have_come_is_not_waited_for(spread, 
     until(lambda: "domain 1 has joined" in run.text(), "it has joined")
     run.processes[1].kill()
     assert run.wait()[0] == 1
-    assert run.record()["reason"].startswith("the agent of domain 1 is gone: it was killed by SIGKILL"), run.text()
+    assert run.record()["reason"].startswith(
+        "the agent of domain 1 is gone: it was killed by SIGKILL"), run.text()
 
 
 def test_when_the_head_is_killed_no_instance_is_left_anywhere(spread, pair):
@@ -350,7 +354,8 @@ def test_clocks_that_are_hours_apart_matter_nowhere(spread, pair, clock):
     record = run.record()
     lives, waits = timeline_of(run)
     for name, (begin, end) in lives.items():
-        assert 0 <= begin <= end <= record["duration"], f"{name} lived from {begin} to {end} s: {record['duration']} s"
+        assert 0 <= begin <= end <= record[
+            "duration"], f"{name} lived from {begin} to {end} s: {record['duration']} s"
     # In a long wait of macro's, once micro was there, micro slept: it did not wait for macro. Where the machine
     # stood still there may be others, in which a message was on its way.
     long = [wait for wait in waits["macro"] if wait[0] > lives["micro"][0] and wait[1] - wait[0] > 0.5]
@@ -360,7 +365,8 @@ def test_clocks_that_are_hours_apart_matter_nowhere(spread, pair, clock):
     said = [line.split()[0] for line in (run.directory / "manager.log").read_text().splitlines()
             if line[:4].isdigit() and line[4] == "-"]
     assert len(said) > 3 and said == sorted(said), "the log is in the order of the head's clock"
-    assert record["started"] <= said[0] and said[-1] <= record["ended"], (record["started"], said, record["ended"])
+    assert record["started"] <= said[0] and said[-1] <= record["ended"], (record["started"], said,
+                                                                          record["ended"])
 
 
 def test_an_invitation_that_others_can_read_is_refused(spread, pair, ligament, tmp_path):
@@ -465,7 +471,8 @@ def test_a_light_component_that_fails_elsewhere_is_the_one_that_is_named(spread,
 
 
 def test_a_knot_of_a_light_component_and_a_code_elsewhere_is_found(spread, town):
-    run = spread(town("self.number = None if self.number == 302 else self.number"), "--on", "1=town", "--on", "2=house")
+    run = spread(town("self.number = None if self.number == 302 else self.number"), "--on", "1=town", "--on",
+                 "2=house")
     assert run.wait() == [1, 1, 1]
     assert run.record()["reason"].startswith("deadlock: ") and "house[3]" in run.record()["reason"], run.text()
 
@@ -480,12 +487,14 @@ def test_a_light_process_that_is_killed_elsewhere_ends_the_run(spread, town):
 # ---- a process of the run that is killed: the others know at once, and nothing is lost without a word
 def writes_elsewhere(scratch):
     """Waits until micro has come to where it does something; the directory in which its agent has its files."""
-    found = lambda: [one for one in scratch.glob("*/instances/micro/output.log") if "the last words" in one.read_text()]
+    found = lambda: [one for one in scratch.glob("*/instances/micro/output.log")
+                     if "the last words" in one.read_text()]
     until(found, "micro has come that far")
     return found()[0].parent.parent.parent
 
 
-def test_agents_end_at_once_when_the_head_is_killed_and_name_the_files_that_nobody_fetches(spread, pair, tmp_path):
+def test_agents_end_at_once_when_the_head_is_killed_and_name_the_files_that_nobody_fetches(spread, pair,
+                                                                                           tmp_path):
     scratch = tmp_path / "scratch"
     run = spread(pair(WAITS), *APART, agent=("--patience", "1h", "--scratch", str(scratch)))
     home = writes_elsewhere(scratch)
@@ -587,7 +596,8 @@ def test_nonsense_at_the_socket_of_an_agent_does_not_disturb_its_run(spread, pai
     if kind == "another user" and os.geteuid() != 0:
         pytest.skip("only root can be another user")
     go_on = tmp_path / "go-on"
-    run = spread(pair(f"[None for _ in iter(lambda: __import__('time').sleep(0.01) or os.path.exists('{go_on}'), True)]"),
+    run = spread(pair(
+        f"[None for _ in iter(lambda: __import__('time').sleep(0.01) or os.path.exists('{go_on}'), True)]"),
                  *APART)
     says_last_words(run)
     held = [KNOCKS[kind](agent_socket(process)) for process in run.processes]

@@ -50,5 +50,6 @@ def test_a_seed_decides_everything():
     for ways in (large.KILLS, large.STOPS):
         plans = [large.plan(seed, ways) for seed in range(40)]
         assert plans == [large.plan(seed, ways) for seed in range(40)]
-        assert {plan.way for plan in plans} == set(ways) and {plan.moment for plan in plans} == set(large.MOMENTS)
+        assert {plan.way for plan in plans} == set(ways) and {plan.moment
+                                                              for plan in plans} == set(large.MOMENTS)
         assert len({(plan.size, plan.places, plan.delay) for plan in plans}) > 20

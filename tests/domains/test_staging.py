@@ -70,7 +70,8 @@ FOUND = """
 
 
 def can_mount():
-    done = subprocess.run(["unshare", "--mount", "mount", "-t", "tmpfs", "none", "/mnt"], capture_output=True, check=False)
+    done = subprocess.run(["unshare", "--mount", "mount", "-t", "tmpfs", "none", "/mnt"], capture_output=True,
+                          check=False)
     return shutil.which("unshare") is not None and done.returncode == 0
 
 
@@ -120,7 +121,8 @@ class Hidden(Spread):
             run = self.with_disk(directory, head_disk, run)
         self.start(run, model.parent)
         seen = Path(f"/proc/{self.processes[0].pid}/root{directory}")
-        until(lambda: (seen / "invitation").exists() or self.processes[0].poll() is not None, "there is an invitation")
+        until(lambda: (seen / "invitation").exists() or self.processes[0].poll() is not None,
+              "there is an invitation")
         # Its own disk, opened for when the process is gone. That waits for its agents, so it is there until
         # now.
         self.inside = os.open(seen, os.O_RDONLY) if head_disk else None
@@ -128,7 +130,8 @@ class Hidden(Spread):
         invitation.write_text((seen / "invitation").read_text())
         invitation.chmod(0o600)
         for domain in range(1, domains + 1):
-            agent = [ligament, "agent", "--join", str(invitation), "--domain", str(domain), "--listen", "127.0.0.1",
+            agent = [ligament, "agent", "--join", str(invitation), "--domain", str(domain), "--listen",
+                     "127.0.0.1",
                      "--scratch", str(self.scratch)]
             go = directory.with_name("go")
             if agent_disk:
@@ -241,7 +244,8 @@ def test_a_large_input_arrives_as_it_is_for_each_of_several_domains(town, ligame
                  "  stage:\n    micro: large\n")
     large = os.urandom(21 * MIB + 17)
     (model.parent / "large").write_bytes(large)
-    run = Spread(ligament, tmp_path / "run", model, "--on", "0=macro", "--on", "1=micro[0]", "--on", "2=micro[1]",
+    run = Spread(ligament, tmp_path / "run", model, "--on", "0=macro", "--on", "1=micro[0]", "--on",
+                 "2=micro[1]",
                  agent=("--scratch", str(tmp_path / "scratch")))
     request.addfinalizer(run.end)
     assert run.wait() == [0, 0, 0], run.text()
@@ -258,7 +262,8 @@ def test_no_room_for_an_input_ends_the_run_before_anything_starts_and_says_where
     assert run.wait() == [1, 1], run.text() + run.text(1)
     record = run.record()
     assert record["state"] == "failed"
-    for part in ("there is no room for ", "inputs/large on the disk of ", "9.0 MiB are needed, and 4.0 MiB are free"):
+    for part in ("there is no room for ", "inputs/large on the disk of ",
+                 "9.0 MiB are needed, and 4.0 MiB are free"):
         assert part in record["reason"], record["reason"]
         assert part in run.text(1), run.text(1)
     assert "(ligament explain no-room-for-files)" in run.text(), run.text()
@@ -273,7 +278,8 @@ def test_a_disk_that_is_full_in_the_midst_of_inputs_ends_the_run_and_leaves_noth
         (model.parent / "many" / f"file-{number}").write_text("x")
     run = hidden(model, *APART, agent_disk=4 * MIB)
     assert run.wait() == [1, 1], run.text() + run.text(1)
-    assert re.search(r"inputs/many/file-\d+ on the disk of .*: 1 B are needed, and 0 B are free", run.text()), run.text()
+    assert re.search(r"inputs/many/file-\d+ on the disk of .*: 1 B are needed, and 0 B are free",
+                     run.text()), run.text()
     assert not os.listdir(run.inside), "nothing is left in the scratch directory"
 
 
@@ -298,7 +304,8 @@ def test_what_has_no_room_in_the_run_directory_stays_where_it_is_and_the_run_say
     assert scratch.stat().st_mode & 0o777 == 0o700, "nobody else sees what is there"
     kept = scratch / "instances/micro[1]/workdir/large"
     assert record["state"] == "failed"
-    for part in ("workdir/large of micro[1]", "on the disk of ", "9.0 MiB are needed", " are free", f"as {kept}"):
+    for part in ("workdir/large of micro[1]", "on the disk of ", "9.0 MiB are needed", " are free",
+                 f"as {kept}"):
         assert part in record["reason"], record["reason"]
     assert kept.read_bytes() == b"7" * (9 * MIB)
     assert "(ligament explain no-room-for-files)" in run.text(), run.text()
@@ -313,7 +320,8 @@ class Live:
         self.ligament, self.run, self.gate, self.folder = ligament, run, gate, folder
 
     def ask(self, *words, status=0):
-        told = subprocess.run([self.ligament, *words], cwd=self.folder, capture_output=True, timeout=LIMIT, check=False)
+        told = subprocess.run([self.ligament, *words], cwd=self.folder, capture_output=True, timeout=LIMIT,
+                              check=False)
         assert told.returncode == status, told.stdout + told.stderr
         return told.stdout if status == 0 else told.stderr.decode()
 
@@ -364,7 +372,8 @@ def test_files_of_an_instance_that_runs_are_shown_wherever_it_is(live):
             assert "leads out of the instance's directory" in live.peek(path, status=2)
         assert "has no file \"nothing\"" in live.peek("nothing", status=2)
         for nobody in ("nobody", "../instances/micro[1]", ".."):
-            assert f"has no instance \"{nobody}\"" in live.ask("peek", str(live.run.directory), nobody, status=2)
+            assert f"has no instance \"{nobody}\"" in live.ask("peek", str(live.run.directory), nobody,
+                                                               status=2)
         assert live.ask("logs", str(live.run.directory), "micro[1]").startswith(b"first line\n")
         if not live.gate.exists():
             assert "leads out" in live.peek("deep/etc/passwd", status=2)
@@ -382,7 +391,8 @@ def test_what_an_instance_prints_is_followed_to_its_end_wherever_it_is(live):
     assert live.run.wait() == [0, 0], live.run.text()
 
 
-@pytest.mark.parametrize("live", ["scratch directory"], indirect=True)  # else the files are seen without the agent
+@pytest.mark.parametrize("live", ["scratch directory"],
+                         indirect=True)  # else the files are seen without the agent
 def test_who_looks_at_an_agent_that_does_not_answer_is_told(live):
     agent = live.run.processes[1]
     os.kill(agent.pid, signal.SIGSTOP)

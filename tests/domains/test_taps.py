@@ -90,7 +90,8 @@ def test_a_port_of_another_domain_is_shown_as_it_was_sent(shown):
     told = shown.once("taker.in", status=2)
     assert "there are: none" in told["error"]
     for words, status, code, why in (
-        (["field.nobody"], 2, "tap-refused", "there are: out, state, tree, huge, number, nothing, slots, hidden"),
+        (["field.nobody"], 2, "tap-refused",
+         "there are: out, state, tree, huge, number, nothing, slots, hidden"),
         (["field.state", "--slice", "9"], 1, "not-shown", "this index"),
         (["field.state", "--room", "100"], 1, "not-shown", "bytes, and the tap has room for 100"),
         (["field.state", "--room", 1 << 40], 2, "tap-refused", "at the most"),
@@ -182,7 +183,8 @@ print("all is as it was sent")
 
 
 def test_a_notebook_sees_arrays_of_another_domain(shown):
-    done = subprocess.run([sys.executable, "-c", NOTEBOOK, shown.run.directory], capture_output=True, text=True, timeout=LIMIT)
+    done = subprocess.run([sys.executable, "-c", NOTEBOOK, shown.run.directory], capture_output=True, text=True,
+                          timeout=LIMIT)
     assert done.returncode == 0 and "all is as it was sent" in done.stdout, done.stdout + done.stderr
     shown.tells("go")
     assert shown.run.wait() == [0, 0]

@@ -37,7 +37,8 @@ def pid_of(directory, instance):
 
 
 @pytest.mark.parametrize("everybody", [True, False], ids=["everybody", "one of them"])
-def test_a_run_is_interrupted_if_everybody_is_asked_and_fails_if_one_instance_is(ligament, tmp_path, python_program, everybody):
+def test_a_run_is_interrupted_if_everybody_is_asked_and_fails_if_one_instance_is(ligament, tmp_path,
+                                                                                 python_program, everybody):
     directory = tmp_path / "run"
     (tmp_path / "model.ymmsl").write_text(MODEL.format(one=python_program("one", PROGRAM)))
     run = subprocess.Popen([ligament, "run", "model.ymmsl", "--run-dir", directory], cwd=tmp_path, text=True,

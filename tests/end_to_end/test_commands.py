@@ -48,7 +48,8 @@ while instance.reuse_instance():
         text = MODEL.format(fox=python_program(f"fox_{name}", fox.replace("FAILS", fails)),
                             prey=python_program("prey", prey), hare=python_program("hare", hare))
         (tmp_path / f"{name}.ymmsl").write_text(text)
-        done = subprocess.run([ligament, "run", f"{name}.ymmsl", "--run-dir", f"runs/{name}", "--quiet"], cwd=tmp_path)
+        done = subprocess.run([ligament, "run", f"{name}.ymmsl", "--run-dir", f"runs/{name}", "--quiet"],
+                              cwd=tmp_path)
         assert done.returncode == status
 
     def call(*words, status=0, **environment):
@@ -77,7 +78,8 @@ def test_where_there_are_no_runs_that_is_said(place):
     assert out == "" and "there are no runs in elsewhere" in error
 
 
-@pytest.mark.parametrize("words", [["logs", "runs/good", "prey"], ["peek", "runs/good", "prey"], ["logs", "prey"]])
+@pytest.mark.parametrize("words", [["logs", "runs/good", "prey"], ["peek", "runs/good", "prey"],
+                                   ["logs", "prey"]])
 def test_of_a_component_with_copies_the_copy_is_suggested(words, place):
     _, error = place(*words, status=2)
     assert 'has no instance "prey"; did you mean "prey[0]"?' in error
@@ -122,7 +124,8 @@ def test_shells_complete_the_names_of_runs_and_instances(place, ligament):
         asks = f"source complete; COMP_WORDS=({given}); COMP_CWORD={len(words) - 1}; _ligament_names ligament '{words[-1]}' " \
                f"'{words[-2]}'; printf '%s\\n' \"${{COMPREPLY[@]}}\""
         path = f"{os.path.dirname(ligament)}:{os.environ['PATH']}"
-        done = subprocess.run(["bash", "-c", asks], cwd=place.path, capture_output=True, text=True, env=os.environ | {"PATH": path})
+        done = subprocess.run(["bash", "-c", asks], cwd=place.path, capture_output=True, text=True,
+                              env=os.environ | {"PATH": path})
         return done.stdout.split()
 
     assert complete("ligament", "status", "") == ["bad", "good", "latest"]
@@ -132,7 +135,8 @@ def test_shells_complete_the_names_of_runs_and_instances(place, ligament):
     assert "--json" in complete("ligament", "status", "--")
 
 
-@pytest.mark.parametrize("shell, words", [("zsh", ":_ligament_runs'"), ("fish", "(ligament names 2>/dev/null)")])
+@pytest.mark.parametrize("shell, words", [("zsh", ":_ligament_runs'"),
+                                          ("fish", "(ligament names 2>/dev/null)")])
 def test_other_shells_ask_for_them_too(shell, words, place):
     script = place("completions", shell)[0]
     assert words in script
@@ -141,7 +145,8 @@ def test_other_shells_ask_for_them_too(shell, words, place):
 
 
 def test_names_that_a_terminal_would_obey_are_shown_as_numbers(ligament, tmp_path):
-    (tmp_path / "m.ymmsl").write_text('ymmsl_version: v0.1\nmodel: {name: "a\\e[2J\\u202e\\r"}\nsettings: {"b\\e]0;x\\a": 1}\n')
+    (tmp_path / "m.ymmsl").write_text(
+        'ymmsl_version: v0.1\nmodel: {name: "a\\e[2J\\u202e\\r"}\nsettings: {"b\\e]0;x\\a": 1}\n')
     for words in (["check", "m.ymmsl"], ["run", "m.ymmsl"], ["graph", "m.ymmsl"], ["status", "no\x1b[2J\u202e"],
                   ["convert", "no\x1b[2J.xmml"], ["explain", "no\u2066"]):
         done = subprocess.run([ligament, *words], cwd=tmp_path, capture_output=True, text=True, timeout=60)
@@ -152,5 +157,6 @@ def test_names_that_a_terminal_would_obey_are_shown_as_numbers(ligament, tmp_pat
 
 def test_a_model_time_below_zero_is_a_time(ligament, tmp_path):
     for words in (["latest", "D=1", "--at", "-5"], ["latest", "--until", "-5.5"]):
-        done = subprocess.run([ligament, "steer", *words], cwd=tmp_path, capture_output=True, text=True, timeout=60)
+        done = subprocess.run([ligament, "steer", *words], cwd=tmp_path, capture_output=True, text=True,
+                              timeout=60)
         assert "no-such-run" in done.stderr, done.stderr

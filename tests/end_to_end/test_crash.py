@@ -9,12 +9,14 @@ implementations: {{code: {code}}}
 
 
 def test_a_segmentation_fault_says_how_to_get_a_trace(run, python_program):
-    code = python_program("code", "import os, signal\ninstance = Instance()\nos.kill(os.getpid(), signal.SIGSEGV)\n")
+    code = python_program(
+        "code", "import os, signal\ninstance = Instance()\nos.kill(os.getpid(), signal.SIGSEGV)\n")
     done = run(MODEL.format(code=code), "--quiet")
     assert done.status == 1
     assert done.text.startswith("ligament: the run failed")
     debugger = f"-ex backtrace --args {sys.executable} {done.directory.parent}/code.py\n"
-    for part in ["code crashed (SIGSEGV)", "--manual 'code'", "ligament join latest 'code' -- gdb -ex run", debugger, "core file"]:
+    for part in ["code crashed (SIGSEGV)", "--manual 'code'", "ligament join latest 'code' -- gdb -ex run",
+                 debugger, "core file"]:
         assert part in done.text, done.text
 
 
@@ -34,7 +36,8 @@ def test_of_an_ordinary_failure_nothing_of_it_is_said(run, python_program):
 def test_a_value_in_place_of_a_message_says_what_to_write(run, python_program):
     code = python_program("code", "instance = Instance({Operator.O_F: ['out']})\ninstance.reuse_instance()\n"
                                   "instance.send('out', 2.0)\n")
-    done = run(MODEL.format(code=code).replace("{implementation: code}", "{implementation: code, ports: {o_f: out}}"), "--quiet")
+    done = run(MODEL.format(code=code).replace("{implementation: code}",
+                                               "{implementation: code, ports: {o_f: out}}"), "--quiet")
     assert done.status == 1
     assert "TypeError: send() takes a Message, and a value of type float was given" in done.text, done.text
     assert 'send("out", Message(t, data=2.0))' in done.text, done.text

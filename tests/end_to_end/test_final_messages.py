@@ -54,7 +54,8 @@ while instance.reuse_instance():
 
 
 @pytest.mark.parametrize("language", ["cpp", "python"])
-def test_a_second_final_message_of_a_pass_is_refused_and_no_answer_shifts(run, python_program, compile_cpp, language):
+def test_a_second_final_message_of_a_pass_is_refused_and_no_answer_shifts(run, python_program, compile_cpp,
+                                                                          language):
     answers = {"cpp": lambda: f"{{executable: {compile_cpp(HERE / 'answers.cpp')}}}",
                "python": lambda: python_program("answers", ANSWERS)}[language]()
     done = run(MODEL.format(asker=python_program("asker", ASKER), answers=answers))
@@ -64,7 +65,8 @@ def test_a_second_final_message_of_a_pass_is_refused_and_no_answer_shifts(run, p
     tries = (done.directory / "instances/answers/output.log").read_text().splitlines()
     tries = [line for line in tries if not line.startswith("unsendable: ")]  # what was not sent may be mended
     ports = ('end', 'list', 'many[1]', 'list')
-    expected = [rf'\w+: port "{re.escape(port)}" is an O_F port and has sent its message of this pass already' for port in ports]
+    expected = [rf'\w+: port "{re.escape(port)}" is an O_F port and has sent its message of this pass already'
+                for port in ports]
     assert len(tries) == 12
     for line, pattern in zip(tries, expected * 3, strict=True):
         assert re.match(pattern, line), line
@@ -80,13 +82,16 @@ model:
   conduits: {{giver.out: taker.in}}
 implementations: {{giver: {giver}, taker: {taker}}}
 """
-    giver = python_program("giver", 'instance = Instance()\nfor n in range(3):\n    instance.send("out", Message(0.0, data=n))\n')
-    taker = python_program("taker", 'instance = Instance()\nfor n in range(3):\n    print(instance.receive("in").data)\n')
+    giver = python_program(
+        "giver", 'instance = Instance()\nfor n in range(3):\n    instance.send("out", Message(0.0, data=n))\n')
+    taker = python_program(
+        "taker", 'instance = Instance()\nfor n in range(3):\n    print(instance.receive("in").data)\n')
     done = run(model.format(giver=giver, taker=taker))
     assert done.status == 0, done.text
     assert (done.directory / "instances/taker/output.log").read_text().split() == ["0", "1", "2"]
     log = (done.directory / "manager.log").read_text()
-    assert log.count('port "out": giver sends a second O_F message, and has not called reuse_instance()') == 1, log
+    assert log.count(
+        'port "out": giver sends a second O_F message, and has not called reuse_instance()') == 1, log
 
 
 def test_a_pass_without_a_final_message_is_reported_and_named_where_somebody_waits_for_it(run, python_program):

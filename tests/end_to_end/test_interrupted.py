@@ -70,7 +70,8 @@ while instance.reuse_instance():
 """
 
 
-def test_after_ctrl_c_in_a_streamed_send_the_code_goes_on_as_if_it_had_not_been_begun(run, python_program, tmp_path):
+def test_after_ctrl_c_in_a_streamed_send_the_code_goes_on_as_if_it_had_not_been_begun(run, python_program,
+                                                                                      tmp_path):
     flag = str(tmp_path / "interrupted")
     sender = python_program("sender", SENDER.replace("FLAG", flag))
     receiver = python_program("receiver", RECEIVER.replace("FLAG", flag))

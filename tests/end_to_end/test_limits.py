@@ -46,7 +46,8 @@ while instance.reuse_instance():
 """
 
 
-@pytest.mark.parametrize("where", ["message_size: 64 KiB", "message_sizes: {a.out: 64 KiB}", "--message-size=64KiB"])
+@pytest.mark.parametrize("where", ["message_size: 64 KiB", "message_sizes: {a.out: 64 KiB}",
+                                   "--message-size=64KiB"])
 def test_a_message_over_the_limit_ends_the_run_and_names_instance_port_size_and_limit(run, python_program,
 where):
     more = "" if where.startswith("--") else f"ligament: {{{where}}}"
@@ -59,7 +60,8 @@ where):
 
 
 def test_an_option_raises_what_the_model_allows(run, python_program):
-    model = pair(python_program("a", sends(100_000)), python_program("b", WAITER), "ligament: {message_size: 64 KiB}")
+    model = pair(python_program("a", sends(100_000)), python_program("b", WAITER),
+                 "ligament: {message_size: 64 KiB}")
     done = run(model, "--message-size", "1MiB")
     assert done.status == 0, done.text
 
@@ -75,11 +77,13 @@ def test_of_too_much_output_the_first_and_the_last_lines_are_kept(run, ligament,
     assert 1 << 19 <= len(text) <= 1 << 20 and "\0" not in text
     missing = [line for line in lines if line.startswith("[ligament:")]
     assert len(missing) == 1
-    shown = subprocess.run([ligament, "logs", str(done.directory), "a"], capture_output=True, text=True, check=True)
+    shown = subprocess.run([ligament, "logs", str(done.directory), "a"], capture_output=True, text=True,
+                           check=True)
     assert shown.stdout == text
 
 
-@pytest.mark.parametrize("option", ["--memory", "--budget", "--reader-pinned", "--message-size", "--log", "--output"])
+@pytest.mark.parametrize("option", ["--memory", "--budget", "--reader-pinned", "--message-size", "--log",
+                                    "--output"])
 def test_each_size_has_an_option_which_wants_a_size(ligament, tmp_path, option):
     asked = [ligament, "run", "none.ymmsl", option]
     refused = subprocess.run([*asked, "much"], cwd=tmp_path, capture_output=True, text=True)
@@ -91,8 +95,10 @@ def test_each_size_has_an_option_which_wants_a_size(ligament, tmp_path, option):
 
 
 def test_options_replace_what_the_model_says_and_stand_in_the_run_directory(run, python_program):
-    model = pair(python_program("a", sends(8)), python_program("b", WAITER), "ligament: {budget: 1 MiB, wait: spin}")
-    done = run(model, "--budget=2MiB", "--wait=park", "--ignore=wait", "--instances=2", "--memory=64MiB", "--log=1MiB",
+    model = pair(python_program("a", sends(8)), python_program("b", WAITER),
+                 "ligament: {budget: 1 MiB, wait: spin}")
+    done = run(model, "--budget=2MiB", "--wait=park", "--ignore=wait", "--instances=2", "--memory=64MiB",
+               "--log=1MiB",
                "--reader-pinned=8MiB")
     assert done.status == 0, done.text
     resolved = (done.directory / "model.ymmsl").read_text()
@@ -126,8 +132,11 @@ while instance.reuse_instance():
     (128 << 10, "raise that limit (ulimit -f) before the run"),
     (1 << 40, "a was ended by signal SIGXFSZ (its limit of file size was reached)"),
 ])
-def test_a_limit_of_the_size_of_files_is_named_whoever_reaches_it(ligament, tmp_path, python_program, limit, said):
+def test_a_limit_of_the_size_of_files_is_named_whoever_reaches_it(ligament, tmp_path, python_program, limit,
+                                                                  said):
     (tmp_path / "model.ymmsl").write_text(pair(python_program("a", FILLER), python_program("b", WAITER)))
-    done = subprocess.run(["prlimit", f"--fsize={limit}", ligament, "run", "model.ymmsl", "--run-dir", "run"], cwd=tmp_path,
-                          stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=120)
+    done = subprocess.run(["prlimit", f"--fsize={limit}", ligament, "run", "model.ymmsl", "--run-dir", "run"],
+                          cwd=tmp_path,
+                          stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                          timeout=120)
     assert done.returncode in (1, 2) and said in done.stdout, f"{done.returncode}: {done.stdout}"

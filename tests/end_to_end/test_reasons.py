@@ -126,7 +126,8 @@ while instance.reuse_instance():
     assert 'the setting "beta" is not set for taker; did you mean "betta", which is set?' in lines[0]
     assert 'the setting "gamma" is not set for taker; add "gamma: value"' in lines[1]
     codes = [line.rpartition("(ligament explain ")[2] for line in lines[2:7]]
-    assert codes == [f"{code})" for code in ("not-an-array", "other-type", "other-shape", "other-type", "other-shape")]
+    assert codes == [f"{code})" for code in ("not-an-array", "other-type", "other-shape", "other-type",
+                                             "other-shape")]
     assert lines[7:] == ["False False", "all have ended"]
 
 

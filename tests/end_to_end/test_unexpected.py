@@ -40,7 +40,8 @@ while instance.reuse_instance():
 
 def refused(tmp_path, text, *options):
     (tmp_path / "wrong.cpp").write_text(text)
-    words = ["g++", *options, f"-I{ROOT}/bindings/cpp/include", f"-I{ROOT}/crates/capi/include", "-c", "wrong.cpp"]
+    words = ["g++", *options, f"-I{ROOT}/bindings/cpp/include", f"-I{ROOT}/crates/capi/include", "-c",
+             "wrong.cpp"]
     done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True)
     assert done.returncode != 0
     return done.stderr

@@ -174,8 +174,10 @@ while i.reuse_instance():
         %s
 """
     for _ in range(3):
-        first = python_program("a", body % (delays.random() / 2, "O_I", "out", "i.send('out', Message(float(t)))"))
-        second = python_program("b", body % (delays.random() / 2, "S", "in", "assert i.receive('in').timestamp == t"))
+        first = python_program("a", body % (delays.random() / 2, "O_I", "out",
+                                            "i.send('out', Message(float(t)))"))
+        second = python_program("b", body % (delays.random() / 2, "S", "in",
+                                             "assert i.receive('in').timestamp == t"))
         done = run(two(first, second))
         assert done.status == 0, done.text
 

@@ -123,7 +123,8 @@ def make(ligament, tmp_path):
         (tmp_path / "reader.py").write_text(READER)
         lines = "".join(f"  study.{name}: {json.dumps(value)}\n" for name, value in settings.items())
         options = "ligament: {may_fail: member}\n" if may_fail else ""
-        (tmp_path / "model.ymmsl").write_text(MODEL.replace("MEMBERS", str(members)) + options + "settings:\n" + lines)
+        (tmp_path / "model.ymmsl").write_text(MODEL.replace("MEMBERS",
+                                                            str(members)) + options + "settings:\n" + lines)
         done = subprocess.run(
             [ligament, "run", "model.ymmsl", "--run-dir", "run"], cwd=tmp_path, stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=120,
@@ -134,7 +135,8 @@ def make(ligament, tmp_path):
 
 
 def test_a_study_has_the_statistics_of_its_results_in_order(make):
-    study = make(sampler="latin_hypercube", evaluations=60, parameters="rate = 0.0 .. 1.0", seed=3, quantiles=[0.25, 0.5])
+    study = make(sampler="latin_hypercube", evaluations=60, parameters="rate = 0.0 .. 1.0", seed=3,
+                 quantiles=[0.25, 0.5])
     assert study.status == 0, study.text
     rows = study.rows("results.csv")
     assert [int(row["evaluation"]) for row in rows] == list(range(60))
@@ -148,12 +150,14 @@ def test_a_study_has_the_statistics_of_its_results_in_order(make):
     lower, middle, _ = statistics.quantiles(values, method="inclusive")
     assert (float(found["quantile 0.25"]), float(found["quantile 0.5"])) == pytest.approx((lower, middle))
     assert "('evaluations', 60)" in study.read and "('left_out', 0)" in study.read
-    members = {one["name"]: one["iterations"] for one in study.record["instances"] if one["name"].startswith("member")}
+    members = {one["name"]: one["iterations"] for one in study.record["instances"]
+               if one["name"].startswith("member")}
     assert sum(members.values()) == 60 and min(members.values()) > 0
 
 
 def test_answers_may_be_arrays(make):
-    study = make("answer = np.array([[rate, 1.0], [0.0, -rate]])", sampler="grid", parameters="rate = 1.0 .. 3.0", grid=[3])
+    study = make("answer = np.array([[rate, 1.0], [0.0, -rate]])", sampler="grid",
+                 parameters="rate = 1.0 .. 3.0", grid=[3])
     assert study.status == 0, study.text
     rows = study.rows("statistics.csv")
     assert [float(row["mean"]) for row in rows] == [2.0, 1.0, 0.0, -2.0]
@@ -164,7 +168,8 @@ def test_points_may_come_from_a_file(make, tmp_path):
     (tmp_path / "points.csv").write_text("rate, colour\n0.5, red\n2, blue\n")
     study = make(members=1, sampler="file", points=str(tmp_path / "points.csv"))
     assert study.status == 0, study.text
-    assert [(row["colour"], float(row["result"])) for row in study.rows("results.csv")] == [("red", 0.25), ("blue", 4.0)]
+    assert [(row["colour"], float(row["result"])) for row in study.rows("results.csv")] == [("red", 0.25),
+                                                                                            ("blue", 4.0)]
 
 
 def test_an_evaluation_that_fails_ends_the_run_with_its_number_and_its_settings(make):
@@ -238,7 +243,8 @@ def test_a_study_is_continued_with_the_answers_of_a_run_that_was_killed(make, li
     """
     first = make(do, sampler="random", evaluations=12, parameters="rate = 0.0 .. 1.0", seed=5)
     assert first.status == 1, first.text
-    answered = [json.loads(line)["evaluation"] for line in (first.here / "answers.jsonl").read_text().splitlines()]
+    answered = [
+        json.loads(line)["evaluation"] for line in (first.here / "answers.jsonl").read_text().splitlines()]
     assert 7 not in answered and answered
 
     def carry_on(earlier, directory, *options):
@@ -267,18 +273,21 @@ def test_a_study_is_continued_with_the_answers_of_a_run_that_was_killed(make, li
     assert (third.here / "statistics.csv").read_bytes() == (whole.here / "statistics.csv").read_bytes()
     # A model that was edited since is told, and so is a setting that does not count.
     model = (tmp_path / "model.ymmsl").read_text()
-    (tmp_path / "model.ymmsl").write_text(model.replace("seed: 5", "seed: 6").replace("multiplicity: 2", "multiplicity: 3"))
+    (tmp_path / "model.ymmsl").write_text(model.replace("seed: 5", "seed: 6").replace("multiplicity: 2",
+                                                                                      "multiplicity: 3"))
     edited = carry_on("second", "edited")
     assert edited.status == 0 and "warning: the model has changed since that run" in edited.text, edited.text
     assert 'the setting "study.seed" is 5 as in that run, and not 6 as in the model file' in edited.text
     (tmp_path / "elsewhere").mkdir()
-    elsewhere = subprocess.run([ligament, "study", "--continue", str(tmp_path / "second")], cwd=tmp_path / "elsewhere",
+    elsewhere = subprocess.run([ligament, "study", "--continue", str(tmp_path / "second")],
+                               cwd=tmp_path / "elsewhere",
                                capture_output=True, text=True, timeout=120)
     assert elsewhere.returncode == 2 and "in the directory in which that run was started" in elsewhere.stderr
     # A run without a study has no answers.
     for answers in (tmp_path / "third").rglob("answers.jsonl"):
         answers.unlink()
-    nothing = subprocess.run([ligament, "study", "--continue", "third"], cwd=tmp_path, capture_output=True, text=True,
+    nothing = subprocess.run([ligament, "study", "--continue", "third"], cwd=tmp_path, capture_output=True,
+                             text=True,
                              timeout=120)
     assert nothing.returncode == 2 and "has no answers of a study" in nothing.stderr
 
@@ -286,7 +295,8 @@ def test_a_study_is_continued_with_the_answers_of_a_run_that_was_killed(make, li
 def test_an_instance_that_is_killed_ends_a_study_that_leaves_nothing_out(make):
     study = make(KILL, members=3, **CRASHES)
     assert study.status == 1
-    assert "evaluation 4 (rate = 0.4" in study.record["reason"] and "has ended without an answer" in study.record["reason"]
+    assert "evaluation 4 (rate = 0.4" in study.record[
+        "reason"] and "has ended without an answer" in study.record["reason"]
 
 
 def test_an_instance_that_raises_an_error_is_left_out_with_it(make):
@@ -297,7 +307,8 @@ def test_an_instance_that_raises_an_error_is_left_out_with_it(make):
 
 
 def test_short_evaluations_that_were_given_to_one_that_is_killed_are_made_by_others(make):
-    study = make("os.kill(os.getpid(), 9) if evaluation == 150 else None", members=3, leave_out=True, may_fail=True,
+    study = make("os.kill(os.getpid(), 9) if evaluation == 150 else None", members=3, leave_out=True,
+                 may_fail=True,
                  sampler="grid", parameters="rate = 0.0 .. 1.0", grid=[301])
     assert study.status == 0, study.text
     assert set(failures_of(study)) == {150}
@@ -364,7 +375,8 @@ def test_an_instance_that_answers_twice_ends_the_run(make):
 
 
 def test_a_second_answer_is_left_out_if_the_model_says_so(make):
-    study = make("instance.send('size', Message(0.0, data=7.0)) if evaluation == 2 else None", members=1, leave_out=True,
+    study = make("instance.send('size', Message(0.0, data=7.0)) if evaluation == 2 else None", members=1,
+                 leave_out=True,
                  sampler="grid", parameters="rate = 0.0 .. 1.0", grid=[11])
     assert study.status == 0, study.text
     assert "answers evaluation 2 again; the second answer is left out" in study.text

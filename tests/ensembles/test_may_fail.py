@@ -46,9 +46,11 @@ print("it ends", flush=True)
 
 
 def run(ligament, tmp_path, lives):
-    for name, text in {"model.ymmsl": MODEL, "macro.py": MACRO, "micro.py": MICRO.replace("LIVES", str(lives))}.items():
+    for name, text in {"model.ymmsl": MODEL, "macro.py": MACRO,
+                       "micro.py": MICRO.replace("LIVES", str(lives))}.items():
         (tmp_path / name).write_text(text)
-    done = subprocess.run([ligament, "run", "model.ymmsl", "--run-dir", "run"], cwd=tmp_path, stdin=subprocess.DEVNULL,
+    done = subprocess.run([ligament, "run", "model.ymmsl", "--run-dir", "run"], cwd=tmp_path,
+                          stdin=subprocess.DEVNULL,
                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=120)
     record = json.loads((tmp_path / "run/run.json").read_text())
     said = {name: (tmp_path / "run/instances" / name / "output.log").read_text() for name in ("macro", "micro")}

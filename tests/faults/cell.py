@@ -57,7 +57,8 @@ class Run:
     def environment(self, name):
         plan, cell = self.plan, self.plan.cell
         told = {
-            "FAULT_STEPS": plan.steps, "FAULT_SIZE": plan.size, "FAULT_SIGNED": plan.signed, "FAULT_GO": self.go,
+            "FAULT_STEPS": plan.steps, "FAULT_SIZE": plan.size, "FAULT_SIGNED": plan.signed,
+            "FAULT_GO": self.go,
         }
         both = cell.who == "manager" and cell.moment == "starting"
         if name == plan.victim or both:
@@ -254,7 +255,8 @@ class Run:
         record = json.loads(path.read_text()) if path.exists() and path.stat().st_size else {"state": "refused"}
         state, wanted = record["state"], self.expected
         if state not in wanted.states:
-            self.problems.append(f"the state is {state} ({record.get('reason')}), not {' or '.join(wanted.states)}")
+            self.problems.append(
+                f"the state is {state} ({record.get('reason')}), not {' or '.join(wanted.states)}")
         if status not in wanted.exits:
             self.problems.append(f"the exit status is {status}, not {wanted.exits}: {said[-600:]!r}")
         if state == "failed":

@@ -94,7 +94,8 @@ class Group:
         return None
 
     def _limit(self, limit):
-        names = ["memory.limit_in_bytes", "memory.memsw.limit_in_bytes"] if self.version == 1 else ["memory.max"]
+        names = ["memory.limit_in_bytes", "memory.memsw.limit_in_bytes"] if self.version == 1 else [
+            "memory.max"]
         for i, name in enumerate(names):
             try:
                 (self.path / name).write_text(str(limit))

@@ -47,7 +47,9 @@ static void wait_for_go(void) {
 }
 
 // Whether the dialogue has gone on for long enough: for so many steps, or until the test says so.
-static bool is_over(long step) { return is("FAULT_STEPS", "go") ? may_go() : step >= atol(text("FAULT_STEPS")); }
+static bool is_over(long step) {
+    return is("FAULT_STEPS", "go") ? may_go() : step >= atol(text("FAULT_STEPS"));
+}
 
 static void take_all_memory(void) {
     if (is("FAULT_DETAIL", "group")) {

@@ -14,7 +14,8 @@ __all__ = ["about", "call", "until"]
 
 
 def pytest_configure(config):
-    config.addinivalue_line("markers", "slow: takes longer than the others together; of the suite \"long copies\"")
+    config.addinivalue_line(
+        "markers", "slow: takes longer than the others together; of the suite \"long copies\"")
 
 
 @pytest.fixture(scope="session")
@@ -47,7 +48,8 @@ class Ligament:
     def begin(self, *words):
         """Begins a command that goes on; the n-th one prints to the files `out<n>` and `said<n>`."""
         one = subprocess.Popen(["ligament", words[0], self.option, *map(str, words[1:])], cwd=self.cwd,
-                               stdin=subprocess.DEVNULL, stdout=(self.cwd / f"out{len(self.started)}").open("w"),
+                               stdin=subprocess.DEVNULL,
+                               stdout=(self.cwd / f"out{len(self.started)}").open("w"),
                                stderr=(self.cwd / f"said{len(self.started)}").open("w"))
         self.started.append(one)
         return one

@@ -95,7 +95,8 @@ def test_a_copy_that_was_cut_goes_on_where_it_was(ligament, tmp_path):
     one.send_signal(signal.SIGKILL)
     one.wait()
     assert not (tmp_path / "there/large").exists()
-    until(lambda: not subprocess.run(["fuser", "-s", partial], check=False).returncode == 0, "the other end's end")
+    until(lambda: not subprocess.run(["fuser", "-s", partial], check=False).returncode == 0,
+          "the other end's end")
     said = ligament.cp("large", f"east:{tmp_path}/there")
     assert said["resumed_bytes"] > 4 * MB and said["sent_bytes"] + said["resumed_bytes"] == len(data)
     assert (tmp_path / "there/large").read_bytes() == data and not partial.exists()

@@ -27,7 +27,8 @@ def said(ligament):
 
 
 @pytest.mark.parametrize("far", [True, False], ids=["there", "here"])
-def test_a_full_disk_where_files_come_to_is_said_and_sync_goes_on_when_there_is_room(ligament, tmp_path, small, far):
+def test_a_full_disk_where_files_come_to_is_said_and_sync_goes_on_when_there_is_room(ligament, tmp_path, small,
+                                                                                     far):
     full, get_room = small
     source = tmp_path / "source"
     source.mkdir()
@@ -49,7 +50,8 @@ def test_a_full_disk_where_files_are_written_costs_only_what_could_not_be_writte
     there = tmp_path / "there"
     one = ligament.begin("sync", full, f"east:{there}", "--rest=0.1s")
     until(there.is_dir, "sync's begin")
-    writes = subprocess.run(["dd", "if=/dev/urandom", f"of={full}/large", "bs=1M", "count=8"], capture_output=True, check=False)
+    writes = subprocess.run(["dd", "if=/dev/urandom", f"of={full}/large", "bs=1M", "count=8"],
+                            capture_output=True, check=False)
     assert writes.returncode != 0, "the disk is not full"
     # What is there of it is what a reader finds; it is written again when there is room.
     get_room()

@@ -115,7 +115,8 @@ def test_a_trial_says_what_would_be_copied_and_removed(ligament, tmp_path):
     words = ["ligament", "sync", ligament.option, "--dry-run", "--delete"]
     done = call(*words, "here", f"east:{there}", cwd=tmp_path)
     assert done.returncode == 0 and "nothing is changed" in done.stderr, done.stderr
-    assert set(done.stdout.splitlines()) == {"would be copied new", "would be removed old", "would be removed old/f"}
+    assert set(done.stdout.splitlines()) == {"would be copied new", "would be removed old",
+                                             "would be removed old/f"}
     done = call(*words, "--json", f"east:{here}", "there", cwd=tmp_path)
     lines = [json.loads(line) for line in done.stdout.splitlines()]
     assert {"would_copy": "new"} in lines and {"would_remove": "old/f"} in lines, lines
@@ -151,7 +152,8 @@ def test_what_is_mounted_below_is_not_emptied_and_all_else_is(ligament, tmp_path
         (there / "mounted/precious").write_text("mine")
         one = ligament.begin("sync", "--delete", "here", f"east:{there}")
         said = ligament.cwd / "said0"
-        until(lambda: not (there / "other").exists() and "mounted: it cannot be removed" in said.read_text(), "the end")
+        until(lambda: not (there / "other").exists() and "mounted: it cannot be removed" in said.read_text(),
+              "the end")
         assert (there / "mounted/precious").exists() and one.poll() is None
     finally:
         subprocess.run(["umount", there / "mounted"], check=True)

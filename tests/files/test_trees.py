@@ -47,7 +47,8 @@ def test_what_the_canal_network_writes_appears_elsewhere_while_it_runs(ligament,
     here.mkdir()
     follows = ligament.begin("sync", "here", f"east:{there}", "--rest=0.2s", "--look=1s", "--delete")
     until(there.is_dir, "sync's begin")
-    run = subprocess.Popen(["ligament", "run", "--quiet", example.model, "--run-dir", here / "run", "-s", "t_max=216000.0"],
+    run = subprocess.Popen(["ligament", "run", "--quiet", example.model, "--run-dir", here / "run", "-s",
+                            "t_max=216000.0"],
                            cwd=tmp_path, stdin=subprocess.DEVNULL)
     early = False
     while run.poll() is None:

@@ -24,7 +24,8 @@ EXPRESSIONS = [
     ("x > 1 or x < -1", lambda x, t, i: np.where(np.isnan(x), np.nan, np.abs(x) > 1)),
 ]
 # By its unit, another one, and how a value becomes one of that.
-UNITS = {"m": ("km", 1 / 1000, 0), "km/h": ("m/s", 1 / 3.6, 0), "degC": ("K", 1, 273.15), "delta_degF": ("K", 5 / 9, 0)}
+UNITS = {"m": ("km", 1 / 1000, 0), "km/h": ("m/s", 1 / 3.6, 0), "degC": ("K", 1, 273.15),
+         "delta_degF": ("K", 5 / 9, 0)}
 
 
 def axes_of(shape):
@@ -75,7 +76,8 @@ def multiply(dice, one):
 def unit(dice, one):
     to, factor, offset = UNITS[one.units[0]]
     size = 273.15 if offset else None
-    return {"unit": to}, [(t, wide(x) * wide(factor) + wide(offset), size) for t, x in zip(one.times, one.values)]
+    return {"unit": to}, [(t, wide(x) * wide(factor) + wide(offset), size) for t, x in zip(one.times,
+                                                                                           one.values)]
 
 
 def threshold(dice, one):
@@ -100,7 +102,8 @@ def cut(dice, one):
     text, index = [("::2", slice(None, None, 2)), ("1:", slice(1, None)), (":-1", slice(None, -1)), ("-1", -1),
                    (f"{extent - 1}", extent - 1)][dice.integers(5)]
     ranges = ", ".join([":"] * axis + [text])
-    return {"slice": ranges}, [(t, x[(slice(None),) * axis + (index,)], None) for t, x in zip(one.times, one.values)]
+    return {"slice": ranges}, [(t, x[(slice(None),) * axis + (index,)], None) for t, x in zip(one.times,
+                                                                                              one.values)]
 
 
 def reduce(dice, one):
@@ -127,7 +130,8 @@ def interpolate_space(dice, one):
 
 def resample(dice, one):
     shape = [int(n) for n in dice.integers(1, 9, size=len(one.shape))]
-    method, points = [("linear", "cells"), ("linear", "nodes"), ("nearest", "cells"), ("conservative", "cells")][dice.integers(4)]
+    method, points = [("linear", "cells"), ("linear", "nodes"), ("nearest", "cells"),
+                      ("conservative", "cells")][dice.integers(4)]
     skips = dice.random() < 0.5
     rows = []
     for t, x in zip(one.times, one.values):
@@ -145,7 +149,8 @@ def resample(dice, one):
             with np.errstate(all="ignore"):
                 made = np.where(np.isnan(made) & (share > 0), known / share, made)
         rows.append((t, made, 3 * size_of(x)))
-    return {"resample": {"shape": shape, "method": method, "points": points, "masked": "skip" if skips else "keep"}}, rows
+    return {"resample": {"shape": shape, "method": method, "points": points,
+                         "masked": "skip" if skips else "keep"}}, rows
 
 
 def size_of(values):
@@ -190,11 +195,13 @@ def kind(dice, one):
 
 
 def compress(dice, one):
-    return {"compress": str(dice.choice(["lz4", "zstd"]))}, [(t, x, None) for t, x in zip(one.times, one.values)]
+    return {"compress": str(dice.choice(["lz4", "zstd"]))}, [(t, x, None) for t, x in zip(one.times,
+                                                                                          one.values)]
 
 
 def chunks(dice, one):
-    return [{"chunk": int(dice.integers(1, 4))}, "dechunk"], [(t, x, None) for t, x in zip(one.times, one.values)]
+    return [{"chunk": int(dice.integers(1, 4))}, "dechunk"], [(t, x, None) for t, x in zip(one.times,
+                                                                                           one.values)]
 
 
 def every(dice, one):
@@ -216,7 +223,8 @@ def stretched(dice, one):
     return [{"time_factor": factor}, {"time_offset": offset}], rows
 
 
-FILTERS = [multiply, threshold, expression, cut, reduce, interpolate_space, resample, moving_average, interpolate_time, kind,
+FILTERS = [multiply, threshold, expression, cut, reduce, interpolate_space, resample, moving_average,
+           interpolate_time, kind,
            compress, chunks, every, blocked, stretched]
 
 
@@ -226,7 +234,8 @@ def test_filters_give_what_numpy_gives(run, tmp_path):
     drawn = [series(dice) for _ in range(SERIES)]
     # Some whose unit changes, some with a large one among small ones, and some in each unit that there is a
     # filter for.
-    drawn += [series(dice, shape=(3,), dtype="float64", units=[str(dice.choice(["m", "km"])) for _ in range(5)], count=5)
+    drawn += [series(dice, shape=(3,), dtype="float64", units=[str(dice.choice(["m", "km"])) for _ in range(5)],
+                     count=5)
               for _ in range(4)]
     for large in (1e20, 1e36, -1.7e308, np.inf, np.nan):
         one = series(dice, shape=(2, 2), dtype="float64", kind="ordinary", count=6)
@@ -259,9 +268,11 @@ def test_filters_give_what_numpy_gives(run, tmp_path):
 def test_units_of_what_filters_make_are_those_that_the_page_says(run, tmp_path):
     dice = np.random.default_rng(SEED)
     model = Model()
-    port = model.source(series(dice, shape=(2,), dtype="float64", kind="ordinary", units=["km", "m", "km"], count=3))
+    port = model.source(series(dice, shape=(2,), dtype="float64", kind="ordinary", units=["km", "m", "km"],
+                               count=3))
     names = [model.sink(port, [filter]) for filter in
-             ({"moving_average": 2}, {"interpolate_time": 2}, {"unit": "cm"}, {"reduce": {"to": "max", "axis": 0}})]
+             ({"moving_average": 2}, {"interpolate_time": 2}, {"unit": "cm"},
+              {"reduce": {"to": "max", "axis": 0}})]
     results = model.results(run, tmp_path)
     units = [[unit for *_, unit in results(name)] for name in names]
     assert units == [["km"] * 3, ["km", "m", "m", "km", "km"], ["cm"] * 3, ["km", "m", "km"]]

@@ -64,7 +64,8 @@ def pass_through(run, python_program):
 
     def pass_through(filters, values, times=None, **more):
         times = times or [float(i) for i in range(len(values))]
-        source = python_program("source", SOURCE.replace("{times}", repr(times)).replace("{values}", f"[{', '.join(values)}]"))
+        source = python_program(
+            "source", SOURCE.replace("{times}", repr(times)).replace("{values}", f"[{', '.join(values)}]"))
         done = run(chained(source, python_program("sink", SINK), filters, **more))
         assert done.status == 0, done.text
         return json.loads(done.file("sink", "came.json")), done
@@ -97,7 +98,8 @@ KNOWN = {
                   [[0, None, array("float64", [2], [0, 1])]]),
     "expression": ('[{expression: "where(x > 1, x ** 2, -x) + 10 * t + i"}]', ["np.array([1.0, 3.0])"] * 2,
                    [[0, 1, array("float64", [2], [-1, 10])], [1, None, array("float64", [2], [9, 20])]]),
-    "slice": ('[{slice: "1:, ::2"}]', ["np.arange(8.0).reshape(2, 4)"], [[0, None, array("float64", [1, 2], [[4, 6]])]]),
+    "slice": ('[{slice: "1:, ::2"}]', ["np.arange(8.0).reshape(2, 4)"],
+              [[0, None, array("float64", [1, 2], [[4, 6]])]]),
     "reduce": ("[{reduce: {to: mean, axis: 1}}]", ["np.arange(6.0).reshape(2, 3)"],
                [[0, None, array("float64", [2], [1, 4])]]),
     "interpolate_space": ("[{interpolate_space: 2}]", ["np.array([0.0, 2.0, 6.0])"],
@@ -122,7 +124,8 @@ def test_each_filter_makes_of_known_messages_what_it_should(pass_through, what, 
     filters, values, expected = KNOWN[what]
     if end == "sender" and "at: sender" not in filters and "compress" not in filters:
         # The last one at the sender takes the others with it.
-        filters = filters.replace("[discard]", "[{discard: , at: sender}]").replace("dechunk]", "{dechunk: , at: sender}]")
+        filters = filters.replace("[discard]", "[{discard: , at: sender}]").replace("dechunk]",
+                                                                                    "{dechunk: , at: sender}]")
         filters = filters if filters.endswith("at: sender}]") else filters[:-2] + ", at: sender}]"
     came, done = pass_through(filters, values)
     assert came == expected
@@ -321,7 +324,8 @@ ligament:
 
 
 def test_a_receiver_of_several_ports_waits_for_what_comes_through(run, python_program):
-    source = python_program("source", SOURCE.replace("{times}", "[0.0, 1.0, 2.0, 3.0]").replace("{values}", "[0.0, 1.0, 2.0, 3.0]"))
+    source = python_program(
+        "source", SOURCE.replace("{times}", "[0.0, 1.0, 2.0, 3.0]").replace("{values}", "[0.0, 1.0, 2.0, 3.0]"))
     done = run(f"""ymmsl_version: v0.1
 model:
   name: any
@@ -353,7 +357,8 @@ ligament:
 @pytest.mark.parametrize("end", ["sender", "receiver"])
 def test_a_message_that_a_filter_cannot_take_ends_the_run_with_all_that_is_to_be_known(run, python_program,
 end):
-    source = python_program("source", SOURCE.replace("{times}", "[0.0, 2.5]").replace("{values}", "[1.0, 'text']"))
+    source = python_program("source", SOURCE.replace("{times}", "[0.0, 2.5]").replace("{values}",
+                                                                                      "[1.0, 'text']"))
     done = run(chained(source, python_program("sink", SINK), f"[{{every: 1}}, {{multiply: 2, at: {end}}}]"))
     assert done.status == 1, done.text
     assert "conduit source.out -> sink.in: filter 2 (multiply), message at time 2.5: it takes numbers" in done.text, done.text
@@ -394,13 +399,15 @@ def test_check_finds_what_no_filter_can_be(ligament, tmp_path, python_program, f
 
 def test_filters_work_between_two_domains(ligament, tmp_path, python_program):
     filters = "[{multiply: 2, at: sender}, compress, {interpolate_time: 2}]"
-    source = python_program("source", SOURCE.replace("{times}", "[0.0, 1.0]").replace("{values}", "[np.zeros(1000), np.full(1000, 2.0)]"))
+    source = python_program("source", SOURCE.replace("{times}", "[0.0, 1.0]").replace(
+        "{values}", "[np.zeros(1000), np.full(1000, 2.0)]"))
     model = tmp_path / "m.ymmsl"
     model.write_text(chained(source, python_program("sink", SINK), filters))
     directory = tmp_path / "run"
     common = {"cwd": tmp_path, "text": True, "stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE,
               "stderr": subprocess.STDOUT}
-    head = subprocess.Popen([ligament, "run", "m.ymmsl", "--domains", "1", "--listen", "127.0.0.1", "--overcommit",
+    head = subprocess.Popen([ligament, "run", "m.ymmsl", "--domains", "1", "--listen", "127.0.0.1",
+                             "--overcommit",
                              "--on", "0=source", "--on", "1=sink", "--run-dir", directory], **common)
     agents = []
     try:
@@ -419,7 +426,8 @@ def test_filters_work_between_two_domains(ligament, tmp_path, python_program):
         while not invitation.exists() and head.poll() is None:
             said.wait(0.05)
             said.clear()
-        agents.append(subprocess.Popen([ligament, "agent", "--join", invitation, "--domain", "1", "--listen", "127.0.0.1"],
+        agents.append(subprocess.Popen([ligament, "agent", "--join", invitation, "--domain", "1", "--listen",
+                                        "127.0.0.1"],
                                        **common))
         status = head.wait(timeout=60)
         thread.join(timeout=60)

@@ -61,8 +61,10 @@ def library(tmp_path_factory):
     directory = tmp_path_factory.mktemp("own")
     include = f"-I{ROOT}/crates/capi/include"
     commands = {
-        "c": ["gcc", "-std=c11", "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC", include, HERE / "own" / "filters.c"],
-        "cpp": ["g++", "-std=c++17", "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC", include, HERE / "own" / "filters.cpp"],
+        "c": ["gcc", "-std=c11", "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC", include,
+              HERE / "own" / "filters.c"],
+        "cpp": ["g++", "-std=c++17", "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC", include,
+                HERE / "own" / "filters.cpp"],
         "rust": ["rustc", "--crate-type=cdylib", "--edition=2021", HERE / "own" / "filters.rs"],
     }
 
@@ -94,8 +96,10 @@ def came(done):
 
 @pytest.mark.parametrize("end", ["sender", "receiver"])
 @pytest.mark.parametrize("language", ["c", "cpp", "rust"])
-def test_a_function_of_a_library_changes_numbers_and_arrays_of_any_shape_and_order(through, library, language, end):
-    values = ["1.0", "np.arange(6.0).reshape(2, 3)", "np.arange(6.0).reshape(2, 3).T", "np.arange(6.0)[::2]", "np.zeros((0, 2))"]
+def test_a_function_of_a_library_changes_numbers_and_arrays_of_any_shape_and_order(through, library, language,
+                                                                                   end):
+    values = ["1.0", "np.arange(6.0).reshape(2, 3)", "np.arange(6.0).reshape(2, 3).T", "np.arange(6.0)[::2]",
+              "np.zeros((0, 2))"]
     filters = f'[{{multiply: 1}}, {{library: {{file: {library(language)}, function: scale, with: "0.5"}}, at: {end}}}]'
     assert came(through(filters, values, [0.0, 1.0, 2.0, 3.0, 4.0])) == [
         [0, 1, 0.5],
@@ -112,7 +116,8 @@ def test_what_such_a_function_says_ends_the_run_or_is_logged(through, library, l
     assert done.status == 1, done.text
     assert ("conduit source.out -> sink.in: filter 1 (library), message at time 2.5: only float64 can be scaled"
             in done.text), done.text
-    done = through(f"[{{{own}, on_error: skip}}]", ["1.0", "7", "2.0"], [0.0, 1.0, 2.0], more="settings:\n  muscle_remote_log_level: ERROR\n")
+    done = through(f"[{{{own}, on_error: skip}}]", ["1.0", "7", "2.0"], [0.0, 1.0, 2.0],
+                   more="settings:\n  muscle_remote_log_level: ERROR\n")
     assert [time for time, _, _ in came(done)] == [0, 2]
     assert "only float64 can be scaled; the message is left out" in (done.directory / "manager.log").read_text()
 
@@ -122,13 +127,15 @@ def test_a_function_makes_many_messages_of_one_and_one_of_all(through, library, 
     def filters(function):
         return f"[{{library: {{file: {library('c')}, function: {function}}}, at: {end}}}]"
 
-    assert came(through(filters("twice"), ["7", "True"], [0.0, 1.0])) == [[0, 0.5, 7], [0.5, 1, 7], [1, None, True], [1, None, True]]
+    assert came(through(filters("twice"), ["7", "True"], [0.0, 1.0])) == [[0, 0.5, 7], [0.5, 1, 7],
+                                                                          [1, None, True], [1, None, True]]
     assert came(through(filters("total"), ["1.0", "2.0", "4.0"], [0.0, 1.0, 2.0])) == [[2, None, 7]]
 
 
 def test_the_file_of_a_library_is_relative_to_the_model(through, library, tmp_path):
     (tmp_path / "mine.so").write_bytes(library("c").read_bytes())
-    assert came(through('[{library: {file: ./mine.so, function: scale, with: "2"}}]', ["1.5"], [0.0])) == [[0, None, 3]]
+    assert came(through('[{library: {file: ./mine.so, function: scale, with: "2"}}]', ["1.5"],
+                        [0.0])) == [[0, None, 3]]
     (tmp_path / "mine.so").unlink()
     done = through("[{library: {file: ./mine.so, function: scale}}]", ["1.5"], [0.0])
     assert done.status == 2 and "there is no library" in done.text, done.text
@@ -136,7 +143,8 @@ def test_the_file_of_a_library_is_relative_to_the_model(through, library, tmp_pa
 
 @pytest.mark.parametrize("end", ["sender", "receiver"])
 def test_a_filter_that_crashes_is_named_with_its_conduit_and_the_message_s_time(through, library, end):
-    done = through(f"[{{multiply: 1}}, {{library: {{file: {library('c')}, function: crash}}, at: {end}}}]", ["1.0", "2.0"], [0.0, 2.5])
+    done = through(f"[{{multiply: 1}}, {{library: {{file: {library('c')}, function: crash}}, at: {end}}}]",
+                   ["1.0", "2.0"], [0.0, 2.5])
     assert done.status == 1, done.text
     assert "conduit source.out -> sink.in: filter 2 (library)" in done.text, done.text
     assert 'the function "crash" of' in done.text and "crashed, at message time 2.5" in done.text, done.text
@@ -174,11 +182,13 @@ def test_a_function_of_python_makes_of_known_messages_what_it_should(through, wh
         done = through(more.replace("block_after: 0.5", "every: 1"), source, [0.0, 1.0])
         assert done.status == 1 and "unsupported operand" in done.text, done.text
         return
-    assert came(through(f"[{{python: {filters}, at: {end}}}]", values, [float(i) for i in range(len(values))])) == expected
+    assert came(through(f"[{{python: {filters}, at: {end}}}]", values,
+                        [float(i) for i in range(len(values))])) == expected
 
 
 def test_a_generator_of_python_s_makes_many_messages_of_one(through):
-    done = through("[{block_after: 0}, {expression: x}, {python: my_filters:twice, on_error: skip}]", ["7.0", "8.0"], [0.0, 1.0])
+    done = through("[{block_after: 0}, {expression: x}, {python: my_filters:twice, on_error: skip}]",
+                   ["7.0", "8.0"], [0.0, 1.0])
     assert came(done) == []
     assert "unsupported operand" in (done.directory / "manager.log").read_text()
     done = through("[{python: my_filters:twice, on_error: skip}]", ["7.0", "8.0"], [0.0, 1.0])
@@ -218,7 +228,8 @@ def test_a_function_that_is_not_there_ends_the_run_before_any_message(through, f
     assert "source.out -> sink.in: filter 1 (python)" in done.text, done.text
 
 
-def test_a_filter_of_python_s_at_an_end_that_is_no_python_program_is_refused_by_name(run, python_program, compile_c, tmp_path):
+def test_a_filter_of_python_s_at_an_end_that_is_no_python_program_is_refused_by_name(run, python_program,
+                                                                                     compile_c, tmp_path):
     (tmp_path / "my_filters.py").write_text(PYTHON)
     (tmp_path / "sink.c").write_text("""
 #include <ligament.h>
@@ -260,5 +271,6 @@ int main(void) {
 def test_check_finds_functions_that_cannot_be(ligament, tmp_path, filters, expected):
     program = f"{{executable: {sys.executable}}}"
     (tmp_path / "m.ymmsl").write_text(chained(program, program, filters))
-    done = subprocess.run([ligament, "check", "m.ymmsl"], cwd=tmp_path, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    done = subprocess.run([ligament, "check", "m.ymmsl"], cwd=tmp_path, text=True, stdout=subprocess.PIPE,
+                          stderr=subprocess.STDOUT)
     assert done.returncode == 2 and expected in done.stdout, done.stdout

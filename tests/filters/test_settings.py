@@ -75,10 +75,12 @@ while instance.reuse_instance():
     ("{muscle_remote_log_level: DISABLED}", [], []),
     ("{muscle_remote_log_level: DISABLE, muscle_local_log_level: WARNING}", [],
      ["WARNING: two", "CRITICAL: three"]),
-    ("{muscle_remote_log_level: INFO, logs.muscle_remote_log_level: CRITICAL, muscle_local_log_level: LOCAL}", ["three"],
+    ("{muscle_remote_log_level: INFO, logs.muscle_remote_log_level: CRITICAL, muscle_local_log_level: LOCAL}",
+     ["three"],
      ["DEBUG: one", "WARNING: two", "CRITICAL: three"]),
 ])
-def test_muscle_s_levels_choose_what_goes_to_the_run_s_log_and_what_to_an_instance_s_own(run, python_program, settings, there, here):
+def test_muscle_s_levels_choose_what_goes_to_the_run_s_log_and_what_to_an_instance_s_own(run, python_program,
+                                                                                         settings, there, here):
     done = run(f"""ymmsl_version: v0.1
 model: {{name: logging, components: {{logs: logs}}}}
 implementations: {{logs: {python_program("logs", LOGS)}}}
@@ -86,5 +88,6 @@ settings: {settings or "{}"}
 """)
     assert done.status == 0, done.text
     log = (done.directory / "manager.log").read_text().splitlines()
-    assert [line.split()[-1] for line in log if line.split()[-1:] and line.split()[-1] in ("one", "two", "three")] == there
+    assert [line.split()[-1] for line in log if line.split()[-1:] and line.split()[-1] in ("one", "two",
+                                                                                           "three")] == there
     assert (done.directory / "instances/logs/output.log").read_text().splitlines() == here

@@ -134,7 +134,8 @@ def test_last_is_refused_where_the_code_sets_the_length_of_the_port(ligament, tm
         make.format('{Operator.O_I: ["call"], Operator.S: ["profile[]"]}', 'instance.receive("profile", 0)')
     )
     (tmp_path / "meso.py").write_text(
-        make.format('{Operator.F_INIT: ["begin"], Operator.O_I: ["data[]"]}', 'instance.set_port_length("data", 3)')
+        make.format('{Operator.F_INIT: ["begin"], Operator.O_I: ["data[]"]}',
+                    'instance.set_port_length("data", 3)')
     )
     (tmp_path / "m.ymmsl").write_text(LAST_OF_SLOTS.format(python=sys.executable))
     command = [ligament, "run", "m.ymmsl", "--run-dir", "run"]

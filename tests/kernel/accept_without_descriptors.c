@@ -5,7 +5,8 @@
 
 int main(void) {
     struct sockaddr_un address = {.sun_family = AF_UNIX};
-    socklen_t length = offsetof(struct sockaddr_un, sun_path) + 1 + snprintf(address.sun_path + 1, 100, "proof-%d", getpid());
+    socklen_t length =
+        offsetof(struct sockaddr_un, sun_path) + 1 + snprintf(address.sun_path + 1, 100, "proof-%d", getpid());
     int listener = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0), caller = socket(AF_UNIX, SOCK_STREAM, 0);
     CLAIM(bind(listener, (struct sockaddr *)&address, length) == 0 && listen(listener, 8) == 0);
     struct rlimit limit;

@@ -21,8 +21,10 @@ int main(void) {
         char *path = strrchr(line, ':') + 1, *v1 = strstr(line, ":memory:");
         path[strcspn(path, "\n")] = 0;
         if (strcmp(path, "/") == 0) path = "";
-        if (v1 || (!*folder && !strncmp(line, "0::", 3) && access("/sys/fs/cgroup/cgroup.controllers", F_OK) == 0))
-            snprintf(folder, sizeof folder, "/sys/fs/cgroup%s%s/proof-%d", v1 ? "/memory" : "", path, (int)getpid()),
+        if (v1 ||
+            (!*folder && !strncmp(line, "0::", 3) && access("/sys/fs/cgroup/cgroup.controllers", F_OK) == 0))
+            snprintf(folder, sizeof folder, "/sys/fs/cgroup%s%s/proof-%d", v1 ? "/memory" : "", path,
+                     (int)getpid()),
                 v2 = !v1;
     }
     if (!*folder || mkdir(folder, 0755) != 0) SKIP("needs a memory cgroup that this user may divide");
@@ -38,7 +40,8 @@ int main(void) {
     }
     if (limited) CLAIM(waitpid(child, &status, 0) == child);
     while (rmdir(folder) != 0 && errno == EBUSY) sched_yield();
-    if (!limited || (WIFEXITED(status) && WEXITSTATUS(status) == 3)) SKIP("the memory cgroup cannot be limited here");
+    if (!limited || (WIFEXITED(status) && WEXITSTATUS(status) == 3))
+        SKIP("the memory cgroup cannot be limited here");
     CLAIM(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
     printf("64 MiB asked for under a limit of 16 MiB (cgroup v%d): killed, no error returned\n", v2 ? 2 : 1);
 }

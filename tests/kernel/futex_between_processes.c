@@ -26,5 +26,6 @@ int main(void) {
     while (futex(word, FUTEX_WAKE, 1, NULL) == 0) sched_yield();  // 0 woken: the child is not parked yet
     int status;
     CLAIM(waitpid(child, &status, 0) == child && status == 0);
-    printf("changed word: EAGAIN; time-out after %.1f ms of 20; wake reaches another process and mapping\n", waited);
+    printf("changed word: EAGAIN; time-out after %.1f ms of 20; wake reaches another process and mapping\n",
+           waited);
 }

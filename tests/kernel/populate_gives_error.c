@@ -47,7 +47,9 @@ int main(void) {
     CLAIM(mkdtemp(folder) != NULL);
     if (unshare(CLONE_NEWNS) != 0 && !own_namespace()) {
         rmdir(folder);
-        printf("past the end: EFAULT, where touching is SIGBUS (a full file system needs a namespace: not tried)\n");
+        printf(
+            "past the end: EFAULT, where touching is SIGBUS (a full file system needs a namespace: not "
+            "tried)\n");
         return 0;
     }
     mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL);  // the mount below is seen by this process alone

@@ -19,5 +19,6 @@ int main(void) {
     CLAIM(ftruncate(fd, 4096) == -1 && errno == EPERM);
     CLAIM(ftruncate(fd, 1 << 20) == -1 && errno == EPERM);
     CLAIM(fallocate(fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0, 4096) == -1 && errno == EPERM);
-    printf("old writable mapping writes on; new writable mapping, write, resize, hole: EPERM; reading allowed\n");
+    printf(
+        "old writable mapping writes on; new writable mapping, write, resize, hole: EPERM; reading allowed\n");
 }

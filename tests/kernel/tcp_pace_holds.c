@@ -7,7 +7,8 @@
 enum { RATE = 2 << 20 };
 static char piece[64 << 10];
 
-static unsigned long long arrived(int fd, unsigned *round_trip) {  // offsets 120 and 148 of the kernel's tcp_info
+static unsigned long long arrived(int fd,
+                                  unsigned *round_trip) {  // offsets 120 and 148 of the kernel's tcp_info
     char info[232] = {0};
     socklen_t size = sizeof info;
     unsigned long long bytes;
@@ -38,5 +39,6 @@ int main(void) {
     unsigned long long bytes = arrived(line, &round_trip);
     // The first ten segments, and whatever a tick lets through at once, go beyond it.
     CLAIM(bytes > 0 && bytes < 1.3 * RATE * seconds + (1 << 20) && round_trip > 0);
-    printf("%.1f MiB/s where %.1f are allowed; round trip %u us\n", bytes / seconds / (1 << 20), RATE / 1048576., round_trip);
+    printf("%.1f MiB/s where %.1f are allowed; round trip %u us\n", bytes / seconds / (1 << 20),
+           RATE / 1048576., round_trip);
 }

@@ -42,6 +42,6 @@ int main(void) {
     CLAIM(poll(&writable, 1, 0) == 0);
     while (unsent(ends[0]) >= LIMIT / 2) CLAIM(recv(ends[1], piece, PIECE, 0) > 0);
     CLAIM(poll(&writable, 1, 1000) == 1);
-    printf("unsent: %d KiB of %d KiB with a limit of %d KiB; %d KiB without\n", left >> 10, some >> 10, LIMIT >> 10,
-           free_left >> 10);
+    printf("unsent: %d KiB of %d KiB with a limit of %d KiB; %d KiB without\n", left >> 10, some >> 10,
+           LIMIT >> 10, free_left >> 10);
 }

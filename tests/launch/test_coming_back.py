@@ -59,7 +59,8 @@ def test_a_run_in_the_queue_is_waited_for_left_and_come_back_to(slurm, tmp_path)
 
 def test_who_leaves_what_submit_shows_leaves_the_job(slurm, tmp_path):
     programs.write(tmp_path)
-    terminal = Terminal(["ligament", "submit", "counting.ymmsl", "--nodes=3", "--run-dir=run", *ENDLESS], tmp_path)
+    terminal = Terminal(["ligament", "submit", "counting.ymmsl", "--nodes=3", "--run-dir=run", *ENDLESS],
+                        tmp_path)
     terminal.shows("messages/s")
     terminal.shows("source")
     terminal.presses_ctrl_c()
@@ -85,7 +86,8 @@ def test_a_run_at_a_site_behind_ssh_is_shown_here_on_a_terminal_too(slurm, ssh, 
 - export SLURM_CONF={slurm}/slurm.conf
 - export PATH="{os.environ['PATH']}"
 """)
-    done = call("ligament", "submit", "counting.ymmsl", "--site", far, "--nodes=3", "--detach", *ENDLESS, cwd=tmp_path)
+    done = call("ligament", "submit", "counting.ymmsl", "--site", far, "--nodes=3", "--detach", *ENDLESS,
+                cwd=tmp_path)
     assert done.returncode == 0, done.stdout + done.stderr
     terminal = Terminal(["ligament", "attach", "--site", far], tmp_path)
     terminal.shows("messages/s")

@@ -59,7 +59,8 @@ def run(tmp_path):
         subprocess.run(words, cwd=tmp_path, check=True, timeout=120)
         record = json.loads((tmp_path / "run/run.json").read_text())
         outputs = sorted((tmp_path / "run/instances").glob("*/output.log"))
-        return [path.read_text().split("cores ")[1].strip() for path in outputs], [one.get("cores") for one in record["instances"]]
+        return [path.read_text().split("cores ")[1].strip()
+                for path in outputs], [one.get("cores") for one in record["instances"]]
 
     return run
 
@@ -92,7 +93,8 @@ def test_a_core_to_which_somebody_is_bound_is_left_to_them(run, tmp_path):
     (tmp_path / "model.ymmsl").write_text(model(2))
     inside = (f"taskset -c {CORES[0]} sleep 600 & until taskset -cp $! | grep -q ': {CORES[0]}$'; do :; done; "
               "ligament run --quiet --run-dir run model.ymmsl; status=$?; kill $!; exit $status")
-    subprocess.run(["unshare", "--fork", "--pid", "--mount-proc", "taskset", "-c", f"{CORES[0]},{CORES[1]}", "sh", "-c",
+    subprocess.run(["unshare", "--fork", "--pid", "--mount-proc", "taskset", "-c", f"{CORES[0]},{CORES[1]}",
+                    "sh", "-c",
                     inside], cwd=tmp_path, check=True, timeout=120)
     record = json.loads((tmp_path / "run/run.json").read_text())
     assert [one.get("cores") for one in record["instances"]] == [None, None]
@@ -111,13 +113,15 @@ while instance.reuse_instance():
 
 def test_status_and_summary_say_who_has_which_cores(tmp_path):
     (tmp_path / "says.py").write_text(WAITS)
-    (tmp_path / "model.ymmsl").write_text(model(1, threads=2).replace("args: says.py", f"args: [says.py, {tmp_path}/go]"))
+    (tmp_path / "model.ymmsl").write_text(model(1, threads=2).replace("args: says.py",
+                                                                      f"args: [says.py, {tmp_path}/go]"))
     inside = """
         ligament run --run-dir run model.ymmsl > summary & run=$!
         until ligament status run 2>/dev/null | grep -q computing; do kill -0 $run || exit 1; sleep 0.02; done
         ligament status run > status; ligament status --json run > status.json
         touch go; wait $run"""
-    subprocess.run(["unshare", "--fork", "--pid", "--mount-proc", "taskset", "-c", f"{CORES[0]},{CORES[1]}", "sh", "-c",
+    subprocess.run(["unshare", "--fork", "--pid", "--mount-proc", "taskset", "-c", f"{CORES[0]},{CORES[1]}",
+                    "sh", "-c",
                     inside], cwd=tmp_path, check=True, timeout=120)
     cores = f"{CORES[0]}-{CORES[1]}" if CORES[1] == CORES[0] + 1 else f"{CORES[0]},{CORES[1]}"
     assert f"computing, on cores {cores}" in (tmp_path / "status").read_text()
@@ -130,7 +134,8 @@ def test_check_says_if_a_model_asks_for_more_cores_than_there_are(tmp_path):
 
     def check(text, *more):
         (tmp_path / "model.ymmsl").write_text(text)
-        return subprocess.run(["taskset", "-c", f"{CORES[0]},{CORES[1]}", "ligament", "check", "model.ymmsl", *more],
+        return subprocess.run(["taskset", "-c", f"{CORES[0]},{CORES[1]}", "ligament", "check", "model.ymmsl",
+                               *more],
                               cwd=tmp_path, check=True, capture_output=True, text=True, timeout=120).stdout
 
     note = "its instances ask for 4 cores together, and this machine has 2"
@@ -143,6 +148,8 @@ def test_check_says_if_a_model_asks_for_more_cores_than_there_are(tmp_path):
 
 def test_functions_of_a_script_have_cores_too(tmp_path):
     (tmp_path / "functions.py").write_text(FUNCTIONS)
-    done = subprocess.run(["unshare", "--fork", "--pid", "--mount-proc", "taskset", "-c", f"{CORES[0]},{CORES[1]}",
-                           sys.executable, "functions.py"], cwd=tmp_path, capture_output=True, text=True, timeout=120)
+    done = subprocess.run(["unshare", "--fork", "--pid", "--mount-proc", "taskset", "-c",
+                           f"{CORES[0]},{CORES[1]}",
+                           sys.executable, "functions.py"], cwd=tmp_path, capture_output=True, text=True,
+                           timeout=120)
     assert done.stdout.splitlines() == [f"cores [{CORES[0]}]", f"cores [{CORES[1]}]"], done.stdout + done.stderr

@@ -24,7 +24,8 @@ def test_an_example_gives_the_same_over_machines_that_ssh_reaches(site, tmp_path
 @EXAMPLES
 def test_an_example_gives_the_same_on_three_nodes_by_one_command(slurm, tmp_path, kind):
     example = kind(tmp_path)
-    call("ligament", "submit", example.model, *example.options, "--nodes=3", "--overcommit", "--time=10", cwd=tmp_path,
+    call("ligament", "submit", example.model, *example.options, "--nodes=3", "--overcommit", "--time=10",
+         cwd=tmp_path,
          check=0)
     run = Path(tmp_path / "runs/latest")
     record = json.loads((run / "run.json").read_text())

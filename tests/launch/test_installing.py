@@ -31,7 +31,8 @@ def test_it_is_put_there_once_with_its_version_and_checksum_looked_at(far):
     file, to = far
     sum_ = hashlib.sha256(OWN.read_bytes()).hexdigest()
     dry = install(far, "--dry-run")
-    assert f"would be put to {to}/ligament" in dry.stdout and sum_[:12] in dry.stdout and left(to) == [], dry.stdout
+    assert f"would be put to {to}/ligament" in dry.stdout and sum_[:12] in dry.stdout and left(
+        to) == [], dry.stdout
     done = install(far)
     assert f"{to}/ligament is ligament 0." in done.stdout and f"ligament: {to}/ligament" in done.stdout, done.stdout
     assert "export PATH=" in done.stdout
@@ -83,5 +84,6 @@ def test_where_a_directory_has_its_name_nothing_is_put(far):
 
 
 def test_a_site_that_is_not_reached_says_so(ssh, tmp_path):
-    failed = call("ligament", "site", "install", ssh.site(tmp_path / "gone.yaml", ssh="nobody"), cwd=tmp_path, check=1)
+    failed = call("ligament", "site", "install", ssh.site(tmp_path / "gone.yaml", ssh="nobody"), cwd=tmp_path,
+                  check=1)
     assert "nothing was put to the site gone" in failed.stderr and "Connection refused" in failed.stderr, failed.stderr

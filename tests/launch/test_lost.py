@@ -22,12 +22,14 @@ class Lasting:
         programs.write(folder)
         self.directory = folder / "r"
         self.head = subprocess.Popen(
-            ["ligament", "run", "counting.ymmsl", "--hosts=east", "--overcommit", f"--site={site}", "--run-dir=r",
+            ["ligament", "run", "counting.ymmsl", "--hosts=east", "--overcommit", f"--site={site}",
+             "--run-dir=r",
              "--patience=1h", "-s", "steps=1000000", "-s", "pause=0.05"],
             cwd=folder, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=(folder / "said").open("w"),
         )
         worker = self.directory / "instances/worker[1]/output.log"
-        until(lambda: worker.exists() and "runs on" in worker.read_text() or self.head.poll() is not None, "the run's begin")
+        until(lambda: worker.exists() and "runs on" in worker.read_text() or self.head.poll() is not None,
+              "the run's begin")
         assert self.head.poll() is None, (folder / "said").read_text()
         self.agent = json.loads(call_status(self.directory))["domains"][1]["pid"]
 
@@ -62,7 +64,8 @@ class Lasting:
 
 
 def call_status(directory):
-    done = subprocess.run(["ligament", "status", str(directory), "--json"], capture_output=True, text=True, timeout=60)
+    done = subprocess.run(["ligament", "status", str(directory), "--json"], capture_output=True, text=True,
+                          timeout=60)
     return done.stdout
 
 
@@ -80,7 +83,8 @@ def run(ssh, tmp_path):
 def test_a_killed_agent_is_named_with_its_end(run):
     os.kill(run.agent, signal.SIGKILL)
     assert run.head.wait(timeout=60) == 1
-    assert run.record()["reason"].startswith("the agent on east (domain 1) is gone: it was killed by SIGKILL"), run.record()
+    assert run.record()["reason"].startswith(
+        "the agent on east (domain 1) is gone: it was killed by SIGKILL"), run.record()
     until(lambda: not run.processes(), "the end of all its processes", limit=60)
 
 

@@ -129,7 +129,8 @@ class Library:
         (home / ".bash_profile").write_text('module() { eval "$("$MODULECMD" bash "$@")"; }\n')
         self.environment = {
             "HOME": str(home), "MODULES": str(modules), "MODULECMD": str(site / "modulecmd"),
-            "OWN_CODES": str(home / "codes"), "HEAT_ROOT": "/of/another/day", "YMMSL_PATH": str(path / "models"),
+            "OWN_CODES": str(home / "codes"), "HEAT_ROOT": "/of/another/day",
+            "YMMSL_PATH": str(path / "models"),
             "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
         }
 
@@ -160,7 +161,8 @@ def test_what_modules_set_is_filled_in_where_each_program_starts(library, ligame
         whole = [*words, "--domains", "1", "--listen", "127.0.0.1", "--on", "0=table", "--on", "1=room.heat",
                  "--on", "1=room.wall"]
         head = subprocess.Popen([str(word) for word in whole], env={**os.environ, **library.environment},
-                                cwd=library.house.parent, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+                                cwd=library.house.parent, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                                text=True)
         try:
             until(lambda: (run / "invitation").exists() or head.poll() is not None, "the invitation")
             joined = library.call(*agent)
@@ -173,7 +175,8 @@ def test_what_modules_set_is_filled_in_where_each_program_starts(library, ligame
         library.call(*words, check=0)
     assert (run / "instances/table/workdir/end").read_text() == "3"
     arguments, told = started(run, "room.heat")
-    assert arguments == [f"{site}/heat/heat.py", "--input", str(tmp_path / "models/codes/table.csv"), "$HEAT_ROOT"]
+    assert arguments == [f"{site}/heat/heat.py", "--input", str(tmp_path / "models/codes/table.csv"),
+                         "$HEAT_ROOT"]
     # What modules make of a variable comes before what the program appends.
     assert told == {"VIRTUAL_ENV": f"{site}/venv", "HEAT_PATH": "module:own", "OWN": "a $b"}
     for rank in range(2):
@@ -186,13 +189,15 @@ def test_check_says_what_only_the_start_will_tell_and_promises_nothing(library, 
     assert checked.stderr == ""
     verdict, *notes = checked.stdout.splitlines()
     assert verdict.endswith("it can be run, as far as can be known before it starts"), verdict
-    heat, wall = (next(note for note in notes if f'of "codes.programs.{name}"' in note) for name in ("heat", "wall"))
+    heat, wall = (next(note for note in notes if f'of "codes.programs.{name}"' in note) for name in ("heat",
+                                                                                                     "wall"))
     for what in ('the virtual environment "$PYTHON_SITE/venv"', 'the script "${HEAT_ROOT}/heat.py"',
                  "are looked for when it starts, after its modules (python-site, heat/2.1)"):
         assert what in heat, heat
     assert 'the executable "$WALL_ROOT/bin/wall"' in wall and "is looked for when it starts" in wall, wall
     told = json.loads(library.call(ligament, "check", "--json", library.house, check=0).stdout)
-    assert (told["ok"], told["warnings"]) == (True, 0) and any("heat.py" in note for note in told["notes"]), told
+    assert (told["ok"], told["warnings"]) == (True,
+                                              0) and any("heat.py" in note for note in told["notes"]), told
     # A variable that no module brings is known.
     del library.environment["OWN_CODES"]
     refused = library.call(ligament, "check", library.house, check=2)
@@ -212,6 +217,7 @@ def test_what_a_site_lacks_is_named_in_the_reason(library, ligament, tmp_path, l
         said = "no Environment Modules or Lmod, or only interactive shells have them"
     else:
         (tmp_path / "site" / lacks).unlink()
-    failed = library.call(ligament, "run", library.house, "--run-dir", tmp_path / "run", "--overcommit", check=1)
+    failed = library.call(ligament, "run", library.house, "--run-dir", tmp_path / "run", "--overcommit",
+                          check=1)
     reason = json.loads((tmp_path / "run/run.json").read_text())["reason"]
     assert said in reason and "load its module" not in reason, failed.stderr

@@ -119,9 +119,11 @@ def way(request, tmp_path_factory):
     folder = tmp_path_factory.mktemp("spread")
     (folder / "spread.c").write_text(SPREAD)
     built = ROOT / "target/release"
-    subprocess.run([f"mpicc.{family}", folder / "spread.c", "-o", folder / "spread", f"-I{ROOT}/crates/capi/include",
+    subprocess.run([f"mpicc.{family}", folder / "spread.c", "-o", folder / "spread",
+                    f"-I{ROOT}/crates/capi/include",
                     f"-L{built}", "-lligament", f"-Wl,-rpath,{built}"], check=True)
-    return {"model": model, "launcher": launcher, "env": ENV.format(plugin), "more": more, "program": folder / "spread"}
+    return {"model": model, "launcher": launcher, "env": ENV.format(plugin), "more": more,
+            "program": folder / "spread"}
 
 
 # Open MPI refuses root unless it is told twice; CI is root.
@@ -134,7 +136,8 @@ def numbers(text):
     return {core for ends in ranges for core in range(ends[0], ends[-1] + 1)}
 
 
-@pytest.mark.parametrize("resources, shares", [("nodes: 2, mpi_processes_per_node: 2", [2, 2]), ("mpi_processes: 5", None)])
+@pytest.mark.parametrize("resources, shares", [("nodes: 2, mpi_processes_per_node: 2", [2, 2]),
+                                               ("mpi_processes: 5", None)])
 def test_an_instance_runs_over_several_nodes(slurm, tmp_path, way, resources, shares):
     """Each of three nodes has two cores."""
     ranks = 4 if shares else 5
@@ -158,6 +161,8 @@ def test_an_instance_runs_over_several_nodes(slurm, tmp_path, way, resources, sh
     if shares:
         told = {one["name"]: numbers(one["cores"]) for one in record["instances"] if "cores" in one}
         macro = (run / "instances/macro/output.log").read_text()
-        had = {"macro": re.search(r"cores (\S+)", macro)[1], "ranks": re.search(r"rank 0 .*, cores (\S+)", printed)[1]}
+        had = {"macro": re.search(r"cores (\S+)", macro)[1],
+               "ranks": re.search(r"rank 0 .*, cores (\S+)", printed)[1]}
         assert all(numbers(had[name]) <= cores for name, cores in told.items()), (had, told)
-        assert {name: len(cores) for name, cores in told.items()}.items() <= {"macro": 1, "ranks": 2}.items(), told
+        assert {name: len(cores) for name, cores in told.items()}.items() <= {"macro": 1,
+                                                                              "ranks": 2}.items(), told

@@ -17,7 +17,8 @@ def test_a_site_is_begun_filled_in_and_found_by_its_name(tmp_path):
     assert [(one["name"], one["ok"]) for one in listed["sites"]] == [("big", True)]
     call("ligament", "site", "new", "big", "--here", cwd=tmp_path, env=env, check=0)
     listed = json.loads(call("ligament", "site", "list", "--json", cwd=tmp_path, env=env, check=0).stdout)
-    assert [one["file"] for one in listed["sites"]] == ["sites/big.yaml"], "the project's comes before the user's own"
+    assert [one["file"] for one in listed["sites"]] == [
+        "sites/big.yaml"], "the project's comes before the user's own"
 
 
 def test_a_dry_run_prints_the_file_and_writes_nothing(tmp_path):

@@ -59,19 +59,22 @@ def test_what_has_no_room_is_refused_and_named(slurm, tmp_path):
 
 def test_a_failure_on_a_node_fails_the_run_with_its_reason(slurm, tmp_path):
     programs.write(tmp_path)
-    failed = call("ligament", "submit", "counting.ymmsl", "--nodes=3", "-s", "worker.fail_at=3", "--on=n3=worker",
+    failed = call("ligament", "submit", "counting.ymmsl", "--nodes=3", "-s", "worker.fail_at=3",
+                  "--on=n3=worker",
                   cwd=tmp_path, check=1)
     assert "worker[" in failed.stderr and "exit status 1" in failed.stderr, failed.stderr
 
 
 def test_a_job_that_waits_is_seen_and_cancelled_and_so_is_one_that_runs(slurm, tmp_path):
     programs.write(tmp_path)
-    slow = ("ligament", "submit", "counting.ymmsl", "--nodes=3", "--json", "-s", "pause=0.1", "-s", "steps=100000")
+    slow = ("ligament", "submit", "counting.ymmsl", "--nodes=3", "--json", "-s", "pause=0.1", "-s",
+            "steps=100000")
     first = json.loads(call(*slow, cwd=tmp_path, check=0).stdout)
     until(lambda: (tmp_path / "runs/latest/run.json").exists(), "the begin of the run")
     second = json.loads(call(*slow, cwd=tmp_path, check=0).stdout)
     waits = until(lambda: "waits in the queue (Resources)" in
-                  (said := call("ligament", "status", second["directory"], cwd=tmp_path).stderr) and said, "the queue")
+                  (said := call("ligament", "status", second["directory"], cwd=tmp_path).stderr) and said,
+                  "the queue")
     assert "has not begun" in waits
     dry = call("ligament", "cancel", second["directory"], "--dry-run", cwd=tmp_path, check=0)
     assert f"scancel {second['job']}" in dry.stdout
@@ -79,7 +82,8 @@ def test_a_job_that_waits_is_seen_and_cancelled_and_so_is_one_that_runs(slurm, t
     again = call("ligament", "cancel", second["directory"], cwd=tmp_path, check=1)
     assert f"its job {second['job']} is over (CANCELLED)" in again.stderr
     call("ligament", "cancel", first["directory"], cwd=tmp_path, check=0)
-    until(lambda: record(Path(first["directory"]))["state"] in ("interrupted", "stopped"), "the end of the first run")
+    until(lambda: record(Path(first["directory"]))["state"] in ("interrupted", "stopped"),
+          "the end of the first run")
     until(lambda: call("squeue", "--noheader", cwd=tmp_path).stdout == "", "the end of the jobs")
 
 
@@ -114,6 +118,7 @@ def test_a_run_whose_head_is_on_another_machine_is_not_called_lost(slurm, tmp_pa
     text = record(run)
     text.update(state="running", host="n1.far.away", pid=2**22 + 1)
     (run / "run.json").write_text(json.dumps(text))
-    assert "running on n1.far.away, as it last wrote down" in call("ligament", "status", cwd=tmp_path, check=0).stdout
+    assert "running on n1.far.away, as it last wrote down" in call("ligament", "status", cwd=tmp_path,
+                                                                   check=0).stdout
     stopped = call("ligament", "stop", cwd=tmp_path, check=2)
     assert "runs on n1.far.away, where it can be told to end" in stopped.stderr

@@ -28,11 +28,13 @@ def test_machines_are_read_from_a_host_file_and_from_the_site(site, tmp_path):
                 cwd=tmp_path, check=0)
     assert {one["on"] for one in json.loads(done.stdout)["instances"]} == {"east"}
     site.write_text(site.read_text() + "hosts: [west]\nagent_cores: 0\n")
-    done = call("ligament", "run", "counting.ymmsl", "--overcommit", f"--site={site}", "--json", cwd=tmp_path, check=0)
+    done = call("ligament", "run", "counting.ymmsl", "--overcommit", f"--site={site}", "--json", cwd=tmp_path,
+                check=0)
     assert {one["on"] for one in json.loads(done.stdout)["instances"]} == {"west"}
 
 
-@pytest.mark.parametrize("host, said", [("nobody", "Connection refused"), ("stranger", "Host key verification failed")])
+@pytest.mark.parametrize("host, said", [("nobody", "Connection refused"),
+                                        ("stranger", "Host key verification failed")])
 def test_a_machine_that_ssh_does_not_reach_is_named_with_what_ssh_said(site, tmp_path, host, said):
     programs.write(tmp_path)
     failed = call("ligament", "run", "counting.ymmsl", f"--hosts=east,{host}", f"--site={site}", cwd=tmp_path)
@@ -68,9 +70,11 @@ exec ligament "$@"
     site.write_text(site.read_text() + f"ligament: {looker}\n")
     keys = []
 
-    run = subprocess.Popen(["ligament", "run", "counting.ymmsl", "--hosts=east", "--overcommit", f"--site={site}",
+    run = subprocess.Popen(["ligament", "run", "counting.ymmsl", "--hosts=east", "--overcommit",
+                            f"--site={site}",
                             "--run-dir=r", "-s", "pause=0.05"],
-                           cwd=tmp_path, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, stdin=subprocess.DEVNULL)
+                           cwd=tmp_path, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+                           stdin=subprocess.DEVNULL)
     invitation = tmp_path / "r/invitation"
 
     def read():
@@ -114,7 +118,8 @@ def test_a_run_is_submitted_at_a_site_behind_ssh_and_shown_here(slurm, ssh, tmp_
 - export SLURM_CONF={slurm}/slurm.conf
 - export PATH="{os.environ['PATH']}"
 """)
-    done = call("ligament", "submit", "counting.ymmsl", "--site", far, "--nodes=3", "-s", "steps=7", cwd=tmp_path)
+    done = call("ligament", "submit", "counting.ymmsl", "--site", far, "--nodes=3", "-s", "steps=7",
+                cwd=tmp_path)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "the run is done" in done.stderr and "done after" in done.stdout
     assert "steps: 7" in (work / "runs/latest/settings.yaml").read_text()
@@ -130,7 +135,8 @@ def test_agents_are_started_by_one_mpirun(ssh, site, tmp_path):
     # machine.
     env = {"OMPI_MCA_plm_rsh_agent": f"ssh -F {ssh.where}/client.conf", "OMPI_ALLOW_RUN_AS_ROOT": "1",
            "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
-    done = call("ligament", "run", "counting.ymmsl", f"--site={site}", "--overcommit", "--json", cwd=tmp_path, env=env)
+    done = call("ligament", "run", "counting.ymmsl", f"--site={site}", "--overcommit", "--json", cwd=tmp_path,
+                env=env)
     assert done.returncode == 0, done.stdout + done.stderr
     record = json.loads(done.stdout)
     assert {one["on"] for one in record["instances"]} == {"east"}

@@ -97,7 +97,8 @@ def test_whichever_job_begins_first_waits_and_is_watched_as_if_it_were_here(two,
             except OSError:
                 continue
             assert secret.encode() not in words, "a key stands on a command line"
-    until(lambda: "runs" in call("ligament", "peek", "latest", "worker[0]", "../output.log", cwd=tmp_path).stdout
+    until(lambda: "runs" in call("ligament", "peek", "latest", "worker[0]", "../output.log",
+                                 cwd=tmp_path).stdout
           or "runs on" in call("ligament", "logs", "latest", "worker[0]", cwd=tmp_path).stdout, "a worker")
     assert "source" in call("ligament", "status", cwd=tmp_path, check=0).stdout
 
@@ -181,7 +182,8 @@ def test_a_job_whose_head_was_killed_does_not_keep_its_nodes(two, clusters, tmp_
         job = run.jobs()["b"]["job"]
         assert f"the job {job} at b " in said and "as it was last seen; \"ligament cancel" in said, said
         dry = call("ligament", "cancel", "--dry-run", cwd=tmp_path, check=0).stdout
-        assert f"the job {job} at b of {run.record()['run']} would be cancelled" in dry and job in clusters[1].jobs(), dry
+        assert f"the job {job} at b of {run.record()['run']} would be cancelled" in dry and job in clusters[
+            1].jobs(), dry
         said = call("ligament", "cancel", cwd=tmp_path, check=0).stdout
         assert f"the job {job} at b of" in said and "is over (" in said.split(" at a of ")[1], said
         until(lambda: job not in clusters[1].jobs(), "the end of the second job")
@@ -202,7 +204,8 @@ def test_a_dry_run_shows_the_script_of_each_site_and_submits_nothing(two, cluste
 
 
 @pytest.mark.parametrize("words, why", [
-    (["--on", "c=source"], "is placed in \"c\"; in a run at several sites things are placed at one of them: a, b"),
+    (["--on", "c=source"],
+     "is placed in \"c\"; in a run at several sites things are placed at one of them: a, b"),
     (["--on", "a=worker"], "nothing runs at the site b"),
     (["--nodes", "c=2"], "the site c is none of a, b"),
     (["--site", "a"], "the site a is given twice"),
@@ -216,7 +219,8 @@ def test_what_makes_no_sense_is_refused_before_anything_is_submitted(two, tmp_pa
     assert not (tmp_path / "runs").exists()
 
 
-def test_an_mpi_program_runs_over_the_nodes_of_one_site_and_a_job_gets_what_it_asks_for(two, clusters, tmp_path):
+def test_an_mpi_program_runs_over_the_nodes_of_one_site_and_a_job_gets_what_it_asks_for(two, clusters,
+                                                                                        tmp_path):
     where = tmp_path / "mpi"
     where.mkdir()
     (where / "spread.c").write_text(SPREAD)
@@ -232,10 +236,12 @@ def test_an_mpi_program_runs_over_the_nodes_of_one_site_and_a_job_gets_what_it_a
     add(tmp_path / "sites/b.yaml", "licences: [solver]", "gpus_per_node: 1")
     with b.reserved("workshop"):
         run = two("--reservation", "b=workshop", first=[
-            "spread.ymmsl", "--site", "a", "--site", "b", "--on", "a=ranks", "--on", "b=macro", "--nodes", "a=2"])
+            "spread.ymmsl", "--site", "a", "--site", "b", "--on", "a=ranks", "--on", "b=macro", "--nodes",
+            "a=2"])
         run.end(0)
         told = b.about(run.jobs()["b"]["job"])
-    assert "Reservation=workshop" in told and "Licenses=solver:1" in told and "gres:gpu:1" in told.replace("/", ":"), told
+    assert "Reservation=workshop" in told and "Licenses=solver:1" in told and "gres:gpu:1" in told.replace(
+        "/", ":"), told
     assert sites_of(run.record()) == {"macro": "b", "ranks": "a"}
     assert "all sums were right" in programs.output(run.run, "macro")
     nodes = dict(re.findall(r"rank (\d) runs on (n\d)", programs.output(run.run, "ranks")))
@@ -261,7 +267,8 @@ def test_the_four_parts_of_a_model_run_at_four_sites_that_ssh_reaches(ssh, tmp_p
         if run.process.poll() is None:
             call("ligament", "cancel", "latest", cwd=tmp_path)
             run.process.wait(60)
-    assert sites_of(run.record()) == {"source": "one", "worker[0]": "two", "worker[1]": "three", "worker[2]": "four"}
+    assert sites_of(run.record()) == {"source": "one", "worker[0]": "two", "worker[1]": "three",
+                                      "worker[2]": "four"}
     for i, name in enumerate(names[1:]):
         assert programs.output(run.run, f"worker[{i}]").strip() == f"runs on {name}"
     assert "all came back" in programs.output(run.run, "source")

@@ -43,7 +43,8 @@ class Cluster:
     @contextmanager
     def reserved(self, name):
         """All its nodes are reserved meanwhile, for who names the reservation."""
-        call("scontrol", "create", "reservation", f"reservationname={name}", "starttime=now", "duration=60", "users=root",
+        call("scontrol", "create", "reservation", f"reservationname={name}", "starttime=now", "duration=60",
+             "users=root",
              "nodes=ALL", cwd=self.where, env=self.env, check=0)
         try:
             yield
@@ -70,7 +71,8 @@ def write_sites(where, ssh, a, b, **more):
     (where / "sites").mkdir(exist_ok=True)
     path = f"export PATH=\"{os.environ['PATH']}\""
     for name, cluster, lines in (
-        ("a", a, [f"ssh: east\nssh_options: [-F, {ssh.where}/client.conf]\ndirectory: {where}/there"]), ("b", b, [])
+        ("a", a, [f"ssh: east\nssh_options: [-F, {ssh.where}/client.conf]\ndirectory: {where}/there"]),
+        ("b", b, [])
     ):
         commands = [path, f"export SLURM_CONF={cluster.where}/slurm.conf", f"export AT={name}"]
         lines += ["launcher: slurm", "time: 10 min", f"commands: {json.dumps(commands)}",
@@ -79,7 +81,8 @@ def write_sites(where, ssh, a, b, **more):
 
 
 # The counting model at both: the source at `a` and the workers at `b`.
-WITH_ROOM = ["counting.ymmsl", "--site", "a", "--site", "b", "--on", "a=source", "--on", "b=worker", "--nodes", "a=2"]
+WITH_ROOM = ["counting.ymmsl", "--site", "a", "--site", "b", "--on", "a=source", "--on", "b=worker", "--nodes",
+             "a=2"]
 BOTH = [*WITH_ROOM, "--overcommit"]
 
 
@@ -102,7 +105,8 @@ class Submitted:
 
     def await_words(self, text):
         return until(lambda: text in self.said() or (
-            self.process.poll() is not None and (_ for _ in ()).throw(AssertionError(self.said()))), f"\"{text}\"")
+            self.process.poll() is not None and (_ for _ in ()).throw(AssertionError(self.said()))),
+            f"\"{text}\"")
 
     def end(self, status, limit=120):
         found = self.process.wait(limit)

@@ -12,7 +12,8 @@ public:
     void initialise(ligament::Instance &) override { step_ = 0; }
     bool is_done() override { return step_ == steps_; }
     void observe(ligament::Instance &instance) override {
-        if (instance.get_setting_as<std::string>("fails") == name_) throw std::runtime_error("it does not add up");
+        if (instance.get_setting_as<std::string>("fails") == name_)
+            throw std::runtime_error("it does not add up");
         instance.send("out", static_cast<double>(step_), sum_ + 1);
     }
     void solve(ligament::Instance &instance) override {

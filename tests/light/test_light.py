@@ -100,7 +100,8 @@ def test_a_ring_in_one_process_passes_every_number_on(run, parts):
     assert "made 5, released 5" in printed
     instances = record(ran)["instances"]
     assert len({one["pid"] for one in instances}) == 1
-    assert all((one["state"], one["sent_messages"], one["received_messages"]) == ("done", 12, 12) for one in instances)
+    assert all((one["state"], one["sent_messages"], one["received_messages"]) == ("done", 12,
+                                                                                  12) for one in instances)
 
 
 def test_one_component_may_send_to_itself(run, parts):
@@ -173,7 +174,8 @@ def test_a_killed_process_is_named_with_what_it_ran(ligament, parts, python_prog
         deadline = time.monotonic() + 60
         while pid is None:
             assert time.monotonic() < deadline and run.poll() is None
-            asked = subprocess.run([ligament, "status", "here", "--json"], cwd=tmp_path, capture_output=True, text=True)
+            asked = subprocess.run([ligament, "status", "here", "--json"], cwd=tmp_path, capture_output=True,
+                                   text=True)
             instances = json.loads(asked.stdout).get("instances", []) if asked.returncode == 0 else []
             if instances and all(one["sent_messages"] > 0 for one in instances):
                 pid = instances[0]["pid"]
@@ -468,7 +470,8 @@ assert "node[4] is done" in result.output("node[4]")
 def test_a_script_runs_a_submodel_class_as_light_components(tmp_path):
     (tmp_path / "study.py").write_text(SCRIPT)
     ran = subprocess.run(
-        [sys.executable, "study.py", str(tmp_path / "run")], cwd=tmp_path, capture_output=True, text=True, timeout=60
+        [sys.executable, "study.py", str(tmp_path / "run")], cwd=tmp_path, capture_output=True, text=True,
+        timeout=60
     )
     assert ran.returncode == 0, ran.stdout + ran.stderr
     instances = json.loads((tmp_path / "run" / "run.json").read_text())["instances"]

@@ -17,10 +17,12 @@ from pages import DEADLOCK, DEAF, ECHO, FRONT, MODEL, SOURCE, STEERED, STUCK, WO
 @pytest.fixture
 def place(tmp_path, ligament, python_program):
     def program(name, text):
-        return python_program(name, "import numpy as np\n" + text.replace("HERE", repr(str(tmp_path))).replace("data=step", "data=1"))
+        return python_program(name, "import numpy as np\n"
+                              + text.replace("HERE", repr(str(tmp_path))).replace("data=step", "data=1"))
 
     one = Place(tmp_path, ligament)
-    (tmp_path / "endless.ymmsl").write_text(MODEL.format(source=program("source", SOURCE), worker=program("worker", WORKER)))
+    (tmp_path / "endless.ymmsl").write_text(MODEL.format(source=program("source", SOURCE),
+                                                         worker=program("worker", WORKER)))
     (tmp_path / "knot.ymmsl").write_text(DEADLOCK.format(stuck=program("stuck", STUCK)))
     steered = {"front": program("front", FRONT), "echo": program("echo", ECHO)}
     (tmp_path / "steered.ymmsl").write_text(STEERED.format(deaf="", **steered))

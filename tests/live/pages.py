@@ -157,15 +157,18 @@ class Place:
 
     def starts_in_two_domains(self, model, *words):
         """The head, and the agent of domain 1; they end with the run."""
-        quiet = {"cwd": self.path, "stdin": subprocess.DEVNULL, "stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+        quiet = {"cwd": self.path, "stdin": subprocess.DEVNULL, "stdout": subprocess.DEVNULL,
+                 "stderr": subprocess.DEVNULL}
         listen = ["--listen", "127.0.0.1", "--quiet"]
-        self.agents.append(subprocess.Popen([self.ligament, "run", f"{model}.ymmsl", "--run-dir=run", "--domains", "1",
+        self.agents.append(subprocess.Popen([self.ligament, "run", f"{model}.ymmsl", "--run-dir=run",
+                                             "--domains", "1",
                                              "--overcommit", *listen, *words], **quiet))
         until = time.monotonic() + LIMIT
         while not (self.path / "run/invitation").exists():
             assert self.agents[0].poll() is None and time.monotonic() < until
             time.sleep(0.02)
-        self.agents.append(subprocess.Popen([self.ligament, "agent", "--join", "run/invitation", "--domain", "1", *listen],
+        self.agents.append(subprocess.Popen([self.ligament, "agent", "--join", "run/invitation", "--domain",
+                                             "1", *listen],
                                             **quiet))
         while self.record()["agent"] is None:
             assert self.agents[0].poll() is None and time.monotonic() < until
@@ -207,7 +210,8 @@ class Place:
     def view(self, *words, run="run"):
         """The page of a run: what its server printed."""
         page = subprocess.Popen([self.ligament, "view", run, "--json", *map(str, words)], cwd=self.path,
-                                stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+                                stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                text=True)
         self.pages.append(page)
         line = page.stdout.readline()
         assert line, page.stderr.read()
@@ -291,7 +295,8 @@ class Browser:
 
     def says(self, text, place="body", **whose):
         """Waits until a part of the page has a text."""
-        self.until(f"document.querySelector({json.dumps(place)})?.innerText.includes({json.dumps(text)})", **whose)
+        self.until(f"document.querySelector({json.dumps(place)})?.innerText.includes({json.dumps(text)})",
+                   **whose)
 
     def close(self):
         self.process.stdin.close()

@@ -41,7 +41,8 @@ class PrefixProxy:
             if self.strips_path:
                 path = path[len(PREFIX):]
             fields = [field for field in fields if not field.lower().startswith(("connection:", "host:"))]
-            fields += ["Connection: close", f"Host: {f'hub.test:{self.port}' if self.keeps_host else f'127.0.0.1:{self.to}'}"]
+            fields += ["Connection: close",
+                       f"Host: {f'hub.test:{self.port}' if self.keeps_host else f'127.0.0.1:{self.to}'}"]
             with socket.create_connection(("127.0.0.1", self.to)) as page:
                 page.sendall("\r\n".join([f"{method} {path} {version}", *fields, "", ""]).encode() + body)
                 threading.Thread(target=self.pipes, args=(line, page), daemon=True).start()

@@ -33,7 +33,8 @@ def test_without_a_session_there_is_the_empty_page_and_nothing_else(place):
         # What a browser sends to whoever listens at another port of this machine: the cookie.
         assert asker.ask("GET", path, {"Cookie": session["Cookie"]})[0] == 401, path
         assert asker.ask("GET", path, {"X-Ligament": session["X-Ligament"]})[0] == 401, path
-    for path in ("/api/tap?port=nothing", "/api/tap?port=source.out&slice=x", "/api/tap", "/api/tap?port=source.out&thin=-1"):
+    for path in ("/api/tap?port=nothing", "/api/tap?port=source.out&slice=x", "/api/tap",
+                 "/api/tap?port=source.out&thin=-1"):
         assert asker.ask("GET", path, session)[0] == 400, path
     for path in ("/api/output?instance=../..", "/api/output?instance=/etc", "/api/output?instance=.."):
         assert asker.ask("GET", path, session)[0] == 404, path
@@ -66,13 +67,15 @@ def test_metrics_need_their_token_and_are_those_of_the_run(place):
     assert stat.S_IMODE(token.stat().st_mode) == 0o600
     assert asker.ask("GET", "/metrics")[0] == 401
     assert asker.ask("GET", "/metrics", {"Authorization": "Bearer wrong"})[0] == 401
-    status, headers, text = asker.ask("GET", "/metrics", {"Authorization": f"Bearer {token.read_text().strip()}"})
+    status, headers, text = asker.ask("GET", "/metrics",
+                                      {"Authorization": f"Bearer {token.read_text().strip()}"})
     assert status == 200 and headers["content-type"].startswith("text/plain; version=0.0.4")
     names = {line.split()[2] for line in text.splitlines() if line.startswith("# TYPE")}
     assert all(re.fullmatch(r"ligament_[a-z_]+", name) for name in names)
     record = place.record()
     for one in record["conduits"]:
-        line = (f'ligament_conduit_sent_messages_total{{run="run",model="endless",from="{one["from"]}",to="{one["to"]}"}} '
+        line = (
+            f'ligament_conduit_sent_messages_total{{run="run",model="endless",from="{one["from"]}",to="{one["to"]}"}} '
                 f'{one["messages"]}')
         assert line in text.splitlines()
     # The metrics' token opens nothing else, and the page's session no metrics.
@@ -109,7 +112,8 @@ def test_status_has_conduits_while_the_run_goes_on_and_they_only_grow(place):
     # Many who look at once, and one that reads nothing, change nothing for the run.
     idle = [socket.create_connection(("127.0.0.1", asker.port)) for _ in range(20)]
     for line in idle:
-        line.sendall(b"GET /api/news HTTP/1.1\r\nHost: localhost\r\n" + f"Cookie: {session['Cookie']}\r\nX-Ligament: {session['X-Ligament']}\r\n\r\n".encode())
+        line.sendall(b"GET /api/news HTTP/1.1\r\nHost: localhost\r\n"
+                     + f"Cookie: {session['Cookie']}\r\nX-Ligament: {session['X-Ligament']}\r\n\r\n".encode())
     picture = 0
     for _ in range(4):
         news = json.loads(asker.ask("GET", f"/api/news?since={picture}", session)[2])
@@ -150,7 +154,8 @@ def test_a_thousand_connections_without_a_session_keep_nobody_with_one_out_and_t
             if i % 200 == 199:
                 assert asker.ask("GET", "/api/plan", session)[0] == 200
         for _ in range(3):
-            picture, before = json.loads(viewer.ask("GET", f"/api/news?since={picture}", session)[2])["picture"], picture
+            picture, before = json.loads(viewer.ask("GET", f"/api/news?since={picture}",
+                                                    session)[2])["picture"], picture
             assert picture > before
     finally:
         for line in strangers:
@@ -187,7 +192,8 @@ def test_who_has_no_session_keeps_no_place_for_long_whatever_is_asked(place):
     session = asker.opens()
     assert viewer.ask("GET", "/api/plan", session)[0] == 200
     own = "".join(f"{name}: {value}\r\n" for name, value in asker.own.items())
-    heads = [f"POST /api/session HTTP/1.1\r\nHost: 127.0.0.1:{asker.port}\r\n{own}Content-Type: application/json\r\n"
+    heads = [
+        f"POST /api/session HTTP/1.1\r\nHost: 127.0.0.1:{asker.port}\r\n{own}Content-Type: application/json\r\n"
              "Content-Length: 4000\r\n\r\n", "GET /favicon.ico HTTP/1.1\r\nHost: x\r\n\r\n"]
     lines = [socket.create_connection(("127.0.0.1", asker.port)) for _ in heads]
     for line, head in zip(lines, heads):
@@ -230,11 +236,14 @@ def test_a_run_directory_that_is_cut_short_is_shown_as_far_as_it_goes_and_says_w
     place.call("steer", "run", "front.D=0.25")
     place.is_over()
     whole = place.path / "run"
-    looked = ("/api/news", "/api/plan", "/api/timeline", "/api/trace", "/api/log", "/api/output?instance=front", "/api/steering",
+    looked = ("/api/news", "/api/plan", "/api/timeline", "/api/trace", "/api/log", "/api/output?instance=front",
+              "/api/steering",
               "/api/tap?port=front.out")
     for name, path, why in (
-        ("model.ymmsl", "/api/plan", "model.ymmsl"), ("timeline", "/api/timeline", "timeline"), ("manager.log", "/api/log", ""),
-        ("journal.jsonl", "/api/steering", ""), ("instances/front/output.log", "/api/output?instance=front", ""),
+        ("model.ymmsl", "/api/plan", "model.ymmsl"), ("timeline", "/api/timeline", "timeline"),
+        ("manager.log", "/api/log", ""),
+        ("journal.jsonl", "/api/steering", ""), ("instances/front/output.log", "/api/output?instance=front",
+                                                 ""),
     ):
         for share in (0.5, 0.0, None):
             copy = place.path / "cut"
@@ -269,7 +278,8 @@ def test_a_run_directory_that_is_cut_short_is_shown_as_far_as_it_goes_and_says_w
 def test_the_page_is_what_its_sources_make(tmp_path):
     dashboard = place_of_the_page()
     copy = tmp_path / "dashboard"
-    files = [path for path in dashboard.rglob("*") if path.is_file() and not {"node_modules", "built"} & set(path.parts)]
+    files = [path for path in dashboard.rglob("*") if path.is_file() and not {"node_modules",
+                                                                              "built"} & set(path.parts)]
     for path in files:
         to = copy / path.relative_to(dashboard)
         to.parent.mkdir(parents=True, exist_ok=True)

@@ -43,13 +43,16 @@ NEWS = "performance.getEntriesByType('resource').filter((one) => one.name.includ
 
 
 def sent(browser):
-    return browser.does("tell", what="Number(document.querySelector('[data-conduit] [data-messages]').dataset.messages)")
+    return browser.does(
+        "tell", what="Number(document.querySelector('[data-conduit] [data-messages]').dataset.messages)")
 
 
 def test_a_panel_out_of_sight_is_drawn_when_it_is_seen_and_when_the_run_is_over(place, browser, python_program):
     model = (place.path / "endless.ymmsl").read_text()
     crowd = python_program("crowd", CROWD.replace("HERE", repr(str(place.path))))
-    model = model.replace("  components:\n", f"  components:\n    crowd: {{implementation: crowd, multiplicity: {MANY}, ports: {{}}}}\n")
+    model = model.replace(
+        "  components:\n",
+        f"  components:\n    crowd: {{implementation: crowd, multiplicity: {MANY}, ports: {{}}}}\n")
     (place.path / "large.ymmsl").write_text(f"{model}  crowd: {crowd}\nligament: {{light: crowd}}\n")
     place.starts("large")
     browser.does("open", link=place.view()["link"])
@@ -69,7 +72,8 @@ def test_a_panel_out_of_sight_is_drawn_when_it_is_seen_and_when_the_run_is_over(
         raise AssertionError("a panel out of sight is drawn again and again")
     # It goes on as soon as somebody sees it.
     browser.does("tell", what="document.querySelector('#conduits-title').scrollIntoView()")
-    browser.until(f"Number(document.querySelector('[data-conduit] [data-messages]').dataset.messages) > {first + 5}")
+    browser.until(
+        f"Number(document.querySelector('[data-conduit] [data-messages]').dataset.messages) > {first + 5}")
     browser.does("tell", what="scrollTo(0, 0)")
     record = place.is_over()
     browser.says("done", "h1")
@@ -87,7 +91,8 @@ def test_a_panel_out_of_sight_is_drawn_when_it_is_seen_and_when_the_run_is_over(
 
 
 def test_a_model_too_wide_for_the_page_begins_near_its_first_box(place, browser, python_program):
-    parts = "".join(f"    c{i}: {{implementation: link, ports: {{f_init: start, o_f: end}}}}\n" for i in range(LONG))
+    parts = "".join(f"    c{i}: {{implementation: link, ports: {{f_init: start, o_f: end}}}}\n"
+                    for i in range(LONG))
     conduits = "".join(f"    c{i}.end: c{i + 1}.start\n" for i in range(LONG - 1))
     (place.path / "long.ymmsl").write_text(
         f"ymmsl_version: v0.1\nmodel:\n  name: long\n  components:\n{parts}  conduits:\n{conduits}"
@@ -97,6 +102,8 @@ def test_a_model_too_wide_for_the_page_begins_near_its_first_box(place, browser,
     browser.does("open", link=place.view()["link"])
     named = "[...document.querySelectorAll('svg.model .node text')].map((one) => one.textContent)"
     browser.until(f"{named}.includes('c0')")
-    browser.does("tell", what="[...document.querySelectorAll('button')].find((one) => one.textContent === 'Whole').click()")
+    browser.does(
+        "tell",
+        what="[...document.querySelectorAll('button')].find((one) => one.textContent === 'Whole').click()")
     browser.until(f"!{named}.includes('c0')")
     assert browser.does("said") == []

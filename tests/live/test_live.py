@@ -41,7 +41,8 @@ def check_texts(shown, record):
     """Whether each cell of the tables of a run that is over says what its record says."""
     instances = [[one["name"], one["state"], "", "", in_time(one["model_time"]),
                   f"{in_count(one['sent_messages'])}, {in_bytes(one['sent_bytes'])}",
-                  f"{in_count(one['received_messages'])}, {in_bytes(one['received_bytes'])}", "", "", f"process {one['pid']}"]
+                  f"{in_count(one['received_messages'])}, {in_bytes(one['received_bytes'])}", "", "",
+                  f"process {one['pid']}"]
                  for one in record["instances"]]
     conduits = [[one["from"], one["to"], in_count(one["messages"]), "–", in_bytes(one["bytes"]), "–",
                  in_count(one["under_way"]), in_time(one["model_time"])] for one in record["conduits"]]
@@ -51,7 +52,8 @@ def check_texts(shown, record):
 def check_numbers(shown, record):
     """Whether the tables of the page hold what the record of the run holds."""
     assert shown["conduits"] == {
-        f"{one['from']} {one['to']}": {"messages": one["messages"], "bytes": one["bytes"], "under_way": one["under_way"]}
+        f"{one['from']} {one['to']}": {"messages": one["messages"], "bytes": one["bytes"],
+                                       "under_way": one["under_way"]}
         for one in record["conduits"]}
     assert shown["instances"] == {
         one["name"]: {"state": one["state"], "sent": one["sent_messages"], "received": one["received_messages"]}
@@ -92,7 +94,8 @@ def test_a_run_that_goes_on_is_shown_as_it_goes_and_then_as_it_ended(place, brow
     browser.until("/\\d\\/s .*B\\/s/.test(document.querySelector('.link text')?.textContent)")
     browser.says("of 1000", "#progress")
     first = browser.does("tell", what=TABLE)["conduits"]["source.out worker.in"]
-    browser.until(f"Number(document.querySelector('[data-conduit] [data-messages]').dataset.messages) > {first['messages'] + 5}")
+    browser.until(
+        f"Number(document.querySelector('[data-conduit] [data-messages]').dataset.messages) > {first['messages'] + 5}")
     # The worker's lines are text and nothing else.
     browser.says("<b>the worker</b> warns", "#logs")
     pictures_of(browser, pictures, "running")
@@ -101,11 +104,13 @@ def test_a_run_that_goes_on_is_shown_as_it_goes_and_then_as_it_ended(place, brow
     place.tells("hold")
     browser.says("worker waits for source, which computes, at model time", ".headline")
     assert re.search(r"Since \d", browser.does("tell", what="document.querySelector('.headline').innerText"))
-    browser.until("document.querySelector('.link.waited')?.getAttribute('aria-label').includes('worker waiting for')")
+    browser.until(
+        "document.querySelector('.link.waited')?.getAttribute('aria-label').includes('worker waiting for')")
     pictures_of(browser, pictures, "slow")
     record = place.is_over()
     browser.says("done", "h1")
-    browser.until("[...document.querySelectorAll('[data-instance]')].every((row) => row.children[1].innerText === 'done')")
+    browser.until(
+        "[...document.querySelectorAll('[data-instance]')].every((row) => row.children[1].innerText === 'done')")
     comes_to_numbers(browser, record)
     sent = record["instances"][0]["sent_messages"]
     assert [one["messages"] for one in record["conduits"]] == [sent, sent]
@@ -126,14 +131,17 @@ def test_a_run_that_is_over_is_shown_from_its_directory(place, browser, pictures
     check_texts(browser.does("tell", what=TABLE), record)
     log = [line for line in (place.path / "run/manager.log").read_text().splitlines() if line]
     browser.until(f"document.querySelectorAll('#logs .log div').length === {len(log)}")
-    assert browser.does("tell", what="[...document.querySelectorAll('#logs .log div')].map((one) => one.textContent)") == log
-    times = browser.does("tell", what="[...document.querySelectorAll('[data-component]')].map((one) => one.innerText)")
+    assert browser.does(
+        "tell", what="[...document.querySelectorAll('#logs .log div')].map((one) => one.textContent)") == log
+    times = browser.does(
+        "tell", what="[...document.querySelectorAll('[data-component]')].map((one) => one.innerText)")
     for one, said in zip(record["instances"], times, strict=True):
         assert said.split() == [one["name"], in_time(one["model_time"]), "done"]
     profile = json.loads(place.call("profile", "run", "--json", "-o", "picture.svg"))
     known = {one["name"]: one for one in profile["instances"]}
     for name, seconds in browser.does("tell", what=TABLE)["rows"]:
-        assert abs(sum(seconds) - known[name]["total"]) < 0.01 * known[name]["total"] + 1e-3, (name, seconds, known[name])
+        assert abs(sum(seconds) - known[name]["total"]) < 0.01 * known[name]["total"] + 1e-3, (name, seconds,
+                                                                                               known[name])
     # The trace for Perfetto is that of the command.
     place.call("timeline", "run", "-o", "trace.json")
     saved = browser.does("download", place="#timeline button")
@@ -150,7 +158,9 @@ def test_a_run_that_is_over_is_shown_from_its_directory(place, browser, pictures
     browser.does("press", key="Enter")
     browser.until("document.querySelectorAll('[data-instance]').length === 1")
     # What it printed, which is text and nothing else.
-    browser.does("tell", what="[...document.querySelectorAll('.node')].at(-1).dispatchEvent(new MouseEvent('click', {bubbles: true}))")
+    browser.does(
+        "tell",
+        what="[...document.querySelectorAll('.node')].at(-1).dispatchEvent(new MouseEvent('click', {bubbles: true}))")
     browser.until("document.querySelector('[data-instance=worker]')")
     browser.says("<script>document.title = 'broken into'</script>", "#logs")
     assert "broken" not in browser.does("tell", what="document.title")
@@ -168,8 +178,10 @@ def test_the_first_screen_of_a_deadlock_says_who_waited_for_whom(place, browser,
     browser.says("left waited for right.out at its left.in.", ".headline")
     browser.says("right waited for left.out at its right.in.", ".headline")
     browser.says(record["reason"], ".headline")
-    browser.until("document.querySelectorAll('.node.knot').length === 2 && document.querySelectorAll('.link.knot').length === 2")
-    assert browser.does("tell", what="document.querySelector('.headline').getBoundingClientRect().bottom < innerHeight / 2")
+    browser.until(
+        "document.querySelectorAll('.node.knot').length === 2 && document.querySelectorAll('.link.knot').length === 2")
+    assert browser.does(
+        "tell", what="document.querySelector('.headline').getBoundingClientRect().bottom < innerHeight / 2")
     pictures_of(browser, pictures, "deadlock")
     assert browser.does("said") == []
 
@@ -195,7 +207,8 @@ def test_a_page_whose_server_goes_and_comes_again_says_so_and_goes_on(place, bro
     browser.does("open", link=again["at"])
     browser.says("running", "h1")
     # The link itself opens nothing more.
-    status, _, text = Asker(again).ask("POST", "/api/session", Asker(again).own, {"secret": Asker(again).secret})
+    status, _, text = Asker(again).ask("POST", "/api/session", Asker(again).own,
+                                       {"secret": Asker(again).secret})
     assert status == 401 and "used already" in text
     [cookie] = [one for one in browser.does("cookies") if one["name"].startswith("ligament-")][-1:]
     assert (cookie["httpOnly"], cookie["sameSite"]) == (True, "Strict")

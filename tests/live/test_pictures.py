@@ -8,12 +8,15 @@ BEGAN = 1_700_000_000_000
 
 def picture(number, at, time, state="computing", **more):
     """A picture of a run of one instance that has sent ten messages a second, `at` seconds after its begin."""
-    instance = {"name": "front", "state": state, "model_time": time, "model_end": 1000.0, "iterations": 1, "sends": [],
+    instance = {"name": "front", "state": state, "model_time": time, "model_end": 1000.0, "iterations": 1,
+                "sends": [],
                 "sent_messages": 0, "sent_bytes": 0, "received_messages": 0, "received_bytes": 0, **more}
     conduit = {"from": "front.out", "to": "echo.in", "channels": 1, "messages": round(10 * time), "bytes": 0,
                "received_messages": 0, "received_bytes": 0, "under_way": 0}
-    run = {"run": "scripted", "model": "scripted", "state": "running", "host": "h", "started": "2023-11-14T22:13:20.000Z"}
-    return {"picture": number, "at": BEGAN + round(1000 * at), "role": "look", "view": {"state": "live"}, "run": run,
+    run = {"run": "scripted", "model": "scripted", "state": "running", "host": "h",
+           "started": "2023-11-14T22:13:20.000Z"}
+    return {"picture": number, "at": BEGAN + round(1000 * at), "role": "look", "view": {"state": "live"},
+            "run": run,
             "instances": {"0": instance}, "conduits": {"0": conduit}}
 
 
@@ -33,7 +36,8 @@ def test_what_is_reckoned_from_pictures_is_reckoned_with_their_own_times(browser
     browser.does("script")
     # Nobody has looked for 300 s: the first picture is as old, and says that somebody had begun to wait just
     # then.
-    old = picture(1, 0.0, 0.0, state="waiting to receive", waits_for="echo.out", waits_on=[], waits_from=BEGAN - 100)
+    old = picture(1, 0.0, 0.0, state="waiting to receive", waits_for="echo.out", waits_on=[],
+                  waits_from=BEGAN - 100)
     browser.does("news", news=[old])
     browser.says("Nobody has waited for longer than a second", ".headline")
     browser.does("news", news=goes_on(2, 300.0, 300.0))
@@ -58,30 +62,38 @@ def test_a_run_that_stands_still_has_no_forecast_and_is_not_slower_for_that_afte
     assert browser.does("said") == []
 
 
-LONG = ["atmosphere_with_a_name_that_goes_on_and_on_and_on_for_ever", "ocean_circulation_of_the_northern_hemisphere", "coupler"]
+LONG = ["atmosphere_with_a_name_that_goes_on_and_on_and_on_for_ever",
+        "ocean_circulation_of_the_northern_hemisphere", "coupler"]
 
 
 def long_names(at):
     """A picture of a run with long names, of which some wait, and what is answered beside it."""
     names = [f"{LONG[0]}[{i}]" for i in range(3)] + LONG[1:]
     told = picture(1, at, at)
-    told["run"].update(run="a_run_whose_name_is_as_long_as_those_that_people_give_their_runs_20261126", state="running")
+    told["run"].update(run="a_run_whose_name_is_as_long_as_those_that_people_give_their_runs_20261126",
+                       state="running")
     one = told["instances"]["0"]
-    told["instances"] = {str(i): {**one, "name": name, "sends": ["temperature_at_the_surface"]} for i, name in enumerate(names)}
-    told["instances"]["4"].update(state="waiting to receive", waits_for=f"{LONG[0]}.temperature_at_the_surface", waits_on=[names[0]],
+    told["instances"] = {str(i): {**one, "name": name,
+                                  "sends": ["temperature_at_the_surface"]} for i, name in enumerate(names)}
+    told["instances"]["4"].update(state="waiting to receive", waits_for=f"{LONG[0]}.temperature_at_the_surface",
+                                  waits_on=[names[0]],
                                   waits_from=BEGAN + round(1000 * at) - 5000)
     told["conduits"] = {str(i): {**told["conduits"]["0"], "from": f"{LONG[i]}.temperature_at_the_surface",
                                  "to": f"{LONG[(i + 1) % 3]}.temperature_at_the_boundary"} for i in range(3)}
     told["usage"] = {str(i): {"cores": 0.5 * i, "memory": 123_456_789} for i in range(5)}
     box = {"implementation": None, "width": 196, "height": 90, "tile": 16, "per_row": 11}
-    nodes = [{**box, "name": name, "instances": 3 if i == 0 else 1, "x": 24 + 386 * i, "y": 24} for i, name in enumerate(LONG)]
-    links = [{"from": f"{LONG[i]}.temperature_at_the_surface", "to": f"{LONG[i + 1]}.temperature_at_the_boundary", "filters": [],
+    nodes = [{**box, "name": name, "instances": 3 if i == 0 else 1, "x": 24 + 386 * i,
+              "y": 24} for i, name in enumerate(LONG)]
+    links = [{"from": f"{LONG[i]}.temperature_at_the_surface",
+              "to": f"{LONG[i + 1]}.temperature_at_the_boundary", "filters": [],
               "points": [[220 + 386 * i, 80], [410 + 386 * i, 80]]} for i in range(2)]
     row = {"columns": [[0.5, 0.5, 0, 0]] * 400, "seconds": [45.0, 45.0, 0, 0]}
     answers = {"api/plan": {"nodes": nodes, "links": links, "width": 1016, "height": 140},
-               "api/timeline": {"kinds": ["compute", "wait", "send", "receive"], "seconds": 90.0, "started": "2023-11-14T22:13:20.000Z",
+               "api/timeline": {"kinds": ["compute", "wait", "send", "receive"], "seconds": 90.0,
+                                "started": "2023-11-14T22:13:20.000Z",
                                 "rows": [{"name": name, **row} for name in names]},
-               "api/log": {"text": "2023-11-14T22:13:20.000Z INFO a line of the log that is longer than a phone is wide, by a good deal\n", "next": 99}}
+               "api/log": {
+                   "text": "2023-11-14T22:13:20.000Z INFO a line of the log that is longer than a phone is wide, by a good deal\n", "next": 99}}
     return told, answers
 
 
@@ -92,27 +104,37 @@ def test_on_a_phone_nothing_is_wider_than_the_page_and_all_names_can_be_told_apa
         browser.does("size", width=width, height=height, **viewer)
         browser.does("script", answers=answers, **viewer)
         browser.does("news", news=[told], **viewer)
-        browser.until("document.querySelectorAll('.timeline .names li').length === 5 && document.querySelectorAll('.node').length === 3", **viewer)
+        browser.until(
+            "document.querySelectorAll('.timeline .names li').length === 5 && document.querySelectorAll('.node').length === 3", **viewer)
         browser.does("picture", place="body", path=str(pictures / f"names-{width}.png"), **viewer)
         assert browser.does("tell", what="document.documentElement.scrollWidth", **viewer) <= width
-        wide = browser.does("tell", what="[...document.querySelectorAll('body *')].filter((one) => !one.closest('.scroll, svg, .hidden, .skip')"
+        wide = browser.does(
+            "tell",
+            what="[...document.querySelectorAll('body *')].filter((one) => !one.closest('.scroll, svg, .hidden, .skip')"
                                           " && one.getBoundingClientRect().right > innerWidth + 1).map((one) => one.outerHTML.slice(0, 200))", **viewer)
         assert wide == [], (width, wide)
         # The ends of names, with their numbers, can be seen though their beginnings cannot.
-        ends = browser.does("tell", what="[...document.querySelectorAll('.timeline .names li')].map((one) => { const box = one.getBoundingClientRect(),"
+        ends = browser.does(
+            "tell",
+            what="[...document.querySelectorAll('.timeline .names li')].map((one) => { const box = one.getBoundingClientRect(),"
                                           " tail = one.lastElementChild.getBoundingClientRect(); return tail.right <= box.right + 1 && tail.width > 0; })", **viewer)
         assert ends == [True] * 5
-        ticks = browser.does("tell", what="[...document.querySelectorAll('.timeline .axis span')].map((one) => one.innerText)", **viewer)
+        ticks = browser.does(
+            "tell", what="[...document.querySelectorAll('.timeline .axis span')].map((one) => one.innerText)",
+            **viewer)
         assert ticks == (["0", "1 min 0 s"] if width < 600 else ["0", "30 s", "1 min 0 s", "1 min 30 s"])
         # Shares of the time can be read, on the phone below the picture.
-        assert "compute 50 %" in browser.does("tell", what="document.querySelector('.timeline .parts').innerText", **viewer)
-        assert browser.does("tell", what="document.querySelector('[data-instance] [data-memory]').innerText", **viewer) == "118 MiB"
+        assert "compute 50 %" in browser.does(
+            "tell", what="document.querySelector('.timeline .parts').innerText", **viewer)
+        assert browser.does("tell", what="document.querySelector('[data-instance] [data-memory]').innerText",
+                            **viewer) == "118 MiB"
     assert browser.does("said") == []
 
 
 def frame(number, elements, **head):
     """A value that a port sends, as the server tells it."""
-    return {"head": {"frame": number, "timestamp": float(number), "slot": 2, "message": number, **head}, "elements": elements}
+    return {"head": {"frame": number, "timestamp": float(number), "slot": 2, "message": number, **head},
+            "elements": elements}
 
 
 def test_a_slot_can_be_chosen_colours_hold_their_range_and_values_stay_after_the_run(browser):

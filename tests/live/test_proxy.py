@@ -37,15 +37,21 @@ def test_the_page_works_behind_a_proxy_with_a_path_of_its_own_and_lets_nobody_el
     assert place.call("view", "run", "--link", "look").count(f"{public}#look=") == 1
     for strips, keeps in ((False, True), (True, False), (False, False)):
         proxy.strips_path, proxy.keeps_host = strips, keeps
-        asked = browser.does("tell", what="Number(document.querySelector('[data-conduit] [data-messages]').dataset.messages)")
-        browser.until(f"Number(document.querySelector('[data-conduit] [data-messages]').dataset.messages) > {asked}")
-        status = browser.does("tell", what="fetch('api/steer', {method: 'POST', headers: {'X-Ligament': '1'}, body: '{}'})"
+        asked = browser.does(
+            "tell", what="Number(document.querySelector('[data-conduit] [data-messages]').dataset.messages)")
+        browser.until(
+            f"Number(document.querySelector('[data-conduit] [data-messages]').dataset.messages) > {asked}")
+        status = browser.does(
+            "tell", what="fetch('api/steer', {method: 'POST', headers: {'X-Ligament': '1'}, body: '{}'})"
                                             ".then((answer) => answer.status)")
         assert status == 401, (strips, keeps)
-    assert not [text for text in browser.does("said") if "401" not in text and "Cross-Origin-Opener-Policy" not in text]
+    assert not [text for text in browser.does("said") if "401" not in text
+                and "Cross-Origin-Opener-Policy" not in text]
     asker = Asker({"at": f"http://127.0.0.1:{proxy.to}/", "link": view["link"]})
-    for host, origin in (("other.test", public), (f"hub.test:{proxy.port}", "http://other.test"), ("hub.test", "http://hub.test")):
-        status, _, _ = asker.ask("POST", "/api/session", {"Origin": origin, "X-Ligament": "1"}, {"secret": "0" * 48}, host=host)
+    for host, origin in (("other.test", public), (f"hub.test:{proxy.port}", "http://other.test"),
+                         ("hub.test", "http://hub.test")):
+        status, _, _ = asker.ask("POST", "/api/session", {"Origin": origin, "X-Ligament": "1"},
+                                 {"secret": "0" * 48}, host=host)
         assert status in (403, 421), (host, origin)
     # The path without its slash leads to it; the port itself serves as before.
     status, headers, _ = asker.ask("GET", PREFIX)

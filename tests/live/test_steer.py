@@ -146,7 +146,8 @@ def test_what_cannot_be_is_refused_with_the_reason(place):
 def test_more_links_lead_to_the_page_that_is_served(run):
     view = run.view()
     assert (view["role"], view["number"]) == ("look", 1)
-    more = [json.loads(run.call("view", "run", "--link", role, "--json")) for role in ("steer", "look", "steer")]
+    more = [json.loads(run.call("view", "run", "--link", role, "--json")) for role in ("steer", "look",
+                                                                                       "steer")]
     assert [(one["role"], one["number"]) for one in more] == [("steer", 2), ("look", 3), ("steer", 4)]
     assert {one["at"] for one in more} == {view["at"]}
     one = Asker(more[2])
@@ -159,15 +160,18 @@ def test_more_links_lead_to_the_page_that_is_served(run):
     assert "for steering" in run.call("view", "run", "--link", "steer")
     run.call("view", "run", "--link", "rule", status=2)
     # Another place is another page.
-    assert run.view("--link", "look", "--socket", run.path / "page.socket")["at"] == str(run.path / "page.socket")
+    assert run.view("--link", "look", "--socket", run.path / "page.socket")["at"] == str(
+        run.path / "page.socket")
 
 
 def test_a_run_opens_its_page_which_stays_until_nobody_looks_any_more(place):
     browser = place.path / "browser"
-    browser.write_text("#!/bin/sh\ncd " + str(place.path) + "\ncat \"$1\" > opened.part\nmv opened.part opened\n")
+    browser.write_text(
+        "#!/bin/sh\ncd " + str(place.path) + "\ncat \"$1\" > opened.part\nmv opened.part opened\n")
     browser.chmod(0o755)
     done = subprocess.run([place.ligament, "run", "steered.ymmsl", "--run-dir=run", "--detach", "--open=steer"],
-                          cwd=place.path, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=LIMIT,
+                          cwd=place.path, stdin=subprocess.DEVNULL, capture_output=True, text=True,
+                          timeout=LIMIT,
                           env={**os.environ, "BROWSER": f"{browser}:nothing"})
     assert done.returncode == 0, done.stderr
     link = done.stderr.split("page: ")[1].split()[0]
@@ -221,7 +225,8 @@ def test_a_run_at_a_site_is_seen_and_steered_over_ssh_without_a_port_there(run, 
     site = ssh.site(run.path / "east.yaml", ssh="east", ligament=run.ligament, directory=run.path)
     token = run.path / "token"
     view = run.view("--site", site, "--link", "steer", "--metrics-token", token)
-    [far] = [int(name) for name in os.listdir("/proc") if name.isdigit() and "--over-pipes" in words_of(name)[:7]]
+    [far] = [int(name) for name in os.listdir("/proc") if name.isdigit()
+             and "--over-pipes" in words_of(name)[:7]]
     asker = Asker(view)
     assert listens(far) == [] and listens(run.pages[-1].pid) == [asker.port]
     session = asker.opens()

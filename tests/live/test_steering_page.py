@@ -34,7 +34,8 @@ def pictures_of(browser, pictures, name):
     browser.does("scheme", scheme="light")
 
 
-def test_a_coefficient_changed_in_the_browser_is_in_force_from_one_model_time_on_and_undone(place, browser, pictures):
+def test_a_coefficient_changed_in_the_browser_is_in_force_from_one_model_time_on_and_undone(place, browser,
+                                                                                            pictures):
     place.starts("steered")
     place.goes()
     place.view()
@@ -82,12 +83,14 @@ def test_a_coefficient_changed_in_the_browser_is_in_force_from_one_model_time_on
     for viewer in ("", "other"):
         browser.says("The run is over", "#steering", viewer=viewer)
         assert browser.does("tell", what=f"Object.keys({ROWS}).length", viewer=viewer) == 3
-    assert browser.does("tell", what="document.querySelectorAll('#steering input, #steering td button').length") == 0
+    assert browser.does(
+        "tell", what="document.querySelectorAll('#steering input, #steering td button').length") == 0
     assert browser.does("said") == []
     # Made again from its record, it is the same, bit for bit.
     (place.path / "go").unlink()
     place.tells("quick")
-    place.call("run", "steered.ymmsl", "--run-dir=again", "--steered", "run", "--quiet", "--setting", f"front.last={len(steps)}")
+    place.call("run", "steered.ymmsl", "--run-dir=again", "--steered", "run", "--quiet", "--setting",
+               f"front.last={len(steps)}")
     assert place.steps("again") == steps
     assert [one["model_time"] for one in place.record("again")["steering"]] == ats
 
@@ -142,7 +145,8 @@ def test_bad_values_are_refused_in_the_form_and_what_the_run_refuses_is_told(pla
     assert [one["state"] for one in record["steering"]][1:] == ["refused", "agreed"]
 
 
-def test_a_run_stands_still_makes_a_step_goes_on_and_is_stopped_when_that_is_confirmed(place, browser, pictures):
+def test_a_run_stands_still_makes_a_step_goes_on_and_is_stopped_when_that_is_confirmed(place, browser,
+                                                                                       pictures):
     place.starts("steered")
     place.goes()
     place.view()
@@ -155,7 +159,8 @@ def test_a_run_stands_still_makes_a_step_goes_on_and_is_stopped_when_that_is_con
     browser.says("makes one step", "#steering .outcome")
     browser.says("front stands there", "#steering .standing")
     assert steps <= len(place.steps()) <= steps + 2
-    browser.until("[...document.querySelectorAll('#timeline .parts li')].some((row) => row.innerText.includes('held'))")
+    browser.until(
+        "[...document.querySelectorAll('#timeline .parts li')].some((row) => row.innerText.includes('held'))")
     pictures_of(browser, pictures, "halted")
     browser.does("fill", place="#steer-until", text="0")
     browser.says("all have passed 0", "#steer-until-problem")

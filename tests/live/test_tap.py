@@ -23,7 +23,8 @@ def models(place, python_program, tmp_path):
     def program(name, text):
         return python_program(name, "import numpy as np\n" + text.replace("HERE", repr(str(tmp_path))))
 
-    (tmp_path / "shown.ymmsl").write_text(SHOWN.format(field=program("field", FIELD), taker=program("taker", TAKER)))
+    (tmp_path / "shown.ymmsl").write_text(SHOWN.format(field=program("field", FIELD),
+                                                       taker=program("taker", TAKER)))
     (tmp_path / "pair.ymmsl").write_text(PAIR.format(walker=program("walker", LIGHT)))
     return place
 
@@ -66,14 +67,16 @@ def test_a_part_of_a_value_is_what_numpy_would_take(shown):
     def whole(at):
         return np.arange(24.0).reshape(4, 6) + 200 * at
 
-    for text, part in (("0", np.s_[0]), ("-1, ::2", np.s_[-1, ::2]), ("1:3, 1:-1:3", np.s_[1:3, 1:-1:3]), ("2, 3", np.s_[2, 3])):
+    for text, part in (("0", np.s_[0]), ("-1, ::2", np.s_[-1, ::2]), ("1:3, 1:-1:3", np.s_[1:3, 1:-1:3]),
+                       ("2, 3", np.s_[2, 3])):
         at, value, _ = tap(shown, "field.state", "--slice", text)
         assert np.array_equal(array(value), whole(at)[part]), text
     at, value, _ = tap(shown, "field.state", "--thin", 3)
     assert np.array_equal(array(value), whole(at)[::3, ::3])
     at, value, _ = tap(shown, "field.state", "--slice", "1:", "--histogram", 3)
     counts, edges = np.histogram(whole(at)[1:], 3)
-    assert (value["counts"], value["least"], value["greatest"], value["others"]) == (counts.tolist(), edges[0], edges[-1], 0)
+    assert (value["counts"], value["least"], value["greatest"], value["others"]) == (counts.tolist(), edges[0],
+                                                                                     edges[-1], 0)
     # Of an array whose first index runs fastest.
     _, value, _ = tap(shown, "field.hidden", "--slice", "::2, 1")
     assert array(value).tolist() == np.arange(6).reshape(2, 3).T[::2, 1].tolist()
@@ -88,7 +91,8 @@ def test_a_part_of_a_value_is_what_numpy_would_take(shown):
 
 def test_what_cannot_be_shown_says_why(shown):
     for words, status, code, why in (
-        (["field.nobody"], 2, "tap-refused", "there are: out, state, tree, huge, number, nothing, slots, hidden"),
+        (["field.nobody"], 2, "tap-refused",
+         "there are: out, state, tree, huge, number, nothing, slots, hidden"),
         (["stranger.out"], 2, "instance-unknown", "no instance"),
         (["taker.in"], 2, "tap-refused", "there are: none"),
         (["field"], 2, "tap-refused", "INSTANCE.PORT"),
@@ -127,7 +131,8 @@ def test_a_value_for_which_the_disk_has_no_room_leaves_no_file(shown):
     # It is of 8 kB.
     script = ("mount -t tmpfs -o size=4k none small && \"$0\" tap run field.out --once --save small/out.npy; "
               "echo status $?; ls small")
-    done = subprocess.run(["unshare", "-Urm", "sh", "-c", script, shown.ligament], cwd=shown.path, stdin=subprocess.DEVNULL,
+    done = subprocess.run(["unshare", "-Urm", "sh", "-c", script, shown.ligament], cwd=shown.path,
+                          stdin=subprocess.DEVNULL,
                           capture_output=True, text=True, timeout=LIMIT)
     assert done.stdout == "status 1\n", done.stdout + done.stderr
     assert "out.npy cannot be written: No space left" in done.stderr and "file-not-written" in done.stderr, done.stderr
@@ -135,7 +140,8 @@ def test_a_value_for_which_the_disk_has_no_room_leaves_no_file(shown):
 
 def test_two_who_look_and_one_who_is_killed_do_not_disturb_each_other(shown):
     def begin(*words):
-        return subprocess.Popen([shown.ligament, "tap", "run", *words, "--json", "--every", "0"], cwd=shown.path,
+        return subprocess.Popen([shown.ligament, "tap", "run", *words, "--json", "--every", "0"],
+                                cwd=shown.path,
                                 stdout=subprocess.PIPE, text=True)
 
     # More in a row than there may be at a time: those that are killed are gone.
@@ -152,7 +158,8 @@ def test_two_who_look_and_one_who_is_killed_do_not_disturb_each_other(shown):
     for _ in range(30):
         first, second = json.loads(one.stdout.readline()), json.loads(other.stdout.readline())
         assert array(first["value"]) == 200 * first["timestamp"]
-        assert np.array_equal(array(second["value"]), [[200 * second["timestamp"], 200 * second["timestamp"] + 5]])
+        assert np.array_equal(array(second["value"]),
+                              [[200 * second["timestamp"], 200 * second["timestamp"] + 5]])
         times.append(first["timestamp"])
     assert times == sorted(set(times))
     # The run ends: so do they, and the values up to there are whole.
@@ -240,7 +247,8 @@ print("all is as it was sent")
 def test_a_notebook_sees_arrays(shown):
     script = shown.path / "notebook.py"
     script.write_text(ATTACHED)
-    done = subprocess.run([sys.executable, script], cwd=shown.path, capture_output=True, text=True, timeout=5 * LIMIT)
+    done = subprocess.run([sys.executable, script], cwd=shown.path, capture_output=True, text=True,
+                          timeout=5 * LIMIT)
     assert done.returncode == 0 and "all is as it was sent" in done.stdout, done.stdout + done.stderr
 
 
@@ -270,7 +278,8 @@ def test_who_reads_nothing_of_the_page_keeps_nobody_waiting(shown):
     for _ in range(20):
         line = socket.create_connection(("127.0.0.1", asker.port))
         headers = "".join(f"{name}: {value}\r\n" for name, value in session.items())
-        line.sendall(f"GET /api/tap?port=field.state&every=50 HTTP/1.1\r\nHost: localhost\r\n{headers}\r\n".encode())
+        line.sendall(
+            f"GET /api/tap?port=field.state&every=50 HTTP/1.1\r\nHost: localhost\r\n{headers}\r\n".encode())
         stalled.append(line)
     has, times = 0, []
     while len(times) < 10:
@@ -316,14 +325,16 @@ def test_the_page_shows_values_as_numbers_lines_pictures_and_bars(shown, browser
     told = browser.does("tell", what=VALUES)["field.number"]
     assert float(told["large"]) == told["at"]
     before = told["message"]
-    browser.until(f"Number(document.querySelector(\"[data-port='field.number']\").dataset.message) > {before} + 3")
+    browser.until(
+        f"Number(document.querySelector(\"[data-port='field.number']\").dataset.message) > {before} + 3")
     look(browser, "field.state")
     browser.until("document.querySelector(\"[data-port='field.state'] .picture canvas\")?.width === 6")
     # Under the cursor stands what was sent: by keyboard, row 1, column 2.
     browser.does("tell", what="document.querySelector(\"[data-port='field.state'] .picture canvas\").focus()")
     for key in ("ArrowDown", "ArrowRight", "ArrowRight"):
         browser.does("press", key=key)
-    browser.until("/row 1, column 2: \\d+/.test(document.querySelector(\"[data-port='field.state'] .point\").innerText)")
+    browser.until(
+        "/row 1, column 2: \\d+/.test(document.querySelector(\"[data-port='field.state'] .point\").innerText)")
     said = browser.does("tell", what="document.querySelector(\"[data-port='field.state'] .point\").innerText")
     assert int(said.rsplit(" ", 1)[1]) % 100 == 8
     look(browser, "field.out")
@@ -332,7 +343,8 @@ def test_the_page_shows_values_as_numbers_lines_pictures_and_bars(shown, browser
     browser.does("tell", what="document.querySelector('#values select').value = '20'; "
                  "document.querySelector('#values select').dispatchEvent(new Event('change', {bubbles: true}))")
     look(browser, "field.hidden")
-    browser.until("document.querySelector(\"[data-port='field.hidden'] canvas\")?.getAttribute('aria-label') === 'A histogram from 0 to 5'")
+    browser.until(
+        "document.querySelector(\"[data-port='field.hidden'] canvas\")?.getAttribute('aria-label') === 'A histogram from 0 to 5'")
     for scheme in ("light", "dark"):
         browser.does("scheme", scheme=scheme)
         path = pictures / f"values-{scheme}.png"
@@ -349,11 +361,13 @@ def test_the_page_shows_what_is_sent_in_another_domain(models, browser):
     models.starts_in_two_domains("shown", "--on", "1=field", "--on", "0=taker")
     browser.does("open", link=models.view()["link"])
     # Also the port that only its code knows.
-    browser.until("[...document.querySelectorAll('#values datalist option')].some((one) => one.value === 'field.hidden')")
+    browser.until(
+        "[...document.querySelectorAll('#values datalist option')].some((one) => one.value === 'field.hidden')")
     look(browser, "field.number")
     first = browser.does("tell", what=VALUES)["field.number"]
     assert float(first["large"]) == first["at"]
-    browser.until(f"Number(document.querySelector(\"[data-port='field.number']\").dataset.message) > {first['message']} + 3")
+    browser.until(
+        f"Number(document.querySelector(\"[data-port='field.number']\").dataset.message) > {first['message']} + 3")
     look(browser, "field.state", **{"::2": "1, ::2"})
     browser.until("document.querySelector(\"[data-port='field.state'] canvas\")")
     at, said = (browser.does("tell", what=VALUES)["field.state"][one] for one in ("at", "text"))

@@ -6,7 +6,8 @@ import socket
 import struct
 import time
 
-PROTOCOL = int(re.search(r"PROTOCOL: u32 = (\d+)", (__import__("pages").HERE.parent.parent / "crates/wire/src/control.rs")
+PROTOCOL = int(
+    re.search(r"PROTOCOL: u32 = (\d+)", (__import__("pages").HERE.parent.parent / "crates/wire/src/control.rs")
                          .read_text()).group(1))
 
 
@@ -68,7 +69,8 @@ def test_a_watcher_is_told_all_and_then_what_is_new_no_faster_than_it_asked(plac
     # From before it is told all: since then the first of the others is due, however late that is read here.
     began = time.monotonic()
     whole = watcher.news()
-    assert set(whole["instances"]) == {"0", "1"} and set(whole["conduits"]) == {"0", "1"} and whole["run"]["run"] == "run"
+    assert set(whole["instances"]) == {"0", "1"} and set(whole["conduits"]) == {"0", "1"} and whole["run"][
+        "run"] == "run"
     pictures = [watcher.news(300)["picture"] for _ in range(3)]
     # At least: how long it takes beyond that is the machine's affair.
     assert time.monotonic() - began >= 0.85

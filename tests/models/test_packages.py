@@ -62,8 +62,10 @@ def command(ligament, tmp_path):
 
     def command(module, *words, **more):
         (tmp_path / "model.ymmsl").write_text(MODEL.format(module=module))
-        done = subprocess.run([ligament, *words, "model.ymmsl"], cwd=tmp_path, env={**environment, **more}, text=True,
-                              stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=60)
+        done = subprocess.run([ligament, *words, "model.ymmsl"], cwd=tmp_path, env={**environment, **more},
+                              text=True,
+                              stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                              timeout=60)
         return done.returncode, done.stdout
 
     return command
@@ -85,15 +87,18 @@ def test_muscle_3_imports_the_same(command, tmp_path):
     command("physics.flow", "check")
     asked = "import ymmsl; from ymmsl.v0_2 import Configuration, Reference, resolve; " \
             "c = ymmsl.load_as(Configuration, open('model.ymmsl').read()); resolve(Reference('main'), c); print([str(p) for p in c.programs])"
-    done = subprocess.run([sys.executable, "-c", asked], cwd=tmp_path, env={**os.environ, "PYTHONPATH": str(tmp_path / "packages")},
+    done = subprocess.run([sys.executable, "-c", asked], cwd=tmp_path,
+                          env={**os.environ, "PYTHONPATH": str(tmp_path / "packages")},
                           text=True, capture_output=True)
     assert "['physics.flow.said']" in done.stdout, done.stdout + done.stderr
 
 
 @pytest.mark.parametrize("module, status, text", [
-    ("physics.number", 2, "brings_models:NUMBER of brings-models: TypeError: it is of type int, and not a text"),
+    ("physics.number", 2,
+     "brings_models:NUMBER of brings-models: TypeError: it is of type int, and not a text"),
     ("physics.absent", 2, "brings_models:ABSENT of brings-models: AttributeError"),
-    ("physics.nowhere", 2, "there is no file for the module \"physics.nowhere\", and no Python package brings it"),
+    ("physics.nowhere", 2,
+     "there is no file for the module \"physics.nowhere\", and no Python package brings it"),
     ("physics.twice", 0, "several Python packages bring the module \"physics.twice\""),
 ])
 def test_what_a_package_cannot_bring_is_said(command, module, status, text):
@@ -104,7 +109,8 @@ def test_what_a_package_cannot_bring_is_said(command, module, status, text):
 def test_python_s_own_models_import_from_the_packages_of_their_python(command, tmp_path):
     command("physics.flow", "check")
     asked = "import ligament; print(ligament.Model.load('model.ymmsl').check())"
-    done = subprocess.run([sys.executable, "-c", asked], cwd=tmp_path, env={**os.environ, "PYTHONPATH": str(tmp_path / "packages")},
+    done = subprocess.run([sys.executable, "-c", asked], cwd=tmp_path,
+                          env={**os.environ, "PYTHONPATH": str(tmp_path / "packages")},
                           text=True, capture_output=True)
     assert done.stdout == "[]\n", done.stdout + done.stderr
 
@@ -113,6 +119,7 @@ def test_what_muscle_3_itself_brings_can_be_imported(ligament, tmp_path):
     model = MODEL.format(module="muscle3.actors.bridges").replace("said", "unidirectional_bridge")
     (tmp_path / "model.ymmsl").write_text(model)
     path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
-    done = subprocess.run([ligament, "check", "model.ymmsl"], cwd=tmp_path, env={**os.environ, "PATH": path}, text=True,
+    done = subprocess.run([ligament, "check", "model.ymmsl"], cwd=tmp_path, env={**os.environ, "PATH": path},
+                          text=True,
                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
     assert done.returncode == 0 and "unidirectional_bridge" not in done.stdout, done.stdout

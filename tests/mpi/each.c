@@ -89,7 +89,8 @@ int main(int argc, char **argv) {
             while (take(own, "in", &value, &times)) give(own, "out", factor * value + me, times.timestamp);
         }
     }
-    printf("%s: rank %u of %u, %d passes, a factor of %g\n", lig_instance_name(own), me, lig_instance_ranks(own), pass, factor);
+    printf("%s: rank %u of %u, %d passes, a factor of %g\n", lig_instance_name(own), me,
+           lig_instance_ranks(own), pass, factor);
     lig_instance_free(own);
 #ifdef WITH_MPI
     MPI_Finalize();

@@ -62,11 +62,12 @@ int main(int argc, char **argv) {
 #endif
                 field[i] *= all.rank() + 1;
             }
-            MPI_Gather(field.data() + from, int(part), MPI_DOUBLE, whole.data(), int(part), MPI_DOUBLE, 0, all.comm());
+            MPI_Gather(field.data() + from, int(part), MPI_DOUBLE, whole.data(), int(part), MPI_DOUBLE, 0,
+                       all.comm());
             if (all.root()) all.root()->send("end", times, whole);
         }
-        say("rank " + std::to_string(all.rank()) + " of " + std::to_string(ranks) + ": " + std::to_string(passes) +
-            " passes, " + std::to_string(threads) + " threads");
+        say("rank " + std::to_string(all.rank()) + " of " + std::to_string(ranks) + ": " +
+            std::to_string(passes) + " passes, " + std::to_string(threads) + " threads");
         all.finish();
     }
     MPI_Finalize();

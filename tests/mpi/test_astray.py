@@ -21,7 +21,8 @@ OWN = 'bytes as the collective call 7, where rank 0 calls receive_into("start")'
 @pytest.fixture(scope="module", params=MPIS)
 def mpi(request, tmp_path_factory):
     folder = tmp_path_factory.mktemp(f"astray-{request.param}")
-    return request.param, compiled(folder, request.param, "-D_DEFAULT_SOURCE", source="astray.c"), *MPIS[request.param]
+    return request.param, compiled(folder, request.param, "-D_DEFAULT_SOURCE",
+                                   source="astray.c"), *MPIS[request.param]
 
 
 @pytest.fixture(scope="module")
@@ -34,7 +35,8 @@ def python(mpi, tmp_path):
     """What makes Python find the MPI."""
     (tmp_path / "lib").mkdir()
     (tmp_path / "lib/libmpi.so.12").symlink_to("/usr/lib/x86_64-linux-gnu/libmpich.so.12")
-    return {"MPI4PY_MPIABI": mpi[0], **({"LD_LIBRARY_PATH": str(tmp_path / "lib")} if mpi[0] == "mpich" else {})}
+    return {"MPI4PY_MPIABI": mpi[0], **({"LD_LIBRARY_PATH": str(tmp_path / "lib")} if mpi[0] == "mpich"
+                                        else {})}
 
 
 def standing(ligament, run, what):
@@ -60,10 +62,14 @@ def stop(run):
 
 
 @pytest.mark.parametrize("mode, what", [
-    ("late", r"rank 2 \(process (\d+), sleeping\) has not come to collective call 7 \(receive_into of start\), where rank 0"),
-    ("busy, '0'", r"rank 0 \(process (\d+), sleeping\) has not come to collective call 8 \(reuse_instance\), where others"),
-    ("unsteered", r"rank 2 \(process (\d+), sleeping\) has not come to collective call \d+ \(steer\), where rank 0 was"),
-    ("endless", r"rank 2 \(process (\d+), sleeping\) has not come to the end of the instance, where rank 0 was"),
+    ("late",
+     r"rank 2 \(process (\d+), sleeping\) has not come to collective call 7 \(receive_into of start\), where rank 0"),
+    ("busy, '0'",
+     r"rank 0 \(process (\d+), sleeping\) has not come to collective call 8 \(reuse_instance\), where others"),
+    ("unsteered",
+     r"rank 2 \(process (\d+), sleeping\) has not come to collective call \d+ \(steer\), where rank 0 was"),
+    ("endless",
+     r"rank 2 \(process (\d+), sleeping\) has not come to the end of the instance, where rank 0 was"),
     ("after", r"rank 2 \(process (\d+), sleeping\)"),
 ])
 def test_a_rank_that_does_not_come_is_named_by_status(ligament, tmp_path, mpi, mode, what):
@@ -101,7 +107,8 @@ def test_a_rank_0_that_ends_mpi_too_early_says_so(ligament, tmp_path, mpi):
 
 @pytest.mark.parametrize("mode", ["returns", "finalizes"])
 @pytest.mark.parametrize("which", [0, 2])
-def test_an_exception_on_one_rank_in_cpp_is_heard_and_ends_the_run(ligament, tmp_path, mpi, in_cpp, mode, which):
+def test_an_exception_on_one_rank_in_cpp_is_heard_and_ends_the_run(ligament, tmp_path, mpi, in_cpp, mode,
+                                                                   which):
     run = Run(ligament, tmp_path, mpi, RANKS, mode=f"{mode}, '{which}'", program=in_cpp, steps=10)
     status, said = run.end()
     assert status == 1 and "relay" in said, said
@@ -139,8 +146,10 @@ def test_a_communicator_whose_rank_0_is_another_is_told_who_speaks(ligament, tmp
 @pytest.mark.parametrize("mode, what", [
     ("raise", "ValueError: no such place"),
     ("exit", "ligament: rank 2 ends before the instance is done"),
-    ("port", "ligament: rank 2 calls receive_all('begin') for 0 bytes as the collective call 7, where rank 0 calls"),
-    ("order", "ligament: rank 2 calls receive('start') for 0 bytes as the collective call 7, where rank 0 calls receive_all"),
+    ("port",
+     "ligament: rank 2 calls receive_all('begin') for 0 bytes as the collective call 7, where rank 0 calls"),
+    ("order",
+     "ligament: rank 2 calls receive('start') for 0 bytes as the collective call 7, where rank 0 calls receive_all"),
     ("type", "TypeError"),
 ])
 def test_a_rank_in_python_that_goes_astray_ends_the_run(ligament, tmp_path, mpi, python, mode, what):

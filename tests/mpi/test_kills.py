@@ -77,7 +77,8 @@ def found(run, who):
         # A process that is to be a rank, but is not yet its program.
         parents = helpers or launchers[:1]
         return [pid for parent in parents for pid in tree.get(parent, []) if name_of(pid) != "hydra_pmi_proxy"]
-    return {"rank": [pid for pid in all_of_it if name_of(pid) == "relay"], "mpirun": launchers, "helper": helpers}[who]
+    return {"rank": [pid for pid in all_of_it if name_of(pid) == "relay"], "mpirun": launchers,
+            "helper": helpers}[who]
 
 
 def wait_for(run, who, when):
@@ -95,7 +96,8 @@ def wait_for(run, who, when):
 
 @pytest.mark.parametrize("when", ["at start", "under way"])
 @pytest.mark.parametrize("who", ["rank", "unborn", "mpirun", "helper"])
-def test_a_killed_rank_launcher_or_helper_ends_the_run_and_leaves_nobody(ligament, tmp_path, mpi, who, when):  # noqa: F811
+def test_a_killed_rank_launcher_or_helper_ends_the_run_and_leaves_nobody(ligament, tmp_path, mpi, who,
+                                                                         when):  # noqa: F811
     if mpi[0] == "openmpi" and who == "helper":
         who = "rank"  # where all is on one machine, there is no helper
     if when == "under way" and who == "unborn":
@@ -152,7 +154,8 @@ def test_a_rank_that_ends_ends_the_run_and_is_named(ligament, tmp_path, mpi, mod
 def segments(pid):
     """The directories of shared memory that a process of Open MPI has mapped a file of."""
     maps = Path(f"/proc/{pid}/maps").read_text()
-    return {Path(line.split()[-1]).parent for line in maps.splitlines() if "/dev/shm/" in line and "segment" in line}
+    return {Path(line.split()[-1]).parent for line in maps.splitlines() if "/dev/shm/" in line
+            and "segment" in line}
 
 
 # MPICH's has no name.
@@ -192,12 +195,14 @@ ligament:
 
 @pytest.mark.parametrize("who", ["relay", "second"])
 @pytest.mark.parametrize("rank", [0, 1])
-def test_of_two_coupled_programs_the_one_with_the_killed_rank_is_named(ligament, tmp_path, mpi, who, rank):  # noqa: F811
+def test_of_two_coupled_programs_the_one_with_the_killed_rank_is_named(ligament, tmp_path, mpi, who,
+                                                                       rank):  # noqa: F811
     run = Run(ligament, tmp_path, mpi, 2, steps=10_000_000, model=CHAIN,
               macro=MACRO.replace("field * factor", "field * factor**2"))
     until, log, output = time.monotonic() + LIMIT, run.folder / "manager.log", run.folder / f"instances/{who}/output.log"
     # What a rank prints comes through its launcher, later than its registration.
-    while not (log.exists() and all(f"{one}: registered" in log.read_text() for one in ["macro", "relay", "second"])
+    while not (log.exists() and all(f"{one}: registered" in log.read_text() for one in ["macro", "relay",
+                                                                                        "second"])
                and (it := re.search(rf"process (\d+) is rank {rank}\n", output.read_text()))):
         assert time.monotonic() < until and run.process.poll() is None, run.end()
         time.sleep(0.02)

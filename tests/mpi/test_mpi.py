@@ -69,8 +69,10 @@ def compiled(folder, mpi, *more, source="relay.c"):
     built = ROOT / "target/release"
     compiler, standard = ("mpicc", "c11") if source.endswith(".c") else ("mpicxx", "c++17")
     # Header files of MPI for C++ have warnings of their own.
-    words = [f"{compiler}.{mpi}", f"-std={standard}", "-O1", "-Wall", "-Wextra", "-Werror", "-Wno-cast-function-type", *more,
-             HERE / source, "-o", folder / "relay", f"-I{ROOT}/crates/capi/include", f"-I{ROOT}/bindings/cpp/include",
+    words = [f"{compiler}.{mpi}", f"-std={standard}", "-O1", "-Wall", "-Wextra", "-Werror",
+             "-Wno-cast-function-type", *more,
+             HERE / source, "-o", folder / "relay", f"-I{ROOT}/crates/capi/include",
+             f"-I{ROOT}/bindings/cpp/include",
              f"-L{built}", "-lligament", f"-Wl,-rpath,{built}"]
     subprocess.run(words, check=True)
     return folder / "relay"
@@ -98,8 +100,10 @@ class Run:
         self.folder = folder / "run"
         # Open MPI refuses root unless it is told twice; CI is root.
         root = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
-        self.process = subprocess.Popen([ligament, "run", "--run-dir", self.folder, model], stdout=subprocess.PIPE,
-                                        stderr=subprocess.STDOUT, text=True, env={**os.environ, **root, **(env or {})})
+        self.process = subprocess.Popen([ligament, "run", "--run-dir", self.folder, model],
+                                        stdout=subprocess.PIPE,
+                                        stderr=subprocess.STDOUT, text=True,
+                                        env={**os.environ, **root, **(env or {})})
 
     def end(self):
         said, _ = self.process.communicate(timeout=LIMIT)
@@ -119,7 +123,8 @@ def steer(ligament, folder, mpi, ranks, **more):
     while not (folder / "is_there").exists():
         assert time.monotonic() < until and run.process.poll() is None, run.end()
         time.sleep(0.01)
-    told = subprocess.run([ligament, "steer", folder / "run", "relay.factor=2.5", "--at", "11.5"], capture_output=True,
+    told = subprocess.run([ligament, "steer", folder / "run", "relay.factor=2.5", "--at", "11.5"],
+                          capture_output=True,
                           text=True, timeout=LIMIT)
     (folder / "goes_on").touch()
     status, said = run.end()
@@ -211,8 +216,10 @@ def compiled_fortran(folder, mpi, *more):
         name = compiler if compiler in ("gcc", "gfortran") else f"{compiler}.{mpi}"
         subprocess.run([name, *flags, "-c", file], cwd=folder, check=True)
     # gfortran 10 and newer want to be told that MPI's procedures take any type.
-    subprocess.run([f"mpif90.{mpi}", "-O1", *more, "-fallow-argument-mismatch", HERE / "relay.f90", "ligament.o",
-                    "ligament_descriptors.o", "ligament_mpi.o", "ligament_mpi_ranks.o", "-o", "relay", f"-L{built}",
+    subprocess.run([f"mpif90.{mpi}", "-O1", *more, "-fallow-argument-mismatch", HERE / "relay.f90",
+                    "ligament.o",
+                    "ligament_descriptors.o", "ligament_mpi.o", "ligament_mpi_ranks.o", "-o", "relay",
+                    f"-L{built}",
                     "-lligament", f"-Wl,-rpath,{built}"], cwd=folder, check=True)
     return folder / "relay"
 
@@ -228,13 +235,15 @@ def test_other_languages_do_as_c_does(ligament, tmp_path, mpi, language):
     # The wheel of mpi4py takes the MPI whose library it finds under the name that MPICH itself gives it.
     (tmp_path / "lib").mkdir()
     (tmp_path / "lib/libmpi.so.12").symlink_to("/usr/lib/x86_64-linux-gnu/libmpich.so.12")
-    env = {"MPI4PY_MPIABI": mpi[0], "LD_LIBRARY_PATH": tmp_path / "lib"} if mpi[0] == "mpich" else {"MPI4PY_MPIABI": "openmpi"}
+    env = {"MPI4PY_MPIABI": mpi[0], "LD_LIBRARY_PATH": tmp_path / "lib"} if mpi[0] == "mpich" else {
+        "MPI4PY_MPIABI": "openmpi"}
     for mode, wanted in [("well", 0), ("unlike", 1), ("steered", 0)]:
         folder = tmp_path / mode
         folder.mkdir()
         if mode == "steered":
             told = steer(ligament, folder, mpi, 3, mode=f"{arguments}{mode}", program=program, env=env)
-            assert [line.replace("12.0", "12") for line in told] == [f"rank {rank} is steered at 12 to 2.5" for rank in range(3)]
+            assert [line.replace("12.0", "12") for line in told] == [f"rank {rank} is steered at 12 to 2.5"
+                                                                     for rank in range(3)]
             continue
         run = Run(ligament, folder, mpi, 3, mode=f"{arguments}{mode}", program=program, env=env)
         status, said = run.end()

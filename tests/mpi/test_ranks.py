@@ -77,9 +77,12 @@ WAYS = {
 def way(request, tmp_path_factory):
     """How ranks are started, and a program for that."""
     built, program = ROOT / "target/release", tmp_path_factory.mktemp(request.param) / "each"
-    compiler = ["gcc"] if request.param == "alone" else [f"mpicc.{request.param}", "-DWITH_MPI", "-Wno-cast-function-type"]
-    subprocess.run([*compiler, "-std=c11", "-D_POSIX_C_SOURCE=200809L", "-O1", "-Wall", "-Wextra", "-Werror", HERE / "each.c", "-o", program,
-                    f"-I{ROOT}/crates/capi/include", f"-L{built}", "-lligament", f"-Wl,-rpath,{built}"], check=True)
+    compiler = ["gcc"] if request.param == "alone" else [f"mpicc.{request.param}", "-DWITH_MPI",
+                                                         "-Wno-cast-function-type"]
+    subprocess.run([*compiler, "-std=c11", "-D_POSIX_C_SOURCE=200809L", "-O1", "-Wall", "-Wextra", "-Werror",
+                    HERE / "each.c", "-o", program,
+                    f"-I{ROOT}/crates/capi/include", f"-L{built}", "-lligament", f"-Wl,-rpath,{built}"],
+                    check=True)
     return request.param, program
 
 
@@ -91,7 +94,8 @@ class Run:
         how, resources, of_ligament = WAYS[name]
         (folder / "macro.py").write_text(MACRO)
         (folder / "model.ymmsl").write_text(MODEL.format(
-            python=sys.executable, program=program, mode=mode, how=how, resources=resources, ranks=RANKS, steps=steps,
+            python=sys.executable, program=program, mode=mode, how=how, resources=resources, ranks=RANKS,
+            steps=steps,
             ligament=of_ligament + more))
         self.folder = folder / "run"
         # Open MPI refuses root unless it is told twice; CI is root.
@@ -120,7 +124,8 @@ class Run:
         return json.loads((self.folder / "run.json").read_text())
 
     def outputs(self, instance):
-        return "".join(file.read_text() for file in sorted((self.folder / "instances" / instance).glob("output*.log")))
+        return "".join(
+            file.read_text() for file in sorted((self.folder / "instances" / instance).glob("output*.log")))
 
 
 def rows(record):
@@ -136,7 +141,8 @@ def test_ranks_are_joined_rank_to_rank_and_all_to_one_and_back(ligament, tmp_pat
     assert run.outputs("macro") == f"{RANKS} slots\n"
     for instance, passes in [("flow", 3), ("solid", 1)]:
         lines = sorted(line for line in run.outputs(instance).splitlines() if line.startswith(instance))
-        assert lines == [f"{instance}: rank {rank} of {RANKS}, {passes} passes, a factor of 10" for rank in range(RANKS)]
+        assert lines == [f"{instance}: rank {rank} of {RANKS}, {passes} passes, a factor of 10"
+                         for rank in range(RANKS)]
 
 
 def test_each_rank_has_a_row_and_a_line_of_its_own(ligament, tmp_path, way):
@@ -159,7 +165,8 @@ def test_a_rank_that_is_killed_ends_the_run_and_is_named(ligament, tmp_path, way
     assert run.status == 1 and record["state"] == "failed"
     # MPICH kills the others as soon as the connection of one is closed, so that the system may show their ends
     # before.
-    together = re.search(r"at the same moment ended ranks [\d, ]*\b2\b", run.said) and record["failed"].startswith("flow:")
+    together = re.search(r"at the same moment ended ranks [\d, ]*\b2\b",
+                         run.said) and record["failed"].startswith("flow:")
     assert "flow:2 " in run.said and record["failed"] == "flow:2" or together, run.said
     assert nobody_left(run)
 
@@ -183,7 +190,8 @@ def test_a_rank_that_never_makes_an_instance_is_named(ligament, tmp_path, way):
     ("stray", "flow:3 ended with exit status 0 and never registered"),
     ("crash", "flow:2 was ended by signal SIGSEGV"),
 ])
-def test_a_rank_that_ends_before_it_makes_an_instance_ends_the_run_and_is_named(ligament, tmp_path, way, mode, what):
+def test_a_rank_that_ends_before_it_makes_an_instance_ends_the_run_and_is_named(ligament, tmp_path, way, mode,
+                                                                                what):
     run = Run(ligament, tmp_path, way, mode=mode)
     assert run.status == 1 and what in run.said, run.said
     assert nobody_left(run)
@@ -194,4 +202,5 @@ def test_the_collective_forms_say_that_each_rank_speaks_for_itself(ligament, tmp
     run = Run(ligament, tmp_path, way, mode="collective")
     assert run.status == 1
     # The run ends once rank 0 has been told; the others may be ended before they print it.
-    assert "LIG_ERR_USAGE: the model says under \"ranks:\" that each rank" in run.outputs("flow"), run.outputs("flow")
+    assert "LIG_ERR_USAGE: the model says under \"ranks:\" that each rank" in run.outputs("flow"), run.outputs(
+        "flow")

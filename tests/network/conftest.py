@@ -21,7 +21,8 @@ SLURM_TOOL = Path(__file__).resolve().parents[1] / "tools/slurm-cluster"
 
 
 def pytest_configure(config):
-    config.addinivalue_line("markers", "slow: takes longer than the others together; of the suite \"long networks\"")
+    config.addinivalue_line(
+        "markers", "slow: takes longer than the others together; of the suite \"long networks\"")
     config.addinivalue_line("markers", "sites: all that goes from site to site; of the suite \"sites\"")
 
 
@@ -80,7 +81,8 @@ class Plain:
 
     def __init__(self, host, *words):
         self.process = host.start(
-            sys.executable, TRAFFIC, *words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+            sys.executable, TRAFFIC, *words, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
             text=True, bufsize=1,
         )
         self.read = b""
@@ -147,7 +149,8 @@ def spread(ligament, tmp_path):
         if isinstance(model, str):
             (tmp_path / f"model{count}.ymmsl").write_text(model)
             model = tmp_path / f"model{count}.ymmsl"
-        environment = {"PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}", **options.pop("environment", {})}
+        environment = {"PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
+                       **options.pop("environment", {})}
         return SpreadRun(ligament, hosts, model, tmp_path / f"run{count}", environment=environment, **options)
 
     return start
@@ -164,8 +167,10 @@ class Flow:
         lines = ["ymmsl_version: v0.1", "model:", "  name: flow", "  components:",
                  f"    {one}: {{implementation: {one}, ports: {ports or '{o_i: out}'}}}",
                  f"    {other}: {{implementation: {other}, ports: {ports or '{s: in}'}}}",
-                 f"  conduits: {{{one}.out: {other}.in{f', {other}.out: {one}.in' if ports else ''}}}", "implementations:"]
-        lines += [f"  {name}: {{executable: {program}, args: [{name}, '{folder}', '{size}']}}" for name in (one, other)]
+                 f"  conduits: {{{one}.out: {other}.in{f', {other}.out: {one}.in' if ports else ''}}}",
+                 "implementations:"]
+        lines += [f"  {name}: {{executable: {program}, args: [{name}, '{folder}', '{size}']}}"
+                  for name in (one, other)]
         self.one, self.other = one, other
         self.run = start(hosts, "\n".join(lines) + "\n", on={1: [other]}, **options)
 

@@ -27,11 +27,13 @@ class SpreadRun:
                  agent_options=(), environment=None, folder=None, prefix=()):
         self.directory, self.hosts = Path(directory), list(hosts)
         self.listen = listen or [host.v4 for host in self.hosts]
-        self.logs = [self.directory.with_name(f"{self.directory.name}.domain{i}.txt") for i in range(len(self.hosts))]
+        self.logs = [self.directory.with_name(f"{self.directory.name}.domain{i}.txt")
+                     for i in range(len(self.hosts))]
         self.environment = {**os.environ, **(environment or {})}
         self.folder = folder
         words = [*prefix, command, "run", model, "--run-dir", self.directory, "--domains", len(self.hosts) - 1,
-                 "--listen", self.listen[0], "--overcommit", *([] if encrypt else ["--no-encryption"]), *options]
+                 "--listen", self.listen[0], "--overcommit", *([] if encrypt else ["--no-encryption"]),
+                 *options]
         for domain, names in (on or {}).items():
             for name in names:
                 words += ["--on", f"{domain}={name}"]
@@ -46,11 +48,13 @@ class SpreadRun:
 
     def _start(self, number, words):
         with open(self.logs[number], "ab") as log:
-            return self.hosts[number].start(*words, stdout=log, stderr=log, env=self.environment, cwd=self.folder)
+            return self.hosts[number].start(*words, stdout=log, stderr=log, env=self.environment,
+                                            cwd=self.folder)
 
     def start_agent(self, number):
         """Starts the agent of a domain that has none yet."""
-        words = [*self.join, *self.agent_options.get(number, ()), "--domain", number, "--listen", self.listen[number]]
+        words = [*self.join, *self.agent_options.get(number, ()), "--domain", number, "--listen",
+                 self.listen[number]]
         self.processes.append(self._start(number, words))
 
     def _await_invitation(self, seconds=60):

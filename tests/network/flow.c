@@ -87,12 +87,14 @@ static int receive_message(uint64_t number, int summed) {
     checked(lig_message_array(message, &view, &error));
     const uint64_t *data = view.data, words = words_of(number);
     if (view.shape[0] != words || data[0] != number) {
-        fprintf(stderr, "message %llu came instead of %llu\n", (unsigned long long)data[0], (unsigned long long)number);
+        fprintf(stderr, "message %llu came instead of %llu\n", (unsigned long long)data[0],
+                (unsigned long long)number);
         exit(1);
     }
     for (uint64_t i = 2; i < words; i++)
         if (data[i] != word(number, i)) {
-            fprintf(stderr, "word %llu of message %llu is wrong\n", (unsigned long long)i, (unsigned long long)number);
+            fprintf(stderr, "word %llu of message %llu is wrong\n", (unsigned long long)i,
+                    (unsigned long long)number);
             exit(1);
         }
     if (summed) add(data, words);
@@ -105,7 +107,8 @@ int main(int argc, char **argv) {
     bool again;
     if (argc != 4 && argc != 5) return 2;
     const char *role = argv[1];
-    int leads = !strcmp(role, "source") || !strcmp(role, "ping"), answers = !strcmp(role, "ping") || !strcmp(role, "pong");
+    int leads = !strcmp(role, "source") || !strcmp(role, "ping"),
+        answers = !strcmp(role, "ping") || !strcmp(role, "pong");
     const uint64_t count = argc == 5 ? strtoull(argv[4], NULL, 10) : 0;
     folder = argv[2], usual = strcmp(argv[3], "mixed") ? strtoull(argv[3], NULL, 10) / 8 : 0;
     checked(lig_instance_create(NULL, &instance, &error));
@@ -125,7 +128,8 @@ int main(int argc, char **argv) {
         }
     }
     FILE *out = fopen("summary", "w");
-    if (!out || fprintf(out, "%llu %016llx\n", (unsigned long long)number, (unsigned long long)checksum) < 0 || fclose(out))
+    if (!out || fprintf(out, "%llu %016llx\n", (unsigned long long)number, (unsigned long long)checksum) < 0 ||
+        fclose(out))
         return 1;
     checked(lig_reuse_instance(instance, &again, &error));
     lig_instance_free(instance);

@@ -26,7 +26,8 @@ class TwoSites:
     def _lead_out(self, inside, gateway):
         host = inside[gateway]
         host.run("sh", "-c", "echo 1 > /proc/sys/net/ipv4/ip_forward")
-        for rule in ("add table ip out", "add chain ip out leaving { type nat hook postrouting priority 100 ; }",
+        for rule in (
+            "add table ip out", "add chain ip out leaving { type nat hook postrouting priority 100 ; }",
                      "add rule ip out leaving oifname outside masquerade",
                      "add chain ip out through { type filter hook forward priority 0 ; policy drop ; }",
                      "add rule ip out through ct state established,related accept",

@@ -181,7 +181,8 @@ class Namespace:
 
     def counted(self, protocol, name):
         """A counter of the kernel's for this namespace, as /proc/net/snmp has it: ("Tcp", "RetransSegs")."""
-        lines = [line.split() for line in self.run("cat", "/proc/net/snmp").splitlines() if line.startswith(f"{protocol}:")]
+        lines = [line.split() for line in self.run("cat", "/proc/net/snmp").splitlines()
+                 if line.startswith(f"{protocol}:")]
         return int(dict(zip(*lines))[name])
 
     def break_connections(self, most=None):
@@ -211,7 +212,8 @@ class Namespace:
         """From now on nobody opens a connection into here, save to these TCP ports. What is open stays open."""
         self.unwall()
         except_these = f"tcp dport != {{ {', '.join(map(str, ports))} }} " if ports else ""
-        for rule in ("add table inet wall", "add chain inet wall inwards { type filter hook input priority 0 ; }",
+        for rule in (
+            "add table inet wall", "add chain inet wall inwards { type filter hook input priority 0 ; }",
                      f'add rule inet wall inwards iifname != "lo" tcp flags & (syn | ack) == syn {except_these}drop'):
             _command(*self.words("nft", rule))
 
@@ -266,7 +268,8 @@ class Network:
                     self._cable(self.hosts[name], device, self.switch, f"{name}.{link}")
                     self._on("switch", "link", "set", f"{name}.{link}", "master", f"br{link}")
             for number, host in enumerate(self.hosts.values(), 1):
-                v4, v6 = f"10.{self.lan}.{link}.{number}", str(ipaddress.ip_address(f"fd{self.lan}:{link}::{number}"))
+                v4, v6 = f"10.{self.lan}.{link}.{number}", str(
+                    ipaddress.ip_address(f"fd{self.lan}:{link}::{number}"))
                 self._on(host.name, "addr", "add", f"{v4}/24", "dev", device)
                 self._on(host.name, "addr", "add", f"{v6}/64", "dev", device, "nodad")
                 host.addresses += [v4, v6]
@@ -325,7 +328,8 @@ class Network:
     def carried(self, name, link=0):
         """How many bytes have left and reached this host over the link."""
         text = self.hosts[name].run("cat", "/proc/net/dev")
-        words = next(line for line in text.splitlines() if line.strip().startswith(f"eth{link}:")).split(":")[1].split()
+        words = next(line for line in text.splitlines()
+                     if line.strip().startswith(f"eth{link}:")).split(":")[1].split()
         return int(words[8]), int(words[0])
 
     def close(self):

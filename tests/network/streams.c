@@ -38,7 +38,8 @@ int main(int argc, char **argv) {
         char *data = malloc(bytes), *back = malloc(bytes);
         for (size_t i = 0; i < bytes; i++) data[i] = (char)((i * 31 + (i >> 8)) ^ number);
         TRY(lig_path_send_receive(path, data, bytes, back, bytes, &got, 600, &error));
-        printf("%s\n", got == bytes && !memcmp(data, back, bytes) ? "the same" : "something else"), fflush(stdout);
+        printf("%s\n", got == bytes && !memcmp(data, back, bytes) ? "the same" : "something else"),
+            fflush(stdout);
         free(data), free(back);
     }
     TRY(lig_path_close(path, 60, &error));

@@ -42,11 +42,13 @@ def test_checksummed_messages_outlive_flaps_a_cut_loss_and_a_relay_that_is_kille
     there, back = tmp_path / "there", tmp_path / "back"
     for folder in (there, back):
         folder.mkdir()
-    model = MODEL.format(program=compile_c(Path(__file__).with_name("flow.c")), there=there, back=back, count=count)
+    model = MODEL.format(program=compile_c(Path(__file__).with_name("flow.c")), there=there, back=back,
+                         count=count)
     run = spread([head, other], model, on={1: ["in", "back_out"]}, options=["--relay", relay.file])
 
     def arrived():
-        return [(folder / "came").stat().st_size if (folder / "came").exists() else 0 for folder in (there, back)]
+        return [(folder / "came").stat().st_size if (folder / "came").exists() else 0 for folder in (there,
+                                                                                                     back)]
 
     def await_so(so):
         until = time.monotonic() + 120

@@ -32,7 +32,8 @@ def test_a_tree_of_two_gibibytes_outlives_cuts_broken_connections_and_kills(netw
     def begin():
         with outcome.open("w") as said:
             return net["here"].start(
-                ligament, "cp", f"--ssh-option=-F{where}/client.conf", f"--ligament={ligament}", "--over=path", "--json",
+                ligament, "cp", f"--ssh-option=-F{where}/client.conf", f"--ligament={ligament}", "--over=path",
+                "--json",
                 f"{source}/.", f"east:{there}", stdout=said, stderr=said)
 
     def at(part):

@@ -48,10 +48,12 @@ class Machine:
         self.host, self.home = host, home
         home.mkdir()
         self.path = f"{known}:{Path(sys.executable).parent}:{ROOT / 'target/release'}:{os.environ['PATH']}"
-        self.environment = {**os.environ, "HOME": str(home), "PATH": self.path, "SLURM_CONF": f"{home}/slurm/slurm.conf"}
+        self.environment = {**os.environ, "HOME": str(home), "PATH": self.path,
+                            "SLURM_CONF": f"{home}/slurm/slurm.conf"}
         (home / ".bash_profile").write_text(f"export PATH='{self.path}' SLURM_CONF='{home}/slurm/slurm.conf'\n")
         # One shell for all commands, as its user has one: it knows what runs in its background.
-        self.shell = host.start("bash", stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+        self.shell = host.start("bash", stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                                text=True,
                                 cwd=home, env=self.environment)
 
     def do(self, line):
@@ -83,7 +85,8 @@ class Machine:
         name = self.host.name
         (where / "known").write_text(f"{name} {' '.join((where / 'host.pub').read_text().split()[:2])}\n")
         sshd = " ".join(self.host.words(shutil.which("sshd"), "-i", "-f", where / "sshd.conf"))
-        return (f"Host {name}\n  ProxyCommand {sshd}\n  User root\n  IdentityFile {where}/client\n  IdentitiesOnly yes\n"
+        return (
+            f"Host {name}\n  ProxyCommand {sshd}\n  User root\n  IdentityFile {where}/client\n  IdentitiesOnly yes\n"
                 f"  UserKnownHostsFile {where}/known\n  GlobalKnownHostsFile none\n  StrictHostKeyChecking yes\n")
 
 
@@ -101,7 +104,8 @@ def machines(network, slurm_tool, tmp_path):
         # The addresses of the guide.
         address = "192.0.2.7" if name == "gate" else f"192.0.2.{100 + number}"
         net._on(name, "addr", "add", f"{address}/24", "dev", "eth0")
-    (tmp_path / "ssh.conf").write_text("".join(there[name].lets_in_by_ssh(tmp_path / f"ssh-{name}") for name in MACHINES[1:]))
+    (tmp_path / "ssh.conf").write_text("".join(there[name].lets_in_by_ssh(tmp_path / f"ssh-{name}")
+                                               for name in MACHINES[1:]))
     started = []
     try:
         for name in ("north", "south"):
@@ -128,8 +132,10 @@ def test_who_follows_the_guide_comes_to_its_result(machines):
         machine, line, expected = step
         status, printed = machines[machine].do(line)
         until = time.monotonic() + 60
-        while line.startswith("head") and (status or not printed) and time.monotonic() < until:  # who sees nothing yet looks again
+        while line.startswith("head") and (
+            status or not printed) and time.monotonic() < until:  # who sees nothing yet looks again
             status, printed = machines[machine].do(line)
         assert status == 0, f"{machine}$ {line}: status {status}\n{printed}"
-        assert pattern(expected).match(printed), f"{machine}$ {line}\n{printed}\nand not\n" + "\n".join(expected)
+        assert pattern(expected).match(printed), f"{machine}$ {line}\n{printed}\nand not\n" + "\n".join(
+            expected)
     assert done > 25, "steps of the guide are not found"

@@ -38,7 +38,8 @@ def test_a_killed_head_ends_all_domains(network, flow):
 
 def test_a_domain_that_vanishes_is_given_up_after_the_run_s_patience(network, flow):
     net = network("a", "b")
-    started = flow([net["a"], net["b"]], "exchange", 1024, options=["--patience", "3s"], agent_options=["--patience", "3s"])
+    started = flow([net["a"], net["b"]], "exchange", 1024, options=["--patience", "3s"],
+                   agent_options=["--patience", "3s"])
     started.await_begun()
     net.cut("b")
     statuses = started.run.wait(90)

@@ -118,7 +118,8 @@ def test_a_closed_network_leaves_no_namespace_and_no_process(network):
 def _keeper():
     """A process of its own that has made a network, the beginning of its namespaces' names, and a process in
     there."""
-    keeper = subprocess.Popen([sys.executable, "-c", KEEPS_A_NETWORK], cwd=HERE, stdout=subprocess.PIPE, text=True)
+    keeper = subprocess.Popen([sys.executable, "-c", KEEPS_A_NETWORK], cwd=HERE, stdout=subprocess.PIPE,
+                              text=True)
     prefix, sleeper = keeper.stdout.readline().split()
     return keeper, prefix, int(sleeper)
 

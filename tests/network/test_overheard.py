@@ -57,10 +57,12 @@ class PathPair:
         program, self.key = folder / "path_end.py", folder / "path.key"
         program.write_text(PATH_END)
         path.make_key(self.key)
-        words = lambda end, place: [sys.executable, program, end, self.key, place, MARKER.decode()]  # noqa: E731
+        words = lambda end, place: [sys.executable, program, end, self.key, place,
+                                    MARKER.decode()]  # noqa: E731
         self.listens = other.start(*words("listen", f"{other.v4}:0"), stdout=subprocess.PIPE, text=True)
         self.port = int(self.listens.stdout.readline())
-        self.opens = one.start(*words("open", f"{other.v4}:{self.port}"), stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+        self.opens = one.start(*words("open", f"{other.v4}:{self.port}"), stdin=subprocess.PIPE,
+                               stdout=subprocess.PIPE,
                                text=True)
         assert self.opens.stdout.readline() == "to and fro\n"
 
@@ -73,8 +75,10 @@ def copy(ligament, net, folder, *words):
     """Begins to copy a file with the marker in each of its lines, from here to there."""
     (folder / "spoken.txt").write_bytes((MARKER + b"\n") * 60_000)
     return net["here"].start(
-        ligament, "cp", f"--ssh-option=-F{net.ssh.where}/client.conf", f"--ligament={ligament}", "--over=path", *words,
-        folder / "spoken.txt", f"east:{folder}/copied.txt", stdout=subprocess.DEVNULL, stderr=(folder / "cp.txt").open("w"))
+        ligament, "cp", f"--ssh-option=-F{net.ssh.where}/client.conf", f"--ligament={ligament}", "--over=path",
+        *words,
+        folder / "spoken.txt", f"east:{folder}/copied.txt", stdout=subprocess.DEVNULL,
+        stderr=(folder / "cp.txt").open("w"))
 
 
 def copied(process, folder):
@@ -103,7 +107,8 @@ def test_tshark_finds_no_plain_text_on_any_link(sites, ligament, spread, plain, 
     run = spread([sites["here"], sites["there"]], speaking(tmp_path, MARKER.decode()), on={1: ["listener"]},
                  options=["--relay", sites.relay.file])
     secrets = secrets_of(run.join_file) + secrets_of(sites.relay.file)
-    secrets += [(tmp_path / "path.key").read_bytes().strip(), bytes.fromhex((tmp_path / "path.key").read_text())]
+    secrets += [(tmp_path / "path.key").read_bytes().strip(),
+                bytes.fromhex((tmp_path / "path.key").read_text())]
     run.succeed()
     # What is plain is found: this test would notice.
     plain(sites["gate"], "echo", sites["gate"].v4, 7000)
@@ -114,7 +119,8 @@ def test_tshark_finds_no_plain_text_on_any_link(sites, ligament, spread, plain, 
         talker.process.stdin.close()
     for name, capture in captures.items():
         seen = capture.bytes()
-        assert len(seen) > 20 * len(MARKER) and found(capture, "something in plain text"), f"nothing is seen of {name}"
+        assert len(seen) > 20 * len(MARKER) and found(capture,
+                                                      "something in plain text"), f"nothing is seen of {name}"
         assert not found(capture, *SPOKEN), f"plain text passes the link of {name}"
         assert not [text for text in SPOKEN if text.encode() in seen]
         assert not [secret for secret in secrets if secret in seen], f"a key passes the link of {name}"

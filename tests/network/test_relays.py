@@ -117,7 +117,8 @@ def test_a_killed_agent_is_told_of_over_the_relay(network, flow, post):
     net["head"].wall()
     net["other"].wall()
     relay = post(net["gate"])
-    started = flow([net["head"], net["other"]], "exchange", 1024, options=["--relay", relay.file, "--patience", "1h"])
+    started = flow([net["head"], net["other"]], "exchange", 1024,
+                   options=["--relay", relay.file, "--patience", "1h"])
     started.await_begun()
     agent = started.run.processes[1]
     agent.kill()
@@ -157,7 +158,8 @@ def test_who_listens_at_a_relay_sees_no_word_of_it(network, spread, post, tmp_pa
 
 def test_bad_use_is_said(ligament, tmp_path):
     def refused(*words, status=2):
-        done = subprocess.run([ligament, *map(str, words)], capture_output=True, text=True, timeout=120, check=False)
+        done = subprocess.run([ligament, *map(str, words)], capture_output=True, text=True, timeout=120,
+                              check=False)
         assert done.returncode == status, done
         return done.stderr
 

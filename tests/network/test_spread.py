@@ -16,14 +16,16 @@ LAND = ["weather", "hills", "polder_land", "town"]
 @pytest.mark.parametrize("encrypt", [True, False], ids=["encrypted", "not encrypted"])
 def test_reaction_diffusion_gives_the_same_over_three_domains(network, spread, tmp_path, encrypt):
     example, net = ReactionDiffusion(tmp_path), network("head", "one", "two")
-    run = spread([net["head"], net["one"], net["two"]], example.model, on={1: ["macro"], 2: ["micro"]}, encrypt=encrypt)
+    run = spread([net["head"], net["one"], net["two"]], example.model, on={1: ["macro"], 2: ["micro"]},
+                 encrypt=encrypt)
     run.succeed()
     example.check(run.directory)
 
 
 def test_the_canal_network_gives_the_same_over_three_domains(network, spread, tmp_path):
     example, net = CanalNetwork(tmp_path), network("head", "one", "two")
-    run = spread([net["head"], net["one"], net["two"]], example.model, on={0: RIVER, 1: LAND}, options=[*example.options])
+    run = spread([net["head"], net["one"], net["two"]], example.model, on={0: RIVER, 1: LAND},
+                 options=[*example.options])
     run.succeed(300)
     example.check(run.directory)
 
@@ -97,7 +99,8 @@ def test_a_wall_around_a_domain_does_not_matter_where_it_dials_the_head_itself(n
 def test_a_wall_around_either_of_two_domains_does_not_matter(network, spread, tmp_path, walled):
     net = network("head", "one", "two")
     net[["head", "one", "two"][walled]].wall()
-    run = spread([net["head"], net["one"], net["two"]], speaking(tmp_path, "a word"), on={1: ["teller"], 2: ["listener"]})
+    run = spread([net["head"], net["one"], net["two"]], speaking(tmp_path, "a word"),
+                 on={1: ["teller"], 2: ["listener"]})
     run.succeed()
 
 

@@ -89,7 +89,8 @@ def test_a_domain_reaches_the_head_by_ssh_through_another_machine(apart, flow, k
     until(lambda: not leading(net["other"]), lambda: "ssh goes on")
 
 
-def test_two_domains_that_reach_nobody_meet_by_ssh_at_a_relay_to_which_no_port_leads(apart, flow, ligament, tmp_path):
+def test_two_domains_that_reach_nobody_meet_by_ssh_at_a_relay_to_which_no_port_leads(apart, flow, ligament,
+                                                                                     tmp_path):
     net, ssh = apart
     relay = Post(ligament, net["gate"], tmp_path / "gate.relay", listen="127.0.0.1")
     by = ["--relay", relay.file, *jump(ssh)]
@@ -208,7 +209,8 @@ def test_a_copy_goes_over_a_relay_where_ssh_leads_nowhere(network, sshd, cp, lig
     said = copied(process, tmp_path)
     assert (said["over"], said["copied"], said["failed"]) == ("path", 50, [])
     for number in range(50):
-        assert (tmp_path / f"copy/deep/{number}").read_bytes() == (tmp_path / f"tree/deep/{number}").read_bytes()
+        assert (tmp_path / f"copy/deep/{number}").read_bytes() == (
+            tmp_path / f"tree/deep/{number}").read_bytes()
     # And back.
     process = cp(net["here"], ssh, f"east:{tmp_path}/copy/.", "back", f"--relay={relay.file}", "--over=path")
     assert copied(process, tmp_path)["copied"] == 50

@@ -87,7 +87,8 @@ def secrets_of(invitation):
 def test_a_listener_on_the_link_reads_no_message_and_no_key(network, spread, tmp_path, encrypt):
     net = network("a", "b")
     capture = Capture(net, "a", tmp_path / "link.pcap")
-    run = spread([net["a"], net["b"]], speaking(tmp_path, MARKER.decode()), on={1: ["listener"]}, encrypt=encrypt,
+    run = spread([net["a"], net["b"]], speaking(tmp_path, MARKER.decode()), on={1: ["listener"]},
+                 encrypt=encrypt,
                  listen=[net["a"].v4, net["b"].v4])
     secrets = secrets_of(run.join_file)
     run.succeed()
@@ -101,7 +102,8 @@ def test_a_listener_on_the_link_reads_no_message_and_no_key(network, spread, tmp
     for word in (b"teller", b"listener"):
         assert word not in seen
     found = subprocess.run(
-        ["tshark", "-r", capture.file, "-Y", f'frame contains "{MARKER.decode()}"', "-T", "fields", "-e", "frame.number"],
+        ["tshark", "-r", capture.file, "-Y", f'frame contains "{MARKER.decode()}"', "-T", "fields", "-e",
+         "frame.number"],
         capture_output=True, text=True, check=True,
     )
     assert found.stdout.strip() == ""
@@ -170,7 +172,8 @@ def test_a_flood_does_not_keep_a_domain_from_coming_back(network, flow):
     started = flow([net["a"], net["b"]], "exchange", 1024)
     started.await_begun()
     ((_, address, port), *_) = listening(started.run, [net["a"]])
-    flood = net["stranger"].start(sys.executable, STRANGER, "long flood", address, port, 600, stdout=subprocess.DEVNULL)
+    flood = net["stranger"].start(sys.executable, STRANGER, "long flood", address, port, 600,
+                                  stdout=subprocess.DEVNULL)
 
     def back():
         there = net["a"].run("ss", "-Htn", "state", "established")

@@ -96,7 +96,8 @@ class Talk:
         lines.append("  conduits:")
         for one in self.near:
             for other in far:
-                lines += [f"    {one}.to_{other}: {other}.from_{one}", f"    {other}.to_{one}: {one}.from_{other}"]
+                lines += [f"    {one}.to_{other}: {other}.from_{one}",
+                          f"    {other}.to_{one}: {one}.from_{other}"]
         lines.append("implementations:")
         for names, others, role in ((self.near, far, "leads"), (far, self.near, "follows")):
             for name in names:
@@ -121,7 +122,8 @@ class Talk:
         self.run.succeed(240)
 
 
-def test_several_domains_to_several_have_as_many_streams_on_the_wide_link_as_one_to_one(spread, sites, tmp_path):
+def test_several_domains_to_several_have_as_many_streams_on_the_wide_link_as_one_to_one(spread, sites,
+                                                                                        tmp_path):
     counts = []
     for many in (1, int(os.environ.get("LIGAMENT_DOMAINS", "4"))):
         talk = Talk(spread, sites, tmp_path / f"talk{many}", many)

@@ -47,8 +47,10 @@ class Gateways(TwoSites):
         text = []
         for name, ssh in self.ssh.items():
             address = near if name in through else self[name].outside
-            text += [f"Host {name}", f"HostName {address}", f"Port {ssh.port}", "HostKeyAlias east", "User root",
-                     f"IdentityFile {ssh.where}/client", "IdentitiesOnly yes", f"UserKnownHostsFile {ssh.where}/known",
+            text += [f"Host {name}", f"HostName {address}", f"Port {ssh.port}", "HostKeyAlias east",
+                     "User root",
+                     f"IdentityFile {ssh.where}/client", "IdentitiesOnly yes",
+                     f"UserKnownHostsFile {ssh.where}/known",
                      "GlobalKnownHostsFile none", "StrictHostKeyChecking yes"]
             if through and name not in through:
                 text.append(f"ProxyJump {','.join(through)}")
@@ -85,19 +87,22 @@ WAYS = [(a_relay_at_one_gateway, True), (a_relay_that_both_dial, True), (two_rel
 
 
 @pytest.mark.parametrize("way, outwards", WAYS, ids=lambda value: getattr(value, "__name__", ""))
-def test_restenosis_gives_the_same_over_two_sites_that_meet_by(network, spread, ligament, example, tmp_path, way, outwards):
+def test_restenosis_gives_the_same_over_two_sites_that_meet_by(network, spread, ligament, example, tmp_path,
+                                                               way, outwards):
     if "ssh" in way.__name__ and shutil.which("sshd") is None:
         pytest.skip("sshd is not installed")
     sites = Gateways(network, ligament, tmp_path, outwards)
     try:
         options, of_b = way(sites)
-        run = spread([sites[name] for name in HOSTS], example.model, on=ON, options=[*example.options, *options],
+        run = spread([sites[name] for name in HOSTS], example.model, on=ON,
+                     options=[*example.options, *options],
                      agent_options={1: of_b, 3: of_b}, environment=example.environment)
         run.succeed()
     finally:
         sites.end()
     record = json.loads((run.directory / "run.json").read_text())
-    assert {one["domain"]: one["name"] for one in record["instances"] if one["domain"]} == {n: ON[n][0] for n in (1, 2, 3)}
+    assert {one["domain"]: one["name"] for one in record["instances"] if one["domain"]} == {n: ON[n][0]
+                                                                                            for n in (1, 2, 3)}
     example.check(run.directory)
 
 

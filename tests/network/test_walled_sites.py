@@ -63,14 +63,16 @@ def sites(network, slurm_tool, tmp_path):
             site.stop()
 
 
-def test_a_model_runs_at_two_slurms_that_only_dial_out_with_the_result_of_one_machine(ligament, sites, tmp_path):
+def test_a_model_runs_at_two_slurms_that_only_dial_out_with_the_result_of_one_machine(ligament, sites,
+                                                                                      tmp_path):
     programs.write(tmp_path)
     model = tmp_path / "counting.ymmsl"
     model.write_text(model.read_text() + "ligament:\n  place: {a: source, b: worker}\n"
                      "  stage: {source: source.py, worker: worker.py}\n")
     relay = Post(ligament, sites["gate"], tmp_path / "gate.relay")
     try:
-        said = sites["head"].run(ligament, "submit", "counting.ymmsl", "--site", "a", "--site", "b", "--nodes", "b=2",
+        said = sites["head"].run(ligament, "submit", "counting.ymmsl", "--site", "a", "--site", "b", "--nodes",
+                                 "b=2",
                                  "--relay", relay.file, cwd=tmp_path, limit=120)
         run = tmp_path / "runs/latest"
         record = json.loads((run / "run.json").read_text())
@@ -80,7 +82,8 @@ def test_a_model_runs_at_two_slurms_that_only_dial_out_with_the_result_of_one_ma
         assert "all came back" in programs.output(run, "source")
         assert all(programs.output(run, f"worker[{i}]").startswith("runs on n") for i in (0, 1))
         assert all(one["scratch"].startswith(str(tmp_path)) for one in record["domains"][1:]), record["domains"]
-        until(lambda: not list(tmp_path.glob("site-*/couplings/runs/*/invitation")), "the removal of the run's keys")
+        until(lambda: not list(tmp_path.glob("site-*/couplings/runs/*/invitation")),
+              "the removal of the run's keys")
     finally:
         relay.process.kill()
         relay.process.wait()

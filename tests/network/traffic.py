@@ -9,7 +9,8 @@ import time
 
 
 def listen(address, port):
-    server = socket.create_server((address, int(port)), family=socket.AF_INET6 if ":" in address else socket.AF_INET)
+    server = socket.create_server((address, int(port)),
+                                  family=socket.AF_INET6 if ":" in address else socket.AF_INET)
     print("listening", flush=True)
     return server
 
@@ -22,7 +23,8 @@ def receive(address, port):
     while piece := connection.recv(1 << 20):
         digest.update(piece)
         total += len(piece)
-    print(json.dumps({"bytes": total, "sha256": digest.hexdigest(), "seconds": time.monotonic() - begun}), flush=True)
+    print(json.dumps({"bytes": total, "sha256": digest.hexdigest(), "seconds": time.monotonic() - begun}),
+          flush=True)
 
 
 def send(address, port, total):

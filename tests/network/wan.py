@@ -42,7 +42,8 @@ class Wan:
         name = f"{owned_names()}wan{next(_counter)}"
         self.log = os.memfd_create("wan")
         self.process = subprocess.Popen(
-            [program, "--rtt", str(rtt), "--rate", str(rate), "--loss", str(loss), "--name", name, *map(str, more)],
+            [program, "--rtt", str(rtt), "--rate", str(rate), "--loss", str(loss), "--name", name,
+             *map(str, more)],
             stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=self.log, start_new_session=True,
         )
         self.is_cut = False
@@ -93,9 +94,11 @@ class Wan:
         prefix, device, address = network.prefix, f"to{side}", f"10.88.0.{200 + 'ab'.index(side)}"
         port = ("ip", "-n", f"{prefix}switch", "link", "set", f"wan.{side}")
         own = ("ip", "-n", self[side].path.name)
-        for words in (("ip", "link", "add", f"wan.{side}", "netns", f"{prefix}switch", "type", "veth", "peer", "name", device,
+        for words in (("ip", "link", "add", f"wan.{side}", "netns", f"{prefix}switch", "type", "veth", "peer",
+                       "name", device,
                        "netns", self[side].path.name), (*port, "master", "br0"), (*port, "up"),
-                      (*own, "addr", "add", f"{address}/24", "dev", device), (*own, "link", "set", device, "up")):
+                      (*own, "addr", "add", f"{address}/24", "dev", device),
+                      (*own, "link", "set", device, "up")):
             subprocess.run(words, check=True)
         return address
 

@@ -8,4 +8,5 @@ from fixtures import prefix  # noqa: E402, F401
 
 
 def pytest_configure(config):
-    config.addinivalue_line("markers", "slow: another compilation of what is compiled already; of the suite \"all starters\"")
+    config.addinivalue_line(
+        "markers", "slow: another compilation of what is compiled already; of the suite \"all starters\"")

@@ -14,7 +14,8 @@ CODES = {"c": "{}.c", "cpp": "{}.cpp", "fortran": "{}.f90", "python": "{}.py", "
 
 def with_languages(text, languages):
     """A file whose definitions are in these languages, one after the other, again and again."""
-    text = re.sub(r'<implementation language="python" code="player.py"( cores="\d+")?[^/]*/>', "<IMPLEMENTATION/>", text)
+    text = re.sub(r'<implementation language="python" code="player.py"( cores="\d+")?[^/]*/>',
+                  "<IMPLEMENTATION/>", text)
     parts = text.split("<IMPLEMENTATION/>")
     out = parts[0]
     for number, part in enumerate(parts[1:]):
@@ -24,7 +25,8 @@ def with_languages(text, languages):
 
 @pytest.mark.parametrize("name, languages", [
     ("weather", ["C", "Java", "Fortran", "C++"]), ("canals", ["python"]),
-    *slow(("canals", ["Fortran", "C", "Java", "C++"]), ("vessel", ["C++", "Python", "Fortran", "C"]), ("weather", ["rust"])),
+    *slow(("canals", ["Fortran", "C", "Java", "C++"]), ("vessel", ["C++", "Python", "Fortran", "C"]),
+          ("weather", ["rust"])),
 ])
 def test_a_model_in_xmml_becomes_codes_in_its_languages_that_run(user, name, languages):  # noqa: F811
     (user.path / f"{name}.xmml").write_text(with_languages((XMML / f"{name}.xmml").read_text(), languages))

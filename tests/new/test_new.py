@@ -14,7 +14,8 @@ LANGUAGES = ["c", "cpp", "fortran", "java", "python", "rust"]
 def slow(*cases):
     """Cases of the suite "all starters": `make test` compiles a starter and a skeleton in each language, and
     not all of them."""
-    return [pytest.param(*(case if isinstance(case, tuple) else (case,)), marks=pytest.mark.slow) for case in cases]
+    return [pytest.param(*(case if isinstance(case, tuple) else (case,)),
+                         marks=pytest.mark.slow) for case in cases]
 
 
 @pytest.fixture
@@ -87,7 +88,8 @@ def test_a_starter_with_mpi_compiles_and_passes_its_test_as_it_is(user, what, la
 
 @pytest.mark.parametrize("macro, micro", [("python", "c"), *slow(("c", "fortran"))])
 def test_a_model_with_an_mpi_program_runs_as_it_is(user, macro, micro):
-    assert user("ligament", "new", "model", "first", "--macro", macro, "--micro", micro, "--mpi").returncode == 0
+    assert user("ligament", "new", "model", "first", "--macro", macro, "--micro", micro,
+                "--mpi").returncode == 0
     done = make(user, "first", macro)
     assert done.returncode == 0 and "finer model says 25" in done.stdout, done.stdout
     assert user("ligament", "check", "model.ymmsl", directory="first").returncode == 0
@@ -151,7 +153,8 @@ def test_a_name_that_cannot_be_a_program_s_is_refused(user, name):
 def recorded(user):
     """A case, recorded from a run of a model: t, and what the micro code was asked and answered."""
     assert user("ligament", "new", "model", "first", "--macro", "python", "--micro", "python").returncode == 0
-    done = user("ligament", "play", "micro.case", "--record", "model.ymmsl", "--instance", "micro", directory="first")
+    done = user("ligament", "play", "micro.case", "--record", "model.ymmsl", "--instance", "micro",
+                directory="first")
     assert done.returncode == 0, done.stdout
     case = user.path / "first/micro.case"
     assert case.read_text().count("- {to: start") == case.read_text().count("- {from: end") == 3
@@ -161,7 +164,8 @@ def recorded(user):
 @pytest.mark.parametrize("language", ["c", "python", *slow("cpp", "fortran", "java", "rust")])
 def test_a_recorded_case_is_played_against_a_right_and_a_wrong_submodel(user, recorded, language):
     assert user("ligament", "new", "submodel", "--language", language, "micro").returncode == 0
-    command = {"c": "./micro", "cpp": "./micro", "fortran": "./micro", "java": "./micro.sh", "python": "python3 micro.py",
+    command = {"c": "./micro", "cpp": "./micro", "fortran": "./micro", "java": "./micro.sh",
+               "python": "python3 micro.py",
                "rust": "target/release/micro"}[language]
     assert make(user, "micro", language).returncode == 0
 
@@ -170,7 +174,8 @@ def test_a_recorded_case_is_played_against_a_right_and_a_wrong_submodel(user, re
 
     right = play()
     assert right.returncode == 0 and "3 of 3 messages as expected" in right.stdout, right.stdout
-    sources = [path for path in (user.path / "micro").rglob("*") if path.suffix in (".c", ".cpp", ".f90", ".java", ".py", ".rs")
+    sources = [path for path in (user.path / "micro").rglob("*") if path.suffix in (".c", ".cpp", ".f90",
+                                                                                    ".java", ".py", ".rs")
                and "target" not in path.parts and "build" not in path.parts]
     (source,) = sources
     wrong = source.read_text().replace("level * level", "level * level + 1.0").replace("**2", "**2 + 1.0")

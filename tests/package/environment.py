@@ -19,7 +19,8 @@ AS_TESTS = {"PROFILE": "tests", "CARGO_TARGET_DIR": str(ROOT / "target")}
 def build_wheel(out):
     """The wheel, built by the script that builds it for everybody."""
     done = subprocess.run(
-        [ROOT / "packaging/build-wheel", out], env=os.environ | AS_TESTS | {"PYTHON": sys.executable}, stdin=subprocess.DEVNULL,
+        [ROOT / "packaging/build-wheel", out], env=os.environ | AS_TESTS | {"PYTHON": sys.executable},
+        stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
     )
     assert done.returncode == 0, done.stdout
@@ -45,9 +46,11 @@ class Environment:
             "LANG": "C.UTF-8",
         }
         # Where packages come from, and how the machine reaches them, is the machine's matter.
-        self.variables |= {k: v for k, v in os.environ.items() if k.startswith("PIP_") or k.lower().endswith("_proxy")}
+        self.variables |= {k: v for k, v in os.environ.items() if k.startswith("PIP_")
+                           or k.lower().endswith("_proxy")}
         # Not by this process's own environment, of which venv would make a child.
-        subprocess.run([python, "-m", "venv", self.prefix], env=self.variables | {"PATH": os.environ["PATH"]}, check=True)
+        subprocess.run([python, "-m", "venv", self.prefix], env=self.variables | {"PATH": os.environ["PATH"]},
+                       check=True)
 
     def install(self, *packages):
         return self("pip", "install", "--quiet", "--disable-pip-version-check", *packages)
@@ -55,7 +58,8 @@ class Environment:
     def try_(self, *command, **variables):
         """Runs a command; gives its status and what it printed."""
         done = subprocess.run(
-            [str(word) for word in command], cwd=self.here, env=self.variables | variables, stdin=subprocess.DEVNULL,
+            [str(word) for word in command], cwd=self.here, env=self.variables | variables,
+            stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=LIMIT,
         )
         return done.returncode, done.stdout

@@ -19,7 +19,8 @@ def test_the_pages_for_getting_started_are_right_for_the_wheel(wheel, environmen
     wheelhouse = tmp_path / "wheelhouse"
     environment("pip", "download", "--quiet", "--no-deps", "--dest", wheelhouse, pinned("numpy"))
     variables = {k: v for k, v in environment.variables.items() if k != "VIRTUAL_ENV"}
-    variables |= {"PATH": "/usr/local/bin:/usr/bin:/bin", "HOME": str(tmp_path), "PIP_FIND_LINKS": str(wheelhouse),
+    variables |= {"PATH": "/usr/local/bin:/usr/bin:/bin", "HOME": str(tmp_path),
+                  "PIP_FIND_LINKS": str(wheelhouse),
                   "PIP_NO_INDEX": "1"}
     tools = tmp_path / "tools"
     tools.mkdir()

@@ -97,7 +97,8 @@ def test_python_codes_run_and_are_coupled_to_the_others(sources):
 def test_every_compiler_flag_for_warnings_may_be_set(sources):
     warnings = "-Wall -Wextra -Wpedantic -Wshadow -Wconversion -Werror"
     sources.write("head.c", "#include <ligament.h>\nint main(void) { return lig_version() == NULL; }\n")
-    sources.write("head.cpp", "#include <ligament/ligament.hpp>\nint main() { return ligament::version().empty(); }\n")
+    sources.write(
+        "head.cpp", "#include <ligament/ligament.hpp>\nint main() { return ligament::version().empty(); }\n")
     sources.shell(f"cc -std=c11 {warnings} head.c -o head $(ligament config --cflags --libs) && ./head")
     sources.shell(f"c++ -std=c++17 {warnings} head.cpp -o head $(ligament config --cflags --libs) && ./head")
 
@@ -176,7 +177,8 @@ def test_every_link_of_an_explanation_is_an_installed_page_with_the_heading_that
         for link in links:
             page = Path(link["file"])
             assert page.is_relative_to(environment.prefix), page
-            headings = [line.lstrip("#").strip() for line in page.read_text().splitlines() if line.startswith("#")]
+            headings = [line.lstrip("#").strip() for line in page.read_text().splitlines()
+                        if line.startswith("#")]
             assert link["heading"] is None or link["heading"] in headings, link
 
 
@@ -184,7 +186,8 @@ def test_the_examples_build_and_run_with_nothing_of_the_repository(wheel, tmp_pa
     environment = Environment(tmp_path)
     environment.install(*(pinned(package) for package in ["numpy", "matplotlib", "pyyaml"]), wheel)
     example = ROOT / "examples/reaction-diffusion"
-    for file in subprocess.run(["git", "ls-files"], cwd=example, check=True, capture_output=True, text=True).stdout.split():
+    for file in subprocess.run(["git", "ls-files"], cwd=example, check=True, capture_output=True,
+                               text=True).stdout.split():
         shutil.copy(example / file, environment.here)
     environment("make")
     said = environment("./demo.sh")
@@ -194,6 +197,7 @@ def test_the_examples_build_and_run_with_nothing_of_the_repository(wheel, tmp_pa
         shutil.copytree(ROOT / "examples" / name, place,
                         # Another suite may be importing what is there: its files of bytecode come and go.
                         ignore=shutil.ignore_patterns("build", "runs", "__pycache__"))
-        languages = {"canal-network": ["build/gate", "build/pump", "build/catchment"], "heated-plate": ["build/stranger"]}
+        languages = {"canal-network": ["build/gate", "build/pump", "build/catchment"],
+                     "heated-plate": ["build/stranger"]}
         for target in languages[name]:
             environment("make", "-C", place, target)

@@ -58,18 +58,21 @@ def test_binaries_ask_for_libraries_that_every_linux_has_and_copy_with_the_machi
     for binary in binaries(unpacked):
         said = subprocess.run(["objdump", "-p", binary], check=True, capture_output=True, text=True).stdout
         needed = set(re.findall(r"NEEDED\s+(\S+)", said))
-        assert needed <= {"libc.so.6", "libm.so.6", "libpthread.so.0", "libdl.so.2", "librt.so.1", "libgcc_s.so.1",
+        assert needed <= {"libc.so.6", "libm.so.6", "libpthread.so.0", "libdl.so.2", "librt.so.1",
+                          "libgcc_s.so.1",
                           "ld-linux-x86-64.so.2", "ld-linux-aarch64.so.1"}, f"{binary.name} needs {needed}"
         assert "RPATH" not in said and "RUNPATH" not in said
         # A copy linked in would know nothing of this machine's widest instructions, and large messages are
         # copies.
-        assert re.search(r"\*UND\*.*\(?GLIBC_[\d.]+\)?\s+memcpy$", symbols(binary), re.M), f"{binary.name} has its own memcpy"
+        assert re.search(r"\*UND\*.*\(?GLIBC_[\d.]+\)?\s+memcpy$", symbols(binary),
+                         re.M), f"{binary.name} has its own memcpy"
 
 
 def test_the_wheel_holds_no_links_and_names_the_library_once(wheel):
     with zipfile.ZipFile(wheel) as archive:
         for member in archive.infolist():
-            assert (member.external_attr >> 16) & 0o170000 in (0, 0o100000), f"{member.filename} is no plain file"
+            assert (member.external_attr >> 16) & 0o170000 in (0,
+                                                               0o100000), f"{member.filename} is no plain file"
 
 
 def test_the_library_exports_its_interface_and_nothing_else(unpacked):
@@ -92,7 +95,8 @@ def test_licence_and_headers_are_in_it(unpacked):
 def test_everything_that_is_linked_in_is_named_with_its_licence(unpacked):
     notices = (unpacked / "ligament_coupling-0.1.0.dist-info/licenses/THIRD-PARTY-LICENCES.txt").read_text()
     tree = subprocess.run(
-        ["cargo", "tree", "--locked", "--offline", "--edges", "normal,no-proc-macro", "--prefix", "none", "--format",
+        ["cargo", "tree", "--locked", "--offline", "--edges", "normal,no-proc-macro", "--prefix", "none",
+         "--format",
          "{p}|{l}", "-p", "ligament-cli", "-p", "ligament-capi", "-p", "ligament-python"],
         cwd=ROOT, check=True, capture_output=True, text=True,
     ).stdout
@@ -107,7 +111,8 @@ def test_a_licence_that_is_not_taken_is_refused():
     script = SourceFileLoader("licences", str(ROOT / "packaging/third-party-licences"))
     licences = module_from_spec(spec_from_loader("licences", script))
     script.exec_module(licences)
-    for taken in ["MIT", "MIT OR Apache-2.0", "MIT/Apache-2.0", "(MIT OR Apache-2.0) AND Unicode-3.0", "GPL-3.0 OR MIT",
+    for taken in ["MIT", "MIT OR Apache-2.0", "MIT/Apache-2.0", "(MIT OR Apache-2.0) AND Unicode-3.0",
+                  "GPL-3.0 OR MIT",
                   "Apache-2.0 WITH LLVM-exception OR GPL-2.0"]:
         assert licences.is_taken(taken), taken
     for refused in ["GPL-3.0", "MIT AND GPL-3.0", "(MIT OR GPL-3.0) AND LGPL-2.1", "", None, "MIT OR", "(MIT"]:

@@ -20,7 +20,8 @@ static void fine(lig_status status) {
 static size_t length_of(size_t number, size_t end) { return (number * 245489 + end * 1013) % 400000; }
 
 static void fill(char *bytes, size_t number, size_t end) {
-    for (size_t i = 0; i < length_of(number, end); ++i) bytes[i] = (char)(i * 31 + number * 7 + end * 101 + (i >> 10));
+    for (size_t i = 0; i < length_of(number, end); ++i)
+        bytes[i] = (char)(i * 31 + number * 7 + end * 101 + (i >> 10));
 }
 
 int main(int argc, char **argv) {

@@ -15,7 +15,8 @@ static const double minute = 60.0;
 // What both ends know of message `number` of an end (0 listens, 1 opens).
 static std::vector<char> content(std::size_t number, std::size_t end) {
     std::vector<char> bytes((number * 245489 + end * 1013) % 400000);
-    for (std::size_t i = 0; i < bytes.size(); ++i) bytes[i] = static_cast<char>(i * 31 + number * 7 + end * 101 + (i >> 10));
+    for (std::size_t i = 0; i < bytes.size(); ++i)
+        bytes[i] = static_cast<char>(i * 31 + number * 7 + end * 101 + (i >> 10));
     return bytes;
 }
 
@@ -32,7 +33,8 @@ static int exchange(Path &path, std::size_t end, std::size_t count) {
     for (std::size_t number = 0; number < count; ++number) {
         early += path.test(receives[number]);
         const std::size_t length = path.wait(receives[number], in.data(), in.size(), minute);
-        if (std::vector<char>(in.begin(), in.begin() + static_cast<std::ptrdiff_t>(length)) != content(number, 1 - end)) {
+        if (std::vector<char>(in.begin(), in.begin() + static_cast<std::ptrdiff_t>(length)) !=
+            content(number, 1 - end)) {
             std::cerr << "message " << number << " is wrong\n";
             return 1;
         }

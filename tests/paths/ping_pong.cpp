@@ -44,7 +44,8 @@ int main(int argc, char **argv) {
     const std::vector<std::string> words(argv + 1, argv + argc);
     try {
         if (words.size() == 3 && words[0] == "listen") return listen(words[1], words[2]);
-        if (words.size() == 5 && words[0] == "open") return ping(words[1], words[2], std::stoul(words[3]), std::stoul(words[4]));
+        if (words.size() == 5 && words[0] == "open")
+            return ping(words[1], words[2], std::stoul(words[3]), std::stoul(words[4]));
     } catch (const ligament::Error &error) {
         std::cerr << error.what() << '\n';
         return 1;

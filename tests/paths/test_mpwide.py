@@ -21,14 +21,16 @@ MIB = 1 << 20
 def source(name, suffix):
     """The programs of C and Python that are in the guide are among the tests of their bindings."""
     found = [folder / f"{name}{suffix}"
-             for folder in (HERE, ROOT / "bindings/c/tests", ROOT / "bindings/python/tests", ROOT / "crates/link/examples")]
+             for folder in (HERE, ROOT / "bindings/c/tests", ROOT / "bindings/python/tests",
+                            ROOT / "crates/link/examples")]
     return next(file for file in found if file.exists())
 
 
 @pytest.fixture(scope="module")
 def commands(compile_c, compile_cpp):
     """The command line of each program in each language."""
-    subprocess.run(["cargo", "build", "--profile", "tests", "--locked", "--quiet", "-p", "ligament-link", "--examples"],
+    subprocess.run(["cargo", "build", "--profile", "tests", "--locked", "--quiet", "-p", "ligament-link",
+                    "--examples"],
                    cwd=ROOT, check=True)
     return {
         name: {
@@ -49,10 +51,12 @@ class Pair:
         path.make_key(key)
         self.log = key.with_suffix(".txt")
         with self.log.open("w") as log:
-            self.listens = link.b.start(*listens, "listen", key, f"{link.b.v4}:0", *words[0], stdout=subprocess.PIPE,
+            self.listens = link.b.start(*listens, "listen", key, f"{link.b.v4}:0", *words[0],
+                                        stdout=subprocess.PIPE,
                                         stderr=log, text=True)
             port = self.listens.stdout.readline().strip()
-            self.opens = link.a.start(*opens, "open", key, f"{link.b.v4}:{port}", *words[1], stdout=log, stderr=log)
+            self.opens = link.a.start(*opens, "open", key, f"{link.b.v4}:{port}", *words[1], stdout=log,
+                                      stderr=log)
 
     def succeed(self, limit=120):
         until = time.monotonic() + limit
@@ -70,7 +74,8 @@ def carried(host):
     ("ping_pong", ([], ["40", "300000"])),
     ("concurrent", (["80"], ["80"])),
 ])
-def test_the_programs_of_all_languages_talk_to_each_other_over_a_link_that_is_cut(wide_area, commands, tmp_path, name, words):
+def test_the_programs_of_all_languages_talk_to_each_other_over_a_link_that_is_cut(wide_area, commands, tmp_path,
+                                                                                  name, words):
     # So slow that none is over while this looks away for some seconds.
     link = wide_area(rtt=20, rate=50)
     # Each language listens for the one before it.

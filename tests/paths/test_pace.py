@@ -24,7 +24,8 @@ def commands(compile_c, compile_cpp):
 def seconds(link, command, key, pace):
     """How long the message takes at such a pace; 0 is none."""
     path.make_key(key)
-    listens = link.b.start(sys.executable, HERE / "paced.py", key, f"{link.b.v4}:0", stdout=subprocess.PIPE, text=True)
+    listens = link.b.start(sys.executable, HERE / "paced.py", key, f"{link.b.v4}:0", stdout=subprocess.PIPE,
+                           text=True)
     port = int(listens.stdout.readline())
     begun = time.monotonic()
     opens = link.a.start(*command, key, f"{link.b.v4}:{port}", pace, BYTES, stderr=subprocess.PIPE, text=True)
@@ -37,6 +38,8 @@ def seconds(link, command, key, pace):
 def test_a_pace_is_kept_in_each_language(wide_area, commands, tmp_path):
     link = wide_area(rtt=15, rate=200)
     for language, command in commands.items():
-        paced, as_it_goes = (seconds(link, command, tmp_path / f"{language}-{pace}", pace) for pace in (PACE, 0))
+        paced, as_it_goes = (seconds(link, command, tmp_path / f"{language}-{pace}", pace) for pace in (PACE,
+                                                                                                        0))
         # The way itself is not what takes so long.
-        assert paced > (BYTES - AT_ONCE) / PACE and paced > as_it_goes, f"{language}: {paced:.1f} s, {as_it_goes:.1f} s"
+        assert paced > (
+            BYTES - AT_ONCE) / PACE and paced > as_it_goes, f"{language}: {paced:.1f} s, {as_it_goes:.1f} s"

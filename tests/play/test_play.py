@@ -156,7 +156,8 @@ def test_scripts_get_json(play):
 
 def is_up(record):
     """What a run says of itself, once it does."""
-    return {key: value for key, value in json.loads(record.read_text()).items() if value} if record.exists() else {}
+    return {key: value for key, value in json.loads(record.read_text()).items()
+            if value} if record.exists() else {}
 
 
 def test_a_submodel_can_be_started_by_hand(tmp_path):
@@ -165,12 +166,14 @@ def test_a_submodel_can_be_started_by_hand(tmp_path):
     playing = subprocess.Popen(["ligament", "play", "case.yaml", "--manual", "--run-dir", "run"], cwd=tmp_path,
                                stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     said = playing.stderr.readline()
-    assert said.startswith("start the submodel: ligament join ") and said.endswith(" submodel -- PROGRAM\n"), said
+    assert said.startswith("start the submodel: ligament join ") and said.endswith(
+        " submodel -- PROGRAM\n"), said
     deadline = time.monotonic() + 60
     while "agent" not in is_up(tmp_path / "run/run.json"):
         assert time.monotonic() < deadline and playing.poll() is None
         time.sleep(0.05)
-    subprocess.run(["ligament", "join", tmp_path / "run", "submodel", "--", sys.executable, tmp_path / "micro.py"],
+    subprocess.run(["ligament", "join", tmp_path / "run", "submodel", "--", sys.executable,
+                    tmp_path / "micro.py"],
                    check=True, timeout=60)
     printed, _ = playing.communicate(timeout=60)
     assert (playing.returncode, printed) == (0, "2 of 2 messages as expected\n")

@@ -148,8 +148,10 @@ def test_a_case_that_cannot_be_written_is_refused_before_the_run(user):
 
 @pytest.mark.parametrize("instance, factor", [("micro[0]", "2.0"), ("micro[1]", "5.0")])
 def test_the_settings_are_those_that_the_instance_sees(user, instance, factor):
-    model = MODEL.replace("ports: {f_init: [start, hint], o_f: end}}", "ports: {f_init: [start, hint], o_f: end}, multiplicity: 2}")
-    (user.path / "model.ymmsl").write_text(model.replace("  factor: 7.0\n", "  factor: 7.0\n  micro[1].factor: 5.0\n"))
+    model = MODEL.replace("ports: {f_init: [start, hint], o_f: end}}",
+                          "ports: {f_init: [start, hint], o_f: end}, multiplicity: 2}")
+    (user.path / "model.ymmsl").write_text(model.replace("  factor: 7.0\n",
+                                                         "  factor: 7.0\n  micro[1].factor: 5.0\n"))
     (user.path / "macro.py").write_text("""
 from ligament import Array, Instance, Message, Operator
 import numpy as np
@@ -168,7 +170,8 @@ while instance.reuse_instance():
 
 
 def test_slots_that_the_model_gives_are_those_of_the_case(user):
-    model = MODEL.replace("ports: {f_init: [start, hint], o_f: end}}", "ports: {f_init: [start, hint], o_f: end}, multiplicity: 3}")
+    model = MODEL.replace("ports: {f_init: [start, hint], o_f: end}}",
+                          "ports: {f_init: [start, hint], o_f: end}, multiplicity: 3}")
     (user.path / "model.ymmsl").write_text(model)
     (user.path / "macro.py").write_text("""
 from ligament import Array, Instance, Message, Operator
@@ -194,11 +197,14 @@ while instance.reuse_instance():
 
 
 @pytest.mark.parametrize("old, new, text", [
-    ("    micro.end: macro.result\n", "    micro.end: macro.result\n    micro.more: micro.again\n", "a conduit to itself"),
-    ("    macro.hint: micro.hint\n", "    macro.hint: micro.muscle_settings_in\n", "receives settings on muscle_settings_in"),
+    ("    micro.end: macro.result\n", "    micro.end: macro.result\n    micro.more: micro.again\n",
+     "a conduit to itself"),
+    ("    macro.hint: micro.hint\n", "    macro.hint: micro.muscle_settings_in\n",
+     "receives settings on muscle_settings_in"),
 ])
 def test_an_instance_that_cannot_be_recorded_is_refused(user, old, new, text):
-    model = MODEL.replace("f_init: [start, hint], o_f: end", "f_init: [start, hint], o_i: more, s: again, o_f: end")
+    model = MODEL.replace("f_init: [start, hint], o_f: end",
+                          "f_init: [start, hint], o_i: more, s: again, o_f: end")
     (user.path / "model.ymmsl").write_text(model.replace(old, new))
     done = record(user)
     assert done.returncode == 2 and text in done.stderr, done.stderr

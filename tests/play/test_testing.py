@@ -130,7 +130,8 @@ def test_a_submodel_that_does_not_end_is_ended(micro, temporary):
 
 
 def test_a_conduit_that_has_ended_is_closed(micro, tmp_path):
-    (tmp_path / "once.py").write_text(MICRO.replace("    while \"lingering\"", "    break\n    while \"lingering\""))
+    (tmp_path / "once.py").write_text(MICRO.replace("    while \"lingering\"",
+                                                    "    break\n    while \"lingering\""))
     with play("once.py", **micro) as p:
         p.send("start", Message(0.0, data=1.0))
         p.receive("end")
@@ -249,10 +250,12 @@ with play([sys.executable, "micro.py", "asleep"], f_init=["start"], o_f=["end"],
 """
 
 
-@pytest.mark.parametrize("where", ['p.receive("end")', "time.sleep(600)"], ids=["within a call", "between calls"])
+@pytest.mark.parametrize("where", ['p.receive("end")', "time.sleep(600)"],
+                         ids=["within a call", "between calls"])
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGTERM])
 def test_a_test_that_is_killed_while_it_waits_leaves_no_process(micro, temporary, how, where):
-    test = subprocess.Popen([sys.executable, "-c", KILLED.replace("WAIT", where)], stdout=subprocess.PIPE, text=True,
+    test = subprocess.Popen([sys.executable, "-c", KILLED.replace("WAIT", where)], stdout=subprocess.PIPE,
+                            text=True,
                             env={**os.environ, "TMPDIR": str(temporary)})
     assert test.stdout.readline()
     until(lambda: running(temporary))

@@ -77,7 +77,8 @@ def ask(ligament, tmp_path):
 
     def ask(*words, status=0):
         done = subprocess.run(
-            [ligament, *map(str, words)], cwd=tmp_path, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=300
+            [ligament, *map(str, words)], cwd=tmp_path, stdin=subprocess.DEVNULL, capture_output=True,
+            text=True, timeout=300
         )
         assert done.returncode == status, done.stdout + done.stderr
         return done.stdout + done.stderr
@@ -91,7 +92,8 @@ def passed(conduits):
 
 def test_a_run_of_another_size_has_the_messages_that_were_predicted(place, ask):
     ask("run", "--quiet", "model.ymmsl", "--run-dir", "small")
-    (place / "more.yaml").write_text("ligament_costs: 1\ncomponents:\n  flow: {steps: steps}\n  camera: {steps: steps / each}\n")
+    (place / "more.yaml").write_text(
+        "ligament_costs: 1\ncomponents:\n  flow: {steps: steps}\n  camera: {steps: steps / each}\n")
     ask("run", "--quiet", "model.ymmsl", "-s", "steps=60", "--run-dir", "large")
     told = json.loads(ask("predict", "model.ymmsl", "-s", "steps=60", "--from", "small", "--costs", "more.yaml",
                           "--compare", "large", "--json"))
@@ -129,7 +131,8 @@ conduits:
   macro.state_out -> micro.initial_state: {bytes: 8 * x_max / dx}
   micro.final_state -> macro.state_in: {bytes: 6400}
 """)
-    told = json.loads(ask("predict", DIFFUSION, "-s", "macro.t_max=24.0", "--costs", "costs.yaml", "--cores", 1, "--json"))
+    told = json.loads(ask("predict", DIFFUSION, "-s", "macro.t_max=24.0", "--costs", "costs.yaml", "--cores", 1,
+                          "--json"))
     prediction = told["prediction"]
     # 96 steps of 0.05 s + 0.2 s + 0.05 s + 0.5 s, after the setup of 1 s.
     assert prediction["duration"] == pytest.approx(1.0 + 96 * 0.8)
@@ -143,7 +146,8 @@ conduits:
 
 # How often a canal's ports are used that are not used in each step.
 RATES = {"gauge": "dt / gauge_interval", "levels": "dt / film_interval", "discharges": "dt / film_interval",
-         "rain": "dt / weather_interval", "polder_rain": "dt / weather_interval", "report": "dt / weather_interval",
+         "rain": "dt / weather_interval", "polder_rain": "dt / weather_interval",
+         "report": "dt / weather_interval",
          "intake": "dt / weather_interval"}
 
 
@@ -154,13 +158,15 @@ def test_the_canals_compute_all_at_once_and_then_their_structures(ask, tmp_path)
     lines = ["ligament_costs: 1", "common: {latency: 0}", "components:"]
     for node in nodes:
         costs = {
-            "reach": "{steps: t_max / dt, step: 1.0}", "gate": "{steps: 1, step: 0.5}", "pump": "{steps: 1, step: 0.5}",
+            "reach": "{steps: t_max / dt, step: 1.0}", "gate": "{steps: 1, step: 0.5}",
+            "pump": "{steps: 1, step: 0.5}",
             "weather": "{steps: t_max / dt}", "town": "{steps: t_max / dt}", "collector": "{steps: 1}",
         }.get(node["implementation"], "{pass: 0}")
         lines.append(f"  {node['name']}: {costs}")
     lines.append("conduits:")
     for link in topology["links"]:
-        ends = [(nodes[end["node"]], nodes[end["node"]]["ports"][end["port"]]["name"]) for end in (link["from"], link["to"])]
+        ends = [(nodes[end["node"]], nodes[end["node"]]["ports"][end["port"]]["name"]) for end in (link["from"],
+                                                                                                   link["to"])]
         (sender, out), (receiver, into) = ends
         rates = {}
         if out in RATES and sender["implementation"] in ("reach", "weather", "town"):
@@ -172,7 +178,8 @@ def test_the_canals_compute_all_at_once_and_then_their_structures(ask, tmp_path)
         text = ", ".join(f"{key}: {value}" for key, value in {"bytes": 8, **rates}.items())
         lines.append(f"  {sender['name']}.{out} -> {receiver['name']}.{into}: {{{text}}}")
     (tmp_path / "costs.yaml").write_text("\n".join(lines) + "\n")
-    told = json.loads(ask("predict", CANAL, "-s", f"t_max={20.0 * steps}", "--costs", "costs.yaml", "--cores", 64, "--json"))
+    told = json.loads(ask("predict", CANAL, "-s", f"t_max={20.0 * steps}", "--costs", "costs.yaml", "--cores",
+                          64, "--json"))
     prediction = told["prediction"]
     # In each step all structures compute 0.5 s, then all reaches 1 s.
     assert prediction["duration"] == pytest.approx(steps * 1.5)
@@ -180,7 +187,8 @@ def test_the_canals_compute_all_at_once_and_then_their_structures(ask, tmp_path)
     assert messages[("river.level_below", "weir.above")] == steps
     assert messages[("river.gauge", "controller.levels")] == steps * 20 / 300
     # On one core all of that is done one after the other: six reaches, and eight structures.
-    told = json.loads(ask("predict", CANAL, "-s", f"t_max={20.0 * steps}", "--costs", "costs.yaml", "--cores", 1, "--json"))
+    told = json.loads(ask("predict", CANAL, "-s", f"t_max={20.0 * steps}", "--costs", "costs.yaml", "--cores",
+                          1, "--json"))
     assert told["prediction"]["duration"] == pytest.approx(steps * (6 * 1.0 + 8 * 0.5))
 
 
@@ -207,7 +215,8 @@ def test_a_model_is_not_replaced_by_its_costs_nor_compared_with_another(place, a
     text = ask("predict", "other.ymmsl", "--from", "small", "--compare", "small", status=2)
     assert 'was of the model "film", and "other" is predicted' in text
     # A run that has other components tells nothing of the model.
-    other = MODEL.replace("  film:\n    components", "  other:\n    components").replace("      camera:", "      lens:")
+    other = MODEL.replace("  film:\n    components", "  other:\n    components").replace("      camera:",
+                                                                                         "      lens:")
     (place / "other.ymmsl").write_text(other.replace("camera.", "lens."))
     for command in ("graph", "tasks", "predict"):
         text = ask(command, "other.ymmsl", "--from", "small", status=2)

@@ -18,8 +18,10 @@ INTEGERS = [np.int8, np.int16, np.int32, np.int64, np.uint8, np.uint16, np.uint3
 FLOATS = [np.float32, np.float64]
 COMPLEX = [np.complex64, np.complex128]
 # The types and shapes that each format can hold.
-TYPES = {"csv": [bool, *INTEGERS, *FLOATS], "npy": [bool, *INTEGERS, *FLOATS, *COMPLEX], "vti": [bool, *INTEGERS, *FLOATS],
-         "hdf5": [bool, *INTEGERS, *FLOATS, *COMPLEX], "netcdf": [*INTEGERS, *FLOATS], "jsonl": [bool, *INTEGERS, *FLOATS, *COMPLEX]}
+TYPES = {"csv": [bool, *INTEGERS, *FLOATS], "npy": [bool, *INTEGERS, *FLOATS, *COMPLEX],
+         "vti": [bool, *INTEGERS, *FLOATS],
+         "hdf5": [bool, *INTEGERS, *FLOATS, *COMPLEX], "netcdf": [*INTEGERS, *FLOATS],
+         "jsonl": [bool, *INTEGERS, *FLOATS, *COMPLEX]}
 SUFFIX = {"csv": "csv", "npy": "npy", "vti": "vti", "hdf5": "h5", "netcdf": "nc", "jsonl": "jsonl"}
 PYTHONS = ("hdf5", "netcdf")
 CASES = 8
@@ -83,8 +85,10 @@ def draw_numbers(rng, dtype, shape):
         odd = np.array([first, last, 0, last - 1], dtype)
     else:
         info = np.finfo(dtype)
-        drawn = (rng.choice([-1.0, 1.0], shape) * 10.0 ** rng.uniform(-37, 38, shape) * rng.random(shape)).astype(dtype)
-        odd = np.array([np.nan, np.inf, -np.inf, -0.0, 0.1, info.max, info.smallest_subnormal, 2.0**53, 1e17, -1e-9], dtype)
+        drawn = (rng.choice([-1.0, 1.0], shape) * 10.0 ** rng.uniform(-37, 38,
+                                                                      shape) * rng.random(shape)).astype(dtype)
+        odd = np.array([np.nan, np.inf, -np.inf, -0.0, 0.1, info.max, info.smallest_subnormal, 2.0**53, 1e17,
+                        -1e-9], dtype)
     return np.where(rng.random(shape) < 0.3, rng.choice(odd, shape), drawn)
 
 
@@ -206,7 +210,8 @@ class Case:
 def bits(numbers):
     """The bits of numbers in the order of C; a NaN is as good as another."""
     numbers = np.array(numbers, order="C")
-    parts = numbers.view(np.zeros(0, numbers.dtype).real.dtype) if numbers.dtype.kind == "c" and numbers.ndim else numbers
+    parts = numbers.view(
+        np.zeros(0, numbers.dtype).real.dtype) if numbers.dtype.kind == "c" and numbers.ndim else numbers
     if parts.dtype.kind == "f":
         parts = np.where(np.isnan(parts), np.array(np.nan, parts.dtype), parts)
     return numbers.dtype.str, numbers.shape, parts.tobytes()
@@ -240,12 +245,14 @@ def check_csv(case, path, taken):
         if isinstance(data, dict):
             assert [*data] == case.names
             data = [*data.values()]
-        assert bits(np.atleast_1d(data[1] if isinstance(data, tuple) else np.array(data, case.read_as))) == bits(row)
+        assert bits(np.atleast_1d(data[1] if isinstance(data, tuple) else np.array(data,
+                                                                                   case.read_as))) == bits(row)
 
 
 def check_npy(case, path, taken):
     arrays = np.array([case.array(data) for data in case.data])
-    assert bits(np.load(path)) == bits(arrays) and bits(np.load(path.with_suffix(".times.npy"))) == bits(case.times)
+    assert bits(np.load(path)) == bits(arrays) and bits(np.load(path.with_suffix(".times.npy"))) == bits(
+        case.times)
     check_arrays(arrays, taken)
 
 
@@ -343,7 +350,8 @@ def test_what_sinks_write_their_sources_numpy_and_pandas_read(run, tmp_path, see
         back = f"{case.name}_back"
         components |= {case.name: f"ligament.sources.{case.kind}", back: "ligament.sinks.python"}
         conduits |= {f"{case.name}.out": f"{back}.in"}
-        settings |= {f"{case.name}.file": str(path), f"{back}.function": "ends.py:Take", f"{back}.with": str(tmp_path / case.name)}
+        settings |= {f"{case.name}.file": str(path), f"{back}.function": "ends.py:Take",
+                     f"{back}.with": str(tmp_path / case.name)}
         settings |= {f"{case.name}.{key}": value for key, value in case.source.items()}
     ran = run(model(components, conduits, settings))
     assert ran.status == 0, f"seed {seed}: {ran.text}"

@@ -10,7 +10,8 @@ ROUNDS = int(os.environ.get("LIGAMENT_SERIES", "12"))  # `make test-all` has mor
 
 LENGTHS = {None: 1, "m": 1, "km": 1000}
 COMBINE = {
-    "sum": lambda all: np.sum(all, axis=0), "mean": lambda all: np.mean(all, axis=0), "min": lambda all: np.min(all, axis=0),
+    "sum": lambda all: np.sum(all, axis=0), "mean": lambda all: np.mean(all, axis=0),
+    "min": lambda all: np.min(all, axis=0),
     "max": lambda all: np.max(all, axis=0), "product": lambda all: np.prod(all, axis=0),
 }
 
@@ -103,7 +104,8 @@ def test_gather_and_scatter_give_what_numpy_gives(run, tmp_path):
         # Parts of it that are joined are the whole again; copies of the whole are stacked.
         for form, spreads in (("join", "scatter"), ("stack", "duplicate")):
             spread = cases.model.component(f"{spreads}{n}", f"ligament.mappers.{spreads}", {})
-            part = cases.model.component(f"{form}ed{n}", "ligament.mappers.duplicate", {}, f", multiplicity: {slots}")
+            part = cases.model.component(f"{form}ed{n}", "ligament.mappers.duplicate", {},
+                                         f", multiplicity: {slots}")
             together = cases.model.component(f"{form}{n}", "ligament.mappers.gather", {"as": form})
             cases.model.join(port, f"{spread}.in")
             cases.model.join(f"{spread}.out", f"{part}.in")
@@ -143,12 +145,14 @@ def test_mesh_gives_what_numpy_gives(run, tmp_path):
     cases = Cases()
     for n in range(ROUNDS):
         axes = int(dice.integers(1, 4))
-        here, there = dice.random((int(dice.integers(2, 9)), axes)), dice.random((int(dice.integers(2, 9)), axes))
+        here, there = dice.random((int(dice.integers(2, 9)), axes)), dice.random((int(dice.integers(2, 9)),
+                                                                                  axes))
         there[0] = here[-1]
         np.save(tmp_path / f"here{n}.npy", here)
         np.save(tmp_path / f"there{n}.npy", there)
         shape = (len(here), *dice.integers(1, 4, size=dice.integers(0, 2)))
-        one = series(dice, shape=tuple(map(int, shape)), dtype=str(dice.choice(["float64", "float32", "int32"])), count=2,
+        one = series(dice, shape=tuple(map(int, shape)),
+                     dtype=str(dice.choice(["float64", "float32", "int32"])), count=2,
                      units=["K", "K"])
         port = cases.model.source(one)
         away = ((there[:, None] - here[None]) ** 2).sum(axis=2)
@@ -162,9 +166,12 @@ def test_mesh_gives_what_numpy_gives(run, tmp_path):
                 known = here if constraint == "consistent" else there
                 line = np.argsort(known[:, 0])
                 np.save(tmp_path / f"cells{n}{constraint}.npy", np.column_stack([line[:-1], line[1:]]))
-                settings = {"from": f"here{n}.npy", "to": f"there{n}.npy", "method": method, "constraint": constraint,
-                            "masked": masked} | ({"cells": f"cells{n}{constraint}.npy"} if method == "linear" else {})
-                name = cases.model.component(f"{method}{constraint}{masked}{n}", "ligament.mappers.mesh", settings)
+                settings = {"from": f"here{n}.npy", "to": f"there{n}.npy", "method": method,
+                            "constraint": constraint,
+                            "masked": masked} | ({"cells": f"cells{n}{constraint}.npy"} if method == "linear"
+                                                 else {})
+                name = cases.model.component(f"{method}{constraint}{masked}{n}", "ligament.mappers.mesh",
+                                             settings)
                 cases.model.join(port, f"{name}.in")
                 rows = []
                 for x in one.values:
@@ -185,13 +192,15 @@ def test_regrid_keeps_means_and_lines_in_each_memory_order_and_unit(run, tmp_pat
     cases = Cases()
     for n in range(ROUNDS):
         shape = tuple(int(x) for x in dice.integers(1, 6, size=2))
-        one = series(dice, shape=shape, kind="large" if n == 0 else "ordinary", dtype="float64", units=["m"] * 2, count=2)
+        one = series(dice, shape=shape, kind="large" if n == 0 else "ordinary", dtype="float64",
+                     units=["m"] * 2, count=2)
         factors = [int(x) for x in dice.integers(1, 4, size=2)]
         port = cases.model.source(one)
         # Cells that are halved or so keep their values, and means of them are those values again.
         finer = cases.model.component(f"finer{n}", "ligament.mappers.regrid", {
             "shape": [a * b for a, b in zip(shape, factors)], "method": "conservative"})
-        again = cases.model.component(f"again{n}", "ligament.mappers.regrid", {"shape": list(shape), "method": "conservative"})
+        again = cases.model.component(f"again{n}", "ligament.mappers.regrid",
+                                      {"shape": list(shape), "method": "conservative"})
         cases.model.join(port, f"{finer}.in")
         cases.model.join(f"{finer}.out", f"{again}.in")
         repeated = [x.repeat(factors[0], axis=0).repeat(factors[1], axis=1) for x in one.values]

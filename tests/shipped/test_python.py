@@ -108,7 +108,8 @@ class Total:
 def test_a_function_takes_messages_and_an_object_hears_their_end(results, tmp_path):
     functions(tmp_path, TAKERS)
     given = messages(tmp_path, array([1.0, 2.0]), array([3.0]))
-    components = {"source": "ligament.sources.jsonl", "each": "ligament.sinks.python", "all": "ligament.sinks.python"}
+    components = {"source": "ligament.sources.jsonl", "each": "ligament.sinks.python",
+                  "all": "ligament.sinks.python"}
     done = results(components, {"source.out": "[each.in, all.in]"},
                    {"source.file": given, "each.function": "functions.py:take", "each.with": "each",
                     "all.function": "functions.py:Total"})
@@ -123,21 +124,26 @@ def test_each_slot_of_a_set_gets_what_a_function_gives(results, tmp_path):
     functions(tmp_path)
     components = {"source": "ligament.sources.python", "part": mapper("duplicate, multiplicity: 2"),
                   "sink": "ligament.sinks.jsonl, multiplicity: 2"}
-    done = results(components, {"source.out": "part.in", "part.out": "sink.in"}, {"source.function": "functions.py:pairs"})
+    done = results(components, {"source.out": "part.in", "part.out": "sink.in"},
+                   {"source.function": "functions.py:pairs"})
     assert done.data("sink[0].jsonl") == done.data("sink[1].jsonl") == [1, [2, "two"]]
 
 
 WRONG_FUNCTIONS = {
-    "raises": ("def f():\n    yield 0.0, 1\n    raise ValueError('no rain')\n", {}, ["ValueError: no rain", "functions.py:3, in f"]),
+    "raises": ("def f():\n    yield 0.0, 1\n    raise ValueError('no rain')\n", {},
+               ["ValueError: no rain", "functions.py:3, in f"]),
     "raises at once": ("def f():\n    return 1 / 0\n", {}, ["ZeroDivisionError", "functions.py:2, in f"]),
     "does not compile": ("def f(:\n", {}, ["SyntaxError", 'functions.py", line 1']),
     "times go back": ("def f():\n    yield 1.0, 1\n    yield 0.0, 1\n", {}, ["functions.py:3", "earlier"]),
     "no time": ("def f():\n    yield float('nan'), 1\n", {}, ["functions.py:2", "nan is no time"]),
-    "cannot be sent": ("def f():\n    yield 0.0, 1\n    yield 1.0, object()\n    yield 2.0, 1\n", {}, ["functions.py:3", "object"]),
+    "cannot be sent": ("def f():\n    yield 0.0, 1\n    yield 1.0, object()\n    yield 2.0, 1\n", {},
+                       ["functions.py:3", "object"]),
     "gives no messages": ("def f():\n    return 3\n", {}, ["functions.py:1", "type int", "yield"]),
     "gives nothing": ("def f():\n    yield from ()\n", {}, ["functions.py:f", "there is no message"]),
-    "ends early": ("def f():\n    yield 0.0, 1\n", {"source.until": 5}, ["functions.py:2", "source-ends-early"]),
-    "too few times": ("def f():\n    return [1, 2]\n", {"source.times": [0.0]}, ["functions.py:1", '"times" has 1']),
+    "ends early": ("def f():\n    yield 0.0, 1\n", {"source.until": 5},
+                   ["functions.py:2", "source-ends-early"]),
+    "too few times": ("def f():\n    return [1, 2]\n", {"source.times": [0.0]},
+                      ["functions.py:1", '"times" has 1']),
     "is no function": ("f = 1\n", {}, ['functions.py has no function or class "f"']),
 }
 
@@ -155,7 +161,8 @@ def test_a_function_that_is_wrong_ends_the_run_with_its_line(failure, tmp_path, 
 
 
 @pytest.mark.parametrize("function, words", [
-    ("functions.py:pair", ['defines no "pair"', 'did you mean "pairs"?']), ("function.py:pairs", ['did you mean "functions.py"?']),
+    ("functions.py:pair", ['defines no "pair"', 'did you mean "pairs"?']),
+    ("function.py:pairs", ['did you mean "functions.py"?']),
     ("functions.py", ["file.py:function"]),
 ])
 def test_a_function_that_is_not_there_is_found_before_the_run(run, tmp_path, function, words):
@@ -168,7 +175,8 @@ def test_a_function_that_is_not_there_is_found_before_the_run(run, tmp_path, fun
 
 def test_a_sink_s_function_that_raises_ends_the_run_with_its_line(failure, tmp_path):
     functions(tmp_path, "def take(message):\n    raise RuntimeError('full')\n")
-    said, _ = failure(two("constant", "python"), JOINED, {"source.value": 1, "sink.function": "functions.py:take"})
+    said, _ = failure(two("constant", "python"), JOINED,
+                      {"source.value": 1, "sink.function": "functions.py:take"})
     assert "RuntimeError: full" in said and "functions.py:2, in take" in said, said
 
 
@@ -219,7 +227,8 @@ def bodies(function):
                   "second": "ligament.sinks.jsonl, multiplicity: 2"}
     conduits = {"left.out": "exchange.left", "right.out": "exchange.right", "exchange.to_left": "first.in",
                 "exchange.to_right": "second.in"}
-    return components, conduits, {"left.times": [0.0, 1.0], "left.values": [300.0, 310.0], "right.times": [0.5, 2.0],
+    return components, conduits, {"left.times": [0.0, 1.0], "left.values": [300.0, 310.0],
+                                  "right.times": [0.5, 2.0],
                                   "right.values": [320.0, 316.0], "exchange.function": f"mappers.py:{function}",
                                   "conductance": 0.5}
 
@@ -241,7 +250,8 @@ def test_a_mapper_of_a_user_is_a_light_component(results, tmp_path, function, fi
 
 @pytest.mark.parametrize("function, words", [
     ("lacks", ["mapper-incomplete", "to_right"]), ("nothing", ["mapper-incomplete", "type NoneType", "a dict"]),
-    ("raises", ["ValueError: no heat", "mappers.py:26, in raises"]), ("Other", ["the class Other is no mapper", "ligament.Mapper"]),
+    ("raises", ["ValueError: no heat", "mappers.py:26, in raises"]),
+    ("Other", ["the class Other is no mapper", "ligament.Mapper"]),
     ("Elsewhere", ['joins "left" (F_INIT)', "class Elsewhere, has above"]),
 ])
 def test_a_mapper_of_a_user_that_is_wrong_ends_the_run_and_says_why(failure, tmp_path, function, words):
@@ -257,7 +267,8 @@ FIELD = np.arange(24, dtype=np.float32).reshape(4, 3, 2)
 
 def test_hdf5_is_written_and_read_again(results, tmp_path):
     np.save(tmp_path / "field.npy", FIELD)
-    done = results(two("npy", "hdf5"), JOINED, {"source.file": "field.npy", "source.begin": 10, "source.step": 5, "sink.dataset": "flow/T"})
+    done = results(two("npy", "hdf5"), JOINED, {"source.file": "field.npy", "source.begin": 10,
+                                                "source.step": 5, "sink.dataset": "flow/T"})
     path = done.left("sink.h5")
     with h5py.File(path) as file:
         assert file["flow/T"].dtype == np.float32 and np.array_equal(file["flow/T"], FIELD)
@@ -269,7 +280,8 @@ def test_hdf5_is_written_and_read_again(results, tmp_path):
 
 def test_netcdf_is_written_and_read_again(results, tmp_path):
     np.save(tmp_path / "field.npy", FIELD)
-    done = results(two("npy", "netcdf"), JOINED, {"source.file": "field.npy", "source.begin": 10, "source.step": 5, "sink.variable": "T"})
+    done = results(two("npy", "netcdf"), JOINED, {"source.file": "field.npy", "source.begin": 10,
+                                                  "source.step": 5, "sink.variable": "T"})
     path = done.left("sink.nc")
     with netCDF4.Dataset(path) as file:
         assert file["T"].dimensions == ("time", "T_0", "T_1") and np.array_equal(file["T"][:], FIELD)
@@ -315,7 +327,8 @@ def test_holes_among_whole_numbers_lose_no_digits_and_change_no_types(results, f
         file.createVariable("large", "i8", ("t", "x"), fill_value=-1)[:] = [[1, 2], [2**53 + 1, -1]]
         file.createVariable("real", "f4", ("t", "x"), fill_value=-1)[:] = [[1, 0.1], [3, -1]]
     settings = {"source.file": "counts.nc", "source.holes": "nan"}
-    for name, dtype, expected in [("small", np.float64, [[1, 2], [3, np.nan]]), ("real", np.float32, [[1, np.float32(0.1)], [3, np.nan]])]:
+    for name, dtype, expected in [("small", np.float64, [[1, 2], [3, np.nan]]),
+                                  ("real", np.float32, [[1, np.float32(0.1)], [3, np.nan]])]:
         done = results(two("netcdf", "npy"), JOINED, {**settings, "source.variable": name})
         came = np.load(done.path("sink.npy"))
         np.testing.assert_equal(came, np.array(expected, dtype))
@@ -335,12 +348,14 @@ def test_units_are_named_and_not_mixed(failure, results, tmp_path, kind):
     else:
         with netCDF4.Dataset(path) as file:
             assert file["data"].units == "km"
-    said, _ = failure(two("jsonl", kind), JOINED, {"source.file": messages(tmp_path, array([1.0], unit="km"), array([2.0], unit="m"))})
+    said, _ = failure(two("jsonl", kind), JOINED, {"source.file": messages(tmp_path, array([1.0], unit="km"),
+                                                                           array([2.0], unit="m"))})
     assert 'has the unit "m", and those before it have the unit "km"' in said, said
     # The source sends the unit, so that what comes from files of two units can be added.
     done_in_m = results(two("jsonl", kind), JOINED, {"source.file": messages(tmp_path, array([1.0], unit="m"))})
     (other,) = done_in_m.left("").glob("sink.*")
-    components = {"a": f"ligament.sources.{kind}", "b": f"ligament.sources.{kind}", "both": "ligament.mappers.combine",
+    components = {"a": f"ligament.sources.{kind}", "b": f"ligament.sources.{kind}",
+                  "both": "ligament.mappers.combine",
                   "sink": "ligament.sinks.jsonl"}  # fmt: skip
     conduits = {"a.out": "both.a", "b.out": "both.b", "both.out": "sink.in"}
     settings = {"a.file": str(other), "b.file": str(path), "b.until": 0, "both.as": "sum"}
@@ -349,7 +364,8 @@ def test_units_are_named_and_not_mixed(failure, results, tmp_path, kind):
 
 
 def test_times_of_hdf5_are_in_the_unit_that_the_file_says(failure, results, tmp_path):
-    done = results(two("constant", "hdf5"), JOINED, {"source.value": 1, "source.begin": 1}, more="ligament: {time_unit: d}\n")
+    done = results(two("constant", "hdf5"), JOINED, {"source.value": 1, "source.begin": 1},
+                   more="ligament: {time_unit: d}\n")
     settings = {"source.file": str(done.left("sink.h5"))}
     for more, time in [("", 86400), ("ligament: {time_unit: h}\n", 24), ("ligament: {time_unit: d}\n", 1)]:
         (line,) = results(two("hdf5", "jsonl"), JOINED, settings, more=more).lines("sink.jsonl")
@@ -378,8 +394,10 @@ def test_times_that_a_double_does_not_hold_are_refused(failure, tmp_path, kind):
 def test_a_whole_dataset_is_one_message(results, tmp_path):
     with h5py.File(tmp_path / "one.h5", "w") as file:
         file["a"], file["b"] = FIELD, 3
-    done = results(two("hdf5", "npy"), JOINED, {"source.file": "one.h5", "source.dataset": "a", "source.whole": True, "source.begin": 7})
-    assert np.array_equal(np.load(done.path("sink.npy")), FIELD[None]) and np.load(done.path("sink.times.npy")) == [7]
+    done = results(two("hdf5", "npy"), JOINED, {"source.file": "one.h5", "source.dataset": "a",
+                                                "source.whole": True, "source.begin": 7})
+    assert np.array_equal(np.load(done.path("sink.npy")),
+                          FIELD[None]) and np.load(done.path("sink.times.npy")) == [7]
 
 
 @pytest.mark.parametrize("kind, setting", [("hdf5", "dataset"), ("netcdf", "variable")])
@@ -408,7 +426,8 @@ def test_what_does_not_go_together_ends_the_run_without_a_final_file(failure, tm
 def test_a_file_that_a_link_leads_to_is_not_written_over(failure, tmp_path, kind, suffix):
     (tmp_path / "mine").write_text("mine")
     (tmp_path / f"out.{suffix}.part").symlink_to(tmp_path / "mine")
-    said, _ = failure(two("constant", kind), JOINED, {"source.value": 1, "sink.file": str(tmp_path / f"out.{suffix}")})
+    said, _ = failure(two("constant", kind), JOINED,
+                      {"source.value": 1, "sink.file": str(tmp_path / f"out.{suffix}")})
     assert f"out.{suffix}.part cannot be written: it is there already" in said and "file-not-written" in said, said
     assert (tmp_path / "mine").read_text() == "mine"
 
@@ -419,10 +438,12 @@ def test_a_small_disk_that_is_full_is_named(ligament, tmp_path, kind, suffix):
     place.mkdir()
     values = np.ones(20000).tolist()
     (tmp_path / "model.ymmsl").write_text(model(two("constant", kind), JOINED, {
-        "source.values": values, "source.step": 1, "source.until": 20, "sink.file": str(place / f"out.{suffix}")}))
+        "source.values": values, "source.step": 1, "source.until": 20,
+        "sink.file": str(place / f"out.{suffix}")}))
     script = f"mount -t tmpfs -o size=256k none {place} && {ligament} run {tmp_path}/model.ymmsl --run-dir {tmp_path}/run; " \
              f"echo status $?; ls {place}"
-    done = subprocess.run(["unshare", "-Urm", "sh", "-c", script], capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run(["unshare", "-Urm", "sh", "-c", script], capture_output=True, text=True, timeout=60,
+                          check=False)
     said = " ".join((done.stdout + done.stderr).split())
     assert "status 1" in said and f"out.{suffix}.part cannot be written" in said and "make room" in said, said
     assert f"out.{suffix}\n" not in done.stdout
@@ -432,7 +453,8 @@ def test_a_package_that_is_missing_is_named(tmp_path, ligament):
     """A Python that has Ligament and not h5py."""
     (tmp_path / "h5py.py").write_text("raise ImportError('No module named h5py')\n")
     (tmp_path / "model.ymmsl").write_text(model(two("constant", "hdf5"), JOINED, {"source.value": 1}))
-    done = subprocess.run(["env", f"PYTHONPATH={tmp_path}", ligament, "run", "model.ymmsl", "--run-dir", "run"], cwd=tmp_path,
+    done = subprocess.run(["env", f"PYTHONPATH={tmp_path}", ligament, "run", "model.ymmsl", "--run-dir", "run"],
+                          cwd=tmp_path,
                           stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60, check=False)
     said = " ".join((done.stdout + done.stderr).split())
     assert done.returncode == 1 and "python-package-missing" in said, said
@@ -453,7 +475,8 @@ def test_they_run_under_python_too(tmp_path):
 
 def test_the_check_knows_their_settings(ligament, tmp_path):
     (tmp_path / "model.ymmsl").write_text(model(two("python", "netcdf"), JOINED, {"sink.dataset": "T"}))
-    done = subprocess.run([ligament, "check", "--json", "model.ymmsl"], cwd=tmp_path, capture_output=True, text=True, check=False)
+    done = subprocess.run([ligament, "check", "--json", "model.ymmsl"], cwd=tmp_path, capture_output=True,
+                          text=True, check=False)
     said = json.loads(done.stdout)
     assert done.returncode == 2 and 'needs the setting "function"' in json.dumps(said).replace('\\"', '"'), said
 

@@ -53,15 +53,18 @@ class Run:
 
     def starts_in_two_domains(self):
         """The head with the macro model, and an agent with the micro model; gives both processes."""
-        quiet = {"cwd": self.path, "stdin": subprocess.DEVNULL, "stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+        quiet = {"cwd": self.path, "stdin": subprocess.DEVNULL, "stdout": subprocess.DEVNULL,
+                 "stderr": subprocess.DEVNULL}
         words = ["--listen", "127.0.0.1"]
-        head = subprocess.Popen([self.ligament, "run", "steered.ymmsl", "--run-dir=run", "--domains", "1", "--overcommit",
+        head = subprocess.Popen([self.ligament, "run", "steered.ymmsl", "--run-dir=run", "--domains", "1",
+                                 "--overcommit",
                                  "--quiet", *words], **quiet)
         invitation, until = self.path / "run/invitation", time.monotonic() + LIMIT
         while not invitation.exists():
             assert head.poll() is None and time.monotonic() < until
             time.sleep(0.02)
-        agent = subprocess.Popen([self.ligament, "agent", "--join", "run/invitation", "--domain", "1", "--quiet", *words],
+        agent = subprocess.Popen([self.ligament, "agent", "--join", "run/invitation", "--domain", "1",
+                                  "--quiet", *words],
                                  **quiet)
         while json.loads((self.path / "run/run.json").read_text())["agent"] is None:
             assert head.poll() is None and time.monotonic() < until
@@ -111,7 +114,8 @@ def steered(tmp_path, ligament, compile_c):
     part = compile_c(Path(__file__).parent / "part.c")
 
     def make(micro="steers", lone=""):
-        (tmp_path / "steered.ymmsl").write_text(MODEL.format(part=part, macro="steers", micro=micro, lone=lone, go=tmp_path / "go"))
+        (tmp_path / "steered.ymmsl").write_text(MODEL.format(part=part, macro="steers", micro=micro, lone=lone,
+                                                             go=tmp_path / "go"))
         return Run(tmp_path, ligament)
 
     yield make

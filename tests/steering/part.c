@@ -86,9 +86,11 @@ int main(int count, char **words) {
     steers = strcmp(words[2], "steers") == 0;
     fine(lig_instance_create(NULL, &instance, &error));
     const bool is_micro = !is_macro && !is_lone;
-    FILE *steps = !is_micro ? NULL : fopen("steps.txt", "w"), *passes = !is_micro ? NULL : fopen("passes.txt", "w");
+    FILE *steps = !is_micro ? NULL : fopen("steps.txt", "w"),
+         *passes = !is_micro ? NULL : fopen("passes.txt", "w");
     if (is_micro) fine(lig_declare_steerable(instance, "k", 0, 10, "1/s", true, &error));
-    for (fine(lig_reuse_instance(instance, &again, &error)); again; fine(lig_reuse_instance(instance, &again, &error))) {
+    for (fine(lig_reuse_instance(instance, &again, &error)); again;
+         fine(lig_reuse_instance(instance, &again, &error))) {
         if (is_lone) lone(words[3]);
         else if (is_macro) macro(words[3]);
         else micro(steps, passes);

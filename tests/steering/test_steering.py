@@ -16,7 +16,8 @@ def in_force(table, at, before, after):
     assert {value for time, value in table if time >= at} == {after}
 
 
-def test_a_change_is_in_force_in_all_from_the_same_model_time_on_and_a_run_of_the_record_gives_the_same(steered):
+def test_a_change_is_in_force_in_all_from_the_same_model_time_on_and_a_run_of_the_record_gives_the_same(
+    steered):
     run = steered()
     run.starts()
     run.reaches(5.0)
@@ -79,8 +80,10 @@ def test_what_cannot_be_is_refused_with_the_reason_and_the_run_goes_on(steered):
     run.starts()
     run.reaches(20.0)
     for words, why in (
-        (["D=1.5"], "1 mm^2/s is the most"), (["D=-0.1"], "the least"), (["D=.nan"], "finite"), (["D=warm"], "type float"),
-        (["D=[1.0]"], "type float"), (["n=2.5"], "type int"), (["t_max=1"], "not-steerable"), (["d=1"], "did you mean \"D\""),
+        (["D=1.5"], "1 mm^2/s is the most"), (["D=-0.1"], "the least"), (["D=.nan"], "finite"),
+        (["D=warm"], "type float"),
+        (["D=[1.0]"], "type float"), (["n=2.5"], "type int"), (["t_max=1"], "not-steerable"),
+        (["d=1"], "did you mean \"D\""),
         (["D"], "no \"=\""), (["D=0.1", "D=0.2"], "twice"), (["D=0.1", "micro.k=2"], "another moment"),
         (["D=0.1", "--at", "2"], "has passed 2 d already"),
     ):
@@ -88,7 +91,8 @@ def test_what_cannot_be_is_refused_with_the_reason_and_the_run_goes_on(steered):
     assert "4096 are the most" in run.steer("D=" + 100_000 * "1", status=1)
     assert run.steer("D=0.1", "--dry-run")["instances"] == ["macro", "micro"]
     listed = {one["name"]: one for one in run.steer()["steerable"]}
-    assert (listed["D"]["min"], listed["D"]["max"], listed["D"]["unit"], listed["D"]["value"]) == (0.0, 1.0, "mm^2/s", "0.5")
+    assert (listed["D"]["min"], listed["D"]["max"], listed["D"]["unit"],
+            listed["D"]["value"]) == (0.0, 1.0, "mm^2/s", "0.5")
     assert listed["micro.k"]["apply"] == "restart" and listed["n"]["type"] == "int"
     record = run.ends()
     assert {one["state"] for one in record["steering"]} == {"refused"}
@@ -136,7 +140,8 @@ def test_one_that_is_stopped_or_killed_between_accepting_and_the_time_makes_it_t
     run.reaches(20.0)
     # So far away that it is not there before the signal, however slow the machine is.
     at = run.steer("D=0.25", "--at", "200")["at"]
-    [pid] = [one["pid"] for one in json.loads(run.call("status", "run", "--json"))["instances"] if one["name"] == "micro"]
+    [pid] = [one["pid"] for one in json.loads(run.call("status", "run",
+                                                       "--json"))["instances"] if one["name"] == "micro"]
     os.kill(pid, signals[0])
     run.is_let_go()
     if signals[0] == signal.SIGSTOP:

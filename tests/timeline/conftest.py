@@ -33,7 +33,8 @@ def ask(ligament, tmp_path):
 
     def ask(*words):
         done = subprocess.run(
-            [ligament, *map(str, words)], cwd=tmp_path, stdin=subprocess.DEVNULL, capture_output=True, text=True,
+            [ligament, *map(str, words)], cwd=tmp_path, stdin=subprocess.DEVNULL, capture_output=True,
+            text=True,
             timeout=60,
         )
         return done.returncode, done.stdout, done.stderr

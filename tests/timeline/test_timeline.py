@@ -178,7 +178,8 @@ def test_the_last_intervals_of_a_killed_instance_are_there(play, told, ask, vict
     order = {name: scripts[name] for name in ("macro", "micro")}
     with play(order, [f"{victim}.out: {other}.in", f"{other}.out: {victim}.in"]) as run:
         until(lambda: waits_for(run, victim, f"{other}.out") and told(run.directory)[0]["waits"])
-        until(lambda: {one["name"]: one for one in told(run.directory)[0]["instances"]}[victim]["received_messages"])
+        until(lambda: {one["name"]: one for one in told(run.directory)[0]["instances"]}[victim][
+            "received_messages"])
         pid = until(lambda: waits_for(run, victim, f"{other}.out"))
         os.kill(pid, signal.SIGKILL)
         status, output, record = run.end()
@@ -206,7 +207,8 @@ def test_what_was_written_stays_when_the_run_itself_is_killed(play, told):
     said, events = told(run.directory)
     check_trace(events)
     assert not said["running"]
-    assert any(wait["instance"] == "micro" and wait["on"] == "macro" and wait["count"] > 10 for wait in said["waits"])
+    assert any(wait["instance"] == "micro" and wait["on"] == "macro" and wait["count"] > 10
+               for wait in said["waits"])
 
 
 def test_many_instances_are_shown_by_component(play, ask):

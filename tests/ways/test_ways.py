@@ -42,8 +42,10 @@ def test_both_ways_mean_the_same_in_a_run(seed, program, ligament, tmp_path):
     for left, right in WAYS:
         run = tmp_path / f"{left}-{right}"
         model = tmp_path / "model.ymmsl"
-        model.write_text(MODEL.format(seed=seed, left=str(left).lower(), right=str(right).lower(), program=program))
-        done = subprocess.run([ligament, "run", "--quiet", "--run-dir", run, model], capture_output=True, text=True, timeout=120)
+        model.write_text(MODEL.format(seed=seed, left=str(left).lower(), right=str(right).lower(),
+                                      program=program))
+        done = subprocess.run([ligament, "run", "--quiet", "--run-dir", run, model], capture_output=True,
+                              text=True, timeout=120)
         assert done.returncode == 0, done.stderr
         record = json.loads((run / "run.json").read_text())
         counts = [{key: value for key, value in one.items() if "message" in key or "bytes" in key}

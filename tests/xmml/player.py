@@ -6,7 +6,8 @@ from ligament import ClosedError, Instance, Message, Operator
 STEPS = 4
 instance = Instance()
 ports = instance.list_ports()
-of = {operator: [name for name in ports.get(operator, ()) if instance.is_connected(name)] for operator in Operator}
+of = {operator: [name for name in ports.get(operator,
+                                            ()) if instance.is_connected(name)] for operator in Operator}
 
 
 def send(operator, time, next_time=None):

@@ -18,7 +18,8 @@ def ask(ligament, tmp_path):
 
     def ask(*words, status=0):
         done = subprocess.run(
-            [ligament, *map(str, words)], cwd=tmp_path, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=120
+            [ligament, *map(str, words)], cwd=tmp_path, stdin=subprocess.DEVNULL, capture_output=True,
+            text=True, timeout=120
         )
         assert done.returncode == status, done.stdout + done.stderr
         return done.stdout, done.stderr
@@ -52,7 +53,8 @@ def test_a_model_keeps_its_couplings_and_its_scales(made, tmp_path, ask):
     for expected in [
         "      sea_1.flow_out: south.left_in\n", "s: [left_in, right_in]",
         "north: {time_step: 10 min, total_time: 1 yr, space_step: 1 m, extent: 2 km}",
-        "south: {time_step: 10 min, total_time: 1 yr, space_step: 1 m, extent: 3 km}", "canals.north: {threads: 1}",
+        "south: {time_step: 10 min, total_time: 1 yr, space_step: 1 m, extent: 3 km}",
+        "canals.north: {threads: 1}",
     ]:
         assert expected in text, expected
     topology = json.loads(ask("graph", "model.ymmsl", "--json")[0])["topology"]
@@ -76,21 +78,27 @@ def test_filters_do_what_they_did(made, ask, tmp_path):
 
 # What is changed in a file, and what is said of it.
 MISTAKES = [
-    ("canals", '<datatype id="double" size_estimate="8"/>', '<datatype size_estimate="8"/>', "<datatype> has no id"),
+    ("canals", '<datatype id="double" size_estimate="8"/>', '<datatype size_estimate="8"/>',
+     "<datatype> has no id"),
     ("canals", 'operator="S"', 'operator="T"', 'there is no operator "T"'),
     ("canals", '<in id="left_in" operator="S"', '<in id="left_in" operator="Oi"', "O_I sends"),
     ("canals", '<in id="left_in" operator="S"', '<in id="left_in"', "the port has no operator"),
-    ("canals", '<in id="left_in" operator="S" datatype="double"/>', '<in id="left_in" operator="S" datatype="duoble"/>',
+    ("canals", '<in id="left_in" operator="S" datatype="double"/>',
+     '<in id="left_in" operator="S" datatype="duoble"/>',
      'did you mean "double"?'),
     ("canals", 'id="junction"', 'id="1junction"', "it begins with a digit"),
-    ("canals", '<instance id="south" submodel="reach"/>', '<instance id="south" submodel="raech"/>', 'did you mean "reach"?'),
+    ("canals", '<instance id="south" submodel="reach"/>', '<instance id="south" submodel="raech"/>',
+     'did you mean "reach"?'),
     ("canals", '<instance id="south" submodel="reach"/>', '<instance id="north" submodel="reach"/>',
      'there is an instance "north" already'),
-    ("canals", '<instance id="south" submodel="reach"/>', '<instance id="south" submodel="reach" multiplicity="dynamic"/>',
+    ("canals", '<instance id="south" submodel="reach"/>',
+     '<instance id="south" submodel="reach" multiplicity="dynamic"/>',
      "a pool"),
-    ("canals", '<instance id="south" submodel="reach"/>', '<instance id="south" submodel="reach" multiplicity="-2"/>',
+    ("canals", '<instance id="south" submodel="reach"/>',
+     '<instance id="south" submodel="reach" multiplicity="-2"/>',
      "no whole number above 0"),
-    ("canals", '<coupling from="spring.flow_out" to="north.left_in"/>', '<coupling to="spring.flow_out" from="north.left_in"/>',
+    ("canals", '<coupling from="spring.flow_out" to="north.left_in"/>',
+     '<coupling to="spring.flow_out" from="north.left_in"/>',
      "exchange from and to"),
     ("canals", 'to="middle.a_in"', 'to="middle.a_im"', 'did you mean "a_in"?'),
     ("canals", 'to="middle.a_in"', 'to="muddle.a_in"', 'did you mean "middle"?'),
@@ -98,11 +106,14 @@ MISTAKES = [
     ("canals", 'to="middle.b_in"', 'to="middle.a_in"', "two couplings lead to middle.a_in"),
     ("canals", "<coupling from=", "<couplin from=", "did you mean <coupling>?"),
     ("vessel", 'type="fan-out"', 'type="fan-up"', "there is no mapper of the type"),
-    ("vessel", '<coupling from="drug.concentration" to="tissue.drug"/>', '<coupling from="shape.wall" to="tissue.drug"/>',
+    ("vessel", '<coupling from="drug.concentration" to="tissue.drug"/>',
+     '<coupling from="shape.wall" to="tissue.drug"/>',
      "what is sent is"),
     ("weather", 'type="source"', 'type="spring"', "there is no terminal of the type"),
-    ("weather", '<apply filter="seldom" factor="2"/>', '<apply filter="seldon" factor="2"/>', 'did you mean "seldom"?'),
-    ("weather", '<apply filter="seldom" factor="2"/>', '<apply filter="seldom" factor="0"/>', "no whole number above 0"),
+    ("weather", '<apply filter="seldom" factor="2"/>', '<apply filter="seldon" factor="2"/>',
+     'did you mean "seldom"?'),
+    ("weather", '<apply filter="seldom" factor="2"/>', '<apply filter="seldom" factor="0"/>',
+     "no whole number above 0"),
     ("weather", 'type="reduction"', 'type="reducing"', "there is no filter of the type"),
 ]
 
@@ -121,10 +132,12 @@ def test_a_mistake_is_told_with_its_line(ask, tmp_path, name, right, wrong, expe
 
 def test_all_mistakes_are_told_at_once(ask, tmp_path):
     text = (HERE / "models/canals.xmml").read_text()
-    (tmp_path / "wrong.xmml").write_text(text.replace('operator="S"', 'operator="T"').replace('delta="10 min"', 'delta="ten"'))
+    (tmp_path / "wrong.xmml").write_text(text.replace('operator="S"', 'operator="T"').replace('delta="10 min"',
+                                                                                              'delta="ten"'))
     found = json.loads(ask("convert", "wrong.xmml", "--json", status=2)[0])["problems"]
     lines = {one["line"] for one in found}
-    wrong = {number for number, line in enumerate(text.splitlines(), 1) if 'operator="S"' in line or 'delta="10 min"' in line}
+    wrong = {number for number, line in enumerate(text.splitlines(),
+                                                  1) if 'operator="S"' in line or 'delta="10 min"' in line}
     assert wrong <= lines
 
 
@@ -148,7 +161,8 @@ def test_a_file_that_is_not_there_is_refused(ask):
     assert "cannot be read" in ask("convert", "nowhere.xmml", status=2)[1]
 
 
-SCALES = [('delta="10"', '"10" has no unit'), ('delta="10 m"', '"m" is no unit of time'), ('delta="0"', '"0" is not above 0'),
+SCALES = [('delta="10"', '"10" has no unit'), ('delta="10 m"', '"m" is no unit of time'),
+          ('delta="0"', '"0" is not above 0'),
           ('delta="1E-6"', '"1E-6" has no unit'), ('delta="ten"', '"ten" begins with no number')]
 
 

@@ -38,12 +38,15 @@ static void goes_there_and_back(const lig_array *array) {
     }
     FINE(lig_value_array_unit(lig_message_value(message), &unit, &error));
     HOLDS(unit.size == (array->unit ? strlen(array->unit) : 0));
-    const uint64_t rows = array->ndim > 0 ? array->shape[0] : 1, columns = array->ndim > 1 ? array->shape[1] : 1;
+    const uint64_t rows = array->ndim > 0 ? array->shape[0] : 1,
+                   columns = array->ndim > 1 ? array->shape[1] : 1;
     int64_t sent[2] = {0, 0}, came[2] = {0, 0};
-    for (uint32_t axis = 0; axis < view.ndim; ++axis) sent[axis] = step(array, axis), came[axis] = view.strides[axis];
+    for (uint32_t axis = 0; axis < view.ndim; ++axis)
+        sent[axis] = step(array, axis), came[axis] = view.strides[axis];
     for (uint64_t i = 0; i < rows; ++i)
         for (uint64_t j = 0; j < columns; ++j)
-            HOLDS(!memcmp(at(array->data, sent, i, j), at(view.data, came, i, j), lig_dtype_size(array->dtype)));
+            HOLDS(
+                !memcmp(at(array->data, sent, i, j), at(view.data, came, i, j), lig_dtype_size(array->dtype)));
     lig_message_free(message);
 }
 

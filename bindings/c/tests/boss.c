@@ -8,7 +8,8 @@ static lig_receive_options slot(uint32_t number) {
 }
 
 static lig_send_options to(uint32_t number, double timestamp) {
-    return (lig_send_options){.size = sizeof(lig_send_options), .timestamp = timestamp, .has_slot = true, .slot = number};
+    return (lig_send_options){
+        .size = sizeof(lig_send_options), .timestamp = timestamp, .has_slot = true, .slot = number};
 }
 
 static void check_ports(void) {
@@ -60,7 +61,8 @@ static void check_mistakes(void) {
     HOLDS(message == NULL);
     ENDS_WITH(lig_receive_if_connected(instance, "spare", NULL, &message, &error), LIG_ERR_USAGE, "sends");
     ENDS_WITH(lig_receive_if_connected(instance, "no where", NULL, &message, &error), LIG_ERR_USAGE, "no port");
-    ENDS_WITH(lig_receive_if_connected(instance, "results", &beyond, &message, &error), LIG_ERR_USAGE, "no slot 3");
+    ENDS_WITH(lig_receive_if_connected(instance, "results", &beyond, &message, &error), LIG_ERR_USAGE,
+              "no slot 3");
     // Sending to nobody does nothing.
     FINE(lig_send_int(instance, "spare", NULL, 1, &error));
 }
@@ -125,11 +127,14 @@ static void check_expected(const lig_message *message, uint32_t from) {
     FINE(lig_expect_array(message, NULL, &expected, &view, &error));
     expected.shape[0] = 50;
     ENDS_WITH(lig_expect_array(message, NULL, &expected, &view, &error), LIG_ERR_UNEXPECTED, words);
-    HOLDS(strstr(error.message, "float64 with shape [40, 50]") && strstr(error.message, "float64 with shape [50, 50]"));
+    HOLDS(strstr(error.message, "float64 with shape [40, 50]") &&
+          strstr(error.message, "float64 with shape [50, 50]"));
     expected = (lig_expected){.size = sizeof expected, .has_ndim = true};
-    ENDS_WITH(lig_expect_array(message, NULL, &expected, &view, &error), LIG_ERR_UNEXPECTED, "with 0 dimensions");
+    ENDS_WITH(lig_expect_array(message, NULL, &expected, &view, &error), LIG_ERR_UNEXPECTED,
+              "with 0 dimensions");
     expected = (lig_expected){.size = sizeof expected, .dtype = LIG_INT32};
-    ENDS_WITH(lig_expect_array(message, NULL, &expected, &view, &error), LIG_ERR_UNEXPECTED, "an array of int32 was expected");
+    ENDS_WITH(lig_expect_array(message, NULL, &expected, &view, &error), LIG_ERR_UNEXPECTED,
+              "an array of int32 was expected");
     expected.dtype = (lig_dtype)99;
     ENDS_WITH(lig_expect_array(message, NULL, &expected, &view, &error), LIG_ERR_USAGE, "no element type 99");
     expected = (lig_expected){.size = sizeof expected, .ndim = 9, .has_shape = true};
@@ -140,8 +145,10 @@ static void check_expected(const lig_message *message, uint32_t from) {
 }
 
 int main(void) {
-    const lig_port ports[] = {{LIG_O_I, "tasks[]"}, {LIG_O_I, "spare"}, {LIG_S, "results[]"}, {LIG_S, "nowhere"}};
-    const lig_instance_options options = {.size = sizeof options, .ports = ports, .port_count = 4, .ranks = 2, .threads = 3};
+    const lig_port ports[] = {
+        {LIG_O_I, "tasks[]"}, {LIG_O_I, "spare"}, {LIG_S, "results[]"}, {LIG_S, "nowhere"}};
+    const lig_instance_options options = {
+        .size = sizeof options, .ports = ports, .port_count = 4, .ranks = 2, .threads = 3};
     bool truth;
     FINE(lig_instance_create(&options, &instance, &error));
     FINE(lig_reuse_instance(instance, &truth, &error));
@@ -165,7 +172,8 @@ int main(void) {
     ENDS_WITH(lig_receive_any(instance, all, 3, &soon, &which, &message, &error), LIG_ERR_TIMED_OUT, "");
     HOLDS(message == NULL);
     ENDS_WITH(lig_receive_any(instance, all, 0, &soon, &which, &message, &error), LIG_ERR_USAGE, "no ports");
-    ENDS_WITH(lig_receive_if_connected(instance, "results", &soon, &message, &error), LIG_ERR_TIMED_OUT, "results[0]");
+    ENDS_WITH(lig_receive_if_connected(instance, "results", &soon, &message, &error), LIG_ERR_TIMED_OUT,
+              "results[0]");
     soon.timeout = -1;
     ENDS_WITH(lig_receive(instance, "results", &soon, &message, &error), LIG_ERR_USAGE, "-1");
 
@@ -206,7 +214,8 @@ int main(void) {
     int32_t table[4][4];
     for (int i = 0; i < 16; ++i) table[i / 4][i % 4] = i;
     const int64_t strides[] = {16, 8};
-    const lig_array columns = {.dtype = LIG_INT32, .ndim = 2, .shape = {4, 2}, .strides = strides, .data = table};
+    const lig_array columns = {
+        .dtype = LIG_INT32, .ndim = 2, .shape = {4, 2}, .strides = strides, .data = table};
     for (uint32_t i = 0; i < 3; ++i) {
         const lig_send_options options_ = to(i, 2.0);
         FINE(lig_send_array(instance, "tasks", &options_, &columns, &error));
@@ -232,15 +241,18 @@ int main(void) {
     const lig_array five = {.dtype = LIG_FLOAT32, .ndim = 1, .shape = {5}, .data = into};
     const lig_receive_options slots[] = {slot(0), slot(1), slot(2)};
     ENDS_WITH(lig_receive_into(instance, "results", &slots[0], &four, NULL, &error), LIG_ERR_UNEXPECTED, "[5]");
-    HOLDS(strstr(error.message, "port \"results[0]\" from worker[0].out") && strstr(error.message, "shape [4]"));
-    ENDS_WITH(lig_receive_into(instance, "results", &slots[1], &doubles, NULL, &error), LIG_ERR_UNEXPECTED, "float64");
+    HOLDS(strstr(error.message, "port \"results[0]\" from worker[0].out") &&
+          strstr(error.message, "shape [4]"));
+    ENDS_WITH(lig_receive_into(instance, "results", &slots[1], &doubles, NULL, &error), LIG_ERR_UNEXPECTED,
+              "float64");
     HOLDS(into[0] == -1 && into[4] == -1);
     lig_times times;
     FINE(lig_receive_into(instance, "results", &slots[2], &five, &times, &error));
     HOLDS(into[0] == 0 && into[4] == 4 && times.timestamp == 3.0 && !times.has_next_timestamp);
     ENDS_WITH(lig_receive(instance, "results", &slots[1], &message, &error), LIG_ERR_CLOSED, "results[1]");
     HOLDS(message == NULL);
-    ENDS_WITH(lig_receive_if_connected(instance, "results", &slots[1], &message, &error), LIG_ERR_CLOSED, "results[1]");
+    ENDS_WITH(lig_receive_if_connected(instance, "results", &slots[1], &message, &error), LIG_ERR_CLOSED,
+              "results[1]");
     // All of them have ended, and only then it says so.
     ENDS_WITH(lig_receive_any(instance, all, 3, NULL, &which, &message, &error), LIG_ERR_CLOSED, "have ended");
     FINE(lig_poll(instance, "results", &slots[1], &truth, &error));

@@ -19,15 +19,15 @@ static lig_error error;
     } while (0)
 
 // A call ends with this status; if that is an error, its text has these words.
-#define ENDS_WITH(call, wanted, words)                                                                        \
-    do {                                                                                                      \
-        error.message[0] = 0;                                                                                 \
-        const lig_status given = (call);                                                                      \
-        if (given != (wanted) || !strstr(error.message, words)) {                                             \
-            fprintf(stderr, "%s:%d: %s gave %d: \"%s\", not %s with \"%s\"\n", __FILE__, __LINE__, #call, (int)given, \
-                    error.message, #wanted, words);                                                           \
-            exit(1);                                                                                          \
-        }                                                                                                     \
+#define ENDS_WITH(call, wanted, words)                                                                    \
+    do {                                                                                                  \
+        error.message[0] = 0;                                                                             \
+        const lig_status given = (call);                                                                  \
+        if (given != (wanted) || !strstr(error.message, words)) {                                         \
+            fprintf(stderr, "%s:%d: %s gave %d: \"%s\", not %s with \"%s\"\n", __FILE__, __LINE__, #call, \
+                    (int)given, error.message, #wanted, words);                                           \
+            exit(1);                                                                                      \
+        }                                                                                                 \
     } while (0)
 
 // A call succeeds.

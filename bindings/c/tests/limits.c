@@ -107,7 +107,8 @@ static void absurd(void) {
             HOLDS(lig_send_array(instance, "out", NULL, &array, &error) != LIG_OK && error.message[0]);
             lig_loan *loan;
             error.message[0] = 0;
-            HOLDS(lig_loan_create(instance, LIG_INT8, ndim, array.shape, &loan, NULL, &error) != LIG_OK && !loan);
+            HOLDS(lig_loan_create(instance, LIG_INT8, ndim, array.shape, &loan, NULL, &error) != LIG_OK &&
+                  !loan);
             HOLDS(error.message[0]);
         }
     }
@@ -116,7 +117,8 @@ static void absurd(void) {
     lig_value_free(list);
     const lig_port_slot port = {.port = "in"};
     size_t which;
-    ENDS_WITH(lig_wait_any(instance, &port, SIZE_MAX, NULL, &which, &error), LIG_ERR_USAGE, "too many to wait for");
+    ENDS_WITH(lig_wait_any(instance, &port, SIZE_MAX, NULL, &which, &error), LIG_ERR_USAGE,
+              "too many to wait for");
     ENDS_WITH(lig_set_port_length(instance, "out", SIZE_MAX, &error), LIG_ERR_USAGE, "not a vector port");
 }
 

@@ -48,7 +48,8 @@ static void two_at_a_time(size_t length, size_t number) {
 }
 
 static void with_a_unit(uint64_t rows, uint64_t columns) {
-    lig_array like = {.dtype = LIG_FLOAT32, .ndim = 2, .shape = {rows, columns}, .order = LIG_COLUMN_MAJOR, .unit = "K"};
+    lig_array like = {
+        .dtype = LIG_FLOAT32, .ndim = 2, .shape = {rows, columns}, .order = LIG_COLUMN_MAJOR, .unit = "K"};
     lig_loan *loan;
     void *data;
     FINE(lig_loan_create_like(instance, &like, &loan, &data, &error));
@@ -72,7 +73,8 @@ int main(void) {
     bool again;
     FINE(lig_reuse_instance(instance, &again, &error));
     for (size_t round = 0; round < 20; ++round)
-        for (size_t i = 0; i < sizeof lengths / sizeof *lengths; ++i) two_at_a_time(lengths[i], 100 * round + 3 * i);
+        for (size_t i = 0; i < sizeof lengths / sizeof *lengths; ++i)
+            two_at_a_time(lengths[i], 100 * round + 3 * i);
     with_a_unit(3, 4);
     with_a_unit(300, 400);
     FINE(lig_reuse_instance(instance, &again, &error));

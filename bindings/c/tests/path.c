@@ -41,14 +41,16 @@ static void requests(lig_path *one, lig_path *other) {
     HOLDS(!done);
     FINE(lig_path_isend(one, bytes, length, &sends, &error));
     ENDS_WITH(lig_path_cancel(one, sends, &error), LIG_ERR_USAGE, "cannot be given up");
-    ENDS_WITH(lig_path_wait(other, receives, place, 10, &came, SOON, &error), LIG_ERR_UNEXPECTED, "room for 10");
+    ENDS_WITH(lig_path_wait(other, receives, place, 10, &came, SOON, &error), LIG_ERR_UNEXPECTED,
+              "room for 10");
     HOLDS(came == length);
     FINE(lig_path_wait(other, receives, place, length, &came, SOON, &error));
     HOLDS(came == length && memcmp(bytes, place, length) == 0);
     FINE(lig_path_wait(one, sends, NULL, 0, NULL, SOON, &error));
     ENDS_WITH(lig_path_test(one, sends, &done, &error), LIG_ERR_USAGE, "no such request");
     FINE(lig_path_ireceive(other, &late, &error));
-    ENDS_WITH(lig_path_wait(other, late, place, length, &came, 0.02, &error), LIG_ERR_TIMED_OUT, "within 0.02 s");
+    ENDS_WITH(lig_path_wait(other, late, place, length, &came, 0.02, &error), LIG_ERR_TIMED_OUT,
+              "within 0.02 s");
     FINE(lig_path_cancel(other, late, &error));
     FINE(lig_path_send(one, "four", 4, SOON, &error));
     ENDS_WITH(lig_path_receive(other, place, 2, &came, SOON, &error), LIG_ERR_UNEXPECTED, "it stays");
@@ -78,7 +80,8 @@ int main(int argc, char **argv) {
     FINE(lig_path_port(one, &port, &error));
     HOLDS(port != 0);
     snprintf(at, sizeof at, "127.0.0.1:%u", port);
-    const lig_path_options options = {.size = sizeof options, .streams = 2, .window = 1u << 20, .uncompressed = true};
+    const lig_path_options options = {
+        .size = sizeof options, .streams = 2, .window = 1u << 20, .uncompressed = true};
     FINE(lig_path_open(key, at, &options, &other, &error));
     FINE(lig_path_wait_connected(other, SOON, &error));
     FINE(lig_path_port(other, &port, &error));
@@ -105,11 +108,13 @@ int main(int argc, char **argv) {
     ENDS_WITH(lig_path_listen(key, at, NULL, &none, &error), LIG_ERR_SYSTEM, "cannot listen");
     ENDS_WITH(lig_path_listen(second, at, NULL, &none, &error), LIG_ERR_SYSTEM, "cannot be read");
     ENDS_WITH(lig_path_open(key, NULL, NULL, &none, &error), LIG_ERR_USAGE, "no address");
-    ENDS_WITH(lig_path_open(key, at, &(lig_path_options){.size = sizeof options, .streams = 257}, &none, &error),
-              LIG_ERR_USAGE, "not 257");
+    ENDS_WITH(
+        lig_path_open(key, at, &(lig_path_options){.size = sizeof options, .streams = 257}, &none, &error),
+        LIG_ERR_USAGE, "not 257");
     // Another key.
     FINE(lig_path_key_make(second, &error));
-    FINE(lig_path_open(second, at, &(lig_path_options){.size = sizeof options, .patience = 0.2}, &none, &error));
+    FINE(
+        lig_path_open(second, at, &(lig_path_options){.size = sizeof options, .patience = 0.2}, &none, &error));
     ENDS_WITH(lig_path_wait_connected(none, SOON, &error), LIG_ERR_SYSTEM, "no connection");
     lig_path_free(none);
     lig_path_free(none);
@@ -120,7 +125,8 @@ int main(int argc, char **argv) {
     char place[8];
     FINE(lig_path_receive(other, place, sizeof place, &length, SOON, &error));
     HOLDS(length == 4);
-    ENDS_WITH(lig_path_receive(other, place, sizeof place, &length, SOON, &error), LIG_ERR_CLOSED, "closed the path");
+    ENDS_WITH(lig_path_receive(other, place, sizeof place, &length, SOON, &error), LIG_ERR_CLOSED,
+              "closed the path");
     ENDS_WITH(lig_path_send(other, "x", 1, SOON, &error), LIG_ERR_CLOSED, "closed the path");
     FINE(lig_path_close(other, SOON, &error));
     // After the end.

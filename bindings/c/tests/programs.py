@@ -69,7 +69,8 @@ class Ran:
     def output(self):
         """All that the instances printed, for messages to people."""
         files = sorted(self.directory.rglob("*")) if self.directory.exists() else []
-        parts = [f"--- {f}\n{f.read_text(errors='replace')}" for f in files if f.is_file() and f.stat().st_size < 100000]
+        parts = [f"--- {f}\n{f.read_text(errors='replace')}" for f in files if f.is_file()
+                 and f.stat().st_size < 100000]
         return self.text + "\n".join(parts)
 
 

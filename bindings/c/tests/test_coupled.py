@@ -41,14 +41,16 @@ def test_a_formal_submodel_that_fails_ends_the_run_with_its_reason(prefix, progr
     assert "the third step does not converge" in ran.text
 
 
-def test_a_call_that_comes_while_another_is_in_progress_is_refused_and_disturbs_nothing(prefix, program, tmp_path):
+def test_a_call_that_comes_while_another_is_in_progress_is_refused_and_disturbs_nothing(prefix, program,
+                                                                                        tmp_path):
     ran = run_model(prefix, tmp_path, echoed(program(HERE / "threads.c"), program(HERE / "echo.c")))
     assert ran.status == 0, ran.output()
     assert "lig_instance_free: the instance is in the middle of another call: lig_receive of thread" in ran.output()
 
 
 def test_a_submodel_s_functions_have_its_instance_while_they_run_and_no_longer(prefix, program, tmp_path):
-    ran = run_model(prefix, tmp_path, echoed(program(HERE / "threads.c"), program(HERE / "echo.c"), ["submodel"]))
+    ran = run_model(prefix, tmp_path, echoed(program(HERE / "threads.c"), program(HERE / "echo.c"),
+                                             ["submodel"]))
     assert ran.status == 0, ran.output()
     assert "was called by a function of the instance's own submodel; nothing is freed" in ran.output()
 
@@ -62,7 +64,8 @@ def test_a_submodel_s_function_that_leaves_a_thread_in_a_call_ends_the_run(prefi
 def test_what_is_too_deep_too_large_or_no_time_is_refused_with_a_reason(prefix, program, tmp_path):
     ran = run_model(prefix, tmp_path, echoed(program(HERE / "limits.c"), program(HERE / "echo.c")))
     assert ran.status == 0, ran.output()
-    assert ran.text.count('WARNING  macro: port "out": macro sends timestamp -3 after 12.5 in the same pass') == 1, ran.text
+    assert ran.text.count(
+        'WARNING  macro: port "out": macro sends timestamp -3 after 12.5 in the same pass') == 1, ran.text
     assert "sends timestamp -4" not in ran.text
 
 

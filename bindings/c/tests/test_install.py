@@ -66,7 +66,8 @@ def test_pkg_config_finds_a_moved_installation(prefix, tmp_path):
 def test_the_static_library_links(prefix, tmp_path):
     (tmp_path / "user.c").write_text(C)
     subprocess.run(
-        ["gcc", f"-I{prefix}/include", tmp_path / "user.c", "-o", tmp_path / "user", prefix / "lib/libligament.a",
+        ["gcc", f"-I{prefix}/include", tmp_path / "user.c", "-o", tmp_path / "user",
+         prefix / "lib/libligament.a",
          "-lpthread", "-ldl", "-lm"],
         check=True,
     )

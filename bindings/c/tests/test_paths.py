@@ -65,7 +65,8 @@ def test_two_programs_answer_each_other_over_a_path_that_is_cut(program, tmp_pat
     key.chmod(0o600)
     listens = subprocess.Popen([binary, "listen", key, "127.0.0.1:0"], stdout=subprocess.PIPE, text=True)
     cable = Cable(int(listens.stdout.readline()))
-    opens = subprocess.Popen([binary, "open", key, f"127.0.0.1:{cable.port}", "150", "1000000"], stdout=subprocess.PIPE,
+    opens = subprocess.Popen([binary, "open", key, f"127.0.0.1:{cable.port}", "150", "1000000"],
+                             stdout=subprocess.PIPE,
                              text=True)
     cuts = 0
     while opens.poll() is None:

@@ -10,7 +10,8 @@ HERE = Path(__file__).parent
 HEADER = ROOT / "crates" / "capi" / "include" / "ligament.h"
 
 
-@pytest.mark.parametrize("compiler", [["gcc", "-std=c11"], ["gcc", "-std=c17"], ["g++", "-std=c++17", "-x", "c++"]])
+@pytest.mark.parametrize("compiler", [["gcc", "-std=c11"], ["gcc", "-std=c17"],
+                                      ["g++", "-std=c++17", "-x", "c++"]])
 def test_the_header_compiles_alone_and_without_warnings(compiler, tmp_path):
     source = tmp_path / "alone.c"
     source.write_text(f'#include "{HEADER}"\n#include "{HEADER}"\nint main(void) {{ return LIG_OK; }}\n')

@@ -102,8 +102,10 @@ static void a_call_while_another_thread_waits(void) {
     HOLDS(pthread_create(&waiter, NULL, waits, NULL) == 0);
     bool ready;
     // Who has just begun its call has not said yet which thread it is.
-    while (lig_poll(instance, "in", NULL, &ready, &error) == LIG_OK || strstr(error.message, "of another thread")) {}
-    HOLDS(strstr(error.message, "lig_poll: the instance is in the middle of another call: lig_receive of thread "));
+    while (lig_poll(instance, "in", NULL, &ready, &error) == LIG_OK ||
+           strstr(error.message, "of another thread")) {}
+    HOLDS(strstr(error.message,
+                 "lig_poll: the instance is in the middle of another call: lig_receive of thread "));
     ENDS_WITH(lig_send_int(instance, "out", NULL, 1, &error), LIG_ERR_USAGE, "lig_receive of thread");
     ENDS_WITH(lig_reuse_instance(instance, &ready, &error), LIG_ERR_USAGE, "lig_receive of thread");
     ENDS_WITH(lig_error_shutdown(instance, "no", &error), LIG_ERR_USAGE, "lig_receive of thread");
@@ -156,7 +158,8 @@ static void loans_twice(void) {
     for (int i = 0; i < 40; ++i) lig_loan_free(instance, loans[i]);
     for (int i = 0; i < 40; ++i) {
         HOLDS(lig_loan_data(loans[i]) == NULL);
-        ENDS_WITH(lig_send_loan(instance, "out", NULL, loans[i], &error), LIG_ERR_USAGE, "sent or freed before");
+        ENDS_WITH(lig_send_loan(instance, "out", NULL, loans[i], &error), LIG_ERR_USAGE,
+                  "sent or freed before");
     }
 }
 
@@ -202,11 +205,16 @@ static lig_status leaves_a_thread(lig_instance *handle, void *user, lig_error *w
 
 int main(int argc, char **argv) {
     FINE(lig_instance_create(NULL, &instance, &error));
-    lig_submodel submodel = {.size = sizeof submodel, .initialise = nothing, .is_done = is_done, .observe = nothing,
-                             .solve = solve, .observe_final = nothing};
+    lig_submodel submodel = {.size = sizeof submodel,
+                             .initialise = nothing,
+                             .is_done = is_done,
+                             .observe = nothing,
+                             .solve = solve,
+                             .observe_final = nothing};
     if (argc > 1 && strcmp(argv[1], "leave") == 0) {
         submodel.initialise = leaves_a_thread;
-        ENDS_WITH(lig_run_submodel(instance, &submodel, &error), LIG_ERR_USAGE, "in the middle of another call: lig_receive");
+        ENDS_WITH(lig_run_submodel(instance, &submodel, &error), LIG_ERR_USAGE,
+                  "in the middle of another call: lig_receive");
         pthread_join(late, NULL);
     } else if (argc > 1) {
         FINE(lig_run_submodel(instance, &submodel, &error));

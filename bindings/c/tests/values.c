@@ -20,7 +20,8 @@ int main(void) {
     ENDS_WITH(lig_value_key(copy, 99, &key, &error), LIG_ERR_USAGE, "no item 99: there are 15");
     ENDS_WITH(lig_value_float(copy, &number, &error), LIG_ERR_UNEXPECTED, "a map, not a number");
     ENDS_WITH(lig_value_array(copy, &view, &error), LIG_ERR_UNEXPECTED, "a map, not an array");
-    ENDS_WITH(lig_expect_array(NULL, copy, NULL, &view, &error), LIG_ERR_UNEXPECTED, "a map, where an array was expected");
+    ENDS_WITH(lig_expect_array(NULL, copy, NULL, &view, &error), LIG_ERR_UNEXPECTED,
+              "a map, where an array was expected");
 
     // A key is set twice; an integer is read as a number.
     FINE(lig_value_set(copy, "list", lig_value_new_int(7), &error));
@@ -73,7 +74,8 @@ int main(void) {
     lig_value_free(array);
 
     // Settings from a map, and back.
-    lig_value *settings, *back, *numbers = lig_value_new_list(), *row = lig_value_new_list(), *plain = lig_value_new_map();
+    lig_value *settings, *back, *numbers = lig_value_new_list(), *row = lig_value_new_list(),
+                                *plain = lig_value_new_map();
     FINE(lig_value_append(row, lig_value_new_float(0.5), &error));
     FINE(lig_value_append(numbers, row, &error));
     FINE(lig_value_set(plain, "micro.grid", numbers, &error));

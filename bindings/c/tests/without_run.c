@@ -13,9 +13,11 @@ int main(void) {
     // Options that cannot be.
     ENDS_WITH(lig_instance_create(NULL, NULL, &error), LIG_ERR_USAGE, "instance is NULL");
     lig_instance_options forgotten = {0};
-    ENDS_WITH(lig_instance_create(&forgotten, &instance, &error), LIG_ERR_USAGE, "sizeof(lig_instance_options)");
+    ENDS_WITH(lig_instance_create(&forgotten, &instance, &error), LIG_ERR_USAGE,
+              "sizeof(lig_instance_options)");
     forgotten.size = (size_t)0x7f0000001000;
-    ENDS_WITH(lig_instance_create(&forgotten, &instance, &error), LIG_ERR_USAGE, "sizeof(lig_instance_options)");
+    ENDS_WITH(lig_instance_create(&forgotten, &instance, &error), LIG_ERR_USAGE,
+              "sizeof(lig_instance_options)");
     const lig_port wrong = {(lig_operator)9, "a"};
     lig_instance_options options = {.size = sizeof options, .ports = &wrong, .port_count = 1};
     ENDS_WITH(lig_instance_create(&options, &instance, &error), LIG_ERR_USAGE, "operator 9");
@@ -34,7 +36,8 @@ int main(void) {
     longer.later = 1;
     ENDS_WITH(lig_instance_create(&longer.known, &instance, &error), LIG_ERR_USAGE, "a newer Ligament");
     // Options of an earlier header, which ended before the language: what lies behind them is not looked at.
-    lig_instance_options shorter = {.size = offsetof(lig_instance_options, language), .language = (const char *)1};
+    lig_instance_options shorter = {.size = offsetof(lig_instance_options, language),
+                                    .language = (const char *)1};
     ENDS_WITH(lig_instance_create(&shorter, &instance, &error), LIG_ERR_REGISTRATION, "");
     const lig_instance_options flagged = {.size = sizeof flagged, .flags = (uint64_t)1 << 63};
     ENDS_WITH(lig_instance_create(&flagged, &instance, &error), LIG_ERR_USAGE, "no flags 0x8000000000000000");

@@ -5,7 +5,8 @@ using namespace std::chrono_literals;
 using ligament::ArrayRef, ligament::Instance, ligament::Message, ligament::Operator, ligament::Ports;
 
 static void check_ports(Instance &instance) {
-    HOLDS(instance.list_ports() == Ports{{Operator::O_I, {"tasks", "spare"}}, {Operator::S, {"results", "nowhere"}}});
+    HOLDS(instance.list_ports() ==
+          Ports{{Operator::O_I, {"tasks", "spare"}}, {Operator::S, {"results", "nowhere"}}});
     HOLDS(instance.is_connected("tasks") && !instance.is_connected("spare"));
     HOLDS(instance.is_vector_port("results") && instance.get_port_length("results") == 3);
     HOLDS(instance.name() == "boss" && instance.index().empty() && !instance.run_name().empty());
@@ -53,8 +54,10 @@ int main() {
 
     // Nothing has been asked of the workers, so nothing comes.
     throws<ligament::TimedOutError>("results[0]", [&] { instance.receive_within("results", 20ms, 0); });
-    throws<ligament::TimedOutError>("", [&] { instance.wait_any_within({{"results", 0}, {"results", 1}}, 20ms); });
-    throws<ligament::TimedOutError>("", [&] { instance.receive_any_within({{"results", 0}, {"results", 1}}, 20ms); });
+    throws<ligament::TimedOutError>("",
+                                    [&] { instance.wait_any_within({{"results", 0}, {"results", 1}}, 20ms); });
+    throws<ligament::TimedOutError>(
+        "", [&] { instance.receive_any_within({{"results", 0}, {"results", 1}}, 20ms); });
     HOLDS(!instance.poll("results", 2));
 
     // One task for each; the answers come as loans, in any order.
@@ -67,9 +70,12 @@ int main() {
         const auto view = message.array<double>();
         HOLDS(message.array<double>({40, ligament::any}).span()[7] == view[7]);
         const std::string words = "port \"results[" + std::to_string(from.number()) + "]\" from worker";
-        throws<ligament::UnexpectedError>(words.c_str(), [&, &come = message] { come.array<double>({50, 40}); });
-        throws<ligament::UnexpectedError>("an array of int32 was expected", [&, &come = message] { come.array<int>(); });
-        throws<ligament::UnexpectedError>(words.c_str(), [&, &come = message] { come.as<std::vector<double>>(); });
+        throws<ligament::UnexpectedError>(words.c_str(),
+                                          [&, &come = message] { come.array<double>({50, 40}); });
+        throws<ligament::UnexpectedError>("an array of int32 was expected",
+                                          [&, &come = message] { come.array<int>(); });
+        throws<ligament::UnexpectedError>(words.c_str(),
+                                          [&, &come = message] { come.as<std::vector<double>>(); });
         throws<ligament::UnexpectedError>(words.c_str(), [&, &come = message] { come.as<double>(); });
         HOLDS(view.shape() == ligament::Extents{40, 50});
         double wanted = 10.0 * from.number();
@@ -99,7 +105,8 @@ int main() {
     HOLDS(times.timestamp == 3.0 && !times.next_timestamp && five == std::vector<float>{0, 1, 2, 3, 4});
     throws<ligament::ClosedError>("results[1]", [&] { instance.receive("results", 1); });
     HOLDS(instance.poll("results", 1));
-    throws<ligament::ClosedError>("have ended", [&] { instance.receive_any({{"results", 0}, {"results", 1}, {"results", 2}}); });
+    throws<ligament::ClosedError>(
+        "have ended", [&] { instance.receive_any({{"results", 0}, {"results", 1}, {"results", 2}}); });
 
     HOLDS(!instance.reuse_instance());
     throws<ligament::UsageError>("is over", [&] { instance.send("spare", 0.0, 1); });

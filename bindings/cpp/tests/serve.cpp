@@ -43,7 +43,8 @@ int main(int argc, char **argv) {
             instance.send("out", message);
         } else {
             HOLDS(!message.settings());
-            const int number = message.data().kind() == Kind::array ? message.array<int>()[0] : message.data().as<int>();
+            const int number =
+                message.data().kind() == Kind::array ? message.array<int>()[0] : message.data().as<int>();
             instance.send("out", message.times(), number + 100 * instance.get_setting_as<int>("k"));
         }
     }

@@ -13,7 +13,8 @@ C = HERE.parents[1] / "c" / "tests"
 ECHO = C / "echo.c"
 
 
-@pytest.mark.parametrize("header", ["error", "span", "array", "value", "message", "uncaught", "loan", "instance", "submodel", "light", "path", "ligament"])
+@pytest.mark.parametrize("header", ["error", "span", "array", "value", "message", "uncaught", "loan",
+                                    "instance", "submodel", "light", "path", "ligament"])
 def test_each_header_compiles_alone_and_without_warnings(prefix, header, tmp_path):
     (tmp_path / "alone.cpp").write_text(f"#include <ligament/{header}.hpp>\nint main() {{}}\n")
     cflags, _ = flags(prefix)

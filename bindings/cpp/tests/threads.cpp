@@ -42,7 +42,8 @@ int main() {
     });
     for (std::size_t round = 0; round < rounds; ++round) {
         const std::lock_guard<std::mutex> lock(turns);
-        instance.send("out", static_cast<double>(round), std::vector<double>(length, static_cast<double>(round)));
+        instance.send("out", static_cast<double>(round),
+                      std::vector<double>(length, static_cast<double>(round)));
         const auto message = std::make_shared<const Message>(instance.receive("in"));
         for (auto &queue : come) queue.push_back(message);
         more.notify_all();
@@ -51,7 +52,8 @@ int main() {
 
     // Without turns: one waits, and all others are told so.
     std::atomic<bool> enough{false};
-    instance.set_interrupt_check([](void *user) { return static_cast<std::atomic<bool> *>(user)->load(); }, &enough);
+    instance.set_interrupt_check([](void *user) { return static_cast<std::atomic<bool> *>(user)->load(); },
+                                 &enough);
     std::thread waits([&] {
         while (true) {
             try {
@@ -71,7 +73,8 @@ int main() {
             break;
         }
     }
-    throws<UsageError>("the instance is in the middle of another call: lig_receive of thread", [&] { instance.send("out", 0.0, 1); });
+    throws<UsageError>("the instance is in the middle of another call: lig_receive of thread",
+                       [&] { instance.send("out", 0.0, 1); });
     enough = true;
     waits.join();
     HOLDS(!instance.poll("in"));

@@ -15,7 +15,9 @@ struct Pattern {
         const int dtype = ligament::detail::dtype_of<T>();
         std::memset(static_cast<void *>(elements), dtype == LIG_BOOL ? 1 : dtype, sizeof elements);
     }
-    static std::string key() { return "array " + std::to_string(static_cast<int>(ligament::detail::dtype_of<T>())); }
+    static std::string key() {
+        return "array " + std::to_string(static_cast<int>(ligament::detail::dtype_of<T>()));
+    }
 };
 
 template <class... T>
@@ -49,7 +51,8 @@ inline Value build_tree() {
                             "Größe\0x"s, ligament::Bytes{bytes, 3}, Value::list(), Value::map()));
     put_arrays(map, AllTypes());
     const double grid[] = {0, 1, 2, 3, 4, 5};
-    map.set("grid", ArrayRef(grid, {3, 2}, ligament::Order::column_major).with_names({"x", "y"}).with_unit("mol/m³"));
+    map.set("grid",
+            ArrayRef(grid, {3, 2}, ligament::Order::column_major).with_names({"x", "y"}).with_unit("mol/m³"));
     return map;
 }
 
@@ -72,7 +75,8 @@ inline void check_tree(ValueView map) {
     throws<ligament::UsageError>("no item 10", [&] { list.at(10); });
 
     check_arrays(map, AllTypes());
-    throws<ligament::UnexpectedError>("where an array of float64 was expected", [&] { map.at("array 2").array<double>(); });
+    throws<ligament::UnexpectedError>("where an array of float64 was expected",
+                                      [&] { map.at("array 2").array<double>(); });
     HOLDS(!map.at("array 2").array_unit());
     const ValueView grid = map.at("grid");
     const auto view = grid.array<double>();

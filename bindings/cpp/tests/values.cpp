@@ -38,7 +38,8 @@ int main() {
     throws<ligament::UnexpectedError>("where an array of int32 with shape [any] was expected", [&] {
         row.view().as<std::vector<std::int32_t>>();
     });
-    throws<ligament::UnexpectedError>("with shape [3, any]", [&] { row.view().array<double>({3, ligament::any}); });
+    throws<ligament::UnexpectedError>("with shape [3, any]",
+                                      [&] { row.view().array<double>({3, ligament::any}); });
 
     const ligament::Message message(1.0, 2.0, std::vector<double>{1, 2, 3});
     HOLDS(message.timestamp() == 1.0 && message.next_timestamp() == 2.0 && message.array<double>()[2] == 3.0);
@@ -46,6 +47,7 @@ int main() {
 
     throws<ligament::RegistrationError>("ligament run", [] { ligament::Instance instance; });
     throws<ligament::Error>("LIGAMENT_AGENT", [] {
-        ligament::Instance instance({{ligament::Operator::F_INIT, {"a", "b[]"}}, {ligament::Operator::O_F, {"c"}}});
+        ligament::Instance instance(
+            {{ligament::Operator::F_INIT, {"a", "b[]"}}, {ligament::Operator::O_F, {"c"}}});
     });
 }

@@ -16,7 +16,8 @@ int lfm_rank(const lig_mpi_instance *ranks) { return ranks->rank; }
 MPI_Fint lfm_comm(const lig_mpi_instance *ranks) { return MPI_Comm_c2f(ranks->comm); }
 
 // Comes to a collective call. `array` is one that all ranks get; NULL if there is none.
-void lfm_enter(lig_mpi_instance *ranks, int32_t call, const char *port, size_t length, const CFI_cdesc_t *array) {
+void lfm_enter(lig_mpi_instance *ranks, int32_t call, const char *port, size_t length,
+               const CFI_cdesc_t *array) {
     char text[LIG_MPI_PORT] = {0};
     uint64_t bytes = array ? array->elem_len : 0;
     memcpy(text, port, length < sizeof text ? length : sizeof text - 1);
@@ -26,7 +27,8 @@ void lfm_enter(lig_mpi_instance *ranks, int32_t call, const char *port, size_t l
 
 // Collective. Tells all ranks what came of rank 0's call. `text` has room for `length` letters, and is padded
 // with blanks.
-int32_t lfm_share(lig_mpi_instance *ranks, int32_t status, int32_t *again, lig_times *times, char *text, size_t length) {
+int32_t lfm_share(lig_mpi_instance *ranks, int32_t status, int32_t *again, lig_times *times, char *text,
+                  size_t length) {
     lig_mpi_outcome outcome;
     lig_error error;
     memset(&outcome, 0, sizeof outcome);
@@ -67,10 +69,12 @@ bool lfm_give(const lig_mpi_instance *ranks, CFI_cdesc_t *array) {
     MPI_Allreduce(&lacking, &anywhere, 1, MPI_INT, MPI_MAX, ranks->comm);
     if (!anywhere) {
         const bool is_copy = packed != array->base_addr;
-        for (size_t i = 0; is_copy && ranks->rank == 0 && i < count; i++) memcpy(packed + i * size, element(array, i), size);
+        for (size_t i = 0; is_copy && ranks->rank == 0 && i < count; i++)
+            memcpy(packed + i * size, element(array, i), size);
         lig_array bytes = {.dtype = LIG_UINT8, .ndim = 1, .shape = {count * size}, .data = packed};
         lig_mpi_give_to_all(ranks, &bytes);
-        for (size_t i = 0; is_copy && ranks->rank != 0 && i < count; i++) memcpy(element(array, i), packed + i * size, size);
+        for (size_t i = 0; is_copy && ranks->rank != 0 && i < count; i++)
+            memcpy(element(array, i), packed + i * size, size);
     }
     if (packed != array->base_addr) free(packed);
     return !anywhere;

@@ -28,7 +28,8 @@ class Compiler:
         self.objects = [directory / "ligament.o", directory / "ligament_descriptors.o"]
         for command in (
             [*STRICT, *self.extra, "-J", directory, "-c", sources / "ligament.f90", "-o", self.objects[0]],
-            ["gcc", "-std=c11", "-g", "-O1", "-Wall", "-Wextra", "-Wpedantic", "-Wconversion", "-Werror", *self.extra, *cflags,
+            ["gcc", "-std=c11", "-g", "-O1", "-Wall", "-Wextra", "-Wpedantic", "-Wconversion", "-Werror",
+             *self.extra, *cflags,
              "-c", sources / "ligament_descriptors.c", "-o", self.objects[1]],
         ):
             subprocess.run(command, check=True)
@@ -39,7 +40,8 @@ class Compiler:
         source = Path(source)
         if source not in self.made:
             program = self.directory / f"{source.stem}-{len(self.made)}"
-            command = [*STRICT, *LENIENT, *self.extra, *more, "-J", self.directory, source, *self.objects, "-o", program, *self.libs,
+            command = [*STRICT, *LENIENT, *self.extra, *more, "-J", self.directory, source, *self.objects, "-o",
+                       program, *self.libs,
                        f"-Wl,-rpath,{self.prefix / 'lib'}"]
             subprocess.run(command, check=True, cwd=self.directory)
             self.made[source] = program

@@ -26,18 +26,22 @@ def one_rank(name, rank):
     extents = [2 + i % 2 for i in range(rank)]
     shape = "(" + ", ".join(map(str, extents)) + ")" if rank else ""
     wide = "(" + ", ".join(str(2 * n) for n in extents) + ")" if rank else ""
-    section = "(" + ", ".join(f"{2 * n}:1:-2" if i % 2 else "::2" for i, n in enumerate(extents)) + ")" if rank else ""
+    section = "(" + ", ".join(f"{2 * n}:1:-2" if i % 2 else "::2"
+                              for i, n in enumerate(extents)) + ")" if rank else ""
     everything = "all" if rank else ""
     lines = [f"   subroutine rank_{rank}()", f"      {kind} :: sent{shape}, came{shape}",
              f"      {kind}, allocatable :: wide{dims}"]
     if name in IN_PLACE:
-        lines += [f"      {kind}, pointer :: view{dims} => null(), lent{dims} => null()", "      type(ligament_loan) :: loan"]
+        lines += [f"      {kind}, pointer :: view{dims} => null(), lent{dims} => null()",
+                  "      type(ligament_loan) :: loan"]
     if rank:
-        lines += ["      integer :: n", f"      {kind}, parameter :: blank = {'.false.' if name.startswith('logical') else '0'}",
+        lines += ["      integer :: n",
+                  f"      {kind}, parameter :: blank = {'.false.' if name.startswith('logical') else '0'}",
                   f"      sent = reshape([({element}, n=1, {'*'.join(map(str, extents))})], [{', '.join(map(str, extents))}])",
                   "      came = blank", f"      allocate (wide{wide}, source=blank)"]
     else:
-        lines += ["      integer :: n", "      n = 3", f"      sent = {element}", "      wide = sent", "      came = wide"]
+        lines += ["      integer :: n", "      n = 3", f"      sent = {element}", "      wide = sent",
+                  "      came = wide"]
     lines += [
         "      call instance%send('out', time, sent)",
         "      call instance%receive_into('in', came)",

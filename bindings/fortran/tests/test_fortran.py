@@ -85,7 +85,8 @@ def test_a_submodel_that_fails_ends_the_run_with_its_text(prefix, fortran, tmp_p
 
 
 def ring(program, names, settings=""):
-    components = "\n".join(f"    {name}: {{implementation: adder, ports: {{o_i: out, s: in}}}}" for name in names)
+    components = "\n".join(f"    {name}: {{implementation: adder, ports: {{o_i: out, s: in}}}}"
+                           for name in names)
     conduits = "\n".join(f"    {a}.out: {b}.in" for a, b in zip(names, names[1:] + names[:1]))
     return f"""ymmsl_version: v0.1
 model:
@@ -206,7 +207,8 @@ def test_what_goes_wrong_ends_the_run_and_names_the_instance(prefix, fortran, tm
 def test_the_readme_s_first_program_does_what_it_says(prefix, fortran, tmp_path):
     readme = HERE.parent / "README.md"
     (tmp_path / "rod.f90").write_text(code_of(readme, "fortran"))
-    ran = run_model(prefix, tmp_path, code_of(readme, "yaml").replace("./rod", str(fortran(tmp_path / "rod.f90"))))
+    ran = run_model(prefix, tmp_path, code_of(readme, "yaml").replace("./rod",
+                                                                      str(fortran(tmp_path / "rod.f90"))))
     assert ran.status == 0, ran.output()
     assert "43.75" in ran.output() and "56.25" in ran.output()
 
@@ -221,8 +223,10 @@ target_link_libraries(my_code PRIVATE ligament::fortran)
 
 def test_cmake_compiles_the_module_with_the_user_s_compilers(prefix, tmp_path):
     (tmp_path / "CMakeLists.txt").write_text(CMAKE)
-    (tmp_path / "my_code.f90").write_text("program my_code\n   use ligament\n   print '(a)', ligament_version()\nend program\n")
-    subprocess.run(["cmake", "-S", tmp_path, "-B", tmp_path / "build", f"-DCMAKE_PREFIX_PATH={prefix}"], check=True)
+    (tmp_path / "my_code.f90").write_text(
+        "program my_code\n   use ligament\n   print '(a)', ligament_version()\nend program\n")
+    subprocess.run(["cmake", "-S", tmp_path, "-B", tmp_path / "build", f"-DCMAKE_PREFIX_PATH={prefix}"],
+                   check=True)
     subprocess.run(["cmake", "--build", tmp_path / "build"], check=True)
     assert run_program(tmp_path / "build" / "my_code").text.strip() == "0.1.0"
 
@@ -235,7 +239,9 @@ def test_cmake_says_which_languages_it_needs(prefix, tmp_path):
 
 
 def test_the_sources_are_found_by_the_command_and_by_pkg_config(prefix):
-    assert (prefix / "share/ligament/fortran/ligament.f90").read_text() == (ROOT / "bindings/fortran/src/ligament.f90").read_text()
-    asked = subprocess.run(["pkg-config", "--variable=fortrandir", "ligament"], capture_output=True, text=True, check=True,
+    assert (prefix / "share/ligament/fortran/ligament.f90").read_text() == (
+        ROOT / "bindings/fortran/src/ligament.f90").read_text()
+    asked = subprocess.run(["pkg-config", "--variable=fortrandir", "ligament"], capture_output=True, text=True,
+                           check=True,
                            env={"PATH": "/usr/bin:/bin", "PKG_CONFIG_PATH": str(prefix / "lib/pkgconfig")})
     assert (Path(asked.stdout.strip()) / "ligament_descriptors.c").is_file()

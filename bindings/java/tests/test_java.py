@@ -69,7 +69,8 @@ def test_a_formal_submodel_runs_its_loop(java, run):
         ("solve", r"Formal\.NoConvergence: the third step does not converge \(Formal\.java:\d+\)"),
         ("done", r"java\.lang\.IllegalStateException: who knows whether it is done \(Formal\.java:\d+\)"),
         ("error", r"java\.lang\.StackOverflowError: too deep \(Formal\.java:\d+\)"),
-        ("library", r"org\.ligament\.LigamentException\.Unexpected: in the message on port \"in\" from echo\.out: .* not text.* "
+        ("library",
+         r"org\.ligament\.LigamentException\.Unexpected: in the message on port \"in\" from echo\.out: .* not text.* "
                     r"\(Formal\.java:\d+\)"),
     ],
 )
@@ -83,14 +84,17 @@ def test_an_exception_of_a_formal_submodel_ends_the_run_with_class_text_and_line
     "what, reason",
     [
         ("library", r'org\.ligament\.LigamentException\.Unexpected: .*not an integer.* \(Uncaught\.java:\d+\)'),
-        ("own", r"Uncaught\.Diverged: in step 3 \(Uncaught\.java:\d+\), because of java\.lang\.ArithmeticException: a root of "
+        ("own",
+         r"Uncaught\.Diverged: in step 3 \(Uncaught\.java:\d+\), because of java\.lang\.ArithmeticException: a root of "
                 r"-1 \(Uncaught\.java:\d+\)"),
         ("error", r"java\.lang\.OutOfMemoryError: of the heap \(Uncaught\.java:\d+\)"),
         ("open", r"Uncaught\.Diverged: in step 3"),
-        ("caught", r"the code closed its instance before reuseInstance\(\) said no: an exception may have ended it"),
+        ("caught",
+         r"the code closed its instance before reuseInstance\(\) said no: an exception may have ended it"),
         ("setting", r"the code closed its instance before reuseInstance\(\) said no: "
                     r'org\.ligament\.LigamentException\.SettingUnset: .*"absent".* \(Uncaught\.java:\d+\)'),
-        ("normal", r"the code closed its instance before .*a code that means to leave early calls finish\(\) before"),
+        ("normal",
+         r"the code closed its instance before .*a code that means to leave early calls finish\(\) before"),
     ],
 )
 def test_an_exception_that_ends_the_program_ends_the_run_with_its_words(java, run, what, reason):
@@ -130,8 +134,10 @@ def test_a_signal_ends_a_wait_and_the_run(java, prefix, tmp_path, sent):
         while process.poll() is None and not (output.exists() and "waiting" in output.read_text()):
             time.sleep(0.05)
         # The program itself, as if somebody pressed Ctrl-C there.
-        commands = {entry.name: read(entry / "cmdline") for entry in Path("/proc").iterdir() if entry.name.isdigit()}
-        children = [int(number) for number, said in commands.items() if f"{java.classes}" in said and "Waits" in said]
+        commands = {entry.name: read(entry / "cmdline") for entry in Path("/proc").iterdir()
+                    if entry.name.isdigit()}
+        children = [int(number) for number, said in commands.items() if f"{java.classes}" in said
+                    and "Waits" in said]
         assert len(children) == 1
         os.kill(children[0], sent)
         said, _ = process.communicate(timeout=60)
@@ -185,7 +191,8 @@ def test_light_components_share_a_process(java, run):
 def test_an_exception_of_a_light_component_ends_the_run_with_its_words(java, run):
     ran = run(RING.format(program=java.program("Walker"), fail="true"))
     assert ran.status == 1, ran.output()
-    assert re.search(r"java\.lang\.IllegalStateException: a walker fell \(Walker\.java:\d+\)", ran.text), ran.text
+    assert re.search(r"java\.lang\.IllegalStateException: a walker fell \(Walker\.java:\d+\)",
+                     ran.text), ran.text
 
 
 def alone(java, *words, **more):
@@ -202,7 +209,8 @@ def test_outside_a_run_there_is_an_error_that_says_what_to_do(java):
 
 def without_library(java, *options):
     """A command that is not told where the library is."""
-    return [word for word in java.command("WithoutRun", *options) if not str(word).startswith("-Dligament.library")]
+    return [word for word in java.command("WithoutRun",
+                                          *options) if not str(word).startswith("-Dligament.library")]
 
 
 def test_the_library_is_found_in_each_of_its_places(java, prefix, tmp_path):
@@ -300,8 +308,10 @@ def test_version_and_abi_are_those_of_the_repository():
 def test_the_structs_are_those_of_the_c_abi():
     native = (HERE.parent / "src/main/java/org/ligament/Native.java").read_text()
     table = (HERE.parents[2] / "docs/reference/c-abi.md").read_text()
-    names = {"PORT": "port", "INSTANCE_OPTIONS": "instance_options", "SEND_OPTIONS": "send_options", "ARRAY": "array",
-             "RECEIVE_OPTIONS": "receive_options", "VIEW": "array_view", "TIMES": "times", "PORT_SLOT": "port_slot",
+    names = {"PORT": "port", "INSTANCE_OPTIONS": "instance_options", "SEND_OPTIONS": "send_options",
+             "ARRAY": "array",
+             "RECEIVE_OPTIONS": "receive_options", "VIEW": "array_view", "TIMES": "times",
+             "PORT_SLOT": "port_slot",
              "FLOAT_ROW": "float_row", "SUBMODEL": "submodel", "LIGHT": "light", "ERROR": "error"}
     for ours, theirs in names.items():
         size = re.search(rf"^\| `lig_{theirs}` \| (\d+) \|", table, re.M).group(1)
@@ -320,7 +330,8 @@ def test_every_function_is_declared_as_the_header_has_it():
         if "*" in argument:
             return "p"
         kind = argument.replace("const ", "").split()[0]
-        return {"bool": "b", "double": "d", "uint32_t": "i", "int32_t": "i"}.get(kind, "i" if kind in enums else "p")
+        return {"bool": "b", "double": "d", "uint32_t": "i", "int32_t": "i"}.get(kind,
+                                                                                 "i" if kind in enums else "p")
 
     for result, name, arguments in functions:
         found = re.search(rf"^([^\n;()]*?)\b{name}\(([^;]*?)\);", header, re.M)

@@ -78,7 +78,8 @@ def test_a_starter_is_built_with_the_artifact_and_passes_its_case(maven, prefix,
     path = f"{prefix / 'bin'}:{jdk() / 'bin'}:{os.environ['PATH']}"
     environment = {**os.environ, "PATH": path}
     ligament = [prefix / "bin/ligament"]
-    subprocess.run([*ligament, "new", "submodel", "--language", "java", "micro"], cwd=tmp_path, env=environment, check=True)
+    subprocess.run([*ligament, "new", "submodel", "--language", "java", "micro"], cwd=tmp_path, env=environment,
+                   check=True)
     code = tmp_path / "micro"
     version = re.search(r"<version>(.*?)</version>", (JAVA / "pom.xml").read_text()).group(1)
     (code / "pom.xml").write_text(POM.format(version=version))

@@ -35,7 +35,8 @@ def pipe(sender_ports: str = "out", receiver_ports: str = "in", **multiplicity) 
     """A model of `sender` (O_F) and `receiver` (F_INIT)."""
     model = Model("pipe")
     model.add("sender", ports={"O_F": sender_ports.split()}, multiplicity=multiplicity.get("sender", ()))
-    model.add("receiver", ports={"F_INIT": receiver_ports.split()}, multiplicity=multiplicity.get("receiver", ()))
+    model.add("receiver", ports={"F_INIT": receiver_ports.split()},
+              multiplicity=multiplicity.get("receiver", ()))
     for sending, receiving in zip(sender_ports.split(), receiver_ports.split()):
         model.connect(f"sender.{sending}", f"receiver.{receiving}")
     return model

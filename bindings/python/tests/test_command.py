@@ -37,7 +37,8 @@ def test_the_command_checks_a_model(tmp_path):
 
 def test_the_command_runs_a_model_of_python_programs(tmp_path):
     program = tmp_path / "hello.py"
-    program.write_text("import ligament\nwith ligament.Instance() as i:\n    print(i.name, i.get_setting('x'))\n")
+    program.write_text(
+        "import ligament\nwith ligament.Instance() as i:\n    print(i.name, i.get_setting('x'))\n")
     model = ligament.Model("hello")
     model.add("greeter", program=[sys.executable, program])
     model.save(tmp_path / "hello.ymmsl")
@@ -117,7 +118,8 @@ def test_a_script_that_is_killed_takes_its_instances_with_it(tmp_path):
 def test_the_first_program_of_the_readme_runs(tmp_path):
     readme = (TESTS.parent / "README.md").read_text()
     program = readme.split("```python\n", 1)[1].split("```", 1)[0]
-    done = subprocess.run([sys.executable, "-c", program], cwd=tmp_path, capture_output=True, text=True, timeout=60)
+    done = subprocess.run([sys.executable, "-c", program], cwd=tmp_path, capture_output=True, text=True,
+                          timeout=60)
     assert done.returncode == 0, done.stderr
     directory = done.stdout.split()[0]
     assert Path(directory).parent == tmp_path / "runs"

@@ -222,7 +222,8 @@ def test_a_formal_submodel_is_driven_through_its_operators(run_in):
 
         def observe_final(self, instance):
             self.calls.append("observe_final")
-            assert self.calls == ["initialise", *["observe", "solve"] * 3, "observe_final"] * (len(self.calls) // 8)
+            assert self.calls == ["initialise", *["observe", "solve"] * 3,
+                                  "observe_final"] * (len(self.calls) // 8)
 
     def sender():
         instance = Instance({Operator.O_I: ["out"]})
@@ -268,7 +269,8 @@ def test_functions_and_programs_take_part_in_one_run(run_in, tmp_path):
 
 def test_an_uncaught_exception_in_a_program_is_the_runs_reason(run_in, tmp_path):
     program = tmp_path / "failing.py"
-    program.write_text("import ligament\ninstance = ligament.Instance()\nraise LookupError('no such isotope')\n")
+    program.write_text(
+        "import ligament\ninstance = ligament.Instance()\nraise LookupError('no such isotope')\n")
     model = Model("failing")
     model.add("solver", program=[sys.executable, program])
     with pytest.raises(RunError) as caught:
@@ -335,7 +337,8 @@ def test_many_functions_run_beside_each_other(run_in):
         while instance.reuse_instance():
             for slot in range(40):
                 instance.send("out", Message(0.0, data=np.full(1000, slot)), slot)
-            assert [int(instance.receive("in", slot).data) for slot in range(40)] == [1000 * i for i in range(40)]
+            assert [int(instance.receive("in", slot).data) for slot in range(40)] == [1000 * i
+                                                                                      for i in range(40)]
 
     def worker():
         instance = Instance()

@@ -135,7 +135,8 @@ def test_what_was_sent_arrives_before_the_end_is_told(pair):
 
 def test_options_that_cannot_be_are_refused(tmp_path):
     path.make_key(tmp_path / "key")
-    for options in ({"patience": float("nan")}, {"patience": -1}, {"streams": -1}, {"streams": 70000}, {"window": -1},
+    for options in ({"patience": float("nan")}, {"patience": -1}, {"streams": -1}, {"streams": 70000},
+                    {"window": -1},
                     {"pace": -1}):
         with pytest.raises(ligament.UsageError, match=str(*options.values())):
             path.open(tmp_path / "key", "127.0.0.1:1", **options)
@@ -184,7 +185,8 @@ def test_a_child_of_a_fork_says_nothing_and_the_maker_goes_on(pair):
     if child == 0:
         said = 1
         try:
-            for call in (lambda: one.send(b"child"), lambda: one.receive(1.0), request.test, lambda: one.close(1.0)):
+            for call in (lambda: one.send(b"child"), lambda: one.receive(1.0), request.test,
+                         lambda: one.close(1.0)):
                 with pytest.raises(ligament.UsageError, match="fork"):
                     call()
             del request
@@ -202,9 +204,11 @@ def test_a_child_of_a_fork_says_nothing_and_the_maker_goes_on(pair):
 def test_ctrl_c_ends_a_wait(tmp_path):
     key = tmp_path / "key"
     path.make_key(key)
-    program = ("import sys; from ligament import path; one = path.listen(sys.argv[1]); print('waits', flush=True); "
+    program = (
+        "import sys; from ligament import path; one = path.listen(sys.argv[1]); print('waits', flush=True); "
                "one.receive()")
-    waits = subprocess.Popen([sys.executable, "-c", program, key], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+    waits = subprocess.Popen([sys.executable, "-c", program, key], stdout=subprocess.PIPE,
+                             stderr=subprocess.PIPE,
                              text=True)
     assert waits.stdout.readline() == "waits\n"
     waits.send_signal(signal.SIGINT)
@@ -217,7 +221,8 @@ def test_the_program_of_the_guide_talks_over_a_path(tmp_path):
     program = [sys.executable, HERE / "ping_pong.py"]
     listens = subprocess.Popen([*program, "listen", key, ":0"], stdout=subprocess.PIPE, text=True)
     port = listens.stdout.readline().strip()
-    done = subprocess.run([*program, "open", key, f"127.0.0.1:{port}", "5", "100000"], capture_output=True, text=True,
+    done = subprocess.run([*program, "open", key, f"127.0.0.1:{port}", "5", "100000"], capture_output=True,
+                          text=True,
                           timeout=LONG, check=False)
     assert done.returncode == 0 and "5 x 100000 bytes" in done.stdout, done.stderr
     assert listens.wait(LONG) == 0

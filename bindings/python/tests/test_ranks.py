@@ -31,7 +31,8 @@ def test_each_rank_has_its_overlay_and_its_output(run_in, tmp_path):
                 for rank in range(RANKS):
                     instance.send("settings", Message(0.0, data=Settings({"x": 10 * x + rank})), slot=rank)
                 for rank in range(RANKS):
-                    assert instance.receive_with_settings("result", slot=rank).data == [rank, RANKS, 10 * x + rank, 5]
+                    assert instance.receive_with_settings("result", slot=rank).data == [rank, RANKS,
+                                                                                        10 * x + rank, 5]
 
     def code():
         instance = Instance()
@@ -44,7 +45,8 @@ def test_each_rank_has_its_overlay_and_its_output(run_in, tmp_path):
     result = run_in(Model.load(tmp_path / "model.ymmsl"), {"driver": driver, "code": code})
     assert list(result.instances) == ["driver", *(f"code:{rank}" for rank in range(RANKS))]
     assert all(result.instances[f"code:{rank}"].iterations == 2 for rank in range(RANKS))
-    assert [result.output(f"code:{rank}") for rank in range(RANKS)] == [f"x is 1{rank}\nx is 2{rank}\n" for rank in range(RANKS)]
+    assert [result.output(f"code:{rank}") for rank in range(RANKS)] == [f"x is 1{rank}\nx is 2{rank}\n"
+                                                                        for rank in range(RANKS)]
 
 
 def test_a_rank_that_fails_is_named_with_what_it_printed(run_in, tmp_path):

@@ -85,7 +85,8 @@ def test_one_port_sets_the_length_for_all_who_receive_from_it(run_in):
     def receiver():
         instance = Instance({Operator.F_INIT: ["in[]"]})
         while instance.reuse_instance():
-            assert [instance.receive("in", slot).data for slot in range(instance.get_port_length("in"))] == [0, 1]
+            assert [instance.receive("in", slot).data for slot in range(instance.get_port_length("in"))] == [0,
+                                                                                                             1]
             assert instance.get_setting("of") == 0
 
     run_in(model, {"sender": sender, "first": receiver, "second": receiver})
@@ -145,7 +146,8 @@ def test_a_vector_port_joined_to_a_scalar_one_ends_the_run_with_advice(run_in):
 
         return run
 
-    functions = {"sender": component({Operator.O_F: ["out[]"]}), "receiver": component({Operator.F_INIT: ["in"]})}
+    functions = {"sender": component({Operator.O_F: ["out[]"]}),
+                 "receiver": component({Operator.F_INIT: ["in"]})}
     with pytest.raises(RunError, match="joined to a .* port of .*; declare both"):
         run_in(pipe(), functions)
 

@@ -123,7 +123,8 @@ def test_receive_into_fills_the_callers_array(run_in):
             with pytest.raises(ligament.UnexpectedError, match="float64 with shape"):
                 instance.receive_into("answer", np.zeros(4))
             # What has the buffer protocol will do; NumPy's is only one that has it.
-            for into in [array("d", [0.0] * 3), memoryview(bytearray(24)).cast("d"), Array(np.zeros(3), unit="K")]:
+            for into in [array("d", [0.0] * 3), memoryview(bytearray(24)).cast("d"),
+                         Array(np.zeros(3), unit="K")]:
                 instance.send("question", Message(0.0, data=np.arange(3.0)))
                 assert instance.receive_into("answer", into).data is into
                 assert np.array_equal(np.asarray(into), np.arange(3.0))

@@ -79,7 +79,8 @@ def test_axis_names_must_be_as_many_as_axes():
 
 
 def test_settings_come_back_as_settings():
-    settings = Settings({"a.x": 1, "b": 2.5, "c": "text", "d": True, "e": [1, 2], "f": [1.0, 2.5], "g": [[1.0], []]})
+    settings = Settings({"a.x": 1, "b": 2.5, "c": "text", "d": True, "e": [1, 2], "f": [1.0, 2.5],
+                         "g": [[1.0], []]})
     back = _round_trip(settings)
     assert isinstance(back, Settings)
     assert same(back.as_dict(), settings.as_dict())
@@ -180,7 +181,8 @@ class Cell:
     x: float
 
 
-@pytest.mark.parametrize("value", [np.ma.masked_array([1.0], [True]), DataFrame(), GeoDataFrame()], ids=lambda v: type(v).__name__)
+@pytest.mark.parametrize("value", [np.ma.masked_array([1.0], [True]), DataFrame(), GeoDataFrame()],
+                         ids=lambda v: type(v).__name__)
 def test_what_would_lose_something_becomes_no_array_with_names_either(value):
     with pytest.raises(UnsendableError, match="would be lost"):
         Array(value)
@@ -188,13 +190,15 @@ def test_what_would_lose_something_becomes_no_array_with_names_either(value):
 
 def test_an_array_is_taken_with_what_is_expected_of_it():
     message = ligament.Message(0.0, data=np.zeros((3, 4)))
-    for expected in [{}, {"dtype": float}, {"ndim": 2}, {"shape": (3, None)}, {"dtype": "float64", "shape": [3, 4]}]:
+    for expected in [{}, {"dtype": float}, {"ndim": 2}, {"shape": (3, None)},
+                     {"dtype": "float64", "shape": [3, 4]}]:
         assert message.array(**expected) is message.data
     named = Array(np.zeros(3), unit="m")
     assert ligament.Message(0.0, data=named).array(ndim=1) is named.array
     came = r"an array of float64 with shape \[3, 4\], where "
     for expected, words in [
-        ({"dtype": "int32"}, "an array of int32 was expected"), ({"ndim": 1}, "an array with 1 dimension was expected"),
+        ({"dtype": "int32"}, "an array of int32 was expected"),
+        ({"ndim": 1}, "an array with 1 dimension was expected"),
         ({"shape": (None, 3)}, r"an array with shape \[any, 3\] was expected"),
     ]:  # fmt: skip
         with pytest.raises(ligament.UnexpectedError, match=came + words):
@@ -266,21 +270,24 @@ def test_errors_are_what_python_calls_them():
     assert issubclass(ligament.TimeoutError, TimeoutError)
     assert issubclass(ligament.OutOfMemoryError, MemoryError)
     assert all(
-        issubclass(getattr(ligament, name), ligament.Error) for name in ligament.__all__ if name.endswith("Error")
+        issubclass(getattr(ligament, name), ligament.Error) for name in ligament.__all__
+        if name.endswith("Error")
     )
     assert str(ligament.SettingUnsetError("plain text")) == "plain text"
 
 
 @pytest.mark.parametrize("value", ["text", [1.0], np.zeros(3), {}], ids=lambda value: type(value).__name__)
 def test_a_value_in_the_place_of_the_next_time_is_refused_with_what_to_write(value):
-    with pytest.raises(TypeError, match=rf"not a value of type {type(value).__name__}; write Message\(t, data=…\)"):
+    with pytest.raises(
+        TypeError, match=rf"not a value of type {type(value).__name__}; write Message\(t, data=…\)"):
         ligament.Message(0.0, value)
     assert ligament.Message(0, 1).next_timestamp == 1.0
 
 
 def test_a_str_that_is_no_text_is_refused_where_it_stands():
     broken = b"run-\xff.dat".decode("utf-8", "surrogateescape")  # as os.listdir gives it
-    for value, place in ((broken, ""), ([1, broken], r"data\[1\]"), ({"name": broken}, "name"), ({broken: 1}, "udcff")):
+    for value, place in ((broken, ""), ([1, broken], r"data\[1\]"), ({"name": broken}, "name"),
+                         ({broken: 1}, "udcff")):
         with pytest.raises(UnsendableError, match=r"a str that is no text.*" + place) as raised:
             _round_trip(value)
         assert "os.fsencode" in str(raised.value)

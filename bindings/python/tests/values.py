@@ -10,7 +10,8 @@ DTYPES = [
 ]  # fmt: skip
 
 PLAIN = [
-    None, True, False, 0, -1, 2**62, -(2**63), 2**63, 2**64 - 1, 0.0, -1.5, float("inf"), 1e-300, 2 + 3j, "", "text",
+    None, True, False, 0, -1, 2**62, -(2**63), 2**63, 2**64 - 1, 0.0, -1.5, float("inf"), 1e-300, 2 + 3j, "",
+    "text",
     "naïve ✓ \0 end", b"", b"short", bytes(range(256)) * 5, [], [1, "two", None, [3.0, [True]]], {},
     {"a": 1, "b": {"c": [b"x", {"d": None}]}, "": 2},
 ]  # fmt: skip
@@ -33,7 +34,8 @@ def array_of(dtype: str, shape: tuple[int, ...], seed: int = 0) -> np.ndarray:
 
 def shapes() -> list[tuple[int, ...]]:
     """Shapes of 0 to 8 dimensions, and some without elements."""
-    return [(), *[(2,) * ndim for ndim in range(1, 9)], (1,), (7,), (3, 4), (100, 30), (0,), (3, 0, 2), (300, 300)]
+    return [(), *[(2,) * ndim for ndim in range(1, 9)], (1,), (7,), (3, 4), (100, 30), (0,), (3, 0, 2),
+            (300, 300)]
 
 
 def same(a, b) -> bool:

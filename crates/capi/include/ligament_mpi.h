@@ -121,8 +121,9 @@ typedef struct {
 } lig_mpi_outcome;
 
 // What rank 0 says where it cannot speak for all.
-#define LIG_MPI_EACH_RANK \
-    "the model says under \"ranks:\" that each rank of this instance speaks for itself; make an instance of the ordinary " \
+#define LIG_MPI_EACH_RANK                                                                                     \
+    "the model says under \"ranks:\" that each rank of this instance speaks for itself; make an instance of " \
+    "the ordinary "                                                                                           \
     "kind on every rank, or take it out of \"ranks:\""
 
 // How long a rank looks for rank 0's call before it sleeps: as long as a few wake-ups take. In seconds.
@@ -144,7 +145,8 @@ static inline void lig_mpi_say(const lig_mpi_instance *all, uint32_t is_in) {
     line = (lig_mpi_line *)(all->word + 1) + all->rank;
     timespec_get(&now, TIME_UTC);
     if (is_in) memcpy(line->port, all->port, sizeof line->port);
-    __atomic_store_n(&line->since, 1000000000u * (uint64_t)now.tv_sec + (uint64_t)now.tv_nsec, __ATOMIC_RELAXED);
+    __atomic_store_n(&line->since, 1000000000u * (uint64_t)now.tv_sec + (uint64_t)now.tv_nsec,
+                     __ATOMIC_RELAXED);
     __atomic_store_n(&line->is_in, is_in, __ATOMIC_RELAXED);
     __atomic_store_n(&line->call, (uint32_t)all->call, __ATOMIC_RELAXED);
     __atomic_store_n(&line->calls, all->calls, __ATOMIC_RELEASE);
@@ -163,8 +165,8 @@ static inline void lig_mpi_enter(lig_mpi_instance *all, int32_t call, const char
 
 // A call in words.
 static inline const char *lig_mpi_call_name(int32_t call) {
-    static const char *const names[] = {"nothing", "create", "reuse_instance", "receive", "receive_into", "finish", "free",
-                                        "receive_all", "get_setting", "steer"};
+    static const char *const names[] = {"nothing", "create", "reuse_instance", "receive",     "receive_into",
+                                        "finish",  "free",   "receive_all",    "get_setting", "steer"};
     return call > 0 && call < (int32_t)(sizeof names / sizeof *names) ? names[call] : names[0];
 }
 
@@ -193,10 +195,13 @@ static inline void lig_mpi_give_up(const lig_mpi_instance *all, const char *why)
 static inline void lig_mpi_compare(const lig_mpi_instance *all, const lig_mpi_outcome *told) {
     char why[512];
     const int named = all->port[0] != 0 && told->port[0] != 0;
-    if (told->call == all->call && told->bytes == all->bytes && !(named && strcmp(told->port, all->port) != 0)) return;
+    if (told->call == all->call && told->bytes == all->bytes && !(named && strcmp(told->port, all->port) != 0))
+        return;
     snprintf(why, sizeof why,
-             "calls %s(\"%.39s\") for %llu bytes as the collective call %lu, where rank 0 calls %s(\"%.39s\") for %llu bytes; "
-             "all ranks must make the same calls in the same order, for the same port, and give memory of the same size",
+             "calls %s(\"%.39s\") for %llu bytes as the collective call %lu, where rank 0 calls %s(\"%.39s\") "
+             "for %llu bytes; "
+             "all ranks must make the same calls in the same order, for the same port, and give memory of the "
+             "same size",
              lig_mpi_call_name(all->call), all->port, (unsigned long long)all->bytes, (unsigned long)all->calls,
              lig_mpi_call_name(told->call), told->port, (unsigned long long)told->bytes);
     lig_mpi_give_up(all, why);
@@ -314,7 +319,9 @@ static inline int lig_mpi_finalizes(MPI_Comm self, int key, void *value, void *m
     (void)self, (void)key, (void)more;
     all->at_finalize = MPI_KEYVAL_INVALID;
     if (all->goes_on)
-        lig_mpi_give_up(all, "calls MPI_Finalize, or ends, before the instance is done; all ranks end it first (finish or free)");
+        lig_mpi_give_up(all,
+                        "calls MPI_Finalize, or ends, before the instance is done; all ranks end it first "
+                        "(finish or free)");
     lig_mpi_leave(all);
     return MPI_SUCCESS;
 }
@@ -354,8 +361,10 @@ static inline lig_mpi_word *lig_mpi_word_create(lig_mpi_place *place, int ranks)
     place->process = getpid();
     place->descriptor = syscall(SYS_memfd_create, "ligament-mpi", 1u /* MFD_CLOEXEC */);
     if (place->descriptor < 0) return NULL;
-    while (done < room && write((int)place->descriptor, page, sizeof page) == (ssize_t)sizeof page) done += sizeof page;
-    if (done == room && syscall(SYS_getrandom, place->token, sizeof place->token, 0) == (long)sizeof place->token)
+    while (done < room && write((int)place->descriptor, page, sizeof page) == (ssize_t)sizeof page)
+        done += sizeof page;
+    if (done == room &&
+        syscall(SYS_getrandom, place->token, sizeof place->token, 0) == (long)sizeof place->token)
         memory = mmap(NULL, room, PROT_READ | PROT_WRITE, MAP_SHARED, (int)place->descriptor, 0);
     if (memory == MAP_FAILED) {
         close((int)place->descriptor);
@@ -379,11 +388,13 @@ static inline lig_mpi_word *lig_mpi_word_open(const lig_mpi_place *place, int ra
     file = open(path, O_RDWR);
     if (file < 0) return NULL;
     // It may be another process's file, of any length.
-    memory = lseek(file, 0, SEEK_END) == (off_t)room ? mmap(NULL, room, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0)
-                                                     : MAP_FAILED;
+    memory = lseek(file, 0, SEEK_END) == (off_t)room
+                 ? mmap(NULL, room, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0)
+                 : MAP_FAILED;
     close(file);
     if (memory == MAP_FAILED) return NULL;
-    if (memcmp(((lig_mpi_word *)memory)->token, place->token, sizeof place->token) == 0) return (lig_mpi_word *)memory;
+    if (memcmp(((lig_mpi_word *)memory)->token, place->token, sizeof place->token) == 0)
+        return (lig_mpi_word *)memory;
     munmap(memory, room);
     return NULL;
 }
@@ -499,8 +510,9 @@ static inline lig_status lig_mpi_steer(lig_mpi_instance *all, double time, bool 
 
 // Collective. As `lig_receive`: rank 0 gets the message, and frees it; the others get NULL, and its times.
 // `times` may be NULL. What stands in the message is not told to them; `lig_mpi_receive_into` does that.
-static inline lig_status lig_mpi_receive(lig_mpi_instance *all, const char *port, const lig_receive_options *options,
-                                         lig_message **message, lig_times *times, lig_error *error) {
+static inline lig_status lig_mpi_receive(lig_mpi_instance *all, const char *port,
+                                         const lig_receive_options *options, lig_message **message,
+                                         lig_times *times, lig_error *error) {
     lig_mpi_outcome outcome;
     lig_status status;
     memset(&outcome, 0, sizeof outcome);
@@ -542,7 +554,8 @@ static inline lig_status lig_mpi_receive_into(lig_mpi_instance *all, const char 
     lig_status status;
     memset(&outcome, 0, sizeof outcome);
     lig_mpi_enter(all, LIG_MPI_RECEIVE_INTO, port, lig_mpi_bytes(into));
-    if (all->rank == 0) outcome.status = lig_receive_into(all->instance, port, options, into, &outcome.times, error);
+    if (all->rank == 0)
+        outcome.status = lig_receive_into(all->instance, port, options, into, &outcome.times, error);
     status = lig_mpi_share(all, &outcome, error);
     if (status != LIG_OK) return status;
     if (times) *times = outcome.times;

@@ -33,7 +33,8 @@ int total(lig_filter *filter, const lig_filter_message *message) {
     } *sum = filter->state;
     if (message == NULL) {
         if (sum == NULL) return 0;
-        const lig_filter_message all = {.size = sizeof all, .timestamp = sum->time, .dtype = LIG_FLOAT64, .data = &sum->value};
+        const lig_filter_message all = {
+            .size = sizeof all, .timestamp = sum->time, .dtype = LIG_FLOAT64, .data = &sum->value};
         void *sent = filter->emit(filter, &all);
         free(sum);
         filter->state = NULL;

@@ -35,8 +35,8 @@ constexpr lig_dtype integer_type() {
 }
 
 template <class T>
-constexpr bool is_character =
-    std::is_same_v<T, char> || std::is_same_v<T, wchar_t> || std::is_same_v<T, char16_t> || std::is_same_v<T, char32_t>;
+constexpr bool is_character = std::is_same_v<T, char> || std::is_same_v<T, wchar_t> ||
+                              std::is_same_v<T, char16_t> || std::is_same_v<T, char32_t>;
 
 // Whether T can be an array's element: bool, integers, float, double, complex of these two; no characters.
 template <class T>
@@ -47,7 +47,8 @@ constexpr bool is_element = (std::is_integral_v<T> && !is_character<T>) || std::
 // The element type of T in a message.
 template <class T>
 constexpr lig_dtype dtype_of() {
-    static_assert(is_element<T>, "an array's elements are bool, integers, float, double or std::complex of these");
+    static_assert(is_element<T>,
+                  "an array's elements are bool, integers, float, double or std::complex of these");
     if constexpr (std::is_same_v<T, bool>) return LIG_BOOL;
     else if constexpr (std::is_same_v<T, float>) return LIG_FLOAT32;
     else if constexpr (std::is_same_v<T, double>) return LIG_FLOAT64;
@@ -57,8 +58,9 @@ constexpr lig_dtype dtype_of() {
 }
 
 inline const char *name_of(lig_dtype dtype) {
-    static const char *const names[] = {"?",      "bool",   "int8",   "int16",   "int32",   "int64",     "uint8",
-                                        "uint16", "uint32", "uint64", "float32", "float64", "complex64", "complex128"};
+    static const char *const names[] = {"?",       "bool",    "int8",      "int16",     "int32",
+                                        "int64",   "uint8",   "uint16",    "uint32",    "uint64",
+                                        "float32", "float64", "complex64", "complex128"};
     return dtype >= LIG_BOOL && dtype <= LIG_COMPLEX128 ? names[dtype] : names[0];
 }
 
@@ -76,7 +78,8 @@ public:
 
     template <class Number>
     Extents(const Number *extents, std::size_t ndim) : ndim_(ndim) {
-        if (ndim > LIG_MAX_DIMS) throw UsageError("an array has at most 8 dimensions, not " + std::to_string(ndim));
+        if (ndim > LIG_MAX_DIMS)
+            throw UsageError("an array has at most 8 dimensions, not " + std::to_string(ndim));
         for (std::size_t i = 0; i < ndim; ++i) extents_[i] = static_cast<std::size_t>(extents[i]);
     }
 
@@ -101,7 +104,8 @@ public:
     using Element = std::remove_const_t<T>;
 
     // Elements that lie next to each other in `order`.
-    ArrayRef(T *data, const Extents &shape, Order order = Order::row_major) : data_(data), shape_(shape), order_(order) {}
+    ArrayRef(T *data, const Extents &shape, Order order = Order::row_major)
+        : data_(data), shape_(shape), order_(order) {}
 
     // Gives byte strides, one for each dimension, for elements that do not lie next to each other; `data` is
     // element
@@ -147,8 +151,8 @@ public:
 private:
     void check_count(std::size_t given, const char *what) const {
         if (given != shape_.size()) {
-            throw UsageError(std::to_string(given) + " " + what + " were given for " + std::to_string(shape_.size()) +
-                             " dimensions");
+            throw UsageError(std::to_string(given) + " " + what + " were given for " +
+                             std::to_string(shape_.size()) + " dimensions");
         }
     }
 
@@ -174,8 +178,8 @@ public:
     explicit ArrayView(const lig_array_view &view) : view_(view) {
         const lig_dtype wanted = detail::dtype_of<T>();
         if (view.dtype != wanted && !(view.dtype == LIG_BOOL && wanted == LIG_UINT8)) {
-            throw UnexpectedError(std::string("the array's elements are ") + detail::name_of(view.dtype) + ", not " +
-                                  detail::name_of(wanted));
+            throw UnexpectedError(std::string("the array's elements are ") + detail::name_of(view.dtype) +
+                                  ", not " + detail::name_of(wanted));
         }
     }
 
@@ -185,7 +189,8 @@ public:
     std::size_t ndim() const noexcept { return view_.ndim; }
     Extents shape() const { return Extents(view_.shape, view_.ndim); }
     std::size_t extent(std::size_t dimension) const {
-        if (dimension >= view_.ndim) throw std::out_of_range("the array has no dimension " + std::to_string(dimension));
+        if (dimension >= view_.ndim)
+            throw std::out_of_range("the array has no dimension " + std::to_string(dimension));
         return static_cast<std::size_t>(view_.shape[dimension]);
     }
     Order order() const noexcept { return static_cast<Order>(view_.order); }
@@ -196,7 +201,8 @@ public:
 
     // The elements in memory order. Throws UsageError if they do not lie next to each other.
     const Stored *data() const {
-        if (!view_.contiguous) throw UsageError("the array's elements do not lie next to each other; use at(), or to_vector()");
+        if (!view_.contiguous)
+            throw UsageError("the array's elements do not lie next to each other; use at(), or to_vector()");
         return static_cast<const Stored *>(view_.data);
     }
     const_iterator begin() const { return data(); }
@@ -223,8 +229,9 @@ public:
         }
         for (std::size_t i = 0; i < indices.size(); ++i) {
             if (indices[i] >= view_.shape[i]) {
-                throw std::out_of_range("index " + std::to_string(indices[i]) + " of dimension " + std::to_string(i) +
-                                        " is beyond its extent " + std::to_string(view_.shape[i]));
+                throw std::out_of_range("index " + std::to_string(indices[i]) + " of dimension " +
+                                        std::to_string(i) + " is beyond its extent " +
+                                        std::to_string(view_.shape[i]));
             }
         }
         return read(offset(indices));

@@ -3,7 +3,8 @@
 #define LIGAMENT_ERROR_HPP
 
 #if __cplusplus < 201703L
-#error "Ligament's C++ interface needs C++17: compile with -std=c++17 (CMake: target_compile_features(... cxx_std_17))"
+#error \
+    "Ligament's C++ interface needs C++17: compile with -std=c++17 (CMake: target_compile_features(... cxx_std_17))"
 #endif
 
 #include <ligament.h>

@@ -123,9 +123,10 @@ struct Light;
 template <class T, class = void>
 struct Sequence : std::false_type {};
 template <class T>
-struct Sequence<T, std::void_t<decltype(std::declval<const T &>().data()), decltype(std::declval<const T &>().size())>>
-    : std::bool_constant<is_element<std::remove_cv_t<std::remove_pointer_t<decltype(std::declval<const T &>().data())>>>> {
-};
+struct Sequence<
+    T, std::void_t<decltype(std::declval<const T &>().data()), decltype(std::declval<const T &>().size())>>
+    : std::bool_constant<
+          is_element<std::remove_cv_t<std::remove_pointer_t<decltype(std::declval<const T &>().data())>>>> {};
 
 template <class T>
 struct IsArrayRef : std::false_type {};
@@ -163,7 +164,8 @@ public:
     }
     ~Instance() {
         if (handle_ && std::uncaught_exceptions() > exceptions_) {
-            lig_error_shutdown(handle_.get(), "an exception ended the code; its own output may say which", nullptr);
+            lig_error_shutdown(handle_.get(), "an exception ended the code; its own output may say which",
+                               nullptr);
         }
     }
 
@@ -198,14 +200,17 @@ public:
     }
     // Declares that a setting can be steered, within a range, which may be infinite. `restart`: it is read once
     // a pass.
-    void declare_steerable(const std::string &setting, double minimum, double maximum, const std::string &unit = "",
-                           bool restart = false) {
-        detail::call(lig_declare_steerable, handle_.get(), setting.c_str(), minimum, maximum, unit.c_str(), restart);
+    void declare_steerable(const std::string &setting, double minimum, double maximum,
+                           const std::string &unit = "", bool restart = false) {
+        detail::call(lig_declare_steerable, handle_.get(), setting.c_str(), minimum, maximum, unit.c_str(),
+                     restart);
     }
     // Ends all conduits that this instance sends on, and signs off.
     void finish() { detail::call(lig_finish, handle_.get()); }
     // Ends the whole run because of an error in this code; `why` is shown to the user.
-    void error_shutdown(const std::string &why) { detail::call(lig_error_shutdown, handle_.get(), why.c_str()); }
+    void error_shutdown(const std::string &why) {
+        detail::call(lig_error_shutdown, handle_.get(), why.c_str());
+    }
 
     Ports list_ports() const {
         Ports ports;
@@ -242,8 +247,9 @@ public:
             const auto value = about<std::int64_t>(lig_get_setting_int, setting);
             const T fitted = static_cast<T>(value);
             if (static_cast<std::int64_t>(fitted) != value || (std::is_unsigned_v<T> && value < 0)) {
-                throw SettingTypeError("setting \"" + std::string(setting.text) + "\" is " + std::to_string(value) +
-                                   ", which does not fit the type that was asked for");
+                throw SettingTypeError("setting \"" + std::string(setting.text) + "\" is " +
+                                       std::to_string(value) +
+                                       ", which does not fit the type that was asked for");
             }
             return fitted;
         } else if constexpr (std::is_floating_point_v<T>) {
@@ -255,7 +261,8 @@ public:
         } else if constexpr (std::is_same_v<T, std::vector<double>>) {
             return list<double>(lig_get_setting_float_list, setting);
         } else {
-            static_assert(std::is_same_v<T, std::vector<std::vector<double>>>, "a setting cannot be of this type");
+            static_assert(std::is_same_v<T, std::vector<std::vector<double>>>,
+                          "a setting cannot be of this type");
             T grid;
             for (const lig_float_row &row : list<lig_float_row>(lig_get_setting_float_grid, setting)) {
                 grid.emplace_back(row.values, row.values + row.count);
@@ -306,7 +313,9 @@ public:
         } else if constexpr (std::is_same_v<Data, Value> || std::is_same_v<Data, ValueView>) {
             detail::call(lig_send, instance, port.text, &options, data.raw());
         } else if constexpr (detail::IsArrayRef<Data>::value) {
-            data.lend([&](const lig_array *array) { detail::call(lig_send_array, instance, port.text, &options, array); });
+            data.lend([&](const lig_array *array) {
+                detail::call(lig_send_array, instance, port.text, &options, array);
+            });
         } else if constexpr (detail::IsArrayView<Data>::value) {
             const lig_array array = lent(data.raw());
             detail::call(lig_send_array, instance, port.text, &options, &array);
@@ -325,9 +334,11 @@ public:
         } else if constexpr (std::is_floating_point_v<Data>) {
             detail::call(lig_send_float, instance, port.text, &options, static_cast<double>(data));
         } else {
-            static_assert(std::is_constructible_v<Value, const Data &>,
-                          "this type cannot be sent: a message holds truth values, numbers, texts, Bytes, arrays (ArrayRef, "
-                          "std::vector of numbers), Value::list and Value::map; put the members of a struct into a map");
+            static_assert(
+                std::is_constructible_v<Value, const Data &>,
+                "this type cannot be sent: a message holds truth values, numbers, texts, Bytes, arrays "
+                "(ArrayRef, "
+                "std::vector of numbers), Value::list and Value::map; put the members of a struct into a map");
             detail::call(lig_send, instance, port.text, &options, Value(data).raw());
         }
     }
@@ -489,7 +500,8 @@ private:
         std::vector<lig_port> ports;
         if (given.ports) {
             for (const auto &[op, names] : *given.ports) {
-                for (const std::string &name : names) ports.push_back({static_cast<lig_operator>(op), name.c_str()});
+                for (const std::string &name : names)
+                    ports.push_back({static_cast<lig_operator>(op), name.c_str()});
             }
         }
         static const lig_port none{};
@@ -574,11 +586,13 @@ private:
         return entries;
     }
 
-    std::pair<std::size_t, Message> receive_any(const std::vector<PortSlot> &ports, const lig_receive_options &options) {
+    std::pair<std::size_t, Message> receive_any(const std::vector<PortSlot> &ports,
+                                                const lig_receive_options &options) {
         const auto entries = entries_of(ports);
         std::size_t which;
         lig_message *message;
-        detail::call(lig_receive_any, handle_.get(), entries.data(), entries.size(), &options, &which, &message);
+        detail::call(lig_receive_any, handle_.get(), entries.data(), entries.size(), &options, &which,
+                     &message);
         return {which, Message(message)};
     }
 

@@ -36,7 +36,8 @@ struct Light {
         } catch (const std::exception &thrown) {
             return Running::keep(light.failed, LIG_ERR_USAGE, thrown.what(), error);
         } catch (...) {
-            return Running::keep(light.failed, LIG_ERR_USAGE, "a submodel's constructor threw no std::exception", error);
+            return Running::keep(light.failed, LIG_ERR_USAGE,
+                                 "a submodel's constructor threw no std::exception", error);
         }
     }
 

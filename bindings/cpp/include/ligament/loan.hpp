@@ -65,15 +65,23 @@ public:
         const std::array<std::size_t, sizeof...(Index)> indices{static_cast<std::size_t>(index)...};
         bool within = indices.size() == shape_.size();
         for (std::size_t i = 0; within && i < indices.size(); ++i) within = indices[i] < shape_[i];
-        if (!within) throw std::out_of_range("an index is beyond the loan's shape, or there are not as many as dimensions");
+        if (!within)
+            throw std::out_of_range(
+                "an index is beyond the loan's shape, or there are not as many as dimensions");
         return data_[place(indices)];
     }
 
 private:
     friend class Instance;
 
-    Loan(const std::shared_ptr<lig_instance> &instance, const Extents &shape, Order order, lig_loan *loan, void *data)
-        : instance_(instance), loan_(loan), data_(static_cast<T *>(data)), size_(1), shape_(shape), order_(order) {
+    Loan(const std::shared_ptr<lig_instance> &instance, const Extents &shape, Order order, lig_loan *loan,
+         void *data)
+        : instance_(instance),
+          loan_(loan),
+          data_(static_cast<T *>(data)),
+          size_(1),
+          shape_(shape),
+          order_(order) {
         for (const std::size_t extent : shape) size_ *= extent;
     }
 

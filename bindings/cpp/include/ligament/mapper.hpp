@@ -30,7 +30,8 @@ public:
     // port.
     const Message &at(const std::string &port) const {
         const Input &input = find(port);
-        if (input.is_vector) throw UsageError("port \"" + port + "\" is a vector port: ask slots() for its messages");
+        if (input.is_vector)
+            throw UsageError("port \"" + port + "\" is a vector port: ask slots() for its messages");
         return input.messages.front();
     }
     const Message &operator[](const std::string &port) const { return at(port); }
@@ -73,14 +74,16 @@ private:
                 continue;
             }
             const std::size_t slots = instance.get_port_length(port);
-            for (std::size_t slot = 0; slot < slots; ++slot) input.messages.push_back(instance.receive(port, slot));
+            for (std::size_t slot = 0; slot < slots; ++slot)
+                input.messages.push_back(instance.receive(port, slot));
         }
     }
 
     const Input &find(const std::string &port) const {
         const auto found = inputs_.find(port);
         if (found == inputs_.end()) {
-            throw UsageError("nothing is connected to port \"" + port + "\", so nothing came on it; connect it in the model");
+            throw UsageError("nothing is connected to port \"" + port +
+                             "\", so nothing came on it; connect it in the model");
         }
         return found->second;
     }
@@ -129,14 +132,16 @@ private:
             }
             const std::size_t slots = instance_.get_port_length(port);
             for (std::size_t slot = 0; slot < slots; ++slot) {
-                if (!sent_.count({port, static_cast<std::int64_t>(slot)})) incomplete(port, " slot " + std::to_string(slot));
+                if (!sent_.count({port, static_cast<std::int64_t>(slot)}))
+                    incomplete(port, " slot " + std::to_string(slot));
             }
         }
     }
 
     [[noreturn]] static void incomplete(const std::string &port, const std::string &slot) {
-        throw UsageError("the mapper made no message for port \"" + port + "\"" + slot +
-                         "; it makes one for each slot of each port that is connected (ligament explain mapper-incomplete)");
+        throw UsageError(
+            "the mapper made no message for port \"" + port + "\"" + slot +
+            "; it makes one for each slot of each port that is connected (ligament explain mapper-incomplete)");
     }
 
     Instance &instance_;

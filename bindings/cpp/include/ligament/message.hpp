@@ -34,7 +34,8 @@ public:
     bool has_next_timestamp() const noexcept { return times_.next_timestamp.has_value(); }
     // Throws UsageError if the sender did not say.
     double next_timestamp() const {
-        if (!times_.next_timestamp) throw UsageError("the message has no next timestamp; ask has_next_timestamp() first");
+        if (!times_.next_timestamp)
+            throw UsageError("the message has no next timestamp; ask has_next_timestamp() first");
         return *times_.next_timestamp;
     }
     const Times &times() const noexcept { return times_; }

@@ -26,7 +26,8 @@ public:
         join(comm, [&] { return ligament::Instance(ports, flags); });
     }
     // The same, with ports that are written in place; `{}` is no port at all.
-    explicit Instance(std::initializer_list<Ports::value_type> ports, MPI_Comm comm = MPI_COMM_WORLD, Flags flags = {})
+    explicit Instance(std::initializer_list<Ports::value_type> ports, MPI_Comm comm = MPI_COMM_WORLD,
+                      Flags flags = {})
         : Instance(Ports(ports), comm, flags) {}
 
     // The instance, for all that is not collective; null on all ranks but 0.
@@ -60,7 +61,8 @@ public:
     // Receives an array into that of each rank, which all have the same type and shape.
     template <class T>
     Times receive_into(Name port, const ArrayRef<T> &into, Slot slot = {}) {
-        into.lend([&](const lig_array *array) { enter(LIG_MPI_RECEIVE_INTO, port.text, lig_mpi_bytes(array)); });
+        into.lend(
+            [&](const lig_array *array) { enter(LIG_MPI_RECEIVE_INTO, port.text, lig_mpi_bytes(array)); });
         const lig_mpi_outcome outcome = together([&](lig_mpi_outcome &told) {
             const Times times = own_->receive_into(port, into, slot);
             told.times.timestamp = times.timestamp;

@@ -70,7 +70,9 @@ public:
         return port;
     }
     // Waits until there is a connection; not needed before sending or receiving.
-    void wait_connected(double timeout = -1.0) const { detail::call(lig_path_wait_connected, handle(), timeout); }
+    void wait_connected(double timeout = -1.0) const {
+        detail::call(lig_path_wait_connected, handle(), timeout);
+    }
 
     // Sends a message. Returns when the bytes may be used again, and waits while more than the window is under
     // way.
@@ -134,7 +136,8 @@ public:
         return done;
     }
     // Waits until a request is done, and ends it; the length of what came, which goes to `data`.
-    std::size_t wait(const Request &request, void *data = nullptr, std::size_t room = 0, double timeout = -1.0) const {
+    std::size_t wait(const Request &request, void *data = nullptr, std::size_t room = 0,
+                     double timeout = -1.0) const {
         std::size_t length;
         detail::call(lig_path_wait, handle(), request.number, data, room, &length, timeout);
         return length;
@@ -157,26 +160,26 @@ public:
     void close(double timeout = -1.0) { detail::call(lig_path_close, handle_.get(), timeout); }
 
 private:
-    using Begin = lig_status (*)(const char *, const char *, const lig_path_options *, lig_path **, lig_error *);
+ using Begin = lig_status (*)(const char *, const char *, const lig_path_options *, lig_path **, lig_error *);
 
-    Path(Begin begin, const std::string &key_file, const char *place, const PathOptions &options) {
-        std::vector<const char *> relays;
-        for (const std::string &relay : options.relays) relays.push_back(relay.c_str());
-        lig_path_options given{};
-        given.size = sizeof given;
-        given.window = options.window;
-        given.longest = options.longest;
-        given.patience = options.patience;
-        given.relays = relays.data();
-        given.relay_count = relays.size();
-        given.streams = options.streams;
-        given.unencrypted = !options.encrypt;
-        given.uncompressed = !options.compress;
-        given.pace = options.pace;
-        lig_path *made;
-        detail::call(begin, key_file.c_str(), place, &given, &made);
-        handle_.reset(made);
-    }
+ Path(Begin begin, const std::string &key_file, const char *place, const PathOptions &options) {
+     std::vector<const char *> relays;
+     for (const std::string &relay : options.relays) relays.push_back(relay.c_str());
+     lig_path_options given{};
+     given.size = sizeof given;
+     given.window = options.window;
+     given.longest = options.longest;
+     given.patience = options.patience;
+     given.relays = relays.data();
+     given.relay_count = relays.size();
+     given.streams = options.streams;
+     given.unencrypted = !options.encrypt;
+     given.uncompressed = !options.compress;
+     given.pace = options.pace;
+     lig_path *made;
+     detail::call(begin, key_file.c_str(), place, &given, &made);
+     handle_.reset(made);
+ }
 
     lig_path *handle() const noexcept { return handle_.get(); }
 

@@ -31,10 +31,11 @@ public:
     constexpr Span(T *data, std::size_t size) noexcept : data_(data), size_(size) {}
 
     // Of a std::vector, a std::array, or another span.
-    template <class Sequence,
-              std::enable_if_t<std::is_convertible_v<
-                                   std::remove_pointer_t<decltype(std::declval<Sequence &>().data())> (*)[], T (*)[]>,
-                               int> = 0>
+    template <
+        class Sequence,
+        std::enable_if_t<std::is_convertible_v<
+                             std::remove_pointer_t<decltype(std::declval<Sequence &>().data())> (*)[], T (*)[]>,
+                         int> = 0>
     constexpr Span(Sequence &&sequence) : data_(sequence.data()), size_(sequence.size()) {}
 
     constexpr T *data() const noexcept { return data_; }

@@ -41,7 +41,8 @@ struct Running {
         } catch (const std::exception &thrown) {
             return keep(*running.failed, LIG_ERR_USAGE, thrown.what(), error);
         } catch (...) {
-            return keep(*running.failed, LIG_ERR_USAGE, "the submodel threw something that is no std::exception", error);
+            return keep(*running.failed, LIG_ERR_USAGE,
+                        "the submodel threw something that is no std::exception", error);
         }
     }
 
@@ -63,7 +64,8 @@ struct Running {
         } catch (const std::exception &thrown) {
             return keep(*running.failed, LIG_ERR_USAGE, thrown.what(), error);
         } catch (...) {
-            return keep(*running.failed, LIG_ERR_USAGE, "is_done() threw something that is no std::exception", error);
+            return keep(*running.failed, LIG_ERR_USAGE, "is_done() threw something that is no std::exception",
+                        error);
         }
     }
 

@@ -26,8 +26,8 @@ namespace detail {
 inline std::string name_of(const std::type_info &type) {
 #if __has_include(<cxxabi.h>)
     int status = 0;
-    const std::unique_ptr<char, void (*)(void *)> name(abi::__cxa_demangle(type.name(), nullptr, nullptr, &status),
-                                                       std::free);
+    const std::unique_ptr<char, void (*)(void *)> name(
+        abi::__cxa_demangle(type.name(), nullptr, nullptr, &status), std::free);
     if (status == 0 && name) return name.get();
 #endif
     return type.name();
@@ -58,7 +58,8 @@ public:
     static void forget(lig_instance *instance) noexcept {
         const std::lock_guard<std::mutex> lock(self().mutex_);
         auto &all = self().watched_;
-        all.erase(std::remove_if(all.begin(), all.end(), [&](const Watched &one) { return one.instance == instance; }),
+        all.erase(std::remove_if(all.begin(), all.end(),
+                                 [&](const Watched &one) { return one.instance == instance; }),
                   all.end());
     }
 

@@ -60,9 +60,9 @@ struct Origin {
 // The elements of a std::vector<bool>, of which a byte has eight, as an array has them.
 class Truths {
 public:
-    explicit Truths(const std::vector<bool> &truths) : data_(new bool[truths.size() + 1]), size_(truths.size()) {
-        for (std::size_t i = 0; i < size_; ++i) data_[i] = truths[i];
-    }
+ explicit Truths(const std::vector<bool> &truths) : data_(new bool[truths.size() + 1]), size_(truths.size()) {
+     for (std::size_t i = 0; i < size_; ++i) data_[i] = truths[i];
+ }
     ArrayRef<const bool> array() const { return ArrayRef<const bool>(data_.get(), {size_}); }
 
 private:
@@ -210,7 +210,8 @@ private:
         if (shape) {
             wanted.has_shape = true;
             wanted.ndim = static_cast<std::uint32_t>(shape->size());
-            for (std::size_t i = 0; i < shape->size(); ++i) wanted.shape[i] = static_cast<std::int64_t>((*shape)[i]);
+            for (std::size_t i = 0; i < shape->size(); ++i)
+                wanted.shape[i] = static_cast<std::int64_t>((*shape)[i]);
         }
         lig_array_view view;
         detail::call(lig_expect_array, origin_.message, value_, &wanted, &view);

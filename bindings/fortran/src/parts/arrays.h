@@ -99,24 +99,30 @@ static lig_status describe(const CFI_cdesc_t *array, bool is_unsigned, const cha
     char name[64];
     memset(into, 0, sizeof *into);
     if (is_text(array)) {
-        return fail(TEXT_AMONG_ARRAYS, "an array of texts cannot be %s: use a list of texts (ligament_list), or integers", verb);
+        return fail(TEXT_AMONG_ARRAYS,
+                    "an array of texts cannot be %s: use a list of texts (ligament_list), or integers", verb);
     }
     into->dtype = dtype_of(array, is_unsigned);
     if (into->dtype == 0 && array->base_addr != NULL) {
-        return fail(LIG_ERR_USAGE, "%s cannot be %s: messages have integers of 1 to 8 bytes, real and complex numbers of "
-                    "4 or 8 bytes each part, and truth values", type_name(array, name), verb);
+        return fail(LIG_ERR_USAGE,
+                    "%s cannot be %s: messages have integers of 1 to 8 bytes, real and complex numbers of "
+                    "4 or 8 bytes each part, and truth values",
+                    type_name(array, name), verb);
     }
     if (array->rank > LIG_MAX_DIMS) {
-        return fail(LIG_ERR_USAGE, "an array with %d dimensions cannot be %s: %d are the most", array->rank, verb, LIG_MAX_DIMS);
+        return fail(LIG_ERR_USAGE, "an array with %d dimensions cannot be %s: %d are the most", array->rank,
+                    verb, LIG_MAX_DIMS);
     }
     into->ndim = (uint32_t)array->rank;
     into->data = array->base_addr;
     // An array constructor without elements has no address either, but a descriptor in order.
-    const bool nowhere_at_all = array->base_addr == NULL && !(array->rank > 0 && array->dim[0].sm == (CFI_index_t)array->elem_len);
+    const bool nowhere_at_all =
+        array->base_addr == NULL && !(array->rank > 0 && array->dim[0].sm == (CFI_index_t)array->elem_len);
     bool empty = false;
     for (int i = 0; i < array->rank && !nowhere_at_all; ++i) {
         if (array->dim[i].extent < 0 && array->base_addr != NULL) {
-            return fail(LIG_ERR_USAGE, "an array of assumed size cannot be %s: say how long it is, as in a(1:n)", verb);
+            return fail(LIG_ERR_USAGE,
+                        "an array of assumed size cannot be %s: say how long it is, as in a(1:n)", verb);
         }
         into->shape[i] = (uint64_t)array->dim[i].extent;
         strides[i] = (int64_t)array->dim[i].sm;
@@ -145,14 +151,16 @@ typedef struct {
     const char *each[LIG_MAX_DIMS];
 } Labels;
 
-static lig_status label(lig_array *array, const lf_sending *how, const char *names, const char *unit, Labels *labels) {
+static lig_status label(lig_array *array, const lf_sending *how, const char *names, const char *unit,
+                        Labels *labels) {
     memset(labels, 0, sizeof *labels);
     if (names != NULL && how->name_count > 0) {
         if (how->name_count != array->ndim) {
             return fail(LIG_ERR_USAGE, "%zu names were given for %u dimensions", how->name_count, array->ndim);
         }
         labels->names = malloc(how->name_count * (how->name_length + 1));
-        if (labels->names == NULL) return fail(LIG_ERR_OUT_OF_MEMORY, "there is no memory for names of dimensions");
+        if (labels->names == NULL)
+            return fail(LIG_ERR_OUT_OF_MEMORY, "there is no memory for names of dimensions");
         for (size_t i = 0; i < how->name_count; ++i) {
             char *place = labels->names + i * (how->name_length + 1);
             const size_t length = trimmed(names + i * how->name_length, how->name_length);
@@ -175,8 +183,9 @@ static void unlabel(Labels *labels) {
 }
 
 // Describes an array with its labels, and in the order in which it is to travel.
-static lig_status describe_fully(const CFI_cdesc_t *data, const lf_sending *how, const char *names, const char *unit,
-                                 const char *verb, lig_array *array, int64_t strides[LIG_MAX_DIMS], Labels *labels) {
+static lig_status describe_fully(const CFI_cdesc_t *data, const lf_sending *how, const char *names,
+                                 const char *unit, const char *verb, lig_array *array,
+                                 int64_t strides[LIG_MAX_DIMS], Labels *labels) {
     labels->names = labels->unit = NULL;
     const lig_status status = describe(data, how->is_unsigned, verb, array, strides);
     if (status != LIG_OK) return status;

@@ -52,7 +52,8 @@ void lf_set_fault(const char *text, size_t length) {
 void lf_last_words(int32_t status) {
     fprintf(stderr, "%s\n", fault.message);
     fflush(stderr);
-    if (mine != NULL && mine == atomic_load(&living) && status != LIG_ERR_RUN_ENDS && status != LIG_ERR_REGISTRATION) {
+    if (mine != NULL && mine == atomic_load(&living) && status != LIG_ERR_RUN_ENDS &&
+        status != LIG_ERR_REGISTRATION) {
         lig_error_shutdown(mine, fault.message, NULL);
     }
 }
@@ -90,7 +91,8 @@ static uint32_t first_free = NONE, made_entries;  // under `busy`
 static _Thread_local uint32_t spare = NONE;       // an entry that this thread has freed
 
 static Entry *entry_at(uint32_t number) {
-    Entry *chunk = number / CHUNK < CHUNKS ? atomic_load_explicit(&chunks[number / CHUNK], memory_order_acquire) : NULL;
+    Entry *chunk =
+        number / CHUNK < CHUNKS ? atomic_load_explicit(&chunks[number / CHUNK], memory_order_acquire) : NULL;
     return chunk != NULL ? &chunk[number % CHUNK] : NULL;
 }
 
@@ -98,7 +100,8 @@ static Entry *entry_at(uint32_t number) {
 static Entry *entry_of(int64_t key) {
     if (key == 0) return NULL;
     Entry *entry = entry_at((uint32_t)key);
-    if (entry == NULL || atomic_load_explicit(&entry->life, memory_order_relaxed) != (uint32_t)(key >> 32)) return NULL;
+    if (entry == NULL || atomic_load_explicit(&entry->life, memory_order_relaxed) != (uint32_t)(key >> 32))
+        return NULL;
     return entry;
 }
 
@@ -183,15 +186,19 @@ static lig_status instance_of(int64_t key, lig_instance **instance) {
 
 static bool is_here(const lf_ref *ref) {
     Entry *entry = entry_of(ref->key);
-    return entry != NULL && ref->value != NULL && (ref->edition < 0 || ref->edition == atomic_load(&entry->edition));
+    return entry != NULL && ref->value != NULL &&
+           (ref->edition < 0 || ref->edition == atomic_load(&entry->edition));
 }
 
 static lig_status there(const lf_ref *ref) {
     if (is_here(ref)) return LIG_OK;
     char name[ORIGIN_SIZE + 1];
     origin_name(ref, name);
-    if (*name) return fail(LIG_ERR_USAGE, "the message that was received on port \"%s\" is not there any more: it was freed", name);
-    return fail(LIG_ERR_USAGE, "there is no value here: it was freed, put into another value, changed since, or never made");
+    if (*name)
+        return fail(LIG_ERR_USAGE,
+                    "the message that was received on port \"%s\" is not there any more: it was freed", name);
+    return fail(LIG_ERR_USAGE,
+                "there is no value here: it was freed, put into another value, changed since, or never made");
 }
 
 #define THERE                                                                     \

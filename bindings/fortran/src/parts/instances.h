@@ -1,26 +1,32 @@
 // Instances, settings and submodels. Part of ligament_descriptors.c.
 
 // `names` are `count` names of `length` characters each; `count` below 0 leaves the ports to the model.
-lig_status lf_create(const int32_t *operators, const char *names, size_t length, int64_t count, int64_t flags, int64_t ranks,
-                     int64_t threads, int64_t *key) {
+lig_status lf_create(const int32_t *operators, const char *names, size_t length, int64_t count, int64_t flags,
+                     int64_t ranks, int64_t threads, int64_t *key) {
     *key = 0;
     if (ranks < 0 || ranks > UINT32_MAX || threads < 0 || threads > UINT32_MAX) {
-        return fail(LIG_ERR_USAGE, "an instance cannot have %" PRId64 " ranks and %" PRId64 " threads", ranks, threads);
+        return fail(LIG_ERR_USAGE, "an instance cannot have %" PRId64 " ranks and %" PRId64 " threads", ranks,
+                    threads);
     }
     lig_instance *instance = NULL;
     const size_t number = count > 0 ? (size_t)count : 0;
     lig_port *ports = calloc(number + 1, sizeof *ports);
     char(*texts)[NAME_SIZE] = calloc(number + 1, sizeof *texts);
     lig_status status = LIG_OK;
-    if (ports == NULL || texts == NULL) status = fail(LIG_ERR_OUT_OF_MEMORY, "there is no memory for the ports");
+    if (ports == NULL || texts == NULL)
+        status = fail(LIG_ERR_OUT_OF_MEMORY, "there is no memory for the ports");
     for (size_t i = 0; status == LIG_OK && i < number; ++i) {
         status = name_of(names + i * length, length, texts[i]);
         ports[i].op = operators[i];
         ports[i].name = texts[i];
     }
-    const lig_instance_options options = {.size = sizeof options, .ports = count >= 0 ? ports : NULL, .port_count = number,
-                                          .flags = (uint64_t)flags, .language = "fortran",
-                                          .ranks = (uint32_t)ranks, .threads = (uint32_t)threads};
+    const lig_instance_options options = {.size = sizeof options,
+                                          .ports = count >= 0 ? ports : NULL,
+                                          .port_count = number,
+                                          .flags = (uint64_t)flags,
+                                          .language = "fortran",
+                                          .ranks = (uint32_t)ranks,
+                                          .threads = (uint32_t)threads};
     if (status == LIG_OK) status = lig_instance_create(&options, &instance, &fault);
     if (status == LIG_OK) {
         *key = keep(instance);
@@ -51,8 +57,8 @@ lig_status lf_steer(int64_t key, double time, bool *changed) {
     return lig_steer(instance, time, changed, &fault);
 }
 
-lig_status lf_declare_steerable(int64_t key, const char *setting, size_t length, const bool *bounded, const double *range,
-                                const char *unit, size_t unit_length, bool restart) {
+lig_status lf_declare_steerable(int64_t key, const char *setting, size_t length, const bool *bounded,
+                                const double *range, const char *unit, size_t unit_length, bool restart) {
     INSTANCE(key);
     char *name = line_of(setting, trimmed(setting, length));
     char *measure = line_of(unit, trimmed(unit, unit_length));
@@ -121,7 +127,8 @@ int32_t lf_rank(int64_t key, bool of_all) {
 lig_status lf_names(int64_t key, int32_t op, lig_names **names, int64_t *count, int64_t *longest) {
     INSTANCE(key);
     *names = NULL;
-    const lig_status status = op != 0 ? lig_list_ports(instance, op, names, &fault) : lig_list_settings(instance, names, &fault);
+    const lig_status status =
+        op != 0 ? lig_list_ports(instance, op, names, &fault) : lig_list_settings(instance, names, &fault);
     *count = *longest = 0;
     if (status != LIG_OK) return status;
     *count = (int64_t)lig_names_count(*names);
@@ -185,14 +192,16 @@ lig_status lf_setting_bool(int64_t key, const char *setting, size_t length, bool
 }
 
 // An integer that lies from `least` to `most`.
-lig_status lf_setting_int(int64_t key, const char *setting, size_t length, int64_t least, int64_t most, int64_t *value) {
+lig_status lf_setting_int(int64_t key, const char *setting, size_t length, int64_t least, int64_t most,
+                          int64_t *value) {
     INSTANCE(key);
     NAME(name, setting, length);
     int64_t found;
     const lig_status status = lig_get_setting_int(instance, name, &found, &fault);
     if (status != LIG_OK) return status;
     if (found < least || found > most) {
-        return fail(LIG_ERR_SETTING_TYPE, "setting \"%s\" is %" PRId64 ", which does not fit the variable", name, found);
+        return fail(LIG_ERR_SETTING_TYPE, "setting \"%s\" is %" PRId64 ", which does not fit the variable",
+                    name, found);
     }
     *value = found;
     return LIG_OK;
@@ -219,14 +228,16 @@ lig_status lf_setting_ints(int64_t key, const char *setting, size_t length, int6
     const lig_status status = lig_get_setting_int_list(instance, name, values, count, &fault);
     for (size_t i = 0; status == LIG_OK && i < *count; ++i) {
         if ((*values)[i] < least || (*values)[i] > most) {
-            return fail(LIG_ERR_SETTING_TYPE, "setting \"%s\" has %" PRId64 " in it, which does not fit the variable", name,
+            return fail(LIG_ERR_SETTING_TYPE,
+                        "setting \"%s\" has %" PRId64 " in it, which does not fit the variable", name,
                         (*values)[i]);
         }
     }
     return status;
 }
 
-lig_status lf_setting_floats(int64_t key, const char *setting, size_t length, const double **values, size_t *count) {
+lig_status lf_setting_floats(int64_t key, const char *setting, size_t length, const double **values,
+                             size_t *count) {
     INSTANCE(key);
     NAME(name, setting, length);
     return lig_get_setting_float_list(instance, name, values, count, &fault);
@@ -242,8 +253,10 @@ lig_status lf_setting_grid(int64_t key, const char *setting, size_t length, cons
     *columns = *count > 0 ? (*rows)[0].count : 0;
     for (size_t i = 0; i < *count; ++i) {
         if ((*rows)[i].count != *columns) {
-            return fail(LIG_ERR_SETTING_TYPE, "setting \"%s\" has rows of different lengths, %zu and %zu, which no array of two "
-                        "dimensions has", name, *columns, (*rows)[i].count);
+            return fail(LIG_ERR_SETTING_TYPE,
+                        "setting \"%s\" has rows of different lengths, %zu and %zu, which no array of two "
+                        "dimensions has",
+                        name, *columns, (*rows)[i].count);
         }
     }
     return LIG_OK;
@@ -299,7 +312,8 @@ lig_status lf_setting_value(int64_t key, const char *setting, size_t length, lf_
         case LIG_SETTING_INT_LIST:
             status = lig_get_setting_int_list(instance, name, &integers, &count, &fault);
             if (status == LIG_OK) value = lig_value_new_list();
-            for (size_t i = 0; status == LIG_OK && i < count; ++i) lig_value_append(value, lig_value_new_int(integers[i]), NULL);
+            for (size_t i = 0; status == LIG_OK && i < count; ++i)
+                lig_value_append(value, lig_value_new_int(integers[i]), NULL);
             break;
         case LIG_SETTING_FLOAT_LIST:
             status = lig_get_setting_float_list(instance, name, &numbers, &count, &fault);
@@ -312,7 +326,9 @@ lig_status lf_setting_value(int64_t key, const char *setting, size_t length, lf_
                 lig_value_append(value, list_of_floats(rows[i].values, rows[i].count), NULL);
             }
             break;
-        default: return fail(LIG_ERR_SETTING_TYPE, "setting \"%s\" is of a type that this binding does not know", name);
+        default:
+            return fail(LIG_ERR_SETTING_TYPE, "setting \"%s\" is of a type that this binding does not know",
+                        name);
     }
     return give(status, value, made);
 }
@@ -324,7 +340,8 @@ lig_status lf_run_submodel(int64_t key, const lig_submodel *submodel) {
     return lig_run_submodel(instance, submodel, &fault);
 }
 
-lig_status lf_run_light(const lig_submodel *submodel, lig_status (*make)(lig_instance *, void *, void **, lig_error *),
+lig_status lf_run_light(const lig_submodel *submodel,
+                        lig_status (*make)(lig_instance *, void *, void **, lig_error *),
                         void (*release)(void *), void *context) {
     const lig_instance_options options = {.size = sizeof options, .language = "fortran"};
     const lig_light light = {.size = sizeof light, .submodel = submodel, .make = make, .release = release,

@@ -35,8 +35,8 @@ static const char *signed_apart(lig_dtype came, lig_dtype asked) {
 
 // The array that a value is, which must be as a variable of Fortran's is; `shape` may be NULL, and so may
 // `message`, which the value is part of.
-static lig_status expect(const lig_message *message, const lig_value *value, lig_dtype dtype, int rank, const uint64_t *shape,
-                         lig_array_view *view) {
+static lig_status expect(const lig_message *message, const lig_value *value, lig_dtype dtype, int rank,
+                         const uint64_t *shape, lig_array_view *view) {
     lig_expected expected = {.size = sizeof expected, .dtype = dtype, .ndim = (uint32_t)rank, .has_ndim = true,
                              .has_shape = shape != NULL};
     for (int i = 0; shape != NULL && i < rank; ++i) expected.shape[i] = (int64_t)shape[i];
@@ -77,13 +77,15 @@ lig_status lf_view(const lf_ref *ref, bool is_unsigned, CFI_cdesc_t *pointer) {
     }
     for (uint32_t i = 0; view.length > 0 && i < view.ndim; ++i) {
         if (view.shape[i] > 1 && view.strides[i] % (int64_t)pointer->elem_len != 0) {
-            fail(LIG_ERR_UNEXPECTED, "elements lie %" PRId64 " bytes apart, where a pointer cannot lead; copy them, by get()",
+            fail(LIG_ERR_UNEXPECTED,
+                 "elements lie %" PRId64 " bytes apart, where a pointer cannot lead; copy them, by get()",
                  view.strides[i]);
             return from(LIG_ERR_UNEXPECTED, ref);
         }
     }
     if (view.dtype == LIG_BOOL && view.length > 0 && !are_plain(&view)) {
-        fail(LIG_ERR_UNEXPECTED, "truth values came that are neither 0 nor 1, which Fortran cannot read in place; copy them, "
+        fail(LIG_ERR_UNEXPECTED,
+             "truth values came that are neither 0 nor 1, which Fortran cannot read in place; copy them, "
              "by get() or receive_into()");
         return from(LIG_ERR_UNEXPECTED, ref);
     }
@@ -145,8 +147,10 @@ static void scatter(const lig_array_view *view, CFI_cdesc_t *to) {
 
 static lig_status no_fit(const lig_value *value, const CFI_cdesc_t *to) {
     char name[64];
-    return fail(LIG_ERR_UNEXPECTED, "the value is of kind \"%s\", which does not go into a variable of type %s with %d "
-                "dimension%s", lig_kind_name(lig_value_kind(value)), type_name(to, name), to->rank, to->rank == 1 ? "" : "s");
+    return fail(LIG_ERR_UNEXPECTED,
+                "the value is of kind \"%s\", which does not go into a variable of type %s with %d "
+                "dimension%s",
+                lig_kind_name(lig_value_kind(value)), type_name(to, name), to->rank, to->rank == 1 ? "" : "s");
 }
 
 static lig_status get_integer(const lig_value *value, lig_dtype dtype, CFI_cdesc_t *to) {
@@ -156,7 +160,8 @@ static lig_status get_integer(const lig_value *value, lig_dtype dtype, CFI_cdesc
         const lig_status status = lig_value_uint(value, &bits, &fault);
         if (status != LIG_OK) return status;
         if (to->elem_len < 8 && bits >> (8 * to->elem_len) != 0) {
-            return fail(LIG_ERR_UNEXPECTED, "the integer %" PRIu64 " does not fit %s", bits, lig_dtype_name(dtype));
+            return fail(LIG_ERR_UNEXPECTED, "the integer %" PRIu64 " does not fit %s", bits,
+                        lig_dtype_name(dtype));
         }
         number = (int64_t)bits;
     } else {
@@ -164,7 +169,8 @@ static lig_status get_integer(const lig_value *value, lig_dtype dtype, CFI_cdesc
         if (status != LIG_OK) return status;
         const int64_t limit = to->elem_len < 8 ? (int64_t)1 << (8 * to->elem_len - 1) : 0;
         if (limit != 0 && (number < -limit || number >= limit)) {
-            return fail(LIG_ERR_UNEXPECTED, "the integer %" PRId64 " does not fit %s", number, lig_dtype_name(dtype));
+            return fail(LIG_ERR_UNEXPECTED, "the integer %" PRId64 " does not fit %s", number,
+                        lig_dtype_name(dtype));
         }
     }
     switch (to->elem_len) {

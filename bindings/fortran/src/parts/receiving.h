@@ -6,7 +6,8 @@ static lig_status receive_options(const lf_receiving *how, lig_receive_options *
     options->has_timeout = how->has_timeout;
     options->timeout = how->timeout;
     if (how->slot == NO_SLOT) return LIG_OK;
-    if (how->slot < 0 || how->slot > UINT32_MAX) return fail(LIG_ERR_USAGE, "there is no slot %" PRId64, how->slot);
+    if (how->slot < 0 || how->slot > UINT32_MAX)
+        return fail(LIG_ERR_USAGE, "there is no slot %" PRId64, how->slot);
     options->has_slot = true;
     options->slot = (uint32_t)how->slot;
     return LIG_OK;
@@ -78,7 +79,8 @@ lig_status lf_receive_into(const lf_receiving *how, const char *port, CFI_cdesc_
     lig_array array;
     int64_t strides[LIG_MAX_DIMS];
     if (is_text(into)) {
-        return fail(TEXT_AMONG_ARRAYS, "a text cannot be received into a variable: receive a message and use its get_text()");
+        return fail(TEXT_AMONG_ARRAYS,
+                    "a text cannot be received into a variable: receive a message and use its get_text()");
     }
     lig_status status = describe(into, how->is_unsigned, "received into", &array, strides);
     if (status != LIG_OK) return status;
@@ -115,8 +117,8 @@ lig_status lf_has_next(const lf_receiving *how, const char *port, bool *more) {
 // Waits for the first of several ports, and, if there is a place for a message, receives there. `ports` are
 // `count` names of `how->port_length` characters each; `slots` is NULL, or has a number below 0 for a port
 // without slots.
-static lig_status first_of(const lf_receiving *how, const char *ports, size_t count, const int64_t *slots, int64_t *which,
-                           lf_ref *made, lig_times *times) {
+static lig_status first_of(const lf_receiving *how, const char *ports, size_t count, const int64_t *slots,
+                           int64_t *which, lf_ref *made, lig_times *times) {
     *which = 0;
     INSTANCE(how->instance);
     lig_receive_options options;
@@ -124,7 +126,8 @@ static lig_status first_of(const lf_receiving *how, const char *ports, size_t co
     if (status != LIG_OK) return status;
     lig_port_slot *entries = calloc(count + 1, sizeof *entries);
     char(*names)[NAME_SIZE] = calloc(count + 1, sizeof *names);
-    if (entries == NULL || names == NULL) status = fail(LIG_ERR_OUT_OF_MEMORY, "there is no memory for the ports to wait for");
+    if (entries == NULL || names == NULL)
+        status = fail(LIG_ERR_OUT_OF_MEMORY, "there is no memory for the ports to wait for");
     for (size_t i = 0; status == LIG_OK && i < count; ++i) {
         status = name_of(ports + i * how->port_length, how->port_length, names[i]);
         entries[i].port = names[i];
@@ -139,7 +142,8 @@ static lig_status first_of(const lf_receiving *how, const char *ports, size_t co
     } else if (status == LIG_OK) {
         status = lig_receive_any(instance, entries, count, &options, &found, &message, &fault);
         if (status == LIG_OK) {
-            status = take(message, names[found], entries[found].has_slot ? entries[found].slot : NO_SLOT, made, times);
+            status = take(message, names[found], entries[found].has_slot ? entries[found].slot : NO_SLOT, made,
+                          times);
         }
     }
     *which = status == LIG_OK ? (int64_t)found + 1 : 0;
@@ -148,12 +152,13 @@ static lig_status first_of(const lf_receiving *how, const char *ports, size_t co
     return status;
 }
 
-lig_status lf_wait_any(const lf_receiving *how, const char *ports, size_t count, const int64_t *slots, int64_t *which) {
+lig_status lf_wait_any(const lf_receiving *how, const char *ports, size_t count, const int64_t *slots,
+                       int64_t *which) {
     return first_of(how, ports, count, slots, which, NULL, NULL);
 }
 
-lig_status lf_receive_any(const lf_receiving *how, const char *ports, size_t count, const int64_t *slots, lf_ref *made,
-                          lig_times *times, int64_t *which) {
+lig_status lf_receive_any(const lf_receiving *how, const char *ports, size_t count, const int64_t *slots,
+                          lf_ref *made, lig_times *times, int64_t *which) {
     lf_free_message(made);
     return first_of(how, ports, count, slots, which, made, times);
 }
@@ -169,8 +174,8 @@ lig_status lf_message_settings(const lf_ref *ref, lf_ref *made) {
 // ---- loans
 
 // Lends memory for an array, at which Fortran's pointer is set.
-lig_status lf_loan(const lf_sending *how, const CFI_cdesc_t *shape, const char *names, const char *unit, int64_t *key,
-                   CFI_cdesc_t *pointer) {
+lig_status lf_loan(const lf_sending *how, const CFI_cdesc_t *shape, const char *names, const char *unit,
+                   int64_t *key, CFI_cdesc_t *pointer) {
     *key = 0;
     pointer->base_addr = NULL;
     INSTANCE(how->instance);
@@ -179,10 +184,12 @@ lig_status lf_loan(const lf_sending *how, const CFI_cdesc_t *shape, const char *
     like.dtype = dtype_of(pointer, how->is_unsigned);
     like.ndim = (uint32_t)pointer->rank;
     like.order = how->order >= 0 ? how->order : pointer->rank > 1 ? LIG_COLUMN_MAJOR : LIG_ROW_MAJOR;
-    if (pointer->rank > LIG_MAX_DIMS) return fail(LIG_ERR_USAGE, "a loan has at most %d dimensions", LIG_MAX_DIMS);
+    if (pointer->rank > LIG_MAX_DIMS)
+        return fail(LIG_ERR_USAGE, "a loan has at most %d dimensions", LIG_MAX_DIMS);
     const lig_dtype kind = shape->rank == 1 ? dtype_of(shape, false) : 0;
     if ((kind != LIG_INT32 && kind != LIG_INT64) || shape->dim[0].extent != pointer->rank) {
-        return fail(LIG_ERR_USAGE, "the shape of a loan must have an integer for each of the pointer's %d dimension%s",
+        return fail(LIG_ERR_USAGE,
+                    "the shape of a loan must have an integer for each of the pointer's %d dimension%s",
                     pointer->rank, pointer->rank == 1 ? "" : "s");
     }
     for (int i = 0; i < pointer->rank; ++i) {

@@ -12,7 +12,8 @@ static lig_status send_options(const lf_sending *how, lig_send_options *options)
         options->settings = how->settings->value;
     }
     if (how->slot == NO_SLOT) return LIG_OK;
-    if (how->slot < 0 || how->slot > UINT32_MAX) return fail(LIG_ERR_USAGE, "there is no slot %" PRId64, how->slot);
+    if (how->slot < 0 || how->slot > UINT32_MAX)
+        return fail(LIG_ERR_USAGE, "there is no slot %" PRId64, how->slot);
     options->has_slot = true;
     options->slot = (uint32_t)how->slot;
     return LIG_OK;
@@ -54,7 +55,8 @@ lig_status lf_send_scalar(const lf_sending *how, const char *port, const lf_scal
     SENDING(name, options);
     if (scalar->kind == LIG_KIND_FLOAT) return lig_send_float(instance, name, &options, scalar->real, &fault);
     if (scalar->kind == LIG_KIND_INT) return lig_send_int(instance, name, &options, scalar->integer, &fault);
-    if (scalar->kind == LIG_KIND_BOOL) return lig_send_bool(instance, name, &options, scalar->integer != 0, &fault);
+    if (scalar->kind == LIG_KIND_BOOL)
+        return lig_send_bool(instance, name, &options, scalar->integer != 0, &fault);
     lig_value *value = new_scalar(scalar);
     const lig_status status = lig_send(instance, name, &options, value, &fault);
     lig_value_free(value);

@@ -2,7 +2,8 @@
 
 lig_status lf_new_scalar(const lf_scalar *scalar, lf_ref *made) {
     lig_value *value = new_scalar(scalar);
-    return give(value != NULL ? LIG_OK : fail(LIG_ERR_OUT_OF_MEMORY, "there is no memory for a value"), value, made);
+    return give(value != NULL ? LIG_OK : fail(LIG_ERR_OUT_OF_MEMORY, "there is no memory for a value"), value,
+                made);
 }
 
 lig_status lf_new_text(const char *text, size_t length, lf_ref *made) {
@@ -11,7 +12,8 @@ lig_status lf_new_text(const char *text, size_t length, lf_ref *made) {
     return give(status, value, made);
 }
 
-lig_status lf_new_array(const lf_sending *how, const CFI_cdesc_t *data, const char *names, const char *unit, lf_ref *made) {
+lig_status lf_new_array(const lf_sending *how, const CFI_cdesc_t *data, const char *names, const char *unit,
+                        lf_ref *made) {
     lig_array array;
     int64_t strides[LIG_MAX_DIMS];
     Labels labels;
@@ -24,17 +26,20 @@ lig_status lf_new_array(const lf_sending *how, const CFI_cdesc_t *data, const ch
 
 lig_status lf_new_bytes(const int8_t *data, size_t size, lf_ref *made) {
     lig_value *value = lig_value_new_bytes(data, size);
-    return give(value != NULL ? LIG_OK : fail(LIG_ERR_OUT_OF_MEMORY, "there is no memory for %zu bytes", size), value, made);
+    return give(value != NULL ? LIG_OK : fail(LIG_ERR_OUT_OF_MEMORY, "there is no memory for %zu bytes", size),
+                value, made);
 }
 
 lig_status lf_new_list(bool of_pairs, lf_ref *made) {
     lig_value *value = of_pairs ? lig_value_new_map() : lig_value_new_list();
-    return give(value != NULL ? LIG_OK : fail(LIG_ERR_OUT_OF_MEMORY, "there is no memory for a value"), value, made);
+    return give(value != NULL ? LIG_OK : fail(LIG_ERR_OUT_OF_MEMORY, "there is no memory for a value"), value,
+                made);
 }
 
 lig_status lf_new_none(lf_ref *made) {
     lig_value *value = lig_value_new_none();
-    return give(value != NULL ? LIG_OK : fail(LIG_ERR_OUT_OF_MEMORY, "there is no memory for a value"), value, made);
+    return give(value != NULL ? LIG_OK : fail(LIG_ERR_OUT_OF_MEMORY, "there is no memory for a value"), value,
+                made);
 }
 
 lig_status lf_new_settings(const lf_ref *ref, lf_ref *made) {
@@ -85,7 +90,8 @@ static lig_status changed(const lf_ref *ref, lig_value **container) {
     const lig_status status = there(ref);
     if (status != LIG_OK) return status;
     if (!is_built(ref)) {
-        return fail(LIG_ERR_USAGE, "what was received, or is part of another value, cannot be changed; change a copy()");
+        return fail(LIG_ERR_USAGE,
+                    "what was received, or is part of another value, cannot be changed; change a copy()");
     }
     Entry *entry = entry_of(ref->key);
     atomic_store(&entry->edition, (atomic_load(&entry->edition) + 1) & INT32_MAX);
@@ -114,7 +120,8 @@ static lig_status put(const lf_ref *ref, const char *key, size_t length, lig_val
 
 lig_status lf_put_value(const lf_ref *ref, const char *key, size_t length, const lf_ref *given) {
     lig_value *item;
-    if (ref->key == given->key && ref->key != 0) return fail(LIG_ERR_USAGE, "a value cannot be put into itself");
+    if (ref->key == given->key && ref->key != 0)
+        return fail(LIG_ERR_USAGE, "a value cannot be put into itself");
     const lig_status status = item_of(given, &item);
     return status == LIG_OK ? put(ref, key, length, item) : status;
 }
@@ -180,7 +187,8 @@ lig_status lf_find(const lf_ref *ref, const char *key, size_t length, bool must,
     char *line = line_of(key, trimmed(key, length));
     if (status == LIG_OK && line == NULL) status = fail(LIG_ERR_OUT_OF_MEMORY, "there is no memory for a key");
     if (status == LIG_OK) status = lig_value_find(ref->value, line, &item, &fault);
-    if (status == LIG_OK && must && item == NULL) status = fail(LIG_ERR_UNEXPECTED, "there is no \"%.200s\" in the map", line);
+    if (status == LIG_OK && must && item == NULL)
+        status = fail(LIG_ERR_UNEXPECTED, "there is no \"%.200s\" in the map", line);
     free(line);
     lend(ref, item, made);
     return from(status, ref);

@@ -39,7 +39,8 @@ public final class Boss {
         Check.fails(LigamentException.Usage.class, "nothing is connected", () -> instance.receive("nowhere"));
         Check.equal(instance.receiveIfConnected("nowhere"), null);
         Check.fails(LigamentException.Usage.class, "sends", () -> instance.receiveIfConnected("spare"));
-        Check.fails(LigamentException.Usage.class, "no slot 3", () -> instance.receiveIfConnected("results", 3));
+        Check.fails(
+            LigamentException.Usage.class, "no slot 3", () -> instance.receiveIfConnected("results", 3));
         instance.send("spare", 0.0, new double[] {1, 2});
         // Many names are no matter.
         for (int i = 0; i < 3000; i++) {
@@ -140,7 +141,8 @@ public final class Boss {
                     Check.equal(message.asInt(), 0 + 2 + 4 + 6 + 8 + 10 + 12 + 14);
                     LigamentException thrown = Check.fails(LigamentException.Unexpected.class, "an integer",
                             message::array);
-                    Check.holds(thrown.getMessage().contains("port \"results[" + i + "]\" from worker[" + i + "].out"));
+                    Check.holds(
+                        thrown.getMessage().contains("port \"results[" + i + "]\" from worker[" + i + "].out"));
                 }
             }
 
@@ -158,8 +160,10 @@ public final class Boss {
             Check.equal(five, new float[] {0, 1, 2, 3, 4});
             Check.fails(LigamentException.Closed.class, "results[1]", () -> instance.receive("results", 1));
             Check.holds(instance.poll("results", 1));
-            Check.fails(LigamentException.Closed.class, "have ended", () -> instance.receiveAny(
-                    List.of(new PortSlot("results", 0), new PortSlot("results", 1), new PortSlot("results", 2))));
+            Check.fails(LigamentException.Closed.class, "have ended",
+                ()
+                    -> instance.receiveAny(List.of(
+                        new PortSlot("results", 0), new PortSlot("results", 1), new PortSlot("results", 2))));
 
             Check.holds(!instance.reuseInstance());
             Check.fails(LigamentException.Usage.class, "is over", () -> instance.send("spare", 0.0, 1));

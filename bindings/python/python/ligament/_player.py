@@ -19,7 +19,8 @@ from ._ligament import Array, Message, Settings
 
 
 # Both ends are this package; what it has in memory goes over as it would into a message.
-copyreg.pickle(Array, lambda array: (Array, (np.array(array.array), array.names, array.unit)))  # type: ignore[arg-type]
+copyreg.pickle(Array, lambda array: (Array, (np.array(array.array), array.names,
+                                             array.unit)))  # type: ignore[arg-type]
 copyreg.pickle(Settings, lambda settings: (Settings, (settings.as_dict(),)))  # type: ignore[arg-type]
 
 

@@ -136,7 +136,8 @@ def _is_submodel(function: Any) -> bool:
 def _result(record: dict[str, Any], directory: Path, failed: tuple[str, list[str]] | None) -> RunResult:
     fields = InstanceSummary.__dataclass_fields__
     instances = {
-        one["name"]: InstanceSummary(**{field: one.get(field) for field in fields}) for one in record["instances"]
+        one["name"]: InstanceSummary(**{field: one.get(field) for field in fields})
+        for one in record["instances"]
     }
     name, lines = failed or (None, [])
     return RunResult(

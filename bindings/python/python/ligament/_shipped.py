@@ -34,7 +34,8 @@ def input_path(name: str) -> Path:
     """A file that a setting names: in the working directory, where inputs are staged, else beside the model
     file."""
     here = Path(name)
-    return here if here.is_absolute() or here.exists() else Path(os.environ.get("LIGAMENT_MODEL_DIR", "")) / name
+    return here if here.is_absolute() or here.exists() else Path(os.environ.get("LIGAMENT_MODEL_DIR",
+                                                                                "")) / name
 
 
 @dataclass
@@ -65,7 +66,8 @@ class Times:
         if self._listed is None:
             return after_steps(self._begin, self._step, number)
         if number >= len(self._listed):
-            raise wrong("shipped-setting-wrong", f'{place}: "times" has {len(self._listed)} numbers, and there are more messages')
+            raise wrong("shipped-setting-wrong",
+                        f'{place}: "times" has {len(self._listed)} numbers, and there are more messages')
         return float(self._listed[number])
 
 
@@ -207,13 +209,15 @@ def function_of(instance: Instance) -> Function:
     text = instance.get_setting("function", "str")
     file, _, name = text.rpartition(":")
     if not file:
-        raise wrong("shipped-setting-wrong", f'"function" is "{text}"; write the file and the function: "file.py:function"')
+        raise wrong("shipped-setting-wrong",
+                    f'"function" is "{text}"; write the file and the function: "file.py:function"')
     path = input_path(file)
     found: Any = module_of(path)
     for part in name.split("."):
         found = getattr(found, part, None)
     if not callable(found):
-        raise wrong("shipped-setting-wrong", f'"function" is "{text}", and {path} has no function or class "{name}"')
+        raise wrong(
+            "shipped-setting-wrong", f'"function" is "{text}", and {path} has no function or class "{name}"')
     code = getattr(found, "__code__", None)
     place = f"{path}:{code.co_firstlineno}" if code else str(path)
     argument = instance.get_setting("with", "str", None)
@@ -250,7 +254,8 @@ class FunctionTakes:
             self._take, self._arguments = function.call(*function.arguments), ()
             if not callable(self._take):
                 name = function.call.__name__
-                raise wrong("shipped-setting-wrong", f"{function.place}: an object of the class {name} cannot be called")
+                raise wrong("shipped-setting-wrong",
+                            f"{function.place}: an object of the class {name} cannot be called")
 
     def take(self, message: Message) -> None:
         self._take(message, *self._arguments)

@@ -20,7 +20,8 @@ from ._ligament import Array, Message, shown_time
 from ._shipped import Given, Times, input_path, wrong
 
 # Seconds in a unit of time, as the CF conventions (section 4.4) name it.
-_SECONDS = {"s": 1.0, "sec": 1.0, "second": 1.0, "min": 60.0, "minute": 60.0, "h": 3600.0, "hr": 3600.0, "hour": 3600.0,
+_SECONDS = {"s": 1.0, "sec": 1.0, "second": 1.0, "min": 60.0, "minute": 60.0, "h": 3600.0, "hr": 3600.0,
+            "hour": 3600.0,
             "d": 86400.0, "day": 86400.0}  # fmt: skip
 
 # Attributes by which a variable says which of its values are missing (CF conventions, section 2.5.1).
@@ -34,7 +35,8 @@ def package(instance: Instance, name: str) -> ModuleType:
     except ImportError as error:
         what = instance.get_setting("ligament_implementation", "str")
         text = f"{what} needs the Python package {name}, which {sys.executable} cannot import: {error}"
-        raise wrong("python-package-missing", f"{text}; install it: {sys.executable} -m pip install {name}") from None
+        raise wrong(
+            "python-package-missing", f"{text}; install it: {sys.executable} -m pip install {name}") from None
 
 
 def _opened(name: str, how: Any) -> tuple[Any, Path]:
@@ -70,13 +72,15 @@ def _times_in(instance: Instance, array: Any, name: str, scale: float = 1.0) -> 
     def at(number: int, place: str) -> float:
         if len(array.shape) != 1 or number >= array.shape[0]:
             shape = list(array.shape)
-            raise wrong("malformed-source", f'{place}: the times "{name}" have shape {shape}, and each message needs one')
+            raise wrong("malformed-source",
+                        f'{place}: the times "{name}" have shape {shape}, and each message needs one')
         read = _read(place, array, number)
         time = float(read)
         # Both as whole numbers of Python, which are exact.
         if array.dtype.kind in "iu" and not np.ma.is_masked(read) and int(time) != int(read):
             text = f"the time {int(read)} has more digits than a float64 holds, which makes {int(time)} of it"
-            raise wrong("malformed-source", f"{place}: {text}; write times in a longer unit, or count them from a later moment")
+            raise wrong("malformed-source",
+                        f"{place}: {text}; write times in a longer unit, or count them from a later moment")
         return time * scale
 
     return at
@@ -189,12 +193,14 @@ def _value(data: Any, unit: str) -> Any:
 
 def _which(path: Path, setting: str, there: list[str]) -> Exception:
     names = ", ".join(there) or "none"
-    return wrong("shipped-setting-wrong", f'{path} does not have just one {setting}; name it under "{setting}": there is {names}')
+    return wrong("shipped-setting-wrong",
+                 f'{path} does not have just one {setting}; name it under "{setting}": there is {names}')
 
 
 def _named(path: Path, file: Any, setting: str, name: str, there: list[str]) -> Any:
     if name not in there:
-        raise wrong("malformed-source", f'{path} has no "{name}" (setting "{setting}"); there is {", ".join(there) or "none"}')
+        raise wrong("malformed-source",
+                    f'{path} has no "{name}" (setting "{setting}"); there is {", ".join(there) or "none"}')
     return file[name]
 
 

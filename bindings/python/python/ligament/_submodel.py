@@ -102,7 +102,8 @@ class _LightInstance(Instance):
 
     def __exit__(self, *_: Any) -> None:
         raise UsageError(
-            _fault("light-instance", f"{self.name} is a light component's instance; run_light begins and ends it")
+            _fault(
+                "light-instance", f"{self.name} is a light component's instance; run_light begins and ends it")
         )
 
     def finish(self) -> None:

@@ -45,14 +45,16 @@ _SLEEP, _LOOKS = 0.01, 0.0002
 _DONE, _ARRAY, _FAILED = 0, 1, 2
 # The calls, by the numbers of ligament_mpi.h as far as it has them.
 _CALLS = [
-    "nothing", "create", "reuse_instance", "receive", "receive_into", "finish", "free", "receive_all", "get_setting",
+    "nothing", "create", "reuse_instance", "receive", "receive_into", "finish", "free", "receive_all",
+    "get_setting",
     "steer",
 ]
 # What rank 0 tells of a call, and what it calls.
 _OUTCOME = np.dtype([("outcome", "i8"), ("call", "i8"), ("bytes", "i8"), ("port", "S40")])
 # The page that ligament_mpi.h describes: a word, and a line for each rank.
 _WORD = np.dtype(
-    [("calls", "u4"), ("sleepers", "u4"), ("token", "V16"), ("version", "u4"), ("ranks", "u4"), ("unused", "V32")]
+    [("calls", "u4"), ("sleepers", "u4"), ("token", "V16"), ("version", "u4"), ("ranks", "u4"),
+     ("unused", "V32")]
 )
 _LINE = np.dtype(
     [("calls", "u4"), ("call", "u4"), ("process", "u4"), ("is_in", "u4"), ("since", "u8"), ("port", "S40")]
@@ -307,7 +309,8 @@ def _for_all(instance: _Single) -> _Single:
 def _is_plain(result: Any) -> bool:
     """Whether this is a message with an array that MPI can send as it is."""
     data = getattr(result, "data", None)
-    return isinstance(result, Message) and isinstance(data, np.ndarray) and data.dtype.kind in "iufc" and data.size > 0
+    return isinstance(result, Message) and isinstance(
+        data, np.ndarray) and data.dtype.kind in "iufc" and data.size > 0
 
 
 def _told(result: Any) -> Any:

@@ -67,7 +67,8 @@ def _bytes(data: Buffer) -> memoryview:
     if "O" in re.sub(":[^:]*:", "", view.format):
         raise TypeError("an array of objects has no bytes of its own; send numbers, or pickle.dumps(…)")
     if not view.c_contiguous:
-        raise BufferError("what is sent or received into has to be in one piece; numpy.ascontiguousarray copies it")
+        raise BufferError(
+            "what is sent or received into has to be in one piece; numpy.ascontiguousarray copies it")
     # What has no bytes cannot be cast, and is a place for a message all the same.
     return view.cast("B") if view.nbytes else memoryview(bytearray())
 

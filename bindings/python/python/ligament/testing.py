@@ -247,7 +247,8 @@ class play:  # noqa: N801  (used as a function)
         """The program and its arguments, with the whole paths of files: the submodel works in a directory of
         its own."""
         given = self._program
-        words = [fspath(given)] if isinstance(given, (str, PathLike)) else [fspath(word) for word in given or ()]
+        words = [fspath(given)] if isinstance(given,
+                                              (str, PathLike)) else [fspath(word) for word in given or ()]
         if words and words[0].endswith(".py") and not os.access(words[0], os.X_OK):
             words.insert(0, sys.executable)
         program, *arguments = words

@@ -22,8 +22,10 @@ int main(void) {
         double t_max, state = 1;
         check(lig_get_setting_float(instance, "t_max", &t_max, &error));
         for (double t = 0; t < t_max; t += 1) {
-            const lig_send_options at = {
-                .size = sizeof at, .timestamp = t, .next_timestamp = t + 1, .has_next_timestamp = t + 1 < t_max};
+            const lig_send_options at = {.size = sizeof at,
+                                         .timestamp = t,
+                                         .next_timestamp = t + 1,
+                                         .has_next_timestamp = t + 1 < t_max};
             check(lig_send_float(instance, "state", &at, state, &error));
 
             lig_message *result;

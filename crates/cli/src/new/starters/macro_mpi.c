@@ -28,8 +28,10 @@ int main(int argc, char **argv) {
         if (root) check(lig_get_setting_float(root, "t_max", &t_max, &error));
         MPI_Bcast(&t_max, 1, MPI_DOUBLE, 0, MPI_COMM_WORLD);
         for (double t = 0; t < t_max; t += 1) {
-            const lig_send_options at = {
-                .size = sizeof at, .timestamp = t, .next_timestamp = t + 1, .has_next_timestamp = t + 1 < t_max};
+            const lig_send_options at = {.size = sizeof at,
+                                         .timestamp = t,
+                                         .next_timestamp = t + 1,
+                                         .has_next_timestamp = t + 1 < t_max};
             if (root) check(lig_send_float(root, "state", &at, state, &error));
 
             lig_message *result;

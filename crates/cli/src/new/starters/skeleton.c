@@ -30,9 +30,14 @@ static inline double receive(lig_instance *instance, const char *port, long slot
     return times.timestamp;
 }
 
-static inline void send(lig_instance *instance, const char *port, long slot, double t, bool more, double dt, double *state) {
-    const lig_send_options at = {.size = sizeof at, .timestamp = t, .next_timestamp = t + dt, .has_next_timestamp = more,
-                                 .has_slot = slot >= 0, .slot = (uint32_t)slot};
+static inline void send(lig_instance *instance, const char *port, long slot, double t, bool more, double dt,
+                        double *state) {
+    const lig_send_options at = {.size = sizeof at,
+                                 .timestamp = t,
+                                 .next_timestamp = t + dt,
+                                 .has_next_timestamp = more,
+                                 .has_slot = slot >= 0,
+                                 .slot = (uint32_t)slot};
     const lig_array array = {.dtype = LIG_FLOAT64, .ndim = 1, .shape = {3}, .data = state};
     check(lig_send_array(instance, port, &at, &array, &error));
 }

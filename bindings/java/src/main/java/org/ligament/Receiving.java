@@ -44,8 +44,9 @@ abstract class Receiving extends Sending {
         boolean first = enter();
         try {
             Scratch scratch = Scratch.get();
-            check(scratch, (int) how.invokeExact(handle, name(port), scratch.receive(slot, timeout), scratch.out,
-                    scratch.error));
+            check(scratch,
+                (int) how.invokeExact(
+                    handle, name(port), scratch.receive(slot, timeout), scratch.out, scratch.error));
             return new Message(Native.getLong(scratch.out), port);
         } catch (Throwable thrown) {
             throw Native.never(thrown);
@@ -262,7 +263,8 @@ abstract class Receiving extends Sending {
         boolean first = enter();
         try (Arena arena = Arena.ofConfined()) {
             Scratch scratch = Scratch.get();
-            check(scratch, (int) Native.RECEIVE_ANY.invokeExact(handle, entries(ports, arena), (long) ports.size(),
+            check(scratch,
+                (int) Native.RECEIVE_ANY.invokeExact(handle, entries(ports, arena), (long) ports.size(),
                     scratch.receive(Instance.NO_SLOT, timeout), scratch.out, scratch.out2, scratch.error));
             int which = (int) Native.getLong(scratch.out);
             return new Received(which, new Message(Native.getLong(scratch.out2), ports.get(which).port()));

@@ -195,8 +195,9 @@ abstract class Sending extends Asking {
                         (byte) (b ? 1 : 0), scratch.error));
                 case byte[] b -> {
                     try (Arena arena = Arena.ofConfined()) {
-                        check(scratch, (int) Native.SEND_BYTES.invokeExact(handle, to, options, Builder.put(b, arena),
-                                (long) b.length, scratch.error));
+                        check(scratch,
+                            (int) Native.SEND_BYTES.invokeExact(
+                                handle, to, options, Builder.put(b, arena), (long) b.length, scratch.error));
                     }
                 }
                 default -> {
