@@ -6,7 +6,7 @@ use crate::settings::any_settings;
 use ligament_analysis::{check_configuration, CheckOptions, Files, Given};
 use ligament_catalogue::{fault, Code, Fault};
 use ligament_model::{At, Reference, Resolved};
-use ligament_runtime::{run_model, RunOptions, Show, Started, Starter, Terminal, ToStart};
+use ligament_runtime::{run_model, RunOptions, Show, StartedProcess, Starter, Terminal, ToStart};
 use ligament_wire::rank_name;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -35,7 +35,7 @@ impl Starter for Forked<'_> {
         self.components.contains_key(component)
     }
 
-    fn start(&mut self, what: &ToStart<'_>) -> Result<Started, Fault> {
+    fn start(&mut self, what: &ToStart<'_>) -> Result<StartedProcess, Fault> {
         Python::attach(|py| {
             let environment = PyDict::new(py);
             for (name, value) in what.environment {
@@ -43,7 +43,7 @@ impl Starter for Forked<'_> {
             }
             let process =
                 self.start.call1(py, (what.instance, environment, what.directory, what.output, what.cores))?;
-            Ok(Started { pid: process.extract(py)?, leads_group: true })
+            Ok(StartedProcess { pid: process.extract(py)?, leads_group: true })
         })
         .map_err(|error: PyErr| Fault::new(Code::NOT_STARTABLE, error.to_string()))
     }

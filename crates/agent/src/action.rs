@@ -1,6 +1,6 @@
 //! What the agent's logic asks its driver to do, and the words in which it does.
 
-use crate::outcome::{Exit, Outcome};
+use crate::outcome::{Exit, RunOutcome};
 use ligament_catalogue::Fault;
 use ligament_wire::control::{Notice, Question, Steerable, Tap};
 use ligament_wire::domains::TapPort;
@@ -9,11 +9,11 @@ use ligament_wire::{EndpointId, RankId};
 use std::sync::Arc;
 
 /// A connection to the agent's socket.
-pub type Link = u64;
+pub type ConnectionId = u64;
 
 /// A piece of shared memory by what it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Memory {
+pub enum MemoryRegion {
     Board,
     Area(EndpointId),
     Outbox(EndpointId),
@@ -23,7 +23,7 @@ pub enum Memory {
 
 /// What to do to a process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Push {
+pub enum ProcessSignal {
     /// Ask it to end.
     Terminate,
     /// End it.
@@ -32,7 +32,7 @@ pub enum Push {
 
 /// Something for the run's log and its record.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Report {
+pub enum AgentReport {
     Registered {
         rank: RankId,
         pid: u32,
@@ -54,7 +54,7 @@ pub enum Report {
         text: String,
     },
     /// The run begins to end.
-    Ending(Outcome),
+    Ending(RunOutcome),
     /// Which ports of an instance that is joined to other domains have slots; right after it has registered.
     Slots {
         rank: RankId,
@@ -104,7 +104,7 @@ pub enum AgentOrder {
     /// The run cannot go on. The reason is a sentence.
     Fail(Fault),
     /// The run ends, or has ended, elsewhere in this way.
-    End(Outcome),
+    End(RunOutcome),
     /// The time for ending cleanly is over.
     Hurry,
     /// All is over elsewhere.
@@ -117,31 +117,31 @@ pub enum AgentOrder {
 #[derive(Debug, Clone, PartialEq)]
 pub enum Action {
     /// Answer a request.
-    Answer { link: Link, notice: Notice, memory: Vec<Memory> },
+    Answer { link: ConnectionId, notice: Notice, memory: Vec<MemoryRegion> },
     /// Say something that was not asked for, and ring the endpoint's doorbell.
-    Tell { link: Link, endpoint: EndpointId, notice: Notice, memory: Vec<Memory> },
+    Tell { link: ConnectionId, endpoint: EndpointId, notice: Notice, memory: Vec<MemoryRegion> },
     /// The endpoint was told of this halt: if it has never asked whether it may go on, call `Core::never_steered`.
-    AskWhetherSteers { link: Link, endpoint: EndpointId, change: u64 },
+    AskWhetherSteers { link: ConnectionId, endpoint: EndpointId, change: u64 },
     /// Ring an endpoint's doorbell: what it was called for could not be sent at once, and has been sent now.
     Call { endpoint: EndpointId },
     /// Make a slab and answer with `Granted`; if it cannot be made, call `Core::slab_refused`.
-    MakeSlab { link: Link, endpoint: EndpointId, slab: u32, bytes: u64 },
+    MakeSlab { link: ConnectionId, endpoint: EndpointId, slab: u32, bytes: u64 },
     /// Make the box of a tap: for whoever looks, who is told, and for the endpoint at `to`, with `Tap`; if it cannot be made,
     /// call `Core::tap_refused`.
-    MakeTap { viewer: Viewer, to: Link, endpoint: EndpointId, tap: Box<Tap> },
+    MakeTap { viewer: TapViewer, to: ConnectionId, endpoint: EndpointId, tap: Box<Tap> },
     /// Tell the head that this tap of its is over, or never was, and why; but first what it waits for, if that is there.
     EndTap { ticket: u64, why: String },
     /// Let the agent of another domain show this port to the client at `link`, and call `Core::tap_elsewhere_is_over` when it
     /// is.
-    TapElsewhere { link: Link, port: Box<TapPort> },
+    TapElsewhere { link: ConnectionId, port: Box<TapPort> },
     /// The client is gone.
-    UntapElsewhere { link: Link },
+    UntapElsewhere { link: ConnectionId },
     /// Let go of a slab.
     DropSlab { endpoint: EndpointId, slab: u32 },
     /// Let go of all memory of an endpoint.
     DropEndpoint { endpoint: EndpointId },
     /// Close a connection once all is sent.
-    Close { link: Link },
+    Close { link: ConnectionId },
     /// Start an endpoint's process; if it cannot be started, call `Core::not_started`.
     Start { endpoint: EndpointId },
     /// Watch a process that was started by hand, or by the command of another rank.
@@ -149,7 +149,7 @@ pub enum Action {
     /// Watch the process that speaks for a rank beside the one that was started for it.
     WatchSpeaker { endpoint: EndpointId, pid: u32 },
     /// Do something to an endpoint's processes.
-    Push { endpoint: EndpointId, push: Push },
+    SignalProcess { endpoint: EndpointId, push: ProcessSignal },
     /// Count an endpoint as awake, since its process is being started.
     Awake { endpoint: EndpointId },
     /// Count an endpoint as asleep, since its process is gone.
@@ -157,29 +157,29 @@ pub enum Action {
     /// Let the carrier bring to others what the instances here have sent, and call `Core::detached` when it has.
     Detach,
     /// Call `Core::grace_is_over` in a while.
-    Grace,
+    StartGraceTimer,
     /// Call `Core::lingered` in a while, if this endpoint's process is still there.
-    Linger { endpoint: EndpointId },
+    StartLingerTimer { endpoint: EndpointId },
     /// A client asks.
-    Ask { link: Link, question: Question },
+    Ask { link: ConnectionId, question: Question },
     /// For the log and the record.
-    Report(Report),
+    Report(AgentReport),
     /// All is over.
     Over,
 }
 
 /// Who looks at what a port sends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Viewer {
+pub enum TapViewer {
     /// A client of this agent.
-    Client(Link),
+    Client(ConnectionId),
     /// The head of the run, for a client of its; by its number there.
     Head(u64),
 }
 
 /// Where an instance stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Phase {
+pub enum InstancePhase {
     /// Not started yet.
     Waiting,
     /// Its process runs and has not registered.

@@ -18,10 +18,10 @@ use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
 /// How many connections wait until they are taken in. The kernel may allow fewer.
-pub(crate) const BACKLOG: i32 = 4096;
+pub(crate) const MAX_PENDING_CONNECTIONS: i32 = 4096;
 /// Bits of a mode: others than the owner may write, and may remove only what is theirs.
-const WRITABLE: u32 = 0o022;
-const STICKY: u32 = 0o1000;
+const MODE_OTHERS_WRITE: u32 = 0o022;
+const MODE_STICKY: u32 = 0o1000;
 
 /// A socket that listens, and where.
 #[derive(Debug)]
@@ -29,14 +29,14 @@ pub(crate) struct AgentSocket {
     socket: OwnedFd,
     /// As `LIGAMENT_AGENT` has it.
     address: String,
-    directory: Option<Directory>,
+    directory: Option<SocketDirectory>,
 }
 
 /// A directory with nothing in it but a socket. Dropped, it is removed; if this process is killed, its guard does that.
 #[derive(Debug)]
-pub(crate) struct Directory(PathBuf);
+pub(crate) struct SocketDirectory(PathBuf);
 
-impl Drop for Directory {
+impl Drop for SocketDirectory {
     fn drop(&mut self) {
         ligament_launch::remove_socket(&socket_in(&self.0));
     }
@@ -80,11 +80,11 @@ impl AgentSocket {
         let Some(address) = socket.to_str().filter(|text| address_of(text).is_ok()) else { return Ok(None) };
         let address = address.to_owned();
         // Before it is there, or nobody would remove it if this process were killed in between.
-        guard.removes(&socket);
+        guard.remove_at_end(&socket);
         if DirBuilder::new().mode(0o700).create(&path).is_err() {
             return Ok(None);
         }
-        let directory = Directory(path);
+        let directory = SocketDirectory(path);
         // A file system may have modes of its own.
         let alone = std::fs::symlink_metadata(&directory.0)
             .is_ok_and(|made| made.uid() == me && made.mode() & 0o777 == 0o700);
@@ -100,7 +100,7 @@ impl AgentSocket {
     }
 
     /// The socket, and its directory, which is to be kept as long as that is used.
-    pub fn into_parts(self) -> (OwnedFd, Option<Directory>) {
+    pub fn into_parts(self) -> (OwnedFd, Option<SocketDirectory>) {
         (self.socket, self.directory)
     }
 }
@@ -118,14 +118,14 @@ fn places(temporary: PathBuf, runtime: Option<OsString>) -> Vec<PathBuf> {
 fn is_safe(place: &Metadata, me: u32) -> bool {
     place.is_dir()
         && [0, me].contains(&place.uid())
-        && (place.mode() & WRITABLE == 0 || place.mode() & STICKY != 0)
+        && (place.mode() & MODE_OTHERS_WRITE == 0 || place.mode() & MODE_STICKY != 0)
 }
 
 fn listen_at(address: &str) -> Result<OwnedFd, Errno> {
     let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
     let socket = socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None)?;
     bind(&socket, &address_of(address)?)?;
-    listen(&socket, BACKLOG)?;
+    listen(&socket, MAX_PENDING_CONNECTIONS)?;
     Ok(socket)
 }
 

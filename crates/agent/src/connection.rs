@@ -8,14 +8,14 @@ use std::rc::Rc;
 use tokio::io::unix::AsyncFd;
 use tokio::io::Interest;
 
-struct Inner {
+struct SharedConnection {
     socket: RefCell<Socket>,
     raw: RawFd,
     closing: Cell<bool>,
     waits_to_write: Cell<bool>,
 }
 
-impl AsRawFd for Inner {
+impl AsRawFd for SharedConnection {
     fn as_raw_fd(&self) -> RawFd {
         self.raw
     }
@@ -23,16 +23,16 @@ impl AsRawFd for Inner {
 
 /// The connection; clones are the same one.
 #[derive(Clone)]
-pub(crate) struct Connection {
-    inner: Rc<AsyncFd<Inner>>,
+pub(crate) struct AgentConnection {
+    inner: Rc<AsyncFd<SharedConnection>>,
 }
 
-impl Connection {
+impl AgentConnection {
     /// Takes an accepted, non-blocking socket.
-    pub fn open(fd: OwnedFd) -> Result<Connection, ShmError> {
+    pub fn open(fd: OwnedFd) -> Result<AgentConnection, ShmError> {
         let socket = Socket::new(fd);
         let raw = socket.as_fd().as_raw_fd();
-        let inner = Inner {
+        let inner = SharedConnection {
             socket: RefCell::new(socket),
             raw,
             closing: Cell::new(false),
@@ -40,7 +40,7 @@ impl Connection {
         };
         let inner = crate::sys::watched(inner, Interest::READABLE | Interest::WRITABLE)
             .map_err(|error| ShmError::Malformed(error.to_string()))?;
-        Ok(Connection { inner: Rc::new(inner) })
+        Ok(AgentConnection { inner: Rc::new(inner) })
     }
 
     /// Waits until there is something to read. Returns whether more may come after it.

@@ -1,18 +1,18 @@
 //! The agent's logic: what happens goes in, what to do comes out. It owns no socket, no process, no memory and no
 //! clock, so that tests can drive it through anything.
 
-mod elsewhere;
+mod carrier;
 mod light;
 mod registration;
 mod steering;
 mod taps;
-mod together;
-mod without;
+mod joint_start;
+mod tolerated_failure;
 
-use crate::action::{Action, AgentOrder, Caller, Link, Memory, Phase, Push, Report, Viewer};
-use crate::memory::Ledger;
-use crate::outcome::{Exit, Failure, Outcome};
-use crate::plan::Plan;
+use crate::action::{Action, AgentOrder, Caller, ConnectionId, MemoryRegion, InstancePhase, ProcessSignal, AgentReport, TapViewer};
+use crate::memory::MemoryLedger;
+use crate::outcome::{Exit, RunFailure, RunOutcome};
+use crate::plan::RunPlan;
 use crate::wiring::Wiring;
 use ligament_catalogue::{fault, Fault};
 use ligament_wire::control::{Notice, Request, ENV_AGENT, ENV_INSTANCE, ENV_TOKEN};
@@ -21,37 +21,37 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
 /// The level of a warning in the run's log.
-const WARNING: u8 = 2;
+const LEVEL_WARNING: u8 = 2;
 
 /// An endpoint, with the process that it is in.
-struct Endpoint {
-    phase: Phase,
+struct EndpointState {
+    phase: InstancePhase,
     token: String,
-    link: Option<Link>,
+    link: Option<ConnectionId>,
     pid: Option<u32>,
     /// The process that registered: `pid`, or one that it started.
     speaker: Option<u32>,
     /// Started by the agent, not by hand.
-    ours: bool,
+    started_by_agent: bool,
     finished: bool,
     failed: bool,
     /// What its launcher lost, if it was started with MPI, with the ranks among that; and those of its ranks that ended before
     /// as if all were well, in this order.
-    lost: Option<(Vec<u32>, Fault)>,
-    left: Vec<u32>,
+    lost_ranks: Option<(Vec<u32>, Fault)>,
+    cleanly_ended_ranks: Vec<u32>,
     /// The first of those that its command brings, itself among them, that was gone before it was done.
-    fell: Option<EndpointId>,
+    first_ended_rank: Option<EndpointId>,
     /// Slabs that it holds: bytes, and who has fetched it.
     slabs: BTreeMap<u32, (u64, BTreeSet<EndpointId>)>,
     next_slab: u32,
     /// What it will be told after its `Welcome`.
-    untold: Vec<(Notice, Vec<Memory>)>,
+    pending_notices: Vec<(Notice, Vec<MemoryRegion>)>,
     /// The run goes on without it, and those that are joined to it know.
-    lost_to_all: bool,
+    is_loss_announced: bool,
     dropped: bool,
 }
 
-enum Who {
+enum ConnectionRole {
     Stranger,
     /// Has shown the run's token.
     Client,
@@ -59,29 +59,29 @@ enum Who {
 }
 
 /// The agent's logic.
-pub struct Core {
-    plan: Plan,
+pub struct AgentCore {
+    plan: RunPlan,
     /// The plan's instances by their names.
     named: HashMap<String, InstanceId>,
     wiring: Wiring,
     /// By their numbers; those of ranks that an endpoint before them serves stand for nothing.
-    endpoints: Vec<Endpoint>,
+    endpoints: Vec<EndpointState>,
     /// For each rank which of its ports have slots, once it has registered.
     slotted: Vec<Option<Arc<[bool]>>>,
     /// Of each rank that has registered, the names of the ports that send.
     senders: Vec<Option<Arc<[String]>>>,
-    taps: taps::Taps,
-    links: HashMap<Link, (Caller, Who)>,
+    taps: taps::TapRegistry,
+    links: HashMap<ConnectionId, (Caller, ConnectionRole)>,
     /// What is to happen at model times.
-    steered: steering::Steered,
-    scheduled: steering::OnSchedule,
-    ledger: Ledger,
+    steered: steering::PendingSteering,
+    scheduled: steering::EndpointSchedules,
+    ledger: MemoryLedger,
     user: u32,
     token: String,
     address: String,
-    ending: Option<Outcome>,
+    ending: Option<RunOutcome>,
     /// Whether the carrier still has to do with instances here.
-    carries: Carries,
+    carrier_phase: CarrierPhase,
     over: bool,
     /// Whether the run may go on elsewhere when all is over here.
     held: bool,
@@ -89,25 +89,25 @@ pub struct Core {
 
 /// How far the carrier is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Carries {
+enum CarrierPhase {
     /// It is to go on.
-    On,
+    Running,
     /// It is to bring to others what is under way from here, and no more.
-    Out,
+    Draining,
     /// There is nothing to carry, or nothing any more.
-    Nothing,
+    Idle,
 }
 
-impl Core {
+impl AgentCore {
     /// A run that has not begun. `tokens` makes secrets; `address` is the agent's socket as `LIGAMENT_AGENT` has
     /// it; `user` owns the run.
     pub fn new(
-        plan: Plan,
-        ledger: Ledger,
+        plan: RunPlan,
+        ledger: MemoryLedger,
         user: u32,
         address: String,
         mut tokens: impl FnMut() -> String,
-    ) -> Core {
+    ) -> AgentCore {
         let wiring = plan.wiring();
         let mut secret = String::new();
         let mut token = |rank: RankId| {
@@ -122,54 +122,54 @@ impl Core {
             if place == 0 {
                 secret = tokens();
             }
-            together::token(&secret, place)
+            joint_start::token(&secret, place)
         };
-        let endpoint = |rank| Endpoint {
-            phase: Phase::Waiting,
+        let endpoint = |rank| EndpointState {
+            phase: InstancePhase::Waiting,
             token: token(rank),
             link: None,
             pid: None,
             speaker: None,
-            ours: {
+            started_by_agent: {
                 let instance = wiring.instance(&plan, rank);
                 !instance.by_hand && !instance.elsewhere
             },
             finished: false,
             failed: false,
-            lost: None,
-            left: Vec::new(),
-            fell: None,
+            lost_ranks: None,
+            cleanly_ended_ranks: Vec::new(),
+            first_ended_rank: None,
             slabs: BTreeMap::new(),
             next_slab: 0,
-            untold: Vec::new(),
-            lost_to_all: false,
+            pending_notices: Vec::new(),
+            is_loss_announced: false,
             dropped: false,
         };
-        let endpoints: Vec<Endpoint> = wiring.ranks().all().map(endpoint).collect();
+        let endpoints: Vec<EndpointState> = wiring.ranks().all().map(endpoint).collect();
         let named = (plan.instances.iter().enumerate())
             .map(|(index, instance)| (instance.name.clone(), InstanceId::at(index)))
             .collect();
         let slotted = vec![None; endpoints.len()];
         let senders = vec![None; endpoints.len()];
         let links = HashMap::new();
-        let carries = if wiring.carrier().is_some() { Carries::On } else { Carries::Nothing };
-        let mut core = Core {
-            steered: steering::Steered::new(),
-            scheduled: steering::OnSchedule::new(),
+        let carries = if wiring.carrier().is_some() { CarrierPhase::Running } else { CarrierPhase::Idle };
+        let mut core = AgentCore {
+            steered: steering::PendingSteering::new(),
+            scheduled: steering::EndpointSchedules::new(),
             plan,
             named,
             wiring,
             endpoints,
             slotted,
             senders,
-            taps: taps::Taps::default(),
+            taps: taps::TapRegistry::default(),
             links,
             ledger,
             user,
             token: tokens(),
             address,
             ending: None,
-            carries,
+            carrier_phase: carries,
             over: false,
             held: false,
         };
@@ -195,18 +195,18 @@ impl Core {
         let mut out = Vec::new();
         self.held = false;
         // There is nobody left for whom anything could be under way.
-        self.carries = Carries::Nothing;
+        self.carrier_phase = CarrierPhase::Idle;
         self.end_if_all_gone(&mut out);
         out
     }
 
     /// Whether no process of this domain is left, nor to come.
     pub fn is_done_here(&self) -> bool {
-        self.wiring.own_endpoints().all(|me| matches!(self.endpoints[me.index()].phase, Phase::Gone(_)))
+        self.wiring.own_endpoints().all(|me| matches!(self.endpoints[me.index()].phase, InstancePhase::Gone(_)))
     }
 
     /// The run's plan.
-    pub fn plan(&self) -> &Plan {
+    pub fn plan(&self) -> &RunPlan {
         &self.plan
     }
 
@@ -226,7 +226,7 @@ impl Core {
     }
 
     /// Where a rank stands, and its process.
-    pub fn rank(&self, rank: RankId) -> (Phase, Option<u32>) {
+    pub fn rank(&self, rank: RankId) -> (InstancePhase, Option<u32>) {
         let endpoint = &self.endpoints[self.wiring.endpoint_of(rank).index()];
         (endpoint.phase, endpoint.pid)
     }
@@ -242,12 +242,12 @@ impl Core {
     }
 
     /// How the run ended or is ending, if it is.
-    pub fn ending(&self) -> Option<&Outcome> {
+    pub fn ending(&self) -> Option<&RunOutcome> {
         self.ending.as_ref()
     }
 
     /// The connection of an endpoint.
-    pub fn link_of(&self, endpoint: EndpointId) -> Option<Link> {
+    pub fn link_of(&self, endpoint: EndpointId) -> Option<ConnectionId> {
         self.endpoints[endpoint.index()].link
     }
 
@@ -262,11 +262,11 @@ impl Core {
 
     /// The run begins.
     pub fn begin(&mut self) -> Vec<Action> {
-        let own = self.wiring.own_endpoints().filter(|&one| self.endpoints[one.index()].ours);
+        let own = self.wiring.own_endpoints().filter(|&one| self.endpoints[one.index()].started_by_agent);
         let own: Vec<EndpointId> = own.collect();
         // Programs that start need the cores on which others would spin for their messages.
         let mut out: Vec<Action> = own.iter().map(|&endpoint| Action::Awake { endpoint }).collect();
-        let starts = own.into_iter().filter(|&one| !self.is_brought(one));
+        let starts = own.into_iter().filter(|&one| !self.is_started_by_sibling(one));
         out.extend(starts.map(|endpoint| Action::Start { endpoint }));
         self.end_if_all_gone(&mut out);
         out
@@ -274,10 +274,10 @@ impl Core {
 
     /// An endpoint's process runs. It may have registered before that was known here.
     pub fn started(&mut self, endpoint: EndpointId, pid: u32) {
-        for one in self.brought_by(endpoint).chain([endpoint]) {
+        for one in self.siblings_started_by(endpoint).chain([endpoint]) {
             let phase = &mut self.endpoints[one.index()].phase;
-            if *phase == Phase::Waiting {
-                *phase = Phase::Started;
+            if *phase == InstancePhase::Waiting {
+                *phase = InstancePhase::Started;
             }
         }
         self.endpoints[endpoint.index()].pid = Some(pid);
@@ -286,18 +286,18 @@ impl Core {
     /// An endpoint's process could not be started.
     pub fn not_started(&mut self, me: EndpointId, why: &Fault) -> Vec<Action> {
         let mut out = Vec::new();
-        for one in self.brought_by(me).chain([me]) {
-            self.endpoints[one.index()].phase = Phase::Gone(Exit::Unknown);
+        for one in self.siblings_started_by(me).chain([me]) {
+            self.endpoints[one.index()].phase = InstancePhase::Gone(Exit::Unknown);
         }
         let what = fault!(NOT_STARTABLE, "could not be started: {why}").caused_by(why);
-        self.fail(Failure { rank: Some(me.leader()), what, said: None, exit: None }, &mut out);
+        self.fail(RunFailure { rank: Some(me.leader()), what, said: None, exit: None }, &mut out);
         self.end_if_all_gone(&mut out);
         out
     }
 
     /// Somebody connected.
-    pub fn connected(&mut self, link: Link, caller: Caller) -> Vec<Action> {
-        self.links.insert(link, (caller, Who::Stranger));
+    pub fn connected(&mut self, link: ConnectionId, caller: Caller) -> Vec<Action> {
+        self.links.insert(link, (caller, ConnectionRole::Stranger));
         if caller.user == self.user {
             return Vec::new();
         }
@@ -310,16 +310,16 @@ impl Core {
     }
 
     /// Whether who is at a connection has proved who they are.
-    pub fn knows(&self, link: Link) -> bool {
-        matches!(self.links.get(&link), Some((_, Who::Client | Who::Endpoint(_))))
+    pub fn knows(&self, link: ConnectionId) -> bool {
+        matches!(self.links.get(&link), Some((_, ConnectionRole::Client | ConnectionRole::Endpoint(_))))
     }
 
     /// A connection is closed. That a process lives on without it is no error yet.
-    pub fn closed(&mut self, link: Link) -> Vec<Action> {
+    pub fn closed(&mut self, link: ConnectionId) -> Vec<Action> {
         let mut out = Vec::new();
         match self.links.remove(&link) {
-            Some((_, Who::Endpoint(me))) => self.endpoints[me.index()].link = None,
-            Some((_, Who::Client)) => out = self.untap(Viewer::Client(link)),
+            Some((_, ConnectionRole::Endpoint(me))) => self.endpoints[me.index()].link = None,
+            Some((_, ConnectionRole::Client)) => out = self.untap(TapViewer::Client(link)),
             _ => {}
         }
         out
@@ -332,27 +332,27 @@ impl Core {
     }
 
     /// A connection brought something that is no request.
-    pub fn garbled(&mut self, link: Link, what: String) -> Vec<Action> {
+    pub fn malformed_request(&mut self, link: ConnectionId, what: String) -> Vec<Action> {
         let mut out = Vec::new();
-        if let Some((_, Who::Endpoint(me))) = self.links.get(&link) {
+        if let Some((_, ConnectionRole::Endpoint(me))) = self.links.get(&link) {
             let rank = Some(me.leader());
             let what = fault!(MALFORMED_DATA, "sent its agent what it does not understand: {what}");
-            self.fail(Failure { rank, what, said: None, exit: None }, &mut out);
+            self.fail(RunFailure { rank, what, said: None, exit: None }, &mut out);
         }
         out.push(Action::Close { link });
         out
     }
 
     /// A request came.
-    pub fn request(&mut self, link: Link, request: Request) -> Vec<Action> {
+    pub fn request(&mut self, link: ConnectionId, request: Request) -> Vec<Action> {
         let mut out = Vec::new();
         match self.links.get(&link) {
             None => {}
-            Some((caller, Who::Stranger | Who::Client)) => {
+            Some((caller, ConnectionRole::Stranger | ConnectionRole::Client)) => {
                 let caller = *caller;
                 self.first_request(link, caller, request, &mut out);
             }
-            Some((_, Who::Endpoint(me))) => {
+            Some((_, ConnectionRole::Endpoint(me))) => {
                 let me = *me;
                 self.request_of(me, link, request, &mut out);
             }
@@ -360,7 +360,7 @@ impl Core {
         out
     }
 
-    fn request_of(&mut self, me: EndpointId, link: Link, request: Request, out: &mut Vec<Action>) {
+    fn request_of(&mut self, me: EndpointId, link: ConnectionId, request: Request, out: &mut Vec<Action>) {
         match request {
             Request::OpenRing { to, offset, slots } => self.open_ring(me, link, to, offset, slots, out),
             Request::NewSlab { bytes } => match self.ledger.take(bytes) {
@@ -388,15 +388,15 @@ impl Core {
                 let (bytes, memory) = match owner.and_then(|owner| owner.slabs.get_mut(&slab)) {
                     Some((bytes, readers)) => {
                         readers.insert(me);
-                        (*bytes, vec![Memory::Slab(of, slab)])
+                        (*bytes, vec![MemoryRegion::Slab(of, slab)])
                     }
                     None => (0, Vec::new()),
                 };
                 out.push(Action::Answer { link, notice: Notice::Slab { of, slab, bytes }, memory });
             }
             Request::Log { level, text, of } => {
-                let rank = self.meant(me, of);
-                out.push(Action::Report(Report::Said { rank, level, text }));
+                let rank = self.resolve_rank(me, of);
+                out.push(Action::Report(AgentReport::Said { rank, level, text }));
             }
             Request::Used { asked, sent, received } => {
                 // What one tells wrongly of channels of others is not believed.
@@ -407,20 +407,20 @@ impl Core {
                 };
                 let sent = sent.into_iter().filter(|one| ends(one.0, true).is_some()).collect();
                 let received = received.into_iter().filter(|one| ends(one.0, false).is_some()).collect();
-                out.push(Action::Report(Report::Used { rank: me.leader(), asked, sent, received }));
+                out.push(Action::Report(AgentReport::Used { rank: me.leader(), asked, sent, received }));
             }
             Request::Finished => {
                 let own = &mut self.endpoints[me.index()];
                 own.finished = true;
-                own.phase = Phase::Finished;
+                own.phase = InstancePhase::Finished;
                 self.end_taps_of(me, out);
                 self.steers_no_more(me, out);
             }
             Request::Failed { why, of } => {
                 self.endpoints[me.index()].failed = true;
                 let what = fault!(REPORTED_AN_ERROR, "reported an error");
-                let rank = self.meant(me, of);
-                let failure = Failure { rank: Some(rank), what, said: Some(why), exit: None };
+                let rank = self.resolve_rank(me, of);
+                let failure = RunFailure { rank: Some(rank), what, said: Some(why), exit: None };
                 match self.may_fail(me) {
                     // What it could not do since the run ends is no loss.
                     true if self.ending.is_some() => {}
@@ -430,12 +430,12 @@ impl Core {
             }
             Request::Steers { change, answer } => self.answered(me, change, &answer, out),
             Request::Steerable { setting, of } => {
-                let rank = self.meant(me, of);
-                out.push(Action::Report(Report::Steerable { rank, setting }));
+                let rank = self.resolve_rank(me, of);
+                out.push(Action::Report(AgentReport::Steerable { rank, setting }));
             }
             Request::Hello { .. } | Request::Client { .. } => {
                 let what = fault!(ALREADY_REGISTERED, "said a second time who it is");
-                self.fail(Failure { rank: Some(me.leader()), what, said: None, exit: None }, out);
+                self.fail(RunFailure { rank: Some(me.leader()), what, said: None, exit: None }, out);
             }
         }
     }
@@ -443,7 +443,7 @@ impl Core {
     fn open_ring(
         &mut self,
         me: EndpointId,
-        link: Link,
+        link: ConnectionId,
         to: EndpointId,
         offset: u64,
         slots: u32,
@@ -451,41 +451,41 @@ impl Core {
     ) {
         let Some(inbox) = self.wiring.inbox(to, me) else {
             let what = fault!(MALFORMED_DATA, "opened a ring to endpoint {to}, to which no conduit leads");
-            return self.fail(Failure { rank: Some(me.leader()), what, said: None, exit: None }, out);
+            return self.fail(RunFailure { rank: Some(me.leader()), what, said: None, exit: None }, out);
         };
         let notice = Notice::RingOpened { from: me, offset, slots, inbox };
-        self.tell(to, notice, vec![Memory::Outbox(me)], out);
+        self.tell(to, notice, vec![MemoryRegion::Outbox(me)], out);
         let (channels, inboxes) = (self.wiring.incoming(to), self.wiring.senders(to).len() as u32);
         let notice = Notice::Opened { to, inbox, channels, inboxes };
-        out.push(Action::Answer { link, notice, memory: vec![Memory::Area(to)] });
+        out.push(Action::Answer { link, notice, memory: vec![MemoryRegion::Area(to)] });
     }
 
     /// Tells an endpoint something, now or after its welcome.
-    fn tell(&mut self, to: EndpointId, notice: Notice, memory: Vec<Memory>, out: &mut Vec<Action>) {
+    fn tell(&mut self, to: EndpointId, notice: Notice, memory: Vec<MemoryRegion>, out: &mut Vec<Action>) {
         let own = &mut self.endpoints[to.index()];
         match (own.link, own.phase) {
             (Some(link), _) => tell_at(link, to, notice, memory, out),
-            (None, Phase::Waiting | Phase::Started) => own.untold.push((notice, memory)),
+            (None, InstancePhase::Waiting | InstancePhase::Started) => own.pending_notices.push((notice, memory)),
             (None, _) => {}
         }
     }
 
     /// What a connection had no room for has been sent. Its reader may have heeded the call for it too early and found
     /// nothing.
-    pub fn sent_late(&self, link: Link) -> Vec<Action> {
+    pub fn sent_late(&self, link: ConnectionId) -> Vec<Action> {
         match self.links.get(&link) {
-            Some((_, Who::Endpoint(endpoint))) => vec![Action::Call { endpoint: *endpoint }],
+            Some((_, ConnectionRole::Endpoint(endpoint))) => vec![Action::Call { endpoint: *endpoint }],
             _ => Vec::new(),
         }
     }
 
     /// Does what the manager wants.
-    pub fn obey(&mut self, order: AgentOrder) -> Vec<Action> {
+    pub fn carry_out_order(&mut self, order: AgentOrder) -> Vec<Action> {
         match order {
             AgentOrder::Budget { channel, bytes } => self.set_budget(channel, bytes),
             AgentOrder::Look { round, ranks } => self.look_again(round, &ranks),
             AgentOrder::Slots { rank, slots } => self.slots_elsewhere(rank, slots.into()),
-            AgentOrder::Fail(what) => self.stop(Outcome::failed(what)),
+            AgentOrder::Fail(what) => self.stop(RunOutcome::failed(what)),
             AgentOrder::End(outcome) => self.end_with_others(outcome),
             AgentOrder::Hurry => self.grace_is_over(),
             AgentOrder::Release => self.release(),
@@ -494,8 +494,8 @@ impl Core {
     }
 
     /// The run ends elsewhere. How the process ended that was first to fail may be known only after that.
-    fn end_with_others(&mut self, outcome: Outcome) -> Vec<Action> {
-        if let (Some(Outcome::Failed(known)), Outcome::Failed(told)) = (&mut self.ending, &outcome) {
+    fn end_with_others(&mut self, outcome: RunOutcome) -> Vec<Action> {
+        if let (Some(RunOutcome::Failed(known)), RunOutcome::Failed(told)) = (&mut self.ending, &outcome) {
             if known.rank.is_some() && known.rank == told.rank {
                 known.exit = known.exit.or(told.exit);
             }
@@ -531,7 +531,7 @@ impl Core {
     }
 
     /// A slab could not be made.
-    pub fn slab_refused(&mut self, link: Link, endpoint: EndpointId, slab: u32, why: &Fault) -> Vec<Action> {
+    pub fn slab_refused(&mut self, link: ConnectionId, endpoint: EndpointId, slab: u32, why: &Fault) -> Vec<Action> {
         if let Some((bytes, _)) = self.endpoints[endpoint.index()].slabs.remove(&slab) {
             self.ledger.give_back(bytes);
         }
@@ -539,52 +539,52 @@ impl Core {
     }
 
     /// The launcher of an endpoint has lost what it had started; `why` is a sentence without its subject. Its end follows.
-    pub fn lost(&mut self, me: EndpointId, ranks: Vec<u32>, why: Fault) {
-        self.endpoints[me.index()].lost = Some((ranks, why));
+    pub fn launcher_lost_ranks(&mut self, me: EndpointId, ranks: Vec<u32>, why: Fault) {
+        self.endpoints[me.index()].lost_ranks = Some((ranks, why));
     }
 
     /// A rank of MPI of an endpoint has ended as if all were well.
-    pub fn left(&mut self, me: EndpointId, rank: u32) {
-        self.endpoints[me.index()].left.push(rank);
+    pub fn rank_ended_cleanly(&mut self, me: EndpointId, rank: u32) {
+        self.endpoints[me.index()].cleanly_ended_ranks.push(rank);
     }
 
     /// Ends an endpoint that a rank has left and that is not done: the other ranks would wait for that one for ever.
-    pub fn end_if_left(&mut self, me: EndpointId) -> Vec<Action> {
+    pub fn end_if_rank_ended_cleanly(&mut self, me: EndpointId) -> Vec<Action> {
         let own = &self.endpoints[me.index()];
-        if own.left.is_empty() || matches!(own.phase, Phase::Gone(_)) || self.ending.is_some() {
+        if own.cleanly_ended_ranks.is_empty() || matches!(own.phase, InstancePhase::Gone(_)) || self.ending.is_some() {
             return Vec::new();
         }
-        if self.is_together(me) {
+        if self.ranks_start_together(me) {
             return self.fail_for_who_left(me);
         }
-        let push = (!own.finished).then_some(Action::Push { endpoint: me, push: Push::Kill });
+        let push = (!own.finished).then_some(Action::SignalProcess { endpoint: me, push: ProcessSignal::Kill });
         push.into_iter().collect()
     }
 
     /// An endpoint's process is gone. What it had said before was handled before.
     pub fn exited(&mut self, me: EndpointId, exit: Exit) -> Vec<Action> {
         let mut out = vec![Action::Asleep { endpoint: me }];
-        if matches!(self.endpoints[me.index()].phase, Phase::Gone(_)) {
+        if matches!(self.endpoints[me.index()].phase, InstancePhase::Gone(_)) {
             return Vec::new();
         }
         self.end_taps_of(me, &mut out);
         let own = &mut self.endpoints[me.index()];
         let before = own.phase;
-        own.phase = Phase::Gone(exit);
-        out.push(Action::Report(Report::Exited { rank: me.leader(), exit }));
+        own.phase = InstancePhase::Gone(exit);
+        out.push(Action::Report(AgentReport::Exited { rank: me.leader(), exit }));
         let is_clean = own.finished && exit.is_clean() && !own.failed;
         self.steers_no_more(me, &mut out);
         let missing = self.give_up_missing(me, exit, &mut out);
         if is_clean && missing.is_empty() {
             self.tell_senders_of_end(me, &mut out);
         } else {
-            let (me, exit, mut what) = match self.is_together(me) {
-                true => self.first_of_many(me, before, exit, &missing),
+            let (me, exit, mut what) = match self.ranks_start_together(me) {
+                true => self.first_failed_rank(me, before, exit, &missing),
                 false => {
                     // If a rank has left, that came before whatever its launcher lost.
                     let own = &mut self.endpoints[me.index()];
-                    let left = own.left.first().filter(|_| !own.finished).map(|&rank| left_early(rank));
-                    let known = left.or(own.lost.take().map(|(_, why)| why));
+                    let left = own.cleanly_ended_ranks.first().filter(|_| !own.finished).map(|&rank| left_early(rank));
+                    let known = left.or(own.lost_ranks.take().map(|(_, why)| why));
                     (me, exit, known.unwrap_or_else(|| how_it_ended(before, exit)))
                 }
             };
@@ -594,13 +594,13 @@ impl Core {
             }
             match &mut self.ending {
                 None => {
-                    let failure = Failure { rank: Some(me.leader()), what, said: None, exit: Some(exit) };
+                    let failure = RunFailure { rank: Some(me.leader()), what, said: None, exit: Some(exit) };
                     match self.may_fail(me) {
                         true => self.go_on_without(me, &failure, &mut out),
                         false => self.fail(failure, &mut out),
                     }
                 }
-                Some(Outcome::Failed(failure))
+                Some(RunOutcome::Failed(failure))
                     if failure.rank.map(|one| self.wiring.endpoint_of(one)) == Some(me)
                         && failure.exit.is_none() =>
                 {
@@ -609,14 +609,14 @@ impl Core {
                 Some(_) => {}
             }
         }
-        self.drop_what_nobody_needs(me, &mut out);
+        self.drop_unneeded_memory(me, &mut out);
         self.end_if_all_gone(&mut out);
         out
     }
 
     /// Custody ends when the sender and all its receivers are gone.
-    fn drop_what_nobody_needs(&mut self, gone: EndpointId, out: &mut Vec<Action>) {
-        let is_gone = |i: EndpointId| matches!(self.endpoints[i.index()].phase, Phase::Gone(_));
+    fn drop_unneeded_memory(&mut self, gone: EndpointId, out: &mut Vec<Action>) {
+        let is_gone = |i: EndpointId| matches!(self.endpoints[i.index()].phase, InstancePhase::Gone(_));
         let around = self.wiring.senders(gone).iter().copied().chain([gone]);
         let free: BTreeSet<EndpointId> = around
             .filter(|&i| !self.endpoints[i.index()].dropped)
@@ -631,29 +631,29 @@ impl Core {
         }
     }
 
-    fn fail(&mut self, failure: Failure, out: &mut Vec<Action>) {
-        self.end(Outcome::Failed(failure), out);
+    fn fail(&mut self, failure: RunFailure, out: &mut Vec<Action>) {
+        self.end(RunOutcome::Failed(failure), out);
     }
 
     /// Somebody wants the run to end.
-    pub fn stop(&mut self, outcome: Outcome) -> Vec<Action> {
+    pub fn stop(&mut self, outcome: RunOutcome) -> Vec<Action> {
         let mut out = Vec::new();
         self.end(outcome, &mut out);
         out
     }
 
-    fn end(&mut self, outcome: Outcome, out: &mut Vec<Action>) {
+    fn end(&mut self, outcome: RunOutcome, out: &mut Vec<Action>) {
         if self.ending.is_some() || self.over {
             return;
         }
         let why = match &outcome {
-            Outcome::Failed(failure) => failure.sentence(|rank| self.wiring.name(&self.plan, rank)).with_code(),
-            Outcome::Stopped => "it was stopped".to_owned(),
-            Outcome::Interrupted => "it was interrupted".to_owned(),
-            Outcome::Done => "it is done".to_owned(),
+            RunOutcome::Failed(failure) => failure.sentence(|rank| self.wiring.name(&self.plan, rank)).with_code(),
+            RunOutcome::Stopped => "it was stopped".to_owned(),
+            RunOutcome::Interrupted => "it was interrupted".to_owned(),
+            RunOutcome::Done => "it is done".to_owned(),
         };
         self.ending = Some(outcome.clone());
-        out.push(Action::Report(Report::Ending(outcome.clone())));
+        out.push(Action::Report(AgentReport::Ending(outcome.clone())));
         if let Some(carrier) = self.wiring.carrier() {
             self.tell(carrier, Notice::RunEnds { why: why.clone() }, Vec::new(), out);
         }
@@ -661,25 +661,25 @@ impl Core {
         for me in endpoints {
             let own = &mut self.endpoints[me.index()];
             match own.phase {
-                Phase::Gone(_) => continue,
-                Phase::Waiting => {
-                    own.phase = Phase::Gone(Exit::Unknown);
+                InstancePhase::Gone(_) => continue,
+                InstancePhase::Waiting => {
+                    own.phase = InstancePhase::Gone(Exit::Unknown);
                     continue;
                 }
                 _ => {}
             }
             self.tell(me, Notice::RunEnds { why: why.clone() }, Vec::new(), out);
             if !self.ends_by_itself(me) {
-                out.push(Action::Push { endpoint: me, push: Push::Terminate });
+                out.push(Action::SignalProcess { endpoint: me, push: ProcessSignal::Terminate });
             }
         }
-        out.push(Action::Grace);
+        out.push(Action::StartGraceTimer);
         self.end_if_all_gone(out);
     }
 
     /// True if the run fails because of an endpoint, which knows: it says why, and ends within the grace that all have.
     pub fn ends_by_itself(&self, endpoint: EndpointId) -> bool {
-        matches!(&self.ending, Some(Outcome::Failed(failure))
+        matches!(&self.ending, Some(RunOutcome::Failed(failure))
             if failure.rank.map(|one| self.wiring.endpoint_of(one)) == Some(endpoint))
     }
 
@@ -690,10 +690,10 @@ impl Core {
         let endpoints: Vec<EndpointId> = self.wiring.own_endpoints().collect();
         for me in endpoints {
             let own = &mut self.endpoints[me.index()];
-            match (own.phase, own.ours) {
-                (Phase::Gone(_), _) => {}
-                (_, true) => out.push(Action::Push { endpoint: me, push: Push::Kill }),
-                (_, false) => own.phase = Phase::Gone(Exit::Unknown),
+            match (own.phase, own.started_by_agent) {
+                (InstancePhase::Gone(_), _) => {}
+                (_, true) => out.push(Action::SignalProcess { endpoint: me, push: ProcessSignal::Kill }),
+                (_, false) => own.phase = InstancePhase::Gone(Exit::Unknown),
             }
         }
         self.end_if_all_gone(&mut out);
@@ -703,27 +703,27 @@ impl Core {
     fn end_if_all_gone(&mut self, out: &mut Vec<Action>) {
         if !self.over && !self.held && self.is_done_here() {
             // What they sent has to reach others, unless the run ends for another reason.
-            match self.carries {
-                Carries::On if self.ending.is_none() => {
-                    self.carries = Carries::Out;
+            match self.carrier_phase {
+                CarrierPhase::Running if self.ending.is_none() => {
+                    self.carrier_phase = CarrierPhase::Draining;
                     return out.push(Action::Detach);
                 }
-                Carries::Out if self.ending.is_none() => return,
+                CarrierPhase::Draining if self.ending.is_none() => return,
                 _ => {}
             }
             self.over = true;
-            self.ending.get_or_insert(Outcome::Done);
+            self.ending.get_or_insert(RunOutcome::Done);
             out.push(Action::Over);
         }
     }
 }
 
-fn answer(link: Link, notice: Notice) -> Action {
+fn answer(link: ConnectionId, notice: Notice) -> Action {
     Action::Answer { link, notice, memory: Vec::new() }
 }
 
 /// Tells an endpoint something that it was not asked for.
-fn tell_at(link: Link, endpoint: EndpointId, notice: Notice, memory: Vec<Memory>, out: &mut Vec<Action>) {
+fn tell_at(link: ConnectionId, endpoint: EndpointId, notice: Notice, memory: Vec<MemoryRegion>, out: &mut Vec<Action>) {
     let halt = steering::halt_of(&notice);
     out.push(Action::Tell { link, endpoint, notice, memory });
     out.extend(halt.map(|change| Action::AskWhetherSteers { link, endpoint, change }));
@@ -737,27 +737,27 @@ fn left_early(rank: u32) -> Fault {
     )
 }
 
-fn how_it_ended(before: Phase, exit: Exit) -> Fault {
+fn how_it_ended(before: InstancePhase, exit: Exit) -> Fault {
     match (exit, before) {
-        (Exit::Status(0), Phase::Started | Phase::Waiting) => {
+        (Exit::Status(0), InstancePhase::Started | InstancePhase::Waiting) => {
             fault!(EXIT_UNREGISTERED, "ended with exit status 0 and never registered; its program must make an Instance, and end only when \
              reuse_instance says so")
         }
-        (Exit::Unknown, Phase::Started | Phase::Waiting) => {
+        (Exit::Unknown, InstancePhase::Started | InstancePhase::Waiting) => {
             fault!(EXIT_UNREGISTERED, "ended and never registered")
         }
         (Exit::Status(0) | Exit::Unknown, _) => {
             fault!(EXIT_EARLY, "ended without saying that it is done; a program must go on until reuse_instance returns false, and \
              close its Instance")
         }
-        (Exit::Status(status), Phase::Finished) => {
+        (Exit::Status(status), InstancePhase::Finished) => {
             fault!(EXIT_EARLY, "was done, but then ended with exit status {status}")
         }
-        (Exit::Status(status), Phase::Started) => {
+        (Exit::Status(status), InstancePhase::Started) => {
             fault!(EXIT_UNREGISTERED, "ended with exit status {status} before it had registered")
         }
         (Exit::Status(status), _) => fault!(EXIT_STATUS, "ended with exit status {status}"),
-        (Exit::Signal(_), Phase::Started) => fault!(SIGNAL, "was ended by {exit} before it had registered"),
+        (Exit::Signal(_), InstancePhase::Started) => fault!(SIGNAL, "was ended by {exit} before it had registered"),
         (Exit::Signal(_), _) => fault!(SIGNAL, "was ended by {exit}"),
     }
 }

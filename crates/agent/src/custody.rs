@@ -1,9 +1,9 @@
 //! The shared memory of a run, as its agent holds it: the board, each endpoint's area and outbox, all slabs.
 //! Holding a descriptor of each is what lets messages outlive their sender.
 
-use crate::action::Memory;
-use crate::memory::Spare;
-use crate::plan::Plan;
+use crate::action::MemoryRegion;
+use crate::memory::SpareMemory;
+use crate::plan::RunPlan;
 use crate::wiring::Wiring;
 use ligament_catalogue::{fault, Fault};
 use ligament_shm::area::{keep_no_timeline, ChannelEnd, Ends, Front, Layout, Passed, Rows};
@@ -18,9 +18,9 @@ use rustix::fd::{AsFd, OwnedFd};
 use std::collections::HashMap;
 
 /// Requests from this size on are held against what the system has left at that moment.
-const LARGE: u64 = 16 << 20;
+const LARGE_REQUEST_BYTES: u64 = 16 << 20;
 
-struct Area {
+struct AreaHandle {
     fd: OwnedFd,
     front: Front,
     /// Of an endpoint that serves many instances.
@@ -32,7 +32,7 @@ struct Area {
 
 /// What an endpoint's timeline has gained since it was last looked at.
 #[derive(Debug, Clone)]
-pub struct Gained {
+pub struct TimelineDelta {
     /// The status page, as it was just before.
     pub status: Status,
     pub intervals: Vec<Interval>,
@@ -48,7 +48,7 @@ pub struct ChannelView {
 }
 
 /// The numbers of an endpoint's channels, as `Wiring::channels` has them.
-struct Channels {
+struct EndpointChannels {
     endpoint: EndpointId,
     sends: Vec<u32>,
     receives: Vec<u32>,
@@ -64,10 +64,10 @@ pub struct Custody {
     /// For each rank its endpoint, and its row there if that serves many; none for those that are elsewhere.
     places: Vec<Option<(EndpointId, Option<u32>)>>,
     /// Of the endpoints of this domain that are no carrier.
-    channels: Vec<Channels>,
+    channels: Vec<EndpointChannels>,
     /// How many channels the run has.
     channel_count: usize,
-    areas: Vec<Option<Area>>,
+    areas: Vec<Option<AreaHandle>>,
     outboxes: Vec<Option<OwnedFd>>,
     slabs: HashMap<(EndpointId, u32), OwnedFd>,
     /// When the process of an endpoint was found to have ended, ns of CLOCK_MONOTONIC; 0 for not yet.
@@ -79,7 +79,7 @@ impl Custody {
     ///
     /// # Errors
     /// There is no memory even for the board.
-    pub fn new(plan: &Plan, wiring: &Wiring, cores: u32) -> Result<Custody, ShmError> {
+    pub fn new(plan: &RunPlan, wiring: &Wiring, cores: u32) -> Result<Custody, ShmError> {
         let n = wiring.ranks().count();
         let board_fd = create("ligament-board", Board::size(n.max(1)))?;
         let asymmetric = barrier::register();
@@ -103,7 +103,7 @@ impl Custody {
                 ends: (sends.len() + 2 * inner.len()) as u32,
             };
             if wiring.carrier() != Some(one) {
-                channels.push(Channels { endpoint: one, sends, receives, inner });
+                channels.push(EndpointChannels { endpoint: one, sends, receives, inner });
             }
             layout
         };
@@ -137,18 +137,18 @@ impl Custody {
     ///
     /// # Errors
     /// The memory could not be made, or does not exist.
-    pub fn descriptor(&mut self, memory: Memory) -> Result<OwnedFd, ShmError> {
+    pub fn descriptor(&mut self, memory: MemoryRegion) -> Result<OwnedFd, ShmError> {
         let fd = match memory {
-            Memory::Board => self.board_fd.as_fd(),
-            Memory::Area(of) => self.area(of)?,
-            Memory::Outbox(of) => {
+            MemoryRegion::Board => self.board_fd.as_fd(),
+            MemoryRegion::Area(of) => self.area(of)?,
+            MemoryRegion::Outbox(of) => {
                 let place = &mut self.outboxes[of.index()];
                 if place.is_none() {
                     *place = Some(create("ligament-outbox", OUTBOX_BYTES)?);
                 }
                 place.as_ref().expect("it was just made").as_fd()
             }
-            Memory::Slab(of, slab) => self
+            MemoryRegion::Slab(of, slab) => self
                 .slabs
                 .get(&(of, slab))
                 .ok_or_else(|| ShmError::Malformed(format!("slab {slab} of endpoint {of} is gone")))?
@@ -178,7 +178,7 @@ impl Custody {
                 0 => None,
                 _ => Some(Ends::new(Mapping::readable(&fd, at, len)?, layout)?),
             };
-            self.areas[i] = Some(Area { fd, front, rows, ends, timeline: Reader::default() });
+            self.areas[i] = Some(AreaHandle { fd, front, rows, ends, timeline: Reader::default() });
         }
         Ok(self.areas[i].as_ref().expect("it was just made").fd.as_fd())
     }
@@ -188,8 +188,8 @@ impl Custody {
     /// # Errors
     /// Why not, for its owner.
     pub fn make_slab(&mut self, endpoint: EndpointId, slab: u32, bytes: u64) -> Result<OwnedFd, Fault> {
-        if bytes >= LARGE {
-            Spare::check(bytes)?;
+        if bytes >= LARGE_REQUEST_BYTES {
+            SpareMemory::check(bytes)?;
         }
         let size = usize::try_from(bytes)
             .map_err(|_| fault!(MEMORY_OF_MACHINE, "{bytes} bytes are more than this machine can map"))?;
@@ -231,14 +231,14 @@ impl Custody {
     }
 
     /// What an endpoint's timeline has gained; none before the endpoint has an area, and for one that serves many.
-    pub fn timeline(&mut self, endpoint: EndpointId) -> Option<Gained> {
-        let Area { front, timeline, rows: None, .. } = self.areas[endpoint.index()].as_mut()? else {
+    pub fn timeline(&mut self, endpoint: EndpointId) -> Option<TimelineDelta> {
+        let AreaHandle { front, timeline, rows: None, .. } = self.areas[endpoint.index()].as_mut()? else {
             return None;
         };
         let status = front.look();
         let intervals = timeline.take(front);
         let causes = timeline.sums(front, &status);
-        Some(Gained { status: self.with_end(endpoint, status), intervals, causes })
+        Some(TimelineDelta { status: self.with_end(endpoint, status), intervals, causes })
     }
 
     /// What has passed each channel of the run, by its number.

@@ -1,32 +1,32 @@
 //! The agent's body: its socket, its processes, its timers, around the logic in `core`. One thread, which must
 //! last as long as the run, because the children die with it.
 
-mod elsewhere;
-mod far_taps;
-mod lines;
+mod other_domains;
+mod remote_taps;
+mod connections;
 mod processes;
 mod taps;
 mod watchers;
 
-pub use elsewhere::Elsewhere;
+pub use other_domains::OtherDomains;
 
-use crate::action::{Action, Link, Report};
-use crate::agent_socket::{AgentSocket, Directory};
-use crate::connection::Connection;
-use crate::core::Core;
+use crate::action::{Action, ConnectionId, AgentReport};
+use crate::agent_socket::{AgentSocket, SocketDirectory};
+use crate::connection::AgentConnection;
+use crate::core::AgentCore;
 use crate::custody::{ChannelView, Custody};
-use crate::host::{Drain, Host, InstanceView, RunView, Started, Wish};
-use crate::memory::Ledger;
-use crate::outcome::{Exit, Outcome};
-use crate::plan::Plan;
+use crate::host::{DrainReason, Host, InstanceView, RunView, StartedProcess, ExternalRequest};
+use crate::memory::MemoryLedger;
+use crate::outcome::{Exit, RunOutcome};
+use crate::plan::RunPlan;
 use crate::sys::{random_hex, watched};
-use far_taps::FarTaps;
+use remote_taps::RemoteTaps;
 use ligament_catalogue::{fault, Fault};
 use ligament_launch::{raise_open_files, Guard};
 use ligament_wire::control::Notice;
 use ligament_wire::EndpointId;
-use lines::Doorway;
-use processes::Process;
+use connections::ConnectionAdmission;
+use processes::ProcessHandle;
 use rustix::fd::OwnedFd;
 use std::collections::HashMap;
 use std::rc::Rc;
@@ -38,20 +38,20 @@ use tokio::time::Instant;
 use watchers::Watchers;
 
 /// How long instances have to end by themselves when a run ends early.
-const GRACE: Duration = Duration::from_secs(2);
+const END_GRACE: Duration = Duration::from_secs(2);
 /// And how long one that has failed, and may, while the run goes on: its senders wait for it.
-const LINGERS: Duration = Duration::from_secs(5);
+const FAILED_INSTANCE_GRACE: Duration = Duration::from_secs(5);
 
 /// Descriptors that every run needs, and every process: connection, area, outbox, two slabs.
-const FILES_OF_A_RUN: u64 = 64;
-const FILES_PER_INSTANCE: u64 = 5;
+const MIN_FILES_OF_RUN: u64 = 64;
+const MIN_FILES_PER_PROCESS: u64 = 5;
 
-enum Event {
+enum DriverEvent {
     Arriving,
     /// Connections that could not be taken in yet may be now.
     ArrivingStill,
-    Readable(Link),
-    Writable(Link),
+    Readable(ConnectionId),
+    Writable(ConnectionId),
     Exited(EndpointId),
     /// The process that speaks for a rank beside the one that was started for it.
     SpeakerGone(EndpointId),
@@ -67,8 +67,8 @@ enum Event {
 }
 
 /// How a run, or the part of it in a domain, has ended.
-pub struct Ended {
-    pub outcome: Outcome,
+pub struct DomainResult {
+    pub outcome: RunOutcome,
     /// By the numbers of ranks.
     pub instances: Vec<InstanceView>,
     /// By the numbers of channels.
@@ -82,18 +82,18 @@ pub struct Ended {
 /// # Errors
 /// The run could not even begin: memory, socket or event loop could not be made.
 pub fn run(
-    plan: Plan,
+    plan: RunPlan,
     guard: &mut Guard,
     host: &mut dyn Host,
-    elsewhere: Option<Elsewhere<'_>>,
-) -> Result<Ended, Fault> {
+    elsewhere: Option<OtherDomains<'_>>,
+) -> Result<DomainResult, Fault> {
     let plan = match &elsewhere {
         Some(elsewhere) => plan.in_domain(elsewhere.domain_of, elsewhere.me),
         None => plan,
     };
     let files = raise_open_files();
     let processes = plan.wiring().own_endpoints().count();
-    let needed = FILES_OF_A_RUN + FILES_PER_INSTANCE * processes as u64;
+    let needed = MIN_FILES_OF_RUN + MIN_FILES_PER_PROCESS * processes as u64;
     if files < needed {
         return Err(fault!(
             LIMIT_OF_FILES,
@@ -111,36 +111,36 @@ pub fn run(
         let mut driver = Driver::new(plan, guard, host, elsewhere)?;
         driver.drive().await?;
         driver.guard.sweep();
-        driver.drain_timelines(Drain::Over);
-        let outcome = driver.core.ending().cloned().unwrap_or(Outcome::Done);
+        driver.drain_timelines(DrainReason::ProcessEnded);
+        let outcome = driver.core.ending().cloned().unwrap_or(RunOutcome::Done);
         let view = RunView::of(&driver.core, &driver.custody);
-        Ok(Ended { outcome, channels: view.channels(), instances: view.instances })
+        Ok(DomainResult { outcome, channels: view.channels(), instances: view.instances })
     })
 }
 
 struct Driver<'h> {
-    core: Core,
+    core: AgentCore,
     custody: Custody,
     host: &'h mut dyn Host,
-    elsewhere: Option<Elsewhere<'h>>,
+    elsewhere: Option<OtherDomains<'h>>,
     listener: Rc<AsyncFd<OwnedFd>>,
     /// The socket's own directory, which goes when this is dropped.
-    _directory: Option<Directory>,
-    doorway: Doorway,
-    connections: HashMap<Link, Connection>,
-    next_link: Link,
+    _directory: Option<SocketDirectory>,
+    admission: ConnectionAdmission,
+    connections: HashMap<ConnectionId, AgentConnection>,
+    next_link: ConnectionId,
     /// How to reach each endpoint's processes.
-    processes: HashMap<EndpointId, Process>,
+    processes: HashMap<EndpointId, ProcessHandle>,
     /// The endpoint of each process that the guard started.
     guarded: HashMap<u32, EndpointId>,
     guard: &'h mut Guard,
     /// Whether it has been said that the guard is gone.
-    mourned: bool,
-    events: UnboundedReceiver<Event>,
-    sender: UnboundedSender<Event>,
+    is_guard_loss_reported: bool,
+    events: UnboundedReceiver<DriverEvent>,
+    sender: UnboundedSender<DriverEvent>,
     grace: Option<Instant>,
     watchers: Watchers,
-    far_taps: FarTaps,
+    remote_taps: RemoteTaps,
     over: bool,
     /// Whether the host was told that no process of this domain is left.
     done_here: bool,
@@ -148,10 +148,10 @@ struct Driver<'h> {
 
 impl<'h> Driver<'h> {
     fn new(
-        plan: Plan,
+        plan: RunPlan,
         guard: &'h mut Guard,
         host: &'h mut dyn Host,
-        elsewhere: Option<Elsewhere<'h>>,
+        elsewhere: Option<OtherDomains<'h>>,
     ) -> Result<Driver<'h>, Fault> {
         let listening = AgentSocket::find(guard)?;
         let address = listening.address().to_owned();
@@ -162,13 +162,13 @@ impl<'h> Driver<'h> {
         for _ in 0..=plan.ranks().count() {
             secrets.push(random_hex()?);
         }
-        let ledger = Ledger::for_run(plan.memory);
+        let ledger = MemoryLedger::for_run(plan.memory);
         let user = rustix::process::geteuid().as_raw();
-        let core = Core::new(plan, ledger, user, address.clone(), || secrets.pop().unwrap_or_default());
+        let core = AgentCore::new(plan, ledger, user, address.clone(), || secrets.pop().unwrap_or_default());
         let cores = rustix::thread::sched_getaffinity(None).map_or(1, |set| set.count());
         let custody = Custody::new(core.plan(), core.wiring(), cores)?;
         host.begins(&address, core.token());
-        let doorway = Doorway::new(user, core.wiring().own_endpoints().count());
+        let doorway = ConnectionAdmission::new(user, core.wiring().own_endpoints().count());
         let (sender, events) = unbounded_channel();
         Ok(Driver {
             core,
@@ -177,18 +177,18 @@ impl<'h> Driver<'h> {
             elsewhere,
             listener: Rc::new(listener),
             _directory: directory,
-            doorway,
+            admission: doorway,
             connections: HashMap::new(),
             next_link: 0,
             processes: HashMap::new(),
             guarded: HashMap::new(),
             guard,
-            mourned: false,
+            is_guard_loss_reported: false,
             events,
             sender,
             grace: None,
             watchers: Watchers::default(),
-            far_taps: FarTaps::default(),
+            remote_taps: RemoteTaps::default(),
             over: false,
             done_here: false,
         })
@@ -233,7 +233,7 @@ impl<'h> Driver<'h> {
                     None => std::future::pending().await,
                 }
             };
-            let far_taps = self.far_taps.due();
+            let far_taps = self.remote_taps.due();
             let far_taps_due = async {
                 match far_taps {
                     Some(at) => tokio::time::sleep_until(at).await,
@@ -259,7 +259,7 @@ impl<'h> Driver<'h> {
                     self.act(actions);
                 }
                 () = watchers_due => self.tell_watchers(),
-                () = far_taps_due => self.look_at_far_taps(),
+                () = far_taps_due => self.poll_remote_taps(),
                 () = tick => {
                     self.tick();
                     tick_at = self.host.tick_every().map(|every| Instant::now() + every);
@@ -274,7 +274,7 @@ impl<'h> Driver<'h> {
 
     /// The first time the run ends in order, the second time at once.
     fn interrupted(&mut self, signal: &'static str) {
-        self.host.ordered(&Wish::Signal(signal));
+        self.host.external_request(&ExternalRequest::Signal(signal));
         let actions = match self.core.ending() {
             None => {
                 let outcome = self.host.interruption(signal);
@@ -282,31 +282,31 @@ impl<'h> Driver<'h> {
             }
             Some(_) => {
                 self.grace = None;
-                self.host.hurries();
+                self.host.grace_cut_short();
                 self.core.grace_is_over()
             }
         };
         self.act(actions);
     }
 
-    fn drain_timelines(&mut self, why: Drain) {
+    fn drain_timelines(&mut self, why: DrainReason) {
         for endpoint in EndpointId::first(self.core.wiring().ranks().count()) {
             self.drain_timeline(endpoint, why);
         }
         self.host.timelines_seen();
     }
 
-    fn drain_timeline(&mut self, endpoint: EndpointId, why: Drain) {
+    fn drain_timeline(&mut self, endpoint: EndpointId, why: DrainReason) {
         if let Some(gained) = self.custody.timeline(endpoint) {
             self.host.timeline(endpoint.leader(), &gained, ligament_shm::status::now(), why);
         }
     }
 
     fn tick(&mut self) {
-        self.drain_timelines(Drain::Tick);
+        self.drain_timelines(DrainReason::Tick);
         let view = RunView::of(&self.core, &self.custody);
         for order in self.host.tick(&view) {
-            let actions = self.core.obey(order);
+            let actions = self.core.carry_out_order(order);
             self.act(actions);
         }
         self.show_sights();
@@ -320,14 +320,14 @@ impl<'h> Driver<'h> {
                 break;
             }
             for order in orders {
-                let actions = self.core.obey(order);
+                let actions = self.core.carry_out_order(order);
                 self.act(actions);
             }
         }
         for talk in self.host.taps() {
             self.hear_of_tap(talk);
         }
-        for (link, answer) in self.host.answers() {
+        for (link, answer) in self.host.steer_replies() {
             let notice = match answer {
                 Ok(json) => Notice::Answer { json },
                 Err(why) => Notice::Refused { why: why.with_code() },
@@ -338,7 +338,7 @@ impl<'h> Driver<'h> {
 
     /// Answers clients that waited to see something.
     fn show_sights(&mut self) {
-        for (link, sight) in self.host.sights() {
+        for (link, sight) in self.host.peek_replies() {
             self.send_with(link, &Notice::Peeked(sight), Vec::new());
         }
     }
@@ -348,27 +348,27 @@ impl<'h> Driver<'h> {
         self.host.show(&view);
     }
 
-    fn handle(&mut self, event: Event) {
+    fn handle(&mut self, event: DriverEvent) {
         match event {
-            Event::Arriving => self.somebody_arrives(),
-            Event::ArrivingStill => self.accept_some(),
-            Event::Readable(link) => self.read_all(link),
-            Event::Writable(link) => {
+            DriverEvent::Arriving => self.somebody_arrives(),
+            DriverEvent::ArrivingStill => self.accept_some(),
+            DriverEvent::Readable(link) => self.read_all(link),
+            DriverEvent::Writable(link) => {
                 self.flush(link);
                 let actions = self.core.sent_late(link);
                 self.act(actions);
             }
-            Event::Exited(endpoint) => self.exited(endpoint),
-            Event::SpeakerGone(endpoint) => self.speaker_gone(endpoint),
-            Event::Silent(endpoint) => self.silent(endpoint),
-            Event::Over(endpoint, exit) => self.over(endpoint, exit),
-            Event::GuardTells => self.hear_guard(),
-            Event::Lingered(endpoint) => {
-                let actions = self.core.lingered(endpoint);
+            DriverEvent::Exited(endpoint) => self.exited(endpoint),
+            DriverEvent::SpeakerGone(endpoint) => self.speaker_gone(endpoint),
+            DriverEvent::Silent(endpoint) => self.silent(endpoint),
+            DriverEvent::Over(endpoint, exit) => self.over(endpoint, exit),
+            DriverEvent::GuardTells => self.hear_guard(),
+            DriverEvent::Lingered(endpoint) => {
+                let actions = self.core.linger_time_is_over(endpoint);
                 self.act(actions);
             }
-            Event::Left(endpoint) => {
-                let actions = self.core.end_if_left(endpoint);
+            DriverEvent::Left(endpoint) => {
+                let actions = self.core.end_if_rank_ended_cleanly(endpoint);
                 self.act(actions);
             }
         }
@@ -376,7 +376,7 @@ impl<'h> Driver<'h> {
 
     /// The run fails for a reason that no instance gave.
     fn fail(&mut self, what: Fault) {
-        let actions = self.core.stop(Outcome::failed(what));
+        let actions = self.core.stop(RunOutcome::failed(what));
         self.act(actions);
     }
 
@@ -426,10 +426,10 @@ impl<'h> Driver<'h> {
             }
             Action::Start { endpoint } => self.start(endpoint),
             Action::Watch { endpoint, pid } => {
-                self.watch_process(endpoint, Started { pid, leads_group: false }, false);
+                self.watch_process(endpoint, StartedProcess { pid, leads_group: false }, false);
             }
             Action::WatchSpeaker { endpoint, pid } => self.watch_speaker(endpoint, pid),
-            Action::Push { endpoint, push } => self.push(endpoint, push),
+            Action::SignalProcess { endpoint, push } => self.push(endpoint, push),
             Action::Awake { endpoint } => {
                 let board = self.custody.board();
                 if let Some(bell) = board.doorbell(endpoint) {
@@ -447,8 +447,8 @@ impl<'h> Driver<'h> {
                     elsewhere.carrier.detach();
                 }
             }
-            Action::Grace => self.grace = Some(Instant::now() + GRACE),
-            Action::Linger { endpoint } => self.later(LINGERS, Event::Lingered(endpoint)),
+            Action::StartGraceTimer => self.grace = Some(Instant::now() + END_GRACE),
+            Action::StartLingerTimer { endpoint } => self.later(FAILED_INSTANCE_GRACE, DriverEvent::Lingered(endpoint)),
             Action::Ask { link, question } => self.ask(link, question),
             Action::Report(report) => self.host.report(report),
             Action::Over => self.over = true,
@@ -462,6 +462,6 @@ impl<'h> Driver<'h> {
     }
 
     fn remark(&mut self, level: u8, text: String) {
-        self.host.report(Report::Remark { level, text });
+        self.host.report(AgentReport::Remark { level, text });
     }
 }

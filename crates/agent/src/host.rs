@@ -1,8 +1,8 @@
 //! What is around an agent, as its driver sees it; and how a run looks from there.
 
-use crate::action::{AgentOrder, Link, Phase, Report};
-use crate::core::Core;
-use crate::custody::{ChannelView, Custody, Gained};
+use crate::action::{AgentOrder, ConnectionId, InstancePhase, AgentReport};
+use crate::core::AgentCore;
+use crate::custody::{ChannelView, Custody, TimelineDelta};
 use ligament_carrier::Heard;
 use ligament_catalogue::{fault, said, Fault};
 use ligament_launch::Guard;
@@ -15,7 +15,7 @@ use std::time::Duration;
 
 /// A process that was started for an instance, as a child of the calling thread.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Started {
+pub struct StartedProcess {
     pub pid: u32,
     /// Whether it leads a process group of its own, so that all of that can be ended.
     pub leads_group: bool,
@@ -24,7 +24,7 @@ pub struct Started {
 /// An instance, or a rank of one, as it is now.
 #[derive(Debug, Clone)]
 pub struct InstanceView {
-    pub phase: Phase,
+    pub phase: InstancePhase,
     pub pid: Option<u32>,
     /// The process that registered.
     pub speaker: Option<u32>,
@@ -34,15 +34,15 @@ pub struct InstanceView {
 
 /// What is known of a rank only if somebody looks at its processes.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Looked {
+pub struct ProcessInspection {
     /// Stopped by a signal or a debugger.
     pub stopped: bool,
-    pub ranks: Option<RanksView>,
+    pub ranks: Option<RankLag>,
 }
 
 /// Of an MPI program of which rank 0 speaks for all: which rank has not come where others are.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct RanksView {
+pub struct RankLag {
     /// In words.
     pub what: String,
     /// ns of CLOCK_MONOTONIC.
@@ -51,7 +51,7 @@ pub struct RanksView {
 
 /// A run as it is now.
 pub struct RunView<'a> {
-    pub core: &'a Core,
+    pub core: &'a AgentCore,
     pub custody: &'a Custody,
     /// By the numbers of ranks.
     pub instances: Vec<InstanceView>,
@@ -61,7 +61,7 @@ pub struct RunView<'a> {
 
 impl<'a> RunView<'a> {
     /// As it is at this moment.
-    pub fn of(core: &'a Core, custody: &'a Custody) -> RunView<'a> {
+    pub fn of(core: &'a AgentCore, custody: &'a Custody) -> RunView<'a> {
         let one = |rank| {
             let (phase, pid) = core.rank(rank);
             InstanceView { phase, pid, speaker: core.speaker(rank), status: custody.status(rank) }
@@ -78,18 +78,18 @@ impl<'a> RunView<'a> {
 
 /// Why timelines are looked at.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Drain {
+pub enum DrainReason {
     /// Every now and then.
     Tick,
     /// Somebody wants to see them as they are now.
-    Asked,
+    OnDemand,
     /// The instance's process has ended: nothing more will come.
-    Over,
+    ProcessEnded,
 }
 
 /// What a client wants to see of an instance's files.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Peek {
+pub struct PeekRequest {
     /// By its number.
     pub instance: InstanceId,
     /// Below the directory of its process.
@@ -101,7 +101,7 @@ pub struct Peek {
 
 /// What somebody outside wants of a run.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Wish {
+pub enum ExternalRequest {
     /// By a signal, such as `SIGINT`, that it ends.
     Signal(&'static str),
     /// A client, that it ends.
@@ -112,7 +112,7 @@ pub enum Wish {
 
 /// What a client wants to be done at a model time.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Steered {
+pub struct SteerRequest {
     /// Who wants it.
     pub who: String,
     pub wanted: Wanted,
@@ -126,7 +126,7 @@ pub struct Steered {
 
 /// What was heard of taps that lead from one domain to another.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum TapTalk {
+pub enum RemoteTapEvent {
     /// The head wants something of one.
     Wanted(TapOrder),
     /// The agent of this domain shows something.
@@ -149,15 +149,15 @@ pub trait Host {
         endpoint: EndpointId,
         instance: InstanceId,
         environment: &[(&'static str, String)],
-    ) -> Result<Option<Started>, Fault>;
+    ) -> Result<Option<StartedProcess>, Fault>;
     /// The process of a rank of this domain runs.
     fn started(&mut self, rank: RankId, pid: u32) {
         let _ = (rank, pid);
     }
     /// Something happened.
-    fn report(&mut self, report: Report);
+    fn report(&mut self, report: AgentReport);
     /// Somebody outside wants something of the run; what comes of that is reported.
-    fn ordered(&mut self, wish: &Wish) {
+    fn external_request(&mut self, wish: &ExternalRequest) {
         let _ = wish;
     }
     /// The terminal went away (SIGHUP). Gives whether the run goes on without; else it ends.
@@ -168,13 +168,13 @@ pub trait Host {
     fn status(&mut self, view: &RunView<'_>) -> String;
     /// A client that watches: what has changed since `since`, all if that is 0, as JSON, and what to ask with the next time.
     /// None: this agent does not know.
-    fn news(&mut self, view: &RunView<'_>, since: u64) -> Option<(String, u64)> {
+    fn status_since(&mut self, view: &RunView<'_>, since: u64) -> Option<(String, u64)> {
         let _ = (view, since);
         None
     }
     /// A client wants to see what there is at a path below the directory of an instance's process; none: what is seen comes
-    /// later, out of `sights`, under this link.
-    fn peek(&mut self, link: Link, what: &Peek) -> Option<Sight> {
+    /// later, out of `peek_replies`, under this link.
+    fn peek(&mut self, link: ConnectionId, what: &PeekRequest) -> Option<Sight> {
         let _ = (link, what);
         Some(Sight::Nothing(said!(
             RUNS_ELSEWHERE,
@@ -182,12 +182,12 @@ pub trait Host {
         )))
     }
     /// What clients were waiting for. Asked after whatever was heard from elsewhere, and at every tick.
-    fn sights(&mut self) -> Vec<(Link, Sight)> {
+    fn peek_replies(&mut self) -> Vec<(ConnectionId, Sight)> {
         Vec::new()
     }
-    /// A client wants something to be done at a model time. What comes of it comes later, out of `answers`, under this link;
+    /// A client wants something to be done at a model time. What comes of it comes later, out of `steer_replies`, under this link;
     /// or it is refused at once.
-    fn steer(&mut self, link: Link, what: Steered, view: &RunView<'_>) -> Option<Fault> {
+    fn steer(&mut self, link: ConnectionId, what: SteerRequest, view: &RunView<'_>) -> Option<Fault> {
         let _ = (link, what, view);
         Some(fault!(
             RUNS_ELSEWHERE,
@@ -195,11 +195,11 @@ pub trait Host {
         ))
     }
     /// What clients that steer are told now: JSON, or why not.
-    fn answers(&mut self) -> Vec<(Link, Result<String, Fault>)> {
+    fn steer_replies(&mut self) -> Vec<(ConnectionId, Result<String, Fault>)> {
         Vec::new()
     }
     /// What was heard of taps that lead to other domains. Asked after whatever has happened.
-    fn taps(&mut self) -> Vec<TapTalk> {
+    fn taps(&mut self) -> Vec<RemoteTapEvent> {
         Vec::new()
     }
     /// What the host wants of the agent because of what it was told. Asked after whatever has happened.
@@ -213,7 +213,7 @@ pub trait Host {
     /// Time to look.
     fn tick(&mut self, view: &RunView<'_>) -> Vec<AgentOrder>;
     /// What the timeline of a rank has gained until now, ns of CLOCK_MONOTONIC.
-    fn timeline(&mut self, rank: RankId, gained: &Gained, now: u64, why: Drain);
+    fn timeline(&mut self, rank: RankId, gained: &TimelineDelta, now: u64, why: DrainReason);
     /// All timelines were looked at: what they gained can be written down.
     fn timelines_seen(&mut self);
     /// Somebody wants to see on the terminal how the run stands (SIGQUIT).
@@ -224,15 +224,15 @@ pub trait Host {
         Vec::new()
     }
     /// Somebody was not let in, and why; so many others before them were not told of.
-    fn turned_away(&mut self, who: &str, why: &str, others: u64) {
+    fn connection_refused(&mut self, who: &str, why: &str, others: u64) {
         let _ = (who, why, others);
     }
     /// What a signal that is to end this process makes of the run.
-    fn interruption(&mut self, _signal: &str) -> crate::Outcome {
-        crate::Outcome::Interrupted
+    fn interruption(&mut self, _signal: &str) -> crate::RunOutcome {
+        crate::RunOutcome::Interrupted
     }
     /// The time for ending cleanly is over: somebody does not want to wait.
-    fn hurries(&mut self) {}
+    fn grace_cut_short(&mut self) {}
     /// Of a run over several domains: no process of this domain is left. All that can be seen of them has been. The run
     /// goes on until `AgentOrder::Release` comes of it; none: it is over when what was sent here has arrived.
     fn is_done_here(&mut self, view: &RunView<'_>) -> Option<Vec<AgentOrder>> {

@@ -8,14 +8,14 @@ use std::path::{Path, PathBuf};
 
 /// What was given out, against a limit.
 #[derive(Debug, Clone)]
-pub struct Ledger {
+pub struct MemoryLedger {
     limit: u64,
     used: u64,
     origin: String,
 }
 
 /// A size for people.
-pub fn in_words(bytes: u64) -> String {
+pub fn format_bytes(bytes: u64) -> String {
     const UNITS: [&str; 5] = ["B", "KiB", "MiB", "GiB", "TiB"];
     let unit = (0..UNITS.len() - 1).take_while(|&i| bytes >> (10 * (i + 1)) != 0).count();
     if unit == 0 {
@@ -24,19 +24,19 @@ pub fn in_words(bytes: u64) -> String {
     format!("{:.1} {}", bytes as f64 / (1u64 << (10 * unit)) as f64, UNITS[unit])
 }
 
-impl Ledger {
+impl MemoryLedger {
     /// An account with this limit, which comes from `origin`.
-    pub fn new(limit: u64, origin: impl Into<String>) -> Ledger {
-        Ledger { limit, used: 0, origin: origin.into() }
+    pub fn new(limit: u64, origin: impl Into<String>) -> MemoryLedger {
+        MemoryLedger { limit, used: 0, origin: origin.into() }
     }
 
     /// The run's: what the model says, or 80 % of what the machine can spare now.
-    pub fn for_run(wanted: Option<u64>) -> Ledger {
+    pub fn for_run(wanted: Option<u64>) -> MemoryLedger {
         match wanted {
-            Some(bytes) => Ledger::new(bytes, "\"memory:\" under \"ligament:\" in the model"),
+            Some(bytes) => MemoryLedger::new(bytes, "\"memory:\" under \"ligament:\" in the model"),
             None => {
-                let spare = Spare::now();
-                Ledger::new(spare.bytes / 10 * 8, format!("80 % of {}", spare.origin))
+                let spare = SpareMemory::now();
+                MemoryLedger::new(spare.bytes / 10 * 8, format!("80 % of {}", spare.origin))
             }
         }
     }
@@ -65,10 +65,10 @@ impl Ledger {
                 MEMORY_SPENT,
                 "the messages of this run may take {} ({}) and take {} already, so there is no room for {} more; \
                  lower the budgets, or raise \"memory:\" under \"ligament:\" in the model",
-                in_words(self.limit),
+                format_bytes(self.limit),
                 self.origin,
-                in_words(self.used),
-                in_words(bytes)
+                format_bytes(self.used),
+                format_bytes(bytes)
             )),
         }
     }
@@ -81,17 +81,17 @@ impl Ledger {
 
 /// What the system can spare.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Spare {
+pub struct SpareMemory {
     pub bytes: u64,
     /// Who says so.
     pub origin: String,
 }
 
-impl Spare {
+impl SpareMemory {
     /// The smallest of the available memory and what the control groups leave.
-    pub fn now() -> Spare {
+    pub fn now() -> SpareMemory {
         let available = fs::read_to_string("/proc/meminfo").ok().and_then(|text| available_memory(&text));
-        let mut spare = Spare {
+        let mut spare = SpareMemory {
             bytes: available.unwrap_or(1 << 30),
             origin: "the memory available on this machine".into(),
         };
@@ -100,7 +100,7 @@ impl Spare {
             if let Some(left) = room_in_group(&directory, version) {
                 if left < spare.bytes {
                     let origin = format!("what the limit of the control group {} leaves", directory.display());
-                    spare = Spare { bytes: left, origin };
+                    spare = SpareMemory { bytes: left, origin };
                 }
             }
         }
@@ -112,16 +112,16 @@ impl Spare {
     /// # Errors
     /// Says who has how little.
     pub fn check(bytes: u64) -> Result<(), Fault> {
-        let spare = Spare::now();
+        let spare = SpareMemory::now();
         if bytes <= spare.bytes {
             return Ok(());
         }
         Err(fault!(
             MEMORY_OF_MACHINE,
             "{} were asked for, but {} is only {}",
-            in_words(bytes),
+            format_bytes(bytes),
             spare.origin,
-            in_words(spare.bytes)
+            format_bytes(spare.bytes)
         ))
     }
 }
@@ -132,13 +132,13 @@ fn available_memory(meminfo: &str) -> Option<u64> {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Version {
+enum CgroupVersion {
     V1,
     V2,
 }
 
 /// The directories of this process's memory groups and all above them.
-fn group_directories(groups: &str) -> Vec<(PathBuf, Version)> {
+fn group_directories(groups: &str) -> Vec<(PathBuf, CgroupVersion)> {
     let mut found = Vec::new();
     for line in groups.lines() {
         let mut fields = line.splitn(3, ':');
@@ -146,9 +146,9 @@ fn group_directories(groups: &str) -> Vec<(PathBuf, Version)> {
             continue;
         };
         let (root, version) = if controllers.is_empty() {
-            (Path::new("/sys/fs/cgroup"), Version::V2)
+            (Path::new("/sys/fs/cgroup"), CgroupVersion::V2)
         } else if controllers.split(',').any(|name| name == "memory") {
-            (Path::new("/sys/fs/cgroup/memory"), Version::V1)
+            (Path::new("/sys/fs/cgroup/memory"), CgroupVersion::V1)
         } else {
             continue;
         };
@@ -164,10 +164,10 @@ fn group_directories(groups: &str) -> Vec<(PathBuf, Version)> {
     found
 }
 
-fn room_in_group(directory: &Path, version: Version) -> Option<u64> {
+fn room_in_group(directory: &Path, version: CgroupVersion) -> Option<u64> {
     let (limit, usage) = match version {
-        Version::V1 => ("memory.limit_in_bytes", "memory.usage_in_bytes"),
-        Version::V2 => ("memory.max", "memory.current"),
+        CgroupVersion::V1 => ("memory.limit_in_bytes", "memory.usage_in_bytes"),
+        CgroupVersion::V2 => ("memory.max", "memory.current"),
     };
     let number = |name: &str| fs::read_to_string(directory.join(name)).ok()?.trim().parse::<u64>().ok();
     let (limit, usage) = (number(limit)?, number(usage)?);
@@ -187,7 +187,7 @@ mod tests {
 
     #[test]
     fn what_is_given_back_can_be_taken_again_and_no_more() {
-        let mut ledger = Ledger::new(100, "the test");
+        let mut ledger = MemoryLedger::new(100, "the test");
         ledger.take(60).unwrap();
         let error = ledger.take(41).unwrap_err();
         assert!(error.contains("100 B (the test)") && error.contains("60 B"), "{error}");
@@ -202,7 +202,7 @@ mod tests {
         let paths: Vec<&str> = v2.iter().map(|(path, _)| path.to_str().unwrap()).collect();
         assert_eq!(paths, ["/sys/fs/cgroup/user/job7", "/sys/fs/cgroup/user", "/sys/fs/cgroup/"]);
         let v1 = group_directories("9:cpu,cpuacct:/a\n4:memory:/b\n");
-        assert_eq!(v1[0], (PathBuf::from("/sys/fs/cgroup/memory/b"), Version::V1));
+        assert_eq!(v1[0], (PathBuf::from("/sys/fs/cgroup/memory/b"), CgroupVersion::V1));
         assert_eq!(v1.len(), 2);
     }
 
@@ -214,8 +214,8 @@ mod tests {
 
     #[test]
     fn sizes_read_well() {
-        assert_eq!(in_words(17), "17 B");
-        assert_eq!(in_words(3 << 19), "1.5 MiB");
-        assert_eq!(in_words(64 << 30), "64.0 GiB");
+        assert_eq!(format_bytes(17), "17 B");
+        assert_eq!(format_bytes(3 << 19), "1.5 MiB");
+        assert_eq!(format_bytes(64 << 30), "64.0 GiB");
     }
 }

@@ -1,7 +1,7 @@
 //! How an instance ended, and how a run did.
 
 use ligament_catalogue::{hinted, Fault};
-use ligament_launch::printed;
+use ligament_launch::terminal_text;
 use ligament_wire::RankId;
 use std::fmt;
 
@@ -33,11 +33,11 @@ impl Exit {
     }
 }
 
-impl From<ligament_launch::Ended> for Exit {
-    fn from(ended: ligament_launch::Ended) -> Exit {
+impl From<ligament_launch::ProcessEnd> for Exit {
+    fn from(ended: ligament_launch::ProcessEnd) -> Exit {
         match ended {
-            ligament_launch::Ended::Status(status) => Exit::Status(status),
-            ligament_launch::Ended::Signal(signal) => Exit::Signal(signal),
+            ligament_launch::ProcessEnd::Status(status) => Exit::Status(status),
+            ligament_launch::ProcessEnd::Signal(signal) => Exit::Signal(signal),
         }
     }
 }
@@ -54,7 +54,7 @@ impl fmt::Display for Exit {
 
 /// Why a run failed: the first thing that went wrong.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Failure {
+pub struct RunFailure {
     /// Which rank of which instance it was, if one.
     pub rank: Option<RankId>,
     /// What happened, as a sentence without its subject: `ended with exit status 3`.
@@ -65,7 +65,7 @@ pub struct Failure {
     pub exit: Option<Exit>,
 }
 
-impl Failure {
+impl RunFailure {
     /// It as a sentence; `name` names a rank. What the instance said may name a code, which says more than ours.
     pub fn sentence(&self, name: impl Fn(RankId) -> String) -> Fault {
         let mut text = match self.rank {
@@ -74,7 +74,7 @@ impl Failure {
         };
         if let Some(said) = &self.said {
             text.push_str(": ");
-            text.push_str(&printed::clean(said));
+            text.push_str(&terminal_text::clean(said));
         }
         let code = self.said.as_deref().and_then(hinted);
         Fault::new(code.unwrap_or(self.what.code()), text)
@@ -83,20 +83,20 @@ impl Failure {
 
 /// How a run ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Outcome {
+pub enum RunOutcome {
     /// Every instance ended cleanly.
     Done,
     /// Something went wrong.
-    Failed(Failure),
+    Failed(RunFailure),
     /// Somebody asked for it (`ligament stop`).
     Stopped,
     /// By a signal to the run itself.
     Interrupted,
 }
 
-impl Outcome {
+impl RunOutcome {
     /// It failed, and not because of an instance; why.
-    pub fn failed(what: Fault) -> Outcome {
-        Outcome::Failed(Failure { rank: None, what, said: None, exit: None })
+    pub fn failed(what: Fault) -> RunOutcome {
+        RunOutcome::Failed(RunFailure { rank: None, what, said: None, exit: None })
     }
 }

@@ -16,11 +16,11 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 /// Bytes that may be under way on a channel whose model says nothing.
-pub const DEFAULT_BUDGET: u64 = 64 << 20;
+pub const DEFAULT_BUDGET_BYTES: u64 = 64 << 20;
 
 /// A run, as its agent sees it.
 #[derive(Debug, Clone, Default)]
-pub struct Plan {
+pub struct RunPlan {
     /// The run's name.
     pub run: String,
     pub instances: Vec<PlannedInstance>,
@@ -85,7 +85,7 @@ pub struct PlannedPort {
 
 /// One end of a channel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct End {
+pub struct PlannedEnd {
     pub rank: RankId,
     /// Index among its instance's ports.
     pub port: u32,
@@ -96,8 +96,8 @@ pub struct End {
 /// The way from one slot of a sending port to one slot of a receiving port.
 #[derive(Debug, Clone, Copy)]
 pub struct PlannedChannel {
-    pub from: End,
-    pub to: End,
+    pub from: PlannedEnd,
+    pub to: PlannedEnd,
     /// Bytes that may be under way.
     pub budget: u64,
     /// The most bytes that a message may have; none means: as many as memory allows.
@@ -108,12 +108,12 @@ pub struct PlannedChannel {
     pub filters: Option<u32>,
 }
 
-impl Plan {
+impl RunPlan {
     /// The plan of a model as it is run.
     ///
     /// # Errors
     /// The settings cannot be put into a message, which says why.
-    pub fn of(model: &Resolved, run: &str) -> Result<Plan, Fault> {
+    pub fn of(model: &Resolved, run: &str) -> Result<RunPlan, Fault> {
         let port = |port: &ligament_model::ResolvedPort, resizable: bool| PlannedPort {
             name: port.name.shared(),
             operator: port.operator,
@@ -155,7 +155,7 @@ impl Plan {
                     .light_program(i)
                     .map(|program| *first_of.entry(program).or_insert(InstanceId::new(i))),
                 elsewhere: false,
-                log_level: log_level(&model.settings, &instance.name, REMOTE_LOG_LEVEL).unwrap_or(INFO),
+                log_level: log_level(&model.settings, &instance.name, REMOTE_LOG_LEVEL).unwrap_or(LEVEL_INFO),
                 ranks: instance.ranks,
                 together: instance.ranks.is_some() && model.separate_ranks(i).is_none(),
                 cores: instance.resources.cores_on_node(),
@@ -163,12 +163,12 @@ impl Plan {
             });
         }
         let ranks = Ranks::new(instances.iter().map(|instance| instance.ranks.unwrap_or(1)));
-        let end = |end: ligament_model::Endpoint| End {
+        let end = |end: ligament_model::Endpoint| PlannedEnd {
             rank: RankId::new(ranks.leader(InstanceId::new(end.instance)).number() + end.rank),
             port: end.port,
             slot: (end.slot != NO_SLOT).then_some(end.slot),
         };
-        let budget = model.ligament.budget.unwrap_or(DEFAULT_BUDGET);
+        let budget = model.ligament.budget.unwrap_or(DEFAULT_BUDGET_BYTES);
         let mut filters = Vec::new();
         let mut known: HashMap<*const Filter, u32> = HashMap::new();
         let mut number_of = |own: &Arc<[Filter]>| {
@@ -186,7 +186,7 @@ impl Plan {
             filters: channel.own_filters.as_ref().map(&mut number_of),
         });
         let channels = channels.collect();
-        Ok(Plan {
+        Ok(RunPlan {
             run: run.to_owned(),
             instances,
             channels,
@@ -211,7 +211,7 @@ impl Plan {
 
     /// The same run as the agent of domain `me` sees it. `domain_of` has the domain of each instance; those of a light
     /// program have the same.
-    pub fn in_domain(mut self, domain_of: &[DomainId], me: DomainId) -> Plan {
+    pub fn in_domain(mut self, domain_of: &[DomainId], me: DomainId) -> RunPlan {
         for (instance, _) in self.instances.iter_mut().zip(domain_of).filter(|(_, &domain)| domain != me) {
             instance.elsewhere = true;
         }
@@ -245,7 +245,7 @@ fn tell_steps(steps: ligament_model::Steps) -> Steps {
 }
 
 /// The level of what goes to the run's log where the model says none.
-const INFO: u8 = 1;
+const LEVEL_INFO: u8 = 1;
 
 /// The body of a message that holds these settings.
 ///

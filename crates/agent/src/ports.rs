@@ -1,6 +1,6 @@
 //! Whether the ports that a code declares fit those that its model has.
 
-use crate::plan::{End, Plan, PlannedInstance, PlannedPort};
+use crate::plan::{PlannedEnd, RunPlan, PlannedInstance, PlannedPort};
 use crate::wiring::Wiring;
 use ligament_catalogue::{fault, said, Fault};
 use ligament_model::Operator;
@@ -108,13 +108,13 @@ pub fn other_operators(instance: &PlannedInstance, declared: Option<&[PortDeclar
 /// # Errors
 /// The first pair that does not fit, and what to do.
 pub fn agree_with_peers<'a>(
-    plan: &Plan,
+    plan: &RunPlan,
     wiring: &Wiring,
     rank: RankId,
     slotted: &'a [bool],
     registered: impl Fn(RankId) -> Option<&'a [bool]>,
 ) -> Result<(), Fault> {
-    let has_slots = |end: End, slotted: &[bool]| slotted.get(end.port as usize) == Some(&true);
+    let has_slots = |end: PlannedEnd, slotted: &[bool]| slotted.get(end.port as usize) == Some(&true);
     for (own, peer) in wiring.ends(plan, rank) {
         if own.slot.is_some() || peer.slot.is_some() {
             continue;

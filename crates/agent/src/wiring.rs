@@ -1,7 +1,7 @@
 //! Who is joined to whom, of ranks and of the endpoints that serve them: follows from a plan's instances and
 //! channels.
 
-use crate::plan::{End, Plan, PlannedChannel, PlannedInstance};
+use crate::plan::{PlannedEnd, RunPlan, PlannedChannel, PlannedInstance};
 use ligament_wire::control::{ChannelInfo, InnerChannel, InnerEnd};
 use ligament_wire::{rank_name, EndpointId, InstanceId, RankId, Ranks};
 use std::collections::HashMap;
@@ -36,7 +36,7 @@ pub struct Wiring {
 
 impl Wiring {
     /// Works out who is joined to whom.
-    pub fn new(plan: &Plan) -> Wiring {
+    pub fn new(plan: &RunPlan) -> Wiring {
         let ranks = plan.ranks();
         let n = ranks.count();
         let carrier = ranks.all().find(|&rank| plan.instances[ranks.instance(rank).index()].elsewhere);
@@ -91,7 +91,7 @@ impl Wiring {
     }
 
     /// The instance that a rank belongs to.
-    pub fn instance<'p>(&self, plan: &'p Plan, rank: RankId) -> &'p PlannedInstance {
+    pub fn instance<'p>(&self, plan: &'p RunPlan, rank: RankId) -> &'p PlannedInstance {
         &plan.instances[self.ranks.instance(rank).index()]
     }
 
@@ -126,7 +126,7 @@ impl Wiring {
     }
 
     /// Whether an endpoint serves the instances of a light program, and not one only.
-    pub fn is_light(&self, plan: &Plan, endpoint: EndpointId) -> bool {
+    pub fn is_light(&self, plan: &RunPlan, endpoint: EndpointId) -> bool {
         let instance = self.instance(plan, endpoint.leader());
         instance.shares.is_some() && !instance.elsewhere
     }
@@ -177,21 +177,21 @@ impl Wiring {
     }
 
     /// The channels that an endpoint sends on to others, as it is told of them.
-    pub fn sends(&self, plan: &Plan, endpoint: EndpointId) -> Vec<ChannelInfo> {
+    pub fn sends(&self, plan: &RunPlan, endpoint: EndpointId) -> Vec<ChannelInfo> {
         let (ids, _, _) = self.channels(endpoint);
         ids.into_iter().filter_map(|id| self.info(plan, id, |channel| (channel.from, channel.to))).collect()
     }
 
     /// The channels that an endpoint receives on from others, as it is told of them.
-    pub fn receives(&self, plan: &Plan, endpoint: EndpointId) -> Vec<ChannelInfo> {
+    pub fn receives(&self, plan: &RunPlan, endpoint: EndpointId) -> Vec<ChannelInfo> {
         let (_, ids, _) = self.channels(endpoint);
         ids.into_iter().filter_map(|id| self.info(plan, id, |channel| (channel.to, channel.from))).collect()
     }
 
     /// The channels between the instances of an endpoint.
-    pub fn inner(&self, plan: &Plan, endpoint: EndpointId) -> Vec<InnerChannel> {
+    pub fn inner(&self, plan: &RunPlan, endpoint: EndpointId) -> Vec<InnerChannel> {
         let (_, _, ids) = self.channels(endpoint);
-        let end = |end: End| InnerEnd { member: self.place(end.rank), port: end.port, slot: end.slot };
+        let end = |end: PlannedEnd| InnerEnd { member: self.place(end.rank), port: end.port, slot: end.slot };
         ids.into_iter()
             .map(|id| {
                 let channel = &plan.channels[id as usize];
@@ -209,7 +209,7 @@ impl Wiring {
     }
 
     /// The ends of the channels of a rank: its own and its peer's.
-    pub fn ends<'a>(&'a self, plan: &'a Plan, rank: RankId) -> impl Iterator<Item = (End, End)> + 'a {
+    pub fn ends<'a>(&'a self, plan: &'a RunPlan, rank: RankId) -> impl Iterator<Item = (PlannedEnd, PlannedEnd)> + 'a {
         let channel = |&id: &u32| &plan.channels[id as usize];
         let sends = self.sends[rank.index()].iter().map(channel).map(|channel| (channel.from, channel.to));
         let receives = self.receives[rank.index()].iter().map(channel);
@@ -217,13 +217,13 @@ impl Wiring {
     }
 
     /// A rank as people call it: `micro[3]`, and `flow:2` where ranks speak each for itself.
-    pub fn name(&self, plan: &Plan, rank: RankId) -> String {
+    pub fn name(&self, plan: &RunPlan, rank: RankId) -> String {
         let instance = self.instance(plan, rank);
         rank_name(&instance.name, instance.ranks.map(|_| self.ranks.place(rank)))
     }
 
     /// An end as people call it: `micro[3].init`, `macro.out[2]`, `flow:2.out`.
-    pub fn end_name(&self, plan: &Plan, end: End) -> String {
+    pub fn end_name(&self, plan: &RunPlan, end: PlannedEnd) -> String {
         let name = self.name(plan, end.rank);
         let ports = &self.instance(plan, end.rank).ports;
         let port = ports.get(end.port as usize).map_or("?", |port| &*port.name);
@@ -234,7 +234,7 @@ impl Wiring {
     }
 
     /// None for a channel within an endpoint.
-    fn info(&self, plan: &Plan, id: u32, ends: impl Fn(&PlannedChannel) -> (End, End)) -> Option<ChannelInfo> {
+    fn info(&self, plan: &RunPlan, id: u32, ends: impl Fn(&PlannedChannel) -> (PlannedEnd, PlannedEnd)) -> Option<ChannelInfo> {
         let channel = &plan.channels[id as usize];
         let (own, peer) = ends(channel);
         Some(ChannelInfo {
@@ -264,7 +264,7 @@ mod tests {
     fn an_endpoint_returns_the_credit_of_a_channel_where_its_sender_looks_for_it() {
         let one = |shares| PlannedInstance { shares, ..PlannedInstance::default() };
         let first = InstanceId::new(1);
-        let end = |rank, port, slot| End { rank: RankId::new(rank), port, slot };
+        let end = |rank, port, slot| PlannedEnd { rank: RankId::new(rank), port, slot };
         let channel = |port, to| PlannedChannel {
             from: end(0, port, Some(to - 1)),
             to: end(to, port, None),
@@ -284,13 +284,13 @@ mod tests {
             implicit: false,
         };
         let ports = |sends| std::sync::Arc::from([port("a", sends), port("b", sends)]);
-        let mut plan = Plan {
+        let mut plan = RunPlan {
             instances: vec![one(None), one(Some(first)), one(Some(first)), one(Some(first))],
             channels: (0..2)
                 .flat_map(|port| (1..4).map(move |to| (port, to)))
                 .map(|(p, to)| channel(p, to))
                 .collect(),
-            ..Plan::default()
+            ..RunPlan::default()
         };
         for (i, instance) in plan.instances.iter_mut().enumerate() {
             instance.ports = ports(i == 0);

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// Longer than any of these takes; only a hang reaches it.
-const WATCHDOG: Duration = Duration::from_secs(180);
+const WATCHDOG_TIMEOUT: Duration = Duration::from_secs(180);
 
 /// Built by `cargo test` unless it is told to test less (with `--test domains`, say `cargo build --examples` first).
 fn program() -> PathBuf {
@@ -22,15 +22,15 @@ fn program() -> PathBuf {
 }
 
 /// A run: its directory, and the processes of its domains.
-struct Run {
+struct DomainRun {
     directory: PathBuf,
     domains: u32,
     children: Vec<(u32, Child)>,
 }
 
-impl Run {
+impl DomainRun {
     /// `components` and `conduits` are yMMSL; `placement` has the domain of each instance.
-    fn new(test: &str, components: &str, conduits: &str, more: &str, placement: &[u32], encrypt: bool) -> Run {
+    fn new(test: &str, components: &str, conduits: &str, more: &str, placement: &[u32], encrypt: bool) -> DomainRun {
         let directory = std::env::temp_dir().join(format!("ligament-domains-{}-{test}", std::process::id()));
         let _ = std::fs::remove_dir_all(&directory);
         std::fs::create_dir_all(&directory).unwrap();
@@ -43,7 +43,7 @@ impl Run {
         std::fs::write(directory.join("placement"), numbers.join(" ")).unwrap();
         let invitation = Invitation::new("spread", Vec::new(), encrypt, RunKeys::make());
         invitation.write(&directory.join("invitation")).unwrap();
-        Run { directory, domains: placement.iter().max().unwrap() + 1, children: Vec::new() }
+        DomainRun { directory, domains: placement.iter().max().unwrap() + 1, children: Vec::new() }
     }
 
     fn start(&mut self, domain: u32) {
@@ -82,7 +82,7 @@ impl Run {
                     return text;
                 }
             }
-            assert!(began.elapsed() < WATCHDOG, "{name} never came: {}", self.story());
+            assert!(began.elapsed() < WATCHDOG_TIMEOUT, "{name} never came: {}", self.story());
             std::thread::sleep(Duration::from_millis(2));
         }
     }
@@ -99,7 +99,7 @@ impl Run {
                     assert!(status.success(), "domain {domain} ended with {status}: {}", self.story());
                 }
                 None => {
-                    assert!(began.elapsed() < WATCHDOG, "it never ends: {}", self.story());
+                    assert!(began.elapsed() < WATCHDOG_TIMEOUT, "it never ends: {}", self.story());
                     std::thread::sleep(Duration::from_millis(2));
                 }
             }
@@ -139,7 +139,7 @@ impl Run {
     }
 }
 
-impl Drop for Run {
+impl Drop for DomainRun {
     fn drop(&mut self) {
         for (_, child) in &mut self.children {
             let _ = child.kill();
@@ -190,7 +190,7 @@ fn values_of_all_types_pass_between_domains_and_so_do_slots() {
     leaf: {implementation: p, multiplicity: 5, ports: {f_init: init, o_f: final}}";
     let conduits = "    values.out: checker.in\n    fan.out: leaf.init\n    leaf.final: fan.in";
     let mut run =
-        Run::new("values", components, conduits, "settings: {steps: 30}", &[1, 0, 0, 0, 1, 1, 2, 2], true);
+        DomainRun::new("values", components, conduits, "settings: {steps: 30}", &[1, 0, 0, 0, 1, 1, 2, 2], true);
     run.start_all();
     run.ends_well();
 }
@@ -200,18 +200,18 @@ fn many_small_messages_pass_both_ways_at_once() {
     let components = "    flood: {implementation: p, multiplicity: 2, ports: {o_i: out}}
     drain: {implementation: p, multiplicity: 2, ports: {s: in}}";
     let more = "settings: {messages: 100000}";
-    let mut run = Run::new("flood", components, "    flood.out: drain.in", more, &[0, 1, 1, 0], false);
+    let mut run = DomainRun::new("flood", components, "    flood.out: drain.in", more, &[0, 1, 1, 0], false);
     run.start_all();
     run.ends_well();
 }
 
-const WHALE: &str = "    whale: {implementation: p, ports: {o_i: out}}
+const WHALE_COMPONENTS: &str = "    whale: {implementation: p, ports: {o_i: out}}
     harbour: {implementation: p, ports: {s: in}}";
 
 #[test]
 fn large_messages_pass_however_often_they_are_cut() {
     let more = "settings: {messages: 3, elements: 33554432}";
-    let mut run = Run::new("whale", WHALE, "    whale.out: harbour.in", more, &[1, 0], true);
+    let mut run = DomainRun::new("whale", WHALE_COMPONENTS, "    whale.out: harbour.in", more, &[1, 0], true);
     run.start(0);
     let mut count = None;
     run.reach(0, |address| {
@@ -227,7 +227,7 @@ fn large_messages_pass_however_often_they_are_cut() {
 #[test]
 fn messages_pass_that_are_larger_than_the_memory_for_them() {
     let more = "settings: {messages: 3, elements: 6000000}\nligament: {memory: 24 MiB}";
-    let mut run = Run::new("window", WHALE, "    whale.out: harbour.in", more, &[0, 1], false);
+    let mut run = DomainRun::new("window", WHALE_COMPONENTS, "    whale.out: harbour.in", more, &[0, 1], false);
     run.start_all();
     run.ends_well();
 }
@@ -243,7 +243,7 @@ fn a_receiver_that_reads_nothing_holds_up_its_sender_and_nobody_else() {
     pong.out: ping.in
     pong.go: stubborn.go";
     let more = "settings: {messages: 60, steps: 500}\nligament: {budget: 1 MiB}";
-    let mut run = Run::new("stubborn", components, conduits, more, &[0, 1, 1, 0], false);
+    let mut run = DomainRun::new("stubborn", components, conduits, more, &[0, 1, 1, 0], false);
     run.start_all();
     run.ends_well();
 }
@@ -253,7 +253,7 @@ fn a_receiver_that_ends_early_does_not_hold_up_its_sender() {
     let components = "    talker: {implementation: p, ports: {o_i: out}}
     quitter: {implementation: p, ports: {s: in}}";
     let more = "settings: {messages: 100}\nligament: {budget: 1 MiB}";
-    let mut run = Run::new("quitter", components, "    talker.out: quitter.in", more, &[1, 0], false);
+    let mut run = DomainRun::new("quitter", components, "    talker.out: quitter.in", more, &[1, 0], false);
     run.start_all();
     run.ends_well();
 }
@@ -266,7 +266,7 @@ fn settings_overlays_go_with_messages() {
     let conduits = "    teacher.settings: pupil.muscle_settings_in
     teacher.lesson: pupil.lesson
     pupil.homework: collector.in";
-    let mut run = Run::new("overlays", components, conduits, "", &[0, 1, 2], false);
+    let mut run = DomainRun::new("overlays", components, conduits, "", &[0, 1, 2], false);
     run.start_all();
     run.ends_well();
 }
@@ -275,7 +275,7 @@ fn settings_overlays_go_with_messages() {
 fn resizable_ports_resize_between_domains() {
     let components = "    lister: {implementation: p, ports: {o_i: out}}
     reader: {implementation: p, ports: {s: in}}";
-    let mut run = Run::new("lister", components, "    lister.out: reader.in", "", &[0, 1], false);
+    let mut run = DomainRun::new("lister", components, "    lister.out: reader.in", "", &[0, 1], false);
     run.start_all();
     run.ends_well();
 }
@@ -283,7 +283,7 @@ fn resizable_ports_resize_between_domains() {
 #[test]
 fn a_sender_may_be_gone_before_the_domain_of_its_receiver_has_begun() {
     let more = "settings: {messages: 4, elements: 100000}";
-    let mut run = Run::new("early", WHALE, "    whale.out: harbour.in", more, &[0, 1], false);
+    let mut run = DomainRun::new("early", WHALE_COMPONENTS, "    whale.out: harbour.in", more, &[0, 1], false);
     run.start(0);
     run.await_file("domain-0.log", |text| text.contains("Exited { rank: 0, exit: Status(0) }"));
     run.reach(0, |address| address);
@@ -302,7 +302,7 @@ fn steady_exchange_goes_on_after_cuts() {
     pong.go: stubborn.go
     talker.out: stubborn.in";
     let more = "settings: {messages: 2, steps: 3000}";
-    let mut run = Run::new("cuts", components, conduits, more, &[0, 1, 0, 1], true);
+    let mut run = DomainRun::new("cuts", components, conduits, more, &[0, 1, 0, 1], true);
     run.start(0);
     let mut count = None;
     run.reach(0, |address| {

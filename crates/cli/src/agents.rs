@@ -2,9 +2,9 @@
 //! run too, then starts an agent on each of its nodes, and lasts as long as they do.
 
 use ligament_catalogue::{fault, Fault};
-use ligament_launch::agents::{self, launcher, AgentCommand, Expected};
+use ligament_launch::agents::{self, launcher, AgentCommand, ExpectedDomain};
 use ligament_launch::site::{find_site, Site};
-use ligament_launch::{all_machines, own_command, All};
+use ligament_launch::{all_machines, own_command, MachineList};
 use ligament_wire::DomainId;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -128,7 +128,7 @@ fn one(arguments: &SiteAgents, site: &Site, cores: Option<u32>) -> i32 {
     })
 }
 
-fn several(arguments: &SiteAgents, site: &Site, all: All) -> Result<i32, Fault> {
+fn several(arguments: &SiteAgents, site: &Site, all: MachineList) -> Result<i32, Fault> {
     let launcher = launcher(all.launcher, site).ok_or_else(|| {
         fault!(
             AGENT_NOT_STARTED,
@@ -137,13 +137,13 @@ fn several(arguments: &SiteAgents, site: &Site, all: All) -> Result<i32, Fault> 
         )
     })?;
     let domains = (arguments.first..).map(DomainId::new);
-    let one = |(node, domain): (ligament_launch::Node, DomainId)| Expected {
+    let one = |(node, domain): (ligament_launch::ComputeNode, DomainId)| ExpectedDomain {
         domain,
         name: node.name,
         cores: node.cores,
-        ..Expected::default()
+        ..ExpectedDomain::default()
     };
-    let expected: Vec<Expected> = all.nodes.into_iter().zip(domains).map(one).collect();
+    let expected: Vec<ExpectedDomain> = all.nodes.into_iter().zip(domains).map(one).collect();
     let mut words = ["--quiet", "--launched", "--of-job", "--cores-of-job"].map(str::to_owned).to_vec();
     let mut tell = |option: &str, value: Option<String>| {
         words.extend(value.into_iter().flat_map(|value| [option.to_owned(), value]));
@@ -167,7 +167,7 @@ fn several(arguments: &SiteAgents, site: &Site, all: All) -> Result<i32, Fault> 
         arguments: words,
         directory: arguments.join.parent().unwrap_or(Path::new(".")).to_path_buf(),
     };
-    let mut running = agents::Agents::start(launcher.as_ref(), &expected, &command)?;
+    let mut running = agents::AgentProcesses::start(launcher.as_ref(), &expected, &command)?;
     let mut left = expected.len();
     while left > 0 {
         for lost in running.ended() {

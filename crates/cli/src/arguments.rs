@@ -3,7 +3,7 @@
 use crate::complain;
 use clap::{CommandFactory, Parser, Subcommand};
 use ligament_catalogue::fault;
-use ligament_launch::printed::escaped;
+use ligament_launch::terminal_text::escaped;
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -7,7 +7,7 @@ use crate::ear::Ear;
 use crate::ending::{tell, Telling};
 use ligament_catalogue::{fault, said, Fault};
 use ligament_launch::site::find_site;
-use ligament_manager::{find_run, Entry, Event, Journal, Moment, RunDirectory, RunRecord, RunState};
+use ligament_manager::{find_run, JournalEntry, JournalEvent, Journal, UtcTime, RunDirectory, RunRecord, RunState};
 use ligament_runtime::client::{
     halted_in_words, is_alive, is_halted, is_here, record_of, JobRecord, Queue, Snapshots, Tail,
 };
@@ -191,12 +191,12 @@ impl<'a> Attached<'a> {
             return;
         }
         let mut lines = Vec::new();
-        for entry in self.journal.lines().iter().filter_map(|line| Entry::of_line(line)) {
+        for entry in self.journal.lines().iter().filter_map(|line| JournalEntry::of_line(line)) {
             match entry.event {
-                Event::Up => self.up = true,
-                Event::Warning { who, text } => lines.push(format!("{who}: {text}")),
-                Event::TerminalGone => lines.push(entry.event.in_words()),
-                Event::Awaits { .. } | Event::Joined { .. } if !self.up => lines.push(entry.event.in_words()),
+                JournalEvent::Up => self.up = true,
+                JournalEvent::Warning { who, text } => lines.push(format!("{who}: {text}")),
+                JournalEvent::TerminalGone => lines.push(entry.event.describe()),
+                JournalEvent::Awaits { .. } | JournalEvent::Joined { .. } if !self.up => lines.push(entry.event.describe()),
                 _ => {}
             }
         }
@@ -306,9 +306,9 @@ pub(crate) fn last_sign(run: &RunDirectory) -> String {
     let written = [run.journal(), run.log(), run.timeline(), run.status()];
     let written = written.iter().filter_map(|path| path.metadata().ok()?.modified().ok()).max();
     let since = written.and_then(|at| at.duration_since(UNIX_EPOCH).ok());
-    let since = since.map_or_else(|| "?".to_owned(), |at| Moment(at.as_millis() as u64).rfc3339());
+    let since = since.map_or_else(|| "?".to_owned(), |at| UtcTime(at.as_millis() as u64).rfc3339());
     match Journal::last(&run.journal()).pop() {
-        Some(last) => format!("its last sign is of {since}; last: {} ({})", last.event.in_words(), last.at),
+        Some(last) => format!("its last sign is of {since}; last: {} ({})", last.event.describe(), last.at),
         None => format!("its last sign is of {since}"),
     }
 }
@@ -316,7 +316,7 @@ pub(crate) fn last_sign(run: &RunDirectory) -> String {
 /// The last thing that a manager did whose guard says that it is gone.
 pub(crate) fn last_words(run: &RunDirectory) -> Option<String> {
     let mut entries = Journal::last(&run.journal());
-    matches!(entries.pop()?.event, Event::ManagerLost { .. }).then_some(())?;
+    matches!(entries.pop()?.event, JournalEvent::ManagerLost { .. }).then_some(())?;
     let last = entries.pop()?;
-    Some(format!("the last thing that it wrote down: {} ({})", last.event.in_words(), last.at))
+    Some(format!("the last thing that it wrote down: {} ({})", last.event.describe(), last.at))
 }

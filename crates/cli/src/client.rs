@@ -3,7 +3,7 @@
 use crate::arguments::{print, Join, Status, Stop};
 use crate::attach::{last_sign, last_words, lost_in_words};
 use ligament_catalogue::fault;
-use ligament_manager::{find_run, in_seconds, write_whole, Journal, RunRecord, RunState};
+use ligament_manager::{find_run, format_seconds, write_whole, Journal, RunRecord, RunState};
 use ligament_runtime::client::{
     ask, halted_in_words, is_alive, is_halted, is_here, journalled, record_of, SiteJob, Snapshots,
 };
@@ -75,7 +75,7 @@ pub(crate) fn status(arguments: &Status) -> i32 {
     };
     let mut text = format!("{}: {state}", record.run);
     if let Some(duration) = record.duration {
-        text.push_str(&format!(", {}", in_seconds(duration)));
+        text.push_str(&format!(", {}", format_seconds(duration)));
     }
     text.push('\n');
     if let Some(reason) = &record.reason {

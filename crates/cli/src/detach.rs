@@ -5,7 +5,7 @@ use crate::arguments::{print, Run};
 use crate::ear::Ear;
 use ligament_catalogue::fault;
 use ligament_launch::{ended, start_detached};
-use ligament_manager::{Moment, RunDirectory};
+use ligament_manager::{UtcTime, RunDirectory};
 use ligament_runtime::{called, shown, Terminal};
 use rustix::process::{kill_process, Pid, Signal};
 use std::fs::File;
@@ -41,7 +41,7 @@ pub(crate) fn begin(
     json: bool,
     make: impl FnOnce(PathBuf, Terminal) -> i32,
 ) -> Result<(RunDirectory, u32), i32> {
-    let started = RunDirectory::prepare(directory, model, Moment::now()).and_then(|run| {
+    let started = RunDirectory::prepare(directory, model, UtcTime::now()).and_then(|run| {
         let broken = |error: std::io::Error| {
             fault!(NOT_STARTABLE, "a process without a terminal cannot be started: {error}")
         };

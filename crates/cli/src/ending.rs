@@ -3,7 +3,7 @@
 use crate::arguments::print;
 use ligament_catalogue::said;
 use ligament_manager::{
-    in_seconds, some_of, summary_table, who_has_which_cores, RunDirectory, RunRecord, RunState, UnaskedRecord,
+    format_seconds, list_some, summary_table, core_assignments, RunDirectory, RunRecord, RunState, UnusedSettingRecord,
 };
 use ligament_runtime::{shown, LAST_LINES};
 
@@ -46,7 +46,7 @@ pub(crate) fn tell(run: &RunDirectory, record: &RunRecord, telling: Telling) -> 
         print(&format!("{json}\n"));
         return exit_status(record.state);
     }
-    let took = in_seconds(record.duration.unwrap_or(0.0));
+    let took = format_seconds(record.duration.unwrap_or(0.0));
     if let Some(why) = record.why() {
         crate::complain(&why.told(|why| format!("the run failed after {took}: {why}")));
         if let Some((instance, lines)) = failed {
@@ -68,7 +68,7 @@ pub(crate) fn tell(run: &RunDirectory, record: &RunRecord, telling: Telling) -> 
             print(&format!("{}: {} after {took}\n", record.run, record.state.name()));
         }
         print(&format!("\n{}\n", summary_table(&record.instances, MOST_ROWS)));
-        if let Some(cores) = who_has_which_cores(&record.instances) {
+        if let Some(cores) = core_assignments(&record.instances) {
             print(&format!("cores: {cores}\n"));
         }
         remarks.iter().for_each(|remark| print(&format!("{remark}\n")));
@@ -143,7 +143,7 @@ fn remarks(record: &RunRecord, run: &RunDirectory) -> Vec<String> {
         lines.push(said!(NEVER_ASKED_FOR, "warning: the setting \"{}\" was never asked for{advice}", one.name));
     }
     if !of_model.is_empty() {
-        let name = |one: &&UnaskedRecord| match &one.meant {
+        let name = |one: &&UnusedSettingRecord| match &one.meant {
             Some(meant) => format!("{} (did you mean \"{meant}\"?)", one.name),
             None => one.name.clone(),
         };
@@ -151,7 +151,7 @@ fn remarks(record: &RunRecord, run: &RunDirectory) -> Vec<String> {
         lines.push(said!(
             NEVER_ASKED_FOR,
             "settings of the model that nobody asked for: {}",
-            some_of(&names, MOST)
+            list_some(&names, MOST)
         ));
     }
     for one in record.warnings.iter().take(MOST) {

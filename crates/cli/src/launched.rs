@@ -6,9 +6,9 @@ use ligament_catalogue::Fault;
 use ligament_launch::agents::{self, launcher, AgentCommand};
 use ligament_launch::own_command;
 use ligament_launch::site::{LauncherKind, Site};
-use ligament_launch::{Machines, PlaceOptions};
+use ligament_launch::{RunMachines, PlacementOptions};
 use ligament_model::{LigamentOptions, Resolved};
-use ligament_runtime::{Agents, Expected, Spread};
+use ligament_runtime::{Agents, ExpectedDomain, Spread};
 use ligament_wire::DomainId;
 use std::path::Path;
 
@@ -18,12 +18,12 @@ pub(crate) struct Launched {
     site: Site,
     /// What agents are told besides how to join.
     arguments: Vec<String>,
-    running: Option<agents::Agents>,
+    running: Option<agents::AgentProcesses>,
 }
 
 impl Launched {
     /// Agents as a site wants them.
-    pub fn new(machines: &Machines, site: &Site, spreading: &Spreading) -> Launched {
+    pub fn new(machines: &RunMachines, site: &Site, spreading: &Spreading) -> Launched {
         let mut arguments = vec!["--quiet".to_owned()];
         if machines.launcher != LauncherKind::None {
             arguments.push("--launched".to_owned());
@@ -51,7 +51,7 @@ impl Launched {
     /// The run over these machines.
     pub fn spread<'a>(
         &'a mut self,
-        machines: &Machines,
+        machines: &RunMachines,
         spreading: &Spreading,
         model: &Resolved,
     ) -> Result<Spread<'a>, Fault> {
@@ -76,14 +76,14 @@ impl Launched {
             agent_cores: site.agent_cores,
             streams: linking.streams,
             pace: linking.pace,
-            place: PlaceOptions::of(options),
+            place: PlacementOptions::of(options),
             agents: self,
         })
     }
 }
 
 impl Agents for Launched {
-    fn start(&mut self, invitation: &Path, expected: &[Expected]) -> Result<(), Fault> {
+    fn start(&mut self, invitation: &Path, expected: &[ExpectedDomain]) -> Result<(), Fault> {
         let command = AgentCommand {
             invitation: invitation.to_path_buf(),
             ligament: self.site.ligament_here().unwrap_or_else(own_command),
@@ -92,7 +92,7 @@ impl Agents for Launched {
         };
         match launcher(self.kind, &self.site) {
             Some(launcher) => {
-                self.running = Some(agents::Agents::start(launcher.as_ref(), expected, &command)?);
+                self.running = Some(agents::AgentProcesses::start(launcher.as_ref(), expected, &command)?);
             }
             None => {
                 let lines: Vec<String> =
@@ -104,8 +104,8 @@ impl Agents for Launched {
     }
 
     fn lost(&mut self) -> Vec<(DomainId, Fault)> {
-        let ended = self.running.as_mut().map(agents::Agents::ended).unwrap_or_default();
-        let each = |lost: agents::Lost| lost.domains.into_iter().map(move |domain| (domain, lost.why.clone()));
+        let ended = self.running.as_mut().map(agents::AgentProcesses::ended).unwrap_or_default();
+        let each = |lost: agents::LostAgents| lost.domains.into_iter().map(move |domain| (domain, lost.why.clone()));
         ended.into_iter().flat_map(each).collect()
     }
 }

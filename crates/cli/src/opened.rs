@@ -4,7 +4,7 @@
 use ligament_catalogue::{fault, Fault};
 use ligament_launch::{own_command, start_detached};
 use ligament_live::Role;
-use ligament_manager::{Moment, RunDirectory};
+use ligament_manager::{UtcTime, RunDirectory};
 use ligament_runtime::say;
 use std::io::{BufRead, BufReader, Read};
 use std::os::fd::OwnedFd;
@@ -26,7 +26,7 @@ const LONGEST: u64 = 64 << 10;
 /// # Errors
 /// The directory cannot be had.
 pub(crate) fn open(wanted: Option<&Path>, model: &str, role: Role) -> Result<PathBuf, Fault> {
-    let run = RunDirectory::prepare(wanted, model, Moment::now())?;
+    let run = RunDirectory::prepare(wanted, model, UtcTime::now())?;
     match begin(&run, role) {
         Ok(link) => {
             let called = ligament_runtime::called(&run);

@@ -3,7 +3,7 @@
 
 use crate::site::at;
 use ligament_catalogue::{fault, Fault};
-use ligament_launch::printed::clean;
+use ligament_launch::terminal_text::clean;
 use ligament_launch::site::Site;
 use ligament_launch::{quote, quote_path};
 use std::io::Read;

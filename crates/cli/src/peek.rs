@@ -4,7 +4,7 @@
 use crate::arguments::{print, Peek};
 use crate::shown::Shown;
 use ligament_catalogue::{fault, Code, Fault};
-use ligament_manager::{find_run, in_bytes};
+use ligament_manager::{find_run, format_bytes};
 use ligament_runtime::client::InstanceFiles;
 use ligament_wire::peek::{Entry, Sight, MOST};
 use std::io;
@@ -66,7 +66,7 @@ fn listing(entries: &[Entry], json: bool) -> String {
     let line = |entry: &Entry| {
         let (size, name) = match entry.directory {
             true => (String::new(), format!("{}/", entry.name)),
-            false => (in_bytes(entry.bytes as f64), entry.name.clone()),
+            false => (format_bytes(entry.bytes as f64), entry.name.clone()),
         };
         format!("{size:>10}  {:>10}  {name}\n", ago(entry.age))
     };

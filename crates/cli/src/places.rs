@@ -2,7 +2,7 @@
 
 use ligament_catalogue::{fault, Fault};
 use ligament_launch::site::{find_site, Site};
-use ligament_launch::{machines, parse_hosts, read_hostfile, Machines};
+use ligament_launch::{machines, parse_hosts, read_hostfile, RunMachines};
 use ligament_model::{At, InDomain, LigamentOptions, Reference};
 use std::path::PathBuf;
 
@@ -34,7 +34,7 @@ impl Hosts {
     ///
     /// # Errors
     /// What is said of them cannot be understood.
-    pub fn machines(&self, site: &Site) -> Result<Machines, Fault> {
+    pub fn machines(&self, site: &Site) -> Result<RunMachines, Fault> {
         let listed = match (&self.hosts, &self.hostfile) {
             (Some(text), _) => {
                 Some(parse_hosts(text).map_err(|why| why.told(|why| format!("--hosts: {why}")))?)

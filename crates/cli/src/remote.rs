@@ -6,10 +6,10 @@ use crate::job::Cancel;
 use crate::site::{at, at_with_terminal, shell_at};
 use crate::submit::Submit;
 use ligament_catalogue::fault;
-use ligament_launch::printed::clean;
+use ligament_launch::terminal_text::clean;
 use ligament_launch::site::Site;
 use ligament_launch::{quote, quote_path};
-use ligament_manager::Moment;
+use ligament_manager::UtcTime;
 use std::io::IsTerminal;
 use std::process::Command;
 
@@ -37,7 +37,7 @@ fn file(name: &str, text: &str) -> String {
 
 /// Submits there.
 pub(crate) fn submit(site: &Site, arguments: &Submit, model: &str, text: &str) -> i32 {
-    let name = format!("{model}-{}", Moment::now().compact());
+    let name = format!("{model}-{}", UtcTime::now().compact());
     let (model_file, site_file) = (format!("{name}.ymmsl"), format!("{}.yaml", site.name));
     let described = site.file.as_ref().map(std::fs::read_to_string).transpose();
     let described = match described {

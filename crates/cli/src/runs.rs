@@ -2,7 +2,7 @@
 
 use crate::arguments::print;
 use clap_complete::Shell;
-use ligament_manager::{find_run, in_seconds, instances_of, runs_in, Moment, RunDirectory, RunState};
+use ligament_manager::{find_run, format_seconds, instances_of, runs_in, UtcTime, RunDirectory, RunState};
 use ligament_runtime::client::{is_alive, is_halted, is_here, record_of, JobRecord};
 use std::path::PathBuf;
 
@@ -54,8 +54,8 @@ fn row(run: &RunDirectory) -> Option<Row> {
         RunState::Running if is_halted(&record) => "stands still",
         state => state.name(),
     };
-    let began = Moment::of_rfc3339(&record.started).filter(|_| running);
-    let elapsed = began.map(|began| Moment::now().0.saturating_sub(began.0) as f64 / 1e3);
+    let began = UtcTime::of_rfc3339(&record.started).filter(|_| running);
+    let elapsed = began.map(|began| UtcTime::now().0.saturating_sub(began.0) as f64 / 1e3);
     Some(Row {
         name,
         started: Some(record.started),
@@ -97,7 +97,7 @@ pub(crate) fn runs(arguments: &Runs) -> i32 {
     cells.extend(rows.into_iter().map(|row| {
         // 2026-11-21T03:04:05.678Z
         let began = row.started.map_or(String::new(), |at| at.get(..19).unwrap_or(&at).replace('T', " "));
-        let took = row.duration.map_or(String::new(), in_seconds);
+        let took = row.duration.map_or(String::new(), format_seconds);
         [row.name, began, row.state, took, row.why.unwrap_or_default()]
     }));
     let width = |column: usize| cells.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);

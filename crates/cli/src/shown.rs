@@ -1,20 +1,20 @@
 //! What programs printed, on its way to standard output: as it is into a file or a pipe, and onto a terminal without control
 //! sequences, which could hide lines or change the terminal.
 
-use ligament_launch::printed::Cleaner;
+use ligament_launch::terminal_text::TextCleaner;
 use std::io::{IsTerminal, StdoutLock, Write};
 
 /// Standard output, for the output of programs.
 pub(crate) struct Shown {
     out: StdoutLock<'static>,
-    cleaner: Option<Cleaner>,
+    cleaner: Option<TextCleaner>,
 }
 
 impl Shown {
     /// For one file from beginning to end.
     pub fn begin() -> Shown {
         let out = std::io::stdout();
-        let cleaner = out.is_terminal().then(Cleaner::default);
+        let cleaner = out.is_terminal().then(TextCleaner::default);
         Shown { out: out.lock(), cleaner }
     }
 

@@ -2,10 +2,10 @@
 
 use ligament_catalogue::{fault, Fault};
 use ligament_launch::site::Site;
-use ligament_launch::PlaceOptions;
+use ligament_launch::PlacementOptions;
 use ligament_model::Resolved;
 use ligament_net::{Family, Listen};
-use ligament_runtime::{Agents, Expected, Spread};
+use ligament_runtime::{Agents, ExpectedDomain, Spread};
 use ligament_wire::DomainId;
 use std::net::IpAddr;
 use std::ops::RangeInclusive;
@@ -139,7 +139,7 @@ impl Spreading {
         let Some(domains) = self.domains else { return Ok(None) };
         let linking = self.linking.or(site);
         let expected = (1..=domains).map(DomainId::new);
-        let expected = expected.map(|domain| Expected { domain, ..Expected::default() });
+        let expected = expected.map(|domain| ExpectedDomain { domain, ..ExpectedDomain::default() });
         Ok(Some(Spread {
             expected: expected.collect(),
             listen: self.listening.listen(),
@@ -151,7 +151,7 @@ impl Spreading {
             agent_cores: Some(0),
             streams: linking.streams,
             pace: linking.pace,
-            place: PlaceOptions::of(&model.ligament),
+            place: PlacementOptions::of(&model.ligament),
             way: self.relaying.way(site, !self.no_encryption)?,
             agents,
         }))
@@ -162,7 +162,7 @@ impl Spreading {
 pub(crate) struct ByHand;
 
 impl Agents for ByHand {
-    fn start(&mut self, invitation: &Path, expected: &[Expected]) -> Result<(), Fault> {
+    fn start(&mut self, invitation: &Path, expected: &[ExpectedDomain]) -> Result<(), Fault> {
         let file = invitation.display().to_string();
         let file = match file.chars().all(|c| c.is_ascii_alphanumeric() || "/._-".contains(c)) {
             true => file,

@@ -153,7 +153,7 @@ fn in_words(arguments: &Steer, answer: &Value, time_unit: Option<&str>) -> Strin
         let whom = if names.is_empty() {
             String::new()
         } else {
-            format!(" of {}", ligament_manager::some_of(&names, 8))
+            format!(" of {}", ligament_manager::list_some(&names, 8))
         };
         return format!("{}this can be asked{whom}\n", settings_of(answer));
     }
@@ -208,7 +208,7 @@ fn listed(answer: &Value) -> String {
     }
     for one in answer["changes"].as_array().into_iter().flatten() {
         if let Ok(record) = serde_json::from_value::<ligament_manager::SteeringRecord>(one.clone()) {
-            let _ = writeln!(text, "{}", record.in_words());
+            let _ = writeln!(text, "{}", record.describe());
         }
     }
     if let Some(at) = answer["halt"]["at"].as_f64() {

@@ -4,11 +4,11 @@ use crate::arguments::print;
 use crate::places::Places;
 use ligament_analysis::{CheckOptions, Files};
 use ligament_catalogue::{fault, Fault};
-use ligament_launch::jobs::{self, Job, System};
+use ligament_launch::jobs::{self, Job, JobSystem};
 use ligament_launch::own_command;
 use ligament_launch::site::{find_site, Site, Walltime};
-use ligament_launch::{needs, place, reserved, Need, PlaceOptions, Room};
-use ligament_manager::{Moment, RunDirectory};
+use ligament_launch::{needs, place, reserved, ResourceNeed, PlacementOptions, DomainCapacity};
+use ligament_manager::{UtcTime, RunDirectory};
 use ligament_model::Resolved;
 use ligament_runtime::client::JobRecord;
 use std::path::{Path, PathBuf};
@@ -166,14 +166,14 @@ pub(crate) fn submit(arguments: &Submit) -> i32 {
 /// What will be submitted.
 struct Prepared {
     model: String,
-    now: Moment,
+    now: UtcTime,
     nodes: u32,
     cores: Option<u32>,
 }
 
 fn prepare(arguments: &Submit, site: &Site, model: &Resolved) -> Result<Prepared, Fault> {
     let (nodes, cores) = size(arguments, site, model)?;
-    Ok(Prepared { model: model.name.clone(), now: Moment::now(), nodes, cores })
+    Ok(Prepared { model: model.name.clone(), now: UtcTime::now(), nodes, cores })
 }
 
 /// How many nodes, and how many cores of each if the job does not have them for itself.
@@ -190,30 +190,30 @@ fn size(arguments: &Submit, site: &Site, model: &Resolved) -> Result<(u32, Optio
             )),
         },
         (wanted, _) => {
-            let of = |rooms: &[Room]| needs(model, rooms, &|_| None);
-            let options = PlaceOptions::of(&model.ligament);
+            let of = |rooms: &[DomainCapacity]| needs(model, rooms, &|_| None);
+            let options = PlacementOptions::of(&model.ligament);
             size_for(site, &of, wanted, (options, model.instances.len()))
         }
     }
 }
 
 /// What a model needs on machines.
-pub(crate) type Needs<'a> = &'a dyn Fn(&[Room]) -> Result<Vec<Need>, Fault>;
+pub(crate) type Needs<'a> = &'a dyn Fn(&[DomainCapacity]) -> Result<Vec<ResourceNeed>, Fault>;
 
 /// The same for what a site is to run: as many nodes as are wanted, else as many as that needs.
 pub(crate) fn size_for(
     site: &Site,
     needs: Needs<'_>,
     wanted: Option<u32>,
-    (options, instances): (PlaceOptions, usize),
+    (options, instances): (PlacementOptions, usize),
 ) -> Result<(u32, Option<u32>), Fault> {
     let Some(cores) = site.cores_per_node else {
         return Ok((wanted.unwrap_or(1), None));
     };
     let reserved = reserved(site.agent_cores, cores);
-    let room = |i: u32| Room { name: format!("node {i}"), cores, reserved, site: Some(site.name.clone()) };
+    let room = |i: u32| DomainCapacity { name: format!("node {i}"), cores, reserved, site: Some(site.name.clone()) };
     let fits = |nodes: u32| -> Result<u32, Fault> {
-        let rooms: Vec<Room> = (0..nodes).map(room).collect();
+        let rooms: Vec<DomainCapacity> = (0..nodes).map(room).collect();
         let placed = place(&needs(&rooms)?, &rooms, options)?;
         let mut used = vec![0; rooms.len()];
         let given = placed.cores.iter().flatten();
@@ -247,7 +247,7 @@ fn carry_out(arguments: &Submit, site: &Site, prepared: &Prepared) -> Result<i32
         let directory = std::path::absolute(&directory)
             .map_err(|error| fault!(RUN_DIRECTORY_UNWRITABLE, "{}: {error}", directory.display()))?;
         let script =
-            job(arguments, site, prepared, &RunDirectory::open(directory))?.script(site, System::Slurm);
+            job(arguments, site, prepared, &RunDirectory::open(directory))?.script(site, JobSystem::Slurm);
         match arguments.json {
             true => {
                 print(&format!("{}\n", serde_json::json!({ "ok": true, "dry_run": true, "script": script })))
@@ -265,7 +265,7 @@ fn carry_out(arguments: &Submit, site: &Site, prepared: &Prepared) -> Result<i32
         })?;
         run.write(&format!("{}.yaml", site.name), &text)?;
     }
-    run.write("job.sh", &job.script(site, System::Slurm))?;
+    run.write("job.sh", &job.script(site, JobSystem::Slurm))?;
     let number = jobs::submit(&run.path().join("job.sh"))?;
     let record = JobRecord::new(number, &site.name);
     record.write(&run)?;

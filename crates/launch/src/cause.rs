@@ -1,6 +1,6 @@
 //! Why a program failed, as far as its output tells: the line that says it, and what a user can do.
 
-use crate::ran::Ran;
+use crate::launched_program::LaunchedProgram;
 use std::path::{Path, PathBuf};
 
 /// The line of a program whose modules cannot be loaded says this.
@@ -8,9 +8,9 @@ pub(crate) const NO_MODULE_COMMAND: &str = "there is no command \"module\" in a 
 
 /// Where a program ran, as far as that is known here.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Where<'a> {
+pub struct FailureContext<'a> {
     /// What was started.
-    pub ran: Option<&'a Ran>,
+    pub program: Option<&'a LaunchedProgram>,
     /// Its working directory.
     pub directory: Option<&'a Path>,
     /// The component that it runs, and the directory of the model file.
@@ -19,7 +19,7 @@ pub struct Where<'a> {
 }
 
 /// Words that mark a line as an error.
-const TELLING: [&str; 16] = [
+const ERROR_WORDS: [&str; 16] = [
     "error",
     "exception",
     "no such",
@@ -41,12 +41,12 @@ const TELLING: [&str; 16] = [
 ];
 
 /// The distance from the end at which an error line of the program itself may lie.
-const LAST_LINES: usize = 20;
+const MAX_LINES_FROM_END: usize = 20;
 /// A line of this length from one and the same sign is a ruler, as launchers frame texts with.
-const RULER: usize = 20;
+const MIN_RULER_CHARS: usize = 20;
 
 /// Words in a frame that only says that a process has ended, which is known: the reason stands elsewhere.
-const CONSEQUENCES: [&str; 6] = [
+const CONSEQUENCE_WORDS: [&str; 6] = [
     "exited with non-zero status",
     "exited on signal",
     "a non-zero exit code",
@@ -56,7 +56,7 @@ const CONSEQUENCES: [&str; 6] = [
 ];
 
 /// Lines that launchers add about their own texts.
-const ABOUT_TEXTS: [&str; 3] =
+const LAUNCHER_NOTES: [&str; 3] =
     ["orte_base_help_aggregate", "prte_base_help_aggregate", "has sent help message"];
 
 /// Picks the line that says why a program failed from its last lines: the exception of a Python traceback, else the first
@@ -65,15 +65,15 @@ pub fn error_line(lines: &[String]) -> Option<String> {
     let (frames, outside) = frames(lines);
     let says = |line: &&str| line.contains(char::is_alphanumeric);
     let outside: Vec<&str> = outside.into_iter().filter(says).collect();
-    let lines = &outside[outside.len().saturating_sub(LAST_LINES)..];
+    let lines = &outside[outside.len().saturating_sub(MAX_LINES_FROM_END)..];
     let traceback = lines.iter().rposition(|line| line.starts_with("Traceback (most recent call last)"));
     let exception = traceback.and_then(|at| lines[at + 1..].iter().find(|line| !line.starts_with([' ', '\t'])));
     let says_why = |line: &&&str| {
         let line = line.to_lowercase();
         // What Rust adds to a panic.
-        !line.starts_with("note: ") && TELLING.iter().any(|word| line.contains(word))
+        !line.starts_with("note: ") && ERROR_WORDS.iter().any(|word| line.contains(word))
     };
-    let is_consequence = |frame: &&Vec<&str>| CONSEQUENCES.iter().any(|words| frame.join(" ").contains(words));
+    let is_consequence = |frame: &&Vec<&str>| CONSEQUENCE_WORDS.iter().any(|words| frame.join(" ").contains(words));
     let framed =
         frames.iter().rev().find(|frame| !is_consequence(frame)).and_then(|frame| first_sentence(frame));
     let own = |line: &&str| line.trim_start().to_owned();
@@ -90,7 +90,7 @@ fn frames(lines: &[String]) -> (Vec<Vec<&str>>, Vec<&str>) {
     let is_ruler = |line: &str| {
         let mut signs = line.trim().chars();
         let first = signs.next().filter(|sign| "-=*".contains(*sign));
-        line.trim().len() >= RULER && first.is_some_and(|first| signs.all(|sign| sign == first))
+        line.trim().len() >= MIN_RULER_CHARS && first.is_some_and(|first| signs.all(|sign| sign == first))
     };
     let lines = || lines.iter().map(|line| line.trim_end());
     // Where the beginning is not there any more, the first ruler ends a text.
@@ -104,7 +104,7 @@ fn frames(lines: &[String]) -> (Vec<Vec<&str>>, Vec<&str>) {
             }
             (true, false) => inside = true,
             (false, true) => frame.push(line),
-            (false, false) if ABOUT_TEXTS.iter().any(|words| line.contains(words)) => {}
+            (false, false) if LAUNCHER_NOTES.iter().any(|words| line.contains(words)) => {}
             (false, false) => outside.push(line),
         }
     }
@@ -130,7 +130,7 @@ fn first_sentence(text: &[&str]) -> Option<String> {
 }
 
 /// What can be done about an error that a program printed, as the rest of a sentence about it.
-pub fn advice(error: &str, place: &Where<'_>) -> Option<String> {
+pub fn advice(error: &str, place: &FailureContext<'_>) -> Option<String> {
     python(error, place)
         .or_else(|| launcher(error))
         .or_else(|| library(error))
@@ -139,20 +139,20 @@ pub fn advice(error: &str, place: &Where<'_>) -> Option<String> {
 }
 
 /// The advice for a missing module.
-fn python(error: &str, place: &Where<'_>) -> Option<String> {
-    let interpreter = place.ran.and_then(Ran::python);
+fn python(error: &str, place: &FailureContext<'_>) -> Option<String> {
+    let interpreter = place.program.and_then(LaunchedProgram::python);
     let python = interpreter.as_ref().map_or("its Python".to_owned(), |path| path.display().to_string());
     let pip = interpreter.map_or("python3".to_owned(), |path| path.display().to_string());
-    const ANOTHER: &str = "name another one with \"executable:\" or \"virtual_env:\" in the model";
+    const ANOTHER_PYTHON: &str = "name another one with \"executable:\" or \"virtual_env:\" in the model";
     let install = format!("install the wheel there ({pip} -m pip install ligament_coupling-….whl)");
     let missing = error.split_once("No module named ").map(|(_, rest)| rest.trim_start_matches(['\'', '"']));
     if let Some(missing) = missing {
         let module: &str = missing.split(['\'', '"', ' ', ';', '.']).next().unwrap_or_default();
         return Some(match module {
             "ligament" => {
-                format!("{python} ran it, in which Ligament is not installed: {ANOTHER}, or {install}")
+                format!("{python} ran it, in which Ligament is not installed: {ANOTHER_PYTHON}, or {install}")
             }
-            _ => format!("{python} ran it, which does not find {module}: install it there, or {ANOTHER}"),
+            _ => format!("{python} ran it, which does not find {module}: install it there, or {ANOTHER_PYTHON}"),
         });
     }
     let another = (error.contains("cannot import name") && error.contains("from 'ligament'"))
@@ -241,9 +241,9 @@ fn command(error: &str) -> Option<String> {
 }
 
 /// A file that is missing where the program looked for it.
-fn file(error: &str, place: &Where<'_>) -> Option<String> {
-    const SAYING: [&str; 3] = ["No such file or directory", "FileNotFoundError", "kind: NotFound"];
-    if !SAYING.iter().any(|words| error.contains(words)) {
+fn file(error: &str, place: &FailureContext<'_>) -> Option<String> {
+    const NOT_FOUND_WORDS: [&str; 3] = ["No such file or directory", "FileNotFoundError", "kind: NotFound"];
+    if !NOT_FOUND_WORDS.iter().any(|words| error.contains(words)) {
         return None;
     }
     let named = named_in(error);
@@ -371,7 +371,7 @@ mod tests {
         for (text, wanted, to_do) in cases {
             let line = error_line(&lines(&text)).unwrap();
             assert_eq!(line, wanted);
-            let advice = advice(&line, &Where::default());
+            let advice = advice(&line, &FailureContext::default());
             assert!(advice.as_deref().unwrap_or_default().contains(to_do), "{line}: {advice:?}");
             // Its beginning is not among the last lines any more.
             let cut: Vec<String> = lines(&text).split_off(1);
@@ -382,7 +382,7 @@ mod tests {
     #[test]
     fn what_is_missing_is_named_with_what_to_do() {
         let place =
-            Where { directory: Some(Path::new("/run/workdir")), component: "micro", ..Where::default() };
+            FailureContext { directory: Some(Path::new("/run/workdir")), component: "micro", ..FailureContext::default() };
         let cases = [
             ("ModuleNotFoundError: No module named 'ligament'", "Ligament is not installed"),
             ("/usr/bin/python3: No module named ligament", "Ligament is not installed"),

@@ -6,8 +6,8 @@ use crate::cores::of_rank;
 use crate::environment::{expand, Environment};
 use crate::library::{library, own_command, ENV_LIBRARY};
 use crate::mpi;
-use crate::ran::{find_in, is_executable};
-use crate::shell::{self, is_for_shell, Word};
+use crate::launched_program::{find_in, is_executable};
+use crate::shell::{self, is_for_shell, ShellWord};
 use ligament_catalogue::{fault, Fault};
 use ligament_model::{variables, BaseEnv, ExecutionModel, Packages, Program, Resources};
 use ligament_wire::control::ENV_INSTANCE;
@@ -17,7 +17,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 /// The command of `ligament` that runs what comes with it: sources, sinks and mappers.
-const SHIPPED_PART: &str = "shipped-part";
+const SHIPPED_PART_COMMAND: &str = "shipped-part";
 /// What Python runs of it.
 const SHIPPED_IN_PYTHON: [&str; 2] = ["-m", "ligament._shipped"];
 
@@ -46,7 +46,7 @@ impl Command {
 
 /// Where an instance runs.
 #[derive(Debug, Clone)]
-pub struct Workplace<'a> {
+pub struct InstanceContext<'a> {
     /// The instance's name, for `LIGAMENT_INSTANCE` in what the program names.
     pub instance: &'a str,
     /// The directory of the model file, for `LIGAMENT_MODEL_DIR`.
@@ -89,7 +89,7 @@ pub struct NodeShare {
 ///
 /// # Errors
 /// The program cannot be started here, with what to do about it.
-pub fn prepare(program: &Program, resources: Resources, place: &Workplace<'_>) -> Result<Command, Fault> {
+pub fn prepare(program: &Program, resources: Resources, place: &InstanceContext<'_>) -> Result<Command, Fault> {
     let name = &program.name;
     if program.execution_model == ExecutionModel::Manual {
         return Err(fault!(
@@ -138,14 +138,14 @@ pub fn prepare(program: &Program, resources: Resources, place: &Workplace<'_>) -
             let mut words = vec![first_word(program, place, executable, &environment, in_shell)?];
             words.extend(resolve_arguments(program, place, &environment, in_shell));
             let launcher = mpi::launcher(program, resources, place.nodes, &mut environment, in_shell)?;
-            words.splice(0..0, launcher.into_iter().map(Word::Known));
+            words.splice(0..0, launcher.into_iter().map(ShellWord::Known));
             if in_shell {
                 let bash = find_executable(program, place, "bash", &Environment::inherited())?;
                 (bash, shell::arguments(program, words))
             } else {
                 let known = |word| match word {
-                    Word::Known(word) => word,
-                    Word::Executable(text) | Word::Argument(text) => text.into(),
+                    ShellWord::Known(word) => word,
+                    ShellWord::Executable(text) | ShellWord::Argument(text) => text.into(),
                 };
                 let mut words: Vec<OsString> = words.into_iter().map(known).collect();
                 (words.remove(0).into(), words)
@@ -159,7 +159,7 @@ pub fn prepare(program: &Program, resources: Resources, place: &Workplace<'_>) -
         }
         (None, None) if program.shipped().is_some() => {
             let own = find_executable(program, place, &own_command().to_string_lossy(), &environment)?;
-            (own, vec![SHIPPED_PART.into()])
+            (own, vec![SHIPPED_PART_COMMAND.into()])
         }
         (None, None) => {
             return Err(fault!(
@@ -212,13 +212,13 @@ fn enter_virtual_env(environment: &mut Environment, venv: &str, program: &Progra
 
 fn first_word(
     program: &Program,
-    place: &Workplace<'_>,
+    place: &InstanceContext<'_>,
     executable: &str,
     environment: &Environment,
     in_shell: bool,
-) -> Result<Word, Fault> {
+) -> Result<ShellWord, Fault> {
     if in_shell && is_for_shell(program, executable) {
-        return Ok(Word::Executable(executable.to_owned()));
+        return Ok(ShellWord::Executable(executable.to_owned()));
     }
     if let Some(name) = unset(executable, environment) {
         return Err(fault!(
@@ -229,7 +229,7 @@ fn first_word(
     }
     let executable = expand(executable, environment).to_string_lossy().into_owned();
     // Modules may bring a bare name into PATH: the shell finds it then.
-    Ok(Word::Known(match in_shell && !executable.contains('/') {
+    Ok(ShellWord::Known(match in_shell && !executable.contains('/') {
         true => executable.into(),
         false => find_executable(program, place, &executable, environment)?.into_os_string(),
     }))
@@ -242,23 +242,23 @@ fn unset<'t>(text: &'t str, environment: &Environment) -> Option<&'t str> {
 
 fn resolve_arguments(
     program: &Program,
-    place: &Workplace<'_>,
+    place: &InstanceContext<'_>,
     environment: &Environment,
     in_shell: bool,
-) -> Vec<Word> {
+) -> Vec<ShellWord> {
     let arguments = program.args.iter().flatten();
     arguments
         .map(|argument| {
             if in_shell && is_for_shell(program, argument) {
-                return Word::Argument(argument.clone());
+                return ShellWord::Argument(argument.clone());
             }
             let argument = expand(argument, environment);
             let Some(text) = argument.to_str().filter(|text| !text.is_empty() && !text.starts_with(['-', '/']))
             else {
-                return Word::Known(argument);
+                return ShellWord::Known(argument);
             };
             let file = beside(program, text);
-            Word::Known(match place.staged.get(&file) {
+            ShellWord::Known(match place.staged.get(&file) {
                 Some(there) => there.clone().into_os_string(),
                 None if file.is_file() => file.into_os_string(),
                 None => argument,
@@ -269,7 +269,7 @@ fn resolve_arguments(
 
 fn find_executable(
     program: &Program,
-    place: &Workplace<'_>,
+    place: &InstanceContext<'_>,
     wanted: &str,
     environment: &Environment,
 ) -> Result<PathBuf, Fault> {
@@ -301,7 +301,7 @@ fn find_executable(
     })
 }
 
-fn write_script(script: &str, place: &Workplace<'_>) -> Result<PathBuf, Fault> {
+fn write_script(script: &str, place: &InstanceContext<'_>) -> Result<PathBuf, Fault> {
     let path = place.scratch.join("run.sh");
     let text = if script.starts_with("#!") { script.to_owned() } else { format!("#!/bin/bash\n{script}") };
     std::fs::write(&path, text)
@@ -339,12 +339,12 @@ mod tests {
     use ligament_model::{At, Reference};
 
     /// A directory with a model file, a script beside it, and places for an instance.
-    struct Ground {
+    struct CommandFixture {
         path: PathBuf,
     }
 
-    impl Ground {
-        fn new(test: &str) -> Ground {
+    impl CommandFixture {
+        fn new(test: &str) -> CommandFixture {
             let path = std::env::temp_dir().join(format!("ligament-command-{}-{test}", std::process::id()));
             let _ = std::fs::remove_dir_all(&path);
             std::fs::create_dir_all(path.join("bin")).unwrap();
@@ -352,7 +352,7 @@ mod tests {
                 std::fs::write(path.join(file), "#!/bin/sh\n").unwrap();
                 std::fs::set_permissions(path.join(file), std::fs::Permissions::from_mode(mode)).unwrap();
             }
-            Ground { path }
+            CommandFixture { path }
         }
 
         fn program(&self, executable: &str, args: &[&str]) -> Program {
@@ -373,7 +373,7 @@ mod tests {
             program: &Program,
             staged: &HashMap<PathBuf, PathBuf>,
         ) -> Result<Command, Fault> {
-            let place = Workplace {
+            let place = InstanceContext {
                 staged,
                 instance: "micro[2]",
                 model_directory: &self.path,
@@ -388,7 +388,7 @@ mod tests {
         }
     }
 
-    impl Drop for Ground {
+    impl Drop for CommandFixture {
         fn drop(&mut self) {
             let _ = std::fs::remove_dir_all(&self.path);
         }
@@ -396,7 +396,7 @@ mod tests {
 
     #[test]
     fn files_beside_the_model_are_named_in_full_and_other_arguments_kept() {
-        let ground = Ground::new("arguments");
+        let ground = CommandFixture::new("arguments");
         let args = ["micro.py", "${LIGAMENT_MODEL_DIR}/data", "-n", "nothing.py", "bin", ""];
         let command = ground.prepare(&ground.program("./tool", &args)).unwrap();
         let full = |name: &str| ground.path.join(name).into_os_string();
@@ -408,7 +408,7 @@ mod tests {
 
     #[test]
     fn a_program_and_a_script_that_are_staged_are_those_where_the_instance_runs() {
-        let ground = Ground::new("staged");
+        let ground = CommandFixture::new("staged");
         let there = |name: &str| ground.path.join("bin").join(name);
         std::fs::copy(ground.path.join("tool"), there("tool")).unwrap();
         let staged = ["tool", "micro.py"].map(|name| (ground.path.join(name), there(name)));
@@ -421,7 +421,7 @@ mod tests {
 
     #[test]
     fn a_bare_name_is_looked_up_in_the_path_that_the_program_gives_itself() {
-        let ground = Ground::new("path");
+        let ground = CommandFixture::new("path");
         let mut program = ground.program("found", &[]);
         assert!(ground.prepare(&program).unwrap_err().contains("not in PATH"));
         program.env.insert("+PATH".into(), format!(":{}/bin", ground.path.display()));
@@ -430,7 +430,7 @@ mod tests {
 
     #[test]
     fn a_program_that_cannot_be_started_says_why() {
-        let ground = Ground::new("why");
+        let ground = CommandFixture::new("why");
         let why = |program: &Program| ground.prepare(program).unwrap_err();
         assert!(why(&ground.program("./plain", &[])).contains("chmod +x"));
         assert!(why(&ground.program("./nowhere", &[])).contains("is not there"));
@@ -441,7 +441,7 @@ mod tests {
 
     #[test]
     fn threads_are_told_unless_the_program_says_otherwise() {
-        let ground = Ground::new("threads");
+        let ground = CommandFixture::new("threads");
         let mut program = ground.program("./tool", &[]);
         program.base_env = BaseEnv::Clean;
         program.env.insert("OMP_NUM_THREADS".into(), "7".into());
@@ -452,7 +452,7 @@ mod tests {
 
     #[test]
     fn variables_that_say_who_this_process_is_are_not_inherited() {
-        let ground = Ground::new("identity");
+        let ground = CommandFixture::new("identity");
         let mut program = ground.program("./tool", &[]);
         program.base_env = BaseEnv::Manager;
         let command = ground.prepare(&program).unwrap();
@@ -463,7 +463,7 @@ mod tests {
 
     #[test]
     fn modules_are_loaded_by_a_login_shell_that_becomes_the_program() {
-        let ground = Ground::new("modules");
+        let ground = CommandFixture::new("modules");
         let mut program = ground.program("./tool", &["a b"]);
         program.modules = Some(vec!["it's".into()]);
         program.env.insert("X".into(), "y z".into());
@@ -478,7 +478,7 @@ mod tests {
 
     #[test]
     fn variables_are_filled_in_wherever_a_program_names_something() {
-        let ground = Ground::new("variables");
+        let ground = CommandFixture::new("variables");
         std::fs::create_dir_all(ground.path.join("venv/bin")).unwrap();
         std::fs::write(ground.path.join("venv/bin/python"), "").unwrap();
         let mut program = ground.program("$ROOT/tool", &["$ROOT/micro.py", "$NAME.py", "$$ROOT", "x$NONE"]);
@@ -511,7 +511,7 @@ mod tests {
 
     #[test]
     fn an_instance_s_name_is_filled_in_and_its_token_never_is_however_it_is_started() {
-        let ground = Ground::new("identity-in-arguments");
+        let ground = CommandFixture::new("identity-in-arguments");
         let mut program =
             ground.program("./tool", &["$LIGAMENT_INSTANCE", "-x${LIGAMENT_TOKEN}$LIGAMENT_AGENT"]);
         for base_env in [BaseEnv::Manager, BaseEnv::Login] {
@@ -528,7 +528,7 @@ mod tests {
 
     #[test]
     fn a_script_is_written_and_started_as_it_is() {
-        let ground = Ground::new("script");
+        let ground = CommandFixture::new("script");
         let mut program = ground.program("./tool", &[]);
         program.executable = None;
         program.script = Some("echo hello\n".into());

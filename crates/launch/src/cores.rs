@@ -1,7 +1,7 @@
 //! Which cores each process of a domain runs on: its own, if there are enough for all.
 
 use crate::command::NodeShare;
-use crate::placement::{place, reserved, Need, PlaceOptions, Room};
+use crate::placement::{place, reserved, ResourceNeed, PlacementOptions, DomainCapacity};
 use ligament_model::Resources;
 use ligament_wire::{DomainId, InstanceId};
 use rustix::thread::{sched_getaffinity, CpuSet};
@@ -69,7 +69,7 @@ fn share_cores(cores: &[u32], needs: &[Resources]) -> Vec<Vec<u32>> {
     let count = cores.len() as u32;
     let need = |(i, &resources): (usize, &Resources)| {
         let instances = vec![InstanceId::at(i)];
-        Need {
+        ResourceNeed {
             name: String::new(),
             instances,
             resources,
@@ -78,11 +78,11 @@ fn share_cores(cores: &[u32], needs: &[Resources]) -> Vec<Vec<u32>> {
             whole: false,
         }
     };
-    let needs: Vec<Need> = needs.iter().enumerate().map(need).collect();
+    let needs: Vec<ResourceNeed> = needs.iter().enumerate().map(need).collect();
     // Where the agent's core is all that lacks, it is given away.
     for reserved in [reserved(None, count), 0] {
-        let room = Room { name: String::new(), cores: count, reserved, site: None };
-        let placed = place(&needs, &[room], PlaceOptions::default()).unwrap_or_default();
+        let room = DomainCapacity { name: String::new(), cores: count, reserved, site: None };
+        let placed = place(&needs, &[room], PlacementOptions::default()).unwrap_or_default();
         if placed.overcommitted.is_empty() {
             let own = |given: Vec<(DomainId, Vec<u32>)>| {
                 let places = given.into_iter().flat_map(|(_, places)| places);
@@ -101,7 +101,7 @@ pub fn of_rank(cores: &[u32], place: u32, ranks: u32) -> &[u32] {
 }
 
 /// Cores as people write them: `0-3,6`.
-pub fn said(cores: &[u32]) -> String {
+pub fn format_core_list(cores: &[u32]) -> String {
     let mut ranges: Vec<(u32, u32)> = Vec::new();
     for &core in cores {
         match ranges.last_mut() {
@@ -178,8 +178,8 @@ mod tests {
 
     #[test]
     fn cores_are_said_in_ranges() {
-        assert_eq!(said(&[0, 1, 2, 5, 7, 8]), "0-2,5,7-8");
-        assert_eq!(said(&[]), "");
-        assert_eq!(said(&[u32::MAX - 1, u32::MAX, 0]), "4294967294-4294967295,0");
+        assert_eq!(format_core_list(&[0, 1, 2, 5, 7, 8]), "0-2,5,7-8");
+        assert_eq!(format_core_list(&[]), "");
+        assert_eq!(format_core_list(&[u32::MAX - 1, u32::MAX, 0]), "4294967294-4294967295,0");
     }
 }

@@ -8,7 +8,7 @@ use std::fs;
 use std::time::{Duration, Instant};
 
 /// A process that survives SIGKILL for this long hangs in the kernel, where nobody can help it.
-const AT_MOST: Duration = Duration::from_secs(10);
+const KILL_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// The numbers of all descendants of this process, zombies left out.
 pub fn descendants() -> Vec<Pid> {
@@ -62,7 +62,7 @@ pub fn end_descendants() -> Result<usize, (usize, Vec<Pid>)> {
     let began = Instant::now();
     let mut ended = std::collections::HashSet::new();
     while has_children() {
-        if began.elapsed() > AT_MOST {
+        if began.elapsed() > KILL_TIMEOUT {
             let left = descendants();
             ended.retain(|pid| !left.contains(pid));
             return Err((ended.len(), left));

@@ -2,7 +2,7 @@
 //! (`ligament run --detach`, before there is a second thread), and one whose terminal goes away (SIGHUP), which
 //! sends its output to a file from then on.
 
-use crate::sys::{self, Side};
+use crate::sys::{self, ForkSide};
 use rustix::fd::OwnedFd;
 use rustix::fs::{fstat, FileType, Stat};
 use rustix::process::Pid;
@@ -12,7 +12,7 @@ use std::panic::{catch_unwind, AssertUnwindSafe};
 use std::path::Path;
 
 /// Standard input, output and error.
-const STANDARD: [i32; 3] = [0, 1, 2];
+const STANDARD_STREAMS: [i32; 3] = [0, 1, 2];
 
 /// Starts a process in a session of its own, which runs a function and exits with the status that it returns.
 /// It reads nothing, and prints to the end of the file `printed`. The calling process should have one thread
@@ -24,11 +24,11 @@ pub fn start_detached(printed: &Path, life: impl FnOnce() -> i32) -> io::Result<
     let file = OwnedFd::from(File::options().create(true).append(true).open(printed)?);
     let null = OwnedFd::from(File::open("/dev/null")?);
     match sys::fork()? {
-        Side::Parent(pid) => Ok(number(pid)),
-        Side::Child => {
+        ForkSide::Parent(pid) => Ok(number(pid)),
+        ForkSide::Child => {
             let settled = rustix::process::setsid().map_err(io::Error::from);
-            let settled = settled.and_then(|_| sys::become_same(&null, &STANDARD[..1]));
-            let settled = settled.and_then(|()| sys::become_same(&file, &STANDARD[1..]));
+            let settled = settled.and_then(|_| sys::become_same(&null, &STANDARD_STREAMS[..1]));
+            let settled = settled.and_then(|()| sys::become_same(&file, &STANDARD_STREAMS[1..]));
             drop((null, file));
             // Neither a return nor a panic may lead back into the parent's work.
             let status = settled.map(|()| catch_unwind(AssertUnwindSafe(life)).unwrap_or(101));
@@ -59,7 +59,7 @@ pub fn leave_terminal(printed: &Path) -> io::Result<()> {
         })
     };
     let known = [fstat(io::stdin()), fstat(io::stdout()), fstat(io::stderr())].map(is_terminal);
-    for (fd, _) in STANDARD.into_iter().zip(known).filter(|(_, known)| *known) {
+    for (fd, _) in STANDARD_STREAMS.into_iter().zip(known).filter(|(_, known)| *known) {
         sys::become_same(if fd == 0 { &null } else { &file }, &[fd])?;
     }
     Ok(())

@@ -6,16 +6,16 @@
 //! agent on another machine has one as well. At the end of a run the guard ends what is left, then the run
 //! writes its record, and only then does the guard exit. So at every moment one of the two can say what became
 //! of the run. If the head is killed, its guard tells the other agents, at the addresses noted as they joined
-//! (`Guard::notes`). If an agent is killed, its guard tells the head.
+//! (`Guard::set_loss_note`). If an agent is killed, its guard tells the head.
 
 use crate::command::Command;
 use crate::descendants::end_descendants;
-use crate::keeper;
-use crate::line::{News, Wish};
-use crate::loss::Loss;
-use crate::process::Ended;
-use crate::ranks::Lost;
-use crate::sys::{self, Side};
+use crate::guard_process;
+use crate::guard_protocol::{GuardMessage, GuardOrder};
+use crate::loss::ProcessLoss;
+use crate::process::ProcessEnd;
+use crate::ranks::LostRanks;
+use crate::sys::{self, ForkSide};
 use ligament_catalogue::{fault, Fault};
 use rustix::event::{poll, PollFd, PollFlags, Timespec};
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -30,25 +30,25 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Whether this process is a run and nothing else.
-static ADOPTS: AtomicBool = AtomicBool::new(false);
+static ADOPTS_ORPHANS: AtomicBool = AtomicBool::new(false);
 
 /// For a process that is a run and nothing else. If its guard is killed, the guard's children become children
 /// of this process, and are ended with the run.
 pub fn adopt_orphans() {
     let done = rustix::process::set_child_subreaper(Some(getpid()));
-    ADOPTS.store(done.is_ok(), Ordering::Relaxed);
+    ADOPTS_ORPHANS.store(done.is_ok(), Ordering::Relaxed);
 }
 
 /// A report of the guard.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Told {
+pub enum GuardReport {
     /// The process that was asked for under this number runs.
     Started { number: u32, pid: u32 },
     /// It could not be started: what the system says, with the program's path.
     NotStarted { number: u32, why: String },
     /// A process that was started has ended. If it is a launcher of MPI that ended because of a process that it had started,
     /// which one.
-    Ended { pid: u32, ended: Ended, lost: Option<Lost> },
+    Ended { pid: u32, ended: ProcessEnd, lost: Option<LostRanks> },
     /// A launcher of MPI that was started goes on, and this rank of it has ended by itself, with status 0.
     Left { pid: u32, rank: u32 },
 }
@@ -68,8 +68,8 @@ pub struct Guard {
     line: UnixStream,
     pid: Pid,
     /// Reports that nobody has asked for yet.
-    told: VecDeque<Told>,
-    lives: bool,
+    reports: VecDeque<GuardReport>,
+    is_alive: bool,
 }
 
 impl Guard {
@@ -78,7 +78,7 @@ impl Guard {
     ///
     /// # Errors
     /// No process, or no pair of sockets, can be made.
-    pub fn start(lost: impl FnOnce(&Loss)) -> io::Result<Guard> {
+    pub fn start(lost: impl FnOnce(&ProcessLoss)) -> io::Result<Guard> {
         let (line, theirs) = UnixStream::pair()?;
         let run = getpid();
         sys::outlive_file_size();
@@ -86,23 +86,23 @@ impl Guard {
         // first.
         sys::give_back_memory();
         match sys::fork()? {
-            Side::Parent(pid) => Ok(Guard { line, pid, told: VecDeque::new(), lives: true }),
-            Side::Child => {
+            ForkSide::Parent(pid) => Ok(Guard { line, pid, reports: VecDeque::new(), is_alive: true }),
+            ForkSide::Child => {
                 // Neither an end nor a panic may lead back into what the parent was doing.
-                let life = catch_unwind(AssertUnwindSafe(|| keeper::live(OwnedFd::from(theirs), run, lost)));
+                let life = catch_unwind(AssertUnwindSafe(|| guard_process::run(OwnedFd::from(theirs), run, lost)));
                 sys::exit_now(life.unwrap_or(101))
             }
         }
     }
 
-    /// Orders the guard to start a command; `next_told` returns the result, with this number. The process is
+    /// Orders the guard to start a command; `next_report` returns the result, with this number. The process is
     /// the guard's child, leads a group of its own, and dies with the guard. Many starts may be ordered before
     /// one is answered.
     ///
     /// # Errors
     /// The guard is gone.
     pub fn launch(&mut self, number: u32, command: Command) -> Result<(), Fault> {
-        match self.wish(&Wish::Start(number, command)) {
+        match self.send_order(&GuardOrder::Start(number, command)) {
             true => Ok(()),
             false => Err(fault!(GUARD_GONE, "the run's guard (process {}) is gone", self.pid())),
         }
@@ -110,35 +110,35 @@ impl Guard {
 
     /// There is a process group that was not started by the guard.
     pub fn watch(&mut self, group: u32) {
-        self.wish(&Wish::Watch(group));
+        self.send_order(&GuardOrder::Watch(group));
     }
 
     /// Such a process group has ended.
     pub fn forget(&mut self, group: u32) {
-        self.wish(&Wish::Forget(group));
+        self.send_order(&GuardOrder::Forget(group));
     }
 
     /// This socket, which is about to be made, and its directory must be removed at the end, whatever happens.
-    pub fn removes(&mut self, socket: &Path) {
-        self.wish(&Wish::Remove(socket.to_path_buf()));
+    pub fn remove_at_end(&mut self, socket: &Path) {
+        self.send_order(&GuardOrder::Remove(socket.to_path_buf()));
     }
 
-    /// What the guard reports of this process if it is lost (`Loss::noted`); replaces an earlier note.
-    pub fn notes(&mut self, note: String) {
-        self.wish(&Wish::Note(note));
+    /// What the guard reports of this process if it is lost (`ProcessLoss::noted`); replaces an earlier note.
+    pub fn set_loss_note(&mut self, note: String) {
+        self.send_order(&GuardOrder::Note(note));
     }
 
     /// Sends an order; false if the guard is gone. Listens meanwhile, because otherwise both sides could wait
     /// for room to write.
-    fn wish(&mut self, wish: &Wish) -> bool {
+    fn send_order(&mut self, wish: &GuardOrder) -> bool {
         let mut bytes = Vec::new();
-        self.lives = self.lives && wish.write(&mut bytes).is_ok();
+        self.is_alive = self.is_alive && wish.write(&mut bytes).is_ok();
         let mut said = 0;
-        while self.lives && said < bytes.len() {
+        while self.is_alive && said < bytes.len() {
             match send(&self.line, &bytes[said..], SendFlags::DONTWAIT | SendFlags::NOSIGNAL) {
                 Ok(count) => said += count,
                 Err(Errno::AGAIN) => {
-                    if matches!(wish, Wish::Sweep | Wish::End) {
+                    if matches!(wish, GuardOrder::Sweep | GuardOrder::End) {
                         self.wake();
                     }
                     let mut fds = [PollFd::new(&self.line, PollFlags::IN | PollFlags::OUT)];
@@ -148,10 +148,10 @@ impl Guard {
                     }
                 }
                 Err(Errno::INTR) => {}
-                Err(_) => self.lives = false,
+                Err(_) => self.is_alive = false,
             }
         }
-        self.lives
+        self.is_alive
     }
 
     /// Continues the guard, if somebody has stopped it. Call this after the order to end: a guard that
@@ -162,43 +162,43 @@ impl Guard {
 
     /// Waits for the guard's next message and takes it in. Returns whether it said that it has swept.
     fn listen(&mut self) -> bool {
-        match News::read(&self.line) {
-            Ok(News::Started(number, pid)) => self.told.push_back(Told::Started { number, pid }),
-            Ok(News::NotStarted(number, why)) => self.told.push_back(Told::NotStarted { number, why }),
-            Ok(News::Ended(pid, ended, lost)) => self.told.push_back(Told::Ended { pid, ended, lost }),
-            Ok(News::Left(pid, rank)) => self.told.push_back(Told::Left { pid, rank }),
-            Ok(News::Swept) => return true,
-            Err(_) => self.lives = false,
+        match GuardMessage::read(&self.line) {
+            Ok(GuardMessage::Started(number, pid)) => self.reports.push_back(GuardReport::Started { number, pid }),
+            Ok(GuardMessage::NotStarted(number, why)) => self.reports.push_back(GuardReport::NotStarted { number, why }),
+            Ok(GuardMessage::Ended(pid, ended, lost)) => self.reports.push_back(GuardReport::Ended { pid, ended, lost }),
+            Ok(GuardMessage::Left(pid, rank)) => self.reports.push_back(GuardReport::Left { pid, rank }),
+            Ok(GuardMessage::Swept) => return true,
+            Err(_) => self.is_alive = false,
         }
         false
     }
 
     /// The next report of the guard, if there is one. Look here when its descriptor is readable, and after
     /// every other call.
-    pub fn next_told(&mut self) -> Option<Told> {
-        while self.told.is_empty() && self.lives && self.has_news() {
+    pub fn next_report(&mut self) -> Option<GuardReport> {
+        while self.reports.is_empty() && self.is_alive && self.has_news() {
             self.listen();
         }
-        self.told.pop_front()
+        self.reports.pop_front()
     }
 
     /// Ends every process that is left of the run, and waits for its end.
     pub fn sweep(&mut self) {
-        self.wish(&Wish::Sweep);
+        self.send_order(&GuardOrder::Sweep);
         self.wake();
-        while self.lives {
+        while self.is_alive {
             if self.listen() {
                 return;
             }
         }
-        if ADOPTS.load(Ordering::Relaxed) {
+        if ADOPTS_ORPHANS.load(Ordering::Relaxed) {
             let _ = end_descendants();
         }
     }
 
     /// Whether the guard is there, as far as is known.
-    pub fn lives(&self) -> bool {
-        self.lives
+    pub fn is_alive(&self) -> bool {
+        self.is_alive
     }
 
     /// The guard's process.
@@ -221,10 +221,10 @@ impl AsFd for Guard {
 
 impl Drop for Guard {
     fn drop(&mut self) {
-        self.wish(&Wish::End);
+        self.send_order(&GuardOrder::End);
         self.wake();
         while matches!(waitpid(Some(self.pid), WaitOptions::empty()), Err(Errno::INTR)) {}
-        if ADOPTS.load(Ordering::Relaxed) {
+        if ADOPTS_ORPHANS.load(Ordering::Relaxed) {
             let _ = end_descendants();
         }
     }
@@ -240,7 +240,7 @@ mod tests {
     use std::time::{Duration, Instant};
 
     /// A watchdog: nothing here takes long.
-    const LONG: Duration = Duration::from_secs(60);
+    const WATCHDOG_TIMEOUT: Duration = Duration::from_secs(60);
 
     fn command(output: PathBuf, script: &str) -> Command {
         Command {
@@ -259,14 +259,14 @@ mod tests {
         path
     }
 
-    fn next_told(guard: &mut Guard) -> Told {
+    fn next_told(guard: &mut Guard) -> GuardReport {
         loop {
-            if let Some(told) = guard.next_told() {
+            if let Some(told) = guard.next_report() {
                 return told;
             }
-            assert!(guard.lives());
+            assert!(guard.is_alive());
             let mut fds = [PollFd::new(&*guard, PollFlags::IN)];
-            let long = Timespec { tv_sec: LONG.as_secs() as i64, tv_nsec: 0 };
+            let long = Timespec { tv_sec: WATCHDOG_TIMEOUT.as_secs() as i64, tv_nsec: 0 };
             assert_eq!(poll(&mut fds, Some(&long)), Ok(1), "it says nothing");
         }
     }
@@ -278,7 +278,7 @@ mod tests {
             if let Some(found) = what() {
                 return found;
             }
-            assert!(began.elapsed() < LONG, "it never comes");
+            assert!(began.elapsed() < WATCHDOG_TIMEOUT, "it never comes");
             std::thread::sleep(Duration::from_millis(1));
         }
     }
@@ -295,7 +295,7 @@ mod tests {
 
     fn started(guard: &mut Guard) -> u32 {
         match next_told(guard) {
-            Told::Started { pid, .. } => pid,
+            GuardReport::Started { pid, .. } => pid,
             other => panic!("{other:?}"),
         }
     }
@@ -306,15 +306,15 @@ mod tests {
         let mut guard = Guard::start(|_| {}).unwrap();
         guard.launch(0, command(output.clone(), "echo said; exit 3")).unwrap();
         let pid = started(&mut guard);
-        assert_eq!(next_told(&mut guard), Told::Ended { pid, ended: Ended::Status(3), lost: None });
+        assert_eq!(next_told(&mut guard), GuardReport::Ended { pid, ended: ProcessEnd::Status(3), lost: None });
         guard.launch(1, command(output.clone(), "kill -9 $$")).unwrap();
         let pid = started(&mut guard);
-        assert_eq!(next_told(&mut guard), Told::Ended { pid, ended: Ended::Signal(9), lost: None });
+        assert_eq!(next_told(&mut guard), GuardReport::Ended { pid, ended: ProcessEnd::Signal(9), lost: None });
         let mut missing = command(output.clone(), "");
         missing.program = "/nowhere".into();
         guard.launch(7, missing).unwrap();
         let told = next_told(&mut guard);
-        assert!(matches!(&told, Told::NotStarted { number: 7, why } if why.contains("/nowhere")), "{told:?}");
+        assert!(matches!(&told, GuardReport::NotStarted { number: 7, why } if why.contains("/nowhere")), "{told:?}");
         assert_eq!(std::fs::read_to_string(&output).unwrap(), "said\n");
         std::fs::remove_file(output).unwrap();
     }
@@ -325,7 +325,7 @@ mod tests {
         let mut guard = Guard::start(|_| {}).unwrap();
         guard.launch(0, make(output.clone())).unwrap();
         let pid = started(&mut guard);
-        assert_eq!(next_told(&mut guard), Told::Ended { pid, ended: Ended::Status(0), lost: None });
+        assert_eq!(next_told(&mut guard), GuardReport::Ended { pid, ended: ProcessEnd::Status(0), lost: None });
         let text = std::fs::read_to_string(&output).unwrap();
         std::fs::remove_file(output).unwrap();
         text
@@ -382,7 +382,7 @@ mod tests {
         let told = |guard: &mut Guard, command: Command| {
             guard.launch(0, command).unwrap();
             match next_told(guard) {
-                Told::NotStarted { why, .. } => why,
+                GuardReport::NotStarted { why, .. } => why,
                 other => panic!("{other:?}"),
             }
         };
@@ -401,15 +401,15 @@ mod tests {
 
     #[test]
     fn more_may_be_asked_for_than_the_line_holds() {
-        const MANY: u32 = 1000;
+        const PROCESS_COUNT: u32 = 1000;
         let mut guard = Guard::start(|_| {}).unwrap();
-        for number in 0..MANY {
+        for number in 0..PROCESS_COUNT {
             let mut missing = command("/dev/null".into(), &"x".repeat(4000));
             missing.program = "/nowhere".into();
             guard.launch(number, missing).unwrap();
         }
-        for wanted in 0..MANY {
-            assert!(matches!(next_told(&mut guard), Told::NotStarted { number, .. } if number == wanted));
+        for wanted in 0..PROCESS_COUNT {
+            assert!(matches!(next_told(&mut guard), GuardReport::NotStarted { number, .. } if number == wanted));
         }
     }
 
@@ -432,7 +432,7 @@ mod tests {
         let output = file("ends");
         let mut guard = asked_while_stopped(&output, Guard::start(|_| {}).unwrap());
         guard.sweep();
-        assert!(guard.lives() && guard.next_told().is_none());
+        assert!(guard.is_alive() && guard.next_report().is_none());
         assert!(!output.exists(), "somebody was started for a run that had ended");
     }
 
@@ -440,8 +440,8 @@ mod tests {
     fn whom_it_has_not_started_yet_when_the_run_is_gone_it_does_not_start() {
         let (output, said) = (file("gone"), file("gone-said"));
         // A process in between plays the run and is gone without a word.
-        let Side::Parent(run) = sys::fork().unwrap() else {
-            let lost = |_: &Loss| std::fs::write(&said, format!("started: {}", output.exists())).unwrap();
+        let ForkSide::Parent(run) = sys::fork().unwrap() else {
+            let lost = |_: &ProcessLoss| std::fs::write(&said, format!("started: {}", output.exists())).unwrap();
             let guard = asked_while_stopped(&output, Guard::start(lost).unwrap());
             std::fs::write(said.with_extension("pid"), guard.pid().to_string()).unwrap();
             sys::exit_now(0);
@@ -465,7 +465,7 @@ mod tests {
         hiding.arguments.push(output.clone().into());
         guard.launch(0, hiding).unwrap();
         let leader = started(&mut guard);
-        assert_eq!(next_told(&mut guard), Told::Ended { pid: leader, ended: Ended::Status(0), lost: None });
+        assert_eq!(next_told(&mut guard), GuardReport::Ended { pid: leader, ended: ProcessEnd::Status(0), lost: None });
         let pid = until(|| std::fs::read_to_string(&output).unwrap().strip_suffix('\n')?.parse::<i32>().ok());
         drop(guard);
         let hidden = Pid::from_raw(pid).unwrap();
@@ -485,15 +485,15 @@ mod tests {
         // A process in between plays the run and is gone without a word.
         let (watch, forget, path) = (watched.id(), forgotten.id(), said.clone());
         let own = file("lost-socket");
-        let Side::Parent(run) = sys::fork().unwrap() else {
-            let lost = |loss: &Loss| std::fs::write(&path, format!("{loss:?}")).unwrap();
+        let ForkSide::Parent(run) = sys::fork().unwrap() else {
+            let lost = |loss: &ProcessLoss| std::fs::write(&path, format!("{loss:?}")).unwrap();
             let mut guard = Guard::start(lost).unwrap();
             guard.watch(watch);
             guard.watch(forget);
             guard.forget(forget);
-            guard.notes("first".into());
-            guard.notes("at the last".into());
-            guard.removes(&own.join("agent"));
+            guard.set_loss_note("first".into());
+            guard.set_loss_note("at the last".into());
+            guard.remove_at_end(&own.join("agent"));
             std::fs::create_dir(&own).unwrap();
             std::fs::write(own.join("agent"), "").unwrap();
             sys::exit_now(0);

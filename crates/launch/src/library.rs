@@ -7,26 +7,26 @@ use std::sync::OnceLock;
 /// The variable.
 pub(crate) const ENV_LIBRARY: &str = "LIGAMENT_LIBRARY";
 /// The library's file; `crates/capi/build.rs` names it.
-const FILE: &str = "libligament.so.0";
+const LIBRARY_FILE: &str = "libligament.so.0";
 
-static PREFIX: OnceLock<PathBuf> = OnceLock::new();
+static INSTALL_PREFIX: OnceLock<PathBuf> = OnceLock::new();
 
 /// Says below which prefix Ligament is installed, where that does not follow from where this process's program lies: the
 /// program may be a Python interpreter.
 pub fn installed_below(prefix: PathBuf) {
     // Told again it is the same.
-    let _ = PREFIX.set(prefix);
+    let _ = INSTALL_PREFIX.set(prefix);
 }
 
 /// The library, if it is there.
 pub(crate) fn library() -> Option<PathBuf> {
-    find(PREFIX.get().map(PathBuf::as_path), std::env::current_exe().ok().as_deref())
+    find(INSTALL_PREFIX.get().map(PathBuf::as_path), std::env::current_exe().ok().as_deref())
 }
 
 /// The command `ligament` of this installation, as others can start it; its bare name if it lies nowhere near.
 pub fn own_command() -> PathBuf {
     let named = |path: &PathBuf| path.file_name().is_some_and(|name| name == "ligament") && path.is_file();
-    let installed = PREFIX.get().map(|prefix| prefix.join("bin/ligament"));
+    let installed = INSTALL_PREFIX.get().map(|prefix| prefix.join("bin/ligament"));
     let called = std::env::args_os().next().map(PathBuf::from).and_then(|path| std::path::absolute(path).ok());
     let own = installed.into_iter().chain(std::env::current_exe().ok()).chain(called).find(named);
     own.unwrap_or_else(|| "ligament".into())
@@ -38,7 +38,7 @@ fn find(prefix: Option<&Path>, program: Option<&Path>) -> Option<PathBuf> {
     let folder = program.and_then(Path::parent);
     let installed = folder.filter(|folder| folder.ends_with("bin")).and_then(Path::parent);
     let below = prefix.into_iter().chain(installed).map(|prefix| prefix.join("lib"));
-    below.chain(folder.map(Path::to_path_buf)).map(|folder| folder.join(FILE)).find(|file| file.is_file())
+    below.chain(folder.map(Path::to_path_buf)).map(|folder| folder.join(LIBRARY_FILE)).find(|file| file.is_file())
 }
 
 #[cfg(test)]
@@ -53,14 +53,14 @@ mod tests {
             std::fs::create_dir_all(root.join(folder)).unwrap();
         }
         for folder in ["told/lib", "installed/lib", "built"] {
-            std::fs::write(root.join(folder).join(FILE), "").unwrap();
+            std::fs::write(root.join(folder).join(LIBRARY_FILE), "").unwrap();
         }
         let found = |prefix: Option<&str>, program: &str| {
             let prefix = prefix.map(|prefix| root.join(prefix));
             let found = find(prefix.as_deref(), Some(&root.join(program)))?;
             Some(found.strip_prefix(&root).unwrap().display().to_string())
         };
-        let of = |folder: &str| Some(format!("{folder}/{FILE}"));
+        let of = |folder: &str| Some(format!("{folder}/{LIBRARY_FILE}"));
         assert_eq!(found(Some("told"), "installed/bin/ligament"), of("told/lib"));
         assert_eq!(found(Some("elsewhere"), "installed/bin/ligament"), of("installed/lib"));
         assert_eq!(found(None, "built/ligament"), of("built"));
@@ -71,6 +71,6 @@ mod tests {
     #[test]
     fn the_library_is_called_as_its_soname_says() {
         let build = include_str!("../../capi/build.rs");
-        assert!(build.contains(&format!("-soname,{FILE}\"")));
+        assert!(build.contains(&format!("-soname,{LIBRARY_FILE}\"")));
     }
 }

@@ -1,32 +1,32 @@
 //! What is known of a run whose own process disappeared without a word: how it ended and what it left.
 
-use crate::process::{describe_signal, Ended};
+use crate::process::{describe_signal, ProcessEnd};
 use crate::sys;
 use rustix::event::{poll, PollFd, PollFlags, Timespec};
 use rustix::fd::{AsFd, BorrowedFd};
 use rustix::process::Pid;
 
 /// How long the kernel may take to end a process whose descriptors are closed already.
-const ENDING: Timespec = Timespec { tv_sec: 1, tv_nsec: 0 };
+const MAX_END_TIME: Timespec = Timespec { tv_sec: 1, tv_nsec: 0 };
 
 /// A process of a run, the run's own or an agent's, that disappeared without a word.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Loss {
+pub struct ProcessLoss {
     pub pid: u32,
     /// How it ended, if that could be found out.
-    pub ended: Option<Ended>,
+    pub ended: Option<ProcessEnd>,
     /// How many processes it left behind, all of which were ended.
     pub left: usize,
     /// The note that it left for this case, if any.
     pub noted: Option<String>,
 }
 
-impl Loss {
+impl ProcessLoss {
     /// How it ended and what became of what it had left, as the end of a sentence: "it was killed by …; …".
-    pub fn how(&self) -> String {
+    pub fn describe(&self) -> String {
         let how = match self.ended {
-            Some(Ended::Signal(signal)) => format!("it was killed by {}", describe_signal(signal)),
-            Some(Ended::Status(status)) => format!("it ended with status {status}"),
+            Some(ProcessEnd::Signal(signal)) => format!("it was killed by {}", describe_signal(signal)),
+            Some(ProcessEnd::Status(status)) => format!("it ended with status {status}"),
             None => "it was killed, or it crashed".to_owned(),
         };
         match self.left {
@@ -39,16 +39,16 @@ impl Loss {
 
 /// How a process ended that is ending, or has ended, and is somebody else's child. Its parent may have reaped
 /// it or not. If it has, the process's descriptor tells (from Linux 6.15 on); if not, /proc does.
-pub(crate) fn how_ended(process: BorrowedFd<'_>, pid: Pid) -> Option<Ended> {
-    let _ = poll(&mut [PollFd::new(&process, PollFlags::IN)], Some(&ENDING));
+pub(crate) fn how_ended(process: BorrowedFd<'_>, pid: Pid) -> Option<ProcessEnd> {
+    let _ = poll(&mut [PollFd::new(&process, PollFlags::IN)], Some(&MAX_END_TIME));
     let status = sys::exit_of_reaped(process.as_fd())
         .or_else(|| exit_of_zombie(pid))
         // It may have been reaped between the two looks.
         .or_else(|| sys::exit_of_reaped(process.as_fd()))?;
     // As wait(2) has it.
     Some(match status & 0x7f {
-        0 => Ended::Status(status >> 8 & 0xff),
-        signal => Ended::Signal(signal),
+        0 => ProcessEnd::Status(status >> 8 & 0xff),
+        signal => ProcessEnd::Signal(signal),
     })
 }
 
@@ -77,7 +77,7 @@ mod tests {
 
     #[test]
     fn how_a_process_ended_is_known_before_its_parent_has_asked() {
-        for (script, ended) in [("kill -9 $$", Ended::Signal(9)), ("exit 3", Ended::Status(3))] {
+        for (script, ended) in [("kill -9 $$", ProcessEnd::Signal(9)), ("exit 3", ProcessEnd::Status(3))] {
             let (mut child, pid, fd) = child(script);
             assert_eq!(how_ended(fd.as_fd(), pid), Some(ended));
             child.wait().unwrap();
@@ -88,7 +88,7 @@ mod tests {
     fn and_after_it_has_where_the_kernel_can_tell() {
         let (mut child, pid, fd) = child("kill -9 $$");
         child.wait().unwrap();
-        assert!(matches!(how_ended(fd.as_fd(), pid), None | Some(Ended::Signal(9))));
+        assert!(matches!(how_ended(fd.as_fd(), pid), None | Some(ProcessEnd::Signal(9))));
     }
 
     #[test]
@@ -101,13 +101,13 @@ mod tests {
 
     #[test]
     fn what_is_known_is_said() {
-        let loss = |ended, left| Loss { pid: 7, ended, left, noted: None }.how();
-        let killed = loss(Some(Ended::Signal(9)), 1);
+        let loss = |ended, left| ProcessLoss { pid: 7, ended, left, noted: None }.describe();
+        let killed = loss(Some(ProcessEnd::Signal(9)), 1);
         assert!(killed.starts_with("it was killed by SIGKILL"), "{killed}");
         assert!(killed.ends_with("; one process that it had left was ended"), "{killed}");
         assert_eq!(loss(None, 0), "it was killed, or it crashed; none of its processes was left");
         assert_eq!(
-            loss(Some(Ended::Status(3)), 2),
+            loss(Some(ProcessEnd::Status(3)), 2),
             "it ended with status 3; 2 processes that it had left were ended"
         );
     }

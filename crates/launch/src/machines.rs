@@ -1,24 +1,24 @@
 //! Which machines a run uses, and what starts its agents there: the machines that the user lists, else those of
 //! the site, else those of the job that this process belongs to, else this one alone.
 
-use crate::agents::Expected;
-use crate::nodes::{allocation, position, Allocation, Node};
+use crate::agents::ExpectedDomain;
+use crate::nodes::{allocation, position, Allocation, ComputeNode};
 use crate::site::{LauncherKind, Site};
 use ligament_catalogue::Fault;
 use ligament_wire::DomainId;
 
 /// The machines of a run.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Machines {
+pub struct RunMachines {
     /// This machine, domain 0. It has no cores for instances if it is not one of the machines to use.
-    pub here: Option<Node>,
+    pub here: Option<ComputeNode>,
     /// The others, numbered from 1.
-    pub others: Vec<Expected>,
+    pub others: Vec<ExpectedDomain>,
     /// What starts agents there.
     pub launcher: LauncherKind,
 }
 
-impl Machines {
+impl RunMachines {
     /// Whether the run is on this machine alone.
     pub fn is_only_here(&self) -> bool {
         self.others.is_empty()
@@ -32,18 +32,18 @@ impl Machines {
 /// The environment says that there is an allocation, and cannot be understood.
 pub fn machines(
     site: &Site,
-    listed: Option<Vec<Node>>,
+    listed: Option<Vec<ComputeNode>>,
     variable: &dyn Fn(&str) -> Option<String>,
     host: &str,
-) -> Result<Machines, Fault> {
-    let All { nodes, here, launcher } = all_machines(site, listed, variable, host)?;
+) -> Result<RunMachines, Fault> {
+    let MachineList { nodes, here, launcher } = all_machines(site, listed, variable, host)?;
     Ok(divide(nodes, here, launcher))
 }
 
 /// The machines of a run, or of a site's part in one, in their order.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct All {
-    pub nodes: Vec<Node>,
+pub struct MachineList {
+    pub nodes: Vec<ComputeNode>,
     /// Which of them is this one, if one is.
     pub here: Option<usize>,
     /// What starts agents on them.
@@ -56,45 +56,45 @@ pub struct All {
 /// As there.
 pub fn all_machines(
     site: &Site,
-    listed: Option<Vec<Node>>,
+    listed: Option<Vec<ComputeNode>>,
     variable: &dyn Fn(&str) -> Option<String>,
     host: &str,
-) -> Result<All, Fault> {
+) -> Result<MachineList, Fault> {
     let of_site = || (!site.hosts.is_empty()).then(|| site.hosts.clone());
     if let Some(nodes) = listed.or_else(of_site) {
         let here = position(&nodes, host);
-        return Ok(All { nodes, here, launcher: site.launcher.unwrap_or(LauncherKind::Ssh) });
+        return Ok(MachineList { nodes, here, launcher: site.launcher.unwrap_or(LauncherKind::Ssh) });
     }
     Ok(match allocation(variable, host)? {
         Some(Allocation { system, nodes, here, .. }) => {
-            All { nodes, here, launcher: site.launcher.unwrap_or(LauncherKind::of(system)) }
+            MachineList { nodes, here, launcher: site.launcher.unwrap_or(LauncherKind::of(system)) }
         }
-        None => All {
-            nodes: vec![Node::new(host, None)],
+        None => MachineList {
+            nodes: vec![ComputeNode::new(host, None)],
             here: Some(0),
             launcher: site.launcher.unwrap_or(LauncherKind::Ssh),
         },
     })
 }
 
-fn divide(mut nodes: Vec<Node>, here: Option<usize>, launcher: LauncherKind) -> Machines {
+fn divide(mut nodes: Vec<ComputeNode>, here: Option<usize>, launcher: LauncherKind) -> RunMachines {
     let here = here.map(|here| nodes.remove(here));
     let others = nodes.into_iter().zip((1..).map(DomainId::new));
-    let others = others.map(|(node, domain)| Expected {
+    let others = others.map(|(node, domain)| ExpectedDomain {
         domain,
         name: node.name,
         cores: node.cores,
-        ..Expected::default()
+        ..ExpectedDomain::default()
     });
     let others = others.collect();
-    Machines { here, others, launcher }
+    RunMachines { here, others, launcher }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn of(site: &Site, listed: Option<&str>, variables: &[(&str, &str)], host: &str) -> Machines {
+    fn of(site: &Site, listed: Option<&str>, variables: &[(&str, &str)], host: &str) -> RunMachines {
         let variable = |name: &str| {
             variables.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).to_owned())
         };
@@ -105,7 +105,7 @@ mod tests {
     const JOB: &[(&str, &str)] =
         &[("SLURM_JOB_ID", "1"), ("SLURM_JOB_NODELIST", "n[1-3]"), ("SLURM_JOB_CPUS_PER_NODE", "2(x3)")];
 
-    fn names(machines: &Machines) -> Vec<(u32, &str)> {
+    fn names(machines: &RunMachines) -> Vec<(u32, &str)> {
         machines.others.iter().map(|one| (one.domain.number(), one.name.as_str())).collect()
     }
 
@@ -113,13 +113,13 @@ mod tests {
     fn without_a_job_and_without_hosts_a_run_is_on_this_machine() {
         let found = of(&Site::default(), None, &[], "laptop");
         assert!(found.is_only_here());
-        assert_eq!(found.here, Some(Node::new("laptop", None)));
+        assert_eq!(found.here, Some(ComputeNode::new("laptop", None)));
     }
 
     #[test]
     fn in_a_job_all_other_nodes_are_domains_from_1() {
         let found = of(&Site::default(), None, JOB, "n2");
-        assert_eq!(found.here, Some(Node::new("n2", 2)));
+        assert_eq!(found.here, Some(ComputeNode::new("n2", 2)));
         assert_eq!(names(&found), [(1, "n1"), (2, "n3")]);
         assert_eq!(found.launcher, LauncherKind::Slurm);
         let ssh = Site { launcher: Some(LauncherKind::Ssh), ..Site::default() };
@@ -138,6 +138,6 @@ mod tests {
     fn a_machine_that_is_not_listed_runs_no_instances() {
         let found = of(&Site::default(), Some("a,b"), &[], "login");
         assert_eq!((found.here.as_ref(), names(&found)), (None, vec![(1, "a"), (2, "b")]));
-        assert_eq!(of(&Site::default(), Some("a,login:3"), &[], "login").here, Some(Node::new("login", 3)));
+        assert_eq!(of(&Site::default(), Some("a,login:3"), &[], "login").here, Some(ComputeNode::new("login", 3)));
     }
 }

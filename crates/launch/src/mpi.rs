@@ -6,8 +6,8 @@
 
 use crate::command::{beside, Command, NodeShare};
 use crate::environment::Environment;
-use crate::printed::last_lines;
-use crate::ran::{find_in, is_executable};
+use crate::terminal_text::last_lines;
+use crate::launched_program::{find_in, is_executable};
 use ligament_catalogue::{fault, Fault};
 use ligament_model::{ExecutionModel, Program, Resources};
 use ligament_wire::control::{ENV_IDENTITY, ENV_RANKS};
@@ -20,35 +20,35 @@ use std::process::Stdio;
 use std::sync::OnceLock;
 
 /// How the directory begins in which Open MPI's processes of a run have their shared memory.
-const SEGMENTS_BEGIN: &str = "/dev/shm/ligament-mpi-";
+const SEGMENTS_PREFIX: &str = "/dev/shm/ligament-mpi-";
 /// The variables that name it: of Open MPI 4 and of Open MPI 5.
-const SEGMENTS_IN: [&str; 2] = ["OMPI_MCA_btl_vader_backing_directory", "OMPI_MCA_btl_sm_backing_directory"];
+const SEGMENTS_VARIABLES: [&str; 2] = ["OMPI_MCA_btl_vader_backing_directory", "OMPI_MCA_btl_sm_backing_directory"];
 
 /// Whose launcher one is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Flavour {
+pub(crate) enum MpiFlavour {
     /// Open MPI's.
     OpenMpi,
     /// Hydra: MPICH's and Intel MPI's.
     Hydra,
 }
 
-impl Flavour {
+impl MpiFlavour {
     /// By what a launcher says of itself.
     ///
     /// # Errors
     /// It cannot be started, or says something else: the beginning of a sentence, without what to do.
-    pub(crate) fn of(launcher: &Path) -> Result<Flavour, Fault> {
+    pub(crate) fn of(launcher: &Path) -> Result<MpiFlavour, Fault> {
         let name = launcher.display();
         let output = std::process::Command::new(launcher).arg("--version").stdin(Stdio::null()).output();
         let output = output.map_err(|error| fault!(MPI_LAUNCHER, "{name} cannot be started: {error}"))?;
         let said =
             String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);
         if said.contains("Open MPI") || said.contains("OpenRTE") {
-            return Ok(Flavour::OpenMpi);
+            return Ok(MpiFlavour::OpenMpi);
         }
         if said.contains("HYDRA") || said.contains("MPICH") || said.contains("Intel(R) MPI") {
-            return Ok(Flavour::Hydra);
+            return Ok(MpiFlavour::Hydra);
         }
         let first = last_lines(said.as_bytes(), usize::MAX).into_iter().next().unwrap_or_default();
         Err(fault!(MPI_LAUNCHER, "{name} is neither Open MPI's nor MPICH's (it says \"{first}\")"))
@@ -56,21 +56,21 @@ impl Flavour {
 }
 
 /// What a program runs on, in MPI's terms.
-struct Ranks {
+struct RankLayout {
     processes: usize,
     threads: usize,
     /// Nodes, if the model says how many.
     nodes: Option<usize>,
 }
 
-impl Ranks {
-    fn of(resources: Resources) -> Ranks {
+impl RankLayout {
+    fn of(resources: Resources) -> RankLayout {
         match resources {
-            Resources::Threads { threads } => Ranks { processes: 1, threads, nodes: None },
+            Resources::Threads { threads } => RankLayout { processes: 1, threads, nodes: None },
             Resources::MpiProcesses { mpi_processes, threads_per_mpi_process } => {
-                Ranks { processes: mpi_processes, threads: threads_per_mpi_process, nodes: None }
+                RankLayout { processes: mpi_processes, threads: threads_per_mpi_process, nodes: None }
             }
-            Resources::MpiNodes { nodes, mpi_processes_per_node, threads_per_mpi_process } => Ranks {
+            Resources::MpiNodes { nodes, mpi_processes_per_node, threads_per_mpi_process } => RankLayout {
                 processes: nodes.saturating_mul(mpi_processes_per_node),
                 threads: threads_per_mpi_process,
                 nodes: Some(nodes),
@@ -98,7 +98,7 @@ pub(crate) fn launcher(
     for name in told_by_launchers(environment) {
         environment.remove(&name);
     }
-    let ranks = Ranks::of(resources);
+    let ranks = RankLayout::of(resources);
     environment.set_default("OMP_NUM_THREADS", ranks.threads.to_string());
     environment.set(ENV_RANKS, ranks.processes.to_string());
     let launcher = find(program, environment, in_shell)?;
@@ -116,14 +116,14 @@ fn segments() -> &'static str {
     SEGMENTS.get_or_init(|| {
         // Several machines in containers may share /dev/shm, and each has its own numbers of processes.
         let chance = RandomState::new().build_hasher().finish();
-        format!("{SEGMENTS_BEGIN}{}-{chance:016x}", std::process::id())
+        format!("{SEGMENTS_PREFIX}{}-{chance:016x}", std::process::id())
     })
 }
 
 /// The directory for shared memory that a command was given by `segments`.
 pub(crate) fn segments_of(command: &Command) -> Option<PathBuf> {
-    let named = SEGMENTS_IN.iter().find_map(|name| command.environment.get(name)?.to_str());
-    named.filter(|path| path.starts_with(SEGMENTS_BEGIN)).map(PathBuf::from)
+    let named = SEGMENTS_VARIABLES.iter().find_map(|name| command.environment.get(name)?.to_str());
+    named.filter(|path| path.starts_with(SEGMENTS_PREFIX)).map(PathBuf::from)
 }
 
 /// How many ranks a command starts, if it is a launcher of MPI.
@@ -185,7 +185,7 @@ fn find(program: &Program, environment: &Environment, in_shell: bool) -> Result<
 
 fn mpirun(
     program: &Program,
-    ranks: &Ranks,
+    ranks: &RankLayout,
     nodes: &[NodeShare],
     launcher: &Path,
     environment: &mut Environment,
@@ -199,11 +199,11 @@ fn mpirun(
         ));
     }
     let wanted = match program.execution_model {
-        ExecutionModel::OpenMpi => Flavour::OpenMpi,
-        _ => Flavour::Hydra,
+        ExecutionModel::OpenMpi => MpiFlavour::OpenMpi,
+        _ => MpiFlavour::Hydra,
     };
     let found = match launcher.is_absolute() {
-        true => Flavour::of(launcher).map_err(|why| {
+        true => MpiFlavour::of(launcher).map_err(|why| {
             fault!(MPI_LAUNCHER, "{why}; load the module of the MPI that \"{name}\" was built with")
         })?,
         // A module brings it.
@@ -211,8 +211,8 @@ fn mpirun(
     };
     if found != wanted {
         let (other, advice) = match found {
-            Flavour::OpenMpi => ("Open MPI's", "write \"execution_model: openmpi\""),
-            Flavour::Hydra => ("MPICH's or Intel MPI's", "write \"mpich: NAME\" under \"ligament:\""),
+            MpiFlavour::OpenMpi => ("Open MPI's", "write \"execution_model: openmpi\""),
+            MpiFlavour::Hydra => ("MPICH's or Intel MPI's", "write \"mpich: NAME\" under \"ligament:\""),
         };
         return Err(fault!(
             MPI_LAUNCHER,
@@ -228,7 +228,7 @@ fn mpirun(
         return Ok(over_nodes(program, nodes, found, environment));
     }
     Ok(match found {
-        Flavour::OpenMpi => {
+        MpiFlavour::OpenMpi => {
             // Within a job it would start its processes by srun. The run ends what is left, so it need not wait.
             for (variable, value) in [
                 ("OMPI_MCA_plm", "^slurm"),
@@ -239,7 +239,7 @@ fn mpirun(
             ] {
                 environment.set_default(variable, value);
             }
-            for variable in SEGMENTS_IN {
+            for variable in SEGMENTS_VARIABLES {
                 environment.set_default(variable, segments());
             }
             // It is told of as many slots as processes, so it does not see that they have to take turns.
@@ -248,7 +248,7 @@ fn mpirun(
             }
             words(&["-n", &count, "--host", &format!("localhost:{count}"), "--bind-to", "none"])
         }
-        Flavour::Hydra => {
+        MpiFlavour::Hydra => {
             environment.set_default("I_MPI_PIN", "0");
             words(&["-launcher", "fork", "-rmk", "user", "-bind-to", "none", "-n", &count])
         }
@@ -259,7 +259,7 @@ fn mpirun(
 fn over_nodes(
     program: &Program,
     nodes: &[NodeShare],
-    found: Flavour,
+    found: MpiFlavour,
     environment: &mut Environment,
 ) -> Vec<String> {
     let count = nodes.iter().map(|node| u64::from(node.processes)).sum::<u64>().to_string();
@@ -268,7 +268,7 @@ fn over_nodes(
     // Of the job's nodes these, though other steps, such as agents, are there.
     environment.set_default("SLURM_OVERLAP", "1");
     match found {
-        Flavour::OpenMpi => {
+        MpiFlavour::OpenMpi => {
             for (variable, value) in [
                 ("OMPI_MCA_ras", "^slurm"),
                 ("PRTE_MCA_ras", "^slurm"),
@@ -285,7 +285,7 @@ fn over_nodes(
             }
             words
         }
-        Flavour::Hydra => {
+        MpiFlavour::Hydra => {
             environment.set_default("I_MPI_PIN", "0");
             let by = if environment.get("SLURM_JOB_ID").is_some() { "slurm" } else { "ssh" };
             let words = ["-launcher", by, "-rmk", "user", "-bind-to", "none", "-hosts", &hosts, "-n", &count];
@@ -296,7 +296,7 @@ fn over_nodes(
 
 fn srun(
     program: &Program,
-    ranks: &Ranks,
+    ranks: &RankLayout,
     nodes: &[NodeShare],
     environment: &Environment,
 ) -> Result<Vec<String>, Fault> {
@@ -340,10 +340,10 @@ mod tests {
     use std::os::unix::fs::PermissionsExt;
 
     /// A directory with launchers that say whose they are.
-    struct Ground(PathBuf);
+    struct LauncherFixture(PathBuf);
 
-    impl Ground {
-        fn new(test: &str) -> Ground {
+    impl LauncherFixture {
+        fn new(test: &str) -> LauncherFixture {
             let path = std::env::temp_dir().join(format!("ligament-mpi-{}-{test}", std::process::id()));
             let _ = std::fs::remove_dir_all(&path);
             for (launcher, says) in [
@@ -356,7 +356,7 @@ mod tests {
                 std::fs::write(&file, format!("#!/bin/sh\necho '{says}'\n")).unwrap();
                 std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o755)).unwrap();
             }
-            Ground(path)
+            LauncherFixture(path)
         }
 
         fn around(
@@ -395,13 +395,13 @@ mod tests {
         }
     }
 
-    impl Drop for Ground {
+    impl Drop for LauncherFixture {
         fn drop(&mut self) {
             let _ = std::fs::remove_dir_all(&self.0);
         }
     }
 
-    const FOUR: Resources = Resources::MpiProcesses { mpi_processes: 4, threads_per_mpi_process: 2 };
+    const FOUR_PROCESSES: Resources = Resources::MpiProcesses { mpi_processes: 4, threads_per_mpi_process: 2 };
 
     fn said(command: &Command) -> String {
         let words: Vec<_> = command.arguments.iter().map(|word| word.to_string_lossy()).collect();
@@ -410,24 +410,24 @@ mod tests {
 
     #[test]
     fn each_mpi_is_told_how_many_processes_there_are_and_that_it_binds_none() {
-        let ground = Ground::new("each");
-        let open = ground.around("open", ExecutionModel::OpenMpi, FOUR).unwrap();
+        let ground = LauncherFixture::new("each");
+        let open = ground.around("open", ExecutionModel::OpenMpi, FOUR_PROCESSES).unwrap();
         assert_eq!(open.program, ground.0.join("open/mpirun"));
         assert_eq!(said(&open), "-n 4 --host localhost:4 --bind-to none /flow -v");
         assert_eq!(own_words(&open), ["/flow", "-v"]);
         for model in [ExecutionModel::Mpich, ExecutionModel::IntelMpi] {
-            let hydra = ground.around("hydra", model, FOUR).unwrap();
+            let hydra = ground.around("hydra", model, FOUR_PROCESSES).unwrap();
             assert_eq!(said(&hydra), "-launcher fork -rmk user -bind-to none -n 4 /flow -v");
             assert_eq!(hydra.environment.get("OMP_NUM_THREADS").unwrap(), "2");
         }
-        let direct = ground.around("nowhere", ExecutionModel::Direct, FOUR).unwrap();
+        let direct = ground.around("nowhere", ExecutionModel::Direct, FOUR_PROCESSES).unwrap();
         assert_eq!(own_words(&direct), ["/flow", "-v"]);
         assert_eq!((direct.program, direct.arguments), ("/flow".into(), vec!["-v".into()]));
     }
 
     #[test]
     fn what_a_launcher_has_told_the_agent_is_not_told_to_the_instance() {
-        let open = Ground::new("told").around("open", ExecutionModel::OpenMpi, FOUR).unwrap();
+        let open = LauncherFixture::new("told").around("open", ExecutionModel::OpenMpi, FOUR_PROCESSES).unwrap();
         assert_eq!(open.environment.get("OMPI_COMM_WORLD_RANK"), None);
         assert_eq!(open.environment.get("OMPI_MCA_btl").unwrap(), "self");
         assert_eq!(open.environment.get("OMPI_MCA_plm").unwrap(), "^slurm");
@@ -436,12 +436,12 @@ mod tests {
 
     #[test]
     fn a_launcher_that_is_missing_or_another_s_is_refused_by_name() {
-        let ground = Ground::new("refused");
+        let ground = LauncherFixture::new("refused");
         let why = |launcher, model, resources| ground.around(launcher, model, resources).unwrap_err();
-        assert!(why("nowhere", ExecutionModel::OpenMpi, FOUR).contains("is not there; install it"));
-        assert!(why("hydra", ExecutionModel::OpenMpi, FOUR).contains("MPICH's or Intel MPI's"));
-        assert!(why("open", ExecutionModel::Mpich, FOUR).contains("is Open MPI's"));
-        assert!(why("odd", ExecutionModel::OpenMpi, FOUR)
+        assert!(why("nowhere", ExecutionModel::OpenMpi, FOUR_PROCESSES).contains("is not there; install it"));
+        assert!(why("hydra", ExecutionModel::OpenMpi, FOUR_PROCESSES).contains("MPICH's or Intel MPI's"));
+        assert!(why("open", ExecutionModel::Mpich, FOUR_PROCESSES).contains("is Open MPI's"));
+        assert!(why("odd", ExecutionModel::OpenMpi, FOUR_PROCESSES)
             .contains("neither Open MPI's nor MPICH's (it says \"?\")"));
         let nodes = Resources::MpiNodes { nodes: 2, mpi_processes_per_node: 2, threads_per_mpi_process: 1 };
         assert!(why("open", ExecutionModel::OpenMpi, nodes).contains("asks for 2 nodes"));
@@ -449,22 +449,22 @@ mod tests {
 
     #[test]
     fn each_launcher_is_told_the_nodes_that_the_run_has_given() {
-        let ground = Ground::new("nodes");
+        let ground = LauncherFixture::new("nodes");
         let share = |name: &str, processes| NodeShare { name: name.into(), processes };
         let nodes = [share("n1", 3), share("n3", 1)];
-        let open = ground.around_on("open", ExecutionModel::OpenMpi, FOUR, &nodes).unwrap();
+        let open = ground.around_on("open", ExecutionModel::OpenMpi, FOUR_PROCESSES, &nodes).unwrap();
         let words =
             "-n 4 --host n1:3,n3:1 --bind-to none --map-by slot -x LIGAMENT_AGENT -x LIGAMENT_INSTANCE -x LIGAMENT_TOKEN \
              -x LIGAMENT_RANKS -x OMP_NUM_THREADS /flow -v";
         assert_eq!(said(&open), words);
         assert_eq!(open.environment.get("OMPI_MCA_plm"), None, "others are started by srun");
-        let hydra = ground.around_on("hydra", ExecutionModel::Mpich, FOUR, &nodes).unwrap();
+        let hydra = ground.around_on("hydra", ExecutionModel::Mpich, FOUR_PROCESSES, &nodes).unwrap();
         assert_eq!(said(&hydra), "-launcher ssh -rmk user -bind-to none -hosts n1:3,n3:1 -n 4 /flow -v");
         let mut environment = Environment::default();
         environment.set("SLURM_JOB_ID", "7");
         let program = Program::new(Reference::new("flow").unwrap());
         let words =
-            |nodes: &[NodeShare]| srun(&program, &Ranks::of(FOUR), nodes, &environment).unwrap().join(" ");
+            |nodes: &[NodeShare]| srun(&program, &RankLayout::of(FOUR_PROCESSES), nodes, &environment).unwrap().join(" ");
         assert!(words(&nodes).ends_with("--nodes=2 --nodelist=n1,n3"));
         assert!(words(&[share("n1", 2), share("n2", 2)]).ends_with("--nodelist=n1,n2 --ntasks-per-node=2"));
     }
@@ -472,7 +472,7 @@ mod tests {
     #[test]
     fn srun_is_told_all_but_only_within_a_job() {
         let ranks =
-            Ranks::of(Resources::MpiNodes { nodes: 2, mpi_processes_per_node: 3, threads_per_mpi_process: 4 });
+            RankLayout::of(Resources::MpiNodes { nodes: 2, mpi_processes_per_node: 3, threads_per_mpi_process: 4 });
         let program = Program::new(Reference::new("flow").unwrap());
         let mut environment = Environment::default();
         assert!(srun(&program, &ranks, &[], &environment).unwrap_err().contains("no job of Slurm"));
@@ -483,7 +483,7 @@ mod tests {
             words.starts_with("--ntasks=6 --cpus-per-task=4 --overlap") && words.ends_with("--nodes=2"),
             "{words}"
         );
-        let words = srun(&program, &Ranks::of(FOUR), &[], &environment).unwrap().join(" ");
+        let words = srun(&program, &RankLayout::of(FOUR_PROCESSES), &[], &environment).unwrap().join(" ");
         assert!(words.starts_with("--ntasks=4") && words.ends_with("--nodes=1 --nodelist=n1"), "{words}");
     }
 }

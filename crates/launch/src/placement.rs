@@ -10,7 +10,7 @@ use std::fmt::Write;
 
 /// What a domain offers. The number of a domain is its place in a list of these.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Room {
+pub struct DomainCapacity {
     /// The machine's name.
     pub name: String,
     /// Cores that the run may use there.
@@ -21,7 +21,7 @@ pub struct Room {
     pub site: Option<String>,
 }
 
-impl Room {
+impl DomainCapacity {
     /// Cores that instances may use.
     pub fn free(&self) -> u32 {
         self.cores.saturating_sub(self.reserved)
@@ -35,7 +35,7 @@ pub fn reserved(agent_cores: Option<u32>, cores: u32) -> u32 {
 
 /// An instance, or several that share one process.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Need {
+pub struct ResourceNeed {
     /// Its name in errors.
     pub name: String,
     pub instances: Vec<InstanceId>,
@@ -50,17 +50,17 @@ pub struct Need {
 
 /// How to place.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct PlaceOptions {
+pub struct PlacementOptions {
     /// Each in the emptiest domain, instead of filling one after the other.
     pub spread: bool,
     /// Put more into a domain than it has cores for, if there is no other room.
     pub overcommit: bool,
 }
 
-impl PlaceOptions {
+impl PlacementOptions {
     /// The model's choice. By default, all domains are used, and none gets too much.
-    pub fn of(options: &LigamentOptions) -> PlaceOptions {
-        PlaceOptions { spread: options.spread.unwrap_or(true), overcommit: options.overcommit.unwrap_or(false) }
+    pub fn of(options: &LigamentOptions) -> PlacementOptions {
+        PlacementOptions { spread: options.spread.unwrap_or(true), overcommit: options.overcommit.unwrap_or(false) }
     }
 }
 
@@ -81,7 +81,7 @@ pub struct Placement {
 
 /// Where the user wants something.
 #[derive(Debug, Clone, PartialEq, Eq)]
-enum Wanted {
+enum PlacementTarget {
     Domain(DomainId),
     Site(String),
 }
@@ -94,23 +94,23 @@ enum Wanted {
 /// The model places something in a domain that is not there.
 pub fn needs(
     model: &Resolved,
-    rooms: &[Room],
+    rooms: &[DomainCapacity],
     fixed: &dyn Fn(InstanceId) -> Option<DomainId>,
-) -> Result<Vec<Need>, Fault> {
-    let mut word: HashMap<String, Wanted> = HashMap::new();
+) -> Result<Vec<ResourceNeed>, Fault> {
+    let mut word: HashMap<String, PlacementTarget> = HashMap::new();
     for (name, place) in &model.ligament.place {
         let domain = domain_named(&place.domain, rooms)
             .map_err(|why| why.told(|why| format!("{}\"{name}\" is placed in {why}", at_line(&place.at))))?;
         word.insert(name.to_string(), domain);
     }
-    let mut needs: Vec<Need> = Vec::new();
+    let mut needs: Vec<ResourceNeed> = Vec::new();
     let mut light: HashMap<String, usize> = HashMap::new();
     for (i, instance) in model.instances.iter().enumerate() {
         let (i, name) = (InstanceId::at(i), instance.name.to_string());
         let component = model.components[instance.component as usize].name.to_string();
         let (wanted, site) = match word.get(&name).or_else(|| word.get(&component)) {
-            Some(Wanted::Domain(domain)) => (Some(*domain), None),
-            Some(Wanted::Site(site)) => (None, Some(site.clone())),
+            Some(PlacementTarget::Domain(domain)) => (Some(*domain), None),
+            Some(PlacementTarget::Site(site)) => (None, Some(site.clone())),
             None => (None, None),
         };
         let must = fixed(i);
@@ -132,7 +132,7 @@ pub fn needs(
         }
         let (program, resources) = (model.light_program(i.number()), instance.resources);
         if let Some(at) = program.and_then(|program| light.get(&program.to_string())) {
-            let need: &mut Need = &mut needs[*at];
+            let need: &mut ResourceNeed = &mut needs[*at];
             let wanted = must.or(wanted);
             let apart = |one: bool, same: bool| one && !same;
             if apart(wanted.is_some() && need.fixed.is_some(), wanted == need.fixed)
@@ -158,7 +158,7 @@ pub fn needs(
             light.insert(program.to_string(), needs.len());
         }
         let whole = instance.ranks.is_some();
-        needs.push(Need { name, instances: vec![i], resources, fixed: must.or(wanted), site, whole });
+        needs.push(ResourceNeed { name, instances: vec![i], resources, fixed: must.or(wanted), site, whole });
     }
     if let Some(first) = rooms.iter().find_map(|room| room.site.as_ref()) {
         for need in needs.iter_mut().filter(|need| need.fixed.is_none()) {
@@ -176,15 +176,15 @@ fn at_line(at: &ligament_model::At) -> String {
 }
 
 /// A site by its name, or a domain by its number or its machine's name.
-fn domain_named(name: &str, rooms: &[Room]) -> Result<Wanted, Fault> {
+fn domain_named(name: &str, rooms: &[DomainCapacity]) -> Result<PlacementTarget, Fault> {
     if rooms.iter().any(|room| room.site.as_deref() == Some(name)) {
-        return Ok(Wanted::Site(name.to_owned()));
+        return Ok(PlacementTarget::Site(name.to_owned()));
     }
     if let Some(number) = name.parse::<usize>().ok().filter(|number| *number < rooms.len()) {
-        return Ok(Wanted::Domain(DomainId::at(number)));
+        return Ok(PlacementTarget::Domain(DomainId::at(number)));
     }
     if let Some(found) = rooms.iter().position(|room| room.name == name) {
-        return Ok(Wanted::Domain(DomainId::at(found)));
+        return Ok(PlacementTarget::Domain(DomainId::at(found)));
     }
     let known: Vec<String> = rooms.iter().enumerate().map(|(i, room)| format!("{i} ({})", room.name)).collect();
     Err(fault!(DOMAIN_UNKNOWN, "the domain \"{name}\", and there is none; there is {}", known.join(", ")))
@@ -195,11 +195,11 @@ fn domain_named(name: &str, rooms: &[Room]) -> Result<Wanted, Fault> {
 ///
 /// # Errors
 /// Something does not fit: what it needs, and what there is.
-pub fn place(needs: &[Need], rooms: &[Room], options: PlaceOptions) -> Result<Placement, Fault> {
+pub fn place(needs: &[ResourceNeed], rooms: &[DomainCapacity], options: PlacementOptions) -> Result<Placement, Fault> {
     if rooms.is_empty() {
         return Err(fault!(NO_ROOM, "there is no domain to place instances in; give at least one host"));
     }
-    let order = |need: &Need| match need.resources {
+    let order = |need: &ResourceNeed| match need.resources {
         _ if need.fixed.is_some() => 0,
         Resources::MpiNodes { .. } => 1,
         _ => 2,
@@ -208,7 +208,7 @@ pub fn place(needs: &[Need], rooms: &[Room], options: PlaceOptions) -> Result<Pl
     in_order.sort_by_key(|&i| order(&needs[i]));
     let mut largest_first = in_order.clone();
     largest_first.sort_by_key(|&i| (order(&needs[i]), std::cmp::Reverse(needs[i].resources.cores_on_node())));
-    let exact = |spread| PlaceOptions { spread, overcommit: false };
+    let exact = |spread| PlacementOptions { spread, overcommit: false };
     attempt(needs, rooms, &in_order, exact(options.spread))
         .or_else(|error| attempt(needs, rooms, &largest_first, exact(options.spread)).map_err(|_| error))
         // Spreading small needs widely can leave no room for large ones.
@@ -219,13 +219,13 @@ pub fn place(needs: &[Need], rooms: &[Room], options: PlaceOptions) -> Result<Pl
 }
 
 /// What has been given away so far.
-struct Taken<'a> {
-    rooms: &'a [Room],
+struct CoreUsage<'a> {
+    rooms: &'a [DomainCapacity],
     /// Cores of each domain that are given away.
     used: Vec<u32>,
 }
 
-impl Taken<'_> {
+impl CoreUsage<'_> {
     fn left(&self, domain: usize) -> u32 {
         self.rooms[domain].free().saturating_sub(self.used[domain])
     }
@@ -240,12 +240,12 @@ impl Taken<'_> {
     }
 
     /// The domains in which something may be.
-    fn allowed<'s>(&'s self, need: &'s Need) -> impl DoubleEndedIterator<Item = usize> + 's {
+    fn allowed<'s>(&'s self, need: &'s ResourceNeed) -> impl DoubleEndedIterator<Item = usize> + 's {
         (0..self.rooms.len()).filter(|&domain| need.site.is_none() || need.site == self.rooms[domain].site)
     }
 
     /// The first domain that has room, or the one that has most.
-    fn choose(&self, need: &Need, cores: u32, spread: bool) -> Option<usize> {
+    fn choose(&self, need: &ResourceNeed, cores: u32, spread: bool) -> Option<usize> {
         let mut fitting = self.allowed(need).filter(|&domain| self.left(domain) >= cores);
         if spread {
             return fitting.max_by_key(|&domain| (self.left(domain), std::cmp::Reverse(domain)));
@@ -254,7 +254,7 @@ impl Taken<'_> {
     }
 
     /// The domain that has given away the smallest part of its cores. A domain without cores gets no instances.
-    fn least_loaded(&self, need: &Need) -> Option<usize> {
+    fn least_loaded(&self, need: &ResourceNeed) -> Option<usize> {
         let load = |domain: usize| f64::from(self.used[domain]) / f64::from(self.rooms[domain].free());
         self.allowed(need)
             .filter(|&domain| self.rooms[domain].free() > 0)
@@ -262,7 +262,7 @@ impl Taken<'_> {
     }
 }
 
-fn attempt(needs: &[Need], rooms: &[Room], order: &[usize], options: PlaceOptions) -> Result<Placement, Fault> {
+fn attempt(needs: &[ResourceNeed], rooms: &[DomainCapacity], order: &[usize], options: PlacementOptions) -> Result<Placement, Fault> {
     let count = needs.iter().flat_map(|need| &need.instances).max().map_or(0, |last| last.index() + 1);
     let mut placement = Placement {
         domains: vec![DomainId::HEAD; count],
@@ -270,10 +270,10 @@ fn attempt(needs: &[Need], rooms: &[Room], order: &[usize], options: PlaceOption
         processes: vec![Vec::new(); count],
         overcommitted: Vec::new(),
     };
-    let mut taken = Taken { rooms, used: vec![0; rooms.len()] };
+    let mut taken = CoreUsage { rooms, used: vec![0; rooms.len()] };
     for &i in order {
         let need = &needs[i];
-        let given = give(need, &mut taken, options).ok_or_else(|| does_not_fit(need, &taken))?;
+        let given = allocate_cores(need, &mut taken, options).ok_or_else(|| does_not_fit(need, &taken))?;
         for &instance in &need.instances {
             placement.domains[instance.index()] = given[0].0;
             placement.cores[instance.index()] = given.clone();
@@ -305,7 +305,7 @@ fn spread(resources: Resources, given: &[(DomainId, Vec<u32>)]) -> Vec<(DomainId
 }
 
 /// Cores for one need, its own domain first; `None` if it does not fit.
-fn give(need: &Need, taken: &mut Taken<'_>, options: PlaceOptions) -> Option<Vec<(DomainId, Vec<u32>)>> {
+fn allocate_cores(need: &ResourceNeed, taken: &mut CoreUsage<'_>, options: PlacementOptions) -> Option<Vec<(DomainId, Vec<u32>)>> {
     if let Some(domain) = need.fixed {
         return Some(vec![taken.take(domain.index(), need.resources.cores_on_node())]);
     }
@@ -352,7 +352,7 @@ fn give(need: &Need, taken: &mut Taken<'_>, options: PlaceOptions) -> Option<Vec
     })
 }
 
-fn does_not_fit(need: &Need, taken: &Taken<'_>) -> Fault {
+fn does_not_fit(need: &ResourceNeed, taken: &CoreUsage<'_>) -> Fault {
     let cores = |n: u32| format!("{n} core{}", if n == 1 { "" } else { "s" });
     let wants = match need.resources {
         Resources::Threads { .. } => format!("{} on one node", cores(need.resources.cores_on_node())),
@@ -364,10 +364,10 @@ fn does_not_fit(need: &Need, taken: &Taken<'_>) -> Fault {
             format!("{nodes} empty nodes with {} each", cores(need.resources.cores_on_node()))
         }
     };
-    const MOST: usize = 8;
+    const MAX_NAMED_DOMAINS: usize = 8;
     let mut there = String::new();
     let allowed: Vec<usize> = taken.allowed(need).collect();
-    for &i in allowed.iter().take(MOST) {
+    for &i in allowed.iter().take(MAX_NAMED_DOMAINS) {
         let room = &taken.rooms[i];
         let kept = match room.reserved.min(room.cores) {
             0 => String::new(),
@@ -376,8 +376,8 @@ fn does_not_fit(need: &Need, taken: &Taken<'_>) -> Fault {
         let separator = if there.is_empty() { "" } else { "; " };
         let _ = write!(there, "{separator}{} has {} of {} left{kept}", room.name, taken.left(i), room.cores);
     }
-    if allowed.len() > MOST {
-        let _ = write!(there, "; and {} more", allowed.len() - MOST);
+    if allowed.len() > MAX_NAMED_DOMAINS {
+        let _ = write!(there, "; and {} more", allowed.len() - MAX_NAMED_DOMAINS);
     }
     fault!(
         NO_ROOM,

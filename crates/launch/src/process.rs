@@ -2,8 +2,8 @@
 //! ended with its group.
 
 use crate::command::Command;
-use crate::ran::why_not;
-use crate::sys::{self, Birth};
+use crate::launched_program::explain_start_error;
+use crate::sys::{self, ProcessSetup};
 use ligament_catalogue::{fault, Fault};
 use rustix::fd::OwnedFd;
 use rustix::process::{
@@ -16,11 +16,11 @@ use std::os::unix::ffi::OsStrExt;
 use std::sync::OnceLock;
 
 /// The limit of open files that this process was born with.
-static BORN_WITH: OnceLock<Rlimit> = OnceLock::new();
+static INITIAL_FILE_LIMIT: OnceLock<Rlimit> = OnceLock::new();
 
 /// Raises this process's soft limit of open files to its hard limit, and returns it; children get the old one.
 pub fn raise_open_files() -> u64 {
-    let limit = BORN_WITH.get_or_init(|| getrlimit(Resource::Nofile));
+    let limit = INITIAL_FILE_LIMIT.get_or_init(|| getrlimit(Resource::Nofile));
     let _ = setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, maximum: limit.maximum });
     getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX)
 }
@@ -32,7 +32,7 @@ pub fn file_size_limit() -> Option<u64> {
 
 /// How a process ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Ended {
+pub enum ProcessEnd {
     /// By itself, with this status.
     Status(i32),
     /// By this signal.
@@ -63,14 +63,14 @@ impl Command {
                 std::io::ErrorKind::NotFound if !self.directory.is_dir() => {
                     format!("; its working directory {} is gone", self.directory.display())
                 }
-                _ => why_not(&self.program, &error),
+                _ => explain_start_error(&self.program, &error),
             };
             fault!(NOT_STARTABLE, "{} cannot be started: {error}{hint}", self.program.display())
         })?;
         Ok(pid.as_raw_nonzero().get() as u32)
     }
 
-    fn birth(&self, output: OwnedFd, blocked: sys::Signals) -> Result<Birth, NulError> {
+    fn birth(&self, output: OwnedFd, blocked: sys::Signals) -> Result<ProcessSetup, NulError> {
         let program = CString::new(self.program.as_os_str().as_bytes())?;
         let mut arguments = vec![program.clone()];
         for argument in &self.arguments {
@@ -79,13 +79,13 @@ impl Command {
         let variables = self.environment.iter();
         let variables =
             variables.map(|(name, value)| CString::new([name.as_bytes(), b"=", value.as_bytes()].concat()));
-        Ok(Birth {
+        Ok(ProcessSetup {
             program,
             arguments,
             environment: variables.collect::<Result<_, _>>()?,
             directory: CString::new(self.directory.as_os_str().as_bytes())?,
             output,
-            open_files: BORN_WITH.get().cloned(),
+            open_files: INITIAL_FILE_LIMIT.get().cloned(),
             cores: set_of(&self.cores),
             blocked,
         })

@@ -9,7 +9,7 @@
 
 use crate::descendants::{children_of, parent_of};
 use crate::loss::how_ended;
-use crate::process::{describe_signal, end_group, Ended};
+use crate::process::{describe_signal, end_group, ProcessEnd};
 use ligament_catalogue::{fault, Fault};
 use rustix::event::{poll, PollFd, PollFlags, Timespec};
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -18,34 +18,34 @@ use std::collections::HashSet;
 use std::time::{Duration, Instant};
 
 /// How long a launcher may take to end by itself after a rank has ended badly.
-const GRACE: Duration = Duration::from_millis(500);
+const LAUNCHER_GRACE: Duration = Duration::from_millis(500);
 /// Ends so close to each other are told together. MPICH's launcher kills the other ranks when a dead one's connection closes,
 /// which is before the kernel shows that one's end.
-const SAME_MOMENT: Duration = Duration::from_millis(20);
+const SAME_ROUND_TIME: Duration = Duration::from_millis(20);
 /// How MPICH's launcher ends when it fails itself, as it may when it loses a rank while it still sets up.
-const LAUNCHER_FAILED: i32 = 255;
+const STATUS_LAUNCHER_FAILED: i32 = 255;
 /// By which MPICH's launcher ends when it writes to a helper that has just been killed.
 const SIGPIPE: i32 = 13;
 /// How often to look for ranks until all are there: while they are expected soon, and later.
-const LOOKS: Duration = Duration::from_millis(10);
-const LOOKS_LATER: Duration = Duration::from_millis(200);
-const SOON: Duration = Duration::from_secs(10);
+const SEARCH_INTERVAL: Duration = Duration::from_millis(10);
+const LATE_SEARCH_INTERVAL: Duration = Duration::from_millis(200);
+const FREQUENT_SEARCH_TIME: Duration = Duration::from_secs(10);
 /// By which a launcher tells a process which rank it is, and of how many.
 const RANK_VARIABLES: [&str; 3] = ["OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK"];
 const SIZE_VARIABLES: [&str; 2] = ["OMPI_COMM_WORLD_SIZE", "PMI_SIZE"];
 
 /// Which processes of an instance ended first, and took the others with them.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Lost {
+pub struct LostRanks {
     /// The ranks; none if it was a process that the launcher needs.
     pub ranks: Vec<u32>,
     /// The process's name.
     pub name: String,
     /// How it ended, if the kernel could tell.
-    pub ended: Option<Ended>,
+    pub ended: Option<ProcessEnd>,
 }
 
-impl Lost {
+impl LostRanks {
     /// What the instance met, as a sentence without its subject.
     pub fn why(&self) -> Fault {
         let (who, was) = match self.ranks.as_slice() {
@@ -58,11 +58,11 @@ impl Lost {
         };
         let and = if self.ranks.is_empty() { " and which" } else { "" };
         match self.ended {
-            Some(Ended::Signal(signal)) => {
+            Some(ProcessEnd::Signal(signal)) => {
                 let signal = describe_signal(signal);
                 fault!(SIGNAL, "lost {who}{and} {was} ended by signal {signal}")
             }
-            Some(Ended::Status(status)) => {
+            Some(ProcessEnd::Status(status)) => {
                 fault!(EXIT_STATUS, "lost {who}{and} ended with exit status {status}")
             }
             None => fault!(EXIT_STATUS, "lost {who}{and} ended first"),
@@ -71,7 +71,7 @@ impl Lost {
 }
 
 /// A launcher that the guard has started, and what it has started since.
-pub(crate) struct Launched {
+pub(crate) struct MpiLauncher {
     launcher: Pid,
     /// How many ranks it is to start, here or elsewhere.
     expected: usize,
@@ -79,9 +79,9 @@ pub(crate) struct Launched {
     next_look: Option<Instant>,
     /// Numbers of all that were found.
     known: HashSet<Pid>,
-    members: Vec<Member>,
+    members: Vec<LaunchedProcess>,
     /// Those that have ended badly, and in which round.
-    bad: Vec<(u32, Gone)>,
+    bad: Vec<(u32, EndedProcess)>,
     round: u32,
     round_began: Instant,
     /// When to end everything.
@@ -90,7 +90,7 @@ pub(crate) struct Launched {
 }
 
 /// A process that a launcher has started.
-struct Member {
+struct LaunchedProcess {
     pid: Pid,
     process: OwnedFd,
     parent: Pid,
@@ -100,7 +100,7 @@ struct Member {
     name: String,
 }
 
-impl Member {
+impl LaunchedProcess {
     /// The name of one that has ended. Until its parent asks for its end, the kernel still tells it; before, it may have been
     /// seen between its fork and its program only, where it looks like its parent.
     fn last_name(self) -> String {
@@ -116,29 +116,29 @@ impl Member {
 
 /// One that has ended.
 #[derive(Clone)]
-struct Gone {
+struct EndedProcess {
     rank: Option<u32>,
     name: String,
-    ended: Option<Ended>,
+    ended: Option<ProcessEnd>,
 }
 
-impl Gone {
+impl EndedProcess {
     /// A launcher ends its other ranks by these signals, when one of them has ended otherwise.
     fn may_be_launchers_work(&self) -> bool {
-        self.rank.is_some() && matches!(self.ended, Some(Ended::Signal(9 | 15)))
+        self.rank.is_some() && matches!(self.ended, Some(ProcessEnd::Signal(9 | 15)))
     }
 
     /// What reads a rank's output is its helper: this one may have ended because that was gone.
     fn may_be_for_a_helper(&self) -> bool {
-        self.rank.is_some() && matches!(self.ended, Some(Ended::Signal(SIGPIPE)))
+        self.rank.is_some() && matches!(self.ended, Some(ProcessEnd::Signal(SIGPIPE)))
     }
 }
 
-impl Launched {
-    pub fn new(launcher: u32, expected: usize) -> Option<Launched> {
+impl MpiLauncher {
+    pub fn new(launcher: u32, expected: usize) -> Option<MpiLauncher> {
         let launcher = Pid::from_raw(i32::try_from(launcher).ok()?)?;
         let began = Instant::now();
-        Some(Launched {
+        Some(MpiLauncher {
             launcher,
             expected,
             began,
@@ -165,15 +165,15 @@ impl Launched {
 
     /// Looks for new processes if it is time, takes in which have ended, and ends everything if it is time for that. Gives
     /// the instance's ranks that have ended well, unless another has ended badly.
-    pub fn go_on(&mut self) -> Vec<u32> {
+    pub fn update(&mut self) -> Vec<u32> {
         let now = Instant::now();
         if self.next_look.is_some_and(|at| at <= now) {
-            self.look();
-            let every = if self.began.elapsed() < SOON { LOOKS } else { LOOKS_LATER };
+            self.search();
+            let every = if self.began.elapsed() < FREQUENT_SEARCH_TIME { SEARCH_INTERVAL } else { LATE_SEARCH_INTERVAL };
             let found = self.members.iter().filter(|member| member.rank.is_some()).count();
             self.next_look = (found < self.expected).then(|| now + every);
         }
-        let well = self.take_in();
+        let well = self.collect_ended();
         if self.end_by.is_some_and(|at| at <= now) {
             self.end_by = None;
             self.ended_by_guard = true;
@@ -183,7 +183,7 @@ impl Launched {
     }
 
     /// Finds what the launcher has started, down to the ranks. What a rank starts is its own matter.
-    fn look(&mut self) {
+    fn search(&mut self) {
         let mut to_visit = vec![self.launcher];
         while let Some(parent) = to_visit.pop() {
             if name_of(parent) == "srun" {
@@ -201,7 +201,7 @@ impl Launched {
                     // Otherwise its number was given to somebody else meanwhile.
                     if parent_of(pid).is_some_and(|(now, _)| now == parent) {
                         let name = String::new();
-                        self.members.push(Member { pid, process, parent, rank: None, of: None, name });
+                        self.members.push(LaunchedProcess { pid, process, parent, rank: None, of: None, name });
                     }
                 }
                 if self.members.iter().any(|member| member.pid == pid) && !self.is_rank(pid) {
@@ -220,9 +220,9 @@ impl Launched {
         member.rank.is_some()
     }
 
-    /// Takes in which processes have ended, as `go_on`. Before the launcher is reaped this is to be called a last time: by
+    /// Takes in which processes have ended, as `update`. Before the launcher is reaped this is to be called a last time: by
     /// that whatever it has left is ended.
-    pub fn take_in(&mut self) -> Vec<u32> {
+    pub fn collect_ended(&mut self) -> Vec<u32> {
         let mut fds: Vec<PollFd<'_>> =
             self.members.iter().map(|member| PollFd::new(&member.process, PollFlags::IN)).collect();
         let at_once = Timespec { tv_sec: 0, tv_nsec: 0 };
@@ -234,10 +234,10 @@ impl Launched {
         let (gone, members) =
             std::mem::take(&mut self.members).into_iter().partition(|_| ended.next().unwrap_or(false));
         self.members = members;
-        if self.round == 0 || self.round_began.elapsed() > SAME_MOMENT {
+        if self.round == 0 || self.round_began.elapsed() > SAME_ROUND_TIME {
             (self.round, self.round_began) = (self.round + 1, Instant::now());
         }
-        let gone: Vec<Member> = gone;
+        let gone: Vec<LaunchedProcess> = gone;
         // After a bad end, the launcher ends the others, which may take that well. But a rank that leaves closes what it shares
         // with its launcher before it has ended, so the launcher's work may be seen a moment sooner.
         let is_first =
@@ -246,14 +246,14 @@ impl Launched {
         for member in gone {
             let ended = how_ended(member.process.as_fd(), member.pid);
             let bad = match (member.rank, ended) {
-                (Some(rank), Some(Ended::Status(0))) => {
+                (Some(rank), Some(ProcessEnd::Status(0))) => {
                     // A script may start others with MPI before: they are done, and no ranks of the instance.
                     well.extend(member.of.is_none_or(|of| of == self.expected).then_some(rank));
                     false
                 }
                 (Some(_), _) => true,
                 // Launchers may be scripts, whose commands end as they like; but nobody kills these.
-                (None, Some(Ended::Signal(signal))) if !is_asking(signal) => true,
+                (None, Some(ProcessEnd::Signal(signal))) if !is_asking(signal) => true,
                 (None, _) => {
                     self.members.iter().any(|other| other.parent == member.pid && other.rank.is_some())
                 }
@@ -261,10 +261,10 @@ impl Launched {
             if bad {
                 // Of a rank that has ended nobody knows how, the launcher may know that all is well.
                 if member.rank.is_none() || ended.is_some() {
-                    self.end_by.get_or_insert(Instant::now() + GRACE);
+                    self.end_by.get_or_insert(Instant::now() + LAUNCHER_GRACE);
                 }
                 let rank = member.rank;
-                self.bad.push((self.round, Gone { rank, name: member.last_name(), ended }));
+                self.bad.push((self.round, EndedProcess { rank, name: member.last_name(), ended }));
             }
         }
         // If a launcher ended others in this same moment, that may be because one had ended too early.
@@ -301,35 +301,35 @@ impl Launched {
 
     /// The launcher is reaped, and its group is killed: whoever ends from now on is not why. Ends what is left. Gives why the
     /// launcher ended, if that was because of a process that it had started.
-    pub fn over(self, ended: Ended) -> Option<Lost> {
+    pub fn finish(self, ended: ProcessEnd) -> Option<LostRanks> {
         self.end_below(self.members.iter().map(|member| member.pid).collect());
         self.lost(ended)
     }
 
-    fn lost(&self, launcher: Ended) -> Option<Lost> {
+    fn lost(&self, launcher: ProcessEnd) -> Option<LostRanks> {
         // Before Linux 6.15 the end of one that its parent has reaped is unknown, and may have been a good one.
         let any_known = self.bad.iter().any(|(_, gone)| gone.ended.is_some());
         let mut bad = self.bad.iter().filter(|(_, gone)| gone.ended.is_some() == any_known).peekable();
         let first_round = bad.peek()?.0;
-        let all: Vec<&(u32, Gone)> = bad.collect();
-        let mut first: Vec<&Gone> =
+        let all: Vec<&(u32, EndedProcess)> = bad.collect();
+        let mut first: Vec<&EndedProcess> =
             all.iter().filter(|(round, _)| *round == first_round).map(|(_, gone)| gone).collect();
         if first.iter().any(|gone| gone.may_be_for_a_helper()) {
             let helper = self.bad.iter().map(|(_, gone)| gone).find(|gone| gone.rank.is_none());
             first = helper.map_or(first, |helper| vec![helper]);
         }
-        let own: Vec<&Gone> = first.iter().copied().filter(|gone| !gone.may_be_launchers_work()).collect();
+        let own: Vec<&EndedProcess> = first.iter().copied().filter(|gone| !gone.may_be_launchers_work()).collect();
         let chosen = match (launcher, own.is_empty()) {
             _ if self.ended_by_guard && own.is_empty() => first,
             // The launcher itself was killed, and those below it went with it; unless it wrote to one that was gone.
-            (Ended::Signal(signal), _) if !self.ended_by_guard && (signal != SIGPIPE || own.is_empty()) => {
+            (ProcessEnd::Signal(signal), _) if !self.ended_by_guard && (signal != SIGPIPE || own.is_empty()) => {
                 return None
             }
             (_, false) => own,
-            (Ended::Status(status), true) => {
-                let same = |gone: &&Gone| match gone.ended {
-                    Some(Ended::Signal(signal)) => status == signal || status == 128 + signal,
-                    Some(Ended::Status(own)) => own == status,
+            (ProcessEnd::Status(status), true) => {
+                let same = |gone: &&EndedProcess| match gone.ended {
+                    Some(ProcessEnd::Signal(signal)) => status == signal || status == 128 + signal,
+                    Some(ProcessEnd::Status(own)) => own == status,
                     None => false,
                 };
                 if first.iter().any(same) {
@@ -337,19 +337,19 @@ impl Launched {
                 } else if let Some(last) = all.into_iter().map(|(_, gone)| gone).find(same) {
                     // As after MPI_Abort: whoever called it may end last.
                     vec![last]
-                } else if status == LAUNCHER_FAILED {
+                } else if status == STATUS_LAUNCHER_FAILED {
                     first
                 } else {
                     return None;
                 }
             }
-            (Ended::Signal(_), true) => first,
+            (ProcessEnd::Signal(_), true) => first,
         };
         let one = chosen.first()?;
-        let alike = |other: &&&Gone| other.rank.is_some() == one.rank.is_some() && other.ended == one.ended;
+        let alike = |other: &&&EndedProcess| other.rank.is_some() == one.rank.is_some() && other.ended == one.ended;
         let mut ranks: Vec<u32> = chosen.iter().filter(alike).filter_map(|gone| gone.rank).collect();
         ranks.sort_unstable();
-        Some(Lost { ranks, name: one.name.clone(), ended: one.ended })
+        Some(LostRanks { ranks, name: one.name.clone(), ended: one.ended })
     }
 }
 
@@ -396,25 +396,25 @@ mod tests {
     use super::*;
     use std::process::Stdio;
 
-    fn launched(bad: Vec<(u32, Gone)>, ended_by_guard: bool) -> Launched {
-        Launched { bad, ended_by_guard, ..Launched::new(std::process::id(), 4).unwrap() }
+    fn launched(bad: Vec<(u32, EndedProcess)>, ended_by_guard: bool) -> MpiLauncher {
+        MpiLauncher { bad, ended_by_guard, ..MpiLauncher::new(std::process::id(), 4).unwrap() }
     }
 
-    fn rank(rank: u32, ended: Ended) -> Gone {
-        Gone { rank: Some(rank), name: "flow".into(), ended: Some(ended) }
+    fn rank(rank: u32, ended: ProcessEnd) -> EndedProcess {
+        EndedProcess { rank: Some(rank), name: "flow".into(), ended: Some(ended) }
     }
 
-    fn ranks(bad: Vec<(u32, Gone)>, ended_by_guard: bool, launcher: Ended) -> Option<Vec<u32>> {
+    fn ranks(bad: Vec<(u32, EndedProcess)>, ended_by_guard: bool, launcher: ProcessEnd) -> Option<Vec<u32>> {
         launched(bad, ended_by_guard).lost(launcher).map(|lost| lost.ranks)
     }
 
-    const KILLED: Ended = Ended::Signal(9);
+    const KILLED: ProcessEnd = ProcessEnd::Signal(9);
 
     #[test]
     fn one_that_has_ended_is_named_as_it_was_last() {
         let mut child = std::process::Command::new("sleep").arg("1000").stdin(Stdio::null()).spawn().unwrap();
         let pid = Pid::from_raw(child.id() as i32).unwrap();
-        let member = |name: &str| Member {
+        let member = |name: &str| LaunchedProcess {
             pid,
             process: pidfd_open(pid, PidfdFlags::empty()).unwrap(),
             parent: rustix::process::getpid(),
@@ -427,74 +427,74 @@ mod tests {
         child.kill().unwrap();
         assert_eq!(unborn.last_name(), "sleep", "its parent has not asked for its end");
         child.wait().unwrap();
-        assert_eq!(reaped.map(Member::last_name), ["sleep", "a process", "a process"]);
+        assert_eq!(reaped.map(LaunchedProcess::last_name), ["sleep", "a process", "a process"]);
     }
 
     #[test]
     fn the_first_that_ended_badly_is_named() {
-        let killed = || vec![(1, rank(2, KILLED)), (2, rank(0, KILLED)), (2, rank(1, Ended::Status(1)))];
-        for launcher in [Ended::Status(137), Ended::Status(9)] {
+        let killed = || vec![(1, rank(2, KILLED)), (2, rank(0, KILLED)), (2, rank(1, ProcessEnd::Status(1)))];
+        for launcher in [ProcessEnd::Status(137), ProcessEnd::Status(9)] {
             assert_eq!(ranks(killed(), false, launcher), Some(vec![2]));
         }
         assert_eq!(ranks(killed(), true, KILLED), Some(vec![2]));
-        let crashed = vec![(1, rank(0, KILLED)), (1, rank(3, Ended::Signal(11))), (1, rank(1, KILLED))];
-        assert_eq!(ranks(crashed, false, Ended::Status(139)), Some(vec![3]));
-        assert_eq!(ranks(Vec::new(), false, Ended::Status(1)), None);
+        let crashed = vec![(1, rank(0, KILLED)), (1, rank(3, ProcessEnd::Signal(11))), (1, rank(1, KILLED))];
+        assert_eq!(ranks(crashed, false, ProcessEnd::Status(139)), Some(vec![3]));
+        assert_eq!(ranks(Vec::new(), false, ProcessEnd::Status(1)), None);
     }
 
     #[test]
     fn those_that_ended_at_the_same_moment_are_named_together() {
         let both = vec![(1, rank(3, KILLED)), (1, rank(1, KILLED))];
-        assert_eq!(ranks(both, false, Ended::Status(137)), Some(vec![1, 3]));
+        assert_eq!(ranks(both, false, ProcessEnd::Status(137)), Some(vec![1, 3]));
     }
 
     #[test]
     fn those_whom_the_launcher_ended_are_not_blamed() {
-        let terminated = || vec![(1, rank(0, Ended::Signal(15))), (1, rank(1, KILLED))];
-        assert_eq!(ranks(terminated(), false, Ended::Status(5)), None);
+        let terminated = || vec![(1, rank(0, ProcessEnd::Signal(15))), (1, rank(1, KILLED))];
+        assert_eq!(ranks(terminated(), false, ProcessEnd::Status(5)), None);
         let mut aborted = terminated();
-        aborted.push((2, rank(3, Ended::Status(5))));
-        assert_eq!(ranks(aborted, false, Ended::Status(5)), Some(vec![3]));
+        aborted.push((2, rank(3, ProcessEnd::Status(5))));
+        assert_eq!(ranks(aborted, false, ProcessEnd::Status(5)), Some(vec![3]));
         assert_eq!(ranks(terminated(), false, KILLED), None, "the launcher itself was killed");
     }
 
     #[test]
     fn a_helper_is_named_rather_than_ranks_that_wrote_to_it() {
         for ended in [Some(KILLED), None] {
-            let helper = Gone { rank: None, name: "hydra_pmi_proxy".into(), ended };
-            let bad = vec![(1, rank(1, Ended::Signal(SIGPIPE))), (1, rank(2, KILLED)), (2, helper)];
-            for launcher in [Ended::Signal(SIGPIPE), Ended::Status(LAUNCHER_FAILED)] {
+            let helper = EndedProcess { rank: None, name: "hydra_pmi_proxy".into(), ended };
+            let bad = vec![(1, rank(1, ProcessEnd::Signal(SIGPIPE))), (1, rank(2, KILLED)), (2, helper)];
+            for launcher in [ProcessEnd::Signal(SIGPIPE), ProcessEnd::Status(STATUS_LAUNCHER_FAILED)] {
                 let lost = launched(bad.clone(), false).lost(launcher).unwrap();
                 assert_eq!((lost.name.as_str(), lost.ranks), ("hydra_pmi_proxy", vec![]));
             }
         }
-        let alone = vec![(1, rank(1, Ended::Signal(SIGPIPE)))];
-        assert_eq!(ranks(alone, false, Ended::Status(13)), Some(vec![1]));
+        let alone = vec![(1, rank(1, ProcessEnd::Signal(SIGPIPE)))];
+        assert_eq!(ranks(alone, false, ProcessEnd::Status(13)), Some(vec![1]));
     }
 
     #[test]
     fn a_helper_to_which_the_launcher_still_wrote_is_named() {
-        let helper = || Gone { rank: None, name: "hydra_pmi_proxy".into(), ended: Some(KILLED) };
+        let helper = || EndedProcess { rank: None, name: "hydra_pmi_proxy".into(), ended: Some(KILLED) };
         let name = |launcher| launched(vec![(1, helper())], false).lost(launcher).map(|lost| lost.name);
-        assert_eq!(name(Ended::Signal(SIGPIPE)).as_deref(), Some("hydra_pmi_proxy"));
+        assert_eq!(name(ProcessEnd::Signal(SIGPIPE)).as_deref(), Some("hydra_pmi_proxy"));
         assert_eq!(name(KILLED), None, "the launcher itself was killed");
     }
 
     #[test]
     fn the_first_are_named_when_the_launcher_failed_over_them() {
         let killed = || vec![(1, rank(3, KILLED)), (2, rank(0, KILLED))];
-        assert_eq!(ranks(killed(), false, Ended::Status(LAUNCHER_FAILED)), Some(vec![3]));
+        assert_eq!(ranks(killed(), false, ProcessEnd::Status(STATUS_LAUNCHER_FAILED)), Some(vec![3]));
         let mut aborted = killed();
-        aborted.push((3, rank(1, Ended::Status(255))));
-        assert_eq!(ranks(aborted, false, Ended::Status(255)), Some(vec![1]), "it called MPI_Abort");
+        aborted.push((3, rank(1, ProcessEnd::Status(255))));
+        assert_eq!(ranks(aborted, false, ProcessEnd::Status(255)), Some(vec![1]), "it called MPI_Abort");
     }
 
     #[test]
     fn one_whose_end_nobody_knows_is_not_blamed_if_another_is_known() {
-        let unknown = |number| Gone { ended: None, ..rank(number, KILLED) };
-        let bad = vec![(1, unknown(0)), (2, unknown(1)), (2, rank(3, Ended::Signal(11))), (3, rank(2, KILLED))];
-        assert_eq!(ranks(bad, false, Ended::Status(139)), Some(vec![3]));
-        assert_eq!(ranks(vec![(1, unknown(2)), (2, unknown(0))], false, Ended::Status(1)), Some(vec![2]));
+        let unknown = |number| EndedProcess { ended: None, ..rank(number, KILLED) };
+        let bad = vec![(1, unknown(0)), (2, unknown(1)), (2, rank(3, ProcessEnd::Signal(11))), (3, rank(2, KILLED))];
+        assert_eq!(ranks(bad, false, ProcessEnd::Status(139)), Some(vec![3]));
+        assert_eq!(ranks(vec![(1, unknown(2)), (2, unknown(0))], false, ProcessEnd::Status(1)), Some(vec![2]));
     }
 
     /// Ranks that have ended well, of a launcher that does not ask how they ended, when it is seen that all of these have
@@ -511,10 +511,10 @@ mod tests {
         let mut launcher = std::process::Command::new("sh");
         let mut launcher =
             launcher.args(["-c", &script]).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
-        let mut launched = Launched::new(launcher.id(), 4).unwrap();
+        let mut launched = MpiLauncher::new(launcher.id(), 4).unwrap();
         let began = Instant::now();
         while launched.members.iter().filter(|member| member.rank.is_some()).count() < all.len() {
-            launched.look();
+            launched.search();
             assert!(began.elapsed() < Duration::from_secs(60));
         }
         std::fs::write(&go, "").unwrap();
@@ -522,7 +522,7 @@ mod tests {
             let patience = Timespec { tv_sec: 60, tv_nsec: 0 };
             assert_eq!(poll(&mut [PollFd::new(&member.process, PollFlags::IN)], Some(&patience)), Ok(1));
         }
-        let mut well = launched.take_in();
+        let mut well = launched.collect_ended();
         let _ = (launcher.kill(), launcher.wait(), std::fs::remove_file(&go));
         well.sort_unstable();
         well
@@ -550,7 +550,7 @@ mod tests {
             let pid = Pid::from_raw(pid as i32).unwrap();
             let process = pidfd_open(pid, PidfdFlags::empty()).unwrap();
             let parent = Pid::from_raw(parent as i32).unwrap();
-            Member { pid, process, parent, rank, of: None, name: "helper".into() }
+            LaunchedProcess { pid, process, parent, rank, of: None, name: "helper".into() }
         };
         for (rank, count) in [(None, 0), (Some(2), 1)] {
             let mut helper = std::process::Command::new("true").spawn().unwrap();
@@ -565,7 +565,7 @@ mod tests {
             launched.members.push(member(child.id(), helper.id(), rank));
             let began = Instant::now();
             while launched.round == 0 && began.elapsed() < Duration::from_secs(60) {
-                launched.take_in();
+                launched.collect_ended();
             }
             assert_eq!((launched.round, launched.bad.len()), (1, count));
             let _ = child.kill();
@@ -576,11 +576,11 @@ mod tests {
     #[test]
     fn who_was_lost_is_said_and_how() {
         let why = |ranks: &[u32], ended| {
-            Lost { ranks: ranks.to_vec(), name: "hydra_pmi_proxy".into(), ended }.why().text().to_owned()
+            LostRanks { ranks: ranks.to_vec(), name: "hydra_pmi_proxy".into(), ended }.why().text().to_owned()
         };
         assert!(why(&[2], Some(KILLED)).starts_with("lost its rank 2, which was ended by signal SIGKILL"));
         assert!(why(&[1, 3], Some(KILLED)).starts_with("lost its ranks 1, 3, which were ended by signal"));
-        assert_eq!(why(&[0], Some(Ended::Status(3))), "lost its rank 0, which ended with exit status 3");
+        assert_eq!(why(&[0], Some(ProcessEnd::Status(3))), "lost its rank 0, which ended with exit status 3");
         let helper =
             "lost hydra_pmi_proxy, which its launcher had started and which was ended by signal SIGKILL";
         assert!(why(&[], Some(KILLED)).starts_with(helper));

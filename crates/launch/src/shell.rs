@@ -8,7 +8,7 @@ use std::ffi::OsString;
 
 /// A word of a command line.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Word {
+pub(crate) enum ShellWord {
     /// It is known before the shell starts.
     Known(OsString),
     /// The executable, in which the shell fills in variables.
@@ -34,7 +34,7 @@ pub(crate) fn starts(command: &Command) -> bool {
 }
 
 /// The arguments of bash: the script, and the words that are known.
-pub(crate) fn arguments(program: &Program, words: Vec<Word>) -> Vec<OsString> {
+pub(crate) fn arguments(program: &Program, words: Vec<ShellWord>) -> Vec<OsString> {
     let mut script = modules(program);
     environment(program, &mut script);
     if let Some(path) = &program.virtual_env {
@@ -43,15 +43,15 @@ pub(crate) fn arguments(program: &Program, words: Vec<Word>) -> Vec<OsString> {
     let (mut known, mut line) = (Vec::new(), String::new());
     for (i, word) in words.into_iter().enumerate() {
         match word {
-            Word::Known(word) => {
+            ShellWord::Known(word) => {
                 known.push(word);
                 line.push_str(&format!(" \"${{{}}}\"", known.len()));
             }
-            Word::Executable(text) => {
+            ShellWord::Executable(text) => {
                 executable(program, &text, &mut script);
                 line.push_str(" \"$ligament_executable\"");
             }
-            Word::Argument(text) => {
+            ShellWord::Argument(text) => {
                 argument(program, &text, i, &mut script);
                 line.push_str(&format!(" \"$ligament_word_{i}\""));
             }
@@ -174,10 +174,10 @@ mod tests {
     use std::process;
 
     /// A home directory whose login shells have modules, and programs to start.
-    struct Ground(PathBuf);
+    struct ShellFixture(PathBuf);
 
-    impl Ground {
-        fn new(test: &str) -> Ground {
+    impl ShellFixture {
+        fn new(test: &str) -> ShellFixture {
             let path = std::env::temp_dir().join(format!("ligament-shell-{}-{test}", std::process::id()));
             let _ = std::fs::remove_dir_all(&path);
             std::fs::create_dir_all(path.join("it's/bin")).unwrap();
@@ -194,7 +194,7 @@ mod tests {
                 let executable = std::os::unix::fs::PermissionsExt::from_mode(0o755);
                 std::fs::set_permissions(&file, executable).unwrap();
             }
-            Ground(path)
+            ShellFixture(path)
         }
 
         fn program(&self) -> Program {
@@ -206,7 +206,7 @@ mod tests {
         }
 
         /// The standard output and the errors of a program that is started so.
-        fn run(&self, program: &Program, words: Vec<Word>) -> (String, String) {
+        fn run(&self, program: &Program, words: Vec<ShellWord>) -> (String, String) {
             let mut command = process::Command::new("bash");
             command
                 .args(arguments(program, words))
@@ -219,7 +219,7 @@ mod tests {
         }
     }
 
-    impl Drop for Ground {
+    impl Drop for ShellFixture {
         fn drop(&mut self) {
             let _ = std::fs::remove_dir_all(&self.0);
         }
@@ -227,7 +227,7 @@ mod tests {
 
     #[test]
     fn what_modules_set_is_known_to_the_environment_the_program_and_its_arguments() {
-        let ground = Ground::new("set");
+        let ground = ShellFixture::new("set");
         let mut program = ground.program();
         program.virtual_env = Some("$ROOT".into());
         program.env.insert("+PATH".into(), ":/more".into());
@@ -236,11 +236,11 @@ mod tests {
             program.env.insert(name.into(), "1".into());
         }
         let root = ground.0.join("it's").display().to_string();
-        let word = |text: &str| Word::Argument(text.into());
+        let word = |text: &str| ShellWord::Argument(text.into());
         let words = vec![
-            Word::Executable("$ROOT/bin/tool".into()),
+            ShellWord::Executable("$ROOT/bin/tool".into()),
             word("$ROOT/x y"),
-            Word::Known("$ROOT".into()),
+            ShellWord::Known("$ROOT".into()),
             word("$NAME.csv"),
             word("$NONE"),
             word("-$$ROOT"),
@@ -259,9 +259,9 @@ mod tests {
 
     #[test]
     fn what_modules_do_not_bring_is_named() {
-        let ground = Ground::new("not");
+        let ground = ShellFixture::new("not");
         let start = |program: &Program, executable: &str| {
-            let (said, why) = ground.run(program, vec![Word::Executable(executable.into())]);
+            let (said, why) = ground.run(program, vec![ShellWord::Executable(executable.into())]);
             assert_eq!(said, "");
             why
         };
@@ -280,7 +280,7 @@ mod tests {
 
     #[test]
     fn only_the_shell_knows_what_is_not_the_programs_own() {
-        let mut program = Ground::new("own").program();
+        let mut program = ShellFixture::new("own").program();
         program.env.insert("OWN".into(), "x".into());
         program.env.insert("+PATH".into(), ":/x".into());
         for (text, wanted) in [

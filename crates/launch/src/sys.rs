@@ -1,4 +1,4 @@
-//! The unsafe part: forking the guard; what a process does between its fork and its program (`Birth`), while it
+//! The unsafe part: forking the guard; what a process does between its fork and its program (`ProcessSetup`), while it
 //! shares the guard's memory so that nothing is copied; and the few system calls that only the C library
 //! offers.
 
@@ -14,7 +14,7 @@ pub type Signals = libc::sigset_t;
 
 /// A process to be started, with everything it needs made ready beforehand: until it is its program it shares
 /// this process's memory and may allocate nothing.
-pub struct Birth {
+pub struct ProcessSetup {
     /// A path with a `/` in it.
     pub program: CString,
     /// The first is the program's name for itself.
@@ -32,7 +32,7 @@ pub struct Birth {
     pub blocked: Signals,
 }
 
-impl Birth {
+impl ProcessSetup {
     /// Starts the process in a group of its own; it dies with the thread that calls this. The thread waits
     /// until the process is its program, but copies nothing of this process, however large that is, as a fork
     /// would. All signals must be blocked here.
@@ -43,7 +43,7 @@ impl Birth {
         let pointers = |texts: &[CString]| -> Vec<*const libc::c_char> {
             texts.iter().map(|text| text.as_ptr()).chain([std::ptr::null()]).collect()
         };
-        let mut unborn = Unborn {
+        let mut unborn = ChildState {
             birth: self,
             arguments: pointers(&self.arguments),
             environment: pointers(&self.environment),
@@ -73,8 +73,8 @@ impl Birth {
     }
 }
 
-struct Unborn<'a> {
-    birth: &'a Birth,
+struct ChildState<'a> {
+    birth: &'a ProcessSetup,
     arguments: Vec<*const libc::c_char>,
     environment: Vec<*const libc::c_char>,
     parent: Pid,
@@ -84,8 +84,8 @@ struct Unborn<'a> {
 
 /// The child, until it is its program: system calls only.
 extern "C" fn be_born(unborn: *mut libc::c_void) -> libc::c_int {
-    // SAFETY: `Birth::start` passes this and does not touch it meanwhile.
-    let unborn = unsafe { &mut *unborn.cast::<Unborn<'_>>() };
+    // SAFETY: `ProcessSetup::start` passes this and does not touch it meanwhile.
+    let unborn = unsafe { &mut *unborn.cast::<ChildState<'_>>() };
     let error = match settle(unborn.birth, unborn.parent) {
         Err(error) => error,
         Ok(()) => {
@@ -99,7 +99,7 @@ extern "C" fn be_born(unborn: *mut libc::c_void) -> libc::c_int {
     127
 }
 
-fn settle(birth: &Birth, parent: Pid) -> io::Result<()> {
+fn settle(birth: &ProcessSetup, parent: Pid) -> io::Result<()> {
     rustix::process::set_parent_process_death_signal(Some(Signal::KILL))?;
     // The parent may have died before the signal was set.
     if rustix::process::getppid() != Some(parent) {
@@ -172,19 +172,19 @@ pub fn give_back_memory() {
 }
 
 /// Which side of a fork this is.
-pub enum Side {
+pub enum ForkSide {
     Parent(Pid),
     Child,
 }
 
 /// Forks. The child has this thread only; where the parent has others, it must keep to what a child of a process
 /// with threads may do, which with glibc includes allocating.
-pub fn fork() -> io::Result<Side> {
+pub fn fork() -> io::Result<ForkSide> {
     // SAFETY: the callers' child side neither returns into code of the parent nor needs its other threads.
     match unsafe { libc::fork() } {
         -1 => Err(io::Error::last_os_error()),
-        0 => Ok(Side::Child),
-        pid => Ok(Side::Parent(Pid::from_raw(pid).ok_or(io::ErrorKind::Other)?)),
+        0 => Ok(ForkSide::Child),
+        pid => Ok(ForkSide::Parent(Pid::from_raw(pid).ok_or(io::ErrorKind::Other)?)),
     }
 }
 
@@ -205,7 +205,7 @@ pub fn become_same(fd: &OwnedFd, numbers: &[RawFd]) -> io::Result<()> {
 
 /// Moves a descriptor to number 3 and closes all above; 0 and 1 become /dev/null. 2 stays, for error messages.
 pub fn keep_only(fd: OwnedFd) -> io::Result<OwnedFd> {
-    const KEPT: RawFd = 3;
+    const KEPT_DESCRIPTOR: RawFd = 3;
     use std::os::fd::IntoRawFd;
     let null = std::fs::File::options().read(true).write(true).open("/dev/null")?.into_raw_fd();
     let from = fd.into_raw_fd();
@@ -215,11 +215,11 @@ pub fn keep_only(fd: OwnedFd) -> io::Result<OwnedFd> {
         for number in [0, 1] {
             check(libc::dup2(null, number))?;
         }
-        if from != KEPT {
-            check(libc::dup3(from, KEPT, libc::O_CLOEXEC))?;
+        if from != KEPT_DESCRIPTOR {
+            check(libc::dup3(from, KEPT_DESCRIPTOR, libc::O_CLOEXEC))?;
         }
-        check(libc::syscall(libc::SYS_close_range, KEPT + 1, libc::c_uint::MAX, 0) as i32)?;
-        Ok(OwnedFd::from_raw_fd(KEPT))
+        check(libc::syscall(libc::SYS_close_range, KEPT_DESCRIPTOR + 1, libc::c_uint::MAX, 0) as i32)?;
+        Ok(OwnedFd::from_raw_fd(KEPT_DESCRIPTOR))
     }
 }
 
@@ -227,18 +227,18 @@ pub fn keep_only(fd: OwnedFd) -> io::Result<OwnedFd> {
 pub fn exit_of_reaped(process: BorrowedFd<'_>) -> Option<i32> {
     /// `struct pidfd_info` of linux/pidfd.h, in its first version.
     #[repr(C)]
-    struct Info {
+    struct PidfdInfo {
         mask: u64,
         cgroup: u64,
         ids: [u32; 11],
         exit: i32,
     }
-    const EXIT: u64 = 1 << 3;
-    const GET_INFO: libc::c_ulong = 0xc040_ff0b;
-    let mut info = Info { mask: EXIT, cgroup: 0, ids: [0; 11], exit: 0 };
+    const PIDFD_INFO_EXIT: u64 = 1 << 3;
+    const PIDFD_GET_INFO: libc::c_ulong = 0xc040_ff0b;
+    let mut info = PidfdInfo { mask: PIDFD_INFO_EXIT, cgroup: 0, ids: [0; 11], exit: 0 };
     // SAFETY: the number of the call says how long the structure is, 64 bytes, and no more is written.
-    check(unsafe { libc::ioctl(process.as_raw_fd(), GET_INFO as _, &raw mut info) }).ok()?;
-    (info.mask & EXIT != 0).then_some(info.exit)
+    check(unsafe { libc::ioctl(process.as_raw_fd(), PIDFD_GET_INFO as _, &raw mut info) }).ok()?;
+    (info.mask & PIDFD_INFO_EXIT != 0).then_some(info.exit)
 }
 
 fn check(returned: i32) -> io::Result<i32> {

@@ -2,7 +2,7 @@
 //! failures, and that nothing of them is left. Real ones are in `tests/launch`.
 
 use ligament_catalogue::Fault;
-use ligament_launch::agents::{launcher, AgentCommand, Agents, Expected};
+use ligament_launch::agents::{launcher, AgentCommand, AgentProcesses, ExpectedDomain};
 use ligament_launch::site::{LauncherKind, Site};
 use ligament_wire::DomainId;
 use std::path::{Path, PathBuf};
@@ -11,11 +11,11 @@ use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
 /// A watchdog: nothing here takes long.
-const LONG: Duration = Duration::from_secs(60);
+const WATCHDOG_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// Records its arguments and its input beside itself, in files named by its process, then does what the file
 /// `play` says.
-const ACTOR: &str = r#"#!/bin/sh
+const ACTOR_SCRIPT: &str = r#"#!/bin/sh
 here=${0%/*}
 name=${0##*/}
 { for word in "$@"; do printf '%s\n' "$word"; done; } > "$here/$name.words.$$"
@@ -27,8 +27,8 @@ mv "$here/$name.input.$$" "$here/$name.input"
 
 /// A directory of actors, the first in PATH, made once for all tests of this file.
 fn stage() -> &'static Path {
-    static STAGE: OnceLock<PathBuf> = OnceLock::new();
-    STAGE.get_or_init(|| {
+    static ACTOR_DIRECTORY: OnceLock<PathBuf> = OnceLock::new();
+    ACTOR_DIRECTORY.get_or_init(|| {
         let stage = std::env::temp_dir().join(format!("ligament-agents-{}", std::process::id()));
         let _ = std::fs::remove_dir_all(&stage);
         std::fs::create_dir_all(&stage).unwrap();
@@ -42,7 +42,7 @@ fn stage() -> &'static Path {
             std::fs::write(stage.join(format!("{name}.play")), play).unwrap();
             // Written by another process: a process forked meanwhile would keep the file open for writing.
             let status = Command::new("sh")
-                .args(["-c", "printf '%s' \"$1\" > \"$2\" && chmod 755 \"$2\"", "sh", ACTOR])
+                .args(["-c", "printf '%s' \"$1\" > \"$2\" && chmod 755 \"$2\"", "sh", ACTOR_SCRIPT])
                 .arg(stage.join(name))
                 .status();
             assert!(status.unwrap().success());
@@ -54,14 +54,14 @@ fn stage() -> &'static Path {
     })
 }
 
-fn start(kind: LauncherKind, names: &[&str]) -> Result<Agents, Fault> {
+fn start(kind: LauncherKind, names: &[&str]) -> Result<AgentProcesses, Fault> {
     let stage = stage();
     let directory = stage.join(format!("run-{}", kind.name()));
     std::fs::create_dir_all(&directory).unwrap();
-    let expected: Vec<Expected> = names
+    let expected: Vec<ExpectedDomain> = names
         .iter()
         .zip((1..).map(DomainId::new))
-        .map(|(name, domain)| Expected { domain, name: (*name).into(), ..Expected::default() })
+        .map(|(name, domain)| ExpectedDomain { domain, name: (*name).into(), ..ExpectedDomain::default() })
         .collect();
     let command = AgentCommand {
         invitation: stage.join("invitation"),
@@ -69,7 +69,7 @@ fn start(kind: LauncherKind, names: &[&str]) -> Result<Agents, Fault> {
         arguments: Vec::new(),
         directory,
     };
-    Agents::start(launcher(kind, &Site::default()).unwrap().as_ref(), &expected, &command)
+    AgentProcesses::start(launcher(kind, &Site::default()).unwrap().as_ref(), &expected, &command)
 }
 
 fn until<T>(mut what: impl FnMut() -> Option<T>) -> T {
@@ -78,7 +78,7 @@ fn until<T>(mut what: impl FnMut() -> Option<T>) -> T {
         if let Some(found) = what() {
             return found;
         }
-        assert!(began.elapsed() < LONG, "it takes too long");
+        assert!(began.elapsed() < WATCHDOG_TIMEOUT, "it takes too long");
         std::thread::yield_now();
     }
 }

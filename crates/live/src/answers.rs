@@ -17,7 +17,7 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 use axum::{Extension, Json, Router};
 use ligament_catalogue::Fault;
-use ligament_manager::timeline::Timeline;
+use ligament_manager::timeline::RunTimeline;
 use ligament_manager::{RunDirectory, RunLog};
 use ligament_runtime::client::{record_of, InstanceFiles};
 use ligament_runtime::timeline::{rows, write_trace, KINDS};
@@ -61,7 +61,7 @@ const FILES: [(&str, &str, &[u8]); 3] = [
 type ReadOnce<T> = Mutex<Option<(Instant, Duration, (u64, i64, i64), T)>>;
 
 /// A timeline as it was read, and what was made of it.
-type MadeOnce<T> = Mutex<Option<(Arc<Result<Timeline, Fault>>, T)>>;
+type MadeOnce<T> = Mutex<Option<(Arc<Result<RunTimeline, Fault>>, T)>>;
 
 /// What all requests share.
 pub struct Server {
@@ -73,7 +73,7 @@ pub struct Server {
     taps: Arc<Taps>,
     history: Mutex<History>,
     plan: Mutex<Option<Arc<Value>>>,
-    timeline: ReadOnce<Arc<Result<Timeline, Fault>>>,
+    timeline: ReadOnce<Arc<Result<RunTimeline, Fault>>>,
     /// Of which timeline somebody wanted a trace last, and the trace: all who want it share it.
     trace: MadeOnce<Bytes>,
 }
@@ -109,7 +109,7 @@ impl Server {
     }
 
     /// The run's timeline, read anew if it has changed, but not too often; and whether it has changed since it was read.
-    fn timeline(&self) -> (Arc<Result<Timeline, Fault>>, bool) {
+    fn timeline(&self) -> (Arc<Result<RunTimeline, Fault>>, bool) {
         let mut kept = self.timeline.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
         let mark = std::fs::metadata(self.run.timeline()).map(|one| (one.len(), one.mtime(), one.mtime_nsec()));
         let mark = mark.unwrap_or_default();
@@ -119,7 +119,7 @@ impl Server {
             }
         }
         let began = Instant::now();
-        let timeline = Arc::new(Timeline::of(&self.run));
+        let timeline = Arc::new(RunTimeline::of(&self.run));
         *kept = Some((Instant::now(), began.elapsed(), mark, timeline.clone()));
         (timeline, false)
     }

@@ -5,7 +5,7 @@ use crate::demand::Demand;
 use crate::picture::Picture;
 use crate::usage::Usage;
 use ligament_catalogue::Fault;
-use ligament_manager::{InstanceRecord, Moment, RunDirectory, RunRecord, RunState};
+use ligament_manager::{InstanceRecord, UtcTime, RunDirectory, RunRecord, RunState};
 use ligament_runtime::client::{
     halted_in_words, is_alive, is_halted, is_here, journalled, record_of, Snapshots, Watching,
 };
@@ -62,7 +62,7 @@ pub fn follow(run: &RunDirectory, begun_by: Option<u32>, picture: &Arc<Picture>,
                 gone += 1;
                 if gone > WHILE_IT_ENDS && !is_alive(record.pid) {
                     let record = RunRecord { instances: journalled(run, &record), ..record };
-                    picture.take(&of_record(&record, None), Moment::now());
+                    picture.take(&of_record(&record, None), UtcTime::now());
                     picture.say("lost", Some("its process is gone, and nobody is left who could say why"));
                 }
             }
@@ -76,8 +76,8 @@ pub fn follow(run: &RunDirectory, begun_by: Option<u32>, picture: &Arc<Picture>,
 }
 
 /// When a run that is over stood like its record: at its end.
-fn time_of(record: &RunRecord) -> Moment {
-    record.ended.as_deref().and_then(Moment::of_rfc3339).unwrap_or_else(Moment::now)
+fn time_of(record: &RunRecord) -> UtcTime {
+    record.ended.as_deref().and_then(UtcTime::of_rfc3339).unwrap_or_else(UtcTime::now)
 }
 
 /// Takes in what the head tells, for as long as it does. Whether it has told something, and why it tells nothing more.
@@ -89,7 +89,7 @@ fn hear(mut watching: Watching, picture: &Arc<Picture>, demand: &Demand) -> (boo
         match watching.news() {
             Ok(news) => {
                 // Which clock it is: that of the run's machine.
-                let at = news["at"].as_u64().map_or_else(Moment::now, Moment);
+                let at = news["at"].as_u64().map_or_else(UtcTime::now, UtcTime);
                 picture.take(&news, at);
                 picture.say("live", None);
                 if let Some(usage) = usage.of(&picture.processes()) {
@@ -106,9 +106,9 @@ fn hear(mut watching: Watching, picture: &Arc<Picture>, demand: &Demand) -> (boo
 fn from_elsewhere(snapshots: &mut Snapshots, record: &RunRecord, picture: &Arc<Picture>) {
     snapshots.ask();
     if let Some(status) = snapshots.news() {
-        let at = status["at"].as_str().and_then(Moment::of_rfc3339);
+        let at = status["at"].as_str().and_then(UtcTime::of_rfc3339);
         if let Ok(told) = serde_json::from_value::<RunRecord>(status) {
-            picture.take(&of_record(&told, at), at.unwrap_or_else(Moment::now));
+            picture.take(&of_record(&told, at), at.unwrap_or_else(UtcTime::now));
         }
         picture.say("elsewhere", None);
     } else if snapshots.denied() {
@@ -123,7 +123,7 @@ fn from_elsewhere(snapshots: &mut Snapshots, record: &RunRecord, picture: &Arc<P
 }
 
 /// A record in the form of news; `at` is when it was made, of a run that goes on.
-pub fn of_record(record: &RunRecord, at: Option<Moment>) -> Value {
+pub fn of_record(record: &RunRecord, at: Option<UtcTime>) -> Value {
     let numbered = |values: Vec<Value>| -> Value {
         let all: Map<String, Value> =
             values.into_iter().enumerate().map(|(i, value)| (i.to_string(), value)).collect();

@@ -1,6 +1,6 @@
 //! What was steered in a run, from its journal: read on from where it was read last.
 
-use ligament_manager::{Entry, Event, Journal, RunDirectory};
+use ligament_manager::{JournalEntry, JournalEvent, Journal, RunDirectory};
 use serde_json::{json, Value};
 use std::collections::VecDeque;
 use std::fs::File;
@@ -59,7 +59,7 @@ impl History {
             if !line.contains("\"steering\"") && !line.contains("\"order\"") {
                 continue;
             }
-            if let Some(told) = Entry::of_line(line).and_then(|entry| told(&entry)) {
+            if let Some(told) = JournalEntry::of_line(line).and_then(|entry| told(&entry)) {
                 self.entries.push_back(told);
             }
         }
@@ -77,11 +77,11 @@ pub(crate) fn plain_file(path: &Path) -> std::io::Result<File> {
     Ok(file)
 }
 
-fn told(entry: &Entry) -> Option<Value> {
-    let Entry { at, after, event } = entry;
+fn told(entry: &JournalEntry) -> Option<Value> {
+    let JournalEntry { at, after, event } = entry;
     match event {
-        Event::Steering(change) => Some(json!({ "at": at, "after": after, "change": change })),
-        Event::Order { order, instance: None } => Some(json!({ "at": at, "after": after, "order": order })),
+        JournalEvent::Steering(change) => Some(json!({ "at": at, "after": after, "change": change })),
+        JournalEvent::Order { order, instance: None } => Some(json!({ "at": at, "after": after, "order": order })),
         _ => None,
     }
 }
@@ -101,14 +101,14 @@ mod tests {
         assert_eq!(history.of(&run), json!([]));
         let mut journal = Journal::open(&run.journal(), Instant::now()).unwrap();
         let state = |state: &str| {
-            Event::Steering(SteeringRecord { change: 1, state: state.into(), ..Default::default() })
+            JournalEvent::Steering(SteeringRecord { change: 1, state: state.into(), ..Default::default() })
         };
         journal.note(state("asked"));
-        journal.note(Event::Up);
+        journal.note(JournalEvent::Up);
         assert_eq!(history.of(&run).as_array().unwrap().len(), 1);
         journal.note(state("agreed"));
-        journal.note(Event::Order { order: "resume".into(), instance: None });
-        journal.note(Event::Order { order: "join".into(), instance: Some("macro".into()) });
+        journal.note(JournalEvent::Order { order: "resume".into(), instance: None });
+        journal.note(JournalEvent::Order { order: "join".into(), instance: Some("macro".into()) });
         let found = history.of(&run);
         assert_eq!(found.as_array().unwrap().len(), 3);
         assert_eq!((&found[1]["change"]["state"], &found[2]["order"]), (&json!("agreed"), &json!("resume")));

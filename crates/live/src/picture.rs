@@ -3,7 +3,7 @@
 //! The picture has a time, by the clock of the run's machine: until then it is known to hold. Rates and forecasts are
 //! reckoned with that, since a picture may be old when a browser gets it.
 
-use ligament_manager::Moment;
+use ligament_manager::UtcTime;
 use serde_json::{json, Map, Value};
 use std::collections::BTreeMap;
 use std::sync::Mutex;
@@ -23,7 +23,7 @@ struct Part {
 struct Parts {
     number: u64,
     /// Until when the run is known to stand like this.
-    at: Option<Moment>,
+    at: Option<UtcTime>,
     view: Part,
     run: Part,
     /// By their numbers.
@@ -75,7 +75,7 @@ impl Picture {
     }
 
     /// News from the run, in the form in which its head tells them, and when it stood like this.
-    pub fn take(&self, news: &Value, at: Moment) {
+    pub fn take(&self, news: &Value, at: UtcTime) {
         let mut parts = self.parts();
         let number = parts.number + 1;
         parts.at = Some(at);
@@ -131,7 +131,7 @@ impl Picture {
         let parts = self.parts();
         let since = if since > parts.number { 0 } else { since };
         let mut told = json!({ "picture": parts.number });
-        if let Some(Moment(at)) = parts.at {
+        if let Some(UtcTime(at)) = parts.at {
             told["at"] = json!(at);
         }
         let empty = told.as_object().map_or(0, Map::len);
@@ -174,11 +174,11 @@ mod tests {
     #[test]
     fn each_browser_is_told_what_it_lacks_and_nothing_else() {
         let picture = Picture::default();
-        picture.take(&json!({ "run": { "state": "running" }, "instances": { "0": { "name": "a" }, "1": { "name": "b" } } }), Moment(5_000));
+        picture.take(&json!({ "run": { "state": "running" }, "instances": { "0": { "name": "a" }, "1": { "name": "b" } } }), UtcTime(5_000));
         let first = picture.since(0).unwrap();
         let seen = first["picture"].as_u64().unwrap();
         assert_eq!(picture.since(seen), None);
-        picture.take(&json!({ "instances": { "1": { "name": "c" } } }), Moment(5_000));
+        picture.take(&json!({ "instances": { "1": { "name": "c" } } }), UtcTime(5_000));
         let news = picture.since(seen).unwrap();
         assert_eq!((&news["instances"], &news["run"]), (&json!({ "1": { "name": "c" } }), &Value::Null));
         assert_eq!(news["at"], 5_000, "a picture has the time at which the run stood like this");
@@ -190,7 +190,7 @@ mod tests {
     fn who_wants_to_know_how_the_run_stands_now_is_not_shown_how_it_stood_before() {
         let picture = Picture::default();
         let news = json!({ "run": { "state": "running" } });
-        picture.take(&news, Moment(5_000));
+        picture.take(&news, UtcTime(5_000));
         let asked = Instant::now();
         let hears = async {
             picture.is_heard_since(asked, std::time::Duration::from_secs(60)).await;
@@ -199,7 +199,7 @@ mod tests {
         let tells = async {
             // The other waits first. There is nothing new to tell but the time.
             tokio::task::yield_now().await;
-            picture.take(&news, Moment(9_000));
+            picture.take(&news, UtcTime(9_000));
         };
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         let (at, ()) = runtime.block_on(async { tokio::join!(hears, tells) });
@@ -211,7 +211,7 @@ mod tests {
         let picture = Picture::default();
         picture.take(
             &json!({ "run": 7, "instances": { "x": 1, "-1": 2, "99999999999": 3 }, "conduits": [1] }),
-            Moment(5_000),
+            UtcTime(5_000),
         );
         assert_eq!(picture.since(0), None);
     }

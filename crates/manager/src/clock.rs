@@ -4,12 +4,12 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 /// A point in time: milliseconds since 1970, UTC.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Moment(pub u64);
+pub struct UtcTime(pub u64);
 
-impl Moment {
+impl UtcTime {
     /// Now.
-    pub fn now() -> Moment {
-        Moment(SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |d| d.as_millis() as u64))
+    pub fn now() -> UtcTime {
+        UtcTime(SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |d| d.as_millis() as u64))
     }
 
     /// Year, month, day, hour, minute, second, millisecond.
@@ -34,7 +34,7 @@ impl Moment {
     }
 
     /// What `rfc3339` wrote.
-    pub fn of_rfc3339(text: &str) -> Option<Moment> {
+    pub fn of_rfc3339(text: &str) -> Option<UtcTime> {
         let number = |from: usize, to: usize| text.get(from..to)?.parse::<u64>().ok();
         let (year, month, day) = (number(0, 4)?, number(5, 7)?, number(8, 10)?);
         // As in `fields`, the other way round.
@@ -43,7 +43,7 @@ impl Moment {
         let doy = (153 * ((month + 9) % 12) + 2) / 5 + day.checked_sub(1)?;
         let days = (era * 146_097 + yoe * 365 + yoe / 4 - yoe / 100 + doy).checked_sub(719_468)?;
         let seconds = (days * 24 + number(11, 13)?) * 3600 + number(14, 16)? * 60 + number(17, 19)?;
-        Some(Moment(seconds * 1000 + number(20, 23)?))
+        Some(UtcTime(seconds * 1000 + number(20, 23)?))
     }
 
     /// For the name of a directory: `20261121-030405`.
@@ -55,7 +55,7 @@ impl Moment {
 
 #[cfg(test)]
 mod tests {
-    use super::Moment;
+    use super::UtcTime;
 
     #[test]
     fn dates_are_right_around_leap_days_and_turns_of_years() {
@@ -66,9 +66,9 @@ mod tests {
             (1_767_225_599, "2025-12-31T23:59:59.000Z"),
             (4_107_542_400, "2100-03-01T00:00:00.000Z"),
         ] {
-            assert_eq!(Moment(seconds * 1000).rfc3339(), text);
-            assert_eq!(Moment::of_rfc3339(text), Some(Moment(seconds * 1000)));
+            assert_eq!(UtcTime(seconds * 1000).rfc3339(), text);
+            assert_eq!(UtcTime::of_rfc3339(text), Some(UtcTime(seconds * 1000)));
         }
-        assert_eq!(Moment(1_767_225_599_000).compact(), "20251231-235959");
+        assert_eq!(UtcTime(1_767_225_599_000).compact(), "20251231-235959");
     }
 }

@@ -83,9 +83,9 @@ mod tests {
     use ligament_agent::Passed;
     use ligament_wire::RankId;
 
-    struct TwoOfMicro;
+    struct MicroPairNames;
 
-    impl Names for TwoOfMicro {
+    impl Names for MicroPairNames {
         fn instance(&self, rank: RankId) -> String {
             rank.to_string()
         }
@@ -128,7 +128,7 @@ mod tests {
             view(None, None),
             view(passed(1, 0.5), None),
         ];
-        let conduits = Conduits::new(4, &TwoOfMicro);
+        let conduits = Conduits::new(4, &MicroPairNames);
         let records = conduits.records(&seen);
         assert_eq!(records.len(), 2);
         let there = &records[0];

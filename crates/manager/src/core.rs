@@ -1,15 +1,15 @@
 //! The manager's logic of one run: what happens and what is seen goes in, what to write and what to ask of the agent
 //! comes out. It owns no file, no process and no clock, so that tests can drive it through anything.
 
-use crate::deadlock::{self, CarrierReport, Deadlock, Watch};
+use crate::deadlock::{self, CarrierReport, Deadlock, DeadlockDetector};
 use crate::explain;
 use crate::log::Level;
 use crate::names::Names;
-use crate::observation::{Observation, Standing};
+use crate::observation::{Observation, InstanceState};
 use crate::record::{by_operator, InstanceRecord, PortsByOperator, RunRecord, RunState};
-use crate::remarks::{unasked, unreceived, Used};
-use crate::summary::{component_of, in_bytes};
-use ligament_agent::{printed, AgentOrder, ChannelView, Exit, InstanceView, Outcome, Plan, Report};
+use crate::remarks::{unasked, unreceived, EndpointUsage};
+use crate::summary::{component_of, format_bytes};
+use ligament_agent::{terminal_text, AgentOrder, ChannelView, Exit, InstanceView, RunOutcome, RunPlan, AgentReport};
 use ligament_catalogue::said;
 use ligament_model::{Reference, Settings};
 use ligament_wire::{DomainId, EndpointId, RankId};
@@ -17,13 +17,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 /// How often to look for instances that wait for each other.
-const LOOK: Duration = Duration::from_millis(250);
+const CHECK_INTERVAL: Duration = Duration::from_millis(250);
 /// How soon to look whether those that were asked have looked too.
-const LOOK_AGAIN: Duration = Duration::from_millis(20);
+const URGENT_CHECK_INTERVAL: Duration = Duration::from_millis(20);
 /// After so long (ns) the run ends if only instances are left that may fail, and work for nobody.
-const PATIENCE: u64 = 10_000_000_000;
+const OPTIONAL_END_GRACE_NS: u64 = 10_000_000_000;
 /// Of so many instances nobody wants to read what each does once.
-const MANY: usize = 40;
+const MIN_INSTANCES_OF_LARGE_RUN: usize = 40;
 
 /// The run's memory for messages, bytes.
 #[derive(Debug, Clone, Copy)]
@@ -33,7 +33,7 @@ pub struct MessageMemory {
 }
 
 /// The data that a look needs beside the instances.
-pub struct Surroundings<'a> {
+pub struct RunContext<'a> {
     pub memory: MessageMemory,
     /// Of the carriers of all domains, if there are several.
     pub carriers: &'a [CarrierReport],
@@ -45,9 +45,9 @@ pub struct Surroundings<'a> {
 
 /// What is to be done.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Deed {
+pub enum ManagerAction {
     /// A line of the log, which whoever watches the run is told too if it is a warning or worse.
-    Say { level: Level, who: String, text: String },
+    Announce { level: Level, who: String, text: String },
     /// A line of the log alone: whoever watches is told at the end.
     Write { level: Level, who: String, text: String },
     /// The agent is to do this.
@@ -61,26 +61,26 @@ pub struct Manager<N> {
     /// For each rank the endpoint that serves it.
     endpoints: Vec<EndpointId>,
     exits: Vec<Option<Exit>>,
-    watch: Watch,
+    watch: DeadlockDetector,
     /// For each rank whether the run goes on without it.
     may_fail: Vec<bool>,
     /// The sending and the receiving rank of each channel.
     ends: Vec<(RankId, RankId)>,
     /// When it was first seen that only such ranks are left, and work for nobody: ns of CLOCK_MONOTONIC.
-    waits_for_those: Option<u64>,
+    optional_only_since: Option<u64>,
     /// What endpoints have used that are done.
-    used: BTreeMap<EndpointId, Used>,
+    used: BTreeMap<EndpointId, EndpointUsage>,
     /// The ports that codes have declared and the model does not, as `RunRecord::declared_ports` has them.
     declared: BTreeMap<String, PortsByOperator>,
     /// The deadlock for which the run ends, if it does.
     deadlock: Option<Deadlock>,
     /// How the run ends, once it does.
-    ending: Option<Outcome>,
+    ending: Option<RunOutcome>,
 }
 
 impl<N: Names> Manager<N> {
     /// Of a run that has not begun.
-    pub fn new(plan: &Plan, names: N) -> Manager<N> {
+    pub fn new(plan: &RunPlan, names: N) -> Manager<N> {
         let channels = &plan.channels;
         let channels = channels.iter().map(|one| ((one.from.rank, one.to.rank), one.budget));
         let wiring = plan.wiring();
@@ -90,9 +90,9 @@ impl<N: Names> Manager<N> {
             exits: vec![None; endpoints.len()],
             may_fail: wiring.ranks().all().map(|rank| wiring.instance(plan, rank).may_fail).collect(),
             ends: plan.channels.iter().map(|one| (one.from.rank, one.to.rank)).collect(),
-            waits_for_those: None,
+            optional_only_since: None,
             endpoints,
-            watch: Watch::new(channels),
+            watch: DeadlockDetector::new(channels),
             used: BTreeMap::new(),
             declared: BTreeMap::new(),
             deadlock: None,
@@ -106,8 +106,8 @@ impl<N: Names> Manager<N> {
     }
 
     /// The level of what each instance does once.
-    fn everyday(&self) -> Level {
-        if self.exits.len() > MANY {
+    fn routine_level(&self) -> Level {
+        if self.exits.len() > MIN_INSTANCES_OF_LARGE_RUN {
             Level::Debug
         } else {
             Level::Info
@@ -115,62 +115,62 @@ impl<N: Names> Manager<N> {
     }
 
     /// The agent reports what has happened.
-    pub fn report(&mut self, report: Report) -> Option<Deed> {
+    pub fn report(&mut self, report: AgentReport) -> Option<ManagerAction> {
         Some(match report {
-            Report::Registered { rank, pid, language } => {
+            AgentReport::Registered { rank, pid, language } => {
                 let me = EndpointId::led_by(rank);
                 let others = match self.endpoints.iter().filter(|&&endpoint| endpoint == me).count() {
                     0 | 1 => String::new(),
                     n => format!(", which runs {} others too", n - 1),
                 };
-                Deed::Say {
-                    level: self.everyday(),
+                ManagerAction::Announce {
+                    level: self.routine_level(),
                     who: self.names.rank(rank),
                     text: format!("registered ({language}, process {pid}{others})"),
                 }
             }
             // Of those elsewhere the head's own agent is told.
-            Report::Slots { .. } => return None,
+            AgentReport::Slots { .. } => return None,
             // The host of the manager takes these to `steering`.
-            Report::Steers { .. } | Report::Steerable { .. } | Report::Sends { .. } => return None,
-            Report::Declares { rank, ports } => {
+            AgentReport::Steers { .. } | AgentReport::Steerable { .. } | AgentReport::Sends { .. } => return None,
+            AgentReport::Declares { rank, ports } => {
                 let component = component_of(&self.names.instance(rank)).to_owned();
                 self.declared.entry(component).or_insert_with(|| by_operator(ports));
                 return None;
             }
-            Report::Used { rank, asked, sent, received } => {
+            AgentReport::Used { rank, asked, sent, received } => {
                 let asked = asked.into_iter().collect();
-                self.used.insert(EndpointId::led_by(rank), Used { asked, sent, received });
+                self.used.insert(EndpointId::led_by(rank), EndpointUsage { asked, sent, received });
                 return None;
             }
-            Report::Exited { rank, exit } => {
+            AgentReport::Exited { rank, exit } => {
                 let me = EndpointId::led_by(rank);
                 for (own, _) in self.exits.iter_mut().zip(&self.endpoints).filter(|(_, &one)| one == me) {
                     *own = Some(exit);
                 }
                 // Of a run that ends every instance is ended: only the first end can be news.
                 let calm = exit.is_clean() || self.ending.is_some();
-                let level = if calm { self.everyday() } else { Level::Error };
-                Deed::Write { level, who: self.names.rank(rank), text: exit.to_string() }
+                let level = if calm { self.routine_level() } else { Level::Error };
+                ManagerAction::Write { level, who: self.names.rank(rank), text: exit.to_string() }
             }
-            Report::Said { rank, level, text } => {
+            AgentReport::Said { rank, level, text } => {
                 let (level, who) = (Level::from_number(level), self.names.rank(rank));
-                Deed::Say { level, who, text: printed::clean(&text) }
+                ManagerAction::Announce { level, who, text: terminal_text::clean(&text) }
             }
-            Report::Remark { level, text } => {
-                Deed::Say { level: Level::from_number(level), who: "agent".to_owned(), text }
+            AgentReport::Remark { level, text } => {
+                ManagerAction::Announce { level: Level::from_number(level), who: "agent".to_owned(), text }
             }
-            Report::Ending(outcome) => {
+            AgentReport::Ending(outcome) => {
                 let (level, text) = match &outcome {
-                    Outcome::Done => (Level::Info, None),
-                    Outcome::Failed(failure) => {
+                    RunOutcome::Done => (Level::Info, None),
+                    RunOutcome::Failed(failure) => {
                         (Level::Error, Some(failure.sentence(|i| self.names.rank(i)).to_string()))
                     }
-                    Outcome::Stopped => (Level::Info, Some("it was stopped".to_owned())),
-                    Outcome::Interrupted => (Level::Info, Some("it was interrupted".to_owned())),
+                    RunOutcome::Stopped => (Level::Info, Some("it was stopped".to_owned())),
+                    RunOutcome::Interrupted => (Level::Info, Some("it was interrupted".to_owned())),
                 };
                 self.ending.get_or_insert(outcome);
-                Deed::Write { level, who: "run".to_owned(), text: format!("the run ends: {}", text?) }
+                ManagerAction::Write { level, who: "run".to_owned(), text: format!("the run ends: {}", text?) }
             }
         })
     }
@@ -179,8 +179,8 @@ impl<N: Names> Manager<N> {
     pub fn observe(&self, instances: &[InstanceView], now: u64) -> Vec<Observation> {
         let one = |(rank, view): (RankId, &InstanceView)| {
             let mut seen = Observation::of(self.names.rank(rank), self.names.component(rank), view, now);
-            if seen.standing == Standing::Failed && self.was_stopped(rank) {
-                seen.standing = Standing::Stopped;
+            if seen.state == InstanceState::Failed && self.was_stopped(rank) {
+                seen.state = InstanceState::Stopped;
             }
             seen
         };
@@ -190,18 +190,18 @@ impl<N: Names> Manager<N> {
     /// Whether an instance whose process is gone was ended for the run's sake: the run ends, and not because of it.
     fn was_stopped(&self, rank: RankId) -> bool {
         match &self.ending {
-            None | Some(Outcome::Done) => false,
-            Some(Outcome::Failed(failure)) => failure.rank != Some(rank),
-            Some(Outcome::Stopped | Outcome::Interrupted) => true,
+            None | Some(RunOutcome::Done) => false,
+            Some(RunOutcome::Failed(failure)) => failure.rank != Some(rank),
+            Some(RunOutcome::Stopped | RunOutcome::Interrupted) => true,
         }
     }
 
     /// How long after a look the next one is due.
-    pub fn next_look(&self) -> Duration {
-        if self.watch.is_pressing() {
-            LOOK_AGAIN
+    pub fn next_check(&self) -> Duration {
+        if self.watch.is_urgent() {
+            URGENT_CHECK_INTERVAL
         } else {
-            LOOK
+            CHECK_INTERVAL
         }
     }
 
@@ -211,38 +211,38 @@ impl<N: Names> Manager<N> {
     }
 
     /// A look at all instances: whether some wait for each other for good, and what to do about it.
-    pub fn look(&mut self, seen: &[Observation], around: &Surroundings<'_>) -> Vec<Deed> {
+    pub fn check(&mut self, seen: &[Observation], around: &RunContext<'_>) -> Vec<ManagerAction> {
         if self.ending.is_some() || self.deadlock.is_some() {
             return Vec::new();
         }
-        if let Some(deeds) = self.end_without_those(seen, around.now) {
+        if let Some(deeds) = self.end_optional_instances(seen, around.now) {
             return deeds;
         }
-        let remedies = self.watch.look(seen, around.memory.limit, around.carriers);
+        let remedies = self.watch.check(seen, around.memory.limit, around.carriers);
         remedies.into_iter().flat_map(|remedy| self.carry_out(remedy, around)).collect()
     }
 
     /// When only instances are left that may fail, and whoever they worked for is gone, they have as much time to end as those
     /// of a run that is stopped: one that hangs shall not keep the run.
-    fn end_without_those(&mut self, seen: &[Observation], now: u64) -> Option<Vec<Deed>> {
-        if !self.work_for_nobody(seen) {
-            self.waits_for_those = None;
+    fn end_optional_instances(&mut self, seen: &[Observation], now: u64) -> Option<Vec<ManagerAction>> {
+        if !self.only_optional_instances_left(seen) {
+            self.optional_only_since = None;
             return None;
         }
         // Looks come sooner while a deadlock is suspected, and later on a machine under load.
-        let since = *self.waits_for_those.get_or_insert(now);
-        if now.saturating_sub(since) < PATIENCE {
+        let since = *self.optional_only_since.get_or_insert(now);
+        if now.saturating_sub(since) < OPTIONAL_END_GRACE_NS {
             return None;
         }
         let left: Vec<&str> = seen.iter().filter(|one| !one.gone).map(|one| one.name.as_str()).collect();
         let text = format!("all others have ended, so the run ends without {}", left.join(", "));
         let (level, who) = (Level::Warning, "run".to_owned());
-        Some(vec![Deed::Say { level, who, text }, Deed::Order(AgentOrder::End(Outcome::Done))])
+        Some(vec![ManagerAction::Announce { level, who, text }, ManagerAction::Order(AgentOrder::End(RunOutcome::Done))])
     }
 
     /// Whether all that are left may fail and send to others, among them to one that may not fail, and has ended. One that
     /// sends to nobody may have something to do by itself.
-    fn work_for_nobody(&self, seen: &[Observation]) -> bool {
+    fn only_optional_instances_left(&self, seen: &[Observation]) -> bool {
         let is_left = |rank: RankId| seen.get(rank.index()).is_some_and(|one| !one.gone);
         let mut left = seen
             .iter()
@@ -256,36 +256,36 @@ impl<N: Names> Manager<N> {
         let from_those = || self.ends.iter().filter(|(from, _)| is_left(*from));
         let senders: BTreeSet<RankId> = from_those().map(|(from, _)| *from).collect();
         // One that has reported an error has nothing to do any more, though its process be there.
-        let has_failed = |rank: RankId| seen[rank.index()].standing == Standing::Failed;
+        let has_failed = |rank: RankId| seen[rank.index()].state == InstanceState::Failed;
         let those = || RankId::first(seen.len()).filter(|&rank| is_left(rank));
         let all_send = those().all(|rank| senders.contains(&rank) || has_failed(rank));
         let for_nobody = from_those().any(|(_, to)| !is_left(*to) && !self.may_fail[to.index()]);
         all_send && (for_nobody || those().all(has_failed))
     }
 
-    fn carry_out(&mut self, remedy: deadlock::Remedy, around: &Surroundings<'_>) -> Vec<Deed> {
-        let say = |level, text| Deed::Say { level, who: "run".to_owned(), text };
+    fn carry_out(&mut self, remedy: deadlock::DetectorAction, around: &RunContext<'_>) -> Vec<ManagerAction> {
+        let say = |level, text| ManagerAction::Announce { level, who: "run".to_owned(), text };
         match remedy {
-            deadlock::Remedy::Ask { round, ranks } => {
-                vec![Deed::Order(AgentOrder::Look { round, ranks })]
+            deadlock::DetectorAction::Ask { round, ranks } => {
+                vec![ManagerAction::Order(AgentOrder::Look { round, ranks })]
             }
-            deadlock::Remedy::Grow { channel, from, to } => {
+            deadlock::DetectorAction::Grow { channel, from, to } => {
                 let port = self.names.ends(channel).map(|((_, port), _)| port).unwrap_or_default();
                 let text = said!(
                     BUDGET_GROWS,
                     "instances waited for each other because a conduit was full: the budget of {port} grows from {} \
                      to {}",
-                    in_bytes(from as f64),
-                    in_bytes(to as f64)
+                    format_bytes(from as f64),
+                    format_bytes(to as f64)
                 );
-                vec![say(Level::Info, text), Deed::Order(AgentOrder::Budget { channel, bytes: to })]
+                vec![say(Level::Info, text), ManagerAction::Order(AgentOrder::Budget { channel, bytes: to })]
             }
-            deadlock::Remedy::Deadlock(found) => {
+            deadlock::DetectorAction::Deadlock(found) => {
                 let why = explain::reason(&found, around.memory, &(around.channels)(), &self.names);
                 self.deadlock = Some(found);
-                vec![Deed::Order(AgentOrder::Fail(why))]
+                vec![ManagerAction::Order(AgentOrder::Fail(why))]
             }
-            deadlock::Remedy::Suspicion(found) => {
+            deadlock::DetectorAction::Suspicion(found) => {
                 vec![say(Level::Warning, explain::suspicion(&found, around.memory, &self.names))]
             }
         }
@@ -315,7 +315,7 @@ impl<N: Names> Manager<N> {
         if record.state != RunState::Done || self.endpoints.iter().any(|one| !self.used.contains_key(one)) {
             return;
         }
-        let used: Vec<&Used> = self.used.values().collect();
+        let used: Vec<&EndpointUsage> = self.used.values().collect();
         record.unreceived = unreceived(&used, &self.names);
         let ranks = RankId::first(self.endpoints.len());
         let named: Vec<Option<Reference>> =
@@ -330,39 +330,39 @@ impl<N: Names> Manager<N> {
 
     /// Writes into the record how the run has ended, and why; gives the last line of the log. How an instance's
     /// process ended may be known only now, so `outcome` may say more than what was reported.
-    pub fn conclude(&self, record: &mut RunRecord, outcome: &Outcome, seen: &[Observation]) -> Deed {
+    pub fn conclude(&self, record: &mut RunRecord, outcome: &RunOutcome, seen: &[Observation]) -> ManagerAction {
         self.fill(record, seen);
         record.failed = match outcome {
-            Outcome::Failed(failure) => failure.rank.map(|rank| self.names.rank(rank)),
-            Outcome::Done | Outcome::Stopped | Outcome::Interrupted => None,
+            RunOutcome::Failed(failure) => failure.rank.map(|rank| self.names.rank(rank)),
+            RunOutcome::Done | RunOutcome::Stopped | RunOutcome::Interrupted => None,
         };
         record.state = outcome.into();
         let why = match outcome {
-            Outcome::Failed(failure) => {
+            RunOutcome::Failed(failure) => {
                 let why = failure.sentence(|rank| self.names.rank(rank));
                 let exit = failure.exit.filter(|_| failure.said.is_some());
                 Some(exit.map_or(why.clone(), |exit| why.told(|why| format!("{why} (its process: {exit})"))))
             }
-            Outcome::Done | Outcome::Stopped | Outcome::Interrupted => None,
+            RunOutcome::Done | RunOutcome::Stopped | RunOutcome::Interrupted => None,
         };
         record.blame(why.as_ref());
         let (level, text) = match &record.reason {
             Some(why) => (Level::Error, format!("the run failed: {why}")),
             None => (Level::Info, format!("the run is {}", record.state.name())),
         };
-        Deed::Write { level, who: "run".to_owned(), text }
+        ManagerAction::Write { level, who: "run".to_owned(), text }
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::observation::Counters;
-    use ligament_agent::plan::{End, PlannedChannel, PlannedInstance};
+    use crate::observation::InstanceCounters;
+    use ligament_agent::plan::{PlannedEnd, PlannedChannel, PlannedInstance};
 
-    struct Numbers;
+    struct NumberedNames;
 
-    impl Names for Numbers {
+    impl Names for NumberedNames {
         fn instance(&self, rank: RankId) -> String {
             rank.to_string()
         }
@@ -390,40 +390,40 @@ mod tests {
             component: 0,
             pid: None,
             gone,
-            standing: if gone { Standing::Done } else { Standing::Computing },
+            state: if gone { InstanceState::Done } else { InstanceState::Computing },
             waits: None,
             epoch: 0,
             looked: 0,
             stopped: false,
             ranks: None,
             model_time: None,
-            counters: Counters::default(),
+            counters: InstanceCounters::default(),
         }
     }
 
     #[test]
     fn those_that_may_fail_and_work_for_nobody_have_ten_seconds_however_often_they_are_looked_at() {
-        let end = |rank| End { rank: RankId::new(rank), port: 0, slot: None };
+        let end = |rank| PlannedEnd { rank: RankId::new(rank), port: 0, slot: None };
         let (from, to) = (end(0), end(1));
-        let plan = Plan {
+        let plan = RunPlan {
             instances: vec![
                 PlannedInstance { may_fail: true, ..PlannedInstance::default() },
                 PlannedInstance::default(),
             ],
             channels: vec![PlannedChannel { from, to, budget: 1, limit: None, steps: None, filters: None }],
-            ..Plan::default()
+            ..RunPlan::default()
         };
-        let mut manager = Manager::new(&plan, Numbers);
+        let mut manager = Manager::new(&plan, NumberedNames);
         let mut ends = |receiver_gone: bool, milliseconds: u64| {
             let memory = MessageMemory { used: 0, limit: 1 };
             let deeds = {
                 let (channels, now) = (&Vec::new as &dyn Fn() -> Vec<ChannelView>, milliseconds * 1_000_000);
-                manager.look(
+                manager.check(
                     &[seen(false), seen(receiver_gone)],
-                    &Surroundings { memory, carriers: &[], channels, now },
+                    &RunContext { memory, carriers: &[], channels, now },
                 )
             };
-            deeds.contains(&Deed::Order(AgentOrder::End(Outcome::Done)))
+            deeds.contains(&ManagerAction::Order(AgentOrder::End(RunOutcome::Done)))
         };
         assert!((0..100).all(|look| !ends(true, 1000 + 20 * look)), "many looks, and 2 s");
         assert!(!ends(false, 5000), "somebody is there again");

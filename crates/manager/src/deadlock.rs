@@ -17,18 +17,18 @@
 //! was under way anywhere at the moment at which the second round began. Whoever looked after that, and found nothing,
 //! will not find anything.
 
-use crate::observation::{Observation, Waiting};
-use crate::waits::{knots, lasting_waits, stuck, Knot, Lack, Wait};
+use crate::observation::{Observation, ObservedWait};
+use crate::waits::{knots, lasting_waits, stuck_waits, Knot, AwaitedResource, RankWait};
 use ligament_agent::Awaited;
 use ligament_wire::{DomainId, RankId};
 use std::collections::{HashMap, HashSet};
 
 /// So many looks after a remedy come soon.
-const PRESSING: u32 = 10;
+const URGENT_CHECK_COUNT: u32 = 10;
 
 /// What is to be done.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Remedy {
+pub enum DetectorAction {
     /// Ask these to look once more, in this round.
     Ask { round: u64, ranks: Vec<RankId> },
     /// Give a channel a larger budget, bytes.
@@ -44,7 +44,7 @@ pub enum Remedy {
 pub struct Deadlock {
     pub knot: Knot,
     /// Others that wait, directly or not, for somebody in a knot and for nobody else.
-    pub behind: Vec<Wait>,
+    pub behind: Vec<RankWait>,
     /// Full conduits in it: channel, its budget, and the budget that the sender would need; bytes.
     pub full: Vec<(u32, u64, u64)>,
     /// If somebody waits for memory: who holds views of messages, and bytes of these.
@@ -74,7 +74,7 @@ impl CarrierReport {
 
 /// That all carriers were quiet after a round.
 #[derive(Debug)]
-struct Calm {
+struct QuietRound {
     round: u64,
     /// What each carrier had counted.
     counts: Vec<[u64; 4]>,
@@ -84,13 +84,13 @@ struct Calm {
 
 /// Watches one run.
 #[derive(Debug)]
-pub struct Watch {
+pub struct DeadlockDetector {
     /// The sending and the receiving rank of each channel.
     ends: Vec<(RankId, RankId)>,
     budgets: Vec<u64>,
     /// The domain of each rank; none if there is one only.
     placement: Vec<DomainId>,
-    calm: Option<Calm>,
+    quiet_round: Option<QuietRound>,
     /// Budgets that were grown: the channel, and by how much in all.
     grown: HashMap<u32, u64>,
     /// The epochs at the last look.
@@ -101,26 +101,26 @@ pub struct Watch {
     /// Whether the present round began after it was seen that no other thread can drop views.
     alone: bool,
     /// For how many more looks there may be news soon.
-    pressing: u32,
+    urgent_checks_left: u32,
     /// The first of those in a knot that was suspected.
     suspected: Option<RankId>,
 }
 
-impl Watch {
+impl DeadlockDetector {
     /// A run whose channels lead from rank to rank with these budgets, bytes.
-    pub fn new(channels: impl IntoIterator<Item = ((RankId, RankId), u64)>) -> Watch {
+    pub fn new(channels: impl IntoIterator<Item = ((RankId, RankId), u64)>) -> DeadlockDetector {
         let (ends, budgets) = channels.into_iter().unzip();
-        Watch {
+        DeadlockDetector {
             ends,
             budgets,
             placement: Vec::new(),
-            calm: None,
+            quiet_round: None,
             grown: HashMap::new(),
             before: Vec::new(),
             round: 0,
             asked: Vec::new(),
             alone: false,
-            pressing: 0,
+            urgent_checks_left: 0,
             suspected: None,
         }
     }
@@ -132,29 +132,29 @@ impl Watch {
 
     /// A look at all instances, and at the carriers of all domains, if there are several. `memory` is the limit in bytes
     /// for every budget, and for what all of them grow by together.
-    pub fn look(&mut self, seen: &[Observation], memory: u64, carriers: &[CarrierReport]) -> Vec<Remedy> {
-        let remedies = self.judge(seen, memory, carriers).unwrap_or_else(|| self.ask(seen));
+    pub fn check(&mut self, seen: &[Observation], memory: u64, carriers: &[CarrierReport]) -> Vec<DetectorAction> {
+        let remedies = self.confirm_round(seen, memory, carriers).unwrap_or_else(|| self.begin_round(seen));
         self.before = seen.iter().map(|one| one.epoch).collect();
-        self.pressing = if remedies.is_empty() { self.pressing.saturating_sub(1) } else { PRESSING };
+        self.urgent_checks_left = if remedies.is_empty() { self.urgent_checks_left.saturating_sub(1) } else { URGENT_CHECK_COUNT };
         remedies
     }
 
     /// Whether the next look should come soon, because somebody was asked or given a larger budget.
-    pub fn is_pressing(&self) -> bool {
-        self.pressing > 0
+    pub fn is_urgent(&self) -> bool {
+        self.urgent_checks_left > 0
     }
 
-    fn stuck(&self, seen: &[Observation], counts: impl Fn(usize) -> bool, views_count: bool) -> Vec<Wait> {
-        stuck(lasting_waits(seen, |channel| self.ends.get(channel as usize).copied(), counts, views_count))
+    fn stuck(&self, seen: &[Observation], counts: impl Fn(usize) -> bool, views_count: bool) -> Vec<RankWait> {
+        stuck_waits(lasting_waits(seen, |channel| self.ends.get(channel as usize).copied(), counts, views_count))
     }
 
     /// Whether those that have looked once more in this round are stuck, and what follows from it.
-    fn judge(&mut self, seen: &[Observation], memory: u64, carriers: &[CarrierReport]) -> Option<Vec<Remedy>> {
+    fn confirm_round(&mut self, seen: &[Observation], memory: u64, carriers: &[CarrierReport]) -> Option<Vec<DetectorAction>> {
         let confirmed = |i: usize| {
             let wait = self.asked.get(i).copied().unwrap_or(0);
             wait != 0 && wait == seen[i].epoch && seen[i].looked == self.round
         };
-        let calm = self.calm_since(carriers);
+        let calm = self.quiet_since(carriers);
         let nothing_came = |i: usize| {
             let within = seen[i].waits.as_ref().is_some_and(|waits| self.is_within_a_domain(i, waits));
             within || calm.is_some_and(|calm| calm.asked.get(i) == self.asked.get(i))
@@ -176,7 +176,7 @@ impl Watch {
                     self.alone = true;
                     return Some(vec![self.ask_the_same()]);
                 }
-                None => return Some(vec![Remedy::Deadlock(self.describe(knot, &found, &certain, seen))]),
+                None => return Some(vec![DetectorAction::Deadlock(self.describe(knot, &found, &certain, seen))]),
             }
         }
         // They will move; what they said about these waits is of no use any more.
@@ -185,7 +185,7 @@ impl Watch {
     }
 
     /// Whether nobody outside of the instance's own domain can end this wait.
-    fn is_within_a_domain(&self, rank: usize, waits: &Waiting) -> bool {
+    fn is_within_a_domain(&self, rank: usize, waits: &ObservedWait) -> bool {
         let domain = |rank: RankId| self.placement.get(rank.index());
         let own = domain(RankId::at(rank));
         let ends = |channel: &u32| self.ends.get(*channel as usize);
@@ -200,8 +200,8 @@ impl Watch {
     }
 
     /// What was noted when all carriers were quiet after an earlier round, if they still are, and were all the while.
-    fn calm_since(&self, carriers: &[CarrierReport]) -> Option<&Calm> {
-        let calm = self.calm.as_ref().filter(|calm| calm.round < self.round)?;
+    fn quiet_since(&self, carriers: &[CarrierReport]) -> Option<&QuietRound> {
+        let calm = self.quiet_round.as_ref().filter(|calm| calm.round < self.round)?;
         let same = calm.counts.iter().copied().eq(carriers.iter().map(CarrierReport::counts));
         (same && self.are_quiet(carriers)).then_some(calm)
     }
@@ -215,29 +215,29 @@ impl Watch {
     }
 
     /// All carriers are quiet; if they are so after another round, nothing is under way.
-    fn ask_again(&mut self, carriers: &[CarrierReport]) -> Option<Vec<Remedy>> {
+    fn ask_again(&mut self, carriers: &[CarrierReport]) -> Option<Vec<DetectorAction>> {
         if !self.are_quiet(carriers) {
             return None;
         }
         let counts = carriers.iter().map(CarrierReport::counts).collect();
-        self.calm = Some(Calm { round: self.round, counts, asked: self.asked.clone() });
+        self.quiet_round = Some(QuietRound { round: self.round, counts, asked: self.asked.clone() });
         Some(vec![self.ask_the_same()])
     }
 
     /// Begins another round among those that were asked.
-    fn ask_the_same(&mut self) -> Remedy {
+    fn ask_the_same(&mut self) -> DetectorAction {
         self.round += 1;
         let asked = RankId::first(self.asked.len()).zip(&self.asked).filter(|(_, &wait)| wait != 0);
-        Remedy::Ask { round: self.round, ranks: asked.map(|(i, _)| i).collect() }
+        DetectorAction::Ask { round: self.round, ranks: asked.map(|(i, _)| i).collect() }
     }
 
-    fn describe(&self, knot: &Knot, all: &[Knot], stuck: &[Wait], seen: &[Observation]) -> Deadlock {
+    fn describe(&self, knot: &Knot, all: &[Knot], stuck: &[RankWait], seen: &[Observation]) -> Deadlock {
         let inside: HashSet<RankId> = all.iter().flat_map(|knot| &knot.waits).map(|wait| wait.rank).collect();
         let behind = stuck.iter().filter(|wait| !inside.contains(&wait.rank)).cloned().collect();
-        let full = knot.waits.iter().filter_map(Wait::full);
+        let full = knot.waits.iter().filter_map(RankWait::full);
         let full = full.map(|(channel, needs)| (channel, self.budgets[channel as usize], needs)).collect();
         let mut held = Vec::new();
-        if stuck.iter().any(|wait| wait.lack == Lack::Memory) {
+        if stuck.iter().any(|wait| wait.resource == AwaitedResource::Memory) {
             let holding = RankId::first(seen.len())
                 .zip(seen)
                 .filter(|(_, one)| !one.gone && one.counters.pinned_bytes > 0);
@@ -246,19 +246,19 @@ impl Watch {
         Deadlock { knot: knot.clone(), behind, full, held }
     }
 
-    fn suspect(&mut self, stuck: &[Wait], found: &[Knot], seen: &[Observation]) -> Option<Vec<Remedy>> {
+    fn suspect(&mut self, stuck: &[RankWait], found: &[Knot], seen: &[Observation]) -> Option<Vec<DetectorAction>> {
         let knot = found.first()?;
         let first = knot.waits[0].rank;
         let said = self.suspected.replace(first) == Some(first);
-        (!said).then(|| vec![Remedy::Suspicion(self.describe(knot, found, stuck, seen))])
+        (!said).then(|| vec![DetectorAction::Suspicion(self.describe(knot, found, stuck, seen))])
     }
 
     /// Grows the smallest budget of a full conduit in a knot (Parks, 1995), if memory allows.
-    fn grow(&mut self, knot: &Knot, memory: u64) -> Option<Remedy> {
+    fn grow(&mut self, knot: &Knot, memory: u64) -> Option<DetectorAction> {
         let grown: u64 = self.grown.values().fold(0, |sum, &by| sum.saturating_add(by));
         let room = memory.saturating_sub(grown);
         let most = |channel: u32| self.budgets[channel as usize].saturating_add(room).min(memory);
-        let full = knot.waits.iter().filter_map(Wait::full);
+        let full = knot.waits.iter().filter_map(RankWait::full);
         let (channel, needs) = full
             .filter(|&(channel, needs)| needs <= most(channel))
             .min_by_key(|&(channel, _)| self.budgets[channel as usize])?;
@@ -269,11 +269,11 @@ impl Watch {
         }
         self.budgets[channel as usize] = to;
         *self.grown.entry(channel).or_default() += to - from;
-        Some(Remedy::Grow { channel, from, to })
+        Some(DetectorAction::Grow { channel, from, to })
     }
 
     /// Begins a round if some seem to be stuck that were not asked yet in the waits in which they are.
-    fn ask(&mut self, seen: &[Observation]) -> Vec<Remedy> {
+    fn begin_round(&mut self, seen: &[Observation]) -> Vec<DetectorAction> {
         // Who has moved since the last look is not worth asking.
         let rests = |i: usize| self.before.get(i) == Some(&seen[i].epoch);
         let ranks: Vec<RankId> = self.stuck(seen, rests, false).iter().map(|wait| wait.rank).collect();
@@ -287,12 +287,12 @@ impl Watch {
         for one in &ranks {
             self.asked[one.index()] = seen[one.index()].epoch;
         }
-        vec![Remedy::Ask { round: self.round, ranks }]
+        vec![DetectorAction::Ask { round: self.round, ranks }]
     }
 }
 
 /// Whether somebody waits for memory, and somebody holds views of messages.
-fn rests_on_views(stuck: &[Wait], seen: &[Observation]) -> bool {
-    stuck.iter().any(|wait| wait.lack == Lack::Memory)
+fn rests_on_views(stuck: &[RankWait], seen: &[Observation]) -> bool {
+    stuck.iter().any(|wait| wait.resource == AwaitedResource::Memory)
         && seen.iter().any(|one| one.waits.as_ref().is_some_and(|waits| waits.holds))
 }

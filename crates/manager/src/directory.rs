@@ -1,8 +1,8 @@
 //! The run directory: everything that a run does is in it. Its layout is described in
 //! `docs/reference/run-directory.md`.
 
-use crate::clock::Moment;
-use ligament_agent::printed;
+use crate::clock::UtcTime;
+use ligament_agent::terminal_text;
 use ligament_catalogue::{fault, Fault};
 use ligament_wire::rank_parts;
 use std::fs;
@@ -11,23 +11,23 @@ use std::os::unix::fs::{symlink, DirBuilderExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 /// Where runs are made unless the user says otherwise, beside the place from which the command is called.
-const RUNS: &str = "runs";
-const LATEST: &str = "latest";
+const RUNS_DIRECTORY: &str = "runs";
+const LATEST_LINK: &str = "latest";
 /// In a run directory that was made for a run which has not begun.
-const PREPARED: &str = ".prepared";
+const PREPARED_FILE: &str = ".prepared";
 /// Below a run directory, the directories of instances.
-const INSTANCES: &str = "instances";
+const INSTANCES_DIRECTORY: &str = "instances";
 /// How many names are given of what is in the way.
-const NAMED: usize = 3;
+const MAX_NAMED_FILES: usize = 3;
 /// In a run directory: the job that the run was submitted as.
-pub const JOB: &str = "job.json";
+pub const JOB_FILE: &str = "job.json";
 /// Room that is set aside for a run's record, bytes: for the run, and for each instance.
-const RESERVED: u64 = 16 << 10;
-const RESERVED_EACH: u64 = 1 << 10;
+const RECORD_RESERVE_BYTES: u64 = 16 << 10;
+const INSTANCE_RESERVE_BYTES: u64 = 1 << 10;
 /// Where the processes of light programs have their directories.
-const LIGHT: &str = "light";
+const LIGHT_DIRECTORY: &str = "light";
 /// In them: the names of the instances, one a line.
-const RUNS_THESE: &str = "instances";
+const INSTANCE_NAMES_FILE: &str = "instances";
 
 /// Where the process with this directory works.
 pub fn workdir_in(home: &Path) -> PathBuf {
@@ -56,14 +56,14 @@ impl RunDirectory {
     ///
     /// # Errors
     /// It holds something, or what the system says; with the path.
-    pub fn create(wanted: Option<&Path>, model: &str, now: Moment) -> Result<RunDirectory, Fault> {
+    pub fn create(wanted: Option<&Path>, model: &str, now: UtcTime) -> Result<RunDirectory, Fault> {
         let (run, prepared) = RunDirectory::claim(wanted, model, now)?;
         // Of two runs that find the same empty directory, one gets it. One that was prepared may hold this already.
-        match fs::create_dir(run.path.join(INSTANCES)) {
+        match fs::create_dir(run.path.join(INSTANCES_DIRECTORY)) {
             Ok(()) => Ok(run),
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists && prepared => Ok(run),
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Err(run.in_use()),
-            Err(error) => Err(cannot_be_made(&run.path.join(INSTANCES), &error)),
+            Err(error) => Err(cannot_be_made(&run.path.join(INSTANCES_DIRECTORY), &error)),
         }
     }
 
@@ -72,32 +72,32 @@ impl RunDirectory {
     ///
     /// # Errors
     /// As `create`.
-    pub fn prepare(wanted: Option<&Path>, model: &str, now: Moment) -> Result<RunDirectory, Fault> {
+    pub fn prepare(wanted: Option<&Path>, model: &str, now: UtcTime) -> Result<RunDirectory, Fault> {
         let (run, _) = RunDirectory::claim(wanted, model, now)?;
-        run.write(PREPARED, "")?;
+        run.write(PREPARED_FILE, "")?;
         Ok(run)
     }
 
     /// A run that was to have this directory has not begun, and has written nothing of its own: the next one may have it.
     /// `is_new` if nobody has chosen it, so that it goes if it is empty.
     pub fn withdraw(&self, is_new: bool) {
-        let _ = fs::remove_dir(self.path.join(INSTANCES));
+        let _ = fs::remove_dir(self.path.join(INSTANCES_DIRECTORY));
         if fs::read_dir(&self.path).is_ok_and(|mut entries| entries.next().is_some()) {
             // It was prepared, and has what came with that.
-            let _ = self.write(PREPARED, "");
+            let _ = self.write(PREPARED_FILE, "");
         } else if is_new {
             let _ = fs::remove_dir(&self.path);
         }
     }
 
     /// Makes sure that the directory is there and nobody else's. Also says whether it was prepared for a run.
-    fn claim(wanted: Option<&Path>, model: &str, now: Moment) -> Result<(RunDirectory, bool), Fault> {
+    fn claim(wanted: Option<&Path>, model: &str, now: UtcTime) -> Result<(RunDirectory, bool), Fault> {
         let path = match wanted {
             Some(path) => {
                 make_own(path)?;
                 path.to_path_buf()
             }
-            None => new_under(Path::new(RUNS), model, now)?,
+            None => new_under(Path::new(RUNS_DIRECTORY), model, now)?,
         };
         let path = path
             .canonicalize()
@@ -110,7 +110,7 @@ impl RunDirectory {
         let taken =
             ["model.ymmsl", "settings.yaml"].iter().any(|name| run.path.join(name).symlink_metadata().is_ok());
         // Only one can remove it, and it is the one that the directory was prepared for.
-        if !taken && fs::remove_file(run.path.join(PREPARED)).is_ok() {
+        if !taken && fs::remove_file(run.path.join(PREPARED_FILE)).is_ok() {
             return Ok((run, true));
         }
         let entries = fs::read_dir(&run.path).map_err(|error| {
@@ -122,8 +122,8 @@ impl RunDirectory {
             return Ok((run, false));
         }
         names.sort_unstable();
-        let more = if names.len() > NAMED { ", …" } else { "" };
-        names.truncate(NAMED);
+        let more = if names.len() > MAX_NAMED_FILES { ", …" } else { "" };
+        names.truncate(MAX_NAMED_FILES);
         Err(fault!(
             DIRECTORY_NOT_EMPTY,
             "the run directory {} holds what is no run's ({}{more}), and a run would write its own files over it; choose \
@@ -198,12 +198,12 @@ impl RunDirectory {
 
     /// The directory of an instance.
     pub fn instance(&self, name: &str) -> PathBuf {
-        self.path.join(INSTANCES).join(name)
+        self.path.join(INSTANCES_DIRECTORY).join(name)
     }
 
     /// The directory of the process of a light program.
     pub fn light(&self, program: &str) -> PathBuf {
-        self.path.join(LIGHT).join(program)
+        self.path.join(LIGHT_DIRECTORY).join(program)
     }
 
     /// The directory of the process that runs an instance, or a rank of one: the instance's own, or that of its light
@@ -213,9 +213,9 @@ impl RunDirectory {
         if own.is_dir() {
             return own;
         }
-        let programs = fs::read_dir(self.path.join(LIGHT)).into_iter().flatten().flatten();
+        let programs = fs::read_dir(self.path.join(LIGHT_DIRECTORY)).into_iter().flatten().flatten();
         let runs_it = |home: &PathBuf| {
-            let names = fs::read_to_string(home.join(RUNS_THESE)).unwrap_or_default();
+            let names = fs::read_to_string(home.join(INSTANCE_NAMES_FILE)).unwrap_or_default();
             names.lines().any(|name| name == instance)
         };
         programs.map(|entry| entry.path()).find(runs_it).unwrap_or(own)
@@ -254,7 +254,7 @@ impl RunDirectory {
         let home = self.light(program);
         make(&workdir_in(&home))?;
         let names: String = instances.iter().flat_map(|name| [name, "\n"]).collect();
-        write_whole(&home.join(RUNS_THESE), names.as_bytes(), 0o666)?;
+        write_whole(&home.join(INSTANCE_NAMES_FILE), names.as_bytes(), 0o666)?;
         Ok(home)
     }
 
@@ -295,7 +295,7 @@ impl RunDirectory {
     /// Sets room aside for the record of a run of so many instances, so that it can be written at the run's end though
     /// the disk is full then. That there is no room now is no reason not to run.
     pub fn reserve(&self, instances: usize) {
-        let bytes = RESERVED + RESERVED_EACH * instances as u64;
+        let bytes = RECORD_RESERVE_BYTES + INSTANCE_RESERVE_BYTES * instances as u64;
         let set_aside = || -> io::Result<()> {
             let file = fs::File::create(self.reserved())?;
             match rustix::fs::fallocate(&file, rustix::fs::FallocateFlags::empty(), 0, bytes) {
@@ -379,17 +379,17 @@ impl RunDirectory {
 
     /// The last lines that an instance printed, as they are shown.
     pub fn last_lines(&self, instance: &str, count: usize) -> Vec<String> {
-        const TAIL: u64 = 64 << 10;
+        const MAX_TAIL_BYTES: u64 = 64 << 10;
         let read = || -> io::Result<Vec<u8>> {
             use io::Seek;
             let mut file = fs::File::open(self.output(instance))?;
             let len = file.metadata()?.len();
-            file.seek(io::SeekFrom::Start(len.saturating_sub(TAIL)))?;
+            file.seek(io::SeekFrom::Start(len.saturating_sub(MAX_TAIL_BYTES)))?;
             let mut bytes = Vec::new();
-            file.take(TAIL).read_to_end(&mut bytes)?;
+            file.take(MAX_TAIL_BYTES).read_to_end(&mut bytes)?;
             Ok(bytes)
         };
-        printed::last_lines(&read().unwrap_or_default(), count)
+        terminal_text::last_lines(&read().unwrap_or_default(), count)
     }
 
     /// Points `latest` at this run, which is there now; that it cannot is no reason not to run. What somebody else has
@@ -398,11 +398,11 @@ impl RunDirectory {
         let (Some(parent), Some(name)) = (self.path.parent(), self.path.file_name()) else {
             return;
         };
-        let latest = parent.join(LATEST);
+        let latest = parent.join(LATEST_LINK);
         if latest.symlink_metadata().is_ok() && !is_our_link(&latest) {
             return;
         }
-        let new = parent.join(format!(".{LATEST}-{}", std::process::id()));
+        let new = parent.join(format!(".{LATEST_LINK}-{}", std::process::id()));
         if symlink(name, &new).is_ok() && fs::rename(&new, &latest).is_err() {
             let _ = fs::remove_file(&new);
         }
@@ -418,8 +418,8 @@ fn is_our_link(latest: &Path) -> bool {
     }
     let run = parent.join(target);
     match run.symlink_metadata() {
-        Ok(_) => ["run.json", JOB, PREPARED].iter().any(|file| run.join(file).symlink_metadata().is_ok()),
-        Err(_) => parent.file_name().is_some_and(|name| name == RUNS),
+        Ok(_) => ["run.json", JOB_FILE, PREPARED_FILE].iter().any(|file| run.join(file).symlink_metadata().is_ok()),
+        Err(_) => parent.file_name().is_some_and(|name| name == RUNS_DIRECTORY),
     }
 }
 
@@ -453,7 +453,7 @@ fn make_own(path: &Path) -> Result<(), Fault> {
 }
 
 /// A directory that did not exist before: two runs within one second get different ones.
-fn new_under(runs: &Path, model: &str, now: Moment) -> Result<PathBuf, Fault> {
+fn new_under(runs: &Path, model: &str, now: UtcTime) -> Result<PathBuf, Fault> {
     make(runs)?;
     let stem = format!("{model}-{}", now.compact());
     for i in 1.. {
@@ -498,7 +498,7 @@ pub fn write_whole(path: &Path, bytes: &[u8], mode: u32) -> Result<(), Fault> {
 pub fn runs_in(runs: &Path) -> Vec<RunDirectory> {
     let entries = fs::read_dir(runs).into_iter().flatten().flatten();
     let mut names: Vec<_> = entries.map(|entry| entry.file_name()).collect();
-    names.retain(|name| name != LATEST && !name.to_string_lossy().starts_with('.'));
+    names.retain(|name| name != LATEST_LINK && !name.to_string_lossy().starts_with('.'));
     names.sort_unstable();
     names
         .into_iter()
@@ -511,8 +511,8 @@ pub fn runs_in(runs: &Path) -> Vec<RunDirectory> {
 pub fn instances_of(run: &RunDirectory) -> Vec<String> {
     let entries = |path: PathBuf| fs::read_dir(path).into_iter().flatten().flatten();
     let own = entries(run.path.join("instances")).map(|entry| entry.file_name().to_string_lossy().into_owned());
-    let light = entries(run.path.join(LIGHT)).flat_map(|entry| {
-        let names = fs::read_to_string(entry.path().join(RUNS_THESE)).unwrap_or_default();
+    let light = entries(run.path.join(LIGHT_DIRECTORY)).flat_map(|entry| {
+        let names = fs::read_to_string(entry.path().join(INSTANCE_NAMES_FILE)).unwrap_or_default();
         names.lines().map(str::to_owned).collect::<Vec<_>>()
     });
     let mut names: Vec<String> = own.chain(light).collect();
@@ -527,7 +527,7 @@ pub fn instances_of(run: &RunDirectory) -> Vec<String> {
 
 /// What to say of an instance that a run does not have: which was meant, or which it has.
 pub fn no_such_instance(run: &RunDirectory, wanted: &str) -> Fault {
-    const MOST: usize = 8;
+    const MAX_NAMED_INSTANCES: usize = 8;
     let names = instances_of(run);
     let copies: Vec<String> = names
         .iter()
@@ -552,7 +552,7 @@ pub fn no_such_instance(run: &RunDirectory, wanted: &str) -> Fault {
                     RUN_HAS_NO_INSTANCE,
                     "{} has no instance \"{wanted}\"; it has {}",
                     run.name(),
-                    crate::some_of(&names, MOST)
+                    crate::list_some(&names, MAX_NAMED_INSTANCES)
                 )
             }
         },
@@ -565,7 +565,7 @@ pub fn no_such_instance(run: &RunDirectory, wanted: &str) -> Fault {
                 RUN_HAS_NO_INSTANCE,
                 "{} has no instance \"{wanted}\"; did you mean one of {}?",
                 run.name(),
-                crate::some_of(&several, MOST)
+                crate::list_some(&several, MAX_NAMED_INSTANCES)
             )
         }
     }
@@ -576,23 +576,23 @@ pub fn no_such_instance(run: &RunDirectory, wanted: &str) -> Fault {
 /// # Errors
 /// There is none, with what was looked for and what there is.
 pub fn find_run(wanted: &str) -> Result<RunDirectory, Fault> {
-    let places = [PathBuf::from(wanted), Path::new(RUNS).join(wanted)];
-    let places: &[PathBuf] = if wanted == LATEST { &places[1..] } else { &places };
+    let places = [PathBuf::from(wanted), Path::new(RUNS_DIRECTORY).join(wanted)];
+    let places: &[PathBuf] = if wanted == LATEST_LINK { &places[1..] } else { &places };
     for place in places {
         // One that was submitted may wait in its queue, and has no record yet.
-        if place.join("run.json").exists() || place.join(JOB).exists() {
+        if place.join("run.json").exists() || place.join(JOB_FILE).exists() {
             let path = place
                 .canonicalize()
                 .map_err(|error| fault!(RUN_DIRECTORY_UNWRITABLE, "{}: {error}", place.display()))?;
             return Ok(RunDirectory { path });
         }
     }
-    let mut known: Vec<String> = fs::read_dir(RUNS)
+    let mut known: Vec<String> = fs::read_dir(RUNS_DIRECTORY)
         .into_iter()
         .flatten()
         .flatten()
         .map(|entry| entry.file_name().to_string_lossy().into_owned())
-        .filter(|name| !name.starts_with('.') && name != LATEST)
+        .filter(|name| !name.starts_with('.') && name != LATEST_LINK)
         .collect();
     known.sort_unstable();
     let there_is = match known.split_off(known.len().saturating_sub(5)).as_slice() {
@@ -600,7 +600,7 @@ pub fn find_run(wanted: &str) -> Result<RunDirectory, Fault> {
             .into(),
         last => format!("the last ones under ./runs are {}", last.join(", ")),
     };
-    if wanted == LATEST {
+    if wanted == LATEST_LINK {
         return Err(fault!(NO_SUCH_RUN, "there is no latest run: {there_is}"));
     }
     Err(fault!(
@@ -623,9 +623,9 @@ mod tests {
     #[test]
     fn a_directory_with_a_run_in_it_is_not_used_again() {
         let path = empty("again").join("here");
-        let run = RunDirectory::create(Some(&path), "m", Moment(0)).unwrap();
+        let run = RunDirectory::create(Some(&path), "m", UtcTime(0)).unwrap();
         run.write("run.json", "{}").unwrap();
-        let error = RunDirectory::create(Some(&path), "m", Moment(0)).unwrap_err();
+        let error = RunDirectory::create(Some(&path), "m", UtcTime(0)).unwrap_err();
         assert!(error.contains("holds a run already"), "{error}");
         assert_eq!(find_run(path.to_str().unwrap()).unwrap(), run);
         fs::remove_dir_all(path.parent().unwrap()).unwrap();
@@ -634,11 +634,11 @@ mod tests {
     #[test]
     fn two_runs_of_the_same_second_get_two_directories_and_latest_is_the_second() {
         let runs = empty("second");
-        let a = new_under(&runs, "m", Moment(0)).unwrap();
-        let b = new_under(&runs, "m", Moment(0)).unwrap();
+        let a = new_under(&runs, "m", UtcTime(0)).unwrap();
+        let b = new_under(&runs, "m", UtcTime(0)).unwrap();
         assert_ne!(a, b);
         for path in [&a, &b] {
-            let run = RunDirectory::create(Some(path), "m", Moment(0)).unwrap();
+            let run = RunDirectory::create(Some(path), "m", UtcTime(0)).unwrap();
             assert!(path == &b || !runs.join("latest").exists(), "there is no run yet");
             run.write_record("{}").unwrap();
         }
@@ -653,7 +653,7 @@ mod tests {
             fs::write(path.join(file), "mine").unwrap();
         }
         for begin in [RunDirectory::create, RunDirectory::prepare] {
-            let error = begin(Some(&path), "m", Moment(0)).unwrap_err();
+            let error = begin(Some(&path), "m", UtcTime(0)).unwrap_err();
             assert!(error.contains("holds what is no run's (.hidden, model.ymmsl, notes, …)"), "{error}");
         }
         assert_eq!(fs::read_dir(&path).unwrap().count(), 4);
@@ -664,14 +664,14 @@ mod tests {
     #[test]
     fn what_was_prepared_is_for_one_run_and_for_the_next_if_that_does_not_begin() {
         let path = empty("prepared").join("here");
-        let prepared = RunDirectory::prepare(Some(&path), "m", Moment(0)).unwrap();
+        let prepared = RunDirectory::prepare(Some(&path), "m", UtcTime(0)).unwrap();
         prepared.write("job.sh", "").unwrap();
-        let run = RunDirectory::create(Some(&path), "m", Moment(0)).unwrap();
-        assert!(RunDirectory::create(Some(&path), "m", Moment(0)).unwrap_err().contains("no run's"));
+        let run = RunDirectory::create(Some(&path), "m", UtcTime(0)).unwrap();
+        assert!(RunDirectory::create(Some(&path), "m", UtcTime(0)).unwrap_err().contains("no run's"));
         run.withdraw(false);
-        let run = RunDirectory::create(Some(&path), "m", Moment(0)).unwrap();
+        let run = RunDirectory::create(Some(&path), "m", UtcTime(0)).unwrap();
         run.write_record("{}").unwrap();
-        assert!(RunDirectory::create(Some(&path), "m", Moment(0)).unwrap_err().contains("a run already"));
+        assert!(RunDirectory::create(Some(&path), "m", UtcTime(0)).unwrap_err().contains("a run already"));
         fs::remove_dir_all(path.parent().unwrap()).unwrap();
     }
 
@@ -679,7 +679,7 @@ mod tests {
     fn latest_is_moved_only_if_it_leads_to_a_run_beside_it() {
         let place = empty("latest");
         let latest = place.join("latest");
-        let run = RunDirectory::create(Some(&place.join("run")), "m", Moment(0)).unwrap();
+        let run = RunDirectory::create(Some(&place.join("run")), "m", UtcTime(0)).unwrap();
         fs::create_dir(place.join("release")).unwrap();
         for target in ["release", "nowhere", "/etc", "../x"] {
             symlink(target, &latest).unwrap();
@@ -693,13 +693,13 @@ mod tests {
         fs::remove_file(&latest).unwrap();
         run.write_record("{}").unwrap();
         assert_eq!(fs::read_link(&latest).unwrap(), Path::new("run"));
-        let next = RunDirectory::create(Some(&place.join("next")), "m", Moment(0)).unwrap();
+        let next = RunDirectory::create(Some(&place.join("next")), "m", UtcTime(0)).unwrap();
         assert_eq!(fs::read_link(&latest).unwrap(), Path::new("run"), "the next one has not begun");
         next.write_record("{}").unwrap();
         assert_eq!(fs::read_link(&latest).unwrap(), Path::new("next"));
         // Of runs that were removed the link stays, and is replaced where only runs are.
         let runs = place.join("runs");
-        let run = RunDirectory::create(Some(&runs.join("b")), "m", Moment(0)).unwrap();
+        let run = RunDirectory::create(Some(&runs.join("b")), "m", UtcTime(0)).unwrap();
         symlink("a", runs.join("latest")).unwrap();
         run.write_record("{}").unwrap();
         assert_eq!(fs::read_link(runs.join("latest")).unwrap(), Path::new("b"));
@@ -710,8 +710,8 @@ mod tests {
     fn a_run_directory_is_for_its_owner_alone_unless_it_is_shared() {
         let above = empty("alone");
         let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
-        let (wanted, path) = (above.join("a/b"), new_under(&above, "m", Moment(0)).unwrap());
-        let run = RunDirectory::create(Some(&wanted), "m", Moment(0)).unwrap();
+        let (wanted, path) = (above.join("a/b"), new_under(&above, "m", UtcTime(0)).unwrap());
+        let run = RunDirectory::create(Some(&wanted), "m", UtcTime(0)).unwrap();
         assert_eq!([mode(&wanted), mode(&path)], [0o700; 2]);
         run.share_with_group().unwrap();
         assert_eq!(mode(&wanted), 0o750);
@@ -719,7 +719,7 @@ mod tests {
         let made = above.join("made");
         fs::create_dir(&made).unwrap();
         fs::set_permissions(&made, fs::Permissions::from_mode(0o755)).unwrap();
-        RunDirectory::create(Some(&made), "m", Moment(0)).unwrap();
+        RunDirectory::create(Some(&made), "m", UtcTime(0)).unwrap();
         assert_eq!(mode(&made), 0o755);
         fs::remove_dir_all(above).unwrap();
     }
@@ -727,7 +727,7 @@ mod tests {
     #[test]
     fn the_token_is_for_its_owner_alone() {
         let path = empty("token");
-        let run = RunDirectory::create(Some(&path), "m", Moment(0)).unwrap();
+        let run = RunDirectory::create(Some(&path), "m", UtcTime(0)).unwrap();
         run.write_token("secret").unwrap();
         assert_eq!(fs::metadata(run.token()).unwrap().permissions().mode() & 0o777, 0o600);
         fs::remove_dir_all(path).unwrap();
@@ -736,7 +736,7 @@ mod tests {
     #[test]
     fn the_last_lines_are_the_last_ones() {
         let path = empty("lines");
-        let run = RunDirectory::create(Some(&path), "m", Moment(0)).unwrap();
+        let run = RunDirectory::create(Some(&path), "m", UtcTime(0)).unwrap();
         run.make_instance("a[1]").unwrap();
         fs::write(run.output("a[1]"), "one\ntwo\nthree\n").unwrap();
         assert_eq!(run.last_lines("a[1]", 2), ["two", "three"]);

@@ -3,44 +3,44 @@
 use crate::core::MessageMemory;
 use crate::deadlock::Deadlock;
 use crate::names::Names;
-use crate::record::{some_of, WaitRecord};
-use crate::summary::{in_bytes, in_seconds};
-use crate::waits::{Lack, Wait};
+use crate::record::{list_some, WaitRecord};
+use crate::summary::{format_bytes, format_seconds};
+use crate::waits::{AwaitedResource, RankWait};
 use ligament_agent::ChannelView;
 use ligament_catalogue::{fault, said, Fault};
 use ligament_model::{Filter, FilterEnd};
 use ligament_wire::RankId;
 
 /// Waits that are named; the others are in the record.
-const MOST: usize = 8;
+const MAX_NAMED_WAITS: usize = 8;
 /// Ports of one wait that are named.
-const MOST_PORTS: usize = 4;
+const MAX_NAMED_PORTS: usize = 4;
 
 /// Each way of a wait: own port, and port at the other end.
-fn ports(wait: &Wait, names: &impl Names) -> Vec<(String, String)> {
+fn ports(wait: &RankWait, names: &impl Names) -> Vec<(String, String)> {
     let one = |channel: u32| {
         let ((_, from), (_, to)) = names.ends(channel)?;
-        Some(if wait.lack == Lack::Message { (to, from) } else { (from, to) })
+        Some(if wait.resource == AwaitedResource::Message { (to, from) } else { (from, to) })
     };
-    wait.ways.iter().filter_map(|way| one(way.channel?)).collect()
+    wait.edges.iter().filter_map(|way| one(way.channel?)).collect()
 }
 
-fn sentence(wait: &Wait, names: &impl Names) -> String {
+fn sentence(wait: &RankWait, names: &impl Names) -> String {
     let name = names.rank(wait.rank);
     let ports = ports(wait, names);
-    let since = in_seconds(wait.seconds);
-    match (wait.lack, &ports[..]) {
-        (Lack::Memory, _) => format!("{name} waits for memory to send in (for {since})"),
-        (Lack::Message, [(own, other)]) => {
+    let since = format_seconds(wait.seconds);
+    match (wait.resource, &ports[..]) {
+        (AwaitedResource::Memory, _) => format!("{name} waits for memory to send in (for {since})"),
+        (AwaitedResource::Message, [(own, other)]) => {
             format!("{name} waits at {own} for a message from {other} (for {since})")
         }
-        (Lack::Message, several) => {
+        (AwaitedResource::Message, several) => {
             let several: Vec<String> =
                 several.iter().map(|(own, other)| format!("{own} from {other}")).collect();
-            let several = some_of(&several, MOST_PORTS);
+            let several = list_some(&several, MAX_NAMED_PORTS);
             format!("{name} waits for a message at any of {several} (for {since})")
         }
-        (Lack::Room { .. }, several) => {
+        (AwaitedResource::Room { .. }, several) => {
             let (own, other) = several.first().cloned().unwrap_or_default();
             format!("{name} waits at {own} until {other} is read (for {since})")
         }
@@ -53,7 +53,7 @@ pub(crate) fn suspicion(deadlock: &Deadlock, memory: MessageMemory, names: &impl
         WAITING_FOR_MEMORY,
         "these wait for each other: {}. Unless another thread of one of them drops views, nothing will happen any \
          more; {}",
-        told(deadlock, names),
+        describe_deadlock(deadlock, names),
         advice(deadlock, memory, names)
     )
 }
@@ -70,7 +70,7 @@ pub(crate) fn reason(
         return fault!(
             DEADLOCK,
             "deadlock: {}. Nothing is on its way to any of them, so none can go on; {}",
-            told(deadlock, names),
+            describe_deadlock(deadlock, names),
             advice(deadlock, memory, names)
         );
     };
@@ -79,13 +79,13 @@ pub(crate) fn reason(
         DEADLOCK,
         "deadlock: {}. Filters hold messages back: {}. Take the filter \"{filter}\" out of the conduit {conduit}, or \
          shorten it, or let the sender go on without an answer to each message",
-        told(deadlock, names),
+        describe_deadlock(deadlock, names),
         held.join("; ")
     )
 }
 
 /// A filter that holds back messages for which somebody waits.
-struct HeldBack {
+struct WithholdingFilter {
     /// As the model has it, `chunk: 10`.
     filter: String,
     conduit: String,
@@ -93,13 +93,13 @@ struct HeldBack {
 }
 
 /// The filters that hold back messages for which somebody in a deadlock waits.
-fn held_back(deadlock: &Deadlock, channels: &[ChannelView], names: &impl Names) -> Vec<HeldBack> {
-    let lack = deadlock.knot.waits.iter().filter(|wait| wait.lack == Lack::Message);
-    let waited = lack.flat_map(|wait| wait.ways.iter().filter_map(|way| way.channel));
-    waited.filter_map(|channel| held_on(channel, channels, names)).take(MOST).collect()
+fn held_back(deadlock: &Deadlock, channels: &[ChannelView], names: &impl Names) -> Vec<WithholdingFilter> {
+    let lack = deadlock.knot.waits.iter().filter(|wait| wait.resource == AwaitedResource::Message);
+    let waited = lack.flat_map(|wait| wait.edges.iter().filter_map(|way| way.channel));
+    waited.filter_map(|channel| held_on(channel, channels, names)).take(MAX_NAMED_WAITS).collect()
 }
 
-fn held_on(channel: u32, channels: &[ChannelView], names: &impl Names) -> Option<HeldBack> {
+fn held_on(channel: u32, channels: &[ChannelView], names: &impl Names) -> Option<WithholdingFilter> {
     let filters = names.filters(channel);
     let holds = |filter: &Filter| {
         let n = filter.count("n");
@@ -114,7 +114,7 @@ fn held_on(channel: u32, channels: &[ChannelView], names: &impl Names) -> Option
     // Of what is held at the sender nobody counts messages; at the receiver, those that have come to it.
     if place < Filter::at_sender(filters) {
         let text = format!("\"{written}\" ({}) on {conduit}", FilterEnd::Sender.name());
-        return Some(HeldBack { filter: written, conduit, text });
+        return Some(WithholdingFilter { filter: written, conduit, text });
     }
     let came = channels.get(channel as usize)?.received?.messages;
     let text = match filter.count("n") {
@@ -127,38 +127,38 @@ fn held_on(channel: u32, channels: &[ChannelView], names: &impl Names) -> Option
             format!("\"{written}\" got {came} of {from} on the way to {to}, and lets no more of them through")
         }
     };
-    Some(HeldBack { filter: written, conduit, text })
+    Some(WithholdingFilter { filter: written, conduit, text })
 }
 
-fn told(deadlock: &Deadlock, names: &impl Names) -> String {
+fn describe_deadlock(deadlock: &Deadlock, names: &impl Names) -> String {
     let members = &deadlock.knot.waits;
-    let words: Vec<String> = members.iter().take(MOST).map(|wait| sentence(wait, names)).collect();
+    let words: Vec<String> = members.iter().take(MAX_NAMED_WAITS).map(|wait| sentence(wait, names)).collect();
     let mut text = words.join("; ");
-    if members.len() > MOST {
-        text.push_str(&format!("; … and {} more, in run.json", members.len() - MOST));
+    if members.len() > MAX_NAMED_WAITS {
+        text.push_str(&format!("; … and {} more, in run.json", members.len() - MAX_NAMED_WAITS));
     }
     if !deadlock.behind.is_empty() {
         let behind: Vec<String> = deadlock.behind.iter().map(|wait| names.rank(wait.rank)).collect();
-        text.push_str(&format!("; behind them: {}", some_of(&behind, MOST)));
+        text.push_str(&format!("; behind them: {}", list_some(&behind, MAX_NAMED_WAITS)));
     }
     let hold = |&(rank, bytes): &(RankId, u64)| {
-        said!(WAITING_FOR_MEMORY, "{} holds views of messages of {}", names.rank(rank), in_bytes(bytes as f64))
+        said!(WAITING_FOR_MEMORY, "{} holds views of messages of {}", names.rank(rank), format_bytes(bytes as f64))
     };
     let held: Vec<String> = deadlock.held.iter().map(hold).collect();
     if !held.is_empty() {
-        text.push_str(&format!("; {}", some_of(&held, MOST)));
+        text.push_str(&format!("; {}", list_some(&held, MAX_NAMED_WAITS)));
     }
     text
 }
 
 fn advice(deadlock: &Deadlock, memory: MessageMemory, names: &impl Names) -> String {
     let members = &deadlock.knot.waits;
-    if members.iter().any(|wait| wait.lack == Lack::Memory) {
+    if members.iter().any(|wait| wait.resource == AwaitedResource::Memory) {
         return format!(
             "messages take {} of the {} that they may: raise \"memory:\" under \"ligament:\" in the model, free views \
              earlier, or receive in the order in which is sent",
-            in_bytes(memory.used as f64),
-            in_bytes(memory.limit as f64)
+            format_bytes(memory.used as f64),
+            format_bytes(memory.limit as f64)
         );
     }
     if let Some(&(channel, budget, needs)) = deadlock.full.iter().min_by_key(|&&(_, _, needs)| needs) {
@@ -167,9 +167,9 @@ fn advice(deadlock: &Deadlock, memory: MessageMemory, names: &impl Names) -> Str
             "what is sent at {port} would need a budget of {}, which has {} and cannot be given more: the memory for \
              messages is {}. Receive in the order in which is sent, or raise \"memory:\" under \"ligament:\" in the \
              model",
-            in_bytes(needs as f64),
-            in_bytes(budget as f64),
-            in_bytes(memory.limit as f64)
+            format_bytes(needs as f64),
+            format_bytes(budget as f64),
+            format_bytes(memory.limit as f64)
         );
     }
     if let [only] = &members[..] {
@@ -178,10 +178,10 @@ fn advice(deadlock: &Deadlock, memory: MessageMemory, names: &impl Names) -> Str
     // Whoever sends what another one waits for, and at which of its own ports it waits itself.
     let first = members.iter().find_map(|wait| {
         let [(_, port)] = &ports(wait, names)[..] else { return None };
-        let sender = wait.ways.first()?.on;
-        let theirs = members.iter().find(|one| one.rank == sender && one.lack == Lack::Message)?;
+        let sender = wait.edges.first()?.on;
+        let theirs = members.iter().find(|one| one.rank == sender && one.resource == AwaitedResource::Message)?;
         let [(at, _)] = &ports(theirs, names)[..] else { return None };
-        (wait.lack == Lack::Message).then(|| (names.rank(sender), port.clone(), at.clone()))
+        (wait.resource == AwaitedResource::Message).then(|| (names.rank(sender), port.clone(), at.clone()))
     });
     match first {
         Some((who, port, at)) => format!(
@@ -194,19 +194,19 @@ fn advice(deadlock: &Deadlock, memory: MessageMemory, names: &impl Names) -> Str
 
 /// The waits for the record: those in the knot first.
 pub(crate) fn records(deadlock: &Deadlock, names: &impl Names) -> Vec<WaitRecord> {
-    let record = |wait: &Wait| {
+    let record = |wait: &RankWait| {
         let (at, mut waits_for): (Vec<String>, Vec<String>) = ports(wait, names).into_iter().unzip();
-        let mut on: Vec<RankId> = wait.ways.iter().map(|way| way.on).collect();
+        let mut on: Vec<RankId> = wait.edges.iter().map(|way| way.on).collect();
         on.sort_unstable();
         on.dedup();
         let waits_on: Vec<String> = on.into_iter().map(|rank| names.rank(rank)).collect();
-        if wait.lack == Lack::Memory {
+        if wait.resource == AwaitedResource::Memory {
             waits_for = vec!["memory".to_owned()];
         }
-        let lack = match wait.lack {
-            Lack::Message => "message",
-            Lack::Room { .. } => "room",
-            Lack::Memory => "memory",
+        let lack = match wait.resource {
+            AwaitedResource::Message => "message",
+            AwaitedResource::Room { .. } => "room",
+            AwaitedResource::Memory => "memory",
         };
         WaitRecord {
             instance: names.rank(wait.rank),

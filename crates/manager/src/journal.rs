@@ -1,10 +1,10 @@
 //! The run's journal: everything that its manager learnt and decided, and that it was told from outside, one JSON object
 //! a line. Its form is described in `docs/reference/journal.md`.
 
-use crate::clock::Moment;
-use crate::lines::Lines;
-use crate::record::{some_of, RunState, SteeringRecord};
-use crate::summary::{in_bytes, in_seconds};
+use crate::clock::UtcTime;
+use crate::line_file::LineFile;
+use crate::record::{list_some, RunState, SteeringRecord};
+use crate::summary::{format_bytes, format_seconds};
 use ligament_catalogue::{fault, Fault};
 use serde::{Deserialize, Serialize};
 use std::fs::File;
@@ -15,16 +15,16 @@ use std::time::Instant;
 /// The version of the journal's form.
 pub const JOURNAL_VERSION: u32 = 1;
 /// How large a journal may get, bytes; then it is put aside and begins anew. So no more than twice this is kept.
-const MOST: u64 = 16 << 20;
+const MAX_JOURNAL_BYTES: u64 = 16 << 20;
 /// In this much of its end its last entry is looked for, bytes.
-const TAIL: u64 = 64 << 10;
+const MAX_TAIL_BYTES: u64 = 64 << 10;
 /// Names that are given when an entry is put into words.
-const NAMED: usize = 4;
+const MAX_NAMED_ITEMS: usize = 4;
 
 /// What happened.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "event", rename_all = "kebab-case")]
-pub enum Event {
+pub enum JournalEvent {
     /// The run begins: the first entry of every journal, also of one that begins anew.
     Begun {
         version: u32,
@@ -79,64 +79,64 @@ pub enum Event {
     Unknown,
 }
 
-impl Event {
+impl JournalEvent {
     /// It as a sentence, without a full stop.
-    pub fn in_words(&self) -> String {
+    pub fn describe(&self) -> String {
         match self {
-            Event::Begun { model, instances, host, .. } => {
+            JournalEvent::Begun { model, instances, host, .. } => {
                 format!("the run of {model} with {instances} instances began on {host}")
             }
-            Event::Awaits { domains, addresses } => {
-                format!("the run waits for {domains} other domains, at {}", some_of(addresses, NAMED))
+            JournalEvent::Awaits { domains, addresses } => {
+                format!("the run waits for {domains} other domains, at {}", list_some(addresses, MAX_NAMED_ITEMS))
             }
-            Event::Joined { domain, name, cores, .. } => {
+            JournalEvent::Joined { domain, name, cores, .. } => {
                 format!("domain {domain} ({name}) has joined with {cores} cores")
             }
-            Event::Placed { domain, name, instances } => {
-                format!("domain {domain} ({name}) has {}", some_of(instances, NAMED))
+            JournalEvent::Placed { domain, name, instances } => {
+                format!("domain {domain} ({name}) has {}", list_some(instances, MAX_NAMED_ITEMS))
             }
-            Event::Up => "the run is up".to_owned(),
-            Event::Started { instance, pid } => format!("{instance} was started (process {pid})"),
-            Event::Registered { instance, language, pid } => {
+            JournalEvent::Up => "the run is up".to_owned(),
+            JournalEvent::Started { instance, pid } => format!("{instance} was started (process {pid})"),
+            JournalEvent::Registered { instance, language, pid } => {
                 format!("{instance} registered ({language}, process {pid})")
             }
-            Event::Ended { instance, exit, .. } => format!("{instance} ended: {exit}"),
-            Event::BudgetGrown { port, bytes } => {
-                format!("the budget of {port} grew to {}", in_bytes(*bytes as f64))
+            JournalEvent::Ended { instance, exit, .. } => format!("{instance} ended: {exit}"),
+            JournalEvent::BudgetGrown { port, bytes } => {
+                format!("the budget of {port} grew to {}", format_bytes(*bytes as f64))
             }
-            Event::Deadlock { reason } => reason.clone(),
-            Event::Warning { who, text } => format!("{who}: {text}"),
-            Event::Order { order, instance: None } => format!("the run was told: {order}"),
-            Event::Order { order, instance: Some(instance) } => format!("the run was told: {order} {instance}"),
-            Event::Steering(change) => change.in_words(),
-            Event::TerminalGone => "the terminal went away".to_owned(),
-            Event::Ending { state, reason } => match reason {
+            JournalEvent::Deadlock { reason } => reason.clone(),
+            JournalEvent::Warning { who, text } => format!("{who}: {text}"),
+            JournalEvent::Order { order, instance: None } => format!("the run was told: {order}"),
+            JournalEvent::Order { order, instance: Some(instance) } => format!("the run was told: {order} {instance}"),
+            JournalEvent::Steering(change) => change.describe(),
+            JournalEvent::TerminalGone => "the terminal went away".to_owned(),
+            JournalEvent::Ending { state, reason } => match reason {
                 Some(reason) => format!("the run began to end ({}): {reason}", state.name()),
                 None => format!("the run began to end ({})", state.name()),
             },
-            Event::Over { state, duration, .. } => {
-                format!("the run was {} after {}", state.name(), in_seconds(*duration))
+            JournalEvent::Over { state, duration, .. } => {
+                format!("the run was {} after {}", state.name(), format_seconds(*duration))
             }
-            Event::ManagerLost { reason } => reason.clone(),
-            Event::Unknown => "something that a later version of Ligament knows".to_owned(),
+            JournalEvent::ManagerLost { reason } => reason.clone(),
+            JournalEvent::Unknown => "something that a later version of Ligament knows".to_owned(),
         }
     }
 }
 
 /// A line of the journal.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Entry {
+pub struct JournalEntry {
     /// When, RFC 3339, UTC.
     pub at: String,
     /// And since the run began, s, whatever becomes of the clock.
     pub after: f64,
     #[serde(flatten)]
-    pub event: Event,
+    pub event: JournalEvent,
 }
 
-impl Entry {
+impl JournalEntry {
     /// The entry in a line, if it is one, and whole.
-    pub fn of_line(line: &str) -> Option<Entry> {
+    pub fn of_line(line: &str) -> Option<JournalEntry> {
         serde_json::from_str(line).ok()
     }
 }
@@ -144,7 +144,7 @@ impl Entry {
 /// A journal that is being written.
 #[derive(Debug)]
 pub struct Journal {
-    lines: Lines,
+    lines: LineFile,
     began: Instant,
 }
 
@@ -154,11 +154,11 @@ impl Journal {
     /// # Errors
     /// What the system says, with the path.
     pub fn open(path: &Path, began: Instant) -> Result<Journal, Fault> {
-        Journal::with_limit(path, began, MOST)
+        Journal::with_limit(path, began, MAX_JOURNAL_BYTES)
     }
 
     fn with_limit(path: &Path, began: Instant, limit: u64) -> Result<Journal, Fault> {
-        let lines = Lines::open(path, limit);
+        let lines = LineFile::open(path, limit);
         let lines = lines.map_err(|error| {
             fault!(LOG_UNWRITABLE, "the journal {} cannot be written: {error}", path.display())
         })?;
@@ -166,38 +166,38 @@ impl Journal {
     }
 
     /// Adds an entry.
-    pub fn note(&mut self, event: Event) {
+    pub fn note(&mut self, event: JournalEvent) {
         let line = self.line(&event);
         match event {
-            Event::Begun { .. } => self.lines.begin_with(line),
+            JournalEvent::Begun { .. } => self.lines.begin_with(line),
             _ => self.lines.add(&line),
         }
     }
 
-    fn line(&self, event: &Event) -> String {
+    fn line(&self, event: &JournalEvent) -> String {
         let after = (self.began.elapsed().as_secs_f64() * 1e6).round() / 1e6;
-        let entry = Entry { at: Moment::now().rfc3339(), after, event: event.clone() };
+        let entry = JournalEntry { at: UtcTime::now().rfc3339(), after, event: event.clone() };
         serde_json::to_string(&entry).unwrap_or_default() + "\n"
     }
 
     /// Where the journal before the present one is.
     pub fn earlier(path: &Path) -> PathBuf {
-        Lines::earlier(path)
+        LineFile::earlier(path)
     }
 
     /// The last entries of a journal, the oldest first, as far as they stand in its last pages. What is not whole is
     /// left out.
-    pub fn last(path: &Path) -> Vec<Entry> {
+    pub fn last(path: &Path) -> Vec<JournalEntry> {
         let read = || -> std::io::Result<Vec<u8>> {
             let mut file = File::open(path)?;
             let len = file.metadata()?.len();
-            file.seek(SeekFrom::Start(len.saturating_sub(TAIL)))?;
+            file.seek(SeekFrom::Start(len.saturating_sub(MAX_TAIL_BYTES)))?;
             let mut bytes = Vec::new();
-            file.take(TAIL).read_to_end(&mut bytes)?;
+            file.take(MAX_TAIL_BYTES).read_to_end(&mut bytes)?;
             Ok(bytes)
         };
         let bytes = read().unwrap_or_default();
-        String::from_utf8_lossy(&bytes).lines().filter_map(Entry::of_line).collect()
+        String::from_utf8_lossy(&bytes).lines().filter_map(JournalEntry::of_line).collect()
     }
 }
 
@@ -206,8 +206,8 @@ mod tests {
     use super::*;
     use std::io::Write;
 
-    fn begun() -> Event {
-        Event::Begun {
+    fn begun() -> JournalEvent {
+        JournalEvent::Begun {
             version: JOURNAL_VERSION,
             ligament: "0".into(),
             run: "r".into(),
@@ -228,8 +228,8 @@ mod tests {
         path
     }
 
-    fn warning(i: usize) -> Event {
-        Event::Warning { who: "run".into(), text: format!("this is warning {i}\nof two lines") }
+    fn warning(i: usize) -> JournalEvent {
+        JournalEvent::Warning { who: "run".into(), text: format!("this is warning {i}\nof two lines") }
     }
 
     #[test]
@@ -238,15 +238,15 @@ mod tests {
         let mut journal = Journal::open(&path, Instant::now()).unwrap();
         let all = [
             begun(),
-            Event::Up,
-            Event::Order { order: "stop".into(), instance: None },
-            Event::Over { state: RunState::Stopped, reason: None, duration: 1.5 },
+            JournalEvent::Up,
+            JournalEvent::Order { order: "stop".into(), instance: None },
+            JournalEvent::Over { state: RunState::Stopped, reason: None, duration: 1.5 },
         ];
         all.iter().for_each(|event| journal.note(event.clone()));
         let read = Journal::last(&path);
         assert_eq!(read.iter().map(|entry| entry.event.clone()).collect::<Vec<_>>(), all);
         assert!(read.windows(2).all(|two| two[0].after <= two[1].after && two[0].at <= two[1].at));
-        assert!(read.iter().all(|entry| entry.at.ends_with('Z') && !entry.event.in_words().is_empty()));
+        assert!(read.iter().all(|entry| entry.at.ends_with('Z') && !entry.event.describe().is_empty()));
         std::fs::remove_file(path).unwrap();
     }
 
@@ -266,8 +266,8 @@ mod tests {
         let whole = |path: &Path| Journal::last(path).into_iter().map(|entry| entry.event).collect::<Vec<_>>();
         assert_eq!(whole(&path), [begun(), warning(1)]);
         let mut after = Journal::open(&path, Instant::now()).unwrap();
-        after.note(Event::ManagerLost { reason: "it was killed".into() });
-        assert_eq!(whole(&path), [begun(), warning(1), Event::ManagerLost { reason: "it was killed".into() }]);
+        after.note(JournalEvent::ManagerLost { reason: "it was killed".into() });
+        assert_eq!(whole(&path), [begun(), warning(1), JournalEvent::ManagerLost { reason: "it was killed".into() }]);
         std::fs::remove_file(path).unwrap();
     }
 
@@ -281,7 +281,7 @@ mod tests {
             journal.note(warning(i));
             let text = std::fs::read_to_string(&path).unwrap();
             assert!(text.len() < 2600);
-            let entries: Vec<Entry> = text.lines().map(|line| Entry::of_line(line).unwrap()).collect();
+            let entries: Vec<JournalEntry> = text.lines().map(|line| JournalEntry::of_line(line).unwrap()).collect();
             assert_eq!((&entries[0].event, &entries[entries.len() - 1].event), (&begun(), &warning(i)));
             if entries.len() == 2 && i > 0 {
                 began_anew += 1;
@@ -297,7 +297,7 @@ mod tests {
     #[test]
     fn what_a_later_version_writes_is_an_entry_too() {
         let entry =
-            Entry::of_line(r#"{"at":"2026-11-21T00:00:00.000Z","after":1.0,"event":"teleported","to":[1]}"#);
-        assert_eq!(entry.unwrap().event, Event::Unknown);
+            JournalEntry::of_line(r#"{"at":"2026-11-21T00:00:00.000Z","after":1.0,"event":"teleported","to":[1]}"#);
+        assert_eq!(entry.unwrap().event, JournalEvent::Unknown);
     }
 }

@@ -9,7 +9,7 @@ mod directory;
 pub mod domains;
 mod explain;
 mod journal;
-mod lines;
+mod line_file;
 mod log;
 mod names;
 mod observation;
@@ -21,22 +21,22 @@ mod summary;
 pub mod timeline;
 mod waits;
 
-pub use clock::Moment;
+pub use clock::UtcTime;
 pub use conduits::Conduits;
-pub use core::{Deed, Manager, MessageMemory, Surroundings};
-pub use deadlock::{CarrierReport, Deadlock, Remedy, Watch};
+pub use core::{ManagerAction, Manager, MessageMemory, RunContext};
+pub use deadlock::{CarrierReport, Deadlock, DetectorAction, DeadlockDetector};
 pub use directory::{
     find_run, instances_of, no_such_instance, output_in, output_of_rank, runs_in, workdir_in, write_whole,
-    RunDirectory, JOB,
+    RunDirectory, JOB_FILE,
 };
-pub use journal::{Entry, Event, Journal, JOURNAL_VERSION};
-pub use log::{Level, RunLog, DEFAULT_LOG};
-pub use names::{Names, OfModel};
-pub use observation::{Counters, Observation, Standing, Waiting};
-pub use output::{outputs_of, read_output, Outputs, DEFAULT_OUTPUT};
+pub use journal::{JournalEntry, JournalEvent, Journal, JOURNAL_VERSION};
+pub use log::{Level, RunLog, DEFAULT_LOG_BYTES};
+pub use names::{Names, ModelNames};
+pub use observation::{InstanceCounters, Observation, InstanceState, ObservedWait};
+pub use output::{outputs_of, read_output, OutputFiles, DEFAULT_OUTPUT_BYTES};
 pub use record::{
-    some_of, ConduitRecord, DomainRecord, HaltRecord, InstanceRecord, PortsByOperator, RunRecord, RunState,
-    SteeringRecord, UnaskedRecord, UnreceivedRecord, WaitRecord, WarningRecord,
+    list_some, ConduitRecord, DomainRecord, HaltRecord, InstanceRecord, PortsByOperator, RunRecord, RunState,
+    SteeringRecord, UnusedSettingRecord, UnreceivedRecord, WaitRecord, WarningRecord,
 };
-pub use summary::{component_of, in_bytes, in_cores, in_count, in_seconds, summary_table, who_has_which_cores};
-pub use waits::{knots, lasting_waits, stuck, Knot, Lack, Wait, Way};
+pub use summary::{component_of, format_bytes, format_cores, format_count, format_seconds, summary_table, core_assignments};
+pub use waits::{knots, lasting_waits, stuck_waits, Knot, AwaitedResource, RankWait, WaitEdge};

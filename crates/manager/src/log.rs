@@ -1,7 +1,7 @@
 //! The run's log: one line for each thing that happened, with time, level, instance and text.
 
-use crate::clock::Moment;
-use crate::lines::Lines;
+use crate::clock::UtcTime;
+use crate::line_file::LineFile;
 use ligament_catalogue::{fault, Fault};
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -42,12 +42,12 @@ impl Level {
 }
 
 /// How large a log may get if nobody says, bytes.
-pub const DEFAULT_LOG: u64 = 64 << 20;
+pub const DEFAULT_LOG_BYTES: u64 = 64 << 20;
 
 /// The log, and whether it is shown as well.
 #[derive(Debug)]
 pub struct RunLog {
-    lines: Lines,
+    lines: LineFile,
     shown_from: Option<Level>,
 }
 
@@ -58,7 +58,7 @@ impl RunLog {
     /// # Errors
     /// What the system says, with the path.
     pub fn create(path: &Path, limit: u64, shown_from: Option<Level>) -> Result<RunLog, Fault> {
-        let lines = Lines::open(path, limit);
+        let lines = LineFile::open(path, limit);
         let lines = lines
             .map_err(|error| fault!(LOG_UNWRITABLE, "the log {} cannot be written: {error}", path.display()))?;
         Ok(RunLog { lines, shown_from })
@@ -66,7 +66,7 @@ impl RunLog {
 
     /// Where the log before the present one is: `manager.log.1` for `manager.log`.
     pub fn earlier(path: &Path) -> PathBuf {
-        Lines::earlier(path)
+        LineFile::earlier(path)
     }
 
     /// Shows lines from this level on, and none without one.
@@ -85,7 +85,7 @@ impl RunLog {
     /// Adds a line to the file alone, and gives it back.
     pub fn keep(&mut self, level: Level, who: &str, text: &str) -> String {
         let text = text.trim_end().replace('\n', "\n    ");
-        let line = format!("{} {:<8} {who}: {text}\n", Moment::now().rfc3339(), level.name());
+        let line = format!("{} {:<8} {who}: {text}\n", UtcTime::now().rfc3339(), level.name());
         self.lines.add(&line);
         line
     }

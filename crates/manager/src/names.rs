@@ -49,16 +49,16 @@ impl<N: Names + ?Sized> Names for &N {
 
 /// What the parts of a model as it is run are called.
 #[derive(Debug)]
-pub struct OfModel<'a> {
+pub struct ModelNames<'a> {
     model: &'a Resolved,
     ranks: Ranks,
 }
 
-impl<'a> OfModel<'a> {
+impl<'a> ModelNames<'a> {
     /// The names in this model.
-    pub fn new(model: &'a Resolved) -> OfModel<'a> {
+    pub fn new(model: &'a Resolved) -> ModelNames<'a> {
         let ranks = Ranks::new(model.instances.iter().map(|instance| instance.ranks.unwrap_or(1)));
-        OfModel { model, ranks }
+        ModelNames { model, ranks }
     }
 
     fn of(&self, rank: RankId) -> Option<&'a ResolvedInstance> {
@@ -66,7 +66,7 @@ impl<'a> OfModel<'a> {
     }
 }
 
-impl Names for OfModel<'_> {
+impl Names for ModelNames<'_> {
     fn instance(&self, rank: RankId) -> String {
         self.of(rank).map_or_else(|| "?".to_owned(), |one| one.name.to_string())
     }

@@ -1,10 +1,10 @@
 //! What is known of an instance at one moment: what its agent sees, as the manager takes it.
 
-use ligament_agent::{Awaited, InstanceView, Looked, Phase, State};
+use ligament_agent::{Awaited, InstanceView, ProcessInspection, InstancePhase, State};
 
 /// Where an instance stands.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Standing {
+pub enum InstanceState {
     /// Nobody has started it yet.
     NotStarted,
     /// Its process runs, and it has not registered.
@@ -27,27 +27,27 @@ pub enum Standing {
     Stopped,
 }
 
-impl Standing {
+impl InstanceState {
     /// One word or two for it.
     pub fn name(&self) -> &'static str {
         match self {
-            Standing::NotStarted => "not started",
-            Standing::Starting => "starting",
-            Standing::Computing => "computing",
-            Standing::WaitingToReceive => "waiting to receive",
-            Standing::WaitingToSend => "waiting to send",
-            Standing::Held => "held",
-            Standing::Transferring => "transferring",
-            Standing::Done => "done",
-            Standing::Failed => "failed",
-            Standing::Stopped => "stopped",
+            InstanceState::NotStarted => "not started",
+            InstanceState::Starting => "starting",
+            InstanceState::Computing => "computing",
+            InstanceState::WaitingToReceive => "waiting to receive",
+            InstanceState::WaitingToSend => "waiting to send",
+            InstanceState::Held => "held",
+            InstanceState::Transferring => "transferring",
+            InstanceState::Done => "done",
+            InstanceState::Failed => "failed",
+            InstanceState::Stopped => "stopped",
         }
     }
 }
 
 /// A wait of an instance.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Waiting {
+pub struct ObservedWait {
     pub what: Awaited,
     /// For how long already, s.
     pub seconds: f64,
@@ -61,7 +61,7 @@ pub struct Waiting {
 
 /// What an instance has counted so far. Times in s.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub struct Counters {
+pub struct InstanceCounters {
     pub sent_messages: u64,
     pub sent_bytes: u64,
     pub received_messages: u64,
@@ -76,7 +76,7 @@ pub struct Counters {
     pub transferring: f64,
 }
 
-impl Counters {
+impl InstanceCounters {
     /// What is left for computing, s.
     pub fn computing(&self) -> f64 {
         (self.total - self.waiting - self.transferring).max(0.0)
@@ -85,7 +85,7 @@ impl Counters {
 
 /// Which rank of an MPI program has not come where others are.
 #[derive(Debug, Clone, PartialEq)]
-pub struct RanksStanding {
+pub struct ObservedRankLag {
     /// In words.
     pub what: String,
     /// For how long already, s.
@@ -101,9 +101,9 @@ pub struct Observation {
     pub pid: Option<u32>,
     /// Whether its process has ended.
     pub gone: bool,
-    pub standing: Standing,
+    pub state: InstanceState,
     /// What it waits for, while it does.
-    pub waits: Option<Waiting>,
+    pub waits: Option<ObservedWait>,
     /// Changes whenever a wait begins or ends.
     pub epoch: u64,
     /// The last round in which it has looked once more for what it waits for, and found nothing.
@@ -111,37 +111,37 @@ pub struct Observation {
     /// Whether its process is stopped, by a signal or a debugger, if somebody has looked.
     pub stopped: bool,
     /// Of an MPI program, which rank has not come where others are, if somebody has looked.
-    pub ranks: Option<RanksStanding>,
+    pub ranks: Option<ObservedRankLag>,
     /// The model time that it has reached, s.
     pub model_time: Option<f64>,
-    pub counters: Counters,
+    pub counters: InstanceCounters,
 }
 
-impl Standing {
-    fn of(phase: Phase, state: Option<State>) -> Standing {
+impl InstanceState {
+    fn of(phase: InstancePhase, state: Option<State>) -> InstanceState {
         match (phase, state) {
-            (Phase::Waiting, _) => Standing::NotStarted,
-            (Phase::Started, _) => Standing::Starting,
-            (Phase::Gone(exit), Some(State::Ended)) if exit.is_clean() => Standing::Done,
-            (Phase::Finished, _) => Standing::Done,
-            (Phase::Gone(_), _) => Standing::Failed,
-            (Phase::Running, None | Some(State::Starting)) => Standing::Starting,
-            (Phase::Running, Some(State::Computing)) => Standing::Computing,
-            (Phase::Running, Some(State::WaitingToReceive)) => Standing::WaitingToReceive,
-            (Phase::Running, Some(State::WaitingToSend)) => Standing::WaitingToSend,
-            (Phase::Running, Some(State::Held)) => Standing::Held,
-            (Phase::Running, Some(State::Transferring)) => Standing::Transferring,
-            (Phase::Running, Some(State::Ended)) => Standing::Done,
-            (Phase::Running, Some(State::Failed)) => Standing::Failed,
+            (InstancePhase::Waiting, _) => InstanceState::NotStarted,
+            (InstancePhase::Started, _) => InstanceState::Starting,
+            (InstancePhase::Gone(exit), Some(State::Ended)) if exit.is_clean() => InstanceState::Done,
+            (InstancePhase::Finished, _) => InstanceState::Done,
+            (InstancePhase::Gone(_), _) => InstanceState::Failed,
+            (InstancePhase::Running, None | Some(State::Starting)) => InstanceState::Starting,
+            (InstancePhase::Running, Some(State::Computing)) => InstanceState::Computing,
+            (InstancePhase::Running, Some(State::WaitingToReceive)) => InstanceState::WaitingToReceive,
+            (InstancePhase::Running, Some(State::WaitingToSend)) => InstanceState::WaitingToSend,
+            (InstancePhase::Running, Some(State::Held)) => InstanceState::Held,
+            (InstancePhase::Running, Some(State::Transferring)) => InstanceState::Transferring,
+            (InstancePhase::Running, Some(State::Ended)) => InstanceState::Done,
+            (InstancePhase::Running, Some(State::Failed)) => InstanceState::Failed,
         }
     }
 }
 
 impl Observation {
     /// Adds what was found by a look at its processes, at `now` as in `of`.
-    pub fn add(&mut self, looked: Looked, now: u64) {
+    pub fn add(&mut self, looked: ProcessInspection, now: u64) {
         self.stopped = !self.gone && looked.stopped;
-        self.ranks = looked.ranks.filter(|_| !self.gone).map(|ranks| RanksStanding {
+        self.ranks = looked.ranks.filter(|_| !self.gone).map(|ranks| ObservedRankLag {
             what: ranks.what,
             seconds: now.saturating_sub(ranks.since) as f64 / 1e9,
         });
@@ -152,20 +152,20 @@ impl Observation {
     /// that may.
     pub fn of(name: String, component: u32, view: &InstanceView, now: u64) -> Observation {
         let seconds = |ns: u64| ns as f64 / 1e9;
-        let standing = Standing::of(view.phase, view.status.as_ref().map(|status| status.state));
+        let standing = InstanceState::of(view.phase, view.status.as_ref().map(|status| status.state));
         let mut seen = Observation {
             name,
             component,
             pid: view.pid,
-            gone: matches!(view.phase, Phase::Gone(_)),
-            standing,
+            gone: matches!(view.phase, InstancePhase::Gone(_)),
+            state: standing,
             waits: None,
             epoch: 0,
             looked: 0,
             stopped: false,
             ranks: None,
             model_time: None,
-            counters: Counters::default(),
+            counters: InstanceCounters::default(),
         };
         let Some(status) = &view.status else {
             return seen;
@@ -174,8 +174,8 @@ impl Observation {
         // A wait in which its process ended was a wait until then, though nobody waits any more.
         let waiting_now = status.waits.as_ref().map_or(0, |waits| end.saturating_sub(waits.since));
         let waits =
-            matches!(seen.standing, Standing::WaitingToReceive | Standing::WaitingToSend | Standing::Held);
-        seen.waits = status.waits.as_ref().filter(|_| waits).map(|waits| Waiting {
+            matches!(seen.state, InstanceState::WaitingToReceive | InstanceState::WaitingToSend | InstanceState::Held);
+        seen.waits = status.waits.as_ref().filter(|_| waits).map(|waits| ObservedWait {
             what: waits.what.clone(),
             seconds: seconds(waiting_now),
             timed: waits.timed,
@@ -185,7 +185,7 @@ impl Observation {
         seen.epoch = status.epoch;
         seen.looked = status.looked;
         seen.model_time = status.time;
-        seen.counters = Counters {
+        seen.counters = InstanceCounters {
             sent_messages: status.sent_messages,
             sent_bytes: status.sent_bytes,
             received_messages: status.received_messages,
@@ -206,10 +206,10 @@ mod tests {
     use ligament_agent::{Exit, Status, Waiting as Wait};
 
     /// An instance that began at 1 s, has waited for 2 s, and waits since 5 s, all in ns.
-    fn waiting_since_five(phase: Phase, ended: u64) -> Observation {
-        const S: u64 = 1_000_000_000;
+    fn waiting_since_five(phase: InstancePhase, ended: u64) -> Observation {
+        const SECOND_NS: u64 = 1_000_000_000;
         let waits =
-            Wait { what: Awaited::Message { channels: vec![0] }, since: 5 * S, timed: false, holding: false };
+            Wait { what: Awaited::Message { channels: vec![0] }, since: 5 * SECOND_NS, timed: false, holding: false };
         let status = Status {
             state: State::WaitingToReceive,
             epoch: 1,
@@ -222,28 +222,28 @@ mod tests {
             sent_bytes: 0,
             received_messages: 0,
             received_bytes: 0,
-            waited: 2 * S,
+            waited: 2 * SECOND_NS,
             transferred: 0,
             receiving: 0,
             wait_count: 1,
-            started: S,
-            ended: ended * S,
+            started: SECOND_NS,
+            ended: ended * SECOND_NS,
         };
         let view = InstanceView { phase, pid: Some(1), speaker: Some(1), status: Some(status) };
-        Observation::of("one".into(), 0, &view, 9 * S)
+        Observation::of("one".into(), 0, &view, 9 * SECOND_NS)
     }
 
     #[test]
     fn a_wait_in_which_a_process_ended_counts_as_a_wait_until_then() {
-        let seen = waiting_since_five(Phase::Gone(Exit::Signal(9)), 8);
+        let seen = waiting_since_five(InstancePhase::Gone(Exit::Signal(9)), 8);
         assert_eq!((seen.counters.total, seen.counters.waiting, seen.counters.computing()), (7.0, 5.0, 2.0));
         // Nobody waits there any more.
-        assert_eq!((seen.standing, seen.waits), (Standing::Failed, None));
+        assert_eq!((seen.state, seen.waits), (InstanceState::Failed, None));
     }
 
     #[test]
     fn a_wait_that_goes_on_counts_until_now() {
-        let seen = waiting_since_five(Phase::Running, 0);
+        let seen = waiting_since_five(InstancePhase::Running, 0);
         assert_eq!((seen.counters.total, seen.counters.waiting), (8.0, 6.0));
         assert_eq!(seen.waits.map(|waits| waits.seconds), Some(4.0));
     }

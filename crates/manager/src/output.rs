@@ -4,7 +4,7 @@
 //! loses nothing else.
 
 use crate::directory::{output_in, output_of_rank};
-use ligament_agent::{Plan, PlannedInstance};
+use ligament_agent::{RunPlan, PlannedInstance};
 use ligament_catalogue::{fault, Fault};
 use ligament_wire::InstanceId;
 use rustix::fs::{fallocate, FallocateFlags};
@@ -14,26 +14,26 @@ use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
 /// How much is kept of an instance's output if nobody says, bytes.
-pub const DEFAULT_OUTPUT: u64 = 256 << 20;
+pub const DEFAULT_OUTPUT_BYTES: u64 = 256 << 20;
 /// What is taken out begins and ends at a multiple of this, bytes: whole blocks on every file system.
-const PIECE: u64 = 64 << 10;
+const HOLE_ALIGNMENT_BYTES: u64 = 64 << 10;
 /// The least that can be kept, bytes.
-const LEAST: u64 = 4 * PIECE;
+const MIN_OUTPUT_BYTES: u64 = 4 * HOLE_ALIGNMENT_BYTES;
 /// How many files are looked at in one go.
-const AT_ONCE: usize = 64;
+const MAX_FILES_PER_CHECK: usize = 64;
 
 /// The output files of a run's instances.
 #[derive(Debug)]
-pub struct Outputs {
+pub struct OutputFiles {
     limit: u64,
-    files: Vec<Output>,
+    files: Vec<OutputFile>,
     /// Where the next look begins.
     next: usize,
 }
 
 /// What each rank of a plan prints to, by the directories of its instances: all ranks that one command starts print to the
 /// file of the first. Nothing for those that have no directory here.
-pub fn outputs_of(plan: &Plan, home: impl Fn(InstanceId) -> Option<PathBuf>) -> Vec<PathBuf> {
+pub fn outputs_of(plan: &RunPlan, home: impl Fn(InstanceId) -> Option<PathBuf>) -> Vec<PathBuf> {
     let ranks = plan.ranks();
     let output = |rank| {
         let PlannedInstance { ranks: count, together, .. } = &plan.instances[ranks.instance(rank).index()];
@@ -49,7 +49,7 @@ pub fn outputs_of(plan: &Plan, home: impl Fn(InstanceId) -> Option<PathBuf>) -> 
 }
 
 #[derive(Debug)]
-struct Output {
+struct OutputFile {
     path: PathBuf,
     /// Up to where everything after the first part was taken out; 0 if nothing was.
     until: u64,
@@ -57,17 +57,17 @@ struct Output {
     refused: bool,
 }
 
-impl Outputs {
+impl OutputFiles {
     /// Files of which so many bytes are kept each, and never less than 256 KiB.
-    pub fn new(limit: u64, files: impl IntoIterator<Item = PathBuf>) -> Outputs {
-        let output = |path| Output { path, until: 0, refused: false };
-        Outputs { limit: limit.max(LEAST), files: files.into_iter().map(output).collect(), next: 0 }
+    pub fn new(limit: u64, files: impl IntoIterator<Item = PathBuf>) -> OutputFiles {
+        let output = |path| OutputFile { path, until: 0, refused: false };
+        OutputFiles { limit: limit.max(MIN_OUTPUT_BYTES), files: files.into_iter().map(output).collect(), next: 0 }
     }
 
     /// Looks at some of the files, the next time at others, and takes out what is too much. Gives what people should
     /// know: which file, and what came of it.
     pub fn look(&mut self) -> Vec<(usize, Result<String, Fault>)> {
-        let count = self.files.len().min(AT_ONCE);
+        let count = self.files.len().min(MAX_FILES_PER_CHECK);
         let mut said = Vec::new();
         for _ in 0..count {
             let index = self.next % self.files.len();
@@ -91,7 +91,7 @@ impl Outputs {
 
 /// How much of the beginning stays, with the note at its end.
 fn first_part(limit: u64) -> u64 {
-    limit / 4 / PIECE * PIECE
+    limit / 4 / HOLE_ALIGNMENT_BYTES * HOLE_ALIGNMENT_BYTES
 }
 
 /// Says, within a file, what is missing there.
@@ -106,7 +106,7 @@ fn beside(path: &Path) -> PathBuf {
     name.into()
 }
 
-impl Output {
+impl OutputFile {
     fn look(&mut self, limit: u64) -> Option<Result<String, Fault>> {
         let first = first_part(limit);
         let size = std::fs::metadata(&self.path).ok()?.len();
@@ -117,13 +117,13 @@ impl Output {
         if self.refused || size - self.until.max(first).min(size) + first <= limit {
             return None;
         }
-        let until = (size - limit / 2) / PIECE * PIECE;
+        let until = (size - limit / 2) / HOLE_ALIGNMENT_BYTES * HOLE_ALIGNMENT_BYTES;
         match self.take_out(first, until) {
             Ok(()) => {
                 let new = self.until == 0;
                 self.until = until;
                 new.then(|| {
-                    let (limit, first) = (crate::in_bytes(limit as f64), crate::in_bytes(first as f64));
+                    let (limit, first) = (crate::format_bytes(limit as f64), crate::format_bytes(first as f64));
                     Ok(format!(
                         "has printed more than {limit}; of its output only the first {first} and the last part are \
                          kept (\"output\" under \"ligament:\")"
@@ -136,7 +136,7 @@ impl Output {
                     OUTPUT_CANNOT_SHRINK,
                     "its output is larger than {}, but the file system of {} cannot give part of a file back \
                      ({error}), so it goes on growing; print less, or put the run directory elsewhere",
-                    crate::in_bytes(limit as f64),
+                    crate::format_bytes(limit as f64),
                     self.path.display()
                 )))
             }
@@ -215,8 +215,8 @@ mod tests {
             self.file.write_all(text.as_bytes()).unwrap();
         }
 
-        fn outputs(&self, limit: u64) -> Outputs {
-            Outputs::new(limit, [self.path.clone()])
+        fn outputs(&self, limit: u64) -> OutputFiles {
+            OutputFiles::new(limit, [self.path.clone()])
         }
 
         fn read(&self) -> String {
@@ -260,7 +260,7 @@ mod tests {
             assert_eq!(said.len(), usize::from(step == 0), "it is said once: {said:?}");
             let (text, known) = (printer.read(), std::fs::metadata(&printer.path).unwrap());
             let missing = judge(&text, printer.lines);
-            assert!(text.len() <= 1 << 20 && known.blocks() * 512 <= (1 << 20) + PIECE);
+            assert!(text.len() <= 1 << 20 && known.blocks() * 512 <= (1 << 20) + HOLE_ALIGNMENT_BYTES);
             assert_eq!(missing + text.len() as u64 - note(0).len() as u64, printer.lines * 16);
         }
         let before = printer.read();
@@ -272,7 +272,7 @@ mod tests {
     #[test]
     fn who_reads_along_gets_what_comes_after_the_gap() {
         let mut printer = Printer::new("along");
-        let mut outputs = printer.outputs(LEAST);
+        let mut outputs = printer.outputs(MIN_OUTPUT_BYTES);
         printer.print(1000 * 16);
         let (mut reader, mut text) = (File::open(&printer.path).unwrap(), Vec::new());
         read_output(&mut reader, &mut text).unwrap();
@@ -285,10 +285,10 @@ mod tests {
 
     #[test]
     fn of_many_files_each_has_its_turn() {
-        let printers: Vec<Printer> = (0..2 * AT_ONCE).map(|i| Printer::new(&format!("many{i}"))).collect();
-        let mut outputs = Outputs::new(LEAST, printers.iter().map(|printer| printer.path.clone()));
+        let printers: Vec<Printer> = (0..2 * MAX_FILES_PER_CHECK).map(|i| Printer::new(&format!("many{i}"))).collect();
+        let mut outputs = OutputFiles::new(MIN_OUTPUT_BYTES, printers.iter().map(|printer| printer.path.clone()));
         let mut last = printers;
-        last.iter_mut().for_each(|printer| printer.print(LEAST + PIECE));
+        last.iter_mut().for_each(|printer| printer.print(MIN_OUTPUT_BYTES + HOLE_ALIGNMENT_BYTES));
         let said = outputs.look().len() + outputs.look().len();
         assert_eq!(said, last.len());
     }

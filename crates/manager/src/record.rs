@@ -2,8 +2,8 @@
 
 use crate::names::Names;
 use crate::observation::Observation;
-use crate::steering::{Assignment, Steerable};
-use ligament_agent::{Awaited, Outcome};
+use crate::steering::{SettingAssignment, SteerableRecord};
+use ligament_agent::{Awaited, RunOutcome};
 use ligament_catalogue::{hinted, Code, Fault};
 use ligament_wire::times::in_unit;
 use ligament_wire::RankId;
@@ -35,13 +35,13 @@ impl RunState {
     }
 }
 
-impl From<&Outcome> for RunState {
-    fn from(outcome: &Outcome) -> RunState {
+impl From<&RunOutcome> for RunState {
+    fn from(outcome: &RunOutcome) -> RunState {
         match outcome {
-            Outcome::Done => RunState::Done,
-            Outcome::Failed(_) => RunState::Failed,
-            Outcome::Stopped => RunState::Stopped,
-            Outcome::Interrupted => RunState::Interrupted,
+            RunOutcome::Done => RunState::Done,
+            RunOutcome::Failed(_) => RunState::Failed,
+            RunOutcome::Stopped => RunState::Stopped,
+            RunOutcome::Interrupted => RunState::Interrupted,
         }
     }
 }
@@ -96,7 +96,7 @@ pub struct RunRecord {
     pub domains: Vec<DomainRecord>,
     /// What can be steered.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
-    pub steerable: Vec<Steerable>,
+    pub steerable: Vec<SteerableRecord>,
     /// What was steered, in the order in which it was asked for.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub steering: Vec<SteeringRecord>,
@@ -112,7 +112,7 @@ pub struct RunRecord {
     pub unreceived: Vec<UnreceivedRecord>,
     /// Of a run that is done, settings that nobody asked for.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
-    pub unasked_settings: Vec<UnaskedRecord>,
+    pub unasked_settings: Vec<UnusedSettingRecord>,
     /// Of components whose ports the model does not declare, those that their code does, as a model file has them.
     #[serde(skip_serializing_if = "BTreeMap::is_empty", default)]
     pub declared_ports: BTreeMap<String, PortsByOperator>,
@@ -126,18 +126,18 @@ pub struct RunRecord {
 
 /// A record of more instances and conduits than this is written without line breaks and indentation: nobody reads it by
 /// eye, and they would be more than half of it.
-const INDENTED: usize = 10_000;
+const MAX_INDENTED_ENTRIES: usize = 10_000;
 
 /// Room for the text of an instance or a conduit in a record. What is not needed is never touched.
-const BYTES_EACH: usize = 512;
+const ENTRY_CAPACITY_BYTES: usize = 512;
 
 impl RunRecord {
     /// As `run.json` has it.
     pub fn text(&self) -> String {
         let (instances, conduits) = (self.instances.len(), self.conduits.len());
         // A text that grows as it is written is there twice, each time that it moves.
-        let mut text = Vec::with_capacity(BYTES_EACH * (instances + conduits));
-        let written = if instances + conduits > INDENTED {
+        let mut text = Vec::with_capacity(ENTRY_CAPACITY_BYTES * (instances + conduits));
+        let written = if instances + conduits > MAX_INDENTED_ENTRIES {
             serde_json::to_writer(&mut text, self)
         } else {
             serde_json::to_writer_pretty(&mut text, self)
@@ -178,7 +178,7 @@ pub struct SteeringRecord {
     pub what: String,
     /// What changes.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
-    pub settings: Vec<Assignment>,
+    pub settings: Vec<SettingAssignment>,
     /// From which model time on: what was asked for, or what all have agreed on.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub model_time: Option<f64>,
@@ -197,29 +197,29 @@ pub struct SteeringRecord {
 
 impl SteeringRecord {
     /// It is being agreed on.
-    pub const ASKED: &'static str = "asked";
+    pub const STATE_ASKED: &'static str = "asked";
     /// All whom it concerns will make it.
-    pub const AGREED: &'static str = "agreed";
+    pub const STATE_AGREED: &'static str = "agreed";
     /// All whom it concerns have made it.
-    pub const IN_FORCE: &'static str = "in force";
+    pub const STATE_IN_FORCE: &'static str = "in force";
     /// It does not happen.
-    pub const REFUSED: &'static str = "refused";
+    pub const STATE_REFUSED: &'static str = "refused";
 
     /// Whether it happens, or has happened.
     pub fn is_agreed(&self) -> bool {
-        self.state == SteeringRecord::AGREED || self.state == SteeringRecord::IN_FORCE
+        self.state == SteeringRecord::STATE_AGREED || self.state == SteeringRecord::STATE_IN_FORCE
     }
 
     /// It as a sentence, without a full stop.
-    pub fn in_words(&self) -> String {
-        let one = |one: &Assignment| match &one.from {
+    pub fn describe(&self) -> String {
+        let one = |one: &SettingAssignment| match &one.from {
             Some(from) => format!("{} from {from} to {}", one.name, one.to),
             None => format!("{} to {}", one.name, one.to),
         };
         let settings: Vec<String> = self.settings.iter().map(one).collect();
         let what = match settings.is_empty() {
             true => self.what.clone(),
-            false => some_of(&settings, 4),
+            false => list_some(&settings, 4),
         };
         let first = if self.restart { "pass" } else { "step" };
         let when = match self.model_time {
@@ -228,11 +228,11 @@ impl SteeringRecord {
         };
         let Self { change, who, .. } = self;
         match (self.state.as_str(), &self.reason) {
-            (SteeringRecord::REFUSED, Some(why)) => {
+            (SteeringRecord::STATE_REFUSED, Some(why)) => {
                 format!("change {change} by {who} ({what}) is refused: {why}")
             }
-            (SteeringRecord::AGREED, _) => format!("change {change} by {who}: {what}, {when}"),
-            (SteeringRecord::IN_FORCE, _) => format!("change {change} ({what}) is in force"),
+            (SteeringRecord::STATE_AGREED, _) => format!("change {change} by {who}: {what}, {when}"),
+            (SteeringRecord::STATE_IN_FORCE, _) => format!("change {change} ({what}) is in force"),
             _ => format!("{who} wants change {change}: {what}, {when}"),
         }
     }
@@ -257,7 +257,7 @@ pub struct HaltRecord {
 impl HaltRecord {
     /// What is to be said of those who are not held; none if there are none.
     pub fn not_held(unsteered: &[String]) -> Option<String> {
-        let names = some_of(unsteered, 8);
+        let names = list_some(unsteered, 8);
         match unsteered.len() {
             0 => None,
             1 => Some(format!(
@@ -312,7 +312,7 @@ pub(crate) fn by_operator(ports: Vec<(String, String)>) -> PortsByOperator {
 
 /// A setting that nobody asked for.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct UnaskedRecord {
+pub struct UnusedSettingRecord {
     pub name: String,
     /// What was perhaps meant: somebody asked for it.
     #[serde(skip_serializing_if = "Option::is_none", default)]
@@ -333,11 +333,11 @@ pub struct WarningRecord {
 
 impl RunRecord {
     /// Of how many different warnings the record keeps the text.
-    const WARNINGS: usize = 100;
+    const MAX_WARNINGS: usize = 100;
 
     /// The log got a warning.
     pub fn warn(&mut self, who: &str, text: &str) {
-        let room = self.warnings.len() < RunRecord::WARNINGS;
+        let room = self.warnings.len() < RunRecord::MAX_WARNINGS;
         match self.warnings.iter_mut().find(|one| one.who == who && one.text == text) {
             Some(known) => known.times += 1,
             None if room => {
@@ -433,7 +433,7 @@ pub struct InstanceRecord {
 }
 
 /// A few of many.
-pub fn some_of(names: &[String], most: usize) -> String {
+pub fn list_some(names: &[String], most: usize) -> String {
     match names.len().saturating_sub(most) {
         0 => names.join(", "),
         more => format!("{}, … and {more} more", names[..most].join(", ")),
@@ -442,7 +442,7 @@ pub fn some_of(names: &[String], most: usize) -> String {
 
 /// What a wait is for, in words, and the instances that could end it.
 fn awaited(what: &Awaited, names: &impl Names) -> (String, Vec<String>) {
-    const MOST: usize = 4;
+    const MAX_NAMED_PORTS: usize = 4;
     match what {
         Awaited::Message { channels } => {
             let senders: Vec<(RankId, String)> =
@@ -453,7 +453,7 @@ fn awaited(what: &Awaited, names: &impl Names) -> (String, Vec<String>) {
             on.dedup();
             let text = if ports.len() > 1 { "any of " } else { "" };
             let on = on.into_iter().map(|rank| names.rank(rank)).collect();
-            (format!("{text}{}", some_of(&ports, MOST)), on)
+            (format!("{text}{}", list_some(&ports, MAX_NAMED_PORTS)), on)
         }
         Awaited::Credit { channel, .. } => match names.ends(*channel) {
             Some((_, (rank, port))) => (port, vec![names.rank(rank)]),
@@ -476,7 +476,7 @@ impl InstanceRecord {
         let (waits_for, waits_on) = waits.map(|waits| awaited(&waits.what, names)).unzip();
         InstanceRecord {
             name: seen.name.clone(),
-            state: seen.standing.name().to_owned(),
+            state: seen.state.name().to_owned(),
             domain: None,
             on: None,
             pid: seen.pid,
@@ -506,11 +506,11 @@ impl InstanceRecord {
 
 #[cfg(test)]
 mod tests {
-    use super::{InstanceRecord, RunRecord, INDENTED};
+    use super::{InstanceRecord, RunRecord, MAX_INDENTED_ENTRIES};
 
     #[test]
     fn a_record_is_one_line_if_it_is_large_and_reads_the_same_either_way() {
-        for (instances, is_one_line) in [(INDENTED, false), (INDENTED + 1, true)] {
+        for (instances, is_one_line) in [(MAX_INDENTED_ENTRIES, false), (MAX_INDENTED_ENTRIES + 1, true)] {
             let one = InstanceRecord { name: "micro".to_owned(), ..InstanceRecord::default() };
             let record = RunRecord { instances: vec![one; instances], ..RunRecord::default() };
             let text = record.text();

@@ -3,16 +3,16 @@
 
 use crate::conduits::without_indices;
 use crate::names::Names;
-use crate::record::{UnaskedRecord, UnreceivedRecord};
+use crate::record::{UnusedSettingRecord, UnreceivedRecord};
 use ligament_model::{nearest, Reference, Scales, Settings};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// What is written for whoever has looked through all settings.
-const ALL: &str = "*";
+const ALL_SETTINGS: &str = "*";
 
 /// What an endpoint that is done has used.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Used {
+pub(crate) struct EndpointUsage {
     pub asked: BTreeSet<String>,
     /// Channels, and how many messages went there, or came from there.
     pub sent: Vec<(u32, u64)>,
@@ -25,7 +25,7 @@ fn without(setting: &Reference, parts: usize) -> Option<String> {
 }
 
 /// Conduits with messages that were sent and never received, as far as both ends have told.
-pub(crate) fn unreceived(used: &[&Used], names: &impl Names) -> Vec<UnreceivedRecord> {
+pub(crate) fn unreceived(used: &[&EndpointUsage], names: &impl Names) -> Vec<UnreceivedRecord> {
     let received: BTreeMap<u32, u64> = used.iter().flat_map(|one| one.received.iter().copied()).collect();
     let mut found: BTreeMap<(String, String), u64> = BTreeMap::new();
     for &(channel, sent) in used.iter().flat_map(|one| &one.sent) {
@@ -45,7 +45,7 @@ pub(crate) fn unasked(
     settings: &Settings,
     given: &[String],
     asked: &[(&Reference, &BTreeSet<String>)],
-) -> Vec<UnaskedRecord> {
+) -> Vec<UnusedSettingRecord> {
     let names: BTreeSet<&str> = asked.iter().flat_map(|(_, names)| names.iter().map(String::as_str)).collect();
     let begins = |instance: &Reference, setting: &Reference, parts: usize| {
         instance.parts().get(..parts) == setting.parts().get(..parts)
@@ -57,10 +57,10 @@ pub(crate) fn unasked(
         let mut own = 0;
         for parts in 0..setting.len() {
             let Some(name) = without(setting, parts) else { continue };
-            let known = names.contains(name.as_str()) || names.contains(ALL);
+            let known = names.contains(name.as_str()) || names.contains(ALL_SETTINGS);
             for (instance, names) in asked.iter().filter(|(instance, _)| begins(instance, setting, parts)) {
                 own = own.max(parts.min(instance.len()));
-                wanted |= names.contains(&name) || names.contains(ALL);
+                wanted |= names.contains(&name) || names.contains(ALL_SETTINGS);
                 if wanted || !known {
                     break;
                 }
@@ -73,9 +73,9 @@ pub(crate) fn unasked(
             continue;
         }
         let written = setting.to_string();
-        let meant = nearest(&name, names.iter().copied().filter(|known| *known != ALL && *known != name));
+        let meant = nearest(&name, names.iter().copied().filter(|known| *known != ALL_SETTINGS && *known != name));
         let before = written.strip_suffix(&name).unwrap_or_default();
-        found.push(UnaskedRecord {
+        found.push(UnusedSettingRecord {
             given: given.contains(&written),
             meant: meant.map(|meant| format!("{before}{meant}")),
             name: written,

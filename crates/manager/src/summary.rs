@@ -1,10 +1,10 @@
 //! The table at the end of a run.
 
-use crate::record::{some_of, InstanceRecord};
+use crate::record::{list_some, InstanceRecord};
 use std::fmt::Write;
 
 /// Seconds for people: `1.2 ms`, `3.45 s`, `2 min 5 s`, `1 h 2 min`, `3 d 4 h`.
-pub fn in_seconds(seconds: f64) -> String {
+pub fn format_seconds(seconds: f64) -> String {
     match seconds {
         s if s < 0.000_999_5 => format!("{:.0} µs", s * 1e6),
         s if s < 0.999_5 => format!("{:.1} ms", s * 1e3),
@@ -18,7 +18,7 @@ pub fn in_seconds(seconds: f64) -> String {
 }
 
 /// A number of things for people: `999`, `12,345`, `1.2 M`.
-pub fn in_count(count: f64) -> String {
+pub fn format_count(count: f64) -> String {
     const UNITS: [&str; 4] = ["M", "G", "T", "P"];
     if count < 999_999.5 {
         let whole = count.round() as u64;
@@ -36,7 +36,7 @@ pub fn in_count(count: f64) -> String {
 }
 
 /// Bytes for people.
-pub fn in_bytes(bytes: f64) -> String {
+pub fn format_bytes(bytes: f64) -> String {
     const UNITS: [&str; 5] = ["B", "KiB", "MiB", "GiB", "TiB"];
     let (mut value, mut unit) = (bytes, 0);
     while value >= 1023.95 && unit + 1 < UNITS.len() {
@@ -55,17 +55,17 @@ const HEADINGS: [&str; 8] = ["instance", "compute", "wait", "transfer", "sent", 
 fn cells(name: String, records: &[&InstanceRecord]) -> [String; 8] {
     let n = records.len().max(1) as f64;
     let mean =
-        |field: fn(&InstanceRecord) -> f64| in_seconds(records.iter().map(|r| field(r)).sum::<f64>() / n);
+        |field: fn(&InstanceRecord) -> f64| format_seconds(records.iter().map(|r| field(r)).sum::<f64>() / n);
     let sum = |field: fn(&InstanceRecord) -> u64| records.iter().map(|r| field(r)).sum::<u64>();
     [
         name,
         mean(|r| r.computing),
         mean(|r| r.waiting),
         mean(|r| r.transferring),
-        in_count(sum(|r| r.sent_messages) as f64),
-        in_bytes(sum(|r| r.sent_bytes) as f64),
-        in_count(sum(|r| r.received_messages) as f64),
-        in_bytes(sum(|r| r.received_bytes) as f64),
+        format_count(sum(|r| r.sent_messages) as f64),
+        format_bytes(sum(|r| r.sent_bytes) as f64),
+        format_count(sum(|r| r.received_messages) as f64),
+        format_bytes(sum(|r| r.received_bytes) as f64),
     ]
 }
 
@@ -117,14 +117,14 @@ pub fn summary_table(records: &[InstanceRecord], most: usize) -> String {
 }
 
 /// Cores for people, of a list such as `0-3,6`: `core 2`, `cores 0-3,6`.
-pub fn in_cores(cores: &str) -> String {
+pub fn format_cores(cores: &str) -> String {
     let several = cores.contains(['-', ',']);
     format!("core{} {cores}", if several { "s" } else { "" })
 }
 
 /// Who has which cores, where that is more than one for each.
-pub fn who_has_which_cores(records: &[InstanceRecord]) -> Option<String> {
-    const MOST: usize = 20;
+pub fn core_assignments(records: &[InstanceRecord]) -> Option<String> {
+    const MAX_NAMED_INSTANCES: usize = 20;
     let is_several = |one: &InstanceRecord| one.cores.as_ref().is_some_and(|cores| cores.contains(['-', ',']));
     let said = |one: &InstanceRecord| {
         let cores = one.cores.as_ref()?;
@@ -132,7 +132,7 @@ pub fn who_has_which_cores(records: &[InstanceRecord]) -> Option<String> {
         Some(format!("{} {cores}{on}", one.name))
     };
     let all: Vec<String> = records.iter().filter_map(said).collect();
-    records.iter().any(is_several).then(|| some_of(&all, MOST))
+    records.iter().any(is_several).then(|| list_some(&all, MAX_NAMED_INSTANCES))
 }
 
 #[cfg(test)]
@@ -141,7 +141,7 @@ mod tests {
 
     #[test]
     fn cores_are_said_where_somebody_has_several() {
-        assert_eq!((in_cores("2").as_str(), in_cores("0-3").as_str()), ("core 2", "cores 0-3"));
+        assert_eq!((format_cores("2").as_str(), format_cores("0-3").as_str()), ("core 2", "cores 0-3"));
         let record = |name: &str, cores: Option<&str>, on: Option<&str>| InstanceRecord {
             name: name.into(),
             cores: cores.map(str::to_owned),
@@ -153,24 +153,24 @@ mod tests {
             record("flow", Some("1-4"), Some("n1")),
             record("x", None, None),
         ];
-        assert_eq!(who_has_which_cores(&all).as_deref(), Some("macro 0, flow 1-4 of n1"));
-        assert_eq!(who_has_which_cores(&all[..1]), None);
+        assert_eq!(core_assignments(&all).as_deref(), Some("macro 0, flow 1-4 of n1"));
+        assert_eq!(core_assignments(&all[..1]), None);
     }
 
     #[test]
     fn numbers_read_well() {
-        assert_eq!(in_seconds(0.000_012), "12 µs");
-        assert_eq!(in_seconds(0.25), "250.0 ms");
-        assert_eq!(in_seconds(0.9999), "1.00 s");
-        assert_eq!(in_seconds(59.999), "1 min 0 s");
-        assert_eq!(in_seconds(125.0), "2 min 5 s");
-        assert_eq!(in_seconds(3725.0), "1 h 2 min");
-        assert_eq!(in_seconds(90_000.0), "1 d 1 h");
+        assert_eq!(format_seconds(0.000_012), "12 µs");
+        assert_eq!(format_seconds(0.25), "250.0 ms");
+        assert_eq!(format_seconds(0.9999), "1.00 s");
+        assert_eq!(format_seconds(59.999), "1 min 0 s");
+        assert_eq!(format_seconds(125.0), "2 min 5 s");
+        assert_eq!(format_seconds(3725.0), "1 h 2 min");
+        assert_eq!(format_seconds(90_000.0), "1 d 1 h");
         let counts =
             [(7.0, "7"), (1234.0, "1,234"), (999_999.0, "999,999"), (1_234_567.0, "1.2 M"), (5e9, "5.0 G")];
-        counts.iter().for_each(|&(count, text)| assert_eq!(in_count(count), text));
-        assert_eq!(in_bytes(1023.0), "1023 B");
-        assert_eq!(in_bytes(1024.0 * 1024.0), "1.0 MiB");
+        counts.iter().for_each(|&(count, text)| assert_eq!(format_count(count), text));
+        assert_eq!(format_bytes(1023.0), "1023 B");
+        assert_eq!(format_bytes(1024.0 * 1024.0), "1.0 MiB");
     }
 
     #[test]

@@ -3,13 +3,13 @@
 //! what is left when nothing more can be struck out is stuck for good. Its innermost parts, those that wait for
 //! nobody outside, are knots (Chandy, Misra & Haas, 1983): each holds itself, and the rest only waits behind it.
 
-use crate::observation::{Observation, Waiting};
+use crate::observation::{Observation, ObservedWait};
 use ligament_agent::Awaited;
 use ligament_wire::RankId;
 
 /// One of the ways in which a wait may end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Way {
+pub struct WaitEdge {
     /// For the message on this channel, or for room on it; none: for memory.
     pub channel: Option<u32>,
     /// From this one.
@@ -18,7 +18,7 @@ pub struct Way {
 
 /// What a wait is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Lack {
+pub enum AwaitedResource {
     Message,
     /// Room on its one channel; a budget of so many bytes would do as well.
     Room {
@@ -29,19 +29,19 @@ pub enum Lack {
 
 /// A rank waits, until any one of its ways opens.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Wait {
+pub struct RankWait {
     pub rank: RankId,
-    pub lack: Lack,
-    pub ways: Vec<Way>,
+    pub resource: AwaitedResource,
+    pub edges: Vec<WaitEdge>,
     /// For how long, s.
     pub seconds: f64,
 }
 
-impl Wait {
+impl RankWait {
     /// The channel on which there is no room, and the budget that would do.
     pub fn full(&self) -> Option<(u32, u64)> {
-        match (self.lack, self.ways.first()) {
-            (Lack::Room { needs }, Some(way)) => Some((way.channel?, needs)),
+        match (self.resource, self.edges.first()) {
+            (AwaitedResource::Room { needs }, Some(way)) => Some((way.channel?, needs)),
             _ => None,
         }
     }
@@ -50,7 +50,7 @@ impl Wait {
 /// Instances that wait for each other and for nobody else, in the order in which one waits for the next.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Knot {
-    pub waits: Vec<Wait>,
+    pub waits: Vec<RankWait>,
 }
 
 /// What can keep an instance waiting for good, if it waits in such a way: without a time-out, and not only for
@@ -58,31 +58,31 @@ pub struct Knot {
 /// come from anybody in `alive`.
 fn lasting_wait(
     rank: RankId,
-    waiting: &Waiting,
+    waiting: &ObservedWait,
     ends: impl Fn(u32) -> Option<(RankId, RankId)>,
     alive: &[RankId],
-) -> Option<Wait> {
+) -> Option<RankWait> {
     if waiting.timed {
         return None;
     }
     let (lack, ways) = match &waiting.what {
         Awaited::Message { channels } if !channels.is_empty() => {
             let way = |&channel: &u32| match ends(channel) {
-                Some((from, to)) if to == rank => Some(Way { channel: Some(channel), on: from }),
+                Some((from, to)) if to == rank => Some(WaitEdge { channel: Some(channel), on: from }),
                 _ => None,
             };
-            (Lack::Message, channels.iter().map(way).collect::<Option<Vec<Way>>>()?)
+            (AwaitedResource::Message, channels.iter().map(way).collect::<Option<Vec<WaitEdge>>>()?)
         }
         Awaited::Credit { channel, needs } => match ends(*channel) {
             Some((from, to)) if from == rank => {
-                (Lack::Room { needs: *needs }, vec![Way { channel: Some(*channel), on: to }])
+                (AwaitedResource::Room { needs: *needs }, vec![WaitEdge { channel: Some(*channel), on: to }])
             }
             _ => return None,
         },
-        Awaited::Memory => (Lack::Memory, alive.iter().map(|&on| Way { channel: None, on }).collect()),
+        Awaited::Memory => (AwaitedResource::Memory, alive.iter().map(|&on| WaitEdge { channel: None, on }).collect()),
         _ => return None,
     };
-    Some(Wait { rank, lack, ways, seconds: waiting.seconds })
+    Some(RankWait { rank, resource: lack, edges: ways, seconds: waiting.seconds })
 }
 
 /// The lasting waits of those of whom `counts` says that they wait. As long as a thread beside one that waits may let
@@ -92,7 +92,7 @@ pub fn lasting_waits(
     ends: impl Fn(u32) -> Option<(RankId, RankId)>,
     counts: impl Fn(usize) -> bool,
     views_count: bool,
-) -> Vec<Wait> {
+) -> Vec<RankWait> {
     let short_of_memory = |one: &Observation| matches!(&one.waits, Some(w) if w.what == Awaited::Memory);
     let mut alive = Vec::new();
     if seen.iter().any(short_of_memory) {
@@ -105,8 +105,8 @@ pub fn lasting_waits(
 
 /// Those of the waits that nothing can end any more, if whoever is not among them may still do anything. An instance
 /// has one wait at most.
-pub fn stuck(waits: Vec<Wait>) -> Vec<Wait> {
-    let Some(last) = waits.iter().flat_map(|w| w.ways.iter().map(|way| way.on).chain([w.rank])).max() else {
+pub fn stuck_waits(waits: Vec<RankWait>) -> Vec<RankWait> {
+    let Some(last) = waits.iter().flat_map(|w| w.edges.iter().map(|way| way.on).chain([w.rank])).max() else {
         return Vec::new();
     };
     let n = last.index() + 1;
@@ -115,7 +115,7 @@ pub fn stuck(waits: Vec<Wait>) -> Vec<Wait> {
     let mut waiters: Vec<Vec<usize>> = vec![Vec::new(); n];
     for (w, wait) in waits.iter().enumerate() {
         waits_at[wait.rank.index()] = w;
-        for way in &wait.ways {
+        for way in &wait.edges {
             waiters[way.on.index()].push(w);
         }
     }
@@ -133,7 +133,7 @@ pub fn stuck(waits: Vec<Wait>) -> Vec<Wait> {
 }
 
 /// The knots among waits that are all stuck: the sets from which no way leads out.
-pub fn knots(stuck: &[Wait]) -> Vec<Knot> {
+pub fn knots(stuck: &[RankWait]) -> Vec<Knot> {
     let Some(last) = stuck.iter().map(|wait| wait.rank).max() else {
         return Vec::new();
     };
@@ -141,14 +141,14 @@ pub fn knots(stuck: &[Wait]) -> Vec<Knot> {
     for (w, wait) in stuck.iter().enumerate() {
         place[wait.rank.index()] = w;
     }
-    let next = |w: usize, way: usize| stuck[w].ways.get(way).map(|way| place[way.on.index()]);
+    let next = |w: usize, way: usize| stuck[w].edges.get(way).map(|way| place[way.on.index()]);
     let all = components(stuck.len(), next);
     let mut part = vec![0; stuck.len()];
     for (number, members) in all.iter().enumerate() {
         members.iter().for_each(|&w| part[w] = number);
     }
     let is_closed = |(number, members): &(usize, Vec<usize>)| {
-        members.iter().all(|&w| stuck[w].ways.iter().all(|way| part[place[way.on.index()]] == *number))
+        members.iter().all(|&w| stuck[w].edges.iter().all(|way| part[place[way.on.index()]] == *number))
     };
     let mut found: Vec<Knot> = (all.into_iter().enumerate().filter(is_closed))
         .map(|(_, members)| in_order(&members, next).into_iter().map(|w| stuck[w].clone()).collect())
@@ -160,11 +160,11 @@ pub fn knots(stuck: &[Wait]) -> Vec<Knot> {
 
 /// The strongly connected components of a graph (Tarjan, 1972), without recursion: a ring may be long.
 fn components(n: usize, next: impl Fn(usize, usize) -> Option<usize>) -> Vec<Vec<usize>> {
-    const UNSEEN: usize = usize::MAX;
-    let (mut index, mut low, mut on_stack) = (vec![UNSEEN; n], vec![0; n], vec![false; n]);
+    const UNVISITED: usize = usize::MAX;
+    let (mut index, mut low, mut on_stack) = (vec![UNVISITED; n], vec![0; n], vec![false; n]);
     let (mut stack, mut found, mut count) = (Vec::new(), Vec::new(), 0);
     for root in 0..n {
-        if index[root] != UNSEEN {
+        if index[root] != UNVISITED {
             continue;
         }
         // Who is being looked at, and which of its ways comes next.
@@ -180,7 +180,7 @@ fn components(n: usize, next: impl Fn(usize, usize) -> Option<usize>) -> Vec<Vec
             }
             top.1 += 1;
             match next(at, way) {
-                Some(to) if index[to] == UNSEEN => path.push((to, 0)),
+                Some(to) if index[to] == UNVISITED => path.push((to, 0)),
                 Some(to) if on_stack[to] => low[at] = low[at].min(index[to]),
                 Some(_) => {}
                 None => {

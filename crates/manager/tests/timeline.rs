@@ -2,7 +2,7 @@
 //! without a word are there to their end, and damaged files give errors that name the line.
 
 use ligament_manager::timeline::{
-    long_waits, Activity, Counted, Gained, Header, Interval, Moment, Recording, Sums, Timeline, What,
+    long_waits, Activity, LaneTotals, LaneUpdate, TimelineHeader, RecordedInterval, UpdateReason, TimelineRecorder, TimelineSums, RunTimeline, ActivityKey,
 };
 use ligament_manager::{Names, RunDirectory};
 use ligament_wire::RankId;
@@ -13,9 +13,9 @@ const A: RankId = RankId::new(0);
 const B: RankId = RankId::new(1);
 
 /// Two instances that ask each other: channel 0 leads from `a.out` to `b.in`, channel 1 back.
-struct Pair;
+struct PairNames;
 
-impl Names for Pair {
+impl Names for PairNames {
     fn instance(&self, rank: RankId) -> String {
         self.rank(rank)
     }
@@ -42,40 +42,40 @@ impl Names for Pair {
     }
 }
 
-const MESSAGE: What = What { activity: Activity::Message, id: Some(1) };
-const ZERO: u64 = 5_000_000;
+const MESSAGE: ActivityKey = ActivityKey { activity: Activity::Message, id: Some(1) };
+const START_NS: u64 = 5_000_000;
 
-fn header() -> Header {
-    Header { run: "r".into(), model: "m".into(), started: "2026-01-01T00:00:00.000Z".into(), resolution: 0 }
+fn header() -> TimelineHeader {
+    TimelineHeader { run: "r".into(), model: "m".into(), started: "2026-01-01T00:00:00.000Z".into(), resolution: 0 }
 }
 
-struct Place {
+struct TestRunDirectory {
     path: PathBuf,
 }
 
-impl Place {
-    fn new(test: &str) -> Place {
+impl TestRunDirectory {
+    fn new(test: &str) -> TestRunDirectory {
         let path = std::env::temp_dir().join(format!("ligament-timeline-{}-{test}", std::process::id()));
         let _ = std::fs::remove_dir_all(&path);
         std::fs::create_dir_all(&path).unwrap();
-        Place { path }
+        TestRunDirectory { path }
     }
 
     fn run(&self) -> RunDirectory {
         RunDirectory::open(&self.path)
     }
 
-    fn record(&self, limit: u64) -> Recording {
+    fn record(&self, limit: u64) -> TimelineRecorder {
         let names = ["a", "b"].map(|name| (name.to_owned(), name.to_owned()));
-        Recording::create(&self.run(), header(), &names, limit, ZERO).unwrap()
+        TimelineRecorder::create(&self.run(), header(), &names, limit, START_NS).unwrap()
     }
 
-    fn read(&self) -> Timeline {
-        Timeline::of(&self.run()).unwrap()
+    fn read(&self) -> RunTimeline {
+        RunTimeline::of(&self.run()).unwrap()
     }
 }
 
-impl Drop for Place {
+impl Drop for TestRunDirectory {
     fn drop(&mut self) {
         let _ = std::fs::remove_dir_all(&self.path);
     }
@@ -85,21 +85,21 @@ impl Drop for Place {
 #[derive(Clone)]
 struct Waiter {
     now: u64,
-    gained: Gained,
+    gained: LaneUpdate,
     waited: u64,
     waits: u64,
 }
 
 impl Waiter {
     fn new() -> Waiter {
-        let gained = Gained { started: ZERO, ..Gained::default() };
-        Waiter { now: ZERO, gained, waited: 0, waits: 0 }
+        let gained = LaneUpdate { started: START_NS, ..LaneUpdate::default() };
+        Waiter { now: START_NS, gained, waited: 0, waits: 0 }
     }
 
-    fn counted(&self) -> Counted {
+    fn counted(&self) -> LaneTotals {
         let sums =
-            Sums { waits: self.waits, waited: self.waited, received_messages: self.waits, ..Sums::default() };
-        Counted { sums, time: Some(self.waits as f64) }
+            TimelineSums { waits: self.waits, waited: self.waited, received_messages: self.waits, ..TimelineSums::default() };
+        LaneTotals { sums, time: Some(self.waits as f64) }
     }
 
     /// Computes, then waits; `lost`: nobody sees the record.
@@ -113,11 +113,11 @@ impl Waiter {
             return;
         }
         let counted = self.counted();
-        let interval = Interval { what: MESSAGE, begin, end: self.now, counted, missed: 0 };
+        let interval = RecordedInterval { key: MESSAGE, begin, end: self.now, counted, missed: 0 };
         self.gained.intervals.push(interval);
     }
 
-    fn take(&mut self) -> Gained {
+    fn take(&mut self) -> LaneUpdate {
         self.gained.counted = self.counted();
         self.gained.sums = vec![(MESSAGE, self.waited, self.waits)];
         let taken = self.gained.clone();
@@ -126,17 +126,17 @@ impl Waiter {
     }
 }
 
-fn over() -> Moment {
-    Moment::Over("gone".into())
+fn over() -> UpdateReason {
+    UpdateReason::LaneEnded("gone".into())
 }
 
 #[test]
 fn a_wait_is_read_back_with_whom_it_was_for() {
-    let place = Place::new("simple");
+    let place = TestRunDirectory::new("simple");
     let mut recording = place.record(1 << 20);
     let mut a = Waiter::new();
     a.wait(1000, 50_000, &mut None);
-    recording.gained(A, &a.take(), a.now, &Moment::Tick, &Pair);
+    recording.add(A, &a.take(), a.now, &UpdateReason::Tick, &PairNames);
     recording.write().unwrap();
     let timeline = place.read();
     assert_eq!(timeline.header, header());
@@ -153,16 +153,16 @@ fn a_wait_is_read_back_with_whom_it_was_for() {
 
 #[test]
 fn an_instance_that_is_killed_while_it_waits_waits_to_its_end() {
-    let place = Place::new("killed");
+    let place = TestRunDirectory::new("killed");
     let mut recording = place.record(1 << 20);
     let mut a = Waiter::new();
     a.wait(1000, 50_000, &mut None);
     let mut last = a.take();
     last.waits = Some((MESSAGE, a.now + 500));
-    recording.gained(A, &last, a.now + 10_500, &over(), &Pair);
+    recording.add(A, &last, a.now + 10_500, &over(), &PairNames);
     // Nothing that comes later changes it.
     a.wait(0, 1_000_000, &mut None);
-    recording.gained(A, &a.take(), a.now, &Moment::Asked, &Pair);
+    recording.add(A, &a.take(), a.now, &UpdateReason::OnDemand, &PairNames);
     recording.write().unwrap();
     let timeline = place.read();
     let lane = &timeline.lanes[0];
@@ -173,12 +173,12 @@ fn an_instance_that_is_killed_while_it_waits_waits_to_its_end() {
 
 #[test]
 fn a_wait_that_was_shown_before_it_was_over_counts_once() {
-    let place = Place::new("asked");
+    let place = TestRunDirectory::new("asked");
     let mut recording = place.record(1 << 20);
     let mut a = Waiter::new();
     let mut begun = a.take();
     begun.waits = Some((MESSAGE, a.now + 1000));
-    recording.gained(A, &begun, a.now + 20_000, &Moment::Asked, &Pair);
+    recording.add(A, &begun, a.now + 20_000, &UpdateReason::OnDemand, &PairNames);
     recording.write().unwrap();
     let shown = place.read();
     assert_eq!(
@@ -186,7 +186,7 @@ fn a_wait_that_was_shown_before_it_was_over_counts_once() {
         (19_000, 0, (19_000, 0))
     );
     a.wait(1000, 50_000, &mut None);
-    recording.gained(A, &a.take(), a.now, &over(), &Pair);
+    recording.add(A, &a.take(), a.now, &over(), &PairNames);
     recording.write().unwrap();
     let timeline = place.read();
     assert_eq!(timeline.lanes[0].sums.waited, 50_000);
@@ -196,20 +196,20 @@ fn a_wait_that_was_shown_before_it_was_over_counts_once() {
 
 #[test]
 fn a_wait_for_any_that_was_shown_before_it_was_over_counts_once() {
-    let place = Place::new("any");
+    let place = TestRunDirectory::new("any");
     let mut recording = place.record(1 << 20);
     let mut a = Waiter::new();
-    let any = What { activity: Activity::AnyMessage, id: None };
+    let any = ActivityKey { activity: Activity::AnyMessage, id: None };
     for at in [20_000, 40_000] {
-        let begun = Gained { waits: Some((any, ZERO + 1000)), ..a.gained.clone() };
-        recording.gained(A, &begun, ZERO + at, &Moment::Asked, &Pair);
+        let begun = LaneUpdate { waits: Some((any, START_NS + 1000)), ..a.gained.clone() };
+        recording.add(A, &begun, START_NS + at, &UpdateReason::OnDemand, &PairNames);
     }
     a.wait(1000, 50_000, &mut None);
-    recording.gained(A, &a.take(), a.now, &Moment::Tick, &Pair);
+    recording.add(A, &a.take(), a.now, &UpdateReason::Tick, &PairNames);
     // One that ends in vain counts for none, all of it.
     let mut last = a.take();
     last.sums.push((any, 3000, 1));
-    recording.gained(A, &last, a.now, &over(), &Pair);
+    recording.add(A, &last, a.now, &over(), &PairNames);
     recording.write().unwrap();
     let waits = long_waits(&place.read(), true);
     let sum =
@@ -219,36 +219,36 @@ fn a_wait_for_any_that_was_shown_before_it_was_over_counts_once() {
 
 #[test]
 fn a_long_computation_is_seen_before_it_is_over() {
-    let place = Place::new("heartbeat");
+    let place = TestRunDirectory::new("heartbeat");
     let mut recording = place.record(1 << 20);
     let mut a = Waiter::new();
-    recording.gained(A, &a.take(), ZERO + 60_000_000_000, &Moment::Tick, &Pair);
+    recording.add(A, &a.take(), START_NS + 60_000_000_000, &UpdateReason::Tick, &PairNames);
     recording.write().unwrap();
     assert_eq!(place.read().lanes[0].computing(), 60_000_000_000);
 }
 
 #[test]
 fn a_file_that_becomes_too_large_is_made_coarser_and_its_sums_stay() {
-    let place = Place::new("limit");
-    const LIMIT: u64 = 20_000;
-    let mut recording = place.record(LIMIT);
+    let place = TestRunDirectory::new("limit");
+    const LIMIT_BYTES: u64 = 20_000;
+    let mut recording = place.record(LIMIT_BYTES);
     let mut a = Waiter::new();
     for i in 0..20_000 {
         a.wait(300_000, if i == 7777 { 3_000_000_000 } else { 200_000 }, &mut None);
         if i % 100 == 99 {
-            recording.gained(A, &a.take(), a.now, &Moment::Tick, &Pair);
+            recording.add(A, &a.take(), a.now, &UpdateReason::Tick, &PairNames);
             recording.write().unwrap();
             let size = std::fs::metadata(place.run().timeline()).unwrap().len();
-            assert!(size <= LIMIT, "{size}");
+            assert!(size <= LIMIT_BYTES, "{size}");
         }
     }
-    recording.gained(A, &a.take(), a.now, &over(), &Pair);
+    recording.add(A, &a.take(), a.now, &over(), &PairNames);
     recording.write().unwrap();
     let timeline = place.read();
     let lane = &timeline.lanes[0];
     assert!(timeline.header.resolution > 1_000_000);
     assert_eq!((lane.sums.waits, lane.sums.waited), (20_000, a.waited));
-    assert_eq!(lane.total(), a.now - ZERO);
+    assert_eq!(lane.total(), a.now - START_NS);
     assert_eq!(timeline.totals[0], (a.waited, 20_000));
     let long = lane.spans.iter().find(|span| !span.is_period).expect("the long wait is not merged");
     assert_eq!(long.end - long.begin, 3_000_000_000);
@@ -256,26 +256,26 @@ fn a_file_that_becomes_too_large_is_made_coarser_and_its_sums_stay() {
 
 #[test]
 fn a_run_without_a_timeline_and_a_later_version_are_told_apart() {
-    let place = Place::new("none");
-    let error = Timeline::of(&place.run()).unwrap_err();
+    let place = TestRunDirectory::new("none");
+    let error = RunTimeline::of(&place.run()).unwrap_err();
     assert!(error.contains("has no timeline") && error.contains("timeline: 0"), "{error}");
     std::fs::write(place.run().timeline(), "ligament timeline 7\nwho knows\n").unwrap();
-    let error = Timeline::of(&place.run()).unwrap_err();
+    let error = RunTimeline::of(&place.run()).unwrap_err();
     assert!(error.contains("version 7") && error.contains("timeline:1"), "{error}");
     std::fs::write(place.run().timeline(), b"\xff\xfe").unwrap();
-    assert!(Timeline::of(&place.run()).unwrap_err().contains("damaged"));
+    assert!(RunTimeline::of(&place.run()).unwrap_err().contains("damaged"));
 }
 
 fn sample() -> String {
-    let place = Place::new("sample");
+    let place = TestRunDirectory::new("sample");
     let mut recording = place.record(1 << 20);
     let (mut a, mut b) = (Waiter::new(), Waiter::new());
     for i in 0..3 {
         a.wait(1000, 50_000 + i, &mut None);
         b.wait(50_000, 10_000, &mut None);
     }
-    recording.gained(A, &a.take(), a.now, &over(), &Pair);
-    recording.gained(B, &b.take(), b.now, &over(), &Pair);
+    recording.add(A, &a.take(), a.now, &over(), &PairNames);
+    recording.add(B, &b.take(), b.now, &over(), &PairNames);
     recording.write().unwrap();
     std::fs::read_to_string(place.run().timeline()).unwrap()
 }
@@ -295,7 +295,7 @@ fn a_damaged_line_is_named() {
         (" a.in ", " a\u{1b}[31m ", "has characters that no name has"),
     ] {
         assert!(text.contains(from), "{from:?} in {text}");
-        let error = Timeline::read(&text.replacen(from, to, 1), Path::new("timeline")).unwrap_err();
+        let error = RunTimeline::read(&text.replacen(from, to, 1), Path::new("timeline")).unwrap_err();
         assert!(error.contains(part) && error.starts_with("timeline:"), "{to:?}: {error}");
     }
 }
@@ -303,13 +303,13 @@ fn a_damaged_line_is_named() {
 #[test]
 fn a_last_line_that_is_not_whole_is_left_out() {
     let text = sample();
-    let whole = Timeline::read(&text, Path::new("t")).unwrap();
-    let spans = |timeline: &Timeline| timeline.lanes.iter().map(|lane| lane.spans.len()).sum::<usize>();
+    let whole = RunTimeline::read(&text, Path::new("t")).unwrap();
+    let spans = |timeline: &RunTimeline| timeline.lanes.iter().map(|lane| lane.spans.len()).sum::<usize>();
     let last = text.trim_end().rfind('\n').unwrap() + 1;
-    let cut = Timeline::read(&text[..last + 3], Path::new("t")).unwrap();
+    let cut = RunTimeline::read(&text[..last + 3], Path::new("t")).unwrap();
     assert!(spans(&cut) <= spans(&whole) && cut.lanes.len() == 2);
     let kinds = format!("{text}q some later kind\n");
-    assert_eq!(Timeline::read(&kinds, Path::new("t")).unwrap(), whole);
+    assert_eq!(RunTimeline::read(&kinds, Path::new("t")).unwrap(), whole);
 }
 
 proptest! {
@@ -318,7 +318,7 @@ proptest! {
         steps in prop::collection::vec((0u64..3_000_000, 5_000u64..3_000_000, 0u8..10), 1..300),
         limit in 300u64..20_000,
     ) {
-        let place = Place::new(&format!("any-{limit}-{}", steps.len()));
+        let place = TestRunDirectory::new(&format!("any-{limit}-{}", steps.len()));
         let mut recording = place.record(limit);
         let mut a = Waiter::new();
         let mut lost: Option<u64> = None;
@@ -335,19 +335,19 @@ proptest! {
             }
             a.wait(compute, length, &mut lost);
             // What was lost last is known only by the sums, and the reader looks while the instance computes.
-            let moment = if what == 9 { Moment::Asked } else { Moment::Tick };
+            let moment = if what == 9 { UpdateReason::OnDemand } else { UpdateReason::Tick };
             if what >= 8 && lost.is_none() {
-                recording.gained(A, &a.take(), a.now, &moment, &Pair);
+                recording.add(A, &a.take(), a.now, &moment, &PairNames);
                 recording.write().unwrap();
             }
         }
         a.gained.ended = a.now + 10;
-        recording.gained(A, &a.take(), a.now + 1000, &over(), &Pair);
+        recording.add(A, &a.take(), a.now + 1000, &over(), &PairNames);
         recording.write().unwrap();
         let timeline = place.read();
         let lane = &timeline.lanes[0];
         prop_assert_eq!(lane.sums, a.counted().sums);
-        prop_assert_eq!(lane.total(), a.now + 10 - ZERO);
+        prop_assert_eq!(lane.total(), a.now + 10 - START_NS);
         prop_assert_eq!(timeline.totals[0], (a.waited, a.waits));
         let mut end = 0;
         for span in &lane.spans {
@@ -365,7 +365,7 @@ proptest! {
         let at = place % text.len();
         let to = (at + removed).min(text.len());
         text.replace_range(at..to, &bytes);
-        if let Ok(timeline) = Timeline::read(&text, Path::new("t")) {
+        if let Ok(timeline) = RunTimeline::read(&text, Path::new("t")) {
             let _ = (long_waits(&timeline, true), long_waits(&timeline, false));
         }
     }

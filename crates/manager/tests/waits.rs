@@ -3,17 +3,17 @@
 
 use ligament_agent::Awaited;
 use ligament_manager::{
-    knots, lasting_waits, stuck, Counters, Lack, Observation, Remedy, Standing, Wait, Waiting, Watch, Way,
+    knots, lasting_waits, stuck_waits, InstanceCounters, AwaitedResource, Observation, DetectorAction, InstanceState, RankWait, ObservedWait, DeadlockDetector, WaitEdge,
 };
 use ligament_wire::{EndpointId, RankId};
 use proptest::prelude::*;
 
 /// By the definition: a set is doomed if each of its members waits and none has a way that leads out of it. Returns
 /// the union of all doomed sets, and those that hold no smaller one, as bit masks.
-fn by_definition(n: usize, waits: &[Wait]) -> (u32, Vec<u32>) {
+fn by_definition(n: usize, waits: &[RankWait]) -> (u32, Vec<u32>) {
     let mut ways = vec![None; n];
     for wait in waits {
-        ways[wait.rank.index()] = Some(wait.ways.iter().fold(0u32, |mask, way| mask | 1 << way.on.number()));
+        ways[wait.rank.index()] = Some(wait.edges.iter().fold(0u32, |mask, way| mask | 1 << way.on.number()));
     }
     let doomed =
         |set: u32| (0..n).filter(|i| set & 1 << i != 0).all(|i| ways[i].is_some_and(|ways| ways & !set == 0));
@@ -22,20 +22,20 @@ fn by_definition(n: usize, waits: &[Wait]) -> (u32, Vec<u32>) {
     (all.iter().fold(0, |union, set| union | set), innermost)
 }
 
-fn mask(waits: &[Wait]) -> u32 {
+fn mask(waits: &[RankWait]) -> u32 {
     waits.iter().fold(0, |mask, wait| mask | 1 << wait.rank.number())
 }
 
-const MOST: usize = 9;
+const MAX_INSTANCES: usize = 9;
 
-fn graphs() -> impl Strategy<Value = (usize, Vec<Wait>)> {
-    (1..=MOST).prop_flat_map(|n| {
+fn graphs() -> impl Strategy<Value = (usize, Vec<RankWait>)> {
+    (1..=MAX_INSTANCES).prop_flat_map(|n| {
         let ways = prop::collection::vec((0..n).prop_map(RankId::at), 1..4);
         let wait = prop::option::weighted(0.85, ways);
         prop::collection::vec(wait, n).prop_map(move |all| {
             let waits = all.into_iter().enumerate().filter_map(|(i, ways)| {
-                let ways = ways?.into_iter().map(|on| Way { channel: Some(0), on }).collect();
-                Some(Wait { rank: RankId::at(i), lack: Lack::Message, ways, seconds: 0.0 })
+                let ways = ways?.into_iter().map(|on| WaitEdge { channel: Some(0), on }).collect();
+                Some(RankWait { rank: RankId::at(i), resource: AwaitedResource::Message, edges: ways, seconds: 0.0 })
             });
             (n, waits.collect())
         })
@@ -48,7 +48,7 @@ proptest! {
     #[test]
     fn what_is_stuck_and_what_is_a_knot_is_what_the_definition_says((n, waits) in graphs()) {
         let (union, mut innermost) = by_definition(n, &waits);
-        let stuck = stuck(waits);
+        let stuck = stuck_waits(waits);
         prop_assert_eq!(mask(&stuck), union);
         let mut found: Vec<u32> = knots(&stuck).iter().map(|knot| mask(&knot.waits)).collect();
         found.sort_unstable();
@@ -57,14 +57,14 @@ proptest! {
     }
 }
 
-fn wait(who: u32, on: &[u32]) -> Wait {
-    let ways = on.iter().map(|&on| Way { channel: Some(who), on: RankId::new(on) }).collect();
-    Wait { rank: RankId::new(who), lack: Lack::Message, ways, seconds: 1.0 }
+fn wait(who: u32, on: &[u32]) -> RankWait {
+    let ways = on.iter().map(|&on| WaitEdge { channel: Some(who), on: RankId::new(on) }).collect();
+    RankWait { rank: RankId::new(who), resource: AwaitedResource::Message, edges: ways, seconds: 1.0 }
 }
 
-fn members(waits: Vec<Wait>) -> Vec<Vec<u32>> {
+fn members(waits: Vec<RankWait>) -> Vec<Vec<u32>> {
     let names = |knot: ligament_manager::Knot| knot.waits.iter().map(|wait| wait.rank.number()).collect();
-    knots(&stuck(waits)).into_iter().map(names).collect()
+    knots(&stuck_waits(waits)).into_iter().map(names).collect()
 }
 
 #[test]
@@ -74,31 +74,31 @@ fn a_knot_is_told_in_the_order_in_which_each_waits_for_the_next() {
 
 #[test]
 fn a_ring_of_a_hundred_thousand_is_one_knot() {
-    const N: u32 = 100_000;
-    assert_eq!(members((0..N).map(|i| wait(i, &[(i + 1) % N])).collect())[0].len(), N as usize);
+    const RING_LENGTH: u32 = 100_000;
+    assert_eq!(members((0..RING_LENGTH).map(|i| wait(i, &[(i + 1) % RING_LENGTH])).collect())[0].len(), RING_LENGTH as usize);
 }
 
 #[test]
 fn a_chain_that_ends_at_one_who_computes_is_none() {
-    assert!(stuck(vec![wait(0, &[1]), wait(1, &[2])]).is_empty());
-    assert!(stuck(Vec::new()).is_empty());
+    assert!(stuck_waits(vec![wait(0, &[1]), wait(1, &[2])]).is_empty());
+    assert!(stuck_waits(Vec::new()).is_empty());
 }
 
 fn seen(what: Awaited) -> Observation {
-    let waits = Some(Waiting { what, seconds: 1.0, timed: false, holds: false, may_release: false });
+    let waits = Some(ObservedWait { what, seconds: 1.0, timed: false, holds: false, may_release: false });
     Observation {
         name: String::new(),
         component: 0,
         pid: None,
         gone: false,
-        standing: Standing::WaitingToReceive,
+        state: InstanceState::WaitingToReceive,
         waits,
         epoch: 1,
         looked: 0,
         stopped: false,
         ranks: None,
         model_time: None,
-        counters: Counters::default(),
+        counters: InstanceCounters::default(),
     }
 }
 
@@ -113,7 +113,7 @@ fn message(channel: u32) -> Awaited {
 }
 
 fn stuck_of(seen: &[Observation], views_count: bool) -> usize {
-    stuck(lasting_waits(seen, ends, |_| true, views_count)).len()
+    stuck_waits(lasting_waits(seen, ends, |_| true, views_count)).len()
 }
 
 #[test]
@@ -143,13 +143,13 @@ fn memory_may_come_from_anybody_who_lives_and_from_a_thread_that_holds_views() {
 }
 
 /// A watch over the two, one of whom waits for memory and the other holds views, in the first round; and what was seen.
-fn short_of_memory() -> (Watch, [Observation; 2]) {
+fn short_of_memory() -> (DeadlockDetector, [Observation; 2]) {
     let budgets = [0, 1].map(|channel| (ends(channel).unwrap(), 1));
-    let (mut watch, mut both) = (Watch::new(budgets), [seen(Awaited::Memory), seen(message(0))]);
+    let (mut watch, mut both) = (DeadlockDetector::new(budgets), [seen(Awaited::Memory), seen(message(0))]);
     both[1].waits.as_mut().unwrap().holds = true;
-    assert_eq!(watch.look(&both, 1, &[]), []);
+    assert_eq!(watch.check(&both, 1, &[]), []);
     let ranks = [0, 1].map(RankId::new).to_vec();
-    assert_eq!(watch.look(&both, 1, &[]), [Remedy::Ask { round: 1, ranks }]);
+    assert_eq!(watch.check(&both, 1, &[]), [DetectorAction::Ask { round: 1, ranks }]);
     both.iter_mut().for_each(|one| one.looked = 1);
     (watch, both)
 }
@@ -158,19 +158,19 @@ fn short_of_memory() -> (Watch, [Observation; 2]) {
 fn a_thread_that_has_dropped_views_and_ended_may_have_ended_the_wait_for_memory() {
     let (mut watch, mut both) = short_of_memory();
     both[1].waits.as_mut().unwrap().may_release = true;
-    assert!(matches!(&watch.look(&both, 1, &[])[..], [Remedy::Suspicion(_)]));
+    assert!(matches!(&watch.check(&both, 1, &[])[..], [DetectorAction::Suspicion(_)]));
     // The thread is gone. Whether it has dropped them, only another look tells: it has.
     both[1].waits.as_mut().unwrap().may_release = false;
-    assert!(matches!(&watch.look(&both, 1, &[])[..], [Remedy::Ask { round: 2, .. }]));
+    assert!(matches!(&watch.check(&both, 1, &[])[..], [DetectorAction::Ask { round: 2, .. }]));
     (both[0].waits, both[0].epoch) = (None, 2);
-    assert_eq!(watch.look(&both, 1, &[]), []);
+    assert_eq!(watch.check(&both, 1, &[]), []);
 }
 
 #[test]
 fn where_no_other_thread_can_drop_views_a_wait_for_memory_is_a_deadlock_after_another_look() {
     let (mut watch, mut both) = short_of_memory();
-    assert!(matches!(&watch.look(&both, 1, &[])[..], [Remedy::Ask { round: 2, .. }]));
-    assert_eq!(watch.look(&both, 1, &[]), [], "they have not looked yet");
+    assert!(matches!(&watch.check(&both, 1, &[])[..], [DetectorAction::Ask { round: 2, .. }]));
+    assert_eq!(watch.check(&both, 1, &[]), [], "they have not looked yet");
     both.iter_mut().for_each(|one| one.looked = 2);
-    assert!(matches!(&watch.look(&both, 1, &[])[..], [Remedy::Deadlock(_)]));
+    assert!(matches!(&watch.check(&both, 1, &[])[..], [DetectorAction::Deadlock(_)]));
 }

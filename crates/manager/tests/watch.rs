@@ -2,7 +2,7 @@
 //! notice things late, and their pages are read one after the other while they go on.
 
 use ligament_agent::Awaited;
-use ligament_manager::{Counters, Observation, Remedy, Standing, Waiting, Watch};
+use ligament_manager::{InstanceCounters, Observation, DetectorAction, InstanceState, ObservedWait, DeadlockDetector};
 use ligament_wire::RankId;
 use proptest::prelude::*;
 
@@ -187,21 +187,21 @@ impl World {
                 }
                 Step::Compute(_) => unreachable!("nobody waits for himself"),
             };
-            Waiting { what, seconds: 0.0, timed, holds: true, may_release: true }
+            ObservedWait { what, seconds: 0.0, timed, holds: true, may_release: true }
         });
         Observation {
             name: format!("p{i}"),
             component: 0,
             pid: None,
             gone: step.is_none(),
-            standing: if step.is_none() { Standing::Done } else { Standing::Computing },
+            state: if step.is_none() { InstanceState::Done } else { InstanceState::Computing },
             waits,
             epoch: process.epoch,
             looked: process.looked,
             stopped: false,
             ranks: None,
             model_time: None,
-            counters: Counters::default(),
+            counters: InstanceCounters::default(),
         }
     }
 
@@ -221,23 +221,23 @@ impl World {
         pages.into_iter().flatten().collect()
     }
 
-    fn obey(&mut self, remedy: &Remedy) {
+    fn obey(&mut self, remedy: &DetectorAction) {
         match remedy {
-            Remedy::Ask { round, ranks } => {
+            DetectorAction::Ask { round, ranks } => {
                 ranks.iter().for_each(|one| self.processes[one.index()].asked = Some(*round));
             }
-            Remedy::Grow { channel, from, to } => {
+            DetectorAction::Grow { channel, from, to } => {
                 assert_eq!(self.channels[*channel as usize].budget, *from);
                 self.channels[*channel as usize].budget = *to;
             }
-            Remedy::Deadlock(_) => {}
-            Remedy::Suspicion(_) => panic!("nobody here waits for memory"),
+            DetectorAction::Deadlock(_) => {}
+            DetectorAction::Suspicion(_) => panic!("nobody here waits for memory"),
         }
     }
 }
 
 /// Memory for budgets to grow into, messages.
-const MEMORY: u64 = 6;
+const MEMORY_LIMIT: u64 = 6;
 
 /// Watches a run of the script to its end, with this chance. Returns the knot that was found.
 fn watched(script: &Script, seed: u64, stops: bool) -> Result<Vec<u32>, TestCaseError> {
@@ -245,7 +245,7 @@ fn watched(script: &Script, seed: u64, stops: bool) -> Result<Vec<u32>, TestCase
     let mut world = World::new(script);
     let n = script.programs.len();
     let ends = script.channels.iter().map(|&(from, to, budget)| ((RankId::at(from), RankId::at(to)), budget));
-    let mut watch = Watch::new(ends);
+    let mut watch = DeadlockDetector::new(ends);
     // Looks after the last time that anything could happen.
     let (mut quiet, mut looks) = (0, 0);
     while quiet < 60 {
@@ -253,11 +253,11 @@ fn watched(script: &Script, seed: u64, stops: bool) -> Result<Vec<u32>, TestCase
         prop_assert!(looks < 20_000, "the world does not come to rest");
         let turns = dice.below(6);
         let seen = world.look(&mut dice, turns);
-        let remedies = watch.look(&seen, MEMORY, &[]);
+        let remedies = watch.check(&seen, MEMORY_LIMIT, &[]);
         for remedy in &remedies {
             world.obey(remedy);
         }
-        if let Some(Remedy::Deadlock(found)) = remedies.iter().find(|o| matches!(o, Remedy::Deadlock(_))) {
+        if let Some(DetectorAction::Deadlock(found)) = remedies.iter().find(|o| matches!(o, DetectorAction::Deadlock(_))) {
             let doomed: Vec<u32> =
                 found.knot.waits.iter().chain(&found.behind).map(|wait| wait.rank.number()).collect();
             let before: Vec<u64> = doomed.iter().map(|&i| world.processes[i as usize].moves).collect();
@@ -278,7 +278,7 @@ fn watched(script: &Script, seed: u64, stops: bool) -> Result<Vec<u32>, TestCase
             world.turn(i, &mut dice);
         }
         let nothing_left = (0..n).all(|i| world.rests(i) && world.processes[i].stopped == 0);
-        let grew = remedies.iter().any(|remedy| matches!(remedy, Remedy::Grow { .. }));
+        let grew = remedies.iter().any(|remedy| matches!(remedy, DetectorAction::Grow { .. }));
         quiet = if nothing_left && !grew { quiet + 1 } else { 0 };
     }
     let left: Vec<usize> = (0..n).filter(|&i| world.processes[i].at < script.programs[i].len()).collect();

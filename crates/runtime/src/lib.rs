@@ -21,10 +21,10 @@ mod view;
 
 pub use colours::Colours;
 pub use head::{
-    check_instance, run_model, run_over, Agents, Expected, RunOptions, RunResult, Show, Spread, Starter,
+    check_instance, run_model, run_over, Agents, ExpectedDomain, RunOptions, RunResult, Show, Spread, Starter,
     Terminal, ToStart, LAST_LINES,
 };
-pub use ligament_agent::Started;
+pub use ligament_agent::StartedProcess;
 pub use paths::own_cores;
 pub use said::{called, complain, say, say_lines, shown};
 pub use standing::{of_conduits, of_instances, of_links};

@@ -4,23 +4,23 @@
 use crate::client::record_of;
 use crate::head::INVITATION;
 use ligament_catalogue::{fault, Fault};
-use ligament_launch::Loss;
-use ligament_manager::{Event, Journal, Level, Moment, RunDirectory, RunLog, RunRecord, RunState};
+use ligament_launch::ProcessLoss;
+use ligament_manager::{JournalEvent, Journal, Level, UtcTime, RunDirectory, RunLog, RunRecord, RunState};
 use std::time::Instant;
 
 /// Writes that the run has failed, and why, which comes back; `record` is what is known if none was written yet. A run that had ended
 /// and written so before its process went is left as it is.
-pub(crate) fn write_down(run: &RunDirectory, began: Instant, record: RunRecord, loss: &Loss) -> Fault {
+pub(crate) fn write_down(run: &RunDirectory, began: Instant, record: RunRecord, loss: &ProcessLoss) -> Fault {
     let (pid, host) = (record.pid, record.host.clone());
     let why = fault!(
         RUN_KILLED,
         "the process of the run itself (process {} on {host}) is gone: {}",
         loss.pid,
-        loss.how()
+        loss.describe()
     );
     let mut record = record_of(run).unwrap_or(record);
     if record.state == RunState::Running {
-        let now = Moment::now();
+        let now = UtcTime::now();
         record.state = RunState::Failed;
         record.blame(Some(&why));
         record.ended = Some(now.rfc3339());
@@ -30,7 +30,7 @@ pub(crate) fn write_down(run: &RunDirectory, began: Instant, record: RunRecord, 
             log.add(Level::Error, "run", &format!("the run failed: {why}"));
         }
         if let Ok(mut journal) = Journal::open(&run.journal(), began) {
-            journal.note(Event::ManagerLost { reason: why.to_string() });
+            journal.note(JournalEvent::ManagerLost { reason: why.to_string() });
         }
         if let Err(error) = run.write_record(&record.text()) {
             crate::complain(&error);

@@ -1,7 +1,7 @@
 //! What only the kernel knows of processes, added to what is seen of their instances.
 
 use crate::ranks::RankPages;
-use ligament_agent::{process_state, Awaited, InstanceView, Looked, Phase, REST};
+use ligament_agent::{process_state, Awaited, InstanceView, ProcessInspection, InstancePhase, REST};
 use ligament_manager::{timeline, Observation};
 
 /// Whether threads may give memory back while somebody waits for some: views that the code holds can be dropped only by
@@ -20,16 +20,16 @@ pub(crate) fn see_threads(seen: &mut [Observation], instances: &[InstanceView]) 
 }
 
 /// Looks at the processes of an instance; `for_all`: whether one rank of it speaks for all.
-pub(crate) fn look(view: &InstanceView, for_all: bool, pages: &mut RankPages) -> Looked {
-    if matches!(view.phase, Phase::Gone(_)) {
-        return Looked::default();
+pub(crate) fn look(view: &InstanceView, for_all: bool, pages: &mut RankPages) -> ProcessInspection {
+    if matches!(view.phase, InstancePhase::Gone(_)) {
+        return ProcessInspection::default();
     }
     let pids = [view.speaker, view.pid].into_iter().flatten();
     let stopped = pids.filter_map(process_state).any(|state| state.stopped);
-    Looked { stopped, ranks: for_all.then(|| pages.standing(view)).flatten() }
+    ProcessInspection { stopped, ranks: for_all.then(|| pages.standing(view)).flatten() }
 }
 
-fn what(cause: ligament_agent::Cause) -> timeline::What {
+fn what(cause: ligament_agent::Cause) -> timeline::ActivityKey {
     use ligament_agent::Activity as Page;
     use timeline::Activity;
     let (activity, names_one) = match cause.activity {
@@ -42,13 +42,13 @@ fn what(cause: ligament_agent::Cause) -> timeline::What {
         Page::Sends => (Activity::Send, true),
         Page::Receives => (Activity::Receive, true),
     };
-    timeline::What { activity, id: (names_one && cause.id != REST).then_some(cause.id) }
+    timeline::ActivityKey { activity, id: (names_one && cause.id != REST).then_some(cause.id) }
 }
 
-fn counted(page: ligament_agent::Sums) -> timeline::Counted {
+fn counted(page: ligament_agent::Sums) -> timeline::LaneTotals {
     let time = f64::from_bits(page.time);
-    timeline::Counted {
-        sums: timeline::Sums {
+    timeline::LaneTotals {
+        sums: timeline::TimelineSums {
             waits: page.waits,
             waited: page.waited,
             sending: page.transferred.saturating_sub(page.receiving),
@@ -64,16 +64,16 @@ fn counted(page: ligament_agent::Sums) -> timeline::Counted {
 }
 
 /// What an instance's timeline has gained, as the manager sees it.
-pub(crate) fn gained(seen: &ligament_agent::Gained) -> timeline::Gained {
+pub(crate) fn gained(seen: &ligament_agent::TimelineDelta) -> timeline::LaneUpdate {
     use ligament_agent::{Cause, Sums};
-    let interval = |interval: &ligament_agent::Interval| timeline::Interval {
-        what: what(interval.cause),
+    let interval = |interval: &ligament_agent::Interval| timeline::RecordedInterval {
+        key: what(interval.cause),
         begin: interval.begin,
         end: interval.end,
         counted: counted(interval.sums),
         missed: interval.missed,
     };
-    timeline::Gained {
+    timeline::LaneUpdate {
         started: seen.status.started,
         ended: seen.status.ended,
         counted: counted(Sums::of(&seen.status)),

@@ -4,7 +4,7 @@
 //!
 //! What is read there was written by others, while they go on: anything may stand in it.
 
-use ligament_agent::{process_state, InstanceView, Phase, RanksView};
+use ligament_agent::{process_state, InstanceView, InstancePhase, RankLag};
 use ligament_launch::ranks_below;
 use std::collections::HashMap;
 use std::fs::File;
@@ -57,25 +57,25 @@ struct Line {
 
 impl RankPages {
     /// How the ranks of an instance stand, if that is worth a word.
-    pub fn standing(&mut self, view: &InstanceView) -> Option<RanksView> {
+    pub fn standing(&mut self, view: &InstanceView) -> Option<RankLag> {
         let (speaker, launcher) = (view.speaker?, view.pid?);
-        if speaker == launcher || !matches!(view.phase, Phase::Running | Phase::Finished) {
+        if speaker == launcher || !matches!(view.phase, InstancePhase::Running | InstancePhase::Finished) {
             return None;
         }
         let page = self.0.entry(speaker).or_insert_with(|| page_of(speaker));
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         let lines = page.as_ref().map(|page| lines_of(page, now)).unwrap_or_default();
         let late = standing(&lines, |line| known(line, &lines, speaker));
-        told(late, || (view.phase == Phase::Finished).then(|| left(launcher, view)).flatten())
+        told(late, || (view.phase == InstancePhase::Finished).then(|| left(launcher, view)).flatten())
     }
 }
 
 /// Who is late, once that has lasted; otherwise who is left. While somebody is late for the end, all are left, so that
 /// this would say nothing.
-fn told(late: Option<(String, Duration)>, left: impl FnOnce() -> Option<RanksView>) -> Option<RanksView> {
+fn told(late: Option<(String, Duration)>, left: impl FnOnce() -> Option<RankLag>) -> Option<RankLag> {
     let Some((what, lasts)) = late else { return left() };
     let since = ligament_shm::status::now().saturating_sub(lasts.as_nanos() as u64);
-    (lasts >= LASTING).then_some(RanksView { what, since })
+    (lasts >= LASTING).then_some(RankLag { what, since })
 }
 
 /// The memory of a rank 0, if its process has one.
@@ -182,7 +182,7 @@ fn process_named(rank: usize, process: Option<u32>) -> String {
 }
 
 /// Who has not ended, of an instance that is done.
-fn left(launcher: u32, view: &InstanceView) -> Option<RanksView> {
+fn left(launcher: u32, view: &InstanceView) -> Option<RankLag> {
     let ended = view.status.as_ref().map(|status| status.ended).filter(|&ended| ended > 0)?;
     let lasts = ligament_shm::status::now().saturating_sub(ended);
     let mut ranks = ranks_below(launcher);
@@ -197,7 +197,7 @@ fn left(launcher: u32, view: &InstanceView) -> Option<RanksView> {
         more => format!(" and {more} more ranks"),
     };
     let have = if ranks.len() == 1 { "has" } else { "have" };
-    Some(RanksView { what: format!("{}{more} {have} not ended", named.join(", ")), since: ended })
+    Some(RankLag { what: format!("{}{more} {have} not ended", named.join(", ")), since: ended })
 }
 
 #[cfg(test)]
@@ -238,7 +238,7 @@ mod tests {
 
     #[test]
     fn nobody_is_called_left_while_one_is_late_for_the_end() {
-        let left = || Some(RanksView { what: "rank 0, rank 1 have not ended".to_owned(), since: 1 });
+        let left = || Some(RankLag { what: "rank 0, rank 1 have not ended".to_owned(), since: 1 });
         let late = |lasts| Some(("rank 1 has not come to the end".to_owned(), lasts));
         assert_eq!(told(late(LASTING / 2), left), None);
         assert_eq!(told(late(LASTING), left).unwrap().what, "rank 1 has not come to the end");

@@ -1,7 +1,7 @@
 //! What is said on standard error, and what runs and paths are called there.
 
 use ligament_catalogue::Fault;
-use ligament_launch::printed::escaped;
+use ligament_launch::terminal_text::escaped;
 use ligament_manager::RunDirectory;
 use std::path::Path;
 

@@ -1,6 +1,6 @@
 //! How instances and conduits stand, in words: a line each.
 
-use ligament_manager::{in_bytes, in_cores, in_count, in_seconds, ConduitRecord, InstanceRecord};
+use ligament_manager::{format_bytes, format_cores, format_count, format_seconds, ConduitRecord, InstanceRecord};
 use ligament_wire::times::in_unit;
 use std::collections::BTreeMap;
 
@@ -34,7 +34,7 @@ pub fn of_instances(mut instances: Vec<InstanceRecord>, time_unit: Option<&str>)
         }
         text.push_str(&instance.state);
         if let (Some(port), Some(since)) = (&instance.waits_for, instance.waits_since) {
-            text.push_str(&format!(", {port}, for {}", in_seconds(since)));
+            text.push_str(&format!(", {port}, for {}", format_seconds(since)));
             if instance.waits_with_timeout {
                 text.push_str(" (with a time-out)");
             }
@@ -43,17 +43,17 @@ pub fn of_instances(mut instances: Vec<InstanceRecord>, time_unit: Option<&str>)
             text.push_str(", its process is stopped");
         }
         if let (Some(ranks), Some(since)) = (&instance.ranks, instance.ranks_since) {
-            text.push_str(&format!(", {ranks}, for {}", in_seconds(since)));
+            text.push_str(&format!(", {ranks}, for {}", format_seconds(since)));
         }
         if let Some(cores) = &instance.cores {
-            text.push_str(&format!(", on {}", in_cores(cores)));
+            text.push_str(&format!(", on {}", format_cores(cores)));
         }
         if let Some(time) = instance.model_time {
             text.push_str(&format!(", model time {}", in_unit(time, time_unit)));
         }
         if instance.total > 0.0 {
-            let (sent, bytes) = (instance.sent_messages, in_bytes(instance.sent_bytes as f64));
-            let (sent, received) = (in_count(sent as f64), in_count(instance.received_messages as f64));
+            let (sent, bytes) = (instance.sent_messages, format_bytes(instance.sent_bytes as f64));
+            let (sent, received) = (format_count(sent as f64), format_count(instance.received_messages as f64));
             text.push_str(&format!(", sent {sent} ({bytes}), received {received}"));
         }
         text.push('\n');
@@ -78,7 +78,7 @@ pub fn of_links(links: &serde_json::Value) -> String {
             link["streams"],
             1e3 * number("round_trip"),
             1e3 * number("least_round_trip"),
-            in_bytes(number("rate")),
+            format_bytes(number("rate")),
             100.0 * number("loss"),
         ));
     }
@@ -98,14 +98,14 @@ pub fn of_conduits(mut conduits: Vec<ConduitRecord>, time_unit: Option<&str>) ->
     let width = conduits.iter().map(|one| ends(one).chars().count()).max().unwrap_or(0);
     let mut text = String::new();
     for one in &conduits {
-        let (messages, bytes) = (in_count(one.messages as f64), in_bytes(one.bytes as f64));
+        let (messages, bytes) = (format_count(one.messages as f64), format_bytes(one.bytes as f64));
         text.push_str(&format!("  {:<width$}  {messages} sent ({bytes})", ends(one)));
         if let Some(time) = one.model_time {
             text.push_str(&format!(", the last of {}", in_unit(time, time_unit)));
         }
         match one.under_way {
             0 => {}
-            under_way => text.push_str(&format!(", {} under way", in_count(under_way as f64))),
+            under_way => text.push_str(&format!(", {} under way", format_count(under_way as f64))),
         }
         text.push('\n');
     }

@@ -1,8 +1,8 @@
 //! The view on a terminal while a model runs: one line for each component, drawn again in place.
 
 use crate::Colours;
-use ligament_launch::printed::escaped;
-use ligament_manager::{component_of, in_bytes, in_count, in_seconds, InstanceRecord, Standing};
+use ligament_launch::terminal_text::escaped;
+use ligament_manager::{component_of, format_bytes, format_count, format_seconds, InstanceRecord, InstanceState};
 use std::collections::VecDeque;
 use std::io::{IsTerminal, Write};
 
@@ -26,11 +26,11 @@ struct Group<'a> {
 }
 
 impl Group<'_> {
-    fn count(&self, standing: &Standing) -> usize {
+    fn count(&self, standing: &InstanceState) -> usize {
         self.all.iter().filter(|one| one.state == standing.name()).count()
     }
 
-    fn has(&self, standing: &Standing) -> bool {
+    fn has(&self, standing: &InstanceState) -> bool {
         self.count(standing) > 0
     }
 }
@@ -90,12 +90,12 @@ impl View {
         let (then, old_messages, old_bytes) = self.history[0];
         let seconds = (now.saturating_sub(then) as f64 / 1e9).max(1e-3);
         let rate = |new: u64, old: u64| new.saturating_sub(old) as f64 / seconds;
-        let done = instances.iter().filter(|one| one.state == Standing::Done.name()).count();
+        let done = instances.iter().filter(|one| one.state == InstanceState::Done.name()).count();
         format!(
             "{done} of {} done; {} messages/s, {}/s",
-            in_count(instances.len() as f64),
-            in_count(rate(messages, old_messages)),
-            in_bytes(rate(bytes, old_bytes)),
+            format_count(instances.len() as f64),
+            format_count(rate(messages, old_messages)),
+            format_bytes(rate(bytes, old_bytes)),
         )
     }
 
@@ -161,7 +161,7 @@ fn headline(run: &str, seconds: f64, instances: &[InstanceRecord]) -> String {
 fn roughly(seconds: f64) -> String {
     match seconds {
         s if s < 59.5 => format!("{s:.0} s"),
-        s => in_seconds(s),
+        s => format_seconds(s),
     }
 }
 
@@ -170,7 +170,7 @@ fn left(seconds: f64, instances: &[InstanceRecord]) -> Option<f64> {
     /// Before that nothing can be said.
     const SOON: (f64, f64) = (2.0, 0.01);
     let part = |one: &InstanceRecord| match (one.model_time, one.model_end) {
-        _ if one.state == Standing::Done.name() => Some(1.0),
+        _ if one.state == InstanceState::Done.name() => Some(1.0),
         (Some(time), Some(end)) if end > 0.0 && time >= 0.0 => Some(time / end),
         _ => None,
     };
@@ -186,15 +186,15 @@ fn state(group: &Group<'_>) -> (&'static str, String) {
         let who = if group.all.len() > 1 { format!("{} ", record.name) } else { String::new() };
         return ("33", format!("{who}{} {port} since {}", record.state, roughly(since)));
     }
-    for (standing, code) in [(Standing::Failed, "31"), (Standing::Stopped, "33")] {
+    for (standing, code) in [(InstanceState::Failed, "31"), (InstanceState::Stopped, "33")] {
         if group.has(&standing) {
             return (code, standing.name().to_owned());
         }
     }
-    if group.count(&Standing::Done) == group.all.len() {
+    if group.count(&InstanceState::Done) == group.all.len() {
         return ("32", "done".to_owned());
     }
-    match (group.has(&Standing::Starting), group.has(&Standing::NotStarted)) {
+    match (group.has(&InstanceState::Starting), group.has(&InstanceState::NotStarted)) {
         (false, false) => ("", "running".to_owned()),
         (false, true) => ("33", "waits to be started by hand".to_owned()),
         (true, _) => ("", "starting".to_owned()),
@@ -220,7 +220,7 @@ fn cells(group: &Group<'_>, time_unit: Option<&str>) -> [String; 4] {
     };
     let sent: u64 = group.all.iter().map(|one| one.sent_messages).sum();
     let bytes: u64 = group.all.iter().map(|one| one.sent_bytes).sum();
-    [group.name.clone(), bar, time, format!("sent {} ({})", in_count(sent as f64), in_bytes(bytes as f64))]
+    [group.name.clone(), bar, time, format!("sent {} ({})", format_count(sent as f64), format_bytes(bytes as f64))]
 }
 
 /// A number in a few characters.

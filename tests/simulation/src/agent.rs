@@ -5,9 +5,9 @@ use crate::manager::Desk;
 use crate::random::Random;
 use crate::script::{Script, MS, US};
 use crate::stage::{Event, Shared, Upward};
-use ligament_agent::memory::Ledger;
+use ligament_agent::memory::MemoryLedger;
 use ligament_agent::{
-    Action, AgentOrder, Caller, Core, Custody, Exit, InstanceView, Link, Memory, Outcome, Push, Report,
+    Action, AgentOrder, Caller, AgentCore, Custody, Exit, InstanceView, ConnectionId, MemoryRegion, RunOutcome, ProcessSignal, AgentReport,
 };
 use ligament_catalogue::fault;
 use ligament_shm::line::Identity;
@@ -38,7 +38,7 @@ pub enum Fault {
 
 /// The agent.
 pub struct Agent {
-    pub core: Core,
+    pub core: AgentCore,
     pub custody: Custody,
     pub manager: Desk,
     /// The manager's order to end the run for a deadlock, and how far each had come when it was given.
@@ -61,9 +61,9 @@ impl Agent {
     /// The agent of a script; `missing` are instances whose program does not exist.
     pub fn new(script: &Script, missing: Vec<bool>, mut random: Random) -> Agent {
         let n = script.programs.len();
-        let ledger = Ledger::for_run(script.plan.memory);
+        let ledger = MemoryLedger::for_run(script.plan.memory);
         let mut secret = random.split();
-        let core = Core::new(script.plan.clone(), ledger, USER, "@stage".into(), || secret.next().to_string());
+        let core = AgentCore::new(script.plan.clone(), ledger, USER, "@stage".into(), || secret.next().to_string());
         let custody = Custody::new(core.plan(), core.wiring(), script.cores).expect("a board");
         Agent {
             core,
@@ -149,14 +149,14 @@ impl Agent {
     }
 
     fn obey(&mut self, order: AgentOrder, shared: &mut Shared) {
-        let actions = self.core.obey(order);
+        let actions = self.core.carry_out_order(order);
         self.act(actions, shared);
     }
 
     /// Somebody wants the run to stop.
     pub fn stop(&mut self, shared: &mut Shared) {
         self.fault(Fault::Stop);
-        let actions = self.core.stop(Outcome::Stopped);
+        let actions = self.core.stop(RunOutcome::Stopped);
         self.act(actions, shared);
     }
 
@@ -168,7 +168,7 @@ impl Agent {
     }
 
     fn take(&mut self, who: u32, what: Upward, shared: &mut Shared) {
-        let link = Link::from(who);
+        let link = ConnectionId::from(who);
         match what {
             Upward::Connected => {
                 self.accepted[who as usize] = true;
@@ -213,10 +213,10 @@ impl Agent {
         }
         if self.closing[who as usize] {
             shared.closed[who as usize] = true;
-            let actions = self.core.closed(Link::from(who));
+            let actions = self.core.closed(ConnectionId::from(who));
             self.act(actions, shared);
         }
-        let actions = self.core.sent_late(Link::from(who));
+        let actions = self.core.sent_late(ConnectionId::from(who));
         self.act(actions, shared);
     }
 
@@ -263,7 +263,7 @@ impl Agent {
             Action::Watch { .. }
             | Action::WatchSpeaker { .. }
             | Action::Ask { .. }
-            | Action::Linger { .. }
+            | Action::StartLingerTimer { .. }
             | Action::MakeTap { .. }
             | Action::AskWhetherSteers { .. }
             | Action::EndTap { .. }
@@ -271,15 +271,15 @@ impl Agent {
             | Action::UntapElsewhere { .. } => {
                 unreachable!("no instance is by hand or may fail, nobody asks")
             }
-            Action::Push { endpoint, push } => {
+            Action::SignalProcess { endpoint, push } => {
                 let who = endpoint.number();
                 shared.tell(|| format!("agent pushes part{who}: {push:?}"));
                 let delay = self.random.scaled(MS);
                 shared.post(
                     delay,
                     match push {
-                        Push::Terminate => Event::Terminates { who },
-                        Push::Kill => Event::Kills { who },
+                        ProcessSignal::Terminate => Event::Terminates { who },
+                        ProcessSignal::Kill => Event::Kills { who },
                     },
                 );
             }
@@ -295,11 +295,11 @@ impl Agent {
                     board.fall_asleep(bell);
                 }
             }
-            Action::Grace => shared.post(GRACE, Event::GraceEnds),
-            Action::Report(Report::Ending(outcome)) => {
+            Action::StartGraceTimer => shared.post(GRACE, Event::GraceEnds),
+            Action::Report(AgentReport::Ending(outcome)) => {
                 shared.tell(|| format!("agent ends the run: {outcome:?}"));
                 shared.ending = true;
-                self.manager.report(Report::Ending(outcome));
+                self.manager.report(AgentReport::Ending(outcome));
             }
             Action::Report(report) => self.manager.report(report),
             // All instances of a simulated run are here.
@@ -329,7 +329,7 @@ impl Agent {
         }
     }
 
-    fn send(&mut self, link: Link, notice: &Notice, memory: &[Memory], shared: &mut Shared) {
+    fn send(&mut self, link: ConnectionId, notice: &Notice, memory: &[MemoryRegion], shared: &mut Shared) {
         let fds: Result<Vec<OwnedFd>, _> =
             memory.iter().map(|&memory| self.custody.descriptor(memory)).collect();
         match fds {
@@ -338,7 +338,7 @@ impl Agent {
         }
     }
 
-    fn send_with(&mut self, link: Link, notice: &Notice, fds: Vec<OwnedFd>, shared: &mut Shared) {
+    fn send_with(&mut self, link: ConnectionId, notice: &Notice, fds: Vec<OwnedFd>, shared: &mut Shared) {
         let who = link as u32;
         shared.tell(|| format!("agent says to part{who}: {}", brief(notice)));
         let frame = Frame { bytes: to_bytes(notice), fds };

@@ -3,22 +3,22 @@
 
 use crate::random::Random;
 use crate::script::Script;
-use ligament_agent::plan::End;
+use ligament_agent::plan::PlannedEnd;
 use ligament_agent::wiring::Wiring;
-use ligament_agent::{AgentOrder, InstanceView, Outcome, Plan, Report};
-use ligament_manager::{Deed, Level, Manager, MessageMemory, Names, RunRecord, Surroundings};
+use ligament_agent::{AgentOrder, InstanceView, RunOutcome, RunPlan, AgentReport};
+use ligament_manager::{ManagerAction, Level, Manager, MessageMemory, Names, RunRecord, RunContext};
 use ligament_wire::RankId;
 
 /// What the parts of a simulated run are called.
-pub struct Parts(Plan, Wiring);
+pub struct Parts(RunPlan, Wiring);
 
 impl Parts {
     /// Those of a plan.
-    pub fn of(plan: &Plan) -> Parts {
+    pub fn of(plan: &RunPlan) -> Parts {
         Parts(plan.clone(), plan.wiring())
     }
 
-    fn port(&self, end: End) -> (RankId, String) {
+    fn port(&self, end: PlannedEnd) -> (RankId, String) {
         (end.rank, self.1.end_name(&self.0, end))
     }
 }
@@ -43,7 +43,7 @@ impl Names for Parts {
 
     fn conduit(&self, channel: u32) -> Option<[u32; 4]> {
         let channel = &self.0.channels[channel as usize];
-        let component = |end: End| self.component(end.rank);
+        let component = |end: PlannedEnd| self.component(end.rank);
         Some([component(channel.from), channel.from.port, component(channel.to), channel.to.port])
     }
 }
@@ -72,18 +72,18 @@ impl Desk {
         }
     }
 
-    fn carry_out(&mut self, deed: Deed) -> Option<AgentOrder> {
+    fn carry_out(&mut self, deed: ManagerAction) -> Option<AgentOrder> {
         match deed {
-            Deed::Say { level, who, text } | Deed::Write { level, who, text } => {
+            ManagerAction::Announce { level, who, text } | ManagerAction::Write { level, who, text } => {
                 self.log.push((level, who, text));
                 None
             }
-            Deed::Order(order) => Some(order),
+            ManagerAction::Order(order) => Some(order),
         }
     }
 
     /// The agent reports.
-    pub fn report(&mut self, report: Report) {
+    pub fn report(&mut self, report: AgentReport) {
         if let Some(deed) = self.logic.report(report) {
             self.carry_out(deed);
         }
@@ -106,8 +106,8 @@ impl Desk {
         }
         let memory = MessageMemory { used, limit };
         // The models on this stage have no filters, so nothing lies in one.
-        let around = Surroundings { memory, carriers: &[], channels: &Vec::new, now };
-        let deeds = self.logic.look(&seen, &around);
+        let around = RunContext { memory, carriers: &[], channels: &Vec::new, now };
+        let deeds = self.logic.check(&seen, &around);
         deeds.into_iter().filter_map(|deed| self.carry_out(deed)).collect()
     }
 
@@ -118,12 +118,12 @@ impl Desk {
 
     /// Until the next look, ns.
     pub fn pause(&mut self) -> u64 {
-        let pause = self.logic.next_look().as_nanos() as u64 / self.haste;
+        let pause = self.logic.next_check().as_nanos() as u64 / self.haste;
         pause / 2 + self.random.below(pause)
     }
 
     /// The run is over: the record.
-    pub fn conclude(&mut self, outcome: &Outcome, pages: &[InstanceView], now: u64) -> RunRecord {
+    pub fn conclude(&mut self, outcome: &RunOutcome, pages: &[InstanceView], now: u64) -> RunRecord {
         let mut record = RunRecord::default();
         let seen = self.logic.observe(pages, now);
         let last = self.logic.conclude(&mut record, outcome, &seen);

@@ -5,7 +5,7 @@
 
 use crate::random::Random;
 use crate::truth::Truth;
-use ligament_agent::plan::{End, Plan, PlannedChannel, PlannedInstance, PlannedPort};
+use ligament_agent::plan::{PlannedEnd, RunPlan, PlannedChannel, PlannedInstance, PlannedPort};
 use ligament_agent::Exit;
 use ligament_model::Operator;
 use ligament_wire::RankId;
@@ -102,7 +102,7 @@ pub enum Trouble {
 
 /// A schedule's script.
 pub struct Script {
-    pub plan: Plan,
+    pub plan: RunPlan,
     /// By instance.
     pub programs: Vec<Vec<Step>>,
     pub manners: Vec<Manners>,
@@ -383,7 +383,7 @@ fn pairs(random: &mut Random, n: u32) -> Vec<(u32, u32)> {
     pairs
 }
 
-fn plan(n: u32, pairs: &[(u32, u32)], budgets: &[u64], memory: u64, random: &mut Random) -> Plan {
+fn plan(n: u32, pairs: &[(u32, u32)], budgets: &[u64], memory: u64, random: &mut Random) -> RunPlan {
     let mut ports_of: Vec<Vec<PlannedPort>> = (0..n).map(|_| Vec::new()).collect();
     let mut channels = Vec::new();
     for (number, (&(from, to), &budget)) in pairs.iter().zip(budgets).enumerate() {
@@ -399,7 +399,7 @@ fn plan(n: u32, pairs: &[(u32, u32)], budgets: &[u64], memory: u64, random: &mut
                 implicit: false,
                 resizable: false,
             });
-            End { rank: RankId::new(instance), port: ports.len() as u32 - 1, slot: None }
+            PlannedEnd { rank: RankId::new(instance), port: ports.len() as u32 - 1, slot: None }
         };
         let (from, to) = (end(from, Operator::OI), end(to, Operator::S));
         channels.push(PlannedChannel { from, to, budget, limit: None, steps: None, filters: None });
@@ -413,12 +413,12 @@ fn plan(n: u32, pairs: &[(u32, u32)], budgets: &[u64], memory: u64, random: &mut
     let instances = ports_of.into_iter().enumerate().map(instance).collect();
     let pinned_limit = if random.percent(10) { Some(random.scaled(100_000)) } else { None };
     let run = "simulated".into();
-    Plan { run, instances, channels, memory: Some(memory), pinned_limit, timeline: true, ..Plan::default() }
+    RunPlan { run, instances, channels, memory: Some(memory), pinned_limit, timeline: true, ..RunPlan::default() }
 }
 
 /// Makes some that follow each other, and may be `together`, ranks of one instance: nothing changes for them
 /// but what they are called.
-pub fn as_ranks(plan: &mut Plan, together: impl Fn(usize, usize) -> bool, random: &mut Random) {
+pub fn as_ranks(plan: &mut RunPlan, together: impl Fn(usize, usize) -> bool, random: &mut Random) {
     if !random.percent(40) {
         return;
     }

@@ -5,7 +5,7 @@
 
 use crate::random::Random;
 use ligament_agent::AgentOrder;
-use ligament_manager::steering::{Proposal, Steering, Turn};
+use ligament_manager::steering::{Proposal, Steering, SteeringAction};
 use ligament_shm::steering::{Gate, Steering as Endpoint};
 use ligament_wire::steering::{Matter, Steer, Steers};
 use ligament_wire::RankId;
@@ -179,13 +179,13 @@ impl World {
 
     // --- the head ---
 
-    fn take(&mut self, turns: Vec<Turn>) {
+    fn take(&mut self, turns: Vec<SteeringAction>) {
         for turn in turns {
             self.say(|| format!("{turn:?}"));
             match turn {
-                Turn::Order(AgentOrder::Steer { ranks, steer }) => self.order(&ranks, &steer),
-                Turn::Order(other) => self.wrong(format!("the head orders {other:?}")),
-                Turn::Agreed { change, at } => {
+                SteeringAction::Order(AgentOrder::Steer { ranks, steer }) => self.order(&ranks, &steer),
+                SteeringAction::Order(other) => self.wrong(format!("the head orders {other:?}")),
+                SteeringAction::Agreed { change, at } => {
                     self.account.agreed += 1;
                     self.agreed.insert(change, at);
                     let (matter, ranks) = self.proposed[&change].clone();
@@ -204,13 +204,13 @@ impl World {
                         .collect();
                     late.into_iter().for_each(|text| self.wrong(text));
                 }
-                Turn::Refused { change, .. } => {
+                SteeringAction::Refused { change, .. } => {
                     self.account.refused += 1;
                     if self.agreed.contains_key(&change) {
                         self.wrong(format!("change {change} is refused after all have agreed on it"));
                     }
                 }
-                Turn::InForce { change } => {
+                SteeringAction::InForce { change } => {
                     let (matter, ranks) = self.proposed[&change].clone();
                     let gate = gate_of(&matter) as usize;
                     let missing: Vec<String> = (self.members())
@@ -328,7 +328,7 @@ impl World {
         ranks: Vec<RankId>,
         at: Option<f64>,
         patience: u64,
-    ) -> Result<Vec<Turn>, ligament_catalogue::Fault> {
+    ) -> Result<Vec<SteeringAction>, ligament_catalogue::Fault> {
         // Its settings tell which change it was: the next number.
         let number = self.proposed.keys().last().map_or(1, |last| last + 1);
         let matter = match matter {

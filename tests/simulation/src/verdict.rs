@@ -4,8 +4,8 @@
 use crate::agent::{Agent, Fault};
 use crate::part::{body_len, Progress};
 use crate::script::{By, Script};
-use ligament_agent::{Memory, Outcome};
-use ligament_manager::{Lack, Level, Standing};
+use ligament_agent::{MemoryRegion, RunOutcome};
+use ligament_manager::{AwaitedResource, Level, InstanceState};
 use ligament_shm::area::{Front, Inbox, Layout};
 use ligament_shm::memory::Mapping;
 use ligament_shm::ring::{BODY_BYTES, SLOT_BYTES};
@@ -25,7 +25,7 @@ pub fn of(script: &Script, agent: &mut Agent, progress: &[Progress], agent_gone:
     ended_for_the_first_reason(agent, &mut wrong);
     deadlocks_are_told_from_slowness(script, agent, &mut wrong);
     consequences_are_not_told_as_causes(agent, &mut wrong);
-    if agent.core.ending() == Some(&Outcome::Done) {
+    if agent.core.ending() == Some(&RunOutcome::Done) {
         everybody_got_all(script, progress, &mut wrong);
         for reader in 0..progress.len() as u32 {
             credit_is_back(script, agent, progress, reader, &mut wrong);
@@ -40,14 +40,14 @@ pub fn of(script: &Script, agent: &mut Agent, progress: &[Progress], agent_gone:
 }
 
 /// A word for how a run ended.
-pub fn name(outcome: Option<&Outcome>) -> &'static str {
+pub fn name(outcome: Option<&RunOutcome>) -> &'static str {
     match outcome {
         None => "not ended",
-        Some(Outcome::Done) => "done",
-        Some(Outcome::Failed(failure)) if failure.what.text().starts_with("deadlock: ") => "deadlocked",
-        Some(Outcome::Failed(_)) => "failed",
-        Some(Outcome::Stopped) => "stopped",
-        Some(Outcome::Interrupted) => "interrupted",
+        Some(RunOutcome::Done) => "done",
+        Some(RunOutcome::Failed(failure)) if failure.what.text().starts_with("deadlock: ") => "deadlocked",
+        Some(RunOutcome::Failed(_)) => "failed",
+        Some(RunOutcome::Stopped) => "stopped",
+        Some(RunOutcome::Interrupted) => "interrupted",
     }
 }
 
@@ -67,11 +67,11 @@ fn received_is_what_was_sent(script: &Script, progress: &[Progress], wrong: &mut
 fn ended_for_the_first_reason(agent: &Agent, wrong: &mut Vec<String>) {
     let outcome = agent.core.ending();
     let fits = match (agent.first_fault, outcome) {
-        (None, Some(Outcome::Done)) | (Some(Fault::Stop), Some(Outcome::Stopped)) => true,
-        (Some(Fault::Of(culprit)), Some(Outcome::Failed(failure))) => {
+        (None, Some(RunOutcome::Done)) | (Some(Fault::Stop), Some(RunOutcome::Stopped)) => true,
+        (Some(Fault::Of(culprit)), Some(RunOutcome::Failed(failure))) => {
             failure.rank == Some(RankId::new(culprit))
         }
-        (Some(Fault::Deadlock), Some(Outcome::Failed(failure))) => {
+        (Some(Fault::Deadlock), Some(RunOutcome::Failed(failure))) => {
             failure.rank.is_none() && failure.what.text().starts_with("deadlock: ")
         }
         _ => false,
@@ -87,7 +87,7 @@ fn ended_for_the_first_reason(agent: &Agent, wrong: &mut Vec<String>) {
 /// A knot that must come about is named, with all its members, no other, and what each waits for; and no other is.
 fn deadlocks_are_told_from_slowness(script: &Script, agent: &Agent, wrong: &mut Vec<String>) {
     let truth = &script.truth;
-    if agent.core.ending() == Some(&Outcome::Done) && !truth.ends() {
+    if agent.core.ending() == Some(&RunOutcome::Done) && !truth.ends() {
         wrong.push(format!("the run is done, and should have come to {:?}", truth.waits));
     }
     let suspicion = |(level, _, text): &&(Level, String, String)| {
@@ -109,11 +109,11 @@ fn deadlocks_are_told_from_slowness(script: &Script, agent: &Agent, wrong: &mut 
             .push(format!("the knot {knot:b} was named, and there are {:?} in {:?}", truth.knots, truth.waits));
     }
     for wait in &found.knot.waits {
-        let mut channels: Vec<u32> = wait.ways.iter().filter_map(|way| way.channel).collect();
+        let mut channels: Vec<u32> = wait.edges.iter().filter_map(|way| way.channel).collect();
         channels.sort_unstable();
         let mut due = truth.waits[wait.rank.index()].clone().unwrap_or_default();
         due.sort_unstable();
-        if wait.lack != Lack::Message || channels != due {
+        if wait.resource != AwaitedResource::Message || channels != due {
             wrong.push(format!("part{} waits for a message on {due:?}, and {wait:?} was named", wait.rank));
         }
     }
@@ -136,7 +136,7 @@ fn consequences_are_not_told_as_causes(agent: &mut Agent, wrong: &mut Vec<String
         }
     }
     for instance in &record.instances {
-        let failed = instance.state == Standing::Failed.name();
+        let failed = instance.state == InstanceState::Failed.name();
         if failed != (culprit.as_ref() == Some(&instance.name)) {
             wrong.push(format!(
                 "the record says of {}: {}; to blame is {culprit:?}",
@@ -186,7 +186,7 @@ fn credit_is_back(script: &Script, agent: &mut Agent, progress: &[Progress], me:
     let senders = wiring.senders(me).to_vec();
     let layout = Layout { channels: wiring.incoming(me), inboxes: senders.len() as u32, rows: 0, ends: 0 };
     let incoming = wiring.receives(agent.core.plan(), me);
-    let area = agent.custody.descriptor(Memory::Area(me)).expect("areas are kept");
+    let area = agent.custody.descriptor(MemoryRegion::Area(me)).expect("areas are kept");
     let front = Mapping::readable(&area, 0, layout.front()).expect("it is mapped elsewhere");
     let front = Front::new(front, layout).expect("it is an area");
     let slot = SLOT_BYTES as u64;

@@ -4,7 +4,7 @@
 mod parts;
 
 use ligament_agent::{
-    AgentOrder, Carrier, Drain, Elsewhere, Gained, Guard, Heard, Host, Outcome, Plan, Report, RunView, Started,
+    AgentOrder, Carrier, DrainReason, OtherDomains, TimelineDelta, Guard, Heard, Host, RunOutcome, RunPlan, AgentReport, RunView, StartedProcess,
 };
 use ligament_carrier::Event;
 use ligament_catalogue::{fault, Fault};
@@ -24,7 +24,7 @@ fn main() {
         ["domain", directory, me] => {
             let outcome = domain(Path::new(directory), me.parse().expect("a number"));
             println!("{outcome:?}");
-            std::process::exit(i32::from(outcome != Outcome::Done));
+            std::process::exit(i32::from(outcome != RunOutcome::Done));
         }
         _ => panic!("domain DIRECTORY NUMBER, or part"),
     }
@@ -48,8 +48,8 @@ fn write_whole(path: &Path, text: &str) {
 
 /// `directory` has the model, the placement (the domain of each instance), and the invitation. Each domain writes where it
 /// listens to `address-N`; where it is reached stands in `reach-N`.
-fn domain(directory: &Path, me: DomainId) -> Outcome {
-    let mut guard = Guard::start(|loss| eprintln!("{}", loss.how())).unwrap();
+fn domain(directory: &Path, me: DomainId) -> RunOutcome {
+    let mut guard = Guard::start(|loss| eprintln!("{}", loss.describe())).unwrap();
     let domain_of: Vec<DomainId> = std::fs::read_to_string(directory.join("placement"))
         .unwrap()
         .split_whitespace()
@@ -57,7 +57,7 @@ fn domain(directory: &Path, me: DomainId) -> Outcome {
         .collect();
     let model = ligament_model::read_file(&directory.join("model.ymmsl"));
     let model = model.configuration.expand().unwrap_or_else(|problems| panic!("{problems:?}"));
-    let plan = Plan::of(&model, "spread").unwrap();
+    let plan = RunPlan::of(&model, "spread").unwrap();
     assert_eq!(plan.instances.len(), domain_of.len());
     let domains = DomainId::first(domain_of.iter().max().unwrap().index() + 1);
 
@@ -80,14 +80,14 @@ fn domain(directory: &Path, me: DomainId) -> Outcome {
 
     let others: BTreeSet<DomainId> = domains.filter(|&other| other != me).collect();
     let names = plan.instances.iter().map(|instance| instance.name.clone()).collect();
-    let mut stage = Stage { directory: directory.to_owned(), names, waiting_for: others.clone() };
-    let elsewhere = Elsewhere { carrier: &carrier, heard: &mut heard, domain_of: &domain_of, me };
+    let mut stage = TestHost { directory: directory.to_owned(), names, waiting_for: others.clone() };
+    let elsewhere = OtherDomains { carrier: &carrier, heard: &mut heard, domain_of: &domain_of, me };
     let outcome = ligament_agent::run(plan, &mut guard, &mut stage, Some(elsewhere)).unwrap().outcome;
 
-    let word = if outcome == Outcome::Done { "done".to_owned() } else { format!("failed {outcome:?}") };
+    let word = if outcome == RunOutcome::Done { "done".to_owned() } else { format!("failed {outcome:?}") };
     others.iter().for_each(|&other| carrier.control(other, word.clone().into_bytes()));
     // Those elsewhere may still send to those that were here.
-    while outcome == Outcome::Done && !stage.waiting_for.is_empty() {
+    while outcome == RunOutcome::Done && !stage.waiting_for.is_empty() {
         let heard = heard.blocking_recv().unwrap();
         assert!(!matches!(heard, Heard::Failed(_)), "{heard:?}");
         stage.heard(&heard);
@@ -104,14 +104,14 @@ fn domain(directory: &Path, me: DomainId) -> Outcome {
 }
 
 /// What is around the agent: it starts instances, and hears what other domains say.
-struct Stage {
+struct TestHost {
     directory: PathBuf,
     names: Vec<String>,
     /// Domains that have not said that they are done.
     waiting_for: BTreeSet<DomainId>,
 }
 
-impl Host for Stage {
+impl Host for TestHost {
     fn begins(&mut self, _: &str, _: &str) {}
 
     fn start(
@@ -120,7 +120,7 @@ impl Host for Stage {
         endpoint: EndpointId,
         instance: InstanceId,
         environment: &[(&'static str, String)],
-    ) -> Result<Option<Started>, Fault> {
+    ) -> Result<Option<StartedProcess>, Fault> {
         let mut all = Environment::inherited();
         environment.iter().for_each(|(name, value)| all.set(name, value));
         let command = Command {
@@ -134,7 +134,7 @@ impl Host for Stage {
         guard.launch(endpoint.number(), command).map(|()| None)
     }
 
-    fn report(&mut self, report: Report) {
+    fn report(&mut self, report: AgentReport) {
         println!("{report:?}");
     }
 
@@ -154,7 +154,7 @@ impl Host for Stage {
         Vec::new()
     }
 
-    fn timeline(&mut self, _: RankId, _: &Gained, _: u64, _: Drain) {}
+    fn timeline(&mut self, _: RankId, _: &TimelineDelta, _: u64, _: DrainReason) {}
 
     fn timelines_seen(&mut self) {}
 

@@ -1,8 +1,8 @@
 //! Endpoints that serve many instances, those of a light program: which they are, what their process is told, and for
 //! whom it speaks.
 
-use super::Core;
-use crate::action::{Action, Report};
+use super::AgentCore;
+use crate::action::{Action, AgentReport};
 use crate::plan::{PlannedInstance, PlannedPort};
 use crate::ports;
 use ligament_catalogue::{fault, Fault};
@@ -13,9 +13,9 @@ use std::collections::hash_map::Entry;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-impl Core {
+impl AgentCore {
     /// Which of its ranks an endpoint speaks of.
-    pub(super) fn meant(&self, me: EndpointId, of: Option<RankId>) -> RankId {
+    pub(super) fn resolve_rank(&self, me: EndpointId, of: Option<RankId>) -> RankId {
         of.filter(|&one| self.wiring.serves(me, one)).unwrap_or(me.leader())
     }
 
@@ -40,12 +40,12 @@ impl Core {
     }
 
     /// What becomes of the ports of an endpoint's instances.
-    pub(super) fn agree(
+    pub(super) fn agree_on_ports(
         &self,
         endpoint: EndpointId,
         declared: Option<&[PortDeclaration]>,
-    ) -> Result<Agreed, Fault> {
-        let mut agreed = Agreed::default();
+    ) -> Result<AgreedPorts, Fault> {
+        let mut agreed = AgreedPorts::default();
         // Instances of one component have one list of ports.
         let mut known: HashMap<*const PlannedPort, u32> = HashMap::new();
         for &member in self.wiring.members(endpoint) {
@@ -82,7 +82,7 @@ impl Core {
     }
 
     /// What the record of the run keeps of ports that the model does not declare, once for each list of ports.
-    pub(super) fn tell_operators(&self, endpoint: EndpointId, agreed: &Agreed, out: &mut Vec<Action>) {
+    pub(super) fn tell_operators(&self, endpoint: EndpointId, agreed: &AgreedPorts, out: &mut Vec<Action>) {
         if self.is_carrier(endpoint) {
             return;
         }
@@ -92,13 +92,13 @@ impl Core {
             let Some((&rank, _)) = first else { continue };
             let ports = only_declared(&self.wiring.instance(&self.plan, rank).ports, agreed_ports);
             if !ports.is_empty() {
-                out.push(Action::Report(Report::Declares { rank, ports }));
+                out.push(Action::Report(AgentReport::Declares { rank, ports }));
             }
         }
     }
 
     /// What a process is told that runs many instances.
-    pub(super) fn of_light(&self, endpoint: EndpointId, agreed: Agreed) -> Light {
+    pub(super) fn of_light(&self, endpoint: EndpointId, agreed: AgreedPorts) -> Light {
         let member = |(&number, ports): (&RankId, u32)| {
             let PlannedInstance { name, log_level, .. } = self.wiring.instance(&self.plan, number);
             Member { number, name: name.clone(), ports, log_level: *log_level }
@@ -122,7 +122,7 @@ fn only_declared(planned: &[PlannedPort], agreed: &[PortInfo]) -> Vec<(String, S
 
 /// The ports that the instances of an endpoint have, as their code and the model agree on them.
 #[derive(Default)]
-pub(super) struct Agreed {
+pub(super) struct AgreedPorts {
     /// Each list of ports once.
     pub ports: Vec<Vec<PortInfo>>,
     /// For each of these which of its ports have slots.
@@ -135,7 +135,7 @@ pub(super) struct Agreed {
     pub lists: Vec<u32>,
 }
 
-impl Agreed {
+impl AgreedPorts {
     /// Which list of ports the instance at this place has.
     pub fn list_of(&self, place: u32) -> usize {
         self.lists[place as usize] as usize

@@ -1,20 +1,20 @@
 //! An instance with two ranks, `flow:0` and `flow:1`, each an endpoint of its own; and `micro`, which has none.
 //! Rank 0 sends to rank 1, rank 1 to `micro`, and `micro` to rank 0.
 
-use super::tests::{core_of, hello, join, link, plan, refusal, started, ME};
+use super::tests::{core_of, hello, join, link, plan, refusal, started, CALLER};
 use super::*;
-use crate::plan::{End, PlannedChannel};
+use crate::plan::{PlannedEnd, PlannedChannel};
 use ligament_wire::control::{Rank, Welcome};
 
 const FIRST: EndpointId = EndpointId::new(0);
 const SECOND: EndpointId = EndpointId::new(1);
 const MICRO: EndpointId = EndpointId::new(2);
 
-fn with_ranks() -> Plan {
+fn with_ranks() -> RunPlan {
     let mut plan = plan();
     plan.instances[0].name = "flow".into();
     plan.instances[0].ranks = Some(2);
-    let end = |one: EndpointId, port| End { rank: one.leader(), port, slot: None };
+    let end = |one: EndpointId, port| PlannedEnd { rank: one.leader(), port, slot: None };
     let channel = |from, to| PlannedChannel { from, to, budget: 1000, limit: None, steps: None, filters: None };
     plan.channels = vec![
         channel(end(FIRST, 0), end(SECOND, 1)),
@@ -24,7 +24,7 @@ fn with_ranks() -> Plan {
     plan
 }
 
-fn all() -> Core {
+fn all() -> AgentCore {
     let mut core = core_of(with_ranks());
     for one in [SECOND, MICRO, FIRST] {
         join(&mut core, one);
@@ -39,14 +39,14 @@ fn welcome(actions: &[Action]) -> &Welcome {
     }
 }
 
-fn ends(core: &mut Core, one: EndpointId) -> Vec<Action> {
+fn ends(core: &mut AgentCore, one: EndpointId) -> Vec<Action> {
     core.request(link(one), Request::Finished);
     core.exited(one, Exit::Status(0))
 }
 
 #[test]
 fn a_process_is_started_for_each_rank() {
-    let mut core = Core::new(with_ranks(), Ledger::new(1, ""), 7, String::new(), String::new);
+    let mut core = AgentCore::new(with_ranks(), MemoryLedger::new(1, ""), 7, String::new(), String::new);
     assert_eq!(started(&core.begin()), [FIRST, SECOND, MICRO]);
 }
 
@@ -66,12 +66,12 @@ fn a_rank_registers_by_its_own_token_and_learns_which_it_is() {
     assert_eq!((told.sends[0].peer, told.sends[0].peer_port.as_str()), (MICRO, "micro.init"));
     let registered = |rank: EndpointId| {
         let rank = rank.leader();
-        Action::Report(Report::Registered { rank, pid: ME.pid, language: "test".into() })
+        Action::Report(AgentReport::Registered { rank, pid: CALLER.pid, language: "test".into() })
     };
     assert!(actions.contains(&registered(SECOND)), "{actions:?}");
-    assert_eq!(core.rank(FIRST.leader()).0, Phase::Started);
+    assert_eq!(core.rank(FIRST.leader()).0, InstancePhase::Started);
 
-    core.connected(9, ME);
+    core.connected(9, CALLER);
     let again = hello(&core, SECOND);
     assert!(refusal(&core.request(9, again)).contains("\"flow:1\" has registered already"));
     let actions = join(&mut core, FIRST);
@@ -86,10 +86,10 @@ fn a_rank_registers_by_its_own_token_and_learns_which_it_is() {
 fn a_rank_that_fails_is_named_and_ends_the_other_and_the_run() {
     let mut core = all();
     let actions = core.exited(SECOND, Exit::Status(3));
-    let Some(Outcome::Failed(failure)) = core.ending() else { panic!("{:?}", core.ending()) };
+    let Some(RunOutcome::Failed(failure)) = core.ending() else { panic!("{:?}", core.ending()) };
     assert_eq!(failure.rank, Some(SECOND.leader()));
     for one in [FIRST, MICRO] {
-        assert!(actions.contains(&Action::Push { endpoint: one, push: Push::Terminate }), "{actions:?}");
+        assert!(actions.contains(&Action::SignalProcess { endpoint: one, push: ProcessSignal::Terminate }), "{actions:?}");
         let why = actions.iter().find_map(|action| match action {
             Action::Tell { endpoint, notice: Notice::RunEnds { why }, .. } if *endpoint == one => Some(why),
             _ => None,
@@ -107,10 +107,10 @@ fn a_rank_that_fails_is_named_and_ends_the_other_and_the_run() {
 fn what_a_rank_says_is_told_of_that_rank() {
     let mut core = all();
     let line = Request::Log { level: 1, text: "hot".into(), of: None };
-    let said = Report::Said { rank: SECOND.leader(), level: 1, text: "hot".into() };
+    let said = AgentReport::Said { rank: SECOND.leader(), level: 1, text: "hot".into() };
     assert_eq!(core.request(link(SECOND), line), [Action::Report(said)]);
     core.request(link(SECOND), Request::Failed { why: "too hot".into(), of: None });
-    let Some(Outcome::Failed(failure)) = core.ending() else { panic!("{:?}", core.ending()) };
+    let Some(RunOutcome::Failed(failure)) = core.ending() else { panic!("{:?}", core.ending()) };
     let sentence = failure.sentence(|rank| core.wiring().name(core.plan(), rank));
     assert_eq!(sentence.text(), "flow:1 reported an error: too hot");
 }
@@ -131,7 +131,7 @@ fn an_instance_is_over_when_all_of_its_ranks_have_ended_and_only_then() {
     let actions = ends(&mut core, SECOND);
     assert!(actions.contains(&Action::DropEndpoint { endpoint: FIRST }), "{actions:?}");
     assert_eq!((actions.last(), core.memory().0), (Some(&Action::Over), 0));
-    assert_eq!(core.ending(), Some(&Outcome::Done));
+    assert_eq!(core.ending(), Some(&RunOutcome::Done));
 }
 
 #[test]
@@ -144,7 +144,7 @@ fn ranks_by_hand_take_part_one_after_the_other() {
     join(&mut core, FIRST);
     assert_eq!(core.joins_as(flow), Some(SECOND));
     let actions = join(&mut core, SECOND);
-    assert!(actions.contains(&Action::Watch { endpoint: SECOND, pid: ME.pid }));
+    assert!(actions.contains(&Action::Watch { endpoint: SECOND, pid: CALLER.pid }));
     assert_eq!(core.joins_as(flow), None);
 }
 
@@ -163,11 +163,11 @@ fn ranks_in_another_domain_are_the_carriers() {
 }
 
 /// The same, where one command starts both ranks of `flow`.
-fn together() -> Core {
+fn together() -> AgentCore {
     let mut plan = with_ranks();
     plan.instances[0].together = true;
     let mut number = 0;
-    let mut core = Core::new(plan, Ledger::new(1 << 20, "the test"), 7, "@test".into(), || {
+    let mut core = AgentCore::new(plan, MemoryLedger::new(1 << 20, "the test"), 7, "@test".into(), || {
         number += 1;
         format!("token-{number}")
     });
@@ -192,15 +192,15 @@ fn one_command_starts_all_ranks_and_each_adds_its_number_to_the_token() {
         light: false,
     };
     let mut joins = |link, rank| {
-        core.connected(link, ME);
+        core.connected(link, CALLER);
         core.request(link, hello_as(rank))
     };
     let actions = joins(11, "1");
     assert_eq!(welcome(&actions).rank, Some(Rank { number: 1, of: 2 }));
-    assert!(actions.contains(&Action::Watch { endpoint: SECOND, pid: ME.pid }));
+    assert!(actions.contains(&Action::Watch { endpoint: SECOND, pid: CALLER.pid }));
     let actions = joins(10, "0");
     assert_eq!(welcome(&actions).rank, Some(Rank { number: 0, of: 2 }));
-    assert!(actions.contains(&Action::WatchSpeaker { endpoint: FIRST, pid: ME.pid }));
+    assert!(actions.contains(&Action::WatchSpeaker { endpoint: FIRST, pid: CALLER.pid }));
     assert!(refusal(&joins(12, "1")).contains("\"flow:1\" has registered already"));
     assert!(refusal(&joins(13, "2")).contains("is not this run's"));
     assert!(refusal(&joins(14, "")).contains("is not this run's"));
@@ -213,7 +213,7 @@ fn a_rank_that_never_came_is_named_when_the_command_has_ended() {
     join(&mut core, MICRO);
     core.request(link(FIRST), Request::Finished);
     core.exited(FIRST, Exit::Status(0));
-    let Some(Outcome::Failed(failure)) = core.ending() else { panic!("{:?}", core.ending()) };
+    let Some(RunOutcome::Failed(failure)) = core.ending() else { panic!("{:?}", core.ending()) };
     assert_eq!(failure.rank, Some(SECOND.leader()));
     assert!(failure.what.text().contains("never registered"), "{}", failure.what);
     assert!(core.exited(MICRO, Exit::Signal(15)).contains(&Action::Over));
@@ -232,7 +232,7 @@ fn the_first_rank_ends_with_its_own_process_and_its_instance_with_the_command() 
     core.exited(SECOND, Exit::Unknown);
     assert!(core.ending().is_none() && !core.is_done_here());
     core.exited(FIRST, Exit::Status(3));
-    let Some(Outcome::Failed(failure)) = core.ending() else { panic!("{:?}", core.ending()) };
+    let Some(RunOutcome::Failed(failure)) = core.ending() else { panic!("{:?}", core.ending()) };
     assert!(failure.what.text().contains("the command that started its ranks then ended with exit status 3"));
 
     let mut core = together();
@@ -240,13 +240,13 @@ fn the_first_rank_ends_with_its_own_process_and_its_instance_with_the_command() 
         join(&mut core, one);
     }
     core.speaker_gone(FIRST);
-    let Some(Outcome::Failed(failure)) = core.ending() else { panic!("{:?}", core.ending()) };
+    let Some(RunOutcome::Failed(failure)) = core.ending() else { panic!("{:?}", core.ending()) };
     assert_eq!(failure.rank, Some(FIRST.leader()));
 }
 
 /// Who is named, and what is said of them.
-fn named(core: &Core) -> (EndpointId, String) {
-    let Some(Outcome::Failed(failure)) = core.ending() else { panic!("{:?}", core.ending()) };
+fn named(core: &AgentCore) -> (EndpointId, String) {
+    let Some(RunOutcome::Failed(failure)) = core.ending() else { panic!("{:?}", core.ending()) };
     (EndpointId::led_by(failure.rank.unwrap()), failure.what.text().to_owned())
 }
 
@@ -257,22 +257,22 @@ fn a_rank_that_ends_well_before_it_registers_ends_the_run() {
         join(&mut core, FIRST);
         join(&mut core, MICRO);
         core.request(link(FIRST), Request::Finished);
-        core.left(FIRST, 0);
-        core.left(FIRST, 7);
-        assert_eq!(core.end_if_left(FIRST), [], "who is done may end, and there is no rank 7");
-        core.left(FIRST, 1);
+        core.rank_ended_cleanly(FIRST, 0);
+        core.rank_ended_cleanly(FIRST, 7);
+        assert_eq!(core.end_if_rank_ended_cleanly(FIRST), [], "who is done may end, and there is no rank 7");
+        core.rank_ended_cleanly(FIRST, 1);
         match launcher_ends {
             true => core.exited(FIRST, Exit::Signal(9)),
-            false => core.end_if_left(FIRST),
+            false => core.end_if_rank_ended_cleanly(FIRST),
         };
         let (who, what) = named(&core);
         assert_eq!(who, SECOND);
         assert!(what.starts_with("ended with exit status 0 and never registered"), "{what}");
     }
     let mut core = together();
-    core.left(FIRST, 1);
+    core.rank_ended_cleanly(FIRST, 1);
     join(&mut core, SECOND);
-    assert_eq!(core.end_if_left(FIRST), []);
+    assert_eq!(core.end_if_rank_ended_cleanly(FIRST), []);
     assert!(core.ending().is_none());
 }
 
@@ -280,7 +280,7 @@ fn a_rank_that_ends_well_before_it_registers_ends_the_run() {
 fn the_rank_that_a_launcher_lost_is_named_and_not_those_that_went_with_it() {
     let why = || fault!(SIGNAL, "lost its rank 1, which was ended by signal 11");
     let mut core = together();
-    core.lost(FIRST, vec![1], why());
+    core.launcher_lost_ranks(FIRST, vec![1], why());
     core.exited(FIRST, Exit::Signal(11));
     let (who, what) = named(&core);
     assert_eq!(who, SECOND);
@@ -289,9 +289,9 @@ fn the_rank_that_a_launcher_lost_is_named_and_not_those_that_went_with_it() {
     // The launcher ended rank 0, which was seen first, because of rank 1.
     let mut core = together();
     join(&mut core, FIRST);
-    assert!(core.fell(FIRST), "its launcher will tell more");
+    assert!(core.rank_process_ended(FIRST), "its launcher will tell more");
     assert!(core.ending().is_none());
-    core.lost(FIRST, vec![1], why());
+    core.launcher_lost_ranks(FIRST, vec![1], why());
     core.exited(FIRST, Exit::Signal(11));
     assert_eq!(named(&core).0, SECOND);
 
@@ -300,8 +300,8 @@ fn the_rank_that_a_launcher_lost_is_named_and_not_those_that_went_with_it() {
     for one in [FIRST, SECOND] {
         join(&mut core, one);
     }
-    assert!(core.fell(SECOND) && core.fell(FIRST));
-    core.lost(FIRST, vec![0, 1], why());
+    assert!(core.rank_process_ended(SECOND) && core.rank_process_ended(FIRST));
+    core.launcher_lost_ranks(FIRST, vec![0, 1], why());
     core.exited(FIRST, Exit::Signal(9));
     let (who, what) = named(&core);
     assert_eq!(who, SECOND);
@@ -315,9 +315,9 @@ fn a_rank_that_ends_well_too_early_is_named_and_not_those_that_its_launcher_ende
     for one in [FIRST, SECOND] {
         join(&mut core, one);
     }
-    core.left(FIRST, 1);
-    assert!(core.fell(FIRST));
-    core.lost(FIRST, vec![0], fault!(SIGNAL, "lost its rank 0"));
+    core.rank_ended_cleanly(FIRST, 1);
+    assert!(core.rank_process_ended(FIRST));
+    core.launcher_lost_ranks(FIRST, vec![0], fault!(SIGNAL, "lost its rank 0"));
     core.exited(FIRST, Exit::Signal(9));
     let (who, what) = named(&core);
     assert_eq!(who, SECOND);
@@ -327,7 +327,7 @@ fn a_rank_that_ends_well_too_early_is_named_and_not_those_that_its_launcher_ende
 #[test]
 fn what_a_launcher_lost_beside_its_ranks_is_the_first_reason_too() {
     let mut core = together();
-    core.lost(FIRST, vec![], fault!(SIGNAL, "lost hydra_pmi_proxy"));
+    core.launcher_lost_ranks(FIRST, vec![], fault!(SIGNAL, "lost hydra_pmi_proxy"));
     core.exited(FIRST, Exit::Signal(9));
     assert_eq!(named(&core), (FIRST, "lost hydra_pmi_proxy".to_owned()));
 }
@@ -339,12 +339,12 @@ fn who_ended_first_is_named_if_the_launcher_does_not_know_better() {
         join(&mut core, one);
     }
     core.request(link(MICRO), Request::Finished);
-    assert!(!core.fell(MICRO), "nobody brings it");
-    assert!(core.fell(SECOND));
+    assert!(!core.rank_process_ended(MICRO), "nobody brings it");
+    assert!(core.rank_process_ended(SECOND));
     core.exited(FIRST, Exit::Status(137));
     let (who, what) = named(&core);
     assert_eq!(who, SECOND);
     assert!(what.starts_with("ended before it was done"), "{what}");
     core.exited(SECOND, Exit::Unknown);
-    assert!(!core.fell(SECOND), "its launcher is gone");
+    assert!(!core.rank_process_ended(SECOND), "its launcher is gone");
 }

@@ -1,26 +1,26 @@
 //! Who may take part: instances that register, clients that ask. Everybody else is refused, with the reason.
 
-use super::light::Agreed;
-use super::taps::Asked;
-use super::{answer, tell_at, Core, Endpoint, Who};
-use crate::action::{Action, Caller, Link, Memory, Phase, Report};
-use crate::outcome::{Failure, Outcome};
+use super::light::AgreedPorts;
+use super::taps::TapRequest;
+use super::{answer, tell_at, AgentCore, EndpointState, ConnectionRole};
+use crate::action::{Action, Caller, ConnectionId, MemoryRegion, InstancePhase, AgentReport};
+use crate::outcome::{RunFailure, RunOutcome};
 use ligament_catalogue::{fault, Fault};
 use ligament_wire::control::{Notice, PortDeclaration, Question, Rank, Request, Welcome, PROTOCOL};
 use ligament_wire::{EndpointId, InstanceId};
 
 /// The level of what is worth a look, as `LogLevel` of the instance has it.
-const WARNING: u8 = 2;
+const LEVEL_WARNING: u8 = 2;
 
 /// Compares without telling by its duration how much is right.
-fn same(a: &str, b: &str) -> bool {
+fn equal_in_constant_time(a: &str, b: &str) -> bool {
     a.len() == b.len() && a.bytes().zip(b.bytes()).fold(0, |d, (a, b)| d | (a ^ b)) == 0
 }
 
-impl Core {
+impl AgentCore {
     pub(super) fn first_request(
         &mut self,
-        link: Link,
+        link: ConnectionId,
         caller: Caller,
         request: Request,
         out: &mut Vec<Action>,
@@ -33,11 +33,11 @@ impl Core {
                         // A port that does not fit ends the run: the code will not come back.
                         if let Some(me) = who {
                             let what = fault!(PORTS_DO_NOT_FIT, "cannot take part: {why}").caused_by(&why);
-                            let failure = Failure { rank: Some(me.leader()), what, said: None, exit: None };
+                            let failure = RunFailure { rank: Some(me.leader()), what, said: None, exit: None };
                             // The guard's word that it runs may still be on its way.
                             let own = &mut self.endpoints[me.index()];
-                            if own.ours && own.phase == Phase::Waiting {
-                                own.phase = Phase::Started;
+                            if own.started_by_agent && own.phase == InstancePhase::Waiting {
+                                own.phase = InstancePhase::Started;
                             }
                             self.fail(failure, out);
                         }
@@ -47,7 +47,7 @@ impl Core {
             }
             Request::Client { protocol, token, question } => match self.check_client(protocol, &token) {
                 Ok(()) => {
-                    self.links.insert(link, (caller, Who::Client));
+                    self.links.insert(link, (caller, ConnectionRole::Client));
                     return self.client(link, question, out);
                 }
                 Err(why) => why,
@@ -60,7 +60,7 @@ impl Core {
 
     fn check_client(&self, protocol: u32, token: &str) -> Result<(), Fault> {
         check_protocol(protocol)?;
-        if !same(token, &self.token) {
+        if !equal_in_constant_time(token, &self.token) {
             return Err(fault!(
                 TOKEN_OF_ANOTHER_RUN,
                 "the token is not this run's; is the run directory that of an earlier run?"
@@ -69,7 +69,7 @@ impl Core {
         Ok(())
     }
 
-    fn client(&mut self, link: Link, question: Question, out: &mut Vec<Action>) {
+    fn client(&mut self, link: ConnectionId, question: Question, out: &mut Vec<Action>) {
         if let Question::Join { instance: name } = &question {
             let refused = match self.instance_named(name) {
                 None => Some(fault!(INSTANCE_UNKNOWN, "this run has no instance \"{name}\"")),
@@ -88,12 +88,12 @@ impl Core {
             }
         }
         if let Question::Tap { instance, port, slot, wanted, room } = question {
-            return self.tap(link, Asked { instance, port, slot, wanted, room }, out);
+            return self.tap(link, TapRequest { instance, port, slot, wanted, room }, out);
         }
         let stop = question == Question::Stop;
         out.push(Action::Ask { link, question });
         if stop {
-            self.end(Outcome::Stopped, out);
+            self.end(RunOutcome::Stopped, out);
         }
     }
 
@@ -105,7 +105,7 @@ impl Core {
     /// The endpoint as which an instance that is started by hand takes part next: the first that nobody is yet.
     pub fn joins_as(&self, instance: InstanceId) -> Option<EndpointId> {
         let mut endpoints = self.wiring.ranks().of(instance).map(|rank| self.wiring.endpoint_of(rank));
-        endpoints.find(|one| self.endpoints[one.index()].phase == Phase::Waiting)
+        endpoints.find(|one| self.endpoints[one.index()].phase == InstancePhase::Waiting)
     }
 
     /// Why nobody can take part by hand as this instance, if so.
@@ -114,7 +114,7 @@ impl Core {
         let leader = self.wiring.ranks().leader(instance);
         let endpoint = self.wiring.endpoint_of(leader);
         match &self.endpoints[leader.index()] {
-            Endpoint { ours: true, .. } => Some(fault!(
+            EndpointState { started_by_agent: true, .. } => Some(fault!(
                 NEEDS_MANUAL,
                 "\"{name}\" was started by the run; to start it by hand, run the model with --manual {name}"
             )),
@@ -128,7 +128,7 @@ impl Core {
     /// Which of the endpoints that serve an instance has this token.
     fn endpoint_with(&self, instance: InstanceId, token: &str) -> Option<EndpointId> {
         let mut endpoints = self.wiring.ranks().of(instance).map(|rank| self.wiring.endpoint_of(rank));
-        endpoints.find(|one| same(token, &self.endpoints[one.index()].token))
+        endpoints.find(|one| equal_in_constant_time(token, &self.endpoints[one.index()].token))
     }
 
     /// Whether the caller is who it says it is: of an instance's ranks the token says which. The error has the
@@ -142,7 +142,7 @@ impl Core {
         ports: Option<&[PortDeclaration]>,
         light: bool,
         caller: Caller,
-    ) -> Result<(EndpointId, Agreed), (Option<EndpointId>, Fault)> {
+    ) -> Result<(EndpointId, AgreedPorts), (Option<EndpointId>, Fault)> {
         check_protocol(protocol).map_err(|why| (None, why))?;
         let no = |why: Fault| (None, why);
         let instance = self
@@ -161,9 +161,9 @@ impl Core {
         let name = self.wiring.name(&self.plan, me.leader());
         let own = &self.endpoints[me.index()];
         match own.phase {
-            Phase::Waiting | Phase::Started => {}
-            Phase::Gone(_) => return Err(no(fault!(ALREADY_REGISTERED, "\"{name}\" has ended already"))),
-            Phase::Running | Phase::Finished => {
+            InstancePhase::Waiting | InstancePhase::Started => {}
+            InstancePhase::Gone(_) => return Err(no(fault!(ALREADY_REGISTERED, "\"{name}\" has ended already"))),
+            InstancePhase::Running | InstancePhase::Finished => {
                 return Err(no(fault!(
                     ALREADY_REGISTERED,
                     "\"{name}\" has registered already, as process {}; a program must make one Instance and no more",
@@ -175,7 +175,7 @@ impl Core {
             return Err(no(fault!(RUN_ENDS, "the run is ending")));
         }
         if self.is_carrier(me) {
-            return Ok((me, Agreed::default()));
+            return Ok((me, AgreedPorts::default()));
         }
         let unfit = |why: Fault| (Some(me), why);
         if self.wiring.is_light(&self.plan, me) && !light {
@@ -185,16 +185,16 @@ impl Core {
                  \"{name}\" only; write it with run_light, or take it out of \"light:\" in the model"
             )));
         }
-        let agreed = self.agree(me, ports).map_err(unfit)?;
+        let agreed = self.agree_on_ports(me, ports).map_err(unfit)?;
         Ok((me, agreed))
     }
 
     fn welcome(
         &mut self,
-        link: Link,
+        link: ConnectionId,
         caller: Caller,
         me: EndpointId,
-        agreed: Agreed,
+        agreed: AgreedPorts,
         language: String,
         out: &mut Vec<Action>,
     ) {
@@ -231,15 +231,15 @@ impl Core {
                 .filter(|_| !is_carrier)
                 .map(|of| Rank { number: self.wiring.ranks().place(me.leader()), of }),
         };
-        let memory = vec![Memory::Board, Memory::Area(me), Memory::Outbox(me)];
+        let memory = vec![MemoryRegion::Board, MemoryRegion::Area(me), MemoryRegion::Outbox(me)];
         out.push(Action::Answer { link, notice: Notice::Welcome(Box::new(welcome)), memory });
-        self.links.insert(link, (caller, Who::Endpoint(me)));
-        let (is_together, is_brought) = (self.is_together(me), self.is_brought(me));
+        self.links.insert(link, (caller, ConnectionRole::Endpoint(me)));
+        let (is_together, is_brought) = (self.ranks_start_together(me), self.is_started_by_sibling(me));
         let own = &mut self.endpoints[me.index()];
-        own.phase = Phase::Running;
+        own.phase = InstancePhase::Running;
         own.link = Some(link);
         own.speaker = Some(caller.pid);
-        for (notice, memory) in std::mem::take(&mut own.untold) {
+        for (notice, memory) in std::mem::take(&mut own.pending_notices) {
             tell_at(link, me, notice, memory, out);
         }
         if is_carrier {
@@ -247,15 +247,15 @@ impl Core {
         }
         // A script may stand between us and the program: what we started is what we watch. Of ranks that one command
         // starts that is no rank.
-        if !own.ours || is_brought {
+        if !own.started_by_agent || is_brought {
             own.pid = Some(caller.pid);
             out.push(Action::Watch { endpoint: me, pid: caller.pid });
         } else if is_together {
             out.push(Action::WatchSpeaker { endpoint: me, pid: caller.pid });
         }
-        out.push(Action::Report(Report::Registered { rank: me.leader(), pid: caller.pid, language }));
+        out.push(Action::Report(AgentReport::Registered { rank: me.leader(), pid: caller.pid, language }));
         for (rank, text) in remarks {
-            out.push(Action::Report(Report::Said { rank, level: WARNING, text }));
+            out.push(Action::Report(AgentReport::Said { rank, level: LEVEL_WARNING, text }));
         }
         self.tell_slots(me, out);
         self.tell_senders(me, out);

@@ -1,17 +1,17 @@
 //! Steering, as an agent takes part in it: it passes on what the head wants of ranks, and what these say, and answers for
 //! those that have ended. An endpoint answers once for all ranks that it serves.
 
-use super::Core;
-use crate::action::{Action, Phase, Report};
+use super::AgentCore;
+use crate::action::{Action, InstancePhase, AgentReport};
 use ligament_wire::control::Notice;
 use ligament_wire::steering::{Matter, Scheduled, Steer, Steers};
 use ligament_wire::{EndpointId, RankId};
 use std::collections::BTreeMap;
 
 /// What endpoints were told and have not made yet, and whom of those that they serve it concerns.
-pub(super) type Steered = BTreeMap<(EndpointId, u64), Vec<RankId>>;
+pub(super) type PendingSteering = BTreeMap<(EndpointId, u64), Vec<RankId>>;
 /// Of each endpoint, what is scheduled, by its place in the plan, and whom it concerns, by their places there.
-pub(super) type OnSchedule = BTreeMap<EndpointId, Vec<(usize, Vec<u32>)>>;
+pub(super) type EndpointSchedules = BTreeMap<EndpointId, Vec<(usize, Vec<u32>)>>;
 
 /// The halt that somebody is asked whether they accept it.
 pub(super) fn halt_of(notice: &Notice) -> Option<u64> {
@@ -21,7 +21,7 @@ pub(super) fn halt_of(notice: &Notice) -> Option<u64> {
     }
 }
 
-impl Core {
+impl AgentCore {
     fn by_endpoint(&self, ranks: &[RankId]) -> BTreeMap<EndpointId, Vec<RankId>> {
         let mut found: BTreeMap<EndpointId, Vec<RankId>> = BTreeMap::new();
         for &rank in ranks.iter().filter(|rank| rank.index() < self.wiring.ranks().count()) {
@@ -61,7 +61,7 @@ impl Core {
         let mut out = Vec::new();
         for (endpoint, ranks) in self.by_endpoint(ranks) {
             let own = &self.endpoints[endpoint.index()];
-            let over = own.finished || matches!(own.phase, Phase::Gone(_));
+            let over = own.finished || matches!(own.phase, InstancePhase::Gone(_));
             match steer {
                 Steer::Prepare { change, .. } if over => {
                     self.steered.insert((endpoint, *change), ranks);
@@ -99,7 +99,7 @@ impl Core {
             _ => self.steered.get(&(me, change)).cloned(),
         };
         for rank in ranks.into_iter().flatten() {
-            out.push(Action::Report(Report::Steers { rank, change, answer: answer.clone() }));
+            out.push(Action::Report(AgentReport::Steers { rank, change, answer: answer.clone() }));
         }
     }
 

@@ -2,8 +2,8 @@
 //! it does not see. A tap lasts as long as its client's connection, and no longer than the endpoint. Where the instance is in
 //! another domain, the agent there looks for the head (`driver/far_taps.rs`).
 
-use super::{answer, Core};
-use crate::action::{Action, Link, Phase, Viewer};
+use super::{answer, AgentCore};
+use crate::action::{Action, ConnectionId, InstancePhase, TapViewer};
 use ligament_catalogue::{fault, said, Fault};
 use ligament_shm::tap::MOST_ROOM;
 use ligament_wire::control::{Notice, Tap};
@@ -13,11 +13,11 @@ use ligament_wire::{EndpointId, InstanceId, RankId};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The most taps at a time, in all and of one process.
-const MOST: usize = 64;
-const MOST_OF_ONE: usize = 16;
+const MAX_TAPS: usize = 64;
+const MAX_TAPS_PER_PROCESS: usize = 16;
 
 /// What a client wants to look at.
-pub(super) struct Asked {
+pub(super) struct TapRequest {
     pub instance: String,
     pub port: String,
     pub slot: Option<u32>,
@@ -27,30 +27,30 @@ pub(super) struct Asked {
 
 /// Those that there are.
 #[derive(Default)]
-pub(super) struct Taps {
+pub(super) struct TapRegistry {
     next: u32,
     /// By their numbers: who looks, and who shows it.
-    all: BTreeMap<u32, (Viewer, EndpointId)>,
+    all: BTreeMap<u32, (TapViewer, EndpointId)>,
     /// Clients that look at ports of other domains.
-    elsewhere: BTreeSet<Link>,
+    elsewhere: BTreeSet<ConnectionId>,
 }
 
-fn refused(viewer: Viewer, why: &Fault) -> Action {
+fn refused(viewer: TapViewer, why: &Fault) -> Action {
     match viewer {
-        Viewer::Client(link) => answer(link, Notice::Refused { why: why.with_code() }),
-        Viewer::Head(ticket) => Action::EndTap { ticket, why: why.with_code() },
+        TapViewer::Client(link) => answer(link, Notice::Refused { why: why.with_code() }),
+        TapViewer::Head(ticket) => Action::EndTap { ticket, why: why.with_code() },
     }
 }
 
-impl Core {
+impl AgentCore {
     /// A client wants to look at a port.
-    pub(super) fn tap(&mut self, link: Link, asked: Asked, out: &mut Vec<Action>) {
-        let viewer = Viewer::Client(link);
+    pub(super) fn tap(&mut self, link: ConnectionId, asked: TapRequest, out: &mut Vec<Action>) {
+        let viewer = TapViewer::Client(link);
         let Some(instance) = self.instance_named(&asked.instance) else {
             let why = fault!(INSTANCE_UNKNOWN, "this run has no instance \"{}\"", asked.instance);
             return out.push(refused(viewer, &why));
         };
-        let Asked { port, slot, wanted, room, .. } = asked;
+        let TapRequest { port, slot, wanted, room, .. } = asked;
         let port = TapPort { instance, port, slot, wanted, room };
         match self.plan.instances[instance.index()].elsewhere {
             true => match self.may_tap_elsewhere(link, &port) {
@@ -66,7 +66,7 @@ impl Core {
 
     /// The head wants to look at a port of this domain.
     pub fn tap_for_head(&mut self, ticket: u64, port: TapPort) -> Vec<Action> {
-        let viewer = Viewer::Head(ticket);
+        let viewer = TapViewer::Head(ticket);
         let known = self.plan.instances.get(port.instance.index());
         if known.is_none_or(|instance| instance.elsewhere) {
             let why = fault!(TAP_REFUSED, "instance {} does not run here", port.instance);
@@ -77,7 +77,7 @@ impl Core {
         out
     }
 
-    fn tap_here(&mut self, viewer: Viewer, port: TapPort, out: &mut Vec<Action>) {
+    fn tap_here(&mut self, viewer: TapViewer, port: TapPort, out: &mut Vec<Action>) {
         match self.may_tap(viewer, port) {
             Ok((endpoint, to, tap)) => {
                 self.taps.next = self.taps.next.wrapping_add(1);
@@ -88,23 +88,23 @@ impl Core {
         }
     }
 
-    fn may_tap_elsewhere(&self, link: Link, port: &TapPort) -> Result<(), Fault> {
+    fn may_tap_elsewhere(&self, link: ConnectionId, port: &TapPort) -> Result<(), Fault> {
         if self.ending.is_some() {
             return Err(self.is_over(port.instance));
         }
-        self.has_room(Viewer::Client(link), port)
+        self.has_room(TapViewer::Client(link), port)
     }
 
-    fn may_tap(&self, viewer: Viewer, asked: TapPort) -> Result<(EndpointId, Link, Tap), Fault> {
+    fn may_tap(&self, viewer: TapViewer, asked: TapPort) -> Result<(EndpointId, ConnectionId, Tap), Fault> {
         let name = &self.plan.instances[asked.instance.index()].name;
         let rank = self.wiring.ranks().leader(asked.instance);
         let endpoint = self.wiring.endpoint_of(rank);
         let own = &self.endpoints[endpoint.index()];
         let (to, ports) = match (own.phase, own.link, self.sending_ports(rank)) {
-            (Phase::Waiting | Phase::Started, ..) if self.ending.is_none() => {
+            (InstancePhase::Waiting | InstancePhase::Started, ..) if self.ending.is_none() => {
                 return Err(fault!(TAP_TOO_EARLY, "\"{name}\" does not take part yet; ask again when it does"))
             }
-            (Phase::Running, Some(to), Some(ports)) if self.ending.is_none() => (to, ports),
+            (InstancePhase::Running, Some(to), Some(ports)) if self.ending.is_none() => (to, ports),
             _ => return Err(self.is_over(asked.instance)),
         };
         if !ports.contains(&asked.port) {
@@ -119,7 +119,7 @@ impl Core {
             self.has_slot(rank, &asked, slot)?;
         }
         self.has_room(viewer, &asked)?;
-        if self.taps.all.values().filter(|(_, other)| *other == endpoint).count() >= MOST_OF_ONE {
+        if self.taps.all.values().filter(|(_, other)| *other == endpoint).count() >= MAX_TAPS_PER_PROCESS {
             return Err(too_many());
         }
         let member = if self.wiring.is_light(&self.plan, endpoint) { self.wiring.place(rank) } else { 0 };
@@ -145,13 +145,13 @@ impl Core {
     }
 
     /// Whether there may be one more, as large as this.
-    fn has_room(&self, viewer: Viewer, port: &TapPort) -> Result<(), Fault> {
+    fn has_room(&self, viewer: TapViewer, port: &TapPort) -> Result<(), Fault> {
         let elsewhere =
-            |viewer: Viewer| matches!(viewer, Viewer::Client(link) if self.taps.elsewhere.contains(&link));
+            |viewer: TapViewer| matches!(viewer, TapViewer::Client(link) if self.taps.elsewhere.contains(&link));
         if self.taps.all.values().any(|(other, _)| *other == viewer) || elsewhere(viewer) {
             return Err(fault!(TAP_REFUSED, "a connection shows one port; make another for the next"));
         }
-        if self.taps.all.len() + self.taps.elsewhere.len() >= MOST {
+        if self.taps.all.len() + self.taps.elsewhere.len() >= MAX_TAPS {
             return Err(too_many());
         }
         if port.room > MOST_ROOM || port.wanted.bars > MOST_BARS {
@@ -169,20 +169,20 @@ impl Core {
     }
 
     /// The box of a tap could not be made.
-    pub fn tap_refused(&mut self, viewer: Viewer, tap: u32, why: &Fault) -> Vec<Action> {
+    pub fn tap_refused(&mut self, viewer: TapViewer, tap: u32, why: &Fault) -> Vec<Action> {
         self.taps.all.remove(&tap);
         vec![refused(viewer, why)]
     }
 
     /// The agent of another domain shows a client nothing any more.
-    pub fn tap_elsewhere_is_over(&mut self, link: Link) {
+    pub fn tap_elsewhere_is_over(&mut self, link: ConnectionId) {
         self.taps.elsewhere.remove(&link);
     }
 
     /// Who looked at a port is gone: it is shown no more.
-    pub fn untap(&mut self, viewer: Viewer) -> Vec<Action> {
+    pub fn untap(&mut self, viewer: TapViewer) -> Vec<Action> {
         let mut out = Vec::new();
-        if let Viewer::Client(link) = viewer {
+        if let TapViewer::Client(link) = viewer {
             if self.taps.elsewhere.remove(&link) {
                 out.push(Action::UntapElsewhere { link });
             }
@@ -206,8 +206,8 @@ impl Core {
             if *of == endpoint {
                 let why = why.clone();
                 out.push(match *viewer {
-                    Viewer::Client(link) => answer(link, Notice::TapOver { why }),
-                    Viewer::Head(ticket) => Action::EndTap { ticket, why },
+                    TapViewer::Client(link) => answer(link, Notice::TapOver { why }),
+                    TapViewer::Head(ticket) => Action::EndTap { ticket, why },
                 });
             }
             *of != endpoint
@@ -218,6 +218,6 @@ impl Core {
 fn too_many() -> Fault {
     fault!(
         TAP_REFUSED,
-        "{MOST_OF_ONE} taps of a process and {MOST} of a run are the most; end one that nobody needs"
+        "{MAX_TAPS_PER_PROCESS} taps of a process and {MAX_TAPS} of a run are the most; end one that nobody needs"
     )
 }

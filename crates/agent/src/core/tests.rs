@@ -1,7 +1,7 @@
 //! The agent's logic driven by hand: two instances, `macro` (0) and `micro` (1), with a conduit each way.
 
 use super::*;
-use crate::plan::{End, PlannedChannel, PlannedInstance, PlannedPort};
+use crate::plan::{PlannedEnd, PlannedChannel, PlannedInstance, PlannedPort};
 use ligament_catalogue::fault;
 use ligament_model::Operator;
 use ligament_wire::control::{PortDeclaration, Question, PROTOCOL};
@@ -9,7 +9,7 @@ use ligament_wire::steering::{Matter, Steer, Steers};
 
 pub(super) const MACRO: EndpointId = EndpointId::new(0);
 pub(super) const MICRO: EndpointId = EndpointId::new(1);
-pub(super) const ME: Caller = Caller { user: 7, pid: 100 };
+pub(super) const CALLER: Caller = Caller { user: 7, pid: 100 };
 
 /// The endpoints whose programs are started.
 pub(super) fn started(actions: &[Action]) -> Vec<EndpointId> {
@@ -20,7 +20,7 @@ pub(super) fn started(actions: &[Action]) -> Vec<EndpointId> {
     actions.iter().filter_map(start).collect()
 }
 
-pub(super) fn plan() -> Plan {
+pub(super) fn plan() -> RunPlan {
     let port = |name: &str, operator: Operator| PlannedPort {
         name: name.into(),
         operator,
@@ -37,8 +37,8 @@ pub(super) fn plan() -> Plan {
         log_level: 1,
         ..PlannedInstance::default()
     };
-    let end = |one: EndpointId, port| End { rank: one.leader(), port, slot: None };
-    Plan {
+    let end = |one: EndpointId, port| PlannedEnd { rank: one.leader(), port, slot: None };
+    RunPlan {
         run: "test".into(),
         instances: vec![
             instance("macro", vec![port("out", Operator::OI), port("in", Operator::S)]),
@@ -62,27 +62,27 @@ pub(super) fn plan() -> Plan {
                 filters: None,
             },
         ],
-        ..Plan::default()
+        ..RunPlan::default()
     }
 }
 
-pub(super) fn core_of(plan: Plan) -> Core {
+pub(super) fn core_of(plan: RunPlan) -> AgentCore {
     let mut number = 0;
-    let ledger = Ledger::new(1 << 20, "the test");
-    let mut core = Core::new(plan, ledger, 7, "@test".into(), || {
+    let ledger = MemoryLedger::new(1 << 20, "the test");
+    let mut core = AgentCore::new(plan, ledger, 7, "@test".into(), || {
         number += 1;
         format!("token-{number}")
     });
     core.begin();
     for one in EndpointId::first(core.endpoints.len()) {
-        if core.endpoints[one.index()].ours {
+        if core.endpoints[one.index()].started_by_agent {
             core.started(one, 100 + one.number());
         }
     }
     core
 }
 
-pub(super) fn hello(core: &Core, endpoint: EndpointId) -> Request {
+pub(super) fn hello(core: &AgentCore, endpoint: EndpointId) -> Request {
     let [_, (_, name), _] = core.environment(endpoint);
     let token = core.endpoints[endpoint.index()].token.clone();
     Request::Hello {
@@ -97,19 +97,19 @@ pub(super) fn hello(core: &Core, endpoint: EndpointId) -> Request {
 }
 
 /// The connection that an endpoint makes.
-pub(super) fn link(endpoint: EndpointId) -> Link {
-    Link::from(endpoint.number())
+pub(super) fn link(endpoint: EndpointId) -> ConnectionId {
+    ConnectionId::from(endpoint.number())
 }
 
 /// Connects an endpoint.
-pub(super) fn join(core: &mut Core, endpoint: EndpointId) -> Vec<Action> {
+pub(super) fn join(core: &mut AgentCore, endpoint: EndpointId) -> Vec<Action> {
     let link = link(endpoint);
-    assert!(core.connected(link, ME).is_empty());
+    assert!(core.connected(link, CALLER).is_empty());
     let hello = hello(core, endpoint);
     core.request(link, hello)
 }
 
-fn both() -> Core {
+fn both() -> AgentCore {
     let mut core = core_of(plan());
     join(&mut core, MACRO);
     join(&mut core, MICRO);
@@ -123,7 +123,7 @@ pub(super) fn refusal(actions: &[Action]) -> &str {
     }
 }
 
-fn join_with(core: &mut Core, endpoint: EndpointId, ports: &[(&str, &str, bool)]) -> Vec<Action> {
+fn join_with(core: &mut AgentCore, endpoint: EndpointId, ports: &[(&str, &str, bool)]) -> Vec<Action> {
     let declared = ports.iter().map(|&(name, operator, vector)| PortDeclaration {
         name: name.into(),
         operator: operator.into(),
@@ -135,7 +135,7 @@ fn join_with(core: &mut Core, endpoint: EndpointId, ports: &[(&str, &str, bool)]
     };
     let ports = Some(declared.collect());
     let link = link(endpoint);
-    assert!(core.connected(link, ME).is_empty());
+    assert!(core.connected(link, CALLER).is_empty());
     core.request(link, Request::Hello { protocol, instance: name, token, pid, ports, language, light })
 }
 
@@ -168,21 +168,21 @@ fn a_vector_port_that_is_joined_to_a_scalar_one_is_refused_when_the_second_code_
 fn all_instances_are_started_at_once_and_those_by_hand_are_not() {
     let mut plan = plan();
     plan.instances[1].by_hand = true;
-    let mut core = Core::new(plan, Ledger::new(1, ""), 7, String::new(), String::new);
+    let mut core = AgentCore::new(plan, MemoryLedger::new(1, ""), 7, String::new(), String::new);
     assert_eq!(started(&core.begin()), [MACRO]);
 }
 
 #[test]
 fn programs_count_as_awake_from_their_start_on_and_before_any_of_them_runs() {
     let mut plan = plan();
-    let mut core = Core::new(plan.clone(), Ledger::new(1, ""), 7, String::new(), String::new);
+    let mut core = AgentCore::new(plan.clone(), MemoryLedger::new(1, ""), 7, String::new(), String::new);
     let begun = core.begin();
     let awake = [MACRO, MICRO].map(|endpoint| Action::Awake { endpoint });
     assert_eq!(begun[..2], awake);
     assert_eq!(started(&begun), [MACRO, MICRO]);
     // The agent does not know when an instance that is started by hand begins; it says so itself.
     plan.instances[1].by_hand = true;
-    let mut core = Core::new(plan, Ledger::new(1, ""), 7, String::new(), String::new);
+    let mut core = AgentCore::new(plan, MemoryLedger::new(1, ""), 7, String::new(), String::new);
     assert!(!core.begin().contains(&Action::Awake { endpoint: MICRO }));
 }
 
@@ -193,11 +193,11 @@ fn a_welcome_has_memory_channels_and_settings() {
     let Action::Answer { link: 1, notice: Notice::Welcome(welcome), memory } = &actions[0] else {
         panic!("{actions:?}");
     };
-    assert_eq!(*memory, [Memory::Board, Memory::Area(MICRO), Memory::Outbox(MICRO)]);
+    assert_eq!(*memory, [MemoryRegion::Board, MemoryRegion::Area(MICRO), MemoryRegion::Outbox(MICRO)]);
     assert_eq!((welcome.endpoint, welcome.channels, welcome.inboxes), (MICRO, 1, 1));
     assert_eq!(welcome.receives[0].peer_port, "macro.out");
     assert_eq!(welcome.sends[0].id, 1);
-    assert!(matches!(&actions[1], Action::Report(Report::Registered { rank, .. }) if *rank == MICRO.leader()));
+    assert!(matches!(&actions[1], Action::Report(AgentReport::Registered { rank, .. }) if *rank == MICRO.leader()));
 }
 
 #[test]
@@ -206,7 +206,7 @@ fn strangers_are_refused_and_the_run_goes_on() {
     assert!(refusal(&core.connected(50, Caller { user: 8, pid: 1 })).contains("user 8"));
 
     for (link, change) in (60..).zip(["token", "instance", "protocol"]) {
-        core.connected(link, ME);
+        core.connected(link, CALLER);
         let Request::Hello { mut protocol, mut instance, mut token, pid, ports, language, light } =
             hello(&core, MACRO)
         else {
@@ -222,7 +222,7 @@ fn strangers_are_refused_and_the_run_goes_on() {
         assert!(refusal(&actions).contains(change), "{actions:?}");
         assert!(actions.contains(&Action::Close { link }));
     }
-    core.connected(70, ME);
+    core.connected(70, CALLER);
     assert!(refusal(&core.request(70, Request::Finished)).contains("first message"));
     assert!(core.ending().is_none());
 }
@@ -231,7 +231,7 @@ fn strangers_are_refused_and_the_run_goes_on() {
 fn an_instance_registers_once() {
     let mut core = core_of(plan());
     join(&mut core, MACRO);
-    core.connected(9, ME);
+    core.connected(9, CALLER);
     let again = hello(&core, MACRO);
     assert!(refusal(&core.request(9, again)).contains("registered already"));
 }
@@ -239,7 +239,7 @@ fn an_instance_registers_once() {
 #[test]
 fn ports_that_do_not_fit_are_refused_and_end_the_run() {
     let mut core = core_of(plan());
-    core.connected(0, ME);
+    core.connected(0, CALLER);
     let Request::Hello { protocol, instance, token, pid, language, light, .. } = hello(&core, MACRO) else {
         unreachable!()
     };
@@ -248,9 +248,9 @@ fn ports_that_do_not_fit_are_refused_and_end_the_run() {
         Request::Hello { protocol, instance, token, pid, ports: Some(Vec::new()), language, light },
     );
     assert!(refusal(&actions).contains("\"out\""));
-    let Some(Outcome::Failed(failure)) = core.ending() else { panic!() };
+    let Some(RunOutcome::Failed(failure)) = core.ending() else { panic!() };
     assert_eq!(failure.rank, Some(MACRO.leader()));
-    assert!(actions.contains(&Action::Push { endpoint: MICRO, push: Push::Terminate }));
+    assert!(actions.contains(&Action::SignalProcess { endpoint: MICRO, push: ProcessSignal::Terminate }));
 }
 
 #[test]
@@ -262,8 +262,8 @@ fn a_ring_is_told_to_its_reader_with_a_call_and_answered_without() {
     assert_eq!(
         actions,
         [
-            Action::Tell { link: 1, endpoint: MICRO, notice: told, memory: vec![Memory::Outbox(MACRO)] },
-            Action::Answer { link: 0, notice: opened, memory: vec![Memory::Area(MICRO)] },
+            Action::Tell { link: 1, endpoint: MICRO, notice: told, memory: vec![MemoryRegion::Outbox(MACRO)] },
+            Action::Answer { link: 0, notice: opened, memory: vec![MemoryRegion::Area(MICRO)] },
         ]
     );
 }
@@ -286,7 +286,7 @@ fn a_ring_to_one_that_has_not_started_waits_until_after_its_welcome() {
 fn what_was_sent_late_is_called_for_again() {
     let mut core = both();
     assert_eq!(core.sent_late(1), [Action::Call { endpoint: MICRO }]);
-    core.connected(9, ME);
+    core.connected(9, CALLER);
     assert!(core.sent_late(9).is_empty());
     core.closed(1);
     assert!(core.sent_late(1).is_empty());
@@ -299,11 +299,11 @@ fn a_ring_along_no_conduit_is_an_error_of_its_maker() {
     let mut core = core_of(plan);
     join(&mut core, MICRO);
     core.request(1, Request::OpenRing { to: MACRO, offset: 0, slots: 64 });
-    let Some(Outcome::Failed(failure)) = core.ending() else { panic!() };
+    let Some(RunOutcome::Failed(failure)) = core.ending() else { panic!() };
     assert_eq!(failure.rank, Some(MICRO.leader()));
 }
 
-fn new_slab(core: &mut Core, bytes: u64) -> u32 {
+fn new_slab(core: &mut AgentCore, bytes: u64) -> u32 {
     match core.request(0, Request::NewSlab { bytes }).as_slice() {
         [Action::MakeSlab { endpoint: MACRO, slab, .. }] => *slab,
         other => panic!("{other:?}"),
@@ -332,7 +332,7 @@ fn a_dropped_slab_is_told_to_those_that_fetched_it() {
     let kept = new_slab(&mut core, 4096);
     let fetched = core.request(1, Request::FetchSlab { of: MACRO, slab });
     let notice = Notice::Slab { of: MACRO, slab, bytes: 4096 };
-    assert_eq!(fetched, [Action::Answer { link: 1, notice, memory: vec![Memory::Slab(MACRO, slab)] }]);
+    assert_eq!(fetched, [Action::Answer { link: 1, notice, memory: vec![MemoryRegion::Slab(MACRO, slab)] }]);
     let actions = core.request(0, Request::DropSlab { slab });
     let notice = Notice::SlabDropped { of: MACRO, slab };
     assert_eq!(
@@ -363,7 +363,7 @@ fn slabs_outlive_their_sender_until_its_receivers_are_gone() {
     assert!(actions.contains(&Action::DropEndpoint { endpoint: MACRO }));
     assert_eq!(core.memory().0, 0);
     assert_eq!(actions.last(), Some(&Action::Over));
-    assert_eq!(core.ending(), Some(&Outcome::Done));
+    assert_eq!(core.ending(), Some(&RunOutcome::Done));
 }
 
 #[test]
@@ -391,12 +391,12 @@ fn every_unclean_end_ends_the_run_with_its_own_reason() {
             core.request(1, Request::Finished);
         }
         let actions = core.exited(MICRO, exit);
-        let Some(Outcome::Failed(failure)) = core.ending() else { panic!("{exit:?}") };
+        let Some(RunOutcome::Failed(failure)) = core.ending() else { panic!("{exit:?}") };
         assert!(failure.what.text().contains(words), "{}", failure.what);
-        assert!(actions.contains(&Action::Push { endpoint: MACRO, push: Push::Terminate }));
+        assert!(actions.contains(&Action::SignalProcess { endpoint: MACRO, push: ProcessSignal::Terminate }));
         let ends =
             |a: &Action| matches!(a, Action::Tell { endpoint: MACRO, notice: Notice::RunEnds { .. }, .. });
-        assert!(actions.iter().any(ends) && actions.contains(&Action::Grace));
+        assert!(actions.iter().any(ends) && actions.contains(&Action::StartGraceTimer));
         assert!(!actions.contains(&Action::Over));
     }
 }
@@ -410,7 +410,7 @@ fn one_that_ends_before_it_registers_is_a_failure_however_it_ends() {
     ] {
         let mut core = core_of(plan());
         core.exited(MICRO, exit);
-        let Some(Outcome::Failed(failure)) = core.ending() else { panic!("{exit:?}") };
+        let Some(RunOutcome::Failed(failure)) = core.ending() else { panic!("{exit:?}") };
         assert!(failure.what.text().contains(words), "{}", failure.what);
     }
 }
@@ -418,26 +418,26 @@ fn one_that_ends_before_it_registers_is_a_failure_however_it_ends() {
 #[test]
 fn what_a_launcher_lost_is_the_reason_and_not_how_it_ended_itself() {
     let mut core = both();
-    core.lost(MICRO, vec![2], fault!(SIGNAL, "lost its rank 2, which was ended by signal 9"));
+    core.launcher_lost_ranks(MICRO, vec![2], fault!(SIGNAL, "lost its rank 2, which was ended by signal 9"));
     core.exited(MICRO, Exit::Status(137));
-    let Some(Outcome::Failed(failure)) = core.ending() else { panic!() };
+    let Some(RunOutcome::Failed(failure)) = core.ending() else { panic!() };
     assert!(failure.what.text().contains("rank 2") && !failure.what.text().contains("137"), "{}", failure.what);
     let mut core = both();
-    core.left(MICRO, 3);
-    core.left(MICRO, 1);
+    core.rank_ended_cleanly(MICRO, 3);
+    core.rank_ended_cleanly(MICRO, 1);
     core.exited(MICRO, Exit::Status(0));
-    let Some(Outcome::Failed(failure)) = core.ending() else { panic!() };
+    let Some(RunOutcome::Failed(failure)) = core.ending() else { panic!() };
     assert!(failure.what.text().starts_with("lost its rank 3,"), "{}", failure.what);
 }
 
 #[test]
 fn an_instance_that_a_rank_has_left_is_ended_unless_it_is_done() {
     let mut core = both();
-    assert_eq!(core.end_if_left(MICRO), []);
-    core.left(MICRO, 0);
-    assert_eq!(core.end_if_left(MICRO), [Action::Push { endpoint: MICRO, push: Push::Kill }]);
+    assert_eq!(core.end_if_rank_ended_cleanly(MICRO), []);
+    core.rank_ended_cleanly(MICRO, 0);
+    assert_eq!(core.end_if_rank_ended_cleanly(MICRO), [Action::SignalProcess { endpoint: MICRO, push: ProcessSignal::Kill }]);
     core.request(1, Request::Finished);
-    assert_eq!(core.end_if_left(MICRO), []);
+    assert_eq!(core.end_if_rank_ended_cleanly(MICRO), []);
     core.exited(MICRO, Exit::Status(0));
     assert!(core.ending().is_none());
 }
@@ -451,7 +451,7 @@ fn the_first_reason_is_kept_and_consequences_are_not() {
     assert!(!actions.contains(&Action::Over));
     let actions = core.exited(MICRO, Exit::Status(1));
     assert_eq!(actions.last(), Some(&Action::Over));
-    let Some(Outcome::Failed(failure)) = core.ending() else { panic!() };
+    let Some(RunOutcome::Failed(failure)) = core.ending() else { panic!() };
     assert_eq!(failure.rank, Some(MICRO.leader()));
     assert_eq!(failure.said.as_deref(), Some("too hot"));
     assert_eq!(failure.exit, Some(Exit::Status(1)));
@@ -461,7 +461,7 @@ fn the_first_reason_is_kept_and_consequences_are_not() {
 fn what_does_not_end_in_time_is_killed() {
     let mut core = both();
     core.exited(MICRO, Exit::Status(3));
-    assert_eq!(core.grace_is_over(), [Action::Push { endpoint: MACRO, push: Push::Kill }]);
+    assert_eq!(core.grace_is_over(), [Action::SignalProcess { endpoint: MACRO, push: ProcessSignal::Kill }]);
     assert_eq!(core.exited(MACRO, Exit::Signal(9)).last(), Some(&Action::Over));
 }
 
@@ -472,21 +472,21 @@ fn a_process_started_by_hand_is_asked_to_end_and_not_killed() {
     let mut core = core_of(plan);
     join(&mut core, MACRO);
     let actions = join(&mut core, MICRO);
-    assert!(actions.contains(&Action::Watch { endpoint: MICRO, pid: ME.pid }));
-    let actions = core.stop(Outcome::Stopped);
-    assert!(actions.contains(&Action::Push { endpoint: MICRO, push: Push::Terminate }));
+    assert!(actions.contains(&Action::Watch { endpoint: MICRO, pid: CALLER.pid }));
+    let actions = core.stop(RunOutcome::Stopped);
+    assert!(actions.contains(&Action::SignalProcess { endpoint: MICRO, push: ProcessSignal::Terminate }));
     core.exited(MACRO, Exit::Signal(15));
     assert_eq!(core.grace_is_over(), [Action::Over]);
-    assert_eq!(core.ending(), Some(&Outcome::Stopped));
+    assert_eq!(core.ending(), Some(&RunOutcome::Stopped));
 }
 
 #[test]
 fn a_client_needs_the_runs_token_and_may_stop_it() {
     let mut core = both();
     let client = |token: &str, question| Request::Client { protocol: PROTOCOL, token: token.into(), question };
-    core.connected(5, ME);
+    core.connected(5, CALLER);
     assert!(refusal(&core.request(5, client("wrong", Question::Status))).contains("token"));
-    core.connected(6, ME);
+    core.connected(6, CALLER);
     let token = core.token().to_owned();
     assert_eq!(
         core.request(6, client(&token, Question::Status)),
@@ -496,16 +496,16 @@ fn a_client_needs_the_runs_token_and_may_stop_it() {
     assert!(refusal(&core.request(6, client(&token, join))).contains("--manual micro"));
     let actions = core.request(6, client(&token, Question::Stop));
     assert_eq!(actions[0], Action::Ask { link: 6, question: Question::Stop });
-    assert_eq!(core.ending(), Some(&Outcome::Stopped));
+    assert_eq!(core.ending(), Some(&RunOutcome::Stopped));
 }
 
 #[test]
 fn an_instance_that_cannot_be_started_ends_the_run() {
     let mut core = both();
     let actions = core.not_started(MICRO, &fault!(NOT_STARTABLE, "no such file"));
-    let Some(Outcome::Failed(failure)) = core.ending() else { panic!() };
+    let Some(RunOutcome::Failed(failure)) = core.ending() else { panic!() };
     assert_eq!(failure.what, fault!(NOT_STARTABLE, "could not be started: no such file"));
-    assert!(actions.contains(&Action::Push { endpoint: MACRO, push: Push::Terminate }));
+    assert!(actions.contains(&Action::SignalProcess { endpoint: MACRO, push: ProcessSignal::Terminate }));
 }
 
 #[test]
@@ -522,11 +522,11 @@ fn a_budget_is_told_to_its_sender_now_or_with_its_welcome() {
 #[test]
 fn what_is_no_request_ends_the_run_only_if_an_instance_sent_it() {
     let mut core = both();
-    core.connected(9, ME);
-    assert_eq!(core.garbled(9, "noise".into()), [Action::Close { link: 9 }]);
+    core.connected(9, CALLER);
+    assert_eq!(core.malformed_request(9, "noise".into()), [Action::Close { link: 9 }]);
     assert!(core.ending().is_none());
-    core.garbled(0, "noise".into());
-    assert!(matches!(core.ending(), Some(Outcome::Failed(_))));
+    core.malformed_request(0, "noise".into());
+    assert!(matches!(core.ending(), Some(RunOutcome::Failed(_))));
 }
 
 #[test]
@@ -539,7 +539,7 @@ fn only_those_who_take_part_are_asked_to_look_again() {
 }
 
 /// Both, of which micro may fail.
-fn with_one_that_may_fail() -> Core {
+fn with_one_that_may_fail() -> AgentCore {
     let mut plan = plan();
     plan.instances[1].may_fail = true;
     let mut core = core_of(plan);
@@ -558,44 +558,44 @@ fn the_run_goes_on_without_an_instance_that_may_fail_and_its_peers_are_told() {
         assert!(actions.contains(&told), "{actions:?}");
     }
     let said = |action: &Action| {
-        matches!(action, Action::Report(Report::Said { rank, text, .. })
+        matches!(action, Action::Report(AgentReport::Said { rank, text, .. })
             if *rank == MICRO.leader() && text.contains("SIGKILL") && text.contains("goes on without it"))
     };
     assert!(actions.iter().any(said), "{actions:?}");
     core.request(link(MACRO), Request::Finished);
     assert!(core.exited(MACRO, Exit::Status(0)).contains(&Action::Over));
-    assert_eq!(core.ending(), Some(&Outcome::Done));
+    assert_eq!(core.ending(), Some(&RunOutcome::Done));
 }
 
 #[test]
 fn an_error_that_is_reported_is_told_at_once_and_only_once() {
     let mut core = with_one_that_may_fail();
     let actions = core.request(link(MICRO), Request::Failed { why: "it diverges".into(), of: None });
-    let said = |action: &Action| matches!(action, Action::Report(Report::Said { text, .. }) if text.contains("it diverges"));
+    let said = |action: &Action| matches!(action, Action::Report(AgentReport::Said { text, .. }) if text.contains("it diverges"));
     assert!(actions.iter().any(said), "{actions:?}");
     let is_lost = |action: &Action| matches!(action, Action::Tell { notice: Notice::PeerLost { .. }, .. });
     let is_ended = |action: &Action| matches!(action, Action::Tell { notice: Notice::PeerEnded { .. }, .. });
     assert!(actions.iter().any(is_lost), "{actions:?}");
     // It may still read what it was sent, until its process is gone; it has some time for that.
     assert!(
-        !actions.iter().any(is_ended) && actions.contains(&Action::Linger { endpoint: MICRO }),
+        !actions.iter().any(is_ended) && actions.contains(&Action::StartLingerTimer { endpoint: MICRO }),
         "{actions:?}"
     );
-    assert_eq!(core.lingered(MICRO), [Action::Push { endpoint: MICRO, push: Push::Kill }]);
+    assert_eq!(core.linger_time_is_over(MICRO), [Action::SignalProcess { endpoint: MICRO, push: ProcessSignal::Kill }]);
     let actions = core.exited(MICRO, Exit::Status(1));
     assert!(!actions.iter().any(is_lost) && core.ending().is_none(), "{actions:?}");
-    assert!(actions.iter().any(is_ended) && core.lingered(MICRO).is_empty(), "{actions:?}");
+    assert!(actions.iter().any(is_ended) && core.linger_time_is_over(MICRO).is_empty(), "{actions:?}");
     // The other may not.
     core.exited(MACRO, Exit::Status(1));
-    assert!(matches!(core.ending(), Some(Outcome::Failed(failure)) if failure.rank == Some(MACRO.leader())));
+    assert!(matches!(core.ending(), Some(RunOutcome::Failed(failure)) if failure.rank == Some(MACRO.leader())));
 }
 
 #[test]
 fn a_tap_is_made_for_a_port_that_sends_and_goes_with_its_client() {
     let mut core = both();
     let token = core.token().to_owned();
-    let ask = |core: &mut Core, link: Link, instance: &str, port: &str, room: u64| {
-        core.connected(link, ME);
+    let ask = |core: &mut AgentCore, link: ConnectionId, instance: &str, port: &str, room: u64| {
+        core.connected(link, CALLER);
         let (instance, port, wanted) = (instance.into(), port.into(), ligament_wire::tap::Wanted::default());
         let question = Question::Tap { instance, port, slot: None, wanted, room };
         core.request(link, Request::Client { protocol: PROTOCOL, token: token.clone(), question })
@@ -608,7 +608,7 @@ fn a_tap_is_made_for_a_port_that_sends_and_goes_with_its_client() {
         assert!(refusal(&ask(&mut core, 5, instance, port, room)).contains(why), "{instance} {port}");
     }
     let made = ask(&mut core, 6, "macro", "out", 64);
-    let [Action::MakeTap { viewer: Viewer::Client(6), to: 0, endpoint: MACRO, tap }] = &made[..] else {
+    let [Action::MakeTap { viewer: TapViewer::Client(6), to: 0, endpoint: MACRO, tap }] = &made[..] else {
         panic!("{made:?}")
     };
     assert_eq!((&*tap.port, tap.room), ("out", 64));
@@ -633,7 +633,7 @@ fn a_tap_is_made_for_a_port_that_sends_and_goes_with_its_client() {
 fn who_does_not_take_part_yet_is_to_be_tapped_later() {
     let mut core = core_of(plan());
     let token = core.token().to_owned();
-    core.connected(5, ME);
+    core.connected(5, CALLER);
     let wanted = ligament_wire::tap::Wanted::default();
     let question = Question::Tap { instance: "macro".into(), port: "out".into(), slot: None, wanted, room: 1 };
     let actions = core.request(5, Request::Client { protocol: PROTOCOL, token, question });
@@ -657,7 +657,7 @@ fn who_has_never_steered_is_answered_for_at_a_halt_and_at_no_other_change() {
     // Who has not registered is told after its welcome, and asked then.
     assert_eq!(asks(&join(&mut core, MICRO)), [(MICRO, 1)]);
     let answer = Steers::Accepts { last: None, next: None };
-    let report = |rank, change| Action::Report(Report::Steers { rank, change, answer: answer.clone() });
+    let report = |rank, change| Action::Report(AgentReport::Steers { rank, change, answer: answer.clone() });
     assert_eq!(core.never_steered(MICRO, 1), [report(ranks[1], 1)]);
     // Of what it was not asked nothing is said.
     assert_eq!(core.never_steered(MICRO, 2), []);
@@ -675,11 +675,11 @@ fn instances_are_found_by_their_names() {
 #[test]
 fn one_that_is_refused_before_the_guard_has_said_that_it_runs_may_still_say_why() {
     let mut core = core_of(plan());
-    core.endpoints[MACRO.index()].phase = Phase::Waiting;
+    core.endpoints[MACRO.index()].phase = InstancePhase::Waiting;
     core.endpoints[MACRO.index()].pid = None;
     let actions = join_with(&mut core, MACRO, &[("other", "O_I", false)]);
     assert!(refusal(&actions).contains("do not fit"), "{actions:?}");
-    let is_pushed = |action: &Action| matches!(action, Action::Push { endpoint: MACRO, .. });
+    let is_pushed = |action: &Action| matches!(action, Action::SignalProcess { endpoint: MACRO, .. });
     assert!(!actions.iter().any(is_pushed) && core.ends_by_itself(MACRO), "{actions:?}");
     core.exited(MICRO, Exit::Signal(15));
     core.started(MACRO, 100);

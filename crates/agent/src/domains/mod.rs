@@ -2,14 +2,14 @@
 //! says. `remote` is the logic of that; `words` puts what is known here into the words of the protocol, and back; `plan`
 //! does so for the plan.
 
-mod plan;
-mod remote;
-mod words;
+mod plan_conversion;
+mod remote_agent;
+mod wire_conversion;
 
 /// The manager, which waits for it to join, knows of launchers only this.
-pub use ligament_launch::agents::Expected;
-pub use plan::{nodes_of, program_of, resources_of, tell_plan, told_plan};
-pub use remote::{orders, Heard, RemoteAgent};
-pub(crate) use words::cut;
-pub use words::{lane_of, order_of, outcome_of, page_of, report_of, row_of, told_gained, told_order};
-pub use words::{passage_of, told_looked, told_outcome, told_passage, told_report, told_view};
+pub use ligament_launch::agents::ExpectedDomain;
+pub use plan_conversion::{nodes_from_wire, program_from_wire, resources_from_wire, plan_to_wire, plan_from_wire};
+pub use remote_agent::{orders, HeadRequest, RemoteAgent};
+pub(crate) use wire_conversion::truncated;
+pub use wire_conversion::{lane_to_wire, order_to_wire, outcome_to_wire, page_to_wire, report_to_wire, row_to_wire, timeline_from_wire, order_from_wire};
+pub use wire_conversion::{passage_to_wire, inspection_from_wire, outcome_from_wire, passage_from_wire, report_from_wire, view_from_wire};

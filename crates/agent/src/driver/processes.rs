@@ -1,12 +1,12 @@
 //! The processes of instances: their start, the signals that end them, and their end, by way of the guard or seen from here.
 
-use super::{Driver, Event};
-use crate::action::{Phase, Push};
-use crate::host::{Drain, Started};
+use super::{Driver, DriverEvent};
+use crate::action::{InstancePhase, ProcessSignal};
+use crate::host::{DrainReason, StartedProcess};
 use crate::outcome::Exit;
 use crate::sys::{exit_of, pidfd, push_one, watched};
 use ligament_catalogue::{fault, said, Code, Fault};
-use ligament_launch::{end_group, Told};
+use ligament_launch::{end_group, GuardReport};
 use ligament_wire::EndpointId;
 use rustix::fd::{AsFd, OwnedFd};
 use rustix::process::Signal;
@@ -17,20 +17,20 @@ use tokio::io::Interest;
 
 /// How long it takes at most until whoever asks all processes of a job to end, as batch systems do, has asked the agent too:
 /// then an instance that obeyed sooner has not failed.
-const ASKED: Duration = Duration::from_millis(500);
+const EXTERNAL_SIGNAL_DELAY: Duration = Duration::from_millis(500);
 
 /// How long it takes at most until an instance of which a rank has ended has said that it is done, or has been ended by its
 /// launcher.
-const LEFT: Duration = Duration::from_millis(500);
+const RANK_END_GRACE: Duration = Duration::from_millis(500);
 
 /// How long it takes at most until the end of a launcher, or of its ranks by the guard, shows why one of them has ended.
-const FELL: Duration = Duration::from_secs(1);
+const LAUNCHER_END_DELAY: Duration = Duration::from_secs(1);
 
 /// How to reach the process of an instance.
-pub(super) struct Process {
+pub(super) struct ProcessHandle {
     /// For those that the guard did not start.
     pidfd: Option<Rc<AsyncFd<OwnedFd>>>,
-    started: Started,
+    started: StartedProcess,
     ours: bool,
 }
 
@@ -44,7 +44,7 @@ impl Driver<'_> {
             while let Ok(mut told) = line.readable().await {
                 let closed = told.ready().is_read_closed();
                 told.clear_ready();
-                if sender.send(Event::GuardTells).is_err() || closed {
+                if sender.send(DriverEvent::GuardTells).is_err() || closed {
                     break;
                 }
             }
@@ -54,32 +54,32 @@ impl Driver<'_> {
 
     /// What the guard tells: who runs, who has ended and how, or, by its silence, that it is gone itself.
     pub(super) fn hear_guard(&mut self) {
-        while let Some(told) = self.guard.next_told() {
+        while let Some(told) = self.guard.next_report() {
             match told {
-                Told::Started { number, pid } => self.guard_started(EndpointId::new(number), pid),
-                Told::NotStarted { number, why } => {
+                GuardReport::Started { number, pid } => self.guard_started(EndpointId::new(number), pid),
+                GuardReport::NotStarted { number, why } => {
                     let why = Fault::heard(why, Code::NOT_STARTABLE);
                     let actions = self.core.not_started(EndpointId::new(number), &why);
                     self.act(actions);
                 }
-                Told::Ended { pid, ended, lost } => {
+                GuardReport::Ended { pid, ended, lost } => {
                     if let Some(endpoint) = self.guarded.remove(&pid) {
                         let first = lost.as_ref().and_then(|lost| lost.ended).unwrap_or(ended);
                         if let Some(lost) = lost {
-                            self.core.lost(endpoint, lost.ranks.clone(), lost.why());
+                            self.core.launcher_lost_ranks(endpoint, lost.ranks.clone(), lost.why());
                         }
                         self.gone(endpoint, first.into());
                     }
                 }
-                Told::Left { pid, rank } => {
+                GuardReport::Left { pid, rank } => {
                     if let Some(&endpoint) = self.guarded.get(&pid) {
-                        self.core.left(endpoint, rank);
-                        self.later(LEFT, Event::Left(endpoint));
+                        self.core.rank_ended_cleanly(endpoint, rank);
+                        self.later(RANK_END_GRACE, DriverEvent::Left(endpoint));
                     }
                 }
             }
         }
-        if !self.guard.lives() && !std::mem::replace(&mut self.mourned, true) {
+        if !self.guard.is_alive() && !std::mem::replace(&mut self.is_guard_loss_reported, true) {
             let (pid, machine) = (self.guard.pid(), rustix::system::uname());
             let machine = machine.nodename().to_string_lossy();
             self.fail(fault!(
@@ -95,17 +95,17 @@ impl Driver<'_> {
     }
 
     pub(super) fn guard_started(&mut self, endpoint: EndpointId, pid: u32) {
-        if matches!(self.core.rank(endpoint.leader()).0, Phase::Gone(_)) {
+        if matches!(self.core.rank(endpoint.leader()).0, InstancePhase::Gone(_)) {
             // The run began to end before it was there.
             return end_group(pid, Signal::KILL);
         }
         self.core.started(endpoint, pid);
         self.host.started(endpoint.leader(), pid);
         self.guarded.insert(pid, endpoint);
-        let started = Started { pid, leads_group: true };
-        self.processes.insert(endpoint, Process { pidfd: None, started, ours: true });
+        let started = StartedProcess { pid, leads_group: true };
+        self.processes.insert(endpoint, ProcessHandle { pidfd: None, started, ours: true });
         if self.core.ending().is_some() && !self.core.ends_by_itself(endpoint) {
-            self.push(endpoint, Push::Terminate);
+            self.push(endpoint, ProcessSignal::Terminate);
         }
     }
 
@@ -132,10 +132,10 @@ impl Driver<'_> {
             }
         }
         // What it told meanwhile.
-        let _ = self.sender.send(Event::GuardTells);
+        let _ = self.sender.send(DriverEvent::GuardTells);
     }
 
-    pub(super) fn watch_process(&mut self, endpoint: EndpointId, started: Started, ours: bool) {
+    pub(super) fn watch_process(&mut self, endpoint: EndpointId, started: StartedProcess, ours: bool) {
         let opened = pidfd(started.pid).and_then(|fd| watched(fd, Interest::READABLE));
         match opened {
             Ok(fd) => {
@@ -143,9 +143,9 @@ impl Driver<'_> {
                 let (watched, sender) = (fd.clone(), self.sender.clone());
                 tokio::task::spawn_local(async move {
                     let _ = watched.readable().await;
-                    let _ = sender.send(Event::Exited(endpoint));
+                    let _ = sender.send(DriverEvent::Exited(endpoint));
                 });
-                self.processes.insert(endpoint, Process { pidfd: Some(fd), started, ours });
+                self.processes.insert(endpoint, ProcessHandle { pidfd: Some(fd), started, ours });
             }
             Err(error) => {
                 self.remark(2, said!(CANNOT_WATCH, "process {} cannot be watched: {error}", started.pid));
@@ -167,7 +167,7 @@ impl Driver<'_> {
             if let Ok(fd) = opened {
                 let _ = fd.readable().await;
             }
-            let _ = sender.send(Event::SpeakerGone(endpoint));
+            let _ = sender.send(DriverEvent::SpeakerGone(endpoint));
         });
     }
 
@@ -175,8 +175,8 @@ impl Driver<'_> {
         if let Some(link) = self.core.link_of(endpoint) {
             self.read_all(link);
         }
-        match self.core.fell(endpoint) {
-            true => self.later(FELL, Event::Silent(endpoint)),
+        match self.core.rank_process_ended(endpoint) {
+            true => self.later(LAUNCHER_END_DELAY, DriverEvent::Silent(endpoint)),
             false => self.silent(endpoint),
         }
     }
@@ -187,7 +187,7 @@ impl Driver<'_> {
         self.act(actions);
     }
 
-    pub(super) fn later(&self, wait: Duration, event: Event) {
+    pub(super) fn later(&self, wait: Duration, event: DriverEvent) {
         let sender = self.sender.clone();
         tokio::task::spawn_local(async move {
             tokio::time::sleep(wait).await;
@@ -195,14 +195,14 @@ impl Driver<'_> {
         });
     }
 
-    pub(super) fn push(&mut self, endpoint: EndpointId, push: Push) {
+    pub(super) fn push(&mut self, endpoint: EndpointId, push: ProcessSignal) {
         let Some(process) = self.processes.get(&endpoint) else {
             return;
         };
         // One that is stopped heeds no signal but SIGKILL until it goes on.
         let signals: &[Signal] = match push {
-            Push::Terminate => &[Signal::TERM, Signal::CONT],
-            Push::Kill => &[Signal::KILL],
+            ProcessSignal::Terminate => &[Signal::TERM, Signal::CONT],
+            ProcessSignal::Kill => &[Signal::KILL],
         };
         for &signal in signals {
             match &process.pidfd {
@@ -215,7 +215,7 @@ impl Driver<'_> {
 
     /// A process that the guard did not start has ended.
     pub(super) fn exited(&mut self, endpoint: EndpointId) {
-        let Some(Process { pidfd: Some(pidfd), started, ours }) = self.processes.get(&endpoint) else {
+        let Some(ProcessHandle { pidfd: Some(pidfd), started, ours }) = self.processes.get(&endpoint) else {
             return;
         };
         // Still a zombie: its number, and its group's, cannot have been given to others.
@@ -236,12 +236,12 @@ impl Driver<'_> {
         // One that connected and ended at once.
         self.accept_all_that_wait();
         self.custody.process_ended(endpoint, ligament_shm::status::now());
-        self.drain_timeline(endpoint, Drain::Over);
+        self.drain_timeline(endpoint, DrainReason::ProcessEnded);
         let is_ending = self.core.ending().is_some();
         match exit {
             _ if is_ending => self.over(endpoint, exit),
-            _ if exit.was_asked_for() => self.later(ASKED, Event::Over(endpoint, exit)),
-            Exit::Unknown if self.core.fell(endpoint) => self.later(FELL, Event::Over(endpoint, exit)),
+            _ if exit.was_asked_for() => self.later(EXTERNAL_SIGNAL_DELAY, DriverEvent::Over(endpoint, exit)),
+            Exit::Unknown if self.core.rank_process_ended(endpoint) => self.later(LAUNCHER_END_DELAY, DriverEvent::Over(endpoint, exit)),
             _ => self.over(endpoint, exit),
         }
     }

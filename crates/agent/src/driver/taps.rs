@@ -2,7 +2,7 @@
 //! second side.
 
 use super::Driver;
-use crate::action::{Link, Viewer};
+use crate::action::{ConnectionId, TapViewer};
 use ligament_catalogue::{fault, Fault};
 use ligament_shm::tap::TapBox;
 use ligament_wire::control::{Notice, Tap};
@@ -25,14 +25,14 @@ pub(super) fn make_own(room: u64) -> Result<(TapBox, OwnedFd), Fault> {
 
 impl Driver<'_> {
     /// Makes a box, and tells both sides.
-    pub(super) fn make_tap(&mut self, viewer: Viewer, to: Link, endpoint: EndpointId, tap: Box<Tap>) {
+    pub(super) fn make_tap(&mut self, viewer: TapViewer, to: ConnectionId, endpoint: EndpointId, tap: Box<Tap>) {
         let number = tap.tap;
         let made = match viewer {
-            Viewer::Client(link) => make(tap.room).map(|[one, other]| {
+            TapViewer::Client(link) => make(tap.room).map(|[one, other]| {
                 self.send_with(link, &Notice::Tapped { room: tap.room }, vec![one]);
                 other
             }),
-            Viewer::Head(ticket) => make_own(tap.room).map(|(bin, other)| {
+            TapViewer::Head(ticket) => make_own(tap.room).map(|(bin, other)| {
                 self.shows_to_head(ticket, bin);
                 other
             }),

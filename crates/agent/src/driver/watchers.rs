@@ -2,8 +2,8 @@
 //! but no more often than it asked for. So nothing piles up for one that reads slowly or not at all, not even in its socket.
 
 use super::Driver;
-use crate::action::Link;
-use crate::connection::Connection;
+use crate::action::ConnectionId;
+use crate::connection::AgentConnection;
 use crate::host::RunView;
 use ligament_catalogue::said;
 use ligament_wire::control::Notice;
@@ -12,15 +12,15 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 /// The most clients that may watch at a time.
-const MOST: usize = 32;
+const MAX_WATCHERS: usize = 32;
 /// Nobody is told more often, or less often, ms.
-const OFTEN: u32 = 100;
-const RARELY: u32 = 60_000;
+const MIN_UPDATE_INTERVAL_MS: u32 = 100;
+const MAX_UPDATE_INTERVAL_MS: u32 = 60_000;
 
 struct Watcher {
     told: Instant,
     due: Instant,
-    /// What it has been told: `Host::news` says from which point on more is to be told.
+    /// What it has been told: `Host::status_since` says from which point on more is to be told.
     since: u64,
     /// Whether it has asked again.
     asks: bool,
@@ -28,7 +28,7 @@ struct Watcher {
 
 /// Who watches.
 #[derive(Default)]
-pub(super) struct Watchers(BTreeMap<Link, Watcher>);
+pub(super) struct Watchers(BTreeMap<ConnectionId, Watcher>);
 
 impl Watchers {
     /// When somebody is to be told something.
@@ -36,23 +36,23 @@ impl Watchers {
         self.0.values().filter(|one| one.asks).map(|one| one.due).min()
     }
 
-    pub fn remove(&mut self, link: Link) {
+    pub fn remove(&mut self, link: ConnectionId) {
         self.0.remove(&link);
     }
 }
 
 impl Driver<'_> {
     /// A client wants to know what is new.
-    pub(super) fn watches(&mut self, link: Link, every: u32) {
-        let every = Duration::from_millis(u64::from(every.clamp(OFTEN, RARELY)));
+    pub(super) fn watches(&mut self, link: ConnectionId, every: u32) {
+        let every = Duration::from_millis(u64::from(every.clamp(MIN_UPDATE_INTERVAL_MS, MAX_UPDATE_INTERVAL_MS)));
         if let Some(known) = self.watchers.0.get_mut(&link) {
             known.due = known.told + every;
             known.asks = true;
             return;
         }
-        if self.watchers.0.len() >= MOST {
+        if self.watchers.0.len() >= MAX_WATCHERS {
             let why =
-                said!(TOO_MANY_WATCH, "{MOST} clients watch this run already; end one of them, and try again");
+                said!(TOO_MANY_WATCH, "{MAX_WATCHERS} clients watch this run already; end one of them, and try again");
             self.send_with(link, &Notice::Refused { why }, Vec::new());
             return;
         }
@@ -67,8 +67,8 @@ impl Driver<'_> {
         let mut due = Vec::new();
         for (&link, one) in self.watchers.0.iter_mut().filter(|(_, one)| one.asks && one.due <= now) {
             // One that asks and does not read waits.
-            match self.connections.get(&link).is_some_and(Connection::is_full) {
-                true => one.due = now + Duration::from_millis(u64::from(OFTEN)),
+            match self.connections.get(&link).is_some_and(AgentConnection::is_full) {
+                true => one.due = now + Duration::from_millis(u64::from(MIN_UPDATE_INTERVAL_MS)),
                 false => due.push((link, one.since)),
             }
         }
@@ -76,8 +76,8 @@ impl Driver<'_> {
             return;
         }
         let view = RunView::of(&self.core, &self.custody);
-        let news: Vec<(Link, Option<(String, u64)>)> =
-            due.into_iter().map(|(link, since)| (link, self.host.news(&view, since))).collect();
+        let news: Vec<(ConnectionId, Option<(String, u64)>)> =
+            due.into_iter().map(|(link, since)| (link, self.host.status_since(&view, since))).collect();
         for (link, news) in news {
             let Some((json, since)) = news else {
                 let why = said!(

@@ -3,7 +3,7 @@
 
 use ligament_analysis::predict::{agree, ComponentCosts, ConduitCosts, Cost, Costs, Question};
 use ligament_catalogue::{fault, Fault};
-use ligament_manager::timeline::{Activity, Lane, Span, Sums, Timeline};
+use ligament_manager::timeline::{Activity, TimelineLane, TimelineSpan, TimelineSums, RunTimeline};
 use ligament_manager::{
     component_of, find_run, ConduitRecord, InstanceRecord, RunDirectory, RunRecord, RunState,
 };
@@ -22,7 +22,7 @@ pub(super) struct Measured {
     pub run: RunDirectory,
     pub record: RunRecord,
     pub model: Resolved,
-    timeline: Timeline,
+    timeline: RunTimeline,
 }
 
 impl Measured {
@@ -39,7 +39,7 @@ impl Measured {
                 record.state.name()
             ));
         }
-        let timeline = Timeline::of(&run)?;
+        let timeline = RunTimeline::of(&run)?;
         let (path, declared) = (run.path().join("model.ymmsl"), &record.declared_ports);
         let model = super::model_of(&[path], &[], Some(&record.model), declared)?;
         if record.conduits.is_empty() && !model.channels.is_empty() {
@@ -97,7 +97,7 @@ impl Measured {
                 }
             }
         }
-        let lanes: HashMap<&str, &Lane> =
+        let lanes: HashMap<&str, &TimelineLane> =
             self.timeline.lanes.iter().map(|lane| (lane.name.as_str(), lane)).collect();
         let mut of_component: BTreeMap<&str, Vec<(&str, ComponentCosts)>> = BTreeMap::new();
         for record in leading(&self.record.instances) {
@@ -240,9 +240,9 @@ fn per_channel(conduit: &ConduitRecord) -> f64 {
 
 fn of_instance(
     record: &InstanceRecord,
-    lane: Option<&Lane>,
+    lane: Option<&TimelineLane>,
     steps: Option<f64>,
-    timeline: &Timeline,
+    timeline: &RunTimeline,
 ) -> ComponentCosts {
     let passes = record.iterations.max(1) as f64;
     let all = record.computing + record.transferring;
@@ -265,12 +265,12 @@ fn of_instance(
 /// What came before the first step and after the last one, s. Until it first waited for a message, the instance was set up
 /// and perhaps computed some steps; after it last waited, it computed some, and what it does once at the end, such as
 /// writing a file. How many steps that were, its messages tell.
-fn edges_of(lane: &Lane, timeline: &Timeline, all: f64, operations: f64) -> (f64, f64) {
-    let waits = |span: &&Span| {
+fn edges_of(lane: &TimelineLane, timeline: &RunTimeline, all: f64, operations: f64) -> (f64, f64) {
+    let waits = |span: &&TimelineSpan| {
         let cause = span.cause.and_then(|cause| timeline.causes.get(cause as usize));
         cause.is_some_and(|cause| matches!(cause.activity, Activity::Message | Activity::AnyMessage))
     };
-    let passed = |sums: &Sums| sums.sent_messages + sums.received_messages;
+    let passed = |sums: &TimelineSums| sums.sent_messages + sums.received_messages;
     let part = |messages: u64| messages as f64 / passed(&lane.sums).max(1) as f64;
     let Some(first) = lane.spans.iter().position(|span| !span.is_period && waits(&span)) else {
         return (0.0, 0.0);

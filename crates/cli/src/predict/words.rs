@@ -3,7 +3,7 @@
 use super::measured::{leading, Measured};
 use crate::check::count;
 use ligament_analysis::predict::Prediction;
-use ligament_manager::{component_of, in_bytes, in_count, in_seconds};
+use ligament_manager::{component_of, format_bytes, format_count, format_seconds};
 use ligament_wire::rank_parts;
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -18,7 +18,7 @@ pub(super) fn of(prediction: &Prediction) -> String {
     let mut text = format!(
         "{}: {} on {}\n\n",
         prediction.model,
-        in_seconds(prediction.duration),
+        format_seconds(prediction.duration),
         cores(&prediction.machines)
     );
     text.push_str(&instances(prediction));
@@ -31,21 +31,21 @@ pub(super) fn of(prediction: &Prediction) -> String {
     let _ = writeln!(
         text,
         "\n{} messages, {} in all",
-        in_count(prediction.messages as f64),
-        in_bytes(prediction.bytes)
+        format_count(prediction.messages as f64),
+        format_bytes(prediction.bytes)
     );
     text.push_str("\ncritical path\n");
     for part in prediction.critical_path.iter().take(MOST_PARTS) {
         let (what, share) = (part.what.name(), percent(part.part));
         let who = if part.who.is_empty() { what.to_owned() } else { format!("{} {what}", part.who) };
-        let _ = writeln!(text, "  {share:>5}  {:>8}  {who}", in_seconds(part.seconds));
+        let _ = writeln!(text, "  {share:>5}  {:>8}  {who}", format_seconds(part.seconds));
     }
     if !prediction.speed_up.is_empty() {
         text.push_str("\nspeed-up\n");
     }
     for one in &prediction.speed_up {
         let cores = one.cores.map_or("any number of cores".to_owned(), |cores| count(cores as usize, "core"));
-        let _ = writeln!(text, "  {:>5.2} ×  {:>8}  {cores}", one.speed_up, in_seconds(one.duration));
+        let _ = writeln!(text, "  {:>5.2} ×  {:>8}  {cores}", one.speed_up, format_seconds(one.duration));
     }
     text
 }
@@ -106,13 +106,13 @@ fn instances(prediction: &Prediction) -> String {
             if members.len() > 1 { format!("{name} (mean of {})", members.len()) } else { (*name).to_owned() };
         rows.push(vec![
             who,
-            in_seconds(sum(&|at| all[at].computing) / n),
-            in_seconds(sum(&|at| all[at].waiting) / n),
-            in_count(sum(&|at| all[at].sent_messages as f64)),
-            in_bytes(sum(&|at| all[at].sent_bytes)),
-            in_count(sum(&|at| all[at].received_messages as f64)),
-            in_bytes(sum(&|at| all[at].received_bytes)),
-            in_bytes(sum(&|at| all[at].memory.unwrap_or(0.0) + all[at].messages_memory)),
+            format_seconds(sum(&|at| all[at].computing) / n),
+            format_seconds(sum(&|at| all[at].waiting) / n),
+            format_count(sum(&|at| all[at].sent_messages as f64)),
+            format_bytes(sum(&|at| all[at].sent_bytes)),
+            format_count(sum(&|at| all[at].received_messages as f64)),
+            format_bytes(sum(&|at| all[at].received_bytes)),
+            format_bytes(sum(&|at| all[at].memory.unwrap_or(0.0) + all[at].messages_memory)),
         ]);
     }
     let mut text = table(&rows);
@@ -131,7 +131,7 @@ fn placement(prediction: &Prediction) -> String {
     for (at, cores) in prediction.machines.iter().enumerate() {
         let there = prediction.instances.iter().filter(|one| one.machine as usize == at);
         let names: Vec<String> = there.map(|one| one.name.clone()).collect();
-        let names = ligament_manager::some_of(&names, MOST);
+        let names = ligament_manager::list_some(&names, MOST);
         let _ = writeln!(
             text,
             "  {}: {}",
@@ -150,9 +150,9 @@ fn conduits(prediction: &Prediction) -> String {
     rows.extend(all.iter().take(MOST).map(|one| {
         vec![
             format!("{} → {}", one.from, one.to),
-            in_count(one.messages as f64),
-            in_bytes(one.bytes),
-            in_count(one.most_under_way as f64),
+            format_count(one.messages as f64),
+            format_bytes(one.bytes),
+            format_count(one.most_under_way as f64),
         ]
     }));
     let mut text = table(&rows);
@@ -167,7 +167,7 @@ pub(super) fn beside(prediction: &Prediction, run: &Measured) -> String {
         false => String::new(),
     };
     let row = |what: String, predicted: f64, happened: f64| {
-        vec![what, in_seconds(predicted), in_seconds(happened), off(predicted, happened)]
+        vec![what, format_seconds(predicted), format_seconds(happened), off(predicted, happened)]
     };
     let mut rows = vec![vec![run.record.run.clone(), "predicted".into(), "happened".into(), "off by".into()]];
     rows.push(row("the run".into(), prediction.duration, run.duration()));

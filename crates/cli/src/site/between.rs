@@ -7,7 +7,7 @@ use crate::arguments::print;
 use crate::copying::shown;
 use crate::other_end::{command, Running};
 use ligament_catalogue::{fault, Fault};
-use ligament_launch::printed::clean;
+use ligament_launch::terminal_text::clean;
 use ligament_launch::site::Site;
 use ligament_link::{Invitation, Key, Station};
 use std::io::{BufRead, BufReader, Read, Write};

@@ -5,7 +5,7 @@ use crate::arguments::print;
 use crate::copying::shown;
 use ligament_catalogue::{fault, Fault};
 use ligament_files::checksum;
-use ligament_launch::printed::clean;
+use ligament_launch::terminal_text::clean;
 use ligament_launch::site::{find_site, Site};
 use ligament_launch::{quote, quote_path};
 use std::fs::File;

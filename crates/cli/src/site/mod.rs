@@ -10,9 +10,9 @@ pub(crate) use measuring::serve as serve_link;
 
 use crate::arguments::print;
 use ligament_catalogue::{fault, Fault};
-use ligament_launch::printed::clean;
+use ligament_launch::terminal_text::clean;
 use ligament_launch::quote_path;
-use ligament_launch::site::{find_site, known_sites, template, LauncherKind, Site, SITES};
+use ligament_launch::site::{find_site, known_sites, template, LauncherKind, Site, SITES_DIRECTORY};
 use std::io::Write;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
@@ -267,7 +267,7 @@ fn new(name: &str, here: bool, dry_run: bool) -> i32 {
         return crate::DONE;
     }
     let directory = match here {
-        true => PathBuf::from(SITES),
+        true => PathBuf::from(SITES_DIRECTORY),
         false => match ligament_launch::site::own_directory() {
             Some(directory) => directory,
             None => {

@@ -5,11 +5,11 @@ use super::keeper::{self, Keeper, Order, Told};
 use super::waiting::{Next, Patience, Waiting};
 use super::{part_job, Part};
 use ligament_catalogue::Fault;
-use ligament_launch::jobs::System;
-use ligament_launch::site::Shell;
+use ligament_launch::jobs::JobSystem;
+use ligament_launch::site::SiteShell;
 use ligament_manager::RunDirectory;
 use ligament_runtime::client::SiteJob;
-use ligament_runtime::{Agents, Expected};
+use ligament_runtime::{Agents, ExpectedDomain};
 use ligament_wire::DomainId;
 use std::os::unix::net::UnixStream;
 use std::path::Path;
@@ -147,7 +147,7 @@ impl<'p> Across<'p> {
 }
 
 impl Agents for Across<'_> {
-    fn start(&mut self, invitation: &Path, _: &[Expected]) -> Result<(), Fault> {
+    fn start(&mut self, invitation: &Path, _: &[ExpectedDomain]) -> Result<(), Fault> {
         let directory = invitation.parent().unwrap_or(Path::new("."));
         let run = RunDirectory::open(directory);
         self.run = Some(RunDirectory::open(directory));
@@ -155,17 +155,17 @@ impl Agents for Across<'_> {
         let (tell, told) = channel();
         self.told = Some(told);
         for (number, part) in self.parts.iter().enumerate() {
-            let mut shell = Shell::at(&part.site);
+            let mut shell = SiteShell::at(&part.site);
             let place = keeper::place(part, &run.name(), directory, &mut shell)?;
             let mut files = vec![("invitation".to_owned(), invitation.to_string())];
             files.extend(part.files.iter().cloned());
             let job = part_job(part, &run.name(), Path::new(&place), self.silence);
-            files.push(("job.sh".to_owned(), job.script(&part.site, System::of(&part.site))));
+            files.push(("job.sh".to_owned(), job.script(&part.site, JobSystem::of(&part.site))));
             // What was submitted before is cancelled, if this fails.
             let keeper = Keeper::submit(part, shell, &place, &files)?;
             self.records.push(SiteJob {
                 site: part.site.name.clone(),
-                system: System::of(&part.site).name().to_owned(),
+                system: JobSystem::of(&part.site).name().to_owned(),
                 job: keeper.job.clone(),
                 nodes: part.nodes,
                 stands: "was submitted".to_owned(),

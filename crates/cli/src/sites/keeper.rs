@@ -3,9 +3,9 @@
 
 use super::Part;
 use ligament_catalogue::{fault, Fault};
-use ligament_launch::jobs::{JobState, System};
+use ligament_launch::jobs::{JobState, JobSystem};
 use ligament_launch::quote;
-use ligament_launch::site::{find_site, Answer, Shell, Site};
+use ligament_launch::site::{find_site, ScriptOutput, SiteShell, Site};
 use ligament_runtime::client::SiteJob;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
@@ -50,8 +50,8 @@ pub(super) enum Told {
 /// A job, and where it is.
 pub(super) struct Keeper {
     site: Site,
-    system: System,
-    shell: Shell,
+    system: JobSystem,
+    shell: SiteShell,
     /// Its directory there; whole.
     place: String,
     pub job: String,
@@ -77,7 +77,7 @@ impl Keeper {
     /// The site is not reached, or does not take it, in its words.
     pub fn submit(
         part: &Part,
-        mut shell: Shell,
+        mut shell: SiteShell,
         place: &str,
         files: &[(String, String)],
     ) -> Result<Keeper, Fault> {
@@ -94,7 +94,7 @@ impl Keeper {
             Ok(answer) => answer,
             Err(why) => {
                 // It may have done it all the same, and then the keys are there.
-                let _ = Shell::at(site).run(&cleared(place), ANSWER);
+                let _ = SiteShell::at(site).run(&cleared(place), ANSWER);
                 return Err(why);
             }
         };
@@ -108,7 +108,7 @@ impl Keeper {
         }
         let mut keeper = Keeper {
             site: site.clone(),
-            system: System::of(site),
+            system: JobSystem::of(site),
             shell,
             place: place.to_owned(),
             job: String::new(),
@@ -130,12 +130,12 @@ impl Keeper {
     /// # Errors
     /// Its site is not known any more.
     pub fn of(record: &SiteJob) -> Result<Keeper, Fault> {
-        let known = record.file.as_ref().zip(System::from_name(&record.system));
+        let known = record.file.as_ref().zip(JobSystem::from_name(&record.system));
         let Some((file, system)) = known else {
             return Err(fault!(SITE_UNKNOWN, "it is not written down how the site {} is reached", record.site));
         };
         let site = find_site(&file.to_string_lossy())?;
-        let shell = Shell::at(&site);
+        let shell = SiteShell::at(&site);
         let (place, job) = (record.place.clone(), record.job.clone());
         Ok(Keeper { site, system, shell, place, job, begun: false, over: false, cancelled: false })
     }
@@ -191,7 +191,7 @@ impl Keeper {
         self.state(&answer)
     }
 
-    fn state(&mut self, answer: &Answer) -> Result<JobState, Fault> {
+    fn state(&mut self, answer: &ScriptOutput) -> Result<JobState, Fault> {
         let state = self.system.state(answer.succeeded, &answer.said);
         let state = state.map_err(|why| {
             why.told(|said| format!("the queue at {} cannot be seen: {said}", self.site.name))
@@ -288,7 +288,7 @@ impl Keeper {
     /// Nothing of the run stays in the queue, and no key at the site.
     fn end(&mut self, in_order: bool, tell: &dyn Fn(Told), log: &Path) {
         // The run has ended what was left of its own processes, and this shell may be among them.
-        self.shell = Shell::at(&self.site);
+        self.shell = SiteShell::at(&self.site);
         if in_order {
             self.await_end();
         }
@@ -314,7 +314,7 @@ impl Keeper {
                 break;
             }
             std::thread::sleep(pause);
-            self.shell = Shell::at(&self.site);
+            self.shell = SiteShell::at(&self.site);
             done = self.take_keys();
         }
         if let Err(why) = done {
@@ -325,8 +325,8 @@ impl Keeper {
     /// No key stays there.
     fn take_keys(&mut self) -> Result<(), Fault> {
         let why = match self.shell.run(&cleared(&self.place), ANSWER) {
-            Ok(Answer { succeeded: true, .. }) => return Ok(()),
-            Ok(Answer { said, .. }) => said.trim().to_owned(),
+            Ok(ScriptOutput { succeeded: true, .. }) => return Ok(()),
+            Ok(ScriptOutput { said, .. }) => said.trim().to_owned(),
             Err(why) => why.text().to_owned(),
         };
         Err(fault!(
@@ -345,7 +345,7 @@ fn cleared(place: &str) -> String {
 }
 
 /// Where a site has the files of a run's job: below its directory, or in the run directory.
-pub(super) fn place(part: &Part, run: &str, directory: &Path, shell: &mut Shell) -> Result<String, Fault> {
+pub(super) fn place(part: &Part, run: &str, directory: &Path, shell: &mut SiteShell) -> Result<String, Fault> {
     if part.site.ssh.is_none() {
         return Ok(directory.join(format!("site-{}", part.site.name)).to_string_lossy().into_owned());
     }

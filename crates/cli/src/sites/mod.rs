@@ -16,16 +16,16 @@ use crate::spread::Listening;
 use crate::submit::{size_for, Submit};
 use across::Across;
 use ligament_catalogue::{fault, Fault};
-use ligament_launch::jobs::{Job, System};
+use ligament_launch::jobs::{Job, JobSystem};
 use ligament_launch::own_command;
 use ligament_launch::site::{Site, Walltime};
-use ligament_launch::{needs, Need, PlaceOptions, Room};
+use ligament_launch::{needs, ResourceNeed, PlacementOptions, DomainCapacity};
 use ligament_link::{Key, Options};
 use ligament_manager::RunDirectory;
 use ligament_model::Resolved;
 use ligament_net::{Station, Way};
 use ligament_runtime::client::SiteJob;
-use ligament_runtime::{run_over, Expected, RunOptions, Show, Spread, Terminal};
+use ligament_runtime::{run_over, ExpectedDomain, RunOptions, Show, Spread, Terminal};
 use ligament_wire::DomainId;
 use rustix::fs::Mode;
 use rustix::process::umask;
@@ -126,10 +126,10 @@ impl Part {
         (self.first..self.first + self.nodes).map(DomainId::new)
     }
 
-    fn expected(&self) -> impl Iterator<Item = Expected> + '_ {
+    fn expected(&self) -> impl Iterator<Item = ExpectedDomain> + '_ {
         let one = |(i, domain): (usize, DomainId)| {
             let node = self.site.hosts.get(i);
-            Expected {
+            ExpectedDomain {
                 domain,
                 name: node.map_or_else(String::new, |node| node.name.clone()),
                 cores: node.and_then(|node| node.cores),
@@ -204,16 +204,16 @@ fn parts(arguments: &Submit, sites: Vec<Site>, model: &Resolved) -> Result<Vec<P
             names.join(", ")
         ));
     }
-    let rooms: Vec<Room> = sites
+    let rooms: Vec<DomainCapacity> = sites
         .iter()
-        .map(|site| Room { name: site.name.clone(), cores: 0, reserved: 0, site: Some(site.name.clone()) })
+        .map(|site| DomainCapacity { name: site.name.clone(), cores: 0, reserved: 0, site: Some(site.name.clone()) })
         .collect();
     let all = needs(model, &rooms, &|_| None)?;
-    let options = PlaceOptions::of(&model.ligament);
+    let options = PlacementOptions::of(&model.ligament);
     let mut first = 1;
     let mut parts = Vec::new();
     for site in sites {
-        let own: Vec<Need> =
+        let own: Vec<ResourceNeed> =
             all.iter().filter(|need| need.site.as_deref() == Some(&site.name)).cloned().collect();
         if own.is_empty() {
             return Err(fault!(
@@ -341,14 +341,14 @@ fn nodes(count: u32) -> String {
 }
 
 fn dry_run(arguments: &Submit, parts: &[Part], model: &Resolved) -> i32 {
-    let run = format!("{}-{}", model.name, ligament_manager::Moment::now().compact());
+    let run = format!("{}-{}", model.name, ligament_manager::UtcTime::now().compact());
     let directory = arguments.run_dir.clone().unwrap_or_else(|| PathBuf::from("runs").join(&run));
     let script = |part: &Part| {
         let directory = std::path::absolute(&directory).unwrap_or_else(|_| directory.clone());
-        let mut shell = ligament_launch::site::Shell::at(&part.site);
+        let mut shell = ligament_launch::site::SiteShell::at(&part.site);
         let place = keeper::place(part, &run, &directory, &mut shell)?;
         let job = part_job(part, &run, Path::new(&place), arguments.together.silence());
-        Ok((part.site.name.clone(), job.script(&part.site, System::of(&part.site))))
+        Ok((part.site.name.clone(), job.script(&part.site, JobSystem::of(&part.site))))
     };
     match parts.iter().map(script).collect::<Result<Vec<_>, Fault>>() {
         Err(error) => crate::fail(arguments.json, &error, crate::FAILED),
@@ -416,7 +416,7 @@ fn carry_out(
         agent_cores: None,
         streams: None,
         pace: None,
-        place: PlaceOptions::of(&model.ligament),
+        place: PlacementOptions::of(&model.ligament),
         agents: &mut agents,
     };
     match run_over(model, options, None, Some(spread)) {

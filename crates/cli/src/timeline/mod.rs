@@ -7,8 +7,8 @@ pub(crate) use profile::profile;
 
 use crate::arguments::{print, print_as_it_is, Timeline as Arguments};
 use ligament_catalogue::Fault;
-use ligament_manager::timeline::{long_waits, Activity, LongWait, Timeline};
-use ligament_manager::{find_run, in_count, in_seconds, RunDirectory, RunRecord};
+use ligament_manager::timeline::{long_waits, Activity, LongWait, RunTimeline};
+use ligament_manager::{find_run, format_count, format_seconds, RunDirectory, RunRecord};
 use ligament_runtime::client::{record_of, refresh_timeline};
 use ligament_runtime::shown;
 use ligament_runtime::timeline::{write_trace, MANY};
@@ -22,7 +22,7 @@ const MOST_WAITS: usize = 25;
 struct Told {
     run: RunDirectory,
     record: RunRecord,
-    timeline: Timeline,
+    timeline: RunTimeline,
     /// Whether the run is under way, and the timeline is of this moment.
     live: bool,
 }
@@ -31,19 +31,19 @@ fn read(run: &str) -> Result<Told, Fault> {
     let run = find_run(run)?;
     let record = record_of(&run)?;
     let live = refresh_timeline(&run, &record)?;
-    let timeline = Timeline::of(&run)?;
+    let timeline = RunTimeline::of(&run)?;
     Ok(Told { run, record, timeline, live })
 }
 
 impl Told {
     /// `pair-20261121-030405: done after 12.3 s`
     fn headline(&self) -> String {
-        let took = in_seconds(self.timeline.end() as f64 / 1e9);
+        let took = format_seconds(self.timeline.end() as f64 / 1e9);
         match self.live {
             true => format!("{}: running for {took}", self.record.run),
             false => {
                 // As the summary says: to the end of the run, not to that of its last instance.
-                let took = self.record.duration.map_or(took, in_seconds);
+                let took = self.record.duration.map_or(took, format_seconds);
                 format!("{}: {} after {took}", self.record.run, self.record.state.name())
             }
         }
@@ -75,7 +75,7 @@ pub(crate) fn timeline(arguments: &Arguments) -> i32 {
     let waits = long_waits(&told.timeline, told.timeline.lanes.len() <= MANY);
     let mut text = format!("{}\n\n{}\n", told.headline(), table_of(&waits, colours()));
     if told.timeline.header.resolution > 0 {
-        let resolution = in_seconds(told.timeline.header.resolution as f64 / 1e9);
+        let resolution = format_seconds(told.timeline.header.resolution as f64 / 1e9);
         text.push_str(&format!("what lasted less than {resolution} was merged; the sums are exact\n"));
     }
     text.push_str(&format!("trace: {} (open it with ui.perfetto.dev or chrome://tracing)\n", shown(&path)));
@@ -126,7 +126,7 @@ fn table_of(waits: &[LongWait], colours: bool) -> String {
         vec![["who".to_owned(), "waited for".into(), "how long".into(), "of its time".into(), "times".into()]];
     rows.extend(waits.iter().take(MOST_WAITS).map(|wait| {
         let each = wait.seconds / wait.instances.max(1) as f64;
-        [who(wait), lack(wait), in_seconds(each), percent(wait.part), in_count(wait.count as f64)]
+        [who(wait), lack(wait), format_seconds(each), percent(wait.part), format_count(wait.count as f64)]
     }));
     let mut widths = [0; 5];
     for row in &rows {

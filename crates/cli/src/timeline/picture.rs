@@ -1,7 +1,7 @@
 //! The picture of a run: a row for each instance or component, wall time from left to right, in SVG.
 
 use crate::picture::xml;
-use ligament_manager::in_seconds;
+use ligament_manager::format_seconds;
 use ligament_runtime::timeline::{Row, Times, KINDS};
 use std::fmt::Write;
 
@@ -151,7 +151,7 @@ fn draw_row(svg: &mut String, row: &Row, y: f64) {
     let middle = y + ROW / 2.0 + 4.5;
     let parts = row.parts();
     let spent: Vec<String> = (KINDS.iter().zip(row.seconds).zip(parts))
-        .map(|((kind, seconds), part)| format!("{kind} {} ({:.1} %)", in_seconds(seconds), part * 100.0))
+        .map(|((kind, seconds), part)| format!("{kind} {} ({:.1} %)", format_seconds(seconds), part * 100.0))
         .collect();
     let _ = writeln!(
         svg,

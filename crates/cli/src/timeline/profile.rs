@@ -3,8 +3,8 @@
 use super::picture::{draw, Around};
 use super::{colours, json_of, percent, read, refuse, Told};
 use crate::arguments::{print, Profile};
-use ligament_manager::in_seconds;
-use ligament_manager::timeline::Timeline;
+use ligament_manager::format_seconds;
+use ligament_manager::timeline::RunTimeline;
 use ligament_runtime::shown;
 use ligament_runtime::timeline::{rows, Row, KINDS, MANY};
 use std::collections::HashSet;
@@ -46,7 +46,7 @@ pub(crate) fn profile(arguments: &Profile) -> i32 {
 }
 
 /// How many rows there are if all are shown.
-fn count(timeline: &Timeline) -> usize {
+fn count(timeline: &RunTimeline) -> usize {
     match timeline.lanes.len() {
         n if n <= MANY => n,
         _ => timeline.lanes.iter().map(|lane| &lane.component).collect::<HashSet<_>>().len(),
@@ -61,7 +61,7 @@ fn picture(told: &Told, rows: &[Row], hidden: usize) -> String {
         "{} instances of model {}, {state} after {}, begun {}",
         told.timeline.lanes.len(),
         header.model,
-        in_seconds(seconds),
+        format_seconds(seconds),
         header.started
     );
     draw(rows, &Around { title: &header.run, subtitle: &subtitle, seconds, hidden })

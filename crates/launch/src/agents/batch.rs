@@ -3,30 +3,30 @@
 //! batch system sees, counts and ends what they start. This is written against that documentation. Neither
 //! passes on its input reliably, so the invitation is a file, which all nodes must see.
 
-use super::{AgentCommand, Expected, Launcher, Start};
+use super::{AgentCommand, ExpectedDomain, Launcher, LauncherCommand};
 use crate::command::quote;
 use crate::site::Site;
 use ligament_catalogue::{said, Fault};
 use std::ffi::OsString;
 
-pub(super) struct Pbs {
+pub(super) struct PbsLauncher {
     before: Vec<String>,
 }
 
-impl Pbs {
-    pub(super) fn new(site: &Site) -> Pbs {
-        Pbs { before: site.before() }
+impl PbsLauncher {
+    pub(super) fn new(site: &Site) -> PbsLauncher {
+        PbsLauncher { before: site.before() }
     }
 }
 
-impl Launcher for Pbs {
+impl Launcher for PbsLauncher {
     fn name(&self) -> &'static str {
         "pbs_tmrsh"
     }
 
     /// Tasks do not have the job's environment, so what a site wants run before is run again.
-    fn starts(&self, expected: &[Expected], command: &AgentCommand) -> Result<Vec<Start>, Fault> {
-        let each = |one: &Expected| {
+    fn starts(&self, expected: &[ExpectedDomain], command: &AgentCommand) -> Result<Vec<LauncherCommand>, Fault> {
+        let each = |one: &ExpectedDomain| {
             let shell = command.in_shell(&self.before, &command.invitation, Some(one.domain));
             let text: Vec<String> = shell.iter().map(|word| quote(word)).collect();
             vec!["pbs_tmrsh".into(), one.name.clone().into(), text.join(" ").into()]
@@ -35,16 +35,16 @@ impl Launcher for Pbs {
     }
 }
 
-pub(super) struct Lsf;
+pub(super) struct LsfLauncher;
 
-impl Launcher for Lsf {
+impl Launcher for LsfLauncher {
     fn name(&self) -> &'static str {
         "blaunch"
     }
 
     /// Tasks have the job's environment.
-    fn starts(&self, expected: &[Expected], command: &AgentCommand) -> Result<Vec<Start>, Fault> {
-        let each = |one: &Expected| {
+    fn starts(&self, expected: &[ExpectedDomain], command: &AgentCommand) -> Result<Vec<LauncherCommand>, Fault> {
+        let each = |one: &ExpectedDomain| {
             let mut words: Vec<OsString> = vec!["blaunch".into(), "-n".into(), one.name.clone().into()];
             words.extend(command.words(&command.invitation, Some(one.domain)));
             words
@@ -53,7 +53,7 @@ impl Launcher for Lsf {
     }
 }
 
-fn start(one: &Expected, words: Vec<OsString>) -> Start {
+fn start(one: &ExpectedDomain, words: Vec<OsString>) -> LauncherCommand {
     let what = said!(AGENT_NOT_STARTED, "the agent on {}", one.name);
-    Start { words, invitation_as_input: false, domains: vec![one.domain], what }
+    LauncherCommand { words, invitation_as_input: false, domains: vec![one.domain], what }
 }

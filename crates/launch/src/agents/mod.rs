@@ -1,6 +1,6 @@
 //! Starting the agents of a run on other machines. A `Launcher` says which commands do it (`ssh`, `slurm`,
 //! `mpirun`, `batch` for PBS and LSF) and starts nothing, so every word of a command is tested without the
-//! system that would run it. `Agents` (in `running`) starts these commands, sees them fail, and ends them.
+//! system that would run it. `AgentProcesses` (in `running`) starts these commands, sees them fail, and ends them.
 //!
 //! The head starts the commands, not its guard: they are no part of its domain, and what they start elsewhere
 //! has a guard of its own. The invitation, with the run's keys, is the command's input if the launcher hands
@@ -8,11 +8,11 @@
 
 mod batch;
 mod mpirun;
-mod running;
+mod processes;
 mod slurm;
 mod ssh;
 
-pub use running::{Agents, Lost};
+pub use processes::{AgentProcesses, LostAgents};
 pub use ssh::ssh_words;
 
 use crate::command::{plain_or_quoted, quote};
@@ -24,7 +24,7 @@ use std::path::{Path, PathBuf};
 
 /// A domain whose agent is to be started, by a launcher or by hand, and that then joins the run.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Expected {
+pub struct ExpectedDomain {
     /// Its number; the first after the head is 1, and they follow each other.
     pub domain: DomainId,
     /// Its machine, as the launcher calls it; empty if that is not known before it joins.
@@ -94,7 +94,7 @@ impl AgentCommand {
 
 /// A command that starts one agent or several, and lasts as long as they do.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Start {
+pub struct LauncherCommand {
     /// The first is looked up in `PATH`.
     pub words: Vec<OsString>,
     /// Whether the invitation is its standard input; else that is empty.
@@ -115,24 +115,24 @@ pub trait Launcher {
     ///
     /// # Errors
     /// It cannot be done; the error says what to do.
-    fn starts(&self, expected: &[Expected], command: &AgentCommand) -> Result<Vec<Start>, Fault>;
+    fn starts(&self, expected: &[ExpectedDomain], command: &AgentCommand) -> Result<Vec<LauncherCommand>, Fault>;
 }
 
 /// The launcher of a kind, with a site's options; none if the user starts agents by hand.
 pub fn launcher(kind: LauncherKind, site: &Site) -> Option<Box<dyn Launcher>> {
     Some(match kind {
-        LauncherKind::Ssh => Box::new(ssh::Ssh::new(site)),
-        LauncherKind::Slurm => Box::new(slurm::Srun),
-        LauncherKind::Mpirun => Box::new(mpirun::Mpirun::new(site)),
-        LauncherKind::Pbs => Box::new(batch::Pbs::new(site)),
-        LauncherKind::Lsf => Box::new(batch::Lsf),
+        LauncherKind::Ssh => Box::new(ssh::SshLauncher::new(site)),
+        LauncherKind::Slurm => Box::new(slurm::SrunLauncher),
+        LauncherKind::Mpirun => Box::new(mpirun::MpirunLauncher::new(site)),
+        LauncherKind::Pbs => Box::new(batch::PbsLauncher::new(site)),
+        LauncherKind::Lsf => Box::new(batch::LsfLauncher),
         LauncherKind::None => return None,
     })
 }
 
 /// What a user has to type on each machine, if agents are started by hand.
-pub fn by_hand(expected: &[Expected], command: &AgentCommand) -> Vec<String> {
-    let line = |one: &Expected| {
+pub fn by_hand(expected: &[ExpectedDomain], command: &AgentCommand) -> Vec<String> {
+    let line = |one: &ExpectedDomain| {
         let words = command.words(&command.invitation, Some(one.domain));
         let words: Vec<String> = words.iter().map(|word| plain_or_quoted(&word.to_string_lossy())).collect();
         format!("on {}: {}", one.name, words.join(" "))
@@ -141,7 +141,7 @@ pub fn by_hand(expected: &[Expected], command: &AgentCommand) -> Vec<String> {
 }
 
 /// The command for a launcher that counts its tasks, if the domains are numbered in that order: which is the first.
-fn counted(command: &AgentCommand, expected: &[Expected], who: &str) -> Result<AgentCommand, Fault> {
+fn counted(command: &AgentCommand, expected: &[ExpectedDomain], who: &str) -> Result<AgentCommand, Fault> {
     let first = expected.first().map_or(1, |one| one.domain.number());
     match expected.iter().zip(first..).find(|(one, number)| one.domain.number() != *number) {
         None => {

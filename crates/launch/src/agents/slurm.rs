@@ -1,19 +1,19 @@
 //! Agents by one `srun` within an allocation. It passes on this process's environment, so a site's modules and
 //! commands have run already. The invitation is its input, which it gives to every task.
 
-use super::{counted, AgentCommand, Expected, Launcher, Start};
+use super::{counted, AgentCommand, ExpectedDomain, Launcher, LauncherCommand};
 use ligament_catalogue::{said, Fault};
 use std::path::Path;
 
-pub(super) struct Srun;
+pub(super) struct SrunLauncher;
 
-impl Launcher for Srun {
+impl Launcher for SrunLauncher {
     fn name(&self) -> &'static str {
         "srun"
     }
 
     /// Tasks are numbered in the allocation's order of nodes, as domains are: an agent finds its number by itself.
-    fn starts(&self, expected: &[Expected], command: &AgentCommand) -> Result<Vec<Start>, Fault> {
+    fn starts(&self, expected: &[ExpectedDomain], command: &AgentCommand) -> Result<Vec<LauncherCommand>, Fault> {
         if expected.is_empty() {
             return Ok(Vec::new());
         }
@@ -48,6 +48,6 @@ impl Launcher for Srun {
             _ => said!(AGENT_NOT_STARTED, "the agents on {}", nodes.join(", ")),
         };
         let domains = expected.iter().map(|one| one.domain).collect();
-        Ok(vec![Start { words, invitation_as_input: true, domains, what }])
+        Ok(vec![LauncherCommand { words, invitation_as_input: true, domains, what }])
     }
 }

@@ -1,24 +1,24 @@
 //! Agents by ssh, one by one. The invitation goes over ssh's own channel, as the remote command's input, so that no
 //! key stands on a command line or on the other machine's disk.
 
-use super::{AgentCommand, Expected, Launcher, Start};
+use super::{AgentCommand, ExpectedDomain, Launcher, LauncherCommand};
 use crate::command::quote;
 use crate::site::Site;
 use ligament_catalogue::{said, Fault};
 use std::ffi::OsString;
 use std::path::Path;
 
-pub(super) struct Ssh {
+pub(super) struct SshLauncher {
     options: Vec<String>,
     before: Vec<String>,
     /// Seconds until a machine that does not answer is given up.
-    patience: u64,
+    connect_timeout_s: u64,
 }
 
-impl Ssh {
-    pub(super) fn new(site: &Site) -> Ssh {
+impl SshLauncher {
+    pub(super) fn new(site: &Site) -> SshLauncher {
         let patience = site.start_within.as_secs().clamp(1, 60);
-        Ssh { options: site.ssh_options.clone(), before: site.before(), patience }
+        SshLauncher { options: site.ssh_options.clone(), before: site.before(), connect_timeout_s: patience }
     }
 }
 
@@ -37,20 +37,20 @@ pub fn ssh_words(options: &[String], patience: u64, target: &str) -> Vec<OsStrin
     words
 }
 
-impl Launcher for Ssh {
+impl Launcher for SshLauncher {
     fn name(&self) -> &'static str {
         "ssh"
     }
 
-    fn starts(&self, expected: &[Expected], command: &AgentCommand) -> Result<Vec<Start>, Fault> {
-        let start = |one: &Expected| {
+    fn starts(&self, expected: &[ExpectedDomain], command: &AgentCommand) -> Result<Vec<LauncherCommand>, Fault> {
+        let start = |one: &ExpectedDomain| {
             let shell = command.in_shell(&self.before, Path::new("-"), Some(one.domain));
             // ssh joins its words with blanks and gives them to a shell.
             let text: Vec<String> = shell.iter().map(|word| quote(word)).collect();
-            let mut words = ssh_words(&self.options, self.patience, &one.name);
+            let mut words = ssh_words(&self.options, self.connect_timeout_s, &one.name);
             words.push(format!("exec {}", text.join(" ")).into());
             let what = said!(AGENT_NOT_STARTED, "the agent on {}", one.name);
-            Start { words, invitation_as_input: true, domains: vec![one.domain], what }
+            LauncherCommand { words, invitation_as_input: true, domains: vec![one.domain], what }
         };
         Ok(expected.iter().map(start).collect())
     }

@@ -3,9 +3,9 @@
 use super::*;
 use std::time::Duration;
 
-fn expected(names: &[&str]) -> Vec<Expected> {
+fn expected(names: &[&str]) -> Vec<ExpectedDomain> {
     let domains = names.iter().zip((1..).map(DomainId::new));
-    domains.map(|(name, domain)| Expected { domain, name: (*name).into(), ..Expected::default() }).collect()
+    domains.map(|(name, domain)| ExpectedDomain { domain, name: (*name).into(), ..ExpectedDomain::default() }).collect()
 }
 
 fn command() -> AgentCommand {
@@ -87,13 +87,13 @@ fn pbs_and_lsf_start_agents_one_by_one_with_a_file_that_all_see() {
 
 #[test]
 fn host_files_and_options_are_as_each_mpi_has_them() {
-    use crate::mpi::Flavour;
-    use mpirun::Mpirun;
+    use crate::mpi::MpiFlavour;
+    use mpirun::MpirunLauncher;
     let join = |words: Vec<OsString>| words.join(&OsString::from("|")).into_string().unwrap();
-    let (hosts, options) = Mpirun::options(Flavour::OpenMpi, &expected(&["a", "b"]), "F");
+    let (hosts, options) = MpirunLauncher::options(MpiFlavour::OpenMpi, &expected(&["a", "b"]), "F");
     assert_eq!(hosts, "a slots=1\nb slots=1\n");
     assert_eq!(join(options), "--hostfile|F|--map-by|ppr:1:node|--bind-to|none|-n|2");
-    let (hosts, options) = Mpirun::options(Flavour::Hydra, &expected(&["a", "b"]), "F");
+    let (hosts, options) = MpirunLauncher::options(MpiFlavour::Hydra, &expected(&["a", "b"]), "F");
     assert_eq!(hosts, "a:1\nb:1\n");
     assert_eq!(join(options), "-f|F|-ppn|1|-bind-to|none|-n|2");
 }
@@ -121,8 +121,8 @@ fn domains_that_a_launcher_would_count_otherwise_are_refused() {
 #[test]
 fn agents_of_one_of_several_sites_are_counted_from_its_first_domain() {
     let third =
-        |i: u32| Expected { domain: DomainId::new(i + 3), name: format!("n{i}"), ..Expected::default() };
-    let three: Vec<Expected> = (0..3).map(third).collect();
+        |i: u32| ExpectedDomain { domain: DomainId::new(i + 3), name: format!("n{i}"), ..ExpectedDomain::default() };
+    let three: Vec<ExpectedDomain> = (0..3).map(third).collect();
     let starts = launcher(LauncherKind::Slurm, &Site::default()).unwrap().starts(&three, &command()).unwrap();
     assert!(starts[0].words.contains(&"--first=3".into()), "{:?}", starts[0].words);
 }

@@ -7,7 +7,7 @@ mod system;
 
 pub use script::Job;
 pub use slurm::{cancel, state, submit};
-pub use system::System;
+pub use system::JobSystem;
 
 /// How a job stands in its queue.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -1,13 +1,13 @@
 //! The script of a job: its requests, what is run first, and its command.
 
-use super::System;
+use super::JobSystem;
 use crate::command::{plain_or_quoted, quote, quote_path};
 use crate::site::{Gpus, Site, Walltime};
 use std::fmt::Write;
 use std::path::PathBuf;
 
 /// How many seconds before its time limit a job is asked to end, so that the run can end in order.
-const WARNING: u64 = 60;
+const WARNING_BEFORE_END_S: u64 = 60;
 
 /// A job that runs a model.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -30,7 +30,7 @@ pub struct Job {
 
 impl Job {
     /// The script for a site's batch system.
-    pub fn script(&self, site: &Site, system: System) -> String {
+    pub fn script(&self, site: &Site, system: JobSystem) -> String {
         let mut text = format!(
             "#!/bin/bash\n# The job of the run {0}, written by ligament submit {1}.\n\
              # It may be changed and submitted by hand, as long as {0} holds no run.\n\n",
@@ -41,10 +41,10 @@ impl Job {
             let _ = writeln!(text, "{what}");
         };
         match system {
-            System::Slurm => self.asks_slurm(site, &mut line),
-            System::Pbs => self.asks_pbs(site, &mut line),
-            System::Lsf => self.asks_lsf(site, &mut line),
-            System::None => line(&format!("cd {} || exit 1", quote(&self.from.to_string_lossy()))),
+            JobSystem::Slurm => self.asks_slurm(site, &mut line),
+            JobSystem::Pbs => self.asks_pbs(site, &mut line),
+            JobSystem::Lsf => self.asks_lsf(site, &mut line),
+            JobSystem::None => line(&format!("cd {} || exit 1", quote(&self.from.to_string_lossy()))),
         }
         let before = site.before();
         if !before.is_empty() {
@@ -87,9 +87,9 @@ impl Job {
         }
         if let Some(time) = self.time {
             line(&format!("#SBATCH --time={time}"));
-            if time.0 > 2 * WARNING {
+            if time.0 > 2 * WARNING_BEFORE_END_S {
                 line("# A minute before that the run is asked to end, so that it ends in order.");
-                line(&format!("#SBATCH --signal=B:TERM@{WARNING}"));
+                line(&format!("#SBATCH --signal=B:TERM@{WARNING_BEFORE_END_S}"));
             }
         }
         let reservation = &site.reservation;
@@ -158,7 +158,7 @@ impl Job {
         if let Some(time) = self.time {
             let minutes = time.0.div_ceil(60);
             line(&format!("#BSUB -W {}:{:02}", minutes / 60, minutes % 60));
-            if time.0 > 2 * WARNING {
+            if time.0 > 2 * WARNING_BEFORE_END_S {
                 line("#BSUB -wt 1");
                 line("#BSUB -wa TERM");
             }
@@ -222,7 +222,7 @@ mod tests {
 
     #[test]
     fn a_script_asks_for_whole_nodes_and_becomes_the_run() {
-        let script = job().script(&Site::default(), System::Slurm);
+        let script = job().script(&Site::default(), JobSystem::Slurm);
         for line in [
             "#!/bin/bash",
             "#SBATCH --job-name=town-1",
@@ -252,7 +252,7 @@ mod tests {
             batch_options: vec!["--qos=low".into()],
             ..Site::default()
         };
-        let script = Job { cores: Some(4), ..job() }.script(&site, System::Slurm);
+        let script = Job { cores: Some(4), ..job() }.script(&site, JobSystem::Slurm);
         let at = |text: &str| script.find(text).unwrap_or_else(|| panic!("{text} is not in\n{script}"));
         assert!(at("#SBATCH --qos=low") < at("module load 'gcc/12'\n[ $? -eq 0 ]"));
         assert!(at("module load") < at("\nsource env.sh\n"));
@@ -273,16 +273,16 @@ mod tests {
         };
         for (system, lines) in [
             (
-                System::Slurm,
+                JobSystem::Slurm,
                 [
                     "#SBATCH --reservation=workshop",
                     "#SBATCH --gres=gpu:a100:2",
                     "#SBATCH --licenses=solver:1,mesher:4",
                 ],
             ),
-            (System::Pbs, ["#PBS -q workshop", "#PBS -l select=3:ngpus=2:mpiprocs=1", "#PBS -l mesher=4"]),
+            (JobSystem::Pbs, ["#PBS -q workshop", "#PBS -l select=3:ngpus=2:mpiprocs=1", "#PBS -l mesher=4"]),
             (
-                System::Lsf,
+                JobSystem::Lsf,
                 ["#BSUB -U workshop", "#BSUB -gpu \"num=2:gmodel=a100\"", "#BSUB -R \"rusage[mesher=4/job]\""],
             ),
         ] {
@@ -302,7 +302,7 @@ mod tests {
             cores_per_node: Some(8),
             ..Site::default()
         };
-        let pbs = job().script(&of(LauncherKind::Pbs), System::Pbs);
+        let pbs = job().script(&of(LauncherKind::Pbs), JobSystem::Pbs);
         for line in [
             "#PBS -l select=3:ncpus=8:mpiprocs=1",
             "#PBS -l walltime=01:00:00",
@@ -311,7 +311,7 @@ mod tests {
         ] {
             assert!(pbs.lines().any(|found| found == line), "{line} is not in\n{pbs}");
         }
-        let lsf = job().script(&of(LauncherKind::Lsf), System::Lsf);
+        let lsf = job().script(&of(LauncherKind::Lsf), JobSystem::Lsf);
         for line in
             ["#BSUB -n 3", "#BSUB -R \"span[ptile=1]\"", "#BSUB -W 1:00", "#BSUB -q fat", "#BSUB -cwd /home/me"]
         {
@@ -327,7 +327,7 @@ mod tests {
     fn a_command_below_the_home_directory_is_found_there() {
         let mut job = job();
         job.command[0] = "~/my bin/ligament".into();
-        let script = job.script(&Site::default(), System::Slurm);
+        let script = job.script(&Site::default(), JobSystem::Slurm);
         assert!(script.ends_with("exec \"$HOME\"/'my bin/ligament' run 'my town.ymmsl'\n"), "{script}");
     }
 }

@@ -1,7 +1,7 @@
 //! Slurm's queue: sbatch, squeue, scancel.
 
 use super::JobState;
-use crate::printed::last_lines;
+use crate::terminal_text::last_lines;
 use ligament_catalogue::{fault, Fault};
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
@@ -18,7 +18,7 @@ fn run(words: &[&str]) -> Result<Output, Fault> {
     })
 }
 
-fn said(output: &Output) -> String {
+fn output_text(output: &Output) -> String {
     let text = String::from_utf8_lossy(&output.stderr).into_owned() + &String::from_utf8_lossy(&output.stdout);
     let lines = last_lines(text.as_bytes(), usize::MAX);
     lines.iter().map(|line| line.trim()).filter(|line| !line.is_empty()).collect::<Vec<_>>().join("; ")
@@ -34,7 +34,7 @@ pub fn submit(script: &Path) -> Result<String, Fault> {
         return Err(fault!(
             JOB_REFUSED,
             "Slurm does not take the job: {}; the script is {}",
-            said(&output),
+            output_text(&output),
             script.display()
         ));
     }
@@ -44,7 +44,7 @@ pub fn submit(script: &Path) -> Result<String, Fault> {
     match job.chars().all(|c| c.is_ascii_digit()) && !job.is_empty() {
         true => Ok(job.to_owned()),
         false => {
-            Err(fault!(JOB_REFUSED, "sbatch gave no number of a job: {}; look with squeue", said(&output)))
+            Err(fault!(JOB_REFUSED, "sbatch gave no number of a job: {}; look with squeue", output_text(&output)))
         }
     }
 }
@@ -57,7 +57,7 @@ pub fn state(job: &str) -> Result<JobState, Fault> {
     let output = run(&["squeue", "--noheader", "--states=all", &format!("--jobs={job}"), "--format=%T|%r|%N"])?;
     let text = String::from_utf8_lossy(&output.stdout);
     if !output.status.success() {
-        let said = said(&output);
+        let said = output_text(&output);
         // Slurm forgets jobs that are long over.
         return match said.contains("Invalid job id") {
             true => Ok(JobState::Over { how: "gone".into() }),
@@ -89,9 +89,9 @@ pub(super) fn of_line(line: &str) -> JobState {
 /// Slurm refuses, in its own words.
 pub fn cancel(job: &str) -> Result<(), Fault> {
     let output = run(&["scancel", job])?;
-    match output.status.success() || said(&output).contains("Invalid job id") {
+    match output.status.success() || output_text(&output).contains("Invalid job id") {
         true => Ok(()),
-        false => Err(fault!(JOB_REFUSED, "the job {job} cannot be cancelled: {}", said(&output))),
+        false => Err(fault!(JOB_REFUSED, "the job {job} cannot be cancelled: {}", output_text(&output))),
     }
 }
 

@@ -11,7 +11,7 @@ use ligament_catalogue::{fault, Fault};
 
 /// What a site gives jobs to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum System {
+pub enum JobSystem {
     Slurm,
     Pbs,
     Lsf,
@@ -19,38 +19,38 @@ pub enum System {
     None,
 }
 
-impl System {
+impl JobSystem {
     /// That of a site. Slurm, unless its file says otherwise.
-    pub fn of(site: &Site) -> System {
+    pub fn of(site: &Site) -> JobSystem {
         match site.launcher {
-            _ if !site.hosts.is_empty() => System::None,
-            Some(LauncherKind::Pbs) => System::Pbs,
-            Some(LauncherKind::Lsf) => System::Lsf,
-            _ => System::Slurm,
+            _ if !site.hosts.is_empty() => JobSystem::None,
+            Some(LauncherKind::Pbs) => JobSystem::Pbs,
+            Some(LauncherKind::Lsf) => JobSystem::Lsf,
+            _ => JobSystem::Slurm,
         }
     }
 
     /// The name in files.
     pub fn name(self) -> &'static str {
         match self {
-            System::Slurm => "slurm",
-            System::Pbs => "pbs",
-            System::Lsf => "lsf",
-            System::None => "none",
+            JobSystem::Slurm => "slurm",
+            JobSystem::Pbs => "pbs",
+            JobSystem::Lsf => "lsf",
+            JobSystem::None => "none",
         }
     }
 
     /// Reads a name.
-    pub fn from_name(name: &str) -> Option<System> {
-        [System::Slurm, System::Pbs, System::Lsf, System::None].into_iter().find(|one| one.name() == name)
+    pub fn from_name(name: &str) -> Option<JobSystem> {
+        [JobSystem::Slurm, JobSystem::Pbs, JobSystem::Lsf, JobSystem::None].into_iter().find(|one| one.name() == name)
     }
 
     /// The line that fails if a job's number may be somebody else's by now, where its files are in `place`: those of
     /// processes are given out again.
     pub fn is_still(self, job: &str, place: &str) -> String {
         match self {
-            System::Slurm | System::Pbs | System::Lsf => "true".to_owned(),
-            System::None => {
+            JobSystem::Slurm | JobSystem::Pbs | JobSystem::Lsf => "true".to_owned(),
+            JobSystem::None => {
                 format!("tr '\\0' ' ' </proc/{}/cmdline | grep -qF -- {}", quote(job), quote(place))
             }
         }
@@ -60,11 +60,11 @@ impl System {
     pub fn submits(self, script: &str) -> String {
         let script = quote(script);
         match self {
-            System::Slurm => format!("sbatch --parsable {script}"),
-            System::Pbs => format!("qsub {script}"),
-            System::Lsf => format!("bsub < {script}"),
+            JobSystem::Slurm => format!("sbatch --parsable {script}"),
+            JobSystem::Pbs => format!("qsub {script}"),
+            JobSystem::Lsf => format!("bsub < {script}"),
             // In a session, and so a process group, of its own.
-            System::None => {
+            JobSystem::None => {
                 format!(
                     "setsid nohup bash {script} > \"$(dirname {script})/job.log\" 2>&1 < /dev/null & echo $!"
                 )
@@ -81,22 +81,22 @@ impl System {
         let digits = |word: &&str| !word.is_empty() && word.chars().all(|c| c.is_ascii_digit());
         match self {
             // "17" or "17;cluster"; warnings may come before it.
-            System::Slurm => lines
+            JobSystem::Slurm => lines
                 .into_iter()
                 .find(|line| {
                     let (number, cluster) = line.split_once(';').unwrap_or((line, "0"));
                     digits(&number) && plain(cluster)
                 })
                 .map(str::to_owned),
-            System::None => lines.into_iter().find(digits).map(str::to_owned),
+            JobSystem::None => lines.into_iter().find(digits).map(str::to_owned),
             // "123.server"
-            System::Pbs => {
+            JobSystem::Pbs => {
                 let mut numbers =
                     lines.filter(|line| plain(line) && line.starts_with(|c: char| c.is_ascii_digit()));
                 numbers.next().map(str::to_owned)
             }
             // "Job <123> is submitted to queue <normal>."
-            System::Lsf => said.split('<').nth(1)?.split('>').next().filter(digits).map(str::to_owned),
+            JobSystem::Lsf => said.split('<').nth(1)?.split('>').next().filter(digits).map(str::to_owned),
         }
     }
 
@@ -105,12 +105,12 @@ impl System {
         let (number, cluster) = of_cluster(job);
         let job = quote(job);
         match self {
-            System::Slurm => {
+            JobSystem::Slurm => {
                 format!("squeue --noheader --states=all --jobs={number}{cluster} '--format=%T|%r|%N'")
             }
-            System::Pbs => format!("qstat -x -f {job}"),
-            System::Lsf => format!("bjobs -noheader -o \"stat exec_host pend_reason delimiter='|'\" {job}"),
-            System::None => format!(
+            JobSystem::Pbs => format!("qstat -x -f {job}"),
+            JobSystem::Lsf => format!("bjobs -noheader -o \"stat exec_host pend_reason delimiter='|'\" {job}"),
+            JobSystem::None => format!(
                 // A zombie has ended: its parent may be the run's head, which takes it up later.
                 "if ps -e -o pgid=,stat= | awk -v g={job} '$1 == g && $2 !~ /^Z/ {{ f = 1 }} END {{ exit !f }}'; then \
                  echo running; else echo over; fi"
@@ -135,11 +135,11 @@ impl System {
             (true, false) => {}
         }
         Ok(match self {
-            System::Slurm => slurm::of_line(said.lines().last().unwrap_or_default()),
-            System::Pbs => of_qstat(said),
-            System::Lsf => of_bjobs(said.lines().last().unwrap_or_default()),
-            System::None if said == "running" => JobState::Running { nodes: "the site's machines".into() },
-            System::None => JobState::Over { how: "ended".into() },
+            JobSystem::Slurm => slurm::of_line(said.lines().last().unwrap_or_default()),
+            JobSystem::Pbs => of_qstat(said),
+            JobSystem::Lsf => of_bjobs(said.lines().last().unwrap_or_default()),
+            JobSystem::None if said == "running" => JobState::Running { nodes: "the site's machines".into() },
+            JobSystem::None => JobState::Over { how: "ended".into() },
         })
     }
 
@@ -148,10 +148,10 @@ impl System {
         let (number, cluster) = of_cluster(job);
         let job = quote(job);
         match self {
-            System::Slurm => format!("scancel{cluster} {number}"),
-            System::Pbs => format!("qdel {job}"),
-            System::Lsf => format!("bkill {job}"),
-            System::None => format!("kill -TERM -- -{job} 2>/dev/null || true"),
+            JobSystem::Slurm => format!("scancel{cluster} {number}"),
+            JobSystem::Pbs => format!("qdel {job}"),
+            JobSystem::Lsf => format!("bkill {job}"),
+            JobSystem::None => format!("kill -TERM -- -{job} 2>/dev/null || true"),
         }
     }
 }
@@ -208,14 +208,14 @@ mod tests {
     #[test]
     fn a_jobs_number_is_found_in_what_its_submission_prints() {
         for (system, said, number) in [
-            (System::Slurm, "17\n", Some("17")),
-            (System::Slurm, "sbatch: warning: no time\n17;big\n", Some("17;big")),
-            (System::Slurm, "sbatch: error: invalid partition\n", None),
-            (System::Pbs, "123.server\n", Some("123.server")),
-            (System::Pbs, "qsub: Unknown queue\n", None),
-            (System::Lsf, "Job <123> is submitted to queue <normal>.\n", Some("123")),
-            (System::Lsf, "no such queue\n", None),
-            (System::None, "4711\n", Some("4711")),
+            (JobSystem::Slurm, "17\n", Some("17")),
+            (JobSystem::Slurm, "sbatch: warning: no time\n17;big\n", Some("17;big")),
+            (JobSystem::Slurm, "sbatch: error: invalid partition\n", None),
+            (JobSystem::Pbs, "123.server\n", Some("123.server")),
+            (JobSystem::Pbs, "qsub: Unknown queue\n", None),
+            (JobSystem::Lsf, "Job <123> is submitted to queue <normal>.\n", Some("123")),
+            (JobSystem::Lsf, "no such queue\n", None),
+            (JobSystem::None, "4711\n", Some("4711")),
         ] {
             assert_eq!(system.number(said).as_deref(), number, "{said}");
         }
@@ -227,35 +227,35 @@ mod tests {
         let running = |nodes: &str| Ok(JobState::Running { nodes: nodes.into() });
         let over = |how: &str| Ok(JobState::Over { how: how.into() });
         for (system, succeeded, said, state) in [
-            (System::Slurm, true, "PENDING|Resources|\n", waiting("Resources")),
-            (System::Slurm, true, "RUNNING|None|n[1-2]\n", running("n[1-2]")),
-            (System::Slurm, true, "", over("gone")),
-            (System::Slurm, false, "slurm_load_jobs error: Invalid job id specified\n", over("gone")),
+            (JobSystem::Slurm, true, "PENDING|Resources|\n", waiting("Resources")),
+            (JobSystem::Slurm, true, "RUNNING|None|n[1-2]\n", running("n[1-2]")),
+            (JobSystem::Slurm, true, "", over("gone")),
+            (JobSystem::Slurm, false, "slurm_load_jobs error: Invalid job id specified\n", over("gone")),
             (
-                System::Slurm,
+                JobSystem::Slurm,
                 false,
                 "Unable to contact slurm controller",
                 Err(fault!(SITE_UNREACHABLE, "Unable to contact slurm controller")),
             ),
             (
-                System::Pbs,
+                JobSystem::Pbs,
                 true,
                 "Job Id: 1.s\n    job_state = Q\n    comment = Not Running: no nodes\n",
                 waiting("Not Running: no nodes"),
             ),
-            (System::Pbs, true, "    job_state = R\n    exec_host = n1/0+n2/0\n", running("n1/0+n2/0")),
-            (System::Pbs, true, "    job_state = F\n    Exit_status = 271\n", over("exit status 271")),
-            (System::Pbs, false, "qstat: Unknown Job Id 1.s", over("gone")),
+            (JobSystem::Pbs, true, "    job_state = R\n    exec_host = n1/0+n2/0\n", running("n1/0+n2/0")),
+            (JobSystem::Pbs, true, "    job_state = F\n    Exit_status = 271\n", over("exit status 271")),
+            (JobSystem::Pbs, false, "qstat: Unknown Job Id 1.s", over("gone")),
             (
-                System::Lsf,
+                JobSystem::Lsf,
                 true,
                 "PEND|-|New job is waiting for scheduling\n",
                 waiting("New job is waiting for scheduling"),
             ),
-            (System::Lsf, true, "RUN|h1:h2|-\n", running("h1:h2")),
-            (System::Lsf, true, "EXIT|h1|-\n", over("EXIT")),
-            (System::Lsf, false, "Job <9> is not found", over("gone")),
-            (System::None, true, "over\n", over("ended")),
+            (JobSystem::Lsf, true, "RUN|h1:h2|-\n", running("h1:h2")),
+            (JobSystem::Lsf, true, "EXIT|h1|-\n", over("EXIT")),
+            (JobSystem::Lsf, false, "Job <9> is not found", over("gone")),
+            (JobSystem::None, true, "over\n", over("ended")),
         ] {
             assert_eq!(system.state(succeeded, said), state, "{said}");
         }
@@ -264,32 +264,32 @@ mod tests {
     #[test]
     fn the_number_of_a_process_is_a_job_only_as_long_as_it_names_the_jobs_files() {
         let holds = |place: &str| {
-            let own = System::None.is_still(&std::process::id().to_string(), place);
+            let own = JobSystem::None.is_still(&std::process::id().to_string(), place);
             std::process::Command::new("bash").args(["-c", &own]).status().is_ok_and(|status| status.success())
         };
         let program = std::env::current_exe().unwrap();
         assert!(holds(&program.file_name().unwrap().to_string_lossy()));
         assert!(!holds("/no/such/place"));
-        assert_eq!(System::Slurm.is_still("17", "/x"), "true", "a batch system gives numbers once");
+        assert_eq!(JobSystem::Slurm.is_still("17", "/x"), "true", "a batch system gives numbers once");
     }
 
     #[test]
     fn names_of_systems_are_read_as_they_are_written() {
-        for system in [System::Slurm, System::Pbs, System::Lsf, System::None] {
-            assert_eq!(System::from_name(system.name()), Some(system));
+        for system in [JobSystem::Slurm, JobSystem::Pbs, JobSystem::Lsf, JobSystem::None] {
+            assert_eq!(JobSystem::from_name(system.name()), Some(system));
         }
-        assert_eq!(System::from_name("cron"), None);
+        assert_eq!(JobSystem::from_name("cron"), None);
     }
 
     #[test]
     fn a_site_that_lists_its_machines_has_no_queue() {
         let hosts = crate::parse_hosts("a,b").unwrap();
-        assert_eq!(System::of(&Site { hosts, ..Site::default() }), System::None);
-        let of = |kind| System::of(&Site { launcher: Some(kind), ..Site::default() });
+        assert_eq!(JobSystem::of(&Site { hosts, ..Site::default() }), JobSystem::None);
+        let of = |kind| JobSystem::of(&Site { launcher: Some(kind), ..Site::default() });
         assert_eq!(
             [of(LauncherKind::Slurm), of(LauncherKind::Pbs), of(LauncherKind::Lsf)],
-            [System::Slurm, System::Pbs, System::Lsf]
+            [JobSystem::Slurm, JobSystem::Pbs, JobSystem::Lsf]
         );
-        assert_eq!([System::of(&Site::default()), of(LauncherKind::Ssh)], [System::Slurm, System::Slurm]);
+        assert_eq!([JobSystem::of(&Site::default()), of(LauncherKind::Ssh)], [JobSystem::Slurm, JobSystem::Slurm]);
     }
 }

@@ -1,6 +1,6 @@
 //! Machines that the user lists: `--hosts a,b:4`, and the host files of Open MPI (`a slots=4`) and MPICH (`a:4`).
 
-use super::Node;
+use super::ComputeNode;
 use ligament_catalogue::{fault, Fault};
 use std::path::Path;
 
@@ -9,7 +9,7 @@ use std::path::Path;
 ///
 /// # Errors
 /// What cannot be understood, and how to write it.
-pub fn parse_hosts(text: &str) -> Result<Vec<Node>, Fault> {
+pub fn parse_hosts(text: &str) -> Result<Vec<ComputeNode>, Fault> {
     let mut nodes = Vec::new();
     for word in text.split(',') {
         add(
@@ -24,7 +24,7 @@ pub fn parse_hosts(text: &str) -> Result<Vec<Node>, Fault> {
 ///
 /// # Errors
 /// `file:line: what is wrong; what to do`.
-pub fn read_hostfile(path: &Path) -> Result<Vec<Node>, Fault> {
+pub fn read_hostfile(path: &Path) -> Result<Vec<ComputeNode>, Fault> {
     let text = ligament_model::read_text(path).map_err(|error| {
         fault!(HOSTS_NOT_UNDERSTOOD, "the host file {} cannot be read: {error}", path.display())
     })?;
@@ -61,10 +61,10 @@ pub fn read_hostfile(path: &Path) -> Result<Vec<Node>, Fault> {
     Ok(nodes)
 }
 
-fn add(nodes: &mut Vec<Node>, node: Node) {
+fn add(nodes: &mut Vec<ComputeNode>, node: ComputeNode) {
     match nodes.iter_mut().find(|known| known.name == node.name) {
         Some(known) => {
-            let sum = |node: &Node| node.cores.unwrap_or(1);
+            let sum = |node: &ComputeNode| node.cores.unwrap_or(1);
             known.cores = Some(sum(known).saturating_add(sum(&node)));
         }
         None => nodes.push(node),
@@ -72,7 +72,7 @@ fn add(nodes: &mut Vec<Node>, node: Node) {
 }
 
 /// `a`, `a:4`, `10.0.0.1:4`, `::1` or `[::1]:4`.
-fn entry(word: &str) -> Result<Node, Fault> {
+fn entry(word: &str) -> Result<ComputeNode, Fault> {
     let (name, count) = if let Some(rest) = word.strip_prefix('[') {
         let (address, rest) = rest
             .split_once(']')
@@ -91,7 +91,7 @@ fn entry(word: &str) -> Result<Node, Fault> {
     if name.is_empty() || name.starts_with('-') || !name.chars().all(plain) {
         return Err(fault!(HOSTS_NOT_UNDERSTOOD, "\"{name}\" is no name of a machine"));
     }
-    Ok(Node::new(name, count.map(cores).transpose()?))
+    Ok(ComputeNode::new(name, count.map(cores).transpose()?))
 }
 
 fn cores(text: &str) -> Result<u32, Fault> {
@@ -110,15 +110,15 @@ mod tests {
         assert_eq!(
             parse_hosts("a, b:4,user@c.org,10.0.0.1:2,::1,[fe80::1%eth0]:8").unwrap(),
             [
-                Node::new("a", None),
-                Node::new("b", 4),
-                Node::new("user@c.org", None),
-                Node::new("10.0.0.1", 2),
-                Node::new("::1", None),
-                Node::new("fe80::1%eth0", 8)
+                ComputeNode::new("a", None),
+                ComputeNode::new("b", 4),
+                ComputeNode::new("user@c.org", None),
+                ComputeNode::new("10.0.0.1", 2),
+                ComputeNode::new("::1", None),
+                ComputeNode::new("fe80::1%eth0", 8)
             ]
         );
-        assert_eq!(parse_hosts("a:2,a:3").unwrap(), [Node::new("a", 5)]);
+        assert_eq!(parse_hosts("a:2,a:3").unwrap(), [ComputeNode::new("a", 5)]);
     }
 
     #[test]
@@ -139,7 +139,7 @@ mod tests {
     #[test]
     fn host_files_of_open_mpi_and_of_mpich_say_the_same() {
         let path = std::env::temp_dir().join(format!("ligament-hosts-{}", std::process::id()));
-        let wanted = [Node::new("a", 4), Node::new("b", 2), Node::new("c", None)];
+        let wanted = [ComputeNode::new("a", 4), ComputeNode::new("b", 2), ComputeNode::new("c", None)];
         for text in ["# ours\na slots=4 max_slots=8\nb slots=2 # two\n\nc\n", "a:4\nb:2 binding=user:0,1\nc\n"]
         {
             std::fs::write(&path, text).unwrap();

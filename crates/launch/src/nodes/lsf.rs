@@ -1,20 +1,20 @@
 //! The hosts of a job in LSF: `$LSB_DJOB_HOSTFILE`, a line for each slot, or `$LSB_MCPU_HOSTS`, "host slots host
 //! slots …" ("IBM Spectrum LSF 10.1, Environment variables set for job execution"). Written against that documentation.
 
-use super::{counted, Node};
+use super::{counted, ComputeNode};
 use ligament_catalogue::{fault, Fault};
 
-type Variables<'a> = &'a dyn Fn(&str) -> Option<String>;
+type VariableLookup<'a> = &'a dyn Fn(&str) -> Option<String>;
 
-pub(super) fn in_allocation(variable: Variables<'_>) -> bool {
+pub(super) fn in_allocation(variable: VariableLookup<'_>) -> bool {
     variable("LSB_DJOB_HOSTFILE").is_some() || variable("LSB_MCPU_HOSTS").is_some()
 }
 
-pub(super) fn nodes(variable: Variables<'_>) -> Result<Vec<Node>, Fault> {
+pub(super) fn nodes(variable: VariableLookup<'_>) -> Result<Vec<ComputeNode>, Fault> {
     if let Some(text) = variable("LSB_DJOB_HOSTFILE").and_then(|file| std::fs::read_to_string(file).ok()) {
         let counts = counted(text.lines().map(str::trim).filter(|line| !line.is_empty()));
         if !counts.is_empty() {
-            return Ok(counts.into_iter().map(|(name, count)| Node::new(name, count)).collect());
+            return Ok(counts.into_iter().map(|(name, count)| ComputeNode::new(name, count)).collect());
         }
     }
     let Some(text) = variable("LSB_MCPU_HOSTS") else {
@@ -25,10 +25,10 @@ pub(super) fn nodes(variable: Variables<'_>) -> Result<Vec<Node>, Fault> {
     };
     let words: Vec<&str> = text.split_whitespace().collect();
     let pairs = words.chunks(2).map(|pair| match pair {
-        [name, slots] => slots.parse().ok().map(|slots: u32| Node::new(*name, slots)),
+        [name, slots] => slots.parse().ok().map(|slots: u32| ComputeNode::new(*name, slots)),
         _ => None,
     });
-    pairs.collect::<Option<Vec<Node>>>().filter(|nodes| !nodes.is_empty()).ok_or_else(|| {
+    pairs.collect::<Option<Vec<ComputeNode>>>().filter(|nodes| !nodes.is_empty()).ok_or_else(|| {
         fault!(
             ALLOCATION_NOT_UNDERSTOOD,
             "LSB_MCPU_HOSTS is \"{text}\", and not \"host slots host slots\"; is it as LSF has set it?"
@@ -50,8 +50,8 @@ mod tests {
                 _ => Some("h3 8".into()),
             })
         };
-        assert_eq!(of(path.display().to_string()).unwrap(), [Node::new("h1", 2), Node::new("h2", 1)]);
-        assert_eq!(of("/nowhere".into()).unwrap(), [Node::new("h3", 8)]);
+        assert_eq!(of(path.display().to_string()).unwrap(), [ComputeNode::new("h1", 2), ComputeNode::new("h2", 1)]);
+        assert_eq!(of("/nowhere".into()).unwrap(), [ComputeNode::new("h3", 8)]);
         std::fs::remove_file(&path).unwrap();
     }
 

@@ -12,20 +12,20 @@ use ligament_catalogue::Fault;
 use std::path::Path;
 
 /// More machines than this are refused: a slip such as `n[1-1000000000]` must not fill memory.
-const MOST_NODES: usize = 1 << 20;
+const MAX_NODES: usize = 1 << 20;
 
 /// A machine, as its launcher calls it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Node {
+pub struct ComputeNode {
     pub name: String,
     /// Cores that the run may use there; `None` if only the machine itself knows.
     pub cores: Option<u32>,
 }
 
-impl Node {
+impl ComputeNode {
     /// A machine with so many cores.
-    pub fn new(name: impl Into<String>, cores: impl Into<Option<u32>>) -> Node {
-        Node { name: name.into(), cores: cores.into() }
+    pub fn new(name: impl Into<String>, cores: impl Into<Option<u32>>) -> ComputeNode {
+        ComputeNode { name: name.into(), cores: cores.into() }
     }
 }
 
@@ -55,7 +55,7 @@ pub struct Allocation {
     /// The job's number.
     pub job: String,
     /// In the batch system's order, each once.
-    pub nodes: Vec<Node>,
+    pub nodes: Vec<ComputeNode>,
     /// Which of them this process runs on; `None` if it runs elsewhere, for example on a login node.
     pub here: Option<usize>,
 }
@@ -88,11 +88,11 @@ pub fn allocation(variable: &dyn Fn(&str) -> Option<String>, host: &str) -> Resu
 }
 
 /// Which of the nodes a machine is: by its whole name, else by the part before the first period.
-pub fn position(nodes: &[Node], host: &str) -> Option<usize> {
+pub fn position(nodes: &[ComputeNode], host: &str) -> Option<usize> {
     let short = |name: &str| name.split('.').next().unwrap_or_default().to_owned();
     let is_address = |name: &str| name.parse::<std::net::IpAddr>().is_ok();
-    let same = |node: &Node| !is_address(&node.name) && short(&node.name) == short(host);
-    let this_machine = |node: &Node| {
+    let same = |node: &ComputeNode| !is_address(&node.name) && short(&node.name) == short(host);
+    let this_machine = |node: &ComputeNode| {
         node.name == "localhost" || node.name.parse::<std::net::IpAddr>().is_ok_and(|ip| ip.is_loopback())
     };
     nodes
@@ -143,7 +143,7 @@ mod tests {
             "host",
         );
         let job = job.unwrap().unwrap();
-        assert_eq!(job.nodes, [Node::new("n1", 2), Node::new("n2", 2), Node::new("big", 64)]);
+        assert_eq!(job.nodes, [ComputeNode::new("n1", 2), ComputeNode::new("n2", 2), ComputeNode::new("big", 64)]);
         assert_eq!((job.job.as_str(), job.here, job.system), ("17", Some(1), BatchSystem::Slurm));
     }
 
@@ -160,16 +160,16 @@ mod tests {
     fn in_an_lsf_job_hosts_come_with_their_slots() {
         let job = found(&[("LSB_JOBID", "3"), ("LSB_MCPU_HOSTS", "h1 4 h2.site.org 2")], "h2.other").unwrap();
         let job = job.unwrap();
-        assert_eq!(job.nodes, [Node::new("h1", 4), Node::new("h2.site.org", 2)]);
+        assert_eq!(job.nodes, [ComputeNode::new("h1", 4), ComputeNode::new("h2.site.org", 2)]);
         assert_eq!(job.here, Some(1));
     }
 
     #[test]
     fn a_machine_is_found_by_its_name_with_or_without_the_domain_and_by_localhost() {
-        let nodes = [Node::new("n1.site.org", None), Node::new("n10", None), Node::new("10.0.0.1", None)];
+        let nodes = [ComputeNode::new("n1.site.org", None), ComputeNode::new("n10", None), ComputeNode::new("10.0.0.1", None)];
         assert_eq!(position(&nodes, "n1"), Some(0));
         assert_eq!(position(&nodes, "n10.site.org"), Some(1));
         assert_eq!(position(&nodes, "10"), None);
-        assert_eq!(position(&[Node::new("a", 1), Node::new("::1", 1)], "anything"), Some(1));
+        assert_eq!(position(&[ComputeNode::new("a", 1), ComputeNode::new("::1", 1)], "anything"), Some(1));
     }
 }

@@ -1,11 +1,11 @@
 //! The file that `$PBS_NODEFILE` names: a line for each process that the job asked for ("PBS Professional User's
 //! Guide", The Job's Node File). Written against that documentation.
 
-use super::{counted, Node};
+use super::{counted, ComputeNode};
 use ligament_catalogue::{fault, Fault};
 use std::path::Path;
 
-pub(super) fn nodes(file: &Path) -> Result<Vec<Node>, Fault> {
+pub(super) fn nodes(file: &Path) -> Result<Vec<ComputeNode>, Fault> {
     let text = std::fs::read_to_string(file).map_err(|error| {
         fault!(
             ALLOCATION_NOT_UNDERSTOOD,
@@ -23,14 +23,14 @@ pub(super) fn nodes(file: &Path) -> Result<Vec<Node>, Fault> {
     }
     // If each node is listed once, `select=n:ncpus=m` was requested, and the file does not have the cores.
     let told = counts.iter().any(|(_, count)| *count > 1);
-    Ok(counts.into_iter().map(|(name, count)| Node::new(name, told.then_some(count))).collect())
+    Ok(counts.into_iter().map(|(name, count)| ComputeNode::new(name, told.then_some(count))).collect())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn of(name: &str, text: &str) -> Result<Vec<Node>, Fault> {
+    fn of(name: &str, text: &str) -> Result<Vec<ComputeNode>, Fault> {
         let path = std::env::temp_dir().join(format!("ligament-pbs-{}-{name}", std::process::id()));
         std::fs::write(&path, text).unwrap();
         let nodes = nodes(&path);
@@ -40,12 +40,12 @@ mod tests {
 
     #[test]
     fn a_node_has_as_many_cores_as_lines() {
-        assert_eq!(of("lines", "b\na\nb\n\nb\n").unwrap(), [Node::new("b", 3), Node::new("a", 1)]);
+        assert_eq!(of("lines", "b\na\nb\n\nb\n").unwrap(), [ComputeNode::new("b", 3), ComputeNode::new("a", 1)]);
     }
 
     #[test]
     fn where_each_node_stands_once_its_cores_are_not_known() {
-        assert_eq!(of("once", "a\nb\n").unwrap(), [Node::new("a", None), Node::new("b", None)]);
+        assert_eq!(of("once", "a\nb\n").unwrap(), [ComputeNode::new("a", None), ComputeNode::new("b", None)]);
     }
 
     #[test]

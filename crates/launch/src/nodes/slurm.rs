@@ -1,10 +1,10 @@
 //! Slurm's lists of nodes, such as `n[1-3,07],gpu[1-2]-[a]`, and of cores per node, such as `2(x3),4`.
 //! See "hostlist" in scontrol(1) and "OUTPUT ENVIRONMENT VARIABLES" in sbatch(1).
 
-use super::{Node, MOST_NODES};
+use super::{ComputeNode, MAX_NODES};
 use ligament_catalogue::{fault, Fault};
 
-pub(super) fn nodes(variable: &dyn Fn(&str) -> Option<String>) -> Result<Vec<Node>, Fault> {
+pub(super) fn nodes(variable: &dyn Fn(&str) -> Option<String>) -> Result<Vec<ComputeNode>, Fault> {
     let list = variable("SLURM_JOB_NODELIST").unwrap_or_default();
     let names = expand(&list).map_err(|why| {
         fault!(
@@ -13,7 +13,7 @@ pub(super) fn nodes(variable: &dyn Fn(&str) -> Option<String>) -> Result<Vec<Nod
         )
     })?;
     let Some(cores) = variable("SLURM_JOB_CPUS_PER_NODE") else {
-        return Ok(names.into_iter().map(|name| Node::new(name, None)).collect());
+        return Ok(names.into_iter().map(|name| ComputeNode::new(name, None)).collect());
     };
     let counts =
         repeated(&cores, names.len()).filter(|counts| counts.len() == names.len()).ok_or_else(|| {
@@ -24,7 +24,7 @@ pub(super) fn nodes(variable: &dyn Fn(&str) -> Option<String>) -> Result<Vec<Nod
             names.len()
         )
         })?;
-    Ok(names.into_iter().zip(counts).map(|(name, cores)| Node::new(name, cores)).collect())
+    Ok(names.into_iter().zip(counts).map(|(name, cores)| ComputeNode::new(name, cores)).collect())
 }
 
 /// All names of a list. Several brackets in one name are a product; numbers keep their leading zeros.
@@ -42,8 +42,8 @@ pub(super) fn expand(list: &str) -> Result<Vec<String>, Fault> {
                 .filter(|close| *close > open)
                 .ok_or_else(|| fault!(ALLOCATION_NOT_UNDERSTOOD, "a bracket is not closed"))?;
             let middles = numbers(&rest[open + 1..close])?;
-            if heads.len().saturating_mul(middles.len()) > MOST_NODES {
-                return Err(fault!(ALLOCATION_NOT_UNDERSTOOD, "it has more than {MOST_NODES} nodes"));
+            if heads.len().saturating_mul(middles.len()) > MAX_NODES {
+                return Err(fault!(ALLOCATION_NOT_UNDERSTOOD, "it has more than {MAX_NODES} nodes"));
             }
             heads = heads
                 .iter()
@@ -52,8 +52,8 @@ pub(super) fn expand(list: &str) -> Result<Vec<String>, Fault> {
             rest = &rest[close + 1..];
         }
         names.extend(heads.into_iter().map(|head| head + rest));
-        if names.len() > MOST_NODES {
-            return Err(fault!(ALLOCATION_NOT_UNDERSTOOD, "it has more than {MOST_NODES} nodes"));
+        if names.len() > MAX_NODES {
+            return Err(fault!(ALLOCATION_NOT_UNDERSTOOD, "it has more than {MAX_NODES} nodes"));
         }
     }
     Ok(names)
@@ -100,8 +100,8 @@ fn numbers(text: &str) -> Result<Vec<String>, Fault> {
         if from > to {
             return Err(fault!(ALLOCATION_NOT_UNDERSTOOD, "the range \"{range}\" goes backwards"));
         }
-        if to - from >= MOST_NODES {
-            return Err(fault!(ALLOCATION_NOT_UNDERSTOOD, "it has more than {MOST_NODES} nodes"));
+        if to - from >= MAX_NODES {
+            return Err(fault!(ALLOCATION_NOT_UNDERSTOOD, "it has more than {MAX_NODES} nodes"));
         }
         all.extend((from..=to).map(|number| format!("{number:0width$}")));
     }

@@ -3,12 +3,12 @@
 use super::*;
 use proptest::prelude::*;
 
-fn room(name: &str, cores: u32, reserved: u32) -> Room {
-    Room { name: name.into(), cores, reserved, site: None }
+fn room(name: &str, cores: u32, reserved: u32) -> DomainCapacity {
+    DomainCapacity { name: name.into(), cores, reserved, site: None }
 }
 
-fn threads(i: u32, threads: usize) -> Need {
-    Need {
+fn threads(i: u32, threads: usize) -> ResourceNeed {
+    ResourceNeed {
         name: format!("i[{i}]"),
         instances: vec![InstanceId::new(i)],
         resources: Resources::Threads { threads },
@@ -18,11 +18,11 @@ fn threads(i: u32, threads: usize) -> Need {
     }
 }
 
-fn all(count: u32, cores: usize) -> Vec<Need> {
+fn all(count: u32, cores: usize) -> Vec<ResourceNeed> {
     (0..count).map(|i| threads(i, cores)).collect()
 }
 
-fn rooms(count: usize, cores: u32) -> Vec<Room> {
+fn rooms(count: usize, cores: u32) -> Vec<DomainCapacity> {
     (0..count).map(|i| room(&format!("n{i}"), cores, 0)).collect()
 }
 
@@ -30,8 +30,8 @@ fn domains<const N: usize>(numbers: [u32; N]) -> [DomainId; N] {
     numbers.map(DomainId::new)
 }
 
-const PACKED: PlaceOptions = PlaceOptions { spread: false, overcommit: false };
-const SPREAD: PlaceOptions = PlaceOptions { spread: true, overcommit: false };
+const PACKED: PlacementOptions = PlacementOptions { spread: false, overcommit: false };
+const SPREAD: PlacementOptions = PlacementOptions { spread: true, overcommit: false };
 
 #[test]
 fn domains_are_filled_one_after_the_other() {
@@ -51,14 +51,14 @@ fn what_is_spread_wide_is_moved_together_where_something_large_needs_a_node() {
     let mut needs = all(3, 1);
     needs.push(threads(3, 2));
     assert_eq!(place(&needs, &rooms(3, 2), SPREAD).unwrap().domains, domains([1, 2, 1, 0]));
-    let mut needs: Vec<Need> = (0..4).map(|i| threads(i, 3)).collect();
+    let mut needs: Vec<ResourceNeed> = (0..4).map(|i| threads(i, 3)).collect();
     needs.extend((4..6).map(|i| threads(i, 2)));
     place(&needs, &rooms(2, 8), SPREAD).unwrap();
 }
 
 #[test]
 fn a_model_that_says_nothing_uses_all_domains_and_gives_none_too_much() {
-    assert_eq!(PlaceOptions::of(&Default::default()), SPREAD);
+    assert_eq!(PlacementOptions::of(&Default::default()), SPREAD);
 }
 
 #[test]
@@ -107,7 +107,7 @@ fn what_does_not_fit_is_named_with_what_is_left() {
 
 #[test]
 fn overcommit_shares_the_load_and_says_which_domains_are_too_full() {
-    let options = PlaceOptions { spread: false, overcommit: true };
+    let options = PlacementOptions { spread: false, overcommit: true };
     let placed = place(&all(9, 1), &[room("login", 0, 0), room("a", 1, 0), room("b", 2, 0)], options).unwrap();
     let count = |domain| placed.domains.iter().filter(|d| d.number() == domain).count();
     assert_eq!((count(0), count(1), count(2)), (0, 3, 6));
@@ -129,7 +129,7 @@ fn the_users_word_comes_first_and_is_not_refused_for_want_of_cores() {
 
 #[test]
 fn mpi_processes_go_to_one_node_where_they_fit_and_over_several_where_not() {
-    let of = |mpi_processes| Need {
+    let of = |mpi_processes| ResourceNeed {
         resources: Resources::MpiProcesses { mpi_processes, threads_per_mpi_process: 2 },
         ..threads(0, 1)
     };
@@ -142,7 +142,7 @@ fn mpi_processes_go_to_one_node_where_they_fit_and_over_several_where_not() {
 
 #[test]
 fn ranks_that_speak_for_themselves_stay_on_one_node() {
-    let need = Need {
+    let need = ResourceNeed {
         resources: Resources::MpiProcesses { mpi_processes: 4, threads_per_mpi_process: 1 },
         whole: true,
         ..threads(0, 1)
@@ -154,9 +154,9 @@ fn ranks_that_speak_for_themselves_stay_on_one_node() {
         "{error}"
     );
     let placed =
-        place(std::slice::from_ref(&need), &two, PlaceOptions { spread: true, overcommit: true }).unwrap();
+        place(std::slice::from_ref(&need), &two, PlacementOptions { spread: true, overcommit: true }).unwrap();
     assert_eq!((placed.domains, placed.processes), (domains([0]).to_vec(), vec![vec![]]));
-    let placed = place(&[Need { whole: false, ..need }], &two, SPREAD).unwrap();
+    let placed = place(&[ResourceNeed { whole: false, ..need }], &two, SPREAD).unwrap();
     assert_eq!(placed.processes[0].len(), 2);
 }
 
@@ -170,9 +170,9 @@ fn cores_that_nobody_can_count_fill_a_node() {
 
 #[test]
 fn what_is_placed_at_a_site_goes_to_one_of_its_nodes() {
-    let at = |name: &str, site: &str| Room { site: Some(site.into()), ..room(name, 2, 0) };
+    let at = |name: &str, site: &str| DomainCapacity { site: Some(site.into()), ..room(name, 2, 0) };
     let there = [at("a/n1", "a"), at("a/n2", "a"), at("b/n1", "b")];
-    let of = |site: &str, i| Need { site: Some(site.into()), ..threads(i, 1) };
+    let of = |site: &str, i| ResourceNeed { site: Some(site.into()), ..threads(i, 1) };
     let placed = place(&[of("b", 0), of("a", 1), of("b", 2), of("a", 3)], &there, SPREAD).unwrap();
     assert_eq!(placed.domains, domains([2, 0, 2, 1]));
     let error = place(&[of("b", 0), of("b", 1), of("b", 2)], &there, SPREAD).unwrap_err();
@@ -182,7 +182,7 @@ fn what_is_placed_at_a_site_goes_to_one_of_its_nodes() {
 
 #[test]
 fn whole_nodes_are_shared_with_nobody() {
-    let whole = |i| Need {
+    let whole = |i| ResourceNeed {
         resources: Resources::MpiNodes { nodes: 2, mpi_processes_per_node: 1, threads_per_mpi_process: 1 },
         ..threads(i, 1)
     };
@@ -213,7 +213,7 @@ resources:
     read.into_result().unwrap().expand().unwrap()
 }
 
-fn placed(extra: &str, rooms: &[Room]) -> Result<Vec<DomainId>, Fault> {
+fn placed(extra: &str, rooms: &[DomainCapacity]) -> Result<Vec<DomainId>, Fault> {
     let needs = needs(&model(extra), rooms, &|_| None)?;
     Ok(place(&needs, rooms, PACKED)?.domains)
 }
@@ -271,19 +271,19 @@ proptest! {
         spread: bool,
         overcommit: bool,
     ) {
-        let rooms: Vec<Room> =
+        let rooms: Vec<DomainCapacity> =
             cores.iter().enumerate().map(|(i, (cores, kept))| room(&format!("n{i}"), *cores, *kept)).collect();
-        let needs: Vec<Need> = wanted
+        let needs: Vec<ResourceNeed> = wanted
             .iter()
             .enumerate()
-            .map(|(i, (resources, fixed))| Need {
+            .map(|(i, (resources, fixed))| ResourceNeed {
                 resources: *resources,
                 fixed: fixed.map(DomainId::new).filter(|domain| domain.index() < rooms.len()),
                 site: None,
                 ..threads(i as u32, 1)
             })
             .collect();
-        let options = PlaceOptions { spread, overcommit };
+        let options = PlacementOptions { spread, overcommit };
         match place(&needs, &rooms, options) {
             Err(error) => {
                 prop_assert!(error.contains("there is no room"), "{error}");
@@ -327,7 +327,7 @@ proptest! {
 
     #[test]
     fn single_cores_fit_if_and_only_if_there_are_as_many(count in 0..40u32, cores in proptest::collection::vec(0..9u32, 1..6)) {
-        let rooms: Vec<Room> = cores.iter().enumerate().map(|(i, cores)| room(&format!("n{i}"), *cores, 0)).collect();
+        let rooms: Vec<DomainCapacity> = cores.iter().enumerate().map(|(i, cores)| room(&format!("n{i}"), *cores, 0)).collect();
         let fits = cores.iter().sum::<u32>() >= count;
         for options in [PACKED, SPREAD] {
             prop_assert_eq!(place(&all(count, 1), &rooms, options).is_ok(), fits);

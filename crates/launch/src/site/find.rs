@@ -7,18 +7,18 @@ use ligament_model::{nearest, Problems};
 use std::path::{Path, PathBuf};
 
 /// Where a project keeps its sites.
-pub const SITES: &str = "sites";
+pub const SITES_DIRECTORY: &str = "sites";
 
 /// Where a user keeps the sites of all projects; `None` if the environment does not say.
 pub fn own_directory() -> Option<PathBuf> {
     let config = std::env::var_os("XDG_CONFIG_HOME").map(PathBuf::from).filter(|path| path.is_absolute());
     let config = config.or_else(|| std::env::var_os("HOME").map(|home| PathBuf::from(home).join(".config")));
-    config.map(|config| config.join("ligament").join(SITES))
+    config.map(|config| config.join("ligament").join(SITES_DIRECTORY))
 }
 
 /// The directories in which sites are looked for, the first first.
 fn directories() -> Vec<PathBuf> {
-    [PathBuf::from(SITES)].into_iter().chain(own_directory()).collect()
+    [PathBuf::from(SITES_DIRECTORY)].into_iter().chain(own_directory()).collect()
 }
 
 /// All sites that can be named, with their files: those of a project hide the user's own.

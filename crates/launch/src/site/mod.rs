@@ -10,19 +10,19 @@ mod shell;
 mod template;
 
 pub use duration::{parse_duration, Walltime};
-pub use find::{find_site, known_sites, own_directory, SITES};
-pub use read::{read_site, KEYS};
+pub use find::{find_site, known_sites, own_directory, SITES_DIRECTORY};
+pub use read::{read_site, SITE_KEYS};
 pub use resources::{parse_rate, Gpus, Licence};
-pub use shell::{Answer, Shell};
+pub use shell::{ScriptOutput, SiteShell};
 pub use template::template;
 
-use crate::nodes::{BatchSystem, Node};
+use crate::nodes::{BatchSystem, ComputeNode};
 use std::ops::RangeInclusive;
 use std::path::PathBuf;
 use std::time::Duration;
 
 /// How long agents may take to join unless the site says otherwise.
-pub const START_WITHIN: Duration = Duration::from_secs(300);
+pub const DEFAULT_START_TIMEOUT: Duration = Duration::from_secs(300);
 
 /// What starts the agents of a run on other machines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -83,7 +83,7 @@ pub struct Site {
     /// What starts agents; `None`: the batch system that this process runs under, else ssh.
     pub launcher: Option<LauncherKind>,
     /// The machines, if no batch system gives them.
-    pub hosts: Vec<Node>,
+    pub hosts: Vec<ComputeNode>,
     /// Modules to load before anything is started.
     pub modules: Vec<String>,
     /// Lines for the shell to run after that.
@@ -157,7 +157,7 @@ impl Default for Site {
             trusted_network: false,
             agent_cores: None,
             cores_per_node: None,
-            start_within: START_WITHIN,
+            start_within: DEFAULT_START_TIMEOUT,
             account: None,
             partition: None,
             reservation: None,

@@ -12,7 +12,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 /// The keys of a site file, in the order of the template.
-pub const KEYS: &[&str] = &[
+pub const SITE_KEYS: &[&str] = &[
     "description",
     "ssh",
     "ssh_options",
@@ -52,7 +52,7 @@ pub fn read_site(text: &str, file: &str) -> (Site, Vec<Problem>) {
     let Some(root) = yaml::parse(text, Some(file), &mut reader.problems) else {
         return (site, reader.problems);
     };
-    let map = reader.mapping(&root, "a site file", KEYS);
+    let map = reader.mapping(&root, "a site file", SITE_KEYS);
     fill(&mut reader, &map, &mut site);
     check(&mut reader, &map, &site);
     reader.problems.sort_by_key(|problem| (problem.line, problem.column));
@@ -92,10 +92,10 @@ fn fill(reader: &mut Reader, map: &Fields<'_>, site: &mut Site) {
     }
     site.gpus_per_node = map
         .get("gpus_per_node")
-        .and_then(|node| said(reader, node, "gpus_per_node", Gpus::parse, "a number of GPUs", "2 or a100:2"));
+        .and_then(|node| parsed_scalar(reader, node, "gpus_per_node", Gpus::parse, "a number of GPUs", "2 or a100:2"));
     site.pace = map
         .get("pace")
-        .and_then(|node| said(reader, node, "pace", parse_rate, "bytes in a second", "500k or 10 MB/s"));
+        .and_then(|node| parsed_scalar(reader, node, "pace", parse_rate, "bytes in a second", "500k or 10 MB/s"));
     if let Some(node) = map.get("licences") {
         for text in lines(reader, node, "licences") {
             match Licence::parse(&text) {
@@ -330,7 +330,7 @@ fn streams(reader: &mut Reader, node: &Node) -> Option<u16> {
 }
 
 /// A value that YAML may take for a number.
-fn said<T>(
+fn parsed_scalar<T>(
     reader: &mut Reader,
     node: &Node,
     what: &str,
@@ -358,7 +358,7 @@ fn time<T>(
     parse: impl Fn(&str) -> Option<T>,
     example: &str,
 ) -> Option<T> {
-    said(reader, node, what, parse, "a time", example)
+    parsed_scalar(reader, node, what, parse, "a time", example)
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@
 
 use super::Site;
 use crate::agents::ssh_words;
-use crate::printed::clean;
+use crate::terminal_text::clean;
 use crate::process::{end_group, group_lives};
 use ligament_catalogue::{fault, Fault};
 use rustix::event::{poll, PollFd, PollFlags, Timespec};
@@ -14,28 +14,28 @@ use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::time::{Duration, Instant};
 
 /// Seconds until a site that does not answer ssh is given up.
-const REACHED: u64 = 30;
+const CONNECT_TIMEOUT_S: u64 = 30;
 /// How long what a shell runs may take to end when it is asked to.
-const PARTING: Duration = Duration::from_millis(500);
+const END_GRACE: Duration = Duration::from_millis(500);
 /// How much a script may print, bytes.
-const MOST: usize = 4 << 20;
+const MAX_OUTPUT_BYTES: usize = 4 << 20;
 
 /// What a script printed, errors included, and whether it succeeded.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Answer {
+pub struct ScriptOutput {
     pub succeeded: bool,
     pub said: String,
 }
 
 /// A shell at a site.
-pub struct Shell {
+pub struct SiteShell {
     site: Site,
-    open: Option<Open>,
+    open: Option<ShellProcess>,
     /// Scripts so far: the end of each answer has a mark of its own.
     count: u64,
 }
 
-struct Open {
+struct ShellProcess {
     child: Child,
     input: ChildStdin,
     output: ChildStdout,
@@ -43,13 +43,13 @@ struct Open {
     began: bool,
 }
 
-impl Drop for Open {
+impl Drop for ShellProcess {
     fn drop(&mut self) {
         // With what a script may have left behind. Startup files may hold locks of their own (pyenv's is a file that keeps
         // every later login waiting for a minute), which they give back when they are asked to end.
         let group = self.child.id();
         end_group(group, Signal::TERM);
-        let until = Instant::now() + PARTING;
+        let until = Instant::now() + END_GRACE;
         while Instant::now() < until {
             let _ = self.child.try_wait();
             if !group_lives(group) {
@@ -62,17 +62,17 @@ impl Drop for Open {
     }
 }
 
-impl Shell {
+impl SiteShell {
     /// One that is opened by its first script.
-    pub fn at(site: &Site) -> Shell {
-        Shell { site: site.clone(), open: None, count: 0 }
+    pub fn at(site: &Site) -> SiteShell {
+        SiteShell { site: site.clone(), open: None, count: 0 }
     }
 
     /// Runs a script, after the site's modules and commands. It reads nothing.
     ///
     /// # Errors
     /// The site is not reached, or does not answer in time; what became of the script is not known then.
-    pub fn run(&mut self, script: &str, within: Duration) -> Result<Answer, Fault> {
+    pub fn run(&mut self, script: &str, within: Duration) -> Result<ScriptOutput, Fault> {
         let until = Instant::now() + within;
         let mut open = match self.open.take() {
             Some(open) => open,
@@ -83,13 +83,13 @@ impl Shell {
         Ok(answer)
     }
 
-    fn open(&mut self, until: Instant) -> Result<Open, Fault> {
+    fn open(&mut self, until: Instant) -> Result<ShellProcess, Fault> {
         let mut words = match &self.site.ssh {
             None => Vec::new(),
             Some(target) => {
                 // It uses a connection that is there, and never becomes one that others need: it is killed at the end.
                 let own = ["-o".to_owned(), "ControlMaster=no".to_owned()];
-                ssh_words(&[&own[..], &self.site.ssh_options].concat(), REACHED, target)
+                ssh_words(&[&own[..], &self.site.ssh_options].concat(), CONNECT_TIMEOUT_S, target)
             }
         };
         words.extend(["bash", "-ls"].map(Into::into));
@@ -103,7 +103,7 @@ impl Shell {
         let (Some(input), Some(output)) = (child.stdin.take(), child.stdout.take()) else {
             return Err(fault!(SITE_UNREACHABLE, "a shell has no pipes"));
         };
-        let mut open = Open { child, input, output, began: false };
+        let mut open = ShellProcess { child, input, output, began: false };
         for line in self.site.before() {
             // In this shell itself, so that what it sets stays.
             let failed = format!("this line failed: {line}");
@@ -117,11 +117,11 @@ impl Shell {
     }
 
     /// What a script does to its shell does not last.
-    fn ask(&mut self, open: &mut Open, script: &str, until: Instant) -> Result<Answer, Fault> {
+    fn ask(&mut self, open: &mut ShellProcess, script: &str, until: Instant) -> Result<ScriptOutput, Fault> {
         self.ask_plainly(open, &format!("(\n{script}\n) </dev/null"), until)
     }
 
-    fn ask_plainly(&mut self, open: &mut Open, script: &str, until: Instant) -> Result<Answer, Fault> {
+    fn ask_plainly(&mut self, open: &mut ShellProcess, script: &str, until: Instant) -> Result<ScriptOutput, Fault> {
         self.count += 1;
         let mark = format!("ligament-{}-{}", std::process::id(), self.count);
         // What a login shell prints by itself comes before the first mark.
@@ -136,7 +136,7 @@ impl Shell {
             let found = text.split_once(&begin).and_then(|(_, rest)| {
                 let (said, rest) = rest.rsplit_once(&end)?;
                 let status: i32 = rest.strip_suffix('\n')?.parse().ok()?;
-                Some(Answer { succeeded: status == 0, said: clean(said) })
+                Some(ScriptOutput { succeeded: status == 0, said: clean(said) })
             });
             if let Some(answer) = found {
                 return Ok(answer);
@@ -150,7 +150,7 @@ impl Shell {
     }
 
     /// Reads what is there, once something is; whether there was.
-    fn more(&self, open: &mut Open, came: &mut Vec<u8>, until: Instant) -> Result<bool, Fault> {
+    fn more(&self, open: &mut ShellProcess, came: &mut Vec<u8>, until: Instant) -> Result<bool, Fault> {
         let name = &self.site.name;
         let left = until.saturating_duration_since(Instant::now());
         let left = Timespec { tv_sec: left.as_secs() as i64, tv_nsec: i64::from(left.subsec_nanos()) };
@@ -167,8 +167,8 @@ impl Shell {
         let mut buffer = [0; 1 << 16];
         match open.output.read(&mut buffer) {
             Err(error) => Err(fault!(SITE_UNREACHABLE, "the site {name}: {error}")),
-            Ok(read) if came.len() + read > MOST => {
-                Err(fault!(SITE_UNREACHABLE, "the site {name} answers with more than {MOST} bytes"))
+            Ok(read) if came.len() + read > MAX_OUTPUT_BYTES => {
+                Err(fault!(SITE_UNREACHABLE, "the site {name} answers with more than {MAX_OUTPUT_BYTES} bytes"))
             }
             Ok(read) => {
                 came.extend_from_slice(&buffer[..read]);
@@ -195,7 +195,7 @@ impl Shell {
     }
 
     /// Why a shell has ended, as ssh or the script says it.
-    fn broken(&self, open: &mut Open, came: &[u8]) -> Fault {
+    fn broken(&self, open: &mut ShellProcess, came: &[u8]) -> Fault {
         end_group(open.child.id(), Signal::KILL);
         let mut said = vec![0; 1 << 16];
         // A master connection of ssh that stays keeps it open.
@@ -226,30 +226,30 @@ impl Shell {
 mod tests {
     use super::*;
 
-    const LONG: Duration = Duration::from_secs(60);
+    const WATCHDOG_TIMEOUT: Duration = Duration::from_secs(60);
 
     #[test]
     fn what_a_site_wants_run_before_lasts_and_what_a_script_does_does_not() {
         let site = Site { commands: vec!["export HERE=there".into()], ..Site::default() };
-        let mut shell = Shell::at(&site);
-        let answer = shell.run("echo \"$HERE\"; cd /; HERE=gone; echo oh >&2", LONG).unwrap();
+        let mut shell = SiteShell::at(&site);
+        let answer = shell.run("echo \"$HERE\"; cd /; HERE=gone; echo oh >&2", WATCHDOG_TIMEOUT).unwrap();
         assert_eq!((answer.succeeded, answer.said.trim()), (true, "there\noh"));
-        let answer = shell.run("cat; echo \"$HERE\"; exit 3", LONG).unwrap();
+        let answer = shell.run("cat; echo \"$HERE\"; exit 3", WATCHDOG_TIMEOUT).unwrap();
         assert_eq!((answer.succeeded, answer.said.trim()), (false, "there"));
         let text = "x".repeat(1 << 18);
-        let answer = shell.run(&format!("cat <<'END'\n{text}\nEND"), LONG).unwrap();
+        let answer = shell.run(&format!("cat <<'END'\n{text}\nEND"), WATCHDOG_TIMEOUT).unwrap();
         assert_eq!(answer.said.trim(), text);
     }
 
     #[test]
     fn a_line_of_the_site_that_fails_and_a_shell_that_ends_say_so() {
         let site = Site { name: "a".into(), commands: vec!["false # as if".into()], ..Site::default() };
-        let why = Shell::at(&site).run("echo", LONG).unwrap_err();
+        let why = SiteShell::at(&site).run("echo", WATCHDOG_TIMEOUT).unwrap_err();
         assert!(why.contains("this line failed: false # as if"), "{why}");
-        let mut shell = Shell::at(&Site { name: "a".into(), ..Site::default() });
-        let why = shell.run("kill -9 $$", LONG).unwrap_err();
+        let mut shell = SiteShell::at(&Site { name: "a".into(), ..Site::default() });
+        let why = shell.run("kill -9 $$", WATCHDOG_TIMEOUT).unwrap_err();
         assert!(why.contains("the shell of the site a has ended"), "{why}");
-        assert!(shell.run("echo again", LONG).unwrap().succeeded, "a new one is opened");
+        assert!(shell.run("echo again", WATCHDOG_TIMEOUT).unwrap().succeeded, "a new one is opened");
         let why = shell.run("sleep 1000", Duration::from_millis(50)).unwrap_err();
         assert!(why.contains("does not answer in time") && !why.contains("startup"), "{why}");
     }
@@ -273,18 +273,18 @@ mod tests {
             .stderr(Stdio::piped());
         std::os::unix::process::CommandExt::process_group(&mut command, 0);
         let mut child = command.spawn().unwrap();
-        let mut open = Open {
+        let mut open = ShellProcess {
             input: child.stdin.take().unwrap(),
             output: child.stdout.take().unwrap(),
             child,
             began: false,
         };
-        let until = Instant::now() + LONG;
+        let until = Instant::now() + WATCHDOG_TIMEOUT;
         while !lock.exists() {
             assert!(Instant::now() < until, "the startup files were not read");
             std::thread::sleep(Duration::from_millis(2));
         }
-        let mut shell = Shell::at(&Site { name: "a".into(), ..Site::default() });
+        let mut shell = SiteShell::at(&Site { name: "a".into(), ..Site::default() });
         let why = shell.ask_plainly(&mut open, "true", Instant::now() + Duration::from_millis(50)).unwrap_err();
         assert!(why.contains("its shell still reads its startup files"), "{why}");
         drop(open);

@@ -10,7 +10,7 @@ const TEMPLATE: &str = include_str!("template.yaml");
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::site::{read_site, Site, KEYS};
+    use crate::site::{read_site, Site, SITE_KEYS};
 
     #[test]
     fn the_template_is_a_site_with_every_key_explained_and_nothing_set() {
@@ -19,7 +19,7 @@ mod tests {
         assert!(problems.is_empty(), "{problems:?}");
         assert_eq!(site, Site { description: "the site big".into(), ..Site::default() });
         let mut last = 0;
-        for key in KEYS {
+        for key in SITE_KEYS {
             let at = text.find(&format!("\n{key}:")).or_else(|| text.find(&format!("\n#{key}:")));
             let at = at.unwrap_or_else(|| panic!("{key} is not in the template"));
             assert!(at > last, "{key} stands in another order than in KEYS");

@@ -9,23 +9,23 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// The owner may write.
-const WRITABLE: u32 = 0o200;
+const MODE_OWNER_WRITE: u32 = 0o200;
 /// A copy for an instance is older than the run's by this much: more than the grain of any clock of files, so that
 /// a first write always changes its time.
 const COPY_AGE: Duration = Duration::from_secs(2);
 
 /// Room on the disk of a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Room {
+pub struct DiskSpace {
     /// Bytes that this user may still write.
     pub free: u64,
 }
 
-impl Room {
+impl DiskSpace {
     /// Of the file system of a path, or of what is to be made there.
-    pub fn at(path: &Path) -> Option<Room> {
+    pub fn at(path: &Path) -> Option<DiskSpace> {
         let there = path.ancestors().find_map(|path| rustix::fs::statvfs(path).ok())?;
-        Some(Room { free: there.f_bavail.saturating_mul(there.f_frsize) })
+        Some(DiskSpace { free: there.f_bavail.saturating_mul(there.f_frsize) })
     }
 }
 
@@ -33,7 +33,7 @@ impl Room {
 /// free.
 pub fn no_room(path: &Path, needed: u64) -> Fault {
     let machine = rustix::system::uname();
-    let free = Room::at(path).map_or_else(|| "nothing".to_owned(), |room| in_bytes(room.free));
+    let free = DiskSpace::at(path).map_or_else(|| "nothing".to_owned(), |room| in_bytes(room.free));
     fault!(
         NO_ROOM_FOR_FILES,
         "there is no room for {} on the disk of {}: {} are needed, and {free} are free; make room there, or choose another \
@@ -85,16 +85,16 @@ pub fn store(source: &Path, copy: &Path, bytes: u64, mode: u32) -> Result<(), Fa
 
 /// A process's own copy of an input as it was laid. An instance that writes to it changes this.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct LaidCopy {
+pub struct CopyStamp {
     file: (u64, u64),
     bytes: u64,
     modified: (i64, i64),
 }
 
-impl LaidCopy {
+impl CopyStamp {
     /// Of a file as it is now.
-    pub fn of(found: &Metadata) -> LaidCopy {
-        LaidCopy {
+    pub fn of(found: &Metadata) -> CopyStamp {
+        CopyStamp {
             file: (found.dev(), found.ino()),
             bytes: found.len(),
             modified: (found.mtime(), found.mtime_nsec()),
@@ -107,7 +107,7 @@ impl LaidCopy {
 ///
 /// # Errors
 /// What is wrong, with the path.
-pub fn give(stored: &Path, there: &Path, bytes: u64, mode: u32) -> Result<LaidCopy, Fault> {
+pub fn copy_for_process(stored: &Path, there: &Path, bytes: u64, mode: u32) -> Result<CopyStamp, Fault> {
     if there.symlink_metadata().is_ok() {
         return Err(fault!(
             INPUT_NOT_STAGED,
@@ -115,12 +115,12 @@ pub fn give(stored: &Path, there: &Path, bytes: u64, mode: u32) -> Result<LaidCo
             there.display()
         ));
     }
-    store(stored, there, bytes, mode | WRITABLE)?;
+    store(stored, there, bytes, mode | MODE_OWNER_WRITE)?;
     let aged = (|| {
         let before = stored.metadata()?.modified()? - COPY_AGE;
         let copy = std::fs::File::options().append(true).open(there)?;
         copy.set_modified(before)?;
-        Ok(LaidCopy::of(&copy.metadata()?))
+        Ok(CopyStamp::of(&copy.metadata()?))
     })();
     aged.map_err(|error| cannot_write(there, bytes, &error))
 }

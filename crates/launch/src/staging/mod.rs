@@ -7,7 +7,7 @@
 
 mod files;
 
-pub use files::{cannot_write, give, no_room, store, LaidCopy, Room};
+pub use files::{cannot_write, copy_for_process, no_room, store, CopyStamp, DiskSpace};
 
 use ligament_catalogue::{fault, Fault};
 use ligament_model::{Reference, Resolved, Staged};
@@ -17,11 +17,11 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 /// How deep staged directories may be nested.
-const DEEPEST: usize = 64;
+const MAX_DIRECTORY_DEPTH: usize = 64;
 
 /// A file that is staged.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Input {
+pub struct StagedFile {
     /// Where the user has it, in full.
     pub source: PathBuf,
     /// What it is called below the directory of the run's inputs.
@@ -33,10 +33,10 @@ pub struct Input {
 
 /// An input that a process finds.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Given {
+pub struct ProcessInput {
     /// The process: the first of its instances.
     pub process: InstanceId,
-    /// Position in `Inputs::files`.
+    /// Position in `StagedInputs::files`.
     pub input: u32,
     /// What it is called in the working directory.
     pub name: String,
@@ -44,25 +44,25 @@ pub struct Given {
 
 /// The inputs of a run.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Inputs {
+pub struct StagedInputs {
     /// Each once.
-    pub files: Vec<Input>,
+    pub files: Vec<StagedFile>,
     /// By processes, and by names.
-    pub given: Vec<Given>,
+    pub given: Vec<ProcessInput>,
 }
 
-impl Inputs {
+impl StagedInputs {
     /// The inputs that the model stages; `process_of` has the first of the instances that share an instance's
     /// process.
     ///
     /// # Errors
     /// What cannot be staged, and why.
-    pub fn of(model: &Resolved, process_of: impl Fn(InstanceId) -> InstanceId) -> Result<Inputs, Fault> {
-        let mut found = Found::default();
+    pub fn of(model: &Resolved, process_of: impl Fn(InstanceId) -> InstanceId) -> Result<StagedInputs, Fault> {
+        let mut found = InputCollector::default();
         let mut given: BTreeMap<(InstanceId, String), u32> = BTreeMap::new();
         let stage = &model.ligament.stage;
         if stage.is_empty() {
-            return Ok(Inputs::default());
+            return Ok(StagedInputs::default());
         }
         for (i, instance) in model.instances.iter().enumerate() {
             let component = &model.components[instance.component as usize].name;
@@ -79,8 +79,8 @@ impl Inputs {
                 }
             }
         }
-        let given = given.into_iter().map(|((process, name), input)| Given { process, input, name }).collect();
-        Ok(Inputs { files: found.files, given })
+        let given = given.into_iter().map(|((process, name), input)| ProcessInput { process, input, name }).collect();
+        Ok(StagedInputs { files: found.files, given })
     }
 
     /// The staged paths of a process in its working directory, by the user's paths.
@@ -97,8 +97,8 @@ impl Inputs {
 
 /// Files that were found, each once.
 #[derive(Default)]
-struct Found {
-    files: Vec<Input>,
+struct InputCollector {
+    files: Vec<StagedFile>,
     numbers: HashMap<PathBuf, u32>,
     /// Names that are taken below the directory of the inputs.
     taken: HashSet<String>,
@@ -106,7 +106,7 @@ struct Found {
     below: HashMap<PathBuf, Vec<(PathBuf, u32)>>,
 }
 
-impl Found {
+impl InputCollector {
     /// The inputs of an instance: its component's, and its own, which take precedence.
     fn of(
         &mut self,
@@ -152,7 +152,7 @@ impl Found {
             let wrong = |error: std::io::Error| fault!(INPUT_NOT_STAGED, "{}: {error}", path.display());
             let found = std::fs::metadata(&path).map_err(wrong)?;
             if found.is_dir() {
-                if depth == DEEPEST {
+                if depth == MAX_DIRECTORY_DEPTH {
                     return Err(fault!(
                         INPUT_NOT_STAGED,
                         "{}: directories lie too deep within each other",
@@ -185,7 +185,7 @@ impl Found {
         let number = self.files.len() as u32;
         self.numbers.insert(source.to_path_buf(), number);
         let mode = mode & 0o555 | 0o400;
-        self.files.push(Input { source: source.to_path_buf(), name: name.to_owned(), bytes, mode });
+        self.files.push(StagedFile { source: source.to_path_buf(), name: name.to_owned(), bytes, mode });
         number
     }
 }

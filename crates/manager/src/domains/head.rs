@@ -3,7 +3,7 @@
 
 use crate::deadlock::CarrierReport;
 use ligament_agent::domains::{self as words, orders};
-use ligament_agent::{AgentOrder, ChannelView, Exit, Gained, InstanceView, Looked, Outcome, Phase, Report};
+use ligament_agent::{AgentOrder, ChannelView, Exit, TimelineDelta, InstanceView, ProcessInspection, RunOutcome, InstancePhase, AgentReport};
 use ligament_catalogue::{fault, said, Code, Fault};
 use ligament_wire::control::to_bytes;
 use ligament_wire::domains::{
@@ -14,15 +14,15 @@ use std::time::Duration;
 
 /// What is to be done.
 #[derive(Debug, Clone)]
-pub enum Doing {
+pub enum HeadAction {
     /// Tell this to the agent of a domain.
     Tell { domain: DomainId, bytes: Vec<u8> },
     /// The head's own agent is to do this.
     Order(AgentOrder),
     /// Something happened elsewhere.
-    Report(Report),
+    Report(AgentReport),
     /// What a timeline elsewhere has gained until this moment of the head's clock, and whether nothing more will come.
-    Gained { rank: RankId, gained: Gained, at: u64, over: bool },
+    Gained { rank: RankId, gained: TimelineDelta, at: u64, over: bool },
     /// A piece of a file for the run directory. When it is written, call `wrote`.
     Write { domain: DomainId, piece: Piece },
     /// All is in place for the instances of a domain; where they have their files, if not in the run directory.
@@ -38,7 +38,7 @@ pub enum Doing {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Stage {
+enum DomainState {
     Running,
     /// No process of it is left. Its carrier may still bring to others what they had sent.
     Over,
@@ -50,7 +50,7 @@ enum Stage {
 #[derive(Debug)]
 struct RemoteDomain {
     name: String,
-    stage: Stage,
+    stage: DomainState,
     /// When something was heard of it last, ns of the head's clock.
     heard: u64,
     /// The head's clock less its clock, as far as is known: what has come fastest says it best.
@@ -69,7 +69,7 @@ pub struct Head {
     /// The domains from 1 on.
     members: Vec<RemoteDomain>,
     /// What was told of each rank that is elsewhere, and whether its process is stopped.
-    seen: Vec<Option<(InstanceView, Looked)>>,
+    seen: Vec<Option<(InstanceView, ProcessInspection)>>,
     /// What was told of each channel.
     channels: Vec<ChannelView>,
     /// The last round in which the head's own instances were asked.
@@ -94,7 +94,7 @@ impl Head {
     ) -> Head {
         let member = |name| RemoteDomain {
             name,
-            stage: Stage::Running,
+            stage: DomainState::Running,
             heard: now,
             ahead: None,
             carrier: CarrierReport::default(),
@@ -117,7 +117,7 @@ impl Head {
     /// Whether the agent of a domain is still there to be asked.
     pub fn is_there(&self, domain: DomainId) -> bool {
         let member = domain.index().checked_sub(1).and_then(|place| self.members.get(place));
-        member.is_some_and(|member| member.stage != Stage::Lost)
+        member.is_some_and(|member| member.stage != DomainState::Lost)
     }
 
     /// The domain of a rank.
@@ -167,14 +167,14 @@ impl Head {
     }
 
     /// All domains start at `now` (ns): until now they had nothing to say.
-    pub fn starts(&mut self, now: u64) -> Vec<Doing> {
+    pub fn starts(&mut self, now: u64) -> Vec<HeadAction> {
         self.members.iter_mut().for_each(|member| member.heard = now);
         self.tell_all(to_bytes(&FromHead::Start))
     }
 
     /// The agent of a domain says something, which is heard at `now` (ns).
-    pub fn heard(&mut self, domain: DomainId, bytes: &[u8], now: u64) -> Vec<Doing> {
-        if self.member(domain).is_none_or(|member| member.stage == Stage::Lost) {
+    pub fn heard(&mut self, domain: DomainId, bytes: &[u8], now: u64) -> Vec<HeadAction> {
+        if self.member(domain).is_none_or(|member| member.stage == DomainState::Lost) {
             return Vec::new();
         }
         let message = from_bytes::<FromAgent>(bytes)
@@ -195,43 +195,43 @@ impl Head {
         }
         match message {
             FromAgent::Reports(reports) => {
-                reports.into_iter().map(|report| self.report(domain, words::told_report(report))).collect()
+                reports.into_iter().map(|report| self.report(domain, words::report_from_wire(report))).collect()
             }
             FromAgent::Snapshot(snapshot) => self.snapshot(domain, *snapshot, now),
             FromAgent::Files(pieces) => {
-                pieces.into_iter().map(|piece| Doing::Write { domain, piece }).collect()
+                pieces.into_iter().map(|piece| HeadAction::Write { domain, piece }).collect()
             }
-            FromAgent::Over(ending) => self.over(domain, ending.map(words::told_outcome)),
+            FromAgent::Over(ending) => self.over(domain, ending.map(words::outcome_from_wire)),
             FromAgent::Unable(why) => self.lose(domain, |name| unable(name, domain, why)),
-            FromAgent::Ready(scratch) => vec![Doing::Ready { domain, scratch }],
-            FromAgent::Cores(cores) => vec![Doing::Cores(cores)],
-            FromAgent::Leaves { files, bytes } => vec![Doing::Leaves { domain, files, bytes }],
-            FromAgent::Seen(seen) => vec![Doing::Seen { domain, seen }],
-            FromAgent::Tapped(tapped) => vec![Doing::Tapped { domain, tapped }],
+            FromAgent::Ready(scratch) => vec![HeadAction::Ready { domain, scratch }],
+            FromAgent::Cores(cores) => vec![HeadAction::Cores(cores)],
+            FromAgent::Leaves { files, bytes } => vec![HeadAction::Leaves { domain, files, bytes }],
+            FromAgent::Seen(seen) => vec![HeadAction::Seen { domain, seen }],
+            FromAgent::Tapped(tapped) => vec![HeadAction::Tapped { domain, tapped }],
             FromAgent::Join(_) | FromAgent::Wants(_) | FromAgent::Wrote(_) => Vec::new(),
         }
     }
 
-    fn report(&mut self, domain: DomainId, report: Report) -> Doing {
+    fn report(&mut self, domain: DomainId, report: AgentReport) -> HeadAction {
         match report {
             // What the head's own agent makes of it is what the run makes of it.
-            Report::Ending(outcome) => {
+            AgentReport::Ending(outcome) => {
                 if let Some(member) = self.member(domain) {
                     member.ending = true;
                 }
-                Doing::Order(AgentOrder::End(outcome))
+                HeadAction::Order(AgentOrder::End(outcome))
             }
-            Report::Remark { level, text } => {
+            AgentReport::Remark { level, text } => {
                 let name = self.member(domain).map(|member| member.name.as_str()).unwrap_or_default();
                 let text = format!("the agent on {name} (domain {domain}): {text}");
-                Doing::Report(Report::Remark { level, text })
+                HeadAction::Report(AgentReport::Remark { level, text })
             }
-            Report::Slots { rank, slots } => Doing::Order(AgentOrder::Slots { rank, slots }),
-            report => Doing::Report(report),
+            AgentReport::Slots { rank, slots } => HeadAction::Order(AgentOrder::Slots { rank, slots }),
+            report => HeadAction::Report(report),
         }
     }
 
-    fn snapshot(&mut self, domain: DomainId, snapshot: Snapshot, now: u64) -> Vec<Doing> {
+    fn snapshot(&mut self, domain: DomainId, snapshot: Snapshot, now: u64) -> Vec<HeadAction> {
         let Some(member) = self.member(domain) else { return Vec::new() };
         let ahead = i128::from(now) - i128::from(snapshot.at);
         let ahead = member.ahead.map_or(ahead, |before| before.min(ahead));
@@ -240,75 +240,75 @@ impl Head {
         member.carrier = carrier_of(snapshot.round, snapshot.carried);
         let at = u64::try_from(i128::from(snapshot.at) + ahead).unwrap_or(now);
         for row in &snapshot.rows {
-            self.seen[row.rank.index()] = Some((words::told_view(row, at), words::told_looked(row, at)));
+            self.seen[row.rank.index()] = Some((words::view_from_wire(row, at), words::inspection_from_wire(row, at)));
         }
         for passage in snapshot.passages.iter().flatten() {
-            let (told, known) = (words::told_passage(passage), &mut self.channels[passage.channel as usize]);
+            let (told, known) = (words::passage_from_wire(passage), &mut self.channels[passage.channel as usize]);
             known.sent = told.sent.or(known.sent);
             known.received = told.received.or(known.received);
         }
-        let gained = |lane: &_| words::told_gained(lane, at);
+        let gained = |lane: &_| words::timeline_from_wire(lane, at);
         let lanes = snapshot.lanes.iter();
-        lanes.map(|lane| Doing::Gained { rank: lane.rank, gained: gained(lane), at, over: lane.over }).collect()
+        lanes.map(|lane| HeadAction::Gained { rank: lane.rank, gained: gained(lane), at, over: lane.over }).collect()
     }
 
-    fn over(&mut self, domain: DomainId, ending: Option<Outcome>) -> Vec<Doing> {
+    fn over(&mut self, domain: DomainId, ending: Option<RunOutcome>) -> Vec<HeadAction> {
         if let Some(member) = self.member(domain) {
-            member.stage = Stage::Over;
+            member.stage = DomainState::Over;
         }
         // How the process ended that was first to fail is known only now.
         ending
-            .filter(|outcome| *outcome != Outcome::Done)
+            .filter(|outcome| *outcome != RunOutcome::Done)
             .map(AgentOrder::End)
-            .map(Doing::Order)
+            .map(HeadAction::Order)
             .into_iter()
             .collect()
     }
 
     /// The path to a domain is given up: its agent is gone, and why.
-    pub fn lost(&mut self, domain: DomainId, why: &str) -> Vec<Doing> {
+    pub fn lost(&mut self, domain: DomainId, why: &str) -> Vec<HeadAction> {
         self.lose(domain, |name| {
             fault!(DOMAIN_VANISHED, "the agent on {name} (domain {domain}) vanished: {why}")
         })
     }
 
     /// The process of a domain's agent is gone, as who outlived it there says; `how` it ended.
-    pub fn gone(&mut self, domain: DomainId, how: &str) -> Vec<Doing> {
+    pub fn gone(&mut self, domain: DomainId, how: &str) -> Vec<HeadAction> {
         self.lose(domain, |name| fault!(DOMAIN_KILLED, "the agent on {name} (domain {domain}) is gone: {how}"))
     }
 
     /// A domain takes part no more; `why`, of its name, is why the run fails.
-    fn lose(&mut self, domain: DomainId, why: impl FnOnce(&str) -> Fault) -> Vec<Doing> {
-        let Some(member) = self.member(domain).filter(|member| member.stage != Stage::Lost) else {
+    fn lose(&mut self, domain: DomainId, why: impl FnOnce(&str) -> Fault) -> Vec<HeadAction> {
+        let Some(member) = self.member(domain).filter(|member| member.stage != DomainState::Lost) else {
             return Vec::new();
         };
-        member.stage = Stage::Lost;
+        member.stage = DomainState::Lost;
         let why = why(&member.name);
         let Extent { placement, ranks, .. } = &self.extent;
         let lost = ranks.all().filter(|&rank| placement[ranks.instance(rank).index()] == domain);
         for rank in lost {
             let seen = &mut self.seen[rank.index()];
             let (view, looked) = seen.get_or_insert_with(unseen);
-            if !matches!(view.phase, Phase::Gone(_)) {
-                view.phase = Phase::Gone(Exit::Unknown);
+            if !matches!(view.phase, InstancePhase::Gone(_)) {
+                view.phase = InstancePhase::Gone(Exit::Unknown);
             }
-            *looked = Looked::default();
+            *looked = ProcessInspection::default();
         }
         // If it is still there, it is to go.
-        let tell = |message| Doing::Tell { domain, bytes: to_bytes(&message) };
+        let tell = |message| HeadAction::Tell { domain, bytes: to_bytes(&message) };
         let mut out = vec![tell(FromHead::Refused(why.with_code())), tell(FromHead::Bye)];
         // Also of one whose instances had ended: what they had sent may not have arrived.
         if !self.released {
-            out.push(Doing::Order(AgentOrder::Fail(why)));
+            out.push(HeadAction::Order(AgentOrder::Fail(why)));
         }
         out
     }
 
     /// Time passes: who has been silent for too long is gone.
-    pub fn tick(&mut self, now: u64) -> Vec<Doing> {
+    pub fn tick(&mut self, now: u64) -> Vec<HeadAction> {
         let patience = self.patience.as_nanos() as u64;
         let silent =
-            |member: &RemoteDomain| member.stage != Stage::Lost && now.saturating_sub(member.heard) > patience;
+            |member: &RemoteDomain| member.stage != DomainState::Lost && now.saturating_sub(member.heard) > patience;
         let silent: Vec<DomainId> =
             self.domains().filter(|(_, member)| silent(member)).map(|(domain, _)| domain).collect();
         let heard = said!(DOMAIN_VANISHED, "nothing was heard of it for {} s", self.patience.as_secs());
@@ -316,30 +316,30 @@ impl Head {
     }
 
     /// The head's own agent reports that the run ends: all others are told.
-    pub fn ending(&mut self, outcome: &Outcome) -> Vec<Doing> {
+    pub fn ending(&mut self, outcome: &RunOutcome) -> Vec<HeadAction> {
         let bytes = orders([&AgentOrder::End(outcome.clone())]);
         let mut out = Vec::new();
         let domains = DomainId::first(self.members.len() + 1).skip(1);
         for (domain, member) in domains.zip(&mut self.members) {
-            if member.stage != Stage::Lost && !std::mem::replace(&mut member.ending, true) {
-                out.push(Doing::Tell { domain, bytes: bytes.clone() });
+            if member.stage != DomainState::Lost && !std::mem::replace(&mut member.ending, true) {
+                out.push(HeadAction::Tell { domain, bytes: bytes.clone() });
             }
         }
         out
     }
 
     /// The time for ending cleanly is over, for all.
-    pub fn hurry(&self) -> Vec<Doing> {
+    pub fn hurry(&self) -> Vec<HeadAction> {
         self.tell_all(orders([&AgentOrder::Hurry]))
     }
 
-    fn tell_all(&self, bytes: Vec<u8>) -> Vec<Doing> {
-        let there = self.domains().filter(|(_, member)| member.stage != Stage::Lost);
-        there.map(|(domain, _)| Doing::Tell { domain, bytes: bytes.clone() }).collect()
+    fn tell_all(&self, bytes: Vec<u8>) -> Vec<HeadAction> {
+        let there = self.domains().filter(|(_, member)| member.stage != DomainState::Lost);
+        there.map(|(domain, _)| HeadAction::Tell { domain, bytes: bytes.clone() }).collect()
     }
 
     /// What the manager orders, for whom it is.
-    pub fn pass_on(&mut self, order: AgentOrder) -> Vec<Doing> {
+    pub fn pass_on(&mut self, order: AgentOrder) -> Vec<HeadAction> {
         match order {
             AgentOrder::Look { round, ranks } => {
                 let of = |domain: DomainId| -> AgentOrder {
@@ -347,16 +347,16 @@ impl Head {
                     AgentOrder::Look { round, ranks: own.collect() }
                 };
                 // Also those that have none of them tell what their carriers do after it.
-                let there = self.domains().filter(|(_, member)| member.stage != Stage::Lost);
-                let mut out: Vec<Doing> =
-                    there.map(|(domain, _)| Doing::Tell { domain, bytes: orders([&of(domain)]) }).collect();
-                out.push(Doing::Order(of(DomainId::HEAD)));
+                let there = self.domains().filter(|(_, member)| member.stage != DomainState::Lost);
+                let mut out: Vec<HeadAction> =
+                    there.map(|(domain, _)| HeadAction::Tell { domain, bytes: orders([&of(domain)]) }).collect();
+                out.push(HeadAction::Order(of(DomainId::HEAD)));
                 self.round = round;
                 out
             }
             AgentOrder::Budget { .. } => {
                 let mut out = self.tell_all(orders([&order]));
-                out.push(Doing::Order(order));
+                out.push(HeadAction::Order(order));
                 out
             }
             AgentOrder::Steer { ranks, steer } => {
@@ -365,24 +365,24 @@ impl Head {
                     let ranks: Vec<RankId> = own.collect();
                     (!ranks.is_empty()).then(|| AgentOrder::Steer { ranks, steer: steer.clone() })
                 };
-                let there = self.domains().filter(|(_, member)| member.stage != Stage::Lost);
+                let there = self.domains().filter(|(_, member)| member.stage != DomainState::Lost);
                 let told =
-                    there.filter_map(|(domain, _)| Some(Doing::Tell { domain, bytes: orders([&of(domain)?]) }));
-                told.chain(of(DomainId::HEAD).map(Doing::Order)).collect()
+                    there.filter_map(|(domain, _)| Some(HeadAction::Tell { domain, bytes: orders([&of(domain)?]) }));
+                told.chain(of(DomainId::HEAD).map(HeadAction::Order)).collect()
             }
-            other => vec![Doing::Order(other)],
+            other => vec![HeadAction::Order(other)],
         }
     }
 
     /// So many bytes of a domain's files were written down, or could not be.
-    pub fn wrote(&mut self, domain: DomainId, bytes: u64) -> Vec<Doing> {
+    pub fn wrote(&mut self, domain: DomainId, bytes: u64) -> Vec<HeadAction> {
         let Some(member) = self.member(domain) else { return Vec::new() };
         member.wrote += bytes;
-        vec![Doing::Tell { domain, bytes: to_bytes(&FromHead::Wrote(member.wrote)) }]
+        vec![HeadAction::Tell { domain, bytes: to_bytes(&FromHead::Wrote(member.wrote)) }]
     }
 
     /// Puts what was told of instances elsewhere where the head's own agent knows nothing.
-    pub fn see(&self, views: &mut [InstanceView]) {
+    pub fn fill_views(&self, views: &mut [InstanceView]) {
         let ranks = self.extent.ranks.all().zip(views);
         for (rank, view) in ranks.filter(|(rank, _)| self.domain_of(*rank) != DomainId::HEAD) {
             *view = self.seen[rank.index()].as_ref().map_or_else(|| unseen().0, |(view, _)| view.clone());
@@ -390,7 +390,7 @@ impl Head {
     }
 
     /// The same of channels: of the ends that are elsewhere, what was told.
-    pub fn see_channels(&self, views: &mut [ChannelView]) {
+    pub fn fill_channel_views(&self, views: &mut [ChannelView]) {
         for (view, told) in views.iter_mut().zip(&self.channels) {
             view.sent = view.sent.or(told.sent);
             view.received = view.received.or(told.received);
@@ -398,7 +398,7 @@ impl Head {
     }
 
     /// What was found elsewhere by a look at the processes of a rank.
-    pub fn looked(&self, rank: RankId) -> Looked {
+    pub fn looked(&self, rank: RankId) -> ProcessInspection {
         self.seen[rank.index()].as_ref().map(|(_, looked)| looked.clone()).unwrap_or_default()
     }
 
@@ -422,15 +422,15 @@ impl Head {
     }
 
     /// Whether no process is left in any domain. Tells the head's own agent, once.
-    pub fn release(&mut self) -> Option<Doing> {
-        let over = self.done_here && self.members.iter().all(|member| member.stage != Stage::Running);
-        (over && !std::mem::replace(&mut self.released, true)).then_some(Doing::Order(AgentOrder::Release))
+    pub fn release(&mut self) -> Option<HeadAction> {
+        let over = self.done_here && self.members.iter().all(|member| member.stage != DomainState::Running);
+        (over && !std::mem::replace(&mut self.released, true)).then_some(HeadAction::Order(AgentOrder::Release))
     }
 
     /// All is over and written down.
-    pub fn bye(&self) -> Vec<Doing> {
-        let there = self.domains().filter(|(_, member)| member.stage != Stage::Lost);
-        there.map(|(domain, _)| Doing::Tell { domain, bytes: to_bytes(&FromHead::Bye) }).collect()
+    pub fn dismiss_agents(&self) -> Vec<HeadAction> {
+        let there = self.domains().filter(|(_, member)| member.stage != DomainState::Lost);
+        there.map(|(domain, _)| HeadAction::Tell { domain, bytes: to_bytes(&FromHead::Bye) }).collect()
     }
 }
 
@@ -439,8 +439,8 @@ fn carrier_of(round: u64, carried: Carried) -> CarrierReport {
     CarrierReport { round, quiet, sent, came, told, credited }
 }
 
-fn unseen() -> (InstanceView, Looked) {
-    (InstanceView { phase: Phase::Waiting, pid: None, speaker: None, status: None }, Looked::default())
+fn unseen() -> (InstanceView, ProcessInspection) {
+    (InstanceView { phase: InstancePhase::Waiting, pid: None, speaker: None, status: None }, ProcessInspection::default())
 }
 
 /// Why a domain takes no part, as its agent says.

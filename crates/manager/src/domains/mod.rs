@@ -7,9 +7,9 @@
 //! themselves: they report, and the head orders all of them to end, its own agent included. So there is one way
 //! in which a run ends.
 
-mod gathering;
+mod roster;
 mod head;
 
-pub use gathering::{Gathering, Joined};
-pub use head::{Doing, Head};
-pub use ligament_agent::domains::Expected;
+pub use roster::{DomainRoster, JoinedDomain};
+pub use head::{HeadAction, Head};
+pub use ligament_agent::domains::ExpectedDomain;

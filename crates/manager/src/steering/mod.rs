@@ -9,7 +9,7 @@
 
 mod settings;
 
-pub use settings::{Assignment, Steerable, Steerables};
+pub use settings::{SettingAssignment, SteerableRecord, SteerableSettings};
 
 use ligament_agent::AgentOrder;
 use ligament_catalogue::{fault, Fault};
@@ -19,7 +19,7 @@ use ligament_wire::RankId;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 /// The most changes that wait for their turn.
-const MOST_WAITING: usize = 64;
+const MAX_WAITING_CHANGES: usize = 64;
 
 /// What somebody wants.
 #[derive(Debug, Clone, PartialEq)]
@@ -37,7 +37,7 @@ pub struct Proposal {
 
 /// What is to be done, or has come to be.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Turn {
+pub enum SteeringAction {
     Order(AgentOrder),
     /// All have accepted it: it is in force from this time on.
     Agreed {
@@ -55,7 +55,7 @@ pub enum Turn {
 }
 
 #[derive(Debug)]
-struct Open {
+struct OpenChange {
     change: u64,
     proposal: Proposal,
     /// When it is given up, ns.
@@ -65,16 +65,16 @@ struct Open {
 
 /// Settings that were made good.
 #[derive(Debug, Clone, Default, PartialEq)]
-struct Making {
+struct ChangeProgress {
     /// Who has not made them yet.
     left: BTreeSet<RankId>,
     /// Whether somebody has.
     is_made: bool,
 }
 
-impl Making {
-    fn by(ranks: impl IntoIterator<Item = RankId>) -> Making {
-        Making { left: ranks.into_iter().collect(), is_made: false }
+impl ChangeProgress {
+    fn by(ranks: impl IntoIterator<Item = RankId>) -> ChangeProgress {
+        ChangeProgress { left: ranks.into_iter().collect(), is_made: false }
     }
 }
 
@@ -97,10 +97,10 @@ pub struct Halt {
 #[derive(Debug, Default)]
 pub struct Steering {
     last: u64,
-    open: Option<Open>,
+    open: Option<OpenChange>,
     waiting: VecDeque<(u64, Proposal)>,
     /// Settings that were made good, and who has not made them yet.
-    made: BTreeMap<u64, Making>,
+    made: BTreeMap<u64, ChangeProgress>,
     halt: Option<Halt>,
     ends: bool,
     /// The unit of model times, if the model says it.
@@ -110,12 +110,12 @@ pub struct Steering {
 /// Names of some ranks.
 fn some(ranks: impl Iterator<Item = RankId>, name: &dyn Fn(RankId) -> String) -> String {
     let names: Vec<String> = ranks.map(name).collect();
-    crate::record::some_of(&names, 4)
+    crate::record::list_some(&names, 4)
 }
 
-impl Open {
-    fn order(&self, steer: Steer) -> Turn {
-        Turn::Order(AgentOrder::Steer { ranks: self.proposal.ranks.clone(), steer })
+impl OpenChange {
+    fn order(&self, steer: Steer) -> SteeringAction {
+        SteeringAction::Order(AgentOrder::Steer { ranks: self.proposal.ranks.clone(), steer })
     }
 
     /// Not asked for a time, the earliest at which somebody stands and that nobody has passed; else right after the last that
@@ -171,7 +171,7 @@ impl Steering {
     pub fn begin(&mut self, schedule: impl IntoIterator<Item = (u64, Vec<RankId>)>) {
         for (change, ranks) in schedule {
             self.last = self.last.max(change);
-            self.made.insert(change, Making::by(ranks));
+            self.made.insert(change, ChangeProgress::by(ranks));
         }
     }
 
@@ -186,7 +186,7 @@ impl Steering {
     }
 
     /// Who has not accepted the change that is being agreed on yet.
-    pub fn lacks(&self) -> Vec<RankId> {
+    pub fn ranks_without_answer(&self) -> Vec<RankId> {
         let answers = self.open.iter().flat_map(|open| &open.answers);
         answers
             .filter(|(_, answer)| matches!(answer, None | Some(Steers::Unsteered)))
@@ -203,14 +203,14 @@ impl Steering {
         proposal: Proposal,
         now: u64,
         name: &dyn Fn(RankId) -> String,
-    ) -> Result<(u64, Vec<Turn>), Fault> {
+    ) -> Result<(u64, Vec<SteeringAction>), Fault> {
         if self.ends {
             return Err(fault!(STEERING_REFUSED, "the run ends"));
         }
-        if self.waiting.len() >= MOST_WAITING {
+        if self.waiting.len() >= MAX_WAITING_CHANGES {
             return Err(fault!(
                 STEERING_REFUSED,
-                "{MOST_WAITING} changes wait to be agreed on; try again later"
+                "{MAX_WAITING_CHANGES} changes wait to be agreed on; try again later"
             ));
         }
         if proposal.at.is_some_and(|at| !at.is_finite()) {
@@ -223,7 +223,7 @@ impl Steering {
     }
 
     /// Asks for the next, if nothing is being agreed on.
-    fn go_on(&mut self, now: u64, name: &dyn Fn(RankId) -> String) -> Vec<Turn> {
+    fn go_on(&mut self, now: u64, name: &dyn Fn(RankId) -> String) -> Vec<SteeringAction> {
         let mut turns = Vec::new();
         while self.open.is_none() {
             let Some((change, proposal)) = self.waiting.pop_front() else { break };
@@ -234,14 +234,14 @@ impl Steering {
                     "the run is to stand still from {} on already",
                     in_unit(halt.at, self.time_unit.as_deref())
                 );
-                turns.push(Turn::Refused { change, why });
+                turns.push(SteeringAction::Refused { change, why });
                 continue;
             }
             let answers = proposal.ranks.iter().map(|&rank| (rank, None)).collect();
             let until = now.saturating_add(proposal.patience);
             let at = proposal.at.map(ModelTime);
             let steer = Steer::Prepare { change, at, matter: proposal.matter.clone() };
-            let open = Open { change, proposal, until, answers };
+            let open = OpenChange { change, proposal, until, answers };
             turns.push(open.order(steer));
             self.open = Some(open);
             turns.extend(self.settle(name));
@@ -257,7 +257,7 @@ impl Steering {
         answer: Steers,
         now: u64,
         name: &dyn Fn(RankId) -> String,
-    ) -> Vec<Turn> {
+    ) -> Vec<SteeringAction> {
         let mut turns = Vec::new();
         if let Some(open) = self.open.as_mut().filter(|open| open.change == change) {
             let Some(known) = open.answers.get_mut(&rank) else { return turns };
@@ -300,7 +300,7 @@ impl Steering {
                 // One that nobody made, because all ended before its time, stays what was agreed on.
                 let is_made = making.is_made;
                 self.made.remove(&change);
-                turns.extend(is_made.then_some(Turn::InForce { change }));
+                turns.extend(is_made.then_some(SteeringAction::InForce { change }));
             }
         }
         turns.extend(self.go_on(now, name));
@@ -308,7 +308,7 @@ impl Steering {
     }
 
     /// Makes the open change good if all have accepted it.
-    fn settle(&mut self, name: &dyn Fn(RankId) -> String) -> Vec<Turn> {
+    fn settle(&mut self, name: &dyn Fn(RankId) -> String) -> Vec<SteeringAction> {
         let Some(open) = &self.open else { return Vec::new() };
         let settled = |answer: &Option<Steers>| matches!(answer, Some(Steers::Accepts { .. } | Steers::Over));
         if !open.answers.values().all(settled) {
@@ -332,11 +332,11 @@ impl Steering {
         };
         let turns = vec![
             open.order(Steer::Commit { change: open.change, at: ModelTime(at) }),
-            Turn::Agreed { change: open.change, at },
+            SteeringAction::Agreed { change: open.change, at },
         ];
         let open = self.open.take().expect("looked at above");
         match open.proposal.matter {
-            Matter::Set { .. } => drop(self.made.insert(open.change, Making::by(alive))),
+            Matter::Set { .. } => drop(self.made.insert(open.change, ChangeProgress::by(alive))),
             Matter::Halt => {
                 let (change, stops) = (open.change, open.proposal.stops);
                 let never = |rank: &RankId| {
@@ -350,14 +350,14 @@ impl Steering {
     }
 
     /// The open change does not happen.
-    fn refuse(&mut self, why: Fault) -> Vec<Turn> {
+    fn refuse(&mut self, why: Fault) -> Vec<SteeringAction> {
         let Some(open) = self.open.take() else { return Vec::new() };
         let change = open.change;
-        vec![open.order(Steer::Withdraw { change }), Turn::Refused { change, why }]
+        vec![open.order(Steer::Withdraw { change }), SteeringAction::Refused { change, why }]
     }
 
     /// Time has passed: it is `now`, ns.
-    pub fn tick(&mut self, now: u64, name: &dyn Fn(RankId) -> String) -> Vec<Turn> {
+    pub fn tick(&mut self, now: u64, name: &dyn Fn(RankId) -> String) -> Vec<SteeringAction> {
         let mut turns = Vec::new();
         if let Some(open) = self.open.as_ref().filter(|open| now >= open.until) {
             let why = open.why_not_yet(name);
@@ -377,7 +377,7 @@ impl Steering {
         who: &str,
         now: u64,
         name: &dyn Fn(RankId) -> String,
-    ) -> Result<(u64, Vec<Turn>), Fault> {
+    ) -> Result<(u64, Vec<SteeringAction>), Fault> {
         let change = change.or(self.open()).ok_or_else(|| {
             fault!(STEERING_REFUSED, "nothing is being agreed on, so there is nothing to withdraw")
         })?;
@@ -389,7 +389,7 @@ impl Steering {
         }
         if let Some(place) = self.waiting.iter().position(|(waits, _)| *waits == change) {
             self.waiting.remove(place);
-            return Ok((change, vec![Turn::Refused { change, why }]));
+            return Ok((change, vec![SteeringAction::Refused { change, why }]));
         }
         Err(if change == 0 || change > self.last {
             fault!(STEERING_REFUSED, "there is no change {change}")
@@ -405,7 +405,7 @@ impl Steering {
     ///
     /// # Errors
     /// There is none, or it is later.
-    pub fn move_halt(&mut self, at: Option<f64>) -> Result<Vec<Turn>, Fault> {
+    pub fn move_halt(&mut self, at: Option<f64>) -> Result<Vec<SteeringAction>, Fault> {
         let Some(halt) = &mut self.halt else {
             return Err(fault!(STEERING_REFUSED, "the run does not stand still, and is not going to"));
         };
@@ -425,7 +425,7 @@ impl Steering {
         if at.is_none() {
             self.halt = None;
         }
-        Ok(vec![Turn::Order(order)])
+        Ok(vec![SteeringAction::Order(order)])
     }
 
     /// The run ends where it stands still, or is going to.
@@ -439,7 +439,7 @@ impl Steering {
     ///
     /// # Errors
     /// Nobody stands at a halt.
-    pub fn step(&mut self) -> Result<(f64, Vec<Turn>), Fault> {
+    pub fn step(&mut self) -> Result<(f64, Vec<SteeringAction>), Fault> {
         let held = self.halt.as_ref().and_then(|halt| halt.held.values().copied().min_by(f64::total_cmp));
         let Some(first) = held else {
             return Err(fault!(
@@ -452,13 +452,13 @@ impl Steering {
     }
 
     /// The run ends: nothing is agreed on any more.
-    pub fn run_ends(&mut self) -> Vec<Turn> {
+    pub fn run_ends(&mut self) -> Vec<SteeringAction> {
         self.ends = true;
         let why = || fault!(STEERING_REFUSED, "the run ends");
-        let mut turns: Vec<Turn> = self.refuse(why());
-        turns.retain(|turn| !matches!(turn, Turn::Order(_)));
+        let mut turns: Vec<SteeringAction> = self.refuse(why());
+        turns.retain(|turn| !matches!(turn, SteeringAction::Order(_)));
         let waiting = std::mem::take(&mut self.waiting);
-        turns.extend(waiting.into_iter().map(|(change, _)| Turn::Refused { change, why: why() }));
+        turns.extend(waiting.into_iter().map(|(change, _)| SteeringAction::Refused { change, why: why() }));
         turns
     }
 }

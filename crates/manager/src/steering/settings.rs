@@ -10,15 +10,15 @@ use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 
 /// The longest assignment that is read, bytes.
-const LONGEST: usize = 4096;
+const MAX_ASSIGNMENT_BYTES: usize = 4096;
 /// The most settings in one change.
-const MOST: usize = 64;
+const MAX_ASSIGNMENTS: usize = 64;
 /// The most settings that codes may declare.
-const MOST_DECLARED: usize = 4096;
+const MAX_DECLARED_SETTINGS: usize = 4096;
 
 /// A setting that can be steered.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Steerable {
+pub struct SteerableRecord {
     /// Its full name, without indices, such as `macro.D`.
     pub name: String,
     /// The type of its values, as yMMSL writes it.
@@ -39,7 +39,7 @@ pub struct Steerable {
 
 /// A setting that is to change.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Assignment {
+pub struct SettingAssignment {
     pub name: String,
     /// None: it was not set.
     #[serde(skip_serializing_if = "Option::is_none", default)]
@@ -48,7 +48,7 @@ pub struct Assignment {
 }
 
 #[derive(Debug, Clone)]
-struct Declared {
+struct DeclaredSetting {
     name: Reference,
     /// None where the model has no value: only the code knows it.
     kind: Option<SettingType>,
@@ -60,8 +60,8 @@ struct Declared {
 
 /// All that can be steered in a run.
 #[derive(Debug, Default)]
-pub struct Steerables {
-    declared: Vec<Declared>,
+pub struct SteerableSettings {
+    declared: Vec<DeclaredSetting>,
     /// As they are, with what was agreed on.
     settings: Settings,
     /// As they were when the run began.
@@ -101,17 +101,17 @@ fn numbers(value: &SettingValue) -> Vec<f64> {
 
 /// The beginning of a text that somebody has sent.
 fn shown(text: &str) -> String {
-    const MOST: usize = 60;
-    let clean: String = text.chars().take(MOST).map(|c| if c.is_control() { '?' } else { c }).collect();
+    const MAX_SHOWN_CHARS: usize = 60;
+    let clean: String = text.chars().take(MAX_SHOWN_CHARS).map(|c| if c.is_control() { '?' } else { c }).collect();
     if clean.len() < text.len() {
         return format!("{clean}… ({} bytes)", text.len());
     }
     clean
 }
 
-impl Steerables {
+impl SteerableSettings {
     /// Of a model.
-    pub fn of(model: &Resolved) -> Steerables {
+    pub fn of(model: &Resolved) -> SteerableSettings {
         let ranks = Ranks::new(model.instances.iter().map(|instance| instance.ranks.unwrap_or(1)));
         let instances =
             ranks.all().map(|rank| model.instances[ranks.instance(rank).index()].name.clone()).collect();
@@ -120,16 +120,16 @@ impl Steerables {
             program.is_some_and(|program| program.shipped().is_some())
         };
         let shipped = ranks.all().map(is_shipped).collect();
-        let mut all = Steerables {
+        let mut all = SteerableSettings {
             settings: model.settings.clone(),
             first: model.settings.clone(),
             instances,
             shipped,
-            ..Steerables::default()
+            ..SteerableSettings::default()
         };
         for (name, one) in &model.ligament.steerable {
             let kind = all.kind(name);
-            all.declared.push(Declared {
+            all.declared.push(DeclaredSetting {
                 name: name.clone(),
                 kind,
                 min: one.min,
@@ -149,8 +149,8 @@ impl Steerables {
         let bad = |why: String| {
             fault!(NOT_STEERABLE, "the setting \"{}\" cannot be steered: {why}", shown(&one.name))
         };
-        if one.name.len() > LONGEST || one.unit.len() > LONGEST {
-            return Err(bad(format!("its name or its unit has more than {LONGEST} bytes")));
+        if one.name.len() > MAX_ASSIGNMENT_BYTES || one.unit.len() > MAX_ASSIGNMENT_BYTES {
+            return Err(bad(format!("its name or its unit has more than {MAX_ASSIGNMENT_BYTES} bytes")));
         }
         let name = Reference::new(&one.name).map_err(|error| bad(error.to_string()))?;
         let instance = self.instances.get(rank.index()).cloned().unwrap_or_else(Reference::empty);
@@ -158,12 +158,12 @@ impl Steerables {
         if self.declared.iter().any(|known| known.name == full) {
             return Ok(());
         }
-        if self.declared.len() >= MOST_DECLARED {
-            return Err(bad(format!("there are {MOST_DECLARED} already")));
+        if self.declared.len() >= MAX_DECLARED_SETTINGS {
+            return Err(bad(format!("there are {MAX_DECLARED_SETTINGS} already")));
         }
         let kind = self.settings.get(&instance, &name).map(|(_, value)| value.setting_type());
         let (min, max) = (one.min.map(|min| min.0), one.max.map(|max| max.0));
-        self.declared.push(Declared {
+        self.declared.push(DeclaredSetting {
             name: full,
             kind,
             min,
@@ -193,8 +193,8 @@ impl Steerables {
     }
 
     /// All, for whoever wants to steer.
-    pub fn list(&self) -> Vec<Steerable> {
-        let one = |declared: &Declared| Steerable {
+    pub fn list(&self) -> Vec<SteerableRecord> {
+        let one = |declared: &DeclaredSetting| SteerableRecord {
             name: declared.name.to_string(),
             kind: declared.kind.unwrap_or(SettingType::Float).name().to_owned(),
             min: declared.min,
@@ -234,10 +234,10 @@ impl Steerables {
         RankId::first(self.instances.len()).collect()
     }
 
-    fn read(&self, text: &str) -> Result<(Reference, SettingValue, &Declared), Fault> {
+    fn read(&self, text: &str) -> Result<(Reference, SettingValue, &DeclaredSetting), Fault> {
         let bad = |what: String| fault!(BAD_STEERING, "{}: {what}", shown(text));
-        if text.len() > LONGEST {
-            return Err(bad(format!("this is {} bytes long, where {LONGEST} are the most", text.len())));
+        if text.len() > MAX_ASSIGNMENT_BYTES {
+            return Err(bad(format!("this is {} bytes long, where {MAX_ASSIGNMENT_BYTES} are the most", text.len())));
         }
         let (name, value) = parse_assignment(text).map_err(|error| bad(error.to_string()))?;
         let plain = without_indices(&name);
@@ -256,7 +256,7 @@ impl Steerables {
                 None => fault!(
                     NOT_STEERABLE,
                     "\"{name}\" cannot be steered; {} can",
-                    crate::record::some_of(&names, 8)
+                    crate::record::list_some(&names, 8)
                 ),
             });
         };
@@ -285,11 +285,11 @@ impl Steerables {
     ///
     /// # Errors
     /// One of them cannot be steered, or not to this.
-    pub fn check(&self, texts: &[String]) -> Result<(Matter, Vec<RankId>, Vec<Assignment>), Fault> {
-        if texts.is_empty() || texts.len() > MOST {
+    pub fn check(&self, texts: &[String]) -> Result<(Matter, Vec<RankId>, Vec<SettingAssignment>), Fault> {
+        if texts.is_empty() || texts.len() > MAX_ASSIGNMENTS {
             return Err(fault!(
                 BAD_STEERING,
-                "one change has 1 to {MOST} settings, and this has {}",
+                "one change has 1 to {MAX_ASSIGNMENTS} settings, and this has {}",
                 texts.len()
             ));
         }
@@ -311,7 +311,7 @@ impl Steerables {
             }
             ranks.extend(self.concerned(&name));
             let from = self.value(&name).map(SettingValue::to_string);
-            changes.push(Assignment { name: name.to_string(), from, to: value.to_string() });
+            changes.push(SettingAssignment { name: name.to_string(), from, to: value.to_string() });
             settings.set(name, value);
         }
         ranks.sort_unstable();
@@ -321,7 +321,7 @@ impl Steerables {
     }
 
     /// Puts down what each of these is before it changes: others may have been agreed on since they were asked for.
-    pub fn renew(&self, changes: &mut [Assignment], at: f64) {
+    pub fn renew(&self, changes: &mut [SettingAssignment], at: f64) {
         for change in changes {
             if let Ok(name) = Reference::new(&change.name) {
                 change.from = self.value_at(&name, at).map(SettingValue::to_string);
@@ -333,7 +333,7 @@ impl Steerables {
     ///
     /// # Errors
     /// One of them is none.
-    pub fn again(&self, changes: &[Assignment], restart: bool) -> Result<(Matter, Vec<RankId>), Fault> {
+    pub fn restored(&self, changes: &[SettingAssignment], restart: bool) -> Result<(Matter, Vec<RankId>), Fault> {
         let mut settings = Settings::new();
         let mut ranks: Vec<RankId> = Vec::new();
         for change in changes {
@@ -348,7 +348,7 @@ impl Steerables {
     }
 
     /// These were agreed on, for a model time. What is for a later time, though it was agreed on before, comes after them.
-    pub fn changed(&mut self, changes: &[Assignment], at: f64) {
+    pub fn record_agreed(&mut self, changes: &[SettingAssignment], at: f64) {
         for change in changes {
             if let Ok((name, value)) = parse_assignment(&format!("{}={}", change.name, change.to)) {
                 let agreed = self.agreed.entry(name.clone()).or_default();
@@ -367,7 +367,7 @@ mod tests {
     #[test]
     fn a_setting_of_nobody_in_particular_does_not_concern_components_that_come_with_ligament() {
         let names = ["macro", "source"].map(|name| Reference::new(name).unwrap()).to_vec();
-        let all = Steerables { instances: names, shipped: vec![false, true], ..Steerables::default() };
+        let all = SteerableSettings { instances: names, shipped: vec![false, true], ..SteerableSettings::default() };
         let concerned = |name: &str| all.concerned(&Reference::new(name).unwrap());
         assert_eq!(concerned("D"), [RankId::new(0)]);
         assert_eq!(concerned("source.path"), [RankId::new(1)]);
@@ -375,17 +375,17 @@ mod tests {
 
     #[test]
     fn a_setting_is_what_the_change_for_the_latest_model_time_makes_it() {
-        let mut all = Steerables::default();
+        let mut all = SteerableSettings::default();
         let name = Reference::new("D").unwrap();
         for (to, at, last) in
             [("1.0", 100.0, 1.0), ("2.0", 50.0, 1.0), ("3.0", 100.0, 3.0), ("4.0", 101.0, 4.0)]
         {
-            all.changed(&[Assignment { name: "D".into(), from: None, to: to.into() }], at);
+            all.record_agreed(&[SettingAssignment { name: "D".into(), from: None, to: to.into() }], at);
             assert_eq!(all.value(&name), Some(&SettingValue::Float(last)));
         }
         // What it was before is what it was by that time.
         for (at, from) in [(49.0, None), (60.0, Some("2.0")), (100.5, Some("3.0"))] {
-            let mut change = [Assignment { name: "D".into(), from: None, to: "5.0".into() }];
+            let mut change = [SettingAssignment { name: "D".into(), from: None, to: "5.0".into() }];
             all.renew(&mut change, at);
             assert_eq!(change[0].from.as_deref(), from);
         }

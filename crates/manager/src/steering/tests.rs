@@ -22,17 +22,17 @@ fn accepts(last: f64, next: Option<f64>) -> Steers {
 
 fn proposed(steering: &mut Steering, proposal: Proposal) -> u64 {
     let (change, turns) = steering.propose(proposal, 0, &name).unwrap();
-    assert!(matches!(&turns[..], [Turn::Order(AgentOrder::Steer { steer: Steer::Prepare { .. }, .. })]));
+    assert!(matches!(&turns[..], [SteeringAction::Order(AgentOrder::Steer { steer: Steer::Prepare { .. }, .. })]));
     change
 }
 
 /// How a change ended.
-fn ended(turns: &[Turn]) -> Result<f64, String> {
+fn ended(turns: &[SteeringAction]) -> Result<f64, String> {
     turns
         .iter()
         .find_map(|turn| match turn {
-            Turn::Agreed { at, .. } => Some(Ok(*at)),
-            Turn::Refused { why, .. } => Some(Err(why.text().to_owned())),
+            SteeringAction::Agreed { at, .. } => Some(Ok(*at)),
+            SteeringAction::Refused { why, .. } => Some(Err(why.text().to_owned())),
             _ => None,
         })
         .unwrap_or_else(|| panic!("{turns:?}"))
@@ -51,7 +51,7 @@ fn without_a_time_it_is_the_earliest_at_which_somebody_stands_and_that_nobody_ha
         let turns = steering.answered(B, change, other, 1, &name);
         assert_eq!(ended(&turns), Ok(at));
         assert_eq!(steering.answered(A, change, Steers::Made, 2, &name), []);
-        assert_eq!(steering.answered(B, change, Steers::Over, 2, &name), [Turn::InForce { change }]);
+        assert_eq!(steering.answered(B, change, Steers::Over, 2, &name), [SteeringAction::InForce { change }]);
     }
 }
 
@@ -72,7 +72,7 @@ fn one_that_has_passed_the_time_keeps_all_from_it() {
     steering.answered(A, change, accepts(1.0, None), 1, &name);
     let turns = steering.answered(B, change, Steers::Past { last: ModelTime(2.5) }, 1, &name);
     assert!(
-        matches!(&turns[0], Turn::Order(AgentOrder::Steer { steer: Steer::Withdraw { .. }, ranks }) if ranks == &[A, B])
+        matches!(&turns[0], SteeringAction::Order(AgentOrder::Steer { steer: Steer::Withdraw { .. }, ranks }) if ranks == &[A, B])
     );
     assert!(ended(&turns).unwrap_err().contains("i1 has passed 2 already: it is at 2.5"));
     // What comes late changes nothing any more.
@@ -149,7 +149,7 @@ fn a_run_that_ends_tells_all_who_wait() {
     proposed(&mut steering, proposal(None));
     steering.propose(proposal(None), 0, &name).unwrap();
     let turns = steering.run_ends();
-    assert_eq!(turns.iter().filter(|turn| matches!(turn, Turn::Refused { .. })).count(), 2);
+    assert_eq!(turns.iter().filter(|turn| matches!(turn, SteeringAction::Refused { .. })).count(), 2);
     assert!(steering.propose(proposal(None), 0, &name).is_err());
 }
 
@@ -160,7 +160,7 @@ fn a_halt_names_those_who_have_never_come_to_a_step() {
     let never = Steers::Accepts { last: None, next: None };
     steering.answered(A, change, accepts(1.0, None), 1, &name);
     let turns = steering.answered(B, change, never.clone(), 1, &name);
-    assert!(turns.iter().any(|turn| matches!(turn, Turn::Agreed { .. })), "{turns:?}");
+    assert!(turns.iter().any(|turn| matches!(turn, SteeringAction::Agreed { .. })), "{turns:?}");
     assert_eq!(steering.halt().unwrap().unsteered, [B].into());
     // It comes to its first one, and is held there.
     let first = Steers::Accepts { last: None, next: Some(ModelTime(0.0)) };

@@ -3,7 +3,7 @@
 
 /// What was counted in a piece of time. Times in ns.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Sums {
+pub struct TimelineSums {
     /// Waits that ended.
     pub waits: u64,
     pub waited: u64,
@@ -19,10 +19,10 @@ pub struct Sums {
     pub iterations: u64,
 }
 
-impl Sums {
-    pub(super) const FIELDS: usize = 9;
+impl TimelineSums {
+    pub(super) const FIELD_COUNT: usize = 9;
 
-    pub(super) fn values(&self) -> [u64; Sums::FIELDS] {
+    pub(super) fn values(&self) -> [u64; TimelineSums::FIELD_COUNT] {
         [
             self.waits,
             self.waited,
@@ -36,10 +36,10 @@ impl Sums {
         ]
     }
 
-    pub(super) fn from_values(values: [u64; Sums::FIELDS]) -> Sums {
+    pub(super) fn from_values(values: [u64; TimelineSums::FIELD_COUNT]) -> TimelineSums {
         let [waits, waited, sending, receiving, sent_messages, sent_bytes, received_messages, received_bytes, iterations] =
             values;
-        Sums {
+        TimelineSums {
             waits,
             waited,
             sending,
@@ -52,18 +52,18 @@ impl Sums {
         }
     }
 
-    fn both(&self, other: &Sums, with: impl Fn(u64, u64) -> u64) -> Sums {
+    fn both(&self, other: &TimelineSums, with: impl Fn(u64, u64) -> u64) -> TimelineSums {
         let (a, b) = (self.values(), other.values());
-        Sums::from_values(std::array::from_fn(|i| with(a[i], b[i])))
+        TimelineSums::from_values(std::array::from_fn(|i| with(a[i], b[i])))
     }
 
     /// Both together.
-    pub fn plus(&self, other: &Sums) -> Sums {
+    pub fn plus(&self, other: &TimelineSums) -> TimelineSums {
         self.both(other, u64::saturating_add)
     }
 
     /// What has come since `before`.
-    pub fn since(&self, before: &Sums) -> Sums {
+    pub fn since(&self, before: &TimelineSums) -> TimelineSums {
         self.both(before, u64::saturating_sub)
     }
 
@@ -75,7 +75,7 @@ impl Sums {
 
 /// A piece of an instance's timeline, which follows the one before without a hole.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Piece {
+pub struct TimelinePiece {
     /// From the end of the piece before to the beginning of the interval, ns: computing, with waits too short to be
     /// shown. 0 for a period.
     pub gap: u64,
@@ -88,22 +88,22 @@ pub struct Piece {
     /// Whether this is many intervals, with what is between them, as one.
     pub is_period: bool,
     /// All that was counted in gap and length.
-    pub sums: Sums,
+    pub sums: TimelineSums,
     /// The model time reached at the end, s.
     pub time: Option<f64>,
 }
 
 #[derive(Debug)]
-struct Pending {
+struct PendingPeriod {
     length: u64,
-    sums: Sums,
+    sums: TimelineSums,
     time: Option<f64>,
     /// Time spent on each cause.
     shares: Vec<(u32, u64)>,
 }
 
-impl Pending {
-    fn add(&mut self, piece: &Piece) {
+impl PendingPeriod {
+    fn add(&mut self, piece: &TimelinePiece) {
         self.length = self.length.saturating_add(piece.gap).saturating_add(piece.length);
         self.sums = self.sums.plus(&piece.sums);
         self.time = piece.time.or(self.time);
@@ -114,9 +114,9 @@ impl Pending {
         }
     }
 
-    fn into_piece(self) -> Piece {
+    fn into_piece(self) -> TimelinePiece {
         let most = self.shares.into_iter().max_by_key(|(_, share)| *share);
-        Piece {
+        TimelinePiece {
             gap: 0,
             length: self.length,
             cause: most.map(|(cause, _)| cause),
@@ -130,14 +130,14 @@ impl Pending {
 
 /// Merges the pieces of one instance, in their order.
 #[derive(Debug, Default)]
-pub struct Merger {
-    pending: Option<Pending>,
+pub struct PieceMerger {
+    pending: Option<PendingPeriod>,
 }
 
-impl Merger {
+impl PieceMerger {
     /// Takes the next piece; gives to `out` what is done. Pieces shorter than `resolution` (ns) become periods that
     /// are at least as long.
-    pub fn push(&mut self, piece: Piece, resolution: u64, out: &mut impl FnMut(Piece)) {
+    pub fn push(&mut self, piece: TimelinePiece, resolution: u64, out: &mut impl FnMut(TimelinePiece)) {
         if piece.length >= resolution {
             self.push_long(piece, out);
             return;
@@ -145,7 +145,7 @@ impl Merger {
         match &mut self.pending {
             Some(pending) => pending.add(&piece),
             None => {
-                let mut pending = Pending { length: 0, sums: Sums::default(), time: None, shares: Vec::new() };
+                let mut pending = PendingPeriod { length: 0, sums: TimelineSums::default(), time: None, shares: Vec::new() };
                 pending.add(&piece);
                 self.pending = Some(pending);
             }
@@ -156,7 +156,7 @@ impl Merger {
     }
 
     /// One that stays as it is; what is pending takes its gap in.
-    fn push_long(&mut self, piece: Piece, out: &mut impl FnMut(Piece)) {
+    fn push_long(&mut self, piece: TimelinePiece, out: &mut impl FnMut(TimelinePiece)) {
         let Some(pending) = self.pending.as_mut().filter(|_| piece.gap > 0) else {
             self.flush(out);
             return out(piece);
@@ -164,15 +164,15 @@ impl Merger {
         // What was waited or copied beside the interval itself was in the gap.
         let others = piece.sums.busy_otherwise().saturating_sub(piece.share).min(piece.gap);
         let waited = others.min(piece.sums.waited);
-        let sums = Sums { waited, waits: piece.sums.waits.saturating_sub(1), ..Sums::default() };
+        let sums = TimelineSums { waited, waits: piece.sums.waits.saturating_sub(1), ..TimelineSums::default() };
         pending.length = pending.length.saturating_add(piece.gap);
         pending.sums = pending.sums.plus(&sums);
         self.flush(out);
-        out(Piece { gap: 0, sums: piece.sums.since(&sums), ..piece });
+        out(TimelinePiece { gap: 0, sums: piece.sums.since(&sums), ..piece });
     }
 
     /// Gives out what is pending.
-    pub fn flush(&mut self, out: &mut impl FnMut(Piece)) {
+    pub fn flush(&mut self, out: &mut impl FnMut(TimelinePiece)) {
         if let Some(pending) = self.pending.take() {
             out(pending.into_piece());
         }
@@ -184,13 +184,13 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn interval(gap: u64, length: u64, cause: u32) -> Piece {
-        let sums = Sums { waits: 1, waited: length, sent_messages: 1, ..Sums::default() };
-        Piece { gap, length, cause: Some(cause), share: length, is_period: false, sums, time: Some(1.0) }
+    fn interval(gap: u64, length: u64, cause: u32) -> TimelinePiece {
+        let sums = TimelineSums { waits: 1, waited: length, sent_messages: 1, ..TimelineSums::default() };
+        TimelinePiece { gap, length, cause: Some(cause), share: length, is_period: false, sums, time: Some(1.0) }
     }
 
-    fn merged(pieces: &[Piece], resolution: u64) -> Vec<Piece> {
-        let (mut merger, mut out) = (Merger::default(), Vec::new());
+    fn merged(pieces: &[TimelinePiece], resolution: u64) -> Vec<TimelinePiece> {
+        let (mut merger, mut out) = (PieceMerger::default(), Vec::new());
         for piece in pieces {
             merger.push(piece.clone(), resolution, &mut |piece| out.push(piece));
         }
@@ -198,8 +198,8 @@ mod tests {
         out
     }
 
-    fn total(pieces: &[Piece]) -> (u64, Sums) {
-        pieces.iter().fold((0, Sums::default()), |(time, sums), piece| {
+    fn total(pieces: &[TimelinePiece]) -> (u64, TimelineSums) {
+        pieces.iter().fold((0, TimelineSums::default()), |(time, sums), piece| {
             (time + piece.gap + piece.length, sums.plus(&piece.sums))
         })
     }
@@ -229,14 +229,14 @@ mod tests {
         assert_eq!(merged(&pieces, 0), pieces);
     }
 
-    fn any_piece() -> impl Strategy<Value = Piece> {
+    fn any_piece() -> impl Strategy<Value = TimelinePiece> {
         let numbers = (0u64..100_000, 0u64..100_000, 0u32..5, any::<bool>(), 0u64..1000);
         numbers.prop_map(|(gap, length, cause, sends, brief)| {
             let (waited, sending) = if sends { (0, length) } else { (length, 0) };
             let waited = waited + brief.min(gap);
             let waits = u64::from(!sends) + u64::from(brief > 0);
-            let sums = Sums { waits, waited, sending, sent_bytes: cause.into(), ..Sums::default() };
-            Piece { gap, length, cause: Some(cause), share: length, is_period: false, sums, time: None }
+            let sums = TimelineSums { waits, waited, sending, sent_bytes: cause.into(), ..TimelineSums::default() };
+            TimelinePiece { gap, length, cause: Some(cause), share: length, is_period: false, sums, time: None }
         })
     }
 

@@ -2,15 +2,15 @@
 //! the run goes on, `merge` makes it coarser when it becomes large, `lines` is the form of the file, `reading` reads it
 //! back, and `waits` says who waited for whom.
 
-mod lines;
+mod file_format;
 mod merge;
-mod reading;
-mod recording;
+mod reader;
+mod recorder;
 mod waits;
 
-pub use merge::{Merger, Piece, Sums};
-pub use reading::{Header, Lane, Span, Timeline};
-pub use recording::{Counted, Gained, Interval, Moment, Recording, What, DEFAULT_TIMELINE};
+pub use merge::{PieceMerger, TimelinePiece, TimelineSums};
+pub use reader::{TimelineHeader, TimelineLane, TimelineSpan, RunTimeline};
+pub use recorder::{LaneTotals, LaneUpdate, RecordedInterval, UpdateReason, TimelineRecorder, ActivityKey, DEFAULT_TIMELINE_BYTES};
 pub use waits::{long_waits, LongWait};
 
 use ligament_wire::RankId;
@@ -66,7 +66,7 @@ impl Activity {
 
 /// Why an instance did not compute: what it did instead, and who had to do with it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Cause {
+pub struct TimelineCause {
     /// Whose it is.
     pub rank: RankId,
     pub activity: Activity,
@@ -78,7 +78,7 @@ pub struct Cause {
     pub peer_port: Option<String>,
 }
 
-impl Cause {
+impl TimelineCause {
     /// What is done, in words that end with the peer's port: `waits for macro.out`.
     pub fn sentence(&self, peer: &str) -> String {
         let port = self.peer_port.as_deref().unwrap_or(peer);

@@ -1,6 +1,6 @@
 //! Who waited for whom, and for how long.
 
-use super::reading::Timeline;
+use super::reader::RunTimeline;
 use super::Activity;
 use ligament_wire::RankId;
 use std::collections::HashMap;
@@ -33,10 +33,10 @@ fn port_of_component(port: &str, instance: &str, component: &str) -> String {
 }
 
 /// Who waited, how, for whom, and the port there.
-type Key<'a> = (&'a str, Activity, Option<&'a str>, Option<String>);
+type WaitKey<'a> = (&'a str, Activity, Option<&'a str>, Option<String>);
 
 /// All waits, the longest first. `each`: of every instance for itself; else of components.
-pub fn long_waits(timeline: &Timeline, each: bool) -> Vec<LongWait> {
+pub fn long_waits(timeline: &RunTimeline, each: bool) -> Vec<LongWait> {
     let name = |rank: RankId| {
         let lane = &timeline.lanes[rank.index()];
         if each {
@@ -51,7 +51,7 @@ pub fn long_waits(timeline: &Timeline, each: bool) -> Vec<LongWait> {
         let sum = there.entry(name(RankId::at(i))).or_default();
         *sum = (sum.0 + 1, sum.1 + lane.total() as f64 / 1e9);
     }
-    let mut found: HashMap<Key<'_>, (u64, u64)> = HashMap::new();
+    let mut found: HashMap<WaitKey<'_>, (u64, u64)> = HashMap::new();
     for (cause, &(ns, count)) in timeline.causes.iter().zip(&timeline.totals) {
         if !cause.activity.is_wait() || ns == 0 {
             continue;

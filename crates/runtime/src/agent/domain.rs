@@ -8,16 +8,16 @@ use crate::observe::look;
 use crate::paths::carried;
 use crate::ranks::RankPages;
 use crate::strangers::Strangers;
-use ligament_agent::domains::{nodes_of, program_of, resources_of, told_plan, Heard as Said, RemoteAgent};
+use ligament_agent::domains::{nodes_from_wire, program_from_wire, resources_from_wire, plan_from_wire, HeadRequest as Said, RemoteAgent};
 use ligament_agent::{
-    AgentOrder, Carrier, ChannelView, Drain, Gained, Guard, Heard, Host, InstanceView, Looked, Outcome, Report,
-    RunView, Started, TapTalk,
+    AgentOrder, Carrier, ChannelView, DrainReason, TimelineDelta, Guard, Heard, Host, InstanceView, ProcessInspection, RunOutcome, AgentReport,
+    RunView, StartedProcess, RemoteTapEvent,
 };
 use ligament_catalogue::{fault, said, Code, Fault};
 use ligament_launch::cores::{cores_for, needed_here};
-use ligament_launch::staging::LaidCopy;
-use ligament_launch::{prepare, Command, Workplace};
-use ligament_manager::{output_in, output_of_rank, outputs_of, workdir_in, Outputs};
+use ligament_launch::staging::CopyStamp;
+use ligament_launch::{prepare, Command, InstanceContext};
+use ligament_manager::{output_in, output_of_rank, outputs_of, workdir_in, OutputFiles};
 use ligament_net::Event;
 use ligament_wire::control::{to_bytes, ENV_IDENTITY};
 use ligament_wire::domains::{Begin, FromAgent, Look, OwnCores, Piece, Seen, FILES_UNDER_WAY};
@@ -49,22 +49,22 @@ pub(super) struct Domain<'a> {
     /// Where the instances have their files, if not in the run directory.
     scratch: Option<PathBuf>,
     /// Copies of inputs, as they were laid there.
-    inputs: HashSet<LaidCopy>,
+    inputs: HashSet<CopyStamp>,
     /// Of files that the head does not see.
-    outputs: Option<Outputs>,
+    outputs: Option<OutputFiles>,
     files: Option<Departing<(InstanceId, String)>>,
     /// Where files stay that could not be written to the run directory.
     kept: Option<PathBuf>,
     /// The plan's: what the processes of own instances find where the user has something else.
     processes: Vec<InstanceId>,
     ranks: Ranks,
-    looked: HashMap<RankId, Looked>,
+    looked: HashMap<RankId, ProcessInspection>,
     rank_pages: RankPages,
     surveyed: Option<Instant>,
     /// What the head wants of taps, for the agent.
-    taps: Vec<TapTalk>,
+    taps: Vec<RemoteTapEvent>,
     /// How the run ends here, once it does.
-    ending: Option<Outcome>,
+    ending: Option<RunOutcome>,
     headless: bool,
     /// Those who knocked here and are of no domain, or another user.
     strangers: Strangers,
@@ -127,7 +127,7 @@ impl<'a> Domain<'a> {
             in_job: None,
         };
         let mut staged = staged_for_each(begin, &home);
-        let (plan, _) = told_plan(&begin.plan);
+        let (plan, _) = plan_from_wire(&begin.plan);
         let is_here = |i: InstanceId| {
             placement[i.index()] == me && begin.plan.instances[i.index()].shares.is_none_or(|first| first == i)
         };
@@ -137,8 +137,8 @@ impl<'a> Domain<'a> {
             .iter()
             .map(|i| {
                 needed_here(
-                    resources_of(begin.plan.instances[i.index()].resources),
-                    &nodes_of(&begin.plan.instances[i.index()]),
+                    resources_from_wire(begin.plan.instances[i.index()].resources),
+                    &nodes_from_wire(&begin.plan.instances[i.index()]),
                 )
             })
             .collect();
@@ -158,13 +158,13 @@ impl<'a> Domain<'a> {
         }
         if !is_shared {
             let outputs = outputs_of(&plan, |i| domain.homes.get(&i).cloned());
-            domain.outputs = Some(Outputs::new(begin.output, outputs));
+            domain.outputs = Some(OutputFiles::new(begin.output, outputs));
         }
         Ok(domain)
     }
 
     /// These copies of inputs are no results, as long as nobody writes to them.
-    pub fn with_inputs(self, inputs: HashSet<LaidCopy>) -> Domain<'a> {
+    pub fn with_inputs(self, inputs: HashSet<CopyStamp>) -> Domain<'a> {
         Domain { inputs, ..self }
     }
 
@@ -193,7 +193,7 @@ impl<'a> Domain<'a> {
         let program = instance.program.and_then(|program| begin.plan.programs.get(program as usize));
         let program = program
             .ok_or_else(|| fault!(NO_PROGRAM, "it has no program; give its component an implementation"))?;
-        let place = Workplace {
+        let place = InstanceContext {
             instance: &instance.name,
             staged,
             model_directory: Path::new(&begin.model_directory),
@@ -202,10 +202,10 @@ impl<'a> Domain<'a> {
             scratch: home,
             not_inherited: &ENV_IDENTITY,
             cores,
-            nodes: &nodes_of(instance),
+            nodes: &nodes_from_wire(instance),
         };
-        let resources = resources_of(instance.resources).of_each(instance.ranks.unwrap_or(1) as usize);
-        let command = prepare(&program_of(program)?, resources, &place);
+        let resources = resources_from_wire(instance.resources).of_each(instance.ranks.unwrap_or(1) as usize);
+        let command = prepare(&program_from_wire(program)?, resources, &place);
         self.commands.insert(i, command?);
         Ok(())
     }
@@ -263,7 +263,7 @@ impl<'a> Domain<'a> {
                 "a file cannot be brought to the run directory, and stays on its machine: {text}"
             );
             let rank = self.ranks.leader(instance);
-            self.report(Report::Said { rank, level: 2, text });
+            self.report(AgentReport::Said { rank, level: 2, text });
         }
     }
 
@@ -281,7 +281,7 @@ impl<'a> Domain<'a> {
     pub fn end(&self) -> Ending {
         let name = |rank: RankId| self.name(rank);
         let reason = match &self.ending {
-            Some(Outcome::Failed(failure)) => Some(failure.sentence(name)),
+            Some(RunOutcome::Failed(failure)) => Some(failure.sentence(name)),
             _ => None,
         };
         if let (Some(scratch), false) = (&self.scratch, self.headless) {
@@ -307,10 +307,10 @@ fn staged_for_each(begin: &Begin, home: &Path) -> HashMap<InstanceId, HashMap<Pa
 impl Host for Domain<'_> {
     fn begins(&mut self, _: &str, _: &str) {}
 
-    fn interruption(&mut self, signal: &str) -> Outcome {
+    fn interruption(&mut self, signal: &str) -> RunOutcome {
         match &self.in_job {
-            None => Outcome::Interrupted,
-            Some((me, host)) => Outcome::failed(fault!(
+            None => RunOutcome::Interrupted,
+            Some((me, host)) => RunOutcome::failed(fault!(
                 JOB_LOST,
                 "the job of which domain {me} ({host}) is a part was told to end ({signal}): somebody cancelled it, or its \
                  time is over"
@@ -324,7 +324,7 @@ impl Host for Domain<'_> {
         endpoint: EndpointId,
         instance: InstanceId,
         environment: &[(&'static str, String)],
-    ) -> Result<Option<Started>, Fault> {
+    ) -> Result<Option<StartedProcess>, Fault> {
         let command = match self.separate.get(&instance) {
             Some(&ranks) => {
                 self.commands.get(&instance).zip(self.homes.get(&instance)).map(|(command, home)| {
@@ -341,8 +341,8 @@ impl Host for Domain<'_> {
         guard.launch(endpoint.number(), command).map(|()| None)
     }
 
-    fn report(&mut self, report: Report) {
-        if let Report::Ending(outcome) = &report {
+    fn report(&mut self, report: AgentReport) {
+        if let AgentReport::Ending(outcome) = &report {
             self.ending.get_or_insert_with(|| outcome.clone());
         }
         self.logic.report(&report);
@@ -381,16 +381,16 @@ impl Host for Domain<'_> {
                     Ok(text) => (1, text),
                     Err(why) => (2, why.to_string()),
                 };
-                self.report(Report::Said { rank: RankId::at(rank), level, text });
+                self.report(AgentReport::Said { rank: RankId::at(rank), level, text });
             }
         }
         self.snapshot(view);
         Vec::new()
     }
 
-    fn timeline(&mut self, rank: RankId, gained: &Gained, _: u64, why: Drain) {
+    fn timeline(&mut self, rank: RankId, gained: &TimelineDelta, _: u64, why: DrainReason) {
         if self.logic.own().binary_search(&rank).is_ok() {
-            self.logic.gained(rank, gained, why == Drain::Over);
+            self.logic.gained(rank, gained, why == DrainReason::ProcessEnded);
         }
     }
 
@@ -420,20 +420,20 @@ impl Host for Domain<'_> {
             Heard::Path(Event::GivenUp { domain: 0, why }) => self.lose_head(why.text()),
             Heard::Path(Event::Gone { domain: 0, why }) => self.lose_head(why),
             Heard::Path(Event::Refused { from, why, others }) => {
-                self.turned_away(&from.to_string(), why, *others);
+                self.connection_refused(&from.to_string(), why, *others);
                 Vec::new()
             }
             _ => Vec::new(),
         }
     }
 
-    fn taps(&mut self) -> Vec<TapTalk> {
+    fn taps(&mut self) -> Vec<RemoteTapEvent> {
         std::mem::take(&mut self.taps)
     }
 
-    fn turned_away(&mut self, who: &str, why: &str, others: u64) {
+    fn connection_refused(&mut self, who: &str, why: &str, others: u64) {
         if let Some(text) = self.strangers.turned_away(who, why, others, Instant::now()) {
-            self.report(Report::Remark { level: WARNING, text });
+            self.report(AgentReport::Remark { level: WARNING, text });
         }
     }
 
@@ -441,7 +441,7 @@ impl Host for Domain<'_> {
         self.ending = view.core.ending().cloned().or(self.ending.take());
         self.snapshot(view);
         if let Some(text) = self.strangers.in_all() {
-            self.report(Report::Remark { level: WARNING, text });
+            self.report(AgentReport::Remark { level: WARNING, text });
         }
         let mut files = Departing::new(FILES_UNDER_WAY);
         if self.scratch.is_some() {
@@ -482,7 +482,7 @@ impl Domain<'_> {
                 None
             }
             Said::Tap(order) => {
-                self.taps.push(TapTalk::Wanted(order));
+                self.taps.push(RemoteTapEvent::Wanted(order));
                 None
             }
             Said::NotWritten { instance, path } => {

@@ -6,7 +6,7 @@ use crate::files::{Arriving, INPUTS};
 use crate::paths::{event_loop, hear, Call};
 use ligament_agent::{Carrier, Heard};
 use ligament_catalogue::{fault, Code, Fault};
-use ligament_launch::staging::{give, no_room, LaidCopy, Room};
+use ligament_launch::staging::{copy_for_process, no_room, CopyStamp, DiskSpace};
 use ligament_manager::{workdir_in, RunState};
 use ligament_net::Event;
 use ligament_wire::control::to_bytes;
@@ -50,13 +50,13 @@ impl<'a> Inputs<'a> {
         mut self,
         carrier: &Carrier,
         heard: &mut UnboundedReceiver<Heard>,
-    ) -> Result<HashSet<LaidCopy>, Unready> {
+    ) -> Result<HashSet<CopyStamp>, Unready> {
         if self.wanted.is_empty() {
             return Ok(HashSet::new());
         }
         let needed: u64 = self.wanted.iter().map(|&number| self.input(number).0.bytes).sum();
         let place = self.home.join(INPUTS);
-        if Room::at(&place).is_some_and(|room| room.free < needed) {
+        if DiskSpace::at(&place).is_some_and(|room| room.free < needed) {
             let one =
                 self.wanted.first().filter(|_| self.wanted.len() == 1).map(|&number| self.input(number).1);
             return Err(Unready::failed(no_room(&one.unwrap_or(place), needed)));
@@ -88,13 +88,13 @@ impl<'a> Inputs<'a> {
         Ok(())
     }
 
-    fn lay(&self) -> Result<HashSet<LaidCopy>, Fault> {
+    fn lay(&self) -> Result<HashSet<CopyStamp>, Fault> {
         let is_here = |given: &&Given| self.begin.plan.instances[given.instance.index()].domain == self.me;
         let one = |given: &Given| {
             let instance = &self.begin.plan.instances[given.instance.index()];
             let (input, stored) = self.input(given.input);
             let there = workdir_in(&self.home.join(&instance.home)).join(&given.name);
-            give(&stored, &there, input.bytes, input.mode)
+            copy_for_process(&stored, &there, input.bytes, input.mode)
         };
         self.begin.given.iter().filter(is_here).map(one).collect()
     }

@@ -2,7 +2,7 @@
 //! directories but copies of inputs that nobody has written to.
 
 use ligament_catalogue::said;
-use ligament_launch::staging::LaidCopy;
+use ligament_launch::staging::CopyStamp;
 use ligament_wire::InstanceId;
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
@@ -22,7 +22,7 @@ pub(super) struct Left {
 pub(super) fn left_by(
     instance: InstanceId,
     home: &Path,
-    inputs: &HashSet<LaidCopy>,
+    inputs: &HashSet<CopyStamp>,
 ) -> (Vec<Left>, Vec<String>) {
     let (mut left, mut lost) = (Vec::new(), Vec::new());
     let mut below = vec![PathBuf::new()];
@@ -43,7 +43,7 @@ pub(super) fn left_by(
             };
             if found.is_dir() {
                 below.push(name);
-            } else if !inputs.contains(&LaidCopy::of(&found)) {
+            } else if !inputs.contains(&CopyStamp::of(&found)) {
                 match name.to_str() {
                     Some(name) => {
                         let (name, path) = (name.to_owned(), entry.path());
@@ -62,7 +62,7 @@ pub(super) fn left_by(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use ligament_launch::staging::give;
+    use ligament_launch::staging::copy_for_process;
 
     #[test]
     fn everything_is_left_but_links_and_inputs_that_nobody_has_replaced_or_written_to() {
@@ -73,7 +73,7 @@ mod tests {
         std::fs::create_dir_all(store.join("data")).unwrap();
         let inputs = ["data/mesh", "table", "restart"].map(|name| {
             std::fs::write(store.join(name), name).unwrap();
-            give(&store.join(name), &home.join("workdir").join(name), name.len() as u64, 0o444).unwrap()
+            copy_for_process(&store.join(name), &home.join("workdir").join(name), name.len() as u64, 0o444).unwrap()
         });
         std::fs::remove_file(home.join("workdir/table")).unwrap();
         std::fs::write(home.join("workdir/table"), "one of its own").unwrap();

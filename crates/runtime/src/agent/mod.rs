@@ -11,11 +11,11 @@ use crate::head::MARKER;
 use crate::paths::{connect, event_loop, farewell, hear, own_cores, streams, tuning, Call};
 use domain::Domain;
 use inputs::{await_start, Inputs};
-use ligament_agent::domains::told_plan;
-use ligament_agent::memory::Spare;
-use ligament_agent::{Carrier, Elsewhere, Guard, Heard, Outcome};
+use ligament_agent::domains::plan_from_wire;
+use ligament_agent::memory::SpareMemory;
+use ligament_agent::{Carrier, OtherDomains, Guard, Heard, RunOutcome};
 use ligament_catalogue::{fault, Code, Fault};
-use ligament_launch::Loss;
+use ligament_launch::ProcessLoss;
 use ligament_manager::RunState;
 use ligament_net::{Event, Invitation, LastWord, Listen, Listener, Net, Place, Way};
 use ligament_wire::control::to_bytes;
@@ -75,9 +75,9 @@ pub fn take_part(options: AgentOptions) -> Result<RunState, Fault> {
     let word = last_word.clone();
     let host = rustix::system::uname().nodename().to_string_lossy().into_owned();
     let here = host.clone();
-    let lost = move |loss: &Loss| {
+    let lost = move |loss: &ProcessLoss| {
         let stays = loss.noted.as_ref().map(|scratch| format!("; {}", stays(&here, scratch)));
-        let how = format!("{}{}", loss.how(), stays.unwrap_or_default());
+        let how = format!("{}{}", loss.describe(), stays.unwrap_or_default());
         // So that the run ends now, and not when its head has lost patience.
         let told = word.say(&how);
         let untold = told.err().map(|why| format!("; its head could not be told: {why}")).unwrap_or_default();
@@ -105,7 +105,7 @@ pub fn take_part(options: AgentOptions) -> Result<RunState, Fault> {
         ligament: env!("CARGO_PKG_VERSION").to_owned(),
         host: host.clone(),
         cores: options.cores.unwrap_or_else(own_cores),
-        memory: Spare::now().bytes,
+        memory: SpareMemory::now().bytes,
         addresses: addresses.iter().map(ToString::to_string).chain(way.and_then(|way| way.word())).collect(),
         pid: std::process::id(),
         scratch: scratch(&options).to_string_lossy().into_owned(),
@@ -125,14 +125,14 @@ pub fn take_part(options: AgentOptions) -> Result<RunState, Fault> {
             return Ok(state);
         }
     };
-    let (plan, placement) = told_plan(&begin.plan);
+    let (plan, placement) = plan_from_wire(&begin.plan);
     let (home, is_shared) = home_of(&begin, &options);
     let prepared = begin_paths(&carrier, &begin, me, &placement, (way, options.streams))
         .map_err(Unready::failed)
         .and_then(|()| {
             let mut inputs = HashSet::new();
             if !is_shared {
-                guard.notes(home.to_string_lossy().into_owned());
+                guard.set_loss_note(home.to_string_lossy().into_owned());
                 make_scratch(&home).map_err(Unready::failed)?;
                 inputs = Inputs::new(&begin, me, &home).fetch(&carrier, &mut heard)?;
             }
@@ -159,7 +159,7 @@ pub fn take_part(options: AgentOptions) -> Result<RunState, Fault> {
             return Ok(state);
         }
     };
-    let elsewhere = Elsewhere { carrier: &carrier, heard: &mut heard, domain_of: &placement, me };
+    let elsewhere = OtherDomains { carrier: &carrier, heard: &mut heard, domain_of: &placement, me };
     let result = ligament_agent::run(plan, &mut guard, &mut domain, Some(elsewhere));
     let ending = domain.end();
     if let Err(why) = &result {
@@ -177,13 +177,13 @@ pub fn take_part(options: AgentOptions) -> Result<RunState, Fault> {
     }
     let outcome = result?.outcome;
     Ok(match (outcome, ending.reason) {
-        (Outcome::Failed(_), Some(why)) => {
+        (RunOutcome::Failed(_), Some(why)) => {
             crate::complain(&why.told(|why| format!("the run {} failed: {why}", invitation.run)));
             RunState::Failed
         }
-        (Outcome::Failed(_) | Outcome::Stopped, _) => RunState::Failed,
-        (Outcome::Interrupted, _) => RunState::Interrupted,
-        (Outcome::Done, _) => match ending.kept {
+        (RunOutcome::Failed(_) | RunOutcome::Stopped, _) => RunState::Failed,
+        (RunOutcome::Interrupted, _) => RunState::Interrupted,
+        (RunOutcome::Done, _) => match ending.kept {
             Some(place) => {
                 crate::complain(&fault!(
                     FILE_LEFT_BEHIND,

@@ -3,7 +3,7 @@
 
 use ligament_catalogue::{fault, Fault};
 use ligament_launch::jobs;
-use ligament_manager::{Moment, RunDirectory, JOB};
+use ligament_manager::{UtcTime, RunDirectory, JOB_FILE};
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
@@ -24,7 +24,7 @@ pub struct JobRecord {
 impl JobRecord {
     /// A job that has just been submitted.
     pub fn new(job: String, site: &str) -> JobRecord {
-        JobRecord { job, site: site.to_owned(), submitted: Moment::now().rfc3339() }
+        JobRecord { job, site: site.to_owned(), submitted: UtcTime::now().rfc3339() }
     }
 
     /// As JSON.
@@ -36,7 +36,7 @@ impl JobRecord {
 
     /// Writes it down: from now on there is a run, though it has not begun.
     pub fn write(&self, run: &RunDirectory) -> Result<(), Fault> {
-        run.write(JOB, &format!("{:#}\n", self.to_json()))?;
+        run.write(JOB_FILE, &format!("{:#}\n", self.to_json()))?;
         run.link_latest();
         Ok(())
     }
@@ -46,7 +46,7 @@ impl JobRecord {
     /// # Errors
     /// What is written down cannot be read.
     pub fn of(run: &RunDirectory) -> Result<Option<JobRecord>, Fault> {
-        let path = run.path().join(JOB);
+        let path = run.path().join(JOB_FILE);
         let Ok(text) = ligament_model::read_text(&path) else { return Ok(None) };
         let json: serde_json::Value = serde_json::from_str(&text)
             .map_err(|error| fault!(RUN_UNREADABLE, "{} cannot be read: {error}", path.display()))?;

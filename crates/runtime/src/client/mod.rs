@@ -22,7 +22,7 @@ pub use tapping::{Came, PortOf, Shown, Tapping, USUAL_ROOM};
 pub use watching::Watching;
 
 use ligament_catalogue::{fault, said, Code, Fault};
-use ligament_manager::{find_run, Event, InstanceRecord, Journal, RunDirectory, RunRecord, RunState};
+use ligament_manager::{find_run, JournalEvent, InstanceRecord, Journal, RunDirectory, RunRecord, RunState};
 use ligament_shm::socket::{Frames, Socket, Unanswered};
 use ligament_wire::control::{from_bytes, to_bytes, Notice, Question, Request, PROTOCOL};
 use ligament_wire::peek::Sight;
@@ -207,9 +207,9 @@ pub fn journalled(run: &RunDirectory, record: &RunRecord) -> Vec<InstanceRecord>
     let mut known = told.map_or_else(|| record.instances.clone(), |told| told.instances);
     for entry in Journal::last(&run.journal()) {
         let (name, state) = match entry.event {
-            Event::Started { instance, .. } => (instance, "started"),
-            Event::Registered { instance, .. } => (instance, "registered"),
-            Event::Ended { instance, clean, .. } => (instance, if clean { "done" } else { "failed" }),
+            JournalEvent::Started { instance, .. } => (instance, "started"),
+            JournalEvent::Registered { instance, .. } => (instance, "registered"),
+            JournalEvent::Ended { instance, clean, .. } => (instance, if clean { "done" } else { "failed" }),
             _ => continue,
         };
         match known.iter_mut().find(|one| one.name == name) {

@@ -2,7 +2,7 @@
 //! publishes the status in another file. So it works the same on the manager's machine and on any other that
 //! sees the directory; a socket could be reached from its own machine only.
 
-use ligament_manager::{Moment, RunDirectory};
+use ligament_manager::{UtcTime, RunDirectory};
 use serde_json::Value;
 use std::fs::File;
 use std::io::{ErrorKind, Write};
@@ -52,7 +52,7 @@ impl Snapshots {
         // Never made here: then the run is over.
         let file = File::options().write(true).truncate(true).open(&self.watched);
         let told =
-            file.and_then(|mut file| writeln!(file, "{} {}", Moment::now().rfc3339(), std::process::id()));
+            file.and_then(|mut file| writeln!(file, "{} {}", UtcTime::now().rfc3339(), std::process::id()));
         self.denied = told.as_ref().is_err_and(|error| error.kind() == ErrorKind::PermissionDenied);
         if told.is_ok() {
             if self.asked.is_none() {

@@ -4,28 +4,28 @@ use super::{Runtime, ToStart, REDRAW};
 use crate::observe::{gained, see_threads};
 use crate::of_instances;
 use ligament_agent::{
-    AgentOrder, Drain, Gained, Guard, Heard, Host, Link, Peek, Report, RunView, Started, State, Steered,
-    TapTalk, Wish,
+    AgentOrder, DrainReason, TimelineDelta, Guard, Heard, Host, ConnectionId, PeekRequest, AgentReport, RunView, StartedProcess, State, SteerRequest,
+    RemoteTapEvent, ExternalRequest,
 };
 use ligament_catalogue::{fault, Fault};
-use ligament_manager::timeline::{self, Recording};
-use ligament_manager::{output_in, output_of_rank, workdir_in, Event, Level, Names};
+use ligament_manager::timeline::{self, TimelineRecorder};
+use ligament_manager::{output_in, output_of_rank, workdir_in, JournalEvent, Level, Names};
 use ligament_wire::peek::Sight;
 use ligament_wire::{EndpointId, InstanceId, RankId};
 use std::time::Duration;
 
 impl Runtime<'_> {
     /// What a rank of any domain has done until `now`.
-    pub(super) fn add_to_timeline(&mut self, rank: RankId, seen: &Gained, now: u64, why: Drain) {
+    pub(super) fn add_to_timeline(&mut self, rank: RankId, seen: &TimelineDelta, now: u64, why: DrainReason) {
         let Some(timeline) = &mut self.timeline else { return };
         let moment = match (why, seen.status.state) {
-            (Drain::Tick, _) => timeline::Moment::Tick,
-            (Drain::Asked, _) => timeline::Moment::Asked,
-            (Drain::Over, State::Ended) => timeline::Moment::Over("ended".into()),
-            (Drain::Over, State::Failed) => timeline::Moment::Over("failed".into()),
-            (Drain::Over, _) => timeline::Moment::Over("gone".into()),
+            (DrainReason::Tick, _) => timeline::UpdateReason::Tick,
+            (DrainReason::OnDemand, _) => timeline::UpdateReason::OnDemand,
+            (DrainReason::ProcessEnded, State::Ended) => timeline::UpdateReason::LaneEnded("ended".into()),
+            (DrainReason::ProcessEnded, State::Failed) => timeline::UpdateReason::LaneEnded("failed".into()),
+            (DrainReason::ProcessEnded, _) => timeline::UpdateReason::LaneEnded("gone".into()),
         };
-        timeline.gained(rank, &gained(seen), now, &moment, self.manager.names());
+        timeline.add(rank, &gained(seen), now, &moment, self.manager.names());
     }
 }
 
@@ -62,7 +62,7 @@ impl Host for Runtime<'_> {
         endpoint: EndpointId,
         instance: InstanceId,
         environment: &[(&'static str, String)],
-    ) -> Result<Option<Started>, Fault> {
+    ) -> Result<Option<StartedProcess>, Fault> {
         let home =
             self.homes.get(&instance).cloned().unwrap_or_else(|| self.directory.instance(&self.name(instance)));
         let rank = self
@@ -97,8 +97,8 @@ impl Host for Runtime<'_> {
         starter.start(&what).map(Some)
     }
 
-    fn report(&mut self, report: Report) {
-        if let Report::Ending(outcome) = &report {
+    fn report(&mut self, report: AgentReport) {
+        if let AgentReport::Ending(outcome) = &report {
             self.tell_ending(outcome);
         }
         self.take_in(report);
@@ -108,13 +108,13 @@ impl Host for Runtime<'_> {
         self.note_started(rank, pid);
     }
 
-    fn ordered(&mut self, wish: &Wish) {
+    fn external_request(&mut self, wish: &ExternalRequest) {
         let (order, instance) = match wish {
-            Wish::Signal(signal) => ((*signal).to_owned(), None),
-            Wish::Stop => ("stop".to_owned(), None),
-            Wish::Join(instance) => ("join".to_owned(), Some(instance.clone())),
+            ExternalRequest::Signal(signal) => ((*signal).to_owned(), None),
+            ExternalRequest::Stop => ("stop".to_owned(), None),
+            ExternalRequest::Join(instance) => ("join".to_owned(), Some(instance.clone())),
         };
-        self.journal.note(Event::Order { order, instance });
+        self.journal.note(JournalEvent::Order { order, instance });
     }
 
     fn hung_up(&mut self) -> bool {
@@ -126,27 +126,27 @@ impl Host for Runtime<'_> {
         self.status_of(&seen, view.core.memory(), view.channels())
     }
 
-    fn news(&mut self, view: &RunView<'_>, since: u64) -> Option<(String, u64)> {
+    fn status_since(&mut self, view: &RunView<'_>, since: u64) -> Option<(String, u64)> {
         Some(self.news_since(view, since))
     }
 
-    fn peek(&mut self, link: Link, what: &Peek) -> Option<Sight> {
+    fn peek(&mut self, link: ConnectionId, what: &PeekRequest) -> Option<Sight> {
         self.look_at(link, what)
     }
 
-    fn sights(&mut self) -> Vec<(Link, Sight)> {
+    fn peek_replies(&mut self) -> Vec<(ConnectionId, Sight)> {
         self.sights_for_clients()
     }
 
-    fn steer(&mut self, link: Link, what: Steered, view: &RunView<'_>) -> Option<Fault> {
+    fn steer(&mut self, link: ConnectionId, what: SteerRequest, view: &RunView<'_>) -> Option<Fault> {
         self.steer_for(link, what, view.now)
     }
 
-    fn taps(&mut self) -> Vec<TapTalk> {
+    fn taps(&mut self) -> Vec<RemoteTapEvent> {
         std::mem::take(&mut self.taps)
     }
 
-    fn answers(&mut self) -> Vec<(Link, Result<String, Fault>)> {
+    fn steer_replies(&mut self) -> Vec<(ConnectionId, Result<String, Fault>)> {
         self.steering_answers()
     }
 
@@ -158,20 +158,20 @@ impl Host for Runtime<'_> {
         self.directory.workdir(&self.name(instance)).display().to_string()
     }
 
-    fn timeline(&mut self, rank: RankId, seen: &Gained, now: u64, why: Drain) {
+    fn timeline(&mut self, rank: RankId, seen: &TimelineDelta, now: u64, why: DrainReason) {
         if self.is_here(self.instance_of(rank)) {
             self.add_to_timeline(rank, seen, now, why);
         }
     }
 
     fn timelines_seen(&mut self) {
-        if let Some(Err(why)) = self.timeline.as_mut().map(Recording::write) {
+        if let Some(Err(why)) = self.timeline.as_mut().map(TimelineRecorder::write) {
             self.no_timeline(&why);
         }
     }
 
     fn tick_every(&self) -> Option<Duration> {
-        let look = self.manager.next_look();
+        let look = self.manager.next_check();
         Some(if self.view.is_some() { look.min(REDRAW) } else { look })
     }
 
@@ -212,11 +212,11 @@ impl Host for Runtime<'_> {
         self.heard_from_others(heard)
     }
 
-    fn turned_away(&mut self, who: &str, why: &str, others: u64) {
+    fn connection_refused(&mut self, who: &str, why: &str, others: u64) {
         self.not_let_in(who, why, others);
     }
 
-    fn hurries(&mut self) {
+    fn grace_cut_short(&mut self) {
         self.hurry_others();
     }
 

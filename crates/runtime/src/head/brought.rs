@@ -2,9 +2,9 @@
 
 use super::Runtime;
 use crate::files::Arriving;
-use ligament_agent::Outcome;
+use ligament_agent::RunOutcome;
 use ligament_catalogue::{fault, Fault};
-use ligament_manager::{in_bytes, Level};
+use ligament_manager::{format_bytes, Level};
 use ligament_wire::control::to_bytes;
 use ligament_wire::domains::{FromHead, Piece};
 use ligament_wire::DomainId;
@@ -34,14 +34,14 @@ struct FromDomain {
 
 impl Brought {
     /// Why a run is not as it should be though all instances are done.
-    pub fn failure(&self) -> Option<Outcome> {
+    pub fn failure(&self) -> Option<RunOutcome> {
         let what = match (self.missing, self.first.clone()?) {
             (1, first) => first,
             (more, first) => {
                 fault!(FILE_LEFT_BEHIND, "{first}; and {} other files", more - 1).caused_by(&first)
             }
         };
-        Some(Outcome::failed(what))
+        Some(RunOutcome::failed(what))
     }
 }
 
@@ -51,7 +51,7 @@ impl Runtime<'_> {
         let from = self.brought.domains.entry(domain).or_default();
         from.expected = bytes;
         from.said = Some(Instant::now());
-        let (name, bytes) = (self.name_of_domain(domain), in_bytes(bytes as f64));
+        let (name, bytes) = (self.name_of_domain(domain), format_bytes(bytes as f64));
         self.add(
             Level::Debug,
             "run",
@@ -73,7 +73,7 @@ impl Runtime<'_> {
         }
         if tell {
             let name = self.name_of_domain(domain);
-            let [came, expected] = [came, expected].map(|bytes| in_bytes(bytes as f64));
+            let [came, expected] = [came, expected].map(|bytes| format_bytes(bytes as f64));
             self.say_how_far(&format!("{came} of {expected} have come from {name} to the run directory"));
         }
     }

@@ -6,11 +6,11 @@ use super::Runtime;
 use crate::observe::look;
 use crate::paths::{carried, farewell};
 use ligament_agent::{
-    AgentOrder, Carrier, ChannelView, Drain, Elsewhere, Heard, InstanceView, Outcome, RunView, TapTalk,
+    AgentOrder, Carrier, ChannelView, DrainReason, OtherDomains, Heard, InstanceView, RunOutcome, RunView, RemoteTapEvent,
 };
 use ligament_catalogue::{fault, Fault};
-use ligament_launch::cores::{of_rank, said as said_cores};
-use ligament_manager::domains::{Doing, Head, Joined};
+use ligament_launch::cores::{of_rank, format_core_list as said_cores};
+use ligament_manager::domains::{HeadAction, Head, JoinedDomain};
 use ligament_manager::{ConduitRecord, Conduits, DomainRecord, InstanceRecord, Level, Observation};
 use ligament_net::Event;
 use ligament_wire::control::to_bytes;
@@ -28,7 +28,7 @@ const A_LAST_WORD: Duration = Duration::from_secs(1);
 pub(super) struct Abroad<'a> {
     pub(super) head: Head,
     pub(super) part: Part,
-    pub(super) joined: Vec<Joined>,
+    pub(super) joined: Vec<JoinedDomain>,
     /// Where others reach the head.
     pub(super) addresses: Vec<String>,
     /// How many connections the links to it have, if that is set.
@@ -59,8 +59,8 @@ impl Abroad<'_> {
 }
 
 impl Part {
-    pub fn elsewhere<'p>(&'p self, heard: &'p mut UnboundedReceiver<Heard>) -> Elsewhere<'p> {
-        Elsewhere { carrier: &self.carrier, heard, domain_of: &self.placement, me: DomainId::HEAD }
+    pub fn elsewhere<'p>(&'p self, heard: &'p mut UnboundedReceiver<Heard>) -> OtherDomains<'p> {
+        OtherDomains { carrier: &self.carrier, heard, domain_of: &self.placement, me: DomainId::HEAD }
     }
 
     /// Waits until what was said last to these domains has arrived.
@@ -92,7 +92,7 @@ impl Runtime<'_> {
     /// All is over and written down.
     pub(super) fn dismiss(&mut self) {
         let Some(abroad) = &self.abroad else { return };
-        let last = abroad.head.bye();
+        let last = abroad.head.dismiss_agents();
         self.do_all(last);
     }
 
@@ -105,7 +105,7 @@ impl Runtime<'_> {
     pub(super) fn see(&self, own: &[InstanceView], now: u64) -> Vec<Observation> {
         let Some(abroad) = &self.abroad else { return self.manager.observe(own, now) };
         let mut all = own.to_vec();
-        abroad.head.see(&mut all);
+        abroad.head.fill_views(&mut all);
         self.manager.observe(&all, now)
     }
 
@@ -124,7 +124,7 @@ impl Runtime<'_> {
 
     fn see_channels(&self, own: &mut [ChannelView]) {
         if let Some(abroad) = &self.abroad {
-            abroad.head.see_channels(own);
+            abroad.head.fill_channel_views(own);
         }
     }
 
@@ -208,7 +208,7 @@ impl Runtime<'_> {
         }
     }
 
-    pub(super) fn tell_ending(&mut self, outcome: &Outcome) {
+    pub(super) fn tell_ending(&mut self, outcome: &RunOutcome) {
         let Some(abroad) = &mut self.abroad else { return };
         let doings = abroad.head.ending(outcome);
         self.do_all(doings);
@@ -299,36 +299,36 @@ impl Runtime<'_> {
     }
 
     /// Does what is to be done; what is for the agent of this domain comes back.
-    pub(super) fn do_all(&mut self, doings: Vec<Doing>) -> Vec<AgentOrder> {
+    pub(super) fn do_all(&mut self, doings: Vec<HeadAction>) -> Vec<AgentOrder> {
         let mut orders = Vec::new();
         let mut timelines = false;
         for doing in doings {
             match doing {
-                Doing::Order(order) => orders.push(order),
-                Doing::Tell { domain, bytes } => {
+                HeadAction::Order(order) => orders.push(order),
+                HeadAction::Tell { domain, bytes } => {
                     if let Some(abroad) = &self.abroad {
                         abroad.part.carrier.control(domain, bytes);
                     }
                 }
-                Doing::Report(report) => {
+                HeadAction::Report(report) => {
                     self.take_in(report);
                 }
-                Doing::Gained { rank, gained, at, over } => {
-                    let why = if over { Drain::Over } else { Drain::Tick };
+                HeadAction::Gained { rank, gained, at, over } => {
+                    let why = if over { DrainReason::ProcessEnded } else { DrainReason::Tick };
                     self.add_to_timeline(rank, &gained, at, why);
                     timelines = true;
                 }
-                Doing::Ready { domain, scratch } => self.is_ready(domain, scratch),
-                Doing::Cores(cores) => self.note_cores(cores),
-                Doing::Leaves { domain, files, bytes } => self.begin_bringing(domain, files, bytes),
-                Doing::Write { domain, piece } => {
+                HeadAction::Ready { domain, scratch } => self.is_ready(domain, scratch),
+                HeadAction::Cores(cores) => self.note_cores(cores),
+                HeadAction::Leaves { domain, files, bytes } => self.begin_bringing(domain, files, bytes),
+                HeadAction::Write { domain, piece } => {
                     let bytes = piece.part.bytes.len() as u64;
                     self.bring(domain, &piece);
                     let told = self.abroad.as_mut().map(|abroad| abroad.head.wrote(domain, bytes));
                     orders.extend(self.do_all(told.unwrap_or_default()));
                 }
-                Doing::Seen { domain, seen } => self.peeks.seen(domain, seen),
-                Doing::Tapped { domain, tapped } => self.taps.push(TapTalk::Shown(domain, tapped)),
+                HeadAction::Seen { domain, seen } => self.peeks.seen(domain, seen),
+                HeadAction::Tapped { domain, tapped } => self.taps.push(RemoteTapEvent::Shown(domain, tapped)),
             }
         }
         if timelines {

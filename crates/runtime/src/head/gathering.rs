@@ -2,14 +2,14 @@
 //! where, and tells them.
 
 use super::domains::{Abroad, Part};
-use super::{Expected, Runtime};
+use super::{ExpectedDomain, Runtime};
 use crate::paths::{connect, event_loop, farewell, hear, own_cores, tuning, Call, EventLoop};
-use ligament_agent::domains::tell_plan;
-use ligament_agent::{Guard, Heard, Plan};
+use ligament_agent::domains::plan_to_wire;
+use ligament_agent::{Guard, Heard, RunPlan};
 use ligament_catalogue::{fault, said, Fault};
-use ligament_launch::{needs, place, reserved, staging, NodeShare, PlaceOptions, Room};
-use ligament_manager::domains::{Gathering, Head, Joined};
-use ligament_manager::{self as manager, DomainRecord, Level, DEFAULT_OUTPUT};
+use ligament_launch::{needs, place, reserved, staging, NodeShare, PlacementOptions, DomainCapacity};
+use ligament_manager::domains::{DomainRoster, Head, JoinedDomain};
+use ligament_manager::{self as manager, DomainRecord, Level, DEFAULT_OUTPUT_BYTES};
 use ligament_net::{Event, Invitation, LastWord, Listen, Listener, Net, RunKeys, Way};
 use ligament_wire::control::to_bytes;
 use ligament_wire::domains::{Begin, Domain, FromHead, Given, Input, VERSION};
@@ -31,7 +31,7 @@ const GLANCE: Duration = Duration::from_millis(200);
 /// How a run spreads over several domains. This process is the head, domain 0.
 pub struct Spread<'a> {
     /// The other domains, numbered from 1.
-    pub expected: Vec<Expected>,
+    pub expected: Vec<ExpectedDomain>,
     /// Where the head is reached.
     pub listen: Listen,
     /// The head's way over relays: domains that do not reach each other meet at the last of them.
@@ -53,7 +53,7 @@ pub struct Spread<'a> {
     /// Bytes in a second that this machine sends to a domain far away, at most.
     pub pace: Option<u64>,
     /// Where instances go for which the model says nothing.
-    pub place: PlaceOptions,
+    pub place: PlacementOptions,
     /// What starts the agents.
     pub agents: &'a mut (dyn Agents + 'a),
 }
@@ -65,7 +65,7 @@ pub trait Agents {
     ///
     /// # Errors
     /// Why they cannot be started.
-    fn start(&mut self, invitation: &Path, expected: &[Expected]) -> Result<(), Fault>;
+    fn start(&mut self, invitation: &Path, expected: &[ExpectedDomain]) -> Result<(), Fault>;
     /// Of which domains the agents will not come, or not come back, and why; each once. Asked a few times a second.
     fn lost(&mut self) -> Vec<(DomainId, Fault)> {
         Vec::new()
@@ -122,7 +122,7 @@ impl Secrets {
 }
 
 /// What the guard notes of the domains that have joined: a line for each, its number and its addresses.
-fn noted(gathering: &Gathering) -> String {
+fn noted(gathering: &DomainRoster) -> String {
     let joined = gathering.have_joined().filter_map(|domain| gathering.joined(domain));
     joined.map(|one| format!("{} {}\n", one.domain, one.join.addresses.join(" "))).collect()
 }
@@ -156,7 +156,7 @@ impl<'a> Runtime<'a> {
     /// Waits until all domains have joined, and decides who runs where.
     pub(super) fn gather(
         &mut self,
-        plan: &Plan,
+        plan: &RunPlan,
         spread: Spread<'a>,
         secrets: &Secrets,
         guard: &mut Guard,
@@ -184,16 +184,16 @@ impl<'a> Runtime<'a> {
         invitation.write(&file)?;
         self.save();
         let at = addresses.iter().map(SocketAddr::to_string).collect();
-        self.journal.note(manager::Event::Awaits { domains: expected.len(), addresses: at });
+        self.journal.note(manager::JournalEvent::Awaits { domains: expected.len(), addresses: at });
         self.add(
             Level::Info,
             "run",
             &format!("waits for {} other domains, at {}", expected.len(), spoken(&addresses)),
         );
         spread.agents.start(&file, &expected)?;
-        let by_domain: HashMap<DomainId, Expected> =
+        let by_domain: HashMap<DomainId, ExpectedDomain> =
             expected.iter().map(|one| (one.domain, one.clone())).collect();
-        let mut gathering = Gathering::new(expected);
+        let mut gathering = DomainRoster::new(expected);
         let joined = self.wait_for_all(
             (&mut events, &mut heard),
             &mut gathering,
@@ -208,7 +208,7 @@ impl<'a> Runtime<'a> {
         drop(written);
         let own = spread.cores.unwrap_or_else(own_cores);
         let name = spread.name.unwrap_or_else(|| self.record.host.clone());
-        let room = |name: &str, cores: u32, agent_cores: Option<u32>, site: Option<String>| Room {
+        let room = |name: &str, cores: u32, agent_cores: Option<u32>, site: Option<String>| DomainCapacity {
             name: name.to_owned(),
             cores,
             reserved: reserved(agent_cores.or(spread.agent_cores), cores),
@@ -219,7 +219,7 @@ impl<'a> Runtime<'a> {
                 let known = by_domain.get(&one.domain).cloned().unwrap_or_default();
                 room(&one.name, one.join.cores, known.agent_cores, known.site)
             });
-            let rooms: Vec<Room> = std::iter::once(room(&name, own, None, None)).chain(others).collect();
+            let rooms: Vec<DomainCapacity> = std::iter::once(room(&name, own, None, None)).chain(others).collect();
             let machines: Vec<&str> =
                 std::iter::once(name.as_str()).chain(joined.iter().map(|one| one.machine.as_str())).collect();
             let placement = self.decide(plan, &rooms, &machines, spread.place)?;
@@ -275,16 +275,16 @@ impl<'a> Runtime<'a> {
     fn wait_for_all(
         &mut self,
         (events, heard): (&mut EventLoop, &mut UnboundedReceiver<Heard>),
-        gathering: &mut Gathering,
+        gathering: &mut DomainRoster,
         patience: &Duration,
         agents: &mut dyn Agents,
         tell: impl Fn(DomainId, Vec<u8>),
         guard: &mut Guard,
-    ) -> Result<Vec<Joined>, Unready> {
+    ) -> Result<Vec<JoinedDomain>, Unready> {
         let mut until = Instant::now() + *patience;
         loop {
             if self.directory.stop().exists() {
-                self.journal.note(manager::Event::Order { order: "stop".into(), instance: None });
+                self.journal.note(manager::JournalEvent::Order { order: "stop".into(), instance: None });
                 return Err(Unready::Stopped);
             }
             if let Some(all) = gathering.complete() {
@@ -314,11 +314,11 @@ impl<'a> Runtime<'a> {
                     let (come, all) = gathering.count();
                     if (come, all) != before {
                         self.note_joined(from, gathering);
-                        guard.notes(noted(gathering));
+                        guard.set_loss_note(noted(gathering));
                         let missing = gathering.missing();
                         let rest = match missing.as_slice() {
                             [] => String::new(),
-                            some => format!("; still missing: {}", ligament_manager::some_of(some, 8)),
+                            some => format!("; still missing: {}", ligament_manager::list_some(some, 8)),
                         };
                         self.add(
                             Level::Info,
@@ -354,10 +354,10 @@ impl<'a> Runtime<'a> {
     /// The domain of each instance. Rooms have the names that people know, machines those that launchers do.
     fn decide(
         &mut self,
-        plan: &Plan,
-        rooms: &[Room],
+        plan: &RunPlan,
+        rooms: &[DomainCapacity],
         machines: &[&str],
-        options: PlaceOptions,
+        options: PlacementOptions,
     ) -> Result<Vec<DomainId>, Fault> {
         // What this process or a person makes can only be made here.
         let fixed = |i: InstanceId| {
@@ -386,7 +386,7 @@ impl<'a> Runtime<'a> {
     }
 
     /// Tells all agents what their instances are, and the log who runs where.
-    pub(super) fn tell_begin(&mut self, plan: &Plan) -> Result<(), Fault> {
+    pub(super) fn tell_begin(&mut self, plan: &RunPlan) -> Result<(), Fault> {
         let Some(abroad) = &self.abroad else { return Ok(()) };
         let uuid = Path::new("/proc/sys/kernel/random/uuid");
         let marker = std::fs::read_to_string(uuid)
@@ -412,12 +412,12 @@ impl<'a> Runtime<'a> {
         });
         let begin = Begin {
             version: VERSION,
-            plan: tell_plan(plan, self.model, &abroad.part.placement, &homes, &self.nodes),
+            plan: plan_to_wire(plan, self.model, &abroad.part.placement, &homes, &self.nodes),
             domains: std::iter::once(here).chain(others).collect(),
             directory: self.directory.path().to_string_lossy().into_owned(),
             marker,
             model_directory: self.model_directory()?.to_string_lossy().into_owned(),
-            output: self.model.ligament.output.unwrap_or(DEFAULT_OUTPUT),
+            output: self.model.ligament.output.unwrap_or(DEFAULT_OUTPUT_BYTES),
             inputs: self.inputs.files.iter().map(tell_input).collect(),
             given: self.inputs.given.iter().map(tell_given).collect(),
         };
@@ -436,16 +436,16 @@ impl<'a> Runtime<'a> {
     }
 }
 
-fn tell_input(input: &staging::Input) -> Input {
-    let staging::Input { source, name, bytes, mode } = input;
+fn tell_input(input: &staging::StagedFile) -> Input {
+    let staging::StagedFile { source, name, bytes, mode } = input;
     Input { source: source.to_string_lossy().into_owned(), name: name.clone(), bytes: *bytes, mode: *mode }
 }
 
-fn tell_given(given: &staging::Given) -> Given {
+fn tell_given(given: &staging::ProcessInput) -> Given {
     Given { instance: given.process, input: given.input, name: given.name.clone() }
 }
 
 fn spoken(addresses: &[SocketAddr]) -> String {
     let all: Vec<String> = addresses.iter().map(SocketAddr::to_string).collect();
-    ligament_manager::some_of(&all, 4)
+    ligament_manager::list_some(&all, 4)
 }

@@ -6,10 +6,10 @@ use super::gathering::Unready;
 use super::{RunResult, Runtime};
 use crate::files::{Departing, INPUTS};
 use crate::paths::{event_loop, hear, Call};
-use ligament_agent::{Heard, Outcome, Plan};
+use ligament_agent::{Heard, RunOutcome, RunPlan};
 use ligament_catalogue::{fault, Fault};
-use ligament_launch::staging::{give, store, Given, Inputs};
-use ligament_manager::{in_bytes, workdir_in};
+use ligament_launch::staging::{copy_for_process, store, ProcessInput, StagedInputs};
+use ligament_manager::{format_bytes, workdir_in};
 use ligament_net::Event;
 use ligament_wire::control::to_bytes;
 use ligament_wire::domains::{FromAgent, FromHead, INPUTS_UNDER_WAY};
@@ -33,10 +33,10 @@ struct ToDomain {
 
 impl Runtime<'_> {
     /// Makes the directories of all processes, and lays copies of their inputs there; the run directory has one more of each.
-    pub(super) fn stage_here(&mut self, plan: &Plan) -> Result<(), Fault> {
+    pub(super) fn stage_here(&mut self, plan: &RunPlan) -> Result<(), Fault> {
         self.homes = self.make_homes()?.into_iter().collect();
-        let inputs = Inputs::of(self.model, |i| plan.process_of(i))?;
-        let size = |given: &Given| inputs.files[given.input as usize].bytes;
+        let inputs = StagedInputs::of(self.model, |i| plan.process_of(i))?;
+        let size = |given: &ProcessInput| inputs.files[given.input as usize].bytes;
         let stored: u64 = inputs.files.iter().map(|input| input.bytes).sum();
         let all = stored + inputs.given.iter().map(size).sum::<u64>();
         let place = self.directory.path().join(INPUTS);
@@ -45,7 +45,7 @@ impl Runtime<'_> {
             done += bytes;
             if said.elapsed() >= OFTEN {
                 said = Instant::now();
-                let [done, all] = [done, all].map(|bytes: u64| in_bytes(bytes as f64));
+                let [done, all] = [done, all].map(|bytes: u64| format_bytes(bytes as f64));
                 runtime.say_how_far(&format!("{done} of {all} of inputs are in the run directory"));
             }
         };
@@ -56,7 +56,7 @@ impl Runtime<'_> {
         for given in &inputs.given {
             let input = &inputs.files[given.input as usize];
             let home = self.homes.get(&given.process).cloned().unwrap_or_default();
-            give(&place.join(&input.name), &workdir_in(&home).join(&given.name), input.bytes, input.mode)?;
+            copy_for_process(&place.join(&input.name), &workdir_in(&home).join(&given.name), input.bytes, input.mode)?;
             go_on(self, input.bytes);
         }
         self.inputs = inputs;
@@ -172,11 +172,11 @@ impl Runtime<'_> {
             .iter()
             .filter(|(_, domain)| !domain.ready)
             .map(|(&number, domain)| {
-                let [came, wanted] = [domain.came, domain.wanted].map(|bytes| in_bytes(bytes as f64));
+                let [came, wanted] = [domain.came, domain.wanted].map(|bytes| format_bytes(bytes as f64));
                 format!("{} has {came} of {wanted}", self.name_of_domain(number))
             })
             .collect();
-        let text = format!("inputs are under way: {}", ligament_manager::some_of(&under_way, 8));
+        let text = format!("inputs are under way: {}", ligament_manager::list_some(&under_way, 8));
         self.say_how_far(&text);
     }
 
@@ -189,12 +189,12 @@ impl Runtime<'_> {
     ) -> RunResult {
         let (outcome, why) = match unready {
             Unready::Interrupted => {
-                (Outcome::Interrupted, fault!(CANNOT_JOIN, "the run was interrupted before it began"))
+                (RunOutcome::Interrupted, fault!(CANNOT_JOIN, "the run was interrupted before it began"))
             }
             Unready::Stopped => {
-                (Outcome::Stopped, fault!(CANNOT_JOIN, "the run was told to end before it began"))
+                (RunOutcome::Stopped, fault!(CANNOT_JOIN, "the run was told to end before it began"))
             }
-            Unready::Failed(what) | Unready::Incomplete(what) => (Outcome::failed(what.clone()), what),
+            Unready::Failed(what) | Unready::Incomplete(what) => (RunOutcome::failed(what.clone()), what),
         };
         self.refuse(&why);
         let in_reach = self.abroad.as_ref().map(Abroad::in_reach).unwrap_or_default();

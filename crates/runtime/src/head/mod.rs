@@ -18,7 +18,7 @@ mod why;
 
 pub use gathering::{Agents, Spread};
 pub(crate) use gathering::{INVITATION, MARKER};
-pub use ligament_launch::agents::Expected;
+pub use ligament_launch::agents::ExpectedDomain;
 
 use crate::ranks::RankPages;
 use crate::strangers::Strangers;
@@ -27,15 +27,15 @@ use crate::Colours;
 use brought::Brought;
 use domains::Abroad;
 use gathering::{Secrets, Unready};
-use ligament_agent::{AgentOrder, ChannelView, Ended, InstanceView, Outcome, Plan, RunView, Started, TapTalk};
+use ligament_agent::{AgentOrder, ChannelView, DomainResult, InstanceView, RunOutcome, RunPlan, RunView, StartedProcess, RemoteTapEvent};
 use ligament_catalogue::{fault, Fault};
-use ligament_launch::staging::Inputs;
-use ligament_launch::{Command, NodeShare, Ran};
-use ligament_manager::timeline::Recording;
+use ligament_launch::staging::StagedInputs;
+use ligament_launch::{Command, NodeShare, LaunchedProgram};
+use ligament_manager::timeline::TimelineRecorder;
 use ligament_manager::{
-    outputs_of, Deed, Event, Journal, Level, Manager, MessageMemory, Moment, Names, Observation, OfModel,
-    Outputs, RunDirectory, RunLog, RunRecord, RunState, SteeringRecord, Surroundings, DEFAULT_LOG,
-    DEFAULT_OUTPUT,
+    outputs_of, ManagerAction, JournalEvent, Journal, Level, Manager, MessageMemory, UtcTime, Names, Observation, ModelNames,
+    OutputFiles, RunDirectory, RunLog, RunRecord, RunState, SteeringRecord, RunContext, DEFAULT_LOG_BYTES,
+    DEFAULT_OUTPUT_BYTES,
 };
 use ligament_model::Resolved;
 use ligament_wire::{InstanceId, RankId, Ranks};
@@ -112,7 +112,7 @@ pub trait Starter {
     ///
     /// # Errors
     /// Why it cannot.
-    fn start(&mut self, what: &ToStart<'_>) -> Result<Started, Fault>;
+    fn start(&mut self, what: &ToStart<'_>) -> Result<StartedProcess, Fault>;
 }
 
 /// What a `Starter` is to start.
@@ -163,7 +163,7 @@ pub fn run_over<'a>(
     starter: Option<&'a mut (dyn Starter + 'a)>,
     spread: Option<Spread<'a>>,
 ) -> Result<RunResult, Fault> {
-    let (began, since) = (Moment::now(), Instant::now());
+    let (began, since) = (UtcTime::now(), Instant::now());
     let directory = RunDirectory::create(options.directory.as_deref(), &model.name, began)?;
     let plan = plan(model, &directory.name(), &options.manual);
     let plan = plan.inspect_err(|_| directory.withdraw(options.directory.is_none()))?;
@@ -203,12 +203,12 @@ pub fn run_over<'a>(
         homes: HashMap::new(),
         cores: HashMap::new(),
         nodes: HashMap::new(),
-        inputs: Inputs::default(),
+        inputs: StagedInputs::default(),
         view,
         record,
         given: options.settings,
-        manager: Manager::new(&plan, OfModel::new(model)),
-        outputs: Outputs::new(model.ligament.output.unwrap_or(DEFAULT_OUTPUT), outputs),
+        manager: Manager::new(&plan, ModelNames::new(model)),
+        outputs: OutputFiles::new(model.ligament.output.unwrap_or(DEFAULT_OUTPUT_BYTES), outputs),
         timeline: None,
         abroad: None,
         brought: Brought::default(),
@@ -227,9 +227,9 @@ pub fn run_over<'a>(
     let mut heard = match gathered.transpose() {
         Ok(heard) => heard,
         Err(Unready::Failed(why)) => return Err(runtime.could_not_begin(why)),
-        Err(Unready::Incomplete(why)) => return Ok(runtime.end(&Outcome::failed(why), &[], Vec::new())),
-        Err(Unready::Interrupted) => return Ok(runtime.end(&Outcome::Interrupted, &[], Vec::new())),
-        Err(Unready::Stopped) => return Ok(runtime.end(&Outcome::Stopped, &[], Vec::new())),
+        Err(Unready::Incomplete(why)) => return Ok(runtime.end(&RunOutcome::failed(why), &[], Vec::new())),
+        Err(Unready::Interrupted) => return Ok(runtime.end(&RunOutcome::Interrupted, &[], Vec::new())),
+        Err(Unready::Stopped) => return Ok(runtime.end(&RunOutcome::Stopped, &[], Vec::new())),
     };
     let abroad = runtime.abroad.as_ref().map(Abroad::part);
     if let Err(why) = runtime.stage_here(&plan) {
@@ -253,7 +253,7 @@ pub fn run_over<'a>(
     }
     let in_reach = runtime.abroad.as_ref().map(Abroad::in_reach).unwrap_or_default();
     let result = match result {
-        Ok(Ended { outcome, instances, channels }) => Ok(runtime.end(&outcome, &instances, channels)),
+        Ok(DomainResult { outcome, instances, channels }) => Ok(runtime.end(&outcome, &instances, channels)),
         Err(why) => Err(runtime.could_not_begin(why)),
     };
     if let (Some(part), Some(heard)) = (abroad, heard) {
@@ -263,8 +263,8 @@ pub fn run_over<'a>(
 }
 
 /// Who takes part, and how; those of `manual` are started by hand.
-fn plan(model: &Resolved, run: &str, manual: &[String]) -> Result<Plan, Fault> {
-    let mut plan = Plan::of(model, run)?;
+fn plan(model: &Resolved, run: &str, manual: &[String]) -> Result<RunPlan, Fault> {
+    let mut plan = RunPlan::of(model, run)?;
     for instance in plan.instances.iter_mut().filter(|instance| manual.contains(&instance.name)) {
         if instance.shares.is_some() {
             return Err(fault!(
@@ -307,7 +307,7 @@ fn begin(
         _ if view.is_some() => None,
         _ => Some(Level::Info),
     };
-    let log = RunLog::create(&directory.log(), model.ligament.log.unwrap_or(DEFAULT_LOG), shown_from)?;
+    let log = RunLog::create(&directory.log(), model.ligament.log.unwrap_or(DEFAULT_LOG_BYTES), shown_from)?;
     let journal = Journal::open(&directory.journal(), since)?;
     Ok(Begun { view, shown_from, log, journal })
 }
@@ -320,7 +320,7 @@ fn save(directory: &RunDirectory, record: &RunRecord) -> Result<(), Fault> {
 fn not_begun(directory: &RunDirectory, mut record: RunRecord, why: Fault) -> Fault {
     record.state = RunState::Failed;
     record.blame(Some(&why));
-    record.ended = Some(Moment::now().rfc3339());
+    record.ended = Some(UtcTime::now().rfc3339());
     let written = save(directory, &record);
     directory.give_reserve_back();
     if let Err(error) = written {
@@ -349,7 +349,7 @@ pub fn check_instance(model: &Resolved, name: &str) -> Result<(), Fault> {
     })
 }
 
-fn new_record(model: &Resolved, options: &RunOptions, began: Moment) -> RunRecord {
+fn new_record(model: &Resolved, options: &RunOptions, began: UtcTime) -> RunRecord {
     let host = rustix::system::uname();
     RunRecord {
         version: 1,
@@ -396,28 +396,28 @@ struct Runtime<'a> {
     starter: Option<&'a mut (dyn Starter + 'a)>,
     commands: HashMap<InstanceId, Command>,
     /// What each process runs, for the reason why it failed.
-    ran: HashMap<InstanceId, Ran>,
+    ran: HashMap<InstanceId, LaunchedProgram>,
     /// The directory of each process, by the first of its instances.
     homes: HashMap<InstanceId, PathBuf>,
     /// The cores of each process, likewise, if its machine has enough for all; of other machines, as their agents tell.
     cores: HashMap<InstanceId, Vec<u32>>,
     /// The nodes of instances whose MPI processes are spread over several.
     nodes: HashMap<InstanceId, Vec<NodeShare>>,
-    inputs: Inputs,
+    inputs: StagedInputs,
     view: Option<View>,
     record: RunRecord,
     /// The names of settings that were set by hand.
     given: Vec<String>,
-    manager: Manager<OfModel<'a>>,
-    outputs: Outputs,
+    manager: Manager<ModelNames<'a>>,
+    outputs: OutputFiles,
     /// None if the model wants none, or if it cannot be written.
-    timeline: Option<Recording>,
+    timeline: Option<TimelineRecorder>,
     /// The other domains, if there are any.
     abroad: Option<Abroad<'a>>,
     brought: Brought,
     peeks: Peeks,
     /// What was heard of taps in other domains, for the agent.
-    taps: Vec<TapTalk>,
+    taps: Vec<RemoteTapEvent>,
     steers: Steers,
     /// Those who knocked and are of no domain.
     strangers: Strangers,
@@ -452,13 +452,13 @@ impl Runtime<'_> {
         why
     }
 
-    fn carry_out(&mut self, deed: Deed) -> Option<AgentOrder> {
+    fn carry_out(&mut self, deed: ManagerAction) -> Option<AgentOrder> {
         match deed {
-            Deed::Say { level, who, text } => self.add(level, &who, &text),
+            ManagerAction::Announce { level, who, text } => self.add(level, &who, &text),
             // The reason of a failure is told once, at the end, by whoever began the run.
-            Deed::Write { level: Level::Error, who, text } => drop(self.log.keep(Level::Error, &who, &text)),
-            Deed::Write { level, who, text } => self.log.add(level, &who, &text),
-            Deed::Order(order) => {
+            ManagerAction::Write { level: Level::Error, who, text } => drop(self.log.keep(Level::Error, &who, &text)),
+            ManagerAction::Write { level, who, text } => self.log.add(level, &who, &text),
+            ManagerAction::Order(order) => {
                 self.note_order(&order);
                 return Some(order);
             }
@@ -470,7 +470,7 @@ impl Runtime<'_> {
         self.log.add(level, who, text);
         if level >= Level::Warning {
             self.record.warn(who, text);
-            self.journal.note(Event::Warning { who: who.to_owned(), text: text.to_owned() });
+            self.journal.note(JournalEvent::Warning { who: who.to_owned(), text: text.to_owned() });
             if let Some(view) = &mut self.view {
                 view.say(&format!("{who}: {text}"));
             }
@@ -496,11 +496,11 @@ impl Runtime<'_> {
         self.since.elapsed().as_millis() as f64 / 1e3
     }
 
-    fn end(mut self, outcome: &Outcome, instances: &[InstanceView], channels: Vec<ChannelView>) -> RunResult {
+    fn end(mut self, outcome: &RunOutcome, instances: &[InstanceView], channels: Vec<ChannelView>) -> RunResult {
         if let Some(text) = self.strangers.in_all() {
             self.add(Level::Warning, "run", &text);
         }
-        let incomplete = self.brought.failure().filter(|_| *outcome == Outcome::Done);
+        let incomplete = self.brought.failure().filter(|_| *outcome == RunOutcome::Done);
         let outcome = &self.explained(incomplete.as_ref().unwrap_or(outcome));
         let seen = self.see(instances, ligament_shm::status::now());
         let last = self.manager.conclude(&mut self.record, outcome, &seen);
@@ -512,7 +512,7 @@ impl Runtime<'_> {
         self.record.conduits = self.conduits_at_end(channels);
         self.carry_out(last);
         // After the last line of the log, which belongs to the run.
-        let now = Moment::now();
+        let now = UtcTime::now();
         self.record.ended = Some(now.rfc3339());
         self.record.duration = Some(self.lasts());
         self.outputs.close();
@@ -522,7 +522,7 @@ impl Runtime<'_> {
         self.directory.dismiss_clients();
         self.dismiss();
         let failed = match outcome {
-            Outcome::Failed(failure) => failure.rank,
+            RunOutcome::Failed(failure) => failure.rank,
             _ => None,
         };
         let failed = failed.map(|rank| {
@@ -547,13 +547,13 @@ impl Runtime<'_> {
     fn look(&mut self, seen: &[Observation], view: &RunView<'_>) -> Vec<AgentOrder> {
         let (used, limit) = self.memory(view.core.memory());
         let carriers = self.carriers();
-        let around = Surroundings {
+        let around = RunContext {
             memory: MessageMemory { used, limit },
             carriers: &carriers,
             channels: &|| view.channels(),
             now: view.now,
         };
-        let deeds = self.manager.look(seen, &around);
+        let deeds = self.manager.check(seen, &around);
         let orders: Vec<AgentOrder> = deeds.into_iter().filter_map(|deed| self.carry_out(deed)).collect();
         orders.into_iter().flat_map(|order| self.pass_on(order)).collect()
     }

@@ -5,7 +5,7 @@
 
 use super::Runtime;
 use ligament_agent::RunView;
-use ligament_manager::{InstanceRecord, Moment, Observation};
+use ligament_manager::{InstanceRecord, UtcTime, Observation};
 use ligament_wire::RankId;
 use serde_json::{json, Map, Value};
 use std::collections::HashMap;
@@ -32,7 +32,7 @@ pub(super) struct News {
     picture: u64,
     made: Option<Instant>,
     /// The same moment by the clock of this machine. Clients reckon with it: they may be told of a picture late.
-    at: Option<Moment>,
+    at: Option<UtcTime>,
     /// How long that took.
     took: Duration,
     run: Part,
@@ -90,7 +90,7 @@ impl News {
 }
 
 /// A moment in ms, as it was told before if that is near.
-fn moment(now: Moment, seconds_ago: f64, before: &Value) -> Value {
+fn moment(now: UtcTime, seconds_ago: f64, before: &Value) -> Value {
     let ms = (now.0 as f64 - seconds_ago * 1e3).round();
     match before.as_f64() {
         Some(told) if (told - ms).abs() <= NEAR => before.clone(),
@@ -104,7 +104,7 @@ fn part_of(
     is_gone: bool,
     sends: Option<&[String]>,
     before: &Value,
-    now: Moment,
+    now: UtcTime,
 ) -> Value {
     let mut value = serde_json::to_value(record).unwrap_or_default();
     let Some(fields) = value.as_object_mut() else { return value };
@@ -138,13 +138,13 @@ impl Runtime<'_> {
     pub(super) fn news_since(&mut self, view: &RunView<'_>, since: u64) -> (String, u64) {
         if self.news.made.is_none_or(|made| made.elapsed() >= SAME.max(self.news.took * PART)) {
             let began = Instant::now();
-            self.make_picture(view, Moment::now());
+            self.make_picture(view, UtcTime::now());
             self.news.took = began.elapsed();
         }
         (self.news.since(since).to_string(), self.news.picture)
     }
 
-    fn make_picture(&mut self, view: &RunView<'_>, now: Moment) {
+    fn make_picture(&mut self, view: &RunView<'_>, now: UtcTime) {
         let seen = self.look_well(view);
         let records = self.records(&seen);
         let conduits = self.conduits(view.channels());
@@ -191,14 +191,14 @@ mod tests {
 
     #[test]
     fn who_only_waits_on_is_the_same_as_before() {
-        let first = part_of(&waiting(10.0, 7.0, 4.0), false, None, &Value::Null, Moment(1_000_000));
+        let first = part_of(&waiting(10.0, 7.0, 4.0), false, None, &Value::Null, UtcTime(1_000_000));
         assert_eq!(
             (&first["began"], &first["waits_from"], &first["waited"]),
             (&json!(990_000), &json!(996_000), &json!(3.0))
         );
-        let later = part_of(&waiting(11.002, 8.001, 5.001), false, None, &first, Moment(1_001_000));
+        let later = part_of(&waiting(11.002, 8.001, 5.001), false, None, &first, UtcTime(1_001_000));
         assert_eq!(first, later);
-        let another = part_of(&waiting(12.0, 8.5, 0.5), false, None, &first, Moment(1_002_000));
+        let another = part_of(&waiting(12.0, 8.5, 0.5), false, None, &first, UtcTime(1_002_000));
         assert_eq!((&another["began"], &another["waits_from"]), (&json!(990_000), &json!(1_001_500)));
     }
 
@@ -207,7 +207,7 @@ mod tests {
         let mut news = News { picture: 1, ..News::default() };
         are_now(&mut news.instances, [json!(1), json!(1)].into_iter(), 1);
         are_now(&mut news.instances, [json!(1), json!(2)].into_iter(), 2);
-        (news.picture, news.at) = (2, Some(Moment(7_000)));
+        (news.picture, news.at) = (2, Some(UtcTime(7_000)));
         // A picture has the time at which it was made, whenever a client is told of it.
         assert_eq!(news.since(0)["at"], 7_000);
         let told = |since| news.since(since)["instances"].clone();

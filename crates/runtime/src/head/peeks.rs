@@ -3,7 +3,7 @@
 
 use super::Runtime;
 use crate::files::see;
-use ligament_agent::{Link, Peek};
+use ligament_agent::{ConnectionId, PeekRequest};
 use ligament_catalogue::said;
 use ligament_wire::control::to_bytes;
 use ligament_wire::domains::{FromHead, Look, Seen};
@@ -20,17 +20,17 @@ const PATIENCE: Duration = Duration::from_secs(20);
 pub(super) struct Peeks {
     last: u64,
     open: HashMap<u64, Open>,
-    answered: Vec<(Link, Sight)>,
+    answered: Vec<(ConnectionId, Sight)>,
 }
 
 struct Open {
-    link: Link,
+    link: ConnectionId,
     domain: DomainId,
     until: Instant,
 }
 
 impl Peeks {
-    fn open(&mut self, link: Link, domain: DomainId) -> u64 {
+    fn open(&mut self, link: ConnectionId, domain: DomainId) -> u64 {
         self.last += 1;
         self.open.insert(self.last, Open { link, domain, until: Instant::now() + PATIENCE });
         self.last
@@ -44,7 +44,7 @@ impl Peeks {
     }
 
     /// What can be answered now, also where an agent will not answer any more, as `why_not` says of a domain.
-    fn take(&mut self, now: Instant, why_not: impl Fn(DomainId, bool) -> Option<String>) -> Vec<(Link, Sight)> {
+    fn take(&mut self, now: Instant, why_not: impl Fn(DomainId, bool) -> Option<String>) -> Vec<(ConnectionId, Sight)> {
         let mut answered = std::mem::take(&mut self.answered);
         self.open.retain(|_, open| match why_not(open.domain, open.until <= now) {
             None => true,
@@ -59,8 +59,8 @@ impl Peeks {
 
 impl Runtime<'_> {
     /// What there is to be seen; none if the agent of another domain is asked.
-    pub(super) fn look_at(&mut self, link: Link, what: &Peek) -> Option<Sight> {
-        let Peek { instance, path, offset, most } = what;
+    pub(super) fn look_at(&mut self, link: ConnectionId, what: &PeekRequest) -> Option<Sight> {
+        let PeekRequest { instance, path, offset, most } = what;
         let domain = self.abroad.as_ref().map_or(DomainId::HEAD, |abroad| abroad.head.domain_of_all(*instance));
         let asked = self.record.domains.get(domain.index()).is_some_and(|domain| domain.scratch.is_some());
         let Some(abroad) = self.abroad.as_ref().filter(|_| asked) else {
@@ -73,7 +73,7 @@ impl Runtime<'_> {
     }
 
     /// What clients waited for and have now.
-    pub(super) fn sights_for_clients(&mut self) -> Vec<(Link, Sight)> {
+    pub(super) fn sights_for_clients(&mut self) -> Vec<(ConnectionId, Sight)> {
         let (abroad, domains) = (&self.abroad, &self.record.domains);
         self.peeks.take(Instant::now(), |domain, late| {
             let name = domains.get(domain.index()).map_or("another machine", |domain| domain.name.as_str());

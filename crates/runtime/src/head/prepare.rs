@@ -4,10 +4,10 @@ use super::gathering::Secrets;
 use super::Runtime;
 use ligament_agent::Guard;
 use ligament_catalogue::{fault, said, Fault};
-use ligament_launch::cores::{cores_for, needed_here, said as said_cores};
-use ligament_launch::{prepare, Loss, NodeShare, Ran, Workplace};
-use ligament_manager::timeline::{self, Recording, DEFAULT_TIMELINE};
-use ligament_manager::{output_in, workdir_in, Level, Moment, Names};
+use ligament_launch::cores::{cores_for, needed_here, format_core_list as said_cores};
+use ligament_launch::{prepare, ProcessLoss, NodeShare, LaunchedProgram, InstanceContext};
+use ligament_manager::timeline::{self, TimelineRecorder, DEFAULT_TIMELINE_BYTES};
+use ligament_manager::{output_in, workdir_in, Level, UtcTime, Names};
 use ligament_wire::control::ENV_IDENTITY;
 use ligament_wire::domains::OwnCores;
 use ligament_wire::InstanceId;
@@ -16,21 +16,21 @@ use std::path::{Path, PathBuf};
 
 impl Runtime<'_> {
     /// Begins the timeline, if the model wants one.
-    pub(super) fn begin_timeline(&self) -> Result<Option<Recording>, Fault> {
-        let limit = self.model.ligament.timeline.unwrap_or(DEFAULT_TIMELINE);
+    pub(super) fn begin_timeline(&self) -> Result<Option<TimelineRecorder>, Fault> {
+        let limit = self.model.ligament.timeline.unwrap_or(DEFAULT_TIMELINE_BYTES);
         if limit == 0 {
             return Ok(None);
         }
-        let header = timeline::Header {
+        let header = timeline::TimelineHeader {
             run: self.directory.name(),
             model: self.model.name.clone(),
-            started: Moment::now().rfc3339(),
+            started: UtcTime::now().rfc3339(),
             resolution: 0,
         };
         let name = |rank| (self.component(self.instance_of(rank)), self.manager.names().rank(rank));
         let names: Vec<(String, String)> = self.ranks.all().map(name).collect();
         let now = ligament_shm::status::now();
-        Recording::create(&self.directory, header, &names, limit, now).map(Some)
+        TimelineRecorder::create(&self.directory, header, &names, limit, now).map(Some)
     }
 
     /// A run goes on without a timeline if that cannot be written.
@@ -58,7 +58,7 @@ impl Runtime<'_> {
                     "{name} has no program; give its component an implementation, or run with --manual {name}"
                 )
             })?;
-            let place = Workplace {
+            let place = InstanceContext {
                 instance: &name,
                 staged: &self.inputs.staged_for(i, &workdir_in(&home)),
                 model_directory: &model_directory,
@@ -74,7 +74,7 @@ impl Runtime<'_> {
             let command = prepare(program, resources, &place).map_err(|error| {
                 fault!(NOT_STARTABLE, "{name} cannot be started: {error}").caused_by(&error)
             })?;
-            self.ran.insert(i, Ran::of(&command));
+            self.ran.insert(i, LaunchedProgram::of(&command));
             self.commands.insert(i, command);
         }
         Ok(())
@@ -113,7 +113,7 @@ impl Runtime<'_> {
             each.iter().map(|i| format!("{} {}", self.name(*i), said_cores(&self.cores[i]))).collect();
         let domain = self.abroad.as_ref().map(|abroad| abroad.head.domain_of_all(first));
         let on = domain.map_or(String::new(), |domain| format!(" of {}", self.name_of_domain(domain)));
-        self.add(Level::Info, "run", &format!("cores{on}: {}", ligament_manager::some_of(&cores, 20)));
+        self.add(Level::Info, "run", &format!("cores{on}: {}", ligament_manager::list_some(&cores, 20)));
     }
 
     /// Where the model was read from, in full.
@@ -148,7 +148,7 @@ impl Runtime<'_> {
     pub(super) fn guard(&self, secrets: Option<&Secrets>) -> Result<Guard, Fault> {
         let (directory, since, record) = (self.directory.clone(), self.since, self.record.clone());
         let last_word = secrets.map(Secrets::last_word);
-        let lost = move |loss: &Loss| {
+        let lost = move |loss: &ProcessLoss| {
             let why = crate::lost::write_down(&directory, since, record, loss);
             if let (Some(last_word), Some(noted)) = (&last_word, &loss.noted) {
                 Secrets::tell(last_word, noted, why.text());

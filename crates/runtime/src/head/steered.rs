@@ -2,10 +2,10 @@
 //! earlier run are made again.
 
 use super::Runtime;
-use ligament_agent::{AgentOrder, Link, Outcome, Plan, Steered};
+use ligament_agent::{AgentOrder, ConnectionId, RunOutcome, RunPlan, SteerRequest};
 use ligament_catalogue::{fault, Fault};
-use ligament_manager::steering::{Proposal, Steerables, Steering, Turn};
-use ligament_manager::{Event, HaltRecord, Level, Moment, Names, Observation, Standing, SteeringRecord};
+use ligament_manager::steering::{Proposal, SteerableSettings, Steering, SteeringAction};
+use ligament_manager::{JournalEvent, HaltRecord, Level, UtcTime, Names, Observation, InstanceState, SteeringRecord};
 use ligament_model::Resolved;
 use ligament_wire::control::{Steerable, Wanted};
 use ligament_wire::steering::{Matter, ModelTime, Scheduled, Steers as Said};
@@ -31,11 +31,11 @@ const STILL: u32 = 3;
 #[derive(Default)]
 pub(super) struct Steers {
     steering: Steering,
-    steerables: Steerables,
+    steerables: SteerableSettings,
     /// Who waits to hear what becomes of a change.
-    clients: HashMap<u64, Link>,
+    clients: HashMap<u64, ConnectionId>,
     orders: Vec<AgentOrder>,
-    answers: Vec<(Link, Result<String, Fault>)>,
+    answers: Vec<(ConnectionId, Result<String, Fault>)>,
     /// The epochs at the last look, and how many looks in a row have shown the same.
     still: (Vec<u64>, u32),
 }
@@ -48,22 +48,22 @@ impl Steers {
     pub fn begin(
         model: &Resolved,
         earlier: &[SteeringRecord],
-        plan: &mut Plan,
+        plan: &mut RunPlan,
     ) -> Result<(Steers, Vec<SteeringRecord>), Fault> {
         let time_unit = model.ligament.time_unit.as_ref().map(|(unit, _)| unit.clone());
         let mut steers = Steers {
             steering: Steering::in_unit(time_unit),
-            steerables: Steerables::of(model),
+            steerables: SteerableSettings::of(model),
             ..Steers::default()
         };
         let mut records = Vec::new();
         for (one, change) in earlier.iter().filter(|one| one.is_agreed() && !one.settings.is_empty()).zip(1..) {
             let Some(at) = one.model_time else { continue };
-            let (matter, ranks) = steers.steerables.again(&one.settings, one.restart)?;
+            let (matter, ranks) = steers.steerables.restored(&one.settings, one.restart)?;
             plan.schedule.push((Scheduled { change, at: ModelTime(at), matter }, ranks.clone()));
             steers.steering.begin([(change, ranks)]);
-            steers.steerables.changed(&one.settings, at);
-            let state = SteeringRecord::AGREED.to_owned();
+            steers.steerables.record_agreed(&one.settings, at);
+            let state = SteeringRecord::STATE_AGREED.to_owned();
             records.push(SteeringRecord { change, state, ..one.clone() });
         }
         Ok((steers, records))
@@ -90,7 +90,7 @@ impl Runtime<'_> {
     }
 
     /// A client wants something. Why not, if that is known at once.
-    pub(super) fn steer_for(&mut self, link: Link, what: Steered, now: u64) -> Option<Fault> {
+    pub(super) fn steer_for(&mut self, link: ConnectionId, what: SteerRequest, now: u64) -> Option<Fault> {
         let done = self.wanted(link, what, now);
         match done {
             Ok(Some(answer)) => {
@@ -103,8 +103,8 @@ impl Runtime<'_> {
     }
 
     /// What to answer at once, if anything.
-    fn wanted(&mut self, link: Link, what: Steered, now: u64) -> Result<Option<Value>, Fault> {
-        let Steered { who, wanted, at, patience, dry } = what;
+    fn wanted(&mut self, link: ConnectionId, what: SteerRequest, now: u64) -> Result<Option<Value>, Fault> {
+        let SteerRequest { who, wanted, at, patience, dry } = what;
         let who = clean(&who);
         let patience = patience.unwrap_or(PATIENCE).min(MOST_PATIENCE).as_nanos() as u64;
         let halt = |stops| (Matter::Halt, self.steers.steerables.all(), Vec::new(), stops);
@@ -153,7 +153,7 @@ impl Runtime<'_> {
                     self.steers.steering.stop_at_halt();
                     let order = format!("{word}, by {who}: end where the run stands still");
                     self.log.add(Level::Info, "run", &order);
-                    self.journal.note(Event::Order { order, instance: None });
+                    self.journal.note(JournalEvent::Order { order, instance: None });
                     self.show_halt();
                     self.save();
                 }
@@ -179,7 +179,7 @@ impl Runtime<'_> {
         let names = self.manager.names();
         let (change, turns) = self.steers.steering.propose(proposal, now, &|rank| names.rank(rank))?;
         self.steers.clients.insert(change, link);
-        let asked = Moment::now().rfc3339();
+        let asked = UtcTime::now().rfc3339();
         let record = SteeringRecord {
             change,
             who,
@@ -189,7 +189,7 @@ impl Runtime<'_> {
             model_time: at,
             time_unit: self.record.time_unit.clone(),
             restart,
-            state: SteeringRecord::ASKED.to_owned(),
+            state: SteeringRecord::STATE_ASKED.to_owned(),
             reason: None,
         };
         self.note_steering(&record);
@@ -213,7 +213,7 @@ impl Runtime<'_> {
     /// first of them.
     pub(super) fn agreeing(&self) -> Option<Value> {
         let change = self.steers.steering.open()?;
-        let lacks = self.steers.steering.lacks();
+        let lacks = self.steers.steering.ranks_without_answer();
         let names: Vec<String> =
             lacks.iter().take(NAMED).map(|&rank| self.manager.names().rank(rank)).collect();
         Some(json!({ "change": change, "lacks": lacks.len(), "names": names }))
@@ -245,7 +245,7 @@ impl Runtime<'_> {
         let turns = self.steers.steering.tick(now, &|rank| names.rank(rank));
         self.take_turns(turns);
         if self.steers.steering.halt().is_some_and(|halt| halt.stops) && self.nobody_moves(seen) {
-            self.steers.orders.push(AgentOrder::End(Outcome::Stopped));
+            self.steers.orders.push(AgentOrder::End(RunOutcome::Stopped));
         }
     }
 
@@ -253,18 +253,18 @@ impl Runtime<'_> {
     fn nobody_moves(&mut self, seen: &[Observation]) -> bool {
         // One that is held holds all that its process runs; only its own row says so.
         let held = self.steers.steering.halt().map(|halt| &halt.held);
-        let rests = |rank: RankId, one: &Observation| match one.standing {
-            Standing::Held => true,
-            Standing::WaitingToReceive | Standing::WaitingToSend => {
+        let rests = |rank: RankId, one: &Observation| match one.state {
+            InstanceState::Held => true,
+            InstanceState::WaitingToReceive | InstanceState::WaitingToSend => {
                 one.waits.as_ref().is_some_and(|waits| !waits.timed)
             }
             _ => {
-                one.gone || one.standing == Standing::Done || held.is_some_and(|held| held.contains_key(&rank))
+                one.gone || one.state == InstanceState::Done || held.is_some_and(|held| held.contains_key(&rank))
             }
         };
         let epochs: Vec<u64> = seen.iter().map(|one| one.epoch).collect();
         let rest = RankId::first(seen.len()).zip(seen).all(|(rank, one)| rests(rank, one))
-            && seen.iter().any(|one| one.standing == Standing::Held);
+            && seen.iter().any(|one| one.state == InstanceState::Held);
         let (before, looks) = &mut self.steers.still;
         *looks = if rest && *before == epochs { *looks + 1 } else { 0 };
         *before = epochs;
@@ -277,22 +277,22 @@ impl Runtime<'_> {
         self.take_turns(turns);
     }
 
-    fn take_turns(&mut self, turns: Vec<Turn>) {
+    fn take_turns(&mut self, turns: Vec<SteeringAction>) {
         for turn in turns {
             match turn {
-                Turn::Order(order) => {
+                SteeringAction::Order(order) => {
                     let own = self.pass_on(order);
                     self.steers.orders.extend(own);
                 }
-                Turn::Agreed { change, at } => {
-                    if let Some(record) = self.change_record(change, SteeringRecord::AGREED) {
+                SteeringAction::Agreed { change, at } => {
+                    if let Some(record) = self.change_record(change, SteeringRecord::STATE_AGREED) {
                         record.model_time = Some(at);
                         let mut record = record.clone();
                         self.steers.steerables.renew(&mut record.settings, at);
-                        if let Some(kept) = self.change_record(change, SteeringRecord::AGREED) {
+                        if let Some(kept) = self.change_record(change, SteeringRecord::STATE_AGREED) {
                             kept.settings.clone_from(&record.settings);
                         }
-                        self.steers.steerables.changed(&record.settings, at);
+                        self.steers.steerables.record_agreed(&record.settings, at);
                         self.record.steerable = self.steers.steerables.list();
                         self.show_halt();
                         let halt = self.record.halt.as_ref().filter(|halt| halt.change == change);
@@ -302,7 +302,7 @@ impl Runtime<'_> {
                             "unsteered": unsteered,
                         })));
                         self.note_steering(&record);
-                        self.log.add(Level::Info, "run", &record.in_words());
+                        self.log.add(Level::Info, "run", &record.describe());
                         if let Some(line) = HaltRecord::not_held(&unsteered) {
                             self.log.add(Level::Warning, "run", &line);
                         }
@@ -310,18 +310,18 @@ impl Runtime<'_> {
                         self.save();
                     }
                 }
-                Turn::InForce { change } => {
-                    if let Some(record) = self.change_record(change, SteeringRecord::IN_FORCE) {
+                SteeringAction::InForce { change } => {
+                    if let Some(record) = self.change_record(change, SteeringRecord::STATE_IN_FORCE) {
                         let record = record.clone();
                         self.note_steering(&record);
                     }
                 }
-                Turn::Refused { change, why } => {
-                    if let Some(record) = self.change_record(change, SteeringRecord::REFUSED) {
+                SteeringAction::Refused { change, why } => {
+                    if let Some(record) = self.change_record(change, SteeringRecord::STATE_REFUSED) {
                         record.reason = Some(why.to_string());
                         let record = record.clone();
                         self.note_steering(&record);
-                        self.log.add(Level::Info, "run", &record.in_words());
+                        self.log.add(Level::Info, "run", &record.describe());
                     }
                     self.answer(change, Err(why));
                     self.forget_refused();
@@ -337,7 +337,7 @@ impl Runtime<'_> {
     }
 
     fn forget_refused(&mut self) {
-        let refused = |one: &SteeringRecord| one.state == SteeringRecord::REFUSED;
+        let refused = |one: &SteeringRecord| one.state == SteeringRecord::STATE_REFUSED;
         if self.record.steering.iter().filter(|one| refused(one)).count() > REFUSED {
             let first = self.record.steering.iter().position(refused);
             first.map(|first| self.record.steering.remove(first));
@@ -362,7 +362,7 @@ impl Runtime<'_> {
     }
 
     fn note_steering(&mut self, record: &SteeringRecord) {
-        self.journal.note(Event::Steering(record.clone()));
+        self.journal.note(JournalEvent::Steering(record.clone()));
     }
 
     fn note_moved(&mut self, who: &str, word: &str, until: Option<f64>) {
@@ -373,7 +373,7 @@ impl Runtime<'_> {
             None => format!("{word}, by {who}: go on"),
         };
         self.log.add(Level::Info, "run", &order);
-        self.journal.note(Event::Order { order, instance: None });
+        self.journal.note(JournalEvent::Order { order, instance: None });
         self.show_halt();
     }
 
@@ -383,7 +383,7 @@ impl Runtime<'_> {
     }
 
     /// What clients are told.
-    pub(super) fn steering_answers(&mut self) -> Vec<(Link, Result<String, Fault>)> {
+    pub(super) fn steering_answers(&mut self) -> Vec<(ConnectionId, Result<String, Fault>)> {
         std::mem::take(&mut self.steers.answers)
     }
 }

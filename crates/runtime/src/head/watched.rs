@@ -1,9 +1,9 @@
 //! What others see of a run while it goes on: its journal, and, as long as somebody watches it, how it stands now.
 
 use super::{Runtime, Terminal};
-use ligament_agent::{AgentOrder, ChannelView, Report, RunView};
-use ligament_manager::domains::{Gathering, Joined};
-use ligament_manager::{Conduits, Event, InstanceRecord, Level, Moment, Names, Observation, JOURNAL_VERSION};
+use ligament_agent::{AgentOrder, ChannelView, AgentReport, RunView};
+use ligament_manager::domains::{DomainRoster, JoinedDomain};
+use ligament_manager::{Conduits, JournalEvent, InstanceRecord, Level, UtcTime, Names, Observation, JOURNAL_VERSION};
 use ligament_model::{Identifier, Reference, Resolved, ResolvedInstance, SettingValue};
 use ligament_wire::{DomainId, InstanceId, RankId};
 use std::cell::OnceCell;
@@ -57,7 +57,7 @@ impl Watched {
 impl Runtime<'_> {
     pub(super) fn note_begun(&mut self) {
         let record = &self.record;
-        self.journal.note(Event::Begun {
+        self.journal.note(JournalEvent::Begun {
             version: JOURNAL_VERSION,
             ligament: record.ligament.clone(),
             run: record.run.clone(),
@@ -75,11 +75,11 @@ impl Runtime<'_> {
         }
     }
 
-    pub(super) fn note_joined(&mut self, domain: DomainId, gathering: &Gathering) {
-        if let Some(Joined { name, join, .. }) = gathering.joined(domain) {
+    pub(super) fn note_joined(&mut self, domain: DomainId, gathering: &DomainRoster) {
+        if let Some(JoinedDomain { name, join, .. }) = gathering.joined(domain) {
             let (host, cores, pid) = (join.host, join.cores, join.pid);
             let domain = domain.number();
-            self.journal.note(Event::Joined { domain, name, host, cores, pid });
+            self.journal.note(JournalEvent::Joined { domain, name, host, cores, pid });
         }
     }
 
@@ -89,49 +89,49 @@ impl Runtime<'_> {
             let all = InstanceId::first(placement.len()).zip(placement);
             let here = all.filter(|(_, at)| at.number() == domain);
             let instances = here.map(|(i, _)| self.name(i)).collect();
-            self.journal.note(Event::Placed { domain, name: one.name, instances });
+            self.journal.note(JournalEvent::Placed { domain, name: one.name, instances });
         }
     }
 
     /// Takes in what an agent reports.
-    pub(super) fn take_in(&mut self, report: Report) {
+    pub(super) fn take_in(&mut self, report: AgentReport) {
         let event = match &report {
-            Report::Registered { rank, pid, language } => Some(Event::Registered {
+            AgentReport::Registered { rank, pid, language } => Some(JournalEvent::Registered {
                 instance: self.manager.names().rank(*rank),
                 pid: *pid,
                 language: language.clone(),
             }),
-            Report::Exited { rank, exit } => Some(Event::Ended {
+            AgentReport::Exited { rank, exit } => Some(JournalEvent::Ended {
                 instance: self.manager.names().rank(*rank),
                 exit: exit.to_string(),
                 clean: exit.is_clean(),
             }),
-            Report::Ending(outcome) => Some(Event::Ending {
+            AgentReport::Ending(outcome) => Some(JournalEvent::Ending {
                 state: outcome.into(),
                 reason: match outcome {
-                    ligament_agent::Outcome::Failed(failure) => {
+                    ligament_agent::RunOutcome::Failed(failure) => {
                         Some(failure.sentence(|rank| self.manager.names().rank(rank)).to_string())
                     }
                     _ => None,
                 },
             }),
             // What is worth keeping of these comes as a warning.
-            Report::Said { .. }
-            | Report::Remark { .. }
-            | Report::Slots { .. }
-            | Report::Used { .. }
-            | Report::Steerable { .. }
-            | Report::Sends { .. }
-            | Report::Declares { .. }
-            | Report::Steers { .. } => None,
+            AgentReport::Said { .. }
+            | AgentReport::Remark { .. }
+            | AgentReport::Slots { .. }
+            | AgentReport::Used { .. }
+            | AgentReport::Steerable { .. }
+            | AgentReport::Sends { .. }
+            | AgentReport::Declares { .. }
+            | AgentReport::Steers { .. } => None,
         };
         match &report {
-            Report::Steers { rank, change, answer } => {
+            AgentReport::Steers { rank, change, answer } => {
                 return self.rank_steers(*rank, *change, answer.clone());
             }
-            Report::Steerable { rank, setting } => return self.rank_declares(*rank, setting),
-            Report::Ending(_) => self.steering_ends(),
-            Report::Sends { rank, ports } => self.news.sends(*rank, ports.clone()),
+            AgentReport::Steerable { rank, setting } => return self.rank_declares(*rank, setting),
+            AgentReport::Ending(_) => self.steering_ends(),
+            AgentReport::Sends { rank, ports } => self.news.sends(*rank, ports.clone()),
             _ => {}
         }
         if let Some(event) = event {
@@ -144,11 +144,11 @@ impl Runtime<'_> {
 
     pub(super) fn note_order(&mut self, order: &AgentOrder) {
         let event = match order {
-            AgentOrder::Budget { channel, bytes } => Event::BudgetGrown {
+            AgentOrder::Budget { channel, bytes } => JournalEvent::BudgetGrown {
                 port: self.manager.names().ends(*channel).map(|((_, port), _)| port).unwrap_or_default(),
                 bytes: *bytes,
             },
-            AgentOrder::Fail(reason) => Event::Deadlock { reason: reason.to_string() },
+            AgentOrder::Fail(reason) => JournalEvent::Deadlock { reason: reason.to_string() },
             AgentOrder::Look { .. }
             | AgentOrder::End(_)
             | AgentOrder::Hurry
@@ -165,7 +165,7 @@ impl Runtime<'_> {
         if *known != Some(pid) {
             *known = Some(pid);
             let instance = self.manager.names().rank(rank);
-            self.journal.note(Event::Started { instance, pid });
+            self.journal.note(JournalEvent::Started { instance, pid });
         }
     }
 
@@ -186,7 +186,7 @@ impl Runtime<'_> {
     pub(super) fn note_over(&mut self) {
         let (state, reason) = (self.record.state, self.record.reason.clone());
         let duration = self.record.duration.unwrap_or_else(|| self.since.elapsed().as_secs_f64());
-        self.journal.note(Event::Over { state, reason, duration });
+        self.journal.note(JournalEvent::Over { state, reason, duration });
     }
 
     /// The terminal went away. Gives whether the run goes on.
@@ -196,7 +196,7 @@ impl Runtime<'_> {
         }
         self.view = None;
         let left = ligament_launch::leave_terminal(&self.directory.printed());
-        self.journal.note(Event::TerminalGone);
+        self.journal.note(JournalEvent::TerminalGone);
         let name = crate::called(&self.directory);
         self.log.add(
             Level::Info,
@@ -214,7 +214,7 @@ impl Runtime<'_> {
 
     /// Of a run that was started without a terminal: who started it may go.
     pub(super) fn tell_that_it_is_up(&mut self) {
-        self.journal.note(Event::Up);
+        self.journal.note(JournalEvent::Up);
         if let Terminal::None(line) = &self.terminal {
             let _ = std::io::Write::write_all(&mut &**line, b".");
             self.log.show_from(None);
@@ -248,7 +248,7 @@ impl Runtime<'_> {
         let mut json = serde_json::to_value(&record).unwrap_or_default();
         let (used, limit) = self.memory(memory);
         json["ok"] = true.into();
-        json["at"] = Moment::now().rfc3339().into();
+        json["at"] = UtcTime::now().rfc3339().into();
         json["memory"] = serde_json::json!({ "used": used, "limit": limit });
         json["links"] = self.links().into();
         json.to_string()

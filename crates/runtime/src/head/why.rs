@@ -1,8 +1,8 @@
 //! Why an instance failed, as far as what it printed tells: the reason of a run names the line and what to do.
 
 use super::Runtime;
-use ligament_agent::{Exit, Failure, Outcome};
-use ligament_launch::{advice, error_line, Where};
+use ligament_agent::{Exit, RunFailure, RunOutcome};
+use ligament_launch::{advice, error_line, FailureContext};
 use ligament_manager::Names;
 use ligament_wire::InstanceId;
 
@@ -11,20 +11,20 @@ const LINES: usize = 80;
 
 impl Runtime<'_> {
     /// How the run ended, with what the instance that failed first printed about it.
-    pub(super) fn explained(&self, outcome: &Outcome) -> Outcome {
+    pub(super) fn explained(&self, outcome: &RunOutcome) -> RunOutcome {
         match outcome {
-            Outcome::Failed(failure) => Outcome::Failed(self.with_cause(failure.clone())),
+            RunOutcome::Failed(failure) => RunOutcome::Failed(self.with_cause(failure.clone())),
             other => other.clone(),
         }
     }
 
     /// The command of the instance that failed first.
-    pub(super) fn failed_command(&self, outcome: &Outcome) -> Option<String> {
-        let Outcome::Failed(Failure { rank: Some(rank), .. }) = outcome else { return None };
+    pub(super) fn failed_command(&self, outcome: &RunOutcome) -> Option<String> {
+        let RunOutcome::Failed(RunFailure { rank: Some(rank), .. }) = outcome else { return None };
         self.ran.get(&self.instance_of(*rank))?.words()
     }
 
-    fn with_cause(&self, mut failure: Failure) -> Failure {
+    fn with_cause(&self, mut failure: RunFailure) -> RunFailure {
         let Some(rank) = failure.rank else { return failure };
         let instance = self.instance_of(rank);
         // Of one that ended as if all were well, what it printed last says nothing.
@@ -42,8 +42,8 @@ impl Runtime<'_> {
         };
         let first = first.unwrap_or(instance);
         let (directory, model) = (self.directory.workdir(&name), self.model_directory().ok());
-        let place = Where {
-            ran: self.ran.get(&first),
+        let place = FailureContext {
+            program: self.ran.get(&first),
             directory: Some(directory.as_path()).filter(|_| self.is_here(instance)),
             component: &self.component(instance),
             model: model.as_deref(),

@@ -2,7 +2,7 @@
 //! spent computing, waiting, sending and receiving.
 
 use super::MANY;
-use ligament_manager::timeline::{Activity, Lane, Sums, Timeline};
+use ligament_manager::timeline::{Activity, TimelineLane, TimelineSums, RunTimeline};
 
 /// What is told apart, in the order in which it is drawn and listed.
 pub const KINDS: [&str; 5] = ["compute", "wait", "send", "receive", "held"];
@@ -28,7 +28,7 @@ impl Row {
 }
 
 /// Times of a length of time in which this was counted; of what was waited, so much at a steering point.
-fn times(length: u64, sums: &Sums, held: u64) -> Times {
+fn times(length: u64, sums: &TimelineSums, held: u64) -> Times {
     let others = sums.busy_otherwise();
     let scale = if others > length { length as f64 / others as f64 } else { 1.0 };
     let part = |ns: u64| ns as f64 * scale;
@@ -52,7 +52,7 @@ fn spread(begin: u64, end: u64, times: &Times, column: f64, columns: &mut [Times
     }
 }
 
-fn add(timeline: &Timeline, lane: &Lane, column: f64, columns: &mut [Times]) {
+fn add(timeline: &RunTimeline, lane: &TimelineLane, column: f64, columns: &mut [Times]) {
     for span in &lane.spans {
         let activity = span.cause.map(|cause| timeline.causes[cause as usize].activity);
         let held = if activity == Some(Activity::Steering) { span.share } else { 0 };
@@ -60,7 +60,7 @@ fn add(timeline: &Timeline, lane: &Lane, column: f64, columns: &mut [Times]) {
             spread(span.begin, span.end, &times(span.end - span.begin, &span.sums, held), column, columns);
             continue;
         }
-        let mut own = Sums::default();
+        let mut own = TimelineSums::default();
         match activity {
             Some(Activity::Send) => own.sending = span.share,
             Some(Activity::Receive) => own.receiving = span.share,
@@ -73,9 +73,9 @@ fn add(timeline: &Timeline, lane: &Lane, column: f64, columns: &mut [Times]) {
 }
 
 /// For how long each instance was held, ns. The sums of causes are exact, and the last of them may not be written yet.
-fn held(timeline: &Timeline) -> Vec<u64> {
+fn held(timeline: &RunTimeline) -> Vec<u64> {
     let is_held = |cause: u32| timeline.causes[cause as usize].activity == Activity::Steering;
-    let spans = |lane: &Lane| -> u64 {
+    let spans = |lane: &TimelineLane| -> u64 {
         let held = lane.spans.iter().filter(|span| span.cause.is_some_and(is_held));
         held.fold(0, |sum, span| sum.saturating_add(span.share))
     };
@@ -90,7 +90,7 @@ fn held(timeline: &Timeline) -> Vec<u64> {
 }
 
 /// The rows: one for each instance, or for each component if there are many, and at most `most` of them.
-pub fn rows(timeline: &Timeline, columns: usize, most: usize) -> Vec<Row> {
+pub fn rows(timeline: &RunTimeline, columns: usize, most: usize) -> Vec<Row> {
     let end = timeline.end().max(1);
     let column = end as f64 / columns as f64;
     let mut rows = Vec::new();
@@ -98,7 +98,7 @@ pub fn rows(timeline: &Timeline, columns: usize, most: usize) -> Vec<Row> {
     let mut rest = timeline.lanes.as_slice();
     let each = rest.len() <= MANY;
     while let Some(first) = rest.first() {
-        let alike = |lane: &&Lane| lane.component == first.component;
+        let alike = |lane: &&TimelineLane| lane.component == first.component;
         let count = if each { 1 } else { rest.iter().take_while(alike).count() };
         let from = timeline.lanes.len() - rest.len();
         let (these, others) = rest.split_at(count);

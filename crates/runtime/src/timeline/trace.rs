@@ -1,7 +1,7 @@
 //! A timeline in the Trace Event Format (Duan, "Trace Event Format", Google), which Perfetto and Chrome read: a process
 //! for each component, a thread for each instance, a complete event for each interval, and a counter of bytes sent.
 
-use ligament_manager::timeline::{Activity, Lane, Span, Timeline};
+use ligament_manager::timeline::{Activity, TimelineLane, TimelineSpan, RunTimeline};
 use ligament_manager::RunRecord;
 use std::io::{Result, Write};
 
@@ -36,7 +36,7 @@ impl Events<'_> {
 }
 
 /// Writes a timeline.
-pub fn write(timeline: &Timeline, record: &RunRecord, out: &mut dyn Write) -> Result<()> {
+pub fn write(timeline: &RunTimeline, record: &RunRecord, out: &mut dyn Write) -> Result<()> {
     let about = serde_json::json!({
         "run": timeline.header.run,
         "model": timeline.header.model,
@@ -66,7 +66,7 @@ pub fn write(timeline: &Timeline, record: &RunRecord, out: &mut dyn Write) -> Re
     writeln!(events.out, "\n]}}")
 }
 
-fn write_lane(timeline: &Timeline, lane: &Lane, pid: usize, tid: usize, events: &mut Events<'_>) -> Result<()> {
+fn write_lane(timeline: &RunTimeline, lane: &TimelineLane, pid: usize, tid: usize, events: &mut Events<'_>) -> Result<()> {
     events.add(&format!(
         "{{\"name\":\"thread_name\",\"ph\":\"M\",\"pid\":{pid},\"tid\":{tid},\"args\":{{\"name\":{}}}}}",
         text(&lane.name)
@@ -103,8 +103,8 @@ fn write_lane(timeline: &Timeline, lane: &Lane, pid: usize, tid: usize, events: 
 }
 
 /// What was counted from the end of the span before.
-fn counts(span: &Span, iterations: u64) -> String {
-    let Span { sums, time, .. } = span;
+fn counts(span: &TimelineSpan, iterations: u64) -> String {
+    let TimelineSpan { sums, time, .. } = span;
     let time = time.map_or(String::new(), |time| format!(",\"model_time\":{}", serde_json::Value::from(time)));
     format!(
         "\"sent\":{},\"sent_bytes\":{},\"received\":{},\"received_bytes\":{},\"iteration\":{iterations}{time}",
@@ -113,7 +113,7 @@ fn counts(span: &Span, iterations: u64) -> String {
 }
 
 /// Name, category and arguments of an interval or a period.
-fn described(timeline: &Timeline, span: &Span, iterations: u64) -> (String, &'static str, String) {
+fn described(timeline: &RunTimeline, span: &TimelineSpan, iterations: u64) -> (String, &'static str, String) {
     let cause = span.cause.map(|cause| &timeline.causes[cause as usize]);
     let peer = cause.map(|cause| timeline.peer_name(cause));
     let sentence = cause.zip(peer).map(|(cause, peer)| cause.sentence(peer));

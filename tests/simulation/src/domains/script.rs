@@ -3,8 +3,8 @@
 
 use crate::random::Random;
 use crate::script::{as_ranks, MS};
-use ligament_agent::plan::{End, PlannedChannel, PlannedInstance, PlannedPort};
-use ligament_agent::Plan;
+use ligament_agent::plan::{PlannedEnd, PlannedChannel, PlannedInstance, PlannedPort};
+use ligament_agent::RunPlan;
 use ligament_model::Operator;
 use ligament_wire::{DomainId, InstanceId, RankId};
 
@@ -33,7 +33,7 @@ pub enum Trouble {
 pub struct Script {
     pub domains: u32,
     pub placement: Vec<u32>,
-    pub plan: Plan,
+    pub plan: RunPlan,
     pub programs: Vec<Vec<Step>>,
     pub troubles: Vec<Trouble>,
     /// The longest that a word takes from agent to agent, and a message from carrier to carrier, ns.
@@ -182,7 +182,7 @@ fn troubles(random: &mut Random, n: u32, domains: u32, last: u64) -> Vec<Trouble
         .collect()
 }
 
-fn plan(ends: &[(u32, u32)], n: u32, random: &mut Random) -> Plan {
+fn plan(ends: &[(u32, u32)], n: u32, random: &mut Random) -> RunPlan {
     let mut ports: Vec<Vec<PlannedPort>> = (0..n).map(|_| Vec::new()).collect();
     let mut channels = Vec::new();
     let is_tight = random.percent(50);
@@ -198,7 +198,7 @@ fn plan(ends: &[(u32, u32)], n: u32, random: &mut Random) -> Plan {
                 implicit: false,
                 resizable: false,
             });
-            End { rank: RankId::new(instance), port: ports[instance as usize].len() as u32 - 1, slot: None }
+            PlannedEnd { rank: RankId::new(instance), port: ports[instance as usize].len() as u32 - 1, slot: None }
         };
         let (from, to) = (end(from, Operator::OI), end(to, Operator::S));
         // In messages, as all is counted here.
@@ -212,5 +212,5 @@ fn plan(ends: &[(u32, u32)], n: u32, random: &mut Random) -> Plan {
         ..PlannedInstance::default()
     };
     let instances = ports.into_iter().enumerate().map(instance).collect();
-    Plan { run: "simulated".into(), instances, channels, memory: Some(1 << 30), ..Plan::default() }
+    RunPlan { run: "simulated".into(), instances, channels, memory: Some(1 << 30), ..RunPlan::default() }
 }

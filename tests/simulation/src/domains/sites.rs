@@ -8,13 +8,13 @@ use super::Played;
 use crate::manager::Parts;
 use crate::random::Random;
 use crate::script::MS;
-use ligament_agent::domains::{Heard, RemoteAgent};
-use ligament_agent::memory::Ledger;
+use ligament_agent::domains::{HeadRequest, RemoteAgent};
+use ligament_agent::memory::MemoryLedger;
 use ligament_agent::{
-    Action, AgentOrder, Caller, Core, Exit, InstanceView, Link, Looked, Outcome, Push, Report,
+    Action, AgentOrder, Caller, AgentCore, Exit, InstanceView, ConnectionId, ProcessInspection, RunOutcome, ProcessSignal, AgentReport,
 };
-use ligament_manager::domains::{Doing, Expected, Gathering, Head};
-use ligament_manager::{Deed, Level, Manager, MessageMemory, Surroundings};
+use ligament_manager::domains::{HeadAction, ExpectedDomain, DomainRoster, Head};
+use ligament_manager::{ManagerAction, Level, Manager, MessageMemory, RunContext};
 use ligament_wire::control::{to_bytes, Notice, Request, PROTOCOL};
 use ligament_wire::domains::{FromAgent, Join, VERSION};
 use ligament_wire::{DomainId, EndpointId, RankId};
@@ -55,7 +55,7 @@ enum Event {
 
 /// A domain.
 pub struct Site {
-    pub core: Core,
+    pub core: AgentCore,
     remote: Option<RemoteAgent>,
     pub alive: bool,
     pub over: bool,
@@ -116,9 +116,9 @@ fn gather(script: &Script, random: &mut Random, wrong: &mut Vec<String>) -> Opti
     let never = |domain: &u32| script.troubles.contains(&Trouble::NeverJoins { domain: *domain });
     let expected = |domain| {
         let name = format!("node{domain}");
-        Expected { domain: DomainId::new(domain), name, cores: None, site: None, agent_cores: None }
+        ExpectedDomain { domain: DomainId::new(domain), name, cores: None, site: None, agent_cores: None }
     };
-    let mut gathering = Gathering::new((1..script.domains).map(expected).collect());
+    let mut gathering = DomainRoster::new((1..script.domains).map(expected).collect());
     let mut joins: Vec<u32> = (1..script.domains).filter(|domain| !never(domain)).collect();
     if random.percent(50) {
         joins.reverse();
@@ -155,9 +155,9 @@ impl<'s> Stage<'s> {
         let mut sites = Vec::new();
         for me in 0..script.domains {
             let plan = script.plan.clone().in_domain(&placement, DomainId::new(me));
-            let ledger = Ledger::for_run(plan.memory);
+            let ledger = MemoryLedger::for_run(plan.memory);
             let mut secret = random.split();
-            let mut core = Core::new(plan, ledger, USER, "@stage".into(), || secret.next().to_string());
+            let mut core = AgentCore::new(plan, ledger, USER, "@stage".into(), || secret.next().to_string());
             core.hold();
             sites.push(Site {
                 core,
@@ -332,7 +332,7 @@ impl<'s> Stage<'s> {
                     return;
                 }
                 self.faults.push(trouble);
-                let actions = self.sites[0].core.stop(Outcome::Stopped);
+                let actions = self.sites[0].core.stop(RunOutcome::Stopped);
                 return self.act(0, actions);
             }
             Trouble::NeverJoins { .. } => return,
@@ -344,7 +344,7 @@ impl<'s> Stage<'s> {
         let domain = self.script.placement[who as usize];
         let core = &mut self.sites[domain as usize].core;
         let [_, (_, instance), (_, token)] = core.environment(EndpointId::new(who));
-        let (link, pid) = (Link::from(who), 100 + who);
+        let (link, pid) = (ConnectionId::from(who), 100 + who);
         let mut actions = core.connected(link, Caller { user: USER, pid });
         let hello = Request::Hello {
             protocol: PROTOCOL,
@@ -373,7 +373,7 @@ impl<'s> Stage<'s> {
                 Follows::Carries(domain) => self.soon(2 * MS, Event::Carries(domain)),
                 Follows::Finishes(who) => {
                     let domain = self.script.placement[who as usize];
-                    let actions = self.sites[domain as usize].core.request(Link::from(who), Request::Finished);
+                    let actions = self.sites[domain as usize].core.request(ConnectionId::from(who), Request::Finished);
                     self.act(domain, actions);
                     self.soon(MS, Event::Exits { who, signal: 0 });
                 }
@@ -444,16 +444,16 @@ impl<'s> Stage<'s> {
         let heard = remote.heard(&bytes).expect("the head makes sense");
         for heard in heard {
             let order = match heard {
-                Heard::Order(order) => order,
-                Heard::Bye => AgentOrder::Release,
-                Heard::Wrote(_)
-                | Heard::NotWritten { .. }
-                | Heard::Look(_)
-                | Heard::Tap(_)
-                | Heard::Refused(_) => continue,
+                HeadRequest::Order(order) => order,
+                HeadRequest::Bye => AgentOrder::Release,
+                HeadRequest::Wrote(_)
+                | HeadRequest::NotWritten { .. }
+                | HeadRequest::Look(_)
+                | HeadRequest::Tap(_)
+                | HeadRequest::Refused(_) => continue,
             };
             self.tell(|| format!("domain {domain} is to do: {order:?}"));
-            let actions = self.sites[domain as usize].core.obey(order);
+            let actions = self.sites[domain as usize].core.carry_out_order(order);
             self.act(domain, actions);
         }
     }
@@ -477,7 +477,7 @@ impl<'s> Stage<'s> {
         let Some(remote) = &mut site.remote else { return };
         let bytes = remote.snapshot(
             &views,
-            |_| Looked::default(),
+            |_| ProcessInspection::default(),
             site.core.memory(),
             |_| (),
             || carried,
@@ -505,18 +505,18 @@ impl<'s> Stage<'s> {
         let release = self.head.release().into_iter().collect();
         self.do_all(release);
         let mut views = self.views(0);
-        self.head.see(&mut views);
+        self.head.fill_views(&mut views);
         let seen = self.manager.observe(&views, now);
         let carriers = self.head.carriers(|| self.world.carried(0));
         let (used, limit) = self.head.memory(self.sites[0].core.memory());
         let memory = MessageMemory { used, limit };
-        let around = Surroundings { memory, carriers: &carriers, channels: &Vec::new, now };
-        for deed in self.manager.look(&seen, &around) {
+        let around = RunContext { memory, carriers: &carriers, channels: &Vec::new, now };
+        for deed in self.manager.check(&seen, &around) {
             match deed {
-                Deed::Say { level, who, text } | Deed::Write { level, who, text } => {
+                ManagerAction::Announce { level, who, text } | ManagerAction::Write { level, who, text } => {
                     self.log.push((level, who, text));
                 }
-                Deed::Order(order) => {
+                ManagerAction::Order(order) => {
                     self.tell(|| format!("the manager orders: {order:?}"));
                     if matches!(order, AgentOrder::Fail(_)) {
                         self.doomed = Some(self.world.processes.iter().map(|one| one.moved).collect());
@@ -526,42 +526,42 @@ impl<'s> Stage<'s> {
                 }
             }
         }
-        let next = self.manager.next_look().as_nanos() as u64;
+        let next = self.manager.next_check().as_nanos() as u64;
         self.post(next, Event::HeadLooks);
     }
 
-    fn do_all(&mut self, doings: Vec<Doing>) {
+    fn do_all(&mut self, doings: Vec<HeadAction>) {
         for doing in doings {
             match doing {
-                Doing::Tell { domain, bytes } => self.says(domain.number(), false, bytes),
-                Doing::Order(order) => {
-                    let actions = self.sites[0].core.obey(order);
+                HeadAction::Tell { domain, bytes } => self.says(domain.number(), false, bytes),
+                HeadAction::Order(order) => {
+                    let actions = self.sites[0].core.carry_out_order(order);
                     self.act(0, actions);
                 }
-                Doing::Report(report) => self.note(report),
-                Doing::Gained { .. }
-                | Doing::Write { .. }
-                | Doing::Ready { .. }
-                | Doing::Cores(_)
-                | Doing::Leaves { .. }
-                | Doing::Tapped { .. }
-                | Doing::Seen { .. } => {}
+                HeadAction::Report(report) => self.note(report),
+                HeadAction::Gained { .. }
+                | HeadAction::Write { .. }
+                | HeadAction::Ready { .. }
+                | HeadAction::Cores(_)
+                | HeadAction::Leaves { .. }
+                | HeadAction::Tapped { .. }
+                | HeadAction::Seen { .. } => {}
             }
         }
     }
 
-    fn note(&mut self, report: Report) {
-        if let Some(Deed::Say { level, who, text } | Deed::Write { level, who, text }) =
+    fn note(&mut self, report: AgentReport) {
+        if let Some(ManagerAction::Announce { level, who, text } | ManagerAction::Write { level, who, text }) =
             self.manager.report(report)
         {
             self.log.push((level, who, text));
         }
     }
 
-    fn reports(&mut self, domain: u32, report: Report) {
+    fn reports(&mut self, domain: u32, report: AgentReport) {
         self.tell(|| format!("domain {domain} reports: {report:?}"));
         if domain == 0 {
-            if let Report::Ending(outcome) = &report {
+            if let AgentReport::Ending(outcome) = &report {
                 let doings = self.head.ending(outcome);
                 self.do_all(doings);
             }
@@ -582,9 +582,9 @@ impl<'s> Stage<'s> {
                     self.sites[domain as usize].core.started(endpoint, 100 + who);
                     self.soon(20 * MS, Event::Starts(who));
                 }
-                Action::Push { endpoint, push } => {
-                    let signal = if push == Push::Kill { 9 } else { 15 };
-                    if push == Push::Kill || self.random.percent(70) {
+                Action::SignalProcess { endpoint, push } => {
+                    let signal = if push == ProcessSignal::Kill { 9 } else { 15 };
+                    if push == ProcessSignal::Kill || self.random.percent(70) {
                         self.soon(5 * MS, Event::Exits { who: endpoint.number(), signal });
                     }
                 }
@@ -597,15 +597,15 @@ impl<'s> Stage<'s> {
                     self.soon(MS, Event::Wakes(endpoint.number()));
                 }
                 Action::Report(report) => self.reports(domain, report),
-                Action::Grace => self.post(GRACE, Event::GraceEnds(domain)),
+                Action::StartGraceTimer => self.post(GRACE, Event::GraceEnds(domain)),
                 Action::Over => self.sites[domain as usize].over = true,
                 _ => {}
             }
         }
         if domain == 0 && self.sites[0].over {
-            let last = self.head.bye();
+            let last = self.head.dismiss_agents();
             for doing in last {
-                if let Doing::Tell { domain, bytes } = doing {
+                if let HeadAction::Tell { domain, bytes } = doing {
                     self.says(domain.number(), false, bytes);
                 }
             }
@@ -640,7 +640,7 @@ impl<'s> Stage<'s> {
     /// What the head makes of all instances in the end.
     pub fn last_views(&self) -> Vec<InstanceView> {
         let mut views = self.views(0);
-        self.head.see(&mut views);
+        self.head.fill_views(&mut views);
         views
     }
 }

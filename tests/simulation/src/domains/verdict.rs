@@ -4,7 +4,7 @@
 use super::script::Trouble;
 use super::sites::Stage;
 use super::world::Life;
-use ligament_agent::Outcome;
+use ligament_agent::RunOutcome;
 use ligament_manager::{Level, Names, RunRecord};
 use ligament_wire::RankId;
 
@@ -22,27 +22,27 @@ pub fn of(stage: &Stage<'_>) -> (&'static str, Vec<String>) {
     (end, wrong)
 }
 
-fn name(outcome: &Outcome) -> &'static str {
+fn name(outcome: &RunOutcome) -> &'static str {
     match outcome {
-        Outcome::Done => "done",
-        Outcome::Failed(failure) if failure.what.text().starts_with("deadlock: ") => "deadlocked",
-        Outcome::Failed(failure) if failure.what.text().contains(" vanished: ") => "vanished",
-        Outcome::Failed(_) => "failed",
-        Outcome::Stopped => "stopped",
-        Outcome::Interrupted => "interrupted",
+        RunOutcome::Done => "done",
+        RunOutcome::Failed(failure) if failure.what.text().starts_with("deadlock: ") => "deadlocked",
+        RunOutcome::Failed(failure) if failure.what.text().contains(" vanished: ") => "vanished",
+        RunOutcome::Failed(_) => "failed",
+        RunOutcome::Stopped => "stopped",
+        RunOutcome::Interrupted => "interrupted",
     }
 }
 
-fn ended_for_a_reason(stage: &Stage<'_>, outcome: &Outcome, end: &str, wrong: &mut Vec<String>) {
+fn ended_for_a_reason(stage: &Stage<'_>, outcome: &RunOutcome, end: &str, wrong: &mut Vec<String>) {
     let has = |wanted: &dyn Fn(&Trouble) -> bool| stage.faults.iter().any(wanted);
     let fits = match (end, outcome) {
         ("done", _) => !stage.script.deadlocks(),
         ("deadlocked", _) => stage.script.deadlocks(),
-        ("vanished", Outcome::Failed(failure)) => has(&|fault| {
+        ("vanished", RunOutcome::Failed(failure)) => has(&|fault| {
             let Trouble::AgentDies { domain, .. } = fault else { return false };
             failure.what.text().contains(&format!("the agent on node{domain} (domain {domain}) vanished"))
         }),
-        ("failed", Outcome::Failed(failure)) => {
+        ("failed", RunOutcome::Failed(failure)) => {
             has(&|fault| matches!(fault, Trouble::Crash { who, .. } if failure.rank == Some(RankId::new(*who))))
         }
         ("stopped", _) => has(&|fault| matches!(fault, Trouble::Stop { .. })),
@@ -78,11 +78,11 @@ fn whoever_is_called_dead_is_so(stage: &Stage<'_>, wrong: &mut Vec<String>) {
     }
 }
 
-fn all_know_and_nobody_is_left(stage: &Stage<'_>, outcome: &Outcome, wrong: &mut Vec<String>) {
+fn all_know_and_nobody_is_left(stage: &Stage<'_>, outcome: &RunOutcome, wrong: &mut Vec<String>) {
     for (domain, site) in stage.sites.iter().enumerate().filter(|(_, site)| site.alive) {
         // Where two things go wrong at once, a domain may have met one of them before it heard of the other.
-        let met = |own: &Outcome| {
-            let Outcome::Failed(failure) = own else { return false };
+        let met = |own: &RunOutcome| {
+            let RunOutcome::Failed(failure) = own else { return false };
             stage.faults.len() > 1 && failure.rank.is_some_and(|who| crashed(stage, who.number()))
         };
         match site.core.ending() {
@@ -104,9 +104,9 @@ fn crashed(stage: &Stage<'_>, who: u32) -> bool {
     stage.faults.iter().any(|fault| matches!(fault, Trouble::Crash { who: one, .. } if *one == who))
 }
 
-fn nobody_else_is_blamed(stage: &Stage<'_>, outcome: &Outcome, wrong: &mut Vec<String>) {
+fn nobody_else_is_blamed(stage: &Stage<'_>, outcome: &RunOutcome, wrong: &mut Vec<String>) {
     let culprit = match outcome {
-        Outcome::Failed(failure) => failure.rank.map(|rank| stage.names.rank(rank)),
+        RunOutcome::Failed(failure) => failure.rank.map(|rank| stage.names.rank(rank)),
         _ => None,
     };
     for (level, who, text) in &stage.log {
@@ -127,7 +127,7 @@ fn nobody_else_is_blamed(stage: &Stage<'_>, outcome: &Outcome, wrong: &mut Vec<S
                 instance.name, instance.state
             ));
         }
-        if *outcome == Outcome::Done && instance.state != "done" {
+        if *outcome == RunOutcome::Done && instance.state != "done" {
             wrong.push(format!("the run is done, and {} is {}", instance.name, instance.state));
         }
     }

@@ -1,7 +1,7 @@
 //! A site file with everything, and one with a mistake on every line.
 
 use super::*;
-use crate::nodes::Node as Machine;
+use crate::nodes::ComputeNode as Machine;
 
 fn problems(text: &str) -> Vec<String> {
     read_site(text, "s.yaml").1.iter().map(ToString::to_string).collect()

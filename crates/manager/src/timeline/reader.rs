@@ -1,51 +1,51 @@
 //! Reading a run's timeline back. The file may be damaged, or be of another version, or still be written.
 
-pub use super::lines::Header;
-use super::lines::{Line, FAMILY, MAGIC};
-use super::merge::{Piece, Sums};
-use super::Cause;
+pub use super::file_format::TimelineHeader;
+use super::file_format::{TimelineLine, FIRST_LINE_PREFIX, FIRST_LINE};
+use super::merge::{TimelinePiece, TimelineSums};
+use super::TimelineCause;
 use crate::directory::RunDirectory;
 use ligament_catalogue::{fault, Fault};
 use ligament_wire::RankId;
 use std::path::Path;
 
 /// A file longer than this is not read.
-const LONGEST: u64 = 4 << 30;
+const MAX_FILE_BYTES: u64 = 4 << 30;
 
 /// A piece of an instance's line. Times in ns since the time 0 of the timeline.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Span {
+pub struct TimelineSpan {
     /// The end of the span before: from here to `begin` the instance computed, or waited too shortly to be shown.
     pub from: u64,
     pub begin: u64,
     pub end: u64,
-    /// What it was spent on, or most of it if it is a period; a number of `Timeline::causes`.
+    /// What it was spent on, or most of it if it is a period; a number of `RunTimeline::causes`.
     pub cause: Option<u32>,
     /// How much of it that was, ns.
     pub share: u64,
     /// Whether it holds many intervals and what is between them.
     pub is_period: bool,
     /// All that was counted from `from` to `end`.
-    pub sums: Sums,
+    pub sums: TimelineSums,
     /// Model time at the end, s.
     pub time: Option<f64>,
 }
 
 /// What an instance did.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Lane {
+pub struct TimelineLane {
     pub name: String,
     pub component: String,
     /// When it registered.
     pub began: Option<u64>,
     /// When it ended, and how.
     pub ended: Option<(u64, String)>,
-    pub spans: Vec<Span>,
+    pub spans: Vec<TimelineSpan>,
     /// All that was counted.
-    pub sums: Sums,
+    pub sums: TimelineSums,
 }
 
-impl Lane {
+impl TimelineLane {
     /// Up to where something is known of it.
     pub fn end(&self) -> u64 {
         self.spans.last().map_or(self.began.unwrap_or(0), |span| span.end)
@@ -64,20 +64,20 @@ impl Lane {
 
 /// A run's timeline.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Timeline {
-    pub header: Header,
-    pub lanes: Vec<Lane>,
-    pub causes: Vec<Cause>,
+pub struct RunTimeline {
+    pub header: TimelineHeader,
+    pub lanes: Vec<TimelineLane>,
+    pub causes: Vec<TimelineCause>,
     /// Of each cause, for how long (ns) and how often, the short ones included.
     pub totals: Vec<(u64, u64)>,
 }
 
-impl Timeline {
+impl RunTimeline {
     /// Reads a run's.
     ///
     /// # Errors
     /// There is none, or it is damaged: file, line, and what is wrong.
-    pub fn of(run: &RunDirectory) -> Result<Timeline, Fault> {
+    pub fn of(run: &RunDirectory) -> Result<RunTimeline, Fault> {
         let path = run.timeline();
         let wrong = |error: std::io::Error| {
             match error.kind() {
@@ -93,7 +93,7 @@ impl Timeline {
         }
         };
         let len = std::fs::metadata(&path).map_err(wrong)?.len();
-        if len > LONGEST {
+        if len > MAX_FILE_BYTES {
             return Err(fault!(
                 TIMELINE_DAMAGED,
                 "{} has {len} bytes; that is no timeline of a run",
@@ -101,22 +101,22 @@ impl Timeline {
             ));
         }
         let text = ligament_model::read_text(&path).map_err(wrong)?;
-        Timeline::read(&text, &path)
+        RunTimeline::read(&text, &path)
     }
 
     /// Reads the text of a timeline; `path` is for messages.
     ///
     /// # Errors
     /// As `of`.
-    pub fn read(text: &str, path: &Path) -> Result<Timeline, Fault> {
+    pub fn read(text: &str, path: &Path) -> Result<RunTimeline, Fault> {
         let at = |line: usize, what: Fault| what.told(|what| format!("{}:{line}: {what}", path.display()));
         // The last line may be one that is being written, or that was when the run was killed.
         let whole = &text[..text.rfind('\n').map_or(0, |end| end + 1)];
         let mut lines = whole.lines().enumerate().map(|(i, line)| (i + 1, line));
         match lines.next() {
-            Some((_, MAGIC)) => {}
-            Some((_, other)) if other.starts_with(FAMILY) => {
-                let version: String = other[FAMILY.len()..].chars().take(20).collect();
+            Some((_, FIRST_LINE)) => {}
+            Some((_, other)) if other.starts_with(FIRST_LINE_PREFIX) => {
+                let version: String = other[FIRST_LINE_PREFIX.len()..].chars().take(20).collect();
                 return Err(at(
                     1,
                     fault!(
@@ -132,30 +132,30 @@ impl Timeline {
                     1,
                     fault!(
                         TIMELINE_DAMAGED,
-                        "it does not begin with \"{MAGIC}\": it is no timeline, or it is damaged"
+                        "it does not begin with \"{FIRST_LINE}\": it is no timeline, or it is damaged"
                     ),
                 ))
             }
         }
         let header = lines.next().map_or("", |(_, text)| text);
-        let header: Header = serde_json::from_str(header)
+        let header: TimelineHeader = serde_json::from_str(header)
             .map_err(|error| at(2, fault!(TIMELINE_DAMAGED, "the header is damaged: {error}")))?;
-        let mut timeline = Timeline { header, lanes: Vec::new(), causes: Vec::new(), totals: Vec::new() };
+        let mut timeline = RunTimeline { header, lanes: Vec::new(), causes: Vec::new(), totals: Vec::new() };
         for (number, text) in lines {
-            let added = Line::read(text).and_then(|line| timeline.add(line));
+            let added = TimelineLine::read(text).and_then(|line| timeline.add(line));
             added.map_err(|why| at(number, fault!(TIMELINE_DAMAGED, "{why}; the file is damaged")))?;
         }
         Ok(timeline)
     }
 
-    fn lane(&mut self, rank: RankId) -> Result<&mut Lane, Fault> {
+    fn lane(&mut self, rank: RankId) -> Result<&mut TimelineLane, Fault> {
         let there = self.lanes.len();
         self.lanes.get_mut(rank.index()).ok_or_else(|| fault!(TIMELINE_DAMAGED, "instance {rank} of {there}"))
     }
 
-    fn add(&mut self, line: Line) -> Result<(), Fault> {
+    fn add(&mut self, line: TimelineLine) -> Result<(), Fault> {
         match line {
-            Line::Instance { number, component, name } => {
+            TimelineLine::Instance { number, component, name } => {
                 if number.index() != self.lanes.len() {
                     return Err(fault!(
                         TIMELINE_DAMAGED,
@@ -163,9 +163,9 @@ impl Timeline {
                         self.lanes.len()
                     ));
                 }
-                self.lanes.push(Lane { name, component, ..Lane::default() });
+                self.lanes.push(TimelineLane { name, component, ..TimelineLane::default() });
             }
-            Line::Cause { number, cause } => {
+            TimelineLine::Cause { number, cause } => {
                 if number as usize != self.causes.len() {
                     return Err(fault!(TIMELINE_DAMAGED, "cause {number} where {} was due", self.causes.len()));
                 }
@@ -176,15 +176,15 @@ impl Timeline {
                 self.causes.push(cause);
                 self.totals.push((0, 0));
             }
-            Line::Begins { rank, at } => {
+            TimelineLine::Begins { rank, at } => {
                 let lane = self.lane(rank)?;
                 if lane.began.replace(at).is_some() {
                     return Err(fault!(TIMELINE_DAMAGED, "instance {rank} begins twice"));
                 }
             }
-            Line::Ends { rank, at, how } => self.lane(rank)?.ended = Some((at, how)),
-            Line::Piece { rank, piece } => self.add_piece(rank, &piece)?,
-            Line::Total { cause, ns, count } => {
+            TimelineLine::Ends { rank, at, how } => self.lane(rank)?.ended = Some((at, how)),
+            TimelineLine::Piece { rank, piece } => self.add_piece(rank, &piece)?,
+            TimelineLine::Total { cause, ns, count } => {
                 let there = self.totals.len();
                 let total = self
                     .totals
@@ -192,12 +192,12 @@ impl Timeline {
                     .ok_or_else(|| fault!(TIMELINE_DAMAGED, "cause {cause} of {there}"))?;
                 *total = (total.0.saturating_add(ns), total.1.saturating_add(count));
             }
-            Line::Unknown => {}
+            TimelineLine::Unknown => {}
         }
         Ok(())
     }
 
-    fn add_piece(&mut self, rank: RankId, piece: &Piece) -> Result<(), Fault> {
+    fn add_piece(&mut self, rank: RankId, piece: &TimelinePiece) -> Result<(), Fault> {
         let causes = self.causes.len();
         if let Some(cause) = piece.cause {
             let known = self
@@ -220,18 +220,18 @@ impl Timeline {
         let begin = from.checked_add(piece.gap).ok_or_else(too_far)?;
         let end = begin.checked_add(piece.length).ok_or_else(too_far)?;
         lane.sums = lane.sums.plus(&piece.sums);
-        let Piece { cause, share, is_period, sums, time, .. } = *piece;
-        lane.spans.push(Span { from, begin, end, cause, share, is_period, sums, time });
+        let TimelinePiece { cause, share, is_period, sums, time, .. } = *piece;
+        lane.spans.push(TimelineSpan { from, begin, end, cause, share, is_period, sums, time });
         Ok(())
     }
 
     /// When the last instance ended, or up to where something is known, ns.
     pub fn end(&self) -> u64 {
-        self.lanes.iter().map(Lane::end).max().unwrap_or(0)
+        self.lanes.iter().map(TimelineLane::end).max().unwrap_or(0)
     }
 
     /// A cause's peer for people: an instance, or what else.
-    pub fn peer_name(&self, cause: &Cause) -> &str {
+    pub fn peer_name(&self, cause: &TimelineCause) -> &str {
         cause.peer.map_or("others", |peer| &self.lanes[peer.index()].name)
     }
 }

@@ -1,7 +1,7 @@
 //! What an agent has of other domains, and what it does about them: the carrier, what that hears, and who is where.
 
 use super::Driver;
-use crate::host::{Drain, RunView};
+use crate::host::{DrainReason, RunView};
 use ligament_carrier::{Attachment, Carrier, Event, Heard};
 use ligament_catalogue::fault;
 use ligament_wire::DomainId;
@@ -9,7 +9,7 @@ use tokio::sync::mpsc::UnboundedReceiver;
 
 /// The rest of a run that spreads over several domains, as the agent of one of them has it. The paths to all domains to
 /// which conduits lead were begun.
-pub struct Elsewhere<'c> {
+pub struct OtherDomains<'c> {
     pub carrier: &'c Carrier,
     pub heard: &'c mut UnboundedReceiver<Heard>,
     /// The domain of each instance, and this one.
@@ -42,14 +42,14 @@ impl Driver<'_> {
         }
         self.done_here = true;
         self.guard.sweep();
-        self.drain_timelines(Drain::Over);
+        self.drain_timelines(DrainReason::ProcessEnded);
         let view = RunView::of(&self.core, &self.custody);
         let Some(orders) = self.host.is_done_here(&view) else {
             let actions = self.core.let_go();
             return self.act(actions);
         };
         for order in orders {
-            let actions = self.core.obey(order);
+            let actions = self.core.carry_out_order(order);
             self.act(actions);
         }
     }
@@ -57,7 +57,7 @@ impl Driver<'_> {
     /// The carrier tells something.
     pub(super) fn heard(&mut self, heard: Heard) {
         for order in self.host.heard(&heard) {
-            let actions = self.core.obey(order);
+            let actions = self.core.carry_out_order(order);
             self.act(actions);
         }
         self.show_sights();

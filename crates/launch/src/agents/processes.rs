@@ -1,8 +1,8 @@
 //! The commands that start agents, while they run: each in a process group of its own, its output in a file.
 //! They are ended with the run, and are asked to end when the thread that started them ends.
 
-use super::{AgentCommand, Expected, Launcher, Start};
-use crate::printed;
+use super::{AgentCommand, ExpectedDomain, Launcher, LauncherCommand};
+use crate::terminal_text;
 use crate::process::{describe_signal, end_group};
 use crate::sys;
 use ligament_catalogue::{fault, Fault};
@@ -15,13 +15,13 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
 /// How long launchers that are asked to end may take before they are killed. `srun` waits for Slurm to end its step.
-const GRACE: Duration = Duration::from_secs(10);
+const END_GRACE: Duration = Duration::from_secs(10);
 /// Bytes at the end of a launcher's output that are shown when it fails.
-const TAIL: usize = 4096;
+const MAX_TAIL_BYTES: usize = 4096;
 
 /// Agents that will not join, or not come back.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Lost {
+pub struct LostAgents {
     pub domains: Vec<DomainId>,
     /// Why, and what the launcher said.
     pub why: Fault,
@@ -29,20 +29,20 @@ pub struct Lost {
     pub in_order: bool,
 }
 
-struct Running {
-    start: Start,
+struct RunningLauncher {
+    start: LauncherCommand,
     child: Child,
     output: PathBuf,
     over: bool,
 }
 
 /// The commands that have started a run's agents. Dropping it ends them.
-pub struct Agents {
-    running: Vec<Running>,
+pub struct AgentProcesses {
+    running: Vec<RunningLauncher>,
     launcher: &'static str,
 }
 
-impl Agents {
+impl AgentProcesses {
     /// Starts agents. The commands end with the calling thread, at the latest. What they print goes to files
     /// `launch-<first domain>.log` in `command.directory`.
     ///
@@ -50,27 +50,27 @@ impl Agents {
     /// One could not be started; those that were are ended again.
     pub fn start(
         launcher: &dyn Launcher,
-        expected: &[Expected],
+        expected: &[ExpectedDomain],
         command: &AgentCommand,
-    ) -> Result<Agents, Fault> {
-        let mut agents = Agents { running: Vec::new(), launcher: launcher.name() };
+    ) -> Result<AgentProcesses, Fault> {
+        let mut agents = AgentProcesses { running: Vec::new(), launcher: launcher.name() };
         for start in launcher.starts(expected, command)? {
             let first = start.domains.first().copied().unwrap_or_default();
             let output = command.directory.join(format!("launch-{first}.log"));
             let child = spawn(&start, &command.invitation, &output)?;
-            agents.running.push(Running { start, child, output, over: false });
+            agents.running.push(RunningLauncher { start, child, output, over: false });
         }
         Ok(agents)
     }
 
     /// The commands that have ended since the last call. Commands whose agents have left in order are among
     /// them: the caller knows which.
-    pub fn ended(&mut self) -> Vec<Lost> {
+    pub fn ended(&mut self) -> Vec<LostAgents> {
         let launcher = self.launcher;
-        let ended = |one: &mut Running| {
+        let ended = |one: &mut RunningLauncher| {
             let status = one.child.try_wait().ok().flatten().filter(|_| !one.over)?;
             one.over = true;
-            Some(Lost {
+            Some(LostAgents {
                 domains: one.start.domains.clone(),
                 why: why(one, launcher, status),
                 in_order: status.success(),
@@ -80,18 +80,18 @@ impl Agents {
     }
 
     /// The output so far of the commands of these domains, for errors: the last lines.
-    pub fn said(&self, domain: DomainId) -> String {
+    pub fn last_output(&self, domain: DomainId) -> String {
         let of = self.running.iter().find(|one| one.start.domains.contains(&domain));
         of.map(|one| last_lines(&one.output)).unwrap_or_default()
     }
 
     /// Ends all: asks first, and kills what has not ended after a while. Returns when all are gone.
     pub fn stop(&mut self) {
-        let alive = |one: &mut Running| matches!(one.child.try_wait(), Ok(None));
+        let alive = |one: &mut RunningLauncher| matches!(one.child.try_wait(), Ok(None));
         for one in self.running.iter_mut().filter_map(|one| alive(one).then_some(one)) {
             end_group(one.child.id(), Signal::TERM);
         }
-        let until = Instant::now() + GRACE;
+        let until = Instant::now() + END_GRACE;
         for one in self.running.iter_mut().filter_map(|one| alive(one).then_some(one)) {
             wait_until(one.child.id(), until);
         }
@@ -105,7 +105,7 @@ impl Agents {
     }
 }
 
-impl Drop for Agents {
+impl Drop for AgentProcesses {
     fn drop(&mut self) {
         self.stop();
     }
@@ -122,7 +122,7 @@ fn wait_until(child: u32, until: Instant) {
     let _ = poll(&mut [PollFd::new(&fd, PollFlags::IN)], Some(&left));
 }
 
-fn spawn(start: &Start, invitation: &Path, output: &Path) -> Result<Child, Fault> {
+fn spawn(start: &LauncherCommand, invitation: &Path, output: &Path) -> Result<Child, Fault> {
     let (program, rest) =
         start.words.split_first().ok_or_else(|| fault!(AGENT_NOT_STARTED, "there is no command to start"))?;
     let name = program.to_string_lossy().into_owned();
@@ -152,7 +152,7 @@ fn spawn(start: &Start, invitation: &Path, output: &Path) -> Result<Child, Fault
     })
 }
 
-fn why(one: &Running, launcher: &str, status: ExitStatus) -> Fault {
+fn why(one: &RunningLauncher, launcher: &str, status: ExitStatus) -> Fault {
     let said = last_lines(&one.output);
     let how = match (status.code(), status.signal()) {
         (Some(0), _) => "ended".to_owned(),
@@ -173,7 +173,7 @@ fn why(one: &Running, launcher: &str, status: ExitStatus) -> Fault {
 /// The last lines of a file, as one text of at most three lines.
 fn last_lines(path: &Path) -> String {
     let bytes = std::fs::read(path).unwrap_or_default();
-    let lines = printed::last_lines(&bytes[bytes.len().saturating_sub(TAIL)..], usize::MAX);
+    let lines = terminal_text::last_lines(&bytes[bytes.len().saturating_sub(MAX_TAIL_BYTES)..], usize::MAX);
     let lines: Vec<&str> = lines.iter().map(|line| line.trim_end()).filter(|line| !line.is_empty()).collect();
     lines[lines.len().saturating_sub(3)..].join("\n")
 }

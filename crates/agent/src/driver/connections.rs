@@ -1,10 +1,10 @@
 //! The lines to the driver: connections as they come, what is heard on them and said, and the questions of clients.
 
-use super::{Driver, Event};
-use crate::action::{Caller, Link, Memory};
-use crate::agent_socket::BACKLOG;
-use crate::connection::Connection;
-use crate::host::{Drain, Peek, RunView, Steered, Wish};
+use super::{Driver, DriverEvent};
+use crate::action::{Caller, ConnectionId, MemoryRegion};
+use crate::agent_socket::MAX_PENDING_CONNECTIONS;
+use crate::connection::AgentConnection;
+use crate::host::{DrainReason, PeekRequest, RunView, SteerRequest, ExternalRequest};
 use ligament_catalogue::{fault, said, Fault};
 use ligament_launch::file_size_limit;
 use ligament_shm::socket::Socket;
@@ -18,24 +18,24 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 /// The most connections that are taken in before others have their turn.
-const TURN: usize = 64;
+const MAX_ACCEPTS_PER_TURN: usize = 64;
 /// The most connections on which nobody has said yet who they are, beside one for each process of the domain.
-const MOST_UNKNOWN: usize = 256;
+const MAX_UNIDENTIFIED_CONNECTIONS: usize = 256;
 /// How long whoever has connected may take at the least to say who they are.
-const JUST_NOW: Duration = Duration::from_secs(1);
+const MIN_IDENTIFICATION_TIME: Duration = Duration::from_secs(1);
 /// Where there is no room, nobody is taken in for so long.
-const CROWDED: Duration = Duration::from_millis(100);
+const ACCEPT_RETRY_DELAY: Duration = Duration::from_millis(100);
 /// After so long without a descriptor for anybody, there will be none: strangers keep none, so it is the limit that is too
 /// low, and instances would wait for ever.
-const CROWDED_FOR_GOOD: Duration = Duration::from_secs(10);
+const DESCRIPTOR_SHORTAGE_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Who comes in.
-pub(super) struct Doorway {
+pub(super) struct ConnectionAdmission {
     /// Whose run it is: nobody else is let in.
     user: u32,
     most: usize,
     /// Connections on which nobody has said yet who they are, and since when.
-    unknown: BTreeMap<Link, Instant>,
+    unknown: BTreeMap<ConnectionId, Instant>,
     /// Whether `ArrivingStill` is on its way.
     waits: bool,
     has_said_crowded: bool,
@@ -43,11 +43,11 @@ pub(super) struct Doorway {
     crowded: Option<Instant>,
 }
 
-impl Doorway {
+impl ConnectionAdmission {
     /// Of a run of this user, with so many processes in this domain.
-    pub fn new(user: u32, processes: usize) -> Doorway {
-        let most = MOST_UNKNOWN + processes;
-        Doorway { user, most, unknown: BTreeMap::new(), waits: false, has_said_crowded: false, crowded: None }
+    pub fn new(user: u32, processes: usize) -> ConnectionAdmission {
+        let most = MAX_UNIDENTIFIED_CONNECTIONS + processes;
+        ConnectionAdmission { user, most, unknown: BTreeMap::new(), waits: false, has_said_crowded: false, crowded: None }
     }
 }
 
@@ -57,7 +57,7 @@ impl Driver<'_> {
         tokio::task::spawn_local(async move {
             while let Ok(mut guard) = listener.readable().await {
                 guard.clear_ready();
-                if sender.send(Event::Arriving).is_err() {
+                if sender.send(DriverEvent::Arriving).is_err() {
                     break;
                 }
             }
@@ -66,21 +66,21 @@ impl Driver<'_> {
 
     pub(super) fn somebody_arrives(&mut self) {
         // Else they are waited for already, and would be twice.
-        if !self.doorway.waits {
+        if !self.admission.waits {
             self.accept_some();
         }
     }
 
     /// Takes in who waits at the socket, but not so many that nobody else has their turn.
     pub(super) fn accept_some(&mut self) {
-        self.doorway.waits = false;
-        self.accept(TURN);
+        self.admission.waits = false;
+        self.accept(MAX_ACCEPTS_PER_TURN);
     }
 
     /// Takes in all who wait at the socket by now.
     pub(super) fn accept_all_that_wait(&mut self) {
-        if !self.doorway.waits {
-            self.accept(BACKLOG as usize + 1);
+        if !self.admission.waits {
+            self.accept(MAX_PENDING_CONNECTIONS as usize + 1);
         }
     }
 
@@ -92,12 +92,12 @@ impl Driver<'_> {
             }
             match accept_with(self.listener.get_ref(), flags) {
                 Ok(fd) => {
-                    self.doorway.crowded = None;
+                    self.admission.crowded = None;
                     self.take_in(fd);
                 }
                 Err(Errno::INTR | Errno::CONNABORTED) => {}
                 Err(Errno::AGAIN) => {
-                    self.doorway.crowded = None;
+                    self.admission.crowded = None;
                     return;
                 }
                 Err(error @ (Errno::MFILE | Errno::NFILE | Errno::NOBUFS | Errno::NOMEM)) => {
@@ -107,8 +107,8 @@ impl Driver<'_> {
                 Err(error) => return self.fail(cannot_accept(error)),
             }
         }
-        self.doorway.waits = true;
-        let _ = self.sender.send(Event::ArrivingStill);
+        self.admission.waits = true;
+        let _ = self.sender.send(DriverEvent::ArrivingStill);
     }
 
     fn take_in(&mut self, fd: OwnedFd) {
@@ -118,10 +118,10 @@ impl Driver<'_> {
                 return self.remark(2, said!(CONNECTION_LOST, "a connection was lost at once: {error}"))
             }
         };
-        if caller.user != self.doorway.user {
+        if caller.user != self.admission.user {
             return self.turn_away(fd, caller);
         }
-        let connection = match Connection::open(fd) {
+        let connection = match AgentConnection::open(fd) {
             Ok(connection) => connection,
             Err(error) => {
                 return self.remark(2, said!(CONNECTION_LOST, "a connection was lost at once: {error}"))
@@ -131,7 +131,7 @@ impl Driver<'_> {
         self.next_link += 1;
         self.watch(link, &connection);
         self.connections.insert(link, connection);
-        self.doorway.unknown.insert(link, Instant::now());
+        self.admission.unknown.insert(link, Instant::now());
         let actions = self.core.connected(link, caller);
         self.act(actions);
         self.read_all(link);
@@ -143,19 +143,19 @@ impl Driver<'_> {
         let mut socket = Socket::new(fd);
         socket.queue(&to_bytes(&Notice::Refused { why: why.with_code() }), Vec::new());
         let _ = socket.flush();
-        self.host.turned_away(&format!("user {}", caller.user), why.text(), 0);
+        self.host.connection_refused(&format!("user {}", caller.user), why.text(), 0);
     }
 
     /// Whether one more may come who has not said who they are. The one that came first must go, unless that was just now.
     fn has_room_for_one(&mut self) -> bool {
-        self.doorway.unknown.len() < self.doorway.most || self.dismiss_one()
+        self.admission.unknown.len() < self.admission.most || self.dismiss_one()
     }
 
     /// Closes the oldest connection on which nobody has said who they are.
     fn dismiss_one(&mut self) -> bool {
-        let first = self.doorway.unknown.iter().next().map(|(&link, &since)| (link, since));
-        let Some((link, _)) = first.filter(|(_, since)| since.elapsed() >= JUST_NOW) else { return false };
-        self.doorway.unknown.remove(&link);
+        let first = self.admission.unknown.iter().next().map(|(&link, &since)| (link, since));
+        let Some((link, _)) = first.filter(|(_, since)| since.elapsed() >= MIN_IDENTIFICATION_TIME) else { return false };
+        self.admission.unknown.remove(&link);
         if let Some(connection) = self.connections.remove(&link) {
             connection.shut();
         }
@@ -167,11 +167,11 @@ impl Driver<'_> {
 
     /// There are no descriptors. Who waits at the socket stays there until there are.
     fn is_crowded(&mut self, error: Errno) {
-        let since = *self.doorway.crowded.get_or_insert_with(Instant::now);
-        if since.elapsed() >= CROWDED_FOR_GOOD {
+        let since = *self.admission.crowded.get_or_insert_with(Instant::now);
+        if since.elapsed() >= DESCRIPTOR_SHORTAGE_TIMEOUT {
             return self.fail(cannot_accept(error));
         }
-        if !std::mem::replace(&mut self.doorway.has_said_crowded, true) {
+        if !std::mem::replace(&mut self.admission.has_said_crowded, true) {
             self.remark(
                 2,
                 said!(
@@ -186,23 +186,23 @@ impl Driver<'_> {
     }
 
     fn accept_later(&mut self) {
-        self.doorway.waits = true;
+        self.admission.waits = true;
         let sender = self.sender.clone();
         tokio::task::spawn_local(async move {
-            tokio::time::sleep(CROWDED).await;
-            let _ = sender.send(Event::ArrivingStill);
+            tokio::time::sleep(ACCEPT_RETRY_DELAY).await;
+            let _ = sender.send(DriverEvent::ArrivingStill);
         });
     }
 
-    pub(super) fn watch(&self, link: Link, connection: &Connection) {
+    pub(super) fn watch(&self, link: ConnectionId, connection: &AgentConnection) {
         let (connection, sender) = (connection.clone(), self.sender.clone());
         tokio::task::spawn_local(async move {
-            while connection.readable().await && sender.send(Event::Readable(link)).is_ok() {}
-            let _ = sender.send(Event::Readable(link));
+            while connection.readable().await && sender.send(DriverEvent::Readable(link)).is_ok() {}
+            let _ = sender.send(DriverEvent::Readable(link));
         });
     }
 
-    pub(super) fn read_all(&mut self, link: Link) {
+    pub(super) fn read_all(&mut self, link: ConnectionId) {
         loop {
             let Some(connection) = self.connections.get(&link) else {
                 return;
@@ -212,18 +212,18 @@ impl Driver<'_> {
                     Ok(request) => {
                         let actions = self.core.request(link, request);
                         if self.core.knows(link) {
-                            self.doorway.unknown.remove(&link);
+                            self.admission.unknown.remove(&link);
                         }
                         actions
                     }
-                    Err(what) => self.core.garbled(link, what.to_string()),
+                    Err(what) => self.core.malformed_request(link, what.to_string()),
                 },
                 Ok(None) => return,
                 Err(ShmError::Interrupted) => continue,
-                Err(ShmError::Malformed(what)) => self.core.garbled(link, what),
+                Err(ShmError::Malformed(what)) => self.core.malformed_request(link, what),
                 Err(_) => {
                     self.connections.remove(&link);
-                    self.doorway.unknown.remove(&link);
+                    self.admission.unknown.remove(&link);
                     self.watchers.remove(link);
                     let actions = self.core.closed(link);
                     self.act(actions);
@@ -234,7 +234,7 @@ impl Driver<'_> {
         }
     }
 
-    pub(super) fn flush(&mut self, link: Link) {
+    pub(super) fn flush(&mut self, link: ConnectionId) {
         let Some(connection) = self.connections.get(&link) else {
             return;
         };
@@ -242,7 +242,7 @@ impl Driver<'_> {
             Ok(true) if connection.is_closing() => {
                 connection.shut();
                 self.connections.remove(&link);
-                self.doorway.unknown.remove(&link);
+                self.admission.unknown.remove(&link);
                 self.watchers.remove(link);
                 let actions = self.core.closed(link);
                 self.act(actions);
@@ -253,7 +253,7 @@ impl Driver<'_> {
                 if connection.begin_waiting_to_write() {
                     tokio::task::spawn_local(async move {
                         connection.writable().await;
-                        let _ = sender.send(Event::Writable(link));
+                        let _ = sender.send(DriverEvent::Writable(link));
                     });
                 }
             }
@@ -262,7 +262,7 @@ impl Driver<'_> {
         }
     }
 
-    pub(super) fn send(&mut self, link: Link, notice: &Notice, memory: &[Memory]) {
+    pub(super) fn send(&mut self, link: ConnectionId, notice: &Notice, memory: &[MemoryRegion]) {
         let fds: Result<Vec<OwnedFd>, ShmError> = memory.iter().map(|&m| self.custody.descriptor(m)).collect();
         match fds {
             Ok(fds) => self.send_with(link, notice, fds),
@@ -282,17 +282,17 @@ impl Driver<'_> {
         }
     }
 
-    pub(super) fn send_with(&mut self, link: Link, notice: &Notice, fds: Vec<OwnedFd>) {
+    pub(super) fn send_with(&mut self, link: ConnectionId, notice: &Notice, fds: Vec<OwnedFd>) {
         if let Some(connection) = self.connections.get(&link) {
             connection.queue(&to_bytes(notice), fds);
             self.flush(link);
         }
     }
 
-    pub(super) fn ask(&mut self, link: Link, question: Question) {
+    pub(super) fn ask(&mut self, link: ConnectionId, question: Question) {
         match &question {
-            Question::Stop => self.host.ordered(&Wish::Stop),
-            Question::Join { instance } => self.host.ordered(&Wish::Join(instance.clone())),
+            Question::Stop => self.host.external_request(&ExternalRequest::Stop),
+            Question::Join { instance } => self.host.external_request(&ExternalRequest::Join(instance.clone())),
             Question::Status
             | Question::Timeline
             | Question::Peek { .. }
@@ -307,7 +307,7 @@ impl Driver<'_> {
             }
             Question::Stop => serde_json::json!({ "ok": true }).to_string(),
             Question::Timeline => {
-                self.drain_timelines(Drain::Asked);
+                self.drain_timelines(DrainReason::OnDemand);
                 serde_json::json!({ "ok": true }).to_string()
             }
             Question::Watch { every } => return self.watches(link, every),
@@ -316,7 +316,7 @@ impl Driver<'_> {
             Question::Steer { who, wanted, at, patience, dry } => {
                 let at = at.map(|at| at.0);
                 let patience = patience.map(|ms| Duration::from_millis(u64::from(ms)));
-                let wanted = Steered { who, wanted, at, patience, dry };
+                let wanted = SteerRequest { who, wanted, at, patience, dry };
                 let view = RunView::of(&self.core, &self.custody);
                 if let Some(why) = self.host.steer(link, wanted, &view) {
                     self.send_with(link, &Notice::Refused { why: why.with_code() }, Vec::new());
@@ -325,7 +325,7 @@ impl Driver<'_> {
             }
             Question::Peek { instance, path, offset, most } => {
                 let instance = self.core.instance_named(&instance).unwrap_or_default();
-                let peek = Peek { instance, path, offset, most };
+                let peek = PeekRequest { instance, path, offset, most };
                 if let Some(sight) = self.host.peek(link, &peek) {
                     self.send_with(link, &Notice::Peeked(sight), Vec::new());
                 }

@@ -1,9 +1,9 @@
 //! Writing the timeline of a run while it goes on: what the instances have gained is added to the file, and the file is
 //! made coarser when it becomes too large.
 
-use super::lines::{Header, Line, FAMILY};
-use super::merge::{Merger, Piece, Sums};
-use super::{Activity, Cause};
+use super::file_format::{TimelineHeader, TimelineLine, FIRST_LINE_PREFIX};
+use super::merge::{PieceMerger, TimelinePiece, TimelineSums};
+use super::{Activity, TimelineCause};
 use crate::directory::{write_whole, RunDirectory};
 use crate::names::Names;
 use ligament_catalogue::{fault, Fault};
@@ -14,96 +14,96 @@ use std::io::Write;
 use std::path::PathBuf;
 
 /// Bytes that the file may have if the model says nothing of it.
-pub const DEFAULT_TIMELINE: u64 = 16 << 20;
+pub const DEFAULT_TIMELINE_BYTES: u64 = 16 << 20;
 /// The first resolution when the file becomes too large, ns.
-const FIRST_RESOLUTION: u64 = 1_000_000;
+const FIRST_RESOLUTION_NS: u64 = 1_000_000;
 /// A resolution beyond which nothing is made coarser: weeks.
-const LAST_RESOLUTION: u64 = 1 << 50;
+const LAST_RESOLUTION_NS: u64 = 1 << 50;
 /// At least so often an instance's line goes on, also when it does the same thing all the time, ns.
-const HEARTBEAT: u64 = 5_000_000_000;
+const MAX_SILENCE_NS: u64 = 5_000_000_000;
 
 /// An activity and what it is about, in the numbers of the run: a channel, an endpoint for `Slots`, or nothing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct What {
+pub struct ActivityKey {
     pub activity: Activity,
     pub id: Option<u32>,
 }
 
 /// All that an instance has counted up to some moment.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub struct Counted {
-    pub sums: Sums,
+pub struct LaneTotals {
+    pub sums: TimelineSums,
     /// Model time, s.
     pub time: Option<f64>,
 }
 
 /// A wait or a copy. Times in ns of the machine's clock.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Interval {
-    pub what: What,
+pub struct RecordedInterval {
+    pub key: ActivityKey,
     pub begin: u64,
     pub end: u64,
     /// At its end.
-    pub counted: Counted,
+    pub counted: LaneTotals,
     /// How many before it are known only by what was counted.
     pub missed: u64,
 }
 
 /// What is new of an instance. Times in ns of the machine's clock.
 #[derive(Debug, Clone, Default)]
-pub struct Gained {
+pub struct LaneUpdate {
     /// 0 for not yet.
     pub started: u64,
     /// 0 for not yet.
     pub ended: u64,
-    pub counted: Counted,
-    pub intervals: Vec<Interval>,
+    pub counted: LaneTotals,
+    pub intervals: Vec<RecordedInterval>,
     /// Of some or all activities, how long and how often so far.
-    pub sums: Vec<(What, u64, u64)>,
+    pub sums: Vec<(ActivityKey, u64, u64)>,
     /// What it waits for, and since when.
-    pub waits: Option<(What, u64)>,
+    pub waits: Option<(ActivityKey, u64)>,
 }
 
 /// Why it is looked at.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Moment {
+pub enum UpdateReason {
     Tick,
     /// Somebody wants to know how it is now.
-    Asked,
+    OnDemand,
     /// Nothing more will come; in this state it ended.
-    Over(String),
+    LaneEnded(String),
 }
 
 /// How long and how often, as written so far.
 #[derive(Debug, Clone, Copy)]
-struct Told {
+struct WrittenTotal {
     number: u32,
     ns: u64,
     count: u64,
 }
 
 #[derive(Debug, Default)]
-struct Progress {
+struct LaneProgress {
     begun: bool,
     over: bool,
     /// Up to where it is written or pending, ns of the machine's clock.
     at: u64,
-    counted: Counted,
-    told: HashMap<What, Told>,
+    counted: LaneTotals,
+    written: HashMap<ActivityKey, WrittenTotal>,
     /// What it waited for when that wait was told of before it was over.
-    ahead: Option<What>,
-    merger: Merger,
+    unfinished_wait: Option<ActivityKey>,
+    merger: PieceMerger,
 }
 
 /// The timeline of a run that goes on.
 #[derive(Debug)]
-pub struct Recording {
+pub struct TimelineRecorder {
     path: PathBuf,
     file: File,
     /// The machine's clock at the time 0 of the file, ns.
     zero: u64,
-    header: Header,
-    lanes: Vec<Progress>,
+    header: TimelineHeader,
+    lanes: Vec<LaneProgress>,
     causes: u32,
     bytes: u64,
     /// The size from which on it is made coarser.
@@ -113,34 +113,34 @@ pub struct Recording {
     text: String,
 }
 
-impl Recording {
+impl TimelineRecorder {
     /// Begins the file, for instances of these components and names. `limit` is its size in bytes.
     ///
     /// # Errors
     /// What the system says, with the path.
     pub fn create(
         directory: &RunDirectory,
-        header: Header,
+        header: TimelineHeader,
         instances: &[(String, String)],
         limit: u64,
         now: u64,
-    ) -> Result<Recording, Fault> {
+    ) -> Result<TimelineRecorder, Fault> {
         let mut text = beginning(&header);
         for (number, (component, name)) in instances.iter().enumerate() {
             let line =
-                Line::Instance { number: RankId::at(number), component: component.clone(), name: name.clone() };
+                TimelineLine::Instance { number: RankId::at(number), component: component.clone(), name: name.clone() };
             line.write(&mut text);
         }
         let path = directory.timeline();
         write_whole(&path, text.as_bytes(), 0o666)?;
         let file = to_append(&path)?;
         let bytes = text.len() as u64;
-        Ok(Recording {
+        Ok(TimelineRecorder {
             path,
             file,
             zero: now,
             header,
-            lanes: instances.iter().map(|_| Progress::default()).collect(),
+            lanes: instances.iter().map(|_| LaneProgress::default()).collect(),
             causes: 0,
             bytes,
             limit: limit.max(2 * bytes),
@@ -150,7 +150,7 @@ impl Recording {
     }
 
     /// Takes in what a rank has gained until `now`, ns of the machine's clock.
-    pub fn gained(&mut self, rank: RankId, gained: &Gained, now: u64, moment: &Moment, names: &impl Names) {
+    pub fn add(&mut self, rank: RankId, gained: &LaneUpdate, now: u64, moment: &UpdateReason, names: &impl Names) {
         let Some(mut lane) = self.lanes.get_mut(rank.index()).map(std::mem::take) else { return };
         self.take_in(rank, &mut lane, gained, now, moment, names);
         self.lanes[rank.index()] = lane;
@@ -159,10 +159,10 @@ impl Recording {
     fn take_in(
         &mut self,
         rank: RankId,
-        lane: &mut Progress,
-        gained: &Gained,
+        lane: &mut LaneProgress,
+        gained: &LaneUpdate,
         now: u64,
-        moment: &Moment,
+        moment: &UpdateReason,
         names: &impl Names,
     ) {
         if lane.over || gained.started == 0 {
@@ -171,42 +171,42 @@ impl Recording {
         if !lane.begun {
             lane.begun = true;
             lane.at = gained.started.max(self.zero);
-            Line::Begins { rank, at: lane.at - self.zero }.write(&mut self.text);
+            TimelineLine::Begins { rank, at: lane.at - self.zero }.write(&mut self.text);
         }
         for interval in &gained.intervals {
-            let cause = self.number(rank, lane, interval.what, names);
+            let cause = self.number(rank, lane, interval.key, names);
             if interval.missed > 0 {
                 self.bridge(rank, lane, interval, gained);
             }
             self.add_interval(rank, lane, interval, cause);
         }
-        let mut ahead = told_ahead(lane, gained);
+        let mut ahead = excess_written_ns(lane, gained);
         for &(what, ns, count) in &gained.sums {
             self.add_to_total(rank, lane, (what, ns, count), &mut ahead, names);
         }
         // Nothing is told of the time after its end.
         let now = if gained.ended > 0 { gained.ended } else { now };
-        if *moment != Moment::Tick || now.saturating_sub(lane.at) > HEARTBEAT {
+        if *moment != UpdateReason::Tick || now.saturating_sub(lane.at) > MAX_SILENCE_NS {
             self.go_on(rank, lane, gained, now, names);
         }
-        if *moment != Moment::Tick {
+        if *moment != UpdateReason::Tick {
             let text = &mut self.text;
-            lane.merger.flush(&mut |piece| Line::Piece { rank, piece }.write(text));
+            lane.merger.flush(&mut |piece| TimelineLine::Piece { rank, piece }.write(text));
         }
-        if let Moment::Over(how) = moment {
+        if let UpdateReason::LaneEnded(how) = moment {
             lane.over = true;
-            Line::Ends { rank, at: lane.at - self.zero, how: how.clone() }.write(&mut self.text);
+            TimelineLine::Ends { rank, at: lane.at - self.zero, how: how.clone() }.write(&mut self.text);
         }
     }
 
     /// Up to an interval before which others are missing: one period for all of those.
-    fn bridge(&mut self, rank: RankId, lane: &mut Progress, interval: &Interval, gained: &Gained) {
+    fn bridge(&mut self, rank: RankId, lane: &mut LaneProgress, interval: &RecordedInterval, gained: &LaneUpdate) {
         let begin = interval.begin.max(lane.at);
         let own = own_part(interval, interval.end.saturating_sub(begin));
-        let before = Counted { sums: interval.counted.sums.since(&own), time: interval.counted.time };
+        let before = LaneTotals { sums: interval.counted.sums.since(&own), time: interval.counted.time };
         // What most of it was spent on is not known, but it is likely what most was spent on in all this while.
-        let grown = |&(what, ns, _): &(What, u64, u64)| {
-            let told = lane.told.get(&what)?;
+        let grown = |&(what, ns, _): &(ActivityKey, u64, u64)| {
+            let told = lane.written.get(&what)?;
             Some((told.number, ns.saturating_sub(told.ns)))
         };
         let most = gained.sums.iter().filter_map(grown).max_by_key(|(_, ns)| *ns);
@@ -214,9 +214,9 @@ impl Recording {
         self.add_period(rank, lane, begin, before, most.map_or((None, 0), share));
     }
 
-    fn add_interval(&mut self, rank: RankId, lane: &mut Progress, interval: &Interval, cause: u32) {
+    fn add_interval(&mut self, rank: RankId, lane: &mut LaneProgress, interval: &RecordedInterval, cause: u32) {
         let (begin, end) = (interval.begin.max(lane.at), interval.end.max(lane.at));
-        let piece = Piece {
+        let piece = TimelinePiece {
             gap: begin - lane.at,
             length: end - begin,
             cause: Some(cause),
@@ -233,34 +233,34 @@ impl Recording {
     fn add_period(
         &mut self,
         rank: RankId,
-        lane: &mut Progress,
+        lane: &mut LaneProgress,
         to: u64,
-        counted: Counted,
+        counted: LaneTotals,
         (cause, share): (Option<u32>, u64),
     ) {
         let length = to.saturating_sub(lane.at);
         let sums = counted.sums.since(&lane.counted.sums);
-        if length == 0 && sums == Sums::default() {
+        if length == 0 && sums == TimelineSums::default() {
             return;
         }
         let share = share.min(length).min(sums.busy_otherwise());
-        let piece = Piece { gap: 0, length, cause, share, is_period: true, sums, time: counted.time };
+        let piece = TimelinePiece { gap: 0, length, cause, share, is_period: true, sums, time: counted.time };
         lane.at += length;
         self.push(rank, lane, piece, counted);
     }
 
-    fn push(&mut self, rank: RankId, lane: &mut Progress, piece: Piece, counted: Counted) {
+    fn push(&mut self, rank: RankId, lane: &mut LaneProgress, piece: TimelinePiece, counted: LaneTotals) {
         // What was read of a page that changed meanwhile may be a little older than what was read before.
         lane.counted.sums = lane.counted.sums.plus(&piece.sums);
         lane.counted.time = counted.time.or(lane.counted.time);
         let text = &mut self.text;
         lane.merger.push(piece, self.header.resolution, &mut |piece| {
-            Line::Piece { rank, piece }.write(text);
+            TimelineLine::Piece { rank, piece }.write(text);
         });
     }
 
     /// The line goes on to `now`, in what the instance does now.
-    fn go_on(&mut self, rank: RankId, lane: &mut Progress, gained: &Gained, now: u64, names: &impl Names) {
+    fn go_on(&mut self, rank: RankId, lane: &mut LaneProgress, gained: &LaneUpdate, now: u64, names: &impl Names) {
         let Some((what, since)) = gained.waits else {
             return self.add_period(rank, lane, now.max(lane.at), gained.counted, (None, 0));
         };
@@ -269,26 +269,26 @@ impl Recording {
         let length = now.saturating_sub(since);
         let cause = self.number(rank, lane, what, names);
         let mut counted = gained.counted;
-        counted.sums = lane.counted.sums.plus(&Sums { waited: length, ..Sums::default() });
-        let interval = Interval { what, begin: since, end: now, counted, missed: 0 };
+        counted.sums = lane.counted.sums.plus(&TimelineSums { waited: length, ..TimelineSums::default() });
+        let interval = RecordedInterval { key: what, begin: since, end: now, counted, missed: 0 };
         self.add_interval(rank, lane, &interval, cause);
-        if let Some(told) = lane.told.get_mut(&what) {
+        if let Some(told) = lane.written.get_mut(&what) {
             told.ns += length;
-            lane.ahead = Some(what);
-            Line::Total { cause, ns: length, count: 0 }.write(&mut self.text);
+            lane.unfinished_wait = Some(what);
+            TimelineLine::Total { cause, ns: length, count: 0 }.write(&mut self.text);
         }
     }
 
     fn add_to_total(
         &mut self,
         rank: RankId,
-        lane: &mut Progress,
-        (what, ns, count): (What, u64, u64),
+        lane: &mut LaneProgress,
+        (what, ns, count): (ActivityKey, u64, u64),
         ahead: &mut u64,
         names: &impl Names,
     ) {
         let cause = self.number(rank, lane, what, names);
-        let told = lane.told.get_mut(&what).expect("it has a number");
+        let told = lane.written.get_mut(&what).expect("it has a number");
         // A wait that is not over has been told of already, as far as it went.
         let (more, often) = (ns.saturating_sub(told.ns), count.saturating_sub(told.count));
         if more > 0 || often > 0 {
@@ -296,19 +296,19 @@ impl Recording {
             told.count += often;
             let known = more.min(*ahead);
             *ahead -= known;
-            Line::Total { cause, ns: more - known, count: often }.write(&mut self.text);
+            TimelineLine::Total { cause, ns: more - known, count: often }.write(&mut self.text);
         }
     }
 
     /// The number of a cause in the file.
-    fn number(&mut self, rank: RankId, lane: &mut Progress, what: What, names: &impl Names) -> u32 {
-        if let Some(told) = lane.told.get(&what) {
+    fn number(&mut self, rank: RankId, lane: &mut LaneProgress, what: ActivityKey, names: &impl Names) -> u32 {
+        if let Some(told) = lane.written.get(&what) {
             return told.number;
         }
         let number = self.causes;
         self.causes += 1;
-        lane.told.insert(what, Told { number, ns: 0, count: 0 });
-        Line::Cause { number, cause: cause(rank, what, names) }.write(&mut self.text);
+        lane.written.insert(what, WrittenTotal { number, ns: 0, count: 0 });
+        TimelineLine::Cause { number, cause: cause(rank, what, names) }.write(&mut self.text);
         number
     }
 
@@ -338,8 +338,8 @@ impl Recording {
         let wrong =
             |error: &dyn std::fmt::Display| fault!(TIMELINE_STOPPED, "{}: {error}", self.path.display());
         let mut text = std::fs::read_to_string(&self.path).map_err(|error| wrong(&error))?;
-        while text.len() as u64 > self.wanted / 2 && self.header.resolution < LAST_RESOLUTION {
-            self.header.resolution = (self.header.resolution * 2).max(FIRST_RESOLUTION);
+        while text.len() as u64 > self.wanted / 2 && self.header.resolution < LAST_RESOLUTION_NS {
+            self.header.resolution = (self.header.resolution * 2).max(FIRST_RESOLUTION_NS);
             text = coarser(&text, &self.header).map_err(|error| wrong(&error))?;
         }
         write_whole(&self.path, text.as_bytes(), 0o666)?;
@@ -355,19 +355,19 @@ fn to_append(path: &PathBuf) -> Result<File, Fault> {
     opened.map_err(|error| fault!(TIMELINE_STOPPED, "{} cannot be opened: {error}", path.display()))
 }
 
-fn beginning(header: &Header) -> String {
+fn beginning(header: &TimelineHeader) -> String {
     let json = serde_json::to_string(header).unwrap_or_default();
-    format!("{}\n{json}\n", super::lines::MAGIC)
+    format!("{}\n{json}\n", super::file_format::FIRST_LINE)
 }
 
 /// For how long, ns, the wait that was told of before it was over was told of as another than the one that it counts for
 /// now that it is over: a wait for any of several ports counts for the one on which something came.
-fn told_ahead(lane: &mut Progress, gained: &Gained) -> u64 {
+fn excess_written_ns(lane: &mut LaneProgress, gained: &LaneUpdate) -> u64 {
     // An instance is in one wait at a time: new sums say that it is over.
     if gained.sums.is_empty() {
         return 0;
     }
-    let Some((what, told)) = lane.ahead.take().and_then(|what| Some((what, lane.told.get_mut(&what)?))) else {
+    let Some((what, told)) = lane.unfinished_wait.take().and_then(|what| Some((what, lane.written.get_mut(&what)?))) else {
         return 0;
     };
     let own = gained.sums.iter().find(|(one, ..)| *one == what).map_or(0, |&(_, ns, _)| ns);
@@ -377,59 +377,59 @@ fn told_ahead(lane: &mut Progress, gained: &Gained) -> u64 {
 }
 
 /// What an interval itself has added to the sums, `length` of it.
-fn own_part(interval: &Interval, length: u64) -> Sums {
-    match interval.what.activity {
-        Activity::Send => Sums { sending: length, ..Sums::default() },
-        Activity::Receive => Sums { receiving: length, ..Sums::default() },
-        _ => Sums { waits: 1, waited: length, ..Sums::default() },
+fn own_part(interval: &RecordedInterval, length: u64) -> TimelineSums {
+    match interval.key.activity {
+        Activity::Send => TimelineSums { sending: length, ..TimelineSums::default() },
+        Activity::Receive => TimelineSums { receiving: length, ..TimelineSums::default() },
+        _ => TimelineSums { waits: 1, waited: length, ..TimelineSums::default() },
     }
 }
 
-fn cause(rank: RankId, what: What, names: &impl Names) -> Cause {
-    let nothing = Cause { rank, activity: what.activity, at: None, peer: None, peer_port: None };
+fn cause(rank: RankId, what: ActivityKey, names: &impl Names) -> TimelineCause {
+    let nothing = TimelineCause { rank, activity: what.activity, at: None, peer: None, peer_port: None };
     let Some(id) = what.id else { return nothing };
     if what.activity == Activity::Slots {
-        return Cause { peer: Some(EndpointId::new(id).leader()), ..nothing };
+        return TimelineCause { peer: Some(EndpointId::new(id).leader()), ..nothing };
     }
     let Some((from, to)) = names.ends(id) else { return nothing };
     let ((_, own), (peer, port)) = match what.activity {
         Activity::Room | Activity::Send => (from, to),
         _ => (to, from),
     };
-    Cause { at: Some(own), peer: Some(peer), peer_port: Some(port), ..nothing }
+    TimelineCause { at: Some(own), peer: Some(peer), peer_port: Some(port), ..nothing }
 }
 
 /// The same timeline with the header's resolution.
-fn coarser(text: &str, header: &Header) -> Result<String, Fault> {
+fn coarser(text: &str, header: &TimelineHeader) -> Result<String, Fault> {
     let mut out = beginning(header);
-    let mut mergers: HashMap<RankId, Merger> = HashMap::new();
+    let mut mergers: HashMap<RankId, PieceMerger> = HashMap::new();
     let mut totals: HashMap<u32, (u64, u64)> = HashMap::new();
     let mut ends = String::new();
     for (number, text) in text.lines().enumerate().skip(2) {
-        match Line::read(text).map_err(|why| why.told(|why| format!("line {}: {why}", number + 1)))? {
-            Line::Piece { rank, piece } => {
-                let write = &mut |piece| Line::Piece { rank, piece }.write(&mut out);
+        match TimelineLine::read(text).map_err(|why| why.told(|why| format!("line {}: {why}", number + 1)))? {
+            TimelineLine::Piece { rank, piece } => {
+                let write = &mut |piece| TimelineLine::Piece { rank, piece }.write(&mut out);
                 mergers.entry(rank).or_default().push(piece, header.resolution, write);
             }
-            Line::Total { cause, ns, count } => {
+            TimelineLine::Total { cause, ns, count } => {
                 let total = totals.entry(cause).or_default();
                 *total = (total.0.saturating_add(ns), total.1.saturating_add(count));
             }
-            line @ Line::Ends { .. } => line.write(&mut ends),
+            line @ TimelineLine::Ends { .. } => line.write(&mut ends),
             line => line.write(&mut out),
         }
     }
     let mut mergers: Vec<_> = mergers.into_iter().collect();
     mergers.sort_unstable_by_key(|(rank, _)| *rank);
     for (rank, mut merger) in mergers {
-        merger.flush(&mut |piece| Line::Piece { rank, piece }.write(&mut out));
+        merger.flush(&mut |piece| TimelineLine::Piece { rank, piece }.write(&mut out));
     }
     let mut totals: Vec<_> = totals.into_iter().collect();
     totals.sort_unstable();
     for (cause, (ns, count)) in totals {
-        Line::Total { cause, ns, count }.write(&mut out);
+        TimelineLine::Total { cause, ns, count }.write(&mut out);
     }
     out.push_str(&ends);
-    debug_assert!(out.starts_with(FAMILY));
+    debug_assert!(out.starts_with(FIRST_LINE_PREFIX));
     Ok(out)
 }

@@ -1,10 +1,10 @@
 //! What is known of instances and what happens to them, in the words of the protocol between domains, and back. Points
 //! in time become ages there, and come back on the clock of whoever reads.
 
-use crate::action::{AgentOrder, Phase, Report};
-use crate::custody::{ChannelView, Gained};
-use crate::host::{InstanceView, Looked, RanksView};
-use crate::outcome::{Exit, Failure, Outcome};
+use crate::action::{AgentOrder, InstancePhase, AgentReport};
+use crate::custody::{ChannelView, TimelineDelta};
+use crate::host::{InstanceView, ProcessInspection, RankLag};
+use crate::outcome::{Exit, RunFailure, RunOutcome};
 use ligament_catalogue::{Code, Fault};
 use ligament_shm::area::Passed;
 use ligament_shm::status::{Awaited, State, Status, Waiting};
@@ -35,7 +35,7 @@ const ACTIVITIES: [Activity; 8] = [
     Activity::AwaitsSteering,
 ];
 
-fn exit_of(exit: Exit) -> wire::Exit {
+fn exit_to_wire(exit: Exit) -> wire::Exit {
     match exit {
         Exit::Status(status) => wire::Exit::Status(status),
         Exit::Signal(signal) => wire::Exit::Signal(signal),
@@ -43,7 +43,7 @@ fn exit_of(exit: Exit) -> wire::Exit {
     }
 }
 
-fn told_exit(exit: wire::Exit) -> Exit {
+fn exit_from_wire(exit: wire::Exit) -> Exit {
     match exit {
         wire::Exit::Status(status) => Exit::Status(status),
         wire::Exit::Signal(signal) => Exit::Signal(signal),
@@ -52,94 +52,94 @@ fn told_exit(exit: wire::Exit) -> Exit {
 }
 
 /// How a run ended, to be told.
-pub fn outcome_of(outcome: &Outcome) -> wire::Outcome {
+pub fn outcome_to_wire(outcome: &RunOutcome) -> wire::Outcome {
     match outcome {
-        Outcome::Done => wire::Outcome::Done,
-        Outcome::Stopped => wire::Outcome::Stopped,
-        Outcome::Interrupted => wire::Outcome::Interrupted,
-        Outcome::Failed(Failure { rank, what, said, exit }) => wire::Outcome::Failed(wire::Failure {
+        RunOutcome::Done => wire::Outcome::Done,
+        RunOutcome::Stopped => wire::Outcome::Stopped,
+        RunOutcome::Interrupted => wire::Outcome::Interrupted,
+        RunOutcome::Failed(RunFailure { rank, what, said, exit }) => wire::Outcome::Failed(wire::Failure {
             rank: *rank,
-            what: cut(what.text()),
+            what: truncated(what.text()),
             code: Some(what.code().name().to_owned()),
-            said: said.as_deref().map(cut),
-            exit: exit.map(exit_of),
+            said: said.as_deref().map(truncated),
+            exit: exit.map(exit_to_wire),
         }),
     }
 }
 
 /// The same, as it was told.
-pub fn told_outcome(outcome: wire::Outcome) -> Outcome {
+pub fn outcome_from_wire(outcome: wire::Outcome) -> RunOutcome {
     match outcome {
-        wire::Outcome::Done => Outcome::Done,
-        wire::Outcome::Stopped => Outcome::Stopped,
-        wire::Outcome::Interrupted => Outcome::Interrupted,
+        wire::Outcome::Done => RunOutcome::Done,
+        wire::Outcome::Stopped => RunOutcome::Stopped,
+        wire::Outcome::Interrupted => RunOutcome::Interrupted,
         wire::Outcome::Failed(wire::Failure { rank, what, said, exit, code }) => {
             let code = code.as_deref().and_then(Code::named).unwrap_or(Code::DOMAIN_SENDS_NONSENSE);
             let what = Fault::new(code, what);
-            Outcome::Failed(Failure { rank, what, said, exit: exit.map(told_exit) })
+            RunOutcome::Failed(RunFailure { rank, what, said, exit: exit.map(exit_from_wire) })
         }
     }
 }
 
 /// What happened, to be told.
-pub fn report_of(report: &Report) -> wire::Report {
+pub fn report_to_wire(report: &AgentReport) -> wire::Report {
     match report {
-        Report::Registered { rank, pid, language } => {
-            wire::Report::Registered { rank: *rank, pid: *pid, language: cut(language) }
+        AgentReport::Registered { rank, pid, language } => {
+            wire::Report::Registered { rank: *rank, pid: *pid, language: truncated(language) }
         }
-        Report::Exited { rank, exit } => wire::Report::Exited { rank: *rank, exit: exit_of(*exit) },
-        Report::Said { rank, level, text } => {
-            wire::Report::Said { rank: *rank, level: *level, text: cut(text) }
+        AgentReport::Exited { rank, exit } => wire::Report::Exited { rank: *rank, exit: exit_to_wire(*exit) },
+        AgentReport::Said { rank, level, text } => {
+            wire::Report::Said { rank: *rank, level: *level, text: truncated(text) }
         }
-        Report::Remark { level, text } => wire::Report::Remark { level: *level, text: cut(text) },
-        Report::Ending(outcome) => wire::Report::Ending(outcome_of(outcome)),
-        Report::Slots { rank, slots } => wire::Report::Slots { rank: *rank, slots: slots.clone() },
-        Report::Used { rank, asked, sent, received } => wire::Report::Used {
+        AgentReport::Remark { level, text } => wire::Report::Remark { level: *level, text: truncated(text) },
+        AgentReport::Ending(outcome) => wire::Report::Ending(outcome_to_wire(outcome)),
+        AgentReport::Slots { rank, slots } => wire::Report::Slots { rank: *rank, slots: slots.clone() },
+        AgentReport::Used { rank, asked, sent, received } => wire::Report::Used {
             rank: *rank,
-            asked: asked.iter().map(|name| cut(name)).collect(),
+            asked: asked.iter().map(|name| truncated(name)).collect(),
             sent: sent.clone(),
             received: received.clone(),
         },
-        Report::Steers { rank, change, answer } => {
+        AgentReport::Steers { rank, change, answer } => {
             wire::Report::Steers { rank: *rank, change: *change, answer: answer.clone() }
         }
-        Report::Steerable { rank, setting } => wire::Report::Steerable {
+        AgentReport::Steerable { rank, setting } => wire::Report::Steerable {
             rank: *rank,
-            setting: Steerable { name: cut(&setting.name), unit: cut(&setting.unit), ..setting.clone() },
+            setting: Steerable { name: truncated(&setting.name), unit: truncated(&setting.unit), ..setting.clone() },
         },
-        Report::Sends { rank, ports } => {
-            wire::Report::Sends { rank: *rank, ports: ports.iter().map(|port| cut(port)).collect() }
+        AgentReport::Sends { rank, ports } => {
+            wire::Report::Sends { rank: *rank, ports: ports.iter().map(|port| truncated(port)).collect() }
         }
-        Report::Declares { rank, ports } => wire::Report::Declares {
+        AgentReport::Declares { rank, ports } => wire::Report::Declares {
             rank: *rank,
-            ports: ports.iter().map(|(name, operator)| (cut(name), cut(operator))).collect(),
+            ports: ports.iter().map(|(name, operator)| (truncated(name), truncated(operator))).collect(),
         },
     }
 }
 
 /// The same, as it was told.
-pub fn told_report(report: wire::Report) -> Report {
+pub fn report_from_wire(report: wire::Report) -> AgentReport {
     match report {
-        wire::Report::Registered { rank, pid, language } => Report::Registered { rank, pid, language },
-        wire::Report::Exited { rank, exit } => Report::Exited { rank, exit: told_exit(exit) },
-        wire::Report::Said { rank, level, text } => Report::Said { rank, level, text },
-        wire::Report::Remark { level, text } => Report::Remark { level, text },
-        wire::Report::Ending(outcome) => Report::Ending(told_outcome(outcome)),
-        wire::Report::Slots { rank, slots } => Report::Slots { rank, slots },
-        wire::Report::Used { rank, asked, sent, received } => Report::Used { rank, asked, sent, received },
-        wire::Report::Steers { rank, change, answer } => Report::Steers { rank, change, answer },
-        wire::Report::Steerable { rank, setting } => Report::Steerable { rank, setting },
-        wire::Report::Sends { rank, ports } => Report::Sends { rank, ports: ports.into() },
-        wire::Report::Declares { rank, ports } => Report::Declares { rank, ports },
+        wire::Report::Registered { rank, pid, language } => AgentReport::Registered { rank, pid, language },
+        wire::Report::Exited { rank, exit } => AgentReport::Exited { rank, exit: exit_from_wire(exit) },
+        wire::Report::Said { rank, level, text } => AgentReport::Said { rank, level, text },
+        wire::Report::Remark { level, text } => AgentReport::Remark { level, text },
+        wire::Report::Ending(outcome) => AgentReport::Ending(outcome_from_wire(outcome)),
+        wire::Report::Slots { rank, slots } => AgentReport::Slots { rank, slots },
+        wire::Report::Used { rank, asked, sent, received } => AgentReport::Used { rank, asked, sent, received },
+        wire::Report::Steers { rank, change, answer } => AgentReport::Steers { rank, change, answer },
+        wire::Report::Steerable { rank, setting } => AgentReport::Steerable { rank, setting },
+        wire::Report::Sends { rank, ports } => AgentReport::Sends { rank, ports: ports.into() },
+        wire::Report::Declares { rank, ports } => AgentReport::Declares { rank, ports },
     }
 }
 
 /// What an agent is to do, to be told; none for what is no other agent's business.
-pub fn order_of(order: &AgentOrder) -> Option<wire::AgentOrder> {
+pub fn order_to_wire(order: &AgentOrder) -> Option<wire::AgentOrder> {
     Some(match order {
         AgentOrder::Budget { channel, bytes } => wire::AgentOrder::Budget { channel: *channel, bytes: *bytes },
         AgentOrder::Look { round, ranks } => wire::AgentOrder::Look { round: *round, ranks: ranks.clone() },
-        AgentOrder::End(outcome) => wire::AgentOrder::End(outcome_of(outcome)),
+        AgentOrder::End(outcome) => wire::AgentOrder::End(outcome_to_wire(outcome)),
         AgentOrder::Hurry => wire::AgentOrder::Hurry,
         AgentOrder::Steer { ranks, steer } => {
             wire::AgentOrder::Steer { ranks: ranks.clone(), steer: steer.clone() }
@@ -149,68 +149,68 @@ pub fn order_of(order: &AgentOrder) -> Option<wire::AgentOrder> {
 }
 
 /// The same, as it was told.
-pub fn told_order(order: wire::AgentOrder) -> AgentOrder {
+pub fn order_from_wire(order: wire::AgentOrder) -> AgentOrder {
     match order {
         wire::AgentOrder::Budget { channel, bytes } => AgentOrder::Budget { channel, bytes },
         wire::AgentOrder::Look { round, ranks } => AgentOrder::Look { round, ranks },
-        wire::AgentOrder::End(outcome) => AgentOrder::End(told_outcome(outcome)),
+        wire::AgentOrder::End(outcome) => AgentOrder::End(outcome_from_wire(outcome)),
         wire::AgentOrder::Hurry => AgentOrder::Hurry,
         wire::AgentOrder::Steer { ranks, steer } => AgentOrder::Steer { ranks, steer },
     }
 }
 
 /// What has passed a channel, to be told.
-pub fn passage_of(channel: u32, view: &ChannelView) -> wire::Passage {
+pub fn passage_to_wire(channel: u32, view: &ChannelView) -> wire::Passage {
     let passed = |one: Passed| wire::Passed { messages: one.messages, bytes: one.bytes, time: one.time };
     wire::Passage { channel, sent: view.sent.map(passed), received: view.received.map(passed) }
 }
 
 /// The same, as it was told.
-pub fn told_passage(passage: &wire::Passage) -> ChannelView {
+pub fn passage_from_wire(passage: &wire::Passage) -> ChannelView {
     let passed = |one: wire::Passed| Passed { messages: one.messages, bytes: one.bytes, time: one.time };
     ChannelView { sent: passage.sent.map(passed), received: passage.received.map(passed) }
 }
 
 /// A rank at `now` (ns of CLOCK_MONOTONIC), to be told.
-pub fn row_of(rank: RankId, view: &InstanceView, looked: &Looked, now: u64) -> wire::Row {
+pub fn row_to_wire(rank: RankId, view: &InstanceView, looked: &ProcessInspection, now: u64) -> wire::Row {
     let phase = match view.phase {
-        Phase::Waiting => wire::Phase::Waiting,
-        Phase::Started => wire::Phase::Started,
-        Phase::Running => wire::Phase::Running,
-        Phase::Finished => wire::Phase::Finished,
-        Phase::Gone(exit) => wire::Phase::Gone(exit_of(exit)),
+        InstancePhase::Waiting => wire::Phase::Waiting,
+        InstancePhase::Started => wire::Phase::Started,
+        InstancePhase::Running => wire::Phase::Running,
+        InstancePhase::Finished => wire::Phase::Finished,
+        InstancePhase::Gone(exit) => wire::Phase::Gone(exit_to_wire(exit)),
     };
-    let page = view.status.as_ref().map(|status| page_of(status, now));
+    let page = view.status.as_ref().map(|status| page_to_wire(status, now));
     let ranks = looked.ranks.as_ref().map(|ranks| (ranks.what.clone(), now.saturating_sub(ranks.since)));
     wire::Row { rank, phase, pid: view.pid, stopped: looked.stopped, page, ranks }
 }
 
 /// What was found there by a look at its processes, as it was told in a snapshot of the moment `at`.
-pub fn told_looked(row: &wire::Row, at: u64) -> Looked {
+pub fn inspection_from_wire(row: &wire::Row, at: u64) -> ProcessInspection {
     let ranks = row.ranks.as_ref();
-    let ranks = ranks.map(|(what, age)| RanksView { what: what.clone(), since: at.saturating_sub(*age) });
-    Looked { stopped: row.stopped, ranks }
+    let ranks = ranks.map(|(what, age)| RankLag { what: what.clone(), since: at.saturating_sub(*age) });
+    ProcessInspection { stopped: row.stopped, ranks }
 }
 
 /// The same, as it was told in a snapshot of the moment `at` (ns of CLOCK_MONOTONIC here).
-pub fn told_view(row: &wire::Row, at: u64) -> InstanceView {
+pub fn view_from_wire(row: &wire::Row, at: u64) -> InstanceView {
     let phase = match row.phase {
-        wire::Phase::Waiting => Phase::Waiting,
-        wire::Phase::Started => Phase::Started,
-        wire::Phase::Running => Phase::Running,
-        wire::Phase::Finished => Phase::Finished,
-        wire::Phase::Gone(exit) => Phase::Gone(told_exit(exit)),
+        wire::Phase::Waiting => InstancePhase::Waiting,
+        wire::Phase::Started => InstancePhase::Started,
+        wire::Phase::Running => InstancePhase::Running,
+        wire::Phase::Finished => InstancePhase::Finished,
+        wire::Phase::Gone(exit) => InstancePhase::Gone(exit_from_wire(exit)),
     };
     InstanceView {
         phase,
         pid: row.pid,
         speaker: None,
-        status: row.page.as_ref().map(|page| told_page(page, at)),
+        status: row.page.as_ref().map(|page| page_from_wire(page, at)),
     }
 }
 
 /// A status page at `now`, to be told.
-pub fn page_of(status: &Status, now: u64) -> wire::Page {
+pub fn page_to_wire(status: &Status, now: u64) -> wire::Page {
     let age = |at: u64| now.saturating_sub(at);
     let what = |what: &Awaited| match what {
         Awaited::Message { channels } => wire::Awaited::Message(channels.clone()),
@@ -246,7 +246,7 @@ pub fn page_of(status: &Status, now: u64) -> wire::Page {
     }
 }
 
-fn told_page(page: &wire::Page, at: u64) -> Status {
+fn page_from_wire(page: &wire::Page, at: u64) -> Status {
     // 0 stands for never.
     let moment = |age: u64| at.saturating_sub(age).max(1);
     let what = |what: &wire::Awaited| match what {
@@ -284,7 +284,7 @@ fn told_page(page: &wire::Page, at: u64) -> Status {
 }
 
 /// What a timeline has gained until `now`, to be told.
-pub fn lane_of(rank: RankId, gained: &Gained, over: bool, now: u64) -> wire::Lane {
+pub fn lane_to_wire(rank: RankId, gained: &TimelineDelta, over: bool, now: u64) -> wire::Lane {
     let interval = |one: &Interval| wire::Interval {
         activity: one.cause.activity as u8,
         id: one.cause.id,
@@ -301,7 +301,7 @@ pub fn lane_of(rank: RankId, gained: &Gained, over: bool, now: u64) -> wire::Lan
     };
     wire::Lane {
         rank,
-        page: page_of(&gained.status, now),
+        page: page_to_wire(&gained.status, now),
         intervals: gained.intervals.iter().map(interval).collect(),
         sums: gained.causes.iter().map(tally).collect(),
         over,
@@ -309,7 +309,7 @@ pub fn lane_of(rank: RankId, gained: &Gained, over: bool, now: u64) -> wire::Lan
 }
 
 /// The same, as it was told in a snapshot of the moment `at` here.
-pub fn told_gained(lane: &wire::Lane, at: u64) -> Gained {
+pub fn timeline_from_wire(lane: &wire::Lane, at: u64) -> TimelineDelta {
     let cause = |activity: u8, id: u32| {
         let activity = ACTIVITIES.into_iter().find(|&known| known as u8 == activity)?;
         Some(Cause { activity, id })
@@ -326,22 +326,22 @@ pub fn told_gained(lane: &wire::Lane, at: u64) -> Gained {
     let tally = |one: &wire::Tally| {
         Some(CauseSum { cause: cause(one.activity, one.id)?, ns: one.ns, count: one.count })
     };
-    Gained {
-        status: told_page(&lane.page, at),
+    TimelineDelta {
+        status: page_from_wire(&lane.page, at),
         intervals: lane.intervals.iter().filter_map(interval).collect(),
         causes: lane.sums.iter().filter_map(tally).collect(),
     }
 }
 
 /// A text that is not longer than the other side accepts.
-pub(crate) fn cut(text: &str) -> String {
-    const ENDS: &str = " … (cut)";
+pub(crate) fn truncated(text: &str) -> String {
+    const TRUNCATION_MARK: &str = " … (cut)";
     if text.len() <= wire::MAX_TEXT {
         return text.to_owned();
     }
-    let most = wire::MAX_TEXT - ENDS.len();
+    let most = wire::MAX_TEXT - TRUNCATION_MARK.len();
     let end = (0..=most).rev().find(|&at| text.is_char_boundary(at)).unwrap_or(0);
-    format!("{}{ENDS}", &text[..end])
+    format!("{}{TRUNCATION_MARK}", &text[..end])
 }
 
 #[cfg(test)]
@@ -379,7 +379,7 @@ mod tests {
     #[test]
     fn a_page_comes_back_on_another_clock_with_all_its_intervals() {
         let there = status();
-        let here = told_page(&page_of(&there, 1000), 1_000_000);
+        let here = page_from_wire(&page_to_wire(&there, 1000), 1_000_000);
         let shifted = |at: u64| at + 999_000;
         let waits = there.waits.clone().map(|waits| Waiting { since: shifted(waits.since), ..waits });
         assert_eq!(here, Status { waits, started: shifted(there.started), ..there });
@@ -387,30 +387,30 @@ mod tests {
 
     #[test]
     fn a_clock_that_began_later_makes_nothing_of_what_was_before_it() {
-        let here = told_page(&page_of(&status(), 1000), 10);
+        let here = page_from_wire(&page_to_wire(&status(), 1000), 10);
         assert_eq!((here.started, here.ended), (1, 0));
     }
 
     #[test]
     fn a_long_line_is_cut_between_two_letters() {
         let long = "ä".repeat(wire::MAX_TEXT);
-        let short = cut(&long);
+        let short = truncated(&long);
         assert!(short.len() <= wire::MAX_TEXT && short.ends_with("(cut)"));
-        assert_eq!(cut("short"), "short");
+        assert_eq!(truncated("short"), "short");
     }
 
     #[test]
     fn every_outcome_and_report_comes_back() {
-        let failure = Failure {
+        let failure = RunFailure {
             rank: Some(RankId::new(3)),
             what: fault!(EXIT_STATUS, "ended"),
             said: Some("why".into()),
             exit: Some(Exit::Signal(9)),
         };
-        for outcome in [Outcome::Done, Outcome::Stopped, Outcome::Interrupted, Outcome::Failed(failure)] {
-            assert_eq!(told_outcome(outcome_of(&outcome)), outcome);
-            let report = Report::Ending(outcome);
-            assert_eq!(told_report(report_of(&report)), report);
+        for outcome in [RunOutcome::Done, RunOutcome::Stopped, RunOutcome::Interrupted, RunOutcome::Failed(failure)] {
+            assert_eq!(outcome_from_wire(outcome_to_wire(&outcome)), outcome);
+            let report = AgentReport::Ending(outcome);
+            assert_eq!(report_from_wire(report_to_wire(&report)), report);
         }
     }
 }

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 /// The file.
 #[derive(Debug)]
-pub(crate) struct Lines {
+pub(crate) struct LineFile {
     file: File,
     path: PathBuf,
     written: u64,
@@ -19,9 +19,9 @@ pub(crate) struct Lines {
     torn: bool,
 }
 
-impl Lines {
+impl LineFile {
     /// Opens the file, or makes it. A line that somebody before could not finish is ended, so that it spoils no other.
-    pub fn open(path: &Path, limit: u64) -> io::Result<Lines> {
+    pub fn open(path: &Path, limit: u64) -> io::Result<LineFile> {
         let mut file = OpenOptions::new().create(true).append(true).read(true).open(path)?;
         let written = file.metadata()?.len();
         let mut last = [b'\n'];
@@ -30,7 +30,7 @@ impl Lines {
             file.read_exact(&mut last)?;
         }
         let torn = last != [b'\n'];
-        Ok(Lines { file, path: path.to_path_buf(), written, limit, head: None, torn })
+        Ok(LineFile { file, path: path.to_path_buf(), written, limit, head: None, torn })
     }
 
     /// Where the file before the present one is: `manager.log.1` for `manager.log`.
@@ -48,7 +48,7 @@ impl Lines {
 
     /// Adds a line, which ends with a newline. A full disk must not end a run: what cannot be written is lost.
     pub fn add(&mut self, line: &str) {
-        if self.written > self.limit && std::fs::rename(&self.path, Lines::earlier(&self.path)).is_ok() {
+        if self.written > self.limit && std::fs::rename(&self.path, LineFile::earlier(&self.path)).is_ok() {
             if let Ok(file) = OpenOptions::new().create(true).append(true).read(true).open(&self.path) {
                 (self.file, self.written, self.torn) = (file, 0, false);
                 if let Some(head) = self.head.clone() {

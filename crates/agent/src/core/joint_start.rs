@@ -2,9 +2,9 @@
 //! process, and the others are brought by it. All processes find the same environment there, so the token in it is the
 //! beginning of one: each process adds its rank, which its launcher tells it (`instance/src/identity.rs`).
 
-use super::{how_it_ended, Core};
-use crate::action::{Action, Phase, Report};
-use crate::outcome::{Exit, Failure};
+use super::{how_it_ended, AgentCore};
+use crate::action::{Action, InstancePhase, AgentReport};
+use crate::outcome::{Exit, RunFailure};
 use ligament_catalogue::{fault, Fault};
 use ligament_wire::EndpointId;
 
@@ -13,21 +13,21 @@ pub(super) fn token(secret: &str, place: u32) -> String {
     format!("{secret}:{place}")
 }
 
-impl Core {
+impl AgentCore {
     /// Whether its instance's ranks are all started by one command, in this domain.
-    pub(super) fn is_together(&self, me: EndpointId) -> bool {
+    pub(super) fn ranks_start_together(&self, me: EndpointId) -> bool {
         let instance = self.wiring.instance(&self.plan, me.leader());
         instance.together && !instance.elsewhere
     }
 
     /// Whether another rank's command brings it.
-    pub(super) fn is_brought(&self, me: EndpointId) -> bool {
-        self.is_together(me) && self.wiring.ranks().place(me.leader()) > 0
+    pub(super) fn is_started_by_sibling(&self, me: EndpointId) -> bool {
+        self.ranks_start_together(me) && self.wiring.ranks().place(me.leader()) > 0
     }
 
     /// Those that an endpoint's command brings beside itself.
-    pub(super) fn brought_by(&self, me: EndpointId) -> impl Iterator<Item = EndpointId> {
-        let brings = self.is_together(me) && !self.is_brought(me) && self.endpoints[me.index()].ours;
+    pub(super) fn siblings_started_by(&self, me: EndpointId) -> impl Iterator<Item = EndpointId> {
+        let brings = self.ranks_start_together(me) && !self.is_started_by_sibling(me) && self.endpoints[me.index()].started_by_agent;
         let ranks = self.wiring.ranks().of(self.wiring.first_instance(me));
         ranks.skip(1).filter(move |_| brings).map(EndpointId::led_by).collect::<Vec<_>>().into_iter()
     }
@@ -35,12 +35,12 @@ impl Core {
     /// The token that a process is given: of ranks that start together only what they have in common.
     pub(super) fn token_for(&self, me: EndpointId) -> String {
         let token = &self.endpoints[me.index()].token;
-        let common = token.rfind(':').filter(|_| self.is_together(me)).map_or(token.len(), |colon| colon + 1);
+        let common = token.rfind(':').filter(|_| self.ranks_start_together(me)).map_or(token.len(), |colon| colon + 1);
         token[..common].to_owned()
     }
 
     /// Another rank of the instance whose first rank this is, if it has so many.
-    pub(super) fn beside(&self, me: EndpointId, rank: u32) -> Option<EndpointId> {
+    pub(super) fn sibling_rank(&self, me: EndpointId, rank: u32) -> Option<EndpointId> {
         let ranks = self.wiring.ranks().of(self.wiring.first_instance(me));
         ranks.into_iter().nth(rank as usize).map(EndpointId::led_by)
     }
@@ -50,37 +50,37 @@ impl Core {
     pub(super) fn fail_for_who_left(&mut self, me: EndpointId) -> Vec<Action> {
         let mut out = Vec::new();
         let is_awaited =
-            |one: &EndpointId| matches!(self.endpoints[one.index()].phase, Phase::Waiting | Phase::Started);
-        let left = &self.endpoints[me.index()].left;
-        if let Some(one) = left.iter().filter_map(|&rank| self.beside(me, rank)).find(is_awaited) {
+            |one: &EndpointId| matches!(self.endpoints[one.index()].phase, InstancePhase::Waiting | InstancePhase::Started);
+        let left = &self.endpoints[me.index()].cleanly_ended_ranks;
+        if let Some(one) = left.iter().filter_map(|&rank| self.sibling_rank(me, rank)).find(is_awaited) {
             let exit = Exit::Status(0);
-            let what = how_it_ended(Phase::Started, exit);
-            self.fail(Failure { rank: Some(one.leader()), what, said: None, exit: Some(exit) }, &mut out);
+            let what = how_it_ended(InstancePhase::Started, exit);
+            self.fail(RunFailure { rank: Some(one.leader()), what, said: None, exit: Some(exit) }, &mut out);
         }
         out
     }
 
     /// Which rank is to be named after the command that started all has ended, and what became of that rank. `missing` have
     /// never come: the launcher may have ended them, so whoever is known to have ended first goes before.
-    pub(super) fn first_of_many(
+    pub(super) fn first_failed_rank(
         &mut self,
         me: EndpointId,
-        before: Phase,
+        before: InstancePhase,
         exit: Exit,
         missing: &[EndpointId],
     ) -> (EndpointId, Exit, Fault) {
         let own = &mut self.endpoints[me.index()];
-        let (left, lost, fell) = (std::mem::take(&mut own.left), own.lost.take(), own.fell);
-        let never_came = before == Phase::Started;
+        let (left, lost, fell) = (std::mem::take(&mut own.cleanly_ended_ranks), own.lost_ranks.take(), own.first_ended_rank);
+        let never_came = before == InstancePhase::Started;
         let is_missing = |one: &EndpointId| missing.contains(one) || *one == me && never_came;
-        let phase = |one: &EndpointId| if is_missing(one) { Phase::Started } else { Phase::Running };
-        let mut left = left.iter().filter_map(|&rank| self.beside(me, rank));
+        let phase = |one: &EndpointId| if is_missing(one) { InstancePhase::Started } else { InstancePhase::Running };
+        let mut left = left.iter().filter_map(|&rank| self.sibling_rank(me, rank));
         if let Some(one) = left.find(|one| !self.endpoints[one.index()].finished) {
             let exit = Exit::Status(0);
             return (one, exit, how_it_ended(phase(&one), exit));
         }
         if let Some((ranks, why)) = lost {
-            let lost: Vec<EndpointId> = ranks.iter().filter_map(|&rank| self.beside(me, rank)).collect();
+            let lost: Vec<EndpointId> = ranks.iter().filter_map(|&rank| self.sibling_rank(me, rank)).collect();
             // Of several that ended at the same moment, as far as the guard could see.
             let one = fell.filter(|one| lost.contains(one)).or(lost.first().copied());
             let Some(one) = one else { return (me, exit, why) };
@@ -93,34 +93,34 @@ impl Core {
             return (one, exit, what.told(|what| format!("{what}; at the same moment ended ranks {all}")));
         }
         let (me, before, how) = match (fell, missing.first()) {
-            (Some(one), _) => (one, Phase::Running, Exit::Unknown),
-            (None, Some(&one)) if !never_came => (one, Phase::Started, exit),
+            (Some(one), _) => (one, InstancePhase::Running, Exit::Unknown),
+            (None, Some(&one)) if !never_came => (one, InstancePhase::Started, exit),
             (None, _) => (me, before, exit),
         };
-        let what = self.how_one_of_many_ended(me, before, how).unwrap_or_else(|| how_it_ended(before, how));
+        let what = self.describe_rank_end(me, before, how).unwrap_or_else(|| how_it_ended(before, how));
         (me, exit, what)
     }
 
     /// A rank's process is gone. True if that was before it was done and the command that started it is still there, whose end
     /// will show why: another rank may have ended first that has never registered.
-    pub fn fell(&mut self, me: EndpointId) -> bool {
+    pub fn rank_process_ended(&mut self, me: EndpointId) -> bool {
         let own = &self.endpoints[me.index()];
-        if !self.is_together(me) || own.finished || own.failed || matches!(own.phase, Phase::Gone(_)) {
+        if !self.ranks_start_together(me) || own.finished || own.failed || matches!(own.phase, InstancePhase::Gone(_)) {
             return false;
         }
         let first = EndpointId::led_by(self.wiring.ranks().leader(self.wiring.first_instance(me)));
         let first = &mut self.endpoints[first.index()];
-        first.fell.get_or_insert(me);
-        first.ours && !matches!(first.phase, Phase::Gone(_))
+        first.first_ended_rank.get_or_insert(me);
+        first.started_by_agent && !matches!(first.phase, InstancePhase::Gone(_))
     }
 
     /// The process that speaks for a rank has ended, and not the command that started it.
     pub fn speaker_gone(&mut self, me: EndpointId) -> Vec<Action> {
         let mut out = Vec::new();
         let own = &self.endpoints[me.index()];
-        if !own.finished && !own.failed && !matches!(own.phase, Phase::Gone(_)) {
-            if let Some(what) = self.how_one_of_many_ended(me, own.phase, Exit::Unknown) {
-                self.fail(Failure { rank: Some(me.leader()), what, said: None, exit: None }, &mut out);
+        if !own.finished && !own.failed && !matches!(own.phase, InstancePhase::Gone(_)) {
+            if let Some(what) = self.describe_rank_end(me, own.phase, Exit::Unknown) {
+                self.fail(RunFailure { rank: Some(me.leader()), what, said: None, exit: None }, &mut out);
             }
         }
         out
@@ -134,12 +134,12 @@ impl Core {
         out: &mut Vec<Action>,
     ) -> Vec<EndpointId> {
         let mut missing = Vec::new();
-        for one in self.brought_by(me) {
+        for one in self.siblings_started_by(me) {
             let phase = &mut self.endpoints[one.index()].phase;
-            if matches!(phase, Phase::Waiting | Phase::Started) {
-                *phase = Phase::Gone(exit);
-                out.push(Action::Report(Report::Exited { rank: one.leader(), exit }));
-                self.drop_what_nobody_needs(one, out);
+            if matches!(phase, InstancePhase::Waiting | InstancePhase::Started) {
+                *phase = InstancePhase::Gone(exit);
+                out.push(Action::Report(AgentReport::Exited { rank: one.leader(), exit }));
+                self.drop_unneeded_memory(one, out);
                 missing.push(one);
             }
         }
@@ -147,8 +147,8 @@ impl Core {
     }
 
     /// What is known of a rank's end whose launcher took the exit status; none where it was started alone, or never came.
-    pub(super) fn how_one_of_many_ended(&self, me: EndpointId, before: Phase, exit: Exit) -> Option<Fault> {
-        if !self.is_together(me) || matches!(before, Phase::Waiting | Phase::Started) {
+    pub(super) fn describe_rank_end(&self, me: EndpointId, before: InstancePhase, exit: Exit) -> Option<Fault> {
+        if !self.ranks_start_together(me) || matches!(before, InstancePhase::Waiting | InstancePhase::Started) {
             return None;
         }
         Some(match (before, exit) {
@@ -157,7 +157,7 @@ impl Core {
                 "ended before it was done: it crashed, was killed, aborted, or went on to its end too soon; its output has \
                  what its launcher says"
             ),
-            (Phase::Finished, exit) => {
+            (InstancePhase::Finished, exit) => {
                 fault!(EXIT_EARLY, "was done, but the command that started its ranks then ended with {exit}")
             }
             (_, exit) => fault!(EXIT_EARLY, "was not done when the command that started its ranks ended with {exit}"),

@@ -1,6 +1,6 @@
 //! The plan of a run in the words of the protocol between domains, and back; and what its instances are started with.
 
-use crate::plan::{End, Plan, PlannedChannel, PlannedInstance, PlannedPort};
+use crate::plan::{PlannedEnd, RunPlan, PlannedChannel, PlannedInstance, PlannedPort};
 use ligament_catalogue::{fault, Fault};
 use ligament_launch::NodeShare;
 use ligament_model::{BaseEnv, ExecutionModel, Operator, Program, Reference, Resolved, Resources};
@@ -18,8 +18,8 @@ fn operator_name(operator: Operator) -> &'static str {
 
 /// A run's plan, to be told: of the model that it was made of, with the domain of each instance and the directory of its
 /// process below the run directory, and the nodes of those that are spread over several.
-pub fn tell_plan(
-    plan: &Plan,
+pub fn plan_to_wire(
+    plan: &RunPlan,
     model: &Resolved,
     placement: &[DomainId],
     homes: &[String],
@@ -30,7 +30,7 @@ pub fn tell_plan(
     let mut instances = Vec::with_capacity(plan.instances.len());
     for (i, instance) in plan.instances.iter().enumerate() {
         let list = *lists.entry(instance.ports.as_ptr()).or_insert_with(|| {
-            ports.push(instance.ports.iter().map(tell_port).collect());
+            ports.push(instance.ports.iter().map(port_to_wire).collect());
             ports.len() as u32 - 1
         });
         instances.push(wire::Instance {
@@ -38,17 +38,17 @@ pub fn tell_plan(
             domain: placement[i],
             ports: list,
             program: model.instances[i].program,
-            resources: tell_resources(model.instances[i].resources),
+            resources: resources_to_wire(model.instances[i].resources),
             shares: instance.shares,
             log_level: instance.log_level,
             by_hand: instance.by_hand,
             home: homes[i].clone(),
             ranks: instance.ranks,
-            nodes: nodes.get(&InstanceId::at(i)).map(|nodes| nodes.iter().map(tell_node).collect()),
+            nodes: nodes.get(&InstanceId::at(i)).map(|nodes| nodes.iter().map(node_to_wire).collect()),
             may_fail: instance.may_fail.then_some(true),
         });
     }
-    let end = |end: End| wire::End { rank: end.rank, port: end.port, slot: end.slot };
+    let end = |end: PlannedEnd| wire::End { rank: end.rank, port: end.port, slot: end.slot };
     let channel = |channel: &PlannedChannel| wire::Channel {
         from: end(channel.from),
         to: end(channel.to),
@@ -62,7 +62,7 @@ pub fn tell_plan(
         instances,
         ports,
         channels: plan.channels.iter().map(channel).collect(),
-        programs: model.programs.iter().map(tell_program).collect(),
+        programs: model.programs.iter().map(program_to_wire).collect(),
         settings: plan.settings.clone(),
         memory: plan.memory,
         pinned_limit: plan.pinned_limit,
@@ -73,9 +73,9 @@ pub fn tell_plan(
 }
 
 /// The plan as it was told (and checked), and the domain of each instance.
-pub fn told_plan(told: &wire::Plan) -> (Plan, Vec<DomainId>) {
+pub fn plan_from_wire(told: &wire::Plan) -> (RunPlan, Vec<DomainId>) {
     let lists: Vec<Arc<[PlannedPort]>> =
-        told.ports.iter().map(|ports| ports.iter().map(told_port).collect()).collect();
+        told.ports.iter().map(|ports| ports.iter().map(port_from_wire).collect()).collect();
     let is_mpi = |program: Option<u32>| {
         let program = program.and_then(|program| told.programs.get(program as usize));
         program
@@ -89,12 +89,12 @@ pub fn told_plan(told: &wire::Plan) -> (Plan, Vec<DomainId>) {
         shares: instance.shares,
         elsewhere: false,
         log_level: instance.log_level,
-        cores: resources_of(instance.resources).cores_on_node(),
+        cores: resources_from_wire(instance.resources).cores_on_node(),
         ranks: instance.ranks,
         together: instance.ranks.is_some() && is_mpi(instance.program),
         may_fail: instance.may_fail == Some(true),
     };
-    let end = |end: wire::End| End { rank: end.rank, port: end.port, slot: end.slot };
+    let end = |end: wire::End| PlannedEnd { rank: end.rank, port: end.port, slot: end.slot };
     let channel = |channel: &wire::Channel| PlannedChannel {
         from: end(channel.from),
         to: end(channel.to),
@@ -103,7 +103,7 @@ pub fn told_plan(told: &wire::Plan) -> (Plan, Vec<DomainId>) {
         steps: channel.steps,
         filters: channel.filters,
     };
-    let plan = Plan {
+    let plan = RunPlan {
         run: told.run.clone(),
         instances: told.instances.iter().map(instance).collect(),
         channels: told.channels.iter().map(channel).collect(),
@@ -117,7 +117,7 @@ pub fn told_plan(told: &wire::Plan) -> (Plan, Vec<DomainId>) {
     (plan, told.instances.iter().map(|instance| instance.domain).collect())
 }
 
-fn tell_port(port: &PlannedPort) -> wire::Port {
+fn port_to_wire(port: &PlannedPort) -> wire::Port {
     wire::Port {
         name: port.name.to_string(),
         operator: operator_name(port.operator).to_owned(),
@@ -130,7 +130,7 @@ fn tell_port(port: &PlannedPort) -> wire::Port {
     }
 }
 
-fn told_port(port: &wire::Port) -> PlannedPort {
+fn port_from_wire(port: &wire::Port) -> PlannedPort {
     PlannedPort {
         name: port.name.as_str().into(),
         operator: Operator::from_name(&port.operator).unwrap_or(Operator::None),
@@ -143,7 +143,7 @@ fn told_port(port: &wire::Port) -> PlannedPort {
     }
 }
 
-fn tell_program(program: &Program) -> wire::Program {
+fn program_to_wire(program: &Program) -> wire::Program {
     let file = program.at.file.as_deref().map(|file| {
         let full = std::path::absolute(file).unwrap_or_else(|_| file.into());
         full.to_string_lossy().into_owned()
@@ -167,7 +167,7 @@ fn tell_program(program: &Program) -> wire::Program {
 ///
 /// # Errors
 /// It has words that this version does not know.
-pub fn program_of(told: &wire::Program) -> Result<Program, Fault> {
+pub fn program_from_wire(told: &wire::Program) -> Result<Program, Fault> {
     let unknown = |what: &str, word: &str| {
         fault!(
                 OTHER_VERSION_ELSEWHERE,
@@ -195,17 +195,17 @@ pub fn program_of(told: &wire::Program) -> Result<Program, Fault> {
     Ok(program)
 }
 
-fn tell_node(node: &NodeShare) -> (String, u32) {
+fn node_to_wire(node: &NodeShare) -> (String, u32) {
     (node.name.clone(), node.processes)
 }
 
 /// The nodes over which an instance's MPI processes are spread, as it was told.
-pub fn nodes_of(told: &wire::Instance) -> Vec<NodeShare> {
+pub fn nodes_from_wire(told: &wire::Instance) -> Vec<NodeShare> {
     let node = |(name, processes): &(String, u32)| NodeShare { name: name.clone(), processes: *processes };
     told.nodes.iter().flatten().map(node).collect()
 }
 
-fn tell_resources(resources: Resources) -> wire::Resources {
+fn resources_to_wire(resources: Resources) -> wire::Resources {
     match resources {
         Resources::Threads { threads } => wire::Resources::Threads(threads as u64),
         Resources::MpiProcesses { mpi_processes, threads_per_mpi_process } => {
@@ -222,7 +222,7 @@ fn tell_resources(resources: Resources) -> wire::Resources {
 }
 
 /// The cores that an instance needs, as it was told.
-pub fn resources_of(told: wire::Resources) -> Resources {
+pub fn resources_from_wire(told: wire::Resources) -> Resources {
     let number = |told: u64| usize::try_from(told).unwrap_or(usize::MAX);
     match told {
         wire::Resources::Threads(threads) => Resources::Threads { threads: number(threads) },

@@ -1,11 +1,11 @@
 //! The logic of an agent that is not the head: what happens in its domain goes in, messages for the head come out, and
 //! what the head says becomes orders. No I/O and no clock.
 
-use super::words::{lane_of, order_of, outcome_of, passage_of, report_of, row_of, told_order};
-use crate::action::{AgentOrder, Phase, Report};
-use crate::custody::{ChannelView, Gained};
-use crate::host::{InstanceView, Looked};
-use crate::outcome::Outcome;
+use super::wire_conversion::{lane_to_wire, order_to_wire, outcome_to_wire, passage_to_wire, report_to_wire, row_to_wire, order_from_wire};
+use crate::action::{AgentOrder, InstancePhase, AgentReport};
+use crate::custody::{ChannelView, TimelineDelta};
+use crate::host::{InstanceView, ProcessInspection};
+use crate::outcome::RunOutcome;
 use ligament_catalogue::{fault, Fault};
 use ligament_shm::status::Status;
 use ligament_wire::control::to_bytes;
@@ -14,15 +14,15 @@ use ligament_wire::{DomainId, InstanceId, RankId, Ranks};
 use std::time::Duration;
 
 /// How often the head is told how the instances stand.
-const OFTEN: Duration = Duration::from_millis(250);
+const SNAPSHOT_INTERVAL: Duration = Duration::from_millis(250);
 /// How often while the head wants to know whether somebody has looked.
-const PRESSING: Duration = Duration::from_millis(20);
+const URGENT_SNAPSHOT_INTERVAL: Duration = Duration::from_millis(20);
 /// For so many snapshots it does.
-const PRESSED: u32 = 10;
+const URGENT_SNAPSHOT_COUNT: u32 = 10;
 
 /// What the head wants.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Heard {
+pub enum HeadRequest {
     /// Of the logic of the agent.
     Order(AgentOrder),
     /// So many bytes of files were written down, in all.
@@ -41,10 +41,10 @@ pub enum Heard {
 
 /// The part of an instance that is compared with what was told before.
 #[derive(Debug, Clone, PartialEq)]
-struct Told {
-    phase: Phase,
+struct ReportedState {
+    phase: InstancePhase,
     pid: Option<u32>,
-    looked: Looked,
+    looked: ProcessInspection,
     status: Option<Status>,
 }
 
@@ -55,13 +55,13 @@ pub struct RemoteAgent {
     own: Vec<RankId>,
     /// What was told last of each end of a channel.
     passed: Vec<ChannelView>,
-    told: Vec<Option<Told>>,
+    reported: Vec<Option<ReportedState>>,
     reports: Vec<wire::Report>,
     /// What timelines have gained: whose, what, and whether nothing more will come.
-    lanes: Vec<(RankId, Gained, bool)>,
+    lanes: Vec<(RankId, TimelineDelta, bool)>,
     /// The last round that was passed on.
     round: u64,
-    pressing: u32,
+    urgent_snapshots_left: u32,
     /// Whether the head knows that the run ends, because it said so or was told.
     ending: bool,
     over: bool,
@@ -73,13 +73,13 @@ impl RemoteAgent {
         let own: Vec<RankId> =
             ranks.all().filter(|&rank| placement[ranks.instance(rank).index()] == me).collect();
         RemoteAgent {
-            told: vec![None; own.len()],
+            reported: vec![None; own.len()],
             passed: Vec::new(),
             own,
             reports: Vec::new(),
             lanes: Vec::new(),
             round: 0,
-            pressing: 0,
+            urgent_snapshots_left: 0,
             ending: false,
             over: false,
         }
@@ -91,12 +91,12 @@ impl RemoteAgent {
     }
 
     /// Something happened here.
-    pub fn report(&mut self, report: &Report) {
+    pub fn report(&mut self, report: &AgentReport) {
         // Of its own end a run is told once, by whoever noticed first.
-        if matches!(report, Report::Ending(_)) && std::mem::replace(&mut self.ending, true) {
+        if matches!(report, AgentReport::Ending(_)) && std::mem::replace(&mut self.ending, true) {
             return;
         }
-        self.reports.push(report_of(report));
+        self.reports.push(report_to_wire(report));
     }
 
     /// What happened since the last time, to be sent at once.
@@ -106,7 +106,7 @@ impl RemoteAgent {
     }
 
     /// What the timeline of a rank has gained, to go with the next snapshot; `over`: nothing more will come.
-    pub fn gained(&mut self, rank: RankId, gained: &Gained, over: bool) {
+    pub fn gained(&mut self, rank: RankId, gained: &TimelineDelta, over: bool) {
         if over || !gained.intervals.is_empty() || !gained.causes.is_empty() {
             self.lanes.push((rank, gained.clone(), over));
         }
@@ -116,39 +116,39 @@ impl RemoteAgent {
     ///
     /// # Errors
     /// It makes no sense.
-    pub fn heard(&mut self, bytes: &[u8]) -> Result<Vec<Heard>, Fault> {
+    pub fn heard(&mut self, bytes: &[u8]) -> Result<Vec<HeadRequest>, Fault> {
         Ok(match wire::from_bytes::<FromHead>(bytes)? {
             FromHead::Orders(orders) => orders.into_iter().map(|order| self.take(order)).collect(),
-            FromHead::Bye => vec![Heard::Bye],
-            FromHead::Wrote(bytes) => vec![Heard::Wrote(bytes)],
-            FromHead::Refused(why) => vec![Heard::Refused(why)],
-            FromHead::NotWritten { instance, path } => vec![Heard::NotWritten { instance, path }],
-            FromHead::Look(look) => vec![Heard::Look(look)],
-            FromHead::Tap(order) => vec![Heard::Tap(order)],
+            FromHead::Bye => vec![HeadRequest::Bye],
+            FromHead::Wrote(bytes) => vec![HeadRequest::Wrote(bytes)],
+            FromHead::Refused(why) => vec![HeadRequest::Refused(why)],
+            FromHead::NotWritten { instance, path } => vec![HeadRequest::NotWritten { instance, path }],
+            FromHead::Look(look) => vec![HeadRequest::Look(look)],
+            FromHead::Tap(order) => vec![HeadRequest::Tap(order)],
             FromHead::Begin(_) | FromHead::Input { .. } | FromHead::Start => {
                 return Err(fault!(DOMAIN_SENDS_NONSENSE, "the head began a second time"))
             }
         })
     }
 
-    fn take(&mut self, order: wire::AgentOrder) -> Heard {
+    fn take(&mut self, order: wire::AgentOrder) -> HeadRequest {
         match &order {
             wire::AgentOrder::Look { round, .. } => {
                 self.round = *round;
-                self.pressing = PRESSED;
+                self.urgent_snapshots_left = URGENT_SNAPSHOT_COUNT;
             }
             wire::AgentOrder::End(_) => self.ending = true,
             _ => {}
         }
-        Heard::Order(told_order(order))
+        HeadRequest::Order(order_from_wire(order))
     }
 
     /// How long after this the next snapshot is due.
     pub fn next_snapshot(&self) -> Duration {
-        if self.pressing > 0 {
-            PRESSING
+        if self.urgent_snapshots_left > 0 {
+            URGENT_SNAPSHOT_INTERVAL
         } else {
-            OFTEN
+            SNAPSHOT_INTERVAL
         }
     }
 
@@ -158,20 +158,20 @@ impl RemoteAgent {
     pub fn snapshot(
         &mut self,
         views: &[InstanceView],
-        looked: impl Fn(RankId) -> Looked,
+        looked: impl Fn(RankId) -> ProcessInspection,
         (memory_used, memory_limit): (u64, u64),
         ends: impl FnOnce(&mut dyn FnMut(u32, ChannelView)),
         carried: impl FnOnce() -> Carried,
         now: u64,
     ) -> Vec<u8> {
-        self.pressing = self.pressing.saturating_sub(1);
+        self.urgent_snapshots_left = self.urgent_snapshots_left.saturating_sub(1);
         let mut rows = Vec::new();
-        for (&rank, told) in self.own.iter().zip(&mut self.told) {
+        for (&rank, told) in self.own.iter().zip(&mut self.reported) {
             let Some(view) = views.get(rank.index()) else { continue };
             let seen =
-                Told { phase: view.phase, pid: view.pid, looked: looked(rank), status: view.status.clone() };
+                ReportedState { phase: view.phase, pid: view.pid, looked: looked(rank), status: view.status.clone() };
             if told.as_ref() != Some(&seen) {
-                rows.push(row_of(rank, view, &seen.looked, now));
+                rows.push(row_to_wire(rank, view, &seen.looked, now));
                 *told = Some(seen);
             }
         }
@@ -181,12 +181,12 @@ impl RemoteAgent {
             match self.passed.get_mut(at) {
                 Some(told) if *told == view => {}
                 Some(told) => {
-                    passages.push(passage_of(channel, &view));
+                    passages.push(passage_to_wire(channel, &view));
                     *told = view;
                 }
                 None => {
                     if view != ChannelView::default() {
-                        passages.push(passage_of(channel, &view));
+                        passages.push(passage_to_wire(channel, &view));
                     }
                     self.passed.push(view);
                 }
@@ -194,7 +194,7 @@ impl RemoteAgent {
             at += 1;
         });
         let lanes = std::mem::take(&mut self.lanes);
-        let lane = |(rank, gained, over): (RankId, Gained, bool)| lane_of(rank, &gained, over, now);
+        let lane = |(rank, gained, over): (RankId, TimelineDelta, bool)| lane_to_wire(rank, &gained, over, now);
         to_bytes(&FromAgent::Snapshot(Box::new(Snapshot {
             at: now,
             round: self.round,
@@ -208,13 +208,13 @@ impl RemoteAgent {
     }
 
     /// No process of the domain is left: the last word, after the last snapshot and the last of the files. Said once.
-    pub fn over(&mut self, ending: Option<&Outcome>) -> Option<Vec<u8>> {
+    pub fn over(&mut self, ending: Option<&RunOutcome>) -> Option<Vec<u8>> {
         let said = std::mem::replace(&mut self.over, true);
-        (!said).then(|| to_bytes(&FromAgent::Over(ending.map(outcome_of))))
+        (!said).then(|| to_bytes(&FromAgent::Over(ending.map(outcome_to_wire))))
     }
 }
 
 /// Orders for the agent of a domain.
 pub fn orders<'a>(orders: impl IntoIterator<Item = &'a AgentOrder>) -> Vec<u8> {
-    to_bytes(&FromHead::Orders(orders.into_iter().filter_map(order_of).collect()))
+    to_bytes(&FromHead::Orders(orders.into_iter().filter_map(order_to_wire).collect()))
 }

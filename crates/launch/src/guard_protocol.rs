@@ -2,8 +2,8 @@
 
 use crate::command::Command;
 use crate::environment::Environment;
-use crate::process::Ended;
-use crate::ranks::Lost;
+use crate::process::ProcessEnd;
+use crate::ranks::LostRanks;
 use std::ffi::{OsStr, OsString};
 use std::io::{self, Read, Write};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
@@ -11,7 +11,7 @@ use std::path::PathBuf;
 
 /// From the run to its guard.
 #[derive(Debug, PartialEq, Eq)]
-pub enum Wish {
+pub enum GuardOrder {
     /// Start this; the answer, with the same number, is `Started` or `NotStarted`.
     Start(u32, Command),
     /// There is a process group that somebody else started: end it with the run.
@@ -31,40 +31,40 @@ pub enum Wish {
 
 /// From the guard to its run.
 #[derive(Debug, PartialEq, Eq)]
-pub enum News {
+pub enum GuardMessage {
     /// The number of the order, and of the process.
     Started(u32, u32),
     NotStarted(u32, String),
     /// A process that it started has ended; of a launcher of MPI, why.
-    Ended(u32, Ended, Option<Lost>),
+    Ended(u32, ProcessEnd, Option<LostRanks>),
     /// A launcher that it started goes on, and this rank of it has ended well.
     Left(u32, u32),
     /// Nothing is left.
     Swept,
 }
 
-struct Fields(Vec<u8>);
+struct FrameWriter(Vec<u8>);
 
-impl Fields {
-    fn new(kind: u8) -> Fields {
-        Fields(vec![0, 0, 0, 0, kind])
+impl FrameWriter {
+    fn new(kind: u8) -> FrameWriter {
+        FrameWriter(vec![0, 0, 0, 0, kind])
     }
 
-    fn number(mut self, number: u32) -> Fields {
+    fn number(mut self, number: u32) -> FrameWriter {
         self.0.extend(number.to_le_bytes());
         self
     }
 
-    fn text(mut self, text: &OsStr) -> Fields {
+    fn text(mut self, text: &OsStr) -> FrameWriter {
         self.0.extend((text.len() as u32).to_le_bytes());
         self.0.extend(text.as_bytes());
         self
     }
 
-    fn ended(self, ended: Ended) -> Fields {
+    fn ended(self, ended: ProcessEnd) -> FrameWriter {
         match ended {
-            Ended::Status(status) => self.number(0).number(status as u32),
-            Ended::Signal(signal) => self.number(1).number(signal as u32),
+            ProcessEnd::Status(status) => self.number(0).number(status as u32),
+            ProcessEnd::Signal(signal) => self.number(1).number(signal as u32),
         }
     }
 
@@ -75,9 +75,9 @@ impl Fields {
     }
 }
 
-struct Reading<'a>(&'a [u8]);
+struct FrameReader<'a>(&'a [u8]);
 
-impl Reading<'_> {
+impl FrameReader<'_> {
     fn bytes(&mut self, count: usize) -> io::Result<&[u8]> {
         let (taken, rest) = self.0.split_at_checked(count).ok_or(io::ErrorKind::UnexpectedEof)?;
         self.0 = rest;
@@ -95,19 +95,19 @@ impl Reading<'_> {
         Ok(OsString::from_vec(self.bytes(len)?.to_vec()))
     }
 
-    fn ended(&mut self) -> io::Result<Ended> {
+    fn ended(&mut self) -> io::Result<ProcessEnd> {
         Ok(match (self.number()?, self.number()? as i32) {
-            (0, status) => Ended::Status(status),
-            (_, signal) => Ended::Signal(signal),
+            (0, status) => ProcessEnd::Status(status),
+            (_, signal) => ProcessEnd::Signal(signal),
         })
     }
 
-    fn lost(&mut self) -> io::Result<Lost> {
+    fn lost(&mut self) -> io::Result<LostRanks> {
         let name = self.text()?.to_string_lossy().into_owned();
         let count = self.number()?;
         let ranks = (0..count).map(|_| self.number()).collect::<io::Result<_>>()?;
         let ended = if self.number()? == 1 { Some(self.ended()?) } else { None };
-        Ok(Lost { ranks, name, ended })
+        Ok(LostRanks { ranks, name, ended })
     }
 }
 
@@ -122,11 +122,11 @@ fn frame(mut from: impl Read) -> io::Result<(u8, Vec<u8>)> {
     Ok((kind, bytes))
 }
 
-impl Wish {
+impl GuardOrder {
     pub fn write(&self, to: impl Write) -> io::Result<()> {
         match self {
-            Wish::Start(number, command) => {
-                let mut fields = Fields::new(0)
+            GuardOrder::Start(number, command) => {
+                let mut fields = FrameWriter::new(0)
                     .number(*number)
                     .text(command.program.as_os_str())
                     .text(command.directory.as_os_str())
@@ -140,19 +140,19 @@ impl Wish {
                 let pairs = variables.iter();
                 pairs.fold(fields, |fields, (name, value)| fields.text(name).text(value))
             }
-            Wish::Watch(group) => Fields::new(1).number(*group),
-            Wish::Forget(group) => Fields::new(2).number(*group),
-            Wish::Sweep => Fields::new(3),
-            Wish::End => Fields::new(4),
-            Wish::Remove(socket) => Fields::new(5).text(socket.as_os_str()),
-            Wish::Note(note) => Fields::new(6).text(OsStr::new(note)),
+            GuardOrder::Watch(group) => FrameWriter::new(1).number(*group),
+            GuardOrder::Forget(group) => FrameWriter::new(2).number(*group),
+            GuardOrder::Sweep => FrameWriter::new(3),
+            GuardOrder::End => FrameWriter::new(4),
+            GuardOrder::Remove(socket) => FrameWriter::new(5).text(socket.as_os_str()),
+            GuardOrder::Note(note) => FrameWriter::new(6).text(OsStr::new(note)),
         }
         .write(to)
     }
 
-    pub fn read(from: impl Read) -> io::Result<Wish> {
+    pub fn read(from: impl Read) -> io::Result<GuardOrder> {
         let (kind, bytes) = frame(from)?;
-        let mut fields = Reading(&bytes);
+        let mut fields = FrameReader(&bytes);
         Ok(match kind {
             0 => {
                 let number = fields.number()?;
@@ -168,27 +168,27 @@ impl Wish {
                     let name = fields.text()?;
                     environment.set_any(name, fields.text()?);
                 }
-                Wish::Start(number, Command { program, arguments, environment, directory, output, cores })
+                GuardOrder::Start(number, Command { program, arguments, environment, directory, output, cores })
             }
-            1 => Wish::Watch(fields.number()?),
-            2 => Wish::Forget(fields.number()?),
-            3 => Wish::Sweep,
-            4 => Wish::End,
-            5 => Wish::Remove(PathBuf::from(fields.text()?)),
-            6 => Wish::Note(fields.text()?.to_string_lossy().into_owned()),
+            1 => GuardOrder::Watch(fields.number()?),
+            2 => GuardOrder::Forget(fields.number()?),
+            3 => GuardOrder::Sweep,
+            4 => GuardOrder::End,
+            5 => GuardOrder::Remove(PathBuf::from(fields.text()?)),
+            6 => GuardOrder::Note(fields.text()?.to_string_lossy().into_owned()),
             _ => return Err(io::ErrorKind::InvalidData.into()),
         })
     }
 }
 
-impl News {
+impl GuardMessage {
     pub fn write(&self, to: impl Write) -> io::Result<()> {
         match self {
-            News::Started(number, pid) => Fields::new(0).number(*number).number(*pid),
-            News::NotStarted(number, why) => Fields::new(1).number(*number).text(OsStr::new(why)),
-            News::Ended(pid, ended, None) => Fields::new(2).number(*pid).ended(*ended),
-            News::Ended(pid, ended, Some(lost)) => {
-                let fields = Fields::new(3).number(*pid).ended(*ended).text(OsStr::new(&lost.name));
+            GuardMessage::Started(number, pid) => FrameWriter::new(0).number(*number).number(*pid),
+            GuardMessage::NotStarted(number, why) => FrameWriter::new(1).number(*number).text(OsStr::new(why)),
+            GuardMessage::Ended(pid, ended, None) => FrameWriter::new(2).number(*pid).ended(*ended),
+            GuardMessage::Ended(pid, ended, Some(lost)) => {
+                let fields = FrameWriter::new(3).number(*pid).ended(*ended).text(OsStr::new(&lost.name));
                 let fields = fields.number(lost.ranks.len() as u32);
                 let fields = lost.ranks.iter().fold(fields, |fields, &rank| fields.number(rank));
                 match lost.ended {
@@ -196,22 +196,22 @@ impl News {
                     None => fields.number(0),
                 }
             }
-            News::Swept => Fields::new(4),
-            News::Left(pid, rank) => Fields::new(5).number(*pid).number(*rank),
+            GuardMessage::Swept => FrameWriter::new(4),
+            GuardMessage::Left(pid, rank) => FrameWriter::new(5).number(*pid).number(*rank),
         }
         .write(to)
     }
 
-    pub fn read(from: impl Read) -> io::Result<News> {
+    pub fn read(from: impl Read) -> io::Result<GuardMessage> {
         let (kind, bytes) = frame(from)?;
-        let mut fields = Reading(&bytes);
+        let mut fields = FrameReader(&bytes);
         Ok(match kind {
-            0 => News::Started(fields.number()?, fields.number()?),
-            1 => News::NotStarted(fields.number()?, fields.text()?.to_string_lossy().into_owned()),
-            2 => News::Ended(fields.number()?, fields.ended()?, None),
-            3 => News::Ended(fields.number()?, fields.ended()?, Some(fields.lost()?)),
-            4 => News::Swept,
-            5 => News::Left(fields.number()?, fields.number()?),
+            0 => GuardMessage::Started(fields.number()?, fields.number()?),
+            1 => GuardMessage::NotStarted(fields.number()?, fields.text()?.to_string_lossy().into_owned()),
+            2 => GuardMessage::Ended(fields.number()?, fields.ended()?, None),
+            3 => GuardMessage::Ended(fields.number()?, fields.ended()?, Some(fields.lost()?)),
+            4 => GuardMessage::Swept,
+            5 => GuardMessage::Left(fields.number()?, fields.number()?),
             _ => return Err(io::ErrorKind::InvalidData.into()),
         })
     }
@@ -233,25 +233,25 @@ mod tests {
             output: "/dev/null".into(),
             cores: vec![3, 65],
         };
-        let others = [Wish::Remove("/tmp/x/agent".into()), Wish::Note("naïve".into()), Wish::Sweep, Wish::End];
-        let all = [Wish::Start(5, command), Wish::Watch(7), Wish::Forget(u32::MAX)].into_iter().chain(others);
+        let others = [GuardOrder::Remove("/tmp/x/agent".into()), GuardOrder::Note("naïve".into()), GuardOrder::Sweep, GuardOrder::End];
+        let all = [GuardOrder::Start(5, command), GuardOrder::Watch(7), GuardOrder::Forget(u32::MAX)].into_iter().chain(others);
         for wish in all {
             let mut bytes = Vec::new();
             wish.write(&mut bytes).unwrap();
-            assert_eq!(Wish::read(&bytes[..]).unwrap(), wish);
-            assert!(Wish::read(&bytes[..bytes.len() - 1]).is_err());
+            assert_eq!(GuardOrder::read(&bytes[..]).unwrap(), wish);
+            assert!(GuardOrder::read(&bytes[..bytes.len() - 1]).is_err());
         }
-        let lost = |ranks, ended| Some(Lost { ranks, name: "proxy".into(), ended });
+        let lost = |ranks, ended| Some(LostRanks { ranks, name: "proxy".into(), ended });
         let ends = [
-            News::Ended(3, Ended::Status(-1), None),
-            News::Ended(4, Ended::Signal(9), lost(vec![1, 3], Some(Ended::Status(5)))),
-            News::Ended(4, Ended::Signal(9), lost(Vec::new(), None)),
+            GuardMessage::Ended(3, ProcessEnd::Status(-1), None),
+            GuardMessage::Ended(4, ProcessEnd::Signal(9), lost(vec![1, 3], Some(ProcessEnd::Status(5)))),
+            GuardMessage::Ended(4, ProcessEnd::Signal(9), lost(Vec::new(), None)),
         ];
-        let others = [News::Started(8, 1), News::NotStarted(9, "naïve".into()), News::Swept, News::Left(5, 2)];
+        let others = [GuardMessage::Started(8, 1), GuardMessage::NotStarted(9, "naïve".into()), GuardMessage::Swept, GuardMessage::Left(5, 2)];
         for news in ends.into_iter().chain(others) {
             let mut bytes = Vec::new();
             news.write(&mut bytes).unwrap();
-            assert_eq!(News::read(&bytes[..]).unwrap(), news);
+            assert_eq!(GuardMessage::read(&bytes[..]).unwrap(), news);
         }
     }
 }

@@ -5,11 +5,11 @@
 
 use crate::descendants::end_descendants;
 use crate::guard::remove_socket;
-use crate::line::{News, Wish};
-use crate::loss::{how_ended, Loss};
+use crate::guard_protocol::{GuardMessage, GuardOrder};
+use crate::loss::{how_ended, ProcessLoss};
 use crate::mpi::{ranks_of, segments_of};
-use crate::process::{end_group, raise_open_files, Ended};
-use crate::ranks::Launched;
+use crate::process::{end_group, raise_open_files, ProcessEnd};
+use crate::ranks::MpiLauncher;
 use crate::sys;
 use ligament_catalogue::said;
 use rustix::event::{poll, PollFd, PollFlags, Timespec};
@@ -25,22 +25,22 @@ use std::time::Instant;
 
 /// Why the guard's work is over.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Over {
+enum EndReason {
     /// The run ordered it.
-    Told,
+    Ordered,
     /// The run's process is gone.
-    Lost,
+    RunLost,
 }
 
 /// What the guard knows.
-struct Keeper {
+struct GuardProcess {
     line: UnixStream,
     /// The signals that its children are born with blocked: those that the run had.
     blocked: sys::Signals,
     /// Processes that it started: their numbers are also those of their groups.
     started: HashSet<u32>,
     /// Those that start ranks of MPI, with what they have started.
-    launched: HashMap<u32, Launched>,
+    launched: HashMap<u32, MpiLauncher>,
     /// Groups of processes that others started.
     watched: HashSet<u32>,
     /// Sockets that are to be gone at the end.
@@ -49,22 +49,22 @@ struct Keeper {
     segments: HashSet<PathBuf>,
     noted: Option<String>,
     /// Orders that are not carried out yet.
-    wishes: VecDeque<Wish>,
+    orders: VecDeque<GuardOrder>,
 }
 
 /// The whole life of the guard's process. If the run's process goes without a word, `lost` is called when
 /// everything is ended.
-pub fn live(line: OwnedFd, parent: Pid, lost: impl FnOnce(&Loss)) -> i32 {
-    match Keeper::prepare(line, parent) {
+pub fn run(line: OwnedFd, parent: Pid, lost: impl FnOnce(&ProcessLoss)) -> i32 {
+    match GuardProcess::prepare(line, parent) {
         Ok((mut keeper, ends, run)) => {
             let over = keeper.serve(&ends, run.as_ref());
             let how = match (over, &run) {
-                (Over::Lost, Some(run)) => how_ended(run.as_fd(), parent),
+                (EndReason::RunLost, Some(run)) => how_ended(run.as_fd(), parent),
                 _ => None,
             };
             let noted = keeper.noted.take();
             let pid = parent.as_raw_nonzero().get() as u32;
-            keeper.end(over, |left| lost(&Loss { pid, ended: how, left, noted }))
+            keeper.end(over, |left| lost(&ProcessLoss { pid, ended: how, left, noted }))
         }
         // The run sees that the line is closed.
         Err(error) => {
@@ -74,8 +74,8 @@ pub fn live(line: OwnedFd, parent: Pid, lost: impl FnOnce(&Loss)) -> i32 {
     }
 }
 
-impl Keeper {
-    fn prepare(line: OwnedFd, parent: Pid) -> io::Result<(Keeper, OwnedFd, Option<OwnedFd>)> {
+impl GuardProcess {
+    fn prepare(line: OwnedFd, parent: Pid) -> io::Result<(GuardProcess, OwnedFd, Option<OwnedFd>)> {
         let blocked = sys::block_all()?;
         rustix::process::setpgid(None, None)?;
         rustix::process::set_child_subreaper(Some(rustix::process::getpid()))?;
@@ -86,7 +86,7 @@ impl Keeper {
         // The run may have ended before it could be watched; then the closed line shows it.
         let run = pidfd_open(parent, PidfdFlags::empty()).ok();
         let run = run.filter(|_| rustix::process::getppid() == Some(parent));
-        let keeper = Keeper {
+        let keeper = GuardProcess {
             line,
             blocked,
             started: HashSet::new(),
@@ -95,19 +95,19 @@ impl Keeper {
             sockets: Vec::new(),
             segments: HashSet::new(),
             noted: None,
-            wishes: VecDeque::new(),
+            orders: VecDeque::new(),
         };
         Ok((keeper, ends, run))
     }
 
     /// Carries out the run's orders until the run is over. All pending orders are read before any is carried
     /// out: an order to end must not wait until all the processes have been started that it will end.
-    fn serve(&mut self, ends: &OwnedFd, run: Option<&OwnedFd>) -> Over {
+    fn serve(&mut self, ends: &OwnedFd, run: Option<&OwnedFd>) -> EndReason {
         loop {
-            let patience = self.patience();
+            let patience = self.poll_timeout();
             let mut fds = vec![PollFd::new(&self.line, PollFlags::IN), PollFd::new(ends, PollFlags::IN)];
             fds.extend(run.map(|run| PollFd::new(run, PollFlags::IN)));
-            let of_launchers = self.launched.values().flat_map(Launched::processes);
+            let of_launchers = self.launched.values().flat_map(MpiLauncher::processes);
             fds.extend(of_launchers.map(|process| PollFd::from_borrowed_fd(process, PollFlags::IN)));
             if poll(&mut fds, patience.as_ref()).is_err() {
                 continue;
@@ -123,32 +123,32 @@ impl Keeper {
                 self.reap();
             }
             if speaks {
-                match Wish::read(&self.line) {
+                match GuardOrder::read(&self.line) {
                     Ok(wish) => {
-                        self.hear(wish);
+                        self.queue_order(wish);
                         continue;
                     }
                     Err(_) => lost = true,
                 }
             }
             if lost {
-                self.start_nobody();
+                self.drop_pending_starts();
             }
-            match self.wishes.pop_front() {
-                Some(Wish::End) => return Over::Told,
-                Some(wish) => self.fulfil(wish),
-                None if lost => return Over::Lost,
+            match self.orders.pop_front() {
+                Some(GuardOrder::End) => return EndReason::Ordered,
+                Some(wish) => self.carry_out(wish),
+                None if lost => return EndReason::RunLost,
                 None => {}
             }
         }
     }
 
     /// How long to wait for something to happen.
-    fn patience(&self) -> Option<Timespec> {
-        if !self.wishes.is_empty() {
+    fn poll_timeout(&self) -> Option<Timespec> {
+        if !self.orders.is_empty() {
             return Some(Timespec { tv_sec: 0, tv_nsec: 0 });
         }
-        let at = self.launched.values().filter_map(Launched::wakes_at).min()?;
+        let at = self.launched.values().filter_map(MpiLauncher::wakes_at).min()?;
         let time = at.saturating_duration_since(Instant::now());
         Some(Timespec { tv_sec: time.as_secs() as i64, tv_nsec: i64::from(time.subsec_nanos()) })
     }
@@ -156,26 +156,26 @@ impl Keeper {
     fn look_at_ranks(&mut self) {
         let mut left = Vec::new();
         for (&pid, launched) in &mut self.launched {
-            left.extend(launched.go_on().into_iter().map(|rank| News::Left(pid, rank)));
+            left.extend(launched.update().into_iter().map(|rank| GuardMessage::Left(pid, rank)));
         }
         left.iter().for_each(|news| self.tell(news));
     }
 
-    fn hear(&mut self, wish: Wish) {
-        if matches!(wish, Wish::Sweep | Wish::End) {
-            self.start_nobody();
+    fn queue_order(&mut self, wish: GuardOrder) {
+        if matches!(wish, GuardOrder::Sweep | GuardOrder::End) {
+            self.drop_pending_starts();
         }
-        self.wishes.push_back(wish);
+        self.orders.push_back(wish);
     }
 
     /// Forgets pending starts.
-    fn start_nobody(&mut self) {
-        self.wishes.retain(|wish| !matches!(wish, Wish::Start(..)));
+    fn drop_pending_starts(&mut self) {
+        self.orders.retain(|wish| !matches!(wish, GuardOrder::Start(..)));
     }
 
-    fn fulfil(&mut self, wish: Wish) {
+    fn carry_out(&mut self, wish: GuardOrder) {
         match wish {
-            Wish::Start(number, command) => {
+            GuardOrder::Start(number, command) => {
                 let ranks = ranks_of(&command);
                 if ranks.is_some() {
                     // It will have a descriptor for each.
@@ -189,34 +189,34 @@ impl Keeper {
                 let news = match command.start(self.blocked) {
                     Ok(pid) => {
                         self.started.insert(pid);
-                        let launched = ranks.and_then(|ranks| Launched::new(pid, ranks));
+                        let launched = ranks.and_then(|ranks| MpiLauncher::new(pid, ranks));
                         self.launched.extend(launched.map(|launched| (pid, launched)));
-                        News::Started(number, pid)
+                        GuardMessage::Started(number, pid)
                     }
-                    Err(why) => News::NotStarted(number, why.with_code()),
+                    Err(why) => GuardMessage::NotStarted(number, why.with_code()),
                 };
                 self.tell(&news);
             }
-            Wish::Watch(group) => {
+            GuardOrder::Watch(group) => {
                 self.watched.insert(group);
             }
-            Wish::Forget(group) => {
+            GuardOrder::Forget(group) => {
                 self.watched.remove(&group);
             }
-            Wish::Remove(socket) => self.sockets.push(socket),
-            Wish::Note(note) => self.noted = Some(note),
-            Wish::Sweep => {
-                complain_of(end_descendants());
+            GuardOrder::Remove(socket) => self.sockets.push(socket),
+            GuardOrder::Note(note) => self.noted = Some(note),
+            GuardOrder::Sweep => {
+                report_unkillable(end_descendants());
                 self.started.clear();
                 self.launched.clear();
-                self.tell(&News::Swept);
+                self.tell(&GuardMessage::Swept);
             }
-            Wish::End => {}
+            GuardOrder::End => {}
         }
     }
 
     /// A run that is gone does not listen; that is noticed elsewhere.
-    fn tell(&mut self, news: &News) {
+    fn tell(&mut self, news: &GuardMessage) {
         let _ = news.write(&self.line);
     }
 
@@ -227,7 +227,7 @@ impl Keeper {
             if ours {
                 // Before anybody is killed here: who has ended until now ended otherwise.
                 if let Some(launched) = self.launched.get_mut(&pid) {
-                    launched.take_in();
+                    launched.collect_ended();
                 }
                 // Still a zombie, so nobody else can have been given its number, or that of its group.
                 end_group(pid, Signal::KILL);
@@ -236,34 +236,34 @@ impl Keeper {
             let Ok(Some((_, status))) = waitpid(Some(number), WaitOptions::empty()) else { continue };
             if ours {
                 let ended = match (status.exit_status(), status.terminating_signal()) {
-                    (Some(status), _) => Ended::Status(status),
-                    (None, signal) => Ended::Signal(signal.unwrap_or_default()),
+                    (Some(status), _) => ProcessEnd::Status(status),
+                    (None, signal) => ProcessEnd::Signal(signal.unwrap_or_default()),
                 };
-                let lost = self.launched.remove(&pid).and_then(|launched| launched.over(ended));
-                self.tell(&News::Ended(pid, ended, lost));
+                let lost = self.launched.remove(&pid).and_then(|launched| launched.finish(ended));
+                self.tell(&GuardMessage::Ended(pid, ended, lost));
             }
         }
     }
 
     /// Ends what is left; then, if the run is gone, reports that, with the number of processes ended.
-    fn end(&mut self, over: Over, lost: impl FnOnce(usize)) -> i32 {
-        if over == Over::Lost {
+    fn end(&mut self, over: EndReason, lost: impl FnOnce(usize)) -> i32 {
+        if over == EndReason::RunLost {
             self.watched.iter().for_each(|&group| end_group(group, Signal::KILL));
         }
-        let ended = complain_of(end_descendants());
+        let ended = report_unkillable(end_descendants());
         self.sockets.iter().for_each(|socket| remove_socket(socket));
         for segments in &self.segments {
             let _ = std::fs::remove_dir_all(segments);
         }
-        if over == Over::Lost {
+        if over == EndReason::RunLost {
             lost(ended);
         }
-        i32::from(over == Over::Lost)
+        i32::from(over == EndReason::RunLost)
     }
 }
 
 /// Reports processes that do not end; returns how many did.
-fn complain_of(ended: Result<usize, (usize, Vec<Pid>)>) -> usize {
+fn report_unkillable(ended: Result<usize, (usize, Vec<Pid>)>) -> usize {
     ended.unwrap_or_else(|(count, left)| {
         let numbers: Vec<String> = left.iter().map(|pid| pid.as_raw_nonzero().to_string()).collect();
         let numbers = numbers.join(", ");

@@ -5,9 +5,9 @@
 
 use super::taps::make_own;
 use super::Driver;
-use crate::action::{Link, Viewer};
-use crate::domains::cut;
-use crate::host::TapTalk;
+use crate::action::{ConnectionId, TapViewer};
+use crate::domains::truncated;
+use crate::host::RemoteTapEvent;
 use ligament_catalogue::{fault, Code, Fault};
 use ligament_shm::tap::{Note, TapBox};
 use ligament_shm::ShmError;
@@ -25,12 +25,12 @@ use tokio::time::Instant;
 
 /// How often boxes are looked at: after something has happened, and at the most seldom. Between, each sixteenth of the time
 /// since then: so much later may a value come.
-const OFTEN: Duration = Duration::from_millis(1);
-const SELDOM: Duration = Duration::from_millis(250);
-const PARTS: u32 = 16;
+const MIN_POLL_PAUSE: Duration = Duration::from_millis(1);
+const MAX_POLL_PAUSE: Duration = Duration::from_millis(250);
+const POLL_PAUSE_DIVISOR: u32 = 16;
 
 /// A client here looks at a port of another domain.
-struct Asking {
+struct TapReceiver {
     domain: DomainId,
     room: u64,
     /// Once the agent there has begun.
@@ -44,7 +44,7 @@ struct Asking {
 }
 
 /// A port here is looked at by a client of the head.
-struct Showing {
+struct TapSender {
     bin: TapBox,
     /// Whether a value is wanted that is not in the box yet.
     awaits: bool,
@@ -56,24 +56,24 @@ struct Showing {
 }
 
 /// All of them, at either side.
-pub(super) struct FarTaps {
-    asking: BTreeMap<Link, Asking>,
-    showing: BTreeMap<u64, Showing>,
+pub(super) struct RemoteTaps {
+    asking: BTreeMap<ConnectionId, TapReceiver>,
+    showing: BTreeMap<u64, TapSender>,
     /// When something last happened.
     since: Instant,
     looked: Instant,
     pause: Duration,
 }
 
-impl Default for FarTaps {
-    fn default() -> FarTaps {
+impl Default for RemoteTaps {
+    fn default() -> RemoteTaps {
         let (asking, showing) = (BTreeMap::new(), BTreeMap::new());
         let now = Instant::now();
-        FarTaps { asking, showing, since: now, looked: now, pause: OFTEN }
+        RemoteTaps { asking, showing, since: now, looked: now, pause: MIN_POLL_PAUSE }
     }
 }
 
-impl FarTaps {
+impl RemoteTaps {
     /// When boxes are to be looked at.
     pub fn due(&self) -> Option<Instant> {
         let awaits = self.asking.values().any(|one| one.bin.is_some() && !one.asked)
@@ -83,11 +83,11 @@ impl FarTaps {
 
     fn something_happens(&mut self) {
         self.since = Instant::now();
-        (self.looked, self.pause) = (self.since, OFTEN);
+        (self.looked, self.pause) = (self.since, MIN_POLL_PAUSE);
     }
 }
 
-impl Showing {
+impl TapSender {
     /// What can be told now; whether nothing more will come.
     fn go_on(&mut self, ticket: u64, tell: &mut dyn FnMut(Tapped)) -> bool {
         if self.awaits {
@@ -120,7 +120,7 @@ impl Showing {
     }
 }
 
-impl Asking {
+impl TapReceiver {
     /// Makes the box. Gives its memory, for the client.
     fn begin(&mut self) -> Result<OwnedFd, Fault> {
         let (bin, memory) = make_own(self.room)?;
@@ -214,7 +214,7 @@ impl Driver<'_> {
     }
 
     /// A client wants to look at a port of another domain.
-    pub(super) fn tap_elsewhere(&mut self, link: Link, port: Box<TapPort>) {
+    pub(super) fn tap_elsewhere(&mut self, link: ConnectionId, port: Box<TapPort>) {
         let there = self.elsewhere.as_ref().filter(|elsewhere| elsewhere.me == DomainId::HEAD);
         let Some(&domain) = there.and_then(|elsewhere| elsewhere.domain_of.get(port.instance.index())) else {
             let why = fault!(
@@ -223,21 +223,21 @@ impl Driver<'_> {
             );
             return self.tap_elsewhere_ends(link, &why);
         };
-        let asking = Asking { domain, room: port.room, bin: None, asked: false, came: 0, lacks_memory: false };
-        self.far_taps.asking.insert(link, asking);
+        let asking = TapReceiver { domain, room: port.room, bin: None, asked: false, came: 0, lacks_memory: false };
+        self.remote_taps.asking.insert(link, asking);
         self.order_tap(domain, link, TapWish::Begin(port));
     }
 
     /// Such a client is gone.
-    pub(super) fn untap_elsewhere(&mut self, link: Link) {
-        if let Some(asking) = self.far_taps.asking.remove(&link) {
+    pub(super) fn untap_elsewhere(&mut self, link: ConnectionId) {
+        if let Some(asking) = self.remote_taps.asking.remove(&link) {
             self.order_tap(asking.domain, link, TapWish::End);
         }
     }
 
     /// A client is shown nothing more.
-    fn tap_elsewhere_ends(&mut self, link: Link, why: &Fault) {
-        let begun = self.far_taps.asking.remove(&link).is_some_and(|asking| asking.bin.is_some());
+    fn tap_elsewhere_ends(&mut self, link: ConnectionId, why: &Fault) {
+        let begun = self.remote_taps.asking.remove(&link).is_some_and(|asking| asking.bin.is_some());
         self.core.tap_elsewhere_is_over(link);
         let why = why.with_code();
         let notice = if begun { Notice::TapOver { why } } else { Notice::Refused { why } };
@@ -246,8 +246,8 @@ impl Driver<'_> {
 
     /// A domain is lost, and what its ports send.
     pub(super) fn end_taps_in(&mut self, domain: DomainId) {
-        let there = self.far_taps.asking.iter().filter(|(_, asking)| asking.domain == domain);
-        let links: Vec<Link> = there.map(|(&link, _)| link).collect();
+        let there = self.remote_taps.asking.iter().filter(|(_, asking)| asking.domain == domain);
+        let links: Vec<ConnectionId> = there.map(|(&link, _)| link).collect();
         let why = fault!(TAP_REFUSED, "domain {domain} is lost, and with it what its ports send");
         for link in links {
             self.tap_elsewhere_ends(link, &why);
@@ -256,8 +256,8 @@ impl Driver<'_> {
 
     /// The head looks at a port, through this box.
     pub(super) fn shows_to_head(&mut self, ticket: u64, bin: TapBox) {
-        let showing = Showing { bin, awaits: false, sends: None, took: 0, over: None };
-        self.far_taps.showing.insert(ticket, showing);
+        let showing = TapSender { bin, awaits: false, sends: None, took: 0, over: None };
+        self.remote_taps.showing.insert(ticket, showing);
         self.tell_tap(Tapped { ticket, shows: Shows::Begun });
     }
 
@@ -265,8 +265,8 @@ impl Driver<'_> {
     /// that is in the box.
     pub(super) fn end_tap_of_head(&mut self, ticket: u64, why: String) {
         // It repeats what a client wrote, and of a longer text the head would say that it makes no sense.
-        let why = cut(&why);
-        match self.far_taps.showing.get_mut(&ticket) {
+        let why = truncated(&why);
+        match self.remote_taps.showing.get_mut(&ticket) {
             Some(showing) => {
                 showing.over = Some(why);
                 self.show_on(ticket);
@@ -276,21 +276,21 @@ impl Driver<'_> {
     }
 
     fn show_on(&mut self, ticket: u64) {
-        let Some(showing) = self.far_taps.showing.get_mut(&ticket) else { return };
+        let Some(showing) = self.remote_taps.showing.get_mut(&ticket) else { return };
         let mut told = Vec::new();
         if showing.go_on(ticket, &mut |tapped| told.push(tapped)) {
-            self.far_taps.showing.remove(&ticket);
-            let actions = self.core.untap(Viewer::Head(ticket));
+            self.remote_taps.showing.remove(&ticket);
+            let actions = self.core.untap(TapViewer::Head(ticket));
             self.act(actions);
         }
         told.into_iter().for_each(|tapped| self.tell_tap(tapped));
     }
 
     /// Looks at the boxes where something is awaited.
-    pub(super) fn look_at_far_taps(&mut self) {
-        let taps = &mut self.far_taps;
+    pub(super) fn poll_remote_taps(&mut self) {
+        let taps = &mut self.remote_taps;
         taps.looked = Instant::now();
-        taps.pause = (taps.looked.duration_since(taps.since) / PARTS).clamp(OFTEN, SELDOM);
+        taps.pause = (taps.looked.duration_since(taps.since) / POLL_PAUSE_DIVISOR).clamp(MIN_POLL_PAUSE, MAX_POLL_PAUSE);
         let mut asked = Vec::new();
         for (&link, asking) in &mut taps.asking {
             if !asking.asked && asking.bin.as_ref().is_some_and(TapBox::is_asked) {
@@ -307,11 +307,11 @@ impl Driver<'_> {
     }
 
     /// What another agent says of a tap. Of one that is over already it may say something still.
-    pub(super) fn hear_of_tap(&mut self, talk: TapTalk) {
+    pub(super) fn hear_of_tap(&mut self, talk: RemoteTapEvent) {
         match talk {
-            TapTalk::Wanted(TapOrder { ticket, wish }) => self.head_wants(ticket, wish),
-            TapTalk::Shown(domain, Tapped { ticket, shows }) => {
-                if self.far_taps.asking.get(&ticket).is_some_and(|asking| asking.domain == domain) {
+            RemoteTapEvent::Wanted(TapOrder { ticket, wish }) => self.head_wants(ticket, wish),
+            RemoteTapEvent::Shown(domain, Tapped { ticket, shows }) => {
+                if self.remote_taps.asking.get(&ticket).is_some_and(|asking| asking.domain == domain) {
                     self.is_shown(ticket, shows);
                 }
             }
@@ -319,7 +319,7 @@ impl Driver<'_> {
     }
 
     fn head_wants(&mut self, ticket: u64, wish: TapWish) {
-        match (wish, self.far_taps.showing.get_mut(&ticket)) {
+        match (wish, self.remote_taps.showing.get_mut(&ticket)) {
             (TapWish::Begin(port), None) => {
                 let actions = self.core.tap_for_head(ticket, *port);
                 self.act(actions);
@@ -327,23 +327,23 @@ impl Driver<'_> {
             (TapWish::Ask, Some(showing)) if !showing.awaits && showing.sends.is_none() => {
                 showing.awaits = true;
                 showing.bin.ask();
-                self.far_taps.something_happens();
+                self.remote_taps.something_happens();
             }
             (TapWish::Took(bytes), Some(showing)) => {
                 showing.took = showing.took.max(bytes);
                 self.show_on(ticket);
             }
             (TapWish::End, Some(_)) => {
-                self.far_taps.showing.remove(&ticket);
-                let actions = self.core.untap(Viewer::Head(ticket));
+                self.remote_taps.showing.remove(&ticket);
+                let actions = self.core.untap(TapViewer::Head(ticket));
                 self.act(actions);
             }
             _ => {}
         }
     }
 
-    fn is_shown(&mut self, link: Link, shows: Shows) {
-        let Some(asking) = self.far_taps.asking.get_mut(&link) else { return };
+    fn is_shown(&mut self, link: ConnectionId, shows: Shows) {
+        let Some(asking) = self.remote_taps.asking.get_mut(&link) else { return };
         let domain = asking.domain;
         let done = match shows {
             Shows::Begun if asking.bin.is_some() => return,
@@ -356,7 +356,7 @@ impl Driver<'_> {
                 return self.tap_elsewhere_ends(link, &Fault::heard(why, Code::TAP_REFUSED));
             }
         };
-        self.far_taps.something_happens();
+        self.remote_taps.something_happens();
         match done {
             Ok(None) => {}
             Ok(Some((notice, memory))) => self.send_with(link, &notice, vec![memory]),
@@ -373,11 +373,11 @@ mod tests {
     use super::*;
 
     const OTHER: DomainId = DomainId::new(1);
-    const LEN: u64 = 5 * MAX_PIECE as u64 + 7;
+    const TEST_BODY_BYTES: u64 = 5 * MAX_PIECE as u64 + 7;
 
     /// The box of a client that has asked, who fills it, and the client's side.
-    fn asking(room: u64) -> (Asking, TapBox) {
-        let mut asking = Asking { domain: OTHER, room, bin: None, asked: true, came: 0, lacks_memory: false };
+    fn asking(room: u64) -> (TapReceiver, TapBox) {
+        let mut asking = TapReceiver { domain: OTHER, room, bin: None, asked: true, came: 0, lacks_memory: false };
         let client = TapBox::open(asking.begin().unwrap(), room).unwrap();
         client.ask();
         (asking, client)
@@ -389,22 +389,22 @@ mod tests {
     }
 
     /// What an instance has put in its box, and who looks into it for the head.
-    fn showing(body_len: u64, outcome: Outcome) -> Showing {
-        let (bin, memory) = make_own(LEN).unwrap();
-        let sender = TapBox::open(memory, LEN).unwrap();
+    fn showing(body_len: u64, outcome: Outcome) -> TapSender {
+        let (bin, memory) = make_own(TEST_BODY_BYTES).unwrap();
+        let sender = TapBox::open(memory, TEST_BODY_BYTES).unwrap();
         bin.ask();
         sender.fill(note(body_len, outcome), |to| {
             for (i, byte) in to.iter_mut().enumerate() {
                 *byte = (i % 251) as u8;
             }
         });
-        Showing { bin, awaits: true, sends: None, took: 0, over: None }
+        TapSender { bin, awaits: true, sends: None, took: 0, over: None }
     }
 
     #[test]
     fn a_value_goes_from_one_box_into_the_other_and_no_more_is_under_way_than_may_be() {
-        let (mut asking, client) = asking(LEN);
-        let mut showing = showing(LEN, Outcome::Value);
+        let (mut asking, client) = asking(TEST_BODY_BYTES);
+        let mut showing = showing(TEST_BODY_BYTES, Outcome::Value);
         let (mut under_way, mut most, mut pieces) = (std::collections::VecDeque::new(), 0, 0);
         assert!(!showing.go_on(3, &mut |tapped| under_way.push_back(tapped)));
         while let Some(Tapped { ticket: 3, shows: Shows::Piece { offset, bytes, note } }) =
@@ -420,8 +420,8 @@ mod tests {
         }
         assert_eq!((most as u64 * MAX_PIECE as u64, pieces), (VALUES_UNDER_WAY, 6));
         let (found, body) = client.take().unwrap().unwrap();
-        assert_eq!((found, client.passed()), (note(LEN, Outcome::Value), 7));
-        assert!(body.as_ref().iter().enumerate().take(LEN as usize).all(|(i, &byte)| byte == (i % 251) as u8));
+        assert_eq!((found, client.passed()), (note(TEST_BODY_BYTES, Outcome::Value), 7));
+        assert!(body.as_ref().iter().enumerate().take(TEST_BODY_BYTES as usize).all(|(i, &byte)| byte == (i % 251) as u8));
         assert!(!asking.asked && !showing.awaits && showing.sends.is_none());
     }
 
@@ -435,7 +435,7 @@ mod tests {
             let [Shows::Piece { offset: 0, bytes, note: Some(found) }, Shows::Over(_)] = &told[..] else {
                 panic!("{told:?}")
             };
-            let (mut asking, client) = asking(LEN);
+            let (mut asking, client) = asking(TEST_BODY_BYTES);
             asking.take(0, bytes, Some(*found)).unwrap();
             assert_eq!(client.take().unwrap().unwrap().0, note(body_len, outcome));
         }
@@ -447,17 +447,17 @@ mod tests {
         let path = std::env::temp_dir().join(format!("ligament-far-tap-{}", std::process::id()));
         let file = std::fs::File::options().read(true).write(true).create_new(true).open(&path).unwrap();
         std::fs::remove_file(&path).unwrap();
-        file.set_len(ligament_shm::tap::size_for(LEN) as u64).unwrap();
-        let (one, other) = (TapBox::open(&file, LEN).unwrap(), TapBox::open(&file, LEN).unwrap());
+        file.set_len(ligament_shm::tap::size_for(TEST_BODY_BYTES) as u64).unwrap();
+        let (one, other) = (TapBox::open(&file, TEST_BODY_BYTES).unwrap(), TapBox::open(&file, TEST_BODY_BYTES).unwrap());
         let mut asking =
-            Asking { domain: OTHER, room: LEN, bin: Some(one), asked: true, came: 0, lacks_memory: false };
+            TapReceiver { domain: OTHER, room: TEST_BODY_BYTES, bin: Some(one), asked: true, came: 0, lacks_memory: false };
         let piece = |n: u64| n * MAX_PIECE as u64;
         let whole = Some(told(&note(piece(2), Outcome::Value)));
         other.ask();
         file.set_len(4096).unwrap();
         // It is taken to its end, so that whoever sends it goes on.
         assert_eq!(asking.take(0, &vec![1; MAX_PIECE], None), Ok(Some(TapWish::Took(piece(1)))));
-        file.set_len(ligament_shm::tap::size_for(LEN) as u64).unwrap();
+        file.set_len(ligament_shm::tap::size_for(TEST_BODY_BYTES) as u64).unwrap();
         assert_eq!(asking.take(piece(1), &vec![1; MAX_PIECE], whole), Ok(None));
         assert_eq!(other.take().unwrap().unwrap().0, note(piece(2), Outcome::NoMemory));
         other.ask();

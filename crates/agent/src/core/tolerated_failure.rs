@@ -1,10 +1,10 @@
 //! Going on without an endpoint that may fail, and has failed.
 
-use super::{Action, Core, Failure, Notice, Phase, Push, Report, WARNING};
-use ligament_launch::printed;
+use super::{Action, AgentCore, RunFailure, Notice, InstancePhase, ProcessSignal, AgentReport, LEVEL_WARNING};
+use ligament_launch::terminal_text;
 use ligament_wire::EndpointId;
 
-impl Core {
+impl AgentCore {
     /// Whether the run goes on if an endpoint ends before it is done.
     pub(super) fn may_fail(&self, me: EndpointId) -> bool {
         self.wiring.instance(&self.plan, me.leader()).may_fail
@@ -14,21 +14,21 @@ impl Core {
     /// of its conduits, after all that it has sent: one that has said so sends nothing any more. What is sent to it goes
     /// nowhere, but only once its process is gone: until then it may read what it was sent, say for a file that it leaves,
     /// and its senders must not use that memory again.
-    pub(super) fn go_on_without(&mut self, me: EndpointId, failure: &Failure, out: &mut Vec<Action>) {
-        let is_gone = matches!(self.endpoints[me.index()].phase, Phase::Gone(_));
-        if !std::mem::replace(&mut self.endpoints[me.index()].lost_to_all, true) {
+    pub(super) fn go_on_without(&mut self, me: EndpointId, failure: &RunFailure, out: &mut Vec<Action>) {
+        let is_gone = matches!(self.endpoints[me.index()].phase, InstancePhase::Gone(_));
+        if !std::mem::replace(&mut self.endpoints[me.index()].is_loss_announced, true) {
             let said =
-                failure.said.as_deref().map_or(String::new(), |said| format!(": {}", printed::clean(said)));
+                failure.said.as_deref().map_or(String::new(), |said| format!(": {}", terminal_text::clean(said)));
             let text = format!(
                 "{}{said}; the model says that it may fail, and the run goes on without it",
                 failure.what.text()
             );
-            out.push(Action::Report(Report::Said { rank: me.leader(), level: WARNING, text }));
+            out.push(Action::Report(AgentReport::Said { rank: me.leader(), level: LEVEL_WARNING, text }));
             for receiver in self.wiring.receivers(me).to_vec() {
                 self.tell(receiver, Notice::PeerLost { endpoint: me }, Vec::new(), out);
             }
             if !is_gone {
-                out.push(Action::Linger { endpoint: me });
+                out.push(Action::StartLingerTimer { endpoint: me });
             }
         }
         if is_gone {
@@ -38,13 +38,13 @@ impl Core {
 
     /// An endpoint that has failed has had its time to end. One that was started by hand is left to whoever did that; its
     /// senders wait for it no longer.
-    pub fn lingered(&mut self, me: EndpointId) -> Vec<Action> {
+    pub fn linger_time_is_over(&mut self, me: EndpointId) -> Vec<Action> {
         let own = &self.endpoints[me.index()];
         let mut out = Vec::new();
-        match (own.phase, own.ours) {
+        match (own.phase, own.started_by_agent) {
             _ if self.ending.is_some() => {}
-            (Phase::Gone(_), _) => {}
-            (_, true) => out.push(Action::Push { endpoint: me, push: Push::Kill }),
+            (InstancePhase::Gone(_), _) => {}
+            (_, true) => out.push(Action::SignalProcess { endpoint: me, push: ProcessSignal::Kill }),
             (_, false) => self.tell_senders_of_end(me, &mut out),
         }
         out

@@ -1,21 +1,21 @@
 //! The lines of a timeline's file, as docs/reference/timeline.md has them: written, and read by somebody who does not
 //! trust them.
 
-use super::merge::{Piece, Sums};
-use super::{Activity, Cause};
+use super::merge::{TimelinePiece, TimelineSums};
+use super::{Activity, TimelineCause};
 use ligament_catalogue::{fault, Fault};
 use ligament_wire::RankId;
 use serde::{Deserialize, Serialize};
 use std::fmt::Write;
 
 /// The first line.
-pub(super) const MAGIC: &str = "ligament timeline 1";
+pub(super) const FIRST_LINE: &str = "ligament timeline 1";
 /// What its first line begins with in every version.
-pub(super) const FAMILY: &str = "ligament timeline ";
+pub(super) const FIRST_LINE_PREFIX: &str = "ligament timeline ";
 
 /// The second line.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Header {
+pub struct TimelineHeader {
     /// The run's name.
     pub run: String,
     pub model: String,
@@ -27,7 +27,7 @@ pub struct Header {
 
 /// Every line after those.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) enum Line {
+pub(super) enum TimelineLine {
     Instance {
         number: RankId,
         component: String,
@@ -35,7 +35,7 @@ pub(super) enum Line {
     },
     Cause {
         number: u32,
-        cause: Cause,
+        cause: TimelineCause,
     },
     Begins {
         rank: RankId,
@@ -48,7 +48,7 @@ pub(super) enum Line {
     },
     Piece {
         rank: RankId,
-        piece: Piece,
+        piece: TimelinePiece,
     },
     /// To be added to the sum of a cause.
     Total {
@@ -64,11 +64,11 @@ fn or_dash<T: ToString>(value: Option<T>) -> String {
     value.map_or_else(|| "-".into(), |value| value.to_string())
 }
 
-impl Line {
+impl TimelineLine {
     pub fn write(&self, out: &mut String) {
         let _ = match self {
-            Line::Instance { number, component, name } => writeln!(out, "i {number} {component} {name}"),
-            Line::Cause { number, cause } => writeln!(
+            TimelineLine::Instance { number, component, name } => writeln!(out, "i {number} {component} {name}"),
+            TimelineLine::Cause { number, cause } => writeln!(
                 out,
                 "c {number} {} {} {} {} {}",
                 cause.rank,
@@ -77,11 +77,11 @@ impl Line {
                 or_dash(cause.peer),
                 or_dash(cause.peer_port.as_ref())
             ),
-            Line::Begins { rank, at } => writeln!(out, "b {rank} {at}"),
-            Line::Ends { rank, at, how } => writeln!(out, "e {rank} {at} {how}"),
-            Line::Piece { rank, piece } => return write_piece(*rank, piece, out),
-            Line::Total { cause, ns, count } => writeln!(out, "t {cause} {ns} {count}"),
-            Line::Unknown => Ok(()),
+            TimelineLine::Begins { rank, at } => writeln!(out, "b {rank} {at}"),
+            TimelineLine::Ends { rank, at, how } => writeln!(out, "e {rank} {at} {how}"),
+            TimelineLine::Piece { rank, piece } => return write_piece(*rank, piece, out),
+            TimelineLine::Total { cause, ns, count } => writeln!(out, "t {cause} {ns} {count}"),
+            TimelineLine::Unknown => Ok(()),
         };
     }
 
@@ -89,10 +89,10 @@ impl Line {
     ///
     /// # Errors
     /// What is wrong with it.
-    pub fn read(text: &str) -> Result<Line, Fault> {
-        let mut words = Words(text.split(' '));
+    pub fn read(text: &str) -> Result<TimelineLine, Fault> {
+        let mut words = FieldReader(text.split(' '));
         Ok(match words.next("kind")? {
-            "i" => Line::Instance {
+            "i" => TimelineLine::Instance {
                 number: words.number("instance")?,
                 component: words.next("component")?.to_owned(),
                 name: words.next("name")?.to_owned(),
@@ -106,10 +106,10 @@ impl Line {
                 let at = words.perhaps("port")?.map(str::to_owned);
                 let peer = words.perhaps_number("peer")?;
                 let peer_port = words.perhaps("port of the peer")?.map(str::to_owned);
-                Line::Cause { number, cause: Cause { rank, activity, at, peer, peer_port } }
+                TimelineLine::Cause { number, cause: TimelineCause { rank, activity, at, peer, peer_port } }
             }
-            "b" => Line::Begins { rank: words.number("instance")?, at: words.number("time")? },
-            "e" => Line::Ends {
+            "b" => TimelineLine::Begins { rank: words.number("instance")?, at: words.number("time")? },
+            "e" => TimelineLine::Ends {
                 rank: words.number("instance")?,
                 at: words.number("time")?,
                 how: words.next("state")?.to_owned(),
@@ -119,8 +119,8 @@ impl Line {
                 let (gap, length) = (words.number("gap")?, words.number("length")?);
                 let cause = Some(words.number("cause")?);
                 let (sums, time) = (words.sums()?, words.time()?);
-                let piece = Piece { gap, length, cause, share: length, is_period: false, sums, time };
-                Line::Piece { rank, piece }
+                let piece = TimelinePiece { gap, length, cause, share: length, is_period: false, sums, time };
+                TimelineLine::Piece { rank, piece }
             }
             "p" => {
                 let rank = words.number("instance")?;
@@ -131,20 +131,20 @@ impl Line {
                     return Err(fault!(TIMELINE_DAMAGED, "a share of {share} in a period of {length} ns"));
                 }
                 let (sums, time) = (words.sums()?, words.time()?);
-                let piece = Piece { gap: 0, length, cause, share, is_period: true, sums, time };
-                Line::Piece { rank, piece }
+                let piece = TimelinePiece { gap: 0, length, cause, share, is_period: true, sums, time };
+                TimelineLine::Piece { rank, piece }
             }
-            "t" => Line::Total {
+            "t" => TimelineLine::Total {
                 cause: words.number("cause")?,
                 ns: words.number("time")?,
                 count: words.number("count")?,
             },
-            _ => Line::Unknown,
+            _ => TimelineLine::Unknown,
         })
     }
 }
 
-fn write_piece(rank: RankId, piece: &Piece, out: &mut String) {
+fn write_piece(rank: RankId, piece: &TimelinePiece, out: &mut String) {
     let _ = match (piece.is_period, piece.cause) {
         (false, Some(cause)) => write!(out, "x {rank} {} {} {cause}", piece.gap, piece.length),
         (_, cause) => write!(out, "p {rank} {} {} {}", piece.length, or_dash(cause), piece.share),
@@ -159,9 +159,9 @@ fn write_piece(rank: RankId, piece: &Piece, out: &mut String) {
 }
 
 /// The words of a line.
-struct Words<'a>(std::str::Split<'a, char>);
+struct FieldReader<'a>(std::str::Split<'a, char>);
 
-impl<'a> Words<'a> {
+impl<'a> FieldReader<'a> {
     fn next(&mut self, what: &str) -> Result<&'a str, Fault> {
         let word = self.0.next().filter(|word| !word.is_empty());
         let word = word.ok_or_else(|| fault!(TIMELINE_DAMAGED, "the {what} is missing"))?;
@@ -191,12 +191,12 @@ impl<'a> Words<'a> {
         })
     }
 
-    fn sums(&mut self) -> Result<Sums, Fault> {
-        let mut values = [0; Sums::FIELDS];
+    fn sums(&mut self) -> Result<TimelineSums, Fault> {
+        let mut values = [0; TimelineSums::FIELD_COUNT];
         for value in &mut values {
             *value = self.number("count")?;
         }
-        Ok(Sums::from_values(values))
+        Ok(TimelineSums::from_values(values))
     }
 
     fn time(&mut self) -> Result<Option<f64>, Fault> {
@@ -214,18 +214,18 @@ mod tests {
 
     #[test]
     fn every_line_reads_as_it_was_written() {
-        let sums = Sums::from_values([1, 2, 3, 4, 5, 6, 7, 8, 9]);
+        let sums = TimelineSums::from_values([1, 2, 3, 4, 5, 6, 7, 8, 9]);
         let piece =
-            Piece { gap: 5, length: 7, cause: Some(3), share: 7, is_period: false, sums, time: Some(0.1) };
-        let period = Piece { gap: 0, cause: None, share: 0, is_period: true, time: None, ..piece.clone() };
-        let cause = Cause {
+            TimelinePiece { gap: 5, length: 7, cause: Some(3), share: 7, is_period: false, sums, time: Some(0.1) };
+        let period = TimelinePiece { gap: 0, cause: None, share: 0, is_period: true, time: None, ..piece.clone() };
+        let cause = TimelineCause {
             rank: RankId::new(2),
             activity: Activity::Room,
             at: Some("a[2].out".into()),
             peer: Some(RankId::new(1)),
             peer_port: Some("b.in[3]".into()),
         };
-        let any = Cause {
+        let any = TimelineCause {
             rank: RankId::new(2),
             activity: Activity::AnyMessage,
             at: None,
@@ -233,18 +233,18 @@ mod tests {
             peer_port: None,
         };
         for line in [
-            Line::Instance { number: RankId::new(4), component: "a.b".into(), name: "a.b[1][2]".into() },
-            Line::Cause { number: 0, cause },
-            Line::Cause { number: 1, cause: any },
-            Line::Begins { rank: RankId::new(3), at: u64::MAX },
-            Line::Ends { rank: RankId::new(3), at: 5, how: "ended".into() },
-            Line::Piece { rank: RankId::new(0), piece },
-            Line::Piece { rank: RankId::new(0), piece: period },
-            Line::Total { cause: 1, ns: 2, count: 3 },
+            TimelineLine::Instance { number: RankId::new(4), component: "a.b".into(), name: "a.b[1][2]".into() },
+            TimelineLine::Cause { number: 0, cause },
+            TimelineLine::Cause { number: 1, cause: any },
+            TimelineLine::Begins { rank: RankId::new(3), at: u64::MAX },
+            TimelineLine::Ends { rank: RankId::new(3), at: 5, how: "ended".into() },
+            TimelineLine::Piece { rank: RankId::new(0), piece },
+            TimelineLine::Piece { rank: RankId::new(0), piece: period },
+            TimelineLine::Total { cause: 1, ns: 2, count: 3 },
         ] {
             let mut text = String::new();
             line.write(&mut text);
-            assert_eq!(Line::read(text.trim_end_matches('\n')), Ok(line), "{text}");
+            assert_eq!(TimelineLine::read(text.trim_end_matches('\n')), Ok(line), "{text}");
         }
     }
 
@@ -258,9 +258,9 @@ mod tests {
             ("p 0 10 - 11 0 0 0 0 0 0 0 0 0 -", "a share of 11"),
             ("t 1 2 99999999999999999999999", "no such number"),
         ] {
-            let error = Line::read(text).unwrap_err();
+            let error = TimelineLine::read(text).unwrap_err();
             assert!(error.contains(part), "{text}: {error}");
         }
-        assert_eq!(Line::read("z 1 2 3"), Ok(Line::Unknown));
+        assert_eq!(TimelineLine::read("z 1 2 3"), Ok(TimelineLine::Unknown));
     }
 }

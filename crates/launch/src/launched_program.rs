@@ -10,11 +10,11 @@ use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
 
 /// The longest first line that the kernel reads, bytes.
-const FIRST_LINE: u64 = 256;
+const MAX_FIRST_LINE_BYTES: u64 = 256;
 
 /// What was started, as far as is needed to say why it failed.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Ran {
+pub struct LaunchedProgram {
     program: PathBuf,
     /// Its arguments; none if only a shell knows them.
     arguments: Option<Vec<OsString>>,
@@ -22,14 +22,14 @@ pub struct Ran {
     path: OsString,
 }
 
-impl Ran {
+impl LaunchedProgram {
     /// By this command.
-    pub fn of(command: &Command) -> Ran {
+    pub fn of(command: &Command) -> LaunchedProgram {
         let path = command.environment.get("PATH").unwrap_or_default().to_owned();
         let mut words = own_words(command).into_iter();
         let program = words.next().unwrap_or_default().into();
         let arguments = (!shell::starts(command)).then(|| words.collect());
-        Ran { program, arguments, path }
+        LaunchedProgram { program, arguments, path }
     }
 
     /// The program and its arguments as a shell would take them, if they are known.
@@ -76,7 +76,7 @@ pub(crate) fn is_executable(path: &Path) -> bool {
 /// The interpreter that a script's first line (`#!`) names, and the rest of that line.
 fn first_line(script: &Path) -> Option<(PathBuf, String)> {
     let mut bytes = Vec::new();
-    std::fs::File::open(script).ok()?.take(FIRST_LINE).read_to_end(&mut bytes).ok()?;
+    std::fs::File::open(script).ok()?.take(MAX_FIRST_LINE_BYTES).read_to_end(&mut bytes).ok()?;
     let line = bytes.strip_prefix(b"#!")?.split(|&byte| byte == b'\n').next()?.trim_ascii_start();
     let end = line.iter().position(|byte| b" \t".contains(byte)).unwrap_or(line.len());
     let arguments = String::from_utf8_lossy(&line[end..]).trim().to_owned();
@@ -84,7 +84,7 @@ fn first_line(script: &Path) -> Option<(PathBuf, String)> {
 }
 
 /// Why the system refuses to start an existing file, and what to do; empty if nothing is known.
-pub(crate) fn why_not(program: &Path, error: &std::io::Error) -> String {
+pub(crate) fn explain_start_error(program: &Path, error: &std::io::Error) -> String {
     const ENOEXEC: i32 = 8;
     let named = first_line(program).map(|(interpreter, _)| interpreter);
     let is_dos = named.as_ref().is_some_and(|path| path.as_os_str().as_encoded_bytes().ends_with(b"\r"));
@@ -146,11 +146,11 @@ mod tests {
         ];
         for (test, text, wanted) in cases {
             let program = script(test, text);
-            let ran = Ran { program: program.clone(), arguments: None, path: "relative:/usr/bin:/bin".into() };
+            let ran = LaunchedProgram { program: program.clone(), arguments: None, path: "relative:/usr/bin:/bin".into() };
             assert_eq!(ran.interpreter(), wanted, "{text}");
             std::fs::remove_file(program).unwrap();
         }
-        let ran = Ran { program: "/bin/sh".into(), arguments: None, path: OsString::new() };
+        let ran = LaunchedProgram { program: "/bin/sh".into(), arguments: None, path: OsString::new() };
         assert_eq!(ran.interpreter(), PathBuf::from("/bin/sh"));
     }
 
@@ -166,7 +166,7 @@ mod tests {
             let program = directory.join(name);
             std::fs::write(&program, text).unwrap();
             let wanted = if name == "micro.py" { PathBuf::from("/opt/python3.12") } else { program.clone() };
-            let ran = Ran { program, arguments: None, path: OsString::new() };
+            let ran = LaunchedProgram { program, arguments: None, path: OsString::new() };
             assert_eq!(ran.python(), Some(wanted).filter(|_| is_python), "{name}");
         }
         std::fs::remove_dir_all(directory).unwrap();
@@ -183,7 +183,7 @@ mod tests {
         for (test, text, wanted) in cases {
             let program = script(test, text);
             let error = std::process::Command::new(&program).spawn().unwrap_err();
-            let why = why_not(&program, &error);
+            let why = explain_start_error(&program, &error);
             assert!(why.contains(wanted), "{text}: {error}{why}");
             std::fs::remove_file(program).unwrap();
         }

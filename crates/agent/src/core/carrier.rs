@@ -1,16 +1,16 @@
 //! The carrier: the endpoint that stands for all instances of other domains. It is in the agent's own process, so it is
 //! never started, signalled or awaited; else it registers and asks for memory as all do.
 
-use super::{Carries, Core};
-use crate::action::{Action, Report};
-use crate::outcome::Failure;
+use super::{CarrierPhase, AgentCore};
+use crate::action::{Action, AgentReport};
+use crate::outcome::RunFailure;
 use crate::plan::PlannedInstance;
 use crate::ports::agree_with_peers;
 use ligament_catalogue::{fault, Fault};
 use ligament_wire::{EndpointId, InstanceId, RankId};
 use std::sync::Arc;
 
-impl Core {
+impl AgentCore {
     /// Whether this is the carrier's endpoint.
     pub(super) fn is_carrier(&self, endpoint: EndpointId) -> bool {
         self.wiring.carrier() == Some(endpoint)
@@ -38,7 +38,7 @@ impl Core {
                 continue;
             }
             if let Some(slots) = &self.slotted[rank.index()] {
-                out.push(Action::Report(Report::Slots { rank, slots: slots.to_vec() }));
+                out.push(Action::Report(AgentReport::Slots { rank, slots: slots.to_vec() }));
             }
         }
     }
@@ -50,7 +50,7 @@ impl Core {
         }
         for &rank in self.wiring.members(endpoint) {
             if let Some(ports) = &self.senders[rank.index()] {
-                out.push(Action::Report(Report::Sends { rank, ports: ports.clone() }));
+                out.push(Action::Report(AgentReport::Sends { rank, ports: ports.clone() }));
             }
         }
     }
@@ -64,7 +64,7 @@ impl Core {
         self.slotted[rank.index()] = Some(slots);
         if let Err(why) = agreed {
             let what = fault!(PORTS_DO_NOT_FIT, "cannot take part: {why}").caused_by(&why);
-            self.fail(Failure { rank: Some(rank), what, said: None, exit: None }, &mut out);
+            self.fail(RunFailure { rank: Some(rank), what, said: None, exit: None }, &mut out);
         }
         out
     }
@@ -72,7 +72,7 @@ impl Core {
     /// The carrier has brought to others all that was sent here.
     pub fn detached(&mut self) -> Vec<Action> {
         let mut out = Vec::new();
-        self.carries = Carries::Nothing;
+        self.carrier_phase = CarrierPhase::Idle;
         self.end_if_all_gone(&mut out);
         out
     }
@@ -80,11 +80,11 @@ impl Core {
 
 #[cfg(test)]
 mod tests {
-    use super::super::tests::{core_of, hello, join, link, plan, refusal, MACRO, ME, MICRO};
-    use crate::action::{Action, Push, Viewer};
-    use crate::outcome::{Exit, Failure, Outcome};
+    use super::super::tests::{core_of, hello, join, link, plan, refusal, MACRO, CALLER, MICRO};
+    use crate::action::{Action, ProcessSignal, TapViewer};
+    use crate::outcome::{Exit, RunFailure, RunOutcome};
     use crate::plan::PlannedInstance;
-    use crate::Core;
+    use crate::AgentCore;
     use ligament_catalogue::fault;
     use ligament_wire::control::{Notice, Question, Request, Welcome, PROTOCOL};
     use ligament_wire::domains::TapPort;
@@ -95,7 +95,7 @@ mod tests {
     const OTHER: DomainId = DomainId::new(1);
 
     /// The domain of macro; micro is in another.
-    fn spread() -> Core {
+    fn spread() -> AgentCore {
         core_of(plan().in_domain(&[HEAD, OTHER], HEAD))
     }
 
@@ -107,7 +107,7 @@ mod tests {
         welcomed.expect("it is welcomed")
     }
 
-    fn ends(core: &mut Core, endpoint: EndpointId) -> Vec<Action> {
+    fn ends(core: &mut AgentCore, endpoint: EndpointId) -> Vec<Action> {
         core.request(link(endpoint), Request::Finished);
         core.exited(endpoint, Exit::Status(0))
     }
@@ -144,7 +144,7 @@ mod tests {
         let Request::Hello { protocol, instance, pid, ports, language, light, .. } = hello(&core, MICRO) else {
             unreachable!("hello makes a Hello")
         };
-        core.connected(9, ME);
+        core.connected(9, CALLER);
         let token = "guessed".to_owned();
         let actions =
             core.request(9, Request::Hello { protocol, instance, token, pid, ports, language, light });
@@ -161,7 +161,7 @@ mod tests {
             let Request::Hello { protocol, pid, ports, language, light, .. } = hello(&core, MICRO) else {
                 unreachable!("hello makes a Hello")
             };
-            core.connected(link, ME);
+            core.connected(link, CALLER);
             let instance = "other".to_owned();
             let actions =
                 core.request(link, Request::Hello { protocol, instance, token, pid, ports, language, light });
@@ -185,7 +185,7 @@ mod tests {
         };
         assert!(actions.iter().any(told), "{actions:?}");
         assert_eq!(core.detached(), [Action::Over]);
-        assert_eq!(core.ending(), Some(&Outcome::Done));
+        assert_eq!(core.ending(), Some(&RunOutcome::Done));
     }
 
     #[test]
@@ -194,22 +194,22 @@ mod tests {
         join(&mut core, MICRO);
         join(&mut core, MACRO);
         ends(&mut core, MACRO);
-        let failure = Failure { rank: None, what: fault!(DOMAIN_VANISHED, "lost"), said: None, exit: None };
-        let actions = core.stop(Outcome::Failed(failure));
+        let failure = RunFailure { rank: None, what: fault!(DOMAIN_VANISHED, "lost"), said: None, exit: None };
+        let actions = core.stop(RunOutcome::Failed(failure));
         assert!(actions.contains(&Action::Over), "{actions:?}");
         let told = |action: &Action| {
             matches!(action, Action::Tell { endpoint: MICRO, notice: Notice::RunEnds { .. }, .. })
         };
         assert!(actions.iter().any(told), "{actions:?}");
         let pushed =
-            |action: &Action| matches!(action, Action::Push { endpoint: MICRO, push: Push::Terminate });
+            |action: &Action| matches!(action, Action::SignalProcess { endpoint: MICRO, push: ProcessSignal::Terminate });
         assert!(!actions.iter().any(pushed), "{actions:?}");
-        assert!(core.grace_is_over().iter().all(|action| !matches!(action, Action::Push { .. })));
+        assert!(core.grace_is_over().iter().all(|action| !matches!(action, Action::SignalProcess { .. })));
     }
 
-    fn taps(core: &mut Core, link: u64, instance: &str) -> Vec<Action> {
+    fn taps(core: &mut AgentCore, link: u64, instance: &str) -> Vec<Action> {
         let token = core.token().to_owned();
-        core.connected(link, ME);
+        core.connected(link, CALLER);
         let (instance, port, slot) = (instance.into(), "out".into(), None);
         let question = Question::Tap { instance, port, slot, wanted: Wanted::default(), room: 64 };
         core.request(link, Request::Client { protocol: PROTOCOL, token, question })
@@ -253,14 +253,14 @@ mod tests {
         }
         join(&mut core, MACRO);
         let made = core.tap_for_head(9, port(0));
-        let [Action::MakeTap { viewer: Viewer::Head(9), endpoint: MACRO, tap, .. }] = &made[..] else {
+        let [Action::MakeTap { viewer: TapViewer::Head(9), endpoint: MACRO, tap, .. }] = &made[..] else {
             panic!("{made:?}")
         };
         let told = |actions: &[Action]| {
             actions.iter().any(|one| matches!(one, Action::Tell { notice: Notice::Untap { tap: over }, .. } if *over == tap.tap))
         };
-        assert!(told(&core.untap(Viewer::Head(9))));
-        assert!(!told(&core.untap(Viewer::Head(9))));
+        assert!(told(&core.untap(TapViewer::Head(9))));
+        assert!(!told(&core.untap(TapViewer::Head(9))));
         core.tap_for_head(9, port(0));
         let over = core.request(link(MACRO), Request::Finished);
         assert!(over.iter().any(|one| matches!(one, Action::EndTap { ticket: 9, .. })), "{over:?}");

@@ -4,7 +4,7 @@
 use std::borrow::Cow;
 
 /// The longest line that is shown of what a program printed, characters.
-pub const LONGEST: usize = 400;
+pub const MAX_LINE_CHARS: usize = 400;
 
 /// Where in a control sequence a text is (ECMA-48).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -24,7 +24,7 @@ enum SequencePart {
 
 /// Takes control sequences out of a text that comes in pieces.
 #[derive(Debug)]
-pub struct Cleaner {
+pub struct TextCleaner {
     place: SequencePart,
     /// The replacement for a carriage return with no newline after it.
     alone: char,
@@ -32,14 +32,14 @@ pub struct Cleaner {
     torn: Vec<u8>,
 }
 
-impl Default for Cleaner {
+impl Default for TextCleaner {
     /// Begins a new line where a program rewrites the same line.
-    fn default() -> Cleaner {
-        Cleaner { place: SequencePart::Text, alone: '\n', torn: Vec::new() }
+    fn default() -> TextCleaner {
+        TextCleaner { place: SequencePart::Text, alone: '\n', torn: Vec::new() }
     }
 }
 
-impl Cleaner {
+impl TextCleaner {
     /// The next piece. If it ends within a character, that waits for the next piece.
     pub fn clean(&mut self, bytes: &[u8]) -> String {
         let mut all = std::mem::take(&mut self.torn);
@@ -88,7 +88,7 @@ impl Cleaner {
                     '\u{90}' | '\u{98}' | '\u{9d}'..='\u{9f}' => SequencePart::String,
                     '\r' => SequencePart::Return,
                     c => {
-                        if c == '\t' || !(c.is_control() || turns(c)) {
+                        if c == '\t' || !(c.is_control() || is_bidirectional_control(c)) {
                             text.push(c);
                         }
                         SequencePart::Text
@@ -105,7 +105,7 @@ fn may_go_on(bytes: &[u8]) -> bool {
 }
 
 /// Whether a character changes the order in which others are displayed.
-fn turns(c: char) -> bool {
+fn is_bidirectional_control(c: char) -> bool {
     matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
@@ -156,13 +156,13 @@ pub fn escaped(text: &str) -> Cow<'_, str> {
 
 /// A text without control sequences. Its lines stay.
 pub fn clean(text: &str) -> String {
-    Cleaner::default().clean(text.as_bytes())
+    TextCleaner::default().clean(text.as_bytes())
 }
 
-/// The last lines of a program's output, made fit to show: at most `count`, none longer than `LONGEST`. Of a
+/// The last lines of a program's output, made fit to show: at most `count`, none longer than `MAX_LINE_CHARS`. Of a
 /// line that was rewritten again and again, such as a progress bar, its last state.
 pub fn last_lines(printed: &[u8], count: usize) -> Vec<String> {
-    let mut cleaner = Cleaner { alone: '\r', ..Cleaner::default() };
+    let mut cleaner = TextCleaner { alone: '\r', ..TextCleaner::default() };
     let mut text = cleaner.clean(printed);
     if !cleaner.torn.is_empty() {
         text.push(char::REPLACEMENT_CHARACTER);
@@ -173,7 +173,7 @@ pub fn last_lines(printed: &[u8], count: usize) -> Vec<String> {
 }
 
 fn shortened(line: &str) -> String {
-    match line.char_indices().nth(LONGEST) {
+    match line.char_indices().nth(MAX_LINE_CHARS) {
         Some((end, _)) => format!("{}…", &line[..end]),
         None => line.to_owned(),
     }
@@ -211,11 +211,11 @@ mod tests {
         for (text, wanted) in cases {
             assert_eq!(clean(text), wanted);
             // However it comes in pieces.
-            let mut cleaner = Cleaner::default();
+            let mut cleaner = TextCleaner::default();
             let pieces: String = text.as_bytes().chunks(1).map(|piece| cleaner.clean(piece)).collect();
             assert_eq!(pieces, wanted);
         }
-        assert_eq!(Cleaner::default().clean(b"bad \xff, \xc3( and \xe2\x82"), "bad \u{fffd}, \u{fffd}( and ");
+        assert_eq!(TextCleaner::default().clean(b"bad \xff, \xc3( and \xe2\x82"), "bad \u{fffd}, \u{fffd}( and ");
     }
 
     #[test]
@@ -223,7 +223,7 @@ mod tests {
         let long = "x".repeat(10_000);
         let printed = format!("first\n 10 %\r 50 %\r100 %\r\n{long}\n\x1b[31mend\x1b[0m");
         let lines = last_lines(printed.as_bytes(), 3);
-        assert_eq!(lines, ["100 %".to_owned(), format!("{}…", "x".repeat(LONGEST)), "end".to_owned()]);
+        assert_eq!(lines, ["100 %".to_owned(), format!("{}…", "x".repeat(MAX_LINE_CHARS)), "end".to_owned()]);
         assert_eq!(last_lines(b"cut \xe2\x82", 1), ["cut \u{fffd}"]);
         assert!(last_lines(b"", 3).is_empty());
     }

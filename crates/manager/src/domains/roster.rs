@@ -1,7 +1,7 @@
 //! Who is expected to take part in a run, who has joined, and who is missing when the time is over.
 
-use crate::summary::in_seconds;
-use ligament_agent::domains::Expected;
+use crate::summary::format_seconds;
+use ligament_agent::domains::ExpectedDomain;
 use ligament_catalogue::{fault, Fault};
 use ligament_wire::control::to_bytes;
 use ligament_wire::domains::{from_bytes, Extent, FromAgent, FromHead, Join, VERSION};
@@ -9,7 +9,7 @@ use ligament_wire::DomainId;
 
 /// A domain that has joined.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Joined {
+pub struct JoinedDomain {
     pub domain: DomainId,
     pub name: String,
     /// Its machine, as what starts programs there calls it.
@@ -19,15 +19,15 @@ pub struct Joined {
 
 /// The domains of a run, until all have joined.
 #[derive(Debug)]
-pub struct Gathering {
-    expected: Vec<Expected>,
+pub struct DomainRoster {
+    expected: Vec<ExpectedDomain>,
     joined: Vec<Option<Join>>,
 }
 
-impl Gathering {
+impl DomainRoster {
     /// Of these, each with a number of its own.
-    pub fn new(expected: Vec<Expected>) -> Gathering {
-        Gathering { joined: vec![None; expected.len()], expected }
+    pub fn new(expected: Vec<ExpectedDomain>) -> DomainRoster {
+        DomainRoster { joined: vec![None; expected.len()], expected }
     }
 
     /// A domain says something. The answer, for one that cannot take part.
@@ -90,12 +90,12 @@ impl Gathering {
     }
 
     /// A domain, once it has joined.
-    pub fn joined(&self, domain: DomainId) -> Option<Joined> {
+    pub fn joined(&self, domain: DomainId) -> Option<JoinedDomain> {
         let place = self.expected.iter().position(|one| one.domain == domain)?;
         let join = self.joined[place].clone()?;
         let expected = &self.expected[place];
         let (name, machine) = (name_of(expected, machine(&join)), machine_of(expected, &join));
-        Some(Joined { domain, name, machine, join })
+        Some(JoinedDomain { domain, name, machine, join })
     }
 
     /// The names of those that have not joined.
@@ -113,7 +113,7 @@ impl Gathering {
     pub fn too_late(&self, seconds: f64) -> Fault {
         let missing = self.missing();
         let (come, all) = self.count();
-        let time = in_seconds(seconds);
+        let time = format_seconds(seconds);
         match missing.as_slice() {
             [one] => fault!(
                 AGENTS_MISSING,
@@ -124,19 +124,19 @@ impl Gathering {
                 AGENTS_MISSING,
                 "the agents of {} have not joined the run within {time} ({come} of {all} came); start them, or give \
                  them more time with --join-timeout",
-                crate::some_of(&missing, 8)
+                crate::list_some(&missing, 8)
             ),
         }
     }
 
     /// All domains, by their numbers, once each has joined.
-    pub fn complete(&self) -> Option<Vec<Joined>> {
-        let one = |(expected, join): (&Expected, &Option<Join>)| {
+    pub fn complete(&self) -> Option<Vec<JoinedDomain>> {
+        let one = |(expected, join): (&ExpectedDomain, &Option<Join>)| {
             let join = join.clone()?;
             let (name, machine) = (name_of(expected, machine(&join)), machine_of(expected, &join));
-            Some(Joined { domain: expected.domain, name, machine, join })
+            Some(JoinedDomain { domain: expected.domain, name, machine, join })
         };
-        let mut all: Vec<Joined> = self.expected.iter().zip(&self.joined).map(one).collect::<Option<_>>()?;
+        let mut all: Vec<JoinedDomain> = self.expected.iter().zip(&self.joined).map(one).collect::<Option<_>>()?;
         all.sort_by_key(|joined| joined.domain);
         Some(all)
     }
@@ -148,13 +148,13 @@ fn machine(join: &Join) -> &str {
 }
 
 /// The machine of a domain, as its launcher calls it.
-fn machine_of(expected: &Expected, join: &Join) -> String {
+fn machine_of(expected: &ExpectedDomain, join: &Join) -> String {
     let name = if expected.name.is_empty() { machine(join) } else { &expected.name };
     name.to_owned()
 }
 
 /// Machines of several sites may have the same name.
-fn name_of(expected: &Expected, host: &str) -> String {
+fn name_of(expected: &ExpectedDomain, host: &str) -> String {
     let site = expected.site.as_deref();
     match (expected.name.as_str(), host, site) {
         ("", "", None) => format!("domain {}", expected.domain),
@@ -173,21 +173,21 @@ mod tests {
         to_bytes(&FromAgent::Join(Join { version, host: "box".into(), cores: 3, ..Join::default() }))
     }
 
-    fn two() -> Gathering {
-        let one = |domain, name: &str, cores| Expected {
+    fn two() -> DomainRoster {
+        let one = |domain, name: &str, cores| ExpectedDomain {
             domain: DomainId::new(domain),
             name: name.into(),
             cores,
-            ..Expected::default()
+            ..ExpectedDomain::default()
         };
-        Gathering::new(vec![one(2, "node3", Some(8)), one(1, "", None)])
+        DomainRoster::new(vec![one(2, "node3", Some(8)), one(1, "", None)])
     }
 
     #[test]
     fn a_node_has_the_name_that_its_batch_system_knows_and_people_see_its_site_as_well() {
-        let expected = Expected { domain: DomainId::new(1), site: Some("big".into()), ..Expected::default() };
+        let expected = ExpectedDomain { domain: DomainId::new(1), site: Some("big".into()), ..ExpectedDomain::default() };
         let node = |node: Option<&str>| {
-            let mut gathering = Gathering::new(vec![expected.clone()]);
+            let mut gathering = DomainRoster::new(vec![expected.clone()]);
             let (host, node) = ("box".to_owned(), node.map(str::to_owned));
             let join = Join { version: VERSION, host, node, ..Join::default() };
             gathering.heard(DomainId::new(1), &to_bytes(&FromAgent::Join(join))).unwrap();
