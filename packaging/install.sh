@@ -79,7 +79,7 @@ install -m 644 "$root"/bindings/fortran/src/parts/* "$fortran/parts/"
 # Cargo compiles Rust's crates with the code that uses them: those of a code's side, without their tests.
 rust=$prefix/share/ligament/rust
 for name in catalogue wire model filters shm instance; do
-    (cd "$root/crates/$name" && find src -type f -name '*.rs' -print) | while read -r file; do
+    (cd "$root/crates/$name" && find src -type f \( -name '*.rs' -o -name '*.txt' \) -print) | while read -r file; do
         mkdir -p "$rust/crates/$name/$(dirname "$file")"
         install -m 644 "$root/crates/$name/$file" "$rust/crates/$name/$file"
     done
@@ -88,11 +88,10 @@ for name in catalogue wire model filters shm instance; do
         > "$rust/crates/$name/Cargo.toml"
     chmod 644 "$rust/crates/$name/Cargo.toml"
 done
-# The texts that errors are explained by are taken from their page.
-mkdir -p "$rust/docs/reference"
-install -m 644 "$root/docs/reference/errors.md" "$rust/docs/reference/"
+# Profiles are those of the program that is built with the crates.
 sed '/^members = \[/,/^\]/c members = ["crates/*"]
-/^default-members = \[/,/^\]/d' "$root/Cargo.toml" > "$rust/Cargo.toml"
+/^default-members = \[/,/^\]/d
+/^# Profiles/,$d' "$root/Cargo.toml" > "$rust/Cargo.toml"
 chmod 644 "$rust/Cargo.toml"
 fill "$root/packaging/cmake/ligamentConfig.cmake.in" "$cmake/ligamentConfig.cmake"
 fill "$root/packaging/cmake/ligamentConfigVersion.cmake.in" "$cmake/ligamentConfigVersion.cmake"

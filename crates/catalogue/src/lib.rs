@@ -1,6 +1,6 @@
-//! What can go wrong, by code. `codes/` has every code and what it means; an error is given its code where it is made, by
-//! `errors!` or `fault!`. The pages `docs/reference/errors.md` and `check-codes.md` are made from both (`tests/page.rs`),
-//! and `ligament explain` says the same.
+//! Error codes and their meanings. `codes/` has every code with its meaning; an error gets its code where it is made, by
+//! `errors!` or `fault!`. `messages.txt` has the texts of all errors, gathered from the sources of all crates. The pages
+//! `docs/reference/errors.md` and `check-codes.md`, and `messages.txt`, are made by `tests/page.rs`.
 
 pub mod codes;
 mod fault;
@@ -86,14 +86,18 @@ pub fn find(code: &str) -> Option<&'static Entry> {
     entries().iter().find(|entry| entry.code.name() == code)
 }
 
-/// The messages of each code. They are gathered from all sources when the page is made, which other crates' are not
-/// here, so they are taken from it: ``| `code` | messages | meaning |``.
+/// The messages of each code, from `messages.txt`: a line with the code, then its messages, each indented by a tab.
 fn messages() -> HashMap<&'static str, Vec<&'static str>> {
-    let rows = include_str!("../../../docs/reference/errors.md").lines().filter_map(|line| {
-        let (code, rest) = line.strip_prefix("| `")?.split_once("` | ")?;
-        Some((code, rest.split_once(" | ")?.0.split("<br>").collect()))
-    });
-    rows.collect()
+    let mut messages: HashMap<&str, Vec<&str>> = HashMap::new();
+    let mut code = "";
+    for line in include_str!("messages.txt").lines() {
+        if let Some(message) = line.strip_prefix('\t') {
+            messages.entry(code).or_default().push(message);
+        } else {
+            code = line;
+        }
+    }
+    messages
 }
 
 #[cfg(test)]

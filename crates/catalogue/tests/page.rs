@@ -11,13 +11,20 @@ const ABOUT_ERRORS: &str = "# Errors
 
 <!-- made from the sources: LIGAMENT_WRITE_PAGES=1 cargo test -p ligament-catalogue --test page -->
 
-What can go wrong, by code. A message ends with the code's name: `(ligament explain no-such-port)`; that command prints the
-code's row of this page in the terminal, also without a network, and `ligament explain` lists all codes. `…` stands for names
-and numbers of your model. Every message says itself what to do; this page adds what lies behind it. A code does not change,
-and `--json` gives it beside the text.
+All errors, by code. A message ends with its code: `(ligament explain no-such-port)`. That command prints the code's entry in
+the terminal, with all its messages; `ligament explain` lists all codes. A code does not change, and `--json` gives it beside
+the message.
 
-What `ligament check` finds in a model, before it runs, has codes of its own: [Problems of a model](check-codes.md).
+Each entry here has the meaning, the remedy, and an example of its messages. `…` stands for names and numbers of your model.
+The problems that `ligament check` finds before a run have a [page of their own](check-codes.md).
 ";
+
+/// Columns of the page.
+const MAX_COLUMNS: usize = 112;
+/// Example messages of a code; the words and characters that a good one has.
+const MAX_EXAMPLES: usize = 1;
+const MIN_EXAMPLE_WORDS: usize = 4;
+const MAX_EXAMPLE_CHARS: usize = 180;
 
 const ABOUT_CHECKS: &str = "# Problems of a model, by code
 
@@ -39,15 +46,74 @@ fn row(text: &str) -> String {
 fn errors_page(said: &HashMap<&str, Vec<String>>) -> String {
     let mut page = ABOUT_ERRORS.to_owned();
     for Section { when, codes } in ERRORS {
-        page += &format!(
-            "\n## {when}\n\n| code | messages | what it means, and what to do |\n| --- | --- | --- |\n"
-        );
+        page += &format!("\n## {when}\n");
         for (code, meaning) in *codes {
-            let messages = said.get(code.name()).map(|all| row(&all.join("<br>"))).unwrap_or_default();
-            page += &format!("| `{code}` | {messages} | {} |\n", row(meaning));
+            page += &format!("\n### `{code}`\n\n{}", wrapped(&format!("{meaning}."), ""));
+            for message in examples(said.get(code.name()).map(Vec::as_slice).unwrap_or_default()) {
+                page += &format!("\n{}", wrapped(&escaped(message), "> "));
+            }
         }
     }
     page
+}
+
+/// The messages that show best how an error of a code reads: whole sentences of moderate length.
+fn examples(messages: &[String]) -> Vec<&String> {
+    let telling =
+        |text: &&String| words(text) >= MIN_EXAMPLE_WORDS && text.chars().count() <= MAX_EXAMPLE_CHARS;
+    let mut found: Vec<&String> = messages.iter().filter(telling).take(MAX_EXAMPLES).collect();
+    if found.is_empty() {
+        found.extend(messages.first());
+    }
+    found
+}
+
+/// A message as Markdown shows it unchanged.
+fn escaped(text: &str) -> String {
+    let mut escaped = String::new();
+    for c in text.chars() {
+        if "*_<>[]`\\|#".contains(c) {
+            escaped.push('\\');
+        }
+        escaped.push(c);
+    }
+    escaped
+}
+
+/// Text in lines of the page, each behind `prefix`. Code is not broken.
+fn wrapped(text: &str, prefix: &str) -> String {
+    let mut page = String::new();
+    let mut line = prefix.to_owned();
+    let mut code = false;
+    let unbroken: String = text
+        .chars()
+        .map(|c| {
+            code ^= c == '`';
+            if code && c == ' ' {
+                '\u{a0}'
+            } else {
+                c
+            }
+        })
+        .collect();
+    for word in unbroken.split(' ') {
+        if line.len() > prefix.len() && line.chars().count() + 1 + word.chars().count() > MAX_COLUMNS {
+            page += &format!("{}\n", line.trim_end());
+            line = prefix.to_owned();
+        }
+        if line.len() > prefix.len() {
+            line.push(' ');
+        }
+        line += word;
+    }
+    format!("{page}{}\n", line.trim_end()).replace('\u{a0}', " ")
+}
+
+/// The data behind `ligament explain`: each code, then its messages behind tabs.
+fn messages_file(said: &HashMap<&str, Vec<String>>) -> String {
+    let codes = ERRORS.iter().flat_map(|section| section.codes).map(|(code, _)| code.name());
+    let with_messages = codes.filter_map(|code| Some((code, said.get(code)?)));
+    with_messages.map(|(code, all)| format!("{code}\n\t{}\n", all.join("\n\t"))).collect()
 }
 
 fn checks_page() -> String {
@@ -90,10 +156,10 @@ fn sources() -> Vec<PathBuf> {
     while let Some(directory) = open.pop() {
         for path in fs::read_dir(directory).unwrap().map(|entry| entry.unwrap().path()) {
             let ending = path.extension().and_then(|ending| ending.to_str());
-            match path.is_dir() {
-                true => open.push(path),
-                false if matches!(ending, Some("rs" | "py")) && !path.ends_with("tests.rs") => found.push(path),
-                false => {}
+            if path.is_dir() {
+                open.push(path);
+            } else if matches!(ending, Some("rs" | "py")) && !path.ends_with("tests.rs") {
+                found.push(path);
             }
         }
     }
@@ -158,7 +224,7 @@ fn template(literal: &str) -> String {
 }
 
 fn holds(path: &str, page: &str) {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/reference").join(path);
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(path);
     if std::env::var_os("LIGAMENT_WRITE_PAGES").is_some() {
         fs::write(&path, page).unwrap();
     }
@@ -176,12 +242,17 @@ fn holds(path: &str, page: &str) {
 
 #[test]
 fn the_page_of_errors_says_what_the_sources_say() {
-    holds("errors.md", &errors_page(&said()));
+    holds("docs/reference/errors.md", &errors_page(&said()));
+}
+
+#[test]
+fn explain_knows_the_messages_of_the_sources() {
+    holds("crates/catalogue/src/messages.txt", &messages_file(&said()));
 }
 
 #[test]
 fn the_page_of_problems_says_what_the_sources_say() {
-    holds("check-codes.md", &checks_page());
+    holds("docs/reference/check-codes.md", &checks_page());
 }
 
 #[test]
