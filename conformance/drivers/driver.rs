@@ -1,7 +1,7 @@
 //! The driver of Rust: rebuilds what comes, as README.md says.
 
 use ligament_instance::{
-    Array, ArrayMeta, ArrayMut, ArrayRef, DType, Error, Expected, Instance, Kind, Message, Operator, Order,
+    Array, ArrayMeta, ArrayMut, ArrayRef, DType, Error, Expected, Instance, Kind, Message, Operator, ArrayOrder,
     Outgoing, SettingType, SettingValue, Times, Value, ValueRef, Wait,
 };
 
@@ -29,14 +29,14 @@ fn packed(array: &Array) -> Vec<u8> {
 }
 
 /// Calls `visit` with the index of each element, in the order of memory.
-fn each(shape: &[u64], order: Order, mut visit: impl FnMut(&[u64])) {
+fn each(shape: &[u64], order: ArrayOrder, mut visit: impl FnMut(&[u64])) {
     if shape.contains(&0) {
         return;
     }
     let mut index = vec![0; shape.len()];
     let axes: Vec<usize> = match order {
-        Order::RowMajor => (0..shape.len()).rev().collect(),
-        Order::ColumnMajor => (0..shape.len()).collect(),
+        ArrayOrder::RowMajor => (0..shape.len()).rev().collect(),
+        ArrayOrder::ColumnMajor => (0..shape.len()).collect(),
     };
     loop {
         visit(&index);
@@ -101,7 +101,7 @@ fn into(
     port: &str,
     dtype: DType,
     shape: &[u64],
-    order: Order,
+    order: ArrayOrder,
 ) -> Result<(Times, Vec<u8>), Error> {
     let count: u64 = shape.iter().product();
     let mut bytes = vec![0; count as usize * dtype.size()];
@@ -114,7 +114,7 @@ fn into(
     Ok((times, bytes))
 }
 
-fn contiguous<'a>(dtype: DType, shape: &'a [u64], order: Order, data: &'a [u8]) -> ArrayRef<'a> {
+fn contiguous<'a>(dtype: DType, shape: &'a [u64], order: ArrayOrder, data: &'a [u8]) -> ArrayRef<'a> {
     ArrayRef { dtype, shape, strides: None, order, data, offset: 0, names: &[], unit: None }
 }
 
@@ -129,7 +129,7 @@ fn send_strided(instance: &mut Instance, out: &str, times: Times, array: &Array)
     }
     let mut roomy = vec![0; span];
     let (source, packed) = (array.strides(), array.data());
-    each(array.shape(), Order::RowMajor, |index| {
+    each(array.shape(), ArrayOrder::RowMajor, |index| {
         let place = |strides: &[i64]| {
             index.iter().zip(strides).map(|(&i, stride)| i as i64 * stride).sum::<i64>() as usize
         };
@@ -141,7 +141,7 @@ fn send_strided(instance: &mut Instance, out: &str, times: Times, array: &Array)
     let section = ArrayRef {
         strides: Some(&strides),
         data,
-        ..contiguous(array.dtype(), array.shape(), Order::RowMajor, data)
+        ..contiguous(array.dtype(), array.shape(), ArrayOrder::RowMajor, data)
     };
     instance.send_array(out, times, section, None)
 }
@@ -160,8 +160,8 @@ fn mistake(instance: &mut Instance, call: &str, port: &str, out: &str) -> Value 
         "send_on_receiving_port" => instance.send(port, &Outgoing::at(0.0, &none), None),
         "setting_unset" => instance.get_setting("absent", Some(SettingType::Float)).map(drop),
         "setting_type" => instance.get_setting("text", Some(SettingType::Float)).map(drop),
-        "into_wrong_shape" => into(instance, port, DType::Float64, &[5], Order::RowMajor).map(drop),
-        "into_wrong_type" => into(instance, port, DType::Int32, &[3], Order::RowMajor).map(drop),
+        "into_wrong_shape" => into(instance, port, DType::Float64, &[5], ArrayOrder::RowMajor).map(drop),
+        "into_wrong_type" => into(instance, port, DType::Int32, &[3], ArrayOrder::RowMajor).map(drop),
         "array_wrong_shape" => {
             taken(instance, port, Expected { shape: Some(&[Some(4)]), ..Expected::default() })
         }
@@ -240,7 +240,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
                 "into" => {
                     let name = text(&how, "dtype");
                     let dtype = DType::ALL.into_iter().find(|dtype| dtype.name() == name).expect("a type");
-                    let order = if text(&how, "order") == "F" { Order::ColumnMajor } else { Order::RowMajor };
+                    let order = if text(&how, "order") == "F" { ArrayOrder::ColumnMajor } else { ArrayOrder::RowMajor };
                     let Some(Value::List(shape)) = entry(&how, "shape") else { panic!("no shape") };
                     let shape: Vec<u64> = shape
                         .iter()

@@ -2,7 +2,7 @@
 
 use ligament_instance::{
     run_light, run_mapper, run_submodel, ArrayMut, ArrayRef, DType, Error, Expected, Inputs, Instance,
-    LogLevel, Mapper, Operator, Order, Outgoing, Outputs, Ports, Reference, SettingType, SettingValue,
+    LogLevel, Mapper, Operator, ArrayOrder, Outgoing, Outputs, Ports, Reference, SettingType, SettingValue,
     Settings, Steerable, Submodel, Times, Value, Wait,
 };
 
@@ -36,7 +36,7 @@ fn giver() -> Result<(), Error> {
     assert!(instance.reuse_instance()?);
     about(&mut instance)?;
     instance.send("deal", &Outgoing::at(1.0, &Value::Int(5)), Some(0))?;
-    let mut loan = instance.loan(DType::Float64, &[2], Order::RowMajor)?;
+    let mut loan = instance.loan(DType::Float64, &[2], ArrayOrder::RowMajor)?;
     loan.bytes_mut().copy_from_slice(&[1.0f64, 2.0].map(f64::to_ne_bytes).concat());
     instance.send_loan("deal", Times { timestamp: 1.0, next_timestamp: None }, loan, Some(1))?;
 
@@ -47,7 +47,7 @@ fn giver() -> Result<(), Error> {
     let Value::Int(number) = message.data else { panic!() };
     println!("came {number} {}\noverlay {}", message.timestamp, i32::from(message.settings.is_some()));
     let mut two = [0; 16];
-    let mut into = ArrayMut { dtype: DType::Float64, shape: &[2], order: Order::RowMajor, data: &mut two };
+    let mut into = ArrayMut { dtype: DType::Float64, shape: &[2], order: ArrayOrder::RowMajor, data: &mut two };
     instance.receive_into("back", Some(1), Wait::Forever, &mut into)?;
     let number = |bytes: &[u8]| f64::from_ne_bytes(bytes.try_into().expect("eight"));
     println!("into {}", number(&two[..8]) + number(&two[8..]));
@@ -96,7 +96,7 @@ impl Submodel for Taker {
             dtype: DType::Int64,
             shape: &[1],
             strides: None,
-            order: Order::RowMajor,
+            order: ArrayOrder::RowMajor,
             data: &data,
             offset: 0,
             names: &[],
@@ -133,7 +133,7 @@ impl Mapper for Scale {
         let b: Vec<f64> = inputs.slots("b")?.iter().map(|message| number(&message.data)).collect();
         outputs.instance().set_port_length("each", b.len())?;
         for (slot, one) in (0..).zip(&b) {
-            outputs.send("each", ArrayRef::from_slice(&[a * one, *one], &[2], Order::RowMajor), Some(slot))?;
+            outputs.send("each", ArrayRef::from_slice(&[a * one, *one], &[2], ArrayOrder::RowMajor), Some(slot))?;
         }
         let factor = outputs.instance().get_setting("factor", Some(SettingType::Float))?;
         let SettingValue::Float(factor) = factor else { panic!() };

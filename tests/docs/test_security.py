@@ -45,7 +45,7 @@ def test_the_numbers_are_those_of_the_code(ligament):
     text = re.sub(r"\s+", " ", SECURITY)
     greeting = number("crates/net/src/tuning.rs", r"greeting: (\d+) \* second")
     assert f"and closes after {greeting} s" in text
-    unknown = number("crates/net/src/crowd.rs", r"UNKNOWN: usize = (\d+);")
+    unknown = number("crates/net/src/admission.rs", r"UNKNOWN: usize = (\d+);")
     assert f"At most {unknown} connections wait" in text
     memory = number("crates/net/src/relay/server.rs", r"const MEMORY: usize = (\d+) << 20;")
     assert f"whoever does not read: {memory} MiB" in text

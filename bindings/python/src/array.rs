@@ -2,7 +2,7 @@
 
 use ligament_catalogue::{fault, said};
 use ligament_wire::Bytes;
-use ligament_wire::{DType, Order, MAX_DIMS};
+use ligament_wire::{DType, ArrayOrder, MAX_DIMS};
 use numpy::npyffi::array::{PyArray_Check, PyArray_CheckExact};
 use numpy::npyffi::flags;
 use numpy::npyffi::objects::{_PyArray_GET_ITEM_DATA, _PyDataType_GET_ITEM_DATA, PyArrayObject};
@@ -208,7 +208,7 @@ pub struct Placed {
     len: usize,
     /// Of element 0, from the lowest byte.
     pub offset: usize,
-    pub order: Order,
+    pub order: ArrayOrder,
     contiguous: bool,
     pub writable: bool,
 }
@@ -277,7 +277,7 @@ impl Placed {
                 start: array.data.cast::<u8>().offset(low),
                 len: (high - low) as usize,
                 offset: -low as usize,
-                order: if f_order && !c_order { Order::ColumnMajor } else { Order::RowMajor },
+                order: if f_order && !c_order { ArrayOrder::ColumnMajor } else { ArrayOrder::RowMajor },
                 contiguous: c_order || f_order || empty,
                 writable: array.flags & flags::NPY_ARRAY_WRITEABLE != 0,
             })

@@ -4,7 +4,7 @@ use crate::errors;
 use crate::from_wire::to_python;
 use ligament_catalogue::{Code, Fault};
 use ligament_runtime::client::{self, Came, PortOf, USUAL_ROOM};
-use ligament_wire::tap::Wanted;
+use ligament_wire::tap::TapSelection;
 use pyo3::prelude::*;
 use std::time::{Duration, Instant};
 
@@ -51,8 +51,8 @@ impl Tapping {
         room: Option<u64>,
     ) -> PyResult<Tapping> {
         let begun = py.detach(|| {
-            let cuts = Wanted::cuts_of(slice)?;
-            let wanted = Wanted { keys, cuts, thin, bars: histogram };
+            let cuts = TapSelection::cuts_of(slice)?;
+            let wanted = TapSelection { keys, cuts, thin, bars: histogram };
             client::Tapping::of(run, &PortOf::of(port)?, &wanted, room.unwrap_or(USUAL_ROOM))
         });
         Ok(Tapping { tapping: Some(begun.map_err(|fault| raised(py, fault))?) })

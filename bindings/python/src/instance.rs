@@ -15,7 +15,7 @@ use crate::text::Text;
 use crate::to_wire::Node;
 use ligament_catalogue::fault;
 use ligament_instance::{
-    ArrayMut, Call, Error, Flags, Instance as Core, LogLevel, Message as Received, Operator, Order, Origin,
+    ArrayMut, Call, Error, Flags, Instance as Core, LogLevel, Message as Received, Operator, ArrayOrder, Origin,
     Outgoing, Parallelism, Ports, SettingType, Settings as Overlay, Times, Turn, Wait,
 };
 use pyo3::prelude::*;
@@ -211,10 +211,10 @@ pub(crate) fn watch_signals(core: &mut Core, raised: &Arc<Mutex<Option<PyErr>>>)
     }));
 }
 
-fn order_of(py: Python<'_>, order: &str) -> PyResult<Order> {
+fn order_of(py: Python<'_>, order: &str) -> PyResult<ArrayOrder> {
     match order {
-        "C" => Ok(Order::RowMajor),
-        "F" => Ok(Order::ColumnMajor),
+        "C" => Ok(ArrayOrder::RowMajor),
+        "F" => Ok(ArrayOrder::ColumnMajor),
         other => Err(usage(py, fault!(BAD_ARGUMENT, "there is no order \"{other}\"; it is \"C\" or \"F\""))),
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::array;
 use ligament_instance::Loan as CoreLoan;
-use ligament_wire::{DType, Order};
+use ligament_wire::{DType, ArrayOrder};
 use pyo3::prelude::*;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -46,13 +46,13 @@ impl Loan {
         (loan, pages): (CoreLoan, Pages),
         dtype: DType,
         shape: &[u64],
-        order: Order,
+        order: ArrayOrder,
         returned: Returned,
     ) -> PyResult<Loan> {
         let mut strides = [0i64; ligament_wire::MAX_DIMS];
         let mut step = dtype.size() as i64;
         for place in 0..shape.len() {
-            let axis = if order == Order::RowMajor { shape.len() - 1 - place } else { place };
+            let axis = if order == ArrayOrder::RowMajor { shape.len() - 1 - place } else { place };
             strides[axis] = step;
             step = step.saturating_mul(shape[axis] as i64);
         }

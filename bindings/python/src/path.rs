@@ -2,7 +2,7 @@
 //! times. What is sent without a copy is held here until it has arrived: the path's own thread never touches an object.
 
 use crate::errors;
-use ligament_link::{Error, Key, Kind, Options, Path as Core, Request};
+use ligament_link::{PathError, Key, PathErrorKind, Options, Path as Core, Request};
 use pyo3::buffer::PyBuffer;
 use pyo3::exceptions::PyBufferError;
 use pyo3::prelude::*;
@@ -18,13 +18,13 @@ const LOOK: Duration = Duration::from_millis(100);
 /// How long the other end may take to know that this one is closed.
 const PARTING: Duration = Duration::from_secs(1);
 
-fn raised(py: Python<'_>, error: &Error) -> PyErr {
+fn raised(py: Python<'_>, error: &PathError) -> PyErr {
     let class = match error.kind() {
-        Kind::Usage => "UsageError",
-        Kind::Unexpected => "UnexpectedError",
-        Kind::Closed => "ClosedError",
-        Kind::TimedOut => "TimeoutError",
-        Kind::OutOfMemory => "OutOfMemoryError",
+        PathErrorKind::Usage => "UsageError",
+        PathErrorKind::Unexpected => "UnexpectedError",
+        PathErrorKind::Closed => "ClosedError",
+        PathErrorKind::TimedOut => "TimeoutError",
+        PathErrorKind::OutOfMemory => "OutOfMemoryError",
         _ => "TransportError",
     };
     errors::raise(py, class, error.fault().clone())
@@ -122,7 +122,7 @@ impl Path {
     fn once<T: Send>(
         &self,
         py: Python<'_>,
-        call: impl Fn(&Core) -> Result<T, Error> + Sync + Send,
+        call: impl Fn(&Core) -> Result<T, PathError> + Sync + Send,
     ) -> PyResult<T> {
         let done = py.detach(|| {
             let core = self.core.read().unwrap_or_else(PoisonError::into_inner);
@@ -139,7 +139,7 @@ impl Path {
         &self,
         py: Python<'_>,
         within: Option<f64>,
-        call: impl Fn(&Core, Option<Duration>) -> Result<T, Error> + Sync + Send,
+        call: impl Fn(&Core, Option<Duration>) -> Result<T, PathError> + Sync + Send,
     ) -> PyResult<T> {
         // What is over already is waited for no longer; what no clock can tell, for ever.
         let within = within.map(|within| Duration::try_from_secs_f64(within.max(0.0)).unwrap_or(Duration::MAX));
@@ -159,8 +159,8 @@ impl Path {
             match done {
                 None => return Err(errors::raise(py, "ClosedError", ligament_link::Misuse::ClosedHere)),
                 Some(Ok(done)) => return Ok(done),
-                Some(Err(error)) if error.kind() == Kind::TimedOut && !last => {}
-                Some(Err(error)) if error.kind() == Kind::TimedOut => {
+                Some(Err(error)) if error.kind() == PathErrorKind::TimedOut && !last => {}
+                Some(Err(error)) if error.kind() == PathErrorKind::TimedOut => {
                     let fault = error.fault().clone();
                     let fault = fault.told(|text| match (text.rsplit_once(" within "), within) {
                         (Some((what, _)), Some(within)) => format!("{what} within {} s", within.as_secs_f64()),
@@ -325,7 +325,7 @@ impl Path {
         // Its thread is gone: nothing is read any more.
         self.drop_held();
         match closed {
-            Some(Err(error)) if error.kind() != Kind::TimedOut => Err(raised(py, &error)),
+            Some(Err(error)) if error.kind() != PathErrorKind::TimedOut => Err(raised(py, &error)),
             _ => Ok(()),
         }
     }

@@ -2,7 +2,7 @@
 
 use crate::outcome::{Exit, RunOutcome};
 use ligament_catalogue::Fault;
-use ligament_wire::control::{Notice, Question, Steerable, Tap};
+use ligament_wire::control::{Notice, Question, SteerableSetting, Tap};
 use ligament_wire::domains::TapPort;
 use ligament_wire::steering::{Steer, Steers};
 use ligament_wire::{EndpointId, RankId};
@@ -77,7 +77,7 @@ pub enum AgentReport {
     /// Its code says that a setting can be steered.
     Steerable {
         rank: RankId,
-        setting: Steerable,
+        setting: SteerableSetting,
     },
     /// It takes part, and sends on these ports, of which some only its code may know.
     Sends {

@@ -7,8 +7,8 @@ use ligament_carrier::Heard;
 use ligament_catalogue::{fault, said, Fault};
 use ligament_launch::Guard;
 use ligament_shm::status::Status;
-use ligament_wire::control::Wanted;
-use ligament_wire::domains::{TapOrder, Tapped};
+use ligament_wire::control::ChangeRequest;
+use ligament_wire::domains::{TapOrder, TapReply};
 use ligament_wire::peek::Sight;
 use ligament_wire::{DomainId, EndpointId, InstanceId, RankId};
 use std::time::Duration;
@@ -115,7 +115,7 @@ pub enum ExternalRequest {
 pub struct SteerRequest {
     /// Who wants it.
     pub who: String,
-    pub wanted: Wanted,
+    pub wanted: ChangeRequest,
     /// The model time, s; none: as soon as all can.
     pub at: Option<f64>,
     /// For how long all may take to agree.
@@ -130,7 +130,7 @@ pub enum RemoteTapEvent {
     /// The head wants something of one.
     Wanted(TapOrder),
     /// The agent of this domain shows something.
-    Shown(DomainId, Tapped),
+    Shown(DomainId, TapReply),
 }
 
 /// What is around an agent: who starts processes, writes logs, and shows what happens.

@@ -9,8 +9,8 @@ use ligament_catalogue::Fault;
 use ligament_model::{
     log_level, ExecutionModel, Filter, Operator, Resolved, NO_SLOT, REMOTE_LOG_LEVEL, SETTINGS_PORT,
 };
-use ligament_wire::control::{PortInfo, Steps};
-use ligament_wire::steering::Scheduled;
+use ligament_wire::control::{PortInfo, ChannelSteps};
+use ligament_wire::steering::ScheduledChange;
 use ligament_wire::{DomainId, Encoder, InstanceId, RankId, Ranks, SettingValue, Value, ValueRef};
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -36,7 +36,7 @@ pub struct RunPlan {
     /// Whether instances keep a timeline.
     pub timeline: bool,
     /// What happens at model times that are known already, and to which ranks.
-    pub schedule: Vec<(Scheduled, Vec<RankId>)>,
+    pub schedule: Vec<(ScheduledChange, Vec<RankId>)>,
 }
 
 /// An instance.
@@ -103,7 +103,7 @@ pub struct PlannedChannel {
     /// The most bytes that a message may have; none means: as many as memory allows.
     pub limit: Option<u64>,
     /// What happens between its messages and iterations.
-    pub steps: Option<Steps>,
+    pub steps: Option<ChannelSteps>,
     /// Which of the plan's filters its messages pass through.
     pub filters: Option<u32>,
 }
@@ -239,9 +239,9 @@ impl From<&PlannedPort> for PortInfo {
     }
 }
 
-fn tell_steps(steps: ligament_model::Steps) -> Steps {
+fn tell_steps(steps: ligament_model::Steps) -> ChannelSteps {
     let ligament_model::Steps { depth, last, repeats, pads, milestones } = steps;
-    Steps { depth, last, repeats, pads, milestones }
+    ChannelSteps { depth, last, repeats, pads, milestones }
 }
 
 /// The level of what goes to the run's log where the model says none.

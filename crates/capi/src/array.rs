@@ -3,7 +3,7 @@
 use crate::misuse::Misuse;
 use crate::options::{dtype, lig_dtype_code, lig_order_code, order, order_code};
 use crate::status::{name, null};
-use ligament_instance::{Array, ArrayKind, ArrayRef, DType, Error, Order, PlainArray};
+use ligament_instance::{Array, ArrayKind, ArrayRef, DType, Error, ArrayOrder, PlainArray};
 use std::ffi::{c_char, c_void};
 use std::mem::MaybeUninit;
 
@@ -110,22 +110,22 @@ fn strides_of(array: &Array) -> [i64; LIG_MAX_DIMS] {
 
 /// The byte strides of elements that lie next to each other. Extents of received arrays were checked, so that this
 /// cannot overflow unless there are no elements; then the strides do not matter.
-fn contiguous_strides(dtype: DType, shape: &[u64], order: Order, strides: &mut [i64]) {
+fn contiguous_strides(dtype: DType, shape: &[u64], order: ArrayOrder, strides: &mut [i64]) {
     let mut stride = dtype.size() as i64;
     let mut set = |axis: usize| {
         strides[axis] = stride;
         stride = stride.wrapping_mul(shape[axis] as i64);
     };
     match order {
-        Order::RowMajor => (0..shape.len()).rev().for_each(&mut set),
-        Order::ColumnMajor => (0..shape.len()).for_each(&mut set),
+        ArrayOrder::RowMajor => (0..shape.len()).rev().for_each(&mut set),
+        ArrayOrder::ColumnMajor => (0..shape.len()).for_each(&mut set),
     }
 }
 
 /// What an array's description says, checked.
 pub(crate) struct Described<'a> {
     pub dtype: DType,
-    pub order: Order,
+    pub order: ArrayOrder,
     pub shape: &'a [u64],
     pub names: Vec<String>,
     pub unit: Option<&'a str>,

@@ -3,7 +3,7 @@
 use crate::misuse::Misuse;
 use crate::status::null;
 use crate::values::lig_value;
-use ligament_instance::{DType, Error, Operator, Order, Times, Wait};
+use ligament_instance::{DType, Error, Operator, ArrayOrder, Times, Wait};
 use std::ffi::c_char;
 use std::ops::Deref;
 use std::time::Duration;
@@ -331,10 +331,10 @@ fn no_such_dtype(code: lig_dtype_code) -> Error {
 }
 
 #[inline(always)]
-pub(crate) fn order(code: lig_order_code) -> Result<Order, Error> {
+pub(crate) fn order(code: lig_order_code) -> Result<ArrayOrder, Error> {
     match code {
-        _ if code == lig_order::LIG_ROW_MAJOR as i32 => Ok(Order::RowMajor),
-        _ if code == lig_order::LIG_COLUMN_MAJOR as i32 => Ok(Order::ColumnMajor),
+        _ if code == lig_order::LIG_ROW_MAJOR as i32 => Ok(ArrayOrder::RowMajor),
+        _ if code == lig_order::LIG_COLUMN_MAJOR as i32 => Ok(ArrayOrder::ColumnMajor),
         _ => Err(no_such_order(code)),
     }
 }
@@ -346,10 +346,10 @@ fn no_such_order(code: lig_order_code) -> Error {
 
 /// The code of an order.
 #[inline(always)]
-pub(crate) fn order_code(order: Order) -> lig_order_code {
+pub(crate) fn order_code(order: ArrayOrder) -> lig_order_code {
     match order {
-        Order::RowMajor => lig_order::LIG_ROW_MAJOR as i32,
-        Order::ColumnMajor => lig_order::LIG_COLUMN_MAJOR as i32,
+        ArrayOrder::RowMajor => lig_order::LIG_ROW_MAJOR as i32,
+        ArrayOrder::ColumnMajor => lig_order::LIG_COLUMN_MAJOR as i32,
     }
 }
 

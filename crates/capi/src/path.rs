@@ -88,13 +88,13 @@ pub struct lig_path_statistics {
 }
 
 /// What failed, as the core of the C ABI has it.
-fn failed(error: ligament_link::Error) -> Error {
+fn failed(error: ligament_link::PathError) -> Error {
     let kind = match error.kind() {
-        ligament_link::Kind::Usage => Kind::Usage,
-        ligament_link::Kind::Unexpected => Kind::Unexpected,
-        ligament_link::Kind::Closed => Kind::Closed,
-        ligament_link::Kind::TimedOut => Kind::TimedOut,
-        ligament_link::Kind::OutOfMemory => Kind::OutOfMemory,
+        ligament_link::PathErrorKind::Usage => Kind::Usage,
+        ligament_link::PathErrorKind::Unexpected => Kind::Unexpected,
+        ligament_link::PathErrorKind::Closed => Kind::Closed,
+        ligament_link::PathErrorKind::TimedOut => Kind::TimedOut,
+        ligament_link::PathErrorKind::OutOfMemory => Kind::OutOfMemory,
         _ => Kind::System,
     };
     Error::other(kind, error.fault().clone())
@@ -487,7 +487,7 @@ pub unsafe extern "C" fn lig_path_receive(
 ///
 /// # Safety
 /// `length` is NULL or writable.
-unsafe fn told(came: Result<usize, ligament_link::Error>, length: *mut usize) -> Result<(), Error> {
+unsafe fn told(came: Result<usize, ligament_link::PathError>, length: *mut usize) -> Result<(), Error> {
     let needed = match &came {
         Ok(length) => Some(*length),
         Err(error) => error.needed().and_then(|needed| usize::try_from(needed).ok()),

@@ -9,7 +9,7 @@ use crate::status::{
     complain, guard, guard_or, lig_error, lig_status, name, null, out, port_name, wanted, NameInPlace,
 };
 use crate::values::{lig_value, tree};
-use ligament_instance::{ArrayMeta, Call, Error, Instance, Loan, Order, Outgoing, Settings, Times, ValueRef};
+use ligament_instance::{ArrayMeta, Call, Error, Instance, Loan, ArrayOrder, Outgoing, Settings, Times, ValueRef};
 use std::ffi::{c_char, c_void};
 
 /// Sends a value; NULL sends none. Returns as soon as it is stored: what happens to the caller's memory afterwards
@@ -299,7 +299,7 @@ pub unsafe extern "C" fn lig_loan_create(
         let place = unsafe { out(loan, "loan") }?;
         place.write(std::ptr::null_mut());
         let mut used = unsafe { used(instance, &Call("lig_loan_create")) }?;
-        let lent = used.loan(element_type(dtype)?, shape, Order::RowMajor)?;
+        let lent = used.loan(element_type(dtype)?, shape, ArrayOrder::RowMajor)?;
         if let Some(data) = unsafe { wanted(data) } {
             data.write(lent.start().cast());
         }

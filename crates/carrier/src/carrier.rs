@@ -4,7 +4,7 @@
 use crate::threads::{endpoint_thread, paths_thread, Shared, Task};
 use crate::{Heard, Paths};
 use ligament_catalogue::{fault, Fault};
-use ligament_net::{Place, Report};
+use ligament_net::{DialAddress, LinkReport};
 use ligament_wire::DomainId;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
@@ -73,12 +73,12 @@ impl Carrier {
     }
 
     /// Begins a path that this end dials: see `Net::dial`. Like all calls below, it does not wait.
-    pub fn dial(&self, domain: DomainId, places: Vec<Place>, streams: u16) {
+    pub fn dial(&self, domain: DomainId, places: Vec<DialAddress>, streams: u16) {
         self.shared.give(Task::Dial { domain, places, streams });
     }
 
     /// Begins a path that the other end dials: see `Net::expect_at`.
-    pub fn expect(&self, domain: DomainId, places: Vec<Place>) {
+    pub fn expect(&self, domain: DomainId, places: Vec<DialAddress>) {
         self.shared.give(Task::Expect { domain, places });
     }
 
@@ -108,7 +108,7 @@ impl Carrier {
     }
 
     /// How the links to other domains did a moment ago.
-    pub fn links(&self) -> Vec<(DomainId, Report)> {
+    pub fn links(&self) -> Vec<(DomainId, LinkReport)> {
         self.shared.links()
     }
 

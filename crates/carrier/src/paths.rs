@@ -1,15 +1,15 @@
 //! The paths to other domains as the carrier uses them: those of `ligament-net`, or others in tests.
 
-use ligament_net::{Cargo, Event, MessageId, Nanos, Net, Place, Report};
+use ligament_net::{Cargo, Event, MessageId, Nanos, Net, DialAddress, LinkReport};
 use ligament_wire::DomainId;
 use std::os::fd::BorrowedFd;
 
 /// All paths of one domain. What the calls mean stands at `ligament_net::Net`.
 pub trait Paths: Send {
     /// Begins a path that this end dials.
-    fn dial(&mut self, domain: DomainId, places: Vec<Place>, streams: u16);
+    fn dial(&mut self, domain: DomainId, places: Vec<DialAddress>, streams: u16);
     /// Begins a path that the other end dials, over connections that are made to it there if it does not come.
-    fn expect(&mut self, domain: DomainId, places: Vec<Place>);
+    fn expect(&mut self, domain: DomainId, places: Vec<DialAddress>);
     /// Sends a message of `total` bytes, which are asked for later.
     fn send(&mut self, domain: DomainId, conduit: u32, total: u64) -> MessageId;
     /// Tells the far end what of a conduit has been received here, in all.
@@ -27,17 +27,17 @@ pub trait Paths: Send {
     /// Whether nothing is under way to or from the domain.
     fn idle(&self, domain: DomainId) -> bool;
     /// How the links to the other domains do, where that is known.
-    fn reports(&mut self, _now: Nanos) -> Vec<(DomainId, Report)> {
+    fn reports(&mut self, _now: Nanos) -> Vec<(DomainId, LinkReport)> {
         Vec::new()
     }
 }
 
 impl Paths for Net {
-    fn dial(&mut self, domain: DomainId, places: Vec<Place>, streams: u16) {
+    fn dial(&mut self, domain: DomainId, places: Vec<DialAddress>, streams: u16) {
         self.dial(domain.number(), places, streams);
     }
 
-    fn expect(&mut self, domain: DomainId, places: Vec<Place>) {
+    fn expect(&mut self, domain: DomainId, places: Vec<DialAddress>) {
         self.expect_at(domain.number(), places);
     }
 
@@ -73,7 +73,7 @@ impl Paths for Net {
         self.idle(domain.number())
     }
 
-    fn reports(&mut self, now: Nanos) -> Vec<(DomainId, Report)> {
+    fn reports(&mut self, now: Nanos) -> Vec<(DomainId, LinkReport)> {
         Net::reports(self, now).into_iter().map(|(domain, report)| (DomainId::new(domain), report)).collect()
     }
 }

@@ -15,7 +15,7 @@
 use crate::logic::Logic;
 use crate::{Attachment, Heard, Paths, Quiet};
 use ligament_catalogue::{fault, Fault};
-use ligament_net::{now, Event, Nanos, Place, Report};
+use ligament_net::{now, Event, Nanos, DialAddress, LinkReport};
 use ligament_shm::endpoint::turns::Turns;
 use ligament_shm::line::{AgentLine, Identity, Registered};
 use ligament_shm::Endpoint;
@@ -37,8 +37,8 @@ const NOTE: Nanos = 1_000_000_000;
 
 /// A task from the agent.
 pub(crate) enum Task {
-    Dial { domain: DomainId, places: Vec<Place>, streams: u16 },
-    Expect { domain: DomainId, places: Vec<Place> },
+    Dial { domain: DomainId, places: Vec<DialAddress>, streams: u16 },
+    Expect { domain: DomainId, places: Vec<DialAddress> },
     End { domain: DomainId },
     Control { domain: DomainId, bytes: Vec<u8> },
     Detach,
@@ -64,7 +64,7 @@ pub(crate) struct Shared {
     /// Held for moments only, unlike `work`.
     tasks: Mutex<Vec<Task>>,
     /// How the links do, and when that was noted. Held for moments only.
-    links: Mutex<(Nanos, Vec<(DomainId, Report)>)>,
+    links: Mutex<(Nanos, Vec<(DomainId, LinkReport)>)>,
     /// Tells the thread that waits for sockets that there are tasks.
     called: OwnedFd,
     sockets: OwnedFd,
@@ -115,7 +115,7 @@ impl Shared {
     }
 
     /// How the links did a moment ago.
-    pub fn links(&self) -> Vec<(DomainId, Report)> {
+    pub fn links(&self) -> Vec<(DomainId, LinkReport)> {
         lock(&self.links).1.clone()
     }
 

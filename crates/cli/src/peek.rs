@@ -6,7 +6,7 @@ use crate::shown::Shown;
 use ligament_catalogue::{fault, Code, Fault};
 use ligament_manager::{find_run, format_bytes};
 use ligament_runtime::client::InstanceFiles;
-use ligament_wire::peek::{Entry, Sight, MOST};
+use ligament_wire::peek::{Entry, Sight, MAX_ANSWER_BYTES};
 use std::io;
 use std::time::Duration;
 
@@ -91,7 +91,7 @@ pub(crate) fn show(files: &InstanceFiles<'_>, path: &str, from: u64, follow: boo
     let mut out = Shown::begin();
     let (mut at, mut known) = (from, None);
     loop {
-        let (sight, more_may_come) = files.see(path, at, MOST)?;
+        let (sight, more_may_come) = files.see(path, at, MAX_ANSWER_BYTES)?;
         let grown = match sight {
             Sight::File { offset, bytes, size, identity } => {
                 let replaced = known.is_some_and(|known| known != identity) || size < at;

@@ -4,7 +4,7 @@ use crate::lead_on::told;
 use crate::spread::Listening;
 use ligament_catalogue::{fault, Fault};
 use ligament_launch::site::Site;
-use ligament_net::{Gate, Invitation, Listener, Station, Told, Way};
+use ligament_net::{Gate, Invitation, Listener, Station, RelayNotice, Route};
 use rustix::fs::FlockOperation;
 use rustix::io::Errno;
 use std::fs::File;
@@ -57,7 +57,7 @@ fn stations(files: &[PathBuf]) -> Result<Vec<Station>, Fault> {
 
 impl Relaying {
     /// The way of a run's head: as the command line says, else its site.
-    pub fn way(&self, site: &Site, encrypt: bool) -> Result<Option<Arc<Way>>, Fault> {
+    pub fn way(&self, site: &Site, encrypt: bool) -> Result<Option<Arc<Route>>, Fault> {
         let files = if self.relay.is_empty() { &site.relays } else { &self.relay };
         let gate = self.gate(site)?;
         if files.is_empty() && gate.is_none() {
@@ -83,7 +83,7 @@ impl Relaying {
     }
 
     /// The way of an agent: as its command line says, then on to where the run's domains meet; else that of the head.
-    pub fn way_to(&self, invitation: &Invitation) -> Result<Option<Arc<Way>>, Fault> {
+    pub fn way_to(&self, invitation: &Invitation) -> Result<Option<Arc<Route>>, Fault> {
         let gate = self.gate(&Site::default())?;
         if gate.is_some() && !invitation.encrypt {
             return Err(fault!(
@@ -111,11 +111,11 @@ impl Relaying {
     }
 }
 
-fn way(gate: Option<Arc<Gate>>, stations: &[Station]) -> Result<Option<Arc<Way>>, Fault> {
+fn way(gate: Option<Arc<Gate>>, stations: &[Station]) -> Result<Option<Arc<Route>>, Fault> {
     match gate {
-        Some(gate) => Way::through(gate, stations).map(Some),
+        Some(gate) => Route::through(gate, stations).map(Some),
         None if stations.is_empty() => Ok(None),
-        None => Way::over(stations).map(Some),
+        None => Route::over(stations).map(Some),
     }
 }
 
@@ -270,7 +270,7 @@ fn carry_on(mut relay: ligament_net::Relay, quiet: bool) -> i32 {
     loop {
         relay.turn(Duration::from_secs(1));
         while let Some(told) = relay.told() {
-            if let Told::Refused { from, why, others } = told {
+            if let RelayNotice::Refused { from, why, others } = told {
                 turned_away += 1 + others;
                 last = Some((from, why));
             }

@@ -4,7 +4,7 @@ use crate::arguments::print;
 use ligament_catalogue::{fault, Fault};
 use ligament_manager::{find_run, HaltRecord};
 use ligament_runtime::client::{self, record_of, who, Order};
-use ligament_wire::control::Wanted;
+use ligament_wire::control::ChangeRequest;
 use ligament_wire::times::in_unit;
 use serde_json::Value;
 use std::fmt::Write;
@@ -61,16 +61,16 @@ pub(crate) struct Steer {
 }
 
 impl Steer {
-    fn wanted(&self) -> Wanted {
+    fn wanted(&self) -> ChangeRequest {
         match self {
-            Steer { pause: true, .. } => Wanted::Pause,
-            Steer { step: true, .. } => Wanted::Step,
-            Steer { until: Some(_), .. } => Wanted::Until,
-            Steer { resume: true, .. } => Wanted::Resume,
-            Steer { stop: true, .. } => Wanted::Stop,
-            Steer { withdraw: Some(change), .. } => Wanted::Withdraw((*change > 0).then_some(*change)),
-            Steer { settings, .. } if !settings.is_empty() => Wanted::Set(settings.clone()),
-            _ => Wanted::Nothing,
+            Steer { pause: true, .. } => ChangeRequest::Pause,
+            Steer { step: true, .. } => ChangeRequest::Step,
+            Steer { until: Some(_), .. } => ChangeRequest::Until,
+            Steer { resume: true, .. } => ChangeRequest::Resume,
+            Steer { stop: true, .. } => ChangeRequest::Stop,
+            Steer { withdraw: Some(change), .. } => ChangeRequest::Withdraw((*change > 0).then_some(*change)),
+            Steer { settings, .. } if !settings.is_empty() => ChangeRequest::Set(settings.clone()),
+            _ => ChangeRequest::Nothing,
         }
     }
 }
@@ -94,7 +94,7 @@ fn steered(arguments: &Steer) -> Result<(Value, Option<String>), Fault> {
     let run = find_run(&arguments.run)?;
     let record = record_of(&run)?;
     let wanted = arguments.wanted();
-    if wanted == Wanted::Nothing && (arguments.at.is_some() || arguments.dry_run) {
+    if wanted == ChangeRequest::Nothing && (arguments.at.is_some() || arguments.dry_run) {
         return Err(fault!(BAD_STEERING, "nothing is to be done; write NAME=VALUE, or --pause, --until …"));
     }
     let unit = record.time_unit.as_deref();
@@ -163,14 +163,14 @@ fn in_words(arguments: &Steer, answer: &Value, time_unit: Option<&str>) -> Strin
     let (at, change) = (answer["at"].as_f64(), answer["change"].as_u64().unwrap_or_default());
     let more = unsteered(answer);
     let told = match arguments.wanted() {
-        Wanted::Set(_) => {
+        ChangeRequest::Set(_) => {
             let at = shown(at.unwrap_or_default());
             format!("change {change}, from the first step at {at} on:\n{}", settings_of(answer))
         }
-        Wanted::Withdraw(_) => format!("change {change} is withdrawn\n"),
-        Wanted::Stop => format!("the run ends when all stand at {} or later\n", shown(at.unwrap_or_default())),
-        Wanted::Resume => "the run goes on\n".to_owned(),
-        Wanted::Step if at.is_none() => "whoever is furthest behind makes one step\n".to_owned(),
+        ChangeRequest::Withdraw(_) => format!("change {change} is withdrawn\n"),
+        ChangeRequest::Stop => format!("the run ends when all stand at {} or later\n", shown(at.unwrap_or_default())),
+        ChangeRequest::Resume => "the run goes on\n".to_owned(),
+        ChangeRequest::Step if at.is_none() => "whoever is furthest behind makes one step\n".to_owned(),
         _ => match at.or(answer["until"].as_f64()) {
             Some(at) => format!("all stand still at {} or later\n", shown(at)),
             None => "the run goes on\n".to_owned(),

@@ -3,7 +3,7 @@
 use crate::settings::unfit;
 use ligament_catalogue::fault;
 use ligament_filters::{Data, Numbers, Real};
-use ligament_instance::{Error, Order, Value};
+use ligament_instance::{Error, ArrayOrder, Value};
 use std::borrow::Cow;
 
 /// The real numbers in a value: a number, a list of them, an array.
@@ -40,7 +40,7 @@ pub(crate) fn in_one_precision(all: &mut [Numbers<'static>]) {
 pub(crate) fn in_rows(numbers: &Numbers<'static>) -> Vec<f64> {
     let shape = &numbers.frame.shape;
     let elements = numbers.to_f64();
-    if numbers.frame.order == Order::RowMajor || shape.len() < 2 {
+    if numbers.frame.order == ArrayOrder::RowMajor || shape.len() < 2 {
         return elements.into_owned();
     }
     let shape: Vec<usize> = shape.iter().map(|&extent| extent as usize).collect();

@@ -1,7 +1,7 @@
 //! Single values in the formats that sinks write, for others that show what messages hold.
 
 use crate::files::{in_rows, json, npy};
-use ligament_wire::{Array, Order, Value};
+use ligament_wire::{Array, ArrayOrder, Value};
 
 /// A value as JSON on one line, in the form of case files (`docs/reference/case-file.md`). What is not finite is `NaN`,
 /// `Infinity` or `-Infinity`, which strict JSON does not have.
@@ -11,7 +11,7 @@ pub fn as_json(value: &Value) -> String {
 
 /// An array as a file of NumPy's format `.npy`, the last index running fastest.
 pub fn as_npy(array: &Array) -> Vec<u8> {
-    let mut bytes = npy::header(array.dtype(), array.shape(), Order::RowMajor);
+    let mut bytes = npy::header(array.dtype(), array.shape(), ArrayOrder::RowMajor);
     bytes.reserve(array.nbytes() as usize);
     in_rows(array, |element| bytes.extend_from_slice(element));
     bytes

@@ -10,7 +10,7 @@ use crate::statistics::{Statistics, Summary};
 use ligament_catalogue::{fault, Code, Fault};
 use ligament_coupling::tables::{row, Separator};
 use ligament_instance::{
-    Array, Error, Flags, Instance, Kind, LogLevel, Message, Operator, Order, Outgoing, Ports, SettingType,
+    Array, Error, Flags, Instance, Kind, LogLevel, Message, Operator, ArrayOrder, Outgoing, Ports, SettingType,
     SettingValue as Setting, Value, Wait,
 };
 use ligament_wire::SettingValue;
@@ -496,7 +496,7 @@ fn value_of(summary: &Summary, left_out: usize) -> Result<Value, Error> {
     let shape: Vec<usize> = summary.shape.iter().map(|&extent| extent as usize).collect();
     let array = |values: &[f64]| match values {
         [one] if shape.is_empty() => Ok(Value::Float(*one)),
-        _ => Array::from_slice(values, &shape, Order::RowMajor)
+        _ => Array::from_slice(values, &shape, ArrayOrder::RowMajor)
             .map(Value::Array)
             .map_err(|error| Error::Own(error.to_string())),
     };

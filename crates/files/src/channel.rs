@@ -3,7 +3,7 @@
 
 use crate::names;
 use ligament_catalogue::{fault, Fault};
-use ligament_link::{Kind, Path};
+use ligament_link::{PathErrorKind, Path};
 use std::collections::VecDeque;
 use std::io::{Read, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -88,7 +88,7 @@ impl Channel for OverPath {
             match self.path.wait_for_room(Some(LOOK)) {
                 // Another thread may have taken the room meanwhile: then there is a message more under way.
                 Ok(()) => break self.path.send_kept_at_once(message).map_err(|error| cut(&error)),
-                Err(error) if error.kind() == Kind::TimedOut => self.goes_on()?,
+                Err(error) if error.kind() == PathErrorKind::TimedOut => self.goes_on()?,
                 Err(error) => break Err(cut(&error)),
             }
         }
@@ -100,7 +100,7 @@ impl Channel for OverPath {
             let left = until.map_or(LOOK, |until| until.saturating_duration_since(Instant::now()).min(LOOK));
             match self.path.receive(Some(left)) {
                 Ok(message) => break Ok(Some(message)),
-                Err(error) if error.kind() == Kind::TimedOut => {
+                Err(error) if error.kind() == PathErrorKind::TimedOut => {
                     if until.is_some_and(|until| Instant::now() >= until) {
                         break Ok(None);
                     }
@@ -118,7 +118,7 @@ impl Channel for OverPath {
     fn is_there(&self) -> Result<(), Fault> {
         // It looks for a message that has come, and takes none.
         match self.path.probe(Some(Duration::ZERO)) {
-            Err(error) if error.kind() != Kind::TimedOut => Err(cut(&error)),
+            Err(error) if error.kind() != PathErrorKind::TimedOut => Err(cut(&error)),
             _ => self.goes_on(),
         }
     }

@@ -4,7 +4,7 @@
 
 use ligament_filters::{Around, Chain, Data, Parcel};
 use ligament_model::Filter;
-use ligament_wire::{Array, Encoder, Order, Value};
+use ligament_wire::{Array, Encoder, ArrayOrder, Value};
 use std::hint::black_box;
 use std::time::Instant;
 
@@ -128,7 +128,7 @@ fn main() {
     let row = 64.min(bytes / 16).max(2);
     let rows = (bytes / 8 / row).next_multiple_of(2).max(2);
     let elements: Vec<f64> = (0..rows * row).map(|i| (i as f64 * 0.001).sin()).collect();
-    let array = Array::from_slice(&elements, &[rows, row], Order::RowMajor).expect("a shape that can be");
+    let array = Array::from_slice(&elements, &[rows, row], ArrayOrder::RowMajor).expect("a shape that can be");
     let mut encoder = Encoder::new();
     assert!(encoder.plan(&(&Value::Array(array.clone())).into()).is_ok());
     for (name, text, by_hand) in FILTERS {

@@ -3,7 +3,7 @@
 
 use crate::numbers::Float;
 use crate::view::between;
-use ligament_wire::Order;
+use ligament_wire::ArrayOrder;
 
 /// The number of elements that are NaN.
 pub(crate) fn count<T: Float>(elements: &[T]) -> usize {
@@ -12,7 +12,7 @@ pub(crate) fn count<T: Float>(elements: &[T]) -> usize {
 
 /// Puts the nearest value that is none of these in place of each NaN, by the distance of their indices. All stay if there is no
 /// such value.
-pub(crate) fn fill<T: Float>(elements: &mut [T], shape: &[u64], order: Order) {
+pub(crate) fn fill<T: Float>(elements: &mut [T], shape: &[u64], order: ArrayOrder) {
     let mut places: Vec<NearestElement> = elements
         .iter()
         .enumerate()
@@ -91,7 +91,7 @@ mod tests {
         };
         for case in 0..200 {
             let shape = [1 + draw(6), 1 + draw(7), 1 + draw(4)];
-            let order = if draw(2) == 0 { Order::RowMajor } else { Order::ColumnMajor };
+            let order = if draw(2) == 0 { ArrayOrder::RowMajor } else { ArrayOrder::ColumnMajor };
             let len = shape.iter().product::<u64>();
             let share = 1 + draw(9);
             let given: Vec<f64> =

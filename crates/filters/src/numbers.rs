@@ -6,7 +6,7 @@ use crate::units::Conversion;
 use crate::view::{array, bytes_of, contiguous, room, View};
 use bytemuck::Pod;
 use ligament_catalogue::{fault, Fault};
-use ligament_wire::{ArrayRef, DType, Order, Value, ValueRef};
+use ligament_wire::{ArrayRef, DType, ArrayOrder, Value, ValueRef};
 use std::borrow::Cow;
 
 /// So many elements are looked at before it is asked whether one of them is wrong.
@@ -47,7 +47,7 @@ pub enum Shell {
 pub struct Frame {
     pub shell: Shell,
     pub shape: Vec<u64>,
-    pub order: Order,
+    pub order: ArrayOrder,
     /// Each element is a real and an imaginary part.
     pub complex: bool,
     pub names: Vec<String>,
@@ -179,7 +179,7 @@ impl<'a> Numbers<'a> {
     }
 
     fn bare(real: Real<'a>, shell: Shell, shape: Vec<u64>) -> Numbers<'a> {
-        let frame = Frame { shell, shape, order: Order::RowMajor, complex: false, names: vec![], unit: None };
+        let frame = Frame { shell, shape, order: ArrayOrder::RowMajor, complex: false, names: vec![], unit: None };
         Numbers { real, frame }
     }
 
@@ -324,7 +324,7 @@ fn reordered<T: Pod>(elements: &[T], frame: &Frame) -> Result<Vec<T>, Fault> {
     }
     // In the order in which they shall lie, the index that runs fastest first.
     let mut axes: Vec<usize> = (0..frame.shape.len()).collect();
-    if frame.order == Order::ColumnMajor {
+    if frame.order == ArrayOrder::ColumnMajor {
         axes.reverse();
     }
     let strides = contiguous(&frame.shape, frame.order, parts);

@@ -8,7 +8,7 @@ use crate::sums::{between, Window};
 use crate::view::{allowed, bytes_of};
 use ligament_catalogue::{fault, Fault};
 use ligament_wire::times::{is_before, TimeSeries};
-use ligament_wire::{Array, DType, Order, Value};
+use ligament_wire::{Array, DType, ArrayOrder, Value};
 use std::borrow::Cow;
 
 /// Puts messages between two that follow each other, on a straight line: each step becomes several equal parts.
@@ -148,7 +148,7 @@ impl Chunk {
         let (&(timestamp, ..), &(_, next_timestamp, _)) = (self.parts.first()?, self.parts.last()?);
         let times: Vec<f64> = self.parts.iter().map(|&(timestamp, ..)| timestamp).collect();
         let shape = [times.len() as u64];
-        let times = Array::new(DType::Float64, &shape, Order::RowMajor, bytes_of(times), None)
+        let times = Array::new(DType::Float64, &shape, ArrayOrder::RowMajor, bytes_of(times), None)
             .expect("as many bytes as its elements take");
         let values = self.parts.drain(..).map(|(.., value)| value).collect();
         let entries = vec![(TIMES.to_owned(), Value::Array(times)), (VALUES.to_owned(), Value::List(values))];

@@ -4,7 +4,7 @@ use crate::chain::{Emitted, Said, Step};
 use crate::parcel::{kind_of, Data, Parcel};
 use crate::view::{contiguous, View};
 use ligament_catalogue::{fault, Fault};
-use ligament_wire::{Order, Value};
+use ligament_wire::{ArrayOrder, Value};
 use std::borrow::Cow;
 
 /// What is taken of an axis.
@@ -85,7 +85,7 @@ impl Slice {
             false => part.strides = Some(new_strides),
         }
         if part.shape.len() < 2 {
-            part.order = Order::RowMajor;
+            part.order = ArrayOrder::RowMajor;
         }
         part.names = Cow::Owned(names);
         Ok(part)

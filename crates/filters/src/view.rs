@@ -2,7 +2,7 @@
 
 use bytemuck::{AnyBitPattern, Pod};
 use ligament_catalogue::{fault, Fault};
-use ligament_wire::{Array, ArrayMeta, ArrayRef, Bytes, DType, Order};
+use ligament_wire::{Array, ArrayMeta, ArrayRef, Bytes, DType, ArrayOrder};
 use std::borrow::Cow;
 
 /// An array in memory that is only read.
@@ -12,7 +12,7 @@ pub struct View<'a> {
     pub shape: Vec<u64>,
     /// Byte strides, one for each dimension; none if the elements lie together in `order`.
     pub strides: Option<Vec<i64>>,
-    pub order: Order,
+    pub order: ArrayOrder,
     pub data: &'a [u8],
     /// Where element 0 begins in `data`.
     pub offset: usize,
@@ -119,7 +119,7 @@ impl<'a> View<'a> {
     fn gather<T: AnyBitPattern + Copy>(&self, to: &mut Vec<T>) {
         let strides = self.byte_strides();
         let mut axes: Vec<usize> = (0..self.shape.len()).collect();
-        if self.order == Order::RowMajor {
+        if self.order == ArrayOrder::RowMajor {
             axes.reverse();
         }
         let size = self.dtype.size();
@@ -182,7 +182,7 @@ impl<'a> View<'a> {
 pub(crate) fn array(
     dtype: DType,
     shape: &[u64],
-    order: Order,
+    order: ArrayOrder,
     data: Bytes,
     names: &[String],
     unit: Option<&str>,
@@ -244,13 +244,13 @@ pub(crate) fn room<T>(shape: &[u64]) -> Result<Vec<T>, Fault> {
 }
 
 /// The strides of elements that lie together, each `size` long.
-pub(crate) fn contiguous(shape: &[u64], order: Order, size: i64) -> Vec<i64> {
+pub(crate) fn contiguous(shape: &[u64], order: ArrayOrder, size: i64) -> Vec<i64> {
     let mut strides = vec![0; shape.len()];
     let mut step = size;
     for place in 0..shape.len() {
         let axis = match order {
-            Order::RowMajor => shape.len() - 1 - place,
-            Order::ColumnMajor => place,
+            ArrayOrder::RowMajor => shape.len() - 1 - place,
+            ArrayOrder::ColumnMajor => place,
         };
         strides[axis] = step;
         step = step.saturating_mul(shape[axis] as i64);
@@ -259,10 +259,10 @@ pub(crate) fn contiguous(shape: &[u64], order: Order, size: i64) -> Vec<i64> {
 }
 
 /// How many elements lie between two neighbours on an axis of an array that has some.
-pub(crate) fn between(shape: &[u64], order: Order, axis: usize) -> usize {
+pub(crate) fn between(shape: &[u64], order: ArrayOrder, axis: usize) -> usize {
     let inner = match order {
-        Order::RowMajor => &shape[axis + 1..],
-        Order::ColumnMajor => &shape[..axis],
+        ArrayOrder::RowMajor => &shape[axis + 1..],
+        ArrayOrder::ColumnMajor => &shape[..axis],
     };
     inner.iter().product::<u64>() as usize
 }

@@ -3,7 +3,7 @@
 use ligament_catalogue::{fault, Fault};
 use ligament_filters::{Around, Chain, Data, Emitted, Parcel, Said, Step, Unit};
 use ligament_model::Filter;
-use ligament_wire::{Array, ArrayRef, Order, Value, ValueRef};
+use ligament_wire::{Array, ArrayRef, ArrayOrder, Value, ValueRef};
 use proptest::prelude::*;
 
 /// The filters of a model's text, all at the receiver.
@@ -19,7 +19,7 @@ fn parcel(timestamp: f64, next: Option<f64>, data: Value) -> Parcel<'static> {
 }
 
 fn doubles(elements: &[f64], shape: &[usize]) -> Value {
-    Value::Array(Array::from_slice(elements, shape, Order::RowMajor).unwrap())
+    Value::Array(Array::from_slice(elements, shape, ArrayOrder::RowMajor).unwrap())
 }
 
 /// What comes out: timestamp, next timestamp and value of each message.
@@ -176,7 +176,7 @@ fn what_fits_into_a_number_is_right_though_sums_and_squares_do_not_fit() {
         [1.7e308, 1.7e308, 0.0].map(float)
     );
     // Single precision, by factors that it cannot hold.
-    let single = Value::Array(Array::from_slice(&[1e-30f32, 2e-30], &[2], Order::RowMajor).unwrap());
+    let single = Value::Array(Array::from_slice(&[1e-30f32, 2e-30], &[2], ArrayOrder::RowMajor).unwrap());
     let Value::Array(made) = one("[{multiply: 1.0e+40}]", single) else { panic!() };
     assert_eq!(made.as_slice::<f32>(), Some(&[1e10f32, 2e10][..]));
 }
@@ -184,7 +184,7 @@ fn what_fits_into_a_number_is_right_though_sums_and_squares_do_not_fit() {
 #[test]
 fn no_finite_number_of_single_precision_becomes_infinite() {
     let single =
-        |x: &[f32]| Value::Array(Array::from_slice(x, &[x.len()], Order::RowMajor).unwrap().with_unit("km"));
+        |x: &[f32]| Value::Array(Array::from_slice(x, &[x.len()], ArrayOrder::RowMajor).unwrap().with_unit("km"));
     for text in
         ["[{multiply: 1.0e+300}]", "[{unit: nm}]", "[{unit: fm}]", "[{threshold: {value: 1, below: 1.0e+300}}]"]
     {
@@ -198,7 +198,7 @@ fn no_finite_number_of_single_precision_becomes_infinite() {
 
 #[test]
 fn whole_numbers_are_rounded_to_single_precision_once() {
-    let whole = || Value::Array(Array::from_slice(&[9007199791611905i64], &[1], Order::RowMajor).unwrap());
+    let whole = || Value::Array(Array::from_slice(&[9007199791611905i64], &[1], ArrayOrder::RowMajor).unwrap());
     let Value::Array(made) = one("[{type: float32}]", whole()) else { panic!() };
     assert_eq!(made.as_slice::<f32>(), Some(&[9007200328482816f32][..]));
     let Value::Array(made) = one("[{type: complex64}]", whole()) else { panic!() };
@@ -228,7 +228,7 @@ fn temperatures_from_a_zero_of_their_own_have_no_sum_and_no_product() {
 }
 
 fn with_unit(elements: &[f64], unit: Option<&str>) -> Value {
-    let array = Array::from_slice(elements, &[elements.len()], Order::RowMajor).unwrap();
+    let array = Array::from_slice(elements, &[elements.len()], ArrayOrder::RowMajor).unwrap();
     Value::Array(unit.map_or(array.clone(), |unit| array.with_unit(unit)))
 }
 
@@ -271,8 +271,8 @@ fn filters_that_remember_bring_messages_into_one_unit_or_refuse_them() {
 #[test]
 fn filters_that_remember_take_messages_in_either_memory_order() {
     let array = |elements: &[f64], order| Value::Array(Array::from_slice(elements, &[2, 3], order).unwrap());
-    let rows = array(&[1.0, 2.0, 3.0, 4.0, 5.0, 6.0], Order::RowMajor);
-    let columns = array(&[1.0, 4.0, 2.0, 5.0, 3.0, 6.0], Order::ColumnMajor);
+    let rows = array(&[1.0, 2.0, 3.0, 4.0, 5.0, 6.0], ArrayOrder::RowMajor);
+    let columns = array(&[1.0, 4.0, 2.0, 5.0, 3.0, 6.0], ArrayOrder::ColumnMajor);
     for (text, place) in [("[{moving_average: 2}]", 1), ("[{interpolate_time: 2}]", 1)] {
         let mut chain = chain(text);
         let mut all = out(chain.apply(parcel(0.0, None, rows.clone())).unwrap());
@@ -380,10 +380,10 @@ fn numbers_are_multiplied_whatever_holds_them() {
         one("[{multiply: 2}]", Value::List(vec![Value::Int(1), float(0.5)])),
         Value::List(vec![float(2.0), float(1.0)])
     );
-    let single = Value::Array(Array::from_slice(&[1.5f32, 2.5], &[2], Order::RowMajor).unwrap());
+    let single = Value::Array(Array::from_slice(&[1.5f32, 2.5], &[2], ArrayOrder::RowMajor).unwrap());
     let Value::Array(doubled) = one("[{multiply: 2}]", single) else { panic!() };
     assert_eq!(doubled.as_slice::<f32>(), Some(&[3.0, 5.0][..]));
-    let whole = Value::Array(Array::from_slice(&[1i16, -3], &[2, 1], Order::RowMajor).unwrap());
+    let whole = Value::Array(Array::from_slice(&[1i16, -3], &[2, 1], ArrayOrder::RowMajor).unwrap());
     assert_eq!(elements(&one("[{multiply: 0.5}]", whole)), (vec![0.5, -1.5], vec![2, 1]));
     for strange in [Value::None, Value::String("1".into()), Value::Map(vec![]), Value::List(vec![Value::None])]
     {
@@ -395,12 +395,12 @@ fn numbers_are_multiplied_whatever_holds_them() {
 
 #[test]
 fn names_units_and_order_stay_with_arrays() {
-    let array = Array::from_slice(&[1.0, 2.0], &[2, 1], Order::ColumnMajor).unwrap();
+    let array = Array::from_slice(&[1.0, 2.0], &[2, 1], ArrayOrder::ColumnMajor).unwrap();
     let array = array.with_names(&["y", "x"]).unwrap().with_unit("m");
     let Value::Array(made) = one("[{multiply: 3}]", Value::Array(array)) else { panic!() };
     assert_eq!(
         (made.names(), made.unit(), made.order()),
-        (&["y".to_owned(), "x".to_owned()][..], Some("m"), Order::ColumnMajor)
+        (&["y".to_owned(), "x".to_owned()][..], Some("m"), ArrayOrder::ColumnMajor)
     );
 }
 
@@ -408,7 +408,7 @@ fn names_units_and_order_stay_with_arrays() {
 fn units_are_converted_and_noted() {
     assert_eq!(one("[{unit: {from: km/h, to: m/s}}]", float(36.0)), float(10.0));
     assert_eq!(one("[{unit: {from: degC, to: K}}]", float(26.85)), float(300.0));
-    let length = Array::from_slice(&[1.0, 2.5], &[2], Order::RowMajor).unwrap().with_unit("m");
+    let length = Array::from_slice(&[1.0, 2.5], &[2], ArrayOrder::RowMajor).unwrap().with_unit("m");
     let Value::Array(made) = one("[{unit: cm}]", Value::Array(length.clone())) else { panic!() };
     assert_eq!((made.as_slice::<f64>().unwrap(), made.unit()), (&[100.0, 250.0][..], Some("cm")));
     assert!(refused("[{unit: s}]", Value::Array(length.clone())).contains("\"m\" does not convert to \"s\""));
@@ -452,7 +452,7 @@ fn expressions_know_the_number_the_time_and_the_indices() {
         elements(&one("[{expression: x + 10 * i + 100 * j}]", grid)).0,
         [1.0, 102.0, 203.0, 14.0, 115.0, 216.0]
     );
-    let columns = Array::from_slice(&[0.0; 6], &[2, 3], Order::ColumnMajor).unwrap();
+    let columns = Array::from_slice(&[0.0; 6], &[2, 3], ArrayOrder::ColumnMajor).unwrap();
     assert_eq!(
         elements(&one("[{expression: i + 10 * j}]", Value::Array(columns))).0,
         [0.0, 1.0, 10.0, 11.0, 20.0, 21.0]
@@ -498,7 +498,7 @@ fn slices_are_those_of_numpy() {
 #[test]
 fn a_slice_of_what_a_sender_lends_is_not_copied() {
     let grid: Vec<f64> = (0..12).map(f64::from).collect();
-    let lent = ArrayRef::from_slice(&grid, &[3, 4], Order::RowMajor);
+    let lent = ArrayRef::from_slice(&grid, &[3, 4], ArrayOrder::RowMajor);
     let data = Data::lent(&ValueRef::Array(lent)).unwrap();
     let mut chain = chain("[{slice: \":, 1:3\"}, {slice: \"1:\"}]");
     let passed = chain.apply(Parcel { timestamp: 0.0, next_timestamp: None, data }).unwrap();
@@ -640,7 +640,7 @@ fn a_run_may_go_on_without_a_message_that_a_filter_cannot_take_or_with_it_as_it_
 #[test]
 fn numbers_of_our_own_are_changed_in_place() {
     let values = vec![1.0; 10_000];
-    let lent = ArrayRef::from_slice(&values, &[10_000], Order::RowMajor);
+    let lent = ArrayRef::from_slice(&values, &[10_000], ArrayOrder::RowMajor);
     let mut one = chain("[{multiply: 2}]");
     let mut more = chain("[{threshold: 0}, {expression: x + 1}, {unit: {from: m, to: m}}]");
     let data = Data::lent(&ValueRef::Array(lent)).unwrap();
@@ -683,7 +683,7 @@ fn a_filter_makes_no_more_than_memory_can_hold() {
 #[test]
 fn what_a_sender_lends_is_checked_before_it_is_read() {
     let zero = [0; 8];
-    let array = |shape, strides| ArrayRef { strides, ..ArrayRef::from_slice(&[0.0], shape, Order::RowMajor) };
+    let array = |shape, strides| ArrayRef { strides, ..ArrayRef::from_slice(&[0.0], shape, ArrayOrder::RowMajor) };
     let lent = |shape, strides| Data::lent(&ValueRef::Array(ArrayRef { data: &zero, ..array(shape, strides) }));
     assert!(lent(&[10], None).is_err());
     assert!(lent(&[2], Some(&[8])).is_err());
@@ -737,14 +737,14 @@ fn single_precision_holds_no_number_beyond_its_own() {
         assert!(refused(&text, doubles(&[1.0, 1e300], &[2])).contains("element 1 is 1000"), "{to}");
         assert!(refused(&text, float(-1e39)).contains("cannot hold"), "{to}");
     }
-    let complex = Value::Array(Array::from_slice(&[[0.0, 0.0], [0.0, 1e300]], &[2], Order::RowMajor).unwrap());
+    let complex = Value::Array(Array::from_slice(&[[0.0, 0.0], [0.0, 1e300]], &[2], ArrayOrder::RowMajor).unwrap());
     assert!(refused("[{type: complex64}]", complex).contains("element 1 is 1000"));
     assert_eq!(one("[{type: float32}]", float(f64::INFINITY)), float(f64::INFINITY));
 }
 
 #[test]
 fn a_series_has_one_type_and_goes_on_behind_a_message_that_is_left_out() {
-    let whole = |at: i32| Value::Array(Array::from_slice(&[at], &[1], Order::RowMajor).unwrap());
+    let whole = |at: i32| Value::Array(Array::from_slice(&[at], &[1], ArrayOrder::RowMajor).unwrap());
     let mut chain = chain("[{interpolate_time: 2, on_error: skip}]");
     let mut all = Vec::new();
     for (at, value) in [(0.0, whole(0)), (1.0, Value::String("none".into())), (2.0, whole(3))] {
@@ -801,7 +801,7 @@ proptest! {
             let Value::Array(made) = one(text, Value::Array(Array::from_slice(elements, &[n, m], order).unwrap())) else { panic!() };
             made
         };
-        let (by_rows, by_columns) = (of(&rows, Order::RowMajor), of(&columns, Order::ColumnMajor));
+        let (by_rows, by_columns) = (of(&rows, ArrayOrder::RowMajor), of(&columns, ArrayOrder::ColumnMajor));
         prop_assert_eq!(by_rows.shape(), by_columns.shape());
         let all = |array: &Array| -> Vec<f64> {
             let strides = array.strides();
@@ -834,7 +834,7 @@ fn only_units_that_take_prefixes_have_them() {
 
 #[test]
 fn what_is_compressed_may_be_no_larger_than_the_messages_of_its_conduit() {
-    let array = Array::from_slice(&vec![0.0; 1000], &[1000], Order::RowMajor).unwrap();
+    let array = Array::from_slice(&vec![0.0; 1000], &[1000], ArrayOrder::RowMajor).unwrap();
     for method in ["lz4", "zstd"] {
         let filters = Filter::read(&format!("[{{compress: {method}}}]")).unwrap();
         let around = |message_size| Around { message_size, ..Around::NOTHING };

@@ -4,7 +4,7 @@
 //! `left` sends and `right` receives. Both draw from the same seed, so that `right` knows what comes.
 
 use ligament_instance::{
-    Array, ArrayMut, ArrayRef, DType, Error, Instance, Message, Operator, Order, Outgoing, Ports, SettingType,
+    Array, ArrayMut, ArrayRef, DType, Error, Instance, Message, Operator, ArrayOrder, Outgoing, Ports, SettingType,
     SettingValue, Settings, Times, Value, ValueRef, Wait,
 };
 use ligament_model::Reference;
@@ -64,13 +64,13 @@ impl Trace {
 fn send(instance: &mut Instance, draft: &Draft, settings: &Settings) -> Result<(), Error> {
     let Times { timestamp, next_timestamp } = draft.times;
     let (data, shape) = (draft.elements(), [draft.count as u64]);
-    let array = ArrayRef::from_slice(&data, &shape, Order::RowMajor);
+    let array = ArrayRef::from_slice(&data, &shape, ArrayOrder::RowMajor);
     let outgoing = |data, settings| Outgoing { timestamp, next_timestamp, data, settings };
     match draft.how {
         0 => instance.send("out", &outgoing(ValueRef::None, None), None),
         1 => instance.send("out", &outgoing(ValueRef::Array(array), None), None),
         2 => {
-            let mut loan = instance.loan(DType::UInt64, &shape, Order::RowMajor)?;
+            let mut loan = instance.loan(DType::UInt64, &shape, ArrayOrder::RowMajor)?;
             let bytes: Vec<u8> = data.iter().flat_map(|each| each.to_ne_bytes()).collect();
             loan.bytes_mut().copy_from_slice(&bytes);
             instance.send_loan("out", draft.times, loan, None)
@@ -86,7 +86,7 @@ fn send(instance: &mut Instance, draft: &Draft, settings: &Settings) -> Result<(
 
 /// Calls that must be refused, or must do nothing, whatever the way.
 fn wrong_send(instance: &mut Instance, draft: &Draft) -> Option<Result<(), Error>> {
-    let array = ArrayRef::from_slice(&[1u64], &[1], Order::RowMajor);
+    let array = ArrayRef::from_slice(&[1u64], &[1], ArrayOrder::RowMajor);
     let at = |timestamp, next_timestamp| Times { timestamp, next_timestamp };
     let earlier = at(draft.times.timestamp, Some(draft.times.timestamp - 1.0));
     let short = ArrayRef { shape: &[2], ..array };
@@ -108,7 +108,7 @@ fn receive(instance: &mut Instance, draft: &Draft, trace: &mut Trace, step: usiz
     if draft.receive < 2 {
         let mut data = vec![0; 8 * shape[0] as usize];
         let mut into =
-            ArrayMut { dtype: DType::UInt64, shape: &shape, order: Order::RowMajor, data: &mut data };
+            ArrayMut { dtype: DType::UInt64, shape: &shape, order: ArrayOrder::RowMajor, data: &mut data };
         let came = instance.receive_into("in", None, wait, &mut into);
         // After an error a part of what came may stand there.
         let sum = came.is_ok().then(|| data.iter().map(|&byte| u64::from(byte)).sum::<u64>());

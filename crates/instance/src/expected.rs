@@ -96,11 +96,11 @@ impl fmt::Display for Expected<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use ligament_wire::{Bytes, Order};
+    use ligament_wire::{Bytes, ArrayOrder};
 
     fn array() -> Value {
         Value::Array(
-            Array::new(DType::Float64, &[2, 3], Order::RowMajor, Bytes::from(vec![0; 48]), None).unwrap(),
+            Array::new(DType::Float64, &[2, 3], ArrayOrder::RowMajor, Bytes::from(vec![0; 48]), None).unwrap(),
         )
     }
 

@@ -6,7 +6,7 @@ use crate::transport::Transport;
 use ligament_shm::endpoint::Source;
 use ligament_shm::own::OwnMemory;
 use ligament_shm::ShmError;
-use ligament_wire::control::Steps;
+use ligament_wire::control::ChannelSteps;
 use ligament_wire::times::ShownTime;
 use ligament_wire::HeaderWords;
 use std::ops::Range;
@@ -101,7 +101,7 @@ impl Source for Body {
 
 impl Filtered {
     /// Of a port whose slots have these channels, if any of them has a filter at this end.
-    pub fn of(slots: &[Vec<usize>], steps: impl Fn(usize) -> Option<Steps>) -> Option<Box<Filtered>> {
+    pub fn of(slots: &[Vec<usize>], steps: impl Fn(usize) -> Option<ChannelSteps>) -> Option<Box<Filtered>> {
         let keeps = |channel: usize| steps(channel).filter(|steps| steps.last > 0);
         let direct =
             |channels: &[usize]| channels.iter().copied().filter(|&channel| keeps(channel).is_none()).collect();

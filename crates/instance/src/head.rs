@@ -1,6 +1,6 @@
 //! The head of the array that a port sent last: the next one is mostly alike, so that there is nothing to plan.
 
-use ligament_wire::{array_head, ArrayKind, ArrayMeta, DType, Order, WireError};
+use ligament_wire::{array_head, ArrayKind, ArrayMeta, DType, ArrayOrder, WireError};
 
 /// The head that a port sent last.
 #[derive(Debug, Default)]
@@ -45,7 +45,7 @@ impl Head {
         &mut self,
         dtype: DType,
         shape: &[u64],
-        order: Order,
+        order: ArrayOrder,
         count: &mut u64,
     ) -> Result<usize, WireError> {
         match &self.kind {
@@ -59,7 +59,7 @@ impl Head {
         &mut self,
         dtype: DType,
         shape: &[u64],
-        order: Order,
+        order: ArrayOrder,
         count: &mut u64,
     ) -> Result<usize, WireError> {
         (self.kind, self.number) = (None, 0);
@@ -76,7 +76,7 @@ impl Head {
         &mut self,
         dtype: DType,
         shape: &[u64],
-        order: Order,
+        order: ArrayOrder,
         meta: &ArrayMeta,
     ) -> Result<(), WireError> {
         (self.kind, self.number) = (None, 0);

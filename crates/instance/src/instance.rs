@@ -19,8 +19,8 @@ use ligament_model::{
 };
 use ligament_shm::line::{AgentLine, Identity, Registered};
 use ligament_shm::{forks, Endpoint, ShmError};
-use ligament_wire::control::{ChannelInfo, Rank, Steps, Welcome, ENV_IDENTITY};
-use ligament_wire::{decode_body, Encoder, Ending, Limits, Value};
+use ligament_wire::control::{ChannelInfo, Rank, ChannelSteps, Welcome, ENV_IDENTITY};
+use ligament_wire::{decode_body, Encoder, ConduitEnd, Limits, Value};
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::ffi::CString;
 use std::io::Write;
@@ -197,7 +197,7 @@ impl Instance {
         let names: Vec<Arc<str>> = welcome.ports.iter().map(|port| port.name.as_str().into()).collect();
         let (sends, receives) = (joined(&welcome.sends), joined(&welcome.receives));
         let mut table = PortTable::new(&welcome.ports, &names, sends, receives)?;
-        let steps = |channels: &[ChannelInfo]| -> HashMap<usize, Steps> {
+        let steps = |channels: &[ChannelInfo]| -> HashMap<usize, ChannelSteps> {
             let all = channels.iter().enumerate();
             all.filter_map(|(index, channel)| Some((index, channel.steps?))).collect()
         };
@@ -674,11 +674,11 @@ impl Instance {
 
     /// How this instance ends its conduits now: if messages start its passes, it may be wanted again until it is told that it
     /// is not.
-    pub(crate) fn ending(&self) -> Ending {
+    pub(crate) fn ending(&self) -> ConduitEnd {
         if self.is_wanted && self.has_initial() {
-            Ending::WithinPass
+            ConduitEnd::WithinPass
         } else {
-            Ending::Done
+            ConduitEnd::Done
         }
     }
 

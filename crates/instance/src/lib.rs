@@ -49,7 +49,7 @@ pub use error::{
 pub use expected::{Expected, Origin};
 pub use instance::{Flags, Instance, LogLevel, Parallelism};
 pub use ligament_model::{Operator, Reference, SettingType, SettingValue, Settings};
-pub use ligament_wire::{Array, ArrayKind, ArrayMeta, ArrayRef, DType, Order, Value, ValueRef};
+pub use ligament_wire::{Array, ArrayKind, ArrayMeta, ArrayRef, DType, ArrayOrder, Value, ValueRef};
 pub use light::{run_light, run_light_with};
 pub use loan::Loan;
 pub use mapper::{run_mapper, Inputs, Mapper, Mapping, Outputs};

@@ -3,7 +3,7 @@
 use ligament_shm::endpoint;
 use ligament_shm::own::OwnMemory;
 use ligament_shm::ShmError;
-use ligament_wire::{ArrayKind, ArrayMeta, ArrayRef, Bytes, DType, Order};
+use ligament_wire::{ArrayKind, ArrayMeta, ArrayRef, Bytes, DType, ArrayOrder};
 use std::any::Any;
 use std::sync::atomic::{fence, Ordering};
 use std::sync::Arc;
@@ -88,7 +88,7 @@ impl Loan {
     }
 
     #[inline]
-    pub(crate) fn order(&self) -> Order {
+    pub(crate) fn order(&self) -> ArrayOrder {
         self.0.kind.order()
     }
 
@@ -240,7 +240,7 @@ pub(crate) struct Spare(Vec<Loan>);
 impl Spare {
     /// The last one that was for such an array. It has its memory if that is a draft.
     #[inline]
-    pub fn alike(&mut self, dtype: DType, shape: &[u64], order: Order) -> Option<Loan> {
+    pub fn alike(&mut self, dtype: DType, shape: &[u64], order: ArrayOrder) -> Option<Loan> {
         let fits = |loan: &Loan| loan.0.kind.is(dtype, shape, order) && loan.is_unseen();
         let at = self.0.iter().rposition(fits)?;
         Some(self.0.remove(at))
@@ -282,7 +282,7 @@ mod tests {
 
     /// A loan of so many bytes, of a draft that comes from the spare ones if it can.
     fn lend(spare: &mut Spare, len: u64) -> Loan {
-        let kind = ArrayKind::new(DType::UInt8, &[len], Order::RowMajor).unwrap();
+        let kind = ArrayKind::new(DType::UInt8, &[len], ArrayOrder::RowMajor).unwrap();
         let reused = spare.with_room(&kind, None);
         reused.unwrap_or_else(|| Loan::new(LoanMemory::Draft(Draft::roomy(len).unwrap()), kind, None))
     }
@@ -308,9 +308,9 @@ mod tests {
         let loan = lend(&mut spare, 5000);
         let start = loan.start();
         spare.put(loan);
-        assert!(spare.alike(DType::UInt8, &[5001], Order::RowMajor).is_none());
-        assert!(spare.alike(DType::UInt8, &[5000, 1], Order::RowMajor).is_none());
-        assert_eq!(spare.alike(DType::UInt8, &[5000], Order::RowMajor).unwrap().start(), start);
+        assert!(spare.alike(DType::UInt8, &[5001], ArrayOrder::RowMajor).is_none());
+        assert!(spare.alike(DType::UInt8, &[5000, 1], ArrayOrder::RowMajor).is_none());
+        assert_eq!(spare.alike(DType::UInt8, &[5000], ArrayOrder::RowMajor).unwrap().start(), start);
     }
 
     #[test]
@@ -321,7 +321,7 @@ mod tests {
         let (start, seen) = (loan.start(), draft.pages());
         assert!(loan.bytes_mut().is_empty());
         spare.put(loan);
-        let alike = |spare: &mut Spare| spare.alike(DType::UInt8, &[10], Order::RowMajor);
+        let alike = |spare: &mut Spare| spare.alike(DType::UInt8, &[10], ArrayOrder::RowMajor);
         assert!(alike(&mut spare).is_none());
         assert_ne!(lend(&mut spare, 20).start(), start);
         drop(seen);

@@ -4,7 +4,7 @@ use crate::error::{Error, ReceiveError, SendError};
 use crate::expected::{Expected, Origin};
 use ligament_model::Settings;
 use ligament_shm::memory::copy_in_pieces;
-use ligament_wire::{Array, ArrayRef, DType, Order, Value, ValueRef};
+use ligament_wire::{Array, ArrayRef, DType, ArrayOrder, Value, ValueRef};
 
 /// A message to be sent: times in model time (s), and a value over the caller's own memory.
 #[derive(Debug, Clone)]
@@ -153,7 +153,7 @@ pub(crate) fn kind_of(value: &Value) -> String {
 pub struct ArrayMut<'a> {
     pub dtype: DType,
     pub shape: &'a [u64],
-    pub order: Order,
+    pub order: ArrayOrder,
     /// The bytes of the elements.
     pub data: &'a mut [u8],
 }
@@ -197,8 +197,8 @@ impl ArrayMut<'_> {
         let ndim = self.shape.len();
         let mut index = vec![0u64; ndim];
         let fastest: Vec<usize> = match self.order {
-            Order::RowMajor => (0..ndim).rev().collect(),
-            Order::ColumnMajor => (0..ndim).collect(),
+            ArrayOrder::RowMajor => (0..ndim).rev().collect(),
+            ArrayOrder::ColumnMajor => (0..ndim).collect(),
         };
         for element in self.data.chunks_exact_mut(size) {
             let at: i64 = index.iter().zip(&from).map(|(&i, &stride)| i as i64 * stride).sum();

@@ -177,7 +177,7 @@ fn times(header: &HeaderWords) -> Times {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use ligament_wire::{DType, Order};
+    use ligament_wire::{DType, ArrayOrder};
 
     #[test]
     fn an_array_is_like_the_one_before_only_if_all_of_it_is() {
@@ -186,7 +186,7 @@ mod tests {
             dtype: DType::Float64,
             shape: &[2, 3],
             strides: None,
-            order: Order::RowMajor,
+            order: ArrayOrder::RowMajor,
             data: &data,
             offset: 0,
             names: &[],
@@ -199,7 +199,7 @@ mod tests {
             ArrayRef { dtype: DType::UInt64, ..usual },
             ArrayRef { shape: &[3, 2], ..usual },
             ArrayRef { shape: &[6], ..usual },
-            ArrayRef { order: Order::ColumnMajor, ..usual },
+            ArrayRef { order: ArrayOrder::ColumnMajor, ..usual },
             ArrayRef { strides: Some(&[24, 8]), ..usual },
             ArrayRef { offset: 8, ..usual },
             ArrayRef { data: &data[..40], ..usual },

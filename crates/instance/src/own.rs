@@ -6,7 +6,7 @@ use ligament_catalogue::{fault, Fault};
 use ligament_filters::{Data, Emitted, Parcel, Said, Step, View};
 use ligament_model::{Filter, LIBRARY};
 use ligament_wire::times::ShownTime;
-use ligament_wire::{Array, Bytes, DType, Order, Value};
+use ligament_wire::{Array, Bytes, DType, ArrayOrder, Value};
 use std::ffi::CString;
 use std::sync::OnceLock;
 
@@ -91,7 +91,7 @@ pub(crate) struct Elements<'a> {
     pub timestamp: f64,
     pub next_timestamp: Option<f64>,
     pub dtype: DType,
-    pub order: Order,
+    pub order: ArrayOrder,
     pub shape: &'a [u64],
     pub data: &'a [u8],
 }
@@ -101,7 +101,7 @@ pub(crate) struct Made {
     pub timestamp: f64,
     pub next_timestamp: Option<f64>,
     pub dtype: DType,
-    pub order: Order,
+    pub order: ArrayOrder,
     pub shape: Vec<u64>,
     pub data: Words,
 }
@@ -213,7 +213,7 @@ impl Step for Library {
                     let data: &mut [u8] = &mut bytemuck::cast_slice_mut(&mut words)[..bytes.len()];
                     data.copy_from_slice(&bytes);
                     let (timestamp, next_timestamp) = times;
-                    let order = Order::RowMajor;
+                    let order = ArrayOrder::RowMajor;
                     self.call(Some(&Elements { timestamp, next_timestamp, dtype, order, shape: &[], data }))?
                 }
             },

@@ -8,7 +8,7 @@ use crate::resizable::Resizable;
 use ligament_model::Operator;
 use ligament_wire::control::{ChannelInfo, PortDeclaration, PortInfo};
 use ligament_wire::times::is_before;
-use ligament_wire::Ending;
+use ligament_wire::ConduitEnd;
 use std::sync::Arc;
 
 /// The ports that a code declares: names by operator; `name[]` is a vector port.
@@ -173,7 +173,7 @@ pub(crate) struct Port {
     /// For each slot: whether the conduit has ended.
     pub ended: Vec<bool>,
     /// How a conduit of it has ended that was ended last.
-    pub ending: Ending,
+    pub ending: ConduitEnd,
     /// The ports at the other ends, for messages to people, where the transport does not know them.
     pub peers: Vec<String>,
     /// For each slot that was received from: where its messages come from.
@@ -316,7 +316,7 @@ impl PortTable {
                 slots: vec![Vec::new(); count],
                 only: None,
                 ended: vec![false; count],
-                ending: Ending::default(),
+                ending: ConduitEnd::default(),
                 peers: Vec::new(),
                 origins: Vec::new(),
                 head: None,

@@ -13,7 +13,7 @@ use crate::timing::milestone_in;
 use crate::transport::Transport;
 use ligament_model::{Operator, Settings};
 use ligament_shm::status::now;
-use ligament_wire::{ArrayKind, Ending, HeaderWords, Value};
+use ligament_wire::{ArrayKind, ConduitEnd, HeaderWords, Value};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -438,8 +438,8 @@ impl Instance {
         let peer = self.peer_of(port, slot);
         let port = here.describe(slot);
         match here.ending {
-            Ending::Done => ReceiveError::Closed { port, peer },
-            Ending::WithinPass => ReceiveError::ClosedWithinPass { port, peer },
+            ConduitEnd::Done => ReceiveError::Closed { port, peer },
+            ConduitEnd::WithinPass => ReceiveError::ClosedWithinPass { port, peer },
         }
         .into()
     }
@@ -528,7 +528,7 @@ impl Instance {
     ) -> Result<Arrival, Error> {
         if header.is_end() {
             let here = &mut self.table.ports[port];
-            (here.ended[slot], here.ending) = (true, Ending::of(header));
+            (here.ended[slot], here.ending) = (true, ConduitEnd::of(header));
             return Ok(Arrival::End);
         }
         let here = &self.table.ports[port];

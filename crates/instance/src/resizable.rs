@@ -8,7 +8,7 @@ use crate::message::Message;
 use crate::ports::Port;
 use crate::receive::Arrival;
 use crate::timing::milestone_in;
-use ligament_wire::{Encoder, Ending, Header, HeaderWords, Kind, Value, ValueRef};
+use ligament_wire::{Encoder, ConduitEnd, Header, HeaderWords, MessageKind, Value, ValueRef};
 use std::collections::{HashMap, VecDeque};
 
 /// More slots than this are a mistake.
@@ -112,7 +112,7 @@ impl Instance {
         let plan = encoder
             .plan(&ValueRef::Owned(&body))
             .map_err(|error| Error::other(crate::error::Kind::System, error))?;
-        let header = HeaderWords::from(Header { kind: Kind::Slot, ..Header::default() });
+        let header = HeaderWords::from(Header { kind: MessageKind::Slot, ..Header::default() });
         match self.endpoint.send(&shared.channels, header, &plan) {
             Ok(()) => {
                 shared.marked = mark;
@@ -203,7 +203,7 @@ impl Instance {
         let Some(shared) = &mut here.resizable else { return Ok(()) };
         if header.is_end() {
             shared.ended = true;
-            here.ending = Ending::of(&header);
+            here.ending = ConduitEnd::of(&header);
         } else if told.is_some() {
             shared.marked = told;
         } else if let Some(over) = over {

@@ -14,7 +14,7 @@ use ligament_model::{Operator, Settings};
 use ligament_shm::endpoint::{Contiguous, Nothing, Source};
 use ligament_shm::ShmError;
 use ligament_wire::times::ShownTime;
-use ligament_wire::{ArrayKind, ArrayMeta, ArrayRef, DType, Encoder, HeaderWords, Order, ValueRef};
+use ligament_wire::{ArrayKind, ArrayMeta, ArrayRef, DType, Encoder, HeaderWords, ArrayOrder, ValueRef};
 use std::any::Any;
 use std::sync::Arc;
 
@@ -149,7 +149,7 @@ impl Instance {
     /// # Errors
     /// `OutOfMemory`; `Usage` for a shape that cannot be.
     #[inline]
-    pub fn loan(&mut self, dtype: DType, shape: &[u64], order: Order) -> Result<Loan, Error> {
+    pub fn loan(&mut self, dtype: DType, shape: &[u64], order: ArrayOrder) -> Result<Loan, Error> {
         self.alive()?;
         let Some(mut loan) = self.spare.alike(dtype, shape, order) else {
             return self.loan_with(dtype, shape, order, None);
@@ -166,7 +166,7 @@ impl Instance {
         &mut self,
         dtype: DType,
         shape: &[u64],
-        order: Order,
+        order: ArrayOrder,
         meta: Option<ArrayMeta>,
     ) -> Result<Loan, Error> {
         self.alive()?;

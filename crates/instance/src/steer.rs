@@ -68,7 +68,7 @@ impl Instance {
         if is_nan(min) || is_nan(max) || matches!((min, max), (Some(min), Some(max)) if min > max) {
             return Err(bad("its range has no values"));
         }
-        let setting = control::Steerable {
+        let setting = control::SteerableSetting {
             name: name.to_owned(),
             min: min.map(ModelTime),
             max: max.map(ModelTime),

@@ -4,7 +4,7 @@
 use crate::own::{Elements, Made, Words};
 use crate::turn::Call;
 use ligament_catalogue::{fault, Fault};
-use ligament_wire::{DType, Order};
+use ligament_wire::{DType, ArrayOrder};
 use std::cell::{Cell, UnsafeCell};
 use std::ffi::{c_char, c_int, c_void, CStr};
 use std::mem::MaybeUninit;
@@ -238,8 +238,8 @@ unsafe fn taken(message: Option<&RawMessage>) -> Result<Made, Fault> {
     let dtype = u8::try_from(message.dtype).ok().and_then(DType::from_u8);
     let dtype = dtype.ok_or_else(|| wrong("the type", message.dtype))?;
     let order = match message.order {
-        0 => Order::RowMajor,
-        1 => Order::ColumnMajor,
+        0 => ArrayOrder::RowMajor,
+        1 => ArrayOrder::ColumnMajor,
         other => return Err(wrong("the order", other)),
     };
     let shape = match message.ndim {

@@ -6,8 +6,8 @@ use crate::message::Times;
 use crate::ports::PortName;
 use ligament_shm::endpoint::Tapped;
 use ligament_shm::tap::{Note, MOST_ROOM};
-use ligament_wire::tap::{Histogram, Outcome, Wanted};
-use ligament_wire::{ArrayRef, Encoder, Order, Value, ValueRef};
+use ligament_wire::tap::{Histogram, TapOutcome, TapSelection};
+use ligament_wire::{ArrayRef, Encoder, ArrayOrder, Value, ValueRef};
 
 impl Instance {
     /// Whether somebody may want to see what is sent: what comes next is `show`, before anything else is done.
@@ -43,27 +43,27 @@ fn show_to(tapped: &mut Tapped, slot: Option<u32>, times: Times, value: &ValueRe
     }
     let Times { timestamp, next_timestamp } = times;
     let number = tapped.passed;
-    let outcome = Outcome::Value;
+    let outcome = TapOutcome::Value;
     let note = Note { outcome, parts: 0, body_len: 0, timestamp, next_timestamp, slot, number };
     let put = |value: &ValueRef<'_>, encoder: &mut Encoder| match encoder.plan(value) {
         Ok(plan) => {
             let note = Note { parts: plan.parts(), body_len: plan.body_len(), ..note };
             tapped.bin.fill(note, |to| plan.write_body(to));
         }
-        Err(_) => tapped.bin.fill(Note { outcome: Outcome::Unsendable, ..note }, |_| {}),
+        Err(_) => tapped.bin.fill(Note { outcome: TapOutcome::Unsendable, ..note }, |_| {}),
     };
     let nothing = |outcome| tapped.bin.fill(Note { outcome, ..note }, |_| {});
     let wanted = &tapped.tap.wanted;
-    let Some(found) = under(value, &wanted.keys) else { return nothing(Outcome::NoKey) };
+    let Some(found) = under(value, &wanted.keys) else { return nothing(TapOutcome::NoKey) };
     let array = match &found {
         ValueRef::Array(array) => *array,
         ValueRef::Owned(Value::Array(array)) => ArrayRef::from(array),
         other if wanted.takes_all() && wanted.bars == 0 => return put(other, encoder),
-        _ if wanted.bars > 0 => return nothing(Outcome::NoNumbers),
-        _ => return nothing(Outcome::NoPart),
+        _ if wanted.bars > 0 => return nothing(TapOutcome::NoNumbers),
+        _ => return nothing(TapOutcome::NoPart),
     };
     if array.check().is_err() {
-        return nothing(Outcome::Unsendable);
+        return nothing(TapOutcome::Unsendable);
     }
     let own;
     let strides = match array.strides {
@@ -73,7 +73,7 @@ fn show_to(tapped: &mut Tapped, slot: Option<u32>, times: Times, value: &ValueRe
             &own[..]
         }
     };
-    let Some(part) = wanted.part_of(array.shape, strides) else { return nothing(Outcome::NoPart) };
+    let Some(part) = wanted.part_of(array.shape, strides) else { return nothing(TapOutcome::NoPart) };
     let is_empty = part.shape.contains(&0);
     let offset = i64::try_from(array.offset).ok().and_then(|offset| usize::try_from(offset + part.offset).ok());
     let cut = match wanted.takes_all() {
@@ -92,11 +92,11 @@ fn show_to(tapped: &mut Tapped, slot: Option<u32>, times: Times, value: &ValueRe
         // Its elements are gathered in memory of the code, which nobody who looks on may fill.
         _ => match bytes_of(&cut) {
             bytes if bytes > MOST_ROOM => {
-                tapped.bin.fill(Note { outcome: Outcome::TooLarge, body_len: bytes, ..note }, |_| {});
+                tapped.bin.fill(Note { outcome: TapOutcome::TooLarge, body_len: bytes, ..note }, |_| {});
             }
             _ => match histogram(&cut, wanted, encoder) {
                 Some(found) => put(&shown(&found), encoder),
-                None => nothing(Outcome::NoMemory),
+                None => nothing(TapOutcome::NoMemory),
             },
         },
     }
@@ -129,13 +129,13 @@ fn contiguous_strides(array: &ArrayRef<'_>) -> Vec<i64> {
         step = step.saturating_mul(array.shape[axis].max(1) as i64);
     };
     match array.order {
-        Order::RowMajor => (0..array.shape.len()).rev().for_each(&mut next),
-        Order::ColumnMajor => (0..array.shape.len()).for_each(&mut next),
+        ArrayOrder::RowMajor => (0..array.shape.len()).rev().for_each(&mut next),
+        ArrayOrder::ColumnMajor => (0..array.shape.len()).for_each(&mut next),
     }
     strides
 }
 
-fn histogram(array: &ArrayRef<'_>, wanted: &Wanted, encoder: &mut Encoder) -> Option<Histogram> {
+fn histogram(array: &ArrayRef<'_>, wanted: &TapSelection, encoder: &mut Encoder) -> Option<Histogram> {
     let plan = encoder.plan_array(&ArrayRef { names: &[], unit: None, ..*array }).ok()?;
     let mut elements = Vec::new();
     let len = usize::try_from(plan.parts_len()).ok()?;

@@ -12,7 +12,7 @@ use crate::start::{Apart, Came, Next, Place, Start};
 use crate::transport::Transport;
 use ligament_model::{Operator, Settings};
 use ligament_shm::endpoint::Nothing;
-use ligament_wire::control::Steps;
+use ligament_wire::control::ChannelSteps;
 use ligament_wire::{Header, HeaderWords, Value, ValueRef};
 use std::collections::HashMap;
 
@@ -22,8 +22,8 @@ pub(crate) struct Timing {
     /// How deep the iterations of its passes are nested.
     depth: usize,
     /// The steps of its channels; those that it receives on apart, since both are counted from 0.
-    sends: HashMap<usize, Steps>,
-    receives: HashMap<usize, Steps>,
+    sends: HashMap<usize, ChannelSteps>,
+    receives: HashMap<usize, ChannelSteps>,
     /// The iterations of what comes on each channel.
     counters: HashMap<usize, Counter>,
     start: Start<(Message, Overlay)>,
@@ -39,12 +39,12 @@ impl Timing {
     /// From the steps of the channels of an instance, if any has some. `table` has its ports.
     pub fn of(
         table: &mut PortTable,
-        sends: HashMap<usize, Steps>,
-        receives: HashMap<usize, Steps>,
+        sends: HashMap<usize, ChannelSteps>,
+        receives: HashMap<usize, ChannelSteps>,
     ) -> Result<Option<Box<Timing>>, Error> {
         let all = sends.values().chain(receives.values());
-        if all.clone().any(|steps| usize::from(steps.depth.max(steps.repeats)) > Steps::MOST) {
-            return Err(TimelineError::TooDeep { most: Steps::MOST }.into());
+        if all.clone().any(|steps| usize::from(steps.depth.max(steps.repeats)) > ChannelSteps::MAX_FILTERS_OF_A_KIND) {
+            return Err(TimelineError::TooDeep { most: ChannelSteps::MAX_FILTERS_OF_A_KIND }.into());
         }
         if all.clone().next().is_none() {
             return Ok(None);
@@ -86,13 +86,13 @@ impl Timing {
     }
 
     /// The steps of a channel that is received on, if it repeats.
-    pub fn repeats(&self, channel: usize) -> Option<Steps> {
+    pub fn repeats(&self, channel: usize) -> Option<ChannelSteps> {
         self.receives.get(&channel).copied().filter(|steps| steps.repeats > 0)
     }
 
     /// The channels that it sends on, at whose end it matters that an iteration nested so deep is over.
     fn heard_of(&self, depth: usize) -> Vec<usize> {
-        let matters = |steps: &Steps| {
+        let matters = |steps: &ChannelSteps| {
             let reduced = steps.reduced();
             steps.last > 0 && depth == reduced || steps.milestones && depth < reduced
         };
@@ -200,7 +200,7 @@ impl Instance {
     }
 
     /// The steps of a slot that is received from, if its conduit repeats.
-    pub(crate) fn repeats_at(&self, port: usize, slot: usize) -> Option<Steps> {
+    pub(crate) fn repeats_at(&self, port: usize, slot: usize) -> Option<ChannelSteps> {
         self.timing.as_ref()?.repeats(self.table.ports[port].channel_at(slot))
     }
 
@@ -340,7 +340,7 @@ impl Instance {
         let body = Value::List(over.0.iter().map(|&number| Value::UInt(number)).collect());
         let plan = self.encoder.plan(&ValueRef::Owned(&body));
         let plan = plan.map_err(|error| Error::other(Kind::System, error))?;
-        let header = HeaderWords::from(Header { kind: ligament_wire::Kind::Milestone, ..Header::default() });
+        let header = HeaderWords::from(Header { kind: ligament_wire::MessageKind::Milestone, ..Header::default() });
         self.endpoint.send(&to, header, &plan).map_err(|error| self.while_sending(error, port, 0))
     }
 
@@ -362,5 +362,5 @@ pub(crate) fn milestone_in(body: &Value) -> Option<Iteration> {
         _ => None,
     };
     let numbers: Vec<u64> = items.iter().map(number).collect::<Option<_>>()?;
-    (1..=Steps::MOST).contains(&numbers.len()).then_some(Iteration(numbers))
+    (1..=ChannelSteps::MAX_FILTERS_OF_A_KIND).contains(&numbers.len()).then_some(Iteration(numbers))
 }

@@ -6,8 +6,8 @@ use ligament_shm::endpoint::{Contiguous, Source, Tapped};
 use ligament_shm::line::AgentLine;
 use ligament_shm::steering::Gate;
 use ligament_shm::{Endpoint, ShmError};
-use ligament_wire::control::{Request, Steerable};
-use ligament_wire::{Ending, HeaderWords, Plan, Value};
+use ligament_wire::control::{Request, SteerableSetting};
+use ligament_wire::{ConduitEnd, HeaderWords, EncodingPlan, Value};
 use std::any::Any;
 use std::sync::Arc;
 
@@ -111,7 +111,7 @@ impl Transport {
     }
 
     /// Sees to it that they know it.
-    pub fn announce_overlay(&mut self, to: &[usize], number: u32, plan: &Plan<'_, '_>) -> Result<(), ShmError> {
+    pub fn announce_overlay(&mut self, to: &[usize], number: u32, plan: &EncodingPlan<'_, '_>) -> Result<(), ShmError> {
         match self {
             Transport::Own(endpoint) => endpoint.announce_overlay(to, number, plan),
             Transport::Shared(share) => share.announce_overlay(to, number, plan),
@@ -184,7 +184,7 @@ impl Transport {
     }
 
     /// As `Endpoint::end_channel`.
-    pub fn end_channel(&mut self, channel: usize, ending: Ending) -> Result<(), ShmError> {
+    pub fn end_channel(&mut self, channel: usize, ending: ConduitEnd) -> Result<(), ShmError> {
         match self {
             Transport::Own(endpoint) => endpoint.end_channel(channel, ending),
             Transport::Shared(share) => share.end_channel(channel, ending),
@@ -218,7 +218,7 @@ impl Transport {
     }
 
     /// Tells that a setting can be steered.
-    pub fn declares(&mut self, setting: Steerable) -> Result<(), ShmError> {
+    pub fn declares(&mut self, setting: SteerableSetting) -> Result<(), ShmError> {
         match self {
             Transport::Own(endpoint) => endpoint.custodian().tell(&Request::Steerable { setting, of: None }),
             Transport::Shared(share) => share.tell(|of| Request::Steerable { setting, of }),

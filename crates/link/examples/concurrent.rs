@@ -2,7 +2,7 @@
 //! are done while they do something else, check every byte, and meet at a barrier. `concurrent listen KEY :PORT COUNT` at
 //! one end, `concurrent open KEY HOST:PORT COUNT` at the other.
 
-use ligament_link::{Error, Key, Options, Path};
+use ligament_link::{PathError, Key, Options, Path};
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -14,7 +14,7 @@ fn content(number: usize, end: usize) -> Vec<u8> {
     (0..length).map(|i| (i * 31 + number * 7 + end * 101 + (i >> 10)) as u8).collect()
 }
 
-fn exchange(path: Path, end: usize, count: usize) -> Result<(), Error> {
+fn exchange(path: Path, end: usize, count: usize) -> Result<(), PathError> {
     let (mut sends, mut receives) = (Vec::new(), Vec::new());
     for number in 0..count {
         receives.push(path.ireceive());
@@ -33,7 +33,7 @@ fn exchange(path: Path, end: usize, count: usize) -> Result<(), Error> {
     path.close(MINUTE)
 }
 
-fn run(words: &[&str]) -> Result<ExitCode, Error> {
+fn run(words: &[&str]) -> Result<ExitCode, PathError> {
     let [how, key, place, count] = words[..] else { return Ok(ExitCode::from(2)) };
     let key = Key::read(key.as_ref()).expect("the key");
     let opens = how == "open";

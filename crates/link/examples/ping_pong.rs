@@ -2,13 +2,13 @@
 //! some times. The bytes are checked. `ping_pong listen KEY :PORT` at one end, `ping_pong open KEY HOST:PORT ROUNDS BYTES`
 //! at the other.
 
-use ligament_link::{Error, Key, Kind, Options, Path};
+use ligament_link::{PathError, Key, PathErrorKind, Options, Path};
 use std::process::ExitCode;
 use std::time::Duration;
 
 const MINUTE: Option<Duration> = Some(Duration::from_secs(60));
 
-fn listen(key: &Key, at: &str) -> Result<(), Error> {
+fn listen(key: &Key, at: &str) -> Result<(), PathError> {
     let path = Path::listen(key, at, &Options::default())?;
     println!("{}", path.addresses()[0].port());
     // Messages of unknown length come back as they are.
@@ -19,12 +19,12 @@ fn listen(key: &Key, at: &str) -> Result<(), Error> {
         }
     };
     match ended.kind() {
-        Kind::Closed => path.close(MINUTE),
+        PathErrorKind::Closed => path.close(MINUTE),
         _ => Err(ended),
     }
 }
 
-fn ping(key: &Key, to: &str, rounds: usize, length: usize) -> Result<(), Error> {
+fn ping(key: &Key, to: &str, rounds: usize, length: usize) -> Result<(), PathError> {
     let path = Path::open(key, &[to], &Options::default())?;
     for round in 0..rounds {
         let out: Vec<u8> = (0..length).map(|i| (i * 31 + round * 7 + (i >> 10)) as u8).collect();

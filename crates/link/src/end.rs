@@ -1,7 +1,7 @@
 //! One end of a path as its calls and its thread share it. Whoever has the lock does what can be done at once;
 //! the thread does the rest, and sleeps while there is nothing to do.
 
-use crate::error::{Error, Kind, Misuse};
+use crate::error::{PathError, PathErrorKind, Misuse};
 use bytemuck::allocation::try_zeroed_vec;
 use ligament_catalogue::{fault, Fault};
 use ligament_net::{now, Cargo, Event, MessageId, Nanos, Net};
@@ -19,13 +19,13 @@ pub(crate) const CONDUITS: u64 = 3;
 /// How often a turn does what has become possible by it, before others may have the lock.
 const ROUNDS: u32 = 8;
 /// What a message costs of the window besides its bytes.
-const COST: u64 = 64;
+const MESSAGE_OVERHEAD_BYTES: u64 = 64;
 
 /// Bytes of somebody's that are sent, and kept until they have arrived.
 pub(crate) type Bytes = Box<dyn AsRef<[u8]> + Send + Sync>;
 
 /// The number of a request.
-pub(crate) type Number = u64;
+pub(crate) type RequestNumber = u64;
 
 /// The messages of this end.
 #[derive(Default)]
@@ -79,7 +79,7 @@ impl Cargo for Desk {
 }
 
 /// How far a request has come.
-pub(crate) enum Stage {
+pub(crate) enum RequestStage {
     /// Under way.
     Sends,
     /// Waits for a message.
@@ -87,11 +87,11 @@ pub(crate) enum Stage {
     /// It has arrived there.
     Sent,
     /// It has come.
-    Came(Came),
+    Came(ReceivedMessage),
 }
 
 /// A message that has come: its number among all that came, and its bytes.
-pub(crate) struct Came {
+pub(crate) struct ReceivedMessage {
     number: u64,
     pub bytes: Vec<u8>,
 }
@@ -107,7 +107,7 @@ pub(crate) struct Counts {
 }
 
 /// All of one end.
-pub(crate) struct State {
+pub(crate) struct EndState {
     net: Net,
     desk: Desk,
     /// The other end's number.
@@ -115,17 +115,17 @@ pub(crate) struct State {
     window: u64,
     pub up: bool,
     /// Why the path is over.
-    over: Option<Error>,
+    over: Option<PathError>,
     /// Both ends have said that nothing more comes.
     ended: bool,
     /// What is to be sent and waits for room in the window.
-    queue: VecDeque<(Number, Bytes)>,
-    sends: HashMap<MessageId, Number>,
+    queue: VecDeque<(RequestNumber, Bytes)>,
+    sends: HashMap<MessageId, RequestNumber>,
     /// Requests for messages, the oldest first; messages that nobody has asked for yet.
-    wants: VecDeque<Number>,
-    waits: VecDeque<Came>,
-    requests: HashMap<Number, Stage>,
-    last: Number,
+    wants: VecDeque<RequestNumber>,
+    waits: VecDeque<ReceivedMessage>,
+    requests: HashMap<RequestNumber, RequestStage>,
+    last: RequestNumber,
     /// Costs of the messages sent, and received, ever.
     spent: u64,
     taken: u64,
@@ -148,12 +148,12 @@ pub(crate) struct State {
 }
 
 fn cost(length: usize) -> u64 {
-    length as u64 + COST
+    length as u64 + MESSAGE_OVERHEAD_BYTES
 }
 
-impl State {
-    fn new(net: Net, peer: u32, window: u64) -> State {
-        State {
+impl EndState {
+    fn new(net: Net, peer: u32, window: u64) -> EndState {
+        EndState {
             net,
             desk: Desk::default(),
             peer,
@@ -206,16 +206,16 @@ impl State {
                 }
                 Event::GivenUp { why, .. } => {
                     let out_of_memory = why.code() == "no-memory-for-others";
-                    let kind = if out_of_memory { Kind::OutOfMemory } else { Kind::System };
+                    let kind = if out_of_memory { PathErrorKind::OutOfMemory } else { PathErrorKind::System };
                     let why = match &self.refused {
                         Some(refused) if !out_of_memory => why.told(|why| format!("{why}; {refused}")),
                         _ => why,
                     };
-                    self.over.get_or_insert(Error::of(kind, why));
+                    self.over.get_or_insert(PathError::of(kind, why));
                 }
                 Event::Gone { why, .. } => {
                     self.over
-                        .get_or_insert(Error::system(fault!(PATH_GIVEN_UP, "the other end is gone: {why}")));
+                        .get_or_insert(PathError::system(fault!(PATH_GIVEN_UP, "the other end is gone: {why}")));
                 }
                 Event::Ended { .. } => self.ended = true,
                 Event::Refused { from, why, .. } => {
@@ -253,7 +253,7 @@ impl State {
         for id in std::mem::take(&mut self.desk.released) {
             if let Some(number) = self.sends.remove(&id) {
                 if let Some(stage) = self.requests.get_mut(&number) {
-                    *stage = Stage::Sent;
+                    *stage = RequestStage::Sent;
                 }
             }
         }
@@ -261,7 +261,7 @@ impl State {
             match conduit {
                 MESSAGES => {
                     self.came += 1;
-                    let came = Came { number: self.came, bytes };
+                    let came = ReceivedMessage { number: self.came, bytes };
                     match self.wants.pop_front() {
                         Some(number) => self.hand_over(number, came),
                         None => self.waits.push_back(came),
@@ -274,23 +274,23 @@ impl State {
         }
     }
 
-    fn hand_over(&mut self, number: Number, came: Came) {
+    fn hand_over(&mut self, number: RequestNumber, came: ReceivedMessage) {
         self.taken += cost(came.bytes.len());
         self.counts.received += 1;
         self.counts.received_bytes += came.bytes.len() as u64;
         self.net.credit(self.peer, MESSAGES, self.taken);
-        self.requests.insert(number, Stage::Came(came));
+        self.requests.insert(number, RequestStage::Came(came));
     }
 
     // ---- what calls want -------------------------------------------------------------------------------------
-    fn number(&mut self, stage: Stage) -> Number {
+    fn number(&mut self, stage: RequestStage) -> RequestNumber {
         self.last += 1;
         self.requests.insert(self.last, stage);
         self.last
     }
 
     /// Why nothing can be sent any more.
-    pub fn cannot_send(&self) -> Option<Error> {
+    pub fn cannot_send(&self) -> Option<PathError> {
         match (&self.over, self.closed_after, self.stops) {
             (_, _, true) => Some(Misuse::ClosedHere.into()),
             (_, Some(_), _) => Some(Misuse::Closed.into()),
@@ -299,7 +299,7 @@ impl State {
     }
 
     /// Why nothing more will come.
-    pub fn cannot_come(&self) -> Option<Error> {
+    pub fn cannot_come(&self) -> Option<PathError> {
         match (&self.over, self.closed_after, self.stops) {
             (_, _, true) => Some(Misuse::ClosedHere.into()),
             (_, Some(last), _) if self.came >= last => Some(Misuse::Closed.into()),
@@ -307,18 +307,18 @@ impl State {
         }
     }
 
-    pub fn send(&mut self, bytes: Bytes) -> Result<Number, Error> {
+    pub fn send(&mut self, bytes: Bytes) -> Result<RequestNumber, PathError> {
         if let Some(error) = self.cannot_send() {
             return Err(error);
         }
-        let number = self.number(Stage::Sends);
+        let number = self.number(RequestStage::Sends);
         self.queue.push_back((number, bytes));
         self.turn();
         Ok(number)
     }
 
-    pub fn receive(&mut self) -> Number {
-        let number = self.number(Stage::Receives);
+    pub fn receive(&mut self) -> RequestNumber {
+        let number = self.number(RequestStage::Receives);
         match self.waits.pop_front() {
             Some(came) => self.hand_over(number, came),
             None => self.wants.push_back(number),
@@ -329,9 +329,9 @@ impl State {
 
     /// Gives a request for a message up; one that has come goes back to its place among those that nobody has asked for,
     /// or to whoever waits longest.
-    pub fn forget(&mut self, number: Number) {
+    pub fn forget(&mut self, number: RequestNumber) {
         self.wants.retain(|&one| one != number);
-        if let Some(Stage::Came(came)) = self.requests.remove(&number) {
+        if let Some(RequestStage::Came(came)) = self.requests.remove(&number) {
             // It will be counted when it is received after all.
             self.taken -= cost(came.bytes.len());
             self.counts.received -= 1;
@@ -349,7 +349,7 @@ impl State {
 
     /// Lets go of bytes that will not arrive any more: they are the sender's again. A stream that is in the middle of them
     /// breaks.
-    pub fn take_back(&mut self, number: Number) {
+    pub fn take_back(&mut self, number: RequestNumber) {
         self.queue.retain(|(one, _)| *one != number);
         let desk = &mut self.desk;
         self.sends.retain(|id, one| *one != number || desk.leaving.remove(id).is_none());
@@ -360,14 +360,14 @@ impl State {
         self.waits.front().map(|came| came.bytes.len() as u64)
     }
 
-    pub fn stage(&self, number: Number) -> Option<&Stage> {
+    pub fn stage(&self, number: RequestNumber) -> Option<&RequestStage> {
         self.requests.get(&number)
     }
 
     /// The end of a request: what came, or nothing of one that sent.
-    pub fn finish(&mut self, number: Number) -> Vec<u8> {
+    pub fn finish(&mut self, number: RequestNumber) -> Vec<u8> {
         match self.requests.remove(&number) {
-            Some(Stage::Came(came)) => came.bytes,
+            Some(RequestStage::Came(came)) => came.bytes,
             _ => Vec::new(),
         }
     }
@@ -447,8 +447,8 @@ impl State {
 }
 
 /// What calls and the thread share.
-pub(crate) struct Shared {
-    state: Mutex<State>,
+pub(crate) struct SharedEnd {
+    state: Mutex<EndState>,
     /// Something has happened.
     changed: Condvar,
     /// Wakes the thread.
@@ -457,23 +457,23 @@ pub(crate) struct Shared {
     sockets: OwnedFd,
 }
 
-impl Shared {
-    pub fn new(net: Net, peer: u32, window: u64) -> Result<Arc<Shared>, Error> {
+impl SharedEnd {
+    pub fn new(net: Net, peer: u32, window: u64) -> Result<Arc<SharedEnd>, PathError> {
         let failed =
-            |error| Error::system(fault!(PATH_GIVEN_UP, "the kernel has no descriptors for a path: {error}"));
+            |error| PathError::system(fault!(PATH_GIVEN_UP, "the kernel has no descriptors for a path: {error}"));
         let sockets = rustix::io::fcntl_dupfd_cloexec(net.poll_fd(), 3).map_err(failed)?;
         let wake = eventfd(0, EventfdFlags::NONBLOCK | EventfdFlags::CLOEXEC).map_err(failed)?;
-        let state = Mutex::new(State::new(net, peer, window));
-        Ok(Arc::new(Shared { state, changed: Condvar::new(), wake, sockets }))
+        let state = Mutex::new(EndState::new(net, peer, window));
+        Ok(Arc::new(SharedEnd { state, changed: Condvar::new(), wake, sockets }))
     }
 
-    pub fn lock(&self) -> MutexGuard<'_, State> {
+    pub fn lock(&self) -> MutexGuard<'_, EndState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// After a call has changed something: wakes the thread if it sleeps too long, and whoever waits for what the call has
     /// taken in beside its own.
-    pub fn wake_if_due(&self, state: &mut State) {
+    pub fn wake_if_due(&self, state: &mut EndState) {
         if std::mem::take(&mut state.news) {
             self.changed.notify_all();
         }
@@ -485,9 +485,9 @@ impl Shared {
     /// Waits until a condition gives something, at most until then; none if it does not.
     pub fn wait<T>(
         &self,
-        mut state: MutexGuard<'_, State>,
+        mut state: MutexGuard<'_, EndState>,
         until: Option<std::time::Instant>,
-        mut ready: impl FnMut(&mut State) -> Option<T>,
+        mut ready: impl FnMut(&mut EndState) -> Option<T>,
     ) -> Option<T> {
         loop {
             if let Some(done) = ready(&mut state) {
@@ -516,7 +516,7 @@ impl Shared {
             PATH_GIVEN_UP,
             "the path's thread has crashed; this is a mistake in Ligament, please report it"
         );
-        state.over.get_or_insert(Error::system(why));
+        state.over.get_or_insert(PathError::system(why));
         self.changed.notify_all();
     }
 

@@ -5,8 +5,8 @@ use std::fmt;
 
 /// An error of a call: in words, and what a program may want to do about it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Error {
-    kind: Kind,
+pub struct PathError {
+    kind: PathErrorKind,
     fault: Fault,
     /// The room that a message needs.
     needed: Option<u64>,
@@ -15,7 +15,7 @@ pub struct Error {
 /// What a program may want to do about an error.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Kind {
+pub enum PathErrorKind {
     /// The call cannot work as it is.
     Usage,
     /// The message is not what was asked for: it is too long. It stays, to be received otherwise.
@@ -64,9 +64,9 @@ errors! {
     }
 }
 
-impl Error {
+impl PathError {
     /// What a program may do about it.
-    pub fn kind(&self) -> Kind {
+    pub fn kind(&self) -> PathErrorKind {
         self.kind
     }
 
@@ -80,18 +80,18 @@ impl Error {
         self.needed
     }
 
-    pub(crate) fn system(fault: Fault) -> Error {
-        Error::of(Kind::System, fault)
+    pub(crate) fn system(fault: Fault) -> PathError {
+        PathError::of(PathErrorKind::System, fault)
     }
 
-    pub(crate) fn of(kind: Kind, fault: Fault) -> Error {
-        Error { kind, fault, needed: None }
+    pub(crate) fn of(kind: PathErrorKind, fault: Fault) -> PathError {
+        PathError { kind, fault, needed: None }
     }
 
     /// The same error in a longer text, if it is not one of use.
-    pub(crate) fn told(self, tell: impl FnOnce(&str) -> String) -> Error {
+    pub(crate) fn told(self, tell: impl FnOnce(&str) -> String) -> PathError {
         match self.kind {
-            Kind::System => Error { fault: self.fault.told(tell), ..self },
+            PathErrorKind::System => PathError { fault: self.fault.told(tell), ..self },
             _ => self,
         }
     }
@@ -102,26 +102,26 @@ impl Error {
     }
 }
 
-impl From<Misuse> for Error {
-    fn from(misuse: Misuse) -> Error {
+impl From<Misuse> for PathError {
+    fn from(misuse: Misuse) -> PathError {
         let kind = match misuse {
-            Misuse::TooLong { .. } => Kind::Unexpected,
-            Misuse::Closed => Kind::Closed,
-            Misuse::TimedOut { .. } => Kind::TimedOut,
-            _ => Kind::Usage,
+            Misuse::TooLong { .. } => PathErrorKind::Unexpected,
+            Misuse::Closed => PathErrorKind::Closed,
+            Misuse::TimedOut { .. } => PathErrorKind::TimedOut,
+            _ => PathErrorKind::Usage,
         };
         let needed = match misuse {
             Misuse::TooLong { length, .. } => Some(length),
             _ => None,
         };
-        Error { kind, fault: Fault::new(misuse.code(), misuse.to_string()), needed }
+        PathError { kind, fault: Fault::new(misuse.code(), misuse.to_string()), needed }
     }
 }
 
-impl fmt::Display for Error {
+impl fmt::Display for PathError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.fault.fmt(f)
     }
 }
 
-impl std::error::Error for Error {}
+impl std::error::Error for PathError {}

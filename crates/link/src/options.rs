@@ -1,8 +1,8 @@
 //! How a path is to be, and what an address of one is.
 
-use crate::error::{Error, Misuse};
+use crate::error::{PathError, Misuse};
 use ligament_catalogue::Fault;
-use ligament_net::{Compression, Congestion, Gate, Listen, Station, Tuning, Way, MOST_STREAMS};
+use ligament_net::{Compression, Congestion, Gate, Listen, Station, NetOptions, Route, MAX_STREAMS};
 use std::net::{SocketAddr, ToSocketAddrs};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -56,8 +56,8 @@ impl Default for Options {
 }
 
 impl Options {
-    pub(crate) fn check(&self) -> Result<(), Error> {
-        if self.streams > MOST_STREAMS {
+    pub(crate) fn check(&self) -> Result<(), PathError> {
+        if self.streams > MAX_STREAMS {
             return Err(Misuse::Streams { streams: self.streams }.into());
         }
         let relayed = !self.relays.is_empty() || !self.stations.is_empty() || self.gate.is_some();
@@ -67,8 +67,8 @@ impl Options {
         Ok(())
     }
 
-    pub(crate) fn tuning(&self) -> Tuning {
-        let mut tuning = Tuning::default();
+    pub(crate) fn tuning(&self) -> NetOptions {
+        let mut tuning = NetOptions::default();
         tuning.path.patience =
             u64::try_from(self.patience.as_nanos()).unwrap_or(u64::MAX / 4).min(u64::MAX / 4);
         tuning.path.longest = self.longest;
@@ -79,21 +79,21 @@ impl Options {
         tuning
     }
 
-    pub(crate) fn way(&self) -> Result<Option<Arc<Way>>, Error> {
+    pub(crate) fn way(&self) -> Result<Option<Arc<Route>>, PathError> {
         let read: Result<Vec<Station>, Fault> = self.relays.iter().map(|file| Station::read(file)).collect();
-        let stations = [read.map_err(Error::system)?, self.stations.clone()].concat();
+        let stations = [read.map_err(PathError::system)?, self.stations.clone()].concat();
         let way = match (&self.gate, stations.is_empty()) {
             (None, true) => return Ok(None),
-            (None, false) => Way::over(&stations),
-            (Some(gate), _) => Way::through(Arc::clone(gate), &stations),
+            (None, false) => Route::over(&stations),
+            (Some(gate), _) => Route::through(Arc::clone(gate), &stations),
         };
-        way.map(Some).map_err(Error::system)
+        way.map(Some).map_err(PathError::system)
     }
 }
 
 /// Where to listen: `HOST:PORT`, or `:PORT` for all interfaces; port 0 is any that is free.
-pub(crate) fn listening(text: &str) -> Result<Listen, Error> {
-    let wrong = |why: &str| Error::from(Misuse::Address { text: text.to_owned(), why: why.to_owned() });
+pub(crate) fn listening(text: &str) -> Result<Listen, PathError> {
+    let wrong = |why: &str| PathError::from(Misuse::Address { text: text.to_owned(), why: why.to_owned() });
     let (host, port) = text.rsplit_once(':').ok_or_else(|| wrong("it has no port"))?;
     let port: u16 = port.parse().map_err(|_| wrong("its port is no number from 0 to 65535"))?;
     let ports = (port != 0).then_some(port..=port);
@@ -105,7 +105,7 @@ pub(crate) fn listening(text: &str) -> Result<Listen, Error> {
 }
 
 /// The addresses behind a name.
-pub(crate) fn found(text: &str) -> Result<Vec<SocketAddr>, Error> {
+pub(crate) fn found(text: &str) -> Result<Vec<SocketAddr>, PathError> {
     let found = text.to_socket_addrs();
     found
         .map(Iterator::collect)

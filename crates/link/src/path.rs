@@ -1,11 +1,11 @@
 //! The calls of a path. All of them may be made by several threads at once.
 
-use crate::end::{Number, Shared, Stage, State};
-use crate::error::{Error, Kind, Misuse};
+use crate::end::{RequestNumber, SharedEnd, RequestStage, EndState};
+use crate::error::{PathError, PathErrorKind, Misuse};
 use crate::options::{found, listening, Options};
 use crate::Key;
 use ligament_catalogue::fault;
-use ligament_net::{Listen, Listener, Net, Place};
+use ligament_net::{Listen, Listener, Net, DialAddress};
 use std::io::ErrorKind;
 use std::net::SocketAddr;
 use std::panic::AssertUnwindSafe;
@@ -15,26 +15,26 @@ use std::time::{Duration, Instant};
 
 /// How long an end that closes waits for the other one to know it: while there is no connection to that, which may have
 /// ended without a word; if that closes too, and so needs not know; and how often it looks.
-const PARTING: Duration = Duration::from_secs(5);
+const CLOSE_TIMEOUT: Duration = Duration::from_secs(5);
 const AFTERWARDS: Duration = Duration::from_secs(1);
-const GLANCE: Duration = Duration::from_millis(200);
+const POLL_INTERVAL: Duration = Duration::from_millis(200);
 /// The numbers of the two ends.
 const LISTENS: u32 = 0;
 const OPENS: u32 = 1;
 
 /// No port is had.
-fn unbound(error: std::io::Error) -> Error {
-    Error::system(fault!(CANNOT_LISTEN, "{error}"))
+fn unbound(error: std::io::Error) -> PathError {
+    PathError::system(fault!(CANNOT_LISTEN, "{error}"))
 }
 
 /// Where a path was to listen.
-fn listens_not(at: &str, error: Error) -> Error {
+fn listens_not(at: &str, error: PathError) -> PathError {
     error.told(|text| format!("a path cannot listen at {at}: {text}"))
 }
 
 /// One end of a path. Dropped without `close`, what is under way is lost.
 pub struct Path {
-    shared: Arc<Shared>,
+    shared: Arc<SharedEnd>,
     thread: Mutex<Option<JoinHandle<()>>>,
     addresses: Vec<SocketAddr>,
     /// The process that made it.
@@ -43,7 +43,7 @@ pub struct Path {
 
 /// Something that was begun and is not over: a message that is sent or received.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct Request(Number);
+pub struct Request(RequestNumber);
 
 impl Request {
     /// For callers in other languages.
@@ -79,7 +79,7 @@ impl Path {
     ///
     /// # Errors
     /// The address or an option makes no sense, or the port is taken.
-    pub fn listen(key: &Key, at: &str, options: &Options) -> Result<Path, Error> {
+    pub fn listen(key: &Key, at: &str, options: &Options) -> Result<Path, PathError> {
         Path::listen_at(key, &listening(at)?, options).map_err(|error| listens_not(at, error))
     }
 
@@ -87,17 +87,17 @@ impl Path {
     ///
     /// # Errors
     /// An option makes no sense, or no port is free.
-    pub fn listen_at(key: &Key, at: &Listen, options: &Options) -> Result<Path, Error> {
+    pub fn listen_at(key: &Key, at: &Listen, options: &Options) -> Result<Path, PathError> {
         options.check()?;
         let listener = Listener::bind(at).map_err(unbound)?;
         Path::listen_with(key, listener, options)
     }
 
-    fn listen_with(key: &Key, listener: Listener, options: &Options) -> Result<Path, Error> {
+    fn listen_with(key: &Key, listener: Listener, options: &Options) -> Result<Path, PathError> {
         let way = options.way()?;
         let addresses = listener.addresses();
         let mut net =
-            Net::new(key.clone(), LISTENS, options.encrypt, options.tuning()).map_err(Error::system)?;
+            Net::new(key.clone(), LISTENS, options.encrypt, options.tuning()).map_err(PathError::system)?;
         net.listen(listener);
         if let Some(way) = &way {
             net.wait_at(way);
@@ -111,7 +111,7 @@ impl Path {
     ///
     /// # Errors
     /// An address or an option makes no sense.
-    pub fn open(key: &Key, to: &[&str], options: &Options) -> Result<Path, Error> {
+    pub fn open(key: &Key, to: &[&str], options: &Options) -> Result<Path, PathError> {
         options.check()?;
         let way = options.way()?;
         let mut words = Vec::new();
@@ -119,11 +119,11 @@ impl Path {
             words.extend(found(address)?.iter().map(ToString::to_string));
         }
         words.extend(way.iter().filter_map(|way| way.word()));
-        let places = Place::read(&words, way.as_ref()).map_err(Error::system)?;
+        let places = DialAddress::read(&words, way.as_ref()).map_err(PathError::system)?;
         if places.is_empty() {
             return Err(Misuse::Nowhere.into());
         }
-        let mut net = Net::new(key.clone(), OPENS, options.encrypt, options.tuning()).map_err(Error::system)?;
+        let mut net = Net::new(key.clone(), OPENS, options.encrypt, options.tuning()).map_err(PathError::system)?;
         net.dial(LISTENS, places, options.streams);
         Path::begin(net, LISTENS, Vec::new(), options)
     }
@@ -133,7 +133,7 @@ impl Path {
     ///
     /// # Errors
     /// The address or an option makes no sense, or has port 0; or this end may not listen there.
-    pub fn meet(key: &Key, at: &str, options: &Options) -> Result<Path, Error> {
+    pub fn meet(key: &Key, at: &str, options: &Options) -> Result<Path, PathError> {
         options.check()?;
         let listen = listening(at)?;
         if listen.ports.is_none() {
@@ -151,8 +151,8 @@ impl Path {
         }
     }
 
-    fn begin(net: Net, peer: u32, addresses: Vec<SocketAddr>, options: &Options) -> Result<Path, Error> {
-        let shared = Shared::new(net, peer, options.window)?;
+    fn begin(net: Net, peer: u32, addresses: Vec<SocketAddr>, options: &Options) -> Result<Path, PathError> {
+        let shared = SharedEnd::new(net, peer, options.window)?;
         let runs = shared.clone();
         let thread = std::thread::Builder::new().name("ligament-path".into()).spawn(move || {
             if std::panic::catch_unwind(AssertUnwindSafe(|| runs.run())).is_err() {
@@ -160,7 +160,7 @@ impl Path {
             }
         });
         let thread = thread
-            .map_err(|error| Error::system(fault!(PATH_GIVEN_UP, "there is no thread for a path: {error}")))?;
+            .map_err(|error| PathError::system(fault!(PATH_GIVEN_UP, "there is no thread for a path: {error}")))?;
         Ok(Path { shared, thread: Mutex::new(Some(thread)), addresses, maker: std::process::id() })
     }
 
@@ -173,15 +173,15 @@ impl Path {
     ///
     /// # Errors
     /// There is none within this time, or the path is lost.
-    pub fn wait_connected(&self, within: Option<Duration>) -> Result<(), Error> {
+    pub fn wait_connected(&self, within: Option<Duration>) -> Result<(), PathError> {
         let connected = self.wait_for("no connection", within, |state| match state.up {
             true => Some(Ok(())),
             false => state.cannot_come().map(Err),
         });
         connected.map_err(|error| match error.kind() {
-            Kind::TimedOut => {
+            PathErrorKind::TimedOut => {
                 let trouble = self.shared.lock().trouble().unwrap_or_default();
-                Error::of(Kind::TimedOut, error.fault().clone().told(|text| format!("{text}; {trouble}")))
+                PathError::of(PathErrorKind::TimedOut, error.fault().clone().told(|text| format!("{text}; {trouble}")))
             }
             _ => error,
         })
@@ -192,7 +192,7 @@ impl Path {
     ///
     /// # Errors
     /// There is no room within this time, then nothing is sent; or the path is lost or closed.
-    pub fn send(&self, bytes: &[u8], within: Option<Duration>) -> Result<(), Error> {
+    pub fn send(&self, bytes: &[u8], within: Option<Duration>) -> Result<(), PathError> {
         self.wait_for_room(within)?;
         self.send_copy(bytes)
     }
@@ -201,7 +201,7 @@ impl Path {
     ///
     /// # Errors
     /// There is none within this time; or the path is lost or closed.
-    pub fn wait_for_room(&self, within: Option<Duration>) -> Result<(), Error> {
+    pub fn wait_for_room(&self, within: Option<Duration>) -> Result<(), PathError> {
         self.wait_for("no room to send", within, |state| match state.cannot_send() {
             Some(error) => Some(Err(error)),
             None => state.has_room().then_some(Ok(())),
@@ -216,7 +216,7 @@ impl Path {
         &self,
         bytes: impl AsRef<[u8]> + Send + Sync + 'static,
         within: Option<Duration>,
-    ) -> Result<(), Error> {
+    ) -> Result<(), PathError> {
         self.wait_for_room(within)?;
         self.send_kept_at_once(bytes)
     }
@@ -225,7 +225,7 @@ impl Path {
     ///
     /// # Errors
     /// The path is lost or closed.
-    pub fn send_kept_at_once(&self, bytes: impl AsRef<[u8]> + Send + Sync + 'static) -> Result<(), Error> {
+    pub fn send_kept_at_once(&self, bytes: impl AsRef<[u8]> + Send + Sync + 'static) -> Result<(), PathError> {
         let mut state = self.state()?;
         let number = state.send(Box::new(bytes))?;
         state.finish(number);
@@ -237,11 +237,11 @@ impl Path {
     ///
     /// # Errors
     /// There is no memory for it, or the path is lost or closed.
-    pub fn send_copy(&self, bytes: &[u8]) -> Result<(), Error> {
+    pub fn send_copy(&self, bytes: &[u8]) -> Result<(), PathError> {
         let mut copy = Vec::new();
         if copy.try_reserve_exact(bytes.len()).is_err() {
             let why = fault!(NO_MEMORY_FOR_OTHERS, "there is no memory for a message of {} bytes", bytes.len());
-            return Err(Error::of(crate::Kind::OutOfMemory, why));
+            return Err(PathError::of(crate::PathErrorKind::OutOfMemory, why));
         }
         copy.extend_from_slice(bytes);
         let mut state = self.state()?;
@@ -255,7 +255,7 @@ impl Path {
     ///
     /// # Errors
     /// The path is lost or closed.
-    pub fn isend(&self, bytes: impl AsRef<[u8]> + Send + Sync + 'static) -> Result<Request, Error> {
+    pub fn isend(&self, bytes: impl AsRef<[u8]> + Send + Sync + 'static) -> Result<Request, PathError> {
         let mut state = self.state()?;
         let number = state.send(Box::new(bytes))?;
         self.shared.wake_if_due(&mut state);
@@ -275,7 +275,7 @@ impl Path {
     ///
     /// # Errors
     /// It cannot be done any more, and why; or there is no such request.
-    pub fn test(&self, request: Request) -> Result<bool, Error> {
+    pub fn test(&self, request: Request) -> Result<bool, PathError> {
         match is_done(&mut *self.state()?, request.0) {
             None => Ok(false),
             Some(outcome) => outcome.map(|()| true),
@@ -286,7 +286,7 @@ impl Path {
     ///
     /// # Errors
     /// It is not done within this time, then it goes on; or it cannot be done any more; or there is no such request.
-    pub fn wait(&self, request: Request, within: Option<Duration>) -> Result<Vec<u8>, Error> {
+    pub fn wait(&self, request: Request, within: Option<Duration>) -> Result<Vec<u8>, PathError> {
         self.wait_for("it was not done", within, |state| {
             is_done(state, request.0).map(|outcome| ended(state, request.0, outcome))
         })
@@ -301,10 +301,10 @@ impl Path {
         request: Request,
         place: &mut [u8],
         within: Option<Duration>,
-    ) -> Result<usize, Error> {
+    ) -> Result<usize, PathError> {
         let room = place.len() as u64;
         let bytes = self.wait_for("it was not done", within, |state| match state.stage(request.0) {
-            Some(Stage::Came(came)) if came.bytes.len() as u64 > room => {
+            Some(RequestStage::Came(came)) if came.bytes.len() as u64 > room => {
                 Some(Err(Misuse::TooLong { length: came.bytes.len() as u64, room }.into()))
             }
             _ => is_done(state, request.0).map(|outcome| ended(state, request.0, outcome)),
@@ -317,15 +317,15 @@ impl Path {
     ///
     /// # Errors
     /// What is being sent cannot be given up; or there is no such request.
-    pub fn cancel(&self, request: Request) -> Result<(), Error> {
+    pub fn cancel(&self, request: Request) -> Result<(), PathError> {
         let mut state = self.state()?;
         match state.stage(request.0) {
-            Some(Stage::Receives | Stage::Came(_)) => {
+            Some(RequestStage::Receives | RequestStage::Came(_)) => {
                 state.forget(request.0);
                 self.shared.wake_if_due(&mut state);
                 Ok(())
             }
-            Some(Stage::Sends | Stage::Sent) => Err(Misuse::Sends.into()),
+            Some(RequestStage::Sends | RequestStage::Sent) => Err(Misuse::Sends.into()),
             None => Err(Misuse::NoRequest.into()),
         }
     }
@@ -334,7 +334,7 @@ impl Path {
     ///
     /// # Errors
     /// None comes within this time, or none will come any more.
-    pub fn probe(&self, within: Option<Duration>) -> Result<u64, Error> {
+    pub fn probe(&self, within: Option<Duration>) -> Result<u64, PathError> {
         self.wait_for("no message", within, |state| match state.next_length() {
             Some(length) => Some(Ok(length)),
             None => state.cannot_come().map(Err),
@@ -345,7 +345,7 @@ impl Path {
     ///
     /// # Errors
     /// None comes within this time, or none will come any more.
-    pub fn receive(&self, within: Option<Duration>) -> Result<Vec<u8>, Error> {
+    pub fn receive(&self, within: Option<Duration>) -> Result<Vec<u8>, PathError> {
         self.receive_if(within, |_| Ok(()))
     }
 
@@ -353,7 +353,7 @@ impl Path {
     ///
     /// # Errors
     /// As `receive`; or it is longer than the place: then it stays.
-    pub fn receive_into(&self, place: &mut [u8], within: Option<Duration>) -> Result<usize, Error> {
+    pub fn receive_into(&self, place: &mut [u8], within: Option<Duration>) -> Result<usize, PathError> {
         let room = place.len() as u64;
         let bytes = self.receive_if(within, |length| match length > room {
             true => Err(Misuse::TooLong { length, room }.into()),
@@ -366,8 +366,8 @@ impl Path {
     fn receive_if(
         &self,
         within: Option<Duration>,
-        fits: impl Fn(u64) -> Result<(), Error>,
-    ) -> Result<Vec<u8>, Error> {
+        fits: impl Fn(u64) -> Result<(), PathError>,
+    ) -> Result<Vec<u8>, PathError> {
         self.wait_for("no message", within, |state| match state.next_length() {
             Some(length) => Some(fits(length).map(|()| {
                 let number = state.receive();
@@ -382,7 +382,7 @@ impl Path {
     ///
     /// # Errors
     /// As `isend` and `receive`.
-    pub fn send_receive(&self, bytes: &[u8], within: Option<Duration>) -> Result<Vec<u8>, Error> {
+    pub fn send_receive(&self, bytes: &[u8], within: Option<Duration>) -> Result<Vec<u8>, PathError> {
         self.send_copy(bytes)?;
         self.receive(within)
     }
@@ -396,7 +396,7 @@ impl Path {
         bytes: &[u8],
         place: &mut [u8],
         within: Option<Duration>,
-    ) -> Result<usize, Error> {
+    ) -> Result<usize, PathError> {
         self.send_copy(bytes)?;
         self.receive_into(place, within)
     }
@@ -405,7 +405,7 @@ impl Path {
     ///
     /// # Errors
     /// It does not within this time, or the path is lost or closed.
-    pub fn barrier(&self, within: Option<Duration>) -> Result<(), Error> {
+    pub fn barrier(&self, within: Option<Duration>) -> Result<(), PathError> {
         let mine = {
             let mut state = self.state()?;
             match state.cannot_send() {
@@ -423,7 +423,7 @@ impl Path {
     ///
     /// # Errors
     /// In a child of the process that made the path.
-    pub fn set_pace(&self, pace: Option<u64>) -> Result<(), Error> {
+    pub fn set_pace(&self, pace: Option<u64>) -> Result<(), PathError> {
         let mut state = self.state()?;
         state.set_pace(pace);
         self.shared.wake_if_due(&mut state);
@@ -449,7 +449,7 @@ impl Path {
     ///
     /// # Errors
     /// It has not arrived within this time, or the path is lost or closed.
-    pub fn wait_sent(&self, within: Option<Duration>) -> Result<(), Error> {
+    pub fn wait_sent(&self, within: Option<Duration>) -> Result<(), PathError> {
         self.wait_for("not everything arrived", within, |state| match state.all_has_arrived() {
             true => Some(Ok(())),
             false => state.cannot_send().map(Err),
@@ -461,7 +461,7 @@ impl Path {
     ///
     /// # Errors
     /// It has not arrived within this time, or the path was lost before. This end is destroyed all the same.
-    pub fn close(self, within: Option<Duration>) -> Result<(), Error> {
+    pub fn close(self, within: Option<Duration>) -> Result<(), PathError> {
         self.end(within)
     }
 
@@ -469,7 +469,7 @@ impl Path {
     ///
     /// # Errors
     /// As `close`.
-    pub fn end(&self, within: Option<Duration>) -> Result<(), Error> {
+    pub fn end(&self, within: Option<Duration>) -> Result<(), PathError> {
         let said = self.say_last(within);
         self.stop();
         said
@@ -489,7 +489,7 @@ impl Path {
     }
 
     /// Waits until everything has arrived, and tells the other end that nothing more comes.
-    fn say_last(&self, within: Option<Duration>) -> Result<(), Error> {
+    fn say_last(&self, within: Option<Duration>) -> Result<(), PathError> {
         let until = within.and_then(|within| Instant::now().checked_add(within));
         self.wait_sent(within)?;
         self.shared.lock().say_closing();
@@ -503,8 +503,8 @@ impl Path {
         let mut connected = begun;
         loop {
             let now = Instant::now();
-            let soon = until.map_or(now + GLANCE, |until| until.min(now + GLANCE));
-            let over = |state: &mut State| state.is_over().then_some(());
+            let soon = until.map_or(now + POLL_INTERVAL, |until| until.min(now + POLL_INTERVAL));
+            let over = |state: &mut EndState| state.is_over().then_some(());
             if self.shared.wait(self.shared.lock(), Some(soon), over).is_some() {
                 return;
             }
@@ -512,7 +512,7 @@ impl Path {
             if state.up {
                 connected = now;
             }
-            let limit = if state.other_closes() { begun + AFTERWARDS } else { connected + PARTING };
+            let limit = if state.other_closes() { begun + AFTERWARDS } else { connected + CLOSE_TIMEOUT };
             if now >= until.map_or(limit, |until| until.min(limit)) {
                 return;
             }
@@ -521,7 +521,7 @@ impl Path {
 
     /// Where the path stands, for its maker. A child has the same keys, the same numbers and the same sockets: what it says
     /// would be said twice. Nor has it the path's thread, and another one may have had the lock.
-    fn state(&self) -> Result<MutexGuard<'_, State>, Error> {
+    fn state(&self) -> Result<MutexGuard<'_, EndState>, PathError> {
         match self.is_forked() {
             true => Err(Misuse::Forked.into()),
             false => Ok(self.shared.lock()),
@@ -536,8 +536,8 @@ impl Path {
         &self,
         what: &'static str,
         within: Option<Duration>,
-        ready: impl FnMut(&mut State) -> Option<Result<T, Error>>,
-    ) -> Result<T, Error> {
+        ready: impl FnMut(&mut EndState) -> Option<Result<T, PathError>>,
+    ) -> Result<T, PathError> {
         let until = within.and_then(|within| Instant::now().checked_add(within));
         let state = self.state()?;
         let late = || Misuse::TimedOut { what, seconds: within.unwrap_or_default().as_secs_f64() }.into();
@@ -546,20 +546,20 @@ impl Path {
 }
 
 /// Whether a request is done, or why it will not be.
-fn is_done(state: &mut State, number: Number) -> Option<Result<(), Error>> {
+fn is_done(state: &mut EndState, number: RequestNumber) -> Option<Result<(), PathError>> {
     match state.stage(number) {
         None => Some(Err(Misuse::NoRequest.into())),
-        Some(Stage::Sent | Stage::Came(_)) => Some(Ok(())),
-        Some(Stage::Sends) => state.cannot_send().map(|error| {
+        Some(RequestStage::Sent | RequestStage::Came(_)) => Some(Ok(())),
+        Some(RequestStage::Sends) => state.cannot_send().map(|error| {
             state.take_back(number);
             Err(error)
         }),
-        Some(Stage::Receives) => state.cannot_come().map(Err),
+        Some(RequestStage::Receives) => state.cannot_come().map(Err),
     }
 }
 
 /// The end of a request: what came, or nothing, or why not.
-fn ended(state: &mut State, number: Number, outcome: Result<(), Error>) -> Result<Vec<u8>, Error> {
+fn ended(state: &mut EndState, number: RequestNumber, outcome: Result<(), PathError>) -> Result<Vec<u8>, PathError> {
     let came = state.finish(number);
     outcome.map(|()| came)
 }
@@ -587,7 +587,7 @@ mod tests {
             let waits = scope.spawn(|| path.receive(None));
             path.shared.crashed();
             let why = waits.join().unwrap().unwrap_err();
-            assert_eq!(why.kind(), Kind::System);
+            assert_eq!(why.kind(), PathErrorKind::System);
             assert!(why.to_string().contains("has crashed"), "{why}");
         });
         assert!(path.send(b"more", None).is_err());

@@ -1,7 +1,7 @@
 //! Two ends of a path in one process: everything arrives, once and in order, whatever is cut, and every failure is an
 //! error that is returned.
 
-use ligament_link::{Key, Kind, Options, Path, Request};
+use ligament_link::{Key, PathErrorKind, Options, Path, Request};
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 /// A watchdog: only what hangs takes so long.
 const WATCHDOG: Duration = Duration::from_secs(120);
-const SOON: Option<Duration> = Some(WATCHDOG);
+const TIMEOUT: Option<Duration> = Some(WATCHDOG);
 
 fn pair(options: &Options) -> (Path, Path) {
     let key = Key::make();
@@ -41,13 +41,13 @@ fn messages_of_all_sizes_arrive_in_order_both_ways() {
             for (from, to) in [(&one, &other), (&other, &one)] {
                 scope.spawn(move || {
                     for (number, length) in sizes.into_iter().enumerate() {
-                        from.send(&content(number, length), SOON).unwrap();
+                        from.send(&content(number, length), TIMEOUT).unwrap();
                     }
                 });
                 scope.spawn(move || {
                     for (number, length) in sizes.into_iter().enumerate() {
-                        assert_eq!(to.probe(SOON).unwrap(), length as u64);
-                        assert!(to.receive(SOON).unwrap() == content(number, length), "message {number}");
+                        assert_eq!(to.probe(TIMEOUT).unwrap(), length as u64);
+                        assert!(to.receive(TIMEOUT).unwrap() == content(number, length), "message {number}");
                     }
                 });
             }
@@ -56,10 +56,10 @@ fn messages_of_all_sizes_arrive_in_order_both_ways() {
         assert_eq!((seen.sent, seen.received), (10, 10));
         assert_eq!(seen.sent_bytes, seen.received_bytes);
         assert!(seen.connected);
-        other.close(SOON).unwrap();
-        assert_eq!(one.receive(SOON).unwrap_err().kind(), Kind::Closed);
-        assert_eq!(one.send(b"x", SOON).unwrap_err().kind(), Kind::Closed);
-        one.close(SOON).unwrap();
+        other.close(TIMEOUT).unwrap();
+        assert_eq!(one.receive(TIMEOUT).unwrap_err().kind(), PathErrorKind::Closed);
+        assert_eq!(one.send(b"x", TIMEOUT).unwrap_err().kind(), PathErrorKind::Closed);
+        one.close(TIMEOUT).unwrap();
     }
 }
 
@@ -69,24 +69,24 @@ fn what_is_begun_is_tested_and_waited_for() {
     let comes = [one.ireceive(), one.ireceive()];
     assert_eq!(one.test(comes[0]), Ok(false));
     let sends = [other.isend(content(1, 3_000_000)).unwrap(), other.isend(vec![7]).unwrap()];
-    assert!(one.wait(comes[0], SOON).unwrap() == content(1, 3_000_000));
-    assert_eq!(one.wait(comes[1], SOON).unwrap(), [7]);
+    assert!(one.wait(comes[0], TIMEOUT).unwrap() == content(1, 3_000_000));
+    assert_eq!(one.wait(comes[1], TIMEOUT).unwrap(), [7]);
     for request in sends {
-        assert!(other.wait(request, SOON).unwrap().is_empty());
-        assert_eq!(other.test(request).unwrap_err().kind(), Kind::Usage, "it is over");
+        assert!(other.wait(request, TIMEOUT).unwrap().is_empty());
+        assert_eq!(other.test(request).unwrap_err().kind(), PathErrorKind::Usage, "it is over");
     }
     let late = one.ireceive();
-    assert_eq!(one.wait(late, Some(Duration::from_millis(20))).unwrap_err().kind(), Kind::TimedOut);
-    other.send(b"late", SOON).unwrap();
+    assert_eq!(one.wait(late, Some(Duration::from_millis(20))).unwrap_err().kind(), PathErrorKind::TimedOut);
+    other.send(b"late", TIMEOUT).unwrap();
     look_until_done(&one, late);
-    let error = one.wait_into(late, &mut [0; 2], SOON).unwrap_err();
-    assert_eq!((error.kind(), error.needed()), (Kind::Unexpected, Some(4)));
+    let error = one.wait_into(late, &mut [0; 2], TIMEOUT).unwrap_err();
+    assert_eq!((error.kind(), error.needed()), (PathErrorKind::Unexpected, Some(4)));
     one.cancel(late).unwrap();
     assert!(one.cancel(late).is_err());
-    assert_eq!(one.receive(SOON).unwrap(), b"late", "what was given up comes again");
+    assert_eq!(one.receive(TIMEOUT).unwrap(), b"late", "what was given up comes again");
     let both = std::thread::scope(|scope| {
-        let there = scope.spawn(|| other.send_receive(&content(2, 1 << 20), SOON).unwrap());
-        (one.send_receive(&content(3, 2 << 20), SOON).unwrap(), there.join().unwrap())
+        let there = scope.spawn(|| other.send_receive(&content(2, 1 << 20), TIMEOUT).unwrap());
+        (one.send_receive(&content(3, 2 << 20), TIMEOUT).unwrap(), there.join().unwrap())
     });
     assert!(both.0 == content(2, 1 << 20) && both.1 == content(3, 2 << 20));
 }
@@ -94,13 +94,13 @@ fn what_is_begun_is_tested_and_waited_for() {
 #[test]
 fn a_message_that_is_too_long_stays() {
     let (one, other) = pair(&Options::default());
-    one.send(b"eight or", SOON).unwrap();
-    one.send(b"four", SOON).unwrap();
+    one.send(b"eight or", TIMEOUT).unwrap();
+    one.send(b"four", TIMEOUT).unwrap();
     let mut place = [0; 4];
-    let error = other.receive_into(&mut place, SOON).unwrap_err();
-    assert_eq!((error.kind(), error.code().name()), (Kind::Unexpected, "path-misused"));
-    assert_eq!(other.receive(SOON).unwrap(), b"eight or");
-    assert_eq!(other.receive_into(&mut place, SOON), Ok(4));
+    let error = other.receive_into(&mut place, TIMEOUT).unwrap_err();
+    assert_eq!((error.kind(), error.code().name()), (PathErrorKind::Unexpected, "path-misused"));
+    assert_eq!(other.receive(TIMEOUT).unwrap(), b"eight or");
+    assert_eq!(other.receive_into(&mut place, TIMEOUT), Ok(4));
     assert_eq!(&place, b"four");
 }
 
@@ -109,18 +109,18 @@ fn a_barrier_waits_for_the_other_end() {
     let (one, other) = pair(&Options::default());
     // Repeated, it is the same barrier: the other end comes to it once.
     for _ in 0..2 {
-        assert_eq!(one.barrier(Some(Duration::from_millis(50))).unwrap_err().kind(), Kind::TimedOut);
+        assert_eq!(one.barrier(Some(Duration::from_millis(50))).unwrap_err().kind(), PathErrorKind::TimedOut);
     }
-    other.barrier(SOON).unwrap();
-    one.barrier(SOON).unwrap();
+    other.barrier(TIMEOUT).unwrap();
+    one.barrier(TIMEOUT).unwrap();
     let reached = AtomicBool::new(false);
     std::thread::scope(|scope| {
         scope.spawn(|| {
             std::thread::sleep(Duration::from_millis(50));
             reached.store(true, Ordering::SeqCst);
-            other.barrier(SOON).unwrap();
+            other.barrier(TIMEOUT).unwrap();
         });
-        one.barrier(SOON).unwrap();
+        one.barrier(TIMEOUT).unwrap();
         assert!(reached.load(Ordering::SeqCst));
     });
 }
@@ -129,12 +129,12 @@ fn a_barrier_waits_for_the_other_end() {
 fn a_message_that_came_for_a_request_that_is_given_up_goes_to_the_one_that_waits_longest() {
     let (one, other) = pair(&Options::default());
     let (first, second) = (one.ireceive(), one.ireceive());
-    other.send(b"1", SOON).unwrap();
+    other.send(b"1", TIMEOUT).unwrap();
     look_until_done(&one, first);
     one.cancel(first).unwrap();
-    assert_eq!(one.wait(second, SOON).unwrap(), b"1");
-    other.send(b"2", SOON).unwrap();
-    assert_eq!(one.receive(SOON).unwrap(), b"2");
+    assert_eq!(one.wait(second, TIMEOUT).unwrap(), b"1");
+    other.send(b"2", TIMEOUT).unwrap();
+    assert_eq!(one.receive(TIMEOUT).unwrap(), b"2");
 }
 
 #[test]
@@ -142,14 +142,14 @@ fn messages_of_requests_that_are_given_up_stay_in_order() {
     let (one, other) = pair(&Options::default());
     let requests = [one.ireceive(), one.ireceive(), one.ireceive()];
     for word in [b"1", b"2", b"3", b"4"] {
-        other.send(word, SOON).unwrap();
+        other.send(word, TIMEOUT).unwrap();
     }
     look_until_done(&one, requests[2]);
     for at in [1, 0, 2] {
         one.cancel(requests[at]).unwrap();
     }
     for word in [b"1", b"2", b"3", b"4"] {
-        assert_eq!(one.receive(SOON).unwrap(), word);
+        assert_eq!(one.receive(TIMEOUT).unwrap(), word);
     }
 }
 
@@ -168,11 +168,11 @@ fn bytes_of_a_request_that_cannot_be_done_are_the_senders_again() {
     let (one, other) = pair(&Options { window: 1 << 20, ..Options::default() });
     let bytes = Arc::new(content(1, 8 << 20));
     let requests = [one.isend(Counted(bytes.clone())).unwrap(), one.isend(Counted(bytes.clone())).unwrap()];
-    other.probe(SOON).unwrap();
-    other.close(SOON).unwrap();
+    other.probe(TIMEOUT).unwrap();
+    other.close(TIMEOUT).unwrap();
     for request in requests {
         // One may have arrived.
-        let _ = one.wait(request, SOON);
+        let _ = one.wait(request, TIMEOUT);
     }
     assert_eq!(Arc::strong_count(&bytes), 1);
 }
@@ -188,12 +188,12 @@ fn who_does_not_receive_stops_the_sender_and_not_for_ever() {
         }
         assert!(sent < 10, "the window is open");
     };
-    assert_eq!(error.kind(), Kind::TimedOut);
+    assert_eq!(error.kind(), PathErrorKind::TimedOut);
     for number in 0..sent {
-        assert!(other.receive(SOON).unwrap() == content(number, 200_000));
+        assert!(other.receive(TIMEOUT).unwrap() == content(number, 200_000));
     }
-    one.send(&content(9, 3 << 20), SOON).unwrap();
-    assert!(other.receive(SOON).unwrap() == content(9, 3 << 20), "one message always has room");
+    one.send(&content(9, 3 << 20), TIMEOUT).unwrap();
+    assert!(other.receive(TIMEOUT).unwrap() == content(9, 3 << 20), "one message always has room");
 }
 
 /// Passes bytes on until it is cut.
@@ -263,13 +263,13 @@ fn a_path_that_is_cut_ten_times_loses_and_repeats_nothing() {
         });
         let sends = scope.spawn(|| {
             for number in 0..count {
-                other.send(&content(number, length(number)), SOON).unwrap();
-                one.send(&[number as u8], SOON).unwrap();
+                other.send(&content(number, length(number)), TIMEOUT).unwrap();
+                one.send(&[number as u8], TIMEOUT).unwrap();
             }
         });
         for number in 0..count {
-            assert!(one.receive(SOON).unwrap() == content(number, length(number)), "message {number}");
-            assert_eq!(other.receive(SOON).unwrap(), [number as u8]);
+            assert!(one.receive(TIMEOUT).unwrap() == content(number, length(number)), "message {number}");
+            assert_eq!(other.receive(TIMEOUT).unwrap(), [number as u8]);
             came.store(number + 1, Ordering::SeqCst);
         }
         sends.join().unwrap();
@@ -282,8 +282,8 @@ fn what_cannot_be_is_an_error_and_no_end_of_the_program() {
     let key = Key::make();
     let plain = Options::default();
     for wrong in ["", "nowhere", "127.0.0.1:x", "127.0.0.1:99999", "no.such.host.invalid:1"] {
-        assert_eq!(Path::listen(&key, wrong, &plain).err().unwrap().kind(), Kind::Usage, "{wrong}");
-        assert_eq!(Path::open(&key, &[wrong], &plain).err().unwrap().kind(), Kind::Usage, "{wrong}");
+        assert_eq!(Path::listen(&key, wrong, &plain).err().unwrap().kind(), PathErrorKind::Usage, "{wrong}");
+        assert_eq!(Path::open(&key, &[wrong], &plain).err().unwrap().kind(), PathErrorKind::Usage, "{wrong}");
     }
     assert!(Path::open(&key, &[], &plain).is_err());
     assert!(Path::open(&key, &["127.0.0.1:1"], &Options { streams: 257, ..plain.clone() }).is_err());
@@ -291,23 +291,23 @@ fn what_cannot_be_is_an_error_and_no_end_of_the_program() {
     assert!(Path::listen(&key, "127.0.0.1:0", &missing).is_err());
     let impatient = Options { patience: Duration::from_millis(300), ..plain.clone() };
     let lonely = Path::open(&key, &["127.0.0.1:1"], &impatient).unwrap();
-    lonely.send(b"into the void", SOON).unwrap();
-    let error = lonely.receive(SOON).unwrap_err();
-    assert_eq!((error.kind(), error.code().name()), (Kind::System, "path-given-up"));
-    assert!(lonely.close(SOON).is_err());
+    lonely.send(b"into the void", TIMEOUT).unwrap();
+    let error = lonely.receive(TIMEOUT).unwrap_err();
+    assert_eq!((error.kind(), error.code().name()), (PathErrorKind::System, "path-given-up"));
+    assert!(lonely.close(TIMEOUT).is_err());
     // Another key.
     let one = Path::listen(&key, "127.0.0.1:0", &impatient).unwrap();
     let at = one.addresses()[0].to_string();
     let stranger = Path::open(&Key::make(), &[&at], &impatient).unwrap();
-    assert_eq!(stranger.wait_connected(SOON).unwrap_err().kind(), Kind::System);
+    assert_eq!(stranger.wait_connected(TIMEOUT).unwrap_err().kind(), PathErrorKind::System);
     let taken = Path::listen(&key, &at, &plain).err().unwrap();
-    assert_eq!(taken.kind(), Kind::System);
+    assert_eq!(taken.kind(), PathErrorKind::System);
     // An end that is dropped without a word.
     let (one, other) = pair(&impatient);
-    one.send(b"last", SOON).unwrap();
-    assert_eq!(other.receive(SOON).unwrap(), b"last");
+    one.send(b"last", TIMEOUT).unwrap();
+    assert_eq!(other.receive(TIMEOUT).unwrap(), b"last");
     drop(one);
-    assert_eq!(other.receive(SOON).unwrap_err().kind(), Kind::System);
+    assert_eq!(other.receive(TIMEOUT).unwrap_err().kind(), PathErrorKind::System);
 }
 
 #[test]
@@ -317,26 +317,26 @@ fn ends_that_make_the_same_call_meet_whoever_is_first() {
     let first = Path::meet(&key, &free, &Options::default()).unwrap();
     let second = Path::meet(&key, &free, &Options::default()).unwrap();
     assert_eq!((first.addresses().len(), second.addresses().len()), (1, 0));
-    second.send(b"met", SOON).unwrap();
-    assert_eq!(first.receive(SOON).unwrap(), b"met");
+    second.send(b"met", TIMEOUT).unwrap();
+    assert_eq!(first.receive(TIMEOUT).unwrap(), b"met");
     // The pace of an open path, and back.
     for pace in [Some(1 << 20), None] {
         first.set_pace(pace).unwrap();
-        first.send(b"back", SOON).unwrap();
-        assert_eq!(second.receive(SOON).unwrap(), b"back");
+        first.send(b"back", TIMEOUT).unwrap();
+        assert_eq!(second.receive(TIMEOUT).unwrap(), b"back");
     }
     // No machine's own address: it is opened, and nobody is there.
     let options = Options { patience: Duration::from_millis(100), ..Options::default() };
     let alone = Path::meet(&key, "192.0.2.1:7", &options).unwrap();
     assert!(alone.addresses().is_empty());
-    assert_eq!(Path::meet(&key, "nowhere", &options).err().unwrap().kind(), Kind::Usage);
+    assert_eq!(Path::meet(&key, "nowhere", &options).err().unwrap().kind(), PathErrorKind::Usage);
 }
 
 #[test]
 fn ends_meet_at_no_port_that_each_would_have_of_its_own() {
     for at in [":0", "*:0", "127.0.0.1:0"] {
         let error = Path::meet(&Key::make(), at, &Options::default()).err().unwrap();
-        assert_eq!((error.kind(), error.code().to_string().as_str()), (Kind::Usage, "path-address"), "{at}");
+        assert_eq!((error.kind(), error.code().to_string().as_str()), (PathErrorKind::Usage, "path-address"), "{at}");
         assert!(error.to_string().contains("port 0 is any that is free"), "{error}");
     }
 }
@@ -347,7 +347,7 @@ fn an_end_that_may_not_listen_where_it_meets_says_so_at_once() {
     let at = "[fe80::1]:7";
     let [listens, meets] = [Path::listen, Path::meet].map(|call| call(&Key::make(), at, &Options::default()));
     let [listens, meets] = [listens, meets].map(|path| path.err().unwrap());
-    assert_eq!(meets.kind(), Kind::System);
+    assert_eq!(meets.kind(), PathErrorKind::System);
     assert_eq!(meets, listens);
 }
 

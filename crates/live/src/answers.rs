@@ -21,7 +21,7 @@ use ligament_manager::timeline::RunTimeline;
 use ligament_manager::{RunDirectory, RunLog};
 use ligament_runtime::client::{record_of, InstanceFiles};
 use ligament_runtime::timeline::{rows, write_trace, KINDS};
-use ligament_wire::tap::Wanted;
+use ligament_wire::tap::TapSelection;
 use serde::Deserialize;
 use serde_json::{json, Value};
 use std::io::{Read, Seek, SeekFrom};
@@ -285,9 +285,9 @@ struct Looked {
 /// What a port sends: the next frame, as soon as there is one.
 async fn tap(State(server): State<Arc<Server>>, Query(asked): Query<Looked>) -> Response {
     let Looked { port, slice, thin, bars, key, has, every } = asked;
-    let feed = Wanted::cuts_of(&slice).and_then(|cuts| {
+    let feed = TapSelection::cuts_of(&slice).and_then(|cuts| {
         let keys = key.split('.').filter(|key| !key.is_empty()).map(str::to_owned).collect();
-        server.taps.feed(&port, Wanted { keys, cuts, thin, bars })
+        server.taps.feed(&port, TapSelection { keys, cuts, thin, bars })
     });
     let feed = match feed {
         Ok(feed) => feed,

@@ -10,7 +10,7 @@ use axum::response::{IntoResponse, Response};
 use axum::{Extension, Json};
 use ligament_catalogue::{fault, Code, Fault};
 use ligament_runtime::client::{record_of, steer, who, Order};
-use ligament_wire::control::Wanted;
+use ligament_wire::control::ChangeRequest;
 use serde::Deserialize;
 use serde_json::json;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -46,16 +46,16 @@ impl Asked {
         let Asked { what, settings, at, change, patience, dry } = self;
         let wanted = match what.as_str() {
             "set" if settings.is_empty() => return bad("no setting is to change"),
-            "set" => Wanted::Set(settings),
+            "set" => ChangeRequest::Set(settings),
             _ if !settings.is_empty() => {
                 return bad("settings change by themselves, and not with anything else")
             }
-            "pause" => Wanted::Pause,
-            "step" => Wanted::Step,
-            "until" => Wanted::Until,
-            "resume" => Wanted::Resume,
-            "stop" => Wanted::Stop,
-            "withdraw" => Wanted::Withdraw(change),
+            "pause" => ChangeRequest::Pause,
+            "step" => ChangeRequest::Step,
+            "until" => ChangeRequest::Until,
+            "resume" => ChangeRequest::Resume,
+            "stop" => ChangeRequest::Stop,
+            "withdraw" => ChangeRequest::Withdraw(change),
             _ => return bad("this is none of set, pause, step, until, resume, stop and withdraw"),
         };
         let patience = patience.filter(|patience| *patience >= 0.0).unwrap_or(PATIENCE).min(MOST_PATIENCE);
@@ -132,10 +132,10 @@ mod tests {
     #[test]
     fn what_a_browser_sends_is_what_the_command_would_ask_for() {
         let set = order(r#"{"what": "set", "settings": ["D=0.1"], "at": 12.5}"#).unwrap();
-        assert_eq!((set.wanted, set.at), (Wanted::Set(vec!["D=0.1".into()]), Some(12.5)));
+        assert_eq!((set.wanted, set.at), (ChangeRequest::Set(vec!["D=0.1".into()]), Some(12.5)));
         assert!(set.who.ends_with(", by link 3 to the page"), "{}", set.who);
         let withdraw = order(r#"{"what": "withdraw", "change": 7, "patience": 1e9}"#).unwrap();
-        assert_eq!(withdraw.wanted, Wanted::Withdraw(Some(7)));
+        assert_eq!(withdraw.wanted, ChangeRequest::Withdraw(Some(7)));
         assert_eq!(withdraw.patience, Some(Duration::from_secs(60)));
         for wrong in [
             r#"{"what": "set"}"#,

@@ -5,7 +5,7 @@
 use ligament_catalogue::{said, Code, Fault};
 use ligament_manager::RunDirectory;
 use ligament_runtime::client::{record_of, Came, PortOf, Shown, Tapping, USUAL_ROOM};
-use ligament_wire::tap::{numbers_of, text_of, Wanted};
+use ligament_wire::tap::{numbers_of, text_of, TapSelection};
 use ligament_wire::{Array, Value};
 use serde_json::{json, Value as Json};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
@@ -43,7 +43,7 @@ struct Demand {
 /// A port that is looked at.
 pub struct Feed {
     port: PortOf,
-    wanted: Wanted,
+    wanted: TapSelection,
     frames: watch::Sender<Frame>,
     demand: Mutex<Demand>,
     changed: Condvar,
@@ -160,7 +160,7 @@ impl Taps {
     ///
     /// # Errors
     /// It is no port, or others look at too many.
-    pub fn feed(self: &Arc<Taps>, port: &str, wanted: Wanted) -> Result<Arc<Feed>, Fault> {
+    pub fn feed(self: &Arc<Taps>, port: &str, wanted: TapSelection) -> Result<Arc<Feed>, Fault> {
         let port = PortOf::of(port)?;
         let mut feeds = lock(&self.feeds);
         if let Some(known) = feeds.iter().find(|one| one.port == port && one.wanted == wanted) {
@@ -245,11 +245,11 @@ fn plain(value: &Value) -> Json {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use ligament_wire::Order;
+    use ligament_wire::ArrayOrder;
 
     #[test]
     fn a_frame_has_a_line_and_the_elements() {
-        let array = Array::from_slice(&[1i32, 2, 3], &[3], Order::RowMajor).unwrap();
+        let array = Array::from_slice(&[1i32, 2, 3], &[3], ArrayOrder::RowMajor).unwrap();
         let (head, elements) = told(&Value::Array(array));
         assert_eq!(
             (&head["kind"], &head["shape"], elements),
@@ -260,7 +260,7 @@ mod tests {
         let large = Array::from_slice(
             &vec![0u8; MOST_ELEMENTS as usize + 1],
             &[MOST_ELEMENTS as usize + 1],
-            Order::RowMajor,
+            ArrayOrder::RowMajor,
         );
         let (head, elements) = told(&Value::Array(large.unwrap()));
         assert_eq!((&head["kind"], elements.len()), (&json!("large"), 0));
@@ -275,7 +275,7 @@ mod tests {
     fn a_run_that_is_over_is_not_looked_at_for_long() {
         let place = std::env::temp_dir().join(format!("ligament-taps-{}", std::process::id()));
         let taps = Arc::new(Taps::new(RunDirectory::open(&place)));
-        let feed = taps.feed("macro.out", Wanted::default()).unwrap();
+        let feed = taps.feed("macro.out", TapSelection::default()).unwrap();
         let late = Instant::now() + Duration::from_secs(60);
         while feed.frames().borrow().number == 0 && Instant::now() < late {
             std::thread::sleep(Duration::from_millis(5));
@@ -286,6 +286,6 @@ mod tests {
             std::thread::sleep(Duration::from_millis(5));
         }
         assert!(lock(&taps.feeds).is_empty());
-        assert!(taps.feed("macro", Wanted::default()).is_err());
+        assert!(taps.feed("macro", TapSelection::default()).is_err());
     }
 }

@@ -2,33 +2,33 @@
 //! number. A piece that does not get smaller is sent as it is. `pays` decides for which conduits compression is
 //! tried at all.
 
-use crate::pays::{Pays, Verdict};
+use crate::compression_choice::{Pays, Verdict};
 use crate::{Cargo, Compression};
 use ligament_catalogue::{fault, Fault};
 use ligament_path::{FrameHeader, MessageId};
 use std::time::{Duration, Instant};
 
 /// Pieces shorter than this are never packed (bytes).
-const SHORTEST: u32 = 4 << 10;
+const MIN_PACKED_BYTES: u32 = 4 << 10;
 /// The length of the sample on which methods are tried (bytes).
-const SAMPLE: usize = 32 << 10;
+const SAMPLE_BYTES: usize = 32 << 10;
 /// Zstandard's level.
 const LEVEL: i32 = 1;
 
 /// How a piece is packed: the low four bits say by which method, the high ones how many bytes a number has (as a power
 /// of 2; 0: not sorted).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Method(u8);
+pub(crate) struct PackingMethod(u8);
 
-impl Method {
+impl PackingMethod {
     const LZ4: u8 = 1;
     const ZSTD: u8 = 2;
     /// All methods that are tried, the faster ones first.
-    pub const ALL: [Method; 6] =
-        [Method(0x01), Method(0x21), Method(0x31), Method(0x02), Method(0x22), Method(0x32)];
+    pub const ALL: [PackingMethod; 6] =
+        [PackingMethod(0x01), PackingMethod(0x21), PackingMethod(0x31), PackingMethod(0x02), PackingMethod(0x22), PackingMethod(0x32)];
 
-    fn known(code: u8) -> Option<Method> {
-        Method::ALL.into_iter().find(|method| method.0 == code)
+    fn known(code: u8) -> Option<PackingMethod> {
+        PackingMethod::ALL.into_iter().find(|method| method.0 == code)
     }
 
     /// Bytes of a number.
@@ -69,7 +69,7 @@ impl Codec {
         link: Option<f64>,
         cargo: &dyn Cargo,
     ) -> Option<(u8, Vec<u8>)> {
-        if self.wanted == Compression::Never || header.len < SHORTEST {
+        if self.wanted == Compression::Never || header.len < MIN_PACKED_BYTES {
             return None;
         }
         let link = if self.wanted == Compression::Always { Some(1.0) } else { link };
@@ -102,13 +102,13 @@ impl Codec {
 
     /// The method by which a piece like this one arrives soonest, if any is faster than none. Packing one piece
     /// overlaps with sending others, so the slower of the two sets the pace.
-    fn best(&mut self, raw: &[u8], link: f64) -> Option<Method> {
-        let from = (raw.len() / 2).saturating_sub(SAMPLE / 2) & !7;
-        let sample = &raw[from..raw.len().min(from + SAMPLE)];
+    fn best(&mut self, raw: &[u8], link: f64) -> Option<PackingMethod> {
+        let from = (raw.len() / 2).saturating_sub(SAMPLE_BYTES / 2) & !7;
+        let sample = &raw[from..raw.len().min(from + SAMPLE_BYTES)];
         let mut best = (link * 1.1, None);
         // Work that is done only once is not counted.
-        let _ = Method::ALL.map(|method| self.packed(&[], method));
-        for method in Method::ALL {
+        let _ = PackingMethod::ALL.map(|method| self.packed(&[], method));
+        for method in PackingMethod::ALL {
             let began = Instant::now();
             let Some((_, packed)) = self.packed(sample, method) else { continue };
             let took = began.elapsed().max(Duration::from_nanos(1));
@@ -122,7 +122,7 @@ impl Codec {
         best.1
     }
 
-    fn packed(&mut self, raw: &[u8], method: Method) -> Option<(u8, Vec<u8>)> {
+    fn packed(&mut self, raw: &[u8], method: PackingMethod) -> Option<(u8, Vec<u8>)> {
         let bytes = if method.element() > 1 {
             sort(raw, method.element(), &mut self.sorted);
             &self.sorted
@@ -130,8 +130,8 @@ impl Codec {
             raw
         };
         let packed = match method.0 & 15 {
-            Method::LZ4 => lz4_flex::block::compress(bytes),
-            Method::ZSTD => {
+            PackingMethod::LZ4 => lz4_flex::block::compress(bytes),
+            PackingMethod::ZSTD => {
                 if self.packer.is_none() {
                     self.packer = zstd::bulk::Compressor::new(LEVEL).ok();
                 }
@@ -147,7 +147,7 @@ impl Codec {
     /// # Errors
     /// It is not packed by a known method, or does not have the length it should have.
     pub fn unpack(&mut self, code: u8, packed: &[u8], into: &mut [u8]) -> Result<(), Fault> {
-        let Some(method) = Method::known(code) else {
+        let Some(method) = PackingMethod::known(code) else {
             return Err(fault!(
                 DOMAIN_SENDS_NONSENSE,
                 "a piece packed by method {code}, which this version does not know"
@@ -158,7 +158,7 @@ impl Codec {
         sorted.resize(if unsort { into.len() } else { 0 }, 0);
         let target: &mut [u8] = if unsort { &mut sorted } else { into };
         let unpacked = match method.0 & 15 {
-            Method::LZ4 => lz4_flex::block::decompress_into(packed, target).map_err(|error| damaged(&error)),
+            PackingMethod::LZ4 => lz4_flex::block::decompress_into(packed, target).map_err(|error| damaged(&error)),
             _ => {
                 if self.unpacker.is_none() {
                     self.unpacker = zstd::bulk::Decompressor::new().ok();
@@ -214,7 +214,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn there_and_back(bytes: &[u8], method: Method) {
+    fn there_and_back(bytes: &[u8], method: PackingMethod) {
         let mut codec = Codec::new(Compression::Always);
         let (code, packed) = codec.packed(bytes, method).unwrap();
         let mut back = vec![0; bytes.len()];
@@ -227,7 +227,7 @@ mod tests {
         fn whatever_is_packed_by_any_method_comes_back(
             bytes in proptest::collection::vec(any::<u8>(), 0..3000), few in 1u8..
         ) {
-            for method in Method::ALL {
+            for method in PackingMethod::ALL {
                 there_and_back(&bytes, method);
                 there_and_back(&bytes.iter().map(|byte| byte % few).collect::<Vec<_>>(), method);
             }
@@ -248,15 +248,15 @@ mod tests {
     fn numbers_that_change_little_get_smaller_when_their_bytes_are_sorted() {
         let field: Vec<u8> = (0..20_000).flat_map(|i| (300.0 + f64::from(i).sin()).to_le_bytes()).collect();
         let mut codec = Codec::new(Compression::Always);
-        let plain = codec.packed(&field, Method(0x02)).unwrap().1.len();
-        let sorted = codec.packed(&field, Method(0x32)).unwrap().1.len();
+        let plain = codec.packed(&field, PackingMethod(0x02)).unwrap().1.len();
+        let sorted = codec.packed(&field, PackingMethod(0x32)).unwrap().1.len();
         assert!(sorted < plain, "{sorted} and {plain}");
     }
 
     #[test]
     fn a_piece_that_unpacks_to_another_length_is_refused() {
         let mut codec = Codec::new(Compression::Always);
-        for method in Method::ALL {
+        for method in PackingMethod::ALL {
             let (code, packed) = codec.packed(&[7; 1000], method).unwrap();
             assert!(codec.unpack(code, &packed, &mut [0; 999]).is_err(), "{method:?}");
             assert!(codec.unpack(code, &packed, &mut [0; 1001]).is_err(), "{method:?}");

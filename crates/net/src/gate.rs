@@ -15,9 +15,9 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// How long an ssh may take to deliver what it has, after the end of its connection.
-const PARTING: Duration = Duration::from_secs(5);
+const SSH_EXIT_TIMEOUT: Duration = Duration::from_secs(5);
 /// How much of what it complains about is told (bytes).
-const COMPLAINT: usize = 4096;
+const MAX_COMPLAINT_BYTES: usize = 4096;
 
 /// Options that keep ssh from asking, and from hanging. ssh takes the first option of a kind, so these stay.
 const OPTIONS: [&str; 7] = [
@@ -134,11 +134,11 @@ impl Helper {
 
     /// It came to nothing: what it has complained about, in one line; nothing if it has not.
     pub fn said(&mut self) -> String {
-        let (mut said, mut buffer) = (Vec::new(), [0; COMPLAINT]);
+        let (mut said, mut buffer) = (Vec::new(), [0; MAX_COMPLAINT_BYTES]);
         if let Some(errors) = &mut self.errors {
             while let Ok(read @ 1..) = errors.read(&mut buffer) {
                 said.extend_from_slice(&buffer[..read]);
-                said.drain(..said.len().saturating_sub(COMPLAINT));
+                said.drain(..said.len().saturating_sub(MAX_COMPLAINT_BYTES));
             }
         }
         let text = String::from_utf8_lossy(&said);
@@ -164,7 +164,7 @@ impl Drop for Helper {
         let (end, waits) = std::sync::mpsc::channel::<Child>();
         let thread = std::thread::Builder::new().name("ligament-ssh".into()).spawn(move || {
             let Ok(mut child) = waits.recv() else { return };
-            let until = Instant::now() + PARTING;
+            let until = Instant::now() + SSH_EXIT_TIMEOUT;
             while matches!(child.try_wait(), Ok(None)) {
                 if Instant::now() >= until {
                     kill(&mut child);

@@ -17,7 +17,7 @@ pub(crate) const PROOF_BYTES: usize = 32;
 /// A last word, filled up with zeros.
 pub(crate) const LAST_WORD_BYTES: usize = 512;
 /// The most streams of a path.
-pub const MOST_STREAMS: u16 = 256;
+pub const MAX_STREAMS: u16 = 256;
 
 /// The life of a domain: random, drawn when its process begins.
 pub(crate) type Boot = [u8; 16];
@@ -94,7 +94,7 @@ impl Hello {
             return Err(fault!(NOT_LET_IN, "it does not hold the run's keys"));
         }
         let stream = u16::from_le_bytes(bytes[56..58].try_into().expect("two bytes"));
-        if stream >= MOST_STREAMS
+        if stream >= MAX_STREAMS
             || bytes[58..60] != [0, 0]
             || u32_at(12) & !(ENCRYPTED | LAST_WORD | OFFER) != 0
         {

@@ -4,7 +4,7 @@
 use crate::keys::{RunKeys, SECRET_BYTES};
 use crate::private::{self, Unread};
 use crate::relay::station::{self, Station};
-use crate::relay::way::{Place, Way};
+use crate::relay::route::{DialAddress, Route};
 use ligament_catalogue::{fault, Fault};
 use serde::{Deserialize, Serialize};
 use std::net::SocketAddr;
@@ -33,7 +33,7 @@ pub struct Invitation {
 
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Written {
+struct InvitationFile {
     #[serde(rename = "ligament invitation")]
     version: u32,
     run: String,
@@ -42,10 +42,10 @@ struct Written {
     /// 64 hexadecimal digits.
     secret: String,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    relays: Vec<station::Written>,
+    relays: Vec<station::StationFile>,
 }
 
-impl Drop for Written {
+impl Drop for InvitationFile {
     fn drop(&mut self) {
         self.secret.zeroize();
     }
@@ -59,8 +59,8 @@ impl Invitation {
 
     /// Where a domain with this way over relays finds the head: directly first, unless the domain lives behind
     /// another relay than the head.
-    pub fn places_of_head(&self, way: Option<&Arc<Way>>) -> Vec<Place> {
-        let direct: Vec<Place> = self.head.iter().map(|&address| Place::At(address)).collect();
+    pub fn places_of_head(&self, way: Option<&Arc<Route>>) -> Vec<DialAddress> {
+        let direct: Vec<DialAddress> = self.head.iter().map(|&address| DialAddress::At(address)).collect();
         let Some(way) = way else { return direct };
         let direct = way.also(direct);
         match way.begins_at(self.relays.first()) {
@@ -126,7 +126,7 @@ impl Invitation {
             }
             Some(_) => {}
         }
-        let mut written: Written = serde_json::from_value(value)
+        let mut written: InvitationFile = serde_json::from_value(value)
             .map_err(|error| fault!(INVITATION_UNUSABLE, "this is no whole invitation to a run: {error}"))?;
         let Some(keys) = RunKeys::from_hex(&written.secret) else {
             return Err(fault!(
@@ -137,13 +137,13 @@ impl Invitation {
         };
         let (run, head) = (std::mem::take(&mut written.run), std::mem::take(&mut written.head));
         let (version, encrypt) = (written.version, written.encrypt);
-        let relays = written.relays.iter().map(station::Written::read).collect::<Result<_, _>>()?;
+        let relays = written.relays.iter().map(station::StationFile::read).collect::<Result<_, _>>()?;
         Ok(Invitation { version, run, head, encrypt, keys, relays })
     }
 
     /// One JSON object.
     pub fn to_text(&self) -> Zeroizing<String> {
-        let written = Written {
+        let written = InvitationFile {
             version: self.version,
             run: self.run.clone(),
             head: self.head.clone(),

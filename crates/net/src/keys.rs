@@ -22,7 +22,7 @@ pub struct RunKeys {
 }
 
 /// A proof of holding a run's secret.
-pub(crate) type Tag = [u8; 32];
+pub(crate) type ProofTag = [u8; 32];
 
 impl RunKeys {
     /// New keys, from the kernel's random numbers.
@@ -130,7 +130,7 @@ pub(crate) struct Prover {
 
 impl Prover {
     /// A proof over some parts, for one purpose; no part's length may depend on who sends it.
-    pub fn prove(&self, purpose: &str, parts: &[&[u8]]) -> Tag {
+    pub fn prove(&self, purpose: &str, parts: &[&[u8]]) -> ProofTag {
         let mut context = hmac::Context::with_key(&self.key);
         context.update(purpose.as_bytes());
         parts.iter().for_each(|part| context.update(part));

@@ -3,12 +3,12 @@
 //! is told from a cut cable at once, and only a cut cable is waited for. Unlike the rest of this crate, this
 //! may block.
 
-use crate::coming::failed;
+use crate::fixed_read::failed;
 use crate::connection::Got;
 use crate::greeting::{Boot, LAST_WORD_BYTES};
-use crate::guest::{Guest, House, Line, Progress};
+use crate::dialler::{Guest, House, DialledStream, Progress};
 use crate::keys::random;
-use crate::relay::way::{Place, Way};
+use crate::relay::route::{DialAddress, Route};
 use crate::{now, Invitation, Nanos};
 use ligament_catalogue::{fault, Fault};
 use rustix::event::{poll, PollFd, PollFlags, Timespec};
@@ -16,7 +16,7 @@ use std::io::{ErrorKind, IoSliceMut};
 use std::sync::Arc;
 
 /// How long each address is tried, and how much longer for each relay in between; several times as long by ssh (ns).
-const PATIENCE: Nanos = 3_000_000_000;
+const ADDRESS_TIMEOUT_NS: Nanos = 3_000_000_000;
 
 /// Everything needed to say the last word. Made before the domain's paths, for the process that will outlive
 /// this one.
@@ -24,7 +24,7 @@ const PATIENCE: Nanos = 3_000_000_000;
 pub struct LastWord {
     invitation: Invitation,
     /// The way of this domain over relays.
-    way: Option<Arc<Way>>,
+    way: Option<Arc<Route>>,
     me: u32,
     boot: Boot,
 }
@@ -40,7 +40,7 @@ impl LastWord {
 
     /// The same, of a domain with this way over relays.
     #[must_use]
-    pub fn over(self, way: Option<Arc<Way>>) -> LastWord {
+    pub fn over(self, way: Option<Arc<Route>>) -> LastWord {
         LastWord { way, ..self }
     }
 
@@ -63,17 +63,17 @@ impl LastWord {
     /// # Errors
     /// The domain was not reached; the reason is that of the last address.
     pub fn say_to(&self, domain: u32, addresses: &[String], why: &str) -> Result<(), Fault> {
-        self.say_at(domain, &Place::read(addresses, self.way.as_ref())?, why)
+        self.say_at(domain, &DialAddress::read(addresses, self.way.as_ref())?, why)
     }
 
-    fn say_at(&self, domain: u32, places: &[Place], why: &str) -> Result<(), Fault> {
+    fn say_at(&self, domain: u32, places: &[DialAddress], why: &str) -> Result<(), Fault> {
         let house = self.house();
         let mut word = [0; LAST_WORD_BYTES];
         let end = (0..=why.len().min(word.len())).rev().find(|&at| why.is_char_boundary(at)).unwrap_or(0);
         word[..end].copy_from_slice(&why.as_bytes()[..end]);
         let mut outcome = Err(fault!(PATH_GIVEN_UP, "it has no address"));
         for (place, incarnation) in places.iter().zip(1..) {
-            let line = Line { domain, stream: 0, incarnation, last_word: true };
+            let line = DialledStream { domain, stream: 0, incarnation, last_word: true };
             outcome = tell(&house, line, place, &word)
                 .map_err(|error| error.told(|error| format!("{place}: {error}")));
             if outcome.is_ok() {
@@ -84,9 +84,9 @@ impl LastWord {
     }
 }
 
-fn tell(house: &House, line: Line, place: &Place, word: &[u8]) -> Result<(), Fault> {
+fn tell(house: &House, line: DialledStream, place: &DialAddress, word: &[u8]) -> Result<(), Fault> {
     let by_ssh = if place.gate().is_some() { 4 } else { 0 };
-    let until = now() + PATIENCE * (1 + by_ssh + place.relays() as Nanos);
+    let until = now() + ADDRESS_TIMEOUT_NS * (1 + by_ssh + place.relays() as Nanos);
     let mut head = Guest::dial(line, place, until, house).map_err(failed)?;
     let mut greeted = false;
     loop {

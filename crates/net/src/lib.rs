@@ -3,25 +3,25 @@
 //! and nothing that blocks.
 #![deny(unsafe_code)]
 
-mod cargo;
+mod payload;
 mod codec;
-mod coming;
+mod fixed_read;
 mod connection;
-mod crowd;
+mod admission;
 mod event;
 #[cfg(fuzzing)]
 pub mod fuzzing;
 mod gate;
 mod greeting;
-mod guest;
-mod incoming;
+mod dialler;
+mod stream_reader;
 mod invitation;
 mod keys;
 mod last_word;
 mod listener;
 mod net;
-mod outgoing;
-mod pays;
+mod stream_writer;
+mod compression_choice;
 mod peer;
 mod private;
 mod records;
@@ -33,18 +33,18 @@ mod sys;
 mod tls;
 mod tuning;
 
-pub use cargo::Cargo;
+pub use payload::Cargo;
 pub use event::Event;
 pub use gate::Gate;
-pub use greeting::MOST_STREAMS;
+pub use greeting::MAX_STREAMS;
 pub use invitation::Invitation;
 pub use keys::RunKeys;
 pub use last_word::LastWord;
-pub use ligament_path::{Limit, MessageId, Nanos, Report, StreamId};
+pub use ligament_path::{Limit, MessageId, Nanos, LinkReport, StreamId};
 pub use listener::{Family, Listen, Listener};
 pub use net::Net;
-pub use relay::{Load, Place, Relay, Station, Told, Way};
-pub use tuning::{Compression, Congestion, Tuning};
+pub use relay::{Load, DialAddress, Relay, Station, RelayNotice, Route};
+pub use tuning::{Compression, Congestion, NetOptions};
 
 /// The conduit of a path that belongs to the agents themselves.
 pub const CONTROL: u32 = u32::MAX;

@@ -9,7 +9,7 @@ use std::ops::RangeInclusive;
 use std::os::fd::OwnedFd;
 
 /// How many ports chosen by the kernel are tried, if others of its addresses have them taken.
-const TRIES: u32 = 32;
+const MAX_PORT_ATTEMPTS: u32 = 32;
 
 /// The address family.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -60,7 +60,7 @@ impl Listener {
         let (first, last) = (*ports.start(), *ports.end());
         let mut trouble = None;
         for port in ports {
-            for _ in 0..if port == 0 { TRIES } else { 1 } {
+            for _ in 0..if port == 0 { MAX_PORT_ATTEMPTS } else { 1 } {
                 match bind_all(&wanted, needed, port) {
                     Ok(sockets) => {
                         let addresses = reachable(&sockets)?;

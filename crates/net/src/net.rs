@@ -6,16 +6,16 @@ mod flow;
 mod offers;
 mod strangers;
 mod streams;
-mod waiting;
+mod relay_waiting;
 
 use crate::connection::Connection;
-use crate::greeting::{Boot, Lineage, MOST_STREAMS};
-use crate::guest::{Errand, Guest, House, NEVER};
+use crate::greeting::{Boot, Lineage, MAX_STREAMS};
+use crate::dialler::{Errand, Guest, House, NO_DEADLINE_NS};
 use crate::keys::random;
-use crate::peer::{Peer, Standing};
-use crate::{now, Cargo, Event, LastWord, Listener, MessageId, Nanos, Place, RunKeys, StreamId, Tuning, Way};
+use crate::peer::{Peer, PathState};
+use crate::{now, Cargo, Event, LastWord, Listener, MessageId, Nanos, DialAddress, RunKeys, StreamId, NetOptions, Route};
 use ligament_catalogue::{fault, Fault};
-use ligament_path::Behind;
+use ligament_path::RelayDistance;
 use rustix::event::epoll::{self, CreateFlags, EventData, EventFlags};
 use rustix::io::Errno;
 use rustix::time::Timespec;
@@ -23,12 +23,12 @@ use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::Arc;
-use waiting::Waiting;
+use relay_waiting::RelayWait;
 
 pub(crate) use arrivals::ALL;
 
 /// Buffer for bytes whose destination is not known yet (bytes).
-const SCRATCH: usize = 64 << 10;
+const SCRATCH_BYTES: usize = 64 << 10;
 /// The maximum number of sockets reported at once.
 const READY: usize = 256;
 
@@ -44,7 +44,7 @@ enum Owner {
 pub struct Net {
     epoll: OwnedFd,
     house: House,
-    tuning: Tuning,
+    tuning: NetOptions,
     owners: HashMap<u64, Owner>,
     last_token: u64,
     listening: BTreeMap<u64, OwnedFd>,
@@ -52,7 +52,7 @@ pub struct Net {
     crowded: Option<Nanos>,
     guests: BTreeMap<u64, Guest>,
     /// Those guests of a relay that wait there for others.
-    waiting: Option<Waiting>,
+    waiting: Option<RelayWait>,
     peers: BTreeMap<u32, Peer>,
     /// How many paths there may be with those whom nobody expects.
     admits: usize,
@@ -76,7 +76,7 @@ impl Net {
     ///
     /// # Panics
     /// It has no random numbers.
-    pub fn new(keys: RunKeys, me: u32, encrypt: bool, tuning: Tuning) -> Result<Net, Fault> {
+    pub fn new(keys: RunKeys, me: u32, encrypt: bool, tuning: NetOptions) -> Result<Net, Fault> {
         Net::of_house(House::new(keys, me, encrypt, random()), tuning)
     }
 
@@ -84,11 +84,11 @@ impl Net {
     ///
     /// # Errors
     /// The kernel has no more descriptors.
-    pub fn with_last_word(last_word: &LastWord, tuning: Tuning) -> Result<Net, Fault> {
+    pub fn with_last_word(last_word: &LastWord, tuning: NetOptions) -> Result<Net, Fault> {
         Net::of_house(last_word.house(), tuning)
     }
 
-    fn of_house(house: House, tuning: Tuning) -> Result<Net, Fault> {
+    fn of_house(house: House, tuning: NetOptions) -> Result<Net, Fault> {
         let epoll = epoll::create(CreateFlags::CLOEXEC)
             .map_err(|error| fault!(PATH_GIVEN_UP, "the kernel has no descriptors for a path: {error}"))?;
         Ok(Net {
@@ -108,7 +108,7 @@ impl Net {
             events: VecDeque::new(),
             ready: Vec::new(),
             again: false,
-            scratch: vec![0; SCRATCH],
+            scratch: vec![0; SCRATCH_BYTES],
         })
     }
 
@@ -124,8 +124,8 @@ impl Net {
     }
 
     /// Lets expected domains in that find this one at the last relay of a way, if it has relays.
-    pub fn wait_at(&mut self, way: &Arc<Way>) {
-        self.waiting = (way.length() > 0).then(|| Waiting::new(way, &self.tuning));
+    pub fn wait_at(&mut self, way: &Arc<Route>) {
+        self.waiting = (way.length() > 0).then(|| RelayWait::new(way, &self.tuning));
     }
 
     /// Begins a path that this end dials, with this many streams; 0: as many as the link needs. The first stream is
@@ -134,8 +134,8 @@ impl Net {
     ///
     /// # Panics
     /// There are more than 256 streams.
-    pub fn dial<P: Into<Place>>(&mut self, domain: u32, places: Vec<P>, streams: u16) {
-        assert!(streams <= MOST_STREAMS, "a path has 1 to {MOST_STREAMS} streams, not {streams}");
+    pub fn dial<P: Into<DialAddress>>(&mut self, domain: u32, places: Vec<P>, streams: u16) {
+        assert!(streams <= MAX_STREAMS, "a path has 1 to {MAX_STREAMS} streams, not {streams}");
         let places = places.into_iter().map(P::into).collect();
         let peer = Peer::new(&self.tuning, places, Some(streams), now());
         self.peers.insert(domain, peer);
@@ -149,13 +149,13 @@ impl Net {
 
     /// The same, of a domain that listens there. If it does not come by itself, connections are made to it, over which
     /// it then dials: so a domain that nobody can dial may be at either end of a path.
-    pub fn expect_at<P: Into<Place>>(&mut self, domain: u32, places: Vec<P>) {
+    pub fn expect_at<P: Into<DialAddress>>(&mut self, domain: u32, places: Vec<P>) {
         self.expect(domain);
         // At a relay it finds this domain by itself.
         let (near, far) =
-            places.into_iter().map(P::into).partition::<Vec<Place>, _>(|place| place.relays() == 0);
+            places.into_iter().map(P::into).partition::<Vec<DialAddress>, _>(|place| place.relays() == 0);
         let peer = self.peer(domain);
-        peer.by_trunk = far.iter().any(|place| place.behind() == Behind::Trunk);
+        peer.by_trunk = far.iter().any(|place| place.behind() == RelayDistance::Trunk);
         peer.offers_at(near, now());
     }
 
@@ -208,8 +208,8 @@ impl Net {
         }
         let guests = self.guests.values().map(|guest| guest.deadline);
         let peers = self.peers.values().filter_map(Peer::deadline);
-        let waiting = self.waiting.as_ref().and_then(Waiting::deadline);
-        guests.chain(peers).chain(self.crowded).chain(waiting).min().filter(|&at| at != NEVER)
+        let waiting = self.waiting.as_ref().and_then(RelayWait::deadline);
+        guests.chain(peers).chain(self.crowded).chain(waiting).min().filter(|&at| at != NO_DEADLINE_NS)
     }
 
     /// Does all work that needs no waiting, up to a limit: after some MiB it returns, and is due again at once.
@@ -328,10 +328,10 @@ impl Net {
     /// Closes all that belongs to a path, for a reason that is told once.
     fn part_from(&mut self, domain: u32, why: Event) {
         let Some(peer) = self.peers.get_mut(&domain) else { return };
-        if matches!(peer.standing, Standing::GivenUp | Standing::Ended) {
+        if matches!(peer.standing, PathState::GivenUp | PathState::Ended) {
             return;
         }
-        peer.standing = Standing::GivenUp;
+        peer.standing = PathState::GivenUp;
         self.close(domain);
         self.events.push_back(why);
     }

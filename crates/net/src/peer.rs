@@ -3,12 +3,12 @@
 use crate::codec::Codec;
 use crate::connection::Connection;
 use crate::greeting::Boot;
-use crate::guest::Line;
-use crate::incoming::Incoming;
-use crate::outgoing::StreamWriter;
-use crate::{Place, Tuning};
+use crate::dialler::DialledStream;
+use crate::stream_reader::StreamReader;
+use crate::stream_writer::StreamWriter;
+use crate::{DialAddress, NetOptions};
 use ligament_catalogue::{fault, Fault};
-use ligament_path::{Behind, Flow, Nanos, Path, StreamId};
+use ligament_path::{RelayDistance, Flow, Nanos, Path, StreamId};
 use std::collections::BTreeMap;
 
 /// A live stream.
@@ -17,14 +17,14 @@ pub(crate) struct Stream {
     pub token: u64,
     pub incarnation: u32,
     pub connection: Connection,
-    pub incoming: Incoming,
+    pub incoming: StreamReader,
     pub outgoing: StreamWriter,
     /// Whether its socket was told how to send over a way that is long or loses segments.
     pub tuned: bool,
 }
 
 /// A stream as seen by the end that dials it.
-pub(crate) struct Dialled {
+pub(crate) struct DialledState {
     incarnation: u32,
     pause: Nanos,
     /// When to dial; none while it lives or is being dialled.
@@ -36,8 +36,8 @@ pub(crate) struct Dialled {
 }
 
 /// Connections that this end makes for the other one to dial over.
-pub(crate) struct Offering {
-    places: Vec<Place>,
+pub(crate) struct OfferedConnections {
+    places: Vec<DialAddress>,
     next: usize,
     incarnation: u32,
     pause: Nanos,
@@ -50,7 +50,7 @@ pub(crate) struct Offering {
 
 /// A connection that is due to be offered.
 pub(crate) struct Offer {
-    pub place: Place,
+    pub place: DialAddress,
     pub incarnation: u32,
     /// Whether the other end is known to be there.
     pub patient: bool,
@@ -58,7 +58,7 @@ pub(crate) struct Offer {
 
 /// The state of a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Standing {
+pub(crate) enum PathState {
     Lives,
     /// Both ends are finished; the last bytes still have to leave.
     Ending,
@@ -67,7 +67,7 @@ pub(crate) enum Standing {
 }
 
 /// How long one way to reach a domain is tried before another one is tried at the same time (ns).
-const DOUBT: Nanos = 500_000_000;
+const NEXT_ADDRESS_DELAY_NS: Nanos = 500_000_000;
 
 /// The pauses between logins by ssh: the first, and the longest (ns).
 pub(crate) const LOGINS: (Nanos, Nanos) = (1_000_000_000, 8_000_000_000);
@@ -80,7 +80,7 @@ pub(crate) struct Peer {
     stuck: Vec<StreamId>,
     pub codec: Codec,
     pub streams: BTreeMap<StreamId, Stream>,
-    pub standing: Standing,
+    pub standing: PathState,
     /// Which life of the far domain this path is with.
     pub boot: Option<Boot>,
     /// Whether there is something to write.
@@ -93,20 +93,20 @@ pub(crate) struct Peer {
     pub told_by_ssh: bool,
     /// Violations of the rules in a row.
     pub wrongs: u32,
-    places: Vec<Place>,
-    dialled: BTreeMap<StreamId, Dialled>,
+    places: Vec<DialAddress>,
+    dialled: BTreeMap<StreamId, DialledState>,
     /// Which of the places was reached last.
     reached: Option<usize>,
-    offering: Option<Offering>,
+    offering: Option<OfferedConnections>,
 }
 
 impl Peer {
     /// With places and a number of streams (0: as many as the link needs) if this end dials. If the places are some
     /// addresses and a relay or a gate, the second stream soon tries the other kind, and the rest wait for a moment to see which one is reached.
-    pub fn new(tuning: &Tuning, places: Vec<Place>, streams: Option<u16>, now: Nanos) -> Peer {
+    pub fn new(tuning: &NetOptions, places: Vec<DialAddress>, streams: Option<u16>, now: Nanos) -> Peer {
         let mut flow = Flow::new(streams.filter(|&set| set > 0), &tuning.path);
         flow.set_paced(tuning.pace.is_some());
-        let by_trunk = |place: &Place| place.behind() == Behind::Trunk;
+        let by_trunk = |place: &DialAddress| place.behind() == RelayDistance::Trunk;
         if !places.is_empty() && places.iter().all(by_trunk) {
             flow.goes_by_trunk();
         }
@@ -114,15 +114,15 @@ impl Peer {
         let by_ssh = places.first().is_some_and(|place| place.gate().is_some());
         let streams = streams.map_or(0, |_| flow.streams());
         let begin = |stream| match other {
-            Some(other) if stream == 1 => (other, now + DOUBT),
-            Some(_) if stream > 1 => (0, now + 2 * DOUBT),
+            Some(other) if stream == 1 => (other, now + NEXT_ADDRESS_DELAY_NS),
+            Some(_) if stream > 1 => (0, now + 2 * NEXT_ADDRESS_DELAY_NS),
             // One login shows whether there is a way.
-            None if by_ssh && stream > 0 => (0, now + 20 * DOUBT),
+            None if by_ssh && stream > 0 => (0, now + 20 * NEXT_ADDRESS_DELAY_NS),
             _ => (0, now),
         };
         let line = |stream| {
             let (next, at) = begin(stream);
-            (stream, Dialled { incarnation: 0, pause: tuning.first_pause, at: Some(at), next, beside: false })
+            (stream, DialledState { incarnation: 0, pause: tuning.first_pause, at: Some(at), next, beside: false })
         };
         Peer {
             path: Path::new(tuning.path, now),
@@ -130,7 +130,7 @@ impl Peer {
             stuck: Vec::new(),
             codec: Codec::new(tuning.compression),
             streams: BTreeMap::new(),
-            standing: Standing::Lives,
+            standing: PathState::Lives,
             boot: None,
             due: true,
             by_trunk: places.iter().any(by_trunk),
@@ -149,15 +149,15 @@ impl Peer {
     }
 
     /// If the other end does not come soon, connections are offered to it there.
-    pub fn offers_at(&mut self, places: Vec<Place>, now: Nanos) {
-        let at = (!places.is_empty()).then_some(now + 2 * DOUBT);
+    pub fn offers_at(&mut self, places: Vec<DialAddress>, now: Nanos) {
+        let at = (!places.is_empty()).then_some(now + 2 * NEXT_ADDRESS_DELAY_NS);
         self.offering =
-            Some(Offering { places, next: 0, incarnation: 0, pause: 0, at, used: false, proved: None });
+            Some(OfferedConnections { places, next: 0, incarnation: 0, pause: 0, at, used: false, proved: None });
     }
 
     /// The connection that is due to be offered.
     pub fn take_offer(&mut self, now: Nanos) -> Option<Offer> {
-        let (lives, has_come) = (self.standing == Standing::Lives, !self.streams.is_empty());
+        let (lives, has_come) = (self.standing == PathState::Lives, !self.streams.is_empty());
         let offering = self.offering.as_mut()?;
         offering.at.filter(|&at| at <= now)?;
         offering.at = None;
@@ -171,7 +171,7 @@ impl Peer {
     }
 
     /// An offered connection was not made, or is gone: another one follows after a pause.
-    pub fn was_not_offered(&mut self, tuning: &Tuning, now: Nanos) {
+    pub fn was_not_offered(&mut self, tuning: &NetOptions, now: Nanos) {
         let Some(offering) = &mut self.offering else { return };
         offering.next += 1;
         offering.pause = (2 * offering.pause).clamp(tuning.first_pause, tuning.longest_pause);
@@ -191,13 +191,13 @@ impl Peer {
             return;
         };
         if offering.at.is_none() {
-            offering.at = Some(if offering.used { now } else { now + 2 * DOUBT });
+            offering.at = Some(if offering.used { now } else { now + 2 * NEXT_ADDRESS_DELAY_NS });
         }
     }
 
     /// The next stream that is due to be dialled, and where.
-    pub fn take_due(&mut self, domain: u32, now: Nanos) -> Option<(Line, Place)> {
-        if self.standing != Standing::Lives || self.places.is_empty() {
+    pub fn take_due(&mut self, domain: u32, now: Nanos) -> Option<(DialledStream, DialAddress)> {
+        if self.standing != PathState::Lives || self.places.is_empty() {
             return None;
         }
         let (&stream, dialled) =
@@ -205,21 +205,21 @@ impl Peer {
         dialled.at = None;
         dialled.incarnation += 1;
         let place = self.places[dialled.next % self.places.len()].clone();
-        Some((Line { domain, stream, incarnation: dialled.incarnation, last_word: false }, place))
+        Some((DialledStream { domain, stream, incarnation: dialled.incarnation, last_word: false }, place))
     }
 
     /// A stream that waits to be dialled; it is being dialled now.
-    pub fn take_waiting(&mut self, domain: u32) -> Option<Line> {
-        let lives = self.standing == Standing::Lives;
+    pub fn take_waiting(&mut self, domain: u32) -> Option<DialledStream> {
+        let lives = self.standing == PathState::Lives;
         let (&stream, dialled) = self.dialled.iter_mut().find(|(_, dialled)| lives && dialled.at.is_some())?;
         dialled.at = None;
         dialled.incarnation += 1;
-        Some(Line { domain, stream, incarnation: dialled.incarnation, last_word: false })
+        Some(DialledStream { domain, stream, incarnation: dialled.incarnation, last_word: false })
     }
 
     /// A stream could not be dialled: try where another one was reached, else the next place, after a pause if
     /// all have been tried.
-    pub fn not_dialled(&mut self, stream: StreamId, tuning: &Tuning, now: Nanos) {
+    pub fn not_dialled(&mut self, stream: StreamId, tuning: &NetOptions, now: Nanos) {
         // There may be none: over an offered connection a stream is dialled nowhere.
         let many = self.places.len().max(1);
         let Some(dialled) = self.dialled.get_mut(&stream) else { return };
@@ -247,7 +247,7 @@ impl Peer {
     }
 
     /// A stream lives that was dialled from here. Those that wait to be dialled go the same way.
-    pub fn was_dialled(&mut self, stream: StreamId, tuning: &Tuning, now: Nanos) {
+    pub fn was_dialled(&mut self, stream: StreamId, tuning: &NetOptions, now: Nanos) {
         let many = self.places.len().max(1);
         let Some(dialled) = self.dialled.get_mut(&stream) else { return };
         dialled.pause = tuning.first_pause;
@@ -266,14 +266,14 @@ impl Peer {
     }
 
     /// There are to be more streams: dials them where another one was reached.
-    pub fn grow(&mut self, tuning: &Tuning, now: Nanos) {
+    pub fn grow(&mut self, tuning: &NetOptions, now: Nanos) {
         if !self.dials() {
             return;
         }
         let next = self.reached.unwrap_or(0);
         for stream in 0..self.flow.streams() {
             let fresh =
-                || Dialled { incarnation: 0, pause: tuning.first_pause, at: Some(now), next, beside: false };
+                || DialledState { incarnation: 0, pause: tuning.first_pause, at: Some(now), next, beside: false };
             self.dialled.entry(stream).or_insert_with(fresh);
         }
     }
@@ -327,14 +327,14 @@ impl Peer {
     /// When something is due by time alone.
     pub fn deadline(&self) -> Option<Nanos> {
         match self.standing {
-            Standing::GivenUp => None,
-            Standing::Lives => {
+            PathState::GivenUp => None,
+            PathState::Lives => {
                 let dials = self.dialled.values().filter_map(|dialled| dialled.at).min();
                 let offers = self.offering.as_ref().and_then(|offering| offering.at);
                 let glance = self.flow.due(self.path.is_quiet()).filter(|_| !self.streams.is_empty());
                 dials.into_iter().chain(offers).chain(glance).chain(self.path.deadline()).min()
             }
-            Standing::Ending | Standing::Ended => self.path.deadline(),
+            PathState::Ending | PathState::Ended => self.path.deadline(),
         }
     }
 
@@ -347,11 +347,11 @@ impl Peer {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Station, Way};
+    use crate::{Station, Route};
 
-    fn places() -> Vec<Place> {
-        let way = Way::over(&[Station::new(vec!["192.0.2.1:7000".into()])]).unwrap();
-        Place::read(&["192.0.2.2:1".into(), "192.0.2.3:2".into(), way.word().unwrap()], Some(&way)).unwrap()
+    fn places() -> Vec<DialAddress> {
+        let way = Route::over(&[Station::new(vec!["192.0.2.1:7000".into()])]).unwrap();
+        DialAddress::read(&["192.0.2.2:1".into(), "192.0.2.3:2".into(), way.word().unwrap()], Some(&way)).unwrap()
     }
 
     /// The streams that are due, and whether they go over the relay.
@@ -363,33 +363,33 @@ mod tests {
 
     #[test]
     fn a_domain_that_is_reached_directly_is_not_sent_over_a_relay() {
-        let tuning = Tuning::default();
+        let tuning = NetOptions::default();
         let mut peer = Peer::new(&tuning, places(), Some(4), 100);
         assert_eq!(due(&mut peer, 100), [(0, false)]);
-        assert_eq!(due(&mut peer, 100 + DOUBT - 1), []);
+        assert_eq!(due(&mut peer, 100 + NEXT_ADDRESS_DELAY_NS - 1), []);
         peer.was_dialled(0, &tuning, 200);
         assert_eq!(due(&mut peer, 200), [(1, false), (2, false), (3, false)]);
     }
 
     #[test]
     fn where_that_takes_long_the_relay_is_tried_and_all_streams_go_the_way_that_was_found() {
-        let tuning = Tuning::default();
+        let tuning = NetOptions::default();
         let mut peer = Peer::new(&tuning, places(), Some(4), 100);
         assert_eq!(due(&mut peer, 100), [(0, false)]);
-        assert_eq!(due(&mut peer, 100 + DOUBT), [(1, true)]);
-        peer.was_dialled(1, &tuning, 200 + DOUBT);
-        assert_eq!(due(&mut peer, 200 + DOUBT), [(2, true), (3, true)]);
-        peer.not_dialled(0, &tuning, 300 + DOUBT);
-        assert_eq!(due(&mut peer, 300 + DOUBT), [(0, true)]);
+        assert_eq!(due(&mut peer, 100 + NEXT_ADDRESS_DELAY_NS), [(1, true)]);
+        peer.was_dialled(1, &tuning, 200 + NEXT_ADDRESS_DELAY_NS);
+        assert_eq!(due(&mut peer, 200 + NEXT_ADDRESS_DELAY_NS), [(2, true), (3, true)]);
+        peer.not_dialled(0, &tuning, 300 + NEXT_ADDRESS_DELAY_NS);
+        assert_eq!(due(&mut peer, 300 + NEXT_ADDRESS_DELAY_NS), [(0, true)]);
         // The way that was found is lost: after a pause all are tried again.
-        peer.not_dialled(2, &tuning, 400 + DOUBT);
-        assert_eq!(due(&mut peer, 400 + DOUBT), []);
-        assert_eq!(due(&mut peer, 400 + DOUBT + tuning.first_pause), [(2, false)]);
+        peer.not_dialled(2, &tuning, 400 + NEXT_ADDRESS_DELAY_NS);
+        assert_eq!(due(&mut peer, 400 + NEXT_ADDRESS_DELAY_NS), []);
+        assert_eq!(due(&mut peer, 400 + NEXT_ADDRESS_DELAY_NS + tuning.first_pause), [(2, false)]);
     }
 
     #[test]
     fn of_streams_that_are_stuck_one_is_dialled_until_it_comes_through_and_then_the_others() {
-        let tuning = Tuning::default();
+        let tuning = NetOptions::default();
         let mut peer = Peer::new(&tuning, places()[..1].to_vec(), Some(4), 100);
         assert_eq!(due(&mut peer, 100).len(), 4);
         (0..4).for_each(|stream| peer.was_dialled(stream, &tuning, 100));
@@ -410,19 +410,19 @@ mod tests {
 
     #[test]
     fn addresses_alone_are_all_dialled_at_once() {
-        let tuning = Tuning::default();
+        let tuning = NetOptions::default();
         let mut peer = Peer::new(&tuning, places()[..2].to_vec(), Some(3), 100);
         assert_eq!(due(&mut peer, 100), [(0, false), (1, false), (2, false)]);
     }
 
     #[test]
     fn connections_are_offered_to_who_does_not_come_and_again_while_they_are_used() {
-        let tuning = Tuning::default();
-        let mut peer = Peer::new(&tuning, Vec::<Place>::new(), None, 100);
+        let tuning = NetOptions::default();
+        let mut peer = Peer::new(&tuning, Vec::<DialAddress>::new(), None, 100);
         peer.offers_at(places()[..1].to_vec(), 100);
-        assert!(peer.take_offer(100 + DOUBT).is_none(), "it may still come");
+        assert!(peer.take_offer(100 + NEXT_ADDRESS_DELAY_NS).is_none(), "it may still come");
         let number = |offer: Option<Offer>| offer.map(|offer| (offer.incarnation, offer.patient));
-        assert_eq!(number(peer.take_offer(100 + 2 * DOUBT)), Some((1, false)));
+        assert_eq!(number(peer.take_offer(100 + 2 * NEXT_ADDRESS_DELAY_NS)), Some((1, false)));
         assert!(peer.take_offer(Nanos::MAX).is_none(), "one at a time");
         peer.was_not_offered(&tuning, 0);
         assert_eq!(number(peer.take_offer(tuning.first_pause)), Some((2, false)));

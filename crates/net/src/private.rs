@@ -9,7 +9,7 @@ use std::path::Path;
 use zeroize::Zeroizing;
 
 /// The maximum length of such a file (bytes).
-const LONGEST: u64 = 1 << 20;
+const MAX_PRIVATE_FILE_BYTES: u64 = 1 << 20;
 
 /// Why a file is not read.
 pub(crate) enum Unread {
@@ -40,7 +40,7 @@ pub(crate) fn read(path: &Path) -> Result<Zeroizing<String>, Unread> {
         return Err(Unread::Foreign(owner));
     }
     let mut text = Zeroizing::new(String::new());
-    file.take(LONGEST).read_to_string(&mut text).map_err(Unread::Failed)?;
+    file.take(MAX_PRIVATE_FILE_BYTES).read_to_string(&mut text).map_err(Unread::Failed)?;
     Ok(text)
 }
 

@@ -17,8 +17,8 @@ use std::io::IoSlice;
 /// Bytes before a record's content.
 pub(crate) const HEADER: usize = 5;
 /// The most plain bytes of a record, and the most that may follow its header.
-const PLAIN: usize = 1 << 14;
-pub(crate) const LONGEST: usize = PLAIN + 256;
+const MAX_PLAIN_BYTES: usize = 1 << 14;
+pub(crate) const MAX_RECORD_BYTES: usize = MAX_PLAIN_BYTES + 256;
 /// The kinds of records that there are.
 pub(crate) const KINDS: std::ops::RangeInclusive<u8> = 20..=23;
 const TAG: usize = 16;
@@ -86,7 +86,7 @@ impl Protection {
 
 /// What a record was.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Opened {
+pub(crate) enum RecordContent {
     /// Bytes from here to there.
     Data(usize, usize),
     /// Nothing for anybody but TLS itself.
@@ -124,7 +124,7 @@ impl Records {
                 self.seal_one(HANDSHAKE, |into| into.extend_from_slice(&KEY_UPDATE), into)?;
                 self.seals = self.renewal.sealing()?;
             }
-            let len = PLAIN.min(all - done);
+            let len = MAX_PLAIN_BYTES.min(all - done);
             let fill = |into: &mut Vec<u8>| {
                 let mut left = len;
                 while left > 0 {
@@ -160,7 +160,7 @@ impl Records {
     }
 
     /// Opens a whole record in place.
-    pub fn open(&mut self, record: &mut [u8]) -> Result<Opened, Error> {
+    pub fn open(&mut self, record: &mut [u8]) -> Result<RecordContent, Error> {
         let (header, content) = record.split_at_mut(HEADER);
         if header[0] != DATA {
             return Err(Error::General(said!(
@@ -176,19 +176,19 @@ impl Records {
         let Some(end) = plain.iter().rposition(|byte| *byte != 0) else {
             return Err(Error::General(said!(ENCRYPTION_FAILED, "a record of no kind")));
         };
-        if end > PLAIN {
+        if end > MAX_PLAIN_BYTES {
             return Err(Error::PeerSentOversizedRecord);
         }
         match (plain[end], &plain[..end]) {
-            (DATA, _) => Ok(Opened::Data(HEADER, HEADER + end)),
+            (DATA, _) => Ok(RecordContent::Data(HEADER, HEADER + end)),
             // RFC 8446, section 4.6.3: any other value closes the stream.
             (HANDSHAKE, [24, 0, 0, 1, asks @ (0 | 1)]) => {
                 // Answered before the next record.
                 self.asked |= *asks == 1;
                 self.opens = self.renewal.opening()?;
-                Ok(Opened::Nothing)
+                Ok(RecordContent::Nothing)
             }
-            (ALERT, [_, 0]) => Ok(Opened::Closed),
+            (ALERT, [_, 0]) => Ok(RecordContent::Closed),
             (ALERT, [_, what]) => {
                 Err(Error::General(said!(ENCRYPTION_FAILED, "the other end reports TLS alert {what}")))
             }

@@ -49,7 +49,7 @@ impl Security {
         let public =
             key.public_key().ok_or(Error::General(said!(ENCRYPTION_FAILED, "a key has a public half")))?;
         let shown = CertificateDer::from(public.to_vec());
-        let pinned = Arc::new(Pinned { key: shown.clone().into_owned(), provider: Arc::clone(&provider) });
+        let pinned = Arc::new(PinnedKey { key: shown.clone().into_owned(), provider: Arc::clone(&provider) });
         let identity = Arc::new(CertifiedKey::new(vec![shown.into_owned()], key));
         let versions = &[&rustls::version::TLS13];
         let mut client = ClientConfig::builder_with_provider(Arc::clone(&provider))
@@ -87,12 +87,12 @@ impl Security {
 
 /// Accepts one key and no other.
 #[derive(Debug)]
-struct Pinned {
+struct PinnedKey {
     key: CertificateDer<'static>,
     provider: Arc<CryptoProvider>,
 }
 
-impl Pinned {
+impl PinnedKey {
     fn check(&self, shown: &CertificateDer<'_>, others: &[CertificateDer<'_>]) -> Result<(), Error> {
         if *shown == self.key && others.is_empty() {
             Ok(())
@@ -117,7 +117,7 @@ fn no_tls12() -> Error {
     Error::General(said!(ENCRYPTION_FAILED, "TLS 1.2 is not spoken"))
 }
 
-impl ServerCertVerifier for Pinned {
+impl ServerCertVerifier for PinnedKey {
     fn verify_server_cert(
         &self,
         shown: &CertificateDer<'_>,
@@ -156,7 +156,7 @@ impl ServerCertVerifier for Pinned {
     }
 }
 
-impl ClientCertVerifier for Pinned {
+impl ClientCertVerifier for PinnedKey {
     fn root_hint_subjects(&self) -> &[DistinguishedName] {
         &[]
     }
@@ -477,15 +477,15 @@ mod tests {
     fn who_shows_no_key_is_refused() {
         let keys = RunKeys::make();
         let mut shy = Security::new(&keys);
-        Arc::get_mut(&mut shy.client).unwrap().client_auth_cert_resolver = Arc::new(ShowsNothing);
+        Arc::get_mut(&mut shy.client).unwrap().client_auth_cert_resolver = Arc::new(NoClientCertificate);
         let (mut here, mut there) = (shy.dialler().unwrap(), Security::new(&keys).listener().unwrap());
         assert!(converse(&mut here, &mut there).is_err());
     }
 
     #[derive(Debug)]
-    struct ShowsNothing;
+    struct NoClientCertificate;
 
-    impl rustls::client::ResolvesClientCert for ShowsNothing {
+    impl rustls::client::ResolvesClientCert for NoClientCertificate {
         fn resolve(&self, _: &[&[u8]], _: &[SignatureScheme]) -> Option<Arc<CertifiedKey>> {
             None
         }

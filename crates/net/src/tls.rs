@@ -1,6 +1,6 @@
 //! TLS 1.3 around a socket: `rustls` does the handshake, `records` carries everything afterwards.
 
-use crate::records::{Opened, Records, Renewal, HEADER, KINDS, LONGEST};
+use crate::records::{RecordContent, Records, Renewal, HEADER, KINDS, MAX_RECORD_BYTES};
 use rustls::client::UnbufferedClientConnection;
 use rustls::server::UnbufferedServerConnection;
 use rustls::unbuffered::{ConnectionState, EncodeError, UnbufferedStatus};
@@ -8,13 +8,13 @@ use rustls::Error;
 use std::io::{self, ErrorKind, IoSlice, IoSliceMut};
 
 /// Bytes received at once: some records.
-const RECEIVED: usize = 256 << 10;
+const RECEIVE_BUFFER_BYTES: usize = 256 << 10;
 /// Bytes sealed at once.
-const SEALED: usize = 256 << 10;
+const SEAL_BUFFER_BYTES: usize = 256 << 10;
 
 /// One end of an encrypted stream.
 pub(crate) struct Tls {
-    stage: Stage,
+    stage: TlsStage,
     /// Input: opened bytes that nobody has taken, followed by records.
     coming: Vec<u8>,
     opened: std::ops::Range<usize>,
@@ -29,7 +29,7 @@ pub(crate) struct Tls {
     closed: bool,
 }
 
-enum Stage {
+enum TlsStage {
     Dialler(Box<UnbufferedClientConnection>),
     Listener(Box<UnbufferedServerConnection>),
     Open(Box<Records>),
@@ -38,7 +38,7 @@ enum Stage {
 }
 
 /// The result of passing input to `rustls`.
-enum Shown {
+enum TlsProgress {
     /// This many bytes are consumed, and it may go on.
     Goes(usize),
     /// This many bytes are consumed, and more must arrive.
@@ -51,14 +51,14 @@ fn wrong(error: Error) -> io::Error {
 
 impl Tls {
     pub fn dialler(connection: UnbufferedClientConnection) -> io::Result<Tls> {
-        Tls::begin(Stage::Dialler(Box::new(connection)))
+        Tls::begin(TlsStage::Dialler(Box::new(connection)))
     }
 
     pub fn listener(connection: UnbufferedServerConnection) -> io::Result<Tls> {
-        Tls::begin(Stage::Listener(Box::new(connection)))
+        Tls::begin(TlsStage::Listener(Box::new(connection)))
     }
 
-    fn begin(stage: Stage) -> io::Result<Tls> {
+    fn begin(stage: TlsStage) -> io::Result<Tls> {
         let mut tls = Tls {
             stage,
             coming: Vec::new(),
@@ -91,7 +91,7 @@ impl Tls {
     /// Seals the first of these bytes; returns how many.
     pub fn seal(&mut self, slices: &[IoSlice<'_>]) -> io::Result<usize> {
         match &mut self.stage {
-            Stage::Open(records) => records.seal(slices, SEALED, &mut self.leaving).map_err(wrong),
+            TlsStage::Open(records) => records.seal(slices, SEAL_BUFFER_BYTES, &mut self.leaving).map_err(wrong),
             _ => {
                 let before = self.early.len();
                 slices.iter().for_each(|slice| self.early.extend_from_slice(slice));
@@ -103,7 +103,7 @@ impl Tls {
     /// Where the next bytes of the socket go.
     pub fn room(&mut self) -> &mut [u8] {
         if self.coming.is_empty() {
-            self.coming = vec![0; RECEIVED];
+            self.coming = vec![0; RECEIVE_BUFFER_BYTES];
         }
         if self.opened.is_empty() {
             let end = self.records.end;
@@ -129,7 +129,7 @@ impl Tls {
     /// Whether `take` has bytes or an error to return without more input from the socket.
     pub fn has_more(&self) -> bool {
         !self.opened.is_empty()
-            || matches!(self.stage, Stage::Open(_))
+            || matches!(self.stage, TlsStage::Open(_))
                 && !matches!(whole(&self.coming[self.records.clone()]), Ok(None))
     }
 
@@ -154,17 +154,17 @@ impl Tls {
 
     /// Opens the next record that has content, if it has arrived.
     fn open(&mut self) -> io::Result<bool> {
-        while let Stage::Open(records) = &mut self.stage {
+        while let TlsStage::Open(records) = &mut self.stage {
             let Some(len) = whole(&self.coming[self.records.clone()]).map_err(wrong)? else { return Ok(false) };
             let begin = self.records.start;
             self.records.start += len;
             match records.open(&mut self.coming[begin..begin + len]).map_err(wrong)? {
-                Opened::Data(from, to) if from < to => {
+                RecordContent::Data(from, to) if from < to => {
                     self.opened = begin + from..begin + to;
                     return Ok(true);
                 }
-                Opened::Data(..) | Opened::Nothing => {}
-                Opened::Closed => self.closed = true,
+                RecordContent::Data(..) | RecordContent::Nothing => {}
+                RecordContent::Closed => self.closed = true,
             }
             if self.closed {
                 return Ok(false);
@@ -175,17 +175,17 @@ impl Tls {
 
     /// Continues the handshake, record by record, so that `rustls` sees no record after it.
     fn shake_hands(&mut self) -> io::Result<()> {
-        while !matches!(self.stage, Stage::Open(_)) {
+        while !matches!(self.stage, TlsStage::Open(_)) {
             let visible = &mut self.coming[self.records.start..self.shown.max(self.records.start)];
             let outcome = match &mut self.stage {
-                Stage::Dialler(connection) => step(connection.process_tls_records(visible), &mut self.leaving),
-                Stage::Listener(connection) => step(connection.process_tls_records(visible), &mut self.leaving),
-                Stage::Open(_) => return Ok(()),
-                Stage::Broken => Err(Error::HandshakeNotComplete),
+                TlsStage::Dialler(connection) => step(connection.process_tls_records(visible), &mut self.leaving),
+                TlsStage::Listener(connection) => step(connection.process_tls_records(visible), &mut self.leaving),
+                TlsStage::Open(_) => return Ok(()),
+                TlsStage::Broken => Err(Error::HandshakeNotComplete),
             };
             let (done, waits) = match outcome.map_err(wrong)? {
-                Shown::Goes(done) => (done, false),
-                Shown::Waits(done) => (done, true),
+                TlsProgress::Goes(done) => (done, false),
+                TlsProgress::Waits(done) => (done, true),
             };
             self.records.start += done;
             if waits && self.is_shaken() {
@@ -203,24 +203,24 @@ impl Tls {
 
     fn is_shaken(&self) -> bool {
         match &self.stage {
-            Stage::Dialler(connection) => !connection.is_handshaking(),
-            Stage::Listener(connection) => !connection.is_handshaking(),
-            Stage::Open(_) | Stage::Broken => false,
+            TlsStage::Dialler(connection) => !connection.is_handshaking(),
+            TlsStage::Listener(connection) => !connection.is_handshaking(),
+            TlsStage::Open(_) | TlsStage::Broken => false,
         }
     }
 
     /// From here on the records are our own.
     fn open_records(&mut self) -> io::Result<()> {
-        let records = match std::mem::replace(&mut self.stage, Stage::Broken) {
-            Stage::Dialler(connection) => connection
+        let records = match std::mem::replace(&mut self.stage, TlsStage::Broken) {
+            TlsStage::Dialler(connection) => connection
                 .dangerous_into_kernel_connection()
                 .and_then(|(secrets, state)| Records::new(secrets, Renewal::Dialler(state))),
-            Stage::Listener(connection) => connection
+            TlsStage::Listener(connection) => connection
                 .dangerous_into_kernel_connection()
                 .and_then(|(secrets, state)| Records::new(secrets, Renewal::Listener(state))),
-            Stage::Open(_) | Stage::Broken => Err(Error::HandshakeNotComplete),
+            TlsStage::Open(_) | TlsStage::Broken => Err(Error::HandshakeNotComplete),
         };
-        self.stage = Stage::Open(Box::new(records.map_err(wrong)?));
+        self.stage = TlsStage::Open(Box::new(records.map_err(wrong)?));
         let early = std::mem::take(&mut self.early);
         self.seal(&[IoSlice::new(&early)]).map(|_| ())
     }
@@ -230,19 +230,19 @@ impl Tls {
 impl Tls {
     /// Renews keys after so many records.
     pub fn renews_after(&mut self, records: u64) {
-        let Stage::Open(open) = &mut self.stage else { panic!("hands are not shaken") };
+        let TlsStage::Open(open) = &mut self.stage else { panic!("hands are not shaken") };
         open.renews_after(records);
     }
 
     /// Announces new keys; 1 asks for the same, 0 does not, and other values are errors.
     pub fn updates_keys(&mut self, asks: u8) {
-        let Stage::Open(open) = &mut self.stage else { panic!("hands are not shaken") };
+        let TlsStage::Open(open) = &mut self.stage else { panic!("hands are not shaken") };
         open.updates_keys(asks, &mut self.leaving);
     }
 
     /// Whether the handshake is under way.
     pub fn is_shaking(&self) -> bool {
-        !matches!(self.stage, Stage::Open(_))
+        !matches!(self.stage, TlsStage::Open(_))
     }
 }
 
@@ -253,14 +253,14 @@ fn whole(bytes: &[u8]) -> Result<Option<usize>, Error> {
         return Err(Error::General("what was said is not of TLS".into()));
     }
     let len = usize::from(u16::from_be_bytes([header[3], header[4]]));
-    if len > LONGEST {
+    if len > MAX_RECORD_BYTES {
         return Err(Error::PeerSentOversizedRecord);
     }
     Ok((bytes.len() >= HEADER + len).then_some(HEADER + len))
 }
 
 /// Does the work that `rustls` asks for.
-fn step<Data>(status: UnbufferedStatus<'_, '_, Data>, leaving: &mut Vec<u8>) -> Result<Shown, Error> {
+fn step<Data>(status: UnbufferedStatus<'_, '_, Data>, leaving: &mut Vec<u8>) -> Result<TlsProgress, Error> {
     let UnbufferedStatus { discard, state } = status;
     match state? {
         ConnectionState::EncodeTlsData(mut data) => {
@@ -272,14 +272,14 @@ fn step<Data>(status: UnbufferedStatus<'_, '_, Data>, leaving: &mut Vec<u8>) -> 
             leaving.resize(begin + needed, 0);
             data.encode(&mut leaving[begin..])
                 .map_err(|error| Error::General(format!("what TLS has to say is not written: {error}")))?;
-            Ok(Shown::Goes(discard))
+            Ok(TlsProgress::Goes(discard))
         }
         ConnectionState::TransmitTlsData(data) => {
             // It leaves before anything else does.
             data.done();
-            Ok(Shown::Goes(discard))
+            Ok(TlsProgress::Goes(discard))
         }
-        ConnectionState::BlockedHandshake | ConnectionState::WriteTraffic(_) => Ok(Shown::Waits(discard)),
+        ConnectionState::BlockedHandshake | ConnectionState::WriteTraffic(_) => Ok(TlsProgress::Waits(discard)),
         _ => Err(Error::General("the other end speaks or closes before hands are shaken".into())),
     }
 }

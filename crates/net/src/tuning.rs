@@ -4,9 +4,9 @@ use ligament_path::Nanos;
 
 /// Options of all paths of a domain.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Tuning {
+pub struct NetOptions {
     /// Pieces, acknowledgements, heartbeats, patience.
-    pub path: ligament_path::Tuning,
+    pub path: ligament_path::PathOptions,
     /// How long a guest may take to identify itself (ns).
     pub greeting: Nanos,
     /// How long a connection may take to be made (ns).
@@ -40,11 +40,11 @@ pub enum Congestion {
     System,
 }
 
-impl Default for Tuning {
+impl Default for NetOptions {
     fn default() -> Self {
         let second = 1_000_000_000;
-        Tuning {
-            path: ligament_path::Tuning::default(),
+        NetOptions {
+            path: ligament_path::PathOptions::default(),
             greeting: 5 * second,
             connect: 3 * second,
             first_pause: second / 50,

@@ -3,15 +3,15 @@
 
 mod common;
 
-use common::{pair, play, Dice, End, Proxy, SECOND};
-use ligament_net::{now, Event, Nanos, Tuning};
+use common::{pair, play, Dice, End, Proxy, SECOND_NS};
+use ligament_net::{now, Event, Nanos, NetOptions};
 
 /// Notices silence soon, and dials again soon.
-fn impatient() -> Tuning {
-    let mut tuning = Tuning { first_pause: SECOND / 200, longest_pause: SECOND / 20, ..Tuning::default() };
-    tuning.path.heartbeat = SECOND / 10;
-    tuning.path.silence = SECOND / 2;
-    tuning.path.farewell = SECOND;
+fn impatient() -> NetOptions {
+    let mut tuning = NetOptions { first_pause: SECOND_NS / 200, longest_pause: SECOND_NS / 20, ..NetOptions::default() };
+    tuning.path.heartbeat = SECOND_NS / 10;
+    tuning.path.silence = SECOND_NS / 2;
+    tuning.path.farewell = SECOND_NS;
     tuning
 }
 
@@ -25,7 +25,7 @@ struct Trouble {
 
 impl Trouble {
     fn new(seed: u64, cuts: u64) -> Trouble {
-        Trouble { dice: Dice(seed), cuts, next: now() + SECOND / 50, reopen: 0 }
+        Trouble { dice: Dice(seed), cuts, next: now() + SECOND_NS / 50, reopen: 0 }
     }
 
     fn strikes(&mut self, proxy: &mut Proxy) {
@@ -37,27 +37,27 @@ impl Trouble {
             return;
         }
         self.cuts -= 1;
-        self.next = time + self.dice.below(SECOND / 10);
+        self.next = time + self.dice.below(SECOND_NS / 10);
         let which = self.dice.below(proxy.links.len() as u64) as usize;
         match self.dice.below(5) {
             // All at once, and nobody gets through for a while.
             0 => {
                 proxy.cut();
                 proxy.closed = true;
-                self.reopen = time + self.dice.below(SECOND / 5);
+                self.reopen = time + self.dice.below(SECOND_NS / 5);
             }
             // One goes silent and nobody is told.
             1 => proxy.links[which].silent = true,
             // One breaks in the middle of something.
             2 => proxy.links[which].breaks_after = Some(self.dice.below(1 << 20)),
-            3 => proxy.delay = self.dice.below(SECOND / 50),
+            3 => proxy.delay = self.dice.below(SECOND_NS / 50),
             _ => drop(proxy.links.remove(which)),
         }
     }
 }
 
 fn with_cuts(seed: u64, encrypt: bool, streams: u16, compression: ligament_net::Compression) {
-    let tuning = Tuning { compression, ..impatient() };
+    let tuning = NetOptions { compression, ..impatient() };
     let (mut zero, mut one, mut proxy) = pair(encrypt, tuning, streams, true);
     let mut dice = Dice(seed ^ 0xbeef);
     let mut left = 260u64;
@@ -126,7 +126,7 @@ fn a_stream_that_is_half_open_is_noticed_and_dialled_again() {
 
 #[test]
 fn an_end_that_cannot_go_on_waits_and_does_not_turn_in_circles() {
-    let tuning = Tuning { longest_pause: SECOND / 20, ..Tuning::default() };
+    let tuning = NetOptions { longest_pause: SECOND_NS / 20, ..NetOptions::default() };
     let (mut zero, mut one, mut proxy) = pair(false, tuning, 2, true);
     one.send(0, 1, 1000);
     play(&mut [&mut zero, &mut one], &mut proxy, |ends, _| ends[0].desk.count == 1);
@@ -144,7 +144,7 @@ fn an_end_that_cannot_go_on_waits_and_does_not_turn_in_circles() {
         let (began, mut turns) = (now(), 0);
         play(&mut [&mut zero, &mut one], &mut proxy, |_, _| {
             turns += 1;
-            now() - began > SECOND / 2
+            now() - began > SECOND_NS / 2
         });
         assert!(turns < 500, "{turns} turns in half a second");
     }

@@ -4,7 +4,7 @@ mod common;
 
 use common::{listener, play, End};
 use ligament_catalogue::Fault;
-use ligament_net::{Event, Invitation, LastWord, Net, RunKeys, Tuning};
+use ligament_net::{Event, Invitation, LastWord, Net, RunKeys, NetOptions};
 use std::net::SocketAddr;
 
 const WHY: &str = "it was killed by SIGKILL – \u{1f480}";
@@ -12,7 +12,7 @@ const WHY: &str = "it was killed by SIGKILL – \u{1f480}";
 /// Domain 0, which expects 1, where it is, and the invitation to join it.
 fn head(encrypt: bool) -> (End, SocketAddr, Invitation) {
     let keys = RunKeys::make();
-    let mut head = End::new(&keys, 0, encrypt, Tuning::default());
+    let mut head = End::new(&keys, 0, encrypt, NetOptions::default());
     let (listener, address) = listener();
     head.net.listen(listener);
     head.net.expect(1);
@@ -21,7 +21,7 @@ fn head(encrypt: bool) -> (End, SocketAddr, Invitation) {
 
 /// The domain itself, which has joined.
 fn member(head: &mut End, address: SocketAddr, word: &LastWord) -> End {
-    let mut member = End::of(Net::with_last_word(word, Tuning::default()).unwrap());
+    let mut member = End::of(Net::with_last_word(word, NetOptions::default()).unwrap());
     member.net.dial(0, vec![address], 2);
     member.send(0, 3, 1000);
     play(&mut [head, &mut member], &mut None, |ends, _| ends[0].desk.count == 1);
@@ -60,11 +60,11 @@ fn a_domain_hears_at_once_why_its_head_is_gone_and_only_from_who_outlived_that_h
         let words =
             [0, 0].map(|me| LastWord::new(Invitation::new("run", Vec::new(), encrypt, keys.clone()), me));
         let [own, of_another_life] = words;
-        let mut head = End::of(Net::with_last_word(&own, Tuning::default()).unwrap());
+        let mut head = End::of(Net::with_last_word(&own, NetOptions::default()).unwrap());
         let (listener_of_head, address) = listener();
         head.net.listen(listener_of_head);
         head.net.expect(1);
-        let mut member = End::new(&keys, 1, encrypt, Tuning::default());
+        let mut member = End::new(&keys, 1, encrypt, NetOptions::default());
         let (listener_of_member, its_own) = listener();
         member.net.listen(listener_of_member);
         member.net.dial(0, vec![address], 2);

@@ -3,7 +3,7 @@
 mod common;
 
 use common::{play, End};
-use ligament_net::{Family, Listen, Listener, RunKeys, Tuning};
+use ligament_net::{Family, Listen, Listener, RunKeys, NetOptions};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, TcpListener};
 
 fn has_ipv6() -> bool {
@@ -41,8 +41,8 @@ fn a_family_can_be_chosen_and_both_work() {
         let addresses = listener.addresses();
         assert!(addresses.iter().all(|address| address.is_ipv4() == (family == Family::V4)), "{addresses:?}");
         let keys = RunKeys::make();
-        let mut zero = End::new(&keys, 0, true, Tuning::default());
-        let mut one = End::new(&keys, 1, true, Tuning::default());
+        let mut zero = End::new(&keys, 0, true, NetOptions::default());
+        let mut one = End::new(&keys, 1, true, NetOptions::default());
         zero.net.listen(listener);
         zero.net.expect(1);
         one.net.dial(0, addresses, 2);
@@ -87,7 +87,7 @@ fn an_address_that_this_machine_does_not_have_is_refused() {
 #[test]
 fn a_net_may_be_used_by_one_thread_and_then_by_another() {
     let keys = RunKeys::make();
-    let mut zero = End::new(&keys, 0, true, Tuning::default());
+    let mut zero = End::new(&keys, 0, true, NetOptions::default());
     zero.net.listen(common::listener().0);
     let mut zero = std::thread::spawn(move || {
         zero.turn();

@@ -2,8 +2,8 @@
 
 mod common;
 
-use common::{listener, play, End, Proxy, SECOND};
-use ligament_net::{Event, RunKeys, Tuning};
+use common::{listener, play, End, Proxy, SECOND_NS};
+use ligament_net::{Event, RunKeys, NetOptions};
 use std::io::Write;
 use std::net::{SocketAddr, TcpListener};
 
@@ -13,7 +13,7 @@ const WALL: &str = "127.0.0.1:1";
 /// Domain 0 cannot be dialled, and makes connections to domain 1, through a proxy.
 fn walled(streams: u16) -> (End, End, Option<Proxy>) {
     let keys = RunKeys::make();
-    let [mut zero, mut one] = [0, 1].map(|me| End::new(&keys, me, true, Tuning::default()));
+    let [mut zero, mut one] = [0, 1].map(|me| End::new(&keys, me, true, NetOptions::default()));
     let (listener, address) = listener();
     let proxy = Proxy::to(address);
     one.net.listen(listener);
@@ -66,12 +66,12 @@ fn connections_that_break_are_offered_anew() {
 #[test]
 fn where_a_domain_comes_by_itself_nothing_is_offered() {
     // Domain 1 is elsewhere than where it is thought to be: there somebody would notice.
-    let mut one = End::new(&RunKeys::make(), 1, true, Tuning::default());
+    let mut one = End::new(&RunKeys::make(), 1, true, NetOptions::default());
     let (elsewhere, address) = listener();
     one.net.listen(elsewhere);
     let mut none = None;
     let keys = RunKeys::make();
-    let [mut zero, mut other] = [0, 1].map(|me| End::new(&keys, me, true, Tuning::default()));
+    let [mut zero, mut other] = [0, 1].map(|me| End::new(&keys, me, true, NetOptions::default()));
     let (at, direct) = listener();
     zero.net.listen(at);
     zero.net.expect_at(1, vec![address]);
@@ -95,7 +95,7 @@ fn an_offer_that_is_repeated_or_that_nobody_wants_is_refused() {
     exchange(&mut zero, &mut one, &mut proxy);
     // Domain 0 dials nobody, so it wants no offers.
     let keys = RunKeys::make();
-    let [mut zero, mut one] = [0, 1].map(|me| End::new(&keys, me, true, Tuning::default()));
+    let [mut zero, mut one] = [0, 1].map(|me| End::new(&keys, me, true, NetOptions::default()));
     let (at, address) = listener();
     zero.net.listen(at);
     zero.net.expect(1);
@@ -107,7 +107,7 @@ fn an_offer_that_is_repeated_or_that_nobody_wants_is_refused() {
 /// Domain 0 makes connections to domain 1, which it looks for at a wrong place first.
 fn looked_for_at(wrong: SocketAddr) -> (End, End, Option<Proxy>) {
     let (keys, tuning) =
-        (RunKeys::make(), Tuning { connect: SECOND / 4, greeting: SECOND / 4, ..Tuning::default() });
+        (RunKeys::make(), NetOptions { connect: SECOND_NS / 4, greeting: SECOND_NS / 4, ..NetOptions::default() });
     let [mut zero, mut one] = [0, 1].map(|me| End::new(&keys, me, true, tuning));
     let (listener, address) = listener();
     let proxy = Proxy::to(address);
@@ -129,7 +129,7 @@ fn whoever_only_says_something_is_not_taken_for_the_domain() {
     for banner in [&b"S"[..], b"SSH-2.0-somebody else\r\n", &[b'x'; 300]] {
         let other = TcpListener::bind("127.0.0.1:0").unwrap();
         other.set_nonblocking(true).unwrap();
-        let mut zero = End::new(&RunKeys::make(), 0, true, Tuning::default());
+        let mut zero = End::new(&RunKeys::make(), 0, true, NetOptions::default());
         zero.net.expect_at(1, vec![other.local_addr().unwrap()]);
         let (began, mut came) = (ligament_net::now(), Vec::new());
         play(&mut [&mut zero], &mut None, |_, _| {
@@ -137,7 +137,7 @@ fn whoever_only_says_something_is_not_taken_for_the_domain() {
                 let _ = socket.write_all(banner);
                 came.push(socket);
             }
-            ligament_net::now() - began > SECOND
+            ligament_net::now() - began > SECOND_NS
         });
         assert!((1..20).contains(&came.len()), "{} connections", came.len());
     }

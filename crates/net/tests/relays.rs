@@ -3,8 +3,8 @@
 
 mod common;
 
-use common::{listener, play, End, Proxy, SECOND};
-use ligament_net::{now, Event, Listen, Listener, Load, Place, Relay, RunKeys, Station, Told, Tuning, Way};
+use common::{listener, play, End, Proxy, SECOND_NS};
+use ligament_net::{now, Event, Listen, Listener, Load, DialAddress, Relay, RunKeys, Station, RelayNotice, NetOptions, Route};
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -42,7 +42,7 @@ impl Post {
                 relay.turn(Duration::from_millis(20));
                 *seen.lock().unwrap() = relay.load();
                 while let Some(told) = relay.told() {
-                    if let Told::Refused { why, .. } = told {
+                    if let RelayNotice::Refused { why, .. } = told {
                         refused.lock().unwrap().push(why);
                     }
                 }
@@ -78,18 +78,18 @@ impl Drop for Post {
     }
 }
 
-fn over(posts: &[&Post]) -> Arc<Way> {
+fn over(posts: &[&Post]) -> Arc<Route> {
     let stations: Vec<Station> = posts.iter().map(|post| post.station.clone()).collect();
-    Way::over(&stations).unwrap()
+    Route::over(&stations).unwrap()
 }
 
 /// Domain 0 waits at the end of its way, and domain 1 dials it over its own.
-fn pair(keys: &RunKeys, ways: [&Arc<Way>; 2], tuning: Tuning) -> [End; 2] {
+fn pair(keys: &RunKeys, ways: [&Arc<Route>; 2], tuning: NetOptions) -> [End; 2] {
     let mut ends = [0, 1].map(|me| End::new(keys, me, true, tuning));
     ends[0].net.wait_at(ways[0]);
     ends[0].net.expect(1);
     ends[1].net.wait_at(ways[1]);
-    ends[1].net.dial(0, Place::read(&[ways[0].word().unwrap()], Some(ways[1])).unwrap(), 3);
+    ends[1].net.dial(0, DialAddress::read(&[ways[0].word().unwrap()], Some(ways[1])).unwrap(), 3);
     ends
 }
 
@@ -121,7 +121,7 @@ fn end(ends: &mut [End; 2]) {
 fn two_domains_that_only_dial_out_meet_at_a_relay() {
     let post = Post::new(&[]);
     let way = over(&[&post]);
-    let mut ends = pair(&RunKeys::make(), [&way, &way], Tuning::default());
+    let mut ends = pair(&RunKeys::make(), [&way, &way], NetOptions::default());
     exchange(&mut ends);
     assert!(post.load().pairs >= 2 && post.load().through > 40 << 20, "{:?}", post.load());
     end(&mut ends);
@@ -133,7 +133,7 @@ fn either_of_two_domains_may_be_several_relays_away() {
     let first = Post::new(&[&last]);
     let (near, far) = (over(&[&last]), over(&[&first, &last]));
     for ways in [[&near, &far], [&far, &near], [&far, &far]] {
-        let mut ends = pair(&RunKeys::make(), ways, Tuning::default());
+        let mut ends = pair(&RunKeys::make(), ways, NetOptions::default());
         exchange(&mut ends);
         end(&mut ends);
     }
@@ -143,7 +143,7 @@ fn either_of_two_domains_may_be_several_relays_away() {
 fn a_relay_that_is_killed_and_started_again_loses_and_repeats_nothing() {
     let mut post = Post::new(&[]);
     let way = over(&[&post]);
-    let mut ends = pair(&RunKeys::make(), [&way, &way], Tuning::default());
+    let mut ends = pair(&RunKeys::make(), [&way, &way], NetOptions::default());
     exchange(&mut ends);
     for _ in 0..5 {
         let before = [ends[0].desk.count, ends[1].desk.count];
@@ -166,7 +166,7 @@ fn a_relay_that_is_killed_and_started_again_loses_and_repeats_nothing() {
 fn several_runs_use_one_relay_and_do_not_meet() {
     let post = Post::new(&[]);
     let way = over(&[&post]);
-    let mut runs = [(); 3].map(|()| pair(&RunKeys::make(), [&way, &way], Tuning::default()));
+    let mut runs = [(); 3].map(|()| pair(&RunKeys::make(), [&way, &way], NetOptions::default()));
     for _ in 0..2 {
         runs.iter_mut().for_each(exchange);
     }
@@ -181,13 +181,13 @@ fn where_nobody_answers_directly_the_relay_is_soon_tried() {
     let post = Post::new(&[]);
     let way = over(&[&post]);
     let keys = RunKeys::make();
-    let mut ends = [0, 1].map(|me| End::new(&keys, me, true, Tuning::default()));
+    let mut ends = [0, 1].map(|me| End::new(&keys, me, true, NetOptions::default()));
     ends[0].net.wait_at(&way);
     ends[0].net.expect(1);
     // An address of the machine itself at which nobody listens, and one that listens and says nothing.
     let (silent, mute) = listener();
     let words = [mute.to_string(), "127.0.0.1:1".to_owned(), way.word().unwrap()];
-    ends[1].net.dial(0, Place::read(&words, Some(&way)).unwrap(), 4);
+    ends[1].net.dial(0, DialAddress::read(&words, Some(&way)).unwrap(), 4);
     exchange(&mut ends);
     end(&mut ends);
     drop(silent);
@@ -198,9 +198,9 @@ fn a_way_has_each_relay_once_and_a_relay_does_not_lead_to_itself() {
     let last = Post::new(&[]);
     let first = Post::new(&[&last]);
     let stations = [&first, &last, &first].map(|post| post.station.clone());
-    let why = Way::over(&stations).unwrap_err();
+    let why = Route::over(&stations).unwrap_err();
     assert!(why.text().contains("comes twice on one way"), "{why}");
-    assert!(Way::over(&[]).is_err());
+    assert!(Route::over(&[]).is_err());
     let (listener, _) = listener();
     let why = Relay::new(&last.station, listener, std::slice::from_ref(&last.station)).err().unwrap();
     assert!(why.text().contains("leads on to itself"), "{why}");
@@ -223,7 +223,7 @@ fn strangers_hear_nothing_and_disturb_nobody() {
     let post = Post::new(&[]);
     let address = post.address;
     let way = over(&[&post]);
-    let mut ends = pair(&RunKeys::make(), [&way, &way], Tuning::default());
+    let mut ends = pair(&RunKeys::make(), [&way, &way], NetOptions::default());
     exchange(&mut ends);
     let all = [&b"GET / HTTP/1.1\r\n\r\n"[..], &[b'x'; 120], &[0; 300_000], b"LIGRELAY", b""];
     std::thread::scope(|scope| {
@@ -232,17 +232,17 @@ fn strangers_hear_nothing_and_disturb_nobody() {
         }
     });
     // A key of another relay.
-    let other = Way::over(&[Station::new(vec![post.address.to_string()])]).unwrap();
+    let other = Route::over(&[Station::new(vec![post.address.to_string()])]).unwrap();
     let keys = RunKeys::make();
-    let mut stranger = End::new(&keys, 1, true, Tuning::default());
-    stranger.net.dial(0, Place::read(&[other.word().unwrap()], Some(&other)).unwrap(), 1);
+    let mut stranger = End::new(&keys, 1, true, NetOptions::default());
+    stranger.net.dial(0, DialAddress::read(&[other.word().unwrap()], Some(&other)).unwrap(), 1);
     let began = now();
     play(&mut [&mut stranger], &mut None, |_, _| now() - began > 300_000_000);
     assert!(stranger.events.is_empty(), "{:?}", stranger.events);
     // A flood of connections that say nothing.
     let flood: Vec<TcpStream> = (0..600).map(|_| TcpStream::connect(post.address).unwrap()).collect();
     exchange(&mut ends);
-    let mut more = pair(&RunKeys::make(), [&way, &way], Tuning::default());
+    let mut more = pair(&RunKeys::make(), [&way, &way], NetOptions::default());
     exchange(&mut more);
     assert!(post.load().connections < 300, "{:?}", post.load());
     drop(flood);
@@ -257,14 +257,14 @@ fn what_was_overheard_opens_nothing_and_has_no_plain_text() {
     proxy.record = Some(Vec::new());
     let mut station = post.station.clone();
     station.at = vec![proxy.address.to_string()];
-    let way = Way::over(&[station]).unwrap();
+    let way = Route::over(&[station]).unwrap();
     let keys = RunKeys::make();
-    let mut zero = End::new(&keys, 0, true, Tuning::default());
-    let mut one = End::new(&keys, 1, true, Tuning::default());
+    let mut zero = End::new(&keys, 0, true, NetOptions::default());
+    let mut one = End::new(&keys, 1, true, NetOptions::default());
     let near = over(&[&post]);
     zero.net.wait_at(&near);
     zero.net.expect(1);
-    one.net.dial(0, Place::read(&[way.word().unwrap()], Some(&way)).unwrap(), 1);
+    one.net.dial(0, DialAddress::read(&[way.word().unwrap()], Some(&way)).unwrap(), 1);
     let plain = b"the concentration of ligands in the third compartment".repeat(40);
     zero.desk.checks = false;
     one.send_bytes(0, 7, plain.clone());
@@ -308,9 +308,9 @@ fn a_relay_is_read_from_a_file_that_only_its_owner_can_read() {
 fn of_two_paths_with_one_key_the_second_one_waits_in_vain_and_is_told_why() {
     let post = Post::new(&[]);
     let (way, keys) = (over(&[&post]), RunKeys::make());
-    let mut tuning = Tuning::default();
-    tuning.path.patience = 3 * SECOND;
-    let mut first = End::new(&keys, 0, true, Tuning::default());
+    let mut tuning = NetOptions::default();
+    tuning.path.patience = 3 * SECOND_NS;
+    let mut first = End::new(&keys, 0, true, NetOptions::default());
     first.net.wait_at(&way);
     first.net.expect(1);
     play(&mut [&mut first], &mut None, |_, _| post.load().wait == 6);
@@ -320,15 +320,15 @@ fn of_two_paths_with_one_key_the_second_one_waits_in_vain_and_is_told_why() {
     let given_up =
         |event: &Event| matches!(event, Event::GivenUp { why, .. } if why.text().contains("same key"));
     play(&mut [&mut first, &mut second], &mut None, |ends, _| ends[1].has(given_up));
-    let mut opens = End::new(&keys, 1, true, Tuning::default());
-    opens.net.dial(0, Place::read(&[way.word().unwrap()], Some(&way)).unwrap(), 4);
+    let mut opens = End::new(&keys, 1, true, NetOptions::default());
+    opens.net.dial(0, DialAddress::read(&[way.word().unwrap()], Some(&way)).unwrap(), 4);
     let mut ends = [first, opens];
     exchange(&mut ends);
     end(&mut ends);
 }
 
 /// Two relays in a row, and the ways of a domain at the last one and of one at the first.
-fn row() -> ([Post; 2], [Arc<Way>; 2]) {
+fn row() -> ([Post; 2], [Arc<Route>; 2]) {
     let last = Post::new(&[]);
     let first = Post::new(&[&last]);
     let ways = [over(&[&last]), over(&[&first, &last])];
@@ -336,11 +336,11 @@ fn row() -> ([Post; 2], [Arc<Way>; 2]) {
 }
 
 /// A pair of domains at either end of a row, of which either dials.
-fn pair_by_trunk(ways: &[Arc<Way>; 2], from_the_far_end: bool, tuning: Tuning) -> [End; 2] {
+fn pair_by_trunk(ways: &[Arc<Route>; 2], from_the_far_end: bool, tuning: NetOptions) -> [End; 2] {
     let keys = RunKeys::make();
     let mut ends = [0, 1].map(|me| End::new(&keys, me, true, tuning));
     let (dials, waits) = if from_the_far_end { (1, 0) } else { (0, 1) };
-    let places = |of: usize| Place::read(&[ways[of].word().unwrap()], Some(&ways[1 - of])).unwrap();
+    let places = |of: usize| DialAddress::read(&[ways[of].word().unwrap()], Some(&ways[1 - of])).unwrap();
     ends[waits].net.wait_at(&ways[waits]);
     ends[waits].net.expect_at(dials as u32, places(dials));
     ends[dials].net.dial(waits as u32, places(waits), 0);
@@ -350,12 +350,12 @@ fn pair_by_trunk(ways: &[Arc<Way>; 2], from_the_far_end: bool, tuning: Tuning) -
 #[test]
 fn however_many_pairs_of_domains_there_are_the_streams_between_two_relays_are_as_many_as_for_one() {
     let ([first, last], ways) = row();
-    let mut pairs = vec![pair_by_trunk(&ways, true, Tuning::default())];
+    let mut pairs = vec![pair_by_trunk(&ways, true, NetOptions::default())];
     exchange(&mut pairs[0]);
     let (streams, circuits) = (last.load().streams, last.load().circuits);
     assert!(streams >= 2 && circuits == 2, "{:?}", last.load());
     for from_the_far_end in [true, false, true, false] {
-        pairs.push(pair_by_trunk(&ways, from_the_far_end, Tuning::default()));
+        pairs.push(pair_by_trunk(&ways, from_the_far_end, NetOptions::default()));
     }
     for _ in 0..2 {
         pairs.iter_mut().for_each(exchange);
@@ -371,8 +371,8 @@ fn however_many_pairs_of_domains_there_are_the_streams_between_two_relays_are_as
 #[test]
 fn a_circuit_that_nobody_reads_holds_up_no_other_and_next_to_nothing_is_kept_of_it() {
     let ([first, last], ways) = row();
-    let mut tuning = Tuning::default();
-    tuning.path.silence = 600 * SECOND;
+    let mut tuning = NetOptions::default();
+    tuning.path.silence = 600 * SECOND_NS;
     let mut still = pair_by_trunk(&ways, true, tuning);
     let mut goes_on = pair_by_trunk(&ways, true, tuning);
     exchange(&mut still);
@@ -406,7 +406,7 @@ fn a_circuit_that_nobody_reads_holds_up_no_other_and_next_to_nothing_is_kept_of_
 #[test]
 fn either_of_two_relays_in_a_row_may_be_killed_and_started_again_and_nothing_is_lost_or_comes_twice() {
     let ([mut first, mut last], ways) = row();
-    let mut ends = pair_by_trunk(&ways, true, Tuning::default());
+    let mut ends = pair_by_trunk(&ways, true, NetOptions::default());
     exchange(&mut ends);
     for round in 0..6 {
         let before = [ends[0].desk.count, ends[1].desk.count];
@@ -443,7 +443,7 @@ fn keys_of(station: &Station, test: &str) -> RunKeys {
 #[test]
 fn whoever_breaks_the_rules_of_a_trunk_is_parted_with_and_disturbs_nobody() {
     let ([_first, last], ways) = row();
-    let mut ends = pair_by_trunk(&ways, true, Tuning::default());
+    let mut ends = pair_by_trunk(&ways, true, NetOptions::default());
     exchange(&mut ends);
     let keys = keys_of(&last.station, "trunk");
     let said: [&[(u32, &[u8])]; 7] = [
@@ -458,8 +458,8 @@ fn whoever_breaks_the_rules_of_a_trunk_is_parted_with_and_disturbs_nobody() {
     ];
     for (number, all) in said.into_iter().enumerate() {
         last.refusals.lock().unwrap().clear();
-        let mut stranger = End::new(&keys, 10 + number as u32, true, Tuning::default());
-        stranger.net.dial(0, Place::read(&[ways[0].word().unwrap()], Some(&ways[0])).unwrap(), 1);
+        let mut stranger = End::new(&keys, 10 + number as u32, true, NetOptions::default());
+        stranger.net.dial(0, DialAddress::read(&[ways[0].word().unwrap()], Some(&ways[0])).unwrap(), 1);
         stranger.desk.checks = false;
         for (circuit, bytes) in all {
             stranger.send_bytes(0, *circuit, bytes.to_vec());

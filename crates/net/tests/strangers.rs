@@ -2,16 +2,16 @@
 
 mod common;
 
-use common::{listener, pair, play, End, Proxy, SECOND};
-use ligament_net::{now, Event, Listen, Listener, RunKeys, Tuning};
+use common::{listener, pair, play, End, Proxy, SECOND_NS};
+use ligament_net::{now, Event, Listen, Listener, RunKeys, NetOptions};
 use rustix::net::{bind, connect, AddressFamily, SocketType};
 use std::io::{ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::time::Duration;
 
 /// Shorter patience than usual, so that waiting for it does not take long.
-fn hurried() -> Tuning {
-    Tuning { greeting: SECOND / 2, ..Tuning::default() }
+fn hurried() -> NetOptions {
+    NetOptions { greeting: SECOND_NS / 2, ..NetOptions::default() }
 }
 
 /// Somebody who connects and says things.
@@ -143,7 +143,7 @@ fn whoever_says_nothing_or_too_little_or_one_byte_at_a_time_is_closed_after_a_wh
     let mut stranger = Stranger::at(run.address);
     let (mut last, mut said) = (now(), 0);
     let why = run.is_silent_to(&mut stranger, |stranger| {
-        if now() - last > SECOND / 20 && said < 128 {
+        if now() - last > SECOND_NS / 20 && said < 128 {
             stranger.say(&hello[said..=said]);
             (last, said) = (now(), said + 1);
         }
@@ -331,7 +331,7 @@ fn contains(bytes: &[u8], what: &[u8]) -> bool {
 fn nothing_that_is_said_and_no_key_can_be_read_on_the_way() {
     let text = b"the temperature in the core is 1.5e7 K, and nobody else shall know";
     for encrypt in [true, false] {
-        let (mut zero, mut one, mut proxy) = pair(encrypt, Tuning::default(), 2, true);
+        let (mut zero, mut one, mut proxy) = pair(encrypt, NetOptions::default(), 2, true);
         proxy.as_mut().unwrap().record = Some(Vec::new());
         (zero.desk.checks, one.desk.checks) = (false, false);
         zero.send_bytes(1, 2, text.to_vec());
@@ -352,7 +352,7 @@ fn the_secret_of_the_run_never_travels() {
         let hex = text.split("\"secret\": \"").nth(1).unwrap()[..64].to_string();
         let secret: Vec<u8> =
             (0..32).map(|at| u8::from_str_radix(&hex[2 * at..2 * at + 2], 16).unwrap()).collect();
-        let mut ends = [0, 1].map(|me| End::new(&invitation.keys, me, encrypt, Tuning::default()));
+        let mut ends = [0, 1].map(|me| End::new(&invitation.keys, me, encrypt, NetOptions::default()));
         let (listener, address) = listener();
         let mut proxy = Proxy::to(address);
         proxy.record = Some(Vec::new());
@@ -373,8 +373,8 @@ fn the_secret_of_the_run_never_travels() {
 fn one_end_that_encrypts_and_one_that_does_not_do_not_meet() {
     for encrypt in [false, true] {
         let keys = RunKeys::make();
-        let mut zero = End::new(&keys, 0, encrypt, Tuning::default());
-        let mut one = End::new(&keys, 1, !encrypt, Tuning::default());
+        let mut zero = End::new(&keys, 0, encrypt, NetOptions::default());
+        let mut one = End::new(&keys, 1, !encrypt, NetOptions::default());
         let (listener, address) = listener();
         zero.net.listen(listener);
         zero.net.expect(1);
@@ -387,16 +387,16 @@ fn one_end_that_encrypts_and_one_that_does_not_do_not_meet() {
 #[test]
 fn a_domain_that_is_not_expected_or_has_joined_already_is_not_let_in() {
     let keys = RunKeys::make();
-    let mut zero = End::new(&keys, 0, true, Tuning::default());
+    let mut zero = End::new(&keys, 0, true, NetOptions::default());
     let (listener, address) = listener();
     zero.net.listen(listener);
     zero.net.expect(1);
-    let mut one = End::new(&keys, 1, true, Tuning::default());
+    let mut one = End::new(&keys, 1, true, NetOptions::default());
     one.net.dial(0, vec![address], 1);
     one.send(0, 3, 10);
     play(&mut [&mut zero, &mut one], &mut None, |ends, _| ends[0].desk.count == 1);
     for (me, because) in [(2, "not expected"), (1, "joined already")] {
-        let mut other = End::new(&keys, me, true, Tuning::default());
+        let mut other = End::new(&keys, me, true, NetOptions::default());
         other.net.dial(0, vec![address], 1);
         let before = zero.refusals().len();
         play(&mut [&mut zero, &mut other], &mut None, |ends, _| ends[0].refusals().len() > before);
@@ -410,7 +410,7 @@ fn a_domain_that_is_not_expected_or_has_joined_already_is_not_let_in() {
 #[test]
 fn a_crowd_that_says_nothing_does_not_keep_the_others_out() {
     let keys = RunKeys::make();
-    let mut zero = End::new(&keys, 0, true, Tuning::default());
+    let mut zero = End::new(&keys, 0, true, NetOptions::default());
     let (listener, address) = listener();
     zero.net.listen(listener);
     zero.net.expect(1);
@@ -419,7 +419,7 @@ fn a_crowd_that_says_nothing_does_not_keep_the_others_out() {
         crowd.push(Stranger::at(address));
         zero.turn();
     }
-    let mut one = End::new(&keys, 1, true, Tuning::default());
+    let mut one = End::new(&keys, 1, true, NetOptions::default());
     one.net.dial(0, vec![address], 2);
     one.send(0, 3, 10);
     play(&mut [&mut zero, &mut one], &mut None, |ends, _| ends[0].desk.count == 1);
@@ -450,7 +450,7 @@ fn held_back_in_a_crowd(ends: [&mut End; 2], proxy: &mut Option<Proxy>, address:
 
 #[test]
 fn a_crowd_closes_no_connection_of_a_domain_that_has_proved_its_hello() {
-    let (mut zero, mut one, mut proxy) = pair(true, Tuning::default(), 1, true);
+    let (mut zero, mut one, mut proxy) = pair(true, NetOptions::default(), 1, true);
     let address = proxy.as_ref().unwrap().target();
     held_back_in_a_crowd([&mut zero, &mut one], &mut proxy, address);
     // And when it comes back after a cut.
@@ -464,7 +464,7 @@ fn a_crowd_closes_no_connection_of_a_domain_that_has_proved_its_hello() {
 #[test]
 fn a_crowd_on_one_machine_closes_no_connection_of_another() {
     let keys = RunKeys::make();
-    let mut zero = End::new(&keys, 0, true, Tuning::default());
+    let mut zero = End::new(&keys, 0, true, NetOptions::default());
     let listen = Listen { address: Some("0.0.0.0".parse().unwrap()), ..Listen::default() };
     let listener = Listener::bind(&listen).unwrap();
     let port = listener.addresses()[0].port();
@@ -487,7 +487,7 @@ fn a_crowd_on_one_machine_closes_no_connection_of_another() {
 #[test]
 fn whoever_joined_and_then_talks_nonsense_is_given_up_and_not_for_ever_taken_in_again() {
     // The proxy garbles unencrypted traffic; each time the stream is closed, and in the end the path.
-    let (mut zero, mut one, mut proxy) = pair(false, Tuning::default(), 1, true);
+    let (mut zero, mut one, mut proxy) = pair(false, NetOptions::default(), 1, true);
     proxy.as_mut().unwrap().garbles = true;
     zero.send(1, 2, 1000);
     play(&mut [&mut zero, &mut one], &mut proxy, |ends, _| {

@@ -2,9 +2,9 @@
 
 mod common;
 
-use common::{pair, play, End, SECOND};
+use common::{pair, play, End, SECOND_NS};
 use ligament_catalogue::fault;
-use ligament_net::{Compression, Event, Tuning};
+use ligament_net::{Compression, Event, NetOptions};
 
 const SIZES: [u64; 14] =
     [0, 1, 39, 40, 64, 1000, 4095, 16_384, 16_385, 65_537, 262_144, 262_145, 5_000_000, 64 << 20];
@@ -26,7 +26,7 @@ fn to_the_end(mut zero: End, mut one: End, proxy: &mut Option<common::Proxy>) {
 }
 
 fn all_sizes(encrypt: bool, streams: u16, compression: Compression) {
-    let tuning = Tuning { compression, ..Tuning::default() };
+    let tuning = NetOptions { compression, ..NetOptions::default() };
     let (mut zero, mut one, _) = pair(encrypt, tuning, streams, false);
     for (conduit, size) in SIZES.into_iter().enumerate() {
         zero.send(1, 2 * conduit as u32, size);
@@ -63,7 +63,7 @@ fn messages_of_all_sizes_arrive_whole_where_all_of_them_are_tried_to_be_packed()
 
 #[test]
 fn a_field_of_numbers_arrives_the_same_with_fewer_bytes_on_the_way() {
-    let tuning = Tuning { compression: Compression::Always, ..Tuning::default() };
+    let tuning = NetOptions { compression: Compression::Always, ..NetOptions::default() };
     let (mut zero, mut one, mut proxy) = pair(false, tuning, 2, true);
     let field: Vec<u8> =
         (0..1 << 20).flat_map(|i| (300.0 + (f64::from(i) * 1e-3).sin()).to_le_bytes()).collect();
@@ -79,7 +79,7 @@ fn a_field_of_numbers_arrives_the_same_with_fewer_bytes_on_the_way() {
 
 #[test]
 fn credit_reaches_the_far_end() {
-    let (mut zero, mut one, _) = pair(true, Tuning::default(), 2, false);
+    let (mut zero, mut one, _) = pair(true, NetOptions::default(), 2, false);
     one.net.credit(0, 5, 1000);
     one.net.credit(0, 5, 3000);
     play(&mut [&mut zero, &mut one], &mut None, |ends, _| ends[0].desk.credited.get(&5) == Some(&3000));
@@ -88,7 +88,7 @@ fn credit_reaches_the_far_end() {
 
 #[test]
 fn many_small_messages_in_one_moment_arrive_in_order_and_take_few_bytes_beside_their_own() {
-    let (mut zero, mut one, mut proxy) = pair(false, Tuning::default(), 2, true);
+    let (mut zero, mut one, mut proxy) = pair(false, NetOptions::default(), 2, true);
     for number in 0..5000 {
         zero.send(1, number % 7, 8);
     }
@@ -100,7 +100,7 @@ fn many_small_messages_in_one_moment_arrive_in_order_and_take_few_bytes_beside_t
 
 #[test]
 fn what_was_sent_before_there_was_a_connection_arrives() {
-    let (mut zero, mut one, mut proxy) = pair(false, Tuning::default(), 2, true);
+    let (mut zero, mut one, mut proxy) = pair(false, NetOptions::default(), 2, true);
     proxy.as_mut().unwrap().closed = true;
     zero.send(1, 1, 100_000);
     one.send(0, 2, 100_000);
@@ -115,7 +115,7 @@ fn what_was_sent_before_there_was_a_connection_arrives() {
 
 #[test]
 fn a_message_for_which_there_is_no_memory_ends_the_path_with_the_reason() {
-    let (mut zero, mut one, _) = pair(false, Tuning::default(), 2, false);
+    let (mut zero, mut one, _) = pair(false, NetOptions::default(), 2, false);
     one.desk.full = Some(fault!(MEMORY_SPENT, "the run may take 1 GB"));
     zero.send(1, 1, 1000);
     play(&mut [&mut zero, &mut one], &mut None, |ends, _| {
@@ -125,8 +125,8 @@ fn a_message_for_which_there_is_no_memory_ends_the_path_with_the_reason() {
 
 #[test]
 fn a_path_without_a_connection_is_given_up_after_its_patience_and_says_what_the_last_trouble_was() {
-    let mut tuning = Tuning::default();
-    tuning.path.patience = SECOND / 2;
+    let mut tuning = NetOptions::default();
+    tuning.path.patience = SECOND_NS / 2;
     let (mut zero, mut one, mut proxy) = pair(false, tuning, 2, true);
     proxy.as_mut().unwrap().closed = true;
     zero.send(1, 1, 1000);

@@ -3,49 +3,49 @@
 //! stream carries only what its kernel lets it have under way in a round trip, and after a pause that is little (10
 //! segments, RFC 6928): there are many streams, and each takes a small part, so that none holds up the end of a message.
 
-use crate::{Nanos, StreamId, Tuning};
+use crate::{Nanos, StreamId, PathOptions};
 use std::collections::BTreeMap;
 
 /// From this round trip on a way is long (ns).
-const LONG: Nanos = 5_000_000;
+const MIN_LONG_ROUND_TRIP_NS: Nanos = 5_000_000;
 /// Streams of a link until its round trip is known, and where that is short.
-const FEW: u16 = 4;
+const INITIAL_STREAM_COUNT: u16 = 4;
 /// Streams of a long way: with the first 10 segments of each, 1 MiB is under way after a pause.
-const MANY: u16 = 80;
+const LONG_LINK_STREAM_COUNT: u16 = 80;
 /// Streams of a way over relays: each must find one there that waits.
 const RELAYED: u16 = 32;
 /// Streams of a path over a trunk, which sees to the long way itself: one is for small messages.
 const BY_TRUNK: u16 = 2;
 /// The most that there will be where segments are lost and no queue explains it.
-const MOST: u16 = 160;
+const MAX_LOSSY_STREAM_COUNT: u16 = 160;
 /// Streams that carry long messages, at least, and one for each of these times in a round trip (ns): what is under way over a
 /// way that is not so long is little for each of many, they fill the queue before it, and each costs processor time.
-const SOME: u16 = 16;
-const EACH: Nanos = 1_000_000;
+const MIN_BULK_STREAM_COUNT: u16 = 16;
+const ROUND_TRIP_PER_STREAM_NS: Nanos = 1_000_000;
 /// Streams that carry long messages where segments are lost because a queue is full: each has more under way then, and
 /// comes back sooner from a loss.
-const FEWER: u16 = 16;
+const QUEUE_LOSS_STREAM_COUNT: u16 = 16;
 /// Longer messages are not spread over all streams, but go over those for long ones (bytes).
-const LONG_MESSAGE: u64 = 4 << 20;
+const MIN_LONG_MESSAGE_BYTES: u64 = 4 << 20;
 /// Over a long way, the most bytes of a message that a stream takes at a time, and the least.
-const PIECE: u32 = 64 << 10;
-const LEAST_PIECE: u32 = 8 << 10;
+const MAX_PIECE_BYTES: u32 = 64 << 10;
+const MIN_PIECE_BYTES: u32 = 8 << 10;
 /// How often the kernel is asked (ns).
-const GLANCE: Nanos = 200_000_000;
+const KERNEL_POLL_INTERVAL_NS: Nanos = 200_000_000;
 /// A stream is stuck if what it sent was sent again and nothing has come back for so long, or for some round trips.
-const STUCK: Nanos = 600_000_000;
+const STUCK_TIMEOUT_NS: Nanos = 600_000_000;
 const STUCK_ROUND_TRIPS: u64 = 3;
 /// How often the first stream of a long way gives a sign of life, so that a cut is noticed soon (ns).
-const PULSE: Nanos = 500_000_000;
+const HEARTBEAT_INTERVAL_NS: Nanos = 500_000_000;
 /// The part of bytes sent again from which on a way counts as one that loses, and how much longer than the shortest a
 /// round trip is if segments wait in a queue; over a short way the ends themselves take a part of it.
-const LOSES: f64 = 0.0005;
+const MIN_LOSS_RATIO: f64 = 0.0005;
 const QUEUES: f64 = 1.25;
 const QUEUES_NEAR: f64 = 2.0;
 
 /// What is behind the end of a stream's connection. The kernel knows only how far away that is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Behind {
+pub enum RelayDistance {
     /// Nothing: it is the other end of the path.
     Nothing,
     /// A way over relays, which may be long.
@@ -103,7 +103,7 @@ impl Limit {
 
 /// How a link does.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Report {
+pub struct LinkReport {
     pub streams: u16,
     /// The shortest round trip and that of now, of the first stream (ns).
     pub least_round_trip: Nanos,
@@ -138,13 +138,13 @@ pub struct Flow {
     gauges: BTreeMap<StreamId, Gauge>,
     under_way: BTreeMap<StreamId, Nanos>,
     glanced: Nanos,
-    report: Report,
+    report: LinkReport,
 }
 
 impl Flow {
     /// Of a link with so many streams, or as many as it needs.
-    pub fn new(set: Option<u16>, tuning: &Tuning) -> Flow {
-        let streams = set.unwrap_or(FEW);
+    pub fn new(set: Option<u16>, tuning: &PathOptions) -> Flow {
+        let streams = set.unwrap_or(INITIAL_STREAM_COUNT);
         Flow {
             set,
             piece: tuning.piece,
@@ -159,7 +159,7 @@ impl Flow {
             gauges: BTreeMap::new(),
             under_way: BTreeMap::new(),
             glanced: 0,
-            report: Report {
+            report: LinkReport {
                 streams: 0,
                 least_round_trip: 0,
                 round_trip: 0,
@@ -173,15 +173,15 @@ impl Flow {
     /// The round trip of a new stream is known: as far as the nearest relay, if the way leads over relays. What is behind
     /// a relay counts as far away, but streams are not many there: each must find one that waits. A stream that comes while
     /// others fill a queue had a long round trip over a short way.
-    pub fn is_joined(&mut self, least_round_trip: Nanos, behind: Behind) {
-        if behind == Behind::Trunk {
+    pub fn is_joined(&mut self, least_round_trip: Nanos, behind: RelayDistance) {
+        if behind == RelayDistance::Trunk {
             return self.goes_by_trunk();
         }
         self.nearest = self.nearest.min(least_round_trip);
-        let relayed = behind == Behind::Relays;
-        if (self.nearest >= LONG || relayed) && !self.long {
+        let relayed = behind == RelayDistance::Relays;
+        if (self.nearest >= MIN_LONG_ROUND_TRIP_NS || relayed) && !self.long {
             self.long = true;
-            self.streams = self.set.unwrap_or(if relayed { RELAYED } else { MANY });
+            self.streams = self.set.unwrap_or(if relayed { RELAYED } else { LONG_LINK_STREAM_COUNT });
             if relayed && self.set.is_none() {
                 // How far it is behind the relay, the kernel does not know.
                 self.bulk = Some(RELAYED);
@@ -219,9 +219,9 @@ impl Flow {
 
     /// How many streams, beside the first, carry messages of more than how many bytes.
     pub fn bulk(&self) -> (u16, u64) {
-        let usual = u16::try_from(self.nearest / EACH).unwrap_or(u16::MAX).max(SOME);
+        let usual = u16::try_from(self.nearest / ROUND_TRIP_PER_STREAM_NS).unwrap_or(u16::MAX).max(MIN_BULK_STREAM_COUNT);
         let streams = self.bulk.unwrap_or(if self.set.is_some() { u16::MAX } else { usual });
-        (streams, if self.paced { 0 } else { LONG_MESSAGE })
+        (streams, if self.paced { 0 } else { MIN_LONG_MESSAGE_BYTES })
     }
 
     /// How many streams there should be.
@@ -232,7 +232,7 @@ impl Flow {
     /// The least and the most bytes of a message that a stream takes at a time.
     pub fn pieces(&self) -> (u32, u32) {
         if self.long {
-            (LEAST_PIECE.min(self.piece), PIECE.min(self.piece))
+            (MIN_PIECE_BYTES.min(self.piece), MAX_PIECE_BYTES.min(self.piece))
         } else {
             (self.piece, self.piece)
         }
@@ -240,13 +240,13 @@ impl Flow {
 
     /// How many bytes may wait in a stream's socket, if there is a limit.
     pub fn unsent(&self) -> Option<u32> {
-        self.long.then_some(PIECE)
+        self.long.then_some(MAX_PIECE_BYTES)
     }
 
     /// How often the first stream gives a sign of life (ns).
     pub fn pulse(&self) -> Nanos {
         if self.long {
-            PULSE.min(self.heartbeat)
+            HEARTBEAT_INTERVAL_NS.min(self.heartbeat)
         } else {
             self.heartbeat
         }
@@ -254,12 +254,12 @@ impl Flow {
 
     /// When the kernel is to be asked next; over a short way only while something is under way. `quiet`: nothing is.
     pub fn due(&self, quiet: bool) -> Option<Nanos> {
-        (self.long || !quiet).then(|| self.glanced + if quiet { PULSE } else { GLANCE })
+        (self.long || !quiet).then(|| self.glanced + if quiet { HEARTBEAT_INTERVAL_NS } else { KERNEL_POLL_INTERVAL_NS })
     }
 
     /// How long a stream may take to be dialled beside one that is stuck (ns).
     pub fn patience(&self) -> Nanos {
-        STUCK.max(8 * self.report.least_round_trip)
+        STUCK_TIMEOUT_NS.max(8 * self.report.least_round_trip)
     }
 
     /// The kernel was asked about all streams. Returns those that are stuck.
@@ -289,7 +289,7 @@ impl Flow {
         }
         self.report.streams = gauges.len() as u16;
         self.report.rate = all.arrived as f64 * 1e9 / elapsed as f64;
-        let much = all.sent > 100 * u64::from(PIECE / 8);
+        let much = all.sent > 100 * u64::from(MAX_PIECE_BYTES / 8);
         if much {
             self.report.loss = all.sent_again as f64 / all.sent as f64;
         }
@@ -300,7 +300,7 @@ impl Flow {
             _ => Limit::Way,
         };
         if much {
-            let loses = self.report.loss > LOSES;
+            let loses = self.report.loss > MIN_LOSS_RATIO;
             match self.long {
                 true if self.heeds_losses && self.set.is_none() => self.adapt(loses, queues),
                 true => {}
@@ -322,7 +322,7 @@ impl Flow {
 
     /// Whether what was last said is old enough to be asked for again.
     pub fn is_stale(&self, now: Nanos) -> bool {
-        now >= self.glanced + GLANCE
+        now >= self.glanced + KERNEL_POLL_INTERVAL_NS
     }
 
     /// Where each loss shrinks what a stream may have under way: if a full queue loses, fewer streams lose less; if the way
@@ -330,17 +330,17 @@ impl Flow {
     fn adapt(&mut self, loses: bool, queues: bool) {
         self.lost = if loses && !queues { self.lost + 1 } else { 0 };
         if loses && queues {
-            self.bulk = Some(FEWER);
+            self.bulk = Some(QUEUE_LOSS_STREAM_COUNT);
         } else if self.lost >= 2 {
             self.lost = 0;
             let bulk = self.bulk().0.min(self.streams);
-            self.bulk = Some((2 * bulk).min(MOST));
-            self.streams = self.streams.max(2 * bulk).min(MOST);
+            self.bulk = Some((2 * bulk).min(MAX_LOSSY_STREAM_COUNT));
+            self.streams = self.streams.max(2 * bulk).min(MAX_LOSSY_STREAM_COUNT);
         }
     }
 
     /// How the link does.
-    pub fn report(&self) -> Report {
+    pub fn report(&self) -> LinkReport {
         self.report
     }
 }
@@ -348,5 +348,5 @@ impl Flow {
 /// Whether it is, if something has been under way for so long (ns).
 fn is_stuck(gauge: &Gauge, under_way: Nanos) -> bool {
     let unanswered = gauge.unanswered.min(under_way);
-    gauge.again > 0 && unanswered >= STUCK.max(STUCK_ROUND_TRIPS * gauge.round_trip)
+    gauge.again > 0 && unanswered >= STUCK_TIMEOUT_NS.max(STUCK_ROUND_TRIPS * gauge.round_trip)
 }

@@ -1,6 +1,6 @@
 //! Frames: the 40 bytes before each piece of a message, and the small control frames. All numbers are little-endian.
 
-use crate::{Number, StreamId};
+use crate::{MessageNumber, StreamId};
 use std::fmt;
 
 /// Bytes of a frame's header.
@@ -38,7 +38,7 @@ pub struct FrameHeader {
     pub conduit: u32,
     /// Of a piece: its message's number on the conduit. Of credit: bytes received in all. Of a heartbeat:
     /// whether it asks for an acknowledgement.
-    pub number: Number,
+    pub number: MessageNumber,
     /// Of a piece: where it begins in its message.
     pub offset: u64,
     /// Of a piece: the message's length.

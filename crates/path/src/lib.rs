@@ -5,24 +5,24 @@
 
 mod flow;
 mod frame;
-mod incoming;
-mod outgoing;
+mod reassembly;
+mod send_queue;
 mod path;
 mod stream;
 
-pub use flow::{Behind, Flow, Gauge, Limit, Report};
+pub use flow::{RelayDistance, Flow, Gauge, Limit, LinkReport};
 pub use frame::{FrameError, FrameHeader, FrameKind, HEADER_BYTES};
-pub use path::{Action, Destination, OutgoingFrame, Path, Tuning};
+pub use path::{Action, Destination, OutgoingFrame, Path, PathOptions};
 
 /// A message's number on its conduit: 1 for the first.
-pub type Number = u64;
+pub type MessageNumber = u64;
 
 /// Which message of which conduit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct MessageId {
     /// A conduit goes one way, so each direction of a path has its own.
     pub conduit: u32,
-    pub number: Number,
+    pub number: MessageNumber,
 }
 
 /// A stream's number. Stream 0 is preferred for small messages and control.

@@ -2,15 +2,15 @@
 //! time.
 
 use crate::frame::{decode_counts, encode_counts, wrong, Count, FrameError, FrameHeader, FrameKind, MAX_PIECE};
-use crate::incoming::{Fate, Inbound};
-use crate::outgoing::{Outbound, Piece};
-use crate::stream::{Cargo, Reading, Stream};
+use crate::reassembly::{Fate, Inbound};
+use crate::send_queue::{Outbound, MessagePiece};
+use crate::stream::{Payload, PendingRead, Stream};
 use crate::{MessageId, Nanos, StreamId};
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 
 /// Options of a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Tuning {
+pub struct PathOptions {
     /// The most bytes of a message in one frame; at most 4 MiB.
     pub piece: u32,
     /// Messages up to this length never queue behind larger ones.
@@ -35,10 +35,10 @@ pub struct Tuning {
     pub farewell: Nanos,
 }
 
-impl Default for Tuning {
+impl Default for PathOptions {
     fn default() -> Self {
         let second = 1_000_000_000;
-        Tuning {
+        PathOptions {
             piece: 256 << 10,
             small: 16 << 10,
             longest: 1 << 46,
@@ -100,7 +100,7 @@ pub enum Action {
 /// One end of a path.
 #[derive(Debug)]
 pub struct Path {
-    tuning: Tuning,
+    tuning: PathOptions,
     streams: BTreeMap<StreamId, Stream>,
     outbound: Outbound,
     inbound: Inbound,
@@ -124,12 +124,12 @@ pub struct Path {
     beyond: u64,
     /// The first of the streams that do not.
     spare: Option<StreamId>,
-    ending: Ending,
+    ending: ClosingState,
     actions: VecDeque<Action>,
 }
 
 #[derive(Debug, Default)]
-struct Ending {
+struct ClosingState {
     /// This end has nothing more to send; its end must be sent (again); its end is sent and acknowledged.
     wanted: bool,
     due: bool,
@@ -143,8 +143,8 @@ struct Ending {
 
 impl Path {
     /// An end of a path without streams.
-    pub fn new(tuning: Tuning, now: Nanos) -> Path {
-        let tuning = Tuning { piece: tuning.piece.clamp(1, MAX_PIECE), ..tuning };
+    pub fn new(tuning: PathOptions, now: Nanos) -> Path {
+        let tuning = PathOptions { piece: tuning.piece.clamp(1, MAX_PIECE), ..tuning };
         Path {
             tuning,
             streams: BTreeMap::new(),
@@ -162,7 +162,7 @@ impl Path {
             bulk: usize::MAX,
             beyond: u64::MAX,
             spare: None,
-            ending: Ending::default(),
+            ending: ClosingState::default(),
             actions: VecDeque::new(),
         }
     }
@@ -238,7 +238,7 @@ impl Path {
     /// Nothing more will be sent from here.
     pub fn end(&mut self) {
         if !self.ending.wanted {
-            self.ending = Ending { wanted: true, due: true, ..std::mem::take(&mut self.ending) };
+            self.ending = ClosingState { wanted: true, due: true, ..std::mem::take(&mut self.ending) };
             self.actions.push_back(Action::Write);
         }
     }
@@ -257,11 +257,11 @@ impl Path {
         let Some(gone) = self.streams.remove(&stream) else { return };
         for cargo in gone.flight {
             match cargo {
-                Cargo::Piece { id, offset, len } => self.outbound.send_again(id, offset, len),
-                Cargo::Credit { conduit } => {
+                Payload::Piece { id, offset, len } => self.outbound.send_again(id, offset, len),
+                Payload::Credit { conduit } => {
                     self.credits_due.insert(conduit);
                 }
-                Cargo::End => self.ending.due = true,
+                Payload::End => self.ending.due = true,
             }
         }
         // Reports about other streams may have been under way on this one.
@@ -314,13 +314,13 @@ impl Path {
             OutgoingFrame::Piece { header, .. } | OutgoingFrame::Control { header, .. } => header,
         };
         match header.kind {
-            FrameKind::Piece => state.flight.push_back(Cargo::Piece {
+            FrameKind::Piece => state.flight.push_back(Payload::Piece {
                 id: MessageId { conduit: header.conduit, number: header.number },
                 offset: header.offset,
                 len: header.len,
             }),
-            FrameKind::Credit => state.flight.push_back(Cargo::Credit { conduit: header.conduit }),
-            FrameKind::End => state.flight.push_back(Cargo::End),
+            FrameKind::Credit => state.flight.push_back(Payload::Credit { conduit: header.conduit }),
+            FrameKind::End => state.flight.push_back(Payload::End),
             FrameKind::Acknowledgement | FrameKind::Heartbeat => {}
         }
         Some(frame)
@@ -381,7 +381,7 @@ impl Path {
 
     /// Whether this end waits only for acknowledgements before it can announce its end.
     fn may_ask(&self) -> bool {
-        let Ending { wanted, asked, .. } = self.ending;
+        let ClosingState { wanted, asked, .. } = self.ending;
         wanted
             && !asked
             && self.outbound.len() > 0
@@ -456,14 +456,14 @@ impl Path {
             }
             FrameKind::Acknowledgement => {
                 let id = MessageId { conduit: 0, number: 0 };
-                state.reading = Some(Reading { id, offset: 0, len: 0, acknowledgement: true });
+                state.reading = Some(PendingRead { id, offset: 0, len: 0, acknowledgement: true });
                 Ok(Destination::Acknowledgement { stored: header.stored })
             }
             FrameKind::Piece => {
                 let &FrameHeader { codec, stored, len, conduit, number, offset, total, .. } = header;
                 let id = MessageId { conduit, number };
                 let fate = self.inbound.begin(header)?;
-                state.reading = Some(Reading { id, offset, len, acknowledgement: false });
+                state.reading = Some(PendingRead { id, offset, len, acknowledgement: false });
                 Ok(match fate {
                     Fate::Wanted { first } => {
                         Destination::Message { id, total, offset, len, codec, stored, first }
@@ -483,7 +483,7 @@ impl Path {
     pub fn finished(&mut self, stream: StreamId, now: Nanos) {
         let Some(state) = self.streams.get_mut(&stream) else { return };
         state.heard = now;
-        let Some(Reading { id, offset, len, acknowledgement: false }) = state.reading.take() else { return };
+        let Some(PendingRead { id, offset, len, acknowledgement: false }) = state.reading.take() else { return };
         self.count(stream, u64::from(len), now);
         let actions = &mut self.actions;
         self.inbound.end(id, offset, len, |id| actions.push_back(Action::Deliver(id)));
@@ -521,13 +521,13 @@ impl Path {
             };
             for cargo in arrived {
                 match cargo {
-                    Cargo::Piece { id, len, .. } => {
+                    Payload::Piece { id, len, .. } => {
                         if self.outbound.arrived(id, len) {
                             self.actions.push_back(Action::Release(id));
                         }
                     }
-                    Cargo::Credit { .. } => {}
-                    Cargo::End => self.ending.heard = true,
+                    Payload::Credit { .. } => {}
+                    Payload::End => self.ending.heard = true,
                 }
             }
         }
@@ -557,7 +557,7 @@ impl Path {
     /// Whether everything is done, except that the other end may not have received this end's last frame. The
     /// other end may be gone.
     fn lacks_only_a_farewell(&self) -> bool {
-        let Ending { wanted, theirs, told, .. } = self.ending;
+        let ClosingState { wanted, theirs, told, .. } = self.ending;
         wanted && theirs && !told && self.outbound.len() == 0
     }
 
@@ -570,7 +570,7 @@ impl Path {
     }
 
     fn end_if_over(&mut self) {
-        let Ending { heard, theirs, told, .. } = self.ending;
+        let ClosingState { heard, theirs, told, .. } = self.ending;
         // The other end must learn that its end was received.
         if heard && theirs && !told && self.tell_since.is_none() {
             self.ending.told = true;
@@ -630,8 +630,8 @@ impl Path {
     }
 }
 
-fn outgoing(piece: Piece) -> OutgoingFrame {
-    let Piece { id, offset, len, total } = piece;
+fn outgoing(piece: MessagePiece) -> OutgoingFrame {
+    let MessagePiece { id, offset, len, total } = piece;
     let header = FrameHeader {
         kind: FrameKind::Piece,
         codec: 0,

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 
 /// The contents of a frame that must arrive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Cargo {
+pub(crate) enum Payload {
     Piece { id: MessageId, offset: u64, len: u32 },
     Credit { conduit: u32 },
     End,
@@ -16,7 +16,7 @@ pub(crate) enum Cargo {
 pub(crate) struct Stream {
     pub incarnation: u32,
     /// Frames that were sent and are not acknowledged, oldest first.
-    pub flight: VecDeque<Cargo>,
+    pub flight: VecDeque<Payload>,
     /// Counted frames that were sent and acknowledged.
     pub acknowledged: u64,
     /// Counted frames that arrived.
@@ -29,12 +29,12 @@ pub(crate) struct Stream {
     pub heard: Nanos,
     pub spoke: Nanos,
     /// The piece whose bytes are being read, if any.
-    pub reading: Option<Reading>,
+    pub reading: Option<PendingRead>,
 }
 
 /// What follows on a stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Reading {
+pub(crate) struct PendingRead {
     pub id: MessageId,
     pub offset: u64,
     pub len: u32,
@@ -58,7 +58,7 @@ impl Stream {
     }
 
     /// The frames that `frames` acknowledges. None if more are acknowledged than were sent: that is a lie.
-    pub fn take_acknowledged(&mut self, frames: u64) -> Option<std::collections::vec_deque::Drain<'_, Cargo>> {
+    pub fn take_acknowledged(&mut self, frames: u64) -> Option<std::collections::vec_deque::Drain<'_, Payload>> {
         let news = frames.saturating_sub(self.acknowledged);
         if news > self.flight.len() as u64 {
             return None;

@@ -1,18 +1,18 @@
 //! What one end of a path does with frames, in order and out of it, right and wrong.
 
 use ligament_path::{
-    Action, Destination, FrameHeader, FrameKind, MessageId, OutgoingFrame, Path, Tuning, HEADER_BYTES,
+    Action, Destination, FrameHeader, FrameKind, MessageId, OutgoingFrame, Path, PathOptions, HEADER_BYTES,
 };
 use proptest::prelude::*;
 
 /// Longer than an acknowledgement may wait, and shorter than a stream may be quiet (ns).
-const MOMENT: u64 = 100_000_000;
+const MOMENT_NS: u64 = 100_000_000;
 
 fn piece(conduit: u32, number: u64, offset: u64, len: u32, total: u64) -> FrameHeader {
     FrameHeader { kind: FrameKind::Piece, codec: 0, stored: len, len, conduit, number, offset, total }
 }
 
-fn end(tuning: Tuning, streams: u16) -> Path {
+fn end(tuning: PathOptions, streams: u16) -> Path {
     let mut path = Path::new(tuning, 0);
     (0..streams).for_each(|stream| path.stream_up(stream, 1, 0));
     path
@@ -32,7 +32,7 @@ fn conduit_of(frame: Option<OutgoingFrame>) -> u32 {
 #[test]
 fn small_messages_do_not_queue_behind_large_ones_on_one_stream_or_on_two() {
     for streams in [1, 2] {
-        let mut path = end(Tuning::default(), streams);
+        let mut path = end(PathOptions::default(), streams);
         path.send(1, 100 << 20);
         if streams == 1 {
             assert_eq!(conduit_of(path.next(0, 1)), 1);
@@ -47,7 +47,7 @@ fn small_messages_do_not_queue_behind_large_ones_on_one_stream_or_on_two() {
 
 #[test]
 fn what_is_a_part_of_something_large_goes_with_the_large_ones_and_in_order() {
-    let mut path = end(Tuning::default(), 2);
+    let mut path = end(PathOptions::default(), 2);
     path.send_as_large(1, 8);
     path.send(1, 8);
     path.send_as_large(1, 8);
@@ -67,7 +67,7 @@ fn what_is_a_part_of_something_large_goes_with_the_large_ones_and_in_order() {
 
 #[test]
 fn conduits_with_large_messages_take_turns() {
-    let mut path = end(Tuning::default(), 2);
+    let mut path = end(PathOptions::default(), 2);
     path.send(1, 100 << 20);
     path.send(2, 100 << 20);
     let order: Vec<u32> = (0..6).map(|_| conduit_of(path.next(1, 1))).collect();
@@ -76,7 +76,7 @@ fn conduits_with_large_messages_take_turns() {
 
 #[test]
 fn a_message_waits_for_those_before_it_on_its_conduit_and_for_no_others() {
-    let mut path = end(Tuning::default(), 2);
+    let mut path = end(PathOptions::default(), 2);
     for (conduit, number) in [(1, 2), (2, 1)] {
         path.begins(0, &piece(conduit, number, 0, 5, 5), 1).unwrap();
         path.finished(0, 1);
@@ -91,7 +91,7 @@ fn a_message_waits_for_those_before_it_on_its_conduit_and_for_no_others() {
 
 #[test]
 fn a_piece_that_comes_twice_is_dropped_and_counted_and_its_memory_is_not_asked_for_again() {
-    let mut path = end(Tuning::default(), 2);
+    let mut path = end(PathOptions::default(), 2);
     let whole = piece(1, 1, 0, 5, 5);
     assert!(matches!(path.begins(0, &whole, 1).unwrap(), Destination::Message { first: true, .. }));
     // The same on another stream, before the first is whole.
@@ -111,7 +111,7 @@ fn a_piece_that_comes_twice_is_dropped_and_counted_and_its_memory_is_not_asked_f
 
 #[test]
 fn what_was_told_of_one_stream_on_another_that_broke_is_told_again() {
-    let mut path = end(Tuning::default(), 2);
+    let mut path = end(PathOptions::default(), 2);
     path.begins(1, &piece(1, 1, 0, 5, 5), 1).unwrap();
     path.finished(1, 1);
     let told = path.next(0, 1_000_000_000);
@@ -123,7 +123,7 @@ fn what_was_told_of_one_stream_on_another_that_broke_is_told_again() {
 
 #[test]
 fn a_stream_that_has_nothing_to_say_gives_a_sign_of_life_and_a_silent_one_is_closed() {
-    let tuning = Tuning::default();
+    let tuning = PathOptions::default();
     let mut path = end(tuning, 1);
     assert_eq!(path.next(0, tuning.heartbeat - 1), None);
     let Some(OutgoingFrame::Control { header, .. }) = path.next(0, tuning.heartbeat) else {
@@ -151,7 +151,7 @@ fn hear_the_end(path: &mut Path, stream: u16, frames: u64, now: u64) {
 
 #[test]
 fn an_end_that_lacks_only_the_others_last_word_does_not_wait_for_it_for_long() {
-    let tuning = Tuning::default();
+    let tuning = PathOptions::default();
     let mut path = end(tuning, 1);
     path.end();
     hear_the_end(&mut path, 0, 0, 1);
@@ -167,7 +167,7 @@ fn an_end_that_lacks_only_the_others_last_word_does_not_wait_for_it_for_long() {
 
 #[test]
 fn an_end_that_has_something_to_say_waits_for_a_stream_as_long_as_its_patience_lasts() {
-    let tuning = Tuning::default();
+    let tuning = PathOptions::default();
     let mut path = end(tuning, 1);
     path.send(1, 10);
     path.end();
@@ -181,7 +181,7 @@ fn an_end_that_has_something_to_say_waits_for_a_stream_as_long_as_its_patience_l
 
 #[test]
 fn what_has_come_is_told_with_whatever_is_said_and_else_only_after_a_while() {
-    let mut path = end(Tuning::default(), 1);
+    let mut path = end(PathOptions::default(), 1);
     path.begins(0, &piece(1, 1, 0, 5, 5), 7).unwrap();
     path.finished(0, 7);
     assert_eq!(path.next(0, 8), None, "nothing is said only to tell that");
@@ -196,28 +196,28 @@ fn what_has_come_is_told_with_whatever_is_said_and_else_only_after_a_while() {
 
 #[test]
 fn an_end_that_has_sent_its_last_asks_for_news_and_gets_it_at_once() {
-    let (mut here, mut there) = (end(Tuning::default(), 1), end(Tuning::default(), 1));
+    let (mut here, mut there) = (end(PathOptions::default(), 1), end(PathOptions::default(), 1));
     here.send(1, 5);
     here.end();
-    conduit_of(here.next(0, MOMENT));
-    let Some(OutgoingFrame::Control { header, .. }) = here.next(0, MOMENT) else { panic!("it asks") };
-    assert_eq!((header.kind, header.number, here.next(0, MOMENT)), (FrameKind::Heartbeat, 1, None), "once");
-    there.begins(0, &piece(1, 1, 0, 5, 5), 2 * MOMENT).unwrap();
-    there.finished(0, 2 * MOMENT);
-    assert_eq!(there.next(0, 2 * MOMENT), None);
-    there.begins(0, &header, 2 * MOMENT).unwrap();
-    let Some(OutgoingFrame::Control { header, bytes }) = there.next(0, 2 * MOMENT) else {
+    conduit_of(here.next(0, MOMENT_NS));
+    let Some(OutgoingFrame::Control { header, .. }) = here.next(0, MOMENT_NS) else { panic!("it asks") };
+    assert_eq!((header.kind, header.number, here.next(0, MOMENT_NS)), (FrameKind::Heartbeat, 1, None), "once");
+    there.begins(0, &piece(1, 1, 0, 5, 5), 2 * MOMENT_NS).unwrap();
+    there.finished(0, 2 * MOMENT_NS);
+    assert_eq!(there.next(0, 2 * MOMENT_NS), None);
+    there.begins(0, &header, 2 * MOMENT_NS).unwrap();
+    let Some(OutgoingFrame::Control { header, bytes }) = there.next(0, 2 * MOMENT_NS) else {
         panic!("it is told")
     };
     assert_eq!(header.kind, FrameKind::Acknowledgement);
-    here.acknowledged(0, &bytes, 3 * MOMENT).unwrap();
-    let Some(OutgoingFrame::Control { header, .. }) = here.next(0, 3 * MOMENT) else { panic!("this was all") };
+    here.acknowledged(0, &bytes, 3 * MOMENT_NS).unwrap();
+    let Some(OutgoingFrame::Control { header, .. }) = here.next(0, 3 * MOMENT_NS) else { panic!("this was all") };
     assert_eq!(header.kind, FrameKind::End);
 }
 
 #[test]
 fn what_is_due_and_waits_for_its_stream_does_not_call_for_another_tick() {
-    let tuning = Tuning::default();
+    let tuning = PathOptions::default();
     let mut path = end(tuning, 1);
     path.begins(0, &piece(1, 1, 0, 5, 5), 7).unwrap();
     path.finished(0, 7);
@@ -231,7 +231,7 @@ fn what_is_due_and_waits_for_its_stream_does_not_call_for_another_tick() {
 
 #[test]
 fn a_path_is_quiet_when_all_that_was_sent_is_known_to_have_come() {
-    let mut path = end(Tuning::default(), 1);
+    let mut path = end(PathOptions::default(), 1);
     assert!(path.is_quiet());
     path.credit(3, 100);
     assert!(!path.is_quiet(), "credit waits");
@@ -244,7 +244,7 @@ fn a_path_is_quiet_when_all_that_was_sent_is_known_to_have_come() {
 
 #[test]
 fn frames_that_break_the_rules_are_refused_with_what_is_wrong() {
-    let tuning = Tuning { longest: 1000, most: 10, conduits: 2, ..Tuning::default() };
+    let tuning = PathOptions { longest: 1000, most: 10, conduits: 2, ..PathOptions::default() };
     let refused = |frames: &[FrameHeader], because: &str| {
         let mut path = end(tuning, 1);
         let outcome = frames.iter().try_for_each(|frame| {
@@ -298,7 +298,7 @@ proptest! {
         }
         if let Ok(header) = FrameHeader::decode(&bytes) {
             prop_assert_eq!(header.encode(), bytes);
-            let mut path = end(Tuning { longest: 1 << 20, ..Tuning::default() }, 1);
+            let mut path = end(PathOptions { longest: 1 << 20, ..PathOptions::default() }, 1);
             let _ = path.begins(0, &header, 1);
             path.finished(0, 2);
             let _ = path.acknowledged(0, &bytes[..16], 3);

@@ -1,6 +1,6 @@
 //! How many streams a link has, what each takes at a time, and which of them are stuck, from what kernels say.
 
-use ligament_path::{Behind, Flow, Gauge, Limit, OutgoingFrame, Path, StreamId, Tuning};
+use ligament_path::{RelayDistance, Flow, Gauge, Limit, OutgoingFrame, Path, StreamId, PathOptions};
 use std::collections::BTreeMap;
 
 const MS: u64 = 1_000_000;
@@ -22,31 +22,31 @@ fn gauges(streams: u16, sent: u64, again: u64, round_trip: u64) -> BTreeMap<Stre
 
 #[test]
 fn a_short_way_has_a_few_streams_and_whole_pieces_and_a_long_one_many_and_small_ones() {
-    let tuning = Tuning::default();
+    let tuning = PathOptions::default();
     let mut flow = Flow::new(None, &tuning);
-    flow.is_joined(MS / 10, Behind::Nothing);
+    flow.is_joined(MS / 10, RelayDistance::Nothing);
     assert_eq!((flow.streams(), flow.pieces(), flow.unsent()), (4, (tuning.piece, tuning.piece), None));
     let mut flow = Flow::new(None, &tuning);
-    flow.is_joined(15 * MS, Behind::Nothing);
+    flow.is_joined(15 * MS, RelayDistance::Nothing);
     let (least, most) = flow.pieces();
     assert!(flow.streams() > 64 && least < most && most < tuning.piece && flow.unsent().is_some());
     assert!(flow.pulse() < tuning.heartbeat);
     let many = flow.streams();
-    flow.is_joined(MS / 10, Behind::Nothing);
+    flow.is_joined(MS / 10, RelayDistance::Nothing);
     assert_eq!(flow.streams(), many, "it stays a long way");
     let mut relayed = Flow::new(None, &tuning);
-    relayed.is_joined(MS / 10, Behind::Relays);
+    relayed.is_joined(MS / 10, RelayDistance::Relays);
     assert!((5..many).contains(&relayed.streams()) && relayed.is_long());
     let mut by_trunk = Flow::new(None, &tuning);
-    by_trunk.is_joined(15 * MS, Behind::Trunk);
+    by_trunk.is_joined(15 * MS, RelayDistance::Trunk);
     assert_eq!((by_trunk.streams(), by_trunk.is_long()), (2, false), "the trunk sees to the long way");
 }
 
 #[test]
 fn the_longer_a_way_is_the_more_streams_carry_long_messages() {
     let bulk = |round_trip: u64| {
-        let mut flow = Flow::new(None, &Tuning::default());
-        flow.is_joined(round_trip, Behind::Nothing);
+        let mut flow = Flow::new(None, &PathOptions::default());
+        flow.is_joined(round_trip, RelayDistance::Nothing);
         flow.bulk().0.min(flow.streams())
     };
     assert!(bulk(15 * MS) < bulk(60 * MS) && bulk(60 * MS) < bulk(100 * MS));
@@ -55,16 +55,16 @@ fn the_longer_a_way_is_the_more_streams_carry_long_messages() {
 
 #[test]
 fn a_number_of_streams_that_was_set_stays() {
-    let mut flow = Flow::new(Some(7), &Tuning::default());
-    flow.is_joined(100 * MS, Behind::Nothing);
+    let mut flow = Flow::new(Some(7), &PathOptions::default());
+    flow.is_joined(100 * MS, RelayDistance::Nothing);
     flow.look(gauges(7, 100 << 20, 10 << 20, 100 * MS), 1000 * MS);
     assert_eq!(flow.streams(), 7);
 }
 
 /// A long way over which a hundredth of all is lost for a while, with such a round trip.
 fn lossy(round_trip: u64, heeds_losses: bool) -> Flow {
-    let mut flow = Flow::new(None, &Tuning::default());
-    flow.is_joined(100 * MS, Behind::Nothing);
+    let mut flow = Flow::new(None, &PathOptions::default());
+    flow.is_joined(100 * MS, RelayDistance::Nothing);
     flow.heeds_losses(heeds_losses);
     for look in 1..20 {
         flow.look(gauges(flow.streams(), look * (10 << 20), look << 16, round_trip * MS), look * 1000 * MS);
@@ -82,8 +82,8 @@ fn where_segments_are_lost_and_no_queue_explains_it_there_are_more_streams_up_to
 #[test]
 fn over_a_short_way_that_loses_segments_streams_go_by_their_rate_unless_a_queue_explains_it() {
     let short = |round_trip, again| {
-        let mut flow = Flow::new(None, &Tuning::default());
-        flow.is_joined(MS, Behind::Nothing);
+        let mut flow = Flow::new(None, &PathOptions::default());
+        flow.is_joined(MS, RelayDistance::Nothing);
         for look in 1..4 {
             // The shortest round trip is 100 ms in `gauges`; what counts is how both compare.
             flow.look(
@@ -113,8 +113,8 @@ fn where_a_full_queue_loses_long_messages_go_over_fewer_streams_if_these_heed_lo
 
 #[test]
 fn a_stream_is_stuck_if_nothing_comes_back_although_all_was_sent_again() {
-    let mut flow = Flow::new(None, &Tuning::default());
-    flow.is_joined(40 * MS, Behind::Nothing);
+    let mut flow = Flow::new(None, &PathOptions::default());
+    flow.is_joined(40 * MS, RelayDistance::Nothing);
     let silent =
         Gauge { under_way: true, unanswered: 700 * MS, again: 1, round_trip: 40 * MS, ..Gauge::default() };
     let others = [
@@ -131,8 +131,8 @@ fn a_stream_is_stuck_if_nothing_comes_back_although_all_was_sent_again() {
 
 #[test]
 fn a_stream_that_was_quiet_for_long_is_not_stuck_as_soon_as_something_is_sent_again() {
-    let mut flow = Flow::new(None, &Tuning::default());
-    flow.is_joined(40 * MS, Behind::Nothing);
+    let mut flow = Flow::new(None, &PathOptions::default());
+    flow.is_joined(40 * MS, RelayDistance::Nothing);
     let quiet = Gauge { unanswered: 9000 * MS, round_trip: 40 * MS, ..Gauge::default() };
     let begun = Gauge { under_way: true, again: 1, unanswered: 9300 * MS, ..quiet };
     let look = |flow: &mut Flow, gauge, at: u64| flow.look(BTreeMap::from([(1, gauge)]), at * MS);
@@ -144,16 +144,16 @@ fn a_stream_that_was_quiet_for_long_is_not_stuck_as_soon_as_something_is_sent_ag
 
 #[test]
 fn a_stream_that_comes_late_on_a_full_way_makes_it_no_longer() {
-    let mut flow = Flow::new(None, &Tuning::default());
-    flow.is_joined(MS / 5, Behind::Nothing);
-    flow.is_joined(30 * MS, Behind::Nothing);
+    let mut flow = Flow::new(None, &PathOptions::default());
+    flow.is_joined(MS / 5, RelayDistance::Nothing);
+    flow.is_joined(30 * MS, RelayDistance::Nothing);
     assert!(!flow.is_long());
 }
 
 #[test]
 fn a_report_says_how_fast_it_goes_what_is_lost_and_what_is_the_limit() {
-    let mut flow = Flow::new(None, &Tuning::default());
-    flow.is_joined(100 * MS, Behind::Nothing);
+    let mut flow = Flow::new(None, &PathOptions::default());
+    flow.is_joined(100 * MS, RelayDistance::Nothing);
     flow.look(gauges(2, 0, 0, 100 * MS), 1000 * MS);
     flow.look(gauges(2, 10_000_000, 100_000, 100 * MS), 2000 * MS);
     let report = flow.report();
@@ -166,8 +166,8 @@ fn a_report_says_how_fast_it_goes_what_is_lost_and_what_is_the_limit() {
             gauge.no_room = if change == 1 { 800 * MS } else { 0 };
             gauge.no_memory = if change == 2 { 800 * MS } else { 0 };
         }
-        let mut flow = Flow::new(None, &Tuning::default());
-        flow.is_joined(100 * MS, Behind::Nothing);
+        let mut flow = Flow::new(None, &PathOptions::default());
+        flow.is_joined(100 * MS, RelayDistance::Nothing);
         flow.look(gauges(2, 10_000_000, 100_000, 100 * MS), 1000 * MS);
         flow.look(next, 2000 * MS);
         assert_eq!(flow.report().limit, limit);
@@ -181,7 +181,7 @@ fn spread(total: u64, streams: u16) -> Vec<u64> {
 
 /// The same, where more than so many bytes go over 20 streams only.
 fn spread_beyond(beyond: u64, total: u64, streams: u16) -> Vec<u64> {
-    let mut path = Path::new(Tuning::default(), 0);
+    let mut path = Path::new(PathOptions::default(), 0);
     (0..streams).for_each(|stream| path.stream_up(stream, 1, 0));
     path.shape((8 << 10, 64 << 10), (20, beyond), 500 * MS);
     path.send(1, total);

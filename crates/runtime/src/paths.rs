@@ -3,8 +3,8 @@
 
 use ligament_agent::{Carrier, Heard};
 use ligament_catalogue::{fault, Fault};
-use ligament_net::{Event, Net, Tuning, MOST_STREAMS};
-use ligament_wire::domains::Carried;
+use ligament_net::{Event, Net, NetOptions, MAX_STREAMS};
+use ligament_wire::domains::CarrierLoad;
 use ligament_wire::DomainId;
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
@@ -19,12 +19,12 @@ const PARTING: Duration = Duration::from_secs(5);
 /// How many streams a path to a domain gets from the one that dials: as many as either of them wants.
 pub(crate) fn streams(wanted: [Option<u16>; 2]) -> u16 {
     // What comes from elsewhere is not to be believed.
-    wanted.into_iter().flatten().max().map_or(STREAMS, |streams| streams.min(MOST_STREAMS))
+    wanted.into_iter().flatten().max().map_or(STREAMS, |streams| streams.min(MAX_STREAMS))
 }
 
 /// How paths behave that are given up after so long without a connection, and send no more than so much in a second.
-pub(crate) fn tuning(patience: Duration, pace: Option<u64>) -> Tuning {
-    let mut tuning = Tuning { pace, ..Tuning::default() };
+pub(crate) fn tuning(patience: Duration, pace: Option<u64>) -> NetOptions {
+    let mut tuning = NetOptions { pace, ..NetOptions::default() };
     tuning.path.patience = patience.as_nanos() as u64;
     tuning
 }
@@ -41,9 +41,9 @@ pub(crate) fn connect(net: Net) -> Result<(Carrier, UnboundedReceiver<Heard>), F
 }
 
 /// How much a carrier has to do.
-pub(crate) fn carried(carrier: &Carrier) -> Carried {
+pub(crate) fn carried(carrier: &Carrier) -> CarrierLoad {
     let quiet = carrier.quiet();
-    Carried {
+    CarrierLoad {
         quiet: quiet.quiet,
         sent: quiet.sent,
         came: quiet.came,

@@ -5,7 +5,7 @@
 //! then goes no further than that time until it hears more. A change without a time holds each of them at its next step. Only
 //! the head knows whether all have accepted, so only the head may say that it is made good or withdrawn: no patience here.
 
-use ligament_wire::steering::{Matter, ModelTime, Scheduled, Steer, Steers};
+use ligament_wire::steering::{Matter, ModelTime, ScheduledChange, Steer, Steers};
 use ligament_wire::times::{begin_of, is_before};
 use std::sync::Arc;
 
@@ -135,8 +135,8 @@ impl Change {
 
 impl Steering {
     /// What is known from the beginning on: changes that are made good, and whom each concerns.
-    pub fn begin(&mut self, schedule: &[(Scheduled, Vec<u32>)]) {
-        for (Scheduled { change, at, matter }, members) in schedule {
+    pub fn begin(&mut self, schedule: &[(ScheduledChange, Vec<u32>)]) {
+        for (ScheduledChange { change, at, matter }, members) in schedule {
             self.add(*change, Some(at.0), matter.clone(), members, Stage::Good);
         }
         self.reckon();
@@ -371,7 +371,7 @@ mod tests {
     fn a_sum_of_steps_has_come_to_the_time_that_it_means() {
         let mut steering = Steering::default();
         steering.begin(&[(
-            Scheduled {
+            ScheduledChange {
                 change: 1,
                 at: ModelTime(100.0),
                 matter: Matter::Set { settings: vec![1], restart: false },
@@ -401,7 +401,7 @@ mod tests {
     #[test]
     fn what_no_member_made_before_all_were_over_is_not_said_to_be_made() {
         let matter = Matter::Set { settings: vec![1], restart: false };
-        let scheduled = Scheduled { change: 7, at: ModelTime(10.0), matter };
+        let scheduled = ScheduledChange { change: 7, at: ModelTime(10.0), matter };
         for (time, end) in [(5.0, Steers::Over), (10.0, Steers::Made)] {
             let mut steering = Steering::default();
             steering.begin(&[(scheduled.clone(), vec![0, 1])]);

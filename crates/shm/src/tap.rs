@@ -5,7 +5,7 @@
 use crate::memory::{Mapping, ShmError};
 use crate::own::OwnMemory;
 use crate::turn::Turn;
-use ligament_wire::tap::Outcome;
+use ligament_wire::tap::TapOutcome;
 use rustix::fd::{AsFd, OwnedFd};
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -21,7 +21,7 @@ const BODY_AT: usize = 192;
 /// What stands beside the value in a box.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Note {
-    pub outcome: Outcome,
+    pub outcome: TapOutcome,
     /// Of the value's body: its parts, and its length in bytes; also of one that is too large.
     pub parts: u16,
     pub body_len: u64,
@@ -46,7 +46,7 @@ impl Note {
     fn of(words: [u64; NOTE_WORDS]) -> Option<Note> {
         let [outcome, parts, body_len, timestamp, next, slot, number, _] = words;
         Some(Note {
-            outcome: Outcome::of(outcome)?,
+            outcome: TapOutcome::of(outcome)?,
             parts: u16::try_from(parts).ok()?,
             body_len,
             timestamp: f64::from_bits(timestamp),
@@ -117,12 +117,12 @@ impl TapBox {
     /// Sender, if a value is wanted: puts it in. `write` is given memory for `body_len` bytes, if the note says that there is
     /// a value and there is room for it; what the box says if not is seen to here.
     pub fn fill(&self, mut note: Note, write: impl FnOnce(&mut [u8])) {
-        if note.outcome == Outcome::Value {
+        if note.outcome == TapOutcome::Value {
             let len = usize::try_from(note.body_len).unwrap_or(usize::MAX);
             if note.body_len > self.room() {
-                note.outcome = Outcome::TooLarge;
+                note.outcome = TapOutcome::TooLarge;
             } else if self.map.populate_write(BODY_AT, len).is_err() {
-                note.outcome = Outcome::NoMemory;
+                note.outcome = TapOutcome::NoMemory;
             } else {
                 // SAFETY: within the mapping, since there is room, and ours until it is the other's turn.
                 write(unsafe { std::slice::from_raw_parts_mut(self.map.start().add(BODY_AT), len) });
@@ -169,7 +169,7 @@ impl TapBox {
     /// What is in the box is not what a sender puts there.
     pub fn take(&self) -> Result<Option<(Note, OwnMemory)>, ShmError> {
         let Some(note) = self.look()? else { return Ok(None) };
-        if note.outcome != Outcome::Value {
+        if note.outcome != TapOutcome::Value {
             return Ok(Some((note, OwnMemory::new(0)?)));
         }
         let mut body = OwnMemory::new(note.body_len)?;
@@ -191,7 +191,7 @@ impl TapBox {
         let wrong = || ShmError::Malformed(format!("a tap's box says {words:x?}"));
         let note = Note::of(words).ok_or_else(wrong)?;
         match note.outcome {
-            Outcome::Value if note.body_len > self.room() => Err(wrong()),
+            TapOutcome::Value if note.body_len > self.room() => Err(wrong()),
             _ => Ok(Some(note)),
         }
     }
@@ -216,7 +216,7 @@ mod tests {
     fn note(body_len: u64) -> Note {
         let (timestamp, next_timestamp) = (1.5, Some(2.0));
         Note {
-            outcome: Outcome::Value,
+            outcome: TapOutcome::Value,
             parts: 1,
             body_len,
             timestamp,
@@ -274,7 +274,7 @@ mod tests {
         other.ask();
         sender.fill(note(101), |_| panic!("there is no room"));
         let (told, _) = other.take().unwrap().unwrap();
-        assert_eq!((told.outcome, told.body_len), (Outcome::TooLarge, 101));
+        assert_eq!((told.outcome, told.body_len), (TapOutcome::TooLarge, 101));
     }
 
     #[test]

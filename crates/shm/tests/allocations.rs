@@ -8,7 +8,7 @@ mod common;
 use common::{Conduit, Domain, Line};
 use ligament_shm::endpoint::{Contiguous, Nothing};
 use ligament_shm::{Endpoint, ShmError};
-use ligament_wire::{array_head, ArrayRef, DType, Encoder, HeaderWords, Order, Value, ValueRef};
+use ligament_wire::{array_head, ArrayRef, DType, Encoder, HeaderWords, ArrayOrder, Value, ValueRef};
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -75,10 +75,10 @@ fn each(send: impl Fn(&mut Endpoint<Line>, &mut Encoder, u64) -> Result<(), ShmE
 fn a_message_allocates_as_often_as_the_page_says() {
     let data = vec![1u64; 4096];
     let array = |shape: &'static [u64; 1]| {
-        ValueRef::Array(ArrayRef::from_slice(&data[..shape[0] as usize], shape, Order::RowMajor))
+        ValueRef::Array(ArrayRef::from_slice(&data[..shape[0] as usize], shape, ArrayOrder::RowMajor))
     };
     let mut head = Vec::new();
-    array_head(DType::UInt64, &[1024], Order::RowMajor, None, &mut head).unwrap();
+    array_head(DType::UInt64, &[1024], ArrayOrder::RowMajor, None, &mut head).unwrap();
     let plan = |value: &ValueRef<'_>, sender: &mut Endpoint<Line>, encoder: &mut Encoder| {
         sender.send(&[0], header(), &encoder.plan(value).unwrap())
     };

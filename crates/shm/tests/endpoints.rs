@@ -10,7 +10,7 @@ use ligament_shm::endpoint::{AgentNotice, Contiguous};
 use ligament_shm::status::{now, State};
 use ligament_shm::{Endpoint, ShmError};
 use ligament_wire::{
-    array_head, ArrayKind, ArrayRef, DType, Encoder, Ending, EndpointId, Header, HeaderWords, Kind, Order,
+    array_head, ArrayKind, ArrayRef, DType, Encoder, ConduitEnd, EndpointId, Header, HeaderWords, MessageKind, ArrayOrder,
     Value, ValueRef,
 };
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -27,7 +27,7 @@ fn one_way(budget: u64, limit: u64) -> Domain {
 
 fn send(endpoint: &mut Endpoint<Line>, to: &[usize], time: f64, value: &ValueRef<'_>) -> Result<(), ShmError> {
     let mut encoder = Encoder::new();
-    let header = Header { kind: Kind::Data, timestamp: time, ..Header::default() };
+    let header = Header { kind: MessageKind::Data, timestamp: time, ..Header::default() };
     endpoint.send(to, header.into(), &encoder.plan(value).unwrap())
 }
 
@@ -58,7 +58,7 @@ fn elements(value: &Value) -> &[u64] {
 
 fn send_numbers(endpoint: &mut Endpoint<Line>, to: &[usize], data: &[u64]) -> Result<(), ShmError> {
     let shape = [data.len() as u64];
-    send(endpoint, to, 0.0, &ValueRef::Array(ArrayRef::from_slice(data, &shape, Order::RowMajor)))
+    send(endpoint, to, 0.0, &ValueRef::Array(ArrayRef::from_slice(data, &shape, ArrayOrder::RowMajor)))
 }
 
 #[test]
@@ -72,7 +72,7 @@ fn messages_of_every_size_arrive_whole_and_in_order() {
             let data = numbers(*size, i as u64);
             send_numbers(&mut endpoint, &[0], &data).unwrap();
         }
-        endpoint.end_channel(0, Ending::Done).unwrap();
+        endpoint.end_channel(0, ConduitEnd::Done).unwrap();
     });
     let mut endpoint = domain.endpoint(1);
     for (i, size) in expected.iter().enumerate() {
@@ -90,7 +90,7 @@ fn a_sender_may_be_gone_before_its_receiver_starts() {
     for i in 0..1000u64 {
         send_numbers(&mut sender, &[0], &numbers(1 + i as usize % 700, i)).unwrap();
     }
-    sender.end_channel(0, Ending::Done).unwrap();
+    sender.end_channel(0, ConduitEnd::Done).unwrap();
     drop(sender);
     let mut endpoint = domain.endpoint(1);
     for i in 0..1000u64 {
@@ -390,8 +390,8 @@ fn a_loan_is_received_where_it_was_written() {
             eight.copy_from_slice(&number.to_le_bytes());
         }
         let mut head = Vec::new();
-        let len = array_head(DType::UInt64, &[30_000], Order::RowMajor, None, &mut head).unwrap();
-        let header = Header { kind: Kind::Data, ..Header::default() };
+        let len = array_head(DType::UInt64, &[30_000], ArrayOrder::RowMajor, None, &mut head).unwrap();
+        let header = Header { kind: MessageKind::Data, ..Header::default() };
         sender.send_loan(&[0], header.into(), loan, (&head, 1), len).unwrap();
         assert_eq!(elements(&receive(&mut receiver, 0).1), data);
     }
@@ -482,7 +482,7 @@ fn channels_of_a_peer_that_is_lost_end_after_all_that_it_has_sent() {
     let mut receiver = domain.endpoint(1);
     send_numbers(&mut lost, &[0], &numbers(1000, 1)).unwrap();
     send_numbers(&mut lost, &[0], &numbers(3, 2)).unwrap();
-    lost.end_channel(1, Ending::Done).unwrap();
+    lost.end_channel(1, ConduitEnd::Done).unwrap();
     // Its process is gone without another word.
     std::mem::forget(lost);
     for _ in 0..2 {
@@ -519,12 +519,12 @@ fn messages_with_the_head_of_the_one_before_are_told_apart_whether_queued_or_tak
     let plan = |number: u64| {
         let count = 100 + number;
         let mut head = Vec::new();
-        array_head(DType::UInt64, &[count], Order::RowMajor, None, &mut head).unwrap();
+        array_head(DType::UInt64, &[count], ArrayOrder::RowMajor, None, &mut head).unwrap();
         (head, numbers(count as usize, number))
     };
     let send = |sender: &mut Endpoint<Line>, to: &[usize], number: u64| {
         let (head, data) = plan(number);
-        let header = Header { kind: Kind::Data, ..Header::default() };
+        let header = Header { kind: MessageKind::Data, ..Header::default() };
         let source = Contiguous { head: &head, number, data: bytemuck::cast_slice(&data) };
         sender.send(to, header.into(), &source).unwrap();
     };
@@ -563,10 +563,10 @@ fn send_known(sender: &mut Endpoint<Line>, count: usize, seed: u64) -> Result<()
 /// The same on any channel.
 fn send_known_to(sender: &mut Endpoint<Line>, channel: usize, count: usize, seed: u64) -> Result<(), ShmError> {
     let mut head = Vec::new();
-    array_head(DType::UInt64, &[count as u64], Order::RowMajor, None, &mut head).unwrap();
+    array_head(DType::UInt64, &[count as u64], ArrayOrder::RowMajor, None, &mut head).unwrap();
     let data = numbers(count, seed);
     let source = Contiguous { head: &head, number: count as u64, data: bytemuck::cast_slice(&data) };
-    sender.send(&[channel], HeaderWords::from(Header { kind: Kind::Data, ..Header::default() }), &source)
+    sender.send(&[channel], HeaderWords::from(Header { kind: MessageKind::Data, ..Header::default() }), &source)
 }
 
 #[test]
@@ -606,7 +606,7 @@ fn small_arrays_go_on_where_there_is_no_memory_for_slabs() {
 /// Receives an array of `count` numbers into memory, if it comes as an ordinary message.
 fn receive_known_into(receiver: &mut Endpoint<Line>, count: usize) -> Option<Vec<u64>> {
     let (mut header, mut data) = (HeaderWords::default(), vec![0u64; count]);
-    let fits = |kind: &ArrayKind| kind.is(DType::UInt64, &[count as u64], Order::RowMajor);
+    let fits = |kind: &ArrayKind| kind.is(DType::UInt64, &[count as u64], ArrayOrder::RowMajor);
     let into = bytemuck::cast_slice_mut(&mut data);
     receiver.receive_ordinary_into(0, &mut header, fits, into).then_some(data)
 }
@@ -679,7 +679,7 @@ fn what_does_not_fit_the_callers_memory_is_left_as_it_was() {
 fn follow_known_into(receiver: &mut Endpoint<Line>, channel: usize, count: usize) -> (Vec<u64>, usize) {
     let mut data = vec![0u64; count];
     let into: &mut [u8] = bytemuck::cast_slice_mut(&mut data);
-    let fits = |kind: &ArrayKind| kind.is(DType::UInt64, &[count as u64], Order::RowMajor);
+    let fits = |kind: &ArrayKind| kind.is(DType::UInt64, &[count as u64], ArrayOrder::RowMajor);
     let there = receiver.follow_into(channel, fits, into).unwrap();
     let (_, value) = receive(receiver, channel);
     into[there..].copy_from_slice(&bytemuck::cast_slice(elements(&value))[there..]);

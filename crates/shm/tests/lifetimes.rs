@@ -12,7 +12,7 @@ use ligament_shm::ring::Announcement;
 use ligament_shm::slab::packed;
 use ligament_shm::status::{now, State};
 use ligament_shm::{Endpoint, ShmError};
-use ligament_wire::{array_head, DType, EndpointId, HeaderWords, Order, Value};
+use ligament_wire::{array_head, DType, EndpointId, HeaderWords, ArrayOrder, Value};
 use std::ops::Range;
 use std::panic::{catch_unwind, AssertUnwindSafe};
 use std::thread;
@@ -36,7 +36,7 @@ fn mapped(bytes: u64) -> usize {
 
 fn send_bytes(endpoint: &mut Endpoint<Line>, data: &[u8]) {
     let mut head = Vec::new();
-    array_head(DType::UInt8, &[data.len() as u64], Order::RowMajor, None, &mut head).unwrap();
+    array_head(DType::UInt8, &[data.len() as u64], ArrayOrder::RowMajor, None, &mut head).unwrap();
     let source = Contiguous { head: &head, number: data.len() as u64, data };
     endpoint.send(&[0], HeaderWords::data(0.0, None), &source).unwrap();
 }

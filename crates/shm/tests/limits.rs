@@ -8,7 +8,7 @@ mod common;
 use common::{Conduit, Domain, Line};
 use ligament_shm::status::now;
 use ligament_shm::{Endpoint, ShmError};
-use ligament_wire::{ArrayRef, Encoder, Header, HeaderWords, Order, ValueRef};
+use ligament_wire::{ArrayRef, Encoder, Header, HeaderWords, ArrayOrder, ValueRef};
 use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
@@ -26,7 +26,7 @@ fn send(endpoint: &mut Endpoint<Line>, bytes: usize) -> Result<(), ShmError> {
     let data = vec![7u64; bytes / 8];
     let mut encoder = Encoder::new();
     let shape = [data.len() as u64];
-    let value = ValueRef::Array(ArrayRef::from_slice(&data, &shape, Order::RowMajor));
+    let value = ValueRef::Array(ArrayRef::from_slice(&data, &shape, ArrayOrder::RowMajor));
     let plan = encoder.plan(&value).unwrap();
     endpoint.send(&[0], HeaderWords::from(Header::default()), &plan)
 }

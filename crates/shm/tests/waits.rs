@@ -12,7 +12,7 @@ use ligament_shm::status::{now, Awaited, Status};
 use ligament_shm::steering::Gate;
 use ligament_shm::{Endpoint, ShmError};
 use ligament_wire::steering::{Matter, ModelTime, Steer};
-use ligament_wire::{ArrayRef, Encoder, EndpointId, Header, Kind, Order, ValueRef};
+use ligament_wire::{ArrayRef, Encoder, EndpointId, Header, MessageKind, ArrayOrder, ValueRef};
 use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 
@@ -27,9 +27,9 @@ fn two(budget: u64, limit: u64) -> Domain {
 fn send(endpoint: &mut Endpoint<Line>, channel: usize, bytes: usize) -> Result<(), ShmError> {
     let data = vec![7u8; bytes];
     let shape = [bytes as u64];
-    let array = ArrayRef::from_slice(&data, &shape, Order::RowMajor);
+    let array = ArrayRef::from_slice(&data, &shape, ArrayOrder::RowMajor);
     let mut encoder = Encoder::new();
-    let header = Header { kind: Kind::Data, ..Header::default() };
+    let header = Header { kind: MessageKind::Data, ..Header::default() };
     endpoint.send(&[channel], header.into(), &encoder.plan(&ValueRef::Array(array)).unwrap())
 }
 

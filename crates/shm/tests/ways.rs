@@ -13,7 +13,7 @@ use ligament_shm::ring::STAMPED_MASK;
 use ligament_shm::status::now;
 use ligament_shm::{Endpoint, ShmError};
 use ligament_wire::{
-    array_head, flags, ArrayKind, ArrayRef, DType, Encoder, Header, HeaderWords, Kind, Order, Value, ValueRef,
+    array_head, flags, ArrayKind, ArrayRef, DType, Encoder, Header, HeaderWords, MessageKind, ArrayOrder, Value, ValueRef,
 };
 use proptest::prelude::*;
 use std::collections::{BTreeMap, VecDeque};
@@ -59,7 +59,7 @@ struct AsOf {
 impl AsOf {
     fn header(self, time: f64) -> HeaderWords {
         let header = Header {
-            kind: Kind::Data,
+            kind: MessageKind::Data,
             timestamp: time,
             next_timestamp: self.next.then_some(time + 1.0),
             ticks: self.ticks.then_some(7),
@@ -141,7 +141,7 @@ impl Stage {
         let heads = COUNTS.map(|count| {
             let mut head = Vec::new();
             let shape = [count as u64];
-            let len = array_head(DType::UInt64, &shape, Order::RowMajor, None, &mut head).unwrap();
+            let len = array_head(DType::UInt64, &shape, ArrayOrder::RowMajor, None, &mut head).unwrap();
             (head, len)
         });
         Stage {
@@ -201,7 +201,7 @@ impl Stage {
             }
             By::Value => {
                 let (mut encoder, shape) = (Encoder::new(), [count as u64]);
-                let array = ArrayRef::from_slice(&data, &shape, Order::RowMajor);
+                let array = ArrayRef::from_slice(&data, &shape, ArrayOrder::RowMajor);
                 self.sender.send(on, header, &encoder.plan(&ValueRef::Array(array)).unwrap())
             }
             By::Loan => {
@@ -234,7 +234,7 @@ impl Stage {
     fn receive_into(&mut self, channel: usize, count: usize) -> String {
         let (who, index) = receiver_of(channel);
         let (mut header, mut data) = (HeaderWords::default(), vec![0u64; count]);
-        let fits = |kind: &ArrayKind| kind.is(DType::UInt64, &[count as u64], Order::RowMajor);
+        let fits = |kind: &ArrayKind| kind.is(DType::UInt64, &[count as u64], ArrayOrder::RowMajor);
         let into = bytemuck::cast_slice_mut(&mut data);
         if self.receivers[who].receive_ordinary_into(index, &mut header, fits, into) {
             return format!("{} {data:?}", all_of(&header));
@@ -377,12 +377,12 @@ fn outcomes(second: Header) -> [String; 2] {
         let domain = Domain::new(2, &[Conduit { from: 0, to: 1, budget: 1 << 20 }], 1 << 30);
         let wrong = domain.wrong_sender(0, 64);
         let mut head = Vec::new();
-        let body_len = array_head(DType::UInt8, &[1024], Order::RowMajor, None, &mut head).unwrap();
+        let body_len = array_head(DType::UInt8, &[1024], ArrayOrder::RowMajor, None, &mut head).unwrap();
         let mut body = vec![0, 0, head.len() as u64];
         head.resize(head.len().next_multiple_of(8), 0);
         body.extend(head.chunks_exact(8).map(|word| u64::from_le_bytes(word.try_into().unwrap())));
         let first =
-            Header { kind: Kind::Data, carrier_flags: flags::PLACED, parts: 1, body_len, ..Header::default() };
+            Header { kind: MessageKind::Data, carrier_flags: flags::PLACED, parts: 1, body_len, ..Header::default() };
         wrong.publish(0, 0, first.encode(), &body);
         let mut receiver = domain.endpoint(1);
         receiver.set_generally(generally);
@@ -408,7 +408,7 @@ proptest! {
         }
         let body_len = body_len & STAMPED_MASK;
         let second =
-            Header { kind: Kind::Data, carrier_flags, conduit, sequence, parts, epoch, body_len, ..Header::default() };
+            Header { kind: MessageKind::Data, carrier_flags, conduit, sequence, parts, epoch, body_len, ..Header::default() };
         let [own, general] = outcomes(second);
         prop_assert_eq!(own, general, "{:?}", second);
     }

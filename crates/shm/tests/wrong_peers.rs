@@ -9,14 +9,14 @@ use ligament_shm::endpoint::{AgentNotice, Contiguous};
 use ligament_shm::ring::Announcement;
 use ligament_shm::status::now;
 use ligament_shm::ShmError;
-use ligament_wire::{array_head, flags, DType, EndpointId, Header, HeaderWords, Kind, Order, Value};
+use ligament_wire::{array_head, flags, DType, EndpointId, Header, HeaderWords, MessageKind, ArrayOrder, Value};
 use proptest::prelude::*;
 
 fn domain() -> Domain {
     Domain::new(2, &[Conduit { from: 0, to: 1, budget: 1 << 20 }], 1 << 30)
 }
 
-fn header(kind: Kind, carrier_flags: u16, parts: u16, body_len: u64) -> Header {
+fn header(kind: MessageKind, carrier_flags: u16, parts: u16, body_len: u64) -> Header {
     Header { kind, carrier_flags, parts, body_len, ..Header::default() }
 }
 
@@ -39,12 +39,12 @@ fn refused(header: Header, body: &[u64]) {
 
 #[test]
 fn a_body_longer_than_its_slot_is_refused() {
-    refused(header(Kind::Data, 0, 0, 257), &[]);
+    refused(header(MessageKind::Data, 0, 0, 257), &[]);
 }
 
 #[test]
 fn a_place_outside_of_its_slab_is_refused() {
-    let placed = header(Kind::Data, flags::PLACED, 1, 24 + 40 + 4096);
+    let placed = header(MessageKind::Data, flags::PLACED, 1, 24 + 40 + 4096);
     for place in [[0, SLAB, 24], [0, u64::MAX - 63, 24], [0, SLAB - 4032, 24]] {
         refused(placed, &place);
     }
@@ -52,23 +52,23 @@ fn a_place_outside_of_its_slab_is_refused() {
 
 #[test]
 fn a_reference_to_a_head_that_never_came_is_refused() {
-    refused(header(Kind::Data, flags::PLACED | flags::AS_BEFORE, 0, 0), &[]);
-    refused(header(Kind::Data, flags::AS_BEFORE, 1, 4096), &[]);
-    refused(header(Kind::Overlay, flags::PLACED | flags::AS_BEFORE, 1, 4096), &[]);
+    refused(header(MessageKind::Data, flags::PLACED | flags::AS_BEFORE, 0, 0), &[]);
+    refused(header(MessageKind::Data, flags::AS_BEFORE, 1, 4096), &[]);
+    refused(header(MessageKind::Overlay, flags::PLACED | flags::AS_BEFORE, 1, 4096), &[]);
 }
 
 #[test]
 fn a_place_that_refers_to_the_head_before_is_checked_like_any_other() {
     let mut head = Vec::new();
-    let body_len = array_head(DType::UInt8, &[1024], Order::RowMajor, None, &mut head).unwrap();
+    let body_len = array_head(DType::UInt8, &[1024], ArrayOrder::RowMajor, None, &mut head).unwrap();
     let mut body = vec![0, 0, head.len() as u64];
     head.resize(head.len().next_multiple_of(8), 0);
     body.extend(head.chunks_exact(8).map(|word| u64::from_le_bytes(word.try_into().unwrap())));
     for place in [1u64 << 29, (SLAB / 1024) << 18, (1 << 56) - 1] {
         let domain = domain();
         let wrong = domain.wrong_sender(0, 64);
-        wrong.publish(0, 0, header(Kind::Data, flags::PLACED, 1, body_len).encode(), &body);
-        let mut second = header(Kind::Data, flags::PLACED | flags::AS_BEFORE, 0, place);
+        wrong.publish(0, 0, header(MessageKind::Data, flags::PLACED, 1, body_len).encode(), &body);
+        let mut second = header(MessageKind::Data, flags::PLACED | flags::AS_BEFORE, 0, place);
         second.sequence = 1;
         let mut receiver = domain.endpoint(1);
         let (mut header, mut value) = (HeaderWords::default(), Value::None);
@@ -81,42 +81,42 @@ fn a_place_that_refers_to_the_head_before_is_checked_like_any_other() {
 
 #[test]
 fn a_slab_that_does_not_exist_is_refused() {
-    refused(header(Kind::Data, flags::PLACED, 1, 4096), &[77, 0, 24]);
+    refused(header(MessageKind::Data, flags::PLACED, 1, 4096), &[77, 0, 24]);
 }
 
 #[test]
 fn a_head_longer_than_its_body_is_refused() {
-    refused(header(Kind::Data, flags::PLACED, 1, 100), &[0, 0, 101]);
-    refused(header(Kind::Data, flags::PLACED, 1, 4096), &[0, 0, u64::MAX]);
+    refused(header(MessageKind::Data, flags::PLACED, 1, 100), &[0, 0, 101]);
+    refused(header(MessageKind::Data, flags::PLACED, 1, 4096), &[0, 0, u64::MAX]);
 }
 
 #[test]
 fn a_message_for_a_channel_that_ends_elsewhere_is_refused() {
-    refused(Header { conduit: 5, ..header(Kind::Data, 0, 0, 0) }, &[]);
-    refused(Header { conduit: u32::MAX, ..header(Kind::Data, 0, 0, 0) }, &[]);
+    refused(Header { conduit: 5, ..header(MessageKind::Data, 0, 0, 0) }, &[]);
+    refused(Header { conduit: u32::MAX, ..header(MessageKind::Data, 0, 0, 0) }, &[]);
 }
 
 #[test]
 fn a_message_out_of_sequence_is_refused() {
-    refused(Header { sequence: 1, ..header(Kind::Data, 0, 0, 0) }, &[]);
+    refused(Header { sequence: 1, ..header(MessageKind::Data, 0, 0, 0) }, &[]);
 }
 
 #[test]
 fn a_chunk_of_nothing_is_refused() {
-    refused(header(Kind::Data, flags::STREAM, 0, 1 << 20), &[0, 0, 4096, 4096]);
-    refused(header(Kind::Data, flags::STREAM, 0, 10), &[0, 0, 4096, 0]);
+    refused(header(MessageKind::Data, flags::STREAM, 0, 1 << 20), &[0, 0, 4096, 4096]);
+    refused(header(MessageKind::Data, flags::STREAM, 0, 10), &[0, 0, 4096, 0]);
 }
 
 #[test]
 fn a_chunk_of_an_impossible_message_is_an_error_and_no_allocation() {
-    let got = outcome(header(Kind::Data, flags::STREAM, 0, (1 << 56) - 1).encode(), &[0, 0, 4096, 0], &[]);
+    let got = outcome(header(MessageKind::Data, flags::STREAM, 0, (1 << 56) - 1).encode(), &[0, 0, 4096, 0], &[]);
     assert!(matches!(got, Err(ShmError::OutOfMemory { .. })), "{got:?}");
 }
 
 #[test]
 fn a_jump_out_of_the_outbox_is_refused() {
     for (offset, slots) in [(1 << 40, 64), (4096, u64::MAX), (4097, 64), (0, 0), (u64::MAX - 4095, 64)] {
-        refused(header(Kind::Carrier, 0, 0, 0), &[offset, slots]);
+        refused(header(MessageKind::Carrier, 0, 0, 0), &[offset, slots]);
     }
 }
 
@@ -157,11 +157,11 @@ proptest! {
         let domain = domain();
         let wrong = domain.wrong_sender(0, 64);
         let mut head = Vec::new();
-        array_head(DType::UInt8, &[LEN as u64], Order::RowMajor, None, &mut head).unwrap();
+        array_head(DType::UInt8, &[LEN as u64], ArrayOrder::RowMajor, None, &mut head).unwrap();
         let mut receiver = domain.endpoint(1);
         let before = Contiguous { head: &head, number: 1, data: &[9; LEN] };
         let mut sender = domain.endpoint(0);
-        sender.send(&[0], HeaderWords::from(header(Kind::Data, 0, 0, 0)), &before).unwrap();
+        sender.send(&[0], HeaderWords::from(header(MessageKind::Data, 0, 0, 0)), &before).unwrap();
         let (mut header, mut value) = (HeaderWords::default(), Value::None);
         receiver.receive_to(0, None, &mut header, &mut value).unwrap();
         wrong.announce(0, 1, bytes, Announcement { channel, sequence, place });

@@ -3,7 +3,7 @@
 use crate::error::WireError;
 use crate::gather::check_names;
 use crate::parts::array_source;
-use crate::value::{Array, DType, Element, Order, SettingValue, Value};
+use crate::value::{Array, DType, Element, ArrayOrder, SettingValue, Value};
 
 /// A value to be sent. Lists and maps come in two forms: over borrowed slices, and over vectors for trees that
 /// are built on the way.
@@ -51,7 +51,7 @@ pub struct ArrayRef<'a> {
     /// Byte strides, one for each dimension; none if the elements are contiguous in `order`.
     pub strides: Option<&'a [i64]>,
     /// In which order the elements stand in the message (and in `data`, if there are no strides).
-    pub order: Order,
+    pub order: ArrayOrder,
     /// The bytes from the lowest to the highest addressed element.
     pub data: &'a [u8],
     /// Where element 0 begins in `data`: not 0 if there are negative strides.
@@ -64,7 +64,7 @@ pub struct ArrayRef<'a> {
 
 impl<'a> ArrayRef<'a> {
     /// An array over contiguous elements.
-    pub fn from_slice<T: Element>(elements: &'a [T], shape: &'a [u64], order: Order) -> ArrayRef<'a> {
+    pub fn from_slice<T: Element>(elements: &'a [T], shape: &'a [u64], order: ArrayOrder) -> ArrayRef<'a> {
         ArrayRef {
             dtype: T::DTYPE,
             shape,

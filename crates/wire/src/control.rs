@@ -4,7 +4,7 @@
 
 use crate::number::{EndpointId, RankId};
 use crate::peek::Sight;
-use crate::steering::{ModelTime, Scheduled, Steer, Steers};
+use crate::steering::{ModelTime, ScheduledChange, Steer, Steers};
 use crate::tap;
 use ligament_catalogue::{fault, Fault};
 use minicbor::{Decode, Encode};
@@ -150,7 +150,7 @@ pub enum Request {
     #[n(11)]
     Steerable {
         #[n(0)]
-        setting: Steerable,
+        setting: SteerableSetting,
         /// Of which of the instances that a process runs together, by its number in the run.
         #[n(1)]
         of: Option<RankId>,
@@ -159,7 +159,7 @@ pub enum Request {
 
 /// A setting that can be steered, as a code declares it.
 #[derive(Debug, Clone, PartialEq, Eq, Encode, Decode)]
-pub struct Steerable {
+pub struct SteerableSetting {
     /// As the code asks for it.
     #[n(0)]
     pub name: String,
@@ -176,7 +176,7 @@ pub struct Steerable {
 
 /// What a client wants to be done at a model time.
 #[derive(Debug, Clone, PartialEq, Eq, Encode, Decode)]
-pub enum Wanted {
+pub enum ChangeRequest {
     /// Settings, each as `name=value`.
     #[n(0)]
     Set(#[n(0)] Vec<String>),
@@ -252,7 +252,7 @@ pub enum Question {
         #[n(2)]
         slot: Option<u32>,
         #[n(3)]
-        wanted: tap::Wanted,
+        wanted: tap::TapSelection,
         /// For how large a value there is to be room, bytes.
         #[n(4)]
         room: u64,
@@ -264,7 +264,7 @@ pub enum Question {
         #[n(0)]
         who: String,
         #[n(1)]
-        wanted: Wanted,
+        wanted: ChangeRequest,
         /// The model time; none: as soon as all can.
         #[n(2)]
         at: Option<ModelTime>,
@@ -432,7 +432,7 @@ pub struct Tap {
     #[n(3)]
     pub slot: Option<u32>,
     #[n(4)]
-    pub wanted: tap::Wanted,
+    pub wanted: tap::TapSelection,
     /// Bytes that a value in the box may have.
     #[n(5)]
     pub room: u64,
@@ -484,7 +484,7 @@ pub struct ChannelInfo {
     pub member: u32,
     /// What happens between its messages and iterations.
     #[n(9)]
-    pub steps: Option<Steps>,
+    pub steps: Option<ChannelSteps>,
     /// Which of `Welcome::filters` its messages pass through.
     #[n(10)]
     pub filters: Option<u32>,
@@ -496,7 +496,7 @@ pub struct ChannelInfo {
 /// What happens on a channel between messages and iterations: `last`, `repeat` and `pad` of yMMSL, and milestones. Most
 /// channels have none of this.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Encode, Decode)]
-pub struct Steps {
+pub struct ChannelSteps {
     /// How many numbers the path of the iteration has in which a message is sent.
     #[n(0)]
     pub depth: u8,
@@ -514,9 +514,9 @@ pub struct Steps {
     pub milestones: bool,
 }
 
-impl Steps {
+impl ChannelSteps {
     /// More filters of a kind than this are refused, and deeper nesting too.
-    pub const MOST: usize = 32;
+    pub const MAX_FILTERS_OF_A_KIND: usize = 32;
 
     /// How many numbers the path of an iteration has in which a message travels.
     pub fn reduced(&self) -> usize {
@@ -532,7 +532,7 @@ impl Steps {
     pub fn is_padding(&self, iteration: &[u64]) -> bool {
         let repeats = usize::from(self.repeats).min(iteration.len());
         let repeated = &iteration[iteration.len() - repeats..];
-        repeated.iter().enumerate().any(|(i, &number)| number > 0 && i < Steps::MOST && self.pads & 1 << i != 0)
+        repeated.iter().enumerate().any(|(i, &number)| number > 0 && i < ChannelSteps::MAX_FILTERS_OF_A_KIND && self.pads & 1 << i != 0)
     }
 }
 
@@ -540,7 +540,7 @@ impl Steps {
 #[derive(Debug, Clone, PartialEq, Eq, Encode, Decode)]
 pub struct Light {
     #[n(0)]
-    pub members: Vec<Member>,
+    pub members: Vec<LightMember>,
     /// The ports of members, each list once.
     #[n(1)]
     pub ports: Vec<Vec<PortInfo>>,
@@ -551,7 +551,7 @@ pub struct Light {
 
 /// One of the instances that a process runs together.
 #[derive(Debug, Clone, PartialEq, Eq, Encode, Decode)]
-pub struct Member {
+pub struct LightMember {
     /// Its number in the run.
     #[n(0)]
     pub number: RankId,
@@ -584,7 +584,7 @@ pub struct InnerChannel {
     pub limit: Option<u64>,
     /// What happens between its messages and iterations.
     #[n(5)]
-    pub steps: Option<Steps>,
+    pub steps: Option<ChannelSteps>,
     /// Which of `Welcome::filters` its messages pass through.
     #[n(6)]
     pub filters: Option<u32>,
@@ -647,7 +647,7 @@ pub struct Welcome {
     /// What happens at model times that are known already, and to which of the instances that the process runs, by their
     /// places. None if there is nothing.
     #[n(14)]
-    pub schedule: Option<Vec<(Scheduled, Vec<u32>)>>,
+    pub schedule: Option<Vec<(ScheduledChange, Vec<u32>)>>,
 }
 
 /// One of the ranks of an instance.

@@ -6,9 +6,9 @@ use minicbor::data::Type;
 use minicbor::Decoder;
 
 use crate::error::WireError;
-use crate::layout::{align_part, head_len, Body};
+use crate::layout::{align_part, head_len, CheckedBody};
 use crate::tree::deeper;
-use crate::value::{Array, ArrayMeta, DType, Order, SettingValue, Value, MAX_DIMS};
+use crate::value::{Array, ArrayMeta, DType, ArrayOrder, SettingValue, Value, MAX_DIMS};
 use crate::{gather, TAG_ARRAY, TAG_BYTES, TAG_COMPLEX, TAG_SETTINGS};
 
 /// What a reader is willing to take. An item of the tree takes one byte or more in the message and about a
@@ -49,7 +49,7 @@ pub fn decode(
     if head.len() as u64 > limits.head {
         return Err(WireError::TooLong { what: "a head", found: head.len() as u64, limit: limits.head });
     }
-    let body = Body::check(parts, body_len, head)?;
+    let body = CheckedBody::check(parts, body_len, head)?;
     if part_bytes.len() as u64 != body_len - body.first_part {
         return Err(WireError::layout(format!(
             "{} bytes of parts where the header and the lengths table give {}",
@@ -89,7 +89,7 @@ pub fn decode_array_to(
     limits: &Limits,
     to: &mut Value,
 ) -> Result<(), WireError> {
-    if let Ok(body) = Body::check(parts, body_len, head) {
+    if let Ok(body) = CheckedBody::check(parts, body_len, head) {
         if part_bytes.len() as u64 == body_len - body.first_part {
             if let Some(array) = plain_array(&body, part_bytes.len() as u64) {
                 *to = Value::Array(array.over(part_bytes));
@@ -132,7 +132,7 @@ fn empty_body(parts: u16) -> Result<Value, WireError> {
 struct Plain {
     dtype: DType,
     ndim: u8,
-    order: Order,
+    order: ArrayOrder,
     shape: [u64; MAX_DIMS],
 }
 
@@ -146,7 +146,7 @@ impl Plain {
 /// The fast path: a tree that is one array without names, unit and strides, in the form that our encoder writes,
 /// and whose part is all that there is. Anything else, also what is wrong, goes the general way.
 #[inline]
-fn plain_array(body: &Body<'_>, part_len: u64) -> Option<Plain> {
+fn plain_array(body: &CheckedBody<'_>, part_len: u64) -> Option<Plain> {
     if body.parts() != 1 {
         return None;
     }
@@ -180,10 +180,10 @@ fn shortest_uint(bytes: &[u8]) -> Option<(u64, &[u8])> {
     Some((number.iter().fold(0, |sum, &byte| sum << 8 | u64::from(byte)), rest))
 }
 
-fn order_of(code: u64) -> Option<Order> {
+fn order_of(code: u64) -> Option<ArrayOrder> {
     match code {
-        0 => Some(Order::RowMajor),
-        1 => Some(Order::ColumnMajor),
+        0 => Some(ArrayOrder::RowMajor),
+        1 => Some(ArrayOrder::ColumnMajor),
         _ => None,
     }
 }
@@ -191,7 +191,7 @@ fn order_of(code: u64) -> Option<Order> {
 /// Where each part lies in the bytes of all parts, until it is taken.
 type Spans = Vec<Option<(usize, usize)>>;
 
-fn spans(body: &Body<'_>) -> Spans {
+fn spans(body: &CheckedBody<'_>) -> Spans {
     let mut at = 0;
     (0..body.parts())
         .map(|part| {

@@ -8,9 +8,9 @@ use crate::borrow::{ArrayRef, ValueRef};
 use crate::error::WireError;
 use crate::gather;
 use crate::layout::{align_part, table_len, Cursor};
-use crate::parts::{array_source, Part, Parts, Source};
+use crate::parts::{array_source, PlannedPart, PartList, Source};
 use crate::tree::{write_array, Cbor, Description, TreeWriter};
-use crate::value::{ArrayMeta, DType, Order, Value, MAX_DIMS};
+use crate::value::{ArrayMeta, DType, ArrayOrder, Value, MAX_DIMS};
 use crate::TAG_ARRAY;
 
 /// Plans bodies. Keep one and use it again: messages of up to one part then allocate nothing.
@@ -22,9 +22,9 @@ pub struct Encoder {
 
 /// What is to be written: the head, and where each part goes.
 #[derive(Debug)]
-pub struct Plan<'e, 'a> {
+pub struct EncodingPlan<'e, 'a> {
     head: &'e [u8],
-    parts: Parts<'a>,
+    parts: PartList<'a>,
     body_len: u64,
 }
 
@@ -36,11 +36,11 @@ impl Encoder {
 
     /// Plans the body of `value`. Errors: more than 64 lists and maps inside each other, more than 65,535 parts,
     /// an array whose shape, strides and bytes do not fit together, a body of 2⁵⁶ bytes or more.
-    pub fn plan<'a>(&mut self, value: &ValueRef<'a>) -> Result<Plan<'_, 'a>, WireError> {
+    pub fn plan<'a>(&mut self, value: &ValueRef<'a>) -> Result<EncodingPlan<'_, 'a>, WireError> {
         match value {
             ValueRef::Array(array) => self.plan_array(array),
             ValueRef::None | ValueRef::Owned(Value::None) => {
-                Ok(Plan { head: &[], parts: Parts::None, body_len: 0 })
+                Ok(EncodingPlan { head: &[], parts: PartList::None, body_len: 0 })
             }
             ValueRef::Owned(Value::Array(array)) => self.plan_array(&ArrayRef::from(array)),
             _ => self.plan_tree(value),
@@ -48,7 +48,7 @@ impl Encoder {
     }
 
     /// Plans the body of one array and nothing else.
-    pub fn plan_array<'a>(&mut self, array: &ArrayRef<'a>) -> Result<Plan<'_, 'a>, WireError> {
+    pub fn plan_array<'a>(&mut self, array: &ArrayRef<'a>) -> Result<EncodingPlan<'_, 'a>, WireError> {
         if !array.names.is_empty() || array.unit.is_some() {
             return self.plan_tree(&ValueRef::Array(*array));
         }
@@ -56,13 +56,13 @@ impl Encoder {
         self.head.clear();
         let body_len = plain_array_head(array.dtype, array.shape, array.order, nbytes, &mut self.head)?;
         let offset = align_part(self.head.len() as u64);
-        Ok(Plan { head: &self.head, parts: Parts::One(Part { offset, len: nbytes, source }), body_len })
+        Ok(EncodingPlan { head: &self.head, parts: PartList::One(PlannedPart { offset, len: nbytes, source }), body_len })
     }
 
     /// The general way, which every value can go.
-    pub(crate) fn plan_tree<'a>(&mut self, value: &ValueRef<'a>) -> Result<Plan<'_, 'a>, WireError> {
+    pub(crate) fn plan_tree<'a>(&mut self, value: &ValueRef<'a>) -> Result<EncodingPlan<'_, 'a>, WireError> {
         self.tree.clear();
-        let mut writer = TreeWriter { tree: Cbor::new(&mut self.tree), parts: Parts::None };
+        let mut writer = TreeWriter { tree: Cbor::new(&mut self.tree), parts: PartList::None };
         writer.value(value, 0)?;
         let mut parts = writer.parts;
 
@@ -75,7 +75,7 @@ impl Encoder {
             part.offset = cursor.place(part.len)?;
         }
         self.head.extend_from_slice(&self.tree);
-        Ok(Plan { head: &self.head, parts, body_len: cursor.0 })
+        Ok(EncodingPlan { head: &self.head, parts, body_len: cursor.0 })
     }
 }
 
@@ -86,7 +86,7 @@ impl Encoder {
 pub fn array_head(
     dtype: DType,
     shape: &[u64],
-    order: Order,
+    order: ArrayOrder,
     meta: Option<&ArrayMeta>,
     out: &mut Vec<u8>,
 ) -> Result<u64, WireError> {
@@ -134,7 +134,7 @@ pub fn array_head(
 fn plain_array_head(
     dtype: DType,
     shape: &[u64],
-    order: Order,
+    order: ArrayOrder,
     nbytes: u64,
     out: &mut Vec<u8>,
 ) -> Result<u64, WireError> {
@@ -182,7 +182,7 @@ fn put_uint(place: &mut [u8], value: u64) -> usize {
     }
 }
 
-impl<'a> Plan<'_, 'a> {
+impl<'a> EncodingPlan<'_, 'a> {
     /// The lengths table and the tree; empty for a message that is its header alone.
     #[inline]
     pub fn head(&self) -> &[u8] {
@@ -233,11 +233,11 @@ impl<'a> Plan<'_, 'a> {
         }
     }
 
-    /// Gathers the parts into `dst`, whose byte 0 is the body's byte [`Plan::first_part_offset`]. The padding
+    /// Gathers the parts into `dst`, whose byte 0 is the body's byte [`EncodingPlan::first_part_offset`]. The padding
     /// between parts is zeroed.
     ///
     /// # Panics
-    /// If `dst` is shorter than [`Plan::parts_len`].
+    /// If `dst` is shorter than [`EncodingPlan::parts_len`].
     pub fn write_parts(&self, dst: &mut [u8]) {
         let start = self.first_part_offset();
         let mut written = 0;
@@ -253,7 +253,7 @@ impl<'a> Plan<'_, 'a> {
     /// Writes the whole body.
     ///
     /// # Panics
-    /// If `dst` is shorter than [`Plan::body_len`].
+    /// If `dst` is shorter than [`EncodingPlan::body_len`].
     pub fn write_body(&self, dst: &mut [u8]) {
         let head = self.head.len();
         dst[..head].copy_from_slice(self.head);
@@ -320,7 +320,7 @@ mod tests {
         let (mut fast, mut general) = (Encoder::new(), Encoder::new());
         for shape in &shapes {
             for dtype in DType::ALL {
-                for order in [Order::RowMajor, Order::ColumnMajor] {
+                for order in [ArrayOrder::RowMajor, ArrayOrder::ColumnMajor] {
                     let array = ArrayRef {
                         dtype,
                         shape,

@@ -4,7 +4,7 @@
 use crate::borrow::ArrayRef;
 use crate::error::WireError;
 use crate::layout::MAX_BODY;
-use crate::value::{DType, Order, MAX_DIMS, MAX_EXTENT};
+use crate::value::{DType, ArrayOrder, MAX_DIMS, MAX_EXTENT};
 use ligament_catalogue::said;
 
 pub(crate) fn too_many_dims(ndim: usize) -> WireError {
@@ -50,13 +50,13 @@ pub(crate) fn contiguous_bytes(dtype: DType, shape: &[u64]) -> Result<u64, WireE
 
 /// Byte strides of contiguous elements; those past the last dimension are 0. In an array without elements, where
 /// strides mean nothing, they saturate instead of overflowing.
-pub(crate) fn contiguous_strides(dtype: DType, shape: &[u64], order: Order) -> [i64; MAX_DIMS] {
+pub(crate) fn contiguous_strides(dtype: DType, shape: &[u64], order: ArrayOrder) -> [i64; MAX_DIMS] {
     let mut strides = [0; MAX_DIMS];
     let mut step = dtype.size() as i64;
     for place in 0..shape.len() {
         let axis = match order {
-            Order::RowMajor => shape.len() - 1 - place,
-            Order::ColumnMajor => place,
+            ArrayOrder::RowMajor => shape.len() - 1 - place,
+            ArrayOrder::ColumnMajor => place,
         };
         strides[axis] = step;
         step = step.saturating_mul(shape[axis].min(MAX_EXTENT) as i64);
@@ -137,8 +137,8 @@ impl<'a> Gather<'a> {
         let ndim = array.shape.len();
         for place in 0..ndim {
             let axis = match array.order {
-                Order::RowMajor => place,
-                Order::ColumnMajor => ndim - 1 - place,
+                ArrayOrder::RowMajor => place,
+                ArrayOrder::ColumnMajor => ndim - 1 - place,
             };
             let (extent, stride) = (array.shape[axis], strides[axis]);
             if extent == 1 {

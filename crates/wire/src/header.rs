@@ -32,7 +32,7 @@ pub mod flags {
 
 /// How the sender of a conduit has ended it. The timestamp of the message of kind `End` says so.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-pub enum Ending {
+pub enum ConduitEnd {
     /// As it should; timestamp 0.
     #[default]
     Done,
@@ -40,19 +40,19 @@ pub enum Ending {
     WithinPass,
 }
 
-impl Ending {
+impl ConduitEnd {
     /// The header of the message that tells of it.
     pub fn header(self) -> Header {
-        let timestamp = if self == Ending::WithinPass { WITHIN_PASS } else { 0.0 };
-        Header { kind: Kind::End, timestamp, ..Header::default() }
+        let timestamp = if self == ConduitEnd::WithinPass { WITHIN_PASS } else { 0.0 };
+        Header { kind: MessageKind::End, timestamp, ..Header::default() }
     }
 
     /// The ending that a header of kind `End` tells of.
-    pub fn of(header: &HeaderWords) -> Ending {
+    pub fn of(header: &HeaderWords) -> ConduitEnd {
         if header.timestamp() == WITHIN_PASS {
-            Ending::WithinPass
+            ConduitEnd::WithinPass
         } else {
-            Ending::Done
+            ConduitEnd::Done
         }
     }
 }
@@ -61,7 +61,7 @@ const WITHIN_PASS: f64 = 1.0;
 
 /// What a message is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
-pub enum Kind {
+pub enum MessageKind {
     /// A value sent by a simulation.
     #[default]
     Data,
@@ -87,38 +87,38 @@ pub enum Kind {
     Skip(u8),
 }
 
-impl Kind {
+impl MessageKind {
     /// The number that stands in the header.
     #[inline]
     pub fn code(self) -> u8 {
         match self {
-            Kind::Data => 1,
-            Kind::End => 2,
-            Kind::Overlay => 3,
-            Kind::Events => 4,
-            Kind::Checkpoint => 5,
-            Kind::Route => 6,
-            Kind::Slot => 7,
-            Kind::Milestone => 8,
-            Kind::Carrier => 15,
-            Kind::Skip(code) => code,
+            MessageKind::Data => 1,
+            MessageKind::End => 2,
+            MessageKind::Overlay => 3,
+            MessageKind::Events => 4,
+            MessageKind::Checkpoint => 5,
+            MessageKind::Route => 6,
+            MessageKind::Slot => 7,
+            MessageKind::Milestone => 8,
+            MessageKind::Carrier => 15,
+            MessageKind::Skip(code) => code,
         }
     }
 
     /// The kind of this number; an error for 0 and for unknown numbers outside 64–127.
     #[inline]
-    pub fn from_code(code: u8) -> Result<Kind, WireError> {
+    pub fn from_code(code: u8) -> Result<MessageKind, WireError> {
         Ok(match code {
-            1 => Kind::Data,
-            2 => Kind::End,
-            3 => Kind::Overlay,
-            4 => Kind::Events,
-            5 => Kind::Checkpoint,
-            6 => Kind::Route,
-            7 => Kind::Slot,
-            8 => Kind::Milestone,
-            15 => Kind::Carrier,
-            64..=127 => Kind::Skip(code),
+            1 => MessageKind::Data,
+            2 => MessageKind::End,
+            3 => MessageKind::Overlay,
+            4 => MessageKind::Events,
+            5 => MessageKind::Checkpoint,
+            6 => MessageKind::Route,
+            7 => MessageKind::Slot,
+            8 => MessageKind::Milestone,
+            15 => MessageKind::Carrier,
+            64..=127 => MessageKind::Skip(code),
             _ => return Err(WireError::Kind { found: code }),
         })
     }
@@ -128,7 +128,7 @@ impl Kind {
 #[derive(Clone, Copy, Debug, PartialEq, Default)]
 pub struct Header {
     /// What the message is for.
-    pub kind: Kind,
+    pub kind: MessageKind,
     /// Whether the body is compressed.
     pub compressed: bool,
     /// The carrier's flags, within [`flags::CARRIER`]; other bits are not written.
@@ -212,7 +212,7 @@ impl Header {
         if first as u8 != VERSION {
             return Err(WireError::Version { found: first as u8 });
         }
-        let kind = Kind::from_code((first >> 8) as u8)?;
+        let kind = MessageKind::from_code((first >> 8) as u8)?;
         let bits = (first >> 16) as u16;
         if bits & !flags::KNOWN != 0 {
             return Err(WireError::Flags { found: bits & !flags::KNOWN });
@@ -277,7 +277,7 @@ impl HeaderWords {
     #[inline]
     pub fn data(timestamp: f64, next_timestamp: Option<f64>) -> HeaderWords {
         let (bits, next) = next_timestamp.map_or((0, 0), |next| (flags::HAS_NEXT, next.to_bits()));
-        let first = u64::from(VERSION) | u64::from(Kind::Data.code()) << 8 | u64::from(bits) << 16;
+        let first = u64::from(VERSION) | u64::from(MessageKind::Data.code()) << 8 | u64::from(bits) << 16;
         HeaderWords([first, 0, timestamp.to_bits(), next, 0, 0, 0, 0])
     }
 
@@ -286,7 +286,7 @@ impl HeaderWords {
     pub fn check(&self) -> Result<(), WireError> {
         let first = self.0[0] as u32;
         // The commonest header has no flag but those for its next timestamp and the carrier.
-        let common = u32::from(VERSION) | u32::from(Kind::Data.code()) << 8;
+        let common = u32::from(VERSION) | u32::from(MessageKind::Data.code()) << 8;
         if first & !(u32::from(flags::HAS_NEXT | flags::CARRIER) << 16) == common {
             return Ok(());
         }
@@ -299,7 +299,7 @@ impl HeaderWords {
     #[inline]
     pub fn is_ordinary(&self, conduit: u32, sequence: u64) -> bool {
         let known = u64::from(flags::HAS_NEXT | flags::PLACED | flags::AS_BEFORE) << 16;
-        let first = u64::from(VERSION) | u64::from(Kind::Data.code()) << 8 | u64::from(conduit) << 32;
+        let first = u64::from(VERSION) | u64::from(MessageKind::Data.code()) << 8 | u64::from(conduit) << 32;
         // Overlay and epoch are the lower 48 bits; the upper 16 count the parts.
         let overlay_and_epoch = self.0[6] << 16;
         self.0[0] & !known == first && self.0[1] == sequence && overlay_and_epoch == 0
@@ -319,25 +319,25 @@ impl HeaderWords {
     /// Whether this is a value that a simulation sent.
     #[inline]
     pub fn is_data(&self) -> bool {
-        self.kind_code() == Kind::Data.code()
+        self.kind_code() == MessageKind::Data.code()
     }
 
     /// Whether this is the end of a conduit.
     #[inline]
     pub fn is_end(&self) -> bool {
-        self.kind_code() == Kind::End.code()
+        self.kind_code() == MessageKind::End.code()
     }
 
     /// Whether this says for which slot of a resizable port the messages that follow are.
     #[inline]
     pub fn is_slot(&self) -> bool {
-        self.kind_code() == Kind::Slot.code()
+        self.kind_code() == MessageKind::Slot.code()
     }
 
     /// Whether this says that an iteration is over.
     #[inline]
     pub fn is_milestone(&self) -> bool {
-        self.kind_code() == Kind::Milestone.code()
+        self.kind_code() == MessageKind::Milestone.code()
     }
 
     /// The flag bits.
@@ -463,7 +463,7 @@ mod tests {
     #[test]
     fn words_say_what_the_header_says() {
         let header = Header {
-            kind: Kind::Data,
+            kind: MessageKind::Data,
             conduit: 7,
             sequence: 1 << 40,
             timestamp: -1.5,
@@ -504,9 +504,9 @@ mod tests {
         let is_ordinary = |header: Header| HeaderWords::from(header).is_ordinary(7, 9);
         assert!(is_ordinary(usual) && is_ordinary(Header { next_timestamp: None, parts: 0, ..usual }));
         let others = [
-            Header { kind: Kind::End, ..usual },
-            Header { kind: Kind::Slot, ..usual },
-            Header { kind: Kind::Milestone, ..usual },
+            Header { kind: MessageKind::End, ..usual },
+            Header { kind: MessageKind::Slot, ..usual },
+            Header { kind: MessageKind::Milestone, ..usual },
             Header { compressed: true, ..usual },
             Header { carrier_flags: flags::STREAM, ..usual },
             Header { conduit: 8, ..usual },

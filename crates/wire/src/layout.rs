@@ -3,14 +3,14 @@
 use crate::error::WireError;
 
 /// Parts start at multiples of this many bytes from the start of the body.
-pub const PART_ALIGN: u64 = 64;
+pub const PART_ALIGNMENT_BYTES: u64 = 64;
 /// Bodies are shorter than this.
 pub const MAX_BODY: u64 = 1 << 56;
 
-/// The next multiple of [`PART_ALIGN`]; `offset` is at most 2⁵⁶.
+/// The next multiple of [`PART_ALIGNMENT_BYTES`]; `offset` is at most 2⁵⁶.
 #[inline]
 pub fn align_part(offset: u64) -> u64 {
-    (offset + (PART_ALIGN - 1)) & !(PART_ALIGN - 1)
+    (offset + (PART_ALIGNMENT_BYTES - 1)) & !(PART_ALIGNMENT_BYTES - 1)
 }
 
 /// Bytes of the lengths table of a body with this many parts.
@@ -64,7 +64,7 @@ impl Cursor {
 
 /// A body whose table has been checked: every part lies within it.
 #[derive(Clone, Copy)]
-pub(crate) struct Body<'h> {
+pub(crate) struct CheckedBody<'h> {
     table: &'h [u8],
     /// The tree's bytes.
     pub tree: &'h [u8],
@@ -72,9 +72,9 @@ pub(crate) struct Body<'h> {
     pub first_part: u64,
 }
 
-impl<'h> Body<'h> {
+impl<'h> CheckedBody<'h> {
     /// Checks the table of `head` against the lengths that the header and the carrier gave.
-    pub fn check(parts: u16, body_len: u64, head: &'h [u8]) -> Result<Body<'h>, WireError> {
+    pub fn check(parts: u16, body_len: u64, head: &'h [u8]) -> Result<CheckedBody<'h>, WireError> {
         let expected = head_len(parts, head)?;
         if head.len() as u64 != expected {
             return Err(WireError::layout(format!(
@@ -100,7 +100,7 @@ impl<'h> Body<'h> {
             )));
         }
         let first_part = if parts == 0 { body_len } else { align_part(expected) };
-        Ok(Body { table, tree, first_part })
+        Ok(CheckedBody { table, tree, first_part })
     }
 
     /// Length in bytes of a part that exists.

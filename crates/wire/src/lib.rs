@@ -25,13 +25,13 @@ mod value;
 
 pub use borrow::{ArrayRef, ValueRef};
 pub use decode::{decode, decode_array_to, decode_body, Limits};
-pub use encode::{array_head, Encoder, Plan};
+pub use encode::{array_head, Encoder, EncodingPlan};
 pub use error::WireError;
-pub use header::{flags, Ending, Header, HeaderWords, Kind, HEADER_BYTES, VERSION};
-pub use layout::{align_part, head_len, MAX_BODY, PART_ALIGN};
+pub use header::{flags, ConduitEnd, Header, HeaderWords, MessageKind, HEADER_BYTES, VERSION};
+pub use layout::{align_part, head_len, MAX_BODY, PART_ALIGNMENT_BYTES};
 pub use number::{rank_name, rank_parts, DomainId, EndpointId, InstanceId, RankId, Ranks};
 pub use sys::{Bytes, Keeper};
-pub use value::{Array, ArrayKind, ArrayMeta, DType, Element, Order, SettingValue, Value, MAX_DIMS};
+pub use value::{Array, ArrayKind, ArrayMeta, DType, Element, ArrayOrder, SettingValue, Value, MAX_DIMS};
 
 /// How many lists, maps and settings may stand around one value.
 pub const MAX_DEPTH: usize = 64;

@@ -7,15 +7,15 @@ use ligament_catalogue::said;
 
 /// Most messages have at most one part, and then there is no list of them.
 #[derive(Debug, Default)]
-pub(crate) enum Parts<'a> {
+pub(crate) enum PartList<'a> {
     #[default]
     None,
-    One(Part<'a>),
-    Many(Vec<Part<'a>>),
+    One(PlannedPart<'a>),
+    Many(Vec<PlannedPart<'a>>),
 }
 
 #[derive(Debug)]
-pub(crate) struct Part<'a> {
+pub(crate) struct PlannedPart<'a> {
     /// In the body.
     pub offset: u64,
     pub len: u64,
@@ -28,32 +28,32 @@ pub(crate) enum Source<'a> {
     Strided(Box<Gather<'a>>),
 }
 
-impl<'a> Parts<'a> {
-    pub fn as_slice(&self) -> &[Part<'a>] {
+impl<'a> PartList<'a> {
+    pub fn as_slice(&self) -> &[PlannedPart<'a>] {
         match self {
-            Parts::None => &[],
-            Parts::One(part) => std::slice::from_ref(part),
-            Parts::Many(parts) => parts,
+            PartList::None => &[],
+            PartList::One(part) => std::slice::from_ref(part),
+            PartList::Many(parts) => parts,
         }
     }
 
-    pub fn as_mut_slice(&mut self) -> &mut [Part<'a>] {
+    pub fn as_mut_slice(&mut self) -> &mut [PlannedPart<'a>] {
         match self {
-            Parts::None => &mut [],
-            Parts::One(part) => std::slice::from_mut(part),
-            Parts::Many(parts) => parts,
+            PartList::None => &mut [],
+            PartList::One(part) => std::slice::from_mut(part),
+            PartList::Many(parts) => parts,
         }
     }
 
-    pub fn push(&mut self, part: Part<'a>) -> Result<u16, WireError> {
+    pub fn push(&mut self, part: PlannedPart<'a>) -> Result<u16, WireError> {
         let index = u16::try_from(self.as_slice().len()).ok().filter(|index| *index < u16::MAX);
         let index = index.ok_or(WireError::TooManyParts { limit: usize::from(u16::MAX) })?;
         *self = match std::mem::take(self) {
-            Parts::None => Parts::One(part),
-            Parts::One(first) => Parts::Many(vec![first, part]),
-            Parts::Many(mut parts) => {
+            PartList::None => PartList::One(part),
+            PartList::One(first) => PartList::Many(vec![first, part]),
+            PartList::Many(mut parts) => {
                 parts.push(part);
-                Parts::Many(parts)
+                PartList::Many(parts)
             }
         };
         Ok(index)
@@ -89,7 +89,7 @@ pub(crate) fn array_source<'a>(array: &ArrayRef<'a>) -> Result<(u64, Source<'a>)
     })
 }
 
-impl Part<'_> {
+impl PlannedPart<'_> {
     #[inline]
     pub fn copy(&self, from: u64, dst: &mut [u8]) {
         match &self.source {

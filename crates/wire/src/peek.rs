@@ -43,6 +43,6 @@ pub struct Entry {
 }
 
 /// Most bytes of a file in one answer.
-pub const MOST: u32 = 256 << 10;
+pub const MAX_ANSWER_BYTES: u32 = 256 << 10;
 /// Most entries of a directory in one answer.
-pub const MOST_ENTRIES: usize = 10_000;
+pub const MAX_DIRECTORY_ENTRIES: usize = 10_000;

@@ -110,7 +110,7 @@ pub enum Steers {
 
 /// A change that was made good before the run began, because it is made again as it was in an earlier run.
 #[derive(Debug, Clone, PartialEq, Eq, Encode, Decode)]
-pub struct Scheduled {
+pub struct ScheduledChange {
     #[n(0)]
     pub change: u64,
     #[n(1)]

@@ -3,23 +3,23 @@
 
 use crate::borrow::ArrayRef;
 use crate::encode::Encoder;
-use crate::value::{Array, DType, Order, MAX_DIMS};
+use crate::value::{Array, DType, ArrayOrder, MAX_DIMS};
 use ligament_catalogue::{fault, Fault};
 use minicbor::{Decode, Encode};
 
 /// The most bars of a histogram.
-pub const MOST_BARS: u32 = 4096;
+pub const MAX_HISTOGRAM_BARS: u32 = 4096;
 
 /// What of a value is wanted. From a map the value under the keys is taken, from an array the cuts, of these every n-th
 /// element along each axis, and of that the histogram.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Encode, Decode)]
-pub struct Wanted {
+pub struct TapSelection {
     /// Keys of maps inside each other, the outermost first.
     #[n(0)]
     pub keys: Vec<String>,
     /// One for each of the first axes; the others are taken whole.
     #[n(1)]
-    pub cuts: Vec<Cut>,
+    pub cuts: Vec<AxisCut>,
     /// Every so many-th element along each axis that is left; 0 and 1 mean all.
     #[n(2)]
     pub thin: u64,
@@ -30,7 +30,7 @@ pub struct Wanted {
 
 /// What is taken along an axis, counted as NumPy counts: from the end if negative.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Encode, Decode)]
-pub enum Cut {
+pub enum AxisCut {
     /// One index; the axis goes.
     #[n(0)]
     At(#[n(0)] i64),
@@ -48,14 +48,14 @@ pub enum Cut {
 
 /// Where along an axis of `extent` elements a cut begins, how many elements it takes, and how far they are apart. None: an
 /// index that the axis does not have.
-fn along(cut: Cut, extent: u64) -> Option<(u64, u64, u64)> {
+fn along(cut: AxisCut, extent: u64) -> Option<(u64, u64, u64)> {
     let place = |index: i64| match index < 0 {
         true => extent.checked_sub(index.unsigned_abs()),
         false => Some(index.unsigned_abs()),
     };
     match cut {
-        Cut::At(index) => place(index).filter(|&at| at < extent).map(|at| (at, 1, 1)),
-        Cut::Range { from, to, step } => {
+        AxisCut::At(index) => place(index).filter(|&at| at < extent).map(|at| (at, 1, 1)),
+        AxisCut::Range { from, to, step } => {
             let bound =
                 |given: Option<i64>, else_: u64| given.map_or(else_, |i| place(i).unwrap_or(0).min(extent));
             let (from, to, step) = (bound(from, 0), bound(to, extent), step.max(1));
@@ -67,13 +67,13 @@ fn along(cut: Cut, extent: u64) -> Option<(u64, u64, u64)> {
 
 /// A part of an array: shape, byte strides, and where its element 0 lies, in bytes after the array's own.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Part {
+pub struct ArrayPart {
     pub shape: Vec<u64>,
     pub strides: Vec<i64>,
     pub offset: i64,
 }
 
-impl Wanted {
+impl TapSelection {
     /// Whether it is the value as it is.
     pub fn is_all(&self) -> bool {
         self.keys.is_empty() && self.takes_all() && self.bars == 0
@@ -85,17 +85,17 @@ impl Wanted {
     }
 
     /// What is taken of an array of this shape. None: it has fewer axes, or not the index that is asked for.
-    pub fn part_of(&self, shape: &[u64], strides: &[i64]) -> Option<Part> {
+    pub fn part_of(&self, shape: &[u64], strides: &[i64]) -> Option<ArrayPart> {
         if self.cuts.len() > shape.len() || shape.len() > MAX_DIMS {
             return None;
         }
-        let mut part = Part { shape: Vec::new(), strides: Vec::new(), offset: 0 };
+        let mut part = ArrayPart { shape: Vec::new(), strides: Vec::new(), offset: 0 };
         for (axis, (&extent, &stride)) in shape.iter().zip(strides).enumerate() {
-            let whole = Cut::Range { from: None, to: None, step: 1 };
+            let whole = AxisCut::Range { from: None, to: None, step: 1 };
             let cut = self.cuts.get(axis).copied().unwrap_or(whole);
             let (from, count, step) = along(cut, extent)?;
             part.offset = part.offset.checked_add(stride.checked_mul(i64::try_from(from).ok()?)?)?;
-            if let Cut::At(_) = cut {
+            if let AxisCut::At(_) = cut {
                 continue;
             }
             let thin = self.thin.max(1);
@@ -111,12 +111,12 @@ impl Wanted {
     ///
     /// # Errors
     /// What is not understood.
-    pub fn cuts_of(text: &str) -> Result<Vec<Cut>, Fault> {
+    pub fn cuts_of(text: &str) -> Result<Vec<AxisCut>, Fault> {
         let text = text.trim().trim_start_matches('[').trim_end_matches(']').trim();
         if text.is_empty() {
             return Ok(Vec::new());
         }
-        let cuts: Vec<Cut> = text.split(',').map(|one| cut_of(one.trim())).collect::<Result<_, _>>()?;
+        let cuts: Vec<AxisCut> = text.split(',').map(|one| cut_of(one.trim())).collect::<Result<_, _>>()?;
         match cuts.len() <= MAX_DIMS {
             true => Ok(cuts),
             false => {
@@ -126,7 +126,7 @@ impl Wanted {
     }
 }
 
-fn cut_of(text: &str) -> Result<Cut, Fault> {
+fn cut_of(text: &str) -> Result<AxisCut, Fault> {
     let wrong = || {
         fault!(
             BAD_SLICE,
@@ -138,12 +138,12 @@ fn cut_of(text: &str) -> Result<Cut, Fault> {
     let parts: Vec<&str> = text.split(':').collect();
     let bound = |text: &str| if text.trim().is_empty() { Ok(None) } else { number(text).map(Some) };
     match parts[..] {
-        [index] => Ok(Cut::At(number(index)?)),
-        [from, to] => Ok(Cut::Range { from: bound(from)?, to: bound(to)?, step: 1 }),
+        [index] => Ok(AxisCut::At(number(index)?)),
+        [from, to] => Ok(AxisCut::Range { from: bound(from)?, to: bound(to)?, step: 1 }),
         [from, to, step] => {
             let step = bound(step)?.unwrap_or(1);
             let step = u64::try_from(step).ok().filter(|&step| step >= 1).ok_or_else(wrong)?;
-            Ok(Cut::Range { from: bound(from)?, to: bound(to)?, step })
+            Ok(AxisCut::Range { from: bound(from)?, to: bound(to)?, step })
         }
         _ => Err(wrong()),
     }
@@ -152,7 +152,7 @@ fn cut_of(text: &str) -> Result<Cut, Fault> {
 /// What is in a box, or why there is nothing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u64)]
-pub enum Outcome {
+pub enum TapOutcome {
     /// The body of a message with what was wanted.
     Value = 1,
     /// What was wanted has more bytes than the box has room for.
@@ -169,10 +169,10 @@ pub enum Outcome {
     Unsendable = 7,
 }
 
-impl Outcome {
+impl TapOutcome {
     /// The outcome of this number.
-    pub fn of(word: u64) -> Option<Outcome> {
-        use Outcome::{NoKey, NoMemory, NoNumbers, NoPart, TooLarge, Unsendable, Value};
+    pub fn of(word: u64) -> Option<TapOutcome> {
+        use TapOutcome::{NoKey, NoMemory, NoNumbers, NoPart, TooLarge, Unsendable, Value};
         [Value, TooLarge, NoKey, NoPart, NoNumbers, NoMemory, Unsendable]
             .into_iter()
             .find(|one| *one as u64 == word)
@@ -198,7 +198,7 @@ impl Histogram {
             true => (low, high) = (low.min(x), high.max(x)),
             false => others += 1,
         });
-        let bars = bars.clamp(1, MOST_BARS) as usize;
+        let bars = bars.clamp(1, MAX_HISTOGRAM_BARS) as usize;
         let mut counts = vec![0; bars];
         if low > high {
             return Histogram { range: None, counts, others };
@@ -227,7 +227,7 @@ pub fn text_of(x: f64) -> String {
 pub fn numbers_of(array: &Array) -> Vec<f64> {
     let strides = array.strides();
     let plain =
-        ArrayRef { names: &[], unit: None, order: Order::RowMajor, strides: Some(&strides), ..array.into() };
+        ArrayRef { names: &[], unit: None, order: ArrayOrder::RowMajor, strides: Some(&strides), ..array.into() };
     let mut encoder = Encoder::new();
     // An array that was received is sound.
     let Ok(plan) = encoder.plan_array(&plain) else { return Vec::new() };
@@ -280,7 +280,7 @@ mod tests {
     use super::*;
 
     fn part(text: &str, thin: u64, shape: &[u64], strides: &[i64]) -> Option<(Vec<u64>, Vec<i64>, i64)> {
-        let wanted = Wanted { cuts: Wanted::cuts_of(text).unwrap(), thin, ..Wanted::default() };
+        let wanted = TapSelection { cuts: TapSelection::cuts_of(text).unwrap(), thin, ..TapSelection::default() };
         wanted.part_of(shape, strides).map(|part| (part.shape, part.strides, part.offset))
     }
 
@@ -308,9 +308,9 @@ mod tests {
 
     #[test]
     fn numbers_come_in_the_order_of_c() {
-        let array = Array::from_slice(&[1i16, 4, 2, 5, 3, 6], &[2, 3], Order::ColumnMajor).unwrap();
+        let array = Array::from_slice(&[1i16, 4, 2, 5, 3, 6], &[2, 3], ArrayOrder::ColumnMajor).unwrap();
         assert_eq!(numbers_of(&array), [1.0, 2.0, 3.0, 4.0, 5.0, 6.0]);
-        let array = Array::from_slice(&[[3f32, 4.0]], &[1], Order::RowMajor).unwrap();
+        let array = Array::from_slice(&[[3f32, 4.0]], &[1], ArrayOrder::RowMajor).unwrap();
         assert_eq!(numbers_of(&array), [5.0]);
     }
 
@@ -329,7 +329,7 @@ mod tests {
         for text in
             ["x", "1:2:3:4", "::0", "::-1", "1;2", "1.5", "0,,1", "99999999999999999999", "0,0,0,0,0,0,0,0,0"]
         {
-            assert!(Wanted::cuts_of(text).is_err(), "{text}");
+            assert!(TapSelection::cuts_of(text).is_err(), "{text}");
         }
     }
 

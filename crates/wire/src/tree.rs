@@ -5,14 +5,14 @@ use minicbor::data::Tag;
 use crate::borrow::{ArrayRef, ValueRef};
 use crate::error::WireError;
 use crate::gather;
-use crate::parts::{array_source, Part, Parts, Source};
-use crate::value::{DType, Order, SettingValue, Value};
+use crate::parts::{array_source, PlannedPart, PartList, Source};
+use crate::value::{DType, ArrayOrder, SettingValue, Value};
 use crate::{BYTES_IN_PART, MAX_DEPTH, TAG_ARRAY, TAG_BYTES, TAG_COMPLEX, TAG_SETTINGS};
 
 pub(crate) struct Description<'d> {
     pub dtype: DType,
     pub shape: &'d [u64],
-    pub order: Order,
+    pub order: ArrayOrder,
     pub names: &'d [String],
     pub unit: Option<&'d str>,
     pub strides: Option<&'d [i64]>,
@@ -101,7 +101,7 @@ impl<'t> Cbor<'t> {
 
 pub(crate) struct TreeWriter<'t, 'a> {
     pub tree: Cbor<'t>,
-    pub parts: Parts<'a>,
+    pub parts: PartList<'a>,
 }
 
 impl<'a> TreeWriter<'_, 'a> {
@@ -202,7 +202,7 @@ impl<'a> TreeWriter<'_, 'a> {
     }
 
     fn part(&mut self, len: u64, source: Source<'a>) -> Result<u16, WireError> {
-        self.parts.push(Part { offset: 0, len, source })
+        self.parts.push(PlannedPart { offset: 0, len, source })
     }
 
     fn settings(&mut self, settings: &[(String, SettingValue)], depth: usize) -> Result<(), WireError> {

@@ -160,7 +160,7 @@ impl TryFrom<u8> for DType {
 
 /// Which index runs fastest in memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
-pub enum Order {
+pub enum ArrayOrder {
     /// The last index (C).
     #[default]
     RowMajor,
@@ -207,7 +207,7 @@ pub struct ArrayMeta {
 pub struct Array {
     dtype: DType,
     ndim: u8,
-    order: Order,
+    order: ArrayOrder,
     shape: [u64; MAX_DIMS],
     data: Bytes,
     meta: Option<Box<ArrayMeta>>,
@@ -218,14 +218,14 @@ pub struct Array {
 pub struct ArrayKind {
     dtype: DType,
     ndim: u8,
-    order: Order,
+    order: ArrayOrder,
     shape: [u64; MAX_DIMS],
     bytes: usize,
 }
 
 impl ArrayKind {
     /// The kind of contiguous arrays of this type, shape and order. Errors: as [`Array::new`].
-    pub fn new(dtype: DType, shape: &[u64], order: Order) -> Result<ArrayKind, WireError> {
+    pub fn new(dtype: DType, shape: &[u64], order: ArrayOrder) -> Result<ArrayKind, WireError> {
         let bytes = gather::contiguous_bytes(dtype, shape)? as usize;
         let mut extents = [0; MAX_DIMS];
         extents[..shape.len()].copy_from_slice(shape);
@@ -246,7 +246,7 @@ impl ArrayKind {
 
     /// Which index runs fastest.
     #[inline]
-    pub fn order(&self) -> Order {
+    pub fn order(&self) -> ArrayOrder {
         self.order
     }
 
@@ -258,7 +258,7 @@ impl ArrayKind {
 
     /// Whether an array of this type, shape and order is of this kind.
     #[inline(always)]
-    pub fn is(&self, dtype: DType, shape: &[u64], order: Order) -> bool {
+    pub fn is(&self, dtype: DType, shape: &[u64], order: ArrayOrder) -> bool {
         // Not as slices: a call to compare a few words would cost more than they do.
         let same = || shape.iter().zip(&self.shape).all(|(a, b)| a == b);
         self.dtype == dtype && self.order == order && usize::from(self.ndim) == shape.len() && same()
@@ -266,9 +266,9 @@ impl ArrayKind {
 }
 
 /// Keeps typed elements alive under `Bytes`, so that their alignment is kept.
-struct Typed<T>(Vec<T>);
+struct TypedBytes<T>(Vec<T>);
 
-impl<T: NoUninit> AsRef<[u8]> for Typed<T> {
+impl<T: NoUninit> AsRef<[u8]> for TypedBytes<T> {
     fn as_ref(&self) -> &[u8] {
         bytemuck::cast_slice(&self.0)
     }
@@ -277,19 +277,19 @@ impl<T: NoUninit> AsRef<[u8]> for Typed<T> {
 impl Array {
     /// Copies `elements`, laid out in `order`, into a new array. Error: the shape asks for another number of them,
     /// or has more than eight dimensions.
-    pub fn from_slice<T: Element>(elements: &[T], shape: &[usize], order: Order) -> Result<Array, WireError> {
+    pub fn from_slice<T: Element>(elements: &[T], shape: &[usize], order: ArrayOrder) -> Result<Array, WireError> {
         Array::from_vec(elements.to_vec(), shape, order)
     }
 
     /// The same without a copy.
-    pub fn from_vec<T: Element>(elements: Vec<T>, shape: &[usize], order: Order) -> Result<Array, WireError> {
+    pub fn from_vec<T: Element>(elements: Vec<T>, shape: &[usize], order: ArrayOrder) -> Result<Array, WireError> {
         let mut extents = [0; MAX_DIMS];
         let ndim = shape.len();
         let place = extents.get_mut(..ndim).ok_or_else(|| gather::too_many_dims(ndim))?;
         for (extent, &given) in place.iter_mut().zip(shape) {
             *extent = given as u64;
         }
-        Array::new(T::DTYPE, &extents[..ndim], order, Bytes::from_owner(Typed(elements)), None)
+        Array::new(T::DTYPE, &extents[..ndim], order, Bytes::from_owner(TypedBytes(elements)), None)
     }
 
     /// An array over bytes that exist: contiguous in `order`, or as `meta.strides` says. Errors: the bytes do not
@@ -298,7 +298,7 @@ impl Array {
     pub fn new(
         dtype: DType,
         shape: &[u64],
-        order: Order,
+        order: ArrayOrder,
         data: Bytes,
         meta: Option<ArrayMeta>,
     ) -> Result<Array, WireError> {
@@ -339,7 +339,7 @@ impl Array {
         dtype: DType,
         ndim: u8,
         shape: [u64; MAX_DIMS],
-        order: Order,
+        order: ArrayOrder,
         data: Bytes,
     ) -> Array {
         Array { dtype, ndim, order, shape, data, meta: None }
@@ -392,7 +392,7 @@ impl Array {
 
     /// Which index runs fastest (if there are no strides of its own).
     #[inline]
-    pub fn order(&self) -> Order {
+    pub fn order(&self) -> ArrayOrder {
         self.order
     }
 

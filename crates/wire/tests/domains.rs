@@ -5,16 +5,16 @@ use ligament_wire::control::to_bytes;
 use ligament_wire::domains::*;
 use ligament_wire::peek::{Entry, Sight};
 use ligament_wire::steering::ModelTime;
-use ligament_wire::tap::{Cut, Wanted};
+use ligament_wire::tap::{AxisCut, TapSelection};
 use ligament_wire::{DomainId, InstanceId, Ranks};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use std::path::{Component, Path};
 
-fn part() -> impl Strategy<Value = Part> {
-    let whole = (any::<[u8; 32]>(), any::<u32>()).prop_map(|(sha256, mode)| Whole { sha256, mode });
+fn part() -> impl Strategy<Value = FilePart> {
+    let whole = (any::<[u8; 32]>(), any::<u32>()).prop_map(|(sha256, mode)| FileSummary { sha256, mode });
     let parts = (any::<u64>(), vec(any::<u8>(), 0..300), any::<u64>(), prop::option::of(whole));
-    parts.prop_map(|(offset, bytes, size, whole)| Part { offset, bytes, size, whole })
+    parts.prop_map(|(offset, bytes, size, whole)| FilePart { offset, bytes, size, whole })
 }
 
 fn path() -> impl Strategy<Value = String> {
@@ -59,12 +59,12 @@ fn shows() -> impl Strategy<Value = Shows> {
 
 fn wish() -> impl Strategy<Value = TapWish> {
     let cut = prop_oneof![
-        any::<i64>().prop_map(Cut::At),
+        any::<i64>().prop_map(AxisCut::At),
         (prop::option::of(any::<i64>()), prop::option::of(any::<i64>()), any::<u64>())
-            .prop_map(|(from, to, step)| Cut::Range { from, to, step }),
+            .prop_map(|(from, to, step)| AxisCut::Range { from, to, step }),
     ];
     let wanted = (vec(".*", 0..3), vec(cut, 0..3), any::<u64>(), any::<u32>());
-    let wanted = wanted.prop_map(|(keys, cuts, thin, bars)| Wanted { keys, cuts, thin, bars });
+    let wanted = wanted.prop_map(|(keys, cuts, thin, bars)| TapSelection { keys, cuts, thin, bars });
     let port = (instance(), ".*", prop::option::of(any::<u32>()), wanted, any::<u64>())
         .prop_map(|(instance, port, slot, wanted, room)| TapPort { instance, port, slot, wanted, room });
     prop_oneof![
@@ -76,7 +76,7 @@ fn wish() -> impl Strategy<Value = TapWish> {
 }
 
 fn from_agent() -> impl Strategy<Value = FromAgent> {
-    let piece = (instance(), path(), part()).prop_map(|(instance, path, part)| Piece { instance, path, part });
+    let piece = (instance(), path(), part()).prop_map(|(instance, path, part)| OutputPart { instance, path, part });
     let own_cores = (instance(), vec(any::<u32>(), 0..3));
     let own_cores = own_cores.prop_map(|(instance, cores)| OwnCores { instance, cores });
     prop_oneof![
@@ -85,9 +85,9 @@ fn from_agent() -> impl Strategy<Value = FromAgent> {
         any::<u64>().prop_map(FromAgent::Wrote),
         prop::option::of(".*").prop_map(FromAgent::Ready),
         (any::<u64>(), any::<u64>()).prop_map(|(files, bytes)| FromAgent::Leaves { files, bytes }),
-        (any::<u64>(), sight()).prop_map(|(ticket, sight)| FromAgent::Seen(Seen { ticket, sight })),
+        (any::<u64>(), sight()).prop_map(|(ticket, sight)| FromAgent::Seen(PeekReply { ticket, sight })),
         vec(own_cores, 0..3).prop_map(FromAgent::Cores),
-        (any::<u64>(), shows()).prop_map(|(ticket, shows)| FromAgent::Tapped(Tapped { ticket, shows })),
+        (any::<u64>(), shows()).prop_map(|(ticket, shows)| FromAgent::Tapped(TapReply { ticket, shows })),
     ]
 }
 

@@ -24,7 +24,7 @@ fn header() -> Header {
 fn every_value() -> Value {
     let meta = ArrayMeta { names: vec!["x".into()], unit: Some("K".into()), strides: None };
     let array =
-        Array::new(DType::Float32, &[2], Order::ColumnMajor, Bytes::from(vec![1; 8]), Some(meta)).unwrap();
+        Array::new(DType::Float32, &[2], ArrayOrder::ColumnMajor, Bytes::from(vec![1; 8]), Some(meta)).unwrap();
     let entries = [
         ("none", Value::None),
         ("bool", Value::Bool(true)),
@@ -84,36 +84,36 @@ fn every_kind_of_message_has_the_bytes_of_version_1() {
     check("data-without-value", Header { next_timestamp: None, next_ticks: None, ..header() }, &Value::None);
     check(
         "end",
-        Header { kind: Kind::End, next_timestamp: None, ticks: None, next_ticks: None, ..header() },
+        Header { kind: MessageKind::End, next_timestamp: None, ticks: None, next_ticks: None, ..header() },
         &Value::None,
     );
-    check("overlay", Header { kind: Kind::Overlay, ..header() }, &settings());
+    check("overlay", Header { kind: MessageKind::Overlay, ..header() }, &settings());
     let events = Value::Map(vec![(
         "spikes".into(),
-        Array::from_slice(&[1_u64, 2], &[2], Order::RowMajor).unwrap().into(),
+        Array::from_slice(&[1_u64, 2], &[2], ArrayOrder::RowMajor).unwrap().into(),
     )]);
-    check("events", Header { kind: Kind::Events, ..header() }, &events);
-    check("checkpoint", Header { kind: Kind::Checkpoint, ..header() }, &Value::Int(7));
-    check("slot", Header { kind: Kind::Slot, ..header() }, &Value::List(vec![Value::Int(3), Value::Int(5)]));
+    check("events", Header { kind: MessageKind::Events, ..header() }, &events);
+    check("checkpoint", Header { kind: MessageKind::Checkpoint, ..header() }, &Value::Int(7));
+    check("slot", Header { kind: MessageKind::Slot, ..header() }, &Value::List(vec![Value::Int(3), Value::Int(5)]));
     check(
         "milestone",
-        Header { kind: Kind::Milestone, ..header() },
+        Header { kind: MessageKind::Milestone, ..header() },
         &Value::List(vec![Value::Int(2), Value::Int(0)]),
     );
-    check("route", Header { kind: Kind::Route, ..header() }, &Value::List(vec![Value::Int(1)]));
+    check("route", Header { kind: MessageKind::Route, ..header() }, &Value::List(vec![Value::Int(1)]));
     check(
         "carrier",
-        Header { kind: Kind::Carrier, carrier_flags: flags::STREAM, stamp: 0x7f, ..header() },
+        Header { kind: MessageKind::Carrier, carrier_flags: flags::STREAM, stamp: 0x7f, ..header() },
         &Value::None,
     );
-    check("compressed", Header { compressed: true, kind: Kind::Skip(64), ..header() }, &Value::None);
+    check("compressed", Header { compressed: true, kind: MessageKind::Skip(64), ..header() }, &Value::None);
 }
 
 #[test]
 fn every_element_type_has_the_bytes_of_version_1() {
     for (index, dtype) in DType::ALL.into_iter().enumerate() {
         assert_eq!(dtype as usize, index + 1);
-        let order = if index % 2 == 0 { Order::RowMajor } else { Order::ColumnMajor };
+        let order = if index % 2 == 0 { ArrayOrder::RowMajor } else { ArrayOrder::ColumnMajor };
         let data: Vec<u8> =
             (0..3 * dtype.size()).map(|byte| if dtype == DType::Bool { 1 } else { byte as u8 }).collect();
         let array = Array::new(dtype, &[3, 1], order, Bytes::from(data), None).unwrap();

@@ -3,10 +3,10 @@
 //!
 //! A file that is missing is written when `LIGAMENT_WRITE_GOLDEN` is set; one that exists is never overwritten.
 
-use ligament_wire::control::{to_bytes, Steerable, Steps};
+use ligament_wire::control::{to_bytes, SteerableSetting, ChannelSteps};
 use ligament_wire::domains::*;
-use ligament_wire::steering::{Matter, ModelTime, Scheduled, Steer, Steers};
-use ligament_wire::tap::{Cut, Wanted};
+use ligament_wire::steering::{Matter, ModelTime, ScheduledChange, Steer, Steers};
+use ligament_wire::tap::{AxisCut, TapSelection};
 use ligament_wire::{DomainId, InstanceId, RankId};
 use minicbor::{Decode, Encode};
 use std::path::Path;
@@ -31,7 +31,7 @@ fn set() -> Matter {
     Matter::Set { settings: vec![1, 2], restart: true }
 }
 
-fn plan() -> Plan {
+fn plan() -> RunPlan {
     let port = Port {
         name: "out".into(),
         operator: "O_I".into(),
@@ -56,8 +56,8 @@ fn plan() -> Plan {
         nodes: Some(vec![("n1".into(), 3), ("n2".into(), 1)]),
         may_fail: None,
     };
-    let end = |rank| End { rank: RankId::new(rank), port: 0, slot: Some(1) };
-    let steps = Steps { depth: 2, last: 1, repeats: 1, pads: 2, ..Steps::default() };
+    let end = |rank| ChannelEnd { rank: RankId::new(rank), port: 0, slot: Some(1) };
+    let steps = ChannelSteps { depth: 2, last: 1, repeats: 1, pads: 2, ..ChannelSteps::default() };
     let channel = Channel {
         from: end(0),
         to: end(1),
@@ -79,7 +79,7 @@ fn plan() -> Plan {
         file: Some("/model.ymmsl".into()),
         mpirun: Some("mpirun".into()),
     };
-    Plan {
+    RunPlan {
         run: "coupled".into(),
         instances: vec![instance],
         ports: vec![vec![port]],
@@ -91,7 +91,7 @@ fn plan() -> Plan {
         timeline: true,
         filters: Some(vec!["{scale: 2.0}".into()]),
         schedule: Some(vec![(
-            Scheduled { change: 1, at: ModelTime(2.5), matter: set() },
+            ScheduledChange { change: 1, at: ModelTime(2.5), matter: set() },
             vec![RankId::new(0)],
         )]),
     }
@@ -100,7 +100,7 @@ fn plan() -> Plan {
 #[test]
 fn what_agents_begin_with_has_the_bytes_of_its_version() {
     let input = Input { source: "/a".into(), name: "a".into(), bytes: 7, mode: 0o444 };
-    let given = Given { instance: InstanceId::new(0), input: 0, name: "a".into() };
+    let given = InputOfProcess { instance: InstanceId::new(0), input: 0, name: "a".into() };
     let domain =
         Domain { name: "n1".into(), host: "n1".into(), addresses: vec!["127.0.0.1:1".into()], streams: None };
     let begin = Begin {
@@ -147,22 +147,22 @@ fn what_an_agent_says_of_itself_and_its_ranks_has_the_bytes_of_its_version() {
         code: Some("signal".into()),
     };
     let reports = vec![
-        Report::Registered { rank, pid: 7, language: "C".into() },
-        Report::Exited { rank, exit: Exit::Status(3) },
-        Report::Said { rank, level: 1, text: "hot".into() },
-        Report::Remark { level: 2, text: "cold".into() },
-        Report::Ending(Outcome::Failed(failure)),
-        Report::Slots { rank, slots: vec![true, false] },
-        Report::Used { rank, asked: vec!["out".into()], sent: vec![(0, 1)], received: vec![(1, 2)] },
-        Report::Steers { rank, change: 1, answer: Steers::Accepts { last: Some(ModelTime(1.5)), next: None } },
-        Report::Steers { rank, change: 1, answer: Steers::Past { last: ModelTime(1.5) } },
-        Report::Steers { rank, change: 1, answer: Steers::Unsteered },
-        Report::Steers { rank, change: 1, answer: Steers::Halts { at: ModelTime(1.5) } },
-        Report::Steers { rank, change: 1, answer: Steers::Made },
-        Report::Steers { rank, change: 1, answer: Steers::Over },
-        Report::Steerable {
+        DomainReport::Registered { rank, pid: 7, language: "C".into() },
+        DomainReport::Exited { rank, exit: Exit::Status(3) },
+        DomainReport::Said { rank, level: 1, text: "hot".into() },
+        DomainReport::Remark { level: 2, text: "cold".into() },
+        DomainReport::Ending(RunOutcome::Failed(failure)),
+        DomainReport::Slots { rank, slots: vec![true, false] },
+        DomainReport::Used { rank, asked: vec!["out".into()], sent: vec![(0, 1)], received: vec![(1, 2)] },
+        DomainReport::Steers { rank, change: 1, answer: Steers::Accepts { last: Some(ModelTime(1.5)), next: None } },
+        DomainReport::Steers { rank, change: 1, answer: Steers::Past { last: ModelTime(1.5) } },
+        DomainReport::Steers { rank, change: 1, answer: Steers::Unsteered },
+        DomainReport::Steers { rank, change: 1, answer: Steers::Halts { at: ModelTime(1.5) } },
+        DomainReport::Steers { rank, change: 1, answer: Steers::Made },
+        DomainReport::Steers { rank, change: 1, answer: Steers::Over },
+        DomainReport::Steerable {
             rank,
-            setting: Steerable {
+            setting: SteerableSetting {
                 name: "k".into(),
                 min: Some(ModelTime(0.0)),
                 max: None,
@@ -170,29 +170,29 @@ fn what_an_agent_says_of_itself_and_its_ranks_has_the_bytes_of_its_version() {
                 restart: true,
             },
         },
-        Report::Sends { rank, ports: vec!["out".into()] },
-        Report::Declares { rank, ports: vec![("out".into(), "o_i".into())] },
+        DomainReport::Sends { rank, ports: vec!["out".into()] },
+        DomainReport::Declares { rank, ports: vec![("out".into(), "o_i".into())] },
     ];
     check("reports", &FromAgent::Reports(reports));
     let page = Page {
         state: 1,
-        waits: Some(Waits { what: Awaited::Slots(rank), age: 5, timed: true, holding: false }),
+        waits: Some(Waits { what: AwaitedThing::Slots(rank), age: 5, timed: true, holding: false }),
         time: Some(1.5),
         started: Some(3),
         ..Page::default()
     };
-    let row = Row {
+    let row = RankRow {
         rank,
-        phase: Phase::Gone(Exit::Unknown),
+        phase: RankPhase::Gone(Exit::Unknown),
         pid: Some(7),
         stopped: true,
         page: Some(page.clone()),
         ranks: None,
     };
     let interval = Interval { activity: 3, id: 1, begin: 2, end: 1, sums: [1; 10], missed: 1 };
-    let tally = Tally { activity: 6, id: 1, ns: 2, count: 3 };
+    let tally = ActivityTotal { activity: 6, id: 1, ns: 2, count: 3 };
     let lane = Lane { rank, page, intervals: vec![interval], sums: vec![tally], over: true };
-    let carried = Carried { quiet: true, sent: 1, came: 2, told: 3, credited: 4 };
+    let carried = CarrierLoad { quiet: true, sent: 1, came: 2, told: 3, credited: 4 };
     let snapshot = Snapshot {
         at: 1,
         round: 2,
@@ -212,7 +212,7 @@ fn orders_have_the_bytes_of_their_version() {
     let orders = vec![
         AgentOrder::Budget { channel: 1, bytes: 2 },
         AgentOrder::Look { round: 3, ranks: vec![RankId::new(4)] },
-        AgentOrder::End(Outcome::Interrupted),
+        AgentOrder::End(RunOutcome::Interrupted),
         AgentOrder::Hurry,
         steer(Steer::Prepare { change: 1, at: Some(ModelTime(2.5)), matter: set() }),
         steer(Steer::Prepare { change: 1, at: None, matter: Matter::Halt }),
@@ -225,8 +225,8 @@ fn orders_have_the_bytes_of_their_version() {
 
 #[test]
 fn what_is_said_of_taps_has_the_bytes_of_its_version() {
-    let range = Cut::Range { from: Some(-2), to: None, step: 3 };
-    let wanted = Wanted { keys: vec!["u".into()], cuts: vec![Cut::At(1), range], thin: 4, bars: 5 };
+    let range = AxisCut::Range { from: Some(-2), to: None, step: 3 };
+    let wanted = TapSelection { keys: vec!["u".into()], cuts: vec![AxisCut::At(1), range], thin: 4, bars: 5 };
     let (instance, slot, room) = (InstanceId::new(1), Some(2), 1 << 20);
     let port = TapPort { instance, port: "out".into(), slot, wanted, room };
     let order = |wish| FromHead::Tap(TapOrder { ticket: 7, wish });
@@ -234,7 +234,7 @@ fn what_is_said_of_taps_has_the_bytes_of_its_version() {
     check("tap-ask", &order(TapWish::Ask));
     check("tap-took", &order(TapWish::Took(1 << 18)));
     check("tap-end", &order(TapWish::End));
-    let shows = |shows| FromAgent::Tapped(Tapped { ticket: 7, shows });
+    let shows = |shows| FromAgent::Tapped(TapReply { ticket: 7, shows });
     let (timestamp, next_timestamp) = (ModelTime(1.5), Some(ModelTime(2.5)));
     let note = TapNote { outcome: 1, parts: 2, bytes: 3, timestamp, next_timestamp, slot, number: 4 };
     check("tap-begun", &shows(Shows::Begun));

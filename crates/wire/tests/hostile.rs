@@ -101,7 +101,7 @@ fn headers_that_this_version_does_not_know_are_refused() {
     for kind in [0, 9, 14, 16, 63, 128, 255] {
         assert_eq!(with(1, kind), Err(WireError::Kind { found: kind }));
     }
-    assert_eq!(with(1, 64).unwrap().kind, Kind::Skip(64));
+    assert_eq!(with(1, 64).unwrap().kind, MessageKind::Skip(64));
     assert_eq!(with(2, 8), Err(WireError::Flags { found: 8 }));
     assert_eq!(with(3, 8), Err(WireError::Flags { found: 0x800 }));
     assert_eq!(Header::from_bytes(&good[..63]), Err(WireError::HeaderShort { found: 63 }));
@@ -237,7 +237,7 @@ fn arrays_that_cannot_be_sent_are_refused_by_the_sender() {
         dtype: DType::Int32,
         shape,
         strides,
-        order: Order::RowMajor,
+        order: ArrayOrder::RowMajor,
         data: &data,
         offset,
         names: &[],
@@ -251,6 +251,6 @@ fn arrays_that_cannot_be_sent_are_refused_by_the_sender() {
     assert!(says(array(&[2], Some(&[4, 4]), 0)).contains("2 strides for 1 dimensions"));
     assert!(says(array(&[3], Some(&[i64::MIN]), 0)).contains("reaches from byte"));
     let meta = ArrayMeta { strides: Some(vec![0]), ..ArrayMeta::default() };
-    let error = array_head(DType::Int8, &[5], Order::RowMajor, Some(&meta), &mut Vec::new()).unwrap_err();
+    let error = array_head(DType::Int8, &[5], ArrayOrder::RowMajor, Some(&meta), &mut Vec::new()).unwrap_err();
     assert!(error.to_string().contains("over each other"));
 }

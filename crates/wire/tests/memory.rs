@@ -33,7 +33,7 @@ fn claimed_lengths_do_not_make_the_reader_ask_for_memory() {
     // A plain array is read without any memory but the handle that shares its bytes.
     let numbers = vec![1.0_f64; 1 << 20];
     let mut encoder = Encoder::new();
-    let array = ArrayRef::from_slice(&numbers, &[1 << 20], Order::RowMajor);
+    let array = ArrayRef::from_slice(&numbers, &[1 << 20], ArrayOrder::RowMajor);
     encoder.plan_array(&array).unwrap();
     ALLOCATOR.reset_peak_usage();
     let before = ALLOCATOR.current_usage();

@@ -117,7 +117,7 @@ fn bytes_move_to_a_part_at_sixty_four() {
 #[test]
 fn received_parts_share_the_memory_of_the_body() {
     let numbers: Vec<f64> = (0..1000).map(f64::from).collect();
-    let (parts, body) = body_of(&ValueRef::Array(ArrayRef::from_slice(&numbers, &[10, 100], Order::RowMajor)));
+    let (parts, body) = body_of(&ValueRef::Array(ArrayRef::from_slice(&numbers, &[10, 100], ArrayOrder::RowMajor)));
     let body = Bytes::from(body);
     let memory = body.as_ptr_range();
     let Value::Array(array) = decode_body(parts, body, &Limits::default()).unwrap() else { panic!("an array") };
@@ -129,12 +129,12 @@ fn received_parts_share_the_memory_of_the_body() {
 
 #[test]
 fn an_array_lends_its_elements_only_as_what_they_are() {
-    let array = Array::from_slice(&[1.5, 2.5, 3.5], &[3], Order::RowMajor).unwrap();
+    let array = Array::from_slice(&[1.5, 2.5, 3.5], &[3], ArrayOrder::RowMajor).unwrap();
     assert_eq!(array.as_slice::<f64>(), Some(&[1.5, 2.5, 3.5][..]));
     assert_eq!(array.as_slice::<i64>(), None);
-    let bools = Array::from_slice(&[true, false], &[2], Order::RowMajor).unwrap();
+    let bools = Array::from_slice(&[true, false], &[2], ArrayOrder::RowMajor).unwrap();
     assert_eq!(bools.as_slice::<u8>(), Some(&[1, 0][..]));
-    let complex = Array::from_slice(&[[1.0_f32, -1.0]], &[], Order::RowMajor).unwrap();
+    let complex = Array::from_slice(&[[1.0_f32, -1.0]], &[], ArrayOrder::RowMajor).unwrap();
     assert_eq!((complex.ndim(), complex.len()), (0, 1));
     assert_eq!(complex.as_slice::<[f32; 2]>(), Some(&[[1.0, -1.0]][..]));
 }
@@ -147,11 +147,11 @@ fn a_loan_with_padding_is_read_in_place_and_sent_on_without_it() {
         names: vec!["x".into(), "y".into()],
     };
     let mut head = Vec::new();
-    let body_len = array_head(DType::Float64, &[2, 3], Order::RowMajor, Some(&meta), &mut head).unwrap();
+    let body_len = array_head(DType::Float64, &[2, 3], ArrayOrder::RowMajor, Some(&meta), &mut head).unwrap();
     let part_len = body_len - align_part(head.len() as u64);
     assert_eq!(part_len, 32 + 3 * 8);
     let numbers = [1.0, 2.0, 3.0, f64::NAN, 4.0, 5.0, 6.0];
-    let part = Array::from_slice(&numbers, &[7], Order::RowMajor).unwrap().data().clone();
+    let part = Array::from_slice(&numbers, &[7], ArrayOrder::RowMajor).unwrap().data().clone();
     let Value::Array(array) = decode(1, body_len, &head, part.clone(), &Limits::default()).unwrap() else {
         panic!("an array")
     };

@@ -9,8 +9,8 @@ use ligament_shm::line::{AgentLine, Identity};
 use ligament_shm::{Endpoint, ShmError};
 use ligament_wire::control::{ChannelInfo, Request};
 use ligament_wire::{
-    array_head, ArrayKind, ArrayRef, DType, Encoder, Ending as EndingOfConduit, Header, HeaderWords, Kind,
-    Order, Value, ValueRef,
+    array_head, ArrayKind, ArrayRef, DType, Encoder, ConduitEnd as EndingOfConduit, Header, HeaderWords, MessageKind,
+    ArrayOrder, Value, ValueRef,
 };
 use std::rc::Rc;
 
@@ -98,7 +98,7 @@ fn bytes_of(elements: &[u64]) -> Vec<u8> {
 pub fn body_len(letter: &Letter) -> u64 {
     letter.elements.map_or(0, |count| {
         let shape = [u64::from(count)];
-        array_head(DType::UInt64, &shape, Order::RowMajor, None, &mut Vec::new()).expect("a plain array")
+        array_head(DType::UInt64, &shape, ArrayOrder::RowMajor, None, &mut Vec::new()).expect("a plain array")
     })
 }
 
@@ -321,7 +321,7 @@ impl<'a> Part<'a> {
     }
 
     fn send_letter(&mut self, to: &[usize], number: u32, letter: Letter) -> Result<(), ShmError> {
-        let header = Header { kind: Kind::Data, timestamp: f64::from(number), ..Header::default() };
+        let header = Header { kind: MessageKind::Data, timestamp: f64::from(number), ..Header::default() };
         let header = HeaderWords::from(header);
         let Some(count) = letter.elements else {
             return self.endpoint().send(to, header, &Nothing);
@@ -330,11 +330,11 @@ impl<'a> Part<'a> {
         let shape = [u64::from(count)];
         if letter.by == By::Value {
             let mut encoder = Encoder::new();
-            let value = ValueRef::Array(ArrayRef::from_slice(&data, &shape, Order::RowMajor));
+            let value = ValueRef::Array(ArrayRef::from_slice(&data, &shape, ArrayOrder::RowMajor));
             return self.endpoint().send(to, header, &encoder.plan(&value).expect("a plain array"));
         }
         let mut head = Vec::new();
-        let len = array_head(DType::UInt64, &shape, Order::RowMajor, None, &mut head).expect("a plain array");
+        let len = array_head(DType::UInt64, &shape, ArrayOrder::RowMajor, None, &mut head).expect("a plain array");
         let data = bytes_of(&data);
         // It stands for the head, which follows from the count.
         let number = u64::from(count) + 1;
@@ -426,7 +426,7 @@ impl<'a> Part<'a> {
             1 => {
                 let count = count.unwrap_or(0);
                 let (mut data, shape) = (vec![0; 8 * count as usize], [u64::from(count)]);
-                let fits = |kind: &ArrayKind| kind.is(DType::UInt64, &shape, Order::RowMajor);
+                let fits = |kind: &ArrayKind| kind.is(DType::UInt64, &shape, ArrayOrder::RowMajor);
                 if endpoint.receive_ordinary_into(index, &mut header, fits, &mut data) {
                     return Ok((header, Came::Copy(data)));
                 }

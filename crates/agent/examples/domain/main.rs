@@ -9,7 +9,7 @@ use ligament_agent::{
 use ligament_carrier::Event;
 use ligament_catalogue::{fault, Fault};
 use ligament_launch::{Command, Environment};
-use ligament_net::{Invitation, Listen, Listener, Net, Tuning};
+use ligament_net::{Invitation, Listen, Listener, Net, NetOptions};
 use ligament_wire::{DomainId, EndpointId, InstanceId, RankId};
 use std::collections::BTreeSet;
 use std::net::SocketAddr;
@@ -62,7 +62,7 @@ fn domain(directory: &Path, me: DomainId) -> RunOutcome {
     let domains = DomainId::first(domain_of.iter().max().unwrap().index() + 1);
 
     let invitation = Invitation::read(&directory.join("invitation")).unwrap();
-    let mut net = Net::new(invitation.keys.clone(), me.number(), invitation.encrypt, Tuning::default())
+    let mut net = Net::new(invitation.keys.clone(), me.number(), invitation.encrypt, NetOptions::default())
         .expect("descriptors");
     let address = Some("127.0.0.1".parse().unwrap());
     let listener = Listener::bind(&Listen { address, ..Listen::default() }).unwrap();

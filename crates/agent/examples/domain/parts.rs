@@ -1,7 +1,7 @@
 //! The instances of the tests in `tests/domains.rs`, by the names of their components.
 
 use ligament_instance::{
-    Array, ArrayMut, DType, Error, Flags, Instance, Kind, Operator, Order, Outgoing, Ports, SettingType,
+    Array, ArrayMut, DType, Error, Flags, Instance, Kind, Operator, ArrayOrder, Outgoing, Ports, SettingType,
     SettingValue, Settings, Value, ValueRef, Wait,
 };
 use ligament_wire::Element;
@@ -64,7 +64,7 @@ fn numbers(count: usize, seed: u64) -> Vec<u64> {
     (0..count as u64).map(|i| i.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ seed).collect()
 }
 
-fn array<T: Element>(data: &[T], shape: &[usize], order: Order) -> Value {
+fn array<T: Element>(data: &[T], shape: &[usize], order: ArrayOrder) -> Value {
     Value::Array(Array::from_slice(data, shape, order).unwrap())
 }
 
@@ -82,16 +82,16 @@ fn all_values() -> Vec<Value> {
         Value::Bytes(vec![0u8, 255, 7].into()),
         Value::List(vec![Value::Int(1), Value::String("two".into()), Value::List(vec![])]),
         Value::Settings(settings),
-        array(&[true, false, true], &[3], Order::RowMajor),
-        array(&[-1i8, 2, -3, 4], &[2, 2], Order::ColumnMajor),
-        array(&[1u16, 2, 3, 4, 5, 6], &[1, 2, 3], Order::RowMajor),
-        array(&[1.5f32; 1000], &[10, 100], Order::ColumnMajor),
-        array(&numbers(0, 1), &[0], Order::RowMajor),
-        array(&numbers(500_000, 1), &[500, 1000], Order::RowMajor),
+        array(&[true, false, true], &[3], ArrayOrder::RowMajor),
+        array(&[-1i8, 2, -3, 4], &[2, 2], ArrayOrder::ColumnMajor),
+        array(&[1u16, 2, 3, 4, 5, 6], &[1, 2, 3], ArrayOrder::RowMajor),
+        array(&[1.5f32; 1000], &[10, 100], ArrayOrder::ColumnMajor),
+        array(&numbers(0, 1), &[0], ArrayOrder::RowMajor),
+        array(&numbers(500_000, 1), &[500, 1000], ArrayOrder::RowMajor),
     ];
     all.extend([1, 200, 240, 250, 256, 260, 70_000, 3 << 20].map(|len| Value::String("x".repeat(len))));
     let fields = |len| {
-        vec![("u".into(), array(&numbers(len, 1), &[len], Order::RowMajor)), ("t".into(), Value::Float(1.0))]
+        vec![("u".into(), array(&numbers(len, 1), &[len], ArrayOrder::RowMajor)), ("t".into(), Value::Float(1.0))]
     };
     all.extend([1, 10, 100, 100_000].map(|len| Value::Map(fields(len))));
     all
@@ -159,7 +159,7 @@ fn flood() -> Result<(), Error> {
             // After some of them these lie in slabs, and refer to the one before.
             _ => {
                 let data = numbers(8, i as u64);
-                let array = ligament_instance::ArrayRef::from_slice(&data, &[8], Order::RowMajor);
+                let array = ligament_instance::ArrayRef::from_slice(&data, &[8], ArrayOrder::RowMajor);
                 instance.send("out", &Outgoing::at(i as f64, array), None)?;
             }
         }
@@ -189,7 +189,7 @@ fn whale() -> Result<(), Error> {
         let data = numbers(count, i as u64);
         let shape = [count as u64];
         let loan = match i % 2 {
-            0 => instance.loan(DType::UInt64, &shape, Order::RowMajor).ok(),
+            0 => instance.loan(DType::UInt64, &shape, ArrayOrder::RowMajor).ok(),
             _ => None,
         };
         match loan {
@@ -201,7 +201,7 @@ fn whale() -> Result<(), Error> {
                 instance.send_loan("out", times, loan, None)?;
             }
             None => {
-                let array = ligament_instance::ArrayRef::from_slice(&data, &shape, Order::RowMajor);
+                let array = ligament_instance::ArrayRef::from_slice(&data, &shape, ArrayOrder::RowMajor);
                 instance.send("out", &Outgoing::at(i as f64, array), None)?;
             }
         }
@@ -219,7 +219,7 @@ fn harbour() -> Result<(), Error> {
         let expected = numbers(count, i as u64);
         if i % 3 == 1 {
             let mut into =
-                ArrayMut { dtype: DType::UInt64, shape: &shape, order: Order::RowMajor, data: &mut own };
+                ArrayMut { dtype: DType::UInt64, shape: &shape, order: ArrayOrder::RowMajor, data: &mut own };
             instance.receive_into("in", None, Wait::Forever, &mut into)?;
             let same = own.chunks_exact(8).zip(&expected).all(|(came, &sent)| came == sent.to_ne_bytes());
             assert!(same, "message {i}");
@@ -235,7 +235,7 @@ fn harbour() -> Result<(), Error> {
 fn talker() -> Result<(), Error> {
     let mut instance = start(&[(Operator::OI, "out")])?;
     for i in 0..setting(&instance, "messages")? {
-        let value = array(&numbers(30_000, i as u64), &[30_000], Order::RowMajor);
+        let value = array(&numbers(30_000, i as u64), &[30_000], ArrayOrder::RowMajor);
         instance.send("out", &Outgoing::at(i as f64, &value), None)?;
     }
     finish(instance)
@@ -247,7 +247,7 @@ fn stubborn() -> Result<(), Error> {
     instance.receive("go", None)?;
     for i in 0..setting(&instance, "messages")? {
         let message = instance.receive("in", None)?;
-        assert_eq!(message.data, array(&numbers(30_000, i as u64), &[30_000], Order::RowMajor));
+        assert_eq!(message.data, array(&numbers(30_000, i as u64), &[30_000], ArrayOrder::RowMajor));
     }
     finish(instance)
 }

@@ -88,7 +88,7 @@ mod tests {
     use ligament_catalogue::fault;
     use ligament_wire::control::{Notice, Question, Request, Welcome, PROTOCOL};
     use ligament_wire::domains::TapPort;
-    use ligament_wire::tap::Wanted;
+    use ligament_wire::tap::TapSelection;
     use ligament_wire::{DomainId, EndpointId, InstanceId, RankId};
 
     const HEAD: DomainId = DomainId::HEAD;
@@ -211,7 +211,7 @@ mod tests {
         let token = core.token().to_owned();
         core.connected(link, CALLER);
         let (instance, port, slot) = (instance.into(), "out".into(), None);
-        let question = Question::Tap { instance, port, slot, wanted: Wanted::default(), room: 64 };
+        let question = Question::Tap { instance, port, slot, wanted: TapSelection::default(), room: 64 };
         core.request(link, Request::Client { protocol: PROTOCOL, token, question })
     }
 

@@ -7,7 +7,7 @@ use crate::plan::{PlannedInstance, PlannedPort};
 use crate::ports;
 use ligament_catalogue::{fault, Fault};
 use ligament_model::Operator;
-use ligament_wire::control::{Light, Member, PortDeclaration, PortInfo};
+use ligament_wire::control::{Light, LightMember, PortDeclaration, PortInfo};
 use ligament_wire::{EndpointId, RankId};
 use std::collections::hash_map::Entry;
 use std::collections::HashMap;
@@ -101,7 +101,7 @@ impl AgentCore {
     pub(super) fn of_light(&self, endpoint: EndpointId, agreed: AgreedPorts) -> Light {
         let member = |(&number, ports): (&RankId, u32)| {
             let PlannedInstance { name, log_level, .. } = self.wiring.instance(&self.plan, number);
-            Member { number, name: name.clone(), ports, log_level: *log_level }
+            LightMember { number, name: name.clone(), ports, log_level: *log_level }
         };
         Light {
             members: self.wiring.members(endpoint).iter().zip(agreed.lists).map(member).collect(),

@@ -4,7 +4,7 @@
 use super::AgentCore;
 use crate::action::{Action, InstancePhase, AgentReport};
 use ligament_wire::control::Notice;
-use ligament_wire::steering::{Matter, Scheduled, Steer, Steers};
+use ligament_wire::steering::{Matter, ScheduledChange, Steer, Steers};
 use ligament_wire::{EndpointId, RankId};
 use std::collections::BTreeMap;
 
@@ -38,7 +38,7 @@ impl AgentCore {
     }
 
     /// What an endpoint learns of this when it registers.
-    pub(super) fn schedule_of(&self, me: EndpointId) -> Option<Vec<(Scheduled, Vec<u32>)>> {
+    pub(super) fn schedule_of(&self, me: EndpointId) -> Option<Vec<(ScheduledChange, Vec<u32>)>> {
         let own = self.scheduled.get(&me)?.iter();
         Some(own.map(|(place, members)| (self.plan.schedule[*place].0.clone(), members.clone())).collect())
     }

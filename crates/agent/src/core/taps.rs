@@ -8,7 +8,7 @@ use ligament_catalogue::{fault, said, Fault};
 use ligament_shm::tap::MOST_ROOM;
 use ligament_wire::control::{Notice, Tap};
 use ligament_wire::domains::TapPort;
-use ligament_wire::tap::{Wanted, MOST_BARS};
+use ligament_wire::tap::{TapSelection, MAX_HISTOGRAM_BARS};
 use ligament_wire::{EndpointId, InstanceId, RankId};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -21,7 +21,7 @@ pub(super) struct TapRequest {
     pub instance: String,
     pub port: String,
     pub slot: Option<u32>,
-    pub wanted: Wanted,
+    pub wanted: TapSelection,
     pub room: u64,
 }
 
@@ -154,10 +154,10 @@ impl AgentCore {
         if self.taps.all.len() + self.taps.elsewhere.len() >= MAX_TAPS {
             return Err(too_many());
         }
-        if port.room > MOST_ROOM || port.wanted.bars > MOST_BARS {
+        if port.room > MOST_ROOM || port.wanted.bars > MAX_HISTOGRAM_BARS {
             return Err(fault!(
                 TAP_REFUSED,
-                "a tap has room for {MOST_ROOM} bytes, and a histogram {MOST_BARS} bars, at the most; ask for less"
+                "a tap has room for {MOST_ROOM} bytes, and a histogram {MAX_HISTOGRAM_BARS} bars, at the most; ask for less"
             ));
         }
         Ok(())

@@ -596,7 +596,7 @@ fn a_tap_is_made_for_a_port_that_sends_and_goes_with_its_client() {
     let token = core.token().to_owned();
     let ask = |core: &mut AgentCore, link: ConnectionId, instance: &str, port: &str, room: u64| {
         core.connected(link, CALLER);
-        let (instance, port, wanted) = (instance.into(), port.into(), ligament_wire::tap::Wanted::default());
+        let (instance, port, wanted) = (instance.into(), port.into(), ligament_wire::tap::TapSelection::default());
         let question = Question::Tap { instance, port, slot: None, wanted, room };
         core.request(link, Request::Client { protocol: PROTOCOL, token: token.clone(), question })
     };
@@ -634,7 +634,7 @@ fn who_does_not_take_part_yet_is_to_be_tapped_later() {
     let mut core = core_of(plan());
     let token = core.token().to_owned();
     core.connected(5, CALLER);
-    let wanted = ligament_wire::tap::Wanted::default();
+    let wanted = ligament_wire::tap::TapSelection::default();
     let question = Question::Tap { instance: "macro".into(), port: "out".into(), slot: None, wanted, room: 1 };
     let actions = core.request(5, Request::Client { protocol: PROTOCOL, token, question });
     assert!(refusal(&actions).contains("tap-too-early"));

@@ -24,7 +24,7 @@ pub fn plan_to_wire(
     placement: &[DomainId],
     homes: &[String],
     nodes: &HashMap<InstanceId, Vec<NodeShare>>,
-) -> wire::Plan {
+) -> wire::RunPlan {
     let mut lists: HashMap<*const PlannedPort, u32> = HashMap::new();
     let mut ports = Vec::new();
     let mut instances = Vec::with_capacity(plan.instances.len());
@@ -48,7 +48,7 @@ pub fn plan_to_wire(
             may_fail: instance.may_fail.then_some(true),
         });
     }
-    let end = |end: PlannedEnd| wire::End { rank: end.rank, port: end.port, slot: end.slot };
+    let end = |end: PlannedEnd| wire::ChannelEnd { rank: end.rank, port: end.port, slot: end.slot };
     let channel = |channel: &PlannedChannel| wire::Channel {
         from: end(channel.from),
         to: end(channel.to),
@@ -57,7 +57,7 @@ pub fn plan_to_wire(
         steps: channel.steps,
         filters: channel.filters,
     };
-    wire::Plan {
+    wire::RunPlan {
         run: plan.run.clone(),
         instances,
         ports,
@@ -73,7 +73,7 @@ pub fn plan_to_wire(
 }
 
 /// The plan as it was told (and checked), and the domain of each instance.
-pub fn plan_from_wire(told: &wire::Plan) -> (RunPlan, Vec<DomainId>) {
+pub fn plan_from_wire(told: &wire::RunPlan) -> (RunPlan, Vec<DomainId>) {
     let lists: Vec<Arc<[PlannedPort]>> =
         told.ports.iter().map(|ports| ports.iter().map(port_from_wire).collect()).collect();
     let is_mpi = |program: Option<u32>| {
@@ -94,7 +94,7 @@ pub fn plan_from_wire(told: &wire::Plan) -> (RunPlan, Vec<DomainId>) {
         together: instance.ranks.is_some() && is_mpi(instance.program),
         may_fail: instance.may_fail == Some(true),
     };
-    let end = |end: wire::End| PlannedEnd { rank: end.rank, port: end.port, slot: end.slot };
+    let end = |end: wire::ChannelEnd| PlannedEnd { rank: end.rank, port: end.port, slot: end.slot };
     let channel = |channel: &wire::Channel| PlannedChannel {
         from: end(channel.from),
         to: end(channel.to),

@@ -9,7 +9,7 @@ use crate::outcome::RunOutcome;
 use ligament_catalogue::{fault, Fault};
 use ligament_shm::status::Status;
 use ligament_wire::control::to_bytes;
-use ligament_wire::domains::{self as wire, Carried, FromAgent, FromHead, Snapshot};
+use ligament_wire::domains::{self as wire, CarrierLoad, FromAgent, FromHead, Snapshot};
 use ligament_wire::{DomainId, InstanceId, RankId, Ranks};
 use std::time::Duration;
 
@@ -56,7 +56,7 @@ pub struct RemoteAgent {
     /// What was told last of each end of a channel.
     passed: Vec<ChannelView>,
     reported: Vec<Option<ReportedState>>,
-    reports: Vec<wire::Report>,
+    reports: Vec<wire::DomainReport>,
     /// What timelines have gained: whose, what, and whether nothing more will come.
     lanes: Vec<(RankId, TimelineDelta, bool)>,
     /// The last round that was passed on.
@@ -161,7 +161,7 @@ impl RemoteAgent {
         looked: impl Fn(RankId) -> ProcessInspection,
         (memory_used, memory_limit): (u64, u64),
         ends: impl FnOnce(&mut dyn FnMut(u32, ChannelView)),
-        carried: impl FnOnce() -> Carried,
+        carried: impl FnOnce() -> CarrierLoad,
         now: u64,
     ) -> Vec<u8> {
         self.urgent_snapshots_left = self.urgent_snapshots_left.saturating_sub(1);

@@ -9,7 +9,7 @@ use ligament_catalogue::{Code, Fault};
 use ligament_shm::area::Passed;
 use ligament_shm::status::{Awaited, State, Status, Waiting};
 use ligament_shm::timeline::{Activity, Cause, CauseSum, Interval, Sums};
-use ligament_wire::control::Steerable;
+use ligament_wire::control::SteerableSetting;
 use ligament_wire::domains as wire;
 use ligament_wire::{EndpointId, RankId};
 
@@ -52,12 +52,12 @@ fn exit_from_wire(exit: wire::Exit) -> Exit {
 }
 
 /// How a run ended, to be told.
-pub fn outcome_to_wire(outcome: &RunOutcome) -> wire::Outcome {
+pub fn outcome_to_wire(outcome: &RunOutcome) -> wire::RunOutcome {
     match outcome {
-        RunOutcome::Done => wire::Outcome::Done,
-        RunOutcome::Stopped => wire::Outcome::Stopped,
-        RunOutcome::Interrupted => wire::Outcome::Interrupted,
-        RunOutcome::Failed(RunFailure { rank, what, said, exit }) => wire::Outcome::Failed(wire::Failure {
+        RunOutcome::Done => wire::RunOutcome::Done,
+        RunOutcome::Stopped => wire::RunOutcome::Stopped,
+        RunOutcome::Interrupted => wire::RunOutcome::Interrupted,
+        RunOutcome::Failed(RunFailure { rank, what, said, exit }) => wire::RunOutcome::Failed(wire::Failure {
             rank: *rank,
             what: truncated(what.text()),
             code: Some(what.code().name().to_owned()),
@@ -68,12 +68,12 @@ pub fn outcome_to_wire(outcome: &RunOutcome) -> wire::Outcome {
 }
 
 /// The same, as it was told.
-pub fn outcome_from_wire(outcome: wire::Outcome) -> RunOutcome {
+pub fn outcome_from_wire(outcome: wire::RunOutcome) -> RunOutcome {
     match outcome {
-        wire::Outcome::Done => RunOutcome::Done,
-        wire::Outcome::Stopped => RunOutcome::Stopped,
-        wire::Outcome::Interrupted => RunOutcome::Interrupted,
-        wire::Outcome::Failed(wire::Failure { rank, what, said, exit, code }) => {
+        wire::RunOutcome::Done => RunOutcome::Done,
+        wire::RunOutcome::Stopped => RunOutcome::Stopped,
+        wire::RunOutcome::Interrupted => RunOutcome::Interrupted,
+        wire::RunOutcome::Failed(wire::Failure { rank, what, said, exit, code }) => {
             let code = code.as_deref().and_then(Code::named).unwrap_or(Code::DOMAIN_SENDS_NONSENSE);
             let what = Fault::new(code, what);
             RunOutcome::Failed(RunFailure { rank, what, said, exit: exit.map(exit_from_wire) })
@@ -82,35 +82,35 @@ pub fn outcome_from_wire(outcome: wire::Outcome) -> RunOutcome {
 }
 
 /// What happened, to be told.
-pub fn report_to_wire(report: &AgentReport) -> wire::Report {
+pub fn report_to_wire(report: &AgentReport) -> wire::DomainReport {
     match report {
         AgentReport::Registered { rank, pid, language } => {
-            wire::Report::Registered { rank: *rank, pid: *pid, language: truncated(language) }
+            wire::DomainReport::Registered { rank: *rank, pid: *pid, language: truncated(language) }
         }
-        AgentReport::Exited { rank, exit } => wire::Report::Exited { rank: *rank, exit: exit_to_wire(*exit) },
+        AgentReport::Exited { rank, exit } => wire::DomainReport::Exited { rank: *rank, exit: exit_to_wire(*exit) },
         AgentReport::Said { rank, level, text } => {
-            wire::Report::Said { rank: *rank, level: *level, text: truncated(text) }
+            wire::DomainReport::Said { rank: *rank, level: *level, text: truncated(text) }
         }
-        AgentReport::Remark { level, text } => wire::Report::Remark { level: *level, text: truncated(text) },
-        AgentReport::Ending(outcome) => wire::Report::Ending(outcome_to_wire(outcome)),
-        AgentReport::Slots { rank, slots } => wire::Report::Slots { rank: *rank, slots: slots.clone() },
-        AgentReport::Used { rank, asked, sent, received } => wire::Report::Used {
+        AgentReport::Remark { level, text } => wire::DomainReport::Remark { level: *level, text: truncated(text) },
+        AgentReport::Ending(outcome) => wire::DomainReport::Ending(outcome_to_wire(outcome)),
+        AgentReport::Slots { rank, slots } => wire::DomainReport::Slots { rank: *rank, slots: slots.clone() },
+        AgentReport::Used { rank, asked, sent, received } => wire::DomainReport::Used {
             rank: *rank,
             asked: asked.iter().map(|name| truncated(name)).collect(),
             sent: sent.clone(),
             received: received.clone(),
         },
         AgentReport::Steers { rank, change, answer } => {
-            wire::Report::Steers { rank: *rank, change: *change, answer: answer.clone() }
+            wire::DomainReport::Steers { rank: *rank, change: *change, answer: answer.clone() }
         }
-        AgentReport::Steerable { rank, setting } => wire::Report::Steerable {
+        AgentReport::Steerable { rank, setting } => wire::DomainReport::Steerable {
             rank: *rank,
-            setting: Steerable { name: truncated(&setting.name), unit: truncated(&setting.unit), ..setting.clone() },
+            setting: SteerableSetting { name: truncated(&setting.name), unit: truncated(&setting.unit), ..setting.clone() },
         },
         AgentReport::Sends { rank, ports } => {
-            wire::Report::Sends { rank: *rank, ports: ports.iter().map(|port| truncated(port)).collect() }
+            wire::DomainReport::Sends { rank: *rank, ports: ports.iter().map(|port| truncated(port)).collect() }
         }
-        AgentReport::Declares { rank, ports } => wire::Report::Declares {
+        AgentReport::Declares { rank, ports } => wire::DomainReport::Declares {
             rank: *rank,
             ports: ports.iter().map(|(name, operator)| (truncated(name), truncated(operator))).collect(),
         },
@@ -118,19 +118,19 @@ pub fn report_to_wire(report: &AgentReport) -> wire::Report {
 }
 
 /// The same, as it was told.
-pub fn report_from_wire(report: wire::Report) -> AgentReport {
+pub fn report_from_wire(report: wire::DomainReport) -> AgentReport {
     match report {
-        wire::Report::Registered { rank, pid, language } => AgentReport::Registered { rank, pid, language },
-        wire::Report::Exited { rank, exit } => AgentReport::Exited { rank, exit: exit_from_wire(exit) },
-        wire::Report::Said { rank, level, text } => AgentReport::Said { rank, level, text },
-        wire::Report::Remark { level, text } => AgentReport::Remark { level, text },
-        wire::Report::Ending(outcome) => AgentReport::Ending(outcome_from_wire(outcome)),
-        wire::Report::Slots { rank, slots } => AgentReport::Slots { rank, slots },
-        wire::Report::Used { rank, asked, sent, received } => AgentReport::Used { rank, asked, sent, received },
-        wire::Report::Steers { rank, change, answer } => AgentReport::Steers { rank, change, answer },
-        wire::Report::Steerable { rank, setting } => AgentReport::Steerable { rank, setting },
-        wire::Report::Sends { rank, ports } => AgentReport::Sends { rank, ports: ports.into() },
-        wire::Report::Declares { rank, ports } => AgentReport::Declares { rank, ports },
+        wire::DomainReport::Registered { rank, pid, language } => AgentReport::Registered { rank, pid, language },
+        wire::DomainReport::Exited { rank, exit } => AgentReport::Exited { rank, exit: exit_from_wire(exit) },
+        wire::DomainReport::Said { rank, level, text } => AgentReport::Said { rank, level, text },
+        wire::DomainReport::Remark { level, text } => AgentReport::Remark { level, text },
+        wire::DomainReport::Ending(outcome) => AgentReport::Ending(outcome_from_wire(outcome)),
+        wire::DomainReport::Slots { rank, slots } => AgentReport::Slots { rank, slots },
+        wire::DomainReport::Used { rank, asked, sent, received } => AgentReport::Used { rank, asked, sent, received },
+        wire::DomainReport::Steers { rank, change, answer } => AgentReport::Steers { rank, change, answer },
+        wire::DomainReport::Steerable { rank, setting } => AgentReport::Steerable { rank, setting },
+        wire::DomainReport::Sends { rank, ports } => AgentReport::Sends { rank, ports: ports.into() },
+        wire::DomainReport::Declares { rank, ports } => AgentReport::Declares { rank, ports },
     }
 }
 
@@ -161,45 +161,45 @@ pub fn order_from_wire(order: wire::AgentOrder) -> AgentOrder {
 
 /// What has passed a channel, to be told.
 pub fn passage_to_wire(channel: u32, view: &ChannelView) -> wire::Passage {
-    let passed = |one: Passed| wire::Passed { messages: one.messages, bytes: one.bytes, time: one.time };
+    let passed = |one: Passed| wire::Traffic { messages: one.messages, bytes: one.bytes, time: one.time };
     wire::Passage { channel, sent: view.sent.map(passed), received: view.received.map(passed) }
 }
 
 /// The same, as it was told.
 pub fn passage_from_wire(passage: &wire::Passage) -> ChannelView {
-    let passed = |one: wire::Passed| Passed { messages: one.messages, bytes: one.bytes, time: one.time };
+    let passed = |one: wire::Traffic| Passed { messages: one.messages, bytes: one.bytes, time: one.time };
     ChannelView { sent: passage.sent.map(passed), received: passage.received.map(passed) }
 }
 
 /// A rank at `now` (ns of CLOCK_MONOTONIC), to be told.
-pub fn row_to_wire(rank: RankId, view: &InstanceView, looked: &ProcessInspection, now: u64) -> wire::Row {
+pub fn row_to_wire(rank: RankId, view: &InstanceView, looked: &ProcessInspection, now: u64) -> wire::RankRow {
     let phase = match view.phase {
-        InstancePhase::Waiting => wire::Phase::Waiting,
-        InstancePhase::Started => wire::Phase::Started,
-        InstancePhase::Running => wire::Phase::Running,
-        InstancePhase::Finished => wire::Phase::Finished,
-        InstancePhase::Gone(exit) => wire::Phase::Gone(exit_to_wire(exit)),
+        InstancePhase::Waiting => wire::RankPhase::Waiting,
+        InstancePhase::Started => wire::RankPhase::Started,
+        InstancePhase::Running => wire::RankPhase::Running,
+        InstancePhase::Finished => wire::RankPhase::Finished,
+        InstancePhase::Gone(exit) => wire::RankPhase::Gone(exit_to_wire(exit)),
     };
     let page = view.status.as_ref().map(|status| page_to_wire(status, now));
     let ranks = looked.ranks.as_ref().map(|ranks| (ranks.what.clone(), now.saturating_sub(ranks.since)));
-    wire::Row { rank, phase, pid: view.pid, stopped: looked.stopped, page, ranks }
+    wire::RankRow { rank, phase, pid: view.pid, stopped: looked.stopped, page, ranks }
 }
 
 /// What was found there by a look at its processes, as it was told in a snapshot of the moment `at`.
-pub fn inspection_from_wire(row: &wire::Row, at: u64) -> ProcessInspection {
+pub fn inspection_from_wire(row: &wire::RankRow, at: u64) -> ProcessInspection {
     let ranks = row.ranks.as_ref();
     let ranks = ranks.map(|(what, age)| RankLag { what: what.clone(), since: at.saturating_sub(*age) });
     ProcessInspection { stopped: row.stopped, ranks }
 }
 
 /// The same, as it was told in a snapshot of the moment `at` (ns of CLOCK_MONOTONIC here).
-pub fn view_from_wire(row: &wire::Row, at: u64) -> InstanceView {
+pub fn view_from_wire(row: &wire::RankRow, at: u64) -> InstanceView {
     let phase = match row.phase {
-        wire::Phase::Waiting => InstancePhase::Waiting,
-        wire::Phase::Started => InstancePhase::Started,
-        wire::Phase::Running => InstancePhase::Running,
-        wire::Phase::Finished => InstancePhase::Finished,
-        wire::Phase::Gone(exit) => InstancePhase::Gone(exit_from_wire(exit)),
+        wire::RankPhase::Waiting => InstancePhase::Waiting,
+        wire::RankPhase::Started => InstancePhase::Started,
+        wire::RankPhase::Running => InstancePhase::Running,
+        wire::RankPhase::Finished => InstancePhase::Finished,
+        wire::RankPhase::Gone(exit) => InstancePhase::Gone(exit_from_wire(exit)),
     };
     InstanceView {
         phase,
@@ -213,11 +213,11 @@ pub fn view_from_wire(row: &wire::Row, at: u64) -> InstanceView {
 pub fn page_to_wire(status: &Status, now: u64) -> wire::Page {
     let age = |at: u64| now.saturating_sub(at);
     let what = |what: &Awaited| match what {
-        Awaited::Message { channels } => wire::Awaited::Message(channels.clone()),
-        Awaited::Credit { channel, needs } => wire::Awaited::Credit(*channel, *needs),
-        Awaited::Slots { endpoint } => wire::Awaited::Slots(endpoint.leader()),
-        Awaited::Memory => wire::Awaited::Memory,
-        Awaited::Steering { change } => wire::Awaited::Steering(*change),
+        Awaited::Message { channels } => wire::AwaitedThing::Message(channels.clone()),
+        Awaited::Credit { channel, needs } => wire::AwaitedThing::Credit(*channel, *needs),
+        Awaited::Slots { endpoint } => wire::AwaitedThing::Slots(endpoint.leader()),
+        Awaited::Memory => wire::AwaitedThing::Memory,
+        Awaited::Steering { change } => wire::AwaitedThing::Steering(*change),
     };
     let waits = status.waits.as_ref().map(|waits| wire::Waits {
         what: what(&waits.what),
@@ -249,12 +249,12 @@ pub fn page_to_wire(status: &Status, now: u64) -> wire::Page {
 fn page_from_wire(page: &wire::Page, at: u64) -> Status {
     // 0 stands for never.
     let moment = |age: u64| at.saturating_sub(age).max(1);
-    let what = |what: &wire::Awaited| match what {
-        wire::Awaited::Message(channels) => Awaited::Message { channels: channels.clone() },
-        wire::Awaited::Credit(channel, needs) => Awaited::Credit { channel: *channel, needs: *needs },
-        wire::Awaited::Slots(rank) => Awaited::Slots { endpoint: EndpointId::led_by(*rank) },
-        wire::Awaited::Memory => Awaited::Memory,
-        wire::Awaited::Steering(change) => Awaited::Steering { change: *change },
+    let what = |what: &wire::AwaitedThing| match what {
+        wire::AwaitedThing::Message(channels) => Awaited::Message { channels: channels.clone() },
+        wire::AwaitedThing::Credit(channel, needs) => Awaited::Credit { channel: *channel, needs: *needs },
+        wire::AwaitedThing::Slots(rank) => Awaited::Slots { endpoint: EndpointId::led_by(*rank) },
+        wire::AwaitedThing::Memory => Awaited::Memory,
+        wire::AwaitedThing::Steering(change) => Awaited::Steering { change: *change },
     };
     let waits = page.waits.as_ref().map(|waits| Waiting {
         what: what(&waits.what),
@@ -293,7 +293,7 @@ pub fn lane_to_wire(rank: RankId, gained: &TimelineDelta, over: bool, now: u64) 
         sums: one.sums.words(),
         missed: one.missed,
     };
-    let tally = |one: &CauseSum| wire::Tally {
+    let tally = |one: &CauseSum| wire::ActivityTotal {
         activity: one.cause.activity as u8,
         id: one.cause.id,
         ns: one.ns,
@@ -323,7 +323,7 @@ pub fn timeline_from_wire(lane: &wire::Lane, at: u64) -> TimelineDelta {
             missed: one.missed,
         })
     };
-    let tally = |one: &wire::Tally| {
+    let tally = |one: &wire::ActivityTotal| {
         Some(CauseSum { cause: cause(one.activity, one.id)?, ns: one.ns, count: one.count })
     };
     TimelineDelta {

@@ -13,10 +13,10 @@ use ligament_shm::tap::{Note, TapBox};
 use ligament_shm::ShmError;
 use ligament_wire::control::{to_bytes, Notice};
 use ligament_wire::domains::{
-    FromAgent, FromHead, Shows, TapNote, TapOrder, TapPort, TapWish, Tapped, MAX_PIECE, VALUES_UNDER_WAY,
+    FromAgent, FromHead, Shows, TapNote, TapOrder, TapPort, TapWish, TapReply, MAX_PIECE, VALUES_UNDER_WAY,
 };
 use ligament_wire::steering::ModelTime;
-use ligament_wire::tap::Outcome;
+use ligament_wire::tap::TapOutcome;
 use ligament_wire::DomainId;
 use rustix::fd::OwnedFd;
 use std::collections::BTreeMap;
@@ -89,7 +89,7 @@ impl RemoteTaps {
 
 impl TapSender {
     /// What can be told now; whether nothing more will come.
-    fn go_on(&mut self, ticket: u64, tell: &mut dyn FnMut(Tapped)) -> bool {
+    fn go_on(&mut self, ticket: u64, tell: &mut dyn FnMut(TapReply)) -> bool {
         if self.awaits {
             match self.bin.look() {
                 Ok(None) => {}
@@ -98,7 +98,7 @@ impl TapSender {
             }
         }
         while let Some((note, sent)) = self.sends {
-            let len = if note.outcome == Outcome::Value { note.body_len } else { 0 };
+            let len = if note.outcome == TapOutcome::Value { note.body_len } else { 0 };
             let next = (len - sent).min(MAX_PIECE as u64);
             if sent + next > self.took.saturating_add(VALUES_UNDER_WAY) {
                 return false;
@@ -108,12 +108,12 @@ impl TapSender {
             let is_last = sent + next == len;
             self.sends = (!is_last).then_some((note, sent + next));
             let note = is_last.then(|| told(&note));
-            tell(Tapped { ticket, shows: Shows::Piece { offset: sent, bytes, note } });
+            tell(TapReply { ticket, shows: Shows::Piece { offset: sent, bytes, note } });
         }
         match self.over.take() {
             None => false,
             Some(why) => {
-                tell(Tapped { ticket, shows: Shows::Over(why) });
+                tell(TapReply { ticket, shows: Shows::Over(why) });
                 true
             }
         }
@@ -149,7 +149,7 @@ impl TapReceiver {
         };
         let whole = offset + bytes.len() as u64;
         let mut note = heard(note).ok_or_else(|| wrong("what no value is"))?;
-        let expected = if note.outcome == Outcome::Value { note.body_len } else { 0 };
+        let expected = if note.outcome == TapOutcome::Value { note.body_len } else { 0 };
         if whole != expected {
             return Err(wrong(&format!("{whole} bytes, and says that there are {expected}")));
         }
@@ -157,7 +157,7 @@ impl TapReceiver {
         bin.count(note.number);
         // The next value may be smaller, or there is memory again: as where the instance itself has none.
         if std::mem::take(&mut self.lacks_memory) {
-            note.outcome = Outcome::NoMemory;
+            note.outcome = TapOutcome::NoMemory;
         }
         (self.asked, self.came) = (false, 0);
         bin.answer(note);
@@ -190,7 +190,7 @@ fn told(note: &Note) -> TapNote {
 fn heard(note: TapNote) -> Option<Note> {
     let TapNote { outcome, parts, bytes, timestamp, next_timestamp, slot, number } = note;
     Some(Note {
-        outcome: Outcome::of(outcome)?,
+        outcome: TapOutcome::of(outcome)?,
         parts,
         body_len: bytes,
         timestamp: timestamp.0,
@@ -207,7 +207,7 @@ impl Driver<'_> {
         }
     }
 
-    fn tell_tap(&self, tapped: Tapped) {
+    fn tell_tap(&self, tapped: TapReply) {
         if let Some(elsewhere) = &self.elsewhere {
             elsewhere.carrier.control(DomainId::HEAD, to_bytes(&FromAgent::Tapped(tapped)));
         }
@@ -258,7 +258,7 @@ impl Driver<'_> {
     pub(super) fn shows_to_head(&mut self, ticket: u64, bin: TapBox) {
         let showing = TapSender { bin, awaits: false, sends: None, took: 0, over: None };
         self.remote_taps.showing.insert(ticket, showing);
-        self.tell_tap(Tapped { ticket, shows: Shows::Begun });
+        self.tell_tap(TapReply { ticket, shows: Shows::Begun });
     }
 
     /// Nothing more will be sent on a port at which the head looks, or it may not look there. What it waits for it gets, if
@@ -271,7 +271,7 @@ impl Driver<'_> {
                 showing.over = Some(why);
                 self.show_on(ticket);
             }
-            None => self.tell_tap(Tapped { ticket, shows: Shows::Over(why) }),
+            None => self.tell_tap(TapReply { ticket, shows: Shows::Over(why) }),
         }
     }
 
@@ -310,7 +310,7 @@ impl Driver<'_> {
     pub(super) fn hear_of_tap(&mut self, talk: RemoteTapEvent) {
         match talk {
             RemoteTapEvent::Wanted(TapOrder { ticket, wish }) => self.head_wants(ticket, wish),
-            RemoteTapEvent::Shown(domain, Tapped { ticket, shows }) => {
+            RemoteTapEvent::Shown(domain, TapReply { ticket, shows }) => {
                 if self.remote_taps.asking.get(&ticket).is_some_and(|asking| asking.domain == domain) {
                     self.is_shown(ticket, shows);
                 }
@@ -383,13 +383,13 @@ mod tests {
         (asking, client)
     }
 
-    fn note(body_len: u64, outcome: Outcome) -> Note {
+    fn note(body_len: u64, outcome: TapOutcome) -> Note {
         let (timestamp, next_timestamp) = (1.5, Some(2.0));
         Note { outcome, parts: 1, body_len, timestamp, next_timestamp, slot: Some(3), number: 7 }
     }
 
     /// What an instance has put in its box, and who looks into it for the head.
-    fn showing(body_len: u64, outcome: Outcome) -> TapSender {
+    fn showing(body_len: u64, outcome: TapOutcome) -> TapSender {
         let (bin, memory) = make_own(TEST_BODY_BYTES).unwrap();
         let sender = TapBox::open(memory, TEST_BODY_BYTES).unwrap();
         bin.ask();
@@ -404,10 +404,10 @@ mod tests {
     #[test]
     fn a_value_goes_from_one_box_into_the_other_and_no_more_is_under_way_than_may_be() {
         let (mut asking, client) = asking(TEST_BODY_BYTES);
-        let mut showing = showing(TEST_BODY_BYTES, Outcome::Value);
+        let mut showing = showing(TEST_BODY_BYTES, TapOutcome::Value);
         let (mut under_way, mut most, mut pieces) = (std::collections::VecDeque::new(), 0, 0);
         assert!(!showing.go_on(3, &mut |tapped| under_way.push_back(tapped)));
-        while let Some(Tapped { ticket: 3, shows: Shows::Piece { offset, bytes, note } }) =
+        while let Some(TapReply { ticket: 3, shows: Shows::Piece { offset, bytes, note } }) =
             under_way.pop_front()
         {
             most = most.max(1 + under_way.len());
@@ -420,14 +420,14 @@ mod tests {
         }
         assert_eq!((most as u64 * MAX_PIECE as u64, pieces), (VALUES_UNDER_WAY, 6));
         let (found, body) = client.take().unwrap().unwrap();
-        assert_eq!((found, client.passed()), (note(TEST_BODY_BYTES, Outcome::Value), 7));
+        assert_eq!((found, client.passed()), (note(TEST_BODY_BYTES, TapOutcome::Value), 7));
         assert!(body.as_ref().iter().enumerate().take(TEST_BODY_BYTES as usize).all(|(i, &byte)| byte == (i % 251) as u8));
         assert!(!asking.asked && !showing.awaits && showing.sends.is_none());
     }
 
     #[test]
     fn what_is_in_the_box_goes_before_the_end_does() {
-        for (body_len, outcome) in [(9, Outcome::Value), (0, Outcome::Value), (1 << 40, Outcome::TooLarge)] {
+        for (body_len, outcome) in [(9, TapOutcome::Value), (0, TapOutcome::Value), (1 << 40, TapOutcome::TooLarge)] {
             let mut showing = showing(body_len, outcome);
             showing.over = Some("it is over".into());
             let mut told = Vec::new();
@@ -452,24 +452,24 @@ mod tests {
         let mut asking =
             TapReceiver { domain: OTHER, room: TEST_BODY_BYTES, bin: Some(one), asked: true, came: 0, lacks_memory: false };
         let piece = |n: u64| n * MAX_PIECE as u64;
-        let whole = Some(told(&note(piece(2), Outcome::Value)));
+        let whole = Some(told(&note(piece(2), TapOutcome::Value)));
         other.ask();
         file.set_len(4096).unwrap();
         // It is taken to its end, so that whoever sends it goes on.
         assert_eq!(asking.take(0, &vec![1; MAX_PIECE], None), Ok(Some(TapWish::Took(piece(1)))));
         file.set_len(ligament_shm::tap::size_for(TEST_BODY_BYTES) as u64).unwrap();
         assert_eq!(asking.take(piece(1), &vec![1; MAX_PIECE], whole), Ok(None));
-        assert_eq!(other.take().unwrap().unwrap().0, note(piece(2), Outcome::NoMemory));
+        assert_eq!(other.take().unwrap().unwrap().0, note(piece(2), TapOutcome::NoMemory));
         other.ask();
         asking.asked = true;
-        assert_eq!(asking.take(0, &[7; 9], Some(told(&note(9, Outcome::Value)))), Ok(None));
+        assert_eq!(asking.take(0, &[7; 9], Some(told(&note(9, TapOutcome::Value)))), Ok(None));
         let (found, body) = other.take().unwrap().unwrap();
-        assert!(found == note(9, Outcome::Value) && body.as_ref().starts_with(&[7; 9]));
+        assert!(found == note(9, TapOutcome::Value) && body.as_ref().starts_with(&[7; 9]));
     }
 
     #[test]
     fn what_was_not_asked_for_or_has_no_room_is_refused() {
-        let value = |bytes| Some(told(&note(bytes, Outcome::Value)));
+        let value = |bytes| Some(told(&note(bytes, TapOutcome::Value)));
         for (offset, len, note) in [
             (1, 10, None),
             (u64::MAX, 10, None),
@@ -478,7 +478,7 @@ mod tests {
             (0, 101, value(101)),
             (0, 10, value(11)),
             (0, 10, value(u64::MAX)),
-            (0, 10, Some(told(&self::note(10, Outcome::NoKey)))),
+            (0, 10, Some(told(&self::note(10, TapOutcome::NoKey)))),
             (0, 10, Some(TapNote { outcome: 99, ..value(10).unwrap() })),
         ] {
             let (mut asking, client) = asking(100);

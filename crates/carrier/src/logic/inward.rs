@@ -10,7 +10,7 @@ use ligament_net::{MessageId, Nanos, CONTROL};
 use ligament_shm::endpoint::{Body, Loan};
 use ligament_shm::{Custodian, ShmError};
 use ligament_wire::control::ChannelInfo;
-use ligament_wire::{flags, DomainId, Encoder, HeaderWords, Kind, ValueRef, HEADER_BYTES};
+use ligament_wire::{flags, DomainId, Encoder, HeaderWords, MessageKind, ValueRef, HEADER_BYTES};
 use std::collections::VecDeque;
 
 /// The longest message that goes into a slot: header and body.
@@ -280,7 +280,7 @@ impl<C: Custodian> Side<C> {
                 header.body_len()
             ));
         }
-        let pending = if kind == Kind::Overlay {
+        let pending = if kind == MessageKind::Overlay {
             let body = memory.at(HEADER_BYTES as u64, body_len as usize).unwrap_or_default().to_vec();
             let number = self.overlays.learn(channel, header.overlay(), &body);
             self.drop_memory(memory);

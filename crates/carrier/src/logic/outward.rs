@@ -9,7 +9,7 @@ use ligament_net::MessageId;
 use ligament_shm::endpoint::Arrived;
 use ligament_shm::{Custodian, ShmError};
 use ligament_wire::control::ChannelInfo;
-use ligament_wire::{DomainId, Header, HeaderWords, Kind, HEADER_BYTES, PART_ALIGN};
+use ligament_wire::{DomainId, Header, HeaderWords, MessageKind, HEADER_BYTES, PART_ALIGNMENT_BYTES};
 use std::collections::HashMap;
 use std::io::IoSlice;
 
@@ -38,7 +38,7 @@ pub(super) enum Shipment {
 }
 
 /// The bytes from the beginning of a body to its first part.
-static ZEROS: [u8; PART_ALIGN as usize] = [0; PART_ALIGN as usize];
+static ZEROS: [u8; PART_ALIGNMENT_BYTES as usize] = [0; PART_ALIGNMENT_BYTES as usize];
 
 impl Shipment {
     /// Adds the `len` bytes from `offset` on.
@@ -149,7 +149,7 @@ impl<C: Custodian> Side<C> {
         };
         let (parts, body) = encoded(value)?;
         let header = Header {
-            kind: Kind::Overlay,
+            kind: MessageKind::Overlay,
             conduit: id,
             overlay: number,
             parts,

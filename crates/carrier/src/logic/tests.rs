@@ -12,7 +12,7 @@ use domain::{Conduit, Domain, Line};
 use ligament_shm::endpoint::{AgentNotice, Contiguous};
 use ligament_shm::status::{now as real_now, Awaited};
 use ligament_wire::{
-    array_head, Array, DType, DomainId, Encoder, Ending, EndpointId, Header, Kind, Order, SettingValue, Value,
+    array_head, Array, DType, DomainId, Encoder, ConduitEnd, EndpointId, Header, MessageKind, ArrayOrder, SettingValue, Value,
     ValueRef,
 };
 use memory::{joined, MemoryPaths, Scissors};
@@ -144,7 +144,7 @@ impl Run {
 fn send(endpoint: &mut Endpoint<Line>, channel: usize, time: f64, value: &Value) {
     let mut encoder = Encoder::new();
     let header =
-        Header { kind: Kind::Data, timestamp: time, next_timestamp: Some(time + 1.0), ..Header::default() };
+        Header { kind: MessageKind::Data, timestamp: time, next_timestamp: Some(time + 1.0), ..Header::default() };
     endpoint.send(&[channel], header.into(), &encoder.plan(&ValueRef::Owned(value)).unwrap()).unwrap();
 }
 
@@ -157,7 +157,7 @@ fn receive(endpoint: &mut Endpoint<Line>, channel: usize) -> (HeaderWords, Value
 
 fn numbers(count: usize, seed: u64) -> Value {
     let data: Vec<u64> = (0..count as u64).map(|i| i.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ seed).collect();
-    Value::Array(Array::from_slice(&data, &[count], Order::RowMajor).unwrap())
+    Value::Array(Array::from_slice(&data, &[count], ArrayOrder::RowMajor).unwrap())
 }
 
 /// Values for every form of a body: none, in the slot, beside its place, wholly in a slab.
@@ -190,10 +190,10 @@ fn values_of_every_shape_arrive_as_they_were_sent_and_in_order() {
     run.settle();
     let (sent, credited) = from.progress(0);
     assert_eq!(sent, credited, "a message costs the same in both domains");
-    from.end_channel(0, Ending::WithinPass).unwrap();
+    from.end_channel(0, ConduitEnd::WithinPass).unwrap();
     run.settle();
     let end = receive(&mut to, 0).0;
-    assert!(end.is_end() && Ending::of(&end) == Ending::WithinPass);
+    assert!(end.is_end() && ConduitEnd::of(&end) == ConduitEnd::WithinPass);
     assert!(run.heard.iter().all(Vec::is_empty), "{:?}", run.heard);
 }
 
@@ -203,7 +203,7 @@ fn many_small_arrays_go_the_short_way_and_arrive() {
     let (mut from, mut to) = (run.endpoint(0), run.endpoint(1));
     // After some tens of messages, bodies lie in slabs and refer to the head of the one before.
     let mut head = Vec::new();
-    array_head(DType::UInt64, &[4], Order::RowMajor, None, &mut head).unwrap();
+    array_head(DType::UInt64, &[4], ArrayOrder::RowMajor, None, &mut head).unwrap();
     for i in 0..500u64 {
         let data: Vec<u8> = (i..i + 4).flat_map(u64::to_ne_bytes).collect();
         let source = Contiguous { head: &head, number: 1, data: &data };
@@ -217,7 +217,7 @@ fn many_small_arrays_go_the_short_way_and_arrive() {
         let expected = [i, i + 1, i + 2, i + 3];
         assert_eq!(
             receive(&mut to, 0).1,
-            Value::Array(Array::from_slice(&expected, &[4], Order::RowMajor).unwrap())
+            Value::Array(Array::from_slice(&expected, &[4], ArrayOrder::RowMajor).unwrap())
         );
     }
     run.settle();
@@ -375,7 +375,7 @@ fn overlays_of_senders_who_number_alike_are_told_apart() {
         let mut encoder = Encoder::new();
         let plan = encoder.plan(&ValueRef::Owned(value)).unwrap();
         endpoint.announce_overlay(&[channel], number, &plan).unwrap();
-        let header = Header { kind: Kind::Data, overlay: number, ..Header::default() };
+        let header = Header { kind: MessageKind::Data, overlay: number, ..Header::default() };
         let mut encoder = Encoder::new();
         endpoint
             .send(&[channel], header.into(), &encoder.plan(&ValueRef::Owned(&Value::None)).unwrap())
@@ -408,7 +408,7 @@ fn what_comes_before_there_is_an_endpoint_waits_for_it() {
     for (i, value) in all_shapes().iter().enumerate() {
         send(&mut from, 0, i as f64, value);
     }
-    from.end_channel(0, Ending::Done).unwrap();
+    from.end_channel(0, ConduitEnd::Done).unwrap();
     from.end(false);
     drop(from);
     run.carriers[0].control(&mut run.paths[0], DomainId::new(1), b"here is the plan".to_vec());
@@ -468,7 +468,7 @@ fn an_endpoint_is_let_go_of_when_all_has_arrived_and_not_before() {
     let mut run = Run::attached(&[0, 1], &[(0, 1, 1 << 30), (1, 0, BUDGET)]);
     let (mut a, mut b) = (run.endpoint(0), run.endpoint(1));
     send(&mut a, 0, 0.0, &numbers(50_000, 1));
-    a.end_channel(0, Ending::Done).unwrap();
+    a.end_channel(0, ConduitEnd::Done).unwrap();
     a.end(false);
     drop(a);
     run.carriers[0].detach();

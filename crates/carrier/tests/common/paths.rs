@@ -2,8 +2,8 @@
 #![allow(dead_code)]
 
 use ligament_catalogue::fault;
-use ligament_net::{Cargo, Event, MessageId, Nanos, Place};
-use ligament_path::{Action, Destination, FrameHeader, OutgoingFrame, Path, Tuning};
+use ligament_net::{Cargo, Event, MessageId, Nanos, DialAddress};
+use ligament_path::{Action, Destination, FrameHeader, OutgoingFrame, Path, PathOptions};
 use ligament_wire::DomainId;
 use rustix::event::{eventfd, EventfdFlags};
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -78,7 +78,7 @@ pub fn joined(n: u32) -> (Vec<MemoryPaths>, Scissors) {
             let cable = Arc::new(Mutex::new(Cable { queues: Default::default(), cuts: 0, bells }));
             scissors.push(cable.clone());
             for (side, me, other) in [(0, a, b), (1, b, a)] {
-                let path = Path::new(Tuning::default(), 0);
+                let path = Path::new(PathOptions::default(), 0);
                 let end = End { path, cable: cable.clone(), side, cuts: None, ended: false };
                 all[me as usize].ends.insert(other, end);
             }
@@ -179,9 +179,9 @@ impl End {
 }
 
 impl ligament_carrier::Paths for MemoryPaths {
-    fn dial(&mut self, _: DomainId, _: Vec<Place>, _: u16) {}
+    fn dial(&mut self, _: DomainId, _: Vec<DialAddress>, _: u16) {}
 
-    fn expect(&mut self, _: DomainId, _: Vec<Place>) {}
+    fn expect(&mut self, _: DomainId, _: Vec<DialAddress>) {}
 
     fn send(&mut self, domain: DomainId, conduit: u32, total: u64) -> MessageId {
         self.ends.get_mut(&domain.number()).expect("a domain").path.send(conduit, total)

@@ -3,7 +3,7 @@
 
 use super::orders::{Meeting, Order, Said, MARK, VERSION};
 use ligament_catalogue::{fault, Fault};
-use ligament_link::{Gate, Invitation, Kind, Listen, Options, Path};
+use ligament_link::{Gate, Invitation, PathErrorKind, Listen, Options, Path};
 use std::io::{BufRead, Read, Write};
 use std::ops::RangeInclusive;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -246,7 +246,7 @@ fn take_in(path: &Path, coming: &Mutex<Coming>, told: &Sender<u8>, goes: &Atomic
                     }
                 }
             }
-            Err(error) if error.kind() == Kind::TimedOut => {}
+            Err(error) if error.kind() == PathErrorKind::TimedOut => {}
             Err(_) => return,
         }
     }

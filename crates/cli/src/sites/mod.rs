@@ -23,7 +23,7 @@ use ligament_launch::{needs, ResourceNeed, PlacementOptions, DomainCapacity};
 use ligament_link::{Key, Options};
 use ligament_manager::RunDirectory;
 use ligament_model::Resolved;
-use ligament_net::{Station, Way};
+use ligament_net::{Station, Route};
 use ligament_runtime::client::SiteJob;
 use ligament_runtime::{run_over, ExpectedDomain, RunOptions, Show, Spread, Terminal};
 use ligament_wire::DomainId;
@@ -259,7 +259,7 @@ fn files_of(site: &Site) -> Result<(Vec<File>, Vec<String>), Fault> {
 
 /// The way of the run's head: as the command line says, else the last relay of the first site that has some:
 /// there all meet.
-fn way(arguments: &Submit, parts: &[Part]) -> Result<Option<Arc<Way>>, Fault> {
+fn way(arguments: &Submit, parts: &[Part]) -> Result<Option<Arc<Route>>, Fault> {
     let own = &arguments.together.relaying;
     let mut meeting = Site::default();
     meeting.relays.extend(parts.iter().find_map(|part| part.site.relays.last().cloned()));
@@ -267,7 +267,7 @@ fn way(arguments: &Submit, parts: &[Part]) -> Result<Option<Arc<Way>>, Fault> {
 }
 
 /// Whether the head will be met at its relays: it meets itself there, before anything waits in a queue.
-fn meets_itself(way: &Way) -> Result<(), Fault> {
+fn meets_itself(way: &Route) -> Result<(), Fault> {
     let stations = way.stations().to_vec();
     let Some(last) = stations.last().filter(|_| !way.has_gate()) else { return Ok(()) };
     let at = last.at.join(" or ");
@@ -371,7 +371,7 @@ fn carry_out(
     (parts, patience): (&[Part], waiting::Patience),
     model: &Resolved,
     model_text: String,
-    way: Option<Arc<Way>>,
+    way: Option<Arc<Route>>,
     directory: PathBuf,
     terminal: Terminal,
 ) -> i32 {

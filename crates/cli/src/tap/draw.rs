@@ -237,10 +237,10 @@ fn picture(numbers: &[f64], rows: usize, columns: usize) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use ligament_wire::Order;
+    use ligament_wire::ArrayOrder;
 
     fn array(numbers: &[f64], shape: &[usize]) -> Value {
-        Value::Array(Array::from_slice(numbers, shape, Order::RowMajor).unwrap())
+        Value::Array(Array::from_slice(numbers, shape, ArrayOrder::RowMajor).unwrap())
     }
 
     #[test]

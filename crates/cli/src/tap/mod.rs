@@ -7,7 +7,7 @@ use ligament_catalogue::{fault, Code, Fault};
 use ligament_coupling::values::{as_json, as_npy};
 use ligament_manager::find_run;
 use ligament_runtime::client::{record_of, Came, PortOf, Shown, Tapping, USUAL_ROOM};
-use ligament_wire::tap::Wanted;
+use ligament_wire::tap::TapSelection;
 use ligament_wire::times::in_unit;
 use ligament_wire::Value;
 use std::io::IsTerminal;
@@ -95,9 +95,9 @@ fn seconds(given: f64, option: &str) -> Result<Duration, Fault> {
 
 fn shown(arguments: &Tap) -> Result<(), Fault> {
     let port = PortOf::of(&arguments.port)?;
-    let wanted = Wanted {
+    let wanted = TapSelection {
         keys: arguments.key.clone(),
-        cuts: Wanted::cuts_of(arguments.slice.as_deref().unwrap_or_default())?,
+        cuts: TapSelection::cuts_of(arguments.slice.as_deref().unwrap_or_default())?,
         thin: arguments.thin.unwrap_or(1),
         bars: arguments.histogram.unwrap_or(0),
     };
@@ -150,7 +150,7 @@ fn shown(arguments: &Tap) -> Result<(), Fault> {
 fn begun(
     run: &str,
     port: &PortOf,
-    wanted: &Wanted,
+    wanted: &TapSelection,
     room: u64,
     patience: Option<Duration>,
 ) -> Result<Tapping, Fault> {

@@ -7,7 +7,7 @@ use crate::files::in_rows;
 use crate::tables::holds;
 use base64::prelude::{Engine, BASE64_STANDARD as BASE64};
 use ligament_catalogue::{fault, Fault};
-use ligament_instance::{Array, ArrayMeta, DType, Order, Value};
+use ligament_instance::{Array, ArrayMeta, DType, ArrayOrder, Value};
 use ligament_wire::SettingValue;
 use serde::de::{Deserialize, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Value as Json};
@@ -292,7 +292,7 @@ fn of_array(json: &Json) -> Result<Array, Fault> {
     let unit = text("unit")?.map(str::to_owned);
     let plain = names.is_empty() && unit.is_none();
     let meta = (!plain).then_some(ArrayMeta { names, unit, strides: None });
-    Array::new(dtype, &shape, Order::RowMajor, bytes.into(), meta)
+    Array::new(dtype, &shape, ArrayOrder::RowMajor, bytes.into(), meta)
         .map_err(|error| fault!(MALFORMED_SOURCE, "{error}"))
 }
 
@@ -519,7 +519,7 @@ mod tests {
             ("b".into(), Value::Float(f64::INFINITY)),
         ]));
         same(Value::Array(
-            Array::from_slice(&[[f64::INFINITY, 2.0], [0.0, 1.0]], &[2], Order::RowMajor).unwrap(),
+            Array::from_slice(&[[f64::INFINITY, 2.0], [0.0, 1.0]], &[2], ArrayOrder::RowMajor).unwrap(),
         ));
         let text = "{\"array\": {\"data\": [[NaN, 1], [\"-Infinity\", 2]]}}";
         let Value::Array(array) = read(text) else { panic!("{text}") };
@@ -530,11 +530,11 @@ mod tests {
 
     #[test]
     fn values_come_back_as_they_were() {
-        let array = Array::from_slice(&[1.5, f64::INFINITY, -0.25, 4.0], &[2, 2], Order::RowMajor).unwrap();
+        let array = Array::from_slice(&[1.5, f64::INFINITY, -0.25, 4.0], &[2, 2], ArrayOrder::RowMajor).unwrap();
         same(Value::Array(array.clone().with_unit("K").with_names(&["x", "y"]).unwrap()));
-        same(Value::Array(Array::from_slice(&[u64::MAX, 1], &[2], Order::RowMajor).unwrap()));
-        same(Value::Array(Array::from_slice(&[[1.0, 2.0], [3.0, 4.0]], &[2], Order::RowMajor).unwrap()));
-        same(Value::Array(Array::from_slice::<i32>(&[], &[0, 3], Order::RowMajor).unwrap()));
+        same(Value::Array(Array::from_slice(&[u64::MAX, 1], &[2], ArrayOrder::RowMajor).unwrap()));
+        same(Value::Array(Array::from_slice(&[[1.0, 2.0], [3.0, 4.0]], &[2], ArrayOrder::RowMajor).unwrap()));
+        same(Value::Array(Array::from_slice::<i32>(&[], &[0, 3], ArrayOrder::RowMajor).unwrap()));
         same(Value::List(vec![Value::None, Value::Bool(true), Value::Int(-3), Value::Float(0.5)]));
         same(Value::Map(vec![("array".into(), Value::Int(3))]));
         same(Value::Map(vec![("a".into(), Value::Complex(1.0, -2.0)), ("b".into(), Value::UInt(u64::MAX))]));
@@ -590,7 +590,7 @@ mod tests {
 
     #[test]
     fn an_array_of_columns_is_written_in_rows() {
-        let array = Array::from_slice(&[1i32, 2, 3, 4], &[2, 2], Order::ColumnMajor).unwrap();
+        let array = Array::from_slice(&[1i32, 2, 3, 4], &[2, 2], ArrayOrder::ColumnMajor).unwrap();
         assert_eq!(
             text_of(&Value::Array(array)),
             r#"{"array":{"dtype":"int32","shape":[2,2],"data":[1,3,2,4]}}"#

@@ -7,7 +7,7 @@ pub(crate) mod vti;
 
 use crate::settings::bad;
 use ligament_catalogue::{fault, Fault};
-use ligament_instance::{Array, Error, Order};
+use ligament_instance::{Array, Error, ArrayOrder};
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::fs::File;
@@ -263,10 +263,10 @@ pub(crate) fn together(array: &Array) -> Cow<'_, [u8]> {
 }
 
 /// The order of the elements that `together` gives.
-pub(crate) fn order_together(array: &Array) -> Order {
+pub(crate) fn order_together(array: &Array) -> ArrayOrder {
     match array.own_strides() {
         None => array.order(),
-        Some(_) => Order::RowMajor,
+        Some(_) => ArrayOrder::RowMajor,
     }
 }
 

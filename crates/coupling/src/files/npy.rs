@@ -3,7 +3,7 @@
 use crate::files::{input_path, open, unreadable};
 use crate::settings::bad;
 use ligament_catalogue::{fault, Fault};
-use ligament_instance::{Array, DType, Error, Order, Value};
+use ligament_instance::{Array, DType, Error, ArrayOrder, Value};
 use std::fs::File;
 use std::io::{BufReader, Read};
 use std::path::PathBuf;
@@ -36,7 +36,7 @@ pub(crate) struct Reader {
     pub path: PathBuf,
     pub dtype: DType,
     pub shape: Vec<u64>,
-    pub order: Order,
+    pub order: ArrayOrder,
     file: BufReader<File>,
 }
 
@@ -131,7 +131,7 @@ impl Reader {
 }
 
 /// What a header says. It is a dictionary with three keys, which NumPy writes in this form.
-fn parsed(header: &str) -> Result<(DType, Order, Vec<u64>), Fault> {
+fn parsed(header: &str) -> Result<(DType, ArrayOrder, Vec<u64>), Fault> {
     let after = |key: &str| {
         let found = header.split_once(&format!("'{key}':"));
         found
@@ -151,8 +151,8 @@ fn parsed(header: &str) -> Result<(DType, Order, Vec<u64>), Fault> {
         fault!(MALFORMED_SOURCE, "its elements are of type '{kind}', and only numbers and truth values in little-endian order can be read")
     })?;
     let order = match after("fortran_order")? {
-        rest if rest.starts_with("True") => Order::ColumnMajor,
-        rest if rest.starts_with("False") => Order::RowMajor,
+        rest if rest.starts_with("True") => ArrayOrder::ColumnMajor,
+        rest if rest.starts_with("False") => ArrayOrder::RowMajor,
         _ => return Err(fault!(MALFORMED_SOURCE, "its fortran_order is neither True nor False")),
     };
     let shape = after("shape")?.strip_prefix('(').and_then(|rest| rest.split_once(')'));
@@ -167,9 +167,9 @@ fn parsed(header: &str) -> Result<(DType, Order, Vec<u64>), Fault> {
 }
 
 /// The beginning of a file, always of the same length.
-pub(crate) fn header(dtype: DType, shape: &[u64], order: Order) -> Vec<u8> {
+pub(crate) fn header(dtype: DType, shape: &[u64], order: ArrayOrder) -> Vec<u8> {
     let kind = TYPES.iter().find(|(_, known)| *known == dtype).map_or("|u1", |(name, _)| name);
-    let fortran = if order == Order::ColumnMajor { "True" } else { "False" };
+    let fortran = if order == ArrayOrder::ColumnMajor { "True" } else { "False" };
     let extents: String = shape.iter().map(|extent| format!("{extent}, ")).collect();
     let text =
         format!("{{'descr': '{kind}', 'fortran_order': {fortran}, 'shape': ({}), }}", extents.trim_end());
@@ -189,7 +189,7 @@ mod tests {
     #[test]
     fn a_header_is_read_as_it_was_written() {
         for (shape, order) in
-            [(vec![], Order::RowMajor), (vec![3], Order::RowMajor), (vec![2, 5, 1], Order::ColumnMajor)]
+            [(vec![], ArrayOrder::RowMajor), (vec![3], ArrayOrder::RowMajor), (vec![2, 5, 1], ArrayOrder::ColumnMajor)]
         {
             let bytes = header(DType::Float32, &shape, order);
             assert_eq!(bytes.len() % 64, 0);

@@ -6,7 +6,7 @@ use crate::files::{input_path, open_regular, order_together, together, unreadabl
 use crate::settings::bad;
 use base64::prelude::{Engine, BASE64_STANDARD as BASE64};
 use ligament_catalogue::{fault, Fault};
-use ligament_instance::{Array, DType, Error, Order};
+use ligament_instance::{Array, DType, Error, ArrayOrder};
 use std::io::Read;
 use std::path::Path;
 
@@ -45,8 +45,8 @@ pub(crate) fn write(path: &str, array: &Array, name: &str, place: Place) -> Resu
     }
     let mut extents = [1; 3];
     let fastest: Vec<u64> = match order_together(array) {
-        Order::RowMajor => array.shape().iter().rev().copied().collect(),
-        Order::ColumnMajor => array.shape().to_vec(),
+        ArrayOrder::RowMajor => array.shape().iter().rev().copied().collect(),
+        ArrayOrder::ColumnMajor => array.shape().to_vec(),
     };
     extents[..fastest.len()].copy_from_slice(&fastest);
     let extent: Vec<String> = extents.iter().map(|n| format!("0 {}", n - 1)).collect();
@@ -322,7 +322,7 @@ fn parse(bytes: &[u8], wanted: Option<&str>) -> Result<Array, Wrong> {
         let there = data.len() / dtype.size();
         return Err(at(&tag, &format!("shape {shape:?} has {elements} elements, and {there} are there")));
     }
-    Array::new(dtype, &shape, Order::RowMajor, data.into(), None).map_err(|error| at(&tag, &error.to_string()))
+    Array::new(dtype, &shape, ArrayOrder::RowMajor, data.into(), None).map_err(|error| at(&tag, &error.to_string()))
 }
 
 fn elements_of(xml: &Xml<'_>, tag: &Tag<'_>, dtype: DType, wide: bool) -> Result<Vec<u8>, Fault> {
@@ -421,10 +421,10 @@ mod tests {
     fn what_is_written_is_read() {
         let path = std::env::temp_dir().join(format!("ligament-vti-{}.vti", std::process::id()));
         let name = path.to_str().unwrap();
-        let rows = Array::from_slice(&[1.0, 2.0, 3.0, 4.0, 5.0, 6.0], &[2, 3], Order::RowMajor).unwrap();
+        let rows = Array::from_slice(&[1.0, 2.0, 3.0, 4.0, 5.0, 6.0], &[2, 3], ArrayOrder::RowMajor).unwrap();
         write(name, &rows, "T & <p>", PLACE).unwrap().unwrap();
         assert_eq!(read(name, None).unwrap(), rows);
-        let columns = Array::from_slice(&[1.0, 2.0, 3.0, 4.0, 5.0, 6.0], &[3, 2], Order::ColumnMajor).unwrap();
+        let columns = Array::from_slice(&[1.0, 2.0, 3.0, 4.0, 5.0, 6.0], &[3, 2], ArrayOrder::ColumnMajor).unwrap();
         write(name, &columns, "T & <p>", PLACE).unwrap().unwrap();
         assert_eq!(read(name, Some("T & <p>")).unwrap(), rows);
         assert!(read(name, Some("S")).unwrap_err().to_string().contains("there is T & <p>"));

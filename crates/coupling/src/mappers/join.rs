@@ -7,7 +7,7 @@ use crate::numbers::{in_one_precision, numbers_of};
 use crate::settings::{self, unfit};
 use ligament_catalogue::{fault, Fault};
 use ligament_filters::{sums, unit_of_difference, Conversion, Data, Frame, Numbers, Unit};
-use ligament_instance::{Array, Error, Inputs, Instance, Mapper, Message, Order, Outputs, Value};
+use ligament_instance::{Array, Error, Inputs, Instance, Mapper, Message, ArrayOrder, Outputs, Value};
 use ligament_wire::{ArrayMeta, Element};
 
 #[derive(Clone, Copy, PartialEq)]
@@ -46,7 +46,7 @@ impl Mapper for Gather {
 
 /// A number as an array without axes.
 fn one_element<T: Element>(number: T) -> Result<Array, Fault> {
-    Array::from_slice(&[number], &[], Order::RowMajor).map_err(|error| fault!(CANNOT_MAP, "{error}"))
+    Array::from_slice(&[number], &[], ArrayOrder::RowMajor).map_err(|error| fault!(CANNOT_MAP, "{error}"))
 }
 
 /// Arrays along a new first axis, or along the first one that they have.
@@ -90,7 +90,7 @@ fn put_together(values: &[Value], form: Form) -> Result<Value, Fault> {
             ));
         }
         along += if form == Form::Join { array.shape()[0] } else { 1 };
-        match array.order() == Order::RowMajor && array.own_strides().is_none() {
+        match array.order() == ArrayOrder::RowMajor && array.own_strides().is_none() {
             true => bytes.extend_from_slice(&together(array)),
             false => in_rows(array, |element| bytes.extend_from_slice(element)),
         }
@@ -99,7 +99,7 @@ fn put_together(values: &[Value], form: Form) -> Result<Value, Fault> {
     // The new axis of a stack has no name.
     let named = form == Form::Join && arrays.iter().all(|array| array.names() == first.names());
     let names = if named { first.names().to_vec() } else { Vec::new() };
-    let array = Array::new(first.dtype(), &shape, Order::RowMajor, bytes.into(), meta(names, first.unit()));
+    let array = Array::new(first.dtype(), &shape, ArrayOrder::RowMajor, bytes.into(), meta(names, first.unit()));
     array.map(Value::Array).map_err(|error| fault!(CANNOT_MAP, "they do not go into one array: {error}"))
 }
 
@@ -185,7 +185,7 @@ fn parts_of(array: &Array, slots: usize) -> Result<Vec<Value>, Fault> {
         shape[0] = (to - from) as u64;
         let data = bytes[from * row..to * row].to_vec();
         let meta = meta(array.names().to_vec(), array.unit());
-        let part = Array::new(array.dtype(), &shape, Order::RowMajor, data.into(), meta);
+        let part = Array::new(array.dtype(), &shape, ArrayOrder::RowMajor, data.into(), meta);
         part.map(Value::Array).map_err(|error| fault!(CANNOT_MAP, "a part of it is no array: {error}"))
     };
     bounds(length, slots).map(part).collect()
@@ -304,7 +304,7 @@ mod tests {
     use super::*;
 
     fn in_unit(value: f64, unit: &str) -> Array {
-        let array = Array::from_slice(&[value], &[1], Order::RowMajor).unwrap();
+        let array = Array::from_slice(&[value], &[1], ArrayOrder::RowMajor).unwrap();
         if unit.is_empty() {
             array
         } else {
@@ -378,7 +378,7 @@ mod tests {
         for form in [Form::Stack, Form::Join] {
             let Ok(Value::Array(made)) = put(in_unit(1.0, "m"), in_unit(1.0, "km"), form) else { panic!() };
             assert_eq!((made.as_slice::<f64>(), made.unit()), (Some(&[1.0, 1000.0][..]), Some("m")));
-            let whole = |unit| Array::from_slice(&[7i32], &[1], Order::RowMajor).unwrap().with_unit(unit);
+            let whole = |unit| Array::from_slice(&[7i32], &[1], ArrayOrder::RowMajor).unwrap().with_unit(unit);
             let Ok(Value::Array(made)) = put(whole("m"), whole("cm"), form) else { panic!() };
             assert_eq!(made.as_slice::<f64>(), Some(&[7.0, 0.07][..]));
             let Ok(Value::Array(made)) = put(whole("m"), whole("m"), form) else { panic!() };
@@ -414,8 +414,8 @@ mod tests {
 
     #[test]
     fn columns_are_put_together_in_rows() {
-        let columns = Array::from_slice(&[1.0, 2.0, 3.0, 4.0], &[2, 2], Order::ColumnMajor).unwrap();
-        let rows = Array::from_slice(&[5.0, 6.0], &[1, 2], Order::RowMajor).unwrap();
+        let columns = Array::from_slice(&[1.0, 2.0, 3.0, 4.0], &[2, 2], ArrayOrder::ColumnMajor).unwrap();
+        let rows = Array::from_slice(&[5.0, 6.0], &[1, 2], ArrayOrder::RowMajor).unwrap();
         let joined =
             put_together(&[Value::Array(columns.clone()), Value::Array(rows.clone())], Form::Join).unwrap();
         let Value::Array(joined) = joined else { panic!() };

@@ -9,7 +9,7 @@ use crate::settings::{self, bad, unfit, wrong};
 use crate::tables::{number, Decimal, Rows};
 use ligament_catalogue::{fault, Fault};
 use ligament_filters::{said_of_masked, without_own_zero};
-use ligament_instance::{Error, Inputs, Instance, LogLevel, Mapper, Order, Outputs};
+use ligament_instance::{Error, Inputs, Instance, LogLevel, Mapper, ArrayOrder, Outputs};
 
 /// A mapping between meshes.
 pub(crate) struct Mesh {
@@ -143,7 +143,7 @@ impl Mapper for Mesh {
             }
         };
         numbers.frame.shape[0] = self.weights.targets() as u64;
-        numbers.frame.order = Order::RowMajor;
+        numbers.frame.order = ArrayOrder::RowMajor;
         outputs.send_to_all(&with_elements(numbers, made).into_value())
     }
 }

@@ -147,12 +147,12 @@ impl Mapper for Regrid {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use ligament_instance::{Array, Order};
+    use ligament_instance::{Array, ArrayOrder};
 
     #[test]
     fn differences_are_in_the_unit_of_the_first_and_those_of_temperatures_in_one_of_their_own() {
         let numbers = |value: f64, unit: &str| {
-            let array = Array::from_slice(&[value], &[1], Order::RowMajor).unwrap();
+            let array = Array::from_slice(&[value], &[1], ArrayOrder::RowMajor).unwrap();
             let array = if unit.is_empty() { array } else { array.with_unit(unit) };
             numbers_of(&Value::Array(array), "a").unwrap()
         };

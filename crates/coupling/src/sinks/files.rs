@@ -5,7 +5,7 @@ use crate::files::{json, npy, order_together, together, vti, write_file, Whole};
 use crate::settings::{self, unfit};
 use ligament_catalogue::{fault, Fault};
 use ligament_filters::{Around, Chain, Data, Parcel};
-use ligament_instance::{Array, DType, Error, Instance, LogLevel, Message, Order, Value};
+use ligament_instance::{Array, DType, Error, Instance, LogLevel, Message, ArrayOrder, Value};
 use ligament_model::{At, Filter, FilterValue, OnError};
 use ligament_wire::times::ShownTime;
 use serde_json::json;
@@ -79,9 +79,9 @@ fn array_in(message: &Message) -> Result<Array, Error> {
     let one = |array: Result<Array, _>| array.ok();
     let found = match &message.data {
         Value::Array(array) => Some(array.clone()),
-        Value::Float(number) => one(Array::from_slice(&[*number], &[], Order::RowMajor)),
-        Value::Int(number) => one(Array::from_slice(&[*number], &[], Order::RowMajor)),
-        Value::Bool(truth) => one(Array::from_slice(&[*truth], &[], Order::RowMajor)),
+        Value::Float(number) => one(Array::from_slice(&[*number], &[], ArrayOrder::RowMajor)),
+        Value::Int(number) => one(Array::from_slice(&[*number], &[], ArrayOrder::RowMajor)),
+        Value::Bool(truth) => one(Array::from_slice(&[*truth], &[], ArrayOrder::RowMajor)),
         _ => None,
     };
     found.ok_or_else(|| {
@@ -135,7 +135,7 @@ impl Sink for Npy {
             Some(stack) => stack,
             none => {
                 let mut file = Whole::create(&self.template)?;
-                file.write(&npy::header(array.dtype(), &[0], Order::RowMajor))?;
+                file.write(&npy::header(array.dtype(), &[0], ArrayOrder::RowMajor))?;
                 none.insert(Stack {
                     file,
                     dtype: array.dtype(),
@@ -164,9 +164,9 @@ impl Sink for Npy {
         let Some(mut stack) = self.all.take() else { return Ok(()) };
         let count = stack.times.len() as u64;
         let shape: Vec<u64> = std::iter::once(count).chain(stack.shape).collect();
-        stack.file.write_first(&npy::header(stack.dtype, &shape, Order::RowMajor))?;
+        stack.file.write_first(&npy::header(stack.dtype, &shape, ArrayOrder::RowMajor))?;
         let times: Vec<u8> = stack.times.iter().flat_map(|time| time.to_le_bytes()).collect();
-        write_file(&self.of_times(), &[&npy::header(DType::Float64, &[count], Order::RowMajor), &times])?;
+        write_file(&self.of_times(), &[&npy::header(DType::Float64, &[count], ArrayOrder::RowMajor), &times])?;
         stack.file.finish()
     }
 }

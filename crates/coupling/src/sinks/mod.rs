@@ -112,11 +112,11 @@ fn numbered(template: &str, number: usize) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use ligament_instance::{Array, Order};
+    use ligament_instance::{Array, ArrayOrder};
 
     #[test]
     fn numbers_with_a_unit_and_without_do_not_go_into_one_column() {
-        let metres = || Array::from_slice(&[1.0], &[1], Order::RowMajor).unwrap().with_unit("m");
+        let metres = || Array::from_slice(&[1.0], &[1], ArrayOrder::RowMajor).unwrap().with_unit("m");
         let refused = |first: Value, second: Value| {
             let mut units = Units::default();
             units.check(&first, 0.0).unwrap();

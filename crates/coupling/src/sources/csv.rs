@@ -4,7 +4,7 @@ use super::{Given, Source};
 use crate::settings::{self, bad, wrong};
 use crate::tables::{holds, is_out_of_range, number, words, Decimal, Rows, Separator};
 use ligament_catalogue::{fault, Fault};
-use ligament_instance::{Array, Error, Instance, Order, Value};
+use ligament_instance::{Array, Error, Instance, ArrayOrder, Value};
 
 /// What becomes of a row in which a value is missing.
 #[derive(Clone, Copy, PartialEq)]
@@ -281,7 +281,7 @@ fn array_of(values: &[Number]) -> Value {
                 Number::$kind(number) => Some(*number),
                 _ => None,
             });
-            Array::from_vec(elements.collect(), &[values.len()], Order::RowMajor)
+            Array::from_vec(elements.collect(), &[values.len()], ArrayOrder::RowMajor)
         }};
     }
     let array = match values.first() {

@@ -99,7 +99,7 @@ impl Npy {
     pub fn new(instance: &Instance) -> Result<Npy, Error> {
         let reader = npy::Reader::open(&file_of(instance)?)?;
         let whole = settings::truth(instance, "whole")?.unwrap_or(false) || reader.shape.is_empty();
-        if !whole && reader.order == ligament_instance::Order::ColumnMajor && reader.shape.len() > 1 {
+        if !whole && reader.order == ligament_instance::ArrayOrder::ColumnMajor && reader.shape.len() > 1 {
             return Err(settings::bad(fault!(
                 MALFORMED_SOURCE,
                 "{}: its elements are in Fortran's order, so that the parts along its first axis do not lie together; save \

@@ -4,7 +4,7 @@ use super::{Given, Source};
 use crate::settings;
 use ligament_catalogue::fault;
 use ligament_filters::sums;
-use ligament_instance::{Array, Error, Instance, Order, Value};
+use ligament_instance::{Array, Error, Instance, ArrayOrder, Value};
 use ligament_wire::times::{after_steps, ShownTime, TimeSeries};
 
 /// More messages than this are not made of a step.
@@ -178,7 +178,7 @@ impl Series {
 
 fn array(values: Vec<f64>) -> Value {
     let count = values.len();
-    Array::from_vec(values, &[count], Order::RowMajor).map_or(Value::None, Value::Array)
+    Array::from_vec(values, &[count], ArrayOrder::RowMajor).map_or(Value::None, Value::Array)
 }
 
 /// Where a time stands in a table: how many of its times are not later, and whether the last of them is this time. `step` is

@@ -3,7 +3,7 @@
 use super::{Binary, Function, Operation};
 use crate::numbers::{Float, Numbers, Real};
 use crate::sums;
-use ligament_wire::Order;
+use ligament_wire::ArrayOrder;
 use std::borrow::Cow;
 
 /// Elements in a block: 2 KiB of doubles.
@@ -21,7 +21,7 @@ pub(super) struct Machine {
 struct Place<'a> {
     first: usize,
     shape: &'a [u64],
-    order: Order,
+    order: ArrayOrder,
     time: f64,
 }
 
@@ -56,7 +56,7 @@ impl Machine {
         program: &[Operation],
         elements: Cow<'_, [T]>,
         shape: &[u64],
-        order: Order,
+        order: ArrayOrder,
         time: f64,
     ) -> Cow<'b, [T]> {
         let place = |block: usize| Place { first: block * BLOCK, shape, order, time };
@@ -122,8 +122,8 @@ impl Place<'_> {
     /// The indices along an axis of the elements from `first` on.
     fn indices(&self, axis: usize, to: &mut [f64]) {
         let faster = match self.order {
-            Order::RowMajor => &self.shape[axis + 1..],
-            Order::ColumnMajor => &self.shape[..axis],
+            ArrayOrder::RowMajor => &self.shape[axis + 1..],
+            ArrayOrder::ColumnMajor => &self.shape[..axis],
         };
         let step = faster.iter().product::<u64>() as usize;
         let extent = self.shape[axis] as usize;

@@ -10,7 +10,7 @@ use ligament_shm::own::OwnMemory;
 use ligament_shm::status::{now, State, StatusPage};
 use ligament_shm::{Endpoint, ShmError};
 use ligament_wire::control::{InnerEnd, Light};
-use ligament_wire::{decode_body, Bytes, Ending, HeaderWords, Limits, RankId, Value};
+use ligament_wire::{decode_body, Bytes, ConduitEnd, HeaderWords, Limits, RankId, Value};
 use std::collections::{HashMap, VecDeque};
 use std::sync::atomic::AtomicBool;
 use std::sync::Arc;
@@ -213,7 +213,7 @@ impl Hub {
                 None => value.take().flatten(),
             };
             let inner = channel - outgoing;
-            if header.kind == ligament_wire::Kind::Data {
+            if header.kind == ligament_wire::MessageKind::Data {
                 self.count(2 * inner, len, header.timestamp);
             }
             if let Some(until) = self.deliver(inner, Queued::new(&header, one, len)) {
@@ -257,7 +257,7 @@ impl Hub {
     }
 
     /// Ends a channel.
-    pub fn end_channel(&mut self, channel: usize, ending: Ending) -> Result<(), ShmError> {
+    pub fn end_channel(&mut self, channel: usize, ending: ConduitEnd) -> Result<(), ShmError> {
         let Some(inner) = channel.checked_sub(self.outgoing) else {
             return self.endpoint.end_channel(channel, ending);
         };

@@ -40,7 +40,7 @@ use crate::transport::Transport;
 use hub::Hub;
 use ligament_shm::line::{AgentLine, Registered};
 use ligament_shm::Endpoint;
-use ligament_wire::control::{Light, PortInfo, Steps};
+use ligament_wire::control::{Light, PortInfo, ChannelSteps};
 use schedule::Scheduler;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
@@ -108,8 +108,8 @@ fn shared(
     let names = names_of(&light.ports);
     let mut joined: Vec<[Vec<Joined>; 2]> = light.members.iter().map(|_| Default::default()).collect();
     // By member: the steps of the channels that it sends on, and of those that it receives on.
-    let mut steps: HashMap<u32, [HashMap<usize, Steps>; 2]> = HashMap::new();
-    let mut note = |member: u32, which: usize, channel: usize, of: Option<Steps>| {
+    let mut steps: HashMap<u32, [HashMap<usize, ChannelSteps>; 2]> = HashMap::new();
+    let mut note = |member: u32, which: usize, channel: usize, of: Option<ChannelSteps>| {
         if let Some(of) = of {
             steps.entry(member).or_default()[which].insert(channel, of);
         }

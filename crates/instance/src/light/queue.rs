@@ -2,7 +2,7 @@
 //! queue costs two numbers.
 
 use ligament_wire::control::{InnerChannel, InnerEnd};
-use ligament_wire::{Header, HeaderWords, Kind, Value};
+use ligament_wire::{Header, HeaderWords, MessageKind, Value};
 
 /// No place in the pool.
 const NONE: u32 = u32::MAX;
@@ -11,7 +11,7 @@ const COST: u64 = ligament_shm::ring::SLOT_BYTES as u64;
 
 /// A message that waits. The parts of a header that mean something here.
 pub(super) struct Queued {
-    pub kind: Kind,
+    pub kind: MessageKind,
     pub timestamp: f64,
     pub next_timestamp: Option<f64>,
     pub overlay: u32,
@@ -125,7 +125,7 @@ impl Inner {
 
     /// Whether a message waits, and whether it is the channel's end.
     pub fn next_is_end(&self, pool: &Pool) -> Option<bool> {
-        pool.places.get(self.first as usize)?.as_ref().map(|queued| queued.kind == Kind::End)
+        pool.places.get(self.first as usize)?.as_ref().map(|queued| queued.kind == MessageKind::End)
     }
 
     /// Bytes under way: the budget with which the channel would not be overdrawn.

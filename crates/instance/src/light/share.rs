@@ -7,7 +7,7 @@ use ligament_shm::endpoint::{Contiguous, Source, Tapped};
 use ligament_shm::steering::Gate;
 use ligament_shm::ShmError;
 use ligament_wire::control::Request;
-use ligament_wire::{decode_array_to, Ending, HeaderWords, Limits, Plan, RankId, Value};
+use ligament_wire::{decode_array_to, ConduitEnd, HeaderWords, Limits, EncodingPlan, RankId, Value};
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -104,7 +104,7 @@ impl Share {
         hub.endpoint.knows_overlay(&hub.far(to), number)
     }
 
-    pub fn announce_overlay(&mut self, to: &[usize], number: u32, plan: &Plan<'_, '_>) -> Result<(), ShmError> {
+    pub fn announce_overlay(&mut self, to: &[usize], number: u32, plan: &EncodingPlan<'_, '_>) -> Result<(), ShmError> {
         let mut hub = lock(&self.hub);
         let mut body = vec![0; plan.body_len() as usize];
         plan.write_body(&mut body);
@@ -133,7 +133,7 @@ impl Share {
         self.hub().send_value(self.member, to, header, || Ok(Some(Box::new(value))), &source)
     }
 
-    pub fn end_channel(&self, channel: usize, ending: Ending) -> Result<(), ShmError> {
+    pub fn end_channel(&self, channel: usize, ending: ConduitEnd) -> Result<(), ShmError> {
         self.hub().end_channel(channel, ending)
     }
 

@@ -7,7 +7,7 @@ use ligament_agent::{AgentOrder, ChannelView, Exit, TimelineDelta, InstanceView,
 use ligament_catalogue::{fault, said, Code, Fault};
 use ligament_wire::control::to_bytes;
 use ligament_wire::domains::{
-    from_bytes, Carried, Extent, FromAgent, FromHead, OwnCores, Piece, Seen, Snapshot, Tapped,
+    from_bytes, CarrierLoad, Extent, FromAgent, FromHead, OwnCores, OutputPart, PeekReply, Snapshot, TapReply,
 };
 use ligament_wire::{DomainId, InstanceId, RankId, Ranks};
 use std::time::Duration;
@@ -24,7 +24,7 @@ pub enum HeadAction {
     /// What a timeline elsewhere has gained until this moment of the head's clock, and whether nothing more will come.
     Gained { rank: RankId, gained: TimelineDelta, at: u64, over: bool },
     /// A piece of a file for the run directory. When it is written, call `wrote`.
-    Write { domain: DomainId, piece: Piece },
+    Write { domain: DomainId, piece: OutputPart },
     /// All is in place for the instances of a domain; where they have their files, if not in the run directory.
     Ready { domain: DomainId, scratch: Option<String> },
     /// Processes of a domain have cores of their own.
@@ -32,9 +32,9 @@ pub enum HeadAction {
     /// So much is to come of a domain's files.
     Leaves { domain: DomainId, files: u64, bytes: u64 },
     /// A domain shows what somebody wanted to see.
-    Seen { domain: DomainId, seen: Seen },
+    Seen { domain: DomainId, seen: PeekReply },
     /// The same of a port.
-    Tapped { domain: DomainId, tapped: Tapped },
+    Tapped { domain: DomainId, tapped: TapReply },
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -403,7 +403,7 @@ impl Head {
     }
 
     /// What the carriers of all domains do; `own` asks the head's, and is called last.
-    pub fn carriers(&self, own: impl FnOnce() -> Carried) -> Vec<CarrierReport> {
+    pub fn carriers(&self, own: impl FnOnce() -> CarrierLoad) -> Vec<CarrierReport> {
         let own = carrier_of(self.round, own());
         std::iter::once(own).chain(self.members.iter().map(|member| member.carrier)).collect()
     }
@@ -434,8 +434,8 @@ impl Head {
     }
 }
 
-fn carrier_of(round: u64, carried: Carried) -> CarrierReport {
-    let Carried { quiet, sent, came, told, credited } = carried;
+fn carrier_of(round: u64, carried: CarrierLoad) -> CarrierReport {
+    let CarrierLoad { quiet, sent, came, told, credited } = carried;
     CarrierReport { round, quiet, sent, came, told, credited }
 }
 

@@ -145,7 +145,7 @@ impl SteerableSettings {
     ///
     /// # Errors
     /// It is no name, or there are too many.
-    pub fn declare(&mut self, rank: RankId, one: &control::Steerable) -> Result<(), Fault> {
+    pub fn declare(&mut self, rank: RankId, one: &control::SteerableSetting) -> Result<(), Fault> {
         let bad = |why: String| {
             fault!(NOT_STEERABLE, "the setting \"{}\" cannot be steered: {why}", shown(&one.name))
         };

@@ -2,24 +2,24 @@
 
 use super::{Net, Owner};
 use crate::connection::Connection;
-use crate::crowd::one_too_many;
+use crate::admission::one_too_many;
 use crate::greeting::{Boot, Hello};
-use crate::guest::{Errand, Guest, Heard, Line, Progress, NEVER};
-use crate::incoming::Incoming;
-use crate::outgoing::StreamWriter;
-use crate::peer::{Standing, Stream};
-use crate::{socket, Event, Nanos, Place, StreamId};
+use crate::dialler::{Errand, Guest, GreetingProgress, DialledStream, Progress, NO_DEADLINE_NS};
+use crate::stream_reader::StreamReader;
+use crate::stream_writer::StreamWriter;
+use crate::peer::{PathState, Stream};
+use crate::{socket, Event, Nanos, DialAddress, StreamId};
 use ligament_catalogue::{fault, Code, Fault};
-use ligament_path::Behind;
+use ligament_path::RelayDistance;
 use rustix::event::epoll::{self, EventFlags};
 use std::net::SocketAddr;
 
 /// The maximum number accepted before others have their turn.
-const TURN: usize = 64;
+const MAX_ACCEPTS_AT_ONCE: usize = 64;
 /// How long ssh may take to log in and lead on (ns).
-const BY_SSH: Nanos = 20_000_000_000;
+const SSH_LOGIN_TIMEOUT_NS: Nanos = 20_000_000_000;
 /// If there are no descriptors, nobody is accepted for this long (ns).
-const CROWDED: Nanos = 200_000_000;
+const ACCEPT_PAUSE_NS: Nanos = 200_000_000;
 /// A connection is watched for everything, and for edges.
 pub(crate) const ALL: EventFlags =
     EventFlags::IN.union(EventFlags::OUT).union(EventFlags::RDHUP).union(EventFlags::ET);
@@ -44,8 +44,8 @@ impl Net {
     }
 
     /// How long it may take to reach a place.
-    pub(super) fn within(&self, place: &Place) -> Nanos {
-        let there = if place.gate().is_some() { BY_SSH } else { self.tuning.connect };
+    pub(super) fn within(&self, place: &DialAddress) -> Nanos {
+        let there = if place.gate().is_some() { SSH_LOGIN_TIMEOUT_NS } else { self.tuning.connect };
         there + self.tuning.greeting * place.relays() as Nanos
     }
 
@@ -55,7 +55,7 @@ impl Net {
         self.guests.insert(token, guest);
     }
 
-    fn not_dialled(&mut self, line: Line, place: &Place, why: Fault, now: Nanos) {
+    fn not_dialled(&mut self, line: DialledStream, place: &DialAddress, why: Fault, now: Nanos) {
         let tuning = self.tuning;
         let peer = self.peer(line.domain);
         // What ssh complains about says more than that nobody answers directly.
@@ -76,7 +76,7 @@ impl Net {
                 Ok(None) => break Ok(()),
                 Err(error) => break Err(error),
             }
-            if arrived.len() == TURN {
+            if arrived.len() == MAX_ACCEPTS_AT_ONCE {
                 self.again = true;
                 break Ok(());
             }
@@ -86,7 +86,7 @@ impl Net {
             for listener in self.listening.values() {
                 let _ = epoll::delete(&self.epoll, listener);
             }
-            self.crowded = Some(now + CROWDED);
+            self.crowded = Some(now + ACCEPT_PAUSE_NS);
         }
         for (socket, address) in arrived {
             self.arrives(Connection::new(socket), address, now);
@@ -109,7 +109,7 @@ impl Net {
         if self.crowded.is_some_and(|until| until <= now) {
             let watched =
                 self.listening.iter().filter(|(token, at)| self.watch(at, **token, EventFlags::IN)).count();
-            self.crowded = (watched < self.listening.len()).then_some(now + CROWDED);
+            self.crowded = (watched < self.listening.len()).then_some(now + ACCEPT_PAUSE_NS);
         }
     }
 
@@ -166,15 +166,15 @@ impl Net {
             let in_time = now + self.tuning.greeting;
             match (guest.heard(), guest.errand) {
                 _ if progress.is_err() => {}
-                (Heard::Nothing, _) => {}
+                (GreetingProgress::Nothing, _) => {}
                 // Anybody can say something. Who of the run does, says all of it in time.
-                (Heard::Something, Errand::Waits) => {
+                (GreetingProgress::Something, Errand::Waits) => {
                     (guest.errand, guest.deadline) = (Errand::Came, in_time);
                     self.waits_no_more(now);
                 }
-                (Heard::Something, _) if guest.deadline == NEVER => guest.deadline = in_time,
-                (Heard::Something, _) => {}
-                (Heard::Keys, errand) => {
+                (GreetingProgress::Something, _) if guest.deadline == NO_DEADLINE_NS => guest.deadline = in_time,
+                (GreetingProgress::Something, _) => {}
+                (GreetingProgress::Keys, errand) => {
                     (guest.errand, guest.deadline) = (Errand::Came, in_time);
                     match errand {
                         Errand::Offers { domain, .. } => self.was_dialled_over(domain, now),
@@ -194,7 +194,7 @@ impl Net {
                     Ok(()) => {
                         self.admit_stranger(&hello);
                         let Hello { from, stream, incarnation, boot, last_word, .. } = hello;
-                        self.join(token, Line { domain: from, stream, incarnation, last_word }, boot, now);
+                        self.join(token, DialledStream { domain: from, stream, incarnation, last_word }, boot, now);
                         return;
                     }
                     Err(why) => Err(why),
@@ -265,7 +265,7 @@ impl Net {
             None if self.is_forgotten(hello) => Err(fault!(NOT_LET_IN, "domain {from} was given up")),
             None if !last_word && self.has_room_for_strangers() => Ok(()),
             None => Err(fault!(NOT_LET_IN, "domain {from} is not expected")),
-            Some(peer) if peer.standing == Standing::GivenUp => {
+            Some(peer) if peer.standing == PathState::GivenUp => {
                 Err(fault!(NOT_LET_IN, "domain {from} was given up"))
             }
             Some(peer) if peer.boot.is_some_and(|known| known != boot) => {
@@ -288,7 +288,7 @@ impl Net {
     }
 
     /// A listener has answered, and holds the run's keys.
-    fn answered(&mut self, token: u64, line: Line, boot: Boot, now: Nanos) {
+    fn answered(&mut self, token: u64, line: DialledStream, boot: Boot, now: Nanos) {
         let tuning = self.tuning;
         let domain = line.domain;
         let peer = self.peer(domain);
@@ -310,11 +310,11 @@ impl Net {
     }
 
     /// A guest becomes a stream.
-    fn join(&mut self, token: u64, line: Line, boot: Boot, now: Nanos) {
-        let Line { domain, stream, incarnation, .. } = line;
+    fn join(&mut self, token: u64, line: DialledStream, boot: Boot, now: Nanos) {
+        let DialledStream { domain, stream, incarnation, .. } = line;
         let Some(Guest { connection, place, .. }) = self.guests.remove(&token) else { return };
         self.owners.insert(token, Owner::Stream(domain, stream));
-        let incoming = Incoming::new();
+        let incoming = StreamReader::new();
         let outgoing = StreamWriter::new();
         let fresh = Stream { token, incarnation, connection, incoming, outgoing, tuned: false };
         let peer = self.peer(domain);
@@ -325,7 +325,7 @@ impl Net {
         let old = peer.streams.insert(stream, fresh);
         self.replaced(domain, stream, old);
         let behind = match place.behind() {
-            Behind::Relays if self.peer(domain).by_trunk => Behind::Trunk,
+            RelayDistance::Relays if self.peer(domain).by_trunk => RelayDistance::Trunk,
             behind => behind,
         };
         self.tune(domain, stream, behind, now);

@@ -2,13 +2,13 @@
 
 use super::Net;
 use crate::sys::{limit_pace, limit_unsent, TcpInfo};
-use crate::{Congestion, Nanos, Report, StreamId};
-use ligament_path::{Behind, Gauge};
+use crate::{Congestion, Nanos, LinkReport, StreamId};
+use ligament_path::{RelayDistance, Gauge};
 use rustix::net::sockopt;
 use std::time::Duration;
 
 /// What has come within this time shows that a way is free (ns): some looks at the streams.
-const LATELY: Nanos = 400_000_000;
+const RECENT_ARRIVAL_NS: Nanos = 400_000_000;
 
 /// Congestion control that goes by the rate at which bytes arrive, and not by single losses (Cardwell et al. 2016).
 const BBR: &str = "bbr";
@@ -35,7 +35,7 @@ const UNLIMITED: u64 = u64::MAX;
 
 impl Net {
     /// A stream is new: how long its way is decides how all are used.
-    pub(super) fn tune(&mut self, domain: u32, stream: StreamId, behind: Behind, now: Nanos) {
+    pub(super) fn tune(&mut self, domain: u32, stream: StreamId, behind: RelayDistance, now: Nanos) {
         let peer = self.peer(domain);
         let Some(state) = peer.streams.get(&stream) else { return };
         let Some(info) = TcpInfo::of(state.connection.socket()) else { return };
@@ -141,7 +141,7 @@ impl Net {
     /// what is on them would wait until their kernel tries again, which doubles its pauses. The other end dials them anew.
     fn break_stuck(&mut self, domain: u32, stuck: &[StreamId], now: Nanos) {
         let peer = self.peer(domain);
-        let since = now.saturating_sub(LATELY);
+        let since = now.saturating_sub(RECENT_ARRIVAL_NS);
         let others = peer.streams.keys().filter(|stream| !stuck.contains(stream));
         if !others.into_iter().any(|&stream| peer.path.was_heard(stream, since)) {
             return;
@@ -161,7 +161,7 @@ impl Net {
     }
 
     /// How the links to all domains do of which there is a stream now.
-    pub fn reports(&mut self, now: Nanos) -> Vec<(u32, Report)> {
+    pub fn reports(&mut self, now: Nanos) -> Vec<(u32, LinkReport)> {
         let live: Vec<u32> =
             self.peers.iter().filter(|(_, peer)| !peer.streams.is_empty()).map(|(&domain, _)| domain).collect();
         let report = |domain| {
@@ -178,15 +178,15 @@ impl Net {
 mod tests {
     use super::*;
     use crate::sys::pace_of;
-    use crate::{now, Cargo, Listen, Listener, MessageId, RunKeys, Tuning};
+    use crate::{now, Cargo, Listen, Listener, MessageId, RunKeys, NetOptions};
     use ligament_catalogue::Fault;
     use std::io::IoSlice;
     use std::net::{IpAddr, Ipv4Addr};
 
     /// Nobody sends anything.
-    struct Nothing;
+    struct EmptyPayload;
 
-    impl Cargo for Nothing {
+    impl Cargo for EmptyPayload {
         fn slices<'a>(&'a self, _: u32, _: MessageId, _: u64, _: u32, _: &mut Vec<IoSlice<'a>>) {}
         fn begin(&mut self, _: u32, _: MessageId, _: u64) -> Result<(), Fault> {
             Ok(())
@@ -212,7 +212,7 @@ mod tests {
 
     /// The paces of the streams at both ends of a path that is `far` away (ns), once there are so many.
     fn paces(wanted: u16, streams: usize, far: Nanos) -> [Vec<u64>; 2] {
-        let (keys, tuning) = (RunKeys::make(), Tuning { pace: Some(8_000_000), ..Tuning::default() });
+        let (keys, tuning) = (RunKeys::make(), NetOptions { pace: Some(8_000_000), ..NetOptions::default() });
         let [mut zero, mut one] = [0, 1].map(|me| Net::new(keys.clone(), me, false, tuning).unwrap());
         let listen = Listen { address: Some(IpAddr::V4(Ipv4Addr::LOCALHOST)), ..Listen::default() };
         let listener = Listener::bind(&listen).unwrap();
@@ -220,13 +220,13 @@ mod tests {
         zero.listen(listener);
         zero.expect(1);
         one.dial(0, vec![address], wanted);
-        zero.peer(1).flow.is_joined(far, Behind::Nothing);
-        one.peer(0).flow.is_joined(far, Behind::Nothing);
+        zero.peer(1).flow.is_joined(far, RelayDistance::Nothing);
+        one.peer(0).flow.is_joined(far, RelayDistance::Nothing);
         let until = now() + 20_000_000_000;
         while zero.peer(1).streams.len() < streams || one.peer(0).streams.len() < streams {
             assert!(now() < until, "they do not come");
-            zero.turn(&mut Nothing, now());
-            one.turn(&mut Nothing, now());
+            zero.turn(&mut EmptyPayload, now());
+            one.turn(&mut EmptyPayload, now());
         }
         let paces = |peer: &crate::peer::Peer| -> Vec<u64> {
             peer.streams.values().map(|state| pace_of(state.connection.socket()).unwrap()).collect()

@@ -3,12 +3,12 @@
 
 use super::Net;
 use crate::greeting::Hello;
-use crate::guest::{Errand, Guest, Line};
+use crate::dialler::{Errand, Guest, DialledStream};
 use crate::Nanos;
 use ligament_catalogue::{fault, Fault};
 
 /// The most offered connections of a domain that are kept; the oldest goes.
-const MOST: usize = 4;
+const MAX_OFFERS_OF_A_DOMAIN: usize = 4;
 
 impl Net {
     /// Makes a connection for a domain to dial over, if one is due.
@@ -62,7 +62,7 @@ impl Net {
         let kept = |guest: &Guest| guest.errand == Errand::Offered(from);
         let all: Vec<u64> =
             self.guests.iter().filter(|(_, guest)| kept(guest)).map(|(&token, _)| token).collect();
-        for old in &all[..all.len().saturating_sub(MOST)] {
+        for old in &all[..all.len().saturating_sub(MAX_OFFERS_OF_A_DOMAIN)] {
             self.guests.remove(old);
             self.owners.remove(old);
         }
@@ -70,7 +70,7 @@ impl Net {
     }
 
     /// Dials a stream over the newest connection that its domain has offered; whether there was one.
-    pub(super) fn dial_over_offered(&mut self, line: Line, now: Nanos) -> bool {
+    pub(super) fn dial_over_offered(&mut self, line: DialledStream, now: Nanos) -> bool {
         let offered = |guest: &Guest| guest.errand == Errand::Offered(line.domain);
         let tokens: Vec<u64> =
             self.guests.iter().rev().filter(|(_, guest)| offered(guest)).map(|(&token, _)| token).collect();

@@ -9,9 +9,9 @@ use rustix::net::getpeername;
 use std::net::SocketAddr;
 
 /// How many greetings are remembered of those that are not let in yet.
-const HEARD: usize = 1 << 14;
+const MAX_REMEMBERED_GREETINGS: usize = 1 << 14;
 /// How many paths are remembered that were forgotten here, and which the other end may want to go on with.
-const FORGOTTEN: usize = 1 << 10;
+const MAX_REMEMBERED_PATHS: usize = 1 << 10;
 
 impl Net {
     /// Lets so many domains in that nobody expects.
@@ -38,7 +38,7 @@ impl Net {
 
     /// Greetings of those that are no peers are forgotten when there are too many: who can repeat one cannot prove it.
     pub(super) fn forget_greetings(&mut self) {
-        if self.admits > 0 && self.seen.len() >= HEARD {
+        if self.admits > 0 && self.seen.len() >= MAX_REMEMBERED_GREETINGS {
             let peers = &self.peers;
             self.seen.retain(|line, _| peers.contains_key(&line.0));
         }
@@ -50,7 +50,7 @@ impl Net {
         self.close(domain);
         let Some(boot) = self.peers.remove(&domain).and_then(|peer| peer.boot) else { return };
         self.forgotten.push_back((domain, boot));
-        if self.forgotten.len() > FORGOTTEN {
+        if self.forgotten.len() > MAX_REMEMBERED_PATHS {
             self.forgotten.pop_front();
         }
     }

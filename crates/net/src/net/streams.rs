@@ -1,15 +1,15 @@
 //! Live streams: reading, writing, what the path orders, and what happens when a stream breaks.
 
 use super::Net;
-use crate::incoming::{broken, Reach, Trouble};
-use crate::outgoing::Pass;
-use crate::peer::Standing;
+use crate::stream_reader::{broken, Reach, StreamFailure};
+use crate::stream_writer::Pass;
+use crate::peer::PathState;
 use crate::{Cargo, Event, Nanos, StreamId};
 use ligament_catalogue::{fault, Fault};
 use ligament_path::Action;
 
 /// After this many violations of the rules in a row, a path is given up.
-const MOST_WRONGS: u32 = 5;
+const MAX_VIOLATIONS: u32 = 5;
 
 impl Net {
     /// Reads from a stream that has something.
@@ -96,7 +96,7 @@ impl Net {
                     self.give_up(domain, why.caused_by(&trouble));
                 }
                 Action::Ended => {
-                    peer.standing = Standing::Ending;
+                    peer.standing = PathState::Ending;
                     peer.due = true;
                 }
             }
@@ -105,20 +105,20 @@ impl Net {
 
     fn end_if_all_is_written(&mut self, domain: u32) {
         let peer = self.peer(domain);
-        if peer.standing == Standing::Ending && peer.has_written_all() {
-            peer.standing = Standing::Ended;
+        if peer.standing == PathState::Ending && peer.has_written_all() {
+            peer.standing = PathState::Ended;
             self.events.push_back(Event::Ended { domain });
         }
     }
 
-    fn stumble(&mut self, domain: u32, stream: StreamId, trouble: Trouble, now: Nanos) {
+    fn stumble(&mut self, domain: u32, stream: StreamId, trouble: StreamFailure, now: Nanos) {
         match trouble {
-            Trouble::Broken(why) => self.lose(domain, stream, why, now),
-            Trouble::Hopeless(why) => self.give_up(domain, why),
-            Trouble::Wrong(why) => {
+            StreamFailure::Broken(why) => self.lose(domain, stream, why, now),
+            StreamFailure::Hopeless(why) => self.give_up(domain, why),
+            StreamFailure::Wrong(why) => {
                 let peer = self.peer(domain);
                 peer.wrongs += 1;
-                if peer.wrongs >= MOST_WRONGS {
+                if peer.wrongs >= MAX_VIOLATIONS {
                     self.give_up(
                         domain,
                         fault!(DOMAIN_SENDS_NONSENSE, "what domain {domain} says makes no sense: {why}"),
@@ -138,7 +138,7 @@ impl Net {
         peer.dial_again(stream, now);
         peer.trouble.clone_from(&why);
         let down = peer.streams.is_empty();
-        let told = peer.standing == Standing::Lives;
+        let told = peer.standing == PathState::Lives;
         peer.due = true;
         self.owners.remove(&gone.token);
         self.share_pace(domain);

@@ -20,7 +20,7 @@ pub(super) struct Direction {
 
 /// How a turn of copying ended.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Copied {
+pub(super) enum CopyOutcome {
     /// One of both has to become ready first.
     Waits,
     /// There may be more at once.
@@ -48,7 +48,7 @@ impl Direction {
         from: &mut Connection,
         to: &mut Connection,
         buffer: &mut [u8],
-    ) -> io::Result<(Copied, u64)> {
+    ) -> io::Result<(CopyOutcome, u64)> {
         let mut through = 0;
         for _ in 0..READS {
             if self.kept() > 0 {
@@ -56,7 +56,7 @@ impl Direction {
                 self.taken += taken;
                 through += taken as u64;
                 if self.kept() > 0 {
-                    return Ok((Copied::Waits, through));
+                    return Ok((CopyOutcome::Waits, through));
                 }
                 self.left = Vec::new();
                 self.taken = 0;
@@ -67,7 +67,7 @@ impl Direction {
                     // It may be gone already.
                     let _ = shutdown(to.socket(), Shutdown::Write);
                 }
-                return Ok((Copied::Ended, through));
+                return Ok((CopyOutcome::Ended, through));
             }
             match from.receive(&mut [IoSliceMut::new(&mut *buffer)])? {
                 Got::Bytes(bytes) => {
@@ -77,10 +77,10 @@ impl Direction {
                         self.left = buffer[taken..bytes].to_vec();
                     }
                 }
-                Got::Nothing => return Ok((Copied::Waits, through)),
+                Got::Nothing => return Ok((CopyOutcome::Waits, through)),
                 Got::End => self.ended = true,
             }
         }
-        Ok((Copied::More, through))
+        Ok((CopyOutcome::More, through))
     }
 }

@@ -14,16 +14,16 @@ pub(crate) const PROOF_BYTES: usize = 32;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Want {
     /// To be joined with a connection of a domain that waits.
-    Meet(Meeting),
+    Meet(MeetingPoint),
     /// To wait for somebody who wants this domain.
-    Wait(Meeting),
+    Wait(MeetingPoint),
     /// To be joined with the next relay, of this name.
     Onward([u8; 16]),
 }
 
 /// A domain of a run, as both who wants it and who is it name it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(crate) struct Meeting {
+pub(crate) struct MeetingPoint {
     pub run: [u8; 16],
     pub domain: u32,
 }
@@ -41,8 +41,8 @@ impl Ask {
     pub fn encode(&self, prover: &Prover) -> [u8; ASK_BYTES] {
         let mut bytes = [0; ASK_BYTES];
         let (what, name, domain) = match self.want {
-            Want::Meet(Meeting { run, domain }) => (1_u32, run, domain),
-            Want::Wait(Meeting { run, domain }) => (2, run, domain),
+            Want::Meet(MeetingPoint { run, domain }) => (1_u32, run, domain),
+            Want::Wait(MeetingPoint { run, domain }) => (2, run, domain),
             Want::Onward(name) => (3, name, 0),
         };
         bytes[..8].copy_from_slice(&MAGIC);
@@ -77,7 +77,7 @@ impl Ask {
             return Err(fault!(NOT_LET_IN, "it does not hold the relay's key"));
         }
         let (name, domain) = (bytes[32..48].try_into().expect("16 bytes"), u32_at(48));
-        let meeting = Meeting { run: name, domain };
+        let meeting = MeetingPoint { run: name, domain };
         let want = match u32_at(12) {
             1 => Want::Meet(meeting),
             2 => Want::Wait(meeting),

@@ -8,8 +8,8 @@ pub(crate) mod greeting;
 mod server;
 pub(crate) mod station;
 pub(crate) mod trunk;
-pub(crate) mod way;
+pub(crate) mod route;
 
-pub use server::{Load, Relay, Told};
+pub use server::{Load, Relay, RelayNotice};
 pub use station::Station;
-pub use way::{Place, Way};
+pub use route::{DialAddress, Route};

@@ -4,16 +4,16 @@
 mod greetings;
 mod trunks;
 
-use super::direction::{Copied, Direction};
-use super::greeting::{Ask, Meeting, ASK_BYTES, CHALLENGE_BYTES, PROOF_BYTES};
+use super::direction::{CopyOutcome, Direction};
+use super::greeting::{Ask, MeetingPoint, ASK_BYTES, CHALLENGE_BYTES, PROOF_BYTES};
 use super::trunk::{self, Trunk};
-use super::way::{Way, LIFE};
+use super::route::{Route, LIFE_PREFIX_BYTES};
 use super::Station;
-use crate::coming::Coming;
+use crate::fixed_read::FixedRead;
 use crate::connection::Connection;
-use crate::crowd::one_too_many;
+use crate::admission::one_too_many;
 use crate::keys::{Prover, RunKeys};
-use crate::{now, socket, Listener, Nanos, Tuning};
+use crate::{now, socket, Listener, Nanos, NetOptions};
 use ligament_catalogue::{fault, Fault};
 use rustix::event::epoll::{self, CreateFlags, EventData, EventFlags};
 use rustix::io::Errno;
@@ -26,31 +26,31 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::Arc;
 use std::time::Duration;
 
-const SECOND: Nanos = 1_000_000_000;
+const SECOND_NS: Nanos = 1_000_000_000;
 /// How long somebody may take to say who they are, a domain to come that is wanted, and a connection of which one direction has ended to end in the other (ns).
-const GREETING: Nanos = 5 * SECOND;
-const MEETING: Nanos = 10 * SECOND;
-const ENDING: Nanos = 60 * SECOND;
+const GREETING_TIMEOUT_NS: Nanos = 5 * SECOND_NS;
+const MEETING_TIMEOUT_NS: Nanos = 10 * SECOND_NS;
+const HALF_CLOSED_TIMEOUT_NS: Nanos = 60 * SECOND_NS;
 /// If there are no descriptors, nobody is accepted for this long (ns).
-const CROWDED: Nanos = 200_000_000;
+const ACCEPT_PAUSE_NS: Nanos = 200_000_000;
 /// The most connections; of a domain that wait, and that want it.
-const MOST: usize = 8192;
-const MOST_WAIT: usize = 64;
-const MOST_WANT: usize = 1024;
+const MAX_CONNECTIONS: usize = 8192;
+const MAX_WAITING_OF_A_DOMAIN: usize = 64;
+const MAX_REQUESTS_FOR_A_DOMAIN: usize = 1024;
 /// What all pairs together may keep of what was not taken at once, and the least and the most of one
 /// direction (bytes).
-const MEMORY: usize = 32 << 20;
-const LEAST: usize = 4 << 10;
-const READ: usize = 64 << 10;
+const MAX_PAIRS_BYTES: usize = 32 << 20;
+const MIN_DIRECTION_BYTES: usize = 4 << 10;
+const MAX_DIRECTION_BYTES: usize = 64 << 10;
 /// How many requests are remembered, so that none is accepted twice; a new one for each of two halves.
 const REMEMBERED: usize = 1 << 15;
 /// The maximum number accepted, and of sockets reported, at once.
-const TURN: usize = 64;
+const MAX_EVENTS_AT_ONCE: usize = 64;
 const ALL: EventFlags = EventFlags::IN.union(EventFlags::OUT).union(EventFlags::RDHUP).union(EventFlags::ET);
 
 /// What a relay tells whoever runs it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Told {
+pub enum RelayNotice {
     /// Somebody was sent away, after this many others. They were told nothing, unless they hold the key.
     Refused { from: SocketAddr, why: String, others: u64 },
     /// Two connections were joined.
@@ -79,29 +79,29 @@ pub struct Relay {
     keys: RunKeys,
     prover: Prover,
     /// Other relays that it leads to: their names, keys, and where they are.
-    onward: HashMap<[u8; 16], (RunKeys, Arc<Way>)>,
+    onward: HashMap<[u8; 16], (RunKeys, Arc<Route>)>,
     /// Trunks to these, and, under the name of this one, those of others to here.
     trunks: HashMap<[u8; 16], Trunk>,
-    tuning: Tuning,
+    tuning: NetOptions,
     listening: HashMap<u64, OwnedFd>,
     /// No one is accepted before this time, because there are no descriptors.
     crowded: Option<Nanos>,
-    ends: HashMap<u64, End>,
+    ends: HashMap<u64, RelayConnection>,
     last_token: u64,
-    meetings: HashMap<Meeting, Meet>,
+    meetings: HashMap<MeetingPoint, Meet>,
     /// Who is to be looked at by time.
     due: BTreeSet<(Nanos, u64)>,
     heard: [HashSet<[u8; 32]>; 2],
     /// Those that may go on without a new report of the kernel.
     again: BTreeSet<u64>,
-    told: VecDeque<Told>,
+    told: VecDeque<RelayNotice>,
     buffer: Vec<u8>,
     pairs: usize,
     through: u64,
 }
 
 /// A connection.
-struct End {
+struct RelayConnection {
     connection: Connection,
     from: SocketAddr,
     /// The number of its way over relays, once it has been said.
@@ -109,22 +109,22 @@ struct End {
     /// Whether it has come from another relay by a trunk.
     by_trunk: bool,
     deadline: Nanos,
-    state: State,
+    state: RelayConnectionState,
 }
 
-enum State {
+enum RelayConnectionState {
     /// Its request is due.
-    Asks(Box<Coming<ASK_BYTES>>),
+    Asks(Box<FixedRead<ASK_BYTES>>),
     /// Its proof is due.
     Proves {
         ask: Ask,
         bytes: Box<[u8; ASK_BYTES]>,
         challenge: Box<[u8; CHALLENGE_BYTES]>,
-        coming: Coming<PROOF_BYTES>,
+        coming: FixedRead<PROOF_BYTES>,
     },
     /// It waits to be found, or wants somebody who is not there yet.
-    Waits(Meeting),
-    Wants(Meeting),
+    Waits(MeetingPoint),
+    Wants(MeetingPoint),
     /// It is joined with another one; what is on the way to here.
     Joined {
         other: u64,
@@ -135,7 +135,7 @@ enum State {
 /// Who waits as a domain, all of them in one life of it, and who wants it.
 #[derive(Default)]
 struct Meet {
-    life: [u8; LIFE],
+    life: [u8; LIFE_PREFIX_BYTES],
     wait: VecDeque<u64>,
     want: VecDeque<u64>,
 }
@@ -153,7 +153,7 @@ impl Relay {
             if next.keys.relay() == station.keys.relay() {
                 return Err(fault!(RELAY_UNUSABLE, "the relay leads on to itself; name another one"));
             }
-            let way = Way::over(std::slice::from_ref(next))?;
+            let way = Route::over(std::slice::from_ref(next))?;
             names.insert(next.keys.relay(), (next.keys.clone(), way));
         }
         let mut relay = Relay {
@@ -172,7 +172,7 @@ impl Relay {
             heard: [HashSet::new(), HashSet::new()],
             again: BTreeSet::new(),
             told: VecDeque::new(),
-            buffer: vec![0; READ],
+            buffer: vec![0; MAX_DIRECTION_BYTES],
             pairs: 0,
             through: 0,
         };
@@ -192,14 +192,14 @@ impl Relay {
     }
 
     /// What has happened, oldest first.
-    pub fn told(&mut self) -> Option<Told> {
+    pub fn told(&mut self) -> Option<RelayNotice> {
         self.told.pop_front()
     }
 
     /// How much there is.
     pub fn load(&self) -> Load {
-        let kept = |end: &End| match &end.state {
-            State::Joined { coming, .. } => coming.kept(),
+        let kept = |end: &RelayConnection| match &end.state {
+            RelayConnectionState::Joined { coming, .. } => coming.kept(),
             _ => 0,
         };
         let trunks = self.trunks.values().map(Trunk::load);
@@ -226,8 +226,8 @@ impl Relay {
         for at in self.due.first().map(|&(at, _)| at).into_iter().chain(self.crowded).chain(self.trunks_due()) {
             wait = wait.min(at.saturating_sub(now));
         }
-        let wait = Timespec { tv_sec: (wait / SECOND) as i64, tv_nsec: (wait % SECOND) as i64 };
-        let mut happened = [const { MaybeUninit::<epoll::Event>::uninit() }; TURN];
+        let wait = Timespec { tv_sec: (wait / SECOND_NS) as i64, tv_nsec: (wait % SECOND_NS) as i64 };
+        let mut happened = [const { MaybeUninit::<epoll::Event>::uninit() }; MAX_EVENTS_AT_ONCE];
         // Only a signal can interrupt it, and then the next turn looks again.
         if let Ok((happened, _)) = epoll::wait(&self.epoll, &mut happened[..], Some(&wait)) {
             for &mut epoll::Event { flags, data } in happened {
@@ -255,16 +255,16 @@ impl Relay {
         if self.crowded.is_some_and(|until| until <= now) {
             let watched =
                 self.listening.iter().filter(|(token, at)| self.watch(at, **token, EventFlags::IN)).count();
-            self.crowded = (watched < self.listening.len()).then_some(now + CROWDED);
+            self.crowded = (watched < self.listening.len()).then_some(now + ACCEPT_PAUSE_NS);
         }
         while let Some(&(at, token)) = self.due.first().filter(|(at, _)| *at <= now) {
             self.due.remove(&(at, token));
             let Some(end) = self.ends.get(&token) else { continue };
             let why = match end.state {
-                State::Asks(_) => fault!(NOT_LET_IN, "it did not say what it wants in time"),
-                State::Proves { .. } => fault!(NOT_LET_IN, "it did not prove that it holds the key in time"),
-                State::Wants(_) => fault!(NOT_LET_IN, "the domain that it wants does not wait here"),
-                State::Joined { .. } | State::Waits(_) => {
+                RelayConnectionState::Asks(_) => fault!(NOT_LET_IN, "it did not say what it wants in time"),
+                RelayConnectionState::Proves { .. } => fault!(NOT_LET_IN, "it did not prove that it holds the key in time"),
+                RelayConnectionState::Wants(_) => fault!(NOT_LET_IN, "the domain that it wants does not wait here"),
+                RelayConnectionState::Joined { .. } | RelayConnectionState::Waits(_) => {
                     fault!(NOT_LET_IN, "one half of it was over, and the other half did not end")
                 }
             };
@@ -285,19 +285,19 @@ impl Relay {
     }
 
     fn take_in(&mut self, token: u64) {
-        for _ in 0..TURN {
+        for _ in 0..MAX_EVENTS_AT_ONCE {
             let Some(listener) = self.listening.get(&token) else { return };
             match socket::accept(listener) {
                 Ok(Some((socket, from))) => {
                     self.limit_unknown();
-                    if self.ends.len() >= MOST {
-                        let why = fault!(NOT_LET_IN, "there are {MOST} connections already");
+                    if self.ends.len() >= MAX_CONNECTIONS {
+                        let why = fault!(NOT_LET_IN, "there are {MAX_CONNECTIONS} connections already");
                         self.tell_refused(from, &why);
                         continue;
                     }
                     let _ = socket::keep_alive(&socket);
-                    let state = State::Asks(Box::new(Coming::NONE));
-                    let Some(token) = self.add(socket, from, GREETING, state) else { continue };
+                    let state = RelayConnectionState::Asks(Box::new(FixedRead::NONE));
+                    let Some(token) = self.add(socket, from, GREETING_TIMEOUT_NS, state) else { continue };
                     // If the request has arrived already, it is read before the next one is accepted.
                     if let Some(end) = self.ends.get_mut(&token) {
                         end.connection.ready(true, false, false);
@@ -310,7 +310,7 @@ impl Relay {
                     for listener in self.listening.values() {
                         let _ = epoll::delete(&self.epoll, listener);
                     }
-                    self.crowded = Some(now() + CROWDED);
+                    self.crowded = Some(now() + ACCEPT_PAUSE_NS);
                     return;
                 }
             }
@@ -322,8 +322,8 @@ impl Relay {
     fn limit_unknown(&mut self) {
         let of = |proves: bool| {
             let unknown = self.ends.iter().filter(move |(_, end)| match end.state {
-                State::Asks(_) => !proves && !end.by_trunk,
-                State::Proves { .. } => proves && !end.by_trunk,
+                RelayConnectionState::Asks(_) => !proves && !end.by_trunk,
+                RelayConnectionState::Proves { .. } => proves && !end.by_trunk,
                 _ => false,
             });
             one_too_many(unknown.map(|(&token, end)| (token, end.from)))
@@ -340,7 +340,7 @@ impl Relay {
     }
 
     /// The connection's number; none if the kernel does not watch it, and then it is closed.
-    fn add(&mut self, socket: OwnedFd, from: SocketAddr, within: Nanos, state: State) -> Option<u64> {
+    fn add(&mut self, socket: OwnedFd, from: SocketAddr, within: Nanos, state: RelayConnectionState) -> Option<u64> {
         let token = self.token();
         if !self.watch(&socket, token, ALL) {
             return None;
@@ -348,7 +348,7 @@ impl Relay {
         let deadline = now() + within;
         self.due.insert((deadline, token));
         let connection = Connection::new(socket);
-        let end = End { connection, from, circuit: None, by_trunk: false, deadline, state };
+        let end = RelayConnection { connection, from, circuit: None, by_trunk: false, deadline, state };
         self.ends.insert(token, end);
         Some(token)
     }
@@ -364,19 +364,19 @@ impl Relay {
 
     fn tell_refused(&mut self, from: SocketAddr, why: &Fault) {
         let others = match self.told.back() {
-            Some(Told::Refused { others, .. }) => Some(others + 1),
+            Some(RelayNotice::Refused { others, .. }) => Some(others + 1),
             _ => None,
         };
         if others.is_some() {
             self.told.pop_back();
         }
-        self.tell(Told::Refused { from, why: why.to_string(), others: others.unwrap_or(0) });
+        self.tell(RelayNotice::Refused { from, why: why.to_string(), others: others.unwrap_or(0) });
     }
 
-    fn tell(&mut self, told: Told) {
+    fn tell(&mut self, told: RelayNotice) {
         self.told.push_back(told);
         // Nobody reads them: then nobody misses the oldest.
-        if self.told.len() > TURN {
+        if self.told.len() > MAX_EVENTS_AT_ONCE {
             self.told.pop_front();
         }
     }
@@ -389,9 +389,9 @@ impl Relay {
             self.tell_refused(end.from, &why);
         }
         match end.state {
-            State::Asks(_) | State::Proves { .. } => {}
-            State::Waits(meeting) | State::Wants(meeting) => self.forget(token, &meeting),
-            State::Joined { other, .. } => {
+            RelayConnectionState::Asks(_) | RelayConnectionState::Proves { .. } => {}
+            RelayConnectionState::Waits(meeting) | RelayConnectionState::Wants(meeting) => self.forget(token, &meeting),
+            RelayConnectionState::Joined { other, .. } => {
                 if self.ends.contains_key(&other) {
                     self.pairs -= 1;
                     self.part_with(other, None);
@@ -400,7 +400,7 @@ impl Relay {
         }
     }
 
-    fn forget(&mut self, token: u64, meeting: &Meeting) {
+    fn forget(&mut self, token: u64, meeting: &MeetingPoint) {
         let Some(meet) = self.meetings.get_mut(meeting) else { return };
         meet.wait.retain(|&one| one != token);
         meet.want.retain(|&one| one != token);
@@ -414,8 +414,8 @@ impl Relay {
     fn copy(&mut self, from: u64, to: u64) {
         let Some(mut source) = self.ends.remove(&from) else { return };
         let outcome = match self.ends.get_mut(&to) {
-            Some(End { connection, state: State::Joined { coming, .. }, .. }) => {
-                let room = (MEMORY / (2 * self.pairs.max(1))).clamp(LEAST, READ);
+            Some(RelayConnection { connection, state: RelayConnectionState::Joined { coming, .. }, .. }) => {
+                let room = (MAX_PAIRS_BYTES / (2 * self.pairs.max(1))).clamp(MIN_DIRECTION_BYTES, MAX_DIRECTION_BYTES);
                 let outcome = source.connection.flush().and_then(|()| connection.flush());
                 outcome.and_then(|()| coming.copy(&mut source.connection, connection, &mut self.buffer[..room]))
             }
@@ -427,10 +427,10 @@ impl Relay {
             Ok((copied, through)) => {
                 self.through += through;
                 match copied {
-                    Copied::Waits => {}
-                    Copied::More => drop(self.again.insert(from)),
-                    Copied::Ended if self.has_ended(from) => self.part_with(from, None),
-                    Copied::Ended => self.set_deadline(from, Some(ENDING)),
+                    CopyOutcome::Waits => {}
+                    CopyOutcome::More => drop(self.again.insert(from)),
+                    CopyOutcome::Ended if self.has_ended(from) => self.part_with(from, None),
+                    CopyOutcome::Ended => self.set_deadline(from, Some(HALF_CLOSED_TIMEOUT_NS)),
                 }
             }
         }
@@ -439,7 +439,7 @@ impl Relay {
     /// Whether nothing more goes to a connection.
     fn has_ended(&self, token: u64) -> bool {
         match self.ends.get(&token).map(|end| &end.state) {
-            Some(State::Joined { coming, .. }) => coming.has_ended() && coming.kept() == 0,
+            Some(RelayConnectionState::Joined { coming, .. }) => coming.has_ended() && coming.kept() == 0,
             _ => true,
         }
     }

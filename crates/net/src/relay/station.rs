@@ -21,20 +21,20 @@ pub struct Station {
 
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Written {
+pub(crate) struct StationFile {
     #[serde(rename = "ligament relay")]
     version: u32,
     at: Vec<String>,
     secret: String,
 }
 
-impl Drop for Written {
+impl Drop for StationFile {
     fn drop(&mut self) {
         self.secret.zeroize();
     }
 }
 
-impl Written {
+impl StationFile {
     pub fn read(&self) -> Result<Station, Fault> {
         if self.version != VERSION {
             return Err(fault!(
@@ -59,8 +59,8 @@ impl Station {
         Station { at, keys: RunKeys::make() }
     }
 
-    pub(crate) fn written(&self) -> Written {
-        Written { version: VERSION, at: self.at.clone(), secret: self.keys.to_hex() }
+    pub(crate) fn written(&self) -> StationFile {
+        StationFile { version: VERSION, at: self.at.clone(), secret: self.keys.to_hex() }
     }
 
     /// Reads a relay's file, which only its owner can read.
@@ -91,7 +91,7 @@ impl Station {
     /// # Errors
     /// With what is wrong.
     pub fn from_text(text: &str) -> Result<Station, Fault> {
-        let written: Written = serde_json::from_str(text)
+        let written: StationFile = serde_json::from_str(text)
             .map_err(|error| fault!(RELAY_UNUSABLE, "this is no file of a relay: {error}"))?;
         written.read()
     }

@@ -3,14 +3,14 @@
 #![allow(dead_code)]
 
 use ligament_catalogue::Fault;
-use ligament_net::{now, Cargo, Event, Listen, Listener, MessageId, Nanos, Net, RunKeys, Tuning};
+use ligament_net::{now, Cargo, Event, Listen, Listener, MessageId, Nanos, Net, RunKeys, NetOptions};
 use rustix::event::{poll, PollFd, PollFlags, Timespec};
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::io::{ErrorKind, IoSlice, Read, Write};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener, TcpStream};
 use std::os::fd::AsFd;
 
-pub const SECOND: Nanos = 1_000_000_000;
+pub const SECOND_NS: Nanos = 1_000_000_000;
 
 /// A small generator (SplitMix64: Steele, Lea, Flood 2014), so that a seed means the same everywhere.
 pub struct Dice(pub u64);
@@ -115,7 +115,7 @@ pub struct End {
 }
 
 impl End {
-    pub fn new(keys: &RunKeys, me: u32, encrypt: bool, tuning: Tuning) -> End {
+    pub fn new(keys: &RunKeys, me: u32, encrypt: bool, tuning: NetOptions) -> End {
         End::of(Net::new(keys.clone(), me, encrypt, tuning).unwrap())
     }
 
@@ -166,7 +166,7 @@ pub fn listener() -> (Listener, SocketAddr) {
 }
 
 /// Domain 0 listens and expects 1, which dials it, through a proxy if there is one.
-pub fn pair(encrypt: bool, tuning: Tuning, streams: u16, proxied: bool) -> (End, End, Option<Proxy>) {
+pub fn pair(encrypt: bool, tuning: NetOptions, streams: u16, proxied: bool) -> (End, End, Option<Proxy>) {
     let keys = RunKeys::make();
     let mut ends = [0, 1].map(|me| End::new(&keys, me, encrypt, tuning));
     let (listener, address) = listener();
@@ -194,7 +194,7 @@ pub fn play(
         if until(ends, proxy) {
             return;
         }
-        assert!(now() - began < 60 * SECOND, "it does not come to pass: {:?}", told(ends));
+        assert!(now() - began < 60 * SECOND_NS, "it does not come to pass: {:?}", told(ends));
         wait(ends, proxy);
     }
 }
@@ -317,7 +317,7 @@ impl Proxy {
         for link in self.links.iter().filter(|link| !link.silent) {
             for (from, to) in [(0, 1), (1, 0)] {
                 let mut flags = PollFlags::empty();
-                flags.set(PollFlags::IN, link.waiting(from) < MOST);
+                flags.set(PollFlags::IN, link.waiting(from) < MAX_PROXY_BYTES);
                 flags.set(PollFlags::OUT, link.waiting(to) > 0 && self.delay == 0);
                 polled.push(PollFd::from_borrowed_fd(link.sides[from].as_fd(), flags));
             }
@@ -326,9 +326,9 @@ impl Proxy {
 }
 
 /// What may wait in a proxy.
-const MOST: usize = 1 << 20;
+const MAX_PROXY_BYTES: usize = 1 << 20;
 /// The bytes of a listener's welcome.
-const WELCOME: u64 = 80;
+const WELCOME_BYTES: u64 = 80;
 
 impl Link {
     /// How much a side has said.
@@ -345,10 +345,10 @@ impl Link {
         let mut taken = 0;
         for (from, to) in [(0, 1), (1, 0)] {
             let mut buffer = vec![0; 64 << 10];
-            while self.waiting(from) < MOST {
+            while self.waiting(from) < MAX_PROXY_BYTES {
                 match self.sides[from].read(&mut buffer) {
                     Ok(bytes) if bytes > 0 => {
-                        if garbles && from == 1 && self.said[1] >= WELCOME {
+                        if garbles && from == 1 && self.said[1] >= WELCOME_BYTES {
                             buffer[..bytes].iter_mut().for_each(|byte| *byte ^= 0x55);
                         }
                         self.said[from] += bytes as u64;

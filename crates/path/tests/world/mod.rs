@@ -4,7 +4,7 @@
 mod relays;
 
 use ligament_path::{
-    Action, Destination, FrameHeader, MessageId, Nanos, OutgoingFrame, Path, StreamId, Tuning, HEADER_BYTES,
+    Action, Destination, FrameHeader, MessageId, Nanos, OutgoingFrame, Path, StreamId, PathOptions, HEADER_BYTES,
 };
 use relays::Relays;
 use std::collections::{BTreeMap, HashMap, VecDeque};
@@ -79,7 +79,7 @@ pub struct World {
     relays: Relays,
 }
 
-const TUNING: Tuning = Tuning {
+const TUNING: PathOptions = PathOptions {
     piece: 700,
     small: 300,
     longest: 1 << 20,
@@ -97,7 +97,7 @@ impl World {
     /// A world in which streams go over so many relays at most.
     pub fn new(seed: u64, relays: u64) -> World {
         let mut dice = Dice(seed);
-        let tuning = Tuning { piece: 1 + dice.below(2000) as u32, ..TUNING };
+        let tuning = PathOptions { piece: 1 + dice.below(2000) as u32, ..TUNING };
         let end = |tuning| End {
             path: Path::new(tuning, 0),
             streams: BTreeMap::new(),

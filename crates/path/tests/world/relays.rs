@@ -6,7 +6,7 @@ use ligament_path::{Nanos, StreamId};
 use std::collections::{BTreeMap, VecDeque};
 
 /// For how long one is stopped or not there (ns), at most.
-const LONG: u64 = 200_000_000;
+const MAX_STOP_NS: u64 = 200_000_000;
 
 pub struct Relays {
     /// From when on each passes on again, and lets in again.
@@ -71,7 +71,7 @@ impl World {
     /// Something happens to a relay, and to all streams at once.
     pub fn trouble_a_relay(&mut self) {
         let relay = self.dice.below(self.relays.count() as u64) as usize;
-        let until = self.now + self.dice.below(LONG);
+        let until = self.now + self.dice.below(MAX_STOP_NS);
         match self.dice.below(4) {
             0 => self.relays.stands_until[relay] = until,
             1 => {

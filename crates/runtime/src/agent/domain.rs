@@ -20,7 +20,7 @@ use ligament_launch::{prepare, Command, InstanceContext};
 use ligament_manager::{output_in, output_of_rank, outputs_of, workdir_in, OutputFiles};
 use ligament_net::Event;
 use ligament_wire::control::{to_bytes, ENV_IDENTITY};
-use ligament_wire::domains::{Begin, FromAgent, Look, OwnCores, Piece, Seen, FILES_UNDER_WAY};
+use ligament_wire::domains::{Begin, FromAgent, Look, OwnCores, OutputPart, PeekReply, MAX_FILE_BYTES_UNDER_WAY};
 use ligament_wire::peek::Sight;
 use ligament_wire::{DomainId, EndpointId, InstanceId, RankId, Ranks};
 use std::collections::{HashMap, HashSet};
@@ -238,7 +238,7 @@ impl<'a> Domain<'a> {
     fn send_files(&mut self) {
         let Some(files) = &mut self.files else { return };
         while let Some(((instance, path), part)) = files.next_part() {
-            let piece = Piece { instance, path, part };
+            let piece = OutputPart { instance, path, part };
             self.carrier.control(DomainId::HEAD, to_bytes(&FromAgent::Files(vec![piece])));
         }
         let lost: Vec<(InstanceId, String)> =
@@ -274,7 +274,7 @@ impl<'a> Domain<'a> {
             Some(home) => see(home, &look.path, look.offset, look.most),
             None => Sight::Nothing(said!(NOTHING_TO_SEE, "the instance runs in another domain")),
         };
-        self.tell(&FromAgent::Seen(Seen { ticket: look.ticket, sight }));
+        self.tell(&FromAgent::Seen(PeekReply { ticket: look.ticket, sight }));
     }
 
     /// The run is over here: what is to be said of it.
@@ -443,7 +443,7 @@ impl Host for Domain<'_> {
         if let Some(text) = self.strangers.in_all() {
             self.report(AgentReport::Remark { level: WARNING, text });
         }
-        let mut files = Departing::new(FILES_UNDER_WAY);
+        let mut files = Departing::new(MAX_FILE_BYTES_UNDER_WAY);
         if self.scratch.is_some() {
             if let Some(outputs) = &mut self.outputs {
                 outputs.close();

@@ -10,7 +10,7 @@ use ligament_launch::staging::{copy_for_process, no_room, CopyStamp, DiskSpace};
 use ligament_manager::{workdir_in, RunState};
 use ligament_net::Event;
 use ligament_wire::control::to_bytes;
-use ligament_wire::domains::{from_bytes, Begin, FromAgent, FromHead, Given, Input, Part};
+use ligament_wire::domains::{from_bytes, Begin, FromAgent, FromHead, InputOfProcess, Input, FilePart};
 use ligament_wire::{DomainId, InstanceId};
 use std::collections::{BTreeSet, HashSet};
 use std::path::{Path, PathBuf};
@@ -73,7 +73,7 @@ impl<'a> Inputs<'a> {
         self.lay().map_err(Unready::failed)
     }
 
-    fn take(&mut self, number: u32, part: &Part) -> Result<(), Fault> {
+    fn take(&mut self, number: u32, part: &FilePart) -> Result<(), Fault> {
         if !self.missing.contains(&number) {
             return Err(fault!(
                 DOMAIN_SENDS_NONSENSE,
@@ -89,8 +89,8 @@ impl<'a> Inputs<'a> {
     }
 
     fn lay(&self) -> Result<HashSet<CopyStamp>, Fault> {
-        let is_here = |given: &&Given| self.begin.plan.instances[given.instance.index()].domain == self.me;
-        let one = |given: &Given| {
+        let is_here = |given: &&InputOfProcess| self.begin.plan.instances[given.instance.index()].domain == self.me;
+        let one = |given: &InputOfProcess| {
             let instance = &self.begin.plan.instances[given.instance.index()];
             let (input, stored) = self.input(given.input);
             let there = workdir_in(&self.home.join(&instance.home)).join(&given.name);

@@ -17,7 +17,7 @@ use ligament_agent::{Carrier, OtherDomains, Guard, Heard, RunOutcome};
 use ligament_catalogue::{fault, Code, Fault};
 use ligament_launch::ProcessLoss;
 use ligament_manager::RunState;
-use ligament_net::{Event, Invitation, LastWord, Listen, Listener, Net, Place, Way};
+use ligament_net::{Event, Invitation, LastWord, Listen, Listener, Net, DialAddress, Route};
 use ligament_wire::control::to_bytes;
 use ligament_wire::domains::{from_bytes, Begin, FromAgent, FromHead, Join, VERSION};
 use ligament_wire::DomainId;
@@ -44,7 +44,7 @@ pub struct AgentOptions {
     /// Where other domains reach this one.
     pub listen: Listen,
     /// Its way over relays; the last is where domains meet that do not reach each other.
-    pub way: Option<Arc<Way>>,
+    pub way: Option<Arc<Route>>,
     /// What the batch system calls this machine, if that may be another name than its own.
     pub node: Option<String>,
     /// How many connections its links have; none: as many as they need.
@@ -316,7 +316,7 @@ fn begin_paths(
     begin: &Begin,
     me: DomainId,
     placement: &[DomainId],
-    (way, wanted): (Option<&Arc<Way>>, Option<u16>),
+    (way, wanted): (Option<&Arc<Route>>, Option<u16>),
 ) -> Result<(), Fault> {
     let ranks = begin.plan.ranks();
     let domain = |rank| placement[ranks.instance(rank).index()];
@@ -330,7 +330,7 @@ fn begin_paths(
         .collect();
     for peer in peers.into_iter().filter(|&peer| peer != DomainId::HEAD) {
         let domain = &begin.domains[peer.index()];
-        let places = Place::read(&domain.addresses, way)
+        let places = DialAddress::read(&domain.addresses, way)
             .map_err(|why| why.told(|why| format!("the addresses of domain {peer}: {why}")))?;
         match peer > me {
             true => carrier.expect(peer, places),

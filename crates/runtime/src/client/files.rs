@@ -5,7 +5,7 @@ use super::{is_alive, is_here, peek_at, record_of};
 use crate::files::see;
 use ligament_catalogue::{fault, Fault};
 use ligament_manager::{no_such_instance, RunDirectory, RunState};
-use ligament_wire::peek::{Sight, MOST};
+use ligament_wire::peek::{Sight, MAX_ANSWER_BYTES};
 use std::time::Duration;
 
 /// How long who asks a run that does not answer waits between looks whether it is over, and how often it looks.
@@ -80,7 +80,7 @@ impl<'a> InstanceFiles<'a> {
         let (mut end, mut left) = (size, lines);
         let mut last = true;
         while end > 0 {
-            let begin = end.saturating_sub(u64::from(MOST));
+            let begin = end.saturating_sub(u64::from(MAX_ANSWER_BYTES));
             let Sight::File { bytes, .. } = self.see(path, begin, (end - begin) as u32)?.0 else {
                 return Ok(0);
             };

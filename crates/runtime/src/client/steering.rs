@@ -3,7 +3,7 @@
 use super::{ask, is_here};
 use ligament_catalogue::{fault, Fault};
 use ligament_manager::{RunDirectory, RunRecord, RunState};
-use ligament_wire::control::{Question, Wanted};
+use ligament_wire::control::{Question, ChangeRequest};
 use ligament_wire::steering::ModelTime;
 use serde_json::Value;
 use std::time::Duration;
@@ -13,7 +13,7 @@ use std::time::Duration;
 pub struct Order {
     /// Who wants it, for the journal.
     pub who: String,
-    pub wanted: Wanted,
+    pub wanted: ChangeRequest,
     /// The model time, s; none: as soon as all can.
     pub at: Option<f64>,
     /// For how long all may take to agree.
@@ -30,13 +30,13 @@ pub fn who() -> String {
     format!("{user}@{}", rustix::system::uname().nodename().to_string_lossy())
 }
 
-/// Asks for it, and waits until all have agreed, or one has not. Of `Wanted::Nothing` there is an answer of a run
+/// Asks for it, and waits until all have agreed, or one has not. Of `ChangeRequest::Nothing` there is an answer of a run
 /// that is over, too: what was steered.
 ///
 /// # Errors
 /// Why it does not happen: it is refused, or the run is over.
 pub fn steer(run: &RunDirectory, record: &RunRecord, order: Order) -> Result<Value, Fault> {
-    let shows = order.wanted == Wanted::Nothing;
+    let shows = order.wanted == ChangeRequest::Nothing;
     let patience = order.patience.map(|patience| u32::try_from(patience.as_millis()).unwrap_or(u32::MAX));
     let Order { who, wanted, at, dry, .. } = order;
     let question = Question::Steer { who, wanted, at: at.map(ModelTime), patience, dry };

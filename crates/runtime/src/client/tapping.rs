@@ -9,7 +9,7 @@ use ligament_shm::socket::{Frames, Socket};
 use ligament_shm::tap::{Note, TapBox};
 use ligament_shm::ShmError;
 use ligament_wire::control::{from_bytes, Notice, Question};
-use ligament_wire::tap::{Outcome, Wanted};
+use ligament_wire::tap::{TapOutcome, TapSelection};
 use ligament_wire::{decode_body, Bytes, Limits, Value};
 use rustix::event::{poll, PollFd, PollFlags, Timespec};
 use std::time::{Duration, Instant};
@@ -109,7 +109,7 @@ impl Tapping {
         run: &RunDirectory,
         record: &RunRecord,
         port: &PortOf,
-        wanted: &Wanted,
+        wanted: &TapSelection,
         room: u64,
     ) -> Result<Option<Tapping>, Fault> {
         let Some((mut socket, token)) = reach(run, record)? else { return Ok(None) };
@@ -131,7 +131,7 @@ impl Tapping {
     ///
     /// # Errors
     /// As `begin`; there is no such run, or it is not under way on this machine.
-    pub fn of(run: &str, port: &PortOf, wanted: &Wanted, room: u64) -> Result<Tapping, Fault> {
+    pub fn of(run: &str, port: &PortOf, wanted: &TapSelection, room: u64) -> Result<Tapping, Fault> {
         let run = find_run(run)?;
         let begun = Tapping::begin(&run, &record_of(&run)?, port, wanted, room)?;
         begun.ok_or_else(|| {
@@ -231,31 +231,31 @@ impl Tapping {
         let (note, body) = taken?;
         let Note { outcome, parts, body_len, timestamp, next_timestamp, slot, number } = note;
         let value = match outcome {
-            Outcome::Value => value_of(parts, body_len, body).map_err(|error| wrong(&error))?,
+            TapOutcome::Value => value_of(parts, body_len, body).map_err(|error| wrong(&error))?,
             other => return Err(self.not_shown(other, body_len)),
         };
         Ok(Some(Shown { timestamp, next_timestamp, slot, number, value }))
     }
 
-    fn not_shown(&self, outcome: Outcome, bytes: u64) -> Fault {
+    fn not_shown(&self, outcome: TapOutcome, bytes: u64) -> Fault {
         let port = &self.port;
         match outcome {
-            Outcome::Value => fault!(NOT_SHOWN, "{port} has sent a value"),
-            Outcome::TooLarge => fault!(
+            TapOutcome::Value => fault!(NOT_SHOWN, "{port} has sent a value"),
+            TapOutcome::TooLarge => fault!(
                 NOT_SHOWN,
                 "{port} sends {bytes} bytes, and the tap has room for {}; ask for a slice, every n-th element or a \
                  histogram, or for more room",
                 self.bin.room()
             ),
-            Outcome::NoKey => fault!(NOT_SHOWN, "{port} sends no map with this key"),
-            Outcome::NoPart => {
+            TapOutcome::NoKey => fault!(NOT_SHOWN, "{port} sends no map with this key"),
+            TapOutcome::NoPart => {
                 fault!(NOT_SHOWN, "{port} sends no array with so many axes, or none with this index")
             }
-            Outcome::NoNumbers => fault!(NOT_SHOWN, "{port} sends no array of numbers: there is no histogram of it"),
-            Outcome::NoMemory => {
+            TapOutcome::NoNumbers => fault!(NOT_SHOWN, "{port} sends no array of numbers: there is no histogram of it"),
+            TapOutcome::NoMemory => {
                 fault!(NOT_SHOWN, "the system has no memory to show the {bytes} bytes that {port} sends")
             }
-            Outcome::Unsendable => fault!(NOT_SHOWN, "{port} is given what no message can have"),
+            TapOutcome::Unsendable => fault!(NOT_SHOWN, "{port} is given what no message can have"),
         }
     }
 }

@@ -3,7 +3,7 @@
 
 use ligament_catalogue::{said, Code, Fault};
 use ligament_launch::staging::cannot_write;
-use ligament_wire::domains::{Part, Whole};
+use ligament_wire::domains::{FilePart, FileSummary};
 use ring::digest::{Context, SHA256};
 use std::fs::{File, Permissions};
 use std::io::{self, Write};
@@ -31,7 +31,7 @@ impl Arriving {
     ///
     /// # Errors
     /// It cannot be there, and why; told once. Nothing of it is left then, and further parts are passed over.
-    pub fn take(&mut self, path: &Path, part: &Part, mask: u32) -> Result<bool, Fault> {
+    pub fn take(&mut self, path: &Path, part: &FilePart, mask: u32) -> Result<bool, Fault> {
         if part.offset == 0 {
             self.failed = None;
         } else if self.failed.as_deref() == Some(path) {
@@ -52,7 +52,7 @@ impl Arriving {
         })
     }
 
-    fn write(&mut self, path: &Path, part: &Part) -> Result<(), Wrong> {
+    fn write(&mut self, path: &Path, part: &FilePart) -> Result<(), Wrong> {
         if part.offset == 0 {
             self.current = Some(Current::begin(path)?);
         }
@@ -67,7 +67,7 @@ impl Arriving {
         }
     }
 
-    fn finish(&mut self, whole: &Whole, mask: u32) -> Result<(), Wrong> {
+    fn finish(&mut self, whole: &FileSummary, mask: u32) -> Result<(), Wrong> {
         let Some(current) = &self.current else { return Ok(()) };
         if current.digest.clone().finish().as_ref() != whole.sha256 {
             return Err(Wrong::Text(said!(FILE_LEFT_BEHIND, "arrived with other bytes than it was sent with")));
@@ -117,13 +117,13 @@ impl Drop for Current {
 mod tests {
     use super::*;
 
-    fn part(offset: u64, text: &str, whole: Option<&str>) -> Part {
+    fn part(offset: u64, text: &str, whole: Option<&str>) -> FilePart {
         let digest = |text: &str| {
             let mut sha256 = [0; 32];
             sha256.copy_from_slice(ring::digest::digest(&SHA256, text.as_bytes()).as_ref());
-            Whole { sha256, mode: 0o644 }
+            FileSummary { sha256, mode: 0o644 }
         };
-        Part { offset, bytes: text.as_bytes().to_vec(), size: 7, whole: whole.map(digest) }
+        FilePart { offset, bytes: text.as_bytes().to_vec(), size: 7, whole: whole.map(digest) }
     }
 
     fn place(test: &str) -> PathBuf {

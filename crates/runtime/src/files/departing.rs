@@ -1,6 +1,6 @@
 //! Files on their way to another domain, in parts, of which a few are under way at a time.
 
-use ligament_wire::domains::{Part, Whole, MAX_PIECE};
+use ligament_wire::domains::{FilePart, FileSummary, MAX_PIECE};
 use ring::digest::{Context, SHA256};
 use std::collections::VecDeque;
 use std::fs::File;
@@ -55,7 +55,7 @@ impl<L: Clone + PartialEq> Departing<L> {
     }
 
     /// The next part, if there is one and it may go now.
-    pub fn next_part(&mut self) -> Option<(L, Part)> {
+    pub fn next_part(&mut self) -> Option<(L, FilePart)> {
         if self.sent.saturating_sub(self.arrived) >= self.most {
             return None;
         }
@@ -90,7 +90,7 @@ impl<L: Clone + PartialEq> Departing<L> {
 }
 
 impl<L> Going<L> {
-    fn read(&mut self) -> std::io::Result<Part> {
+    fn read(&mut self) -> std::io::Result<FilePart> {
         let mut bytes = vec![0; MAX_PIECE];
         let mut read = 0;
         while read < bytes.len() {
@@ -108,10 +108,10 @@ impl<L> Going<L> {
             true => {
                 let mut sha256 = [0; 32];
                 sha256.copy_from_slice(self.digest.clone().finish().as_ref());
-                Some(Whole { sha256, mode: self.file.metadata()?.permissions().mode() & 0o777 })
+                Some(FileSummary { sha256, mode: self.file.metadata()?.permissions().mode() & 0o777 })
             }
         };
-        Ok(Part { offset, bytes, size: self.size, whole })
+        Ok(FilePart { offset, bytes, size: self.size, whole })
     }
 }
 

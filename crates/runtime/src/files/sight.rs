@@ -1,7 +1,7 @@
 //! What is to be seen at a path below an instance's directory, and of nothing outside of it.
 
 use ligament_catalogue::{fault, Fault};
-use ligament_wire::peek::{Entry, Sight, MOST, MOST_ENTRIES};
+use ligament_wire::peek::{Entry, Sight, MAX_ANSWER_BYTES, MAX_DIRECTORY_ENTRIES};
 use rustix::fs::{seek, SeekFrom};
 use std::fs::File;
 use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
@@ -56,7 +56,7 @@ fn look(home: &Path, path: &str, offset: u64, most: u32) -> Result<Sight, Fault>
         true => seek(&file, SeekFrom::Hole(offset)).unwrap_or(u64::MAX),
         false => u64::MAX,
     };
-    let most = u64::from(most.min(MOST)).min(until.saturating_sub(offset));
+    let most = u64::from(most.min(MAX_ANSWER_BYTES)).min(until.saturating_sub(offset));
     let mut bytes = vec![0; most as usize];
     let read = file.read_at(&mut bytes, offset).map_err(wrong)?;
     bytes.truncate(read);
@@ -65,7 +65,7 @@ fn look(home: &Path, path: &str, offset: u64, most: u32) -> Result<Sight, Fault>
 
 fn entries(directory: &Path) -> std::io::Result<Sight> {
     let mut entries = Vec::new();
-    for entry in std::fs::read_dir(directory)?.take(MOST_ENTRIES) {
+    for entry in std::fs::read_dir(directory)?.take(MAX_DIRECTORY_ENTRIES) {
         let entry = entry?;
         // One that went meanwhile, or is a link to nothing.
         let Ok(found) = std::fs::metadata(entry.path()) else { continue };

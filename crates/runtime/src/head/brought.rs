@@ -6,7 +6,7 @@ use ligament_agent::RunOutcome;
 use ligament_catalogue::{fault, Fault};
 use ligament_manager::{format_bytes, Level};
 use ligament_wire::control::to_bytes;
-use ligament_wire::domains::{FromHead, Piece};
+use ligament_wire::domains::{FromHead, OutputPart};
 use ligament_wire::DomainId;
 use std::collections::HashMap;
 use std::path::Path;
@@ -60,7 +60,7 @@ impl Runtime<'_> {
     }
 
     /// Puts a piece of a file where it would be if the instance had run here.
-    pub(super) fn bring(&mut self, domain: DomainId, piece: &Piece) {
+    pub(super) fn bring(&mut self, domain: DomainId, piece: &OutputPart) {
         let name = self.name(piece.instance);
         let home = self.directory.home(&name);
         let from = self.brought.domains.entry(domain).or_default();
@@ -79,7 +79,7 @@ impl Runtime<'_> {
     }
 
     /// It stays where it is, and the run is told to be incomplete.
-    fn cannot_bring(&mut self, domain: DomainId, piece: &Piece, name: &str, why: &Fault) {
+    fn cannot_bring(&mut self, domain: DomainId, piece: &OutputPart, name: &str, why: &Fault) {
         let scratch = self.record.domains.get(domain.index()).and_then(|domain| domain.scratch.clone());
         let home = self.directory.home(name);
         let below = home.strip_prefix(self.directory.path()).unwrap_or(&home);

@@ -10,9 +10,9 @@ use ligament_catalogue::{fault, said, Fault};
 use ligament_launch::{needs, place, reserved, staging, NodeShare, PlacementOptions, DomainCapacity};
 use ligament_manager::domains::{DomainRoster, Head, JoinedDomain};
 use ligament_manager::{self as manager, DomainRecord, Level, DEFAULT_OUTPUT_BYTES};
-use ligament_net::{Event, Invitation, LastWord, Listen, Listener, Net, RunKeys, Way};
+use ligament_net::{Event, Invitation, LastWord, Listen, Listener, Net, RunKeys, Route};
 use ligament_wire::control::to_bytes;
-use ligament_wire::domains::{Begin, Domain, FromHead, Given, Input, VERSION};
+use ligament_wire::domains::{Begin, Domain, FromHead, InputOfProcess, Input, VERSION};
 use ligament_wire::{DomainId, InstanceId};
 use std::collections::{BTreeSet, HashMap};
 use std::net::SocketAddr;
@@ -35,7 +35,7 @@ pub struct Spread<'a> {
     /// Where the head is reached.
     pub listen: Listen,
     /// The head's way over relays: domains that do not reach each other meet at the last of them.
-    pub way: Option<Arc<Way>>,
+    pub way: Option<Arc<Route>>,
     pub encrypt: bool,
     /// For how long to wait for all to join.
     pub join_timeout: Duration,
@@ -441,8 +441,8 @@ fn tell_input(input: &staging::StagedFile) -> Input {
     Input { source: source.to_string_lossy().into_owned(), name: name.clone(), bytes: *bytes, mode: *mode }
 }
 
-fn tell_given(given: &staging::ProcessInput) -> Given {
-    Given { instance: given.process, input: given.input, name: given.name.clone() }
+fn tell_given(given: &staging::ProcessInput) -> InputOfProcess {
+    InputOfProcess { instance: given.process, input: given.input, name: given.name.clone() }
 }
 
 fn spoken(addresses: &[SocketAddr]) -> String {

@@ -12,7 +12,7 @@ use ligament_launch::staging::{copy_for_process, store, ProcessInput, StagedInpu
 use ligament_manager::{format_bytes, workdir_in};
 use ligament_net::Event;
 use ligament_wire::control::to_bytes;
-use ligament_wire::domains::{FromAgent, FromHead, INPUTS_UNDER_WAY};
+use ligament_wire::domains::{FromAgent, FromHead, MAX_INPUT_BYTES_UNDER_WAY};
 use ligament_wire::DomainId;
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
@@ -82,7 +82,7 @@ impl Runtime<'_> {
         }
         abroad.head.stages(self.inputs.files.len());
         let one = |domain| {
-            (domain, ToDomain { files: Departing::new(INPUTS_UNDER_WAY), wanted: 0, came: 0, ready: false })
+            (domain, ToDomain { files: Departing::new(MAX_INPUT_BYTES_UNDER_WAY), wanted: 0, came: 0, ready: false })
         };
         let mut to: BTreeMap<DomainId, ToDomain> =
             DomainId::first(self.record.domains.len()).skip(1).map(one).collect();

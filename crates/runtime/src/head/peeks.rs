@@ -6,7 +6,7 @@ use crate::files::see;
 use ligament_agent::{ConnectionId, PeekRequest};
 use ligament_catalogue::said;
 use ligament_wire::control::to_bytes;
-use ligament_wire::domains::{FromHead, Look, Seen};
+use ligament_wire::domains::{FromHead, Look, PeekReply};
 use ligament_wire::peek::Sight;
 use ligament_wire::DomainId;
 use std::collections::HashMap;
@@ -37,7 +37,7 @@ impl Peeks {
     }
 
     /// A domain shows something; what it was not asked for is passed over.
-    pub fn seen(&mut self, domain: DomainId, seen: Seen) {
+    pub fn seen(&mut self, domain: DomainId, seen: PeekReply) {
         if self.open.get(&seen.ticket).is_some_and(|open| open.domain == domain) {
             self.answered.extend(self.open.remove(&seen.ticket).map(|open| (open.link, seen.sight)));
         }
@@ -100,8 +100,8 @@ mod tests {
     const ONE: DomainId = DomainId::new(1);
     const TWO: DomainId = DomainId::new(2);
 
-    fn nothing(ticket: u64) -> Seen {
-        Seen { ticket, sight: Sight::Nothing("x".into()) }
+    fn nothing(ticket: u64) -> PeekReply {
+        PeekReply { ticket, sight: Sight::Nothing("x".into()) }
     }
 
     #[test]

@@ -7,8 +7,8 @@ use ligament_catalogue::{fault, Fault};
 use ligament_manager::steering::{Proposal, SteerableSettings, Steering, SteeringAction};
 use ligament_manager::{JournalEvent, HaltRecord, Level, UtcTime, Names, Observation, InstanceState, SteeringRecord};
 use ligament_model::Resolved;
-use ligament_wire::control::{Steerable, Wanted};
-use ligament_wire::steering::{Matter, ModelTime, Scheduled, Steers as Said};
+use ligament_wire::control::{SteerableSetting, ChangeRequest};
+use ligament_wire::steering::{Matter, ModelTime, ScheduledChange, Steers as Said};
 use ligament_wire::times::in_unit;
 use ligament_wire::RankId;
 use serde_json::{json, Value};
@@ -60,7 +60,7 @@ impl Steers {
         for (one, change) in earlier.iter().filter(|one| one.is_agreed() && !one.settings.is_empty()).zip(1..) {
             let Some(at) = one.model_time else { continue };
             let (matter, ranks) = steers.steerables.restored(&one.settings, one.restart)?;
-            plan.schedule.push((Scheduled { change, at: ModelTime(at), matter }, ranks.clone()));
+            plan.schedule.push((ScheduledChange { change, at: ModelTime(at), matter }, ranks.clone()));
             steers.steering.begin([(change, ranks)]);
             steers.steerables.record_agreed(&one.settings, at);
             let state = SteeringRecord::STATE_AGREED.to_owned();
@@ -109,32 +109,32 @@ impl Runtime<'_> {
         let patience = patience.unwrap_or(PATIENCE).min(MOST_PATIENCE).as_nanos() as u64;
         let halt = |stops| (Matter::Halt, self.steers.steerables.all(), Vec::new(), stops);
         let word = match &wanted {
-            Wanted::Set(_) => "set",
-            Wanted::Pause => "pause",
-            Wanted::Step => "step",
-            Wanted::Until => "until",
-            Wanted::Resume => "resume",
-            Wanted::Stop => "stop",
-            Wanted::Withdraw(_) => "withdraw",
-            Wanted::Nothing => "",
+            ChangeRequest::Set(_) => "set",
+            ChangeRequest::Pause => "pause",
+            ChangeRequest::Step => "step",
+            ChangeRequest::Until => "until",
+            ChangeRequest::Resume => "resume",
+            ChangeRequest::Stop => "stop",
+            ChangeRequest::Withdraw(_) => "withdraw",
+            ChangeRequest::Nothing => "",
         };
         let is_halted = self.steers.steering.halt().is_some();
         let (matter, ranks, settings, stops) = match wanted {
-            Wanted::Nothing => return Ok(Some(self.steering_in_all())),
-            Wanted::Set(texts) => {
+            ChangeRequest::Nothing => return Ok(Some(self.steering_in_all())),
+            ChangeRequest::Set(texts) => {
                 let (matter, ranks, settings) = self.steers.steerables.check(&texts)?;
                 (matter, ranks, settings, false)
             }
-            Wanted::Until if at.is_none() => {
+            ChangeRequest::Until if at.is_none() => {
                 return Err(fault!(BAD_STEERING, "the model time until which the run is to go on is missing"))
             }
-            Wanted::Until | Wanted::Resume | Wanted::Step if is_halted => {
+            ChangeRequest::Until | ChangeRequest::Resume | ChangeRequest::Step if is_halted => {
                 if dry {
                     return Ok(Some(json!({ "ok": true, "dry": true })));
                 }
                 let (until, turns) = match wanted {
-                    Wanted::Step => self.steers.steering.step().map(|(at, turns)| (Some(at), turns))?,
-                    Wanted::Until => (at, self.steers.steering.move_halt(at)?),
+                    ChangeRequest::Step => self.steers.steering.step().map(|(at, turns)| (Some(at), turns))?,
+                    ChangeRequest::Until => (at, self.steers.steering.move_halt(at)?),
                     _ => (None, self.steers.steering.move_halt(None)?),
                 };
                 self.note_moved(&who, word, until);
@@ -143,12 +143,12 @@ impl Runtime<'_> {
                 self.save();
                 return Ok(Some(json!({ "ok": true, "until": until })));
             }
-            Wanted::Resume => {
+            ChangeRequest::Resume => {
                 return Err(fault!(STEERING_REFUSED, "the run does not stand still, and is not going to"))
             }
-            Wanted::Pause | Wanted::Step | Wanted::Until => halt(false),
+            ChangeRequest::Pause | ChangeRequest::Step | ChangeRequest::Until => halt(false),
             // It stands still already, or is going to.
-            Wanted::Stop if is_halted && at.is_none() => {
+            ChangeRequest::Stop if is_halted && at.is_none() => {
                 if !dry {
                     self.steers.steering.stop_at_halt();
                     let order = format!("{word}, by {who}: end where the run stands still");
@@ -160,9 +160,9 @@ impl Runtime<'_> {
                 let at = self.steers.steering.halt().map(|halt| halt.at);
                 return Ok(Some(json!({ "ok": true, "dry": dry, "at": at })));
             }
-            Wanted::Stop => halt(true),
-            Wanted::Withdraw(_) if dry => return Ok(Some(json!({ "ok": true, "dry": true }))),
-            Wanted::Withdraw(change) => {
+            ChangeRequest::Stop => halt(true),
+            ChangeRequest::Withdraw(_) if dry => return Ok(Some(json!({ "ok": true, "dry": true }))),
+            ChangeRequest::Withdraw(change) => {
                 let names = self.manager.names();
                 let name = |rank| names.rank(rank);
                 let (change, turns) = self.steers.steering.withdraw(change, &who, now, &name)?;
@@ -229,7 +229,7 @@ impl Runtime<'_> {
     }
 
     /// A code declares a setting.
-    pub(super) fn rank_declares(&mut self, rank: RankId, setting: &Steerable) {
+    pub(super) fn rank_declares(&mut self, rank: RankId, setting: &SteerableSetting) {
         match self.steers.steerables.declare(rank, setting) {
             Ok(()) => self.record.steerable = self.steers.steerables.list(),
             Err(why) => {

@@ -151,10 +151,10 @@ fn arrays(found: &Array, expected: &Array, tolerance: Tolerance, place: &str) ->
 #[cfg(test)]
 mod tests {
     use super::*;
-    use ligament_wire::Order;
+    use ligament_wire::ArrayOrder;
 
     fn array(values: &[f64], shape: &[usize]) -> Value {
-        Value::Array(Array::from_slice(values, shape, Order::RowMajor).expect("an array"))
+        Value::Array(Array::from_slice(values, shape, ArrayOrder::RowMajor).expect("an array"))
     }
 
     #[test]
@@ -172,7 +172,7 @@ mod tests {
             );
             assert_eq!(difference(&large, &wrong, loose), None);
         }
-        let whole = |x: i64| Value::Array(Array::from_slice(&[x], &[1], Order::RowMajor).expect("an array"));
+        let whole = |x: i64| Value::Array(Array::from_slice(&[x], &[1], ArrayOrder::RowMajor).expect("an array"));
         let (even, odd) = (whole(9007199254740992), whole(9007199254740993));
         assert!(difference(&even, &odd, Tolerance::default()).is_some());
         assert_eq!(difference(&even, &odd, Tolerance { relative: 0.0, absolute: 1.0 }), None);

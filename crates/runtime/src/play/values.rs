@@ -7,7 +7,7 @@ use base64::prelude::{Engine, BASE64_STANDARD as BASE64};
 use ligament_catalogue::Code;
 use ligament_model::yaml::{Kind, Node};
 use ligament_model::{Fields, Reader};
-use ligament_wire::{Array, ArrayMeta, DType, Order, Value};
+use ligament_wire::{Array, ArrayMeta, DType, ArrayOrder, Value};
 use std::fmt::Write;
 
 const WORDS: [&str; 5] = ["array", "complex", "bytes", "uint", "map"];
@@ -181,7 +181,7 @@ fn read_array(reader: &mut Reader, node: &Node) -> Option<Array> {
         meta.unit = Some(reader.text(node, "the unit")?);
     }
     let extents: Vec<u64> = shape.iter().map(|&extent| extent as u64).collect();
-    match Array::new(dtype, &extents, Order::RowMajor, bytes.into(), Some(meta)) {
+    match Array::new(dtype, &extents, ArrayOrder::RowMajor, bytes.into(), Some(meta)) {
         Ok(array) => Some(array),
         Err(error) => {
             reader.error(Code::BAD_CASE, &node.at, error.to_string(), "correct the array");

@@ -12,7 +12,7 @@ use crate::ring::{BODY_BYTES, SLOT_BYTES, SLOT_WORDS};
 use crate::slab::unpacked;
 use ligament_catalogue::fault;
 use ligament_wire::Bytes;
-use ligament_wire::{align_part, flags, EndpointId, Header, HeaderWords, Kind, Value};
+use ligament_wire::{align_part, flags, EndpointId, Header, HeaderWords, MessageKind, Value};
 use std::sync::atomic::Ordering;
 use std::sync::Arc;
 
@@ -89,7 +89,7 @@ impl<C: Custodian> Endpoint<C> {
             }
             let mut end = self.spare.pop().unwrap_or_else(Arrived::empty);
             let header = Header {
-                kind: Kind::End,
+                kind: MessageKind::End,
                 conduit: channel.id,
                 sequence: channel.sequence,
                 ..Header::default()
@@ -346,7 +346,7 @@ impl<C: Custodian> Endpoint<C> {
             return self.take_chunk(peer, message);
         }
         match message.header.decode().map_err(malformed)?.kind {
-            Kind::Carrier => {
+            MessageKind::Carrier => {
                 let ring = self.inn[peer].ring.as_mut().expect("a slot was peeked");
                 let mut place = [0; 2];
                 ring.reader.body(&mut place);
@@ -354,19 +354,19 @@ impl<C: Custodian> Endpoint<C> {
                 ring.follow(place[0], slots)?;
                 Ok(None)
             }
-            Kind::Overlay => {
+            MessageKind::Overlay => {
                 take_body(&mut self.inn[peer], &mut self.custodian, None, message)?;
                 let value = message.take_value()?;
                 self.inn[peer].overlays.insert(message.header.overlay(), Arc::new(value));
                 Ok(None)
             }
-            Kind::Slot | Kind::Milestone => {
+            MessageKind::Slot | MessageKind::Milestone => {
                 take_body(&mut self.inn[peer], &mut self.custodian, None, message)?;
                 let index = self.channel_index(message.header.conduit())?;
                 self.check_sequence(index, peer, &message.header)?;
                 Ok(Some(index))
             }
-            Kind::Skip(_) => {
+            MessageKind::Skip(_) => {
                 take_body(&mut self.inn[peer], &mut self.custodian, None, message)?;
                 message.bytes = Bytes::new();
                 Ok(None)

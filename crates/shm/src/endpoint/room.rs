@@ -8,7 +8,7 @@ use crate::board::FOR_CREDIT;
 use crate::memory::{Mapping, ShmError};
 use crate::ring::RingWriter;
 use ligament_catalogue::fault;
-use ligament_wire::{Header, Kind};
+use ligament_wire::{Header, MessageKind};
 use std::collections::{BTreeMap, VecDeque};
 use std::ptr::NonNull;
 
@@ -77,7 +77,7 @@ impl<C: Custodian> Endpoint<C> {
         let Some(offset) = self.outbox.take(slots * 2) else {
             return false;
         };
-        let header = Header { kind: Kind::Carrier, ..Header::default() };
+        let header = Header { kind: MessageKind::Carrier, ..Header::default() };
         let first = self.outbox.slots(offset, slots * 2);
         // SAFETY: the segment lies in the outbox, which lives as long as the endpoint and its writers.
         unsafe {

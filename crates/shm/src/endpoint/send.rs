@@ -12,7 +12,7 @@ use crate::memory::{Mapping, ShmError};
 use crate::ring::BODY_BYTES;
 use crate::slab::{packed, slab_size, stays_in_caches, BlockId, Pool};
 use ligament_catalogue::fault;
-use ligament_wire::{flags, Ending, Header, HeaderWords, Kind, Plan};
+use ligament_wire::{flags, ConduitEnd, Header, HeaderWords, MessageKind, EncodingPlan};
 use rustix::fd::OwnedFd;
 use std::sync::atomic::Ordering;
 use std::sync::Arc;
@@ -224,7 +224,7 @@ impl<C: Custodian> Endpoint<C> {
     }
 
     /// Ends a channel: its receiver learns that nothing more comes.
-    pub fn end_channel(&mut self, channel: usize, ending: Ending) -> Result<(), ShmError> {
+    pub fn end_channel(&mut self, channel: usize, ending: ConduitEnd) -> Result<(), ShmError> {
         let header = HeaderWords::from(ending.header());
         self.claim(&[channel], cost(0))?;
         self.body.used = 0;
@@ -237,13 +237,13 @@ impl<C: Custodian> Endpoint<C> {
     }
 
     /// Makes sure that the receivers of `to` know settings overlay `number`, whose body `plan` holds.
-    pub fn announce_overlay(&mut self, to: &[usize], number: u32, plan: &Plan<'_, '_>) -> Result<(), ShmError> {
+    pub fn announce_overlay(&mut self, to: &[usize], number: u32, plan: &EncodingPlan<'_, '_>) -> Result<(), ShmError> {
         for &channel in to {
             let peer = self.sends[channel].peer;
             if self.out[peer].overlays.contains(&number) {
                 continue;
             }
-            let mut header = Header { kind: Kind::Overlay, overlay: number, ..Header::default() };
+            let mut header = Header { kind: MessageKind::Overlay, overlay: number, ..Header::default() };
             header.parts = plan.parts();
             header.body_len = plan.body_len();
             header.conduit = self.sends[channel].id;

@@ -3,7 +3,7 @@
 use super::arrived::{INLINE_HEAD, PLACE_WORDS};
 use crate::ring::BODY_WORDS;
 use crate::slab::{BlockId, BlockPlace};
-use ligament_wire::{align_part, Plan};
+use ligament_wire::{align_part, EncodingPlan};
 use std::ops::Range;
 
 /// What a body is made of, while it still is the caller's memory.
@@ -39,7 +39,7 @@ pub trait Source {
     }
 }
 
-impl Source for Plan<'_, '_> {
+impl Source for EncodingPlan<'_, '_> {
     #[inline]
     fn head(&self) -> &[u8] {
         self.head()

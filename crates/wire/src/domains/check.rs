@@ -2,14 +2,14 @@
 //! no text and no path is out of bounds. Nothing that has passed can lead the head out of a table or a directory.
 
 use super::files::leads_below;
-use super::{Awaited, Begin, FromAgent, Outcome, Page, Piece, Plan, Report, Snapshot, MAX_TEXT, VERSION};
+use super::{AwaitedThing, Begin, FromAgent, RunOutcome, Page, OutputPart, RunPlan, DomainReport, Snapshot, MAX_TEXT, VERSION};
 use crate::number::{DomainId, InstanceId, RankId, Ranks};
-use crate::peek::{Sight, MOST, MOST_ENTRIES};
+use crate::peek::{Sight, MAX_ANSWER_BYTES, MAX_DIRECTORY_ENTRIES};
 use ligament_catalogue::{fault, Fault};
 use std::path::{Component, Path};
 
 /// Most ranks that a run may have.
-const MOST_RANKS: u32 = 1 << 24;
+const MAX_RANKS: u32 = 1 << 24;
 
 /// The extent of a run: what numbers there are.
 #[derive(Debug, Clone, Default)]
@@ -81,39 +81,39 @@ impl Extent {
         Err(fault!(DOMAIN_SENDS_NONSENSE, "it speaks of channel {channel}, and there are {}", self.channels))
     }
 
-    fn report(&self, domain: DomainId, report: &Report) -> Result<(), Fault> {
+    fn report(&self, domain: DomainId, report: &DomainReport) -> Result<(), Fault> {
         match report {
-            Report::Registered { rank, language, .. } => {
+            DomainReport::Registered { rank, language, .. } => {
                 self.owns(domain, *rank).and_then(|()| short(language))
             }
-            Report::Exited { rank, .. } | Report::Slots { rank, .. } | Report::Steers { rank, .. } => {
+            DomainReport::Exited { rank, .. } | DomainReport::Slots { rank, .. } | DomainReport::Steers { rank, .. } => {
                 self.owns(domain, *rank)
             }
-            Report::Steerable { rank, setting } => {
+            DomainReport::Steerable { rank, setting } => {
                 self.owns(domain, *rank)?;
                 short(&setting.name).and_then(|()| short(&setting.unit))
             }
-            Report::Sends { rank, ports } => {
+            DomainReport::Sends { rank, ports } => {
                 self.owns(domain, *rank)?;
                 ports.iter().try_for_each(|port| short(port))
             }
-            Report::Declares { rank, ports } => {
+            DomainReport::Declares { rank, ports } => {
                 self.owns(domain, *rank)?;
                 ports.iter().try_for_each(|(name, operator)| short(name).and_then(|()| short(operator)))
             }
-            Report::Said { rank, text, .. } => self.owns(domain, *rank).and_then(|()| short(text)),
-            Report::Used { rank, asked, sent, received } => {
+            DomainReport::Said { rank, text, .. } => self.owns(domain, *rank).and_then(|()| short(text)),
+            DomainReport::Used { rank, asked, sent, received } => {
                 self.owns(domain, *rank)?;
                 asked.iter().try_for_each(|name| short(name))?;
                 sent.iter().chain(received).try_for_each(|&(channel, _)| self.channel(channel))
             }
-            Report::Remark { text, .. } => short(text),
-            Report::Ending(outcome) => self.outcome(outcome),
+            DomainReport::Remark { text, .. } => short(text),
+            DomainReport::Ending(outcome) => self.outcome(outcome),
         }
     }
 
-    fn outcome(&self, outcome: &Outcome) -> Result<(), Fault> {
-        let Outcome::Failed(failure) = outcome else { return Ok(()) };
+    fn outcome(&self, outcome: &RunOutcome) -> Result<(), Fault> {
+        let RunOutcome::Failed(failure) = outcome else { return Ok(()) };
         if failure.rank.is_some_and(|rank| rank.index() >= self.ranks.count()) {
             return Err(fault!(DOMAIN_SENDS_NONSENSE, "it blames an instance that there is not"));
         }
@@ -137,9 +137,9 @@ impl Extent {
 
     fn page(&self, page: &Page) -> Result<(), Fault> {
         match page.waits.as_ref().map(|waits| &waits.what) {
-            Some(Awaited::Message(channels)) => channels.iter().try_for_each(|&channel| self.channel(channel)),
-            Some(Awaited::Credit(channel, _)) => self.channel(*channel),
-            Some(Awaited::Slots(rank)) if rank.index() >= self.ranks.count() => Err(fault!(
+            Some(AwaitedThing::Message(channels)) => channels.iter().try_for_each(|&channel| self.channel(channel)),
+            Some(AwaitedThing::Credit(channel, _)) => self.channel(*channel),
+            Some(AwaitedThing::Slots(rank)) if rank.index() >= self.ranks.count() => Err(fault!(
                 DOMAIN_SENDS_NONSENSE,
                 "it waits for instance {rank}, and there are {}",
                 self.ranks.count()
@@ -148,7 +148,7 @@ impl Extent {
         }
     }
 
-    fn piece(&self, domain: DomainId, piece: &Piece) -> Result<(), Fault> {
+    fn piece(&self, domain: DomainId, piece: &OutputPart) -> Result<(), Fault> {
         self.owns_all_of(domain, piece.instance)?;
         if !leads_below(&piece.path) {
             return Err(fault!(
@@ -181,11 +181,11 @@ impl Extent {
 
 fn sight(sight: &Sight) -> Result<(), Fault> {
     match sight {
-        Sight::Directory(entries) if entries.len() > MOST_ENTRIES => {
+        Sight::Directory(entries) if entries.len() > MAX_DIRECTORY_ENTRIES => {
             Err(fault!(DOMAIN_SENDS_NONSENSE, "it shows {} entries of a directory at once", entries.len()))
         }
         Sight::Directory(entries) => entries.iter().try_for_each(|entry| short(&entry.name)),
-        Sight::File { bytes, .. } if bytes.len() > MOST as usize => {
+        Sight::File { bytes, .. } if bytes.len() > MAX_ANSWER_BYTES as usize => {
             Err(fault!(DOMAIN_SENDS_NONSENSE, "it shows {} bytes of a file at once", bytes.len()))
         }
         Sight::File { .. } => Ok(()),
@@ -238,15 +238,15 @@ impl Begin {
     }
 }
 
-impl Plan {
+impl RunPlan {
     /// Whether every number in it refers to something.
     fn check(&self, domains: usize) -> Result<(), Fault> {
         let counts = self.instances.iter().map(|instance| instance.ranks.unwrap_or(1));
         let all = counts.fold(0, u32::saturating_add);
-        if all > MOST_RANKS {
+        if all > MAX_RANKS {
             return Err(fault!(
                 DOMAIN_SENDS_NONSENSE,
-                "the plan has {all} ranks, where {MOST_RANKS} are the most"
+                "the plan has {all} ranks, where {MAX_RANKS} are the most"
             ));
         }
         let ranks = self.ranks();
@@ -310,7 +310,7 @@ pub(super) fn short(text: &str) -> Result<(), Fault> {
 mod tests {
     use super::super::*;
     use super::*;
-    use crate::peek::{Sight, MOST, MOST_ENTRIES};
+    use crate::peek::{Sight, MAX_ANSWER_BYTES, MAX_DIRECTORY_ENTRIES};
     use crate::steering::ModelTime;
 
     const ONE: DomainId = DomainId::new(1);
@@ -319,12 +319,12 @@ mod tests {
         Extent { placement: DomainId::first(3).collect(), ranks: Ranks::new([1, 1, 2]), channels: 4, inputs: 2 }
     }
 
-    fn row(rank: u32, what: Awaited) -> FromAgent {
+    fn row(rank: u32, what: AwaitedThing) -> FromAgent {
         let waits = Waits { what, age: 0, timed: false, holding: false };
         let page = Some(Page { waits: Some(waits), ..Page::default() });
-        let row = Row {
+        let row = RankRow {
             rank: RankId::new(rank),
-            phase: Phase::Running,
+            phase: RankPhase::Running,
             pid: None,
             stopped: false,
             page,
@@ -337,13 +337,13 @@ mod tests {
     fn a_domain_speaks_of_its_own_instances_only() {
         let said = |rank| {
             let rank = RankId::new(rank);
-            FromAgent::Reports(vec![Report::Said { rank, level: 1, text: "x".into() }])
+            FromAgent::Reports(vec![DomainReport::Said { rank, level: 1, text: "x".into() }])
         };
         assert_eq!(extent().check(ONE, &said(1)), Ok(()));
         assert!(extent().check(ONE, &said(2)).unwrap_err().contains("domain 2's"));
         assert!(extent().check(ONE, &said(3)).unwrap_err().contains("domain 2's"));
         assert!(extent().check(ONE, &said(4)).unwrap_err().contains("there are 4"));
-        assert!(extent().check(ONE, &row(0, Awaited::Memory)).is_err());
+        assert!(extent().check(ONE, &row(0, AwaitedThing::Memory)).is_err());
     }
 
     #[test]
@@ -358,17 +358,17 @@ mod tests {
 
     #[test]
     fn a_wait_is_for_channels_that_there_are() {
-        assert_eq!(extent().check(ONE, &row(1, Awaited::Message(vec![0, 3]))), Ok(()));
-        assert!(extent().check(ONE, &row(1, Awaited::Message(vec![0, 4]))).is_err());
-        assert!(extent().check(ONE, &row(1, Awaited::Credit(4, 1))).is_err());
-        assert!(extent().check(ONE, &row(1, Awaited::Slots(RankId::new(4)))).is_err());
+        assert_eq!(extent().check(ONE, &row(1, AwaitedThing::Message(vec![0, 3]))), Ok(()));
+        assert!(extent().check(ONE, &row(1, AwaitedThing::Message(vec![0, 4]))).is_err());
+        assert!(extent().check(ONE, &row(1, AwaitedThing::Credit(4, 1))).is_err());
+        assert!(extent().check(ONE, &row(1, AwaitedThing::Slots(RankId::new(4)))).is_err());
     }
 
     #[test]
     fn no_file_leads_out_of_its_instances_directory() {
         let piece = |path: &str, offset, len| {
-            let part = Part { offset, bytes: vec![0; len], size: 1 << 40, whole: None };
-            FromAgent::Files(vec![Piece { instance: InstanceId::new(2), path: path.into(), part }])
+            let part = FilePart { offset, bytes: vec![0; len], size: 1 << 40, whole: None };
+            FromAgent::Files(vec![OutputPart { instance: InstanceId::new(2), path: path.into(), part }])
         };
         assert_eq!(extent().check(DomainId::new(2), &piece("workdir/a/b.csv", 0, MAX_PIECE)), Ok(()));
         for path in ["", "/etc/passwd", "../other/output.log", "workdir/../../../x", "./x", "a\0b"] {
@@ -390,12 +390,12 @@ mod tests {
     fn no_more_is_shown_at_once_than_was_agreed() {
         let shows = |len: usize| {
             let sight = Sight::File { offset: 0, bytes: vec![0; len], size: 1 << 30, identity: 1 };
-            extent().check(ONE, &FromAgent::Seen(Seen { ticket: 7, sight }))
+            extent().check(ONE, &FromAgent::Seen(PeekReply { ticket: 7, sight }))
         };
-        assert_eq!(shows(MOST as usize), Ok(()));
-        assert!(shows(MOST as usize + 1).is_err());
-        let entries = vec![crate::peek::Entry::default(); MOST_ENTRIES + 1];
-        let seen = Seen { ticket: 7, sight: Sight::Directory(entries) };
+        assert_eq!(shows(MAX_ANSWER_BYTES as usize), Ok(()));
+        assert!(shows(MAX_ANSWER_BYTES as usize + 1).is_err());
+        let entries = vec![crate::peek::Entry::default(); MAX_DIRECTORY_ENTRIES + 1];
+        let seen = PeekReply { ticket: 7, sight: Sight::Directory(entries) };
         assert!(extent().check(ONE, &FromAgent::Seen(seen)).is_err());
     }
 
@@ -407,21 +407,21 @@ mod tests {
             let note =
                 TapNote { outcome, parts, bytes: 1, timestamp: at, next_timestamp: None, slot, number: 1 };
             let shows = Shows::Piece { offset: 0, bytes: vec![0; len], note: Some(note) };
-            extent().check(ONE, &FromAgent::Tapped(Tapped { ticket: 7, shows }))
+            extent().check(ONE, &FromAgent::Tapped(TapReply { ticket: 7, shows }))
         };
         assert_eq!(shows(MAX_PIECE, 1), Ok(()));
         assert!(shows(MAX_PIECE + 1, 1).is_err());
         assert!(shows(1, 99).unwrap_err().contains("means nothing"));
         let shows = Shows::Over("x".repeat(MAX_TEXT + 1));
-        assert!(extent().check(ONE, &FromAgent::Tapped(Tapped { ticket: 7, shows })).is_err());
+        assert!(extent().check(ONE, &FromAgent::Tapped(TapReply { ticket: 7, shows })).is_err());
         let sends = |rank| {
             let rank = RankId::new(rank);
-            extent().check(ONE, &FromAgent::Reports(vec![Report::Sends { rank, ports: vec!["out".into()] }]))
+            extent().check(ONE, &FromAgent::Reports(vec![DomainReport::Sends { rank, ports: vec!["out".into()] }]))
         };
         assert!(sends(1).is_ok() && sends(0).is_err());
         let declares = |rank, name: String| {
             let (rank, ports) = (RankId::new(rank), vec![(name, "s".to_owned())]);
-            extent().check(ONE, &FromAgent::Reports(vec![Report::Declares { rank, ports }]))
+            extent().check(ONE, &FromAgent::Reports(vec![DomainReport::Declares { rank, ports }]))
         };
         assert!(declares(1, "in".into()).is_ok() && declares(0, "in".into()).is_err());
         assert!(declares(1, "x".repeat(MAX_TEXT + 1)).is_err());
@@ -432,10 +432,10 @@ mod tests {
         let instance = Instance { name: "a".into(), ..Instance::default() };
         let begin = |stored: &str, input, process, name: &str| Begin {
             version: VERSION,
-            plan: Plan { instances: vec![instance.clone()], ports: vec![vec![]], ..Plan::default() },
+            plan: RunPlan { instances: vec![instance.clone()], ports: vec![vec![]], ..RunPlan::default() },
             domains: vec![Domain::default(), Domain::default()],
             inputs: vec![Input { name: stored.into(), ..Input::default() }],
-            given: vec![Given { instance: InstanceId::new(process), input, name: name.into() }],
+            given: vec![InputOfProcess { instance: InstanceId::new(process), input, name: name.into() }],
             ..Begin::default()
         };
         assert_eq!(begin("data/mesh", 0, 0, "x/mesh").check(ONE), Ok(()));
@@ -454,7 +454,7 @@ mod tests {
     fn a_plan_that_refers_to_nothing_is_refused() {
         let instance =
             |domain| Instance { name: "a".into(), domain: DomainId::new(domain), ..Instance::default() };
-        let plan = Plan { instances: vec![instance(0), instance(1)], ports: vec![vec![]], ..Plan::default() };
+        let plan = RunPlan { instances: vec![instance(0), instance(1)], ports: vec![vec![]], ..RunPlan::default() };
         let begin = Begin {
             version: VERSION,
             plan,
@@ -486,7 +486,7 @@ mod tests {
 
     #[test]
     fn what_is_written_is_read_again_and_nothing_else() {
-        let message = row(1, Awaited::Credit(3, 77));
+        let message = row(1, AwaitedThing::Credit(3, 77));
         let bytes = crate::control::to_bytes(&message);
         assert_eq!(from_bytes::<FromAgent>(&bytes), Ok(message));
         for cut in 0..bytes.len() {

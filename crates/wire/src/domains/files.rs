@@ -26,7 +26,7 @@ pub struct Input {
 
 /// That a process finds an input.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Encode, Decode)]
-pub struct Given {
+pub struct InputOfProcess {
     /// The first of the instances of the process.
     #[n(0)]
     pub instance: InstanceId,
@@ -40,7 +40,7 @@ pub struct Given {
 
 /// A part of a file; those of one come in order, and before those of the next.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Encode, Decode)]
-pub struct Part {
+pub struct FilePart {
     #[n(0)]
     pub offset: u64,
     #[cbor(n(1), with = "minicbor::bytes")]
@@ -50,12 +50,12 @@ pub struct Part {
     pub size: u64,
     /// With the last part.
     #[n(3)]
-    pub whole: Option<Whole>,
+    pub whole: Option<FileSummary>,
 }
 
 /// What a file is that has come in parts.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Encode, Decode)]
-pub struct Whole {
+pub struct FileSummary {
     /// SHA-256 of all its bytes.
     #[cbor(n(0), with = "minicbor::bytes")]
     pub sha256: [u8; 32],
@@ -66,7 +66,7 @@ pub struct Whole {
 
 /// A part of what an instance wrote.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Encode, Decode)]
-pub struct Piece {
+pub struct OutputPart {
     /// Whose it is.
     #[n(0)]
     pub instance: InstanceId,
@@ -74,7 +74,7 @@ pub struct Piece {
     #[n(1)]
     pub path: String,
     #[n(2)]
-    pub part: Part,
+    pub part: FilePart,
 }
 
 /// A file of an instance that somebody wants to see, from `offset` on at most so many bytes.
@@ -96,7 +96,7 @@ pub struct Look {
 
 /// What was seen.
 #[derive(Debug, Clone, PartialEq, Eq, Encode, Decode)]
-pub struct Seen {
+pub struct PeekReply {
     #[n(0)]
     pub ticket: u64,
     #[n(1)]
@@ -109,7 +109,7 @@ pub(super) fn leads_below(path: &str) -> bool {
     plain && !path.is_empty() && path.len() <= 4096 && !path.contains('\0')
 }
 
-impl Part {
+impl FilePart {
     /// Whether it can be meant.
     ///
     /// # Errors

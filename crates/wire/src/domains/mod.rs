@@ -6,16 +6,16 @@
 mod check;
 mod files;
 mod plan;
-mod seen;
+mod observation;
 mod taps;
 
 pub use check::Extent;
-pub use files::{Given, Input, Look, Part, Piece, Seen, Whole};
-pub use plan::{Channel, End, Instance, Plan, Port, Program, Resources};
-pub use seen::{Awaited, Carried, Interval, Lane, Page, Passage, Passed, Phase, Row, Snapshot, Tally, Waits};
-pub use taps::{Shows, TapNote, TapOrder, TapPort, TapWish, Tapped, VALUES_UNDER_WAY};
+pub use files::{InputOfProcess, Input, Look, FilePart, OutputPart, PeekReply, FileSummary};
+pub use plan::{Channel, ChannelEnd, Instance, RunPlan, Port, Program, Resources};
+pub use observation::{AwaitedThing, CarrierLoad, Interval, Lane, Page, Passage, Traffic, RankPhase, RankRow, Snapshot, ActivityTotal, Waits};
+pub use taps::{Shows, TapNote, TapOrder, TapPort, TapWish, TapReply, VALUES_UNDER_WAY};
 
-use crate::control::Steerable;
+use crate::control::SteerableSetting;
 use crate::number::{InstanceId, RankId};
 use crate::steering::{Steer, Steers};
 use ligament_catalogue::{fault, Fault};
@@ -26,9 +26,9 @@ pub const VERSION: u32 = 7;
 /// Longest message that either side accepts, bytes.
 pub const MAX_MESSAGE: usize = 256 << 20;
 /// Bytes of files that an agent may have under way to the head, when its instances have ended.
-pub const FILES_UNDER_WAY: u64 = 8 << 20;
+pub const MAX_FILE_BYTES_UNDER_WAY: u64 = 8 << 20;
 /// Bytes of inputs that the head may have under way to an agent: what else it says waits for no more than these.
-pub const INPUTS_UNDER_WAY: u64 = 2 << 20;
+pub const MAX_INPUT_BYTES_UNDER_WAY: u64 = 2 << 20;
 /// Most bytes of a file in one message.
 pub const MAX_PIECE: usize = 256 << 10;
 /// Longest line for the log, bytes; what is longer is cut by whoever sends it.
@@ -42,16 +42,16 @@ pub enum FromAgent {
     Join(#[n(0)] Join),
     /// Something happened, in this order.
     #[n(1)]
-    Reports(#[n(0)] Vec<Report>),
+    Reports(#[n(0)] Vec<DomainReport>),
     /// How the instances stand.
     #[n(2)]
     Snapshot(#[n(0)] Box<Snapshot>),
     /// Of the files of its instances, where the run directory is not the same file system.
     #[n(3)]
-    Files(#[n(0)] Vec<Piece>),
+    Files(#[n(0)] Vec<OutputPart>),
     /// No process of the domain is left. How the run ended there, if it was told or found that it ends.
     #[n(4)]
-    Over(#[n(0)] Option<Outcome>),
+    Over(#[n(0)] Option<RunOutcome>),
     /// It cannot do what `Begin` wants.
     #[n(5)]
     Unable(#[n(0)] String),
@@ -75,13 +75,13 @@ pub enum FromAgent {
     },
     /// Answers `Look`.
     #[n(10)]
-    Seen(#[n(0)] Seen),
+    Seen(#[n(0)] PeekReply),
     /// Before `Ready`: the cores of their own that processes have, by the first instance of each, as the system numbers them.
     #[n(11)]
     Cores(#[n(0)] Vec<OwnCores>),
     /// Answers `Tap`, as often as the head asks for it.
     #[n(12)]
-    Tapped(#[n(0)] Tapped),
+    Tapped(#[n(0)] TapReply),
 }
 
 /// The cores that a process has for itself.
@@ -118,7 +118,7 @@ pub enum FromHead {
         #[n(0)]
         input: u32,
         #[n(1)]
-        part: Part,
+        part: FilePart,
     },
     /// All domains have their inputs.
     #[n(6)]
@@ -179,7 +179,7 @@ pub struct Begin {
     pub version: u32,
     /// The whole run; numbers are the same in all domains.
     #[n(1)]
-    pub plan: Plan,
+    pub plan: RunPlan,
     /// All domains, by number; the first is the head.
     #[n(2)]
     pub domains: Vec<Domain>,
@@ -200,7 +200,7 @@ pub struct Begin {
     pub inputs: Vec<Input>,
     /// Which process finds which of them.
     #[n(8)]
-    pub given: Vec<Given>,
+    pub given: Vec<InputOfProcess>,
 }
 
 /// A domain of the run.
@@ -249,7 +249,7 @@ pub struct Failure {
 
 /// How a run ended.
 #[derive(Debug, Clone, PartialEq, Eq, Encode, Decode)]
-pub enum Outcome {
+pub enum RunOutcome {
     #[n(0)]
     Done,
     #[n(1)]
@@ -262,7 +262,7 @@ pub enum Outcome {
 
 /// Something for the run's log and its record.
 #[derive(Debug, Clone, PartialEq, Eq, Encode, Decode)]
-pub enum Report {
+pub enum DomainReport {
     #[n(0)]
     Registered {
         #[n(0)]
@@ -299,7 +299,7 @@ pub enum Report {
     },
     /// The run begins to end there.
     #[n(4)]
-    Ending(#[n(0)] Outcome),
+    Ending(#[n(0)] RunOutcome),
     /// Which ports of an instance, in the plan's order, have slots: its conduits lead to other domains, so the head sees
     /// whether they fit.
     #[n(5)]
@@ -337,7 +337,7 @@ pub enum Report {
         #[n(0)]
         rank: RankId,
         #[n(1)]
-        setting: Steerable,
+        setting: SteerableSetting,
     },
     /// It takes part, and sends on these ports, of which some only its code may know.
     #[n(9)]
@@ -378,7 +378,7 @@ pub enum AgentOrder {
     },
     /// The run ends in this way.
     #[n(2)]
-    End(#[n(0)] Outcome),
+    End(#[n(0)] RunOutcome),
     /// The time for ending cleanly is over.
     #[n(3)]
     Hurry,

@@ -1,14 +1,14 @@
 //! A run as the agents of its domains are told of it: instances, ports, channels, where each instance runs and what it
 //! is started with. What many share stands once and is referred to by its place.
 
-use crate::control::Steps;
+use crate::control::ChannelSteps;
 use crate::number::{rank_name, DomainId, InstanceId, RankId, Ranks};
-use crate::steering::Scheduled;
+use crate::steering::ScheduledChange;
 use minicbor::{Decode, Encode};
 
 /// The whole run.
 #[derive(Debug, Clone, Default, PartialEq, Encode, Decode)]
-pub struct Plan {
+pub struct RunPlan {
     /// The run's name.
     #[n(0)]
     pub run: String,
@@ -38,10 +38,10 @@ pub struct Plan {
     pub filters: Option<Vec<String>>,
     /// What happens at model times that are known already, and to which ranks. None if there is nothing.
     #[n(10)]
-    pub schedule: Option<Vec<(Scheduled, Vec<RankId>)>>,
+    pub schedule: Option<Vec<(ScheduledChange, Vec<RankId>)>>,
 }
 
-impl Plan {
+impl RunPlan {
     /// Which ranks the instances have.
     pub fn ranks(&self) -> Ranks {
         Ranks::new(self.instances.iter().map(|instance| instance.ranks.unwrap_or(1)))
@@ -121,16 +121,16 @@ pub struct Port {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Encode, Decode)]
 pub struct Channel {
     #[n(0)]
-    pub from: End,
+    pub from: ChannelEnd,
     #[n(1)]
-    pub to: End,
+    pub to: ChannelEnd,
     #[n(2)]
     pub budget: u64,
     #[n(3)]
     pub limit: Option<u64>,
     /// What happens between its messages and iterations.
     #[n(4)]
-    pub steps: Option<Steps>,
+    pub steps: Option<ChannelSteps>,
     /// Which of the filters its messages pass through.
     #[n(5)]
     pub filters: Option<u32>,
@@ -138,7 +138,7 @@ pub struct Channel {
 
 /// One end of it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Encode, Decode)]
-pub struct End {
+pub struct ChannelEnd {
     #[n(0)]
     pub rank: RankId,
     #[n(1)]

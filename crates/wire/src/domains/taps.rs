@@ -5,7 +5,7 @@
 use super::MAX_PIECE;
 use crate::number::InstanceId;
 use crate::steering::ModelTime;
-use crate::tap::{Outcome, Wanted};
+use crate::tap::{TapOutcome, TapSelection};
 use ligament_catalogue::{fault, Fault};
 use minicbor::{Decode, Encode};
 
@@ -50,7 +50,7 @@ pub struct TapPort {
     #[n(2)]
     pub slot: Option<u32>,
     #[n(3)]
-    pub wanted: Wanted,
+    pub wanted: TapSelection,
     /// For how large a value there is room, bytes.
     #[n(4)]
     pub room: u64,
@@ -58,7 +58,7 @@ pub struct TapPort {
 
 /// What an agent shows.
 #[derive(Debug, Clone, PartialEq, Eq, Encode, Decode)]
-pub struct Tapped {
+pub struct TapReply {
     #[n(0)]
     pub ticket: u64,
     #[n(1)]
@@ -118,7 +118,7 @@ impl Shows {
             Shows::Piece { bytes, .. } if bytes.len() > MAX_PIECE => {
                 Err(fault!(DOMAIN_SENDS_NONSENSE, "it shows {} bytes of a value at once", bytes.len()))
             }
-            Shows::Piece { note: Some(note), .. } if Outcome::of(note.outcome).is_none() => {
+            Shows::Piece { note: Some(note), .. } if TapOutcome::of(note.outcome).is_none() => {
                 Err(fault!(DOMAIN_SENDS_NONSENSE, "it says {} of a value, which means nothing", note.outcome))
             }
             Shows::Over(why) => super::check::short(why),

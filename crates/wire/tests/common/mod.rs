@@ -28,8 +28,8 @@ pub fn any_dtype() -> impl Strategy<Value = DType> {
     (0..DType::ALL.len()).prop_map(|index| DType::ALL[index])
 }
 
-pub fn any_order() -> impl Strategy<Value = Order> {
-    prop_oneof![Just(Order::RowMajor), Just(Order::ColumnMajor)]
+pub fn any_order() -> impl Strategy<Value = ArrayOrder> {
+    prop_oneof![Just(ArrayOrder::RowMajor), Just(ArrayOrder::ColumnMajor)]
 }
 
 pub fn any_array() -> impl Strategy<Value = Array> {
@@ -84,7 +84,7 @@ pub struct Strided {
     dtype: DType,
     shape: Vec<u64>,
     strides: Vec<i64>,
-    order: Order,
+    order: ArrayOrder,
     data: Vec<u8>,
     offset: usize,
 }
@@ -115,8 +115,8 @@ impl Strided {
                 rest /= self.shape[axis];
             };
             match self.order {
-                Order::RowMajor => (0..self.shape.len()).rev().for_each(&mut step),
-                Order::ColumnMajor => (0..self.shape.len()).for_each(&mut step),
+                ArrayOrder::RowMajor => (0..self.shape.len()).rev().for_each(&mut step),
+                ArrayOrder::ColumnMajor => (0..self.shape.len()).for_each(&mut step),
             }
             bytes.extend_from_slice(&self.data[at as usize..at as usize + self.dtype.size()]);
         }
@@ -152,16 +152,16 @@ pub fn any_strided() -> impl Strategy<Value = Strided> {
 
 pub fn any_header() -> impl Strategy<Value = Header> {
     let kind = prop_oneof![
-        Just(Kind::Data),
-        Just(Kind::End),
-        Just(Kind::Overlay),
-        Just(Kind::Events),
-        Just(Kind::Checkpoint),
-        Just(Kind::Route),
-        Just(Kind::Slot),
-        Just(Kind::Milestone),
-        Just(Kind::Carrier),
-        (64_u8..=127).prop_map(Kind::Skip),
+        Just(MessageKind::Data),
+        Just(MessageKind::End),
+        Just(MessageKind::Overlay),
+        Just(MessageKind::Events),
+        Just(MessageKind::Checkpoint),
+        Just(MessageKind::Route),
+        Just(MessageKind::Slot),
+        Just(MessageKind::Milestone),
+        Just(MessageKind::Carrier),
+        (64_u8..=127).prop_map(MessageKind::Skip),
     ];
     let numbers = (any::<u32>(), any::<u64>(), any::<u32>(), any::<u16>(), any::<u16>(), 0..MAX_BODY);
     let times = (any::<f64>(), any::<Option<f64>>(), any::<Option<(i64, i64)>>());

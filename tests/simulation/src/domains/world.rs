@@ -4,7 +4,7 @@
 
 use super::script::{Script, Step};
 use ligament_agent::{Awaited, State, Status, Waiting};
-use ligament_wire::domains::Carried;
+use ligament_wire::domains::CarrierLoad;
 use ligament_wire::RankId;
 
 /// What an instance does.
@@ -87,7 +87,7 @@ pub struct World<'s> {
     pub processes: Vec<Process>,
     pub ways: Vec<Way>,
     /// For each domain what its carrier has counted, and how much of what it sent has not arrived yet.
-    carriers: Vec<(Carried, u64)>,
+    carriers: Vec<(CarrierLoad, u64)>,
 }
 
 impl<'s> World<'s> {
@@ -110,7 +110,7 @@ impl<'s> World<'s> {
         World {
             processes: vec![process; script.programs.len()],
             ways: script.plan.channels.iter().map(way).collect(),
-            carriers: vec![(Carried::default(), 0); script.domains as usize],
+            carriers: vec![(CarrierLoad::default(), 0); script.domains as usize],
             script,
         }
     }
@@ -254,7 +254,7 @@ impl<'s> World<'s> {
     }
 
     /// What a carrier says of itself: it looks at all before it does.
-    pub fn carried(&self, domain: u32) -> Carried {
+    pub fn carried(&self, domain: u32) -> CarrierLoad {
         let (counts, under_way) = self.carriers[domain as usize];
         let lies = |channel: u32| {
             let ends = &self.script.plan.channels[channel as usize];
@@ -263,7 +263,7 @@ impl<'s> World<'s> {
             (here(ends.from.rank) && way.ring > 0) || (here(ends.to.rank) && way.received > way.told)
         };
         let far = (0..self.ways.len() as u32).filter(|&channel| self.script.is_far(channel));
-        Carried { quiet: under_way == 0 && !far.into_iter().any(lies), ..counts }
+        CarrierLoad { quiet: under_way == 0 && !far.into_iter().any(lies), ..counts }
     }
 
     /// The status page of an instance, on a clock that is ahead by `ahead`.

@@ -1,10 +1,10 @@
 //! Greetings of those who come to a relay, and who meets whom.
 
 use super::super::direction::Direction;
-use super::super::greeting::{challenge, is_proof, Ask, Meeting, Want, ASK_BYTES};
-use super::super::way::LIFE;
-use super::{Relay, State, Told, MEETING, MOST_WAIT, MOST_WANT, REMEMBERED};
-use crate::coming::Coming;
+use super::super::greeting::{challenge, is_proof, Ask, MeetingPoint, Want, ASK_BYTES};
+use super::super::route::LIFE_PREFIX_BYTES;
+use super::{Relay, RelayConnectionState, RelayNotice, MEETING_TIMEOUT_NS, MAX_WAITING_OF_A_DOMAIN, MAX_REQUESTS_FOR_A_DOMAIN, REMEMBERED};
+use crate::fixed_read::FixedRead;
 use ligament_catalogue::{fault, Fault};
 
 impl Relay {
@@ -12,16 +12,16 @@ impl Relay {
     pub(super) fn go_on(&mut self, token: u64) {
         let Some(end) = self.ends.get_mut(&token) else { return };
         let outcome = match &mut end.state {
-            State::Asks(coming) => match coming.read(&mut end.connection) {
+            RelayConnectionState::Asks(coming) => match coming.read(&mut end.connection) {
                 Ok(None) => Ok(()),
                 Ok(Some(bytes)) => self.asked(token, bytes),
                 Err(why) => Err(why),
             },
-            State::Proves { ask, bytes, challenge, coming } => {
+            RelayConnectionState::Proves { ask, bytes, challenge, coming } => {
                 let proof = end
                     .connection
                     .flush()
-                    .map_err(crate::coming::failed)
+                    .map_err(crate::fixed_read::failed)
                     .and_then(|()| coming.read(&mut end.connection));
                 match proof {
                     Ok(None) => Ok(()),
@@ -35,14 +35,14 @@ impl Relay {
                     Err(why) => Err(why),
                 }
             }
-            State::Waits(_) | State::Wants(_) => {
+            RelayConnectionState::Waits(_) | RelayConnectionState::Wants(_) => {
                 // What it says is for whom it will meet. If it is gone, it is forgotten.
                 if end.connection.is_closed() {
                     self.part_with(token, None);
                 }
                 Ok(())
             }
-            State::Joined { other, .. } => {
+            RelayConnectionState::Joined { other, .. } => {
                 let other = *other;
                 self.copy(token, other);
                 self.copy(other, token);
@@ -70,9 +70,9 @@ impl Relay {
         let challenge = challenge(&self.prover, &bytes);
         let Some(end) = self.ends.get_mut(&token) else { return Ok(()) };
         end.circuit = Some(ask.circuit);
-        end.connection.say(&challenge).map_err(crate::coming::failed)?;
+        end.connection.say(&challenge).map_err(crate::fixed_read::failed)?;
         let (bytes, challenge) = (Box::new(bytes), Box::new(challenge));
-        end.state = State::Proves { ask, bytes, challenge, coming: Coming::NONE };
+        end.state = RelayConnectionState::Proves { ask, bytes, challenge, coming: FixedRead::NONE };
         self.again.insert(token);
         Ok(())
     }
@@ -81,7 +81,7 @@ impl Relay {
     fn let_in(&mut self, token: u64, ask: &Ask) -> Result<(), Fault> {
         match ask.want {
             Want::Wait(meeting) => {
-                let life = ask.circuit[..LIFE].try_into().expect("a number is longer");
+                let life = ask.circuit[..LIFE_PREFIX_BYTES].try_into().expect("a number is longer");
                 let there = self.meetings.get(&meeting).filter(|meet| !meet.wait.is_empty());
                 if there.is_some_and(|meet| meet.life != life) {
                     // Whoever wants the domain would meet one or the other.
@@ -92,11 +92,11 @@ impl Relay {
                     ));
                 }
                 self.set_deadline(token, None);
-                self.set_state(token, State::Waits(meeting));
+                self.set_state(token, RelayConnectionState::Waits(meeting));
                 let meet = self.meetings.entry(meeting).or_default();
                 meet.life = life;
                 meet.wait.push_back(token);
-                let oldest = (meet.wait.len() > MOST_WAIT).then(|| meet.wait[0]);
+                let oldest = (meet.wait.len() > MAX_WAITING_OF_A_DOMAIN).then(|| meet.wait[0]);
                 if let Some(oldest) = oldest {
                     self.part_with(oldest, None);
                 }
@@ -105,12 +105,12 @@ impl Relay {
             Want::Meet(meeting) if self.is_me(&meeting) => self.take_stream(token)?,
             Want::Meet(meeting) => {
                 let meet = self.meetings.entry(meeting).or_default();
-                if meet.want.len() >= MOST_WANT {
+                if meet.want.len() >= MAX_REQUESTS_FOR_A_DOMAIN {
                     return Err(fault!(NOT_LET_IN, "too many want domain {}", meeting.domain));
                 }
                 meet.want.push_back(token);
-                self.set_deadline(token, Some(MEETING));
-                self.set_state(token, State::Wants(meeting));
+                self.set_deadline(token, Some(MEETING_TIMEOUT_NS));
+                self.set_state(token, RelayConnectionState::Wants(meeting));
                 self.meet(&meeting);
             }
             Want::Onward(name) => self.lead_on(token, name)?,
@@ -118,14 +118,14 @@ impl Relay {
         Ok(())
     }
 
-    fn set_state(&mut self, token: u64, state: State) {
+    fn set_state(&mut self, token: u64, state: RelayConnectionState) {
         if let Some(end) = self.ends.get_mut(&token) {
             end.state = state;
         }
     }
 
     /// Joins who wants a domain with who waits as it. The last that came to wait is the likeliest to live.
-    fn meet(&mut self, meeting: &Meeting) {
+    fn meet(&mut self, meeting: &MeetingPoint) {
         while let Some(meet) = self.meetings.get_mut(meeting) {
             let (Some(&waits), Some(&wants)) = (meet.wait.back(), meet.want.front()) else { return };
             self.forget(waits, meeting);
@@ -140,12 +140,12 @@ impl Relay {
             self.set_deadline(near, None);
             let Some(end) = self.ends.get_mut(&near) else { continue };
             *from = Some(end.from);
-            end.state = State::Joined { other: far, coming: Direction::default() };
+            end.state = RelayConnectionState::Joined { other: far, coming: Direction::default() };
             self.again.insert(near);
         }
         if let [Some(one), Some(other)] = from {
             self.pairs += 1;
-            self.tell(Told::Joined { one, other });
+            self.tell(RelayNotice::Joined { one, other });
         }
     }
 }

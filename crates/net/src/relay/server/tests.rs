@@ -9,7 +9,7 @@ use std::net::{IpAddr, Ipv4Addr, TcpStream};
 use std::time::Instant;
 
 /// A watchdog: nothing here takes long.
-const LONG: Duration = Duration::from_secs(60);
+const WATCHDOG: Duration = Duration::from_secs(60);
 
 /// A relay, and a caller who holds its key.
 struct Scene {
@@ -58,7 +58,7 @@ impl Scene {
                 Ok(0) => return None,
                 Ok(some) => came += some,
                 Err(error) if error.kind() == ErrorKind::WouldBlock => {
-                    assert!(began.elapsed() < LONG, "the relay does not answer");
+                    assert!(began.elapsed() < WATCHDOG, "the relay does not answer");
                     self.turns();
                 }
                 Err(_) => return None,
@@ -71,7 +71,7 @@ impl Scene {
     fn hears(&mut self, mut socket: &TcpStream) -> Option<Vec<u8>> {
         let mut bytes = [0; 64];
         let began = Instant::now();
-        while began.elapsed() < LONG {
+        while began.elapsed() < WATCHDOG {
             self.turns();
             match socket.read(&mut bytes) {
                 Ok(some) => return (some > 0).then(|| bytes[..some].to_vec()),
@@ -83,7 +83,7 @@ impl Scene {
     }
 
     fn pair(&mut self) -> (TcpStream, TcpStream) {
-        let meeting = Meeting { run: [1; 16], domain: 2 };
+        let meeting = MeetingPoint { run: [1; 16], domain: 2 };
         let waits = self.caller(Want::Wait(meeting), random()).unwrap();
         let wants = self.caller(Want::Meet(meeting), random()).unwrap();
         (waits, wants)
@@ -104,13 +104,13 @@ fn who_does_not_read_makes_the_relay_keep_next_to_nothing() {
     }
     let load = scene.relay.load();
     assert_eq!(load.pairs, 20);
-    assert!(load.kept > 0 && load.kept <= 40 * READ, "{load:?}");
+    assert!(load.kept > 0 && load.kept <= 40 * MAX_DIRECTION_BYTES, "{load:?}");
 }
 
 #[test]
 fn what_one_says_before_the_other_comes_is_passed_on_and_so_is_its_end() {
     let mut scene = scene();
-    let meeting = Meeting { run: [1; 16], domain: 2 };
+    let meeting = MeetingPoint { run: [1; 16], domain: 2 };
     let mut wants = scene.caller(Want::Meet(meeting), random()).unwrap();
     wants.write_all(b"early").unwrap();
     scene.turns();
@@ -131,14 +131,14 @@ fn what_one_says_before_the_other_comes_is_passed_on_and_so_is_its_end() {
 #[test]
 fn a_loop_of_relays_and_a_way_on_to_nowhere_are_refused() {
     let mut scene = scene();
-    let meeting = Meeting { run: [1; 16], domain: 2 };
+    let meeting = MeetingPoint { run: [1; 16], domain: 2 };
     let first = scene.caller(Want::Wait(meeting), [9; 16]);
     assert!(first.is_some());
     assert!(scene.caller(Want::Meet(meeting), [9; 16]).is_none(), "it has come here before");
     let onward = scene.caller(Want::Onward([3; 16]), random()).unwrap();
     assert_eq!(scene.hears(&onward), None, "nobody knows that relay");
     let known = *scene.relay.onward.keys().next().unwrap();
-    scene.relay.tuning.path.patience = SECOND / 4;
+    scene.relay.tuning.path.patience = SECOND_NS / 4;
     let onward = scene.caller(Want::Onward(known), random()).unwrap();
     assert_eq!(scene.hears(&onward), None, "nobody listens there");
     drop((first, onward));
@@ -149,20 +149,20 @@ fn a_loop_of_relays_and_a_way_on_to_nowhere_are_refused() {
 #[test]
 fn the_newest_of_those_that_wait_is_found_first_and_only_so_many_wait() {
     let mut scene = scene();
-    let meeting = Meeting { run: [1; 16], domain: 2 };
+    let meeting = MeetingPoint { run: [1; 16], domain: 2 };
     let of_one_life = || {
         let mut circuit: [u8; 16] = random();
-        circuit[..LIFE].fill(3);
+        circuit[..LIFE_PREFIX_BYTES].fill(3);
         circuit
     };
     let all: Vec<TcpStream> =
-        (0..MOST_WAIT + 3).map(|_| scene.caller(Want::Wait(meeting), of_one_life()).unwrap()).collect();
-    assert_eq!(scene.relay.load().wait, MOST_WAIT);
+        (0..MAX_WAITING_OF_A_DOMAIN + 3).map(|_| scene.caller(Want::Wait(meeting), of_one_life()).unwrap()).collect();
+    assert_eq!(scene.relay.load().wait, MAX_WAITING_OF_A_DOMAIN);
     let other = scene.caller(Want::Wait(meeting), [4; 16]).unwrap();
     assert_eq!(scene.hears(&other), None, "another life of the domain waits there");
     let mut wants = scene.caller(Want::Meet(meeting), random()).unwrap();
     wants.write_all(b"you").unwrap();
-    assert_eq!(scene.hears(&all[MOST_WAIT + 2]).unwrap(), b"you");
+    assert_eq!(scene.hears(&all[MAX_WAITING_OF_A_DOMAIN + 2]).unwrap(), b"you");
     assert_eq!(scene.hears(&all[0]), None, "the oldest had to go");
 }
 
@@ -170,7 +170,7 @@ fn the_newest_of_those_that_wait_is_found_first_and_only_so_many_wait() {
 fn who_intercepts_a_request_and_sends_it_instead_gets_no_further() {
     let mut scene = scene();
     let prover = scene.station.keys.prover();
-    let want = Want::Wait(Meeting { run: [1; 16], domain: 2 });
+    let want = Want::Wait(MeetingPoint { run: [1; 16], domain: 2 });
     let ask = Ask { want, circuit: random(), nonce: random() }.encode(&prover);
     let mut socket = TcpStream::connect(scene.address).unwrap();
     socket.write_all(&ask).unwrap();
@@ -212,7 +212,7 @@ fn where_the_next_relay_is_silent_at_one_address_the_next_one_is_tried() {
     let _caller = scene.caller(Want::Onward(onward.keys.relay()), random()).unwrap();
     let (mut joined, began) = (None, Instant::now());
     while joined.is_none() {
-        assert!(began.elapsed() < LONG, "the next one is not tried");
+        assert!(began.elapsed() < WATCHDOG, "the next one is not tried");
         scene.relay.turn(Duration::from_millis(50));
         joined = next.accept().ok();
     }
@@ -221,9 +221,9 @@ fn where_the_next_relay_is_silent_at_one_address_the_next_one_is_tried() {
     let mut request = [0; ASK_BYTES];
     while let Err(error) = next.read_exact(&mut request) {
         assert_eq!(error.kind(), ErrorKind::WouldBlock);
-        assert!(began.elapsed() < LONG, "nothing is asked of it");
+        assert!(began.elapsed() < WATCHDOG, "nothing is asked of it");
         scene.relay.turn(Duration::from_millis(1));
     }
-    let me = Meeting { run: onward.keys.run(), domain: 0 };
+    let me = MeetingPoint { run: onward.keys.run(), domain: 0 };
     assert_eq!(Ask::decode(&request, &onward.keys.prover()).unwrap().want, Want::Meet(me), "a trunk to it");
 }

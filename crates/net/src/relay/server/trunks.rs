@@ -1,18 +1,18 @@
 //! The relay's trunks: to other relays, which it dials when it first leads somebody on to them, and of others to here.
 
 use super::super::direction::Direction;
-use super::super::greeting::Meeting;
+use super::super::greeting::MeetingPoint;
 use super::super::trunk::{no_descriptors, Trunk};
-use super::{Relay, State, GREETING, MOST};
-use crate::coming::Coming;
+use super::{Relay, RelayConnectionState, GREETING_TIMEOUT_NS, MAX_CONNECTIONS};
+use crate::fixed_read::FixedRead;
 use crate::Nanos;
 use ligament_catalogue::{fault, Fault};
 use rustix::event::epoll::{self, EventData, EventFlags};
 
 impl Relay {
     /// Whether somebody wants this relay itself: it is the only domain of a run that has its keys.
-    pub(super) fn is_me(&self, meeting: &Meeting) -> bool {
-        *meeting == Meeting { run: self.keys.run(), domain: 0 }
+    pub(super) fn is_me(&self, meeting: &MeetingPoint) -> bool {
+        *meeting == MeetingPoint { run: self.keys.run(), domain: 0 }
     }
 
     /// When a trunk is due.
@@ -31,8 +31,8 @@ impl Relay {
         }
         let Some(trunk) = self.trunks.get_mut(&name) else { return Ok(()) };
         let (half, to) = trunk.open()?;
-        let state = State::Joined { other: token, coming: Direction::default() };
-        let circuit = self.add(half, to, GREETING, state).ok_or_else(no_descriptors)?;
+        let state = RelayConnectionState::Joined { other: token, coming: Direction::default() };
+        let circuit = self.add(half, to, GREETING_TIMEOUT_NS, state).ok_or_else(no_descriptors)?;
         self.join(token, circuit);
         Ok(())
     }
@@ -79,11 +79,11 @@ impl Relay {
             self.tell_refused(from, &why);
         }
         for (half, from) in arrived {
-            if self.ends.len() >= MOST {
-                self.tell_refused(from, &fault!(NOT_LET_IN, "there are {MOST} connections already"));
+            if self.ends.len() >= MAX_CONNECTIONS {
+                self.tell_refused(from, &fault!(NOT_LET_IN, "there are {MAX_CONNECTIONS} connections already"));
                 continue;
             }
-            let added = self.add(half, from, GREETING, State::Asks(Box::new(Coming::NONE)));
+            let added = self.add(half, from, GREETING_TIMEOUT_NS, RelayConnectionState::Asks(Box::new(FixedRead::NONE)));
             if let Some(end) = added.and_then(|token| self.ends.get_mut(&token)) {
                 end.by_trunk = true;
             }

@@ -9,23 +9,23 @@ use ligament_catalogue::{fault, Fault};
 use std::collections::{BTreeSet, HashMap, VecDeque};
 
 /// The most bytes of a message, its kind included.
-pub const MESSAGE: usize = 64 << 10;
+pub const MAX_MESSAGE_BYTES: usize = 64 << 10;
 /// The most circuits of a trunk.
-pub(super) const MOST: u32 = 4096;
+pub(super) const MAX_CIRCUITS: u32 = 4096;
 /// What all circuits of a trunk may have under way in one direction; what each may have in any case; what one may have at
 /// first; and by how much that grows with what was taken, while half of it is under way: it is the trunk's streams that
 /// find out what the way carries, and this lets them (bytes).
-const ALL: u64 = 32 << 20;
-const EACH: u64 = 4 << 10;
-const FIRST: u64 = 1 << 20;
+const MAX_UNACKNOWLEDGED_BYTES: u64 = 32 << 20;
+const MIN_CIRCUIT_CREDIT_BYTES: u64 = 4 << 10;
+const INITIAL_CREDIT_BYTES: u64 = 1 << 20;
 const GROWTH: u64 = 3;
 /// What a message costs beside its bytes, so that empty ones are not for nothing.
-const EXTRA: u64 = 256;
+const MESSAGE_OVERHEAD_BYTES: u64 = 256;
 /// Credit is told when so much was taken, and less than this is not sent: it is half of what each may have, so a circuit
 /// of which some credit is untold may still send.
-const TELL: u64 = EACH / 2;
+const MIN_CREDIT_NOTICE_BYTES: u64 = MIN_CIRCUIT_CREDIT_BYTES / 2;
 /// A circuit with more than this under way carries something large, however small its parts are.
-const SMALL: u64 = 16 << 10;
+const MAX_SMALL_CIRCUIT_BYTES: u64 = 16 << 10;
 
 const OPEN: u8 = 1;
 const DATA: u8 = 2;
@@ -33,12 +33,12 @@ const END: u8 = 3;
 const RESET: u8 = 4;
 
 pub(super) fn cost(total: u64) -> u64 {
-    total + EXTRA
+    total + MESSAGE_OVERHEAD_BYTES
 }
 
 /// What has come for a circuit.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Came {
+pub(super) enum CircuitEvent {
     /// It was opened from there.
     Opened,
     /// Bytes, or their end.
@@ -86,7 +86,7 @@ impl Slot {
     fn begin(&mut self) {
         self.life += 1;
         (self.lives, self.said, self.heard, self.deaf) = (true, false, false, false);
-        self.window = FIRST;
+        self.window = INITIAL_CREDIT_BYTES;
     }
 
     fn broken_off(&self) -> Vec<u8> {
@@ -128,7 +128,7 @@ impl Circuits {
     // ---- what leaves -----------------------------------------------------------------------------------------
     /// Opens one: its number, and what is to be said; none if there are too many.
     pub fn open(&mut self) -> Option<(u32, Vec<u8>)> {
-        let new = || (self.slots.len() < MOST as usize).then_some(self.slots.len() as u32);
+        let new = || (self.slots.len() < MAX_CIRCUITS as usize).then_some(self.slots.len() as u32);
         let number = self.free.pop_first().or_else(new)?;
         self.slots.entry(number).or_default().begin();
         self.live += 1;
@@ -139,12 +139,12 @@ impl Circuits {
     pub fn room(&self, number: u32) -> usize {
         let Some(slot) = self.slots.get(&number).filter(|slot| slot.lives && !slot.said) else { return 0 };
         // The more there is under way, the less one may have of it: those that stand still leave room for the others.
-        let limit = slot.window.min(ALL.saturating_sub(self.under_way)).max(EACH);
+        let limit = slot.window.min(MAX_UNACKNOWLEDGED_BYTES.saturating_sub(self.under_way)).max(MIN_CIRCUIT_CREDIT_BYTES);
         let room = limit.saturating_sub(slot.sent - slot.credited);
-        if room < TELL {
+        if room < MIN_CREDIT_NOTICE_BYTES {
             return 0;
         }
-        ((room - EXTRA) as usize).min(MESSAGE) - 1
+        ((room - MESSAGE_OVERHEAD_BYTES) as usize).min(MAX_MESSAGE_BYTES) - 1
     }
 
     /// A message with these bytes, for which there is room; and whether it is a part of something large.
@@ -157,7 +157,7 @@ impl Circuits {
         let cost = cost(message.len() as u64);
         slot.sent += cost;
         self.under_way += cost;
-        (message, before > SMALL)
+        (message, before > MAX_SMALL_CIRCUIT_BYTES)
     }
 
     /// Nothing more is sent: what is to be said.
@@ -186,7 +186,7 @@ impl Circuits {
         }
         let gain = bytes.saturating_sub(slot.credited);
         if 2 * (slot.sent - slot.credited) >= slot.window {
-            slot.window = (slot.window + GROWTH * gain).min(ALL);
+            slot.window = (slot.window + GROWTH * gain).min(MAX_UNACKNOWLEDGED_BYTES);
         }
         slot.credited += gain;
         self.under_way -= gain;
@@ -199,10 +199,10 @@ impl Circuits {
     /// # Errors
     /// It has no place.
     pub fn begin(&mut self, number: u32, total: u64) -> Result<(), Fault> {
-        if number >= MOST || total == 0 || total > MESSAGE as u64 {
+        if number >= MAX_CIRCUITS || total == 0 || total > MAX_MESSAGE_BYTES as u64 {
             return wrong("a message that has no place");
         }
-        if self.kept + cost(total) > ALL + u64::from(MOST) * 2 * EACH {
+        if self.kept + cost(total) > MAX_UNACKNOWLEDGED_BYTES + u64::from(MAX_CIRCUITS) * 2 * MIN_CIRCUIT_CREDIT_BYTES {
             return wrong("more than it has credit for");
         }
         self.kept += cost(total);
@@ -213,7 +213,7 @@ impl Circuits {
     ///
     /// # Errors
     /// It makes no sense.
-    pub fn deliver(&mut self, number: u32, message: Vec<u8>) -> Result<Came, Fault> {
+    pub fn deliver(&mut self, number: u32, message: Vec<u8>) -> Result<CircuitEvent, Fault> {
         if message[..] == [OPEN] && !self.opens {
             // The end of the one before may have come in the same moment, and nobody has looked since then.
             self.forget_if_over(number);
@@ -230,18 +230,18 @@ impl Circuits {
             } else {
                 slot.waiting.push_back(message);
             }
-            return Ok(Came::More);
+            return Ok(CircuitEvent::More);
         }
         self.kept -= cost;
         match (message[0], &message[1..]) {
             (OPEN, []) if !self.opens && !slot.lives => {
                 slot.begin();
                 self.live += 1;
-                Ok(Came::Opened)
+                Ok(CircuitEvent::Opened)
             }
             (END, []) if slot.lives && !slot.heard => {
                 slot.heard = true;
-                Ok(Came::More)
+                Ok(CircuitEvent::More)
             }
             (RESET, life) if life.len() == 8 => {
                 let life = u64::from_le_bytes(life.try_into().expect("eight bytes"));
@@ -249,13 +249,13 @@ impl Circuits {
                     return wrong("it breaks off a circuit that is not");
                 }
                 if life < slot.life || !slot.lives {
-                    return Ok(Came::Nothing);
+                    return Ok(CircuitEvent::Nothing);
                 }
                 slot.heard = true;
                 self.kept -= slot.go_deaf();
                 let answer = (!slot.said).then(|| slot.broken_off());
                 slot.said = true;
-                Ok(Came::BrokenOff(answer))
+                Ok(CircuitEvent::BrokenOff(answer))
             }
             _ => wrong("a message that makes no sense"),
         }
@@ -282,7 +282,7 @@ impl Circuits {
     /// What is to be told of what was passed on, if it is enough; of one that is over, all.
     pub fn credit_due(&mut self, number: u32) -> Option<u64> {
         let slot = self.slots.get_mut(&number)?;
-        let least = if slot.lives { TELL } else { 1 };
+        let least = if slot.lives { MIN_CREDIT_NOTICE_BYTES } else { 1 };
         if slot.taken - slot.told < least {
             return None;
         }

@@ -1,6 +1,6 @@
 //! What a trunk's paths ask for: the bytes of messages of circuits, and room for them. And which circuits may go on.
 
-use super::circuits::{cost, Came, Circuits};
+use super::circuits::{cost, CircuitEvent, Circuits};
 use super::PATHS;
 use crate::connection::Connection;
 use crate::{Cargo, MessageId};
@@ -11,7 +11,7 @@ use std::io::IoSlice;
 
 /// How much is kept until the other relay acknowledges it, which it does as soon as it has it (bytes). What it has credited
 /// and does not acknowledge would be kept for ever.
-const LEAVING: u64 = 64 << 20;
+const MAX_LEAVING_BYTES: u64 = 64 << 20;
 
 /// The trunk's half of a circuit.
 pub(super) struct Half {
@@ -30,33 +30,33 @@ impl Half {
 }
 
 /// All that belongs to the trunk with one other relay.
-pub(super) struct Far {
+pub(super) struct TrunkPeer {
     pub circuits: Circuits,
     pub halves: HashMap<u32, Half>,
     /// Messages that the other relay does not have yet, and those of which a part has come.
     leaving: HashMap<MessageId, Vec<u8>>,
     left: u64,
     arriving: HashMap<MessageId, Vec<u8>>,
-    came: Vec<(u32, Came)>,
+    came: Vec<(u32, CircuitEvent)>,
     /// Circuits that may go on, and those that wait for credit.
     due: BTreeSet<u32>,
     poor: BTreeSet<u32>,
     wrong: Option<Fault>,
 }
 
-impl Far {
+impl TrunkPeer {
     /// This message is on its way.
     pub fn leaves(&mut self, id: MessageId, message: Vec<u8>) {
         self.left += cost(message.len() as u64);
         self.leaving.insert(id, message);
-        if self.left > 2 * LEAVING {
+        if self.left > 2 * MAX_LEAVING_BYTES {
             self.wrong = Some(fault!(NOT_LET_IN, "the other relay of a trunk does not say what it has"));
         }
     }
 
     /// Whether so much is on its way that bytes have to wait.
     pub fn is_full(&self) -> bool {
-        self.left > LEAVING
+        self.left > MAX_LEAVING_BYTES
     }
 
     pub fn waits_for_credit(&mut self, circuit: u32) {
@@ -71,7 +71,7 @@ impl Far {
 /// All that belongs to the trunks of a `Net`.
 pub(super) struct Hold {
     opens: bool,
-    fars: HashMap<u32, Far>,
+    fars: HashMap<u32, TrunkPeer>,
 }
 
 impl Hold {
@@ -80,8 +80,8 @@ impl Hold {
         Hold { opens, fars: HashMap::new() }
     }
 
-    pub fn far(&mut self, far: u32) -> &mut Far {
-        self.fars.entry(far).or_insert_with(|| Far {
+    pub fn far(&mut self, far: u32) -> &mut TrunkPeer {
+        self.fars.entry(far).or_insert_with(|| TrunkPeer {
             circuits: Circuits::new(self.opens),
             halves: HashMap::new(),
             leaving: HashMap::new(),
@@ -117,15 +117,15 @@ impl Hold {
 
     /// The circuits that may go on.
     pub fn take_due(&mut self) -> Vec<(u32, u32)> {
-        let due = |(&number, far): (&u32, &mut Far)| {
+        let due = |(&number, far): (&u32, &mut TrunkPeer)| {
             std::mem::take(&mut far.due).into_iter().map(move |circuit| (number, circuit))
         };
         self.fars.iter_mut().flat_map(due).collect()
     }
 
     /// What has come, in order.
-    pub fn take_came(&mut self) -> Vec<(u32, u32, Came)> {
-        let came = |(&number, far): (&u32, &mut Far)| {
+    pub fn take_came(&mut self) -> Vec<(u32, u32, CircuitEvent)> {
+        let came = |(&number, far): (&u32, &mut TrunkPeer)| {
             std::mem::take(&mut far.came).into_iter().map(move |(circuit, came)| (number, circuit, came))
         };
         self.fars.iter_mut().flat_map(came).collect()
@@ -133,13 +133,13 @@ impl Hold {
 
     /// The relays that break the rules.
     pub fn take_wrong(&mut self) -> Vec<(u32, Fault)> {
-        let wrong = |(&number, far): (&u32, &mut Far)| far.wrong.take().map(|why| (number, why));
+        let wrong = |(&number, far): (&u32, &mut TrunkPeer)| far.wrong.take().map(|why| (number, why));
         self.fars.iter_mut().filter_map(wrong).collect()
     }
 
     /// Circuits, and bytes that came or left and were not passed on.
     pub fn load(&self) -> (usize, usize) {
-        let leaving = |far: &Far| far.leaving.values().map(Vec::len).sum::<usize>();
+        let leaving = |far: &TrunkPeer| far.leaving.values().map(Vec::len).sum::<usize>();
         let kept = self.fars.values().map(|far| far.circuits.kept() as usize + leaving(far)).sum();
         (self.fars.values().map(|far| far.circuits.len()).sum(), kept)
     }

@@ -10,8 +10,8 @@ mod hold;
 use crate::connection::{Connection, Got};
 use crate::keys::random;
 use crate::net::ALL as EDGES;
-use crate::{now, socket, Compression, Event, Nanos, Net, RunKeys, Tuning, Way};
-use circuits::{Came, MESSAGE};
+use crate::{now, socket, Compression, Event, Nanos, Net, RunKeys, NetOptions, Route};
+use circuits::{CircuitEvent, MAX_MESSAGE_BYTES};
 use hold::{Half, Hold};
 use ligament_catalogue::{fault, Fault};
 use rustix::event::epoll::{self, CreateFlags, EventData, EventFlags};
@@ -27,29 +27,29 @@ use std::sync::Arc;
 /// The number of the relay that is dialled.
 const DIALLED: u32 = 0;
 /// The most trunks that other relays dial here.
-const MOST: usize = 16;
+const MAX_DIALLED_TRUNKS: usize = 16;
 /// The token of the paths among those of circuits.
 const PATHS: u64 = u64::MAX;
 /// The maximum number of sockets reported at once.
 const READY: usize = 256;
 /// How many messages of a circuit are sent before others have their turn.
-const TURN: usize = 4;
+const MAX_MESSAGES_IN_A_TURN: usize = 4;
 /// What the kernel keeps of a circuit between its halves (bytes).
-const BETWEEN: usize = 64 << 10;
+const KERNEL_BUFFER_BYTES: usize = 64 << 10;
 
 /// How a trunk is used: its domains have taken their streams for dead before it gives up.
-pub(super) fn tuning() -> Tuning {
+pub(super) fn tuning() -> NetOptions {
     let second = 1_000_000_000;
-    let path = ligament_path::Tuning {
-        piece: MESSAGE as u32,
-        longest: MESSAGE as u64,
+    let path = ligament_path::PathOptions {
+        piece: MAX_MESSAGE_BYTES as u32,
+        longest: MAX_MESSAGE_BYTES as u64,
         most: 1 << 17,
-        conduits: circuits::MOST.into(),
+        conduits: circuits::MAX_CIRCUITS.into(),
         patience: 10 * second,
-        ..ligament_path::Tuning::default()
+        ..ligament_path::PathOptions::default()
     };
     // What goes through is encrypted, so it cannot be compressed.
-    Tuning { path, connect: 2 * second, compression: Compression::Never, ..Tuning::default() }
+    NetOptions { path, connect: 2 * second, compression: Compression::Never, ..NetOptions::default() }
 }
 
 /// The trunk to another relay, or all those that other relays have dialled here.
@@ -90,13 +90,13 @@ impl Trunk {
             parted: VecDeque::new(),
             dials: to.is_some(),
             over: false,
-            buffer: vec![0; MESSAGE],
+            buffer: vec![0; MAX_MESSAGE_BYTES],
         })
     }
 
     /// One to another relay, which has these keys, over a way of which it is the only one. None if the kernel has no
     /// descriptors.
-    pub fn to(keys: &RunKeys, way: &Arc<Way>, tuning: Tuning) -> Option<Trunk> {
+    pub fn to(keys: &RunKeys, way: &Arc<Route>, tuning: NetOptions) -> Option<Trunk> {
         let places = way.places_of_relay();
         let to = places.first()?.address();
         // A number of its own for each, so that one that is dialled anew is not taken for the one before.
@@ -107,9 +107,9 @@ impl Trunk {
     }
 
     /// Those that other relays dial here. None if the kernel has no descriptors.
-    pub fn here(keys: &RunKeys, tuning: Tuning) -> Option<Trunk> {
+    pub fn here(keys: &RunKeys, tuning: NetOptions) -> Option<Trunk> {
         let mut net = Net::new(keys.clone(), DIALLED, true, tuning).ok()?;
-        net.admit(MOST);
+        net.admit(MAX_DIALLED_TRUNKS);
         Trunk::new(net, None)
     }
 
@@ -236,9 +236,9 @@ impl Trunk {
         }
     }
 
-    fn came(&mut self, far: u32, circuit: u32, came: Came) {
+    fn came(&mut self, far: u32, circuit: u32, came: CircuitEvent) {
         match came {
-            Came::Opened => {
+            CircuitEvent::Opened => {
                 // The stream by which the path came up may have broken before its address was asked for.
                 let from = self.addresses.get(&far).copied().or_else(|| self.net.address(far));
                 match (halves(), from) {
@@ -251,13 +251,13 @@ impl Trunk {
                     _ => self.break_off(far, circuit),
                 }
             }
-            Came::BrokenOff(answer) => {
+            CircuitEvent::BrokenOff(answer) => {
                 self.hold.far(far).halves.remove(&circuit);
                 if let Some(answer) = answer {
                     self.say(far, circuit, answer, false);
                 }
             }
-            Came::More | Came::Nothing => {}
+            CircuitEvent::More | CircuitEvent::Nothing => {}
         }
     }
 
@@ -316,7 +316,7 @@ impl Trunk {
 
     /// Sends what the relay gives. An error if nobody is there any more.
     fn pass_outwards(&mut self, far: u32, circuit: u32) -> io::Result<()> {
-        for _ in 0..TURN {
+        for _ in 0..MAX_MESSAGES_IN_A_TURN {
             let end = self.hold.far(far);
             let is_full = end.is_full();
             let Some(half) = end.halves.get_mut(&circuit) else { return Ok(()) };
@@ -355,7 +355,7 @@ fn halves() -> io::Result<(OwnedFd, OwnedFd)> {
     let (near, half) = socket::pair()?;
     rustix::io::ioctl_fionbio(&half, true)?;
     for end in [&near, &half] {
-        sockopt::set_socket_send_buffer_size(end, BETWEEN)?;
+        sockopt::set_socket_send_buffer_size(end, KERNEL_BUFFER_BYTES)?;
     }
     Ok((near, half))
 }

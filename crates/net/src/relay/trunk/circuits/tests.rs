@@ -3,7 +3,7 @@
 use super::*;
 
 /// What one relay has said to the other, and the other has not heard yet.
-enum Said {
+enum RelayWord {
     Message(u32, Vec<u8>),
     Credit(u32, u64),
 }
@@ -11,7 +11,7 @@ enum Said {
 /// The relay that opens circuits, and the other one.
 struct Trunk {
     ends: [Circuits; 2],
-    said: [VecDeque<Said>; 2],
+    said: [VecDeque<RelayWord>; 2],
 }
 
 impl Trunk {
@@ -20,7 +20,7 @@ impl Trunk {
     }
 
     fn say(&mut self, from: usize, circuit: u32, message: Vec<u8>) {
-        self.said[from].push_back(Said::Message(circuit, message));
+        self.said[from].push_back(RelayWord::Message(circuit, message));
     }
 
     fn open(&mut self) -> u32 {
@@ -40,18 +40,18 @@ impl Trunk {
     }
 
     /// One message or credit is heard at the other end.
-    fn hear(&mut self, from: usize) -> Option<Came> {
+    fn hear(&mut self, from: usize) -> Option<CircuitEvent> {
         let to = 1 - from;
         match self.said[from].pop_front()? {
-            Said::Credit(circuit, bytes) => {
+            RelayWord::Credit(circuit, bytes) => {
                 self.ends[to].credit(circuit, bytes).unwrap();
                 self.settle(to, circuit);
-                Some(Came::Nothing)
+                Some(CircuitEvent::Nothing)
             }
-            Said::Message(circuit, message) => {
+            RelayWord::Message(circuit, message) => {
                 self.ends[to].begin(circuit, message.len() as u64).unwrap();
                 let came = self.ends[to].deliver(circuit, message).unwrap();
-                if let Came::BrokenOff(Some(answer)) = &came {
+                if let CircuitEvent::BrokenOff(Some(answer)) = &came {
                     self.say(to, circuit, answer.clone());
                 }
                 self.settle(to, circuit);
@@ -79,7 +79,7 @@ impl Trunk {
     fn settle(&mut self, at: usize, circuit: u32) {
         self.ends[at].forget_if_over(circuit);
         if let Some(bytes) = self.ends[at].credit_due(circuit) {
-            self.said[at].push_back(Said::Credit(circuit, bytes));
+            self.said[at].push_back(RelayWord::Credit(circuit, bytes));
         }
     }
 
@@ -103,10 +103,10 @@ fn bytes_come_as_they_were_sent_and_an_ended_circuit_makes_room_for_another() {
     for _ in 0..3 {
         let circuit = trunk.open();
         assert_eq!(circuit, 0);
-        assert_eq!(trunk.hear(0), Some(Came::Opened));
+        assert_eq!(trunk.hear(0), Some(CircuitEvent::Opened));
         let bytes: Vec<u8> = (0..100_000_u32).map(|at| at as u8).collect();
         let first = trunk.send(0, circuit, &bytes);
-        assert_eq!(first, MESSAGE - 1);
+        assert_eq!(first, MAX_MESSAGE_BYTES - 1);
         assert_eq!(trunk.send(0, circuit, &bytes[first..]), bytes.len() - first);
         assert_eq!(trunk.send(1, circuit, b"answer"), 6);
         trunk.end(0, circuit);
@@ -129,7 +129,7 @@ fn bytes_come_as_they_were_sent_and_an_ended_circuit_makes_room_for_another() {
 fn a_circuit_that_is_not_read_has_little_under_way_and_the_others_have_much() {
     let mut trunk = Trunk::new();
     let (still, flows) = (trunk.open(), trunk.open());
-    let bytes = vec![7; MESSAGE];
+    let bytes = vec![7; MAX_MESSAGE_BYTES];
     let (mut sent, mut round) = (0, 0);
     for _ in 0..12 {
         while trunk.send(0, still, &bytes) > 0 {}
@@ -139,22 +139,22 @@ fn a_circuit_that_is_not_read_has_little_under_way_and_the_others_have_much() {
         trunk.take(1, flows, usize::MAX);
         trunk.hear_all();
     }
-    assert!(trunk.ends[1].kept() <= FIRST, "{}", trunk.ends[1].kept());
+    assert!(trunk.ends[1].kept() <= INITIAL_CREDIT_BYTES, "{}", trunk.ends[1].kept());
     assert!(round > 12 << 20 && sent > round, "{round} in a round trip");
 }
 
 #[test]
 fn however_many_stand_still_all_together_are_bounded_and_each_may_send_something() {
     let mut trunk = Trunk::new();
-    let bytes = vec![7; MESSAGE];
-    let all: Vec<u32> = (0..MOST).map(|_| trunk.open()).collect();
+    let bytes = vec![7; MAX_MESSAGE_BYTES];
+    let all: Vec<u32> = (0..MAX_CIRCUITS).map(|_| trunk.open()).collect();
     assert!(trunk.ends[0].open().is_none(), "there are enough");
     for &circuit in &all {
         assert!(trunk.send(0, circuit, &bytes) > 0);
         while trunk.send(0, circuit, &bytes) > 0 {}
     }
     trunk.hear_all();
-    assert!(trunk.ends[1].kept() <= ALL + u64::from(MOST) * EACH);
+    assert!(trunk.ends[1].kept() <= MAX_UNACKNOWLEDGED_BYTES + u64::from(MAX_CIRCUITS) * MIN_CIRCUIT_CREDIT_BYTES);
     // One that has next to nothing goes on, whatever part of its credit is untold.
     let last = all[all.len() - 1];
     for _ in 0..100 {
@@ -181,7 +181,7 @@ fn what_is_broken_off_is_answered_and_costs_the_next_one_nothing() {
         let circuit = trunk.open();
         assert_eq!(circuit, 0, "round {round}");
         trunk.hear_all();
-        let bytes = vec![7; MESSAGE];
+        let bytes = vec![7; MAX_MESSAGE_BYTES];
         while trunk.send(1 - from, circuit, &bytes) > 0 {}
         trunk.hear(1 - from);
         trunk.break_off(from, circuit);
@@ -219,7 +219,7 @@ fn one_that_is_broken_off_after_its_end_does_not_break_the_next_one_off() {
     trunk.break_off(1, circuit);
     trunk.hear(1);
     assert_eq!(trunk.open(), circuit, "it is free again");
-    assert_eq!(trunk.hear(1), Some(Came::Nothing));
+    assert_eq!(trunk.hear(1), Some(CircuitEvent::Nothing));
     trunk.hear_all();
     assert!(trunk.ends[0].room(circuit) > 0 && trunk.ends[1].room(circuit) > 0);
     assert_eq!(trunk.ends.each_ref().map(Circuits::len), [1, 1]);
@@ -241,11 +241,11 @@ fn the_end_of_one_and_the_beginning_of_the_next_may_come_together() {
         let here = &mut trunk.ends[1];
         let mut came = None;
         for said in trunk.said[0].drain(..) {
-            let Said::Message(circuit, message) = said else { continue };
+            let RelayWord::Message(circuit, message) = said else { continue };
             here.begin(circuit, message.len() as u64).unwrap();
             came = Some(here.deliver(circuit, message).unwrap());
         }
-        assert_eq!(came, Some(Came::Opened));
+        assert_eq!(came, Some(CircuitEvent::Opened));
         assert_eq!((here.len(), here.kept()), (1, 0));
         assert!(here.room(circuit) > 0);
     }
@@ -256,7 +256,7 @@ fn whoever_breaks_the_rules_is_found_out() {
     let opened = || {
         let mut here = Circuits::new(false);
         here.begin(5, 1).unwrap();
-        assert_eq!(here.deliver(5, vec![OPEN]), Ok(Came::Opened));
+        assert_eq!(here.deliver(5, vec![OPEN]), Ok(CircuitEvent::Opened));
         here
     };
     let future = [&[RESET][..], &2_u64.to_le_bytes()].concat();
@@ -289,7 +289,7 @@ fn whoever_breaks_the_rules_is_found_out() {
     let never = [&[RESET][..], &0_u64.to_le_bytes()].concat();
     dials.begin(1, never.len() as u64).unwrap();
     assert!(dials.deliver(1, never).is_err(), "it was never opened");
-    for (circuit, total) in [(MOST, 1), (u32::MAX, 1), (5, 0), (5, MESSAGE as u64 + 1), (5, u64::MAX)] {
+    for (circuit, total) in [(MAX_CIRCUITS, 1), (u32::MAX, 1), (5, 0), (5, MAX_MESSAGE_BYTES as u64 + 1), (5, u64::MAX)] {
         assert!(opened().begin(circuit, total).is_err(), "{circuit} {total}");
     }
     let mut here = opened();
@@ -303,9 +303,9 @@ fn who_sends_without_credit_is_stopped_before_memory_is() {
     here.begin(0, 1).unwrap();
     here.deliver(0, vec![OPEN]).unwrap();
     let mut came = 0;
-    while here.begin(0, MESSAGE as u64).is_ok() {
-        here.deliver(0, vec![DATA; MESSAGE]).unwrap();
-        came += MESSAGE;
+    while here.begin(0, MAX_MESSAGE_BYTES as u64).is_ok() {
+        here.deliver(0, vec![DATA; MAX_MESSAGE_BYTES]).unwrap();
+        came += MAX_MESSAGE_BYTES;
         assert!(came < 128 << 20);
     }
     // Empty ones are not for nothing either.

@@ -2,7 +2,7 @@
 
 use crate::codec::Codec;
 use crate::connection::Connection;
-use crate::pays::Link;
+use crate::compression_choice::BottleneckRate;
 use crate::Cargo;
 use ligament_catalogue::said;
 use ligament_path::{FrameHeader, MessageId, Nanos, OutgoingFrame, Path, StreamId, HEADER_BYTES};
@@ -11,13 +11,13 @@ use std::io::{self, IoSlice};
 
 /// Frames are taken from the path until this many bytes wait for the socket; those are then bound to this
 /// stream.
-const AHEAD: usize = 512 << 10;
+const MAX_BOUND_BYTES: usize = 512 << 10;
 /// Over a long way, frames are taken only until so many wait: some small ones, or one piece.
-const SHORT: usize = 4 << 10;
+const MAX_BOUND_BYTES_FAR: usize = 4 << 10;
 /// The most slices in one call.
 const SLICES: usize = 512;
 /// The most bytes that are written to one stream before the others have their turn.
-const TURN: usize = 4 << 20;
+const MAX_WRITE_BYTES: usize = 4 << 20;
 
 /// How much each stream may take before the others have their turn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -46,21 +46,21 @@ impl Pass {
 
     fn turn(self) -> usize {
         match self {
-            Pass::Near => TURN,
+            Pass::Near => MAX_WRITE_BYTES,
             Pass::Far => 1,
         }
     }
 
     fn ahead(self) -> usize {
         match self {
-            Pass::Near => AHEAD,
-            Pass::Far => SHORT,
+            Pass::Near => MAX_BOUND_BYTES,
+            Pass::Far => MAX_BOUND_BYTES_FAR,
         }
     }
 }
 
 /// Where the bytes after a header lie.
-enum Body {
+enum FrameBody {
     /// Here.
     Bytes(Vec<u8>),
     Message {
@@ -72,15 +72,15 @@ enum Body {
 
 struct Frame {
     header: [u8; HEADER_BYTES],
-    body: Body,
+    body: FrameBody,
 }
 
 impl Frame {
     fn len(&self) -> usize {
         HEADER_BYTES
             + match &self.body {
-                Body::Bytes(bytes) => bytes.len(),
-                Body::Message { len, .. } => *len as usize,
+                FrameBody::Bytes(bytes) => bytes.len(),
+                FrameBody::Message { len, .. } => *len as usize,
             }
     }
 }
@@ -91,12 +91,12 @@ pub(crate) struct StreamWriter {
     /// Bytes of the first frame that were written, and bytes of all frames that were not.
     done: usize,
     left: usize,
-    link: Link,
+    link: BottleneckRate,
 }
 
 impl StreamWriter {
     pub fn new() -> StreamWriter {
-        StreamWriter { frames: VecDeque::new(), done: 0, left: 0, link: Link::default() }
+        StreamWriter { frames: VecDeque::new(), done: 0, left: 0, link: BottleneckRate::default() }
     }
 
     /// Whether frames wait here.
@@ -146,15 +146,15 @@ impl StreamWriter {
         while self.left < pass.ahead() {
             let Some(next) = path.next(stream, now) else { break };
             let (header, body) = match next {
-                OutgoingFrame::Control { header, bytes } => (header, Body::Bytes(bytes)),
+                OutgoingFrame::Control { header, bytes } => (header, FrameBody::Bytes(bytes)),
                 OutgoingFrame::Piece { header, id, offset, len } => {
                     let link = self.link.rate().map(|rate| rate * path.carriers(header.total) as f64);
                     match codec.pack(domain, &header, id, link, cargo) {
                         Some((codec, bytes)) => {
                             let stored = bytes.len() as u32;
-                            (FrameHeader { codec, stored, ..header }, Body::Bytes(bytes))
+                            (FrameHeader { codec, stored, ..header }, FrameBody::Bytes(bytes))
                         }
-                        None => (header, Body::Message { id, offset, len }),
+                        None => (header, FrameBody::Message { id, offset, len }),
                     }
                 }
             };
@@ -176,8 +176,8 @@ impl StreamWriter {
             }
             let begin = done.saturating_sub(HEADER_BYTES);
             match &frame.body {
-                Body::Bytes(bytes) if begin < bytes.len() => slices.push(IoSlice::new(&bytes[begin..])),
-                &Body::Message { id, offset, len } if begin < len as usize => {
+                FrameBody::Bytes(bytes) if begin < bytes.len() => slices.push(IoSlice::new(&bytes[begin..])),
+                &FrameBody::Message { id, offset, len } if begin < len as usize => {
                     let (before, wanted) = (slices.len(), len as usize - begin);
                     cargo.slices(domain, id, offset + begin as u64, wanted as u32, &mut slices);
                     if slices[before..].iter().map(|slice| slice.len()).sum::<usize>() != wanted {
@@ -214,7 +214,7 @@ mod tests {
     use super::*;
     use crate::Compression;
     use ligament_catalogue::Fault;
-    use ligament_path::Tuning;
+    use ligament_path::PathOptions;
     use std::os::unix::net::UnixStream;
 
     /// Has only the first so many bytes of any message.
@@ -245,7 +245,7 @@ mod tests {
             let (near, _far) = UnixStream::pair().unwrap();
             let mut connection = Connection::new(near.into());
             connection.ready(false, true, false);
-            let (mut path, mut codec) = (Path::new(Tuning::default(), 0), Codec::new(Compression::Never));
+            let (mut path, mut codec) = (Path::new(PathOptions::default(), 0), Codec::new(Compression::Never));
             path.stream_up(0, 1, 0);
             path.send(1, 1000);
             let only = Only(vec![7; there]);

@@ -1,27 +1,27 @@
 //! The way over relays as a domain goes it: it greets each in turn, through those before, and at the last one
 //! waits for another domain, or asks for one that waits.
 
-use super::greeting::{is_challenge, proof, Ask, Meeting, Want, ASK_BYTES, CHALLENGE_BYTES};
+use super::greeting::{is_challenge, proof, Ask, MeetingPoint, Want, ASK_BYTES, CHALLENGE_BYTES};
 use super::Station;
-use crate::coming::{failed, Coming};
+use crate::fixed_read::{failed, FixedRead};
 use crate::connection::Connection;
 use crate::gate::Gate;
 use crate::greeting::Boot;
 use crate::keys::{random, Prover};
 use ligament_catalogue::{fault, Fault};
-use ligament_path::Behind;
+use ligament_path::RelayDistance;
 use std::fmt;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
 /// The most relays in a row.
-const MOST: usize = 8;
+const MAX_RELAYS_IN_A_ROW: usize = 8;
 /// The first bytes of the number of a way are those of the life of the domain that waits at its end.
-pub(crate) const LIFE: usize = 8;
+pub(crate) const LIFE_PREFIX_BYTES: usize = 8;
 
 /// How a domain gets out: over relays in a row, the nearest first, at the last of which domains meet; and through a gate,
 /// where it reaches nobody by itself.
-pub struct Way {
+pub struct Route {
     gate: Option<Arc<Gate>>,
     stations: Vec<Station>,
     hops: Vec<Hop>,
@@ -34,17 +34,17 @@ struct Hop {
     prover: Prover,
 }
 
-impl Way {
+impl Route {
     /// The way over these relays. Names of the first one are looked up, which may take a while.
     ///
     /// # Errors
     /// There is none or there are too many, one of them comes twice, or nobody knows where the first one is.
-    pub fn over(stations: &[Station]) -> Result<Arc<Way>, Fault> {
+    pub fn over(stations: &[Station]) -> Result<Arc<Route>, Fault> {
         let Some(first) = stations.first() else { return Err(fault!(RELAY_UNUSABLE, "a way has a relay")) };
-        if stations.len() > MOST {
+        if stations.len() > MAX_RELAYS_IN_A_ROW {
             return Err(fault!(
                 RELAY_UNUSABLE,
-                "a way over {} relays is too long; {MOST} are allowed",
+                "a way over {} relays is too long; {MAX_RELAYS_IN_A_ROW} are allowed",
                 stations.len()
             ));
         }
@@ -60,19 +60,19 @@ impl Way {
             }
             hops.push(Hop { name, prover: station.keys.prover() });
         }
-        Ok(Arc::new(Way { gate: None, stations: stations.to_vec(), hops, addresses: first.addresses()? }))
+        Ok(Arc::new(Route { gate: None, stations: stations.to_vec(), hops, addresses: first.addresses()? }))
     }
 
     /// The way through a gate, over these relays if there are some.
     ///
     /// # Errors
     /// As `over`.
-    pub fn through(gate: Arc<Gate>, stations: &[Station]) -> Result<Arc<Way>, Fault> {
+    pub fn through(gate: Arc<Gate>, stations: &[Station]) -> Result<Arc<Route>, Fault> {
         let way = match stations.is_empty() {
-            true => Way { gate: None, stations: Vec::new(), hops: Vec::new(), addresses: Vec::new() },
-            false => Arc::into_inner(Way::over(stations)?).expect("nobody else has it"),
+            true => Route { gate: None, stations: Vec::new(), hops: Vec::new(), addresses: Vec::new() },
+            false => Arc::into_inner(Route::over(stations)?).expect("nobody else has it"),
         };
-        Ok(Arc::new(Way { gate: Some(gate), ..way }))
+        Ok(Arc::new(Route { gate: Some(gate), ..way }))
     }
 
     /// The relays.
@@ -102,36 +102,36 @@ impl Way {
     }
 
     /// Its first relay: directly, then through the gate. Between two relays in a row there is a trunk.
-    pub(crate) fn places(self: &Arc<Way>) -> Vec<Place> {
-        self.places_with(if self.hops.len() > 1 { Behind::Trunk } else { Behind::Relays })
+    pub(crate) fn places(self: &Arc<Route>) -> Vec<DialAddress> {
+        self.places_with(if self.hops.len() > 1 { RelayDistance::Trunk } else { RelayDistance::Relays })
     }
 
     /// The same, for domains that live behind another first relay: a trunk leads there.
-    pub(crate) fn places_elsewhere(self: &Arc<Way>) -> Vec<Place> {
-        self.places_with(Behind::Trunk)
+    pub(crate) fn places_elsewhere(self: &Arc<Route>) -> Vec<DialAddress> {
+        self.places_with(RelayDistance::Trunk)
     }
 
     /// Its first relay, where that is the other end itself.
-    pub(crate) fn places_of_relay(self: &Arc<Way>) -> Vec<Place> {
-        self.places_with(Behind::Nothing)
+    pub(crate) fn places_of_relay(self: &Arc<Route>) -> Vec<DialAddress> {
+        self.places_with(RelayDistance::Nothing)
     }
 
-    fn places_with(self: &Arc<Way>, behind: Behind) -> Vec<Place> {
-        let over = |&address: &SocketAddr| Place::Over(Arc::clone(self), address, behind);
+    fn places_with(self: &Arc<Route>, behind: RelayDistance) -> Vec<DialAddress> {
+        let over = |&address: &SocketAddr| DialAddress::Over(Arc::clone(self), address, behind);
         self.also(self.addresses.iter().map(over).collect())
     }
 
     /// These places, and the same through the gate, if there is one.
-    pub(crate) fn also(&self, mut places: Vec<Place>) -> Vec<Place> {
+    pub(crate) fn also(&self, mut places: Vec<DialAddress>) -> Vec<DialAddress> {
         if let Some(gate) = &self.gate {
-            let through = |place: &Place| Place::Through(Arc::clone(gate), Box::new(place.clone()));
+            let through = |place: &DialAddress| DialAddress::Through(Arc::clone(gate), Box::new(place.clone()));
             places.extend(places.iter().map(through).collect::<Vec<_>>());
         }
         places
     }
 }
 
-impl fmt::Debug for Way {
+impl fmt::Debug for Route {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Way({:?}, {:?}, {} relays)", self.gate, self.addresses, self.hops.len())
     }
@@ -142,21 +142,21 @@ const RELAY: &str = "relay:";
 
 /// Where a domain can be reached.
 #[derive(Debug, Clone)]
-pub enum Place {
+pub enum DialAddress {
     At(SocketAddr),
     /// Over relays, the first of which is there; and what is behind it.
-    Over(Arc<Way>, SocketAddr, Behind),
+    Over(Arc<Route>, SocketAddr, RelayDistance),
     /// One of the others, through a gate.
-    Through(Arc<Gate>, Box<Place>),
+    Through(Arc<Gate>, Box<DialAddress>),
 }
 
-impl Place {
+impl DialAddress {
     /// Where a domain can be reached that gave these addresses, from one that has this way to a relay: directly
     /// first, unless it lives behind another relay than this domain.
     ///
     /// # Errors
     /// An address that cannot be understood.
-    pub fn read(words: &[String], way: Option<&Arc<Way>>) -> Result<Vec<Place>, Fault> {
+    pub fn read(words: &[String], way: Option<&Arc<Route>>) -> Result<Vec<DialAddress>, Fault> {
         let mut direct = Vec::new();
         let mut over = Vec::new();
         let mut is_near = true;
@@ -172,7 +172,7 @@ impl Place {
                     let address = word
                         .parse()
                         .map_err(|error| fault!(DOMAIN_SENDS_NONSENSE, "\"{word}\" is no address: {error}"))?;
-                    direct.push(Place::At(address));
+                    direct.push(DialAddress::At(address));
                 }
             }
         }
@@ -187,17 +187,17 @@ impl Place {
     /// Where a connection to it begins, from here or from the gate.
     pub(crate) fn address(&self) -> SocketAddr {
         match self {
-            Place::At(address) | Place::Over(_, address, _) => *address,
-            Place::Through(_, place) => place.address(),
+            DialAddress::At(address) | DialAddress::Over(_, address, _) => *address,
+            DialAddress::Through(_, place) => place.address(),
         }
     }
 
     /// The relays in between.
-    pub(crate) fn way(&self) -> Option<&Arc<Way>> {
+    pub(crate) fn way(&self) -> Option<&Arc<Route>> {
         match self {
-            Place::At(_) => None,
-            Place::Over(way, ..) => Some(way),
-            Place::Through(_, place) => place.way(),
+            DialAddress::At(_) => None,
+            DialAddress::Over(way, ..) => Some(way),
+            DialAddress::Through(_, place) => place.way(),
         }
     }
 
@@ -207,70 +207,70 @@ impl Place {
     }
 
     /// What is behind the nearest relay.
-    pub(crate) fn behind(&self) -> Behind {
+    pub(crate) fn behind(&self) -> RelayDistance {
         match self {
-            Place::At(_) => Behind::Nothing,
-            Place::Over(_, _, behind) => *behind,
-            Place::Through(_, place) => place.behind(),
+            DialAddress::At(_) => RelayDistance::Nothing,
+            DialAddress::Over(_, _, behind) => *behind,
+            DialAddress::Through(_, place) => place.behind(),
         }
     }
 
     /// The machine through which ssh leads there.
     pub(crate) fn gate(&self) -> Option<&Gate> {
         match self {
-            Place::Through(gate, _) => Some(gate),
-            Place::At(_) | Place::Over(..) => None,
+            DialAddress::Through(gate, _) => Some(gate),
+            DialAddress::At(_) | DialAddress::Over(..) => None,
         }
     }
 
     /// Whether nobody is in between.
     pub(crate) fn is_direct(&self) -> bool {
-        matches!(self, Place::At(_))
+        matches!(self, DialAddress::At(_))
     }
 }
 
-impl From<SocketAddr> for Place {
-    fn from(address: SocketAddr) -> Place {
-        Place::At(address)
+impl From<SocketAddr> for DialAddress {
+    fn from(address: SocketAddr) -> DialAddress {
+        DialAddress::At(address)
     }
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for DialAddress {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Place::At(address) => address.fmt(f),
-            Place::Over(_, address, _) => write!(f, "the relay {address}"),
-            Place::Through(gate, place) => write!(f, "{place} through {}", gate.target()),
+            DialAddress::At(address) => address.fmt(f),
+            DialAddress::Over(_, address, _) => write!(f, "the relay {address}"),
+            DialAddress::Through(gate, place) => write!(f, "{place} through {}", gate.target()),
         }
     }
 }
 
 /// A connection on its way over relays.
 pub(crate) struct Passage {
-    way: Arc<Way>,
+    way: Arc<Route>,
     aim: Want,
     circuit: [u8; 16],
     hop: usize,
     ask: [u8; ASK_BYTES],
-    coming: Coming<CHALLENGE_BYTES>,
+    coming: FixedRead<CHALLENGE_BYTES>,
 }
 
 impl Passage {
     /// To another domain that waits at the last relay.
-    pub fn to(way: &Arc<Way>, run: [u8; 16], domain: u32) -> Passage {
-        Passage::begin(way, Want::Meet(Meeting { run, domain }))
+    pub fn to(way: &Arc<Route>, run: [u8; 16], domain: u32) -> Passage {
+        Passage::begin(way, Want::Meet(MeetingPoint { run, domain }))
     }
 
     /// To wait at the last relay, as this domain in this life of it.
-    pub fn wait(way: &Arc<Way>, run: [u8; 16], domain: u32, boot: &Boot) -> Passage {
-        let mut passage = Passage::begin(way, Want::Wait(Meeting { run, domain }));
-        passage.circuit[..LIFE].copy_from_slice(&boot[..LIFE]);
+    pub fn wait(way: &Arc<Route>, run: [u8; 16], domain: u32, boot: &Boot) -> Passage {
+        let mut passage = Passage::begin(way, Want::Wait(MeetingPoint { run, domain }));
+        passage.circuit[..LIFE_PREFIX_BYTES].copy_from_slice(&boot[..LIFE_PREFIX_BYTES]);
         passage
     }
 
-    fn begin(way: &Arc<Way>, aim: Want) -> Passage {
+    fn begin(way: &Arc<Route>, aim: Want) -> Passage {
         let (way, circuit) = (Arc::clone(way), random());
-        Passage { way, aim, circuit, hop: 0, ask: [0; ASK_BYTES], coming: Coming::NONE }
+        Passage { way, aim, circuit, hop: 0, ask: [0; ASK_BYTES], coming: FixedRead::NONE }
     }
 
     /// Asks the next relay, which the connection leads to.
@@ -279,7 +279,7 @@ impl Passage {
         let want = next.map_or(self.aim, |next| Want::Onward(next.name));
         let ask = Ask { want, circuit: self.circuit, nonce: random() };
         self.ask = ask.encode(&self.way.hops[self.hop].prover);
-        self.coming = Coming::NONE;
+        self.coming = FixedRead::NONE;
         connection.say(&self.ask).map_err(failed)
     }
 

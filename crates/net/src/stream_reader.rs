@@ -8,15 +8,15 @@ use ligament_path::{Destination, FrameHeader, MessageId, Nanos, Path, StreamId, 
 use std::io::{self, IoSliceMut};
 
 /// The most bytes that are read from one stream before the others have their turn.
-const TURN: usize = 2 << 20;
+const MAX_READ_BYTES: usize = 2 << 20;
 /// Bytes read beyond the end of a piece: the next frame's header, and small frames whole.
-const BEHIND: usize = 4 << 10;
+const READ_AHEAD_BYTES: usize = 4 << 10;
 /// A piece with fewer missing bytes than this is read together with the bytes that follow it.
-const WORTH: usize = 8 << 10;
+const MIN_DIRECT_READ_BYTES: usize = 8 << 10;
 
 /// Why a stream, or the whole path, is closed.
 #[derive(Debug)]
-pub(crate) enum Trouble {
+pub(crate) enum StreamFailure {
     /// The connection broke, or its other end closed it.
     Broken(Fault),
     /// The input breaks the rules.
@@ -26,7 +26,7 @@ pub(crate) enum Trouble {
 }
 
 /// Where the next bytes belong.
-enum State {
+enum ReadState {
     Header {
         got: usize,
         bytes: [u8; HEADER_BYTES],
@@ -54,8 +54,8 @@ enum State {
 }
 
 /// One stream's reader.
-pub(crate) struct Incoming {
-    state: State,
+pub(crate) struct StreamReader {
+    state: ReadState,
     /// Bytes that have arrived and are not put in place at once.
     bytes: Vec<u8>,
 }
@@ -72,22 +72,22 @@ pub(crate) struct Reach<'a> {
     pub scratch: &'a mut [u8],
 }
 
-const FRESH: State = State::Header { got: 0, bytes: [0; HEADER_BYTES] };
+const FRESH: ReadState = ReadState::Header { got: 0, bytes: [0; HEADER_BYTES] };
 
-impl Incoming {
-    pub fn new() -> Incoming {
-        Incoming { state: FRESH, bytes: Vec::new() }
+impl StreamReader {
+    pub fn new() -> StreamReader {
+        StreamReader { state: FRESH, bytes: Vec::new() }
     }
 
     /// Reads what is there, up to a limit.
-    pub fn read(&mut self, connection: &mut Connection, reach: &mut Reach<'_>) -> Result<(), Trouble> {
+    pub fn read(&mut self, connection: &mut Connection, reach: &mut Reach<'_>) -> Result<(), StreamFailure> {
         let mut taken = 0;
-        while taken < TURN {
+        while taken < MAX_READ_BYTES {
             let direct = self.direct(reach.path);
             let got = match direct {
                 Some((id, offset, left)) => {
                     let room = room(reach.cargo, reach.domain, id, offset, left);
-                    let behind = &mut reach.scratch[..BEHIND];
+                    let behind = &mut reach.scratch[..READ_AHEAD_BYTES];
                     let mut both = [IoSliceMut::new(room), IoSliceMut::new(behind)];
                     connection.receive(&mut both)
                 }
@@ -96,14 +96,14 @@ impl Incoming {
             let mut bytes = match got.map_err(broken)? {
                 Got::Bytes(bytes) => bytes,
                 Got::Nothing => return Ok(()),
-                Got::End => return Err(Trouble::Broken(fault!(PATH_GIVEN_UP, "the other end closed it"))),
+                Got::End => return Err(StreamFailure::Broken(fault!(PATH_GIVEN_UP, "the other end closed it"))),
             };
             taken += bytes;
             reach.path.heard(reach.stream, reach.now);
             if let Some((id, offset, left)) = direct {
                 let placed = bytes.min(left as usize);
                 let (offset, left) = (offset + placed as u64, left - placed as u32);
-                self.state = State::Message { id, offset, left };
+                self.state = ReadState::Message { id, offset, left };
                 bytes -= placed;
                 self.finish_if_all(reach)?;
             }
@@ -124,7 +124,7 @@ impl Incoming {
         codec: &mut Codec,
         cargo: &mut dyn Cargo,
         now: Nanos,
-    ) -> Result<(), Trouble> {
+    ) -> Result<(), StreamFailure> {
         let mut reach = Reach { domain: 0, stream: 0, path, cargo, codec, now, scratch: &mut [] };
         self.take(bytes, &mut reach)
     }
@@ -132,7 +132,7 @@ impl Incoming {
     /// The piece whose bytes will be read straight into its message, if there is one and it is large enough.
     fn direct(&self, path: &Path) -> Option<(MessageId, u64, u32)> {
         match self.state {
-            State::Message { id, offset, left } if left as usize >= WORTH && path.is_wanted(id) => {
+            ReadState::Message { id, offset, left } if left as usize >= MIN_DIRECT_READ_BYTES && path.is_wanted(id) => {
                 Some((id, offset, left))
             }
             _ => None,
@@ -140,10 +140,10 @@ impl Incoming {
     }
 
     /// Takes bytes that have arrived.
-    fn take(&mut self, mut bytes: &[u8], reach: &mut Reach<'_>) -> Result<(), Trouble> {
+    fn take(&mut self, mut bytes: &[u8], reach: &mut Reach<'_>) -> Result<(), StreamFailure> {
         while !bytes.is_empty() {
             let left = match &mut self.state {
-                State::Header { got, bytes: header } => {
+                ReadState::Header { got, bytes: header } => {
                     let (now, rest) = bytes.split_at(bytes.len().min(HEADER_BYTES - *got));
                     header[*got..*got + now.len()].copy_from_slice(now);
                     *got += now.len();
@@ -154,28 +154,28 @@ impl Incoming {
                     }
                     continue;
                 }
-                State::Message { left, .. } | State::Packed { left, .. } => left,
-                State::Acknowledgement { left } | State::Nowhere { left } => left,
+                ReadState::Message { left, .. } | ReadState::Packed { left, .. } => left,
+                ReadState::Acknowledgement { left } | ReadState::Nowhere { left } => left,
             };
             let (now, rest) = bytes.split_at(bytes.len().min(*left as usize));
             *left -= now.len() as u32;
             bytes = rest;
             match &mut self.state {
-                State::Message { id, offset, .. } => {
+                ReadState::Message { id, offset, .. } => {
                     if reach.path.is_wanted(*id) {
                         room(reach.cargo, reach.domain, *id, *offset, now.len() as u32).copy_from_slice(now);
                     }
                     *offset += now.len() as u64;
                 }
-                State::Packed { .. } | State::Acknowledgement { .. } => self.bytes.extend_from_slice(now),
-                State::Header { .. } | State::Nowhere { .. } => {}
+                ReadState::Packed { .. } | ReadState::Acknowledgement { .. } => self.bytes.extend_from_slice(now),
+                ReadState::Header { .. } | ReadState::Nowhere { .. } => {}
             }
             self.finish_if_all(reach)?;
         }
         Ok(())
     }
 
-    fn begin(&mut self, header: &[u8; HEADER_BYTES], reach: &mut Reach<'_>) -> Result<(), Trouble> {
+    fn begin(&mut self, header: &[u8; HEADER_BYTES], reach: &mut Reach<'_>) -> Result<(), StreamFailure> {
         let header = FrameHeader::decode(header).map_err(wrong)?;
         self.state = match reach.path.begins(reach.stream, &header, reach.now).map_err(wrong)? {
             Destination::Done => {
@@ -184,33 +184,33 @@ impl Incoming {
             }
             Destination::Message { id, total, offset, len, codec, stored, first } => {
                 if first {
-                    reach.cargo.begin(reach.domain, id, total).map_err(Trouble::Hopeless)?;
+                    reach.cargo.begin(reach.domain, id, total).map_err(StreamFailure::Hopeless)?;
                 }
                 match codec {
-                    0 => State::Message { id, offset, left: stored },
-                    _ => State::Packed { id, offset, len, codec, left: stored },
+                    0 => ReadState::Message { id, offset, left: stored },
+                    _ => ReadState::Packed { id, offset, len, codec, left: stored },
                 }
             }
-            Destination::Nowhere { stored } => State::Nowhere { left: stored },
-            Destination::Acknowledgement { stored } => State::Acknowledgement { left: stored },
+            Destination::Nowhere { stored } => ReadState::Nowhere { left: stored },
+            Destination::Acknowledgement { stored } => ReadState::Acknowledgement { left: stored },
         };
         self.finish_if_all(reach)
     }
 
-    fn finish_if_all(&mut self, reach: &mut Reach<'_>) -> Result<(), Trouble> {
+    fn finish_if_all(&mut self, reach: &mut Reach<'_>) -> Result<(), StreamFailure> {
         match self.state {
-            State::Message { left: 0, .. } | State::Nowhere { left: 0 } => {
+            ReadState::Message { left: 0, .. } | ReadState::Nowhere { left: 0 } => {
                 reach.path.finished(reach.stream, reach.now);
             }
-            State::Packed { id, offset, len, codec, left: 0 } => {
+            ReadState::Packed { id, offset, len, codec, left: 0 } => {
                 if reach.path.is_wanted(id) {
                     let room = room(reach.cargo, reach.domain, id, offset, len);
-                    reach.codec.unpack(codec, &self.bytes, room).map_err(Trouble::Wrong)?;
+                    reach.codec.unpack(codec, &self.bytes, room).map_err(StreamFailure::Wrong)?;
                 }
                 self.bytes.clear();
                 reach.path.finished(reach.stream, reach.now);
             }
-            State::Acknowledgement { left: 0 } => {
+            ReadState::Acknowledgement { left: 0 } => {
                 reach.path.acknowledged(reach.stream, &self.bytes, reach.now).map_err(wrong)?;
                 self.bytes.clear();
             }
@@ -227,10 +227,10 @@ fn room(cargo: &mut dyn Cargo, domain: u32, id: MessageId, offset: u64, len: u32
     room
 }
 
-pub(crate) fn broken(error: io::Error) -> Trouble {
-    Trouble::Broken(Fault::new(Code::PATH_GIVEN_UP, error.to_string()))
+pub(crate) fn broken(error: io::Error) -> StreamFailure {
+    StreamFailure::Broken(Fault::new(Code::PATH_GIVEN_UP, error.to_string()))
 }
 
-fn wrong(error: ligament_path::FrameError) -> Trouble {
-    Trouble::Wrong(Fault::new(Code::DOMAIN_SENDS_NONSENSE, error.to_string()))
+fn wrong(error: ligament_path::FrameError) -> StreamFailure {
+    StreamFailure::Wrong(Fault::new(Code::DOMAIN_SENDS_NONSENSE, error.to_string()))
 }

@@ -1,14 +1,14 @@
 //! A connection that is not a stream yet: it is being made, or its ends are still greeting. A listener says
 //! nothing until the dialler has proved itself.
 
-use crate::coming::{failed, Coming};
+use crate::fixed_read::{failed, FixedRead};
 use crate::connection::Connection;
 use crate::greeting::{
     proof, proved, welcome, welcomed, Boot, Hello, HELLO_BYTES, LAST_WORD_BYTES, PROOF_BYTES, WELCOME_BYTES,
 };
 use crate::keys::{random, Prover, RunKeys};
 use crate::peer::Offer;
-use crate::relay::way::{Passage, Place};
+use crate::relay::route::{Passage, DialAddress};
 use crate::secure::Security;
 use crate::socket;
 use ligament_catalogue::{fault, Code, Fault};
@@ -17,7 +17,7 @@ use std::io;
 use std::net::SocketAddr;
 
 /// When a guest is given up that may take as long as it wants.
-pub(crate) const NEVER: Nanos = Nanos::MAX;
+pub(crate) const NO_DEADLINE_NS: Nanos = Nanos::MAX;
 
 /// What all greetings of a domain share.
 pub(crate) struct House {
@@ -38,7 +38,7 @@ impl House {
 
 /// Which stream is dialled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Line {
+pub(crate) struct DialledStream {
     pub domain: u32,
     pub stream: StreamId,
     pub incarnation: u32,
@@ -52,7 +52,7 @@ pub(crate) enum Errand {
     /// Somebody has come.
     Came,
     /// A stream is dialled from here.
-    Dials(Line),
+    Dials(DialledStream),
     /// It waits at a relay until somebody there wants this domain; then it is one that came.
     Waits,
     /// It was made from here for this domain to dial over it; when it does, it is one that came.
@@ -63,7 +63,7 @@ pub(crate) enum Errand {
 
 /// What has been said to a connection that waits for somebody of the run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Heard {
+pub(crate) enum GreetingProgress {
     Nothing,
     /// Some bytes, of nobody knows whom.
     Something,
@@ -75,14 +75,14 @@ pub(crate) enum Heard {
 pub(crate) struct Guest {
     pub connection: Connection,
     /// The other end, or the nearest relay.
-    pub place: Place,
+    pub place: DialAddress,
     /// When it is given up.
     pub deadline: Nanos,
     pub errand: Errand,
-    step: Step,
+    step: DialStep,
 }
 
-enum Step {
+enum DialStep {
     /// Dialled; the far kernel has not answered yet. Over relays, what is then said to them.
     Dialling(Option<Box<Passage>>),
     /// On its way over relays.
@@ -90,15 +90,15 @@ enum Step {
     /// It was offered; nobody has dialled over it yet.
     Offered,
     /// Our hello is sent; its welcome is due.
-    Welcome { line: Line, hello: [u8; HELLO_BYTES], coming: Coming<WELCOME_BYTES> },
+    Welcome { line: DialledStream, hello: [u8; HELLO_BYTES], coming: FixedRead<WELCOME_BYTES> },
     /// It is connected; its hello is due.
-    Hello(Coming<HELLO_BYTES>),
+    Hello(FixedRead<HELLO_BYTES>),
     /// Its hello is right; the decision whether to admit it is pending.
     Known { hello: Hello, bytes: [u8; HELLO_BYTES] },
     /// It was welcomed; its proof is due.
-    Proof { hello: Hello, bytes: [u8; HELLO_BYTES], welcome: [u8; WELCOME_BYTES], coming: Coming<PROOF_BYTES> },
+    Proof { hello: Hello, bytes: [u8; HELLO_BYTES], welcome: [u8; WELCOME_BYTES], coming: FixedRead<PROOF_BYTES> },
     /// It has proved that it speaks for a domain that is gone; its last word is due.
-    LastWord { hello: Hello, coming: Box<Coming<LAST_WORD_BYTES>> },
+    LastWord { hello: Hello, coming: Box<FixedRead<LAST_WORD_BYTES>> },
 }
 
 /// How far a guest has come.
@@ -109,7 +109,7 @@ pub(crate) enum Progress {
     /// Somebody with the run's keys wants to be admitted: `welcome` them, or close.
     Knocks(Hello),
     /// It is a stream now, dialled from here; whose.
-    Answered { line: Line, boot: Boot },
+    Answered { line: DialledStream, boot: Boot },
     /// It is a stream now, dialled from there.
     Joined(Hello),
     /// A domain's process is gone, and the reason.
@@ -122,13 +122,13 @@ fn without_tls(error: io::Error) -> Fault {
 
 impl Guest {
     /// Begins to dial.
-    pub fn dial(line: Line, place: &Place, deadline: Nanos, house: &House) -> io::Result<Guest> {
+    pub fn dial(line: DialledStream, place: &DialAddress, deadline: Nanos, house: &House) -> io::Result<Guest> {
         let passage = place.way().map(|way| Passage::to(way, house.keys.run(), line.domain));
         Guest::leave(Errand::Dials(line), place, passage, deadline)
     }
 
     /// Begins to go to a relay, to wait there.
-    pub fn wait(place: &Place, deadline: Nanos, house: &House) -> io::Result<Guest> {
+    pub fn wait(place: &DialAddress, deadline: Nanos, house: &House) -> io::Result<Guest> {
         let Some(way) = place.way() else { return Err(io::ErrorKind::InvalidInput.into()) };
         let passage = Passage::wait(way, house.keys.run(), house.me, &house.boot);
         Guest::leave(Errand::Waits, place, Some(passage), deadline)
@@ -144,12 +144,12 @@ impl Guest {
     /// It is kept to be dialled over.
     pub fn is_offered(&mut self, domain: u32) {
         self.errand = Errand::Offered(domain);
-        self.deadline = NEVER;
-        self.step = Step::Offered;
+        self.deadline = NO_DEADLINE_NS;
+        self.step = DialStep::Offered;
     }
 
     /// It is dialled over: as if the connection had been made from here.
-    pub fn dial_over(&mut self, line: Line, deadline: Nanos, house: &House) -> Result<(), Fault> {
+    pub fn dial_over(&mut self, line: DialledStream, deadline: Nanos, house: &House) -> Result<(), Fault> {
         self.errand = Errand::Dials(line);
         self.deadline = deadline;
         self.say_hello(line, house)
@@ -157,10 +157,10 @@ impl Guest {
 
     /// Whether the far kernel has not answered yet, directly.
     pub fn is_dialling(&self) -> bool {
-        matches!(self.step, Step::Dialling(None))
+        matches!(self.step, DialStep::Dialling(None))
     }
 
-    fn leave(errand: Errand, place: &Place, passage: Option<Passage>, deadline: Nanos) -> io::Result<Guest> {
+    fn leave(errand: Errand, place: &DialAddress, passage: Option<Passage>, deadline: Nanos) -> io::Result<Guest> {
         let connection = match place.gate() {
             None => {
                 let socket = socket::dial(&place.address())?;
@@ -175,17 +175,17 @@ impl Guest {
             }
         };
         let place = place.clone();
-        Ok(Guest { connection, place, deadline, errand, step: Step::Dialling(passage.map(Box::new)) })
+        Ok(Guest { connection, place, deadline, errand, step: DialStep::Dialling(passage.map(Box::new)) })
     }
 
     /// Somebody has connected.
     pub fn arrives(connection: Connection, address: SocketAddr, deadline: Nanos) -> Guest {
-        let (place, errand) = (Place::At(address), Errand::Came);
-        Guest { connection, place, deadline, errand, step: Step::Hello(Coming::NONE) }
+        let (place, errand) = (DialAddress::At(address), Errand::Came);
+        Guest { connection, place, deadline, errand, step: DialStep::Hello(FixedRead::NONE) }
     }
 
     /// The stream that it will be, if it was dialled from here.
-    pub fn line(&self) -> Option<Line> {
+    pub fn line(&self) -> Option<DialledStream> {
         match self.errand {
             Errand::Dials(line) => Some(line),
             Errand::Came | Errand::Waits | Errand::Offers { .. } | Errand::Offered(_) => None,
@@ -195,32 +195,32 @@ impl Guest {
     /// Whether it has connected and has not identified itself yet. A hello is checked and accepted only once,
     /// so a guest that has sent one is identified.
     pub fn is_unknown(&self) -> bool {
-        self.errand == Errand::Came && matches!(self.step, Step::Hello(_))
+        self.errand == Errand::Came && matches!(self.step, DialStep::Hello(_))
     }
 
     /// What has been said to one that waited at a relay, or was offered.
-    pub fn heard(&self) -> Heard {
+    pub fn heard(&self) -> GreetingProgress {
         match (self.errand, &self.step) {
-            (Errand::Waits | Errand::Offers { .. }, Step::Hello(coming)) if coming.has_begun() => {
-                Heard::Something
+            (Errand::Waits | Errand::Offers { .. }, DialStep::Hello(coming)) if coming.has_begun() => {
+                GreetingProgress::Something
             }
             (
                 Errand::Waits | Errand::Offers { .. },
-                Step::Known { .. } | Step::Proof { .. } | Step::LastWord { .. },
-            ) => Heard::Keys,
-            _ => Heard::Nothing,
+                DialStep::Known { .. } | DialStep::Proof { .. } | DialStep::LastWord { .. },
+            ) => GreetingProgress::Keys,
+            _ => GreetingProgress::Nothing,
         }
     }
 
     /// What is awaited, for the message that says that it did not come.
     pub fn awaited(&self) -> Fault {
         match self.step {
-            Step::Dialling(_) | Step::Offered => fault!(PATH_GIVEN_UP, "the connection was not made in time"),
-            Step::Passing(_) => fault!(PATH_GIVEN_UP, "a relay did not answer in time"),
-            Step::Welcome { .. } => fault!(PATH_GIVEN_UP, "it did not answer the greeting in time"),
-            Step::Hello(_) | Step::Known { .. } => fault!(NOT_LET_IN, "it did not say who it is in time"),
-            Step::Proof { .. } => fault!(NOT_LET_IN, "it did not prove who it is in time"),
-            Step::LastWord { .. } => fault!(NOT_LET_IN, "it did not say its last word in time"),
+            DialStep::Dialling(_) | DialStep::Offered => fault!(PATH_GIVEN_UP, "the connection was not made in time"),
+            DialStep::Passing(_) => fault!(PATH_GIVEN_UP, "a relay did not answer in time"),
+            DialStep::Welcome { .. } => fault!(PATH_GIVEN_UP, "it did not answer the greeting in time"),
+            DialStep::Hello(_) | DialStep::Known { .. } => fault!(NOT_LET_IN, "it did not say who it is in time"),
+            DialStep::Proof { .. } => fault!(NOT_LET_IN, "it did not prove who it is in time"),
+            DialStep::LastWord { .. } => fault!(NOT_LET_IN, "it did not say its last word in time"),
         }
     }
 
@@ -230,7 +230,7 @@ impl Guest {
     /// It must be closed; the reason is for this end's log only.
     pub fn advance(&mut self, house: &House) -> Result<Progress, Fault> {
         self.connection.flush().map_err(failed)?;
-        if let Step::Dialling(passage) = &mut self.step {
+        if let DialStep::Dialling(passage) = &mut self.step {
             if !self.connection.is_writable() {
                 return Ok(Progress::Waiting);
             }
@@ -239,22 +239,22 @@ impl Guest {
                 None => self.is_there(house)?,
                 Some(mut passage) => {
                     passage.ask(&mut self.connection)?;
-                    self.step = Step::Passing(passage);
+                    self.step = DialStep::Passing(passage);
                 }
             }
         }
-        if let Step::Passing(passage) = &mut self.step {
+        if let DialStep::Passing(passage) = &mut self.step {
             if !passage.advance(&mut self.connection)? {
                 return Ok(Progress::Waiting);
             }
             self.is_there(house)?;
         }
         match &mut self.step {
-            Step::Offered if self.connection.is_closed() => {
+            DialStep::Offered if self.connection.is_closed() => {
                 Err(fault!(PATH_GIVEN_UP, "an offered connection was closed"))
             }
-            Step::Dialling(_) | Step::Passing(_) | Step::Offered | Step::Known { .. } => Ok(Progress::Waiting),
-            Step::Welcome { line, hello, coming } => {
+            DialStep::Dialling(_) | DialStep::Passing(_) | DialStep::Offered | DialStep::Known { .. } => Ok(Progress::Waiting),
+            DialStep::Welcome { line, hello, coming } => {
                 let Some(answer) = coming.read(&mut self.connection)? else { return Ok(Progress::Waiting) };
                 let Some(boot) = welcomed(&house.prover, hello, &answer) else {
                     return Err(fault!(PATH_GIVEN_UP, "whoever listens there does not hold the run's keys"));
@@ -263,13 +263,13 @@ impl Guest {
                 self.connection.say(&proof).map_err(failed)?;
                 Ok(Progress::Answered { line: *line, boot })
             }
-            Step::Hello(coming) => {
+            DialStep::Hello(coming) => {
                 let Some(bytes) = coming.read(&mut self.connection)? else { return Ok(Progress::Waiting) };
                 let hello = Hello::decode(&bytes, &house.keys, &house.prover)?;
-                self.step = Step::Known { hello, bytes };
+                self.step = DialStep::Known { hello, bytes };
                 Ok(Progress::Knocks(hello))
             }
-            Step::Proof { hello, bytes, welcome, coming } => {
+            DialStep::Proof { hello, bytes, welcome, coming } => {
                 let Some(answer) = coming.read(&mut self.connection)? else { return Ok(Progress::Waiting) };
                 if !proved(&house.prover, bytes, welcome, &answer) {
                     return Err(fault!(NOT_LET_IN, "it only repeats what somebody else has said"));
@@ -277,10 +277,10 @@ impl Guest {
                 if !hello.last_word {
                     return Ok(Progress::Joined(*hello));
                 }
-                self.step = Step::LastWord { hello: *hello, coming: Box::new(Coming::NONE) };
+                self.step = DialStep::LastWord { hello: *hello, coming: Box::new(FixedRead::NONE) };
                 self.advance(house)
             }
-            Step::LastWord { hello, coming } => {
+            DialStep::LastWord { hello, coming } => {
                 let Some(word) = coming.read(&mut self.connection)? else { return Ok(Progress::Waiting) };
                 let end = word.iter().position(|&byte| byte == 0).unwrap_or(word.len());
                 let text = String::from_utf8_lossy(&word[..end]).into_owned();
@@ -294,48 +294,48 @@ impl Guest {
         match self.errand {
             Errand::Dials(line) => self.say_hello(line, house),
             Errand::Came | Errand::Waits | Errand::Offered(_) => {
-                self.deadline = NEVER;
-                self.step = Step::Hello(Coming::NONE);
+                self.deadline = NO_DEADLINE_NS;
+                self.step = DialStep::Hello(FixedRead::NONE);
                 Ok(())
             }
             Errand::Offers { domain, incarnation, patient } => {
-                let line = Line { domain, stream: 0, incarnation, last_word: false };
+                let line = DialledStream { domain, stream: 0, incarnation, last_word: false };
                 let hello = Hello { offer: true, ..hello_of(line, house) };
                 self.connection.say(&hello.encode(&house.keys, &house.prover)).map_err(failed)?;
                 if patient {
-                    self.deadline = NEVER;
+                    self.deadline = NO_DEADLINE_NS;
                 }
-                self.step = Step::Hello(Coming::NONE);
+                self.step = DialStep::Hello(FixedRead::NONE);
                 Ok(())
             }
         }
     }
 
-    fn say_hello(&mut self, line: Line, house: &House) -> Result<(), Fault> {
+    fn say_hello(&mut self, line: DialledStream, house: &House) -> Result<(), Fault> {
         let hello = hello_of(line, house).encode(&house.keys, &house.prover);
         self.connection.say(&hello).map_err(failed)?;
         if let Some(security) = &house.security {
             self.connection.secure(security.dialler().map_err(without_tls)?);
             self.connection.flush().map_err(failed)?;
         }
-        self.step = Step::Welcome { line, hello, coming: Coming::NONE };
+        self.step = DialStep::Welcome { line, hello, coming: FixedRead::NONE };
         Ok(())
     }
 
     /// The guest is admitted.
     pub fn welcome(&mut self, house: &House) -> Result<(), Fault> {
-        let Step::Known { hello, bytes } = self.step else { return Ok(()) };
+        let DialStep::Known { hello, bytes } = self.step else { return Ok(()) };
         if let Some(security) = &house.security {
             self.connection.secure(security.listener().map_err(without_tls)?);
         }
         let welcome = welcome(&house.prover, &bytes, &house.boot);
         self.connection.say(&welcome).map_err(failed)?;
-        self.step = Step::Proof { hello, bytes, welcome, coming: Coming::NONE };
+        self.step = DialStep::Proof { hello, bytes, welcome, coming: FixedRead::NONE };
         Ok(())
     }
 }
 
-fn hello_of(line: Line, house: &House) -> Hello {
+fn hello_of(line: DialledStream, house: &House) -> Hello {
     Hello {
         encrypt: house.security.is_some(),
         last_word: line.last_word,

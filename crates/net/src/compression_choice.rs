@@ -1,13 +1,13 @@
 //! Where compression pays. It is tried for each conduit while the link limits the speed of messages, is
 //! switched off where it did not help, and is tried again ever more rarely.
 
-use crate::codec::Method;
+use crate::codec::PackingMethod;
 use ligament_path::Nanos;
 use std::collections::HashMap;
 
 /// Pieces that are sent as they are after a failure, before the next try: at first, and at most.
 const FIRST_REST: u32 = 16;
-const LONGEST_REST: u32 = 1 << 14;
+const MAX_REST_PIECES: u32 = 1 << 14;
 /// After this many pieces, the method is chosen again.
 const GOOD_FOR: u32 = 256;
 /// This many pieces in a row that did not get smaller are a failure.
@@ -17,14 +17,14 @@ const DISAPPOINTMENTS: u32 = 4;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Verdict {
     AsItIs,
-    By(Method),
+    By(PackingMethod),
     /// Look for a method, and say what was `found`.
     Try,
 }
 
 #[derive(Debug, Clone, Copy)]
 struct Conduit {
-    method: Option<Method>,
+    method: Option<PackingMethod>,
     /// Pieces until the method is chosen again, or until the next try.
     left: u32,
     rest: u32,
@@ -68,7 +68,7 @@ impl Pays {
     }
 
     /// A method has been found.
-    pub fn found(&mut self, conduit: u32, method: Method) {
+    pub fn found(&mut self, conduit: u32, method: PackingMethod) {
         let state = self.conduits.entry(conduit).or_insert(NEW);
         (state.method, state.left) = (Some(method), GOOD_FOR);
     }
@@ -83,14 +83,14 @@ impl Pays {
         state.disappointments += 1;
         if state.method.is_none() || state.disappointments >= DISAPPOINTMENTS {
             *state =
-                Conduit { method: None, left: state.rest, rest: (2 * state.rest).min(LONGEST_REST), ..NEW };
+                Conduit { method: None, left: state.rest, rest: (2 * state.rest).min(MAX_REST_PIECES), ..NEW };
         }
     }
 }
 
 /// How fast a stream takes bytes, while the stream is the bottleneck.
 #[derive(Debug, Default)]
-pub(crate) struct Link {
+pub(crate) struct BottleneckRate {
     /// Since when it has always been full while there was more to send, and the bytes it took since.
     since: Option<Nanos>,
     bytes: u64,
@@ -98,14 +98,14 @@ pub(crate) struct Link {
 }
 
 /// Shorter times are no evidence (ns).
-const SOON: Nanos = 5_000_000;
+const MIN_EVIDENCE_NS: Nanos = 5_000_000;
 
-impl Link {
+impl BottleneckRate {
     /// It takes nothing more now.
     pub fn is_full(&mut self, now: Nanos) {
         match self.since {
             None => (self.since, self.bytes) = (Some(now), 0),
-            Some(since) if now.saturating_sub(since) >= SOON && self.bytes > 0 => {
+            Some(since) if now.saturating_sub(since) >= MIN_EVIDENCE_NS && self.bytes > 0 => {
                 self.rate = Some(self.bytes as f64 * 1e9 / (now - since) as f64);
                 (self.since, self.bytes) = (Some(now), 0);
             }
@@ -119,7 +119,7 @@ impl Link {
 
     /// It would take more than there is.
     pub fn is_idle(&mut self) {
-        *self = Link::default();
+        *self = BottleneckRate::default();
     }
 
     /// Bytes per second, if the link is the bottleneck.
@@ -145,9 +145,9 @@ mod tests {
     fn a_method_that_was_found_is_used_until_the_link_is_no_longer_waited_for() {
         let mut pays = Pays::default();
         assert_eq!(pays.ask(1, SLOW), Verdict::Try);
-        pays.found(1, Method::ALL[1]);
+        pays.found(1, PackingMethod::ALL[1]);
         pays.was(1, true);
-        assert_eq!(pays.ask(1, SLOW), Verdict::By(Method::ALL[1]));
+        assert_eq!(pays.ask(1, SLOW), Verdict::By(PackingMethod::ALL[1]));
         assert_eq!(pays.ask(2, SLOW), Verdict::Try, "each conduit is on its own");
         assert_eq!(pays.ask(1, None), Verdict::AsItIs);
     }
@@ -171,9 +171,9 @@ mod tests {
     fn a_method_that_disappoints_again_and_again_is_switched_off() {
         let mut pays = Pays::default();
         pays.ask(1, SLOW);
-        pays.found(1, Method::ALL[0]);
+        pays.found(1, PackingMethod::ALL[0]);
         for _ in 0..DISAPPOINTMENTS {
-            assert_eq!(pays.ask(1, SLOW), Verdict::By(Method::ALL[0]));
+            assert_eq!(pays.ask(1, SLOW), Verdict::By(PackingMethod::ALL[0]));
             pays.was(1, false);
         }
         assert_eq!(pays.ask(1, SLOW), Verdict::AsItIs);
@@ -181,7 +181,7 @@ mod tests {
 
     #[test]
     fn the_pace_of_a_link_is_known_only_while_it_is_full() {
-        let mut link = Link::default();
+        let mut link = BottleneckRate::default();
         link.is_full(0);
         link.took(1000);
         link.is_full(10_000_000);

@@ -9,13 +9,13 @@ pub(crate) fn failed(error: io::Error) -> Fault {
 }
 
 /// This many bytes, of which some have arrived.
-pub(crate) struct Coming<const N: usize> {
+pub(crate) struct FixedRead<const N: usize> {
     bytes: [u8; N],
     got: usize,
 }
 
-impl<const N: usize> Coming<N> {
-    pub const NONE: Self = Coming { bytes: [0; N], got: 0 };
+impl<const N: usize> FixedRead<N> {
+    pub const NONE: Self = FixedRead { bytes: [0; N], got: 0 };
 
     /// Whether some have come.
     pub fn has_begun(&self) -> bool {

@@ -6,7 +6,7 @@ use std::net::{IpAddr, SocketAddr};
 
 /// The maximum number of connections from outside that have not identified themselves. Beyond it one must go:
 /// the oldest one of the machine that has the most. A connection that has proved that it holds the keys stays.
-const MOST_UNKNOWN: usize = 256;
+const MAX_UNIDENTIFIED_CONNECTIONS: usize = 256;
 
 /// The part of an address that one machine cannot choose by itself: of IPv6 the first 64 bits.
 type Machine = [u8; 8];
@@ -34,5 +34,5 @@ pub(crate) fn one_too_many(unknown: impl Iterator<Item = (u64, SocketAddr)>) -> 
         all += 1;
     }
     let first = machines.into_values().max_by_key(|&(count, token)| (count, Reverse(token)));
-    first.filter(|_| all >= MOST_UNKNOWN).map(|(_, token)| token)
+    first.filter(|_| all >= MAX_UNIDENTIFIED_CONNECTIONS).map(|(_, token)| token)
 }

@@ -1,11 +1,11 @@
 //! What leaves: messages cut into pieces, small ones apart from large ones, and whatever must be sent again.
 
-use crate::{MessageId, Number};
+use crate::{MessageId, MessageNumber};
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 
 /// A message on its way out.
 #[derive(Debug)]
-struct Leaving {
+struct QueuedMessage {
     total: u64,
     small: bool,
     /// It is a part of something large, and goes over the streams for long messages.
@@ -20,7 +20,7 @@ struct Leaving {
 
 /// A piece of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Piece {
+pub(crate) struct MessagePiece {
     pub id: MessageId,
     pub offset: u64,
     pub len: u32,
@@ -36,15 +36,15 @@ pub(crate) struct Outbound {
     /// Messages up to this length are small.
     small: u64,
     /// The number of each conduit's last message.
-    last: HashMap<u32, Number>,
-    leaving: HashMap<MessageId, Leaving>,
+    last: HashMap<u32, MessageNumber>,
+    leaving: HashMap<MessageId, QueuedMessage>,
     small_ones: VecDeque<MessageId>,
     /// Large messages wait per conduit; conduits take turns, frame by frame.
     large_ones: BTreeMap<u32, VecDeque<MessageId>>,
     turns: VecDeque<u32>,
     /// Pieces of small and of large messages that must be sent again, the oldest message of a conduit first.
-    small_again: BTreeSet<Piece>,
-    large_again: BTreeSet<Piece>,
+    small_again: BTreeSet<MessagePiece>,
+    large_again: BTreeSet<MessagePiece>,
 }
 
 impl Outbound {
@@ -81,7 +81,7 @@ impl Outbound {
         let last = self.last.entry(conduit).or_default();
         *last += 1;
         let id = MessageId { conduit, number: *last };
-        self.leaving.insert(id, Leaving { total, small, part, next: 0, started: false, arrived: 0 });
+        self.leaving.insert(id, QueuedMessage { total, small, part, next: 0, started: false, arrived: 0 });
         if small {
             self.small_ones.push_back(id);
         } else {
@@ -100,7 +100,7 @@ impl Outbound {
     }
 
     /// The next piece of a small message; pieces to be sent again come first.
-    pub fn next_small(&mut self) -> Option<Piece> {
+    pub fn next_small(&mut self) -> Option<MessagePiece> {
         if let Some(piece) = self.small_again.pop_first() {
             return Some(piece);
         }
@@ -113,7 +113,7 @@ impl Outbound {
     }
 
     /// The next piece of a large message of at most so many bytes.
-    pub fn next_large(&mut self, longest: u64) -> Option<Piece> {
+    pub fn next_large(&mut self, longest: u64) -> Option<MessagePiece> {
         if let Some(&piece) = self.large_again.iter().find(|piece| self.length(piece.id) <= longest) {
             self.large_again.remove(&piece);
             return Some(piece);
@@ -158,7 +158,7 @@ impl Outbound {
         }
     }
 
-    fn cut(&mut self, id: MessageId) -> (Piece, bool) {
+    fn cut(&mut self, id: MessageId) -> (MessagePiece, bool) {
         let message = self.leaving.get_mut(&id).expect("what is queued is leaving");
         let (least, most) = (u64::from(self.pieces.0), u64::from(self.pieces.1));
         let piece = match message.small {
@@ -166,7 +166,7 @@ impl Outbound {
             false => message.total.div_ceil(self.streams).clamp(least, most),
         };
         let len = (message.total - message.next).min(piece) as u32;
-        let piece = Piece { id, offset: message.next, len, total: message.total };
+        let piece = MessagePiece { id, offset: message.next, len, total: message.total };
         message.next += u64::from(len);
         message.started = true;
         (piece, message.next == message.total)
@@ -175,7 +175,7 @@ impl Outbound {
     /// A piece may be lost.
     pub fn send_again(&mut self, id: MessageId, offset: u64, len: u32) {
         let Some(message) = self.leaving.get(&id) else { return };
-        let piece = Piece { id, offset, len, total: message.total };
+        let piece = MessagePiece { id, offset, len, total: message.total };
         let again = if message.small { &mut self.small_again } else { &mut self.large_again };
         again.insert(piece);
     }

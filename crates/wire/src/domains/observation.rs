@@ -16,7 +16,7 @@ pub struct Snapshot {
     pub round: u64,
     /// What its carrier does, asked after all pages were read.
     #[n(2)]
-    pub carried: Carried,
+    pub carried: CarrierLoad,
     /// Bytes of memory for messages: given out, and the most that may be.
     #[n(3)]
     pub memory_used: u64,
@@ -24,7 +24,7 @@ pub struct Snapshot {
     pub memory_limit: u64,
     /// The ranks of which anything has changed since the snapshot before.
     #[n(5)]
-    pub rows: Vec<Row>,
+    pub rows: Vec<RankRow>,
     /// What timelines have gained.
     #[n(6)]
     pub lanes: Vec<Lane>,
@@ -40,14 +40,14 @@ pub struct Passage {
     #[n(0)]
     pub channel: u32,
     #[n(1)]
-    pub sent: Option<Passed>,
+    pub sent: Option<Traffic>,
     #[n(2)]
-    pub received: Option<Passed>,
+    pub received: Option<Traffic>,
 }
 
 /// Messages that have passed one end of a channel.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Encode, Decode)]
-pub struct Passed {
+pub struct Traffic {
     #[n(0)]
     pub messages: u64,
     /// Of their bodies.
@@ -60,7 +60,7 @@ pub struct Passed {
 
 /// How much a carrier has to do.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Encode, Decode)]
-pub struct Carried {
+pub struct CarrierLoad {
     /// Whether nothing is under way: it has just looked at all its rings and all credit, has nothing to pass on, and all
     /// that it has sent has arrived.
     #[n(0)]
@@ -79,11 +79,11 @@ pub struct Carried {
 
 /// A rank of an instance.
 #[derive(Debug, Clone, PartialEq, Encode, Decode)]
-pub struct Row {
+pub struct RankRow {
     #[n(0)]
     pub rank: RankId,
     #[n(1)]
-    pub phase: Phase,
+    pub phase: RankPhase,
     #[n(2)]
     pub pid: Option<u32>,
     /// Whether its process is stopped, by a signal or a debugger.
@@ -99,7 +99,7 @@ pub struct Row {
 
 /// Where an instance stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Encode, Decode)]
-pub enum Phase {
+pub enum RankPhase {
     #[n(0)]
     Waiting,
     #[n(1)]
@@ -158,7 +158,7 @@ pub struct Page {
 #[derive(Debug, Clone, PartialEq, Eq, Encode, Decode)]
 pub struct Waits {
     #[n(0)]
-    pub what: Awaited,
+    pub what: AwaitedThing,
     /// How long it lasts already, ns.
     #[n(1)]
     pub age: u64,
@@ -170,7 +170,7 @@ pub struct Waits {
 
 /// What is waited for. Channels and ranks by their numbers in the run.
 #[derive(Debug, Clone, PartialEq, Eq, Encode, Decode)]
-pub enum Awaited {
+pub enum AwaitedThing {
     #[n(0)]
     Message(#[n(0)] Vec<u32>),
     #[n(1)]
@@ -196,7 +196,7 @@ pub struct Lane {
     pub intervals: Vec<Interval>,
     /// The sums of its causes, if there is anything new in them.
     #[n(3)]
-    pub sums: Vec<Tally>,
+    pub sums: Vec<ActivityTotal>,
     /// Whether nothing more will come.
     #[n(4)]
     pub over: bool,
@@ -225,7 +225,7 @@ pub struct Interval {
 
 /// How long and how often in all.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Encode, Decode)]
-pub struct Tally {
+pub struct ActivityTotal {
     #[n(0)]
     pub activity: u8,
     #[n(1)]

@@ -2,12 +2,12 @@
 //! messages of one conduit come out in the order in which they were sent.
 
 use crate::frame::{wrong, FrameError, FrameHeader};
-use crate::{MessageId, Number};
+use crate::{MessageId, MessageNumber};
 use std::collections::{BTreeMap, HashMap};
 
 /// How many pieces of a message may have arrived apart from each other, and one more for so many bytes.
-const APART: u64 = 256;
-const LEAST: u64 = 4 << 10;
+const MAX_SEPARATE_PIECES: u64 = 256;
+const BYTES_PER_SEPARATE_PIECE: u64 = 4 << 10;
 
 /// A message of which some bytes have arrived.
 #[derive(Debug)]
@@ -35,7 +35,7 @@ impl Assembly {
 
     /// Whether its pieces lie further apart than any sender's would: each costs memory.
     fn is_scattered(&self) -> bool {
-        self.ranges.len() as u64 > APART + self.total / LEAST
+        self.ranges.len() as u64 > MAX_SEPARATE_PIECES + self.total / BYTES_PER_SEPARATE_PIECE
     }
 
     fn is_whole(&self) -> bool {
@@ -45,11 +45,11 @@ impl Assembly {
 
 /// A conduit's messages that have not been delivered.
 #[derive(Debug, Default)]
-struct Arriving {
+struct ConduitReassembly {
     /// The last message that was delivered.
-    delivered: Number,
+    delivered: MessageNumber,
     /// Messages that have arrived in part, and whole messages that wait for those before them (none).
-    waiting: BTreeMap<Number, Option<Assembly>>,
+    waiting: BTreeMap<MessageNumber, Option<Assembly>>,
 }
 
 /// All messages of one direction that have not been delivered.
@@ -58,7 +58,7 @@ pub(crate) struct Inbound {
     /// The longest message that is accepted, and how many of a conduit may be under way at once.
     longest: u64,
     most: u64,
-    conduits: HashMap<u32, Arriving>,
+    conduits: HashMap<u32, ConduitReassembly>,
     waiting: usize,
 }
 

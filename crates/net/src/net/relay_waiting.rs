@@ -1,18 +1,18 @@
 //! Connections of this domain that wait at a relay until somebody there wants it.
 
 use super::Net;
-use crate::guest::{Errand, Guest};
+use crate::dialler::{Errand, Guest};
 use crate::peer::LOGINS;
-use crate::{Nanos, Place, Tuning, Way};
+use crate::{Nanos, DialAddress, NetOptions, Route};
 use ligament_catalogue::{fault, Fault};
 use std::sync::Arc;
 
 /// How many wait at a time. Whoever comes when all are taken waits at the relay until the next one is there.
-const MANY: usize = 6;
+const MAX_WAITING_CONNECTIONS: usize = 6;
 
 /// Waiting at a relay.
-pub(super) struct Waiting {
-    places: Vec<Place>,
+pub(super) struct RelayWait {
+    places: Vec<DialAddress>,
     next: usize,
     /// How many wait, or are on their way there.
     there: usize,
@@ -21,21 +21,21 @@ pub(super) struct Waiting {
     at: Nanos,
 }
 
-impl Waiting {
-    pub fn new(way: &Arc<Way>, tuning: &Tuning) -> Waiting {
-        Waiting { places: way.places(), next: 0, there: 0, pause: tuning.first_pause, at: 0 }
+impl RelayWait {
+    pub fn new(way: &Arc<Route>, tuning: &NetOptions) -> RelayWait {
+        RelayWait { places: way.places(), next: 0, there: 0, pause: tuning.first_pause, at: 0 }
     }
 
     /// When something is due by time alone.
     pub fn deadline(&self) -> Option<Nanos> {
-        (self.there < MANY).then_some(self.at)
+        (self.there < MAX_WAITING_CONNECTIONS).then_some(self.at)
     }
 
-    fn place(&self) -> Place {
+    fn place(&self) -> DialAddress {
         self.places[self.next % self.places.len()].clone()
     }
 
-    fn failed(&mut self, tuning: &Tuning, now: Nanos) {
+    fn failed(&mut self, tuning: &NetOptions, now: Nanos) {
         self.next += 1;
         let logins = self.places.iter().any(|place| place.gate().is_some());
         let (least, longest) = if logins { LOGINS } else { (0, tuning.longest_pause) };
