@@ -1,8 +1,8 @@
 //! The driver of Rust: rebuilds what comes, as README.md says.
 
 use ligament_instance::{
-    Array, ArrayMeta, ArrayMut, ArrayRef, DType, Error, Expected, Instance, Kind, Message, Operator, ArrayOrder,
-    Outgoing, SettingType, SettingValue, Times, Value, ValueRef, Wait,
+    Array, ArrayMeta, ArrayMut, ArrayRef, DType, Error, Expected, Instance, ErrorKind, Message, Operator, ArrayOrder,
+    Outgoing, SettingType, SettingValue, MessageTimes, Value, ValueRef, Wait,
 };
 
 fn text(map: &Value, key: &str) -> String {
@@ -102,7 +102,7 @@ fn into(
     dtype: DType,
     shape: &[u64],
     order: ArrayOrder,
-) -> Result<(Times, Vec<u8>), Error> {
+) -> Result<(MessageTimes, Vec<u8>), Error> {
     let count: u64 = shape.iter().product();
     let mut bytes = vec![0; count as usize * dtype.size()];
     let times = instance.receive_into(
@@ -119,7 +119,7 @@ fn contiguous<'a>(dtype: DType, shape: &'a [u64], order: ArrayOrder, data: &'a [
 }
 
 /// Sends the elements as each second one of an array that is twice as long in each dimension.
-fn send_strided(instance: &mut Instance, out: &str, times: Times, array: &Array) -> Result<(), Error> {
+fn send_strided(instance: &mut Instance, out: &str, times: MessageTimes, array: &Array) -> Result<(), Error> {
     let size = array.dtype().size();
     let mut strides = vec![0; array.ndim()];
     let mut span = size;
@@ -175,10 +175,10 @@ fn mistake(instance: &mut Instance, call: &str, port: &str, out: &str) -> Value 
         Ok(()) => ("none", String::new()),
         Err(error) => (
             match error.kind() {
-                Kind::Usage => "usage",
-                Kind::Unexpected => "unexpected",
-                Kind::SettingUnset => "setting_unset",
-                Kind::SettingType => "setting_type",
+                ErrorKind::Usage => "usage",
+                ErrorKind::Unexpected => "unexpected",
+                ErrorKind::SettingUnset => "setting_unset",
+                ErrorKind::SettingType => "setting_type",
                 _ => "other",
             },
             error.to_string(),

@@ -1,9 +1,9 @@
 //! Calls the operations that the rebuilding driver has no use for, in Rust, and prints what comes of them (README.md).
 
 use ligament_instance::{
-    run_light, run_mapper, run_submodel, ArrayMut, ArrayRef, DType, Error, Expected, Inputs, Instance,
+    run_light, run_mapper, run_submodel, ArrayMut, ArrayRef, DType, Error, Expected, MapperInputs, Instance,
     LogLevel, Mapper, Operator, ArrayOrder, Outgoing, Outputs, Ports, Reference, SettingType, SettingValue,
-    Settings, Steerable, Submodel, Times, Value, Wait,
+    Settings, SettingDeclaration, Submodel, MessageTimes, Value, Wait,
 };
 
 fn about(instance: &mut Instance) -> Result<(), Error> {
@@ -23,7 +23,7 @@ fn about(instance: &mut Instance) -> Result<(), Error> {
     let SettingValue::Float(ratio) = instance.get_setting("ratio", Some(SettingType::Float))? else { panic!() };
     println!("setting {}\nsettings {}", (4.0 * ratio) as i32, instance.list_settings().len());
     let (min, max) = (Some(0.0), Some(1.0));
-    instance.declare_steerable(Steerable { name: "ratio", min, max, unit: "m", restart: false })?;
+    instance.declare_steerable(SettingDeclaration { name: "ratio", min, max, unit: "m", restart: false })?;
     let steered = both(instance.steer(0.0)?, instance.steer(1.0)?);
     let SettingValue::Float(ratio) = instance.get_setting("ratio", Some(SettingType::Float))? else { panic!() };
     println!("steered {steered} {}", (4.0 * ratio) as i32);
@@ -38,7 +38,7 @@ fn giver() -> Result<(), Error> {
     instance.send("deal", &Outgoing::at(1.0, &Value::Int(5)), Some(0))?;
     let mut loan = instance.loan(DType::Float64, &[2], ArrayOrder::RowMajor)?;
     loan.bytes_mut().copy_from_slice(&[1.0f64, 2.0].map(f64::to_ne_bytes).concat());
-    instance.send_loan("deal", Times { timestamp: 1.0, next_timestamp: None }, loan, Some(1))?;
+    instance.send_loan("deal", MessageTimes { timestamp: 1.0, next_timestamp: None }, loan, Some(1))?;
 
     let first = instance.wait_any(&[("back", Some(0)), ("back", Some(1))], Wait::Forever)?;
     println!("first {first} {}", i32::from(instance.poll("back", Some(0))?));
@@ -102,7 +102,7 @@ impl Submodel for Taker {
             names: &[],
             unit: None,
         };
-        instance.send_array("back", Times { timestamp: 2.0, next_timestamp: None }, seven, Some(0))?;
+        instance.send_array("back", MessageTimes { timestamp: 2.0, next_timestamp: None }, seven, Some(0))?;
         let mut settings = Settings::new();
         settings.set(Reference::new("k").expect("a name"), SettingValue::Int(3));
         instance.send("back", &Outgoing::at(2.0, &Value::Int(9)).with_settings(&settings), Some(1))
@@ -122,7 +122,7 @@ impl Mapper for Scale {
         Some(inputs.with(Operator::OF, "sum").with(Operator::OF, "each[]").with(Operator::OF, "spare"))
     }
 
-    fn map(&mut self, inputs: &Inputs, outputs: &mut Outputs<'_>) -> Result<(), Error> {
+    fn map(&mut self, inputs: &MapperInputs, outputs: &mut Outputs<'_>) -> Result<(), Error> {
         let number = |value: &Value| if let Value::Float(number) = value { *number } else { panic!() };
         outputs.send("spare", &Value::Float(0.0), None)?;
         let lazy = outputs.instance().get_setting("lazy", None)?;

@@ -2,7 +2,7 @@
 
 use crate::text::Text;
 use ligament_catalogue::{Code, Fault};
-use ligament_instance::{Error, Kind};
+use ligament_instance::{Error, ErrorKind};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::PyType;
@@ -46,16 +46,16 @@ pub fn model(py: Python<'_>, fault: impl Into<Fault>) -> PyErr {
 /// the instance, which asks for it first.
 pub fn instance(py: Python<'_>, error: Error) -> PyErr {
     let class = match error.kind() {
-        Kind::Registration => "RegistrationError",
-        Kind::Usage => "UsageError",
-        Kind::Unexpected => "UnexpectedError",
-        Kind::Closed => "ClosedError",
-        Kind::SettingUnset => "SettingUnsetError",
-        Kind::SettingType => "SettingTypeError",
-        Kind::TimedOut => "TimeoutError",
-        Kind::OutOfMemory => "OutOfMemoryError",
-        Kind::RunEnds => "RunEndsError",
-        Kind::Interrupted => return pyo3::exceptions::PyKeyboardInterrupt::new_err(()),
+        ErrorKind::Registration => "RegistrationError",
+        ErrorKind::Usage => "UsageError",
+        ErrorKind::Unexpected => "UnexpectedError",
+        ErrorKind::Closed => "ClosedError",
+        ErrorKind::SettingUnset => "SettingUnsetError",
+        ErrorKind::SettingType => "SettingTypeError",
+        ErrorKind::TimedOut => "TimeoutError",
+        ErrorKind::OutOfMemory => "OutOfMemoryError",
+        ErrorKind::RunEnds => "RunEndsError",
+        ErrorKind::Interrupted => return pyo3::exceptions::PyKeyboardInterrupt::new_err(()),
         _ => "TransportError",
     };
     exception(py, class, error.to_string())

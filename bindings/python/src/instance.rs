@@ -16,7 +16,7 @@ use crate::to_wire::Node;
 use ligament_catalogue::fault;
 use ligament_instance::{
     ArrayMut, Call, Error, Flags, Instance as Core, LogLevel, Message as Received, Operator, ArrayOrder, Origin,
-    Outgoing, Parallelism, Ports, SettingType, Settings as Overlay, Times, Turn, Wait,
+    Outgoing, Parallelism, Ports, SettingType, Settings as Overlay, MessageTimes, CallGuard, Wait,
 };
 use pyo3::prelude::*;
 use pyo3::types::PyString;
@@ -26,7 +26,7 @@ use std::time::Duration;
 /// The compiled half of `ligament.Instance`.
 #[pyclass(module = "ligament._ligament", name = "_Instance", subclass, frozen)]
 pub struct Instance {
-    turn: Turn,
+    turn: CallGuard,
     /// For whose turn it is.
     core: Mutex<Held>,
     /// The exception that a signal's handler raised while the core was waiting.
@@ -39,7 +39,7 @@ impl Instance {
     /// That of a light component, which is lent later.
     pub(crate) fn light(core: &Core, raised: Arc<Mutex<Option<PyErr>>>) -> Instance {
         Instance {
-            turn: Turn::new(),
+            turn: CallGuard::new(),
             core: Mutex::new(Held::Away),
             raised,
             returned: Returned::default(),
@@ -130,7 +130,7 @@ impl Instance {
         &self,
         py: Python<'_>,
         port: &str,
-        times: Times,
+        times: MessageTimes,
         loan: &Loan,
         slot: Option<u32>,
         overlay: Option<&Overlay>,
@@ -247,7 +247,7 @@ impl Instance {
         watch_signals(&mut core, &raised);
         let name = core.name().to_owned();
         Ok(Instance {
-            turn: Turn::new(),
+            turn: CallGuard::new(),
             core: Mutex::new(Held::Own(Box::new(core))),
             raised,
             returned: Returned::default(),
@@ -319,7 +319,7 @@ impl Instance {
         unit: &str,
         restart: bool,
     ) -> PyResult<()> {
-        let setting = ligament_instance::Steerable { name: setting, min: minimum, max: maximum, unit, restart };
+        let setting = ligament_instance::SettingDeclaration { name: setting, min: minimum, max: maximum, unit, restart };
         self.detached(py, &Call("declare_steerable"), |core| core.declare_steerable(setting))
     }
 
@@ -343,7 +343,7 @@ impl Instance {
             (message.timestamp, message.next_timestamp, message.data.clone_ref(py).into_bound(py), settings)
         };
         if let Ok(loan) = data.cast_exact::<Loan>() {
-            let times = Times { timestamp, next_timestamp };
+            let times = MessageTimes { timestamp, next_timestamp };
             return self.give(py, port, times, loan.get(), slot, settings.as_ref());
         }
         let node = Node::new(&data, port)?;
@@ -369,7 +369,7 @@ impl Instance {
         slot: Option<u32>,
     ) -> PyResult<()> {
         let port = &*port;
-        self.give(py, port, Times { timestamp, next_timestamp }, loan.get(), slot, None)
+        self.give(py, port, MessageTimes { timestamp, next_timestamp }, loan.get(), slot, None)
     }
 
     /// Memory for an array, to be filled in place and sent without a copy if it has more than 64 KiB.

@@ -1,6 +1,6 @@
 //! A connection to the agent's socket, shared between the loop that uses it and the tasks that watch it.
 
-use ligament_shm::socket::{Frame, Frames, Socket};
+use ligament_shm::socket::{SocketFrame, Frames, Socket};
 use ligament_shm::ShmError;
 use rustix::fd::{AsFd, AsRawFd, OwnedFd, RawFd};
 use std::cell::{Cell, RefCell};
@@ -74,7 +74,7 @@ impl AgentConnection {
     }
 
     /// The next frame, if it is here.
-    pub fn try_receive(&self) -> Result<Option<Frame>, ShmError> {
+    pub fn try_receive(&self) -> Result<Option<SocketFrame>, ShmError> {
         self.inner.get_ref().socket.borrow_mut().try_receive()
     }
 

@@ -6,12 +6,12 @@ use crate::memory::SpareMemory;
 use crate::plan::RunPlan;
 use crate::wiring::Wiring;
 use ligament_catalogue::{fault, Fault};
-use ligament_shm::area::{keep_no_timeline, ChannelEnd, Ends, Front, Layout, Passed, Rows};
+use ligament_shm::area::{keep_no_timeline, ChannelEnd, Ends, Front, Layout, ChannelCount, RowTable};
 use ligament_shm::board::Board;
 use ligament_shm::endpoint::OUTBOX_BYTES;
 use ligament_shm::memory::{create, Mapping};
 use ligament_shm::status::Status;
-use ligament_shm::timeline::{CauseSum, Interval, Reader};
+use ligament_shm::timeline::{CauseSum, TimelineInterval, TimelineReader};
 use ligament_shm::{barrier, ShmError};
 use ligament_wire::{EndpointId, RankId};
 use rustix::fd::{AsFd, OwnedFd};
@@ -24,10 +24,10 @@ struct AreaHandle {
     fd: OwnedFd,
     front: Front,
     /// Of an endpoint that serves many instances.
-    rows: Option<Rows>,
+    rows: Option<RowTable>,
     /// Of one that sends.
     ends: Option<Ends>,
-    timeline: Reader,
+    timeline: TimelineReader,
 }
 
 /// What an endpoint's timeline has gained since it was last looked at.
@@ -35,7 +35,7 @@ struct AreaHandle {
 pub struct TimelineDelta {
     /// The status page, as it was just before.
     pub status: Status,
-    pub intervals: Vec<Interval>,
+    pub intervals: Vec<TimelineInterval>,
     /// The sums of all its causes, if they are not the same as the last time.
     pub causes: Vec<CauseSum>,
 }
@@ -43,8 +43,8 @@ pub struct TimelineDelta {
 /// What has passed a channel, at its sending and at its receiving end, as far as these are of this domain.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct ChannelView {
-    pub sent: Option<Passed>,
-    pub received: Option<Passed>,
+    pub sent: Option<ChannelCount>,
+    pub received: Option<ChannelCount>,
 }
 
 /// The numbers of an endpoint's channels, as `Wiring::channels` has them.
@@ -171,14 +171,14 @@ impl Custody {
             let (at, len) = layout.rows();
             let rows = match layout.rows {
                 0 => None,
-                _ => Some(Rows::new(Mapping::readable(&fd, at, len)?, layout)?),
+                _ => Some(RowTable::new(Mapping::readable(&fd, at, len)?, layout)?),
             };
             let (at, len) = layout.ends();
             let ends = match layout.ends {
                 0 => None,
                 _ => Some(Ends::new(Mapping::readable(&fd, at, len)?, layout)?),
             };
-            self.areas[i] = Some(AreaHandle { fd, front, rows, ends, timeline: Reader::default() });
+            self.areas[i] = Some(AreaHandle { fd, front, rows, ends, timeline: TimelineReader::default() });
         }
         Ok(self.areas[i].as_ref().expect("it was just made").fd.as_fd())
     }

@@ -3,7 +3,7 @@
 use crate::action::{AgentOrder, ConnectionId, InstancePhase, AgentReport};
 use crate::core::AgentCore;
 use crate::custody::{ChannelView, Custody, TimelineDelta};
-use ligament_carrier::Heard;
+use ligament_carrier::CarrierReport;
 use ligament_catalogue::{fault, said, Fault};
 use ligament_launch::Guard;
 use ligament_shm::status::Status;
@@ -219,7 +219,7 @@ pub trait Host {
     /// Somebody wants to see on the terminal how the run stands (SIGQUIT).
     fn show(&mut self, view: &RunView<'_>);
     /// The carrier heard something from elsewhere. What it says of failures the agent heeds by itself, after this.
-    fn heard(&mut self, heard: &Heard) -> Vec<AgentOrder> {
+    fn heard(&mut self, heard: &CarrierReport) -> Vec<AgentOrder> {
         let _ = heard;
         Vec::new()
     }

@@ -123,7 +123,7 @@ fn contiguous_strides(dtype: DType, shape: &[u64], order: ArrayOrder, strides: &
 }
 
 /// What an array's description says, checked.
-pub(crate) struct Described<'a> {
+pub(crate) struct ArrayDescription<'a> {
     pub dtype: DType,
     pub order: ArrayOrder,
     pub shape: &'a [u64],
@@ -136,7 +136,7 @@ pub(crate) struct Described<'a> {
 /// # Safety
 /// `array` is NULL or a `lig_array` that lives for `'a`, as do the texts in it.
 #[inline]
-pub(crate) unsafe fn describe<'a>(array: *const lig_array) -> Result<(Described<'a>, &'a lig_array), Error> {
+pub(crate) unsafe fn describe<'a>(array: *const lig_array) -> Result<(ArrayDescription<'a>, &'a lig_array), Error> {
     // SAFETY: as the caller promises.
     let Some(array) = (unsafe { array.as_ref() }) else { return Err(null("array")) };
     if array.reserved != 0 {
@@ -162,7 +162,7 @@ pub(crate) unsafe fn describe<'a>(array: *const lig_array) -> Result<(Described<
         // SAFETY: it ends with a NUL.
         Some(unsafe { name(array.unit, "unit") }?)
     };
-    Ok((Described { dtype, order, shape, names, unit }, array))
+    Ok((ArrayDescription { dtype, order, shape, names, unit }, array))
 }
 
 /// An array as its caller describes it, for `send_array_as_before`.
@@ -227,7 +227,7 @@ pub(crate) fn too_many_dims(ndim: u32) -> Error {
 
 /// A process has no more memory than this, bytes: the system gives no addresses above it unasked. Who says that he has more
 /// has made a mistake, such as a negative size.
-pub(crate) const ALL_MEMORY: u64 = 1 << 47;
+pub(crate) const MAX_ADDRESSABLE_BYTES: u64 = 1 << 47;
 
 /// The bytes that contiguous elements take, if they fit any memory.
 #[inline(always)]
@@ -238,7 +238,7 @@ fn contiguous(dtype: DType, shape: &[u64]) -> Option<usize> {
         _ if shape.contains(&0) => 0,
         _ => shape.iter().try_fold(size, |bytes, &extent| bytes.checked_mul(extent))?,
     };
-    (bytes <= ALL_MEMORY).then_some(bytes as usize)
+    (bytes <= MAX_ADDRESSABLE_BYTES).then_some(bytes as usize)
 }
 
 /// As `contiguous`, or what is wrong.
@@ -252,10 +252,10 @@ pub(crate) fn nbytes(dtype: DType, shape: &[u64]) -> Result<usize, Error> {
 /// The memory that `array` describes is readable for `'a` and not written meanwhile.
 #[inline]
 pub(crate) unsafe fn lent<'a>(
-    described: &'a Described<'a>,
+    described: &'a ArrayDescription<'a>,
     array: &'a lig_array,
 ) -> Result<ArrayRef<'a>, Error> {
-    let Described { dtype, order, shape, ref names, unit } = *described;
+    let ArrayDescription { dtype, order, shape, ref names, unit } = *described;
     let (strides, low, span) = if array.strides.is_null() {
         (None, 0, nbytes(dtype, shape)?)
     } else {
@@ -290,7 +290,7 @@ fn reach(dtype: DType, shape: &[u64], strides: &[i64]) -> Result<(usize, usize),
         }
     }
     match (low, low.saturating_add(high)) {
-        (low, span) if span <= i128::from(ALL_MEMORY) => Ok((low as usize, span as usize)),
+        (low, span) if span <= i128::from(MAX_ADDRESSABLE_BYTES) => Ok((low as usize, span as usize)),
         _ => Err(Misuse::TooWide { shape: shape.to_vec(), strides: strides.to_vec() }.into()),
     }
 }

@@ -6,7 +6,7 @@ use crate::options::lig_bool;
 use crate::send::bytes;
 use crate::status::{guard, guard_or, lig_error, lig_status, name, null, out};
 use crate::values::{lig_value, tree};
-use ligament_instance::{settings_from_value, Array, ArrayMeta, Error, Kind, Settings, Value, ValueRef};
+use ligament_instance::{settings_from_value, Array, ArrayMeta, Error, ErrorKind, Settings, Value, ValueRef};
 use ligament_wire::Bytes;
 use ligament_wire::{decode_body, Encoder, Limits, SettingValue, MAX_DEPTH};
 use std::collections::hash_map::Entry;
@@ -24,7 +24,7 @@ struct Built {
 }
 
 /// Up to so many, the keys of a map are compared one by one.
-const FEW_KEYS: usize = 16;
+const MAX_KEYS_COMPARED: usize = 16;
 
 /// Gives a value that holds no other values to the caller.
 fn give_leaf(value: Value) -> *mut lig_value {
@@ -79,7 +79,7 @@ impl Built {
     /// Where a key stands in the map, or none, after which it must be put at the end.
     fn place(&mut self, key: &str) -> Option<usize> {
         let Value::Map(entries) = &self.value else { return None };
-        if entries.len() <= FEW_KEYS {
+        if entries.len() <= MAX_KEYS_COMPARED {
             return entries.iter().position(|(name, _)| name == key);
         }
         // Of keys that stand there twice, which only a received map has, the first counts.
@@ -219,7 +219,7 @@ pub unsafe extern "C" fn lig_value_new_array(
 
 /// The value as its receiver would have it: the codec knows how to gather strided elements.
 fn gathered(value: &ValueRef<'_>) -> Result<Value, Error> {
-    let usage = |error: ligament_wire::WireError| Error::other(Kind::Usage, error);
+    let usage = |error: ligament_wire::WireError| Error::other(ErrorKind::Usage, error);
     let mut encoder = Encoder::new();
     let plan = encoder.plan(value).map_err(usage)?;
     let length = plan.body_len() as usize;
@@ -259,7 +259,7 @@ pub unsafe extern "C" fn lig_value_new_array_borrowed(
             strides: None,
         });
         let array = Array::new(array.dtype, array.shape, array.order, Bytes::from_static(data), meta);
-        place.write(give_leaf(Value::Array(array.map_err(|error| Error::other(Kind::Usage, error))?)));
+        place.write(give_leaf(Value::Array(array.map_err(|error| Error::other(ErrorKind::Usage, error))?)));
         Ok(())
     })
 }

@@ -7,7 +7,7 @@ use crate::ports::lig_port;
 use crate::send::SpareLoans;
 use crate::settings::HandedOut;
 use crate::status::{complain, guard, guard_or, lig_error, lig_status, name, null, out, wanted};
-use ligament_instance::{Call, Error, Flags, InCall, Instance, LogLevel, Parallelism, Ports, Turn};
+use ligament_instance::{Call, Error, Flags, InCall, Instance, LogLevel, Parallelism, Ports, CallGuard};
 use std::cell::UnsafeCell;
 use std::collections::HashMap;
 use std::ffi::{c_char, c_void, CString};
@@ -21,7 +21,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 /// any time.
 pub struct lig_instance {
     /// Who is in a call. What stands in a cell is touched by that one only; all else does not change.
-    turn: Turn,
+    turn: CallGuard,
     /// While a formal submodel runs, this is the reference that the core gave to its operators, so that what they do
     /// through the handle is done through that reference.
     current: UnsafeCell<*mut Instance>,
@@ -86,7 +86,7 @@ impl lig_instance {
             index: core.index(),
             rank: core.rank(),
             ranks: core.ranks(),
-            turn: Turn::new(),
+            turn: CallGuard::new(),
             current: UnsafeCell::new(current),
             own: UnsafeCell::default(),
             running: AtomicBool::new(false),
@@ -104,7 +104,7 @@ impl lig_instance {
     }
 
     /// Who is in a call.
-    pub(crate) fn turn(&self) -> &Turn {
+    pub(crate) fn turn(&self) -> &CallGuard {
         &self.turn
     }
 

@@ -42,7 +42,7 @@ unsafe impl SizePrefixed for lig_light {
 }
 
 /// One instance: its handle, its functions, and what they get.
-struct Member {
+struct LightInstance {
     /// None only once it is dropped.
     functions: Option<Functions>,
     handle: *mut lig_instance,
@@ -50,7 +50,7 @@ struct Member {
     release: Option<unsafe extern "C" fn(*mut c_void)>,
 }
 
-impl Drop for Member {
+impl Drop for LightInstance {
     fn drop(&mut self) {
         if let Some(release) = self.release {
             // SAFETY: `make` made it for this, and nobody uses it any more.
@@ -62,13 +62,13 @@ impl Drop for Member {
     }
 }
 
-impl Member {
+impl LightInstance {
     fn functions(&mut self) -> &mut Functions {
         self.functions.as_mut().expect("until it is dropped")
     }
 }
 
-impl Submodel for Member {
+impl Submodel for LightInstance {
     fn initialise(&mut self, instance: &mut Instance) -> Result<(), Error> {
         self.functions().initialise(instance)
     }
@@ -90,7 +90,7 @@ impl Submodel for Member {
     }
 }
 
-type Failed = Rc<Cell<Option<lig_status_code>>>;
+type CallFailed = Rc<Cell<Option<lig_status_code>>>;
 
 /// Makes one instance's part.
 ///
@@ -100,8 +100,8 @@ unsafe fn member(
     light: &lig_light,
     submodel: &lig_submodel,
     core: &mut Instance,
-    failed: &Failed,
-) -> Result<Member, Error> {
+    failed: &CallFailed,
+) -> Result<LightInstance, Error> {
     const CALL: &Call = &Call("lig_run_light");
     let current = std::ptr::from_mut(core);
     // SAFETY: what is at `current` lives as long as the member, and is used through the handle only while it is lent.
@@ -113,7 +113,7 @@ unsafe fn member(
     // From here on the handle is freed with the member.
     let mut member = match made {
         Ok(functions) => {
-            Member { functions: Some(functions), handle, user: std::ptr::null_mut(), release: None }
+            LightInstance { functions: Some(functions), handle, user: std::ptr::null_mut(), release: None }
         }
         Err(error) => {
             // SAFETY: just made.
@@ -150,7 +150,7 @@ unsafe fn member(
 /// `light` and what it names are valid until this returns; `error` may be NULL.
 #[no_mangle]
 pub unsafe extern "C" fn lig_run_light(light: *const lig_light, error: *mut lig_error) -> lig_status_code {
-    let failed = Failed::default();
+    let failed = CallFailed::default();
     let status = guard(error, || {
         // SAFETY: all pointers are as the caller promises.
         let light = unsafe { read_required(light) }?;

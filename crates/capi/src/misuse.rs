@@ -1,7 +1,7 @@
 //! What can be wrong with the arguments of a call of the C ABI.
 
 use ligament_catalogue::errors;
-use ligament_instance::{Error, Kind};
+use ligament_instance::{Error, ErrorKind};
 
 errors! {
     /// Why an argument cannot be taken.
@@ -122,11 +122,11 @@ errors! {
 impl From<Misuse> for Error {
     fn from(misuse: Misuse) -> Error {
         let kind = match misuse {
-            Misuse::OtherKind { .. } | Misuse::LargeInteger { .. } => Kind::Unexpected,
-            Misuse::NulInSetting { .. } => Kind::SettingType,
-            Misuse::NoCopy { .. } => Kind::OutOfMemory,
-            Misuse::NulInName { .. } | Misuse::NulInNames { .. } | Misuse::Confused { .. } => Kind::System,
-            _ => Kind::Usage,
+            Misuse::OtherKind { .. } | Misuse::LargeInteger { .. } => ErrorKind::Unexpected,
+            Misuse::NulInSetting { .. } => ErrorKind::SettingType,
+            Misuse::NoCopy { .. } => ErrorKind::OutOfMemory,
+            Misuse::NulInName { .. } | Misuse::NulInNames { .. } | Misuse::Confused { .. } => ErrorKind::System,
+            _ => ErrorKind::Usage,
         };
         Error::other(kind, misuse)
     }

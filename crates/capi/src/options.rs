@@ -3,7 +3,7 @@
 use crate::misuse::Misuse;
 use crate::status::null;
 use crate::values::lig_value;
-use ligament_instance::{DType, Error, Operator, ArrayOrder, Times, Wait};
+use ligament_instance::{DType, Error, Operator, ArrayOrder, MessageTimes, Wait};
 use std::ffi::c_char;
 use std::ops::Deref;
 use std::time::Duration;
@@ -132,9 +132,9 @@ pub struct lig_times {
     pub reserved: [u8; 7],
 }
 
-impl From<Times> for lig_times {
+impl From<MessageTimes> for lig_times {
     #[inline]
-    fn from(times: Times) -> lig_times {
+    fn from(times: MessageTimes) -> lig_times {
         lig_times {
             timestamp: times.timestamp,
             next_timestamp: times.next_timestamp.unwrap_or(0.0),
@@ -190,8 +190,8 @@ impl lig_send_options {
     }
 
     #[inline]
-    pub(crate) fn times(&self) -> Times {
-        Times {
+    pub(crate) fn times(&self) -> MessageTimes {
+        MessageTimes {
             timestamp: self.timestamp,
             next_timestamp: (self.has_next_timestamp != 0).then_some(self.next_timestamp),
         }
@@ -242,19 +242,19 @@ unsafe impl SizePrefixed for lig_receive_options {
 }
 
 /// Options as the core reads them: where the caller has them, if its header is ours.
-pub(crate) enum Given<'a, T> {
+pub(crate) enum OptionsRef<'a, T> {
     InPlace(&'a T),
     Copied(Box<T>),
 }
 
-impl<T> Deref for Given<'_, T> {
+impl<T> Deref for OptionsRef<'_, T> {
     type Target = T;
 
     #[inline]
     fn deref(&self) -> &T {
         match self {
-            Given::InPlace(options) => options,
-            Given::Copied(options) => options,
+            OptionsRef::InPlace(options) => options,
+            OptionsRef::Copied(options) => options,
         }
     }
 }
@@ -267,28 +267,28 @@ static ZEROS: [u64; 32] = [0; 32];
 /// # Safety
 /// `options` is NULL or points to as many readable bytes as its first member says, which stay for `'a`.
 #[inline]
-pub(crate) unsafe fn read<'a, T: SizePrefixed>(options: *const T) -> Result<Given<'a, T>, Error> {
+pub(crate) unsafe fn read<'a, T: SizePrefixed>(options: *const T) -> Result<OptionsRef<'a, T>, Error> {
     const { assert!(size_of::<T>() <= size_of::<[u64; 32]>() && align_of::<T>() <= align_of::<u64>()) };
     if options.is_null() {
         // SAFETY: large enough and aligned; zero is a value of it, as the trait promises.
-        return Ok(Given::InPlace(unsafe { &*(&raw const ZEROS).cast::<T>() }));
+        return Ok(OptionsRef::InPlace(unsafe { &*(&raw const ZEROS).cast::<T>() }));
     }
     // SAFETY: as the trait and the caller promise.
     let size = unsafe { options.cast::<usize>().read() };
     if size == size_of::<T>() {
         // SAFETY: the caller has all of it.
-        return Ok(Given::InPlace(unsafe { &*options }));
+        return Ok(OptionsRef::InPlace(unsafe { &*options }));
     }
     // SAFETY: as the caller promises.
     unsafe { read_other_size(options, size) }
 }
 
 /// No struct of options will ever be larger, bytes: what says so was not initialised.
-const LARGEST: usize = 4096;
+const MAX_OPTIONS_BYTES: usize = 4096;
 
 #[cold]
-unsafe fn read_other_size<'a, T: SizePrefixed>(options: *const T, size: usize) -> Result<Given<'a, T>, Error> {
-    if !(size_of::<usize>()..=LARGEST).contains(&size) {
+unsafe fn read_other_size<'a, T: SizePrefixed>(options: *const T, size: usize) -> Result<OptionsRef<'a, T>, Error> {
+    if !(size_of::<usize>()..=MAX_OPTIONS_BYTES).contains(&size) {
         return Err(Misuse::OptionsSize { name: T::NAME, size }.into());
     }
     // What a newer header has that we do not know may stand there only unused: ignoring it would do something else
@@ -304,7 +304,7 @@ unsafe fn read_other_size<'a, T: SizePrefixed>(options: *const T, size: usize) -
         let mut known: T = std::mem::zeroed();
         let count = size.min(std::mem::size_of::<T>());
         std::ptr::copy_nonoverlapping(options.cast::<u8>(), std::ptr::from_mut(&mut known).cast(), count);
-        Ok(Given::Copied(Box::new(known)))
+        Ok(OptionsRef::Copied(Box::new(known)))
     }
 }
 
@@ -312,7 +312,7 @@ unsafe fn read_other_size<'a, T: SizePrefixed>(options: *const T, size: usize) -
 ///
 /// # Safety
 /// As `read`.
-pub(crate) unsafe fn read_required<'a, T: SizePrefixed>(options: *const T) -> Result<Given<'a, T>, Error> {
+pub(crate) unsafe fn read_required<'a, T: SizePrefixed>(options: *const T) -> Result<OptionsRef<'a, T>, Error> {
     if options.is_null() {
         return Err(null(T::NAME));
     }

@@ -3,7 +3,7 @@
 use crate::misuse::Misuse;
 use crate::options::{lig_bool, read, SizePrefixed};
 use crate::status::{guard, lig_error, lig_status, name, null, out};
-use ligament_instance::{Error, Kind};
+use ligament_instance::{Error, ErrorKind};
 use ligament_link::{Key, Options, Path, Request};
 use std::collections::BTreeMap;
 use std::ffi::{c_char, c_void};
@@ -90,12 +90,12 @@ pub struct lig_path_statistics {
 /// What failed, as the core of the C ABI has it.
 fn failed(error: ligament_link::PathError) -> Error {
     let kind = match error.kind() {
-        ligament_link::PathErrorKind::Usage => Kind::Usage,
-        ligament_link::PathErrorKind::Unexpected => Kind::Unexpected,
-        ligament_link::PathErrorKind::Closed => Kind::Closed,
-        ligament_link::PathErrorKind::TimedOut => Kind::TimedOut,
-        ligament_link::PathErrorKind::OutOfMemory => Kind::OutOfMemory,
-        _ => Kind::System,
+        ligament_link::PathErrorKind::Usage => ErrorKind::Usage,
+        ligament_link::PathErrorKind::Unexpected => ErrorKind::Unexpected,
+        ligament_link::PathErrorKind::Closed => ErrorKind::Closed,
+        ligament_link::PathErrorKind::TimedOut => ErrorKind::TimedOut,
+        ligament_link::PathErrorKind::OutOfMemory => ErrorKind::OutOfMemory,
+        _ => ErrorKind::System,
     };
     Error::other(kind, error.fault().clone())
 }
@@ -173,7 +173,7 @@ unsafe fn prepared(key_file: *const c_char, options: *const lig_path_options) ->
         let relay = unsafe { name(*given.relays.add(at), "a relay's file")? };
         options.relays.push(PathBuf::from(relay));
     }
-    let key = Key::read(File::new(file)).map_err(|fault| Error::other(Kind::System, fault))?;
+    let key = Key::read(File::new(file)).map_err(|fault| Error::other(ErrorKind::System, fault))?;
     Ok((key, options))
 }
 
@@ -186,7 +186,7 @@ pub unsafe extern "C" fn lig_path_key_make(file: *const c_char, error: *mut lig_
     guard(error, || {
         // SAFETY: as the caller promises.
         let file = unsafe { name(file, "file")? };
-        Key::make().write(File::new(file)).map_err(|fault| Error::other(Kind::System, fault))
+        Key::make().write(File::new(file)).map_err(|fault| Error::other(ErrorKind::System, fault))
     })
 }
 

@@ -1,6 +1,6 @@
 //! Sending: values, arrays over the caller's memory, loans.
 
-use crate::array::{describe, lent, lig_array, plain, CallersArray, ALL_MEMORY, LIG_MAX_DIMS};
+use crate::array::{describe, lent, lig_array, plain, CallersArray, MAX_ADDRESSABLE_BYTES, LIG_MAX_DIMS};
 use crate::builders::overlay;
 use crate::instance::{lig_instance, used, Own};
 use crate::misuse::Misuse;
@@ -9,7 +9,7 @@ use crate::status::{
     complain, guard, guard_or, lig_error, lig_status, name, null, out, port_name, wanted, NameInPlace,
 };
 use crate::values::{lig_value, tree};
-use ligament_instance::{ArrayMeta, Call, Error, Instance, Loan, ArrayOrder, Outgoing, Settings, Times, ValueRef};
+use ligament_instance::{ArrayMeta, Call, Error, Instance, Loan, ArrayOrder, Outgoing, Settings, MessageTimes, ValueRef};
 use std::ffi::{c_char, c_void};
 
 /// Sends a value; NULL sends none. Returns as soon as it is stored: what happens to the caller's memory afterwards
@@ -209,7 +209,7 @@ fn send_under(
     data: ValueRef<'_>,
     settings: Option<&Settings>,
 ) -> Result<(), Error> {
-    let Times { timestamp, next_timestamp } = options.times();
+    let MessageTimes { timestamp, next_timestamp } = options.times();
     let message = Outgoing { timestamp, next_timestamp, data, settings };
     instance.send(port, &message, options.slot())
 }
@@ -222,7 +222,7 @@ pub(crate) unsafe fn bytes<'a>(data: *const c_void, size: usize) -> Result<&'a [
     match (size, data.is_null()) {
         (0, _) => Ok(&[]),
         (_, true) => Err(null("data")),
-        _ if size as u64 > ALL_MEMORY => Err(Misuse::AbsurdSize { size }.into()),
+        _ if size as u64 > MAX_ADDRESSABLE_BYTES => Err(Misuse::AbsurdSize { size }.into()),
         _ => Ok(unsafe { std::slice::from_raw_parts(data.cast(), size) }),
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::misuse::Misuse;
 use ligament_catalogue::said;
-use ligament_instance::{Error, Kind, PortName};
+use ligament_instance::{Error, ErrorKind, PortName};
 use std::any::Any;
 use std::ffi::{c_char, CStr};
 use std::fmt;
@@ -60,16 +60,16 @@ pub struct lig_error {
 /// The status that an error of the core becomes.
 pub(crate) fn status_of(error: &Error) -> lig_status {
     match error.kind() {
-        Kind::Registration => lig_status::LIG_ERR_REGISTRATION,
-        Kind::Usage => lig_status::LIG_ERR_USAGE,
-        Kind::Unexpected => lig_status::LIG_ERR_UNEXPECTED,
-        Kind::Closed => lig_status::LIG_ERR_CLOSED,
-        Kind::SettingUnset => lig_status::LIG_ERR_SETTING_UNSET,
-        Kind::SettingType => lig_status::LIG_ERR_SETTING_TYPE,
-        Kind::TimedOut => lig_status::LIG_ERR_TIMED_OUT,
-        Kind::Interrupted => lig_status::LIG_ERR_INTERRUPTED,
-        Kind::OutOfMemory => lig_status::LIG_ERR_OUT_OF_MEMORY,
-        Kind::RunEnds => lig_status::LIG_ERR_RUN_ENDS,
+        ErrorKind::Registration => lig_status::LIG_ERR_REGISTRATION,
+        ErrorKind::Usage => lig_status::LIG_ERR_USAGE,
+        ErrorKind::Unexpected => lig_status::LIG_ERR_UNEXPECTED,
+        ErrorKind::Closed => lig_status::LIG_ERR_CLOSED,
+        ErrorKind::SettingUnset => lig_status::LIG_ERR_SETTING_UNSET,
+        ErrorKind::SettingType => lig_status::LIG_ERR_SETTING_TYPE,
+        ErrorKind::TimedOut => lig_status::LIG_ERR_TIMED_OUT,
+        ErrorKind::Interrupted => lig_status::LIG_ERR_INTERRUPTED,
+        ErrorKind::OutOfMemory => lig_status::LIG_ERR_OUT_OF_MEMORY,
+        ErrorKind::RunEnds => lig_status::LIG_ERR_RUN_ENDS,
         _ => lig_status::LIG_ERR_SYSTEM,
     }
 }

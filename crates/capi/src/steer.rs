@@ -2,7 +2,7 @@
 
 use crate::instance::{lig_instance, used};
 use crate::status::{guard, lig_error, lig_status, name, out};
-use ligament_instance::{Call, Steerable};
+use ligament_instance::{Call, SettingDeclaration};
 use std::ffi::c_char;
 
 /// To be called once in each step, with the model time of what is done in it, s, before that is done. Says whether settings
@@ -92,7 +92,7 @@ pub unsafe extern "C" fn lig_declare_steerable(
         let setting = unsafe { name(setting, "the setting's name") }?;
         let unit = if unit.is_null() { "" } else { unsafe { name(unit, "the unit") }? };
         let bound = |bound: f64| (!bound.is_infinite()).then_some(bound);
-        unsafe { used(instance, &Call("lig_declare_steerable")) }?.declare_steerable(Steerable {
+        unsafe { used(instance, &Call("lig_declare_steerable")) }?.declare_steerable(SettingDeclaration {
             name: setting,
             min: bound(minimum),
             max: bound(maximum),

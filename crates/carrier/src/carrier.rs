@@ -1,8 +1,8 @@
 //! The carrier as its agent sees it. Nothing here waits for the carrier's threads, because they may be waiting
 //! for an answer from the agent, in whose loop these calls are made.
 
-use crate::threads::{endpoint_thread, paths_thread, Shared, Task};
-use crate::{Heard, Paths};
+use crate::threads::{endpoint_thread, paths_thread, SharedWork, CarrierTask};
+use crate::{CarrierReport, Paths};
 use ligament_catalogue::{fault, Fault};
 use ligament_net::{DialAddress, LinkReport};
 use ligament_wire::DomainId;
@@ -42,7 +42,7 @@ pub struct Quiet {
 
 /// The endpoint for all instances elsewhere. It works on threads of its own until it is dropped.
 pub struct Carrier {
-    shared: Arc<Shared>,
+    shared: Arc<SharedWork>,
     threads: Mutex<Vec<JoinHandle<()>>>,
 }
 
@@ -51,16 +51,16 @@ impl Carrier {
     ///
     /// # Errors
     /// No threads or descriptors can be had.
-    pub fn start(paths: impl Paths + 'static) -> Result<(Carrier, UnboundedReceiver<Heard>), Fault> {
+    pub fn start(paths: impl Paths + 'static) -> Result<(Carrier, UnboundedReceiver<CarrierReport>), Fault> {
         let (sender, heard) = unbounded_channel();
-        let shared = Shared::new(Box::new(paths), sender)
+        let shared = SharedWork::new(Box::new(paths), sender)
             .map_err(|error| fault!(CARRIER_FAILED, "no carrier: {error}"))?;
         let carrier = Carrier { shared: Arc::new(shared), threads: Mutex::default() };
         carrier.spawn("paths", paths_thread)?;
         Ok((carrier, heard))
     }
 
-    fn spawn(&self, name: &str, body: impl FnOnce(Arc<Shared>) + Send + 'static) -> Result<(), Fault> {
+    fn spawn(&self, name: &str, body: impl FnOnce(Arc<SharedWork>) + Send + 'static) -> Result<(), Fault> {
         let shared = self.shared.clone();
         let thread = std::thread::Builder::new()
             .name(format!("ligament-{name}"))
@@ -74,23 +74,23 @@ impl Carrier {
 
     /// Begins a path that this end dials: see `Net::dial`. Like all calls below, it does not wait.
     pub fn dial(&self, domain: DomainId, places: Vec<DialAddress>, streams: u16) {
-        self.shared.give(Task::Dial { domain, places, streams });
+        self.shared.give(CarrierTask::Dial { domain, places, streams });
     }
 
     /// Begins a path that the other end dials: see `Net::expect_at`.
     pub fn expect(&self, domain: DomainId, places: Vec<DialAddress>) {
-        self.shared.give(Task::Expect { domain, places });
+        self.shared.give(CarrierTask::Expect { domain, places });
     }
 
     /// Nothing more will be sent to a domain. When both ends have announced this, `Event::Ended` is reported.
     pub fn end(&self, domain: DomainId) {
-        self.shared.give(Task::End { domain });
+        self.shared.give(CarrierTask::End { domain });
     }
 
     /// Sends a message to the agent of another domain, to which a path was begun. It arrives once, and after
     /// earlier messages.
     pub fn control(&self, domain: DomainId, bytes: Vec<u8>) {
-        self.shared.give(Task::Control { domain, bytes });
+        self.shared.give(CarrierTask::Control { domain, bytes });
     }
 
     /// Becomes an endpoint of the domain; the agent's driver calls this. Messages for instances here that came
@@ -98,13 +98,13 @@ impl Carrier {
     pub fn attach(&self, attachment: Attachment) {
         let spawned = self.spawn("carrier", move |shared| endpoint_thread(shared, attachment));
         if let Err(why) = spawned {
-            self.shared.tell(Heard::Failed(why));
+            self.shared.tell(CarrierReport::Failed(why));
         }
     }
 
-    /// Drops the endpoint as soon as everything sent here has arrived elsewhere; `Heard::Detached` reports it.
+    /// Drops the endpoint as soon as everything sent here has arrived elsewhere; `CarrierReport::Detached` reports it.
     pub fn detach(&self) {
-        self.shared.give(Task::Detach);
+        self.shared.give(CarrierTask::Detach);
     }
 
     /// How the links to other domains did a moment ago.

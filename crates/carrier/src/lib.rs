@@ -14,12 +14,12 @@
 extern crate self as ligament_carrier;
 
 mod carrier;
-mod heard;
+mod report;
 mod logic;
 mod paths;
 mod threads;
 
 pub use carrier::{Attachment, Carrier, Quiet};
-pub use heard::Heard;
+pub use report::CarrierReport;
 pub use ligament_net::{Event, Net};
 pub use paths::Paths;

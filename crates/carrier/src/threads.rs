@@ -13,11 +13,11 @@
 //! looks on, because the kernel wakes that one in any case.
 
 use crate::logic::Logic;
-use crate::{Attachment, Heard, Paths, Quiet};
+use crate::{Attachment, CarrierReport, Paths, Quiet};
 use ligament_catalogue::{fault, Fault};
 use ligament_net::{now, Event, Nanos, DialAddress, LinkReport};
 use ligament_shm::endpoint::turns::Turns;
-use ligament_shm::line::{AgentLine, Identity, Registered};
+use ligament_shm::line::{AgentLine, Identity, Registration};
 use ligament_shm::Endpoint;
 use ligament_wire::DomainId;
 use rustix::event::{eventfd, poll, EventfdFlags, PollFd, PollFlags};
@@ -29,14 +29,14 @@ use tokio::sync::mpsc::UnboundedSender;
 
 /// How long to look on for a message after the last one (ns): several times as long as a message takes to the
 /// next machine and back, and as a wake-up takes.
-const LINGER: Nanos = 100_000;
+const LINGER_NS: Nanos = 100_000;
 /// The longest sleep.
-const NAP: Duration = Duration::from_secs(1);
+const MAX_SLEEP: Duration = Duration::from_secs(1);
 /// How often it is noted how the links do (ns).
-const NOTE: Nanos = 1_000_000_000;
+const LINK_REPORT_INTERVAL_NS: Nanos = 1_000_000_000;
 
 /// A task from the agent.
-pub(crate) enum Task {
+pub(crate) enum CarrierTask {
     Dial { domain: DomainId, places: Vec<DialAddress>, streams: u16 },
     Expect { domain: DomainId, places: Vec<DialAddress> },
     End { domain: DomainId },
@@ -59,16 +59,16 @@ struct Work {
 }
 
 /// What the threads share with the agent.
-pub(crate) struct Shared {
+pub(crate) struct SharedWork {
     work: Mutex<Work>,
     /// Held for moments only, unlike `work`.
-    tasks: Mutex<Vec<Task>>,
+    tasks: Mutex<Vec<CarrierTask>>,
     /// How the links do, and when that was noted. Held for moments only.
     links: Mutex<(Nanos, Vec<(DomainId, LinkReport)>)>,
     /// Tells the thread that waits for sockets that there are tasks.
     called: OwnedFd,
     sockets: OwnedFd,
-    heard: UnboundedSender<Heard>,
+    heard: UnboundedSender<CarrierReport>,
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -76,8 +76,8 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-impl Shared {
-    pub fn new(paths: Box<dyn Paths>, heard: UnboundedSender<Heard>) -> std::io::Result<Shared> {
+impl SharedWork {
+    pub fn new(paths: Box<dyn Paths>, heard: UnboundedSender<CarrierReport>) -> std::io::Result<SharedWork> {
         let called = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?;
         let sockets = paths.poll_fd().try_clone_to_owned()?;
         let work = Work {
@@ -89,7 +89,7 @@ impl Shared {
             paths_until: Nanos::MAX,
             stopped: false,
         };
-        Ok(Shared {
+        Ok(SharedWork {
             work: Mutex::new(work),
             tasks: Mutex::default(),
             links: Mutex::default(),
@@ -100,7 +100,7 @@ impl Shared {
     }
 
     /// Gives a task.
-    pub fn give(&self, task: Task) {
+    pub fn give(&self, task: CarrierTask) {
         lock(&self.tasks).push(task);
         self.call();
     }
@@ -110,7 +110,7 @@ impl Shared {
         let _ = rustix::io::write(&self.called, &1u64.to_ne_bytes());
     }
 
-    pub fn tell(&self, heard: Heard) {
+    pub fn tell(&self, heard: CarrierReport) {
         let _ = self.heard.send(heard);
     }
 
@@ -151,10 +151,10 @@ impl Shared {
             self.tell(heard);
         }
         while let Some(event) = paths.event() {
-            self.tell(Heard::Path(event));
+            self.tell(CarrierReport::Path(event));
         }
         let noted = now();
-        if noted >= lock(&self.links).0 + NOTE {
+        if noted >= lock(&self.links).0 + LINK_REPORT_INTERVAL_NS {
             *lock(&self.links) = (noted, paths.reports(noted));
         }
         let deadlines = paths.deadline().into_iter().chain(logic.deadline());
@@ -191,7 +191,7 @@ impl Shared {
             if kept || work.stopped || instead(&work) {
                 return (work, due);
             }
-            if after - since > LINGER {
+            if after - since > LINGER_NS {
                 if !paid {
                     work.turns.lingered(false);
                 }
@@ -210,38 +210,38 @@ impl Shared {
         (!work.logic.looks_again() && due > now()).then_some(due)
     }
 
-    fn do_task(&self, work: &mut Work, task: Task) {
+    fn do_task(&self, work: &mut Work, task: CarrierTask) {
         let Work { paths, logic, known, .. } = work;
         match task {
-            Task::Dial { domain, places, streams } => {
+            CarrierTask::Dial { domain, places, streams } => {
                 known.insert(domain);
                 paths.dial(domain, places, streams);
             }
-            Task::Expect { domain, places } => {
+            CarrierTask::Expect { domain, places } => {
                 known.insert(domain);
                 paths.expect(domain, places);
             }
-            Task::End { domain } if known.remove(&domain) => paths.end(domain),
-            Task::Control { domain, bytes } if known.contains(&domain) => {
+            CarrierTask::End { domain } if known.remove(&domain) => paths.end(domain),
+            CarrierTask::Control { domain, bytes } if known.contains(&domain) => {
                 logic.control(&mut **paths, domain, bytes);
             }
-            Task::End { .. } => {}
-            Task::Control { domain, .. } => {
+            CarrierTask::End { .. } => {}
+            CarrierTask::Control { domain, .. } => {
                 let why = fault!(PATH_GIVEN_UP, "there is something to say to it, and no path was begun");
-                self.tell(Heard::Path(Event::GivenUp { domain: domain.number(), why }));
+                self.tell(CarrierReport::Path(Event::GivenUp { domain: domain.number(), why }));
             }
-            Task::Detach => logic.detach(),
+            CarrierTask::Detach => logic.detach(),
         }
     }
 }
 
 /// Reports that the run fails if its thread panics.
-struct Witness<'a>(&'a Shared);
+struct Witness<'a>(&'a SharedWork);
 
 impl Drop for Witness<'_> {
     fn drop(&mut self) {
         if std::thread::panicking() {
-            self.0.tell(Heard::Failed(fault!(
+            self.0.tell(CarrierReport::Failed(fault!(
                 CARRIER_FAILED,
                 "the carrier of messages between domains crashed (a bug in Ligament)"
             )));
@@ -251,11 +251,11 @@ impl Drop for Witness<'_> {
 
 /// How long to sleep until then.
 fn until(then: Nanos) -> Duration {
-    Duration::from_nanos(then.saturating_sub(now())).min(NAP)
+    Duration::from_nanos(then.saturating_sub(now())).min(MAX_SLEEP)
 }
 
 /// Waits for sockets, and for the agent's tasks.
-pub(crate) fn paths_thread(shared: Arc<Shared>) {
+pub(crate) fn paths_thread(shared: Arc<SharedWork>) {
     let _witness = Witness(&shared);
     loop {
         let mut work = lock(&shared.work);
@@ -289,12 +289,12 @@ pub(crate) fn paths_thread(shared: Arc<Shared>) {
 }
 
 /// Registers with the agent, and sleeps on the endpoint's doorbell.
-pub(crate) fn endpoint_thread(shared: Arc<Shared>, attachment: Attachment) {
+pub(crate) fn endpoint_thread(shared: Arc<SharedWork>, attachment: Attachment) {
     let _witness = Witness(&shared);
     let Attachment { agent, instance, token, .. } = &attachment;
     let identity = Identity { agent: agent.clone(), instance: instance.clone(), token: token.clone() };
     let registered = AgentLine::register(&identity, None, "ligament", true).and_then(|registered| {
-        let Registered { line, welcome, foundation } = registered;
+        let Registration { line, welcome, foundation } = registered;
         let endpoint = Endpoint::new(foundation, &welcome.sends, &welcome.receives, line);
         endpoint.map(|endpoint| (endpoint, welcome)).map_err(Fault::from)
     });
@@ -305,7 +305,7 @@ pub(crate) fn endpoint_thread(shared: Arc<Shared>, attachment: Attachment) {
                 CARRIER_FAILED,
                 "the carrier of messages to and from other domains cannot take part: {why}"
             );
-            return shared.tell(Heard::Failed(why));
+            return shared.tell(CarrierReport::Failed(why));
         }
     };
     let mut work = lock(&shared.work);

@@ -4,7 +4,7 @@ use crate::sinks::Taking;
 use crate::sources::Giving;
 use crate::{mappers, settings, sinks, sources};
 use ligament_catalogue::{fault, Coded, Fault};
-use ligament_instance::{run_light_with, Error, Flags, Instance, Kind, Mapping, Submodel};
+use ligament_instance::{run_light_with, Error, Flags, Instance, ErrorKind, MapperSubmodel, Submodel};
 use ligament_model::IMPLEMENTATION_SETTING;
 
 /// Runs all instances of shipped components of the run that the environment names, to their ends.
@@ -31,19 +31,19 @@ fn make(instance: &mut Instance) -> Result<Box<dyn Submodel>, Error> {
         "ligament.sinks.vti" => Box::new(Taking::new(sinks::Vti::new(instance)?)),
         "ligament.sinks.console" => Box::new(Taking::new(sinks::Console::new(instance)?)),
         "ligament.sinks.discard" => Box::new(Taking::new(sinks::Discard)),
-        "ligament.mappers.duplicate" => Box::new(Mapping::of(mappers::Duplicate)),
-        "ligament.mappers.gather" => Box::new(Mapping::of(mappers::Gather::new(instance)?)),
-        "ligament.mappers.scatter" => Box::new(Mapping::of(mappers::Scatter)),
-        "ligament.mappers.combine" => Box::new(Mapping::of(mappers::Combine::new(instance)?)),
-        "ligament.mappers.difference" => Box::new(Mapping::of(mappers::Difference)),
-        "ligament.mappers.regrid" => Box::new(Mapping::of(mappers::Regrid::new(instance)?)),
-        "ligament.mappers.mesh" => Box::new(Mapping::of(mappers::Mesh::new(instance)?)),
+        "ligament.mappers.duplicate" => Box::new(MapperSubmodel::of(mappers::Duplicate)),
+        "ligament.mappers.gather" => Box::new(MapperSubmodel::of(mappers::Gather::new(instance)?)),
+        "ligament.mappers.scatter" => Box::new(MapperSubmodel::of(mappers::Scatter)),
+        "ligament.mappers.combine" => Box::new(MapperSubmodel::of(mappers::Combine::new(instance)?)),
+        "ligament.mappers.difference" => Box::new(MapperSubmodel::of(mappers::Difference)),
+        "ligament.mappers.regrid" => Box::new(MapperSubmodel::of(mappers::Regrid::new(instance)?)),
+        "ligament.mappers.mesh" => Box::new(MapperSubmodel::of(mappers::Mesh::new(instance)?)),
         other => {
             let fault = fault!(
                 SHIPPED_SETTING_WRONG,
                 "there is no shipped component \"{other}\" in this version of Ligament ({IMPLEMENTATION_SETTING})"
             );
-            return Err(Error::other(Kind::Usage, fault));
+            return Err(Error::other(ErrorKind::Usage, fault));
         }
     })
 }

@@ -1,7 +1,7 @@
 //! Settings of shipped components, as an instance sees them.
 
 use ligament_catalogue::{fault, Fault};
-use ligament_instance::{Error, Instance, Kind, SettingType, SettingValue};
+use ligament_instance::{Error, Instance, ErrorKind, SettingType, SettingValue};
 
 /// A setting of one type, if it is set.
 fn one(instance: &Instance, name: &str, kind: SettingType) -> Result<Option<SettingValue>, Error> {
@@ -15,7 +15,7 @@ fn one(instance: &Instance, name: &str, kind: SettingType) -> Result<Option<Sett
             }
             _ => Ok(Some(value)),
         },
-        Err(error) if error.kind() == Kind::SettingUnset => Ok(None),
+        Err(error) if error.kind() == ErrorKind::SettingUnset => Ok(None),
         Err(error) => Err(error),
     }
 }
@@ -59,17 +59,17 @@ getters! {
 
 /// A setting that cannot be.
 pub(crate) fn wrong(fault: Fault) -> Error {
-    Error::other(Kind::Usage, fault)
+    Error::other(ErrorKind::Usage, fault)
 }
 
 /// Data from outside that cannot be.
 pub(crate) fn bad(fault: Fault) -> Error {
-    Error::other(Kind::System, fault)
+    Error::other(ErrorKind::System, fault)
 }
 
 /// A message that cannot be taken.
 pub(crate) fn unfit(fault: Fault) -> Error {
-    Error::other(Kind::Unexpected, fault)
+    Error::other(ErrorKind::Unexpected, fault)
 }
 
 #[cfg(test)]

@@ -10,7 +10,7 @@ use crate::statistics::{Statistics, Summary};
 use ligament_catalogue::{fault, Code, Fault};
 use ligament_coupling::tables::{row, Separator};
 use ligament_instance::{
-    Array, Error, Flags, Instance, Kind, LogLevel, Message, Operator, ArrayOrder, Outgoing, Ports, SettingType,
+    Array, Error, Flags, Instance, ErrorKind, LogLevel, Message, Operator, ArrayOrder, Outgoing, Ports, SettingType,
     SettingValue as Setting, Value, Wait,
 };
 use ligament_wire::SettingValue;
@@ -54,7 +54,7 @@ fn own(fault: Fault) -> Error {
 fn setting(instance: &Instance, name: &str, wanted: SettingType) -> Result<Option<Setting>, Error> {
     match instance.get_setting(name, Some(wanted)) {
         Ok(value) => Ok(Some(value)),
-        Err(error) if error.kind() == Kind::SettingUnset => Ok(None),
+        Err(error) if error.kind() == ErrorKind::SettingUnset => Ok(None),
         Err(error) => Err(error),
     }
 }
@@ -457,9 +457,9 @@ fn next_of(instance: &mut Instance, pool: &Pool<Numbers>, wait: Wait) -> Result<
     let busy: Vec<(&str, Option<u32>)> = pool.busy().map(|slot| ("results", Some(slot as u32))).collect();
     let which = match instance.wait_any(&busy, wait) {
         Ok(which) => which,
-        Err(error) if error.kind() == Kind::TimedOut => return Ok(Came::Nothing),
+        Err(error) if error.kind() == ErrorKind::TimedOut => return Ok(Came::Nothing),
         // It passes over conduits with filters that have ended: one of these is left.
-        Err(error) if error.kind() == Kind::Closed => {
+        Err(error) if error.kind() == ErrorKind::Closed => {
             let mut ended = None;
             for (at, &(port, slot)) in busy.iter().enumerate() {
                 if instance.poll(port, slot)? {
@@ -475,7 +475,7 @@ fn next_of(instance: &mut Instance, pool: &Pool<Numbers>, wait: Wait) -> Result<
     let at = slot.unwrap_or(0) as usize;
     match instance.receive_within(port, slot, Wait::Forever) {
         Ok(message) => Ok(Came::Answer(at, Box::new(message))),
-        Err(error) if error.kind() == Kind::Closed => Ok(Came::End(at)),
+        Err(error) if error.kind() == ErrorKind::Closed => Ok(Came::End(at)),
         Err(error) => Err(error),
     }
 }

@@ -5,7 +5,7 @@
 
 use ligament_instance::{
     Array, ArrayMut, ArrayRef, DType, Error, Instance, Message, Operator, ArrayOrder, Outgoing, Ports, SettingType,
-    SettingValue, Settings, Times, Value, ValueRef, Wait,
+    SettingValue, Settings, MessageTimes, Value, ValueRef, Wait,
 };
 use ligament_model::Reference;
 use std::fmt::Debug;
@@ -30,7 +30,7 @@ impl Random {
 
 /// What one message is.
 struct Draft {
-    times: Times,
+    times: MessageTimes,
     count: usize,
     how: usize,
     unusual: usize,
@@ -43,7 +43,7 @@ impl Draft {
         let next_timestamp = (random.below(2) == 0).then_some(timestamp + 1.0);
         let usual = random.below(3) > 0;
         let count = if usual { 128 } else { COUNTS[random.below(COUNTS.len())] };
-        let times = Times { timestamp, next_timestamp };
+        let times = MessageTimes { timestamp, next_timestamp };
         Draft { times, count, how: random.below(8), unusual: random.below(12), receive: random.below(6) }
     }
 
@@ -62,7 +62,7 @@ impl Trace {
 }
 
 fn send(instance: &mut Instance, draft: &Draft, settings: &Settings) -> Result<(), Error> {
-    let Times { timestamp, next_timestamp } = draft.times;
+    let MessageTimes { timestamp, next_timestamp } = draft.times;
     let (data, shape) = (draft.elements(), [draft.count as u64]);
     let array = ArrayRef::from_slice(&data, &shape, ArrayOrder::RowMajor);
     let outgoing = |data, settings| Outgoing { timestamp, next_timestamp, data, settings };
@@ -87,7 +87,7 @@ fn send(instance: &mut Instance, draft: &Draft, settings: &Settings) -> Result<(
 /// Calls that must be refused, or must do nothing, whatever the way.
 fn wrong_send(instance: &mut Instance, draft: &Draft) -> Option<Result<(), Error>> {
     let array = ArrayRef::from_slice(&[1u64], &[1], ArrayOrder::RowMajor);
-    let at = |timestamp, next_timestamp| Times { timestamp, next_timestamp };
+    let at = |timestamp, next_timestamp| MessageTimes { timestamp, next_timestamp };
     let earlier = at(draft.times.timestamp, Some(draft.times.timestamp - 1.0));
     let short = ArrayRef { shape: &[2], ..array };
     Some(match draft.unusual {

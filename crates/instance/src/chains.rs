@@ -8,9 +8,9 @@
 use crate::error::{AgentError, Error, FilterError};
 use crate::expected::Origin;
 use crate::instance::{Instance, LogLevel};
-use crate::message::{Message, Times};
+use crate::message::{Message, MessageTimes};
 use crate::own;
-use crate::ports::{Port, PortTable};
+use crate::ports::{PortState, PortTable};
 use crate::receive::{Arrival, Overlay};
 use crate::transport::Transport;
 use ligament_catalogue::Fault;
@@ -27,10 +27,10 @@ use std::sync::Arc;
 pub(crate) struct Lists(Vec<Arc<[Filter]>>);
 
 /// The channels that have filters, by their index.
-pub(crate) type ByChannel = HashMap<usize, Told>;
+pub(crate) type ByChannel = HashMap<usize, FilterAnnouncement>;
 
 /// What is told of the filters of a channel.
-pub(crate) struct Told {
+pub(crate) struct FilterAnnouncement {
     /// Which list of filters.
     pub list: u32,
     /// The port at the other end, where the agent has told it.
@@ -68,7 +68,7 @@ impl Lists {
             let lists = if sending { sends } else { receives };
             let mut conduits = HashMap::new();
             for channel in port.channels() {
-                let Some(Told { list, peer, message_size }) = lists.get(&channel) else { continue };
+                let Some(FilterAnnouncement { list, peer, message_size }) = lists.get(&channel) else { continue };
                 let list = self.0.get(*list as usize).ok_or(AgentError::Filters)?;
                 let at_sender = Filter::at_sender(list);
                 let compressed = list[..at_sender].iter().any(|filter| filter.name == ligament_model::COMPRESS);
@@ -76,7 +76,7 @@ impl Lists {
                 if here {
                     let here = format!("{instance}.{}", port.name);
                     let (filters, peer, message_size) = (list.clone(), peer.clone(), *message_size);
-                    let conduit = Conduit { filters, peer, here, message_size };
+                    let conduit = ConduitChains { filters, peer, here, message_size };
                     let own = if sending { 0..at_sender } else { at_sender..list.len() };
                     for place in own.filter(|&place| list[place].is_own()) {
                         own::find(&list[place]).map_err(|cause| {
@@ -102,7 +102,7 @@ pub(crate) fn by_channel(channels: &[ChannelInfo]) -> ByChannel {
     let all = channels.iter().enumerate();
     let told = |channel: &ChannelInfo| {
         let (peer, message_size) = (Some(channel.peer_port.clone()), channel.limit);
-        Some(Told { list: channel.filters?, peer, message_size })
+        Some(FilterAnnouncement { list: channel.filters?, peer, message_size })
     };
     all.filter_map(|(index, channel)| Some((index, told(channel)?))).collect()
 }
@@ -110,14 +110,14 @@ pub(crate) fn by_channel(channels: &[ChannelInfo]) -> ByChannel {
 /// The conduits of a port that have filters at this end, by channel.
 #[derive(Debug)]
 pub(crate) struct Chains {
-    conduits: HashMap<usize, Conduit>,
+    conduits: HashMap<usize, ConduitChains>,
     sending: bool,
     /// Those at work, by channel and slot.
-    lines: HashMap<(usize, usize), Line>,
+    lines: HashMap<(usize, usize), SlotChain>,
 }
 
 #[derive(Debug)]
-struct Conduit {
+struct ConduitChains {
     filters: Arc<[Filter]>,
     /// The port at the other end; none within a process, which knows it.
     peer: Option<String>,
@@ -126,7 +126,7 @@ struct Conduit {
     message_size: Option<u64>,
 }
 
-impl Conduit {
+impl ConduitChains {
     /// As the model names it, but for slots.
     fn name(&self, sending: bool) -> String {
         let peer = self.peer.as_deref().unwrap_or("…");
@@ -145,7 +145,7 @@ impl Conduit {
 
 /// The filters of one slot of a conduit.
 #[derive(Debug)]
-struct Line {
+struct SlotChain {
     /// None if this conduit of the port has none.
     chain: Option<Chain>,
     /// What came through and was not received yet.
@@ -160,7 +160,7 @@ struct Line {
 }
 
 impl Chains {
-    fn line(&mut self, channel: usize, slot: usize) -> Result<&mut Line, Failure> {
+    fn line(&mut self, channel: usize, slot: usize) -> Result<&mut SlotChain, Failure> {
         if !self.lines.contains_key(&(channel, slot)) {
             let chain = match self.conduits.get(&channel) {
                 None => None,
@@ -174,7 +174,7 @@ impl Chains {
                 }
             };
             let line =
-                Line { chain, come: VecDeque::new(), header: None, overlay: None, fed: false, ended: false };
+                SlotChain { chain, come: VecDeque::new(), header: None, overlay: None, fed: false, ended: false };
             self.lines.insert((channel, slot), line);
         }
         Ok(self.lines.get_mut(&(channel, slot)).expect("it is there by now"))
@@ -182,7 +182,7 @@ impl Chains {
 }
 
 /// What is there to be received.
-pub(crate) enum There {
+pub(crate) enum Availability {
     Something,
     Nothing,
     End,
@@ -312,7 +312,7 @@ impl Instance {
         header: HeaderWords,
         value: &ValueRef<'_>,
     ) -> Result<(), Error> {
-        let times = Times { timestamp: header.timestamp(), next_timestamp: header.next_timestamp() };
+        let times = MessageTimes { timestamp: header.timestamp(), next_timestamp: header.next_timestamp() };
         if !times.are_sound() {
             return Err(self.unsendable(port, slot, &times.fault().into()));
         }
@@ -343,7 +343,7 @@ impl Instance {
         slot: usize,
         channel: usize,
     ) -> Result<(), Error> {
-        let Some(Line { chain: Some(chain), header, .. }) = chains.lines.get_mut(&(channel, slot)) else {
+        let Some(SlotChain { chain: Some(chain), header, .. }) = chains.lines.get_mut(&(channel, slot)) else {
             return Ok(());
         };
         // Once for each series.
@@ -381,20 +381,20 @@ impl Instance {
     }
 
     /// Whether something has come through for a slot; takes in what is there.
-    pub(crate) fn come_through(&mut self, port: usize, slot: usize) -> Result<There, Error> {
+    pub(crate) fn come_through(&mut self, port: usize, slot: usize) -> Result<Availability, Error> {
         loop {
             let line = self.line(port, slot)?;
             match (line.come.is_empty(), line.ended) {
-                (false, _) => return Ok(There::Something),
-                (true, true) => return Ok(There::End),
-                (true, false) if !self.is_ready(port, slot)? => return Ok(There::Nothing),
+                (false, _) => return Ok(Availability::Something),
+                (true, true) => return Ok(Availability::End),
+                (true, false) if !self.is_ready(port, slot)? => return Ok(Availability::Nothing),
                 (true, false) => self.filter_next(port, slot, None)?,
             }
         }
     }
 
     /// The filters of a slot that receives.
-    fn line(&mut self, port: usize, slot: usize) -> Result<&mut Line, Error> {
+    fn line(&mut self, port: usize, slot: usize) -> Result<&mut SlotChain, Error> {
         let channel = self.table.ports[port].channel_at(slot);
         let here = &mut self.table.ports[port];
         let conduit = || format!("at port \"{}\"", here.name);
@@ -488,7 +488,7 @@ fn times_of(parcel: &Parcel<'_>, before: HeaderWords) -> HeaderWords {
 
 fn send_on(
     endpoint: &mut Transport,
-    port: &mut Port,
+    port: &mut PortState,
     channel: usize,
     header: HeaderWords,
     source: &impl Source,

@@ -45,7 +45,7 @@ pub enum Error {
     /// Something else, such as a wrong argument of another language's call.
     Other {
         /// What a program may do about it.
-        kind: Kind,
+        kind: ErrorKind,
         /// What went wrong.
         fault: Fault,
     },
@@ -54,7 +54,7 @@ pub enum Error {
 /// What a program may want to do about an error.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Kind {
+pub enum ErrorKind {
     /// There is no run to take part in, or it refused this instance.
     Registration,
     /// The code used the library in a way that cannot work: an unknown port, a slot that is not there, a call
@@ -303,7 +303,7 @@ errors! {
 
 impl Error {
     /// Something that only its words and its code tell.
-    pub fn other(kind: Kind, fault: impl Into<Fault>) -> Error {
+    pub fn other(kind: ErrorKind, fault: impl Into<Fault>) -> Error {
         Error::Other { kind, fault: fault.into() }
     }
 
@@ -319,47 +319,47 @@ impl Error {
     pub(crate) fn while_registering(error: ShmError) -> Error {
         match error {
             ShmError::System { .. } => {
-                Error::other(Kind::System, fault!(REGISTER_FAILED, "setting up shared memory: {error}"))
+                Error::other(ErrorKind::System, fault!(REGISTER_FAILED, "setting up shared memory: {error}"))
             }
             error => Error::during(error, || "setting up shared memory".into()),
         }
     }
 
     /// What a program may want to do about it.
-    pub fn kind(&self) -> Kind {
+    pub fn kind(&self) -> ErrorKind {
         match self {
-            Error::Identity(IdentityError::Forked { .. } | IdentityError::Over { .. }) => Kind::Usage,
-            Error::Identity(_) => Kind::Registration,
-            Error::Port(_) | Error::Send(_) | Error::Mapper(_) | Error::InUse(_) | Error::Own(_) => Kind::Usage,
+            Error::Identity(IdentityError::Forked { .. } | IdentityError::Over { .. }) => ErrorKind::Usage,
+            Error::Identity(_) => ErrorKind::Registration,
+            Error::Port(_) | Error::Send(_) | Error::Mapper(_) | Error::InUse(_) | Error::Own(_) => ErrorKind::Usage,
             Error::Receive(error) => match error {
                 ReceiveError::Closed { .. }
                 | ReceiveError::ClosedWithinPass { .. }
-                | ReceiveError::AllClosed => Kind::Closed,
+                | ReceiveError::AllClosed => ErrorKind::Closed,
                 ReceiveError::NoSlotCame { .. }
                 | ReceiveError::Used { .. }
-                | ReceiveError::OtherSize { .. } => Kind::Usage,
+                | ReceiveError::OtherSize { .. } => ErrorKind::Usage,
                 ReceiveError::OtherSettings { .. }
                 | ReceiveError::OnlySettings { .. }
                 | ReceiveError::NoArray { .. }
                 | ReceiveError::OtherType { .. }
-                | ReceiveError::OtherShape { .. } => Kind::Unexpected,
+                | ReceiveError::OtherShape { .. } => ErrorKind::Unexpected,
             },
-            Error::Setting(SettingError::NotSet { .. } | SettingError::Misspelt { .. }) => Kind::SettingUnset,
-            Error::Setting(_) => Kind::SettingType,
-            Error::Timeline(TimelineError::NeedsLoop { .. }) => Kind::Usage,
-            Error::Timeline(TimelineError::TooDeep { .. } | TimelineError::NoMilestone { .. }) => Kind::System,
-            Error::Timeline(_) => Kind::Unexpected,
-            Error::Agent(_) => Kind::System,
-            Error::Filter(_) => Kind::Unexpected,
+            Error::Setting(SettingError::NotSet { .. } | SettingError::Misspelt { .. }) => ErrorKind::SettingUnset,
+            Error::Setting(_) => ErrorKind::SettingType,
+            Error::Timeline(TimelineError::NeedsLoop { .. }) => ErrorKind::Usage,
+            Error::Timeline(TimelineError::TooDeep { .. } | TimelineError::NoMilestone { .. }) => ErrorKind::System,
+            Error::Timeline(_) => ErrorKind::Unexpected,
+            Error::Agent(_) => ErrorKind::System,
+            Error::Filter(_) => ErrorKind::Unexpected,
             Error::Transport { error, .. } => match error {
-                ShmError::OutOfMemory { .. } => Kind::OutOfMemory,
-                ShmError::TooLarge { .. } | ShmError::NotHere => Kind::Usage,
-                ShmError::TimedOut => Kind::TimedOut,
-                ShmError::Interrupted => Kind::Interrupted,
-                ShmError::RunEnds(_) | ShmError::AgentGone => Kind::RunEnds,
-                ShmError::System { .. } | ShmError::NoFence { .. } | ShmError::Malformed(_) => Kind::System,
+                ShmError::OutOfMemory { .. } => ErrorKind::OutOfMemory,
+                ShmError::TooLarge { .. } | ShmError::NotHere => ErrorKind::Usage,
+                ShmError::TimedOut => ErrorKind::TimedOut,
+                ShmError::Interrupted => ErrorKind::Interrupted,
+                ShmError::RunEnds(_) | ShmError::AgentGone => ErrorKind::RunEnds,
+                ShmError::System { .. } | ShmError::NoFence { .. } | ShmError::Malformed(_) => ErrorKind::System,
             },
-            Error::Interrupted => Kind::Interrupted,
+            Error::Interrupted => ErrorKind::Interrupted,
             Error::Other { kind, .. } => *kind,
         }
     }

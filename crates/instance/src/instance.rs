@@ -1,23 +1,23 @@
 //! The instance: registering, the reuse loop, settings, logging, and a clean end.
 
 use crate::chains::{by_channel, Lists};
-use crate::error::{AgentError, Error, IdentityError, Kind, PortError, ReceiveError};
+use crate::error::{AgentError, Error, IdentityError, ErrorKind, PortError, ReceiveError};
 use crate::identity::from_environment;
 use crate::loan::Spare;
 use crate::message::Message;
 use crate::order::OrderWatch;
 use crate::overlay::{from_value, Overlays};
-use crate::ports::{Joined, PortTable, Ports};
+use crate::ports::{JoinedChannel, PortTable, Ports};
 use crate::receive::{settings_of, Overlay};
 use crate::sys;
-use crate::timing::Timing;
+use crate::timing::TimelineState;
 use crate::transport::Transport;
 use ligament_catalogue::{fault, said};
 use ligament_model::{
     nearest, Operator, Reference, SettingError, SettingType, SettingValue, Settings, LOCAL_LOG_LEVEL,
     LOG_NOTHING, SETTINGS_PORT,
 };
-use ligament_shm::line::{AgentLine, Identity, Registered};
+use ligament_shm::line::{AgentLine, Identity, Registration};
 use ligament_shm::{forks, Endpoint, ShmError};
 use ligament_wire::control::{ChannelInfo, Rank, ChannelSteps, Welcome, ENV_IDENTITY};
 use ligament_wire::{decode_body, Encoder, ConduitEnd, Limits, Value};
@@ -95,7 +95,7 @@ pub struct Instance {
     pub(crate) overlays: Overlays,
     /// Settings that have changed while the model runs.
     pub(crate) steered: Settings,
-    asked: Option<Asked>,
+    asked: Option<RequestedSettings>,
     pub(crate) flags: Flags,
     parallelism: Parallelism,
     rank: Rank,
@@ -105,7 +105,7 @@ pub struct Instance {
     /// Whether `reuse_instance` takes in the `F_INIT` messages.
     pub(crate) looping: bool,
     /// Where timelines matter: how it stands on them.
-    pub(crate) timing: Option<Box<Timing>>,
+    pub(crate) timing: Option<Box<TimelineState>>,
     passes: u64,
     /// True if `reuse_instance` has not said that there is no other pass.
     is_wanted: bool,
@@ -129,15 +129,15 @@ pub(crate) struct Common {
     run: Arc<str>,
     settings: Arc<Settings>,
     /// Where the agent wants to know of them.
-    pub asked: Option<Asked>,
+    pub asked: Option<RequestedSettings>,
     flags: Flags,
 }
 
 /// The names of settings that were asked for in this process, or `*`: so a misspelt setting is found.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Asked(Arc<Mutex<BTreeSet<String>>>);
+pub(crate) struct RequestedSettings(Arc<Mutex<BTreeSet<String>>>);
 
-impl Asked {
+impl RequestedSettings {
     /// For all settings, whatever their names.
     const ALL: &'static str = "*";
 
@@ -165,7 +165,7 @@ impl Common {
             .ok()
             .and_then(|value| from_value(&value))
             .ok_or(AgentError::Settings)?;
-        let asked = (welcome.hears_use == Some(true)).then(Asked::default);
+        let asked = (welcome.hears_use == Some(true)).then(RequestedSettings::default);
         Ok(Common { run: welcome.run.as_str().into(), settings: Arc::new(settings), asked, flags })
     }
 }
@@ -184,15 +184,15 @@ impl Instance {
     pub fn with_options(ports: Option<&Ports>, flags: Flags, language: &str) -> Result<Instance, Error> {
         let identity = from_environment()?;
         let registered = AgentLine::register(&identity, ports.map(Ports::declarations), language, false)
-            .map_err(|fault| Error::other(Kind::Registration, fault))?;
+            .map_err(|fault| Error::other(ErrorKind::Registration, fault))?;
         Instance::alone(identity, registered, flags)
     }
 
     /// The only instance of its process.
-    pub(crate) fn alone(identity: Identity, registered: Registered, flags: Flags) -> Result<Instance, Error> {
-        let Registered { line, welcome, foundation } = registered;
-        let joined = |channels: &[ChannelInfo]| -> Vec<Joined> {
-            channels.iter().enumerate().map(|(index, channel)| Joined::of(channel, index)).collect()
+    pub(crate) fn alone(identity: Identity, registered: Registration, flags: Flags) -> Result<Instance, Error> {
+        let Registration { line, welcome, foundation } = registered;
+        let joined = |channels: &[ChannelInfo]| -> Vec<JoinedChannel> {
+            channels.iter().enumerate().map(|(index, channel)| JoinedChannel::of(channel, index)).collect()
         };
         let names: Vec<Arc<str>> = welcome.ports.iter().map(|port| port.name.as_str().into()).collect();
         let (sends, receives) = (joined(&welcome.sends), joined(&welcome.receives));
@@ -204,7 +204,7 @@ impl Instance {
         let lists = Lists::told(welcome.filters.as_deref())?;
         let (sending, receiving) = (by_channel(&welcome.sends), by_channel(&welcome.receives));
         lists.join(&identity.instance, &mut table, &sending, &receiving)?;
-        let timing = Timing::of(&mut table, steps(&welcome.sends), steps(&welcome.receives))?;
+        let timing = TimelineState::of(&mut table, steps(&welcome.sends), steps(&welcome.receives))?;
         let mut endpoint = Endpoint::new(foundation, &welcome.sends, &welcome.receives, line)
             .map_err(Error::while_registering)?;
         endpoint.steering().begin(welcome.schedule.as_deref().unwrap_or_default());
@@ -224,10 +224,10 @@ impl Instance {
         name_text: String,
         log_level: u8,
         common: &Common,
-        timing: Option<Box<Timing>>,
+        timing: Option<Box<TimelineState>>,
     ) -> Result<Instance, Error> {
         let name = Reference::new(&name_text).map_err(|error| {
-            Error::other(Kind::Registration, fault!(BAD_SETTING_NAME, "LIGAMENT_INSTANCE: {error}"))
+            Error::other(ErrorKind::Registration, fault!(BAD_SETTING_NAME, "LIGAMENT_INSTANCE: {error}"))
         })?;
         let local = ligament_model::log_level(&common.settings, &name, LOCAL_LOG_LEVEL);
         let local_log_level = local.unwrap_or(LOG_NOTHING);
@@ -473,7 +473,7 @@ impl Instance {
     pub fn get_setting(&self, name: &str, wanted: Option<SettingType>) -> Result<SettingValue, Error> {
         let reference = Reference::new(name).map_err(|error| {
             let fault = fault!(BAD_SETTING_NAME, "\"{name}\" is no name for a setting: {error}");
-            Error::other(Kind::SettingUnset, fault)
+            Error::other(ErrorKind::SettingUnset, fault)
         })?;
         self.asked.iter().for_each(|asked| asked.note(name));
         let layers = [self.overlays.current(), &self.steered, &*self.base];
@@ -513,7 +513,7 @@ impl Instance {
 
     /// The names of the settings that this instance can ask for.
     pub fn list_settings(&self) -> Vec<String> {
-        self.asked.iter().for_each(|asked| asked.note(Asked::ALL));
+        self.asked.iter().for_each(|asked| asked.note(RequestedSettings::ALL));
         self.names_of_settings()
     }
 

@@ -18,8 +18,8 @@ mod transport;
 mod chains;
 mod error;
 mod expected;
-mod filtered;
-mod head;
+mod send_filters;
+mod preamble;
 mod identity;
 mod instance;
 mod iteration;
@@ -39,12 +39,12 @@ mod start;
 mod steer;
 mod submodel;
 mod sys;
-mod tapped;
+mod tap_writer;
 mod timing;
 mod turn;
 
 pub use error::{
-    AgentError, Error, FilterError, IdentityError, Kind, MapperError, PortError, ReceiveError, SendError,
+    AgentError, Error, FilterError, IdentityError, ErrorKind, MapperError, PortError, ReceiveError, SendError,
 };
 pub use expected::{Expected, Origin};
 pub use instance::{Flags, Instance, LogLevel, Parallelism};
@@ -52,13 +52,13 @@ pub use ligament_model::{Operator, Reference, SettingType, SettingValue, Setting
 pub use ligament_wire::{Array, ArrayKind, ArrayMeta, ArrayRef, DType, ArrayOrder, Value, ValueRef};
 pub use light::{run_light, run_light_with};
 pub use loan::Loan;
-pub use mapper::{run_mapper, Inputs, Mapper, Mapping, Outputs};
-pub use message::{ArrayMut, Message, Outgoing, Times};
+pub use mapper::{run_mapper, MapperInputs, Mapper, MapperSubmodel, Outputs};
+pub use message::{ArrayMut, Message, Outgoing, MessageTimes};
 pub use ordinary::PlainArray;
 pub use overlay::from_value as settings_from_value;
 pub use own::{run_python_filters_by, Interpreter};
 pub use ports::{PortName, Ports};
 pub use receive::Wait;
-pub use steer::Steerable;
+pub use steer::SettingDeclaration;
 pub use submodel::{run_submodel, Submodel};
-pub use turn::{Call, InCall, Overlap, Turn};
+pub use turn::{Call, InCall, Overlap, CallGuard};

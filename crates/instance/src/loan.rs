@@ -12,18 +12,18 @@ use std::sync::Arc;
 /// has read, and fetching them back while the code writes costs more than the code's own memory and one copy.
 /// Measured on Zen 5, an array written by one core and read by another, in place and as a draft: 16 KiB 0.57 and 0.48
 /// µs, 64 KiB 1.9 and 1.7, 128 KiB 3.2 and 3.3.
-pub(crate) const DRAFTED: u64 = 64 << 10;
+pub(crate) const MAX_DRAFT_BYTES: u64 = 64 << 10;
 /// Loans kept for the next ones.
-const SPARE: usize = 8;
+const MAX_SPARE_LOANS: usize = 8;
 /// The least memory of a draft: fewer sizes find more that fit.
-const SMALLEST: u64 = 1 << 10;
+const MIN_DRAFT_BYTES: u64 = 1 << 10;
 
 /// Memory for an array: fill it, then send it. The sender cannot reach it any more after that. More than 64 KiB are read
 /// by the receiver in place; less is copied once, which is faster.
-pub struct Loan(Box<Lending>);
+pub struct Loan(Box<LoanState>);
 
 /// A loan's memory, and what array it is for. Boxed: to move all of this from call to call took half of a loan's time.
-struct Lending {
+struct LoanState {
     /// None once it was sent.
     lent: Option<LoanMemory>,
     kind: ArrayKind,
@@ -32,7 +32,7 @@ struct Lending {
 
 impl Loan {
     pub(crate) fn new(lent: LoanMemory, kind: ArrayKind, meta: Option<ArrayMeta>) -> Loan {
-        Loan(Box::new(Lending { lent: Some(lent), kind, meta: meta.map(Box::new) }))
+        Loan(Box::new(LoanState { lent: Some(lent), kind, meta: meta.map(Box::new) }))
     }
 
     /// The bytes of the elements, 64-byte aligned. They hold whatever was there before.
@@ -46,7 +46,7 @@ impl Loan {
 
     /// What it holds, as it is sent.
     pub(crate) fn array(&mut self) -> ArrayRef<'_> {
-        let Lending { lent, kind, meta } = &mut *self.0;
+        let LoanState { lent, kind, meta } = &mut *self.0;
         let data: &[u8] = match lent {
             Some(LoanMemory::Block(loan)) => loan.bytes_mut(),
             Some(LoanMemory::Draft(draft)) => draft.bytes(),
@@ -220,7 +220,7 @@ impl Draft {
 
 /// The memory to have for a draft of `len` bytes that is to be used again.
 fn size_for(len: u64) -> u64 {
-    len.max(SMALLEST).next_power_of_two()
+    len.max(MIN_DRAFT_BYTES).next_power_of_two()
 }
 
 /// What was sent, for as long as somebody reads it.
@@ -266,10 +266,10 @@ impl Spare {
         if loan.0.meta.is_some() {
             return;
         }
-        if !matches!(&loan.0.lent, Some(LoanMemory::Draft(draft)) if draft.size() <= DRAFTED) {
+        if !matches!(&loan.0.lent, Some(LoanMemory::Draft(draft)) if draft.size() <= MAX_DRAFT_BYTES) {
             loan.0.lent = None;
         }
-        if self.0.len() == SPARE {
+        if self.0.len() == MAX_SPARE_LOANS {
             self.0.remove(0);
         }
         self.0.push(loan);
@@ -331,7 +331,7 @@ mod tests {
     #[test]
     fn much_memory_is_not_kept() {
         let mut spare = Spare::default();
-        let loan = lend(&mut spare, DRAFTED + 1);
+        let loan = lend(&mut spare, MAX_DRAFT_BYTES + 1);
         spare.put(loan);
         assert!(spare.0[0].lent().is_none());
     }
@@ -342,7 +342,7 @@ mod tests {
         let many: Vec<Loan> = (0..20).map(|_| lend(&mut spare, 5000)).collect();
         let last = many[19].start();
         many.into_iter().for_each(|loan| spare.put(loan));
-        assert_eq!(spare.0.len(), SPARE);
+        assert_eq!(spare.0.len(), MAX_SPARE_LOANS);
         assert_eq!(lend(&mut spare, 5000).start(), last);
     }
 }

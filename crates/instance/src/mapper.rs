@@ -3,7 +3,7 @@
 
 use crate::error::{Error, MapperError, PortError};
 use crate::instance::Instance;
-use crate::message::{Message, Outgoing, Times};
+use crate::message::{Message, Outgoing, MessageTimes};
 use crate::ports::Ports;
 use crate::submodel::{run_submodel, Submodel};
 use ligament_model::Operator;
@@ -11,7 +11,7 @@ use ligament_wire::times::is_before;
 use ligament_wire::{Value, ValueRef};
 use std::collections::HashSet;
 
-/// A mapper by its function. [`run_mapper`] runs it; as a light component it is a [`Mapping`].
+/// A mapper by its function. [`run_mapper`] runs it; as a light component it is a [`MapperSubmodel`].
 pub trait Mapper {
     /// The ports of this code, which must fit the model's: those of F_INIT receive, and those of O_F send. Those of the model
     /// unless said.
@@ -24,40 +24,40 @@ pub trait Mapper {
     ///
     /// # Errors
     /// What ends the run.
-    fn map(&mut self, inputs: &Inputs, outputs: &mut Outputs<'_>) -> Result<(), Error>;
+    fn map(&mut self, inputs: &MapperInputs, outputs: &mut Outputs<'_>) -> Result<(), Error>;
 }
 
 /// The messages that came together in a pass, on all F_INIT ports that are connected.
 #[derive(Debug, Clone, Default)]
-pub struct Inputs {
-    ports: Vec<Input>,
+pub struct MapperInputs {
+    ports: Vec<MapperInput>,
 }
 
 #[derive(Debug, Clone)]
-struct Input {
+struct MapperInput {
     port: String,
     is_vector: bool,
     messages: Vec<Message>,
 }
 
-impl Inputs {
+impl MapperInputs {
     /// Receives on all F_INIT ports that are connected, slot after slot.
     ///
     /// # Errors
     /// As `Instance::receive`.
-    pub fn receive(instance: &mut Instance) -> Result<Inputs, Error> {
+    pub fn receive(instance: &mut Instance) -> Result<MapperInputs, Error> {
         let mut ports = Vec::new();
         for (port, slots) in connected(instance, Operator::FInit)? {
             let mut messages = Vec::with_capacity(slots.unwrap_or(1));
             for slot in all_slots(slots) {
                 messages.push(instance.receive(&*port, slot)?);
             }
-            ports.push(Input { port, is_vector: slots.is_some(), messages });
+            ports.push(MapperInput { port, is_vector: slots.is_some(), messages });
         }
-        Ok(Inputs { ports })
+        Ok(MapperInputs { ports })
     }
 
-    fn input(&self, port: &str) -> Result<&Input, Error> {
+    fn input(&self, port: &str) -> Result<&MapperInput, Error> {
         let found = self.ports.iter().find(|input| input.port == port);
         found.ok_or_else(|| PortError::NotConnected { port: port.to_owned() }.into())
     }
@@ -68,8 +68,8 @@ impl Inputs {
     /// `Usage`: nothing is connected to it, or it is a vector port.
     pub fn message(&self, port: &str) -> Result<&Message, Error> {
         match self.input(port)? {
-            Input { is_vector: false, messages, .. } if messages.len() == 1 => Ok(&messages[0]),
-            Input { messages, .. } => {
+            MapperInput { is_vector: false, messages, .. } if messages.len() == 1 => Ok(&messages[0]),
+            MapperInput { messages, .. } => {
                 Err(PortError::WhichSlot { port: port.to_owned(), slots: messages.len() }.into())
             }
         }
@@ -95,13 +95,13 @@ impl Inputs {
 
     /// What is made of these has the latest of their timestamps, and the earliest of their next timestamps; 0 and none if
     /// there are none.
-    pub fn times(&self) -> Times {
+    pub fn times(&self) -> MessageTimes {
         let latest = self.messages().map(|message| message.timestamp).reduce(f64::max);
         let timestamp = latest.unwrap_or(0.0);
         let next = self.messages().filter_map(|message| message.next_timestamp).reduce(f64::min);
         let next = next.filter(|&next| !is_before(next, timestamp));
         // The same time may have been added up in another way, and be a little less.
-        Times { timestamp, next_timestamp: next.map(|next| next.max(timestamp)) }
+        MessageTimes { timestamp, next_timestamp: next.map(|next| next.max(timestamp)) }
     }
 }
 
@@ -109,13 +109,13 @@ impl Inputs {
 pub struct Outputs<'a> {
     instance: &'a mut Instance,
     operator: Operator,
-    times: Times,
+    times: MessageTimes,
     sent: HashSet<(String, Option<u32>)>,
 }
 
 impl<'a> Outputs<'a> {
     /// Those of an operator that sends.
-    pub fn of(instance: &'a mut Instance, operator: Operator, times: Times) -> Outputs<'a> {
+    pub fn of(instance: &'a mut Instance, operator: Operator, times: MessageTimes) -> Outputs<'a> {
         Outputs { instance, operator, times, sent: HashSet::new() }
     }
 
@@ -125,7 +125,7 @@ impl<'a> Outputs<'a> {
     }
 
     /// The times of what is sent.
-    pub fn times(&self) -> Times {
+    pub fn times(&self) -> MessageTimes {
         self.times
     }
 
@@ -147,7 +147,7 @@ impl<'a> Outputs<'a> {
         data: impl Into<ValueRef<'v>>,
         slot: Option<u32>,
     ) -> Result<(), Error> {
-        let Times { timestamp, next_timestamp } = self.times;
+        let MessageTimes { timestamp, next_timestamp } = self.times;
         let message = Outgoing { timestamp, next_timestamp, data: data.into(), settings: None };
         self.instance.send(port, &message, slot)?;
         self.sent.insert((port.to_owned(), slot));
@@ -202,21 +202,21 @@ fn all_slots(slots: Option<usize>) -> impl Iterator<Item = Option<u32>> {
 }
 
 /// A mapper as a submodel, as [`run_light`](crate::run_light) takes them.
-pub struct Mapping<M> {
+pub struct MapperSubmodel<M> {
     mapper: M,
-    inputs: Inputs,
+    inputs: MapperInputs,
 }
 
-impl<M: Mapper> Mapping<M> {
+impl<M: Mapper> MapperSubmodel<M> {
     /// Of this mapper.
-    pub fn of(mapper: M) -> Mapping<M> {
-        Mapping { mapper, inputs: Inputs::default() }
+    pub fn of(mapper: M) -> MapperSubmodel<M> {
+        MapperSubmodel { mapper, inputs: MapperInputs::default() }
     }
 }
 
-impl<M: Mapper> Submodel for Mapping<M> {
+impl<M: Mapper> Submodel for MapperSubmodel<M> {
     fn initialise(&mut self, instance: &mut Instance) -> Result<(), Error> {
-        self.inputs = Inputs::receive(instance)?;
+        self.inputs = MapperInputs::receive(instance)?;
         Ok(())
     }
 
@@ -246,5 +246,5 @@ impl<M: Mapper> Submodel for Mapping<M> {
 /// As `Instance::new` and `run_submodel`.
 pub fn run_mapper(mapper: impl Mapper) -> Result<(), Error> {
     let mut instance = Instance::new(mapper.ports().as_ref())?;
-    run_submodel(&mut instance, &mut Mapping::of(mapper))
+    run_submodel(&mut instance, &mut MapperSubmodel::of(mapper))
 }

@@ -34,8 +34,8 @@ impl<'a> Outgoing<'a> {
 
     /// Its times.
     #[inline]
-    pub fn times(&self) -> Times {
-        Times { timestamp: self.timestamp, next_timestamp: self.next_timestamp }
+    pub fn times(&self) -> MessageTimes {
+        MessageTimes { timestamp: self.timestamp, next_timestamp: self.next_timestamp }
     }
 
     /// Says when the next message on this port will be, s.
@@ -76,8 +76,8 @@ impl Default for Message {
 
 impl Message {
     /// Its times.
-    pub fn times(&self) -> Times {
-        Times { timestamp: self.timestamp, next_timestamp: self.next_timestamp }
+    pub fn times(&self) -> MessageTimes {
+        MessageTimes { timestamp: self.timestamp, next_timestamp: self.next_timestamp }
     }
 
     /// Its data as an array.
@@ -107,12 +107,12 @@ impl Message {
 
 /// The times of a message, s.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Times {
+pub struct MessageTimes {
     pub timestamp: f64,
     pub next_timestamp: Option<f64>,
 }
 
-impl Times {
+impl MessageTimes {
     /// Whether these are times that a model can have.
     #[inline(always)]
     pub(crate) fn are_sound(&self) -> bool {

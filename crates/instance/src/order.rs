@@ -8,7 +8,7 @@ use ligament_model::Operator;
 
 /// Where in its loop an instance is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Phase {
+enum LoopPhase {
     Init,
     Steps,
     Final,
@@ -24,13 +24,13 @@ const fn set(operators: &[Operator]) -> u8 {
     set
 }
 
-impl Phase {
+impl LoopPhase {
     /// The operators that are used in it.
     fn operators(self) -> u8 {
         match self {
-            Phase::Init => set(&[Operator::FInit]),
-            Phase::Steps => set(&[Operator::OI, Operator::S]),
-            Phase::Final => set(&[Operator::OF]),
+            LoopPhase::Init => set(&[Operator::FInit]),
+            LoopPhase::Steps => set(&[Operator::OI, Operator::S]),
+            LoopPhase::Final => set(&[Operator::OF]),
         }
     }
 }
@@ -38,7 +38,7 @@ impl Phase {
 /// Watches one instance.
 #[derive(Debug)]
 pub(crate) struct OrderWatch {
-    phase: Phase,
+    phase: LoopPhase,
     /// The operators that may be used as if nothing were watched: `goes_on` is asked for every message.
     going: u8,
     /// Whether the loop is in use at all: without `reuse_instance` there is no order to keep.
@@ -50,16 +50,16 @@ impl OrderWatch {
     pub fn new() -> OrderWatch {
         // Final messages are watched until a second one is reported.
         let going = !set(&[Operator::OF]);
-        OrderWatch { phase: Phase::Init, going, looping: false, reported: [false; 4] }
+        OrderWatch { phase: LoopPhase::Init, going, looping: false, reported: [false; 4] }
     }
 
     /// Another pass of the reuse loop begins.
     pub fn reuse(&mut self) {
         self.looping = true;
-        self.enter(Phase::Init);
+        self.enter(LoopPhase::Init);
     }
 
-    fn enter(&mut self, phase: Phase) {
+    fn enter(&mut self, phase: LoopPhase) {
         (self.phase, self.going) = (phase, phase.operators());
     }
 
@@ -96,7 +96,7 @@ impl OrderWatch {
     /// True if the pass is where it sends its final messages, as `goes_on` knows.
     #[inline(always)]
     pub fn is_final(&self) -> bool {
-        self.phase == Phase::Final
+        self.phase == LoopPhase::Final
     }
 
     /// A port with this operator is used. Returns what to report, if it is out of order for the first time.
@@ -106,10 +106,10 @@ impl OrderWatch {
             return None;
         }
         let (next, kind, fine) = match operator {
-            Operator::FInit => (Phase::Init, 0, self.phase == Phase::Init),
-            Operator::OI => (Phase::Steps, 1, self.phase != Phase::Final),
-            Operator::S => (Phase::Steps, 2, self.phase != Phase::Final),
-            Operator::OF => (Phase::Final, 3, true),
+            Operator::FInit => (LoopPhase::Init, 0, self.phase == LoopPhase::Init),
+            Operator::OI => (LoopPhase::Steps, 1, self.phase != LoopPhase::Final),
+            Operator::S => (LoopPhase::Steps, 2, self.phase != LoopPhase::Final),
+            Operator::OF => (LoopPhase::Final, 3, true),
             _ => return None,
         };
         if fine {

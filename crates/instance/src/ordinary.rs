@@ -5,8 +5,8 @@
 
 use crate::instance::Instance;
 use crate::loan::Loan;
-use crate::message::{ArrayMut, Message, Times};
-use crate::ports::{Port, PortName, PASS_IS_SENT};
+use crate::message::{ArrayMut, Message, MessageTimes};
+use crate::ports::{PortState, PortName, PASS_IS_SENT};
 use crate::transport::Transport;
 use ligament_model::Operator;
 use ligament_shm::endpoint::AsBefore;
@@ -61,7 +61,7 @@ impl Instance {
         operates: impl Fn(Operator) -> bool,
     ) -> Option<(usize, usize)> {
         let index = self.table.find_quietly(port)?;
-        let Port { only, operator, .. } = self.table.ports[index];
+        let PortState { only, operator, .. } = self.table.ports[index];
         let in_order = operates(operator) && self.order.goes_on(operator);
         let ordinary = in_order && self.is_alive() && self.overlays.current().is_empty();
         Some((index, only.filter(|_| ordinary)?))
@@ -69,7 +69,7 @@ impl Instance {
 
     /// Sends nothing but a header.
     #[inline(always)]
-    pub(crate) fn send_ordinary(&mut self, port: impl PortName, times: Times) -> bool {
+    pub(crate) fn send_ordinary(&mut self, port: impl PortName, times: MessageTimes) -> bool {
         let Some((port, channel)) = self.ordinary_port(port, Operator::sends) else { return false };
         if !self.goes_on(port, times) {
             return false;
@@ -88,7 +88,7 @@ impl Instance {
     pub fn send_array_as_before<'a>(
         &mut self,
         port: impl PortName,
-        times: Times,
+        times: MessageTimes,
         array: impl PlainArray<'a>,
     ) -> bool {
         let Some((port, channel)) = self.ordinary_port(port, Operator::sends) else { return false };
@@ -109,13 +109,13 @@ impl Instance {
 
     /// True if times are sound and do not go back, and the port has not sent its only message of this pass.
     #[inline(always)]
-    fn goes_on(&self, port: usize, times: Times) -> bool {
+    fn goes_on(&self, port: usize, times: MessageTimes) -> bool {
         times.are_sound() && times.timestamp >= self.table.ports[port].sent.first
     }
 
     /// Notes the time of a message, if it was sent.
     #[inline(always)]
-    fn note_sent(&mut self, port: usize, times: Times, sent: bool) -> bool {
+    fn note_sent(&mut self, port: usize, times: MessageTimes, sent: bool) -> bool {
         if sent {
             // In that phase, what goes on is a final message.
             let latest = if self.order.is_final() { PASS_IS_SENT } else { times.timestamp };
@@ -132,7 +132,7 @@ impl Instance {
         let mut header = HeaderWords::default();
         let came = endpoint.receive_ordinary(channel, &mut header, &mut message.data);
         if came {
-            Times { timestamp: message.timestamp, next_timestamp: message.next_timestamp } = times(&header);
+            MessageTimes { timestamp: message.timestamp, next_timestamp: message.next_timestamp } = times(&header);
             message.settings = None;
             self.note_origin(port, 0, message);
         }
@@ -145,7 +145,7 @@ impl Instance {
         &mut self,
         port: impl PortName,
         into: &mut ArrayMut<'_>,
-    ) -> Option<Times> {
+    ) -> Option<MessageTimes> {
         let (_, channel) = self.ordinary_source(port)?;
         let Transport::Own(endpoint) = &mut self.endpoint else { return None };
         let ArrayMut { dtype, shape, order, ref mut data } = *into;
@@ -165,13 +165,13 @@ impl Instance {
 }
 
 #[inline(always)]
-fn header(times: Times) -> HeaderWords {
+fn header(times: MessageTimes) -> HeaderWords {
     HeaderWords::data(times.timestamp, times.next_timestamp)
 }
 
 #[inline(always)]
-fn times(header: &HeaderWords) -> Times {
-    Times { timestamp: header.timestamp(), next_timestamp: header.next_timestamp() }
+fn times(header: &HeaderWords) -> MessageTimes {
+    MessageTimes { timestamp: header.timestamp(), next_timestamp: header.next_timestamp() }
 }
 
 #[cfg(test)]

@@ -97,30 +97,30 @@ pub(crate) struct Elements<'a> {
 }
 
 /// A message that a function has sent on.
-pub(crate) struct Made {
+pub(crate) struct FilterOutput {
     pub timestamp: f64,
     pub next_timestamp: Option<f64>,
     pub dtype: DType,
     pub order: ArrayOrder,
     pub shape: Vec<u64>,
-    pub data: Words,
+    pub data: WordBuffer,
 }
 
 /// Memory for elements: whole words, so that every type is aligned.
-pub(crate) struct Words {
+pub(crate) struct WordBuffer {
     pub words: Vec<u64>,
     pub bytes: usize,
 }
 
-impl AsRef<[u8]> for Words {
+impl AsRef<[u8]> for WordBuffer {
     fn as_ref(&self) -> &[u8] {
         &bytemuck::cast_slice(&self.words)[..self.bytes]
     }
 }
 
-impl Made {
+impl FilterOutput {
     fn into_parcel(self) -> Result<Parcel<'static>, Fault> {
-        let Made { timestamp, next_timestamp, dtype, order, shape, data } = self;
+        let FilterOutput { timestamp, next_timestamp, dtype, order, shape, data } = self;
         let bytes = match data.bytes {
             0 => Bytes::new(),
             _ => Bytes::from_owner(data),
@@ -178,7 +178,7 @@ impl Library {
             given.map(|given| format!(", at message time {}", ShownTime(given.timestamp))).unwrap_or_default();
         let note = format!("{}{time}\n", self.whose);
         let made = sys::call_filter(self.function, &self.with, &mut self.state, given, &note)?;
-        made.into_iter().map(Made::into_parcel).collect()
+        made.into_iter().map(FilterOutput::into_parcel).collect()
     }
 
     fn over(&mut self, times: (f64, Option<f64>), view: &View<'_>) -> Result<Vec<Parcel<'static>>, Fault> {

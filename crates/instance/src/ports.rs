@@ -2,8 +2,8 @@
 
 use crate::chains::Chains;
 use crate::error::{AgentError, Error, PortError};
-use crate::filtered::Filtered;
-use crate::head::Head;
+use crate::send_filters::FilteredPort;
+use crate::preamble::Preamble;
 use crate::resizable::Resizable;
 use ligament_model::Operator;
 use ligament_wire::control::{ChannelInfo, PortDeclaration, PortInfo};
@@ -161,7 +161,7 @@ impl LastSent {
 
 /// A port of a registered instance.
 #[derive(Debug)]
-pub(crate) struct Port {
+pub(crate) struct PortState {
     pub name: Arc<str>,
     pub operator: Operator,
     pub vector: bool,
@@ -179,18 +179,18 @@ pub(crate) struct Port {
     /// For each slot that was received from: where its messages come from.
     pub origins: Vec<Option<Arc<str>>>,
     /// The head of the array that was sent here last.
-    pub head: Option<Box<Head>>,
+    pub head: Option<Box<Preamble>>,
     /// The timestamps that were sent last in this pass of the loop.
     pub sent: LastSent,
     /// For a vector port whose length the sender sets: what its slots share.
     pub resizable: Option<Box<Resizable>>,
     /// For a port that sends on conduits with filters.
-    pub filtered: Option<Box<Filtered>>,
+    pub filtered: Option<Box<FilteredPort>>,
     /// The filters under `ligament:` of its conduits, if any has some at this end.
     pub chains: Option<Box<Chains>>,
 }
 
-impl Port {
+impl PortState {
     pub fn is_connected(&self) -> bool {
         match &self.resizable {
             None => self.slots.iter().any(|channels| !channels.is_empty()),
@@ -270,11 +270,11 @@ impl Port {
 /// All ports of an instance.
 #[derive(Debug)]
 pub(crate) struct PortTable {
-    pub ports: Vec<Port>,
+    pub ports: Vec<PortState>,
 }
 
 /// A channel that is joined to a port.
-pub(crate) struct Joined {
+pub(crate) struct JoinedChannel {
     pub port: u32,
     pub slot: Option<u32>,
     /// The channel, as the transport knows it.
@@ -283,11 +283,11 @@ pub(crate) struct Joined {
     pub peer: Option<String>,
 }
 
-impl Joined {
+impl JoinedChannel {
     /// One of those that the agent tells of, at this place among them.
-    pub fn of(channel: &ChannelInfo, index: usize) -> Joined {
+    pub fn of(channel: &ChannelInfo, index: usize) -> JoinedChannel {
         let ChannelInfo { port, slot, ref peer_port, .. } = *channel;
-        Joined { port, slot, index, peer: Some(peer_port.clone()) }
+        JoinedChannel { port, slot, index, peer: Some(peer_port.clone()) }
     }
 }
 
@@ -296,8 +296,8 @@ impl PortTable {
     pub fn new(
         infos: &[PortInfo],
         names: &[Arc<str>],
-        sends: impl IntoIterator<Item = Joined>,
-        receives: impl IntoIterator<Item = Joined>,
+        sends: impl IntoIterator<Item = JoinedChannel>,
+        receives: impl IntoIterator<Item = JoinedChannel>,
     ) -> Result<PortTable, Error> {
         let mut ports = Vec::with_capacity(infos.len());
         for (info, name) in infos.iter().zip(names) {
@@ -309,7 +309,7 @@ impl PortTable {
             let count = if info.vector { info.length.unwrap_or(0) as usize } else { 1 };
             // The model gives a length to every vector port but those that are joined to vector ports, or to none.
             let resizable = (info.vector && info.length.is_none()).then(Box::default);
-            ports.push(Port {
+            ports.push(PortState {
                 name: name.clone(),
                 operator,
                 vector: info.vector,
@@ -326,7 +326,7 @@ impl PortTable {
                 chains: None,
             });
         }
-        for Joined { port, slot, index, peer } in sends.into_iter().chain(receives) {
+        for JoinedChannel { port, slot, index, peer } in sends.into_iter().chain(receives) {
             let slot = slot.unwrap_or(0) as usize;
             let Some(here) = ports.get_mut(port as usize) else {
                 return Err(AgentError::ChannelOfPort { port }.into());

@@ -1,12 +1,12 @@
 //! Receiving: waiting for a message, or for one on any of several ports; views, and copies into the caller's
 //! arrays.
 
-use crate::chains::There;
-use crate::error::{AgentError, Error, Kind, ReceiveError, TimelineError};
+use crate::chains::Availability;
+use crate::error::{AgentError, Error, ErrorKind, ReceiveError, TimelineError};
 use crate::expected::Origin;
 use crate::instance::Instance;
 use crate::iteration::Iteration;
-use crate::message::{ArrayMut, Message, Times};
+use crate::message::{ArrayMut, Message, MessageTimes};
 use crate::overlay::from_value;
 use crate::ports::PortName;
 use crate::timing::milestone_in;
@@ -134,7 +134,7 @@ impl Instance {
             let (port, slot) = ports[which];
             match self.receive_within(port, slot, left()) {
                 // Only a milestone was there before the conduit's end: the others may have more.
-                Err(error) if error.kind() == Kind::Closed => {}
+                Err(error) if error.kind() == ErrorKind::Closed => {}
                 received => return received.map(|message| (which, message)),
             }
         }
@@ -228,7 +228,7 @@ impl Instance {
         slot: Option<u32>,
         wait: Wait,
         into: &mut ArrayMut<'_>,
-    ) -> Result<Times, Error> {
+    ) -> Result<MessageTimes, Error> {
         let ordinary = if slot.is_none() { self.receive_ordinary_into(port, into) } else { None };
         match ordinary {
             Some(times) => Ok(times),
@@ -243,7 +243,7 @@ impl Instance {
         slot: Option<u32>,
         wait: Wait,
         into: &mut ArrayMut<'_>,
-    ) -> Result<Times, Error> {
+    ) -> Result<MessageTimes, Error> {
         let there = match (slot, wait) {
             (None, Wait::Forever) => self.follow_into(port, into)?,
             _ => 0,
@@ -288,7 +288,7 @@ impl Instance {
         }
         match self.table.ports[port].chains {
             None => self.is_ready(port, slot),
-            Some(_) => Ok(!matches!(self.come_through(port, slot)?, There::Nothing)),
+            Some(_) => Ok(!matches!(self.come_through(port, slot)?, Availability::Nothing)),
         }
     }
 
@@ -342,9 +342,9 @@ impl Instance {
                 }
                 if self.table.ports[port].chains.is_some() {
                     match self.come_through(port, slot)? {
-                        There::Something => return Ok(index),
-                        There::End => {}
-                        There::Nothing => {
+                        Availability::Something => return Ok(index),
+                        Availability::End => {}
+                        Availability::Nothing => {
                             channels.push(self.table.ports[port].channel_at(slot));
                             which.push((index, port, slot));
                         }

@@ -5,7 +5,7 @@
 use crate::error::{AgentError, Error, PortError};
 use crate::instance::Instance;
 use crate::message::Message;
-use crate::ports::Port;
+use crate::ports::PortState;
 use crate::receive::Arrival;
 use crate::timing::milestone_in;
 use ligament_wire::{Encoder, ConduitEnd, Header, HeaderWords, MessageKind, Value, ValueRef};
@@ -35,7 +35,7 @@ struct SlotMessage {
     what: Arrival,
 }
 
-impl Port {
+impl PortState {
     /// Sets the number of slots.
     pub fn set_length(&mut self, length: usize) -> Result<(), Error> {
         if !self.vector {
@@ -111,7 +111,7 @@ impl Instance {
         let mut encoder = Encoder::new();
         let plan = encoder
             .plan(&ValueRef::Owned(&body))
-            .map_err(|error| Error::other(crate::error::Kind::System, error))?;
+            .map_err(|error| Error::other(crate::error::ErrorKind::System, error))?;
         let header = HeaderWords::from(Header { kind: MessageKind::Slot, ..Header::default() });
         match self.endpoint.send(&shared.channels, header, &plan) {
             Ok(()) => {
@@ -125,7 +125,7 @@ impl Instance {
     /// Ends the conduits that the slots of a sending resizable port share.
     pub(crate) fn end_shared(&mut self, port: usize) -> Result<(), Error> {
         let ending = self.ending();
-        let Port { resizable: Some(shared), name, .. } = &mut self.table.ports[port] else { return Ok(()) };
+        let PortState { resizable: Some(shared), name, .. } = &mut self.table.ports[port] else { return Ok(()) };
         if std::mem::replace(&mut shared.ended, true) {
             return Ok(());
         }

@@ -1,17 +1,17 @@
 //! Sending: values over the caller's memory, and loans.
 
-use crate::error::{Error, Kind, SendError};
-use crate::head::Head;
+use crate::error::{Error, ErrorKind, SendError};
+use crate::preamble::Preamble;
 use crate::instance::{Instance, LogLevel};
 use crate::loan::{Loan, LoanMemory};
-use crate::message::{Outgoing, Times};
+use crate::message::{Outgoing, MessageTimes};
 use crate::ordinary::is_plain;
 use crate::overlay::{to_wire, value_ref};
-use crate::ports::{Port, PortName};
+use crate::ports::{PortState, PortName};
 use crate::transport::Transport;
 use ligament_catalogue::{fault, Fault};
 use ligament_model::{Operator, Settings};
-use ligament_shm::endpoint::{Contiguous, Nothing, Source};
+use ligament_shm::endpoint::{Contiguous, EmptySource, Source};
 use ligament_shm::ShmError;
 use ligament_wire::times::ShownTime;
 use ligament_wire::{ArrayKind, ArrayMeta, ArrayRef, DType, Encoder, HeaderWords, ArrayOrder, ValueRef};
@@ -65,7 +65,7 @@ impl Instance {
             return self.note_sending(Ok(()), port, slot);
         }
         if let ValueRef::None = message.data {
-            let sent = pass_on(&mut self.endpoint, &mut self.table.ports[port], slot, header, &Nothing);
+            let sent = pass_on(&mut self.endpoint, &mut self.table.ports[port], slot, header, &EmptySource);
             return self.note_sending(sent, port, slot);
         }
         let plan = match self.encoder.plan(&message.data) {
@@ -81,7 +81,7 @@ impl Instance {
     pub fn send_array(
         &mut self,
         port: impl PortName,
-        times: Times,
+        times: MessageTimes,
         array: ArrayRef<'_>,
         slot: Option<u32>,
     ) -> Result<(), Error> {
@@ -91,7 +91,7 @@ impl Instance {
         if is_plain(&array) {
             return self.send_array_generally(port, times, array, slot);
         }
-        let Times { timestamp, next_timestamp } = times;
+        let MessageTimes { timestamp, next_timestamp } = times;
         let data = ValueRef::Array(array);
         self.send_generally(port, &Outgoing { timestamp, next_timestamp, data, settings: None }, slot)
     }
@@ -100,7 +100,7 @@ impl Instance {
     fn send_array_generally(
         &mut self,
         port: impl PortName,
-        times: Times,
+        times: MessageTimes,
         array: ArrayRef<'_>,
         slot: Option<u32>,
     ) -> Result<(), Error> {
@@ -140,7 +140,7 @@ impl Instance {
     pub(crate) fn unsendable(&self, port: usize, slot: usize, why: &Fault) -> Error {
         let port = self.table.ports[port].describe(slot);
         let fault = fault!(UNFIT_ARRAY, "what is to be sent on port {port}: {why}").caused_by(why);
-        Error::other(Kind::Usage, fault)
+        Error::other(ErrorKind::Usage, fault)
     }
 
     /// Memory for an array, to be filled in place. One of more than 64 KiB is then sent without a copy; a smaller one is
@@ -170,10 +170,10 @@ impl Instance {
         meta: Option<ArrayMeta>,
     ) -> Result<Loan, Error> {
         self.alive()?;
-        let unfit = |error: ligament_wire::WireError| Error::other(Kind::Usage, error);
+        let unfit = |error: ligament_wire::WireError| Error::other(ErrorKind::Usage, error);
         let kind = ArrayKind::new(dtype, shape, order).map_err(unfit)?;
         if let Some(meta) = &meta {
-            Head::default().plan_with(dtype, shape, order, meta).map_err(unfit)?;
+            Preamble::default().plan_with(dtype, shape, order, meta).map_err(unfit)?;
         }
         let bytes = kind.bytes() as u64;
         if self.endpoint.drafts(bytes) {
@@ -203,7 +203,7 @@ impl Instance {
     pub fn send_loan(
         &mut self,
         port: impl PortName,
-        times: Times,
+        times: MessageTimes,
         loan: Loan,
         slot: Option<u32>,
     ) -> Result<(), Error> {
@@ -215,7 +215,7 @@ impl Instance {
     pub fn send_loan_under(
         &mut self,
         port: impl PortName,
-        times: Times,
+        times: MessageTimes,
         loan: Loan,
         slot: Option<u32>,
         settings: Option<&Settings>,
@@ -231,7 +231,7 @@ impl Instance {
     fn send_loan_generally(
         &mut self,
         port: impl PortName,
-        times: Times,
+        times: MessageTimes,
         mut loan: Loan,
         slot: Option<u32>,
         settings: Option<&Settings>,
@@ -288,7 +288,7 @@ impl Instance {
         &mut self,
         port: impl PortName,
         slot: Option<u32>,
-        times: Times,
+        times: MessageTimes,
         settings: Option<&Settings>,
     ) -> Result<Option<Ready>, Error> {
         self.alive()?;
@@ -334,7 +334,7 @@ impl Instance {
 
     /// Refuses times that are none.
     #[inline(always)]
-    fn check_times(&self, port: usize, slot: usize, times: Times) -> Result<(), Error> {
+    fn check_times(&self, port: usize, slot: usize, times: MessageTimes) -> Result<(), Error> {
         match times.are_sound() {
             true => Ok(()),
             false => Err(self.unsendable(port, slot, &times.fault().into())),
@@ -344,7 +344,7 @@ impl Instance {
     /// Compares the first step between messages with the scales that the model gives the component: a code that counts days
     /// shows here, if the model says nothing of days.
     #[inline]
-    fn compare_with_scales(&mut self, port: usize, times: Times) -> Result<(), Error> {
+    fn compare_with_scales(&mut self, port: usize, times: MessageTimes) -> Result<(), Error> {
         let here = &mut self.table.ports[port];
         match times.next_timestamp {
             Some(next) if !here.sent.compared && here.operator == Operator::OI => {
@@ -439,7 +439,7 @@ impl Instance {
         }
         let wire = to_wire(self.overlays.known(number));
         let mut encoder = Encoder::new();
-        let plan = encoder.plan(&value_ref(&wire)).map_err(|error| Error::other(Kind::Usage, error))?;
+        let plan = encoder.plan(&value_ref(&wire)).map_err(|error| Error::other(ErrorKind::Usage, error))?;
         self.endpoint.announce_overlay(to, number, &plan).map_err(|error| self.while_sending(error, port, slot))
     }
 
@@ -454,7 +454,7 @@ impl Instance {
 #[inline]
 fn pass_on(
     endpoint: &mut Transport,
-    port: &mut Port,
+    port: &mut PortState,
     slot: usize,
     header: HeaderWords,
     source: &impl Source,

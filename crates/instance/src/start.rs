@@ -5,11 +5,11 @@ use crate::iteration::{innermost, Iteration};
 use std::collections::BTreeMap;
 
 /// A port and its slot.
-pub(crate) type Place = (usize, usize);
+pub(crate) type PortSlot = (usize, usize);
 
 /// What has come at a place.
 #[derive(Debug)]
-pub(crate) enum Came<T> {
+pub(crate) enum StartItem<T> {
     /// A message of an iteration.
     Message(Iteration, T),
     /// An iteration is over.
@@ -18,18 +18,18 @@ pub(crate) enum Came<T> {
     End,
 }
 
-impl<T> Came<T> {
+impl<T> StartItem<T> {
     fn iteration(&self) -> Option<&Iteration> {
         match self {
-            Came::Message(iteration, _) | Came::Milestone(iteration) => Some(iteration),
-            Came::End => None,
+            StartItem::Message(iteration, _) | StartItem::Milestone(iteration) => Some(iteration),
+            StartItem::End => None,
         }
     }
 }
 
 /// What to do next.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Next {
+pub(crate) enum PassDecision {
     /// All messages of an iteration are there: a pass can begin.
     Pass,
     /// An iteration is over; then look again for what is missing. Whether it is the pass that has just ended.
@@ -40,12 +40,12 @@ pub(crate) enum Next {
 
 /// What came does not belong together.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Apart(pub Iteration, pub Iteration);
+pub(crate) struct MismatchedStart(pub Iteration, pub Iteration);
 
 /// What has come so far.
 #[derive(Debug)]
 pub(crate) struct Start<T> {
-    came: BTreeMap<Place, Came<T>>,
+    came: BTreeMap<PortSlot, StartItem<T>>,
     /// The iteration of the pass that runs, or ran last.
     iteration: Option<Iteration>,
     /// Whether the last pass has been ended.
@@ -60,43 +60,43 @@ impl<T> Default for Start<T> {
 
 impl<T> Start<T> {
     /// The pass that runs is over, if one does. Its own milestone comes first.
-    pub fn end_pass(&mut self) -> Option<Next> {
+    pub fn end_pass(&mut self) -> Option<PassDecision> {
         if std::mem::replace(&mut self.ended, true) {
             return None;
         }
         let iteration = self.iteration.clone()?;
         self.came.retain(|_, came| came.iteration() != Some(&iteration));
         Some(match iteration.depth() {
-            0 => Next::End,
-            _ => Next::Over { iteration, own: true },
+            0 => PassDecision::End,
+            _ => PassDecision::Over { iteration, own: true },
         })
     }
 
     /// Whether something is there for a place.
-    pub fn has(&self, place: Place) -> bool {
+    pub fn has(&self, place: PortSlot) -> bool {
         self.came.contains_key(&place)
     }
 
     /// The iteration of what is there for a place.
-    pub fn iteration_at(&self, place: Place) -> Option<&Iteration> {
+    pub fn iteration_at(&self, place: PortSlot) -> Option<&Iteration> {
         self.came.get(&place)?.iteration()
     }
 
     /// Whether a milestone or the end came at a place.
-    pub fn is_over_at(&self, place: Place) -> bool {
-        matches!(self.came.get(&place), Some(Came::Milestone(_) | Came::End))
+    pub fn is_over_at(&self, place: PortSlot) -> bool {
+        matches!(self.came.get(&place), Some(StartItem::Milestone(_) | StartItem::End))
     }
 
     /// The message at a place.
-    pub fn message(&self, place: Place) -> Option<&T> {
+    pub fn message(&self, place: PortSlot) -> Option<&T> {
         match self.came.get(&place)? {
-            Came::Message(_, message) => Some(message),
-            Came::Milestone(_) | Came::End => None,
+            StartItem::Message(_, message) => Some(message),
+            StartItem::Milestone(_) | StartItem::End => None,
         }
     }
 
     /// Notes what came.
-    pub fn put(&mut self, place: Place, came: Came<T>) {
+    pub fn put(&mut self, place: PortSlot, came: StartItem<T>) {
         self.came.insert(place, came);
     }
 
@@ -109,27 +109,27 @@ impl<T> Start<T> {
     ///
     /// # Errors
     /// Two iterations that cannot be met by one pass.
-    pub fn next(&mut self) -> Result<Next, Apart> {
-        let apart = |(one, other): (&Iteration, &Iteration)| Apart(one.clone(), other.clone());
+    pub fn next(&mut self) -> Result<PassDecision, MismatchedStart> {
+        let apart = |(one, other): (&Iteration, &Iteration)| MismatchedStart(one.clone(), other.clone());
         let milestones = self.came.values().filter_map(|came| match came {
-            Came::Milestone(iteration) => Some(iteration),
-            Came::Message(..) | Came::End => None,
+            StartItem::Milestone(iteration) => Some(iteration),
+            StartItem::Message(..) | StartItem::End => None,
         });
         if let Some(over) = innermost(milestones).map_err(apart)?.cloned() {
             self.came.retain(|_, came| came.iteration() != Some(&over));
-            return Ok(Next::Over { iteration: over, own: false });
+            return Ok(PassDecision::Over { iteration: over, own: false });
         }
-        if self.came.values().any(|came| matches!(came, Came::End)) {
-            return Ok(Next::End);
+        if self.came.values().any(|came| matches!(came, StartItem::End)) {
+            return Ok(PassDecision::End);
         }
-        let all = self.came.values().filter_map(Came::iteration);
+        let all = self.came.values().filter_map(StartItem::iteration);
         let new = innermost(all).map_err(apart)?.cloned().unwrap_or_default();
         if let Some(before) = self.iteration.as_ref().filter(|before| new <= **before) {
-            return Err(Apart(before.clone(), new));
+            return Err(MismatchedStart(before.clone(), new));
         }
         self.iteration = Some(new);
         self.ended = false;
-        Ok(Next::Pass)
+        Ok(PassDecision::Pass)
     }
 }
 
@@ -137,19 +137,19 @@ impl<T> Start<T> {
 mod tests {
     use super::*;
 
-    const INNER: Place = (0, 0);
-    const OUTER: Place = (1, 0);
+    const INNER: PortSlot = (0, 0);
+    const OUTER: PortSlot = (1, 0);
 
     fn path(numbers: &[u64]) -> Iteration {
         Iteration(numbers.to_vec())
     }
 
-    fn message(numbers: &[u64]) -> Came<()> {
-        Came::Message(path(numbers), ())
+    fn message(numbers: &[u64]) -> StartItem<()> {
+        StartItem::Message(path(numbers), ())
     }
 
-    fn over(numbers: &[u64], own: bool) -> Next {
-        Next::Over { iteration: path(numbers), own }
+    fn over(numbers: &[u64], own: bool) -> PassDecision {
+        PassDecision::Over { iteration: path(numbers), own }
     }
 
     #[test]
@@ -157,14 +157,14 @@ mod tests {
         let mut start = Start::default();
         start.put(INNER, message(&[0, 0]));
         start.put(OUTER, message(&[0]));
-        assert_eq!(start.next(), Ok(Next::Pass));
+        assert_eq!(start.next(), Ok(PassDecision::Pass));
         assert_eq!(start.iteration(), Some(&path(&[0, 0])));
         assert_eq!(start.end_pass(), Some(over(&[0, 0], true)));
         assert!(!start.has(INNER) && start.has(OUTER));
         start.put(INNER, message(&[0, 1]));
-        assert_eq!(start.next(), Ok(Next::Pass));
+        assert_eq!(start.next(), Ok(PassDecision::Pass));
         start.end_pass();
-        start.put(INNER, Came::Milestone(path(&[0])));
+        start.put(INNER, StartItem::Milestone(path(&[0])));
         assert_eq!(start.next(), Ok(over(&[0], false)));
         assert!(!start.has(INNER) && !start.has(OUTER));
     }
@@ -174,34 +174,34 @@ mod tests {
         let mut start: Start<()> = Start::default();
         assert_eq!(start.end_pass(), None);
         start.put(OUTER, message(&[0]));
-        start.put(INNER, Came::Milestone(path(&[0])));
+        start.put(INNER, StartItem::Milestone(path(&[0])));
         assert_eq!(start.next(), Ok(over(&[0], false)));
         start.put(OUTER, message(&[1]));
         start.put(INNER, message(&[1, 0]));
-        assert_eq!(start.next(), Ok(Next::Pass));
+        assert_eq!(start.next(), Ok(PassDecision::Pass));
         assert_eq!(start.iteration(), Some(&path(&[1, 0])));
     }
 
     #[test]
     fn inner_iterations_are_over_before_outer_ones_and_these_before_the_end() {
         let mut start = Start::default();
-        start.put(INNER, Came::<()>::Milestone(path(&[3, 1])));
-        start.put(OUTER, Came::Milestone(path(&[3])));
-        start.put((2, 0), Came::End);
+        start.put(INNER, StartItem::<()>::Milestone(path(&[3, 1])));
+        start.put(OUTER, StartItem::Milestone(path(&[3])));
+        start.put((2, 0), StartItem::End);
         assert_eq!(start.next(), Ok(over(&[3, 1], false)));
-        start.put(INNER, Came::Milestone(path(&[3])));
+        start.put(INNER, StartItem::Milestone(path(&[3])));
         assert_eq!(start.next(), Ok(over(&[3], false)));
-        start.put(INNER, Came::End);
+        start.put(INNER, StartItem::End);
         start.put(OUTER, message(&[4]));
-        assert_eq!(start.next(), Ok(Next::End));
+        assert_eq!(start.next(), Ok(PassDecision::End));
     }
 
     #[test]
     fn a_component_that_nothing_starts_has_one_pass() {
         let mut start: Start<()> = Start::default();
-        assert_eq!((start.end_pass(), start.next()), (None, Ok(Next::Pass)));
+        assert_eq!((start.end_pass(), start.next()), (None, Ok(PassDecision::Pass)));
         assert_eq!(start.iteration(), Some(&path(&[])));
-        assert_eq!(start.end_pass(), Some(Next::End));
+        assert_eq!(start.end_pass(), Some(PassDecision::End));
     }
 
     #[test]
@@ -209,11 +209,11 @@ mod tests {
         let mut start = Start::default();
         start.put(INNER, message(&[0, 0]));
         start.put(OUTER, message(&[1]));
-        assert_eq!(start.next(), Err(Apart(path(&[0, 0]), path(&[1]))));
+        assert_eq!(start.next(), Err(MismatchedStart(path(&[0, 0]), path(&[1]))));
         let mut start = Start::default();
         start.put(INNER, message(&[1]));
-        assert_eq!(start.next(), Ok(Next::Pass));
+        assert_eq!(start.next(), Ok(PassDecision::Pass));
         start.put(INNER, message(&[0]));
-        assert_eq!(start.next(), Err(Apart(path(&[1]), path(&[0]))), "time does not go back");
+        assert_eq!(start.next(), Err(MismatchedStart(path(&[1]), path(&[0]))), "time does not go back");
     }
 }

@@ -1,6 +1,6 @@
 //! Steering: settings that change while the model runs, at one model time for all whom they concern.
 
-use crate::error::{AgentError, Error, Kind};
+use crate::error::{AgentError, Error, ErrorKind};
 use crate::instance::Instance;
 use crate::overlay::from_value;
 use ligament_catalogue::fault;
@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 /// A setting that can be steered, as a code declares it.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub struct Steerable<'a> {
+pub struct SettingDeclaration<'a> {
     /// As the code asks for it.
     pub name: &'a str,
     /// The least and the most that it may be; none: anything.
@@ -38,7 +38,7 @@ impl Instance {
         self.alive()?;
         if !time.is_finite() {
             return Err(Error::other(
-                Kind::Usage,
+                ErrorKind::Usage,
                 fault!(BAD_STEERING, "steer: a model time is a finite number, and this is {time}"),
             ));
         }
@@ -57,10 +57,10 @@ impl Instance {
     ///
     /// # Errors
     /// `Usage` if that is no name, or the range is none; `System` if the run cannot be told.
-    pub fn declare_steerable(&mut self, setting: Steerable<'_>) -> Result<(), Error> {
+    pub fn declare_steerable(&mut self, setting: SettingDeclaration<'_>) -> Result<(), Error> {
         self.alive()?;
-        let Steerable { name, min, max, unit, restart } = setting;
-        let bad = |why: &str| Error::other(Kind::Usage, fault!(BAD_STEERING, "the setting \"{name}\": {why}"));
+        let SettingDeclaration { name, min, max, unit, restart } = setting;
+        let bad = |why: &str| Error::other(ErrorKind::Usage, fault!(BAD_STEERING, "the setting \"{name}\": {why}"));
         if Reference::new(name).is_err() {
             return Err(bad("this is no name of a setting"));
         }

@@ -1,7 +1,7 @@
 //! The one place with `unsafe` here: giving memory back to the system, telling threads from each other, blanking a
 //! variable of the environment, and calling the functions of users' filters.
 
-use crate::own::{Elements, Made, Words};
+use crate::own::{Elements, FilterOutput, WordBuffer};
 use crate::turn::Call;
 use ligament_catalogue::{fault, Fault};
 use ligament_wire::{DType, ArrayOrder};
@@ -106,7 +106,7 @@ struct RawFilter {
     state: *mut c_void,
     emit: unsafe extern "C" fn(*mut RawFilter, *const RawMessage) -> *mut c_void,
     fail: unsafe extern "C" fn(*mut RawFilter, *const c_char),
-    made: Vec<Made>,
+    made: Vec<FilterOutput>,
     refused: Option<Fault>,
 }
 
@@ -128,20 +128,20 @@ impl FilterState {
 }
 
 /// What the loader says of what it cannot load.
-pub(crate) struct NotLoaded(pub String);
+pub(crate) struct LoaderError(pub String);
 
 /// A function of a shared library, which stays loaded.
 ///
 /// # Errors
 /// What the loader says.
-pub(crate) fn filter_function(file: &CStr, name: &CStr) -> Result<FilterFunction, NotLoaded> {
+pub(crate) fn filter_function(file: &CStr, name: &CStr) -> Result<FilterFunction, LoaderError> {
     // SAFETY: both names end with a NUL; that the function is one of `ligament_filter.h` is what the model says.
     unsafe {
         let library = libc::dlopen(file.as_ptr(), libc::RTLD_NOW | libc::RTLD_LOCAL);
         let symbol = if library.is_null() { null_mut() } else { libc::dlsym(library, name.as_ptr()) };
         if symbol.is_null() {
             let why = libc::dlerror();
-            return Err(NotLoaded(match why.is_null() {
+            return Err(LoaderError(match why.is_null() {
                 true => "it is nothing".to_owned(),
                 false => CStr::from_ptr(why).to_string_lossy().into_owned(),
             }));
@@ -160,7 +160,7 @@ pub(crate) fn call_filter(
     state: &mut FilterState,
     given: Option<&Elements<'_>>,
     note: &str,
-) -> Result<Vec<Made>, Fault> {
+) -> Result<Vec<FilterOutput>, Fault> {
     let raw = given.map(|given| RawMessage {
         size: size_of::<RawMessage>(),
         timestamp: given.timestamp,
@@ -221,13 +221,13 @@ unsafe extern "C" fn fail(filter: *mut RawFilter, why: *const c_char) {
 }
 
 /// More bytes than this are no message that a filter makes.
-const MOST: usize = 64 << 30;
+const MAX_FILTER_OUTPUT_BYTES: usize = 64 << 30;
 
 /// A message that a function sends on; its elements are copied, if they are there.
 ///
 /// # Safety
 /// `shape` and `data` are as large as the other members say, or null.
-unsafe fn taken(message: Option<&RawMessage>) -> Result<Made, Fault> {
+unsafe fn taken(message: Option<&RawMessage>) -> Result<FilterOutput, Fault> {
     let message = message.ok_or_else(|| fault!(FILTER_FAILED, "it sent on no message (NULL)"))?;
     if message.size < size_of::<RawMessage>() {
         return Err(fault!(FILTER_FAILED, "the size of the message that it sent on is not set"));
@@ -256,7 +256,7 @@ unsafe fn taken(message: Option<&RawMessage>) -> Result<Made, Fault> {
         }
     };
     let bytes = shape.iter().try_fold(dtype.size() as u64, |bytes, &extent| bytes.checked_mul(extent));
-    let bytes = bytes.and_then(|bytes| usize::try_from(bytes).ok()).filter(|&bytes| bytes <= MOST);
+    let bytes = bytes.and_then(|bytes| usize::try_from(bytes).ok()).filter(|&bytes| bytes <= MAX_FILTER_OUTPUT_BYTES);
     let bytes = bytes.ok_or_else(|| {
         fault!(FILTER_FAILED, "the message that it sent on has the shape {shape:?}, which is too large")
     })?;
@@ -269,8 +269,8 @@ unsafe fn taken(message: Option<&RawMessage>) -> Result<Made, Fault> {
         unsafe { std::ptr::copy_nonoverlapping(message.data.cast::<u8>(), words.as_mut_ptr().cast(), bytes) };
     }
     let next_timestamp = (message.has_next_timestamp != 0).then_some(message.next_timestamp);
-    let data = Words { words, bytes };
-    Ok(Made { timestamp: message.timestamp, next_timestamp, dtype, order, shape: shape.to_vec(), data })
+    let data = WordBuffer { words, bytes };
+    Ok(FilterOutput { timestamp: message.timestamp, next_timestamp, dtype, order, shape: shape.to_vec(), data })
 }
 
 /// The signals of a crash.

@@ -1,24 +1,24 @@
 //! An instance on its timelines: which iteration its pass is, what `repeat` and `pad` give it, and whom it tells that an
 //! iteration is over. Only an instance has this of whose conduits one has filters, or whose peers must know.
 
-use crate::error::{Error, Kind, TimelineError};
-use crate::filtered::{Filtered, Kept};
+use crate::error::{Error, ErrorKind, TimelineError};
+use crate::send_filters::{FilteredPort, HeldMessage};
 use crate::instance::Instance;
 use crate::iteration::{Counter, Iteration};
 use crate::message::Message;
 use crate::ports::PortTable;
 use crate::receive::{Arrival, Overlay};
-use crate::start::{Apart, Came, Next, Place, Start};
+use crate::start::{MismatchedStart, StartItem, PassDecision, PortSlot, Start};
 use crate::transport::Transport;
 use ligament_model::{Operator, Settings};
-use ligament_shm::endpoint::Nothing;
+use ligament_shm::endpoint::EmptySource;
 use ligament_wire::control::ChannelSteps;
 use ligament_wire::{Header, HeaderWords, Value, ValueRef};
 use std::collections::HashMap;
 
 /// How an instance stands on its timelines.
 #[derive(Debug)]
-pub(crate) struct Timing {
+pub(crate) struct TimelineState {
     /// How deep the iterations of its passes are nested.
     depth: usize,
     /// The steps of its channels; those that it receives on apart, since both are counted from 0.
@@ -28,20 +28,20 @@ pub(crate) struct Timing {
     counters: HashMap<usize, Counter>,
     start: Start<(Message, Overlay)>,
     /// How often each repeated `S` port was received from in this pass.
-    received: HashMap<Place, u64>,
+    received: HashMap<PortSlot, u64>,
     /// Whether the next pass can begin, once that is known.
     decided: Option<bool>,
     /// Whether the last pass was ended, and its milestone sent.
     ending: bool,
 }
 
-impl Timing {
+impl TimelineState {
     /// From the steps of the channels of an instance, if any has some. `table` has its ports.
     pub fn of(
         table: &mut PortTable,
         sends: HashMap<usize, ChannelSteps>,
         receives: HashMap<usize, ChannelSteps>,
-    ) -> Result<Option<Box<Timing>>, Error> {
+    ) -> Result<Option<Box<TimelineState>>, Error> {
         let all = sends.values().chain(receives.values());
         if all.clone().any(|steps| usize::from(steps.depth.max(steps.repeats)) > ChannelSteps::MAX_FILTERS_OF_A_KIND) {
             return Err(TimelineError::TooDeep { most: ChannelSteps::MAX_FILTERS_OF_A_KIND }.into());
@@ -70,10 +70,10 @@ impl Timing {
                 }
             }
             if port.operator.sends() {
-                port.filtered = Filtered::of(&port.slots, |channel| sends.get(&channel).copied());
+                port.filtered = FilteredPort::of(&port.slots, |channel| sends.get(&channel).copied());
             }
         }
-        Ok(Some(Box::new(Timing {
+        Ok(Some(Box::new(TimelineState {
             depth,
             sends,
             receives,
@@ -106,7 +106,7 @@ impl Timing {
 }
 
 /// Whether the next pass can begin, or what keeps that from being known.
-pub(crate) enum Gathered {
+pub(crate) enum PassReadiness {
     /// Yes, or never.
     Decided(bool),
     /// Nothing is there yet on this channel.
@@ -116,10 +116,10 @@ pub(crate) enum Gathered {
 impl Instance {
     /// Takes in what starts the next pass, messages and milestones, until all that belongs to one pass is there. Waits for
     /// it, or says what is lacking; what has come stays.
-    pub(crate) fn gather(&mut self, waits: bool) -> Result<Gathered, Error> {
-        let Some(timing) = &mut self.timing else { return Ok(Gathered::Decided(true)) };
+    pub(crate) fn gather(&mut self, waits: bool) -> Result<PassReadiness, Error> {
+        let Some(timing) = &mut self.timing else { return Ok(PassReadiness::Decided(true)) };
         if let Some(decided) = timing.decided {
-            return Ok(Gathered::Decided(decided));
+            return Ok(PassReadiness::Decided(decided));
         }
         let mut next = match std::mem::replace(&mut timing.ending, true) {
             true => None,
@@ -128,33 +128,33 @@ impl Instance {
         loop {
             match next.take() {
                 None => {}
-                Some(Next::Pass) => return self.decide(true),
-                Some(Next::End) => return self.decide(false),
-                Some(Next::Over { iteration, own }) => self.tell_over(&iteration, own)?,
+                Some(PassDecision::Pass) => return self.decide(true),
+                Some(PassDecision::End) => return self.decide(false),
+                Some(PassDecision::Over { iteration, own }) => self.tell_over(&iteration, own)?,
             }
             if let Some(channel) = self.take_due(waits)? {
-                return Ok(Gathered::Lacks(channel));
+                return Ok(PassReadiness::Lacks(channel));
             }
-            let Some(timing) = &mut self.timing else { return Ok(Gathered::Decided(true)) };
-            next = Some(timing.start.next().map_err(|Apart(one, other)| TimelineError::Apart {
+            let Some(timing) = &mut self.timing else { return Ok(PassReadiness::Decided(true)) };
+            next = Some(timing.start.next().map_err(|MismatchedStart(one, other)| TimelineError::Apart {
                 one: one.to_string(),
                 other: other.to_string(),
             })?);
         }
     }
 
-    fn decide(&mut self, again: bool) -> Result<Gathered, Error> {
-        let Some(timing) = &mut self.timing else { return Ok(Gathered::Decided(again)) };
+    fn decide(&mut self, again: bool) -> Result<PassReadiness, Error> {
+        let Some(timing) = &mut self.timing else { return Ok(PassReadiness::Decided(again)) };
         if let Some(iteration) = timing.start.iteration().filter(|one| again && one.depth() != timing.depth) {
             return Err(TimelineError::Depth { iteration: iteration.to_string(), depth: timing.depth }.into());
         }
         timing.decided = Some(again);
-        Ok(Gathered::Decided(again))
+        Ok(PassReadiness::Decided(again))
     }
 
     /// Waits for what starts the next pass, and takes it over. False if there is none.
     pub(crate) fn start_on_timeline(&mut self) -> Result<bool, Error> {
-        let Gathered::Decided(again) = self.gather(true)? else { return Ok(false) };
+        let PassReadiness::Decided(again) = self.gather(true)? else { return Ok(false) };
         let Some(timing) = &mut self.timing else { return Ok(again) };
         (timing.decided, timing.ending) = (None, false);
         timing.received.clear();
@@ -281,7 +281,7 @@ impl Instance {
                     Some(of_first) => of_first.clone(),
                     None => counter.message(),
                 };
-                Came::Message(iteration, (message, overlay))
+                StartItem::Message(iteration, (message, overlay))
             }
             Arrival::Milestone(over) => {
                 counter.milestone(&over).map_err(|due| TimelineError::OutOfStep {
@@ -289,9 +289,9 @@ impl Instance {
                     over: over.to_string(),
                     due: due.to_string(),
                 })?;
-                Came::Milestone(over)
+                StartItem::Milestone(over)
             }
-            Arrival::End => Came::End,
+            Arrival::End => StartItem::End,
         };
         timing.start.put((port, slot), came);
         Ok(())
@@ -319,8 +319,8 @@ impl Instance {
         let Some(filtered) = &mut self.table.ports[port].filtered else { return Ok(()) };
         for (slot, channel, kept) in filtered.over(depth) {
             let sent = match &kept {
-                Some(Kept { header, body }) => self.endpoint.send(&[channel], *header, body),
-                None => self.endpoint.send(&[channel], HeaderWords::data(f64::NEG_INFINITY, None), &Nothing),
+                Some(HeldMessage { header, body }) => self.endpoint.send(&[channel], *header, body),
+                None => self.endpoint.send(&[channel], HeaderWords::data(f64::NEG_INFINITY, None), &EmptySource),
             };
             sent.map_err(|error| self.while_sending(error, port, slot))?;
         }
@@ -339,7 +339,7 @@ impl Instance {
         }
         let body = Value::List(over.0.iter().map(|&number| Value::UInt(number)).collect());
         let plan = self.encoder.plan(&ValueRef::Owned(&body));
-        let plan = plan.map_err(|error| Error::other(Kind::System, error))?;
+        let plan = plan.map_err(|error| Error::other(ErrorKind::System, error))?;
         let header = HeaderWords::from(Header { kind: ligament_wire::MessageKind::Milestone, ..Header::default() });
         self.endpoint.send(&to, header, &plan).map_err(|error| self.while_sending(error, port, 0))
     }

@@ -1,8 +1,8 @@
 //! What carries an instance's messages: an endpoint of its own, or its share of a process that runs many instances.
 
 use crate::light::Share;
-use crate::loan::{Draft, Loan, LoanMemory, DRAFTED};
-use ligament_shm::endpoint::{Contiguous, Source, Tapped};
+use crate::loan::{Draft, Loan, LoanMemory, MAX_DRAFT_BYTES};
+use ligament_shm::endpoint::{Contiguous, Source, PortTap};
 use ligament_shm::line::AgentLine;
 use ligament_shm::steering::Gate;
 use ligament_shm::{Endpoint, ShmError};
@@ -48,7 +48,7 @@ impl Transport {
     }
 
     /// Listens to the agent if it has called, and hands over each tap of this instance.
-    pub fn each_tap(&mut self, see: impl FnMut(&mut Tapped)) {
+    pub fn each_tap(&mut self, see: impl FnMut(&mut PortTap)) {
         match self {
             Transport::Own(endpoint) => endpoint.taps().iter_mut().for_each(see),
             Transport::Shared(share) => share.each_tap(see),
@@ -120,7 +120,7 @@ impl Transport {
 
     /// Whether so many bytes are lent as a draft that can be used again.
     pub fn drafts(&self, len: u64) -> bool {
-        matches!(self, Transport::Own(_)) && len <= DRAFTED
+        matches!(self, Transport::Own(_)) && len <= MAX_DRAFT_BYTES
     }
 
     /// Memory for `len` bytes of elements.
@@ -130,7 +130,7 @@ impl Transport {
     #[inline]
     pub fn loan(&mut self, len: u64) -> Result<LoanMemory, ShmError> {
         match self {
-            Transport::Own(endpoint) if len > DRAFTED => endpoint.loan(len).map(LoanMemory::Block),
+            Transport::Own(endpoint) if len > MAX_DRAFT_BYTES => endpoint.loan(len).map(LoanMemory::Block),
             Transport::Own(_) => Draft::roomy(len).map(LoanMemory::Draft),
             // Given away with the message.
             Transport::Shared(_) => Draft::new(len).map(LoanMemory::Draft),

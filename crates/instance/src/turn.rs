@@ -30,7 +30,7 @@ const UNKNOWN: i32 = 0;
 
 /// Who is in a call of an instance.
 #[derive(Debug)]
-pub struct Turn {
+pub struct CallGuard {
     /// The thread that may use plain stores, or one of the values above.
     owner: AtomicUsize,
     /// The call in progress that the owner began with the privilege.
@@ -109,11 +109,11 @@ fn place(call: &'static Call) -> *mut Call {
     std::ptr::from_ref(call).cast_mut()
 }
 
-impl Turn {
+impl CallGuard {
     /// For an instance that this thread makes.
-    pub fn new() -> Turn {
+    pub fn new() -> CallGuard {
         let owner = if sys::register_barrier() { sys::this_thread() } else { NOBODY };
-        Turn {
+        CallGuard {
             owner: AtomicUsize::new(owner),
             own: AtomicPtr::default(),
             shared: AtomicPtr::default(),
@@ -187,9 +187,9 @@ impl Turn {
     }
 }
 
-impl Default for Turn {
-    fn default() -> Turn {
-        Turn::new()
+impl Default for CallGuard {
+    fn default() -> CallGuard {
+        CallGuard::new()
     }
 }
 
@@ -205,7 +205,7 @@ mod tests {
 
     #[test]
     fn a_call_within_a_call_of_the_same_thread_is_refused_and_the_next_one_is_not() {
-        let turn = Turn::new();
+        let turn = CallGuard::new();
         let first = turn.enter(&RECEIVE).unwrap();
         let refused = turn.enter(&SEND).unwrap_err().to_string();
         assert!(
@@ -218,7 +218,7 @@ mod tests {
 
     #[test]
     fn a_call_of_another_thread_is_refused_while_the_owner_is_in_one_and_names_its_thread() {
-        let turn = Turn::new();
+        let turn = CallGuard::new();
         let first = turn.enter(&RECEIVE).unwrap();
         let busy = sys::thread_number();
         let elsewhere = || thread::scope(|s| s.spawn(|| turn.enter(&SEND).map(drop)).join().unwrap());
@@ -237,7 +237,7 @@ mod tests {
     #[test]
     fn two_threads_are_never_in_a_call_at_once() {
         for _ in 0..300 {
-            let turn = Turn::new();
+            let turn = CallGuard::new();
             let (inside, entered, refused) = (AtomicBool::new(false), AtomicU64::new(0), AtomicU64::new(0));
             let begin = Barrier::new(3);
             let play = || {
@@ -268,7 +268,7 @@ mod tests {
 
     #[test]
     fn who_must_enter_waits_for_the_call_in_progress_and_is_told_of_it() {
-        let turn = Turn::new();
+        let turn = CallGuard::new();
         let begun = Barrier::new(2);
         thread::scope(|s| {
             s.spawn(|| {

@@ -80,7 +80,7 @@ fn later(one: Option<f64>, other: Option<f64>) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use ligament_agent::Passed;
+    use ligament_agent::ChannelCount;
     use ligament_wire::RankId;
 
     struct MicroPairNames;
@@ -120,7 +120,7 @@ mod tests {
 
     #[test]
     fn channels_of_a_conduit_add_up_and_what_was_not_received_is_under_way() {
-        let passed = |messages, time| Some(Passed { messages, bytes: 10 * messages, time: Some(time) });
+        let passed = |messages, time| Some(ChannelCount { messages, bytes: 10 * messages, time: Some(time) });
         let view = |sent, received| ChannelView { sent, received };
         let seen = [
             view(passed(3, 2.0), passed(1, 0.0)),

@@ -19,7 +19,7 @@
 
 use crate::observation::{Observation, ObservedWait};
 use crate::waits::{knots, lasting_waits, stuck_waits, Knot, AwaitedResource, RankWait};
-use ligament_agent::Awaited;
+use ligament_agent::AwaitedEvent;
 use ligament_wire::{DomainId, RankId};
 use std::collections::{HashMap, HashSet};
 
@@ -193,9 +193,9 @@ impl DeadlockDetector {
             |channel| ends(channel).is_some_and(|&(from, to)| domain(from) == own && domain(to) == own);
         match &waits.what {
             _ if self.placement.is_empty() => true,
-            Awaited::Message { channels } => channels.iter().all(within),
-            Awaited::Credit { channel, .. } => within(channel),
-            Awaited::Slots { .. } | Awaited::Memory | Awaited::Steering { .. } => false,
+            AwaitedEvent::Message { channels } => channels.iter().all(within),
+            AwaitedEvent::Credit { channel, .. } => within(channel),
+            AwaitedEvent::Slots { .. } | AwaitedEvent::Memory | AwaitedEvent::Steering { .. } => false,
         }
     }
 

@@ -1,6 +1,6 @@
 //! What is known of an instance at one moment: what its agent sees, as the manager takes it.
 
-use ligament_agent::{Awaited, InstanceView, ProcessInspection, InstancePhase, State};
+use ligament_agent::{AwaitedEvent, InstanceView, ProcessInspection, InstancePhase, EndpointActivity};
 
 /// Where an instance stands.
 #[derive(Debug, Clone, PartialEq)]
@@ -48,7 +48,7 @@ impl InstanceState {
 /// A wait of an instance.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ObservedWait {
-    pub what: Awaited,
+    pub what: AwaitedEvent,
     /// For how long already, s.
     pub seconds: f64,
     /// Whether it ends by itself.
@@ -118,21 +118,21 @@ pub struct Observation {
 }
 
 impl InstanceState {
-    fn of(phase: InstancePhase, state: Option<State>) -> InstanceState {
+    fn of(phase: InstancePhase, state: Option<EndpointActivity>) -> InstanceState {
         match (phase, state) {
             (InstancePhase::Waiting, _) => InstanceState::NotStarted,
             (InstancePhase::Started, _) => InstanceState::Starting,
-            (InstancePhase::Gone(exit), Some(State::Ended)) if exit.is_clean() => InstanceState::Done,
+            (InstancePhase::Gone(exit), Some(EndpointActivity::Ended)) if exit.is_clean() => InstanceState::Done,
             (InstancePhase::Finished, _) => InstanceState::Done,
             (InstancePhase::Gone(_), _) => InstanceState::Failed,
-            (InstancePhase::Running, None | Some(State::Starting)) => InstanceState::Starting,
-            (InstancePhase::Running, Some(State::Computing)) => InstanceState::Computing,
-            (InstancePhase::Running, Some(State::WaitingToReceive)) => InstanceState::WaitingToReceive,
-            (InstancePhase::Running, Some(State::WaitingToSend)) => InstanceState::WaitingToSend,
-            (InstancePhase::Running, Some(State::Held)) => InstanceState::Held,
-            (InstancePhase::Running, Some(State::Transferring)) => InstanceState::Transferring,
-            (InstancePhase::Running, Some(State::Ended)) => InstanceState::Done,
-            (InstancePhase::Running, Some(State::Failed)) => InstanceState::Failed,
+            (InstancePhase::Running, None | Some(EndpointActivity::Starting)) => InstanceState::Starting,
+            (InstancePhase::Running, Some(EndpointActivity::Computing)) => InstanceState::Computing,
+            (InstancePhase::Running, Some(EndpointActivity::WaitingToReceive)) => InstanceState::WaitingToReceive,
+            (InstancePhase::Running, Some(EndpointActivity::WaitingToSend)) => InstanceState::WaitingToSend,
+            (InstancePhase::Running, Some(EndpointActivity::Held)) => InstanceState::Held,
+            (InstancePhase::Running, Some(EndpointActivity::Transferring)) => InstanceState::Transferring,
+            (InstancePhase::Running, Some(EndpointActivity::Ended)) => InstanceState::Done,
+            (InstancePhase::Running, Some(EndpointActivity::Failed)) => InstanceState::Failed,
         }
     }
 }
@@ -203,15 +203,15 @@ impl Observation {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use ligament_agent::{Exit, Status, Waiting as Wait};
+    use ligament_agent::{Exit, Status, WaitRecord as Wait};
 
     /// An instance that began at 1 s, has waited for 2 s, and waits since 5 s, all in ns.
     fn waiting_since_five(phase: InstancePhase, ended: u64) -> Observation {
         const SECOND_NS: u64 = 1_000_000_000;
         let waits =
-            Wait { what: Awaited::Message { channels: vec![0] }, since: 5 * SECOND_NS, timed: false, holding: false };
+            Wait { what: AwaitedEvent::Message { channels: vec![0] }, since: 5 * SECOND_NS, timed: false, holding: false };
         let status = Status {
-            state: State::WaitingToReceive,
+            state: EndpointActivity::WaitingToReceive,
             epoch: 1,
             waits: Some(waits),
             looked: 0,

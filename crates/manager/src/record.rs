@@ -3,7 +3,7 @@
 use crate::names::Names;
 use crate::observation::Observation;
 use crate::steering::{SettingAssignment, SteerableRecord};
-use ligament_agent::{Awaited, RunOutcome};
+use ligament_agent::{AwaitedEvent, RunOutcome};
 use ligament_catalogue::{hinted, Code, Fault};
 use ligament_wire::times::in_unit;
 use ligament_wire::RankId;
@@ -441,10 +441,10 @@ pub fn list_some(names: &[String], most: usize) -> String {
 }
 
 /// What a wait is for, in words, and the instances that could end it.
-fn awaited(what: &Awaited, names: &impl Names) -> (String, Vec<String>) {
+fn awaited(what: &AwaitedEvent, names: &impl Names) -> (String, Vec<String>) {
     const MAX_NAMED_PORTS: usize = 4;
     match what {
-        Awaited::Message { channels } => {
+        AwaitedEvent::Message { channels } => {
             let senders: Vec<(RankId, String)> =
                 channels.iter().filter_map(|&channel| Some(names.ends(channel)?.0)).collect();
             let ports: Vec<String> = senders.iter().map(|(_, port)| port.clone()).collect();
@@ -455,16 +455,16 @@ fn awaited(what: &Awaited, names: &impl Names) -> (String, Vec<String>) {
             let on = on.into_iter().map(|rank| names.rank(rank)).collect();
             (format!("{text}{}", list_some(&ports, MAX_NAMED_PORTS)), on)
         }
-        Awaited::Credit { channel, .. } => match names.ends(*channel) {
+        AwaitedEvent::Credit { channel, .. } => match names.ends(*channel) {
             Some((_, (rank, port))) => (port, vec![names.rank(rank)]),
             None => ("?".to_owned(), Vec::new()),
         },
-        Awaited::Slots { endpoint } => {
+        AwaitedEvent::Slots { endpoint } => {
             let name = names.rank(endpoint.leader());
             (format!("{name} to take what was sent to it"), vec![name])
         }
-        Awaited::Memory => ("memory".to_owned(), Vec::new()),
-        Awaited::Steering { change } => (format!("change {change} of who steers"), Vec::new()),
+        AwaitedEvent::Memory => ("memory".to_owned(), Vec::new()),
+        AwaitedEvent::Steering { change } => (format!("change {change} of who steers"), Vec::new()),
     }
 }
 

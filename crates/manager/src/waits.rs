@@ -4,7 +4,7 @@
 //! nobody outside, are knots (Chandy, Misra & Haas, 1983): each holds itself, and the rest only waits behind it.
 
 use crate::observation::{Observation, ObservedWait};
-use ligament_agent::Awaited;
+use ligament_agent::AwaitedEvent;
 use ligament_wire::RankId;
 
 /// One of the ways in which a wait may end.
@@ -66,20 +66,20 @@ fn lasting_wait(
         return None;
     }
     let (lack, ways) = match &waiting.what {
-        Awaited::Message { channels } if !channels.is_empty() => {
+        AwaitedEvent::Message { channels } if !channels.is_empty() => {
             let way = |&channel: &u32| match ends(channel) {
                 Some((from, to)) if to == rank => Some(WaitEdge { channel: Some(channel), on: from }),
                 _ => None,
             };
             (AwaitedResource::Message, channels.iter().map(way).collect::<Option<Vec<WaitEdge>>>()?)
         }
-        Awaited::Credit { channel, needs } => match ends(*channel) {
+        AwaitedEvent::Credit { channel, needs } => match ends(*channel) {
             Some((from, to)) if from == rank => {
                 (AwaitedResource::Room { needs: *needs }, vec![WaitEdge { channel: Some(*channel), on: to }])
             }
             _ => return None,
         },
-        Awaited::Memory => (AwaitedResource::Memory, alive.iter().map(|&on| WaitEdge { channel: None, on }).collect()),
+        AwaitedEvent::Memory => (AwaitedResource::Memory, alive.iter().map(|&on| WaitEdge { channel: None, on }).collect()),
         _ => return None,
     };
     Some(RankWait { rank, resource: lack, edges: ways, seconds: waiting.seconds })
@@ -93,7 +93,7 @@ pub fn lasting_waits(
     counts: impl Fn(usize) -> bool,
     views_count: bool,
 ) -> Vec<RankWait> {
-    let short_of_memory = |one: &Observation| matches!(&one.waits, Some(w) if w.what == Awaited::Memory);
+    let short_of_memory = |one: &Observation| matches!(&one.waits, Some(w) if w.what == AwaitedEvent::Memory);
     let mut alive = Vec::new();
     if seen.iter().any(short_of_memory) {
         alive.extend(RankId::first(seen.len()).filter(|one| !seen[one.index()].gone));

@@ -1,7 +1,7 @@
 //! Who waits in vain, compared with the definition tried on every set of instances; and the rules for what counts as
 //! a wait.
 
-use ligament_agent::Awaited;
+use ligament_agent::AwaitedEvent;
 use ligament_manager::{
     knots, lasting_waits, stuck_waits, InstanceCounters, AwaitedResource, Observation, DetectorAction, InstanceState, RankWait, ObservedWait, DeadlockDetector, WaitEdge,
 };
@@ -84,7 +84,7 @@ fn a_chain_that_ends_at_one_who_computes_is_none() {
     assert!(stuck_waits(Vec::new()).is_empty());
 }
 
-fn seen(what: Awaited) -> Observation {
+fn seen(what: AwaitedEvent) -> Observation {
     let waits = Some(ObservedWait { what, seconds: 1.0, timed: false, holds: false, may_release: false });
     Observation {
         name: String::new(),
@@ -108,8 +108,8 @@ fn ends(channel: u32) -> Option<(RankId, RankId)> {
     [(first, second), (second, first)].get(channel as usize).copied()
 }
 
-fn message(channel: u32) -> Awaited {
-    Awaited::Message { channels: vec![channel] }
+fn message(channel: u32) -> AwaitedEvent {
+    AwaitedEvent::Message { channels: vec![channel] }
 }
 
 fn stuck_of(seen: &[Observation], views_count: bool) -> usize {
@@ -126,13 +126,13 @@ fn a_wait_that_ends_by_itself_frees_those_that_wait_for_it() {
 
 #[test]
 fn one_that_waits_for_slots_is_served_by_a_receiver_that_waits() {
-    assert_eq!(stuck_of(&[seen(Awaited::Slots { endpoint: EndpointId::new(1) }), seen(message(0))], true), 0);
-    assert_eq!(stuck_of(&[seen(Awaited::Credit { channel: 0, needs: 9 }), seen(message(0))], true), 2);
+    assert_eq!(stuck_of(&[seen(AwaitedEvent::Slots { endpoint: EndpointId::new(1) }), seen(message(0))], true), 0);
+    assert_eq!(stuck_of(&[seen(AwaitedEvent::Credit { channel: 0, needs: 9 }), seen(message(0))], true), 2);
 }
 
 #[test]
 fn memory_may_come_from_anybody_who_lives_and_from_a_thread_that_holds_views() {
-    let mut three = [seen(Awaited::Memory), seen(message(0)), seen(message(0))];
+    let mut three = [seen(AwaitedEvent::Memory), seen(message(0)), seen(message(0))];
     // The third waits at a channel that does not end there: nothing is known of it.
     assert_eq!(stuck_of(&three, true), 0);
     three[2].gone = true;
@@ -145,7 +145,7 @@ fn memory_may_come_from_anybody_who_lives_and_from_a_thread_that_holds_views() {
 /// A watch over the two, one of whom waits for memory and the other holds views, in the first round; and what was seen.
 fn short_of_memory() -> (DeadlockDetector, [Observation; 2]) {
     let budgets = [0, 1].map(|channel| (ends(channel).unwrap(), 1));
-    let (mut watch, mut both) = (DeadlockDetector::new(budgets), [seen(Awaited::Memory), seen(message(0))]);
+    let (mut watch, mut both) = (DeadlockDetector::new(budgets), [seen(AwaitedEvent::Memory), seen(message(0))]);
     both[1].waits.as_mut().unwrap().holds = true;
     assert_eq!(watch.check(&both, 1, &[]), []);
     let ranks = [0, 1].map(RankId::new).to_vec();

@@ -1,7 +1,7 @@
 //! The watch for deadlocks against a world of processes whose truth is known: they send, receive, compute, stop and
 //! notice things late, and their pages are read one after the other while they go on.
 
-use ligament_agent::Awaited;
+use ligament_agent::AwaitedEvent;
 use ligament_manager::{InstanceCounters, Observation, DetectorAction, InstanceState, ObservedWait, DeadlockDetector};
 use ligament_wire::RankId;
 use proptest::prelude::*;
@@ -180,10 +180,10 @@ impl World {
             let (what, timed) = match step {
                 Step::Send(c) => {
                     let needs = self.channels[*c].sent - self.channels[*c].received + 1;
-                    (Awaited::Credit { channel: *c as u32, needs }, false)
+                    (AwaitedEvent::Credit { channel: *c as u32, needs }, false)
                 }
                 Step::Receive(any, timed) => {
-                    (Awaited::Message { channels: any.iter().map(|&c| c as u32).collect() }, *timed)
+                    (AwaitedEvent::Message { channels: any.iter().map(|&c| c as u32).collect() }, *timed)
                 }
                 Step::Compute(_) => unreachable!("nobody waits for himself"),
             };

@@ -1,13 +1,13 @@
 //! What only the kernel knows of processes, added to what is seen of their instances.
 
 use crate::ranks::RankPages;
-use ligament_agent::{process_state, Awaited, InstanceView, ProcessInspection, InstancePhase, REST};
+use ligament_agent::{process_state, AwaitedEvent, InstanceView, ProcessInspection, InstancePhase, REST};
 use ligament_manager::{timeline, Observation};
 
 /// Whether threads may give memory back while somebody waits for some: views that the code holds can be dropped only by
 /// another thread while it waits.
 pub(crate) fn see_threads(seen: &mut [Observation], instances: &[InstanceView]) {
-    let short = |one: &Observation| one.waits.as_ref().is_some_and(|waits| waits.what == Awaited::Memory);
+    let short = |one: &Observation| one.waits.as_ref().is_some_and(|waits| waits.what == AwaitedEvent::Memory);
     if !seen.iter().any(short) {
         return;
     }
@@ -45,7 +45,7 @@ fn what(cause: ligament_agent::Cause) -> timeline::ActivityKey {
     timeline::ActivityKey { activity, id: (names_one && cause.id != REST).then_some(cause.id) }
 }
 
-fn counted(page: ligament_agent::Sums) -> timeline::LaneTotals {
+fn counted(page: ligament_agent::TimelineTotals) -> timeline::LaneTotals {
     let time = f64::from_bits(page.time);
     timeline::LaneTotals {
         sums: timeline::TimelineSums {
@@ -65,8 +65,8 @@ fn counted(page: ligament_agent::Sums) -> timeline::LaneTotals {
 
 /// What an instance's timeline has gained, as the manager sees it.
 pub(crate) fn gained(seen: &ligament_agent::TimelineDelta) -> timeline::LaneUpdate {
-    use ligament_agent::{Cause, Sums};
-    let interval = |interval: &ligament_agent::Interval| timeline::RecordedInterval {
+    use ligament_agent::{Cause, TimelineTotals};
+    let interval = |interval: &ligament_agent::TimelineInterval| timeline::RecordedInterval {
         key: what(interval.cause),
         begin: interval.begin,
         end: interval.end,
@@ -76,7 +76,7 @@ pub(crate) fn gained(seen: &ligament_agent::TimelineDelta) -> timeline::LaneUpda
     timeline::LaneUpdate {
         started: seen.status.started,
         ended: seen.status.ended,
-        counted: counted(Sums::of(&seen.status)),
+        counted: counted(TimelineTotals::of(&seen.status)),
         intervals: seen.intervals.iter().map(interval).collect(),
         sums: seen.causes.iter().map(|sum| (what(sum.cause), sum.ns, sum.count)).collect(),
         waits: seen.status.waits.as_ref().map(|waits| (what(Cause::of(&waits.what)), waits.since)),

@@ -1,7 +1,7 @@
 //! What the head of a run and an agent elsewhere do alike with the paths between domains, before and after the run
 //! itself: waiting for what comes, and parting in order.
 
-use ligament_agent::{Carrier, Heard};
+use ligament_agent::{Carrier, CarrierReport};
 use ligament_catalogue::{fault, Fault};
 use ligament_net::{Event, Net, NetOptions, MAX_STREAMS};
 use ligament_wire::domains::CarrierLoad;
@@ -35,7 +35,7 @@ pub fn own_cores() -> u32 {
 }
 
 /// Begins to carry.
-pub(crate) fn connect(net: Net) -> Result<(Carrier, UnboundedReceiver<Heard>), Fault> {
+pub(crate) fn connect(net: Net) -> Result<(Carrier, UnboundedReceiver<CarrierReport>), Fault> {
     Carrier::start(net)
         .map_err(|error| fault!(CARRIER_FAILED, "paths to other domains cannot be made: {error}"))
 }
@@ -60,7 +60,7 @@ pub(crate) struct EventLoop {
 
 /// What came.
 pub(crate) enum Call {
-    Heard(Heard),
+    Heard(CarrierReport),
     /// A signal that is to end this.
     Interrupted,
     /// The terminal went away.
@@ -83,7 +83,7 @@ pub(crate) fn event_loop() -> Result<EventLoop, Fault> {
 /// Waits for what comes next, at most until a moment.
 pub(crate) fn hear(
     events: &mut EventLoop,
-    heard: &mut UnboundedReceiver<Heard>,
+    heard: &mut UnboundedReceiver<CarrierReport>,
     until: Instant,
 ) -> Result<Call, Fault> {
     let EventLoop { runtime, ends: [interrupt, terminate, hangup] } = events;
@@ -102,7 +102,7 @@ pub(crate) fn hear(
 /// does not answer is not waited for much longer.
 pub(crate) fn farewell(
     carrier: &Carrier,
-    mut heard: UnboundedReceiver<Heard>,
+    mut heard: UnboundedReceiver<CarrierReport>,
     domains: impl Iterator<Item = DomainId>,
 ) {
     let mut left: BTreeSet<DomainId> = domains.collect();
@@ -111,7 +111,7 @@ pub(crate) fn farewell(
     let Ok(mut events) = event_loop() else { return };
     while !left.is_empty() && Instant::now() < until {
         match hear(&mut events, &mut heard, until) {
-            Ok(Call::Heard(Heard::Path(
+            Ok(Call::Heard(CarrierReport::Path(
                 Event::Ended { domain } | Event::GivenUp { domain, .. } | Event::Gone { domain, .. },
             ))) => {
                 left.remove(&DomainId::new(domain));

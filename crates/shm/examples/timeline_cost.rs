@@ -4,7 +4,7 @@
 use ligament_shm::area::{Front, Layout};
 use ligament_shm::memory::{create, Mapping};
 use ligament_shm::status::now;
-use ligament_shm::timeline::{Activity, Cause, Recorder, BRIEF};
+use ligament_shm::timeline::{Activity, Cause, Recorder, MIN_RECORDED_NS};
 use std::hint::black_box;
 use std::time::Instant;
 
@@ -16,7 +16,7 @@ fn main() {
     let map = Mapping::writable(&area, 0, layout.front()).expect("it can be mapped");
     let front = Front::new(map, layout).expect("it is an area");
     let mut recorder = Recorder::new(front.status());
-    for (name, length) in [("recorded", 2 * BRIEF), ("added_up", BRIEF / 2)] {
+    for (name, length) in [("recorded", 2 * MIN_RECORDED_NS), ("added_up", MIN_RECORDED_NS / 2)] {
         for round in 0..6u64 {
             let began = Instant::now();
             for i in 0..WAITS {

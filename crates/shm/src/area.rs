@@ -7,7 +7,7 @@
 use crate::memory::{Mapping, ShmError, PAGE};
 use crate::status::{Status, StatusPage};
 use crate::sync::AtomicU64;
-use crate::timeline::{self, Record, Tally};
+use crate::timeline::{self, Record, CauseTotal};
 use rustix::fd::AsFd;
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -16,7 +16,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 pub const MAX_BLOCKS: usize = 1 << 18;
 const STATUS_AT: usize = PAGE;
 const TIMELINE_AT: usize = 2 * PAGE;
-const CREDITS_AT: usize = TIMELINE_AT + timeline::BYTES.next_multiple_of(PAGE);
+const CREDITS_AT: usize = TIMELINE_AT + timeline::TIMELINE_BYTES.next_multiple_of(PAGE);
 const RELEASES_AT: usize = PAGE;
 /// A channel end is half a line: two never share more than the line that one process writes.
 const END_BYTES: usize = size_of::<ChannelEnd>();
@@ -44,7 +44,7 @@ unsafe impl crate::memory::Shared for ChannelEnd {}
 
 /// A look at one end of a channel.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub struct Passed {
+pub struct ChannelCount {
     /// Messages, and bytes of their bodies.
     pub messages: u64,
     pub bytes: u64,
@@ -76,10 +76,10 @@ impl ChannelEnd {
     }
 
     /// Anybody: what has passed.
-    pub fn passed(&self) -> Passed {
+    pub fn passed(&self) -> ChannelCount {
         let word = |word: &AtomicU64| word.load(Ordering::Relaxed);
         let (messages, time) = (word(&self.messages), f64::from_bits(word(&self.time)));
-        Passed { messages, bytes: word(&self.bytes), time: (messages > 0).then_some(time) }
+        ChannelCount { messages, bytes: word(&self.bytes), time: (messages > 0).then_some(time) }
     }
 }
 
@@ -149,7 +149,7 @@ pub struct Front {
     layout: Layout,
     /// The status page in use: the endpoint's own, or that of one of `rows`.
     page: NonNull<StatusPage>,
-    rows: Option<Rows>,
+    rows: Option<RowTable>,
 }
 
 // SAFETY: `page` points into `map` or into `rows`, which go where the front goes; it has only atomic fields.
@@ -175,13 +175,13 @@ impl Front {
     }
 
     /// Owner: takes a mapping of the rows, for `show_on`.
-    pub fn add_rows(&mut self, rows: Rows) {
+    pub fn add_rows(&mut self, rows: RowTable) {
         self.page = NonNull::from(self.map.at::<StatusPage>(STATUS_AT));
         self.rows = Some(rows);
     }
 
     /// Its rows, once they were added.
-    pub fn rows(&self) -> Option<&Rows> {
+    pub fn rows(&self) -> Option<&RowTable> {
         self.rows.as_ref()
     }
 
@@ -193,11 +193,11 @@ impl Front {
 
     /// The ring of the timeline's records.
     pub(crate) fn records(&self) -> &[Record] {
-        self.map.slice_at(TIMELINE_AT, timeline::RECORDS)
+        self.map.slice_at(TIMELINE_AT, timeline::MAX_RECORDS)
     }
 
     /// The sums of the timeline's causes.
-    pub(crate) fn tallies(&self) -> &[Tally] {
+    pub(crate) fn tallies(&self) -> &[CauseTotal] {
         self.map.slice_at(TIMELINE_AT + timeline::CAUSES_AT, timeline::CAUSES)
     }
 
@@ -253,18 +253,18 @@ impl Ends {
 }
 
 /// The rows of an endpoint that serves many instances.
-pub struct Rows {
+pub struct RowTable {
     map: Mapping,
     count: u32,
 }
 
-impl Rows {
+impl RowTable {
     /// Takes a mapping of the range that `Layout::rows` names.
-    pub fn new(map: Mapping, layout: Layout) -> Result<Rows, ShmError> {
+    pub fn new(map: Mapping, layout: Layout) -> Result<RowTable, ShmError> {
         if map.len() < layout.rows().1 {
             return Err(ShmError::Malformed(format!("rows of {} bytes", map.len())));
         }
-        Ok(Rows { map, count: layout.rows })
+        Ok(RowTable { map, count: layout.rows })
     }
 
     /// A row: the status page, and room for the channel waited for.

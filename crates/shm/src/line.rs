@@ -2,9 +2,9 @@
 //! of the requests; what it says of its own accord may come in between.
 
 use crate::area::Layout;
-use crate::endpoint::{AgentNotice, Custodian, Foundation, Opened};
+use crate::endpoint::{AgentNotice, Custodian, Foundation, OpenedRing};
 use crate::memory::ShmError;
-use crate::socket::{Frame, Frames, Socket};
+use crate::socket::{SocketFrame, Frames, Socket};
 use ligament_catalogue::{fault, said, Code, Fault};
 use ligament_wire::control::{from_bytes, to_bytes, Notice, PortDeclaration, Request, Welcome, PROTOCOL};
 use ligament_wire::steering::Steers;
@@ -22,7 +22,7 @@ pub struct Identity {
 }
 
 /// What comes of registering: the connection, what the agent told, and the memory that it gave.
-pub struct Registered {
+pub struct Registration {
     pub line: AgentLine,
     pub welcome: Welcome,
     pub foundation: Foundation,
@@ -42,13 +42,13 @@ impl AgentLine {
         ports: Option<Vec<PortDeclaration>>,
         language: &str,
         light: bool,
-    ) -> Result<Registered, Fault> {
+    ) -> Result<Registration, Fault> {
         let socket = Socket::connect(&identity.agent).map_err(|why| {
             let fault = fault!(AGENT_SILENT, "the run's agent at {} cannot be reached: {why}", identity.agent);
             fault.caused_by(&why.into())
         })?;
         let (line, welcome, foundation) = AgentLine::register_over(socket, identity, ports, language, light)?;
-        Ok(Registered { line, welcome, foundation })
+        Ok(Registration { line, welcome, foundation })
     }
 }
 
@@ -127,7 +127,7 @@ impl<F: Frames> AgentLine<F> {
                 other => other?,
             };
             match sort(frame)? {
-                Heard::OfItself(notice) => {
+                AgentFrame::OfItself(notice) => {
                     if let AgentNotice::RunEnds(why) = &notice {
                         let why = why.clone();
                         self.kept.push_back(notice);
@@ -135,20 +135,20 @@ impl<F: Frames> AgentLine<F> {
                     }
                     self.kept.push_back(notice);
                 }
-                Heard::Answer(notice, fds) => return Ok((notice, fds)),
+                AgentFrame::Answer(notice, fds) => return Ok((notice, fds)),
             }
         }
     }
 }
 
-enum Heard {
+enum AgentFrame {
     OfItself(AgentNotice),
     Answer(Notice, VecDeque<OwnedFd>),
 }
 
-fn sort(frame: Frame) -> Result<Heard, ShmError> {
+fn sort(frame: SocketFrame) -> Result<AgentFrame, ShmError> {
     let mut fds = VecDeque::from(frame.fds);
-    Ok(Heard::OfItself(match from_bytes(&frame.bytes).map_err(|why| ShmError::Malformed(why.to_string()))? {
+    Ok(AgentFrame::OfItself(match from_bytes(&frame.bytes).map_err(|why| ShmError::Malformed(why.to_string()))? {
         Notice::RingOpened { from, offset, slots, inbox } => {
             let outbox = fds.pop_front().ok_or_else(|| ShmError::Malformed("a ring without memory".into()))?;
             AgentNotice::RingOpened { from, outbox, offset, slots, inbox }
@@ -165,7 +165,7 @@ fn sort(frame: Frame) -> Result<Heard, ShmError> {
         Notice::Untap { tap } => AgentNotice::Untap(tap),
         Notice::Steer { steer, members } => AgentNotice::Steer(steer, members),
         Notice::RunEnds { why } => AgentNotice::RunEnds(why),
-        answer => return Ok(Heard::Answer(answer, fds)),
+        answer => return Ok(AgentFrame::Answer(answer, fds)),
     }))
 }
 
@@ -189,11 +189,11 @@ impl<F: Frames> Custodian for AgentLine<F> {
         self.tell(&Request::DropSlab { slab })
     }
 
-    fn open_ring(&mut self, to: EndpointId, offset: u64, slots: u32) -> Result<Opened, ShmError> {
+    fn open_ring(&mut self, to: EndpointId, offset: u64, slots: u32) -> Result<OpenedRing, ShmError> {
         let (notice, mut fds) = self.ask(&Request::OpenRing { to, offset, slots })?;
         match (notice, fds.pop_front()) {
             (Notice::Opened { to: opened, inbox, channels, inboxes }, Some(area)) if opened == to => {
-                Ok(Opened { area, layout: Layout { channels, inboxes, rows: 0, ends: 0 }, inbox })
+                Ok(OpenedRing { area, layout: Layout { channels, inboxes, rows: 0, ends: 0 }, inbox })
             }
             (other, _) => Err(unexpected(&other)),
         }
@@ -218,8 +218,8 @@ impl<F: Frames> Custodian for AgentLine<F> {
         loop {
             match self.socket.try_receive() {
                 Ok(Some(frame)) => match sort(frame)? {
-                    Heard::OfItself(notice) => self.kept.push_back(notice),
-                    Heard::Answer(answer, _) => return Err(unexpected(&answer)),
+                    AgentFrame::OfItself(notice) => self.kept.push_back(notice),
+                    AgentFrame::Answer(answer, _) => return Err(unexpected(&answer)),
                 },
                 Ok(None) | Err(ShmError::Interrupted) => break,
                 // What it said before it went is worth hearing.

@@ -9,11 +9,11 @@ use crate::sync::{AtomicU64, Ordering};
 use std::ptr::NonNull;
 
 /// Words in a slot: a header line and four lines of body.
-pub const SLOT_WORDS: usize = 40;
+pub const ENTRY_WORDS: usize = 40;
 /// Bytes of a slot.
-pub const SLOT_BYTES: usize = SLOT_WORDS * 8;
+pub const ENTRY_BYTES: usize = ENTRY_WORDS * 8;
 /// Words of a slot's body.
-pub const BODY_WORDS: usize = SLOT_WORDS - 8;
+pub const BODY_WORDS: usize = ENTRY_WORDS - 8;
 /// Bytes of a slot's body.
 pub const BODY_BYTES: usize = BODY_WORDS * 8;
 /// The word that carries the stamp.
@@ -21,24 +21,24 @@ const STAMPED: usize = 7;
 const STAMP_SHIFT: u32 = 56;
 /// The line of the slot to be written next in which its message is announced while it is still being copied: how far that
 /// has come, and what `Announcement` says. A message that is announced has no body in its slot.
-const ANNOUNCED: usize = SLOT_WORDS - 8;
+const ANNOUNCED: usize = ENTRY_WORDS - 8;
 /// The part of word 7 that belongs to the header.
 pub const STAMPED_MASK: u64 = (1 << STAMP_SHIFT) - 1;
 
 /// One slot of a ring.
 #[repr(C, align(64))]
-pub struct Slot {
-    words: [AtomicU64; SLOT_WORDS],
+pub struct RingEntry {
+    words: [AtomicU64; ENTRY_WORDS],
 }
 
 #[cfg(not(loom))]
 // SAFETY: only atomics.
-unsafe impl crate::memory::Shared for Slot {}
+unsafe impl crate::memory::Shared for RingEntry {}
 
-impl Slot {
+impl RingEntry {
     #[cfg(loom)]
-    fn empty() -> Slot {
-        Slot { words: std::array::from_fn(|_| AtomicU64::new(0)) }
+    fn empty() -> RingEntry {
+        RingEntry { words: std::array::from_fn(|_| AtomicU64::new(0)) }
     }
 
     fn stamp(&self) -> u64 {
@@ -85,7 +85,7 @@ impl Cursor {
 
 /// The writing end.
 pub struct RingWriter {
-    slots: NonNull<Slot>,
+    slots: NonNull<RingEntry>,
     count: usize,
     next: Cursor,
     /// Slots written since the ring pair exists, over all its segments.
@@ -104,7 +104,7 @@ impl RingWriter {
     /// # Safety
     /// `slots` must point to `count` slots and `taken` to the reader's cursor; both must stay mapped while the
     /// writer lives, and nobody else may write the slots.
-    pub unsafe fn new(slots: NonNull<Slot>, count: usize, taken: NonNull<AtomicU64>) -> RingWriter {
+    pub unsafe fn new(slots: NonNull<RingEntry>, count: usize, taken: NonNull<AtomicU64>) -> RingWriter {
         assert!(count >= 2);
         RingWriter { slots, count, next: Cursor::FIRST, written: 0, taken_seen: 0, taken }
     }
@@ -187,7 +187,7 @@ impl RingWriter {
     ///
     /// # Safety
     /// As for `new`; `header` and `body` must tell the reader where the segment lies.
-    pub unsafe fn jump(&mut self, header: &[u64; 8], body: &[u64], slots: NonNull<Slot>, count: usize) {
+    pub unsafe fn jump(&mut self, header: &[u64; 8], body: &[u64], slots: NonNull<RingEntry>, count: usize) {
         assert!(count >= 2);
         self.publish(header, body);
         self.slots = slots;
@@ -198,7 +198,7 @@ impl RingWriter {
 
 /// The reading end.
 pub struct RingReader {
-    slots: NonNull<Slot>,
+    slots: NonNull<RingEntry>,
     count: usize,
     next: Cursor,
     taken_count: u64,
@@ -213,13 +213,13 @@ impl RingReader {
     ///
     /// # Safety
     /// As for `RingWriter::new`, where nobody else may write `taken`.
-    pub unsafe fn new(slots: NonNull<Slot>, count: usize, taken: NonNull<AtomicU64>) -> RingReader {
+    pub unsafe fn new(slots: NonNull<RingEntry>, count: usize, taken: NonNull<AtomicU64>) -> RingReader {
         assert!(count >= 2);
         RingReader { slots, count, next: Cursor::FIRST, taken_count: 0, taken }
     }
 
     #[inline]
-    fn slot(&self) -> &Slot {
+    fn slot(&self) -> &RingEntry {
         // SAFETY: `index` < `count`, mapped by the contract of `new`.
         unsafe { self.slots.add(self.next.index).as_ref() }
     }
@@ -287,7 +287,7 @@ impl RingReader {
     ///
     /// # Safety
     /// As for `new`.
-    pub unsafe fn jump(&mut self, slots: NonNull<Slot>, count: usize) {
+    pub unsafe fn jump(&mut self, slots: NonNull<RingEntry>, count: usize) {
         assert!(count >= 2);
         self.take();
         self.slots = slots;
@@ -303,15 +303,15 @@ mod model {
     use loom::sync::Arc;
 
     struct Memory {
-        slots: Vec<Slot>,
+        slots: Vec<RingEntry>,
         taken: AtomicU64,
     }
 
     fn memory(count: usize) -> Arc<Memory> {
-        Arc::new(Memory { slots: (0..count).map(|_| Slot::empty()).collect(), taken: AtomicU64::new(0) })
+        Arc::new(Memory { slots: (0..count).map(|_| RingEntry::empty()).collect(), taken: AtomicU64::new(0) })
     }
 
-    fn ends(memory: &Memory) -> (NonNull<Slot>, usize, NonNull<AtomicU64>) {
+    fn ends(memory: &Memory) -> (NonNull<RingEntry>, usize, NonNull<AtomicU64>) {
         (NonNull::from(&memory.slots[0]), memory.slots.len(), NonNull::from(&memory.taken))
     }
 
@@ -396,14 +396,14 @@ mod tests {
 
     /// # Safety
     /// `slots` and `taken` must outlive what comes back.
-    unsafe fn ends(slots: &[Slot], taken: &AtomicU64) -> (RingWriter, RingReader) {
+    unsafe fn ends(slots: &[RingEntry], taken: &AtomicU64) -> (RingWriter, RingReader) {
         let (first, taken) = (NonNull::from(&slots[0]), NonNull::from(taken));
         // SAFETY: as the caller promises.
         unsafe { (RingWriter::new(first, slots.len(), taken), RingReader::new(first, slots.len(), taken)) }
     }
 
-    fn segment(count: usize) -> Vec<Slot> {
-        (0..count).map(|_| Slot { words: std::array::from_fn(|_| AtomicU64::new(0)) }).collect()
+    fn segment(count: usize) -> Vec<RingEntry> {
+        (0..count).map(|_| RingEntry { words: std::array::from_fn(|_| AtomicU64::new(0)) }).collect()
     }
 
     #[test]

@@ -17,11 +17,11 @@ use std::mem::MaybeUninit;
 
 /// The most descriptors that a frame of ours carries.
 const MAX_FDS: usize = 4;
-const HEAD: usize = 8;
+const FRAME_HEADER_BYTES: usize = 8;
 
 /// A frame: its bytes and its descriptors.
 #[derive(Debug)]
-pub struct Frame {
+pub struct SocketFrame {
     pub bytes: Vec<u8>,
     pub fds: Vec<OwnedFd>,
 }
@@ -39,31 +39,31 @@ pub fn address_of(agent: &str) -> Result<SocketAddrUnix, Errno> {
 
 /// Why there is no connection to an agent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Unanswered {
+pub enum ConnectFailure {
     /// Nobody answers there.
     Nobody(Errno),
     /// The socket is another user's, or who answers there is; nothing was said to them.
     Stranger { user: Option<u32> },
 }
 
-impl Coded for Unanswered {
+impl Coded for ConnectFailure {
     fn code(&self) -> Code {
         match self {
-            Unanswered::Nobody(_) => Code::AGENT_SILENT,
-            Unanswered::Stranger { .. } => Code::ANOTHER_USER,
+            ConnectFailure::Nobody(_) => Code::AGENT_SILENT,
+            ConnectFailure::Stranger { .. } => Code::ANOTHER_USER,
         }
     }
 }
 
-impl fmt::Display for Unanswered {
+impl fmt::Display for ConnectFailure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let me = rustix::process::geteuid().as_raw();
         f.write_str(&match self {
-            Unanswered::Nobody(error) => said!(AGENT_SILENT, "it does not answer ({error}); has the run ended?"),
-            Unanswered::Stranger { user: None } => {
+            ConnectFailure::Nobody(error) => said!(AGENT_SILENT, "it does not answer ({error}); has the run ended?"),
+            ConnectFailure::Stranger { user: None } => {
                 said!(ANOTHER_USER, "its socket is not for user {me}; is the run yours?")
             }
-            Unanswered::Stranger { user: Some(user) } => said!(
+            ConnectFailure::Stranger { user: Some(user) } => said!(
                 ANOTHER_USER,
                 "who answers there belongs to user {user}, and you are user {me}, so nothing was said to them; has the \
                  run ended?"
@@ -80,9 +80,9 @@ pub trait Frames {
     ///
     /// # Errors
     /// `AgentGone` when the other side has closed; `Interrupted` on a signal.
-    fn receive(&mut self) -> Result<Frame, ShmError>;
+    fn receive(&mut self) -> Result<SocketFrame, ShmError>;
     /// The next frame if it is here already.
-    fn try_receive(&mut self) -> Result<Option<Frame>, ShmError>;
+    fn try_receive(&mut self) -> Result<Option<SocketFrame>, ShmError>;
     /// Whether the other side has closed, without waiting.
     fn is_gone(&self) -> bool;
 }
@@ -111,31 +111,31 @@ impl Socket {
     ///
     /// # Errors
     /// Nobody answers there, or somebody who is another user.
-    pub fn connect(agent: &str) -> Result<Socket, Unanswered> {
-        let address = address_of(agent).map_err(Unanswered::Nobody)?;
+    pub fn connect(agent: &str) -> Result<Socket, ConnectFailure> {
+        let address = address_of(agent).map_err(ConnectFailure::Nobody)?;
         let fd = socket_with(AddressFamily::UNIX, SocketType::STREAM, SocketFlags::CLOEXEC, None);
-        let fd = fd.map_err(Unanswered::Nobody)?;
+        let fd = fd.map_err(ConnectFailure::Nobody)?;
         loop {
             match connect(&fd, &address) {
                 Ok(()) => break,
                 Err(Errno::INTR | Errno::AGAIN) => rustix::thread::sched_yield(),
-                Err(Errno::ACCESS | Errno::PERM) => return Err(Unanswered::Stranger { user: None }),
-                Err(error) => return Err(Unanswered::Nobody(error)),
+                Err(Errno::ACCESS | Errno::PERM) => return Err(ConnectFailure::Stranger { user: None }),
+                Err(error) => return Err(ConnectFailure::Nobody(error)),
             }
         }
         let socket = Socket::new(fd);
         // The one that called listen(), whoever accepts.
         match socket.peer() {
             Ok((user, _)) if user == rustix::process::geteuid().as_raw() => Ok(socket),
-            Ok((user, _)) => Err(Unanswered::Stranger { user: Some(user) }),
-            Err(_) => Err(Unanswered::Stranger { user: None }),
+            Ok((user, _)) => Err(ConnectFailure::Stranger { user: Some(user) }),
+            Err(_) => Err(ConnectFailure::Stranger { user: None }),
         }
     }
 
     /// Queues a frame; `flush` sends it.
     pub fn queue(&mut self, bytes: &[u8], fds: Vec<OwnedFd>) {
         assert!(fds.len() <= MAX_FDS && bytes.len() <= MAX_FRAME);
-        let mut frame = Vec::with_capacity(HEAD + bytes.len());
+        let mut frame = Vec::with_capacity(FRAME_HEADER_BYTES + bytes.len());
         frame.extend_from_slice(&(bytes.len() as u32).to_le_bytes());
         frame.extend_from_slice(&(fds.len() as u32).to_le_bytes());
         frame.extend_from_slice(bytes);
@@ -202,8 +202,8 @@ impl Socket {
         Ok(true)
     }
 
-    fn take_frame(&mut self) -> Result<Option<Frame>, ShmError> {
-        if self.incoming.len() < HEAD {
+    fn take_frame(&mut self) -> Result<Option<SocketFrame>, ShmError> {
+        if self.incoming.len() < FRAME_HEADER_BYTES {
             return Ok(None);
         }
         let word =
@@ -212,7 +212,7 @@ impl Socket {
         if len > MAX_FRAME || fds > MAX_FDS {
             return Err(ShmError::Malformed(format!("a control frame of {len} bytes with {fds} descriptors")));
         }
-        if self.incoming.len() < HEAD + len {
+        if self.incoming.len() < FRAME_HEADER_BYTES + len {
             return Ok(None);
         }
         if self.incoming_fds.len() < fds {
@@ -221,9 +221,9 @@ impl Socket {
                 self.incoming_fds.len()
             )));
         }
-        let bytes = self.incoming[HEAD..HEAD + len].to_vec();
-        self.incoming.drain(..HEAD + len);
-        Ok(Some(Frame { bytes, fds: self.incoming_fds.drain(..fds).collect() }))
+        let bytes = self.incoming[FRAME_HEADER_BYTES..FRAME_HEADER_BYTES + len].to_vec();
+        self.incoming.drain(..FRAME_HEADER_BYTES + len);
+        Ok(Some(SocketFrame { bytes, fds: self.incoming_fds.drain(..fds).collect() }))
     }
 
     /// The process at the other end as the kernel knows it: its user and its id.
@@ -239,7 +239,7 @@ impl Frames for Socket {
         self.send_queued(SendFlags::empty()).map(|_| ())
     }
 
-    fn receive(&mut self) -> Result<Frame, ShmError> {
+    fn receive(&mut self) -> Result<SocketFrame, ShmError> {
         loop {
             if let Some(frame) = self.take_frame()? {
                 return Ok(frame);
@@ -248,7 +248,7 @@ impl Frames for Socket {
         }
     }
 
-    fn try_receive(&mut self) -> Result<Option<Frame>, ShmError> {
+    fn try_receive(&mut self) -> Result<Option<SocketFrame>, ShmError> {
         loop {
             if let Some(frame) = self.take_frame()? {
                 return Ok(Some(frame));

@@ -3,14 +3,14 @@
 //! so a reader sees no torn value. `epoch` is odd while the endpoint waits and changes with every wait: what is read
 //! between two equal looks at it belongs to one wait.
 
-use crate::timeline::Sums;
+use crate::timeline::TimelineTotals;
 use ligament_wire::EndpointId;
 use std::sync::atomic::{fence, AtomicU32, AtomicU64, Ordering};
 
 /// What an instance does now.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u64)]
-pub enum State {
+pub enum EndpointActivity {
     /// Registered; has not called the library yet.
     Starting = 0,
     /// In its own code.
@@ -29,31 +29,31 @@ pub enum State {
     Held = 7,
 }
 
-impl State {
-    fn from_word(word: u64) -> State {
+impl EndpointActivity {
+    fn from_word(word: u64) -> EndpointActivity {
         match word {
-            1 => State::Computing,
-            2 => State::WaitingToReceive,
-            3 => State::WaitingToSend,
-            4 => State::Transferring,
-            5 => State::Ended,
-            6 => State::Failed,
-            7 => State::Held,
-            _ => State::Starting,
+            1 => EndpointActivity::Computing,
+            2 => EndpointActivity::WaitingToReceive,
+            3 => EndpointActivity::WaitingToSend,
+            4 => EndpointActivity::Transferring,
+            5 => EndpointActivity::Ended,
+            6 => EndpointActivity::Failed,
+            7 => EndpointActivity::Held,
+            _ => EndpointActivity::Starting,
         }
     }
 
     /// The word used for it in status output.
     pub fn name(self) -> &'static str {
         match self {
-            State::Starting => "starting",
-            State::Computing => "computing",
-            State::WaitingToReceive => "waiting to receive",
-            State::WaitingToSend => "waiting to send",
-            State::Transferring => "transferring",
-            State::Ended => "ended",
-            State::Failed => "failed",
-            State::Held => "held",
+            EndpointActivity::Starting => "starting",
+            EndpointActivity::Computing => "computing",
+            EndpointActivity::WaitingToReceive => "waiting to receive",
+            EndpointActivity::WaitingToSend => "waiting to send",
+            EndpointActivity::Transferring => "transferring",
+            EndpointActivity::Ended => "ended",
+            EndpointActivity::Failed => "failed",
+            EndpointActivity::Held => "held",
         }
     }
 }
@@ -126,7 +126,7 @@ pub enum Awaits<'a> {
 
 /// What an endpoint waits for. Channels by their numbers in the run.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Awaited {
+pub enum AwaitedEvent {
     /// A message on any of these channels.
     Message { channels: Vec<u32> },
     /// That the receiver of this channel reads; a budget of `needs` bytes would do as well.
@@ -141,8 +141,8 @@ pub enum Awaited {
 
 /// A wait.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Waiting {
-    pub what: Awaited,
+pub struct WaitRecord {
+    pub what: AwaitedEvent,
     /// Since when, ns of CLOCK_MONOTONIC.
     pub since: u64,
     /// Whether it ends by itself.
@@ -154,11 +154,11 @@ pub struct Waiting {
 /// A look at a status page. Times in ns; `started` and `ended` of CLOCK_MONOTONIC, 0 for never.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Status {
-    pub state: State,
+    pub state: EndpointActivity,
     /// Changes whenever a wait begins or ends.
     pub epoch: u64,
     /// What it waits for, if it does.
-    pub waits: Option<Waiting>,
+    pub waits: Option<WaitRecord>,
     /// The last round of looking again that it has taken part in (see `StatusPage::confirm`).
     pub looked: u64,
     /// Model time in s, once known.
@@ -190,7 +190,7 @@ fn add(word: &AtomicU64, by: u64) {
 impl StatusPage {
     /// Endpoint: says what it does now.
     #[inline]
-    pub fn set_state(&self, state: State) {
+    pub fn set_state(&self, state: EndpointActivity) {
         self.state.store(state as u64, Ordering::Relaxed);
     }
 
@@ -210,9 +210,9 @@ impl StatusPage {
         self.waits_holding.store(1, Ordering::Relaxed);
         self.since.store(now, Ordering::Relaxed);
         let state = match kind {
-            FOR_MESSAGE => State::WaitingToReceive,
-            FOR_STEERING => State::Held,
-            _ => State::WaitingToSend,
+            FOR_MESSAGE => EndpointActivity::WaitingToReceive,
+            FOR_STEERING => EndpointActivity::Held,
+            _ => EndpointActivity::WaitingToSend,
         };
         // The first that tells of the wait: whoever sees it sees all of the above.
         self.epoch.store(self.epoch.load(Ordering::Relaxed) + 1, Ordering::Release);
@@ -230,7 +230,7 @@ impl StatusPage {
         add(&self.epoch, 1);
         // Whoever sees what the next wait writes also sees that this one is over.
         fence(Ordering::Release);
-        self.state.store(State::Computing as u64, Ordering::Release);
+        self.state.store(EndpointActivity::Computing as u64, Ordering::Release);
     }
 
     /// Endpoint: it has not run for so long in all, ns. For an instance that shares its thread, which waits whenever
@@ -313,9 +313,9 @@ impl StatusPage {
     }
 
     /// Endpoint: what it has counted so far.
-    pub(crate) fn sums(&self) -> Sums {
+    pub(crate) fn sums(&self) -> TimelineTotals {
         let word = |w: &AtomicU64| w.load(Ordering::Relaxed);
-        Sums {
+        TimelineTotals {
             waits: word(&self.wait_count),
             waited: word(&self.waited),
             transferred: word(&self.transferred),
@@ -344,11 +344,11 @@ impl StatusPage {
     pub fn start(&self, now: u64) {
         self.time.store(f64::NAN.to_bits(), Ordering::Relaxed);
         self.started.store(now, Ordering::Relaxed);
-        self.set_state(State::Computing);
+        self.set_state(EndpointActivity::Computing);
     }
 
     /// Endpoint: it is over.
-    pub fn end(&self, state: State, now: u64) {
+    pub fn end(&self, state: EndpointActivity, now: u64) {
         self.ended.store(now, Ordering::Relaxed);
         self.set_state(state);
     }
@@ -356,13 +356,13 @@ impl StatusPage {
     /// Anybody: what the page says; `list` is the area's room for the channels waited for.
     pub fn read(&self, list: &[AtomicU32]) -> Status {
         // One that moves faster than it can be read is not waiting.
-        const TRIES: usize = 4;
+        const MAX_READ_ATTEMPTS: usize = 4;
         let word = |w: &AtomicU64| w.load(Ordering::Relaxed);
         // First, so that what is read of the wait is at least what was confirmed in this round.
         let looked = self.looked.load(Ordering::Acquire);
         let mut epoch = 0;
         let mut waits = None;
-        for _ in 0..TRIES {
+        for _ in 0..MAX_READ_ATTEMPTS {
             epoch = self.epoch.load(Ordering::Acquire);
             waits = (epoch % 2 == 1).then(|| self.read_wait(list)).flatten();
             fence(Ordering::Acquire);
@@ -371,12 +371,12 @@ impl StatusPage {
             }
             waits = None;
         }
-        let state = match (&waits, State::from_word(self.state.load(Ordering::Acquire))) {
-            (Some(Waiting { what: Awaited::Message { .. }, .. }), _) => State::WaitingToReceive,
-            (Some(Waiting { what: Awaited::Steering { .. }, .. }), _) => State::Held,
-            (Some(_), _) => State::WaitingToSend,
+        let state = match (&waits, EndpointActivity::from_word(self.state.load(Ordering::Acquire))) {
+            (Some(WaitRecord { what: AwaitedEvent::Message { .. }, .. }), _) => EndpointActivity::WaitingToReceive,
+            (Some(WaitRecord { what: AwaitedEvent::Steering { .. }, .. }), _) => EndpointActivity::Held,
+            (Some(_), _) => EndpointActivity::WaitingToSend,
             // A wait that has ended meanwhile, or is about to begin.
-            (None, State::WaitingToReceive | State::WaitingToSend | State::Held) => State::Computing,
+            (None, EndpointActivity::WaitingToReceive | EndpointActivity::WaitingToSend | EndpointActivity::Held) => EndpointActivity::Computing,
             (None, other) => other,
         };
         let time = f64::from_bits(word(&self.time));
@@ -402,21 +402,21 @@ impl StatusPage {
         }
     }
 
-    fn read_wait(&self, list: &[AtomicU32]) -> Option<Waiting> {
+    fn read_wait(&self, list: &[AtomicU32]) -> Option<WaitRecord> {
         let word = |w: &AtomicU64| w.load(Ordering::Relaxed);
         let detail = word(&self.waits_detail);
         let what = match word(&self.waits) {
             FOR_MESSAGE => {
                 let channels = list.get(..detail as usize)?;
-                Awaited::Message { channels: channels.iter().map(|c| c.load(Ordering::Relaxed)).collect() }
+                AwaitedEvent::Message { channels: channels.iter().map(|c| c.load(Ordering::Relaxed)).collect() }
             }
-            FOR_CREDIT => Awaited::Credit { channel: detail as u32, needs: word(&self.waits_needs) },
-            FOR_SLOTS => Awaited::Slots { endpoint: EndpointId::new(detail as u32) },
-            FOR_MEMORY => Awaited::Memory,
-            FOR_STEERING => Awaited::Steering { change: detail },
+            FOR_CREDIT => AwaitedEvent::Credit { channel: detail as u32, needs: word(&self.waits_needs) },
+            FOR_SLOTS => AwaitedEvent::Slots { endpoint: EndpointId::new(detail as u32) },
+            FOR_MEMORY => AwaitedEvent::Memory,
+            FOR_STEERING => AwaitedEvent::Steering { change: detail },
             _ => return None,
         };
-        Some(Waiting {
+        Some(WaitRecord {
             what,
             since: word(&self.since),
             timed: word(&self.waits_timed) != 0,

@@ -19,10 +19,10 @@ pub enum Gate {
 }
 
 /// What an endpoint has to tell of a change.
-pub type Told = (u64, Steers);
+pub type SteeringNotice = (u64, Steers);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Stage {
+enum ChangeStage {
     /// Not accepted yet: somebody whom it concerns has never been at its gate.
     Asked,
     /// Accepted.
@@ -35,7 +35,7 @@ enum Stage {
 struct Change {
     number: u64,
     at: Option<f64>,
-    stage: Stage,
+    stage: ChangeStage,
     /// None: a halt.
     settings: Option<Arc<[u8]>>,
     gate: Gate,
@@ -44,20 +44,20 @@ struct Change {
 }
 
 #[derive(Debug, Clone, Copy)]
-struct Member {
+struct SteppedInstance {
     /// The last times that it has passed, at either gate, and how long it took to get there.
     last: [f64; 2],
     step: [f64; 2],
     over: bool,
 }
 
-impl Default for Member {
-    fn default() -> Member {
-        Member { last: [f64::NEG_INFINITY; 2], step: [f64::INFINITY; 2], over: false }
+impl Default for SteppedInstance {
+    fn default() -> SteppedInstance {
+        SteppedInstance { last: [f64::NEG_INFINITY; 2], step: [f64::INFINITY; 2], over: false }
     }
 }
 
-impl Member {
+impl SteppedInstance {
     fn passes(&mut self, gate: Gate, time: f64) {
         let (last, step) = (&mut self.last[gate as usize], &mut self.step[gate as usize]);
         if time > *last {
@@ -93,8 +93,8 @@ struct Stand {
 
 /// What an endpoint knows of steering.
 #[derive(Debug)]
-pub struct Steering {
-    members: Vec<Member>,
+pub struct SteeringState {
+    members: Vec<SteppedInstance>,
     changes: Vec<Change>,
     here: Option<Stand>,
     /// Whether anybody has been at a gate.
@@ -103,10 +103,10 @@ pub struct Steering {
     wakes: f64,
 }
 
-impl Default for Steering {
-    fn default() -> Steering {
+impl Default for SteeringState {
+    fn default() -> SteeringState {
         // The first who comes to a gate has to say so.
-        Steering {
+        SteeringState {
             members: Vec::new(),
             changes: Vec::new(),
             here: None,
@@ -126,18 +126,18 @@ impl Change {
     fn holds(&self, here: Stand) -> bool {
         let come = |at| has_come(here.time, here.step, at);
         match self.stage {
-            Stage::Asked => false,
-            Stage::Held => self.at.is_none_or(come),
-            Stage::Good => self.settings.is_none() && self.at.is_some_and(come),
+            ChangeStage::Asked => false,
+            ChangeStage::Held => self.at.is_none_or(come),
+            ChangeStage::Good => self.settings.is_none() && self.at.is_some_and(come),
         }
     }
 }
 
-impl Steering {
+impl SteeringState {
     /// What is known from the beginning on: changes that are made good, and whom each concerns.
     pub fn begin(&mut self, schedule: &[(ScheduledChange, Vec<u32>)]) {
         for (ScheduledChange { change, at, matter }, members) in schedule {
-            self.add(*change, Some(at.0), matter.clone(), members, Stage::Good);
+            self.add(*change, Some(at.0), matter.clone(), members, ChangeStage::Good);
         }
         self.reckon();
     }
@@ -153,10 +153,10 @@ impl Steering {
         self.wakes
     }
 
-    fn member(&mut self, member: u32) -> &mut Member {
+    fn member(&mut self, member: u32) -> &mut SteppedInstance {
         let index = member as usize;
         if self.members.len() <= index {
-            self.members.resize_with(index + 1, Member::default);
+            self.members.resize_with(index + 1, SteppedInstance::default);
         }
         &mut self.members[index]
     }
@@ -170,7 +170,7 @@ impl Steering {
         }
     }
 
-    fn add(&mut self, number: u64, at: Option<f64>, matter: Matter, members: &[u32], stage: Stage) {
+    fn add(&mut self, number: u64, at: Option<f64>, matter: Matter, members: &[u32], stage: ChangeStage) {
         let (settings, gate) = match matter {
             Matter::Set { settings, restart } => {
                 (Some(settings.into()), if restart { Gate::Pass } else { Gate::Step })
@@ -182,18 +182,18 @@ impl Steering {
     }
 
     /// The head wants something. Gives what is to be answered.
-    pub fn hear(&mut self, steer: Steer, members: &[u32]) -> Vec<Told> {
+    pub fn hear(&mut self, steer: Steer, members: &[u32]) -> Vec<SteeringNotice> {
         let mut told = Vec::new();
         match steer {
             Steer::Prepare { change, at, matter } => {
                 self.changes.retain(|known| known.number != change);
-                self.add(change, at.map(|at| at.0), matter, members, Stage::Asked);
+                self.add(change, at.map(|at| at.0), matter, members, ChangeStage::Asked);
                 let answer = self.answer(self.changes.len() - 1).unwrap_or(Steers::Unsteered);
                 told.push((change, answer));
             }
             Steer::Commit { change, at } => {
                 if let Some(known) = self.changes.iter_mut().find(|known| known.number == change) {
-                    (known.at, known.stage) = (Some(at.0), Stage::Good);
+                    (known.at, known.stage) = (Some(at.0), ChangeStage::Good);
                 }
             }
             Steer::Withdraw { change } => self.changes.retain(|known| known.number != change),
@@ -207,7 +207,7 @@ impl Steering {
         }
         // Who waits here may be at a halt now that was only asked for, or that has moved and is here still.
         told.extend(self.halts());
-        self.changes.retain(|known| known.stage != Stage::Asked || !known.members.is_empty());
+        self.changes.retain(|known| known.stage != ChangeStage::Asked || !known.members.is_empty());
         self.reckon();
         told
     }
@@ -250,32 +250,32 @@ impl Steering {
         }
         let here = self.here.filter(|here| change.concerns(here.member, here.gate));
         let next = here.map(|here| ModelTime(here.time)).filter(|next| is_before(last, next.0));
-        self.changes[index].stage = Stage::Held;
+        self.changes[index].stage = ChangeStage::Held;
         Some(Steers::Accepts { last: (last > f64::NEG_INFINITY).then_some(ModelTime(last)), next })
     }
 
     /// An instance comes to a gate at a time. Gives what is to be told.
-    pub fn arrives(&mut self, member: u32, gate: Gate, time: f64) -> Vec<Told> {
+    pub fn arrives(&mut self, member: u32, gate: Gate, time: f64) -> Vec<SteeringNotice> {
         let step = self.member(member).step_to(gate, time);
         self.begun = true;
         self.here = Some(Stand { member, gate, time, step });
         let mut told = Vec::new();
         for index in 0..self.changes.len() {
-            if self.changes[index].stage == Stage::Asked {
+            if self.changes[index].stage == ChangeStage::Asked {
                 let number = self.changes[index].number;
                 told.extend(self.answer(index).map(|answer| (number, answer)));
             }
         }
-        self.changes.retain(|known| known.stage != Stage::Asked || !known.members.is_empty());
+        self.changes.retain(|known| known.stage != ChangeStage::Asked || !known.members.is_empty());
         told.extend(self.halts());
         told
     }
 
     /// The halts at which whoever is here stands.
-    fn halts(&self) -> Vec<Told> {
+    fn halts(&self) -> Vec<SteeringNotice> {
         let Some(here) = self.here else { return Vec::new() };
         let stands = |known: &&Change| {
-            known.stage == Stage::Good && known.concerns(here.member, here.gate) && known.holds(here)
+            known.stage == ChangeStage::Good && known.concerns(here.member, here.gate) && known.holds(here)
         };
         let told = |known: &Change| (known.number, Steers::Halts { at: ModelTime(here.time) });
         self.changes.iter().filter(stands).map(told).collect()
@@ -289,7 +289,7 @@ impl Steering {
     }
 
     /// Whoever is here goes on: the settings that have changed, in their order, and what is to be told.
-    pub fn leaves(&mut self) -> (Vec<Arc<[u8]>>, Vec<Told>) {
+    pub fn leaves(&mut self) -> (Vec<Arc<[u8]>>, Vec<SteeringNotice>) {
         let Some(Stand { member, gate, time, step }) = self.here.take() else { return Default::default() };
         self.passes(member, gate, time);
         let mut due: Vec<(f64, u64, Arc<[u8]>)> = Vec::new();
@@ -298,7 +298,7 @@ impl Steering {
             else {
                 continue;
             };
-            if known.stage != Stage::Good || known.gate != gate {
+            if known.stage != ChangeStage::Good || known.gate != gate {
                 continue;
             }
             let own = known.members.iter_mut().find(|(one, made)| *one == member && !made);
@@ -314,17 +314,17 @@ impl Steering {
     }
 
     /// An instance is over: it comes to no time any more.
-    pub fn over(&mut self, member: u32) -> Vec<Told> {
+    pub fn over(&mut self, member: u32) -> Vec<SteeringNotice> {
         self.member(member).over = true;
         let mut told = Vec::new();
         for index in 0..self.changes.len() {
-            if self.changes[index].stage == Stage::Asked {
+            if self.changes[index].stage == ChangeStage::Asked {
                 let number = self.changes[index].number;
                 told.extend(self.answer(index).map(|answer| (number, answer)));
             }
         }
         told.extend(self.forget_made());
-        self.changes.retain(|known| known.stage != Stage::Asked || !known.members.is_empty());
+        self.changes.retain(|known| known.stage != ChangeStage::Asked || !known.members.is_empty());
         self.reckon();
         told
     }
@@ -335,12 +335,12 @@ impl Steering {
     }
 
     /// Lets go of settings that all have whom they concern.
-    fn forget_made(&mut self) -> Vec<Told> {
+    fn forget_made(&mut self) -> Vec<SteeringNotice> {
         let members = &self.members;
         let is_over = |member: u32| members.get(member as usize).is_some_and(|known| known.over);
         let mut told = Vec::new();
         self.changes.retain(|known| {
-            let made = known.stage == Stage::Good
+            let made = known.stage == ChangeStage::Good
                 && known.settings.is_some()
                 && known.members.iter().all(|&(one, made)| made || is_over(one));
             if made {
@@ -355,8 +355,8 @@ impl Steering {
 
     fn reckon(&mut self) {
         let from = |known: &Change| match known.stage {
-            Stage::Asked => f64::NEG_INFINITY,
-            Stage::Held | Stage::Good => known.at.map_or(f64::NEG_INFINITY, begin_of),
+            ChangeStage::Asked => f64::NEG_INFINITY,
+            ChangeStage::Held | ChangeStage::Good => known.at.map_or(f64::NEG_INFINITY, begin_of),
         };
         let calm = if self.begun { f64::INFINITY } else { f64::NEG_INFINITY };
         self.wakes = self.changes.iter().map(from).fold(calm, f64::min);
@@ -369,7 +369,7 @@ mod tests {
 
     #[test]
     fn a_sum_of_steps_has_come_to_the_time_that_it_means() {
-        let mut steering = Steering::default();
+        let mut steering = SteeringState::default();
         steering.begin(&[(
             ScheduledChange {
                 change: 1,
@@ -403,7 +403,7 @@ mod tests {
         let matter = Matter::Set { settings: vec![1], restart: false };
         let scheduled = ScheduledChange { change: 7, at: ModelTime(10.0), matter };
         for (time, end) in [(5.0, Steers::Over), (10.0, Steers::Made)] {
-            let mut steering = Steering::default();
+            let mut steering = SteeringState::default();
             steering.begin(&[(scheduled.clone(), vec![0, 1])]);
             steering.arrives(0, Gate::Step, time);
             let (due, told) = steering.leaves();

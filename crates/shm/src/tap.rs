@@ -10,7 +10,7 @@ use rustix::fd::{AsFd, OwnedFd};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// The most bytes of a value that a box has room for.
-pub const MOST_ROOM: u64 = 1 << 30;
+pub const MAX_VALUE_BYTES: u64 = 1 << 30;
 const TURN_AT: usize = 0;
 /// A line of its own: the sender writes it with each message that it counts.
 const PASSED_AT: usize = 64;
@@ -59,7 +59,7 @@ impl Note {
 
 /// Bytes of memory of a box with room for a value of so many bytes.
 pub fn size_for(room: u64) -> usize {
-    BODY_AT + room.min(MOST_ROOM) as usize
+    BODY_AT + room.min(MAX_VALUE_BYTES) as usize
 }
 
 /// The memory of a box with room for a value of so many bytes. It costs nothing until it is touched.

@@ -5,16 +5,16 @@
 
 use crate::area::Front;
 use crate::memory::Shared;
-use crate::status::{Awaited, Status, StatusPage};
+use crate::status::{AwaitedEvent, Status, StatusPage};
 use std::collections::HashMap;
 use std::sync::atomic::{fence, AtomicU64, Ordering};
 
 /// Records kept for the reader; it looks a few times a second.
-pub const RECORDS: usize = 256;
+pub const MAX_RECORDS: usize = 256;
 /// Causes that are told apart; the last of them are the rest, one of each kind.
 pub const CAUSES: usize = 4096;
 /// What lasts shorter is only added up, ns: the time in which a busy exchange comes round many times.
-pub const BRIEF: u64 = 5_000;
+pub const MIN_RECORDED_NS: u64 = 5_000;
 /// The `id` of the causes that there was no room to tell apart.
 pub const REST: u32 = u32::MAX;
 /// Causes that are found at once.
@@ -23,8 +23,8 @@ const KINDS: usize = 9;
 const OWN: usize = CAUSES - KINDS;
 
 /// Bytes of shared memory that a timeline takes at most; pages come with their first use.
-pub const BYTES: usize = RECORDS * size_of::<Record>() + CAUSES * size_of::<Tally>();
-pub(crate) const CAUSES_AT: usize = RECORDS * size_of::<Record>();
+pub const TIMELINE_BYTES: usize = MAX_RECORDS * size_of::<Record>() + CAUSES * size_of::<CauseTotal>();
+pub(crate) const CAUSES_AT: usize = MAX_RECORDS * size_of::<Record>();
 
 /// What an endpoint does in an interval.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -87,16 +87,16 @@ impl Cause {
     }
 
     /// What an endpoint waits for, as its status page has it.
-    pub fn of(awaited: &Awaited) -> Cause {
+    pub fn of(awaited: &AwaitedEvent) -> Cause {
         let (activity, id) = match awaited {
-            Awaited::Message { channels } => match channels.as_slice() {
+            AwaitedEvent::Message { channels } => match channels.as_slice() {
                 [one] => (Activity::AwaitsMessage, *one),
                 _ => (Activity::AwaitsAny, 0),
             },
-            Awaited::Credit { channel, .. } => (Activity::AwaitsCredit, *channel),
-            Awaited::Slots { endpoint } => (Activity::AwaitsSlots, endpoint.number()),
-            Awaited::Memory => (Activity::AwaitsMemory, 0),
-            Awaited::Steering { .. } => (Activity::AwaitsSteering, 0),
+            AwaitedEvent::Credit { channel, .. } => (Activity::AwaitsCredit, *channel),
+            AwaitedEvent::Slots { endpoint } => (Activity::AwaitsSlots, endpoint.number()),
+            AwaitedEvent::Memory => (Activity::AwaitsMemory, 0),
+            AwaitedEvent::Steering { .. } => (Activity::AwaitsSteering, 0),
         };
         Cause { activity, id }
     }
@@ -118,7 +118,7 @@ unsafe impl Shared for Record {}
 
 /// The sum of one cause.
 #[repr(C)]
-pub struct Tally {
+pub struct CauseTotal {
     cause: AtomicU64,
     ns: AtomicU64,
     count: AtomicU64,
@@ -126,11 +126,11 @@ pub struct Tally {
 }
 
 // SAFETY: only atomics.
-unsafe impl Shared for Tally {}
+unsafe impl Shared for CauseTotal {}
 
 /// What an endpoint has counted up to some moment. Times in ns.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Sums {
+pub struct TimelineTotals {
     /// Waits that lasted longer than a few looks.
     pub waits: u64,
     pub waited: u64,
@@ -147,7 +147,7 @@ pub struct Sums {
     pub time: u64,
 }
 
-impl Sums {
+impl TimelineTotals {
     /// Them as words, in a fixed order.
     pub fn words(self) -> [u64; 10] {
         [
@@ -165,10 +165,10 @@ impl Sums {
     }
 
     /// Them of their words.
-    pub fn from_words(words: [u64; 10]) -> Sums {
+    pub fn from_words(words: [u64; 10]) -> TimelineTotals {
         let [waits, waited, transferred, receiving, sent_messages, sent_bytes, received_messages, received_bytes, iterations, time] =
             words;
-        Sums {
+        TimelineTotals {
             waits,
             waited,
             transferred,
@@ -183,8 +183,8 @@ impl Sums {
     }
 
     /// As a status page has them.
-    pub fn of(status: &Status) -> Sums {
-        Sums {
+    pub fn of(status: &Status) -> TimelineTotals {
+        TimelineTotals {
             waits: status.wait_count,
             waited: status.waited,
             transferred: status.transferred,
@@ -234,7 +234,7 @@ impl Recorder {
         // One writer: no need for a locked instruction.
         tally.ns.store(tally.ns.load(Ordering::Relaxed) + lasted, Ordering::Relaxed);
         tally.count.store(tally.count.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
-        if lasted >= BRIEF {
+        if lasted >= MIN_RECORDED_NS {
             self.record(front, cause, begin, end);
         }
     }
@@ -257,7 +257,7 @@ impl Recorder {
     }
 
     fn record(&mut self, front: &Front, cause: Cause, begin: u64, end: u64) {
-        let record = &front.records()[self.records as usize % RECORDS];
+        let record = &front.records()[self.records as usize % MAX_RECORDS];
         record.stamp.store(0, Ordering::Relaxed);
         // Whoever sees anything of the new record sees that the old one is gone.
         fence(Ordering::Release);
@@ -275,12 +275,12 @@ impl Recorder {
 
 /// A wait or copy that was recorded, ns of CLOCK_MONOTONIC.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Interval {
+pub struct TimelineInterval {
     pub cause: Cause,
     pub begin: u64,
     pub end: u64,
     /// All that the endpoint had counted when it was over.
-    pub sums: Sums,
+    pub sums: TimelineTotals,
     /// How many before it were overwritten before they could be read.
     pub missed: u64,
 }
@@ -295,22 +295,22 @@ pub struct CauseSum {
 
 /// The reading side, in the agent: what of an endpoint's timeline it has taken already.
 #[derive(Debug, Default)]
-pub struct Reader {
+pub struct TimelineReader {
     next: u64,
     missed: u64,
     counted: (u64, u64),
 }
 
-impl Reader {
+impl TimelineReader {
     /// The intervals recorded since the last time, in their order.
-    pub fn take(&mut self, front: &Front) -> Vec<Interval> {
+    pub fn take(&mut self, front: &Front) -> Vec<TimelineInterval> {
         let records = front.status().records();
-        let oldest = records.saturating_sub(RECORDS as u64).max(self.next);
+        let oldest = records.saturating_sub(MAX_RECORDS as u64).max(self.next);
         self.missed += oldest - self.next.min(oldest);
         let mut taken = Vec::new();
         for number in oldest..records {
-            match read(&front.records()[number as usize % RECORDS], number) {
-                Some(interval) => taken.push(Interval { missed: std::mem::take(&mut self.missed), ..interval }),
+            match read(&front.records()[number as usize % MAX_RECORDS], number) {
+                Some(interval) => taken.push(TimelineInterval { missed: std::mem::take(&mut self.missed), ..interval }),
                 None => self.missed += 1,
             }
         }
@@ -340,7 +340,7 @@ impl Reader {
 }
 
 /// Record `number`, unless it is no longer there.
-fn read(record: &Record, number: u64) -> Option<Interval> {
+fn read(record: &Record, number: u64) -> Option<TimelineInterval> {
     if record.stamp.load(Ordering::Acquire) != number + 1 {
         return None;
     }
@@ -352,7 +352,7 @@ fn read(record: &Record, number: u64) -> Option<Interval> {
         return None;
     }
     let cause = Cause::from_word(cause)?;
-    Some(Interval { cause, begin, end, sums: Sums::from_words(sums), missed: 0 })
+    Some(TimelineInterval { cause, begin, end, sums: TimelineTotals::from_words(sums), missed: 0 })
 }
 
 #[cfg(test)]

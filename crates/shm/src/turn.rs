@@ -5,7 +5,7 @@
 use crate::sync::{AtomicU32, Ordering};
 
 /// The memory is to be filled: it is the answerer's.
-const ASKED: u32 = 1;
+const REQUESTED: u32 = 1;
 /// It is full: it is the asker's. Any other word is too, so that a word that nobody should have written stops the answerer
 /// and lets nobody write where somebody reads.
 const FULL: u32 = 2;
@@ -28,13 +28,13 @@ impl Turn {
 
     /// Asker, whose turn it is: the memory is to be filled anew.
     pub fn ask(&self) {
-        self.word.store(ASKED, Ordering::Release);
+        self.word.store(REQUESTED, Ordering::Release);
     }
 
     /// Answerer: whether the memory is to be filled.
     #[inline]
     pub fn is_asked(&self) -> bool {
-        self.word.load(Ordering::Acquire) == ASKED
+        self.word.load(Ordering::Acquire) == REQUESTED
     }
 
     /// Answerer, whose turn it is: the memory is full.

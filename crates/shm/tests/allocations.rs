@@ -6,7 +6,7 @@
 mod common;
 
 use common::{Conduit, Domain, Line};
-use ligament_shm::endpoint::{Contiguous, Nothing};
+use ligament_shm::endpoint::{Contiguous, EmptySource};
 use ligament_shm::{Endpoint, ShmError};
 use ligament_wire::{array_head, ArrayRef, DType, Encoder, HeaderWords, ArrayOrder, Value, ValueRef};
 use std::alloc::{GlobalAlloc, Layout, System};
@@ -83,7 +83,7 @@ fn a_message_allocates_as_often_as_the_page_says() {
         sender.send(&[0], header(), &encoder.plan(value).unwrap())
     };
 
-    let empty = each(|sender, _, _| sender.send(&[0], header(), &Nothing));
+    let empty = each(|sender, _, _| sender.send(&[0], header(), &EmptySource));
     assert_eq!(empty, (0, 0), "empty");
 
     let number = each(|sender, encoder, _| plan(&ValueRef::Owned(&Value::Int(7)), sender, encoder));

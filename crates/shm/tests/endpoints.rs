@@ -7,7 +7,7 @@ mod common;
 
 use common::{Conduit, Domain, Line, Sleep};
 use ligament_shm::endpoint::{AgentNotice, Contiguous};
-use ligament_shm::status::{now, State};
+use ligament_shm::status::{now, EndpointActivity};
 use ligament_shm::{Endpoint, ShmError};
 use ligament_wire::{
     array_head, ArrayKind, ArrayRef, DType, Encoder, ConduitEnd, EndpointId, Header, HeaderWords, MessageKind, ArrayOrder,
@@ -18,8 +18,8 @@ use std::sync::{mpsc, Arc};
 use std::thread;
 use std::time::Duration;
 
-const GENEROUS: u64 = 64 << 20;
-const PLENTY: u64 = 8 << 30;
+const AMPLE_BUDGET_BYTES: u64 = 64 << 20;
+const AMPLE_BYTES: u64 = 8 << 30;
 
 fn one_way(budget: u64, limit: u64) -> Domain {
     Domain::new(2, &[Conduit { from: 0, to: 1, budget }], limit)
@@ -63,7 +63,7 @@ fn send_numbers(endpoint: &mut Endpoint<Line>, to: &[usize], data: &[u64]) -> Re
 
 #[test]
 fn messages_of_every_size_arrive_whole_and_in_order() {
-    let domain = one_way(GENEROUS, PLENTY);
+    let domain = one_way(AMPLE_BUDGET_BYTES, AMPLE_BYTES);
     let sizes: Vec<usize> = (0..60).chain([100, 1000, 5000, 40_000, 300_000, 2_000_000]).collect();
     let (from, expected) = (domain.clone(), sizes.clone());
     let sender = thread::spawn(move || {
@@ -85,7 +85,7 @@ fn messages_of_every_size_arrive_whole_and_in_order() {
 
 #[test]
 fn a_sender_may_be_gone_before_its_receiver_starts() {
-    let domain = one_way(GENEROUS, PLENTY);
+    let domain = one_way(AMPLE_BUDGET_BYTES, AMPLE_BYTES);
     let mut sender = domain.endpoint(0);
     for i in 0..1000u64 {
         send_numbers(&mut sender, &[0], &numbers(1 + i as usize % 700, i)).unwrap();
@@ -100,7 +100,7 @@ fn a_sender_may_be_gone_before_its_receiver_starts() {
 
 #[test]
 fn what_the_sender_changes_afterwards_is_never_seen() {
-    let domain = one_way(GENEROUS, PLENTY);
+    let domain = one_way(AMPLE_BUDGET_BYTES, AMPLE_BYTES);
     let mut sender = domain.endpoint(0);
     let mut receiver = domain.endpoint(1);
     for size in [4, 4000, 400_000] {
@@ -118,7 +118,7 @@ fn what_the_sender_changes_afterwards_is_never_seen() {
 
 #[test]
 fn views_that_are_kept_stay_whole_and_take_no_memory_from_the_rest() {
-    let domain = one_way(GENEROUS, PLENTY);
+    let domain = one_way(AMPLE_BUDGET_BYTES, AMPLE_BYTES);
     let mut sender = domain.endpoint(0);
     let mut receiver = domain.endpoint(1);
     let mut kept = Vec::new();
@@ -141,7 +141,7 @@ fn views_that_are_kept_stay_whole_and_take_no_memory_from_the_rest() {
 
 #[test]
 fn a_spent_budget_holds_the_sender_until_the_receiver_receives() {
-    let domain = one_way(100_000, PLENTY);
+    let domain = one_way(100_000, AMPLE_BYTES);
     let from = domain.clone();
     let (progress, seen) = mpsc::channel();
     let sender = thread::spawn(move || {
@@ -165,7 +165,7 @@ fn a_spent_budget_holds_the_sender_until_the_receiver_receives() {
 #[test]
 fn a_receiver_that_never_reads_holds_up_nobody_else() {
     let conduits = [Conduit { from: 0, to: 1, budget: 10_000 }, Conduit { from: 0, to: 2, budget: 10_000 }];
-    let domain = Domain::new(3, &conduits, PLENTY);
+    let domain = Domain::new(3, &conduits, AMPLE_BYTES);
     let from = domain.clone();
     let _idle = domain.endpoint(1);
     let sender = thread::spawn(move || {
@@ -184,7 +184,7 @@ fn a_receiver_that_never_reads_holds_up_nobody_else() {
 
 #[test]
 fn one_message_always_fits_whatever_its_size() {
-    let domain = one_way(1000, PLENTY);
+    let domain = one_way(1000, AMPLE_BYTES);
     let mut sender = domain.endpoint(0);
     let mut receiver = domain.endpoint(1);
     for i in 0..3 {
@@ -195,8 +195,8 @@ fn one_message_always_fits_whatever_its_size() {
 
 #[test]
 fn one_write_serves_many_receivers_each_counted_apart() {
-    let conduits: Vec<_> = (1..4).map(|to| Conduit { from: 0, to, budget: GENEROUS }).collect();
-    let domain = Domain::new(4, &conduits, PLENTY);
+    let conduits: Vec<_> = (1..4).map(|to| Conduit { from: 0, to, budget: AMPLE_BUDGET_BYTES }).collect();
+    let domain = Domain::new(4, &conduits, AMPLE_BYTES);
     let mut sender = domain.endpoint(0);
     let mut receivers: Vec<_> = (1..4).map(|me| domain.endpoint(me)).collect();
     let mut held = Vec::new();
@@ -217,7 +217,7 @@ fn one_write_serves_many_receivers_each_counted_apart() {
 
 #[test]
 fn a_message_larger_than_memory_allows_is_streamed() {
-    let domain = one_way(GENEROUS, 20 << 20);
+    let domain = one_way(AMPLE_BUDGET_BYTES, 20 << 20);
     let from = domain.clone();
     let data = numbers(8 << 20, 3);
     let copy = data.clone();
@@ -279,7 +279,7 @@ fn a_streamed_message_that_a_signal_ended_is_as_if_it_had_not_been_sent() {
 
 #[test]
 fn a_streamed_message_can_follow_at_once_on_one_that_a_signal_ended() {
-    let domain = one_way(GENEROUS, 12 << 20);
+    let domain = one_way(AMPLE_BUDGET_BYTES, 12 << 20);
     let mut sender = domain.endpoint(0);
     send_and_be_interrupted(&mut sender, &[0], &numbers(5_000_000, 1));
     send_and_be_interrupted(&mut sender, &[0], &numbers(4_000_000, 2));
@@ -291,7 +291,7 @@ fn a_streamed_message_can_follow_at_once_on_one_that_a_signal_ended() {
 
 #[test]
 fn a_sender_without_any_memory_gets_an_error_and_can_go_on() {
-    let domain = one_way(GENEROUS, 1000);
+    let domain = one_way(AMPLE_BUDGET_BYTES, 1000);
     let mut sender = domain.endpoint(0);
     let mut receiver = domain.endpoint(1);
     let refused = send_numbers(&mut sender, &[0], &numbers(100_000, 0));
@@ -326,7 +326,7 @@ fn a_message_that_could_not_be_stored_takes_nothing_of_its_conduits_budget() {
 #[test]
 fn memory_of_small_messages_that_were_read_serves_large_ones() {
     // The limit is spent on slabs of three sizes of block.
-    let domain = one_way(GENEROUS, 6 << 20);
+    let domain = one_way(AMPLE_BUDGET_BYTES, 6 << 20);
     let mut sender = domain.endpoint(0);
     let mut receiver = domain.endpoint(1);
     for (i, size) in [100, 1000, 5000, 30_000, 100_000, 100].into_iter().enumerate() {
@@ -338,7 +338,7 @@ fn memory_of_small_messages_that_were_read_serves_large_ones() {
 
 #[test]
 fn a_sender_waits_for_memory_only_while_somebody_may_give_some_back() {
-    let domain = one_way(GENEROUS, 2 << 20);
+    let domain = one_way(AMPLE_BUDGET_BYTES, 2 << 20);
     let mut sender = domain.endpoint(0);
     let mut receiver = domain.endpoint(1);
     send_numbers(&mut sender, &[0], &numbers(100, 0)).unwrap();
@@ -357,7 +357,7 @@ fn a_sender_waits_for_memory_only_while_somebody_may_give_some_back() {
 
 #[test]
 fn a_receiver_that_only_polls_gives_memory_back() {
-    let domain = one_way(GENEROUS, 2 << 20);
+    let domain = one_way(AMPLE_BUDGET_BYTES, 2 << 20);
     let mut sender = domain.endpoint(0);
     let mut receiver = domain.endpoint(1);
     send_numbers(&mut sender, &[0], &numbers(100, 0)).unwrap();
@@ -380,7 +380,7 @@ fn a_receiver_that_only_polls_gives_memory_back() {
 
 #[test]
 fn a_loan_is_received_where_it_was_written() {
-    let domain = one_way(GENEROUS, PLENTY);
+    let domain = one_way(AMPLE_BUDGET_BYTES, AMPLE_BYTES);
     let mut sender = domain.endpoint(0);
     let mut receiver = domain.endpoint(1);
     for i in 0..20u64 {
@@ -401,7 +401,7 @@ fn a_loan_is_received_where_it_was_written() {
 
 #[test]
 fn a_wait_with_a_time_out_ends_and_loses_nothing() {
-    let domain = one_way(GENEROUS, PLENTY);
+    let domain = one_way(AMPLE_BUDGET_BYTES, AMPLE_BYTES);
     let mut receiver = domain.endpoint(1);
     let waited = receiver.receive(0, Some(now() + 5_000_000));
     assert!(matches!(waited, Err(ShmError::TimedOut)));
@@ -412,7 +412,7 @@ fn a_wait_with_a_time_out_ends_and_loses_nothing() {
 
 #[test]
 fn a_parked_receiver_is_woken_by_the_message() {
-    let domain = one_way(GENEROUS, PLENTY);
+    let domain = one_way(AMPLE_BUDGET_BYTES, AMPLE_BYTES);
     domain.let_sleep(Sleep::UntilWoken);
     let mut sender = domain.endpoint(0);
     // The ring is there, so that nobody but the sender of the message calls.
@@ -434,8 +434,8 @@ fn a_parked_receiver_is_woken_by_the_message() {
 
 #[test]
 fn any_of_several_channels_ends_a_wait() {
-    let conduits = [Conduit { from: 0, to: 2, budget: GENEROUS }, Conduit { from: 1, to: 2, budget: GENEROUS }];
-    let domain = Domain::new(3, &conduits, PLENTY);
+    let conduits = [Conduit { from: 0, to: 2, budget: AMPLE_BUDGET_BYTES }, Conduit { from: 1, to: 2, budget: AMPLE_BUDGET_BYTES }];
+    let domain = Domain::new(3, &conduits, AMPLE_BYTES);
     let mut receiver = domain.endpoint(2);
     let mut second = domain.endpoint(1);
     send_numbers(&mut second, &[0], &[9]).unwrap();
@@ -446,7 +446,7 @@ fn any_of_several_channels_ends_a_wait() {
 
 #[test]
 fn an_endpoint_can_send_to_itself() {
-    let domain = Domain::new(1, &[Conduit { from: 0, to: 0, budget: GENEROUS }], PLENTY);
+    let domain = Domain::new(1, &[Conduit { from: 0, to: 0, budget: AMPLE_BUDGET_BYTES }], AMPLE_BYTES);
     let mut endpoint = domain.endpoint(0);
     for i in 0..200 {
         send_numbers(&mut endpoint, &[0], &numbers(i, 1)).unwrap();
@@ -456,7 +456,7 @@ fn an_endpoint_can_send_to_itself() {
 
 #[test]
 fn the_end_of_the_run_ends_every_wait() {
-    let domain = one_way(GENEROUS, PLENTY);
+    let domain = one_way(AMPLE_BUDGET_BYTES, AMPLE_BYTES);
     let to = domain.clone();
     let receiver = thread::spawn(move || to.endpoint(1).receive(0, None).map(|_| ()));
     domain.tell(1, AgentNotice::RunEnds("a test says so".into()));
@@ -465,7 +465,7 @@ fn the_end_of_the_run_ends_every_wait() {
 
 #[test]
 fn what_is_meant_for_an_endpoint_that_has_ended_is_dropped() {
-    let domain = one_way(10_000, PLENTY);
+    let domain = one_way(10_000, AMPLE_BYTES);
     let mut sender = domain.endpoint(0);
     send_numbers(&mut sender, &[0], &numbers(1000, 0)).unwrap();
     domain.tell(0, AgentNotice::PeerEnded(EndpointId::new(1)));
@@ -476,8 +476,8 @@ fn what_is_meant_for_an_endpoint_that_has_ended_is_dropped() {
 
 #[test]
 fn channels_of_a_peer_that_is_lost_end_after_all_that_it_has_sent() {
-    let conduits = [0, 0, 2].map(|from| Conduit { from, to: 1, budget: GENEROUS });
-    let domain = Domain::new(3, &conduits, PLENTY);
+    let conduits = [0, 0, 2].map(|from| Conduit { from, to: 1, budget: AMPLE_BUDGET_BYTES });
+    let domain = Domain::new(3, &conduits, AMPLE_BYTES);
     let (mut lost, mut other) = (domain.endpoint(0), domain.endpoint(2));
     let mut receiver = domain.endpoint(1);
     send_numbers(&mut lost, &[0], &numbers(1000, 1)).unwrap();
@@ -500,7 +500,7 @@ fn channels_of_a_peer_that_is_lost_end_after_all_that_it_has_sent() {
 
 #[test]
 fn who_waits_for_a_peer_that_is_lost_is_woken() {
-    let domain = one_way(GENEROUS, PLENTY);
+    let domain = one_way(AMPLE_BUDGET_BYTES, AMPLE_BYTES);
     let to = domain.clone();
     let receiver = thread::spawn(move || next_is_end(&mut to.endpoint(1), 0));
     domain.tell(1, AgentNotice::PeerLost(EndpointId::new(0)));
@@ -511,8 +511,8 @@ fn who_waits_for_a_peer_that_is_lost_is_woken() {
 fn messages_with_the_head_of_the_one_before_are_told_apart_whether_queued_or_taken_at_once() {
     let domain = Domain::new(
         2,
-        &[Conduit { from: 0, to: 1, budget: GENEROUS }, Conduit { from: 0, to: 1, budget: GENEROUS }],
-        PLENTY,
+        &[Conduit { from: 0, to: 1, budget: AMPLE_BUDGET_BYTES }, Conduit { from: 0, to: 1, budget: AMPLE_BUDGET_BYTES }],
+        AMPLE_BYTES,
     );
     let mut sender = domain.endpoint(0);
     let mut receiver = domain.endpoint(1);
@@ -571,7 +571,7 @@ fn send_known_to(sender: &mut Endpoint<Line>, channel: usize, count: usize, seed
 
 #[test]
 fn small_arrays_of_one_shape_soon_share_a_slab_and_kept_ones_do_not_fill_it() {
-    let domain = one_way(GENEROUS, PLENTY);
+    let domain = one_way(AMPLE_BUDGET_BYTES, AMPLE_BYTES);
     let mut sender = domain.endpoint(0);
     let mut receiver = domain.endpoint(1);
     let mut kept = Vec::new();
@@ -613,7 +613,7 @@ fn receive_known_into(receiver: &mut Endpoint<Line>, count: usize) -> Option<Vec
 
 #[test]
 fn arrays_alike_are_received_into_memory_and_their_blocks_come_back() {
-    let domain = one_way(GENEROUS, PLENTY);
+    let domain = one_way(AMPLE_BUDGET_BYTES, AMPLE_BYTES);
     let mut sender = domain.endpoint(0);
     let mut receiver = domain.endpoint(1);
     // Another array first, so that the kind is known.
@@ -640,7 +640,7 @@ fn arrays_alike_are_received_into_memory_and_their_blocks_come_back() {
 
 #[test]
 fn what_does_not_fit_the_callers_memory_is_left_as_it_was() {
-    let domain = one_way(GENEROUS, PLENTY);
+    let domain = one_way(AMPLE_BUDGET_BYTES, AMPLE_BYTES);
     let mut sender = domain.endpoint(0);
     let mut receiver = domain.endpoint(1);
     let arrives = |receiver: &mut Endpoint<Line>, count: usize| {
@@ -688,7 +688,7 @@ fn follow_known_into(receiver: &mut Endpoint<Line>, channel: usize, count: usize
 
 #[test]
 fn a_large_array_is_received_while_it_is_still_being_sent() {
-    let domain = one_way(GENEROUS, PLENTY);
+    let domain = one_way(AMPLE_BUDGET_BYTES, AMPLE_BYTES);
     let (from, ended) = (domain.clone(), Arc::new(AtomicBool::new(false)));
     let enough = ended.clone();
     let sender = thread::spawn(move || {
@@ -723,14 +723,14 @@ fn a_large_array_is_received_while_it_is_still_being_sent() {
 #[test]
 fn who_follows_one_conduit_takes_nothing_of_another() {
     const COUNT: usize = 1 << 18;
-    let conduit = Conduit { from: 0, to: 1, budget: GENEROUS };
-    let domain = Domain::new(2, &[conduit, conduit], PLENTY);
+    let conduit = Conduit { from: 0, to: 1, budget: AMPLE_BUDGET_BYTES };
+    let domain = Domain::new(2, &[conduit, conduit], AMPLE_BYTES);
     let from = domain.clone();
     let sender = thread::spawn(move || {
         let mut sender = from.endpoint(0);
         for i in 0..40 {
             // The one that is not waited for comes first.
-            from.look_until(1, |status| status.state == State::WaitingToReceive);
+            from.look_until(1, |status| status.state == EndpointActivity::WaitingToReceive);
             send_known_to(&mut sender, 1, COUNT, 1000 + i).unwrap();
             send_known_to(&mut sender, 0, COUNT, i).unwrap();
         }
@@ -750,7 +750,7 @@ fn who_follows_one_conduit_takes_nothing_of_another() {
 
 #[test]
 fn what_cannot_be_followed_comes_as_ever() {
-    let domain = one_way(GENEROUS, PLENTY);
+    let domain = one_way(AMPLE_BUDGET_BYTES, AMPLE_BYTES);
     let mut sender = domain.endpoint(0);
     let mut receiver = domain.endpoint(1);
     for count in [1 << 20, 1 << 20, 1 << 18, 1 << 18, 100, 100] {
@@ -767,7 +767,7 @@ fn what_cannot_be_followed_comes_as_ever() {
 
 #[test]
 fn many_small_arrays_can_be_under_way_and_arrive_in_order() {
-    let domain = one_way(GENEROUS, PLENTY);
+    let domain = one_way(AMPLE_BUDGET_BYTES, AMPLE_BYTES);
     let mut sender = domain.endpoint(0);
     let mut receiver = domain.endpoint(1);
     for round in 0..5 {

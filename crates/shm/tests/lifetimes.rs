@@ -6,22 +6,22 @@
 mod common;
 
 use common::{Conduit, Domain, Line};
-use ligament_shm::endpoint::{AgentNotice, Body, Contiguous, Source};
+use ligament_shm::endpoint::{AgentNotice, RemoteBody, Contiguous, Source};
 use ligament_shm::memory::Mapping;
 use ligament_shm::ring::Announcement;
 use ligament_shm::slab::packed;
-use ligament_shm::status::{now, State};
+use ligament_shm::status::{now, EndpointActivity};
 use ligament_shm::{Endpoint, ShmError};
 use ligament_wire::{array_head, DType, EndpointId, HeaderWords, ArrayOrder, Value};
 use std::ops::Range;
 use std::panic::{catch_unwind, AssertUnwindSafe};
 use std::thread;
 
-const PLENTY: u64 = 8 << 30;
-const SOON: u64 = 60_000_000_000;
+const AMPLE_BYTES: u64 = 8 << 30;
+const TIMEOUT_NS: u64 = 60_000_000_000;
 
 fn one_way(limit: u64) -> Domain {
-    Domain::new(2, &[Conduit { from: 0, to: 1, budget: PLENTY }], limit)
+    Domain::new(2, &[Conduit { from: 0, to: 1, budget: AMPLE_BYTES }], limit)
 }
 
 /// How many mappings of slabs of so many bytes this process has. No two tests have slabs of one size.
@@ -43,7 +43,7 @@ fn send_bytes(endpoint: &mut Endpoint<Line>, data: &[u8]) {
 
 fn receive(endpoint: &mut Endpoint<Line>) -> Value {
     let (mut header, mut value) = (HeaderWords::default(), Value::None);
-    endpoint.receive_to(0, Some(now() + SOON), &mut header, &mut value).unwrap();
+    endpoint.receive_to(0, Some(now() + TIMEOUT_NS), &mut header, &mut value).unwrap();
     value
 }
 
@@ -56,27 +56,27 @@ fn bytes(value: &Value) -> &[u8] {
 
 #[test]
 fn a_loan_can_be_written_when_its_endpoint_is_gone_and_is_unmapped_with_it() {
-    const LEN: u64 = 9 << 20;
-    let domain = one_way(PLENTY);
+    const MESSAGE_BYTES: u64 = 9 << 20;
+    let domain = one_way(AMPLE_BYTES);
     let mut endpoint = domain.endpoint(0);
-    let mut lent = endpoint.loan(LEN).unwrap();
-    let mut claimed = endpoint.claim_block(LEN, LEN).unwrap().expect("there is memory");
+    let mut lent = endpoint.loan(MESSAGE_BYTES).unwrap();
+    let mut claimed = endpoint.claim_block(MESSAGE_BYTES, MESSAGE_BYTES).unwrap().expect("there is memory");
     drop((endpoint, domain));
     for loan in [&mut lent, &mut claimed] {
         loan.bytes_mut().fill(7);
-        assert_eq!(loan.bytes_mut()[LEN as usize - 1], 7);
+        assert_eq!(loan.bytes_mut()[MESSAGE_BYTES as usize - 1], 7);
     }
-    assert_eq!(mapped(LEN), 2);
+    assert_eq!(mapped(MESSAGE_BYTES), 2);
     let pages = lent.pages();
     drop((lent, claimed));
-    assert_eq!(mapped(LEN), 1, "somebody keeps the pages of one");
+    assert_eq!(mapped(MESSAGE_BYTES), 1, "somebody keeps the pages of one");
     drop(pages);
-    assert_eq!(mapped(LEN), 0);
+    assert_eq!(mapped(MESSAGE_BYTES), 0);
 }
 
 #[test]
 fn a_loan_of_another_endpoint_is_refused_and_does_not_become_this_ones() {
-    let domain = one_way(PLENTY);
+    let domain = one_way(AMPLE_BYTES);
     let (mut one, mut other) = (domain.endpoint(0), domain.endpoint(1));
     let own = one.loan(100_000).unwrap();
     let refused = |error: ShmError| assert!(error.to_string().contains("a loan of another"), "{error}");
@@ -85,7 +85,7 @@ fn a_loan_of_another_endpoint_is_refused_and_does_not_become_this_ones() {
     let foreign = other.loan(100_000).unwrap();
     let mut header = HeaderWords::data(0.0, None);
     header.set_body(1, 1000);
-    refused(one.publish(0, header, Body::Placed(foreign, 0)).unwrap_err());
+    refused(one.publish(0, header, RemoteBody::Placed(foreign, 0)).unwrap_err());
     let foreign = other.claim_block(100_000, 0).unwrap().unwrap();
     refused(one.place_more(foreign, 10).err().unwrap());
     let foreign = other.loan(100_000).unwrap();
@@ -96,36 +96,36 @@ fn a_loan_of_another_endpoint_is_refused_and_does_not_become_this_ones() {
 
 #[test]
 fn views_stay_when_both_endpoints_are_gone_and_of_other_slabs_nothing_does() {
-    const LEN: usize = 10 << 20;
-    let domain = one_way(PLENTY);
+    const MESSAGE_BYTES: usize = 10 << 20;
+    let domain = one_way(AMPLE_BYTES);
     let (mut from, mut to) = (domain.endpoint(0), domain.endpoint(1));
-    send_bytes(&mut from, &vec![5; LEN]);
+    send_bytes(&mut from, &vec![5; MESSAGE_BYTES]);
     send_bytes(&mut from, &vec![6; 11 << 20]);
     let (kept, other) = (receive(&mut to), receive(&mut to));
     drop(other);
     drop((from, to, domain));
     assert!(bytes(&kept).iter().all(|&byte| byte == 5));
-    assert_eq!((mapped(LEN as u64), mapped(11 << 20)), (1, 0));
+    assert_eq!((mapped(MESSAGE_BYTES as u64), mapped(11 << 20)), (1, 0));
 }
 
 #[test]
 fn a_slab_that_its_sender_gave_back_is_unmapped_while_views_of_others_are_held() {
-    const LEN: u64 = 12 << 20;
-    let domain = one_way(PLENTY);
+    const MESSAGE_BYTES: u64 = 12 << 20;
+    let domain = one_way(AMPLE_BYTES);
     let (mut from, mut to) = (domain.endpoint(0), domain.endpoint(1));
     send_bytes(&mut from, &vec![1; 300_000]);
     let held = receive(&mut to);
     for _ in 0..2 {
-        send_bytes(&mut from, &vec![2; LEN as usize]);
+        send_bytes(&mut from, &vec![2; MESSAGE_BYTES as usize]);
         drop(receive(&mut to));
     }
     let given_back = |to: &mut Endpoint<Line>, slab: u32| {
         domain.tell(1, AgentNotice::SlabDropped { of: EndpointId::new(0), slab });
         assert!(!to.poll(0).unwrap());
     };
-    let before = mapped(LEN);
+    let before = mapped(MESSAGE_BYTES);
     given_back(&mut to, 1);
-    assert_eq!(mapped(LEN), before - 1, "a view of another slab is held");
+    assert_eq!(mapped(MESSAGE_BYTES), before - 1, "a view of another slab is held");
     assert!(bytes(&held).iter().all(|&byte| byte == 1));
     // The sender is wrong, and gives back what is still held: it is there as long as it is held.
     send_bytes(&mut from, &vec![3; 13 << 20]);
@@ -142,7 +142,7 @@ fn a_slab_that_its_sender_gave_back_is_unmapped_while_views_of_others_are_held()
 #[test]
 fn nothing_is_written_into_the_array_of_a_receive_that_panicked() {
     const LEN: usize = 200_000;
-    let domain = one_way(PLENTY);
+    let domain = one_way(AMPLE_BYTES);
     // The first slab is this one's, the second the sender's.
     let announcer = domain.wrong_sender(0, 64);
     let (mut from, mut to) = (domain.endpoint(0), domain.endpoint(1));
@@ -154,7 +154,7 @@ fn nothing_is_written_into_the_array_of_a_receive_that_panicked() {
     to.set_interrupt_check(Box::new(|| panic!("the caller's own check")));
     thread::scope(|scope| {
         scope.spawn(|| {
-            domain.look_until(1, |status| status.state == State::WaitingToReceive);
+            domain.look_until(1, |status| status.state == EndpointActivity::WaitingToReceive);
             domain.tell(1, AgentNotice::Budget { channel: 99, bytes: 1 });
         });
         let waited = catch_unwind(AssertUnwindSafe(|| to.follow_into(0, |_| true, &mut array)));
@@ -207,15 +207,15 @@ fn a_streamed_message_that_its_receiver_cannot_hold_says_so_each_time_with_its_s
         // In no scope: that would wait for it where this test fails before it has told it of the end.
         let sender = thread::spawn(move || {
             if sleeps {
-                from.look_until(1, |status| status.state == State::WaitingToReceive);
+                from.look_until(1, |status| status.state == EndpointActivity::WaitingToReceive);
             }
             from.endpoint(0).send(&[0], HeaderWords::data(0.0, None), &Endless)
         });
         let mut to = domain.endpoint(1);
         if !sleeps {
-            domain.look_until(0, |status| status.state == State::WaitingToSend);
+            domain.look_until(0, |status| status.state == EndpointActivity::WaitingToSend);
         }
-        let mut met: Vec<_> = (0..3).map(|_| to.receive(0, Some(now() + SOON)).map(|_| ())).collect();
+        let mut met: Vec<_> = (0..3).map(|_| to.receive(0, Some(now() + TIMEOUT_NS)).map(|_| ())).collect();
         met.push(to.poll(0).map(|_| ()));
         domain.tell(0, AgentNotice::RunEnds("the receiver has failed".into()));
         for one in &met {
@@ -229,7 +229,7 @@ fn a_streamed_message_that_its_receiver_cannot_hold_says_so_each_time_with_its_s
 
 #[test]
 fn a_process_that_may_not_use_the_fence_of_its_run_cannot_take_part() {
-    let domain = one_way(PLENTY);
+    let domain = one_way(AMPLE_BYTES);
     // The filter is this thread's alone.
     let refused = thread::spawn(move || {
         forbid_membarrier();

@@ -13,12 +13,12 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
 
-const PLENTY: u64 = 1 << 30;
+const AMPLE_BYTES: u64 = 1 << 30;
 /// Looks in vain after which the agent must have been missed.
-const MANY: usize = 10_000;
+const MAX_POLLS: usize = 10_000;
 
 fn one_way(budget: u64) -> Domain {
-    Domain::new(2, &[Conduit { from: 0, to: 1, budget }], PLENTY)
+    Domain::new(2, &[Conduit { from: 0, to: 1, budget }], AMPLE_BYTES)
 }
 
 /// Sends an array of so many bytes.
@@ -33,7 +33,7 @@ fn send(endpoint: &mut Endpoint<Line>, bytes: usize) -> Result<(), ShmError> {
 
 #[test]
 fn a_message_over_the_limit_is_refused_and_those_around_it_arrive() {
-    for budget in [1000, PLENTY] {
+    for budget in [1000, AMPLE_BYTES] {
         let domain = one_way(budget);
         domain.limit_messages(4096);
         let (mut sender, mut receiver) = (domain.endpoint(0), domain.endpoint(1));
@@ -65,7 +65,7 @@ fn a_limited_conduit_holds_as_much_as_its_budget_allows() {
 
 #[test]
 fn a_loan_over_the_limit_is_refused_and_its_memory_is_free_again() {
-    let domain = one_way(PLENTY);
+    let domain = one_way(AMPLE_BYTES);
     domain.limit_messages(4096);
     let mut sender = domain.endpoint(0);
     for _ in 0..10_000 {
@@ -79,21 +79,21 @@ fn a_loan_over_the_limit_is_refused_and_its_memory_is_free_again() {
 
 #[test]
 fn who_only_polls_learns_that_the_agent_is_gone() {
-    let domain = one_way(PLENTY);
+    let domain = one_way(AMPLE_BYTES);
     let mut receiver = domain.endpoint(1);
-    (0..MANY).for_each(|_| assert!(!receiver.poll(0).unwrap()));
+    (0..MAX_POLLS).for_each(|_| assert!(!receiver.poll(0).unwrap()));
     domain.agent_vanishes();
-    let learnt = (0..MANY).find_map(|_| receiver.poll(0).err());
+    let learnt = (0..MAX_POLLS).find_map(|_| receiver.poll(0).err());
     assert_eq!(learnt, Some(ShmError::AgentGone));
 }
 
 #[test]
 fn who_only_receives_without_waiting_learns_that_the_agent_is_gone() {
-    let domain = one_way(PLENTY);
+    let domain = one_way(AMPLE_BYTES);
     let mut receiver = domain.endpoint(1);
     assert!(matches!(receiver.receive(0, Some(now())), Err(ShmError::TimedOut)));
     domain.agent_vanishes();
     let learnt =
-        (0..MANY).find_map(|_| receiver.receive(0, Some(now())).err().filter(|e| *e != ShmError::TimedOut));
+        (0..MAX_POLLS).find_map(|_| receiver.receive(0, Some(now())).err().filter(|e| *e != ShmError::TimedOut));
     assert_eq!(learnt, Some(ShmError::AgentGone));
 }

@@ -8,7 +8,7 @@ use common::{Conduit, Domain, Line};
 use ligament_shm::board::Board;
 use ligament_shm::endpoint::AgentNotice;
 use ligament_shm::memory::create;
-use ligament_shm::status::{now, Awaited, Status};
+use ligament_shm::status::{now, AwaitedEvent, Status};
 use ligament_shm::steering::Gate;
 use ligament_shm::{Endpoint, ShmError};
 use ligament_wire::steering::{Matter, ModelTime, Steer};
@@ -16,8 +16,8 @@ use ligament_wire::{ArrayRef, Encoder, EndpointId, Header, MessageKind, ArrayOrd
 use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 
-const GENEROUS: u64 = 64 << 20;
-const PLENTY: u64 = 8 << 30;
+const AMPLE_BUDGET_BYTES: u64 = 64 << 20;
+const AMPLE_BYTES: u64 = 8 << 30;
 
 fn two(budget: u64, limit: u64) -> Domain {
     let forth = Conduit { from: 0, to: 1, budget };
@@ -94,11 +94,11 @@ fn a_wait_names_all_channels_each_once_and_whether_it_ends_by_itself() {
     let cases: [(&'static [usize], bool, Vec<u32>); 3] =
         [(&[0, 1], false, vec![0, 1]), (&[1], true, vec![1]), (&[1, 1, 0, 1], false, vec![0, 1])];
     for (channels, timed, shown) in cases {
-        let domain = two(GENEROUS, PLENTY);
+        let domain = two(AMPLE_BUDGET_BYTES, AMPLE_BYTES);
         let receiver = waiting_receiver(&domain, channels, timed);
         let status = domain.look_until(1, waits);
         let waits = status.waits.unwrap();
-        assert_eq!((waits.what, waits.timed), (Awaited::Message { channels: shown }, timed));
+        assert_eq!((waits.what, waits.timed), (AwaitedEvent::Message { channels: shown }, timed));
         assert!(status.epoch % 2 == 1 && waits.since > 0);
         end(&domain, receiver);
     }
@@ -106,7 +106,7 @@ fn a_wait_names_all_channels_each_once_and_whether_it_ends_by_itself() {
 
 #[test]
 fn one_that_is_asked_to_look_again_confirms_only_while_nothing_has_come() {
-    let domain = two(GENEROUS, PLENTY);
+    let domain = two(AMPLE_BUDGET_BYTES, AMPLE_BYTES);
     let receiver = waiting_receiver(&domain, &[0], false);
     let before = domain.look_until(1, waits);
     domain.tell(1, AgentNotice::Look(1));
@@ -128,7 +128,7 @@ fn one_that_is_asked_to_look_again_confirms_only_while_nothing_has_come() {
 
 #[test]
 fn a_full_conduit_tells_the_budget_that_would_do_and_that_budget_does() {
-    let domain = two(10_000, PLENTY);
+    let domain = two(10_000, AMPLE_BYTES);
     let from = domain.clone();
     let sender = thread::spawn(move || {
         let mut endpoint = from.endpoint(0);
@@ -138,7 +138,7 @@ fn a_full_conduit_tells_the_budget_that_would_do_and_that_budget_does() {
         Ok(())
     });
     let status = domain.look_until(0, waits);
-    let Some(Awaited::Credit { channel: 0, needs }) = status.waits.map(|waits| waits.what) else { panic!() };
+    let Some(AwaitedEvent::Credit { channel: 0, needs }) = status.waits.map(|waits| waits.what) else { panic!() };
     assert!((12_000..14_000).contains(&needs), "{needs}");
     domain.tell(0, AgentNotice::Budget { channel: 0, bytes: needs - 1 });
     assert!(waits(&confirmed(&domain, 0)));
@@ -149,7 +149,7 @@ fn a_full_conduit_tells_the_budget_that_would_do_and_that_budget_does() {
 #[test]
 fn one_that_lacks_memory_asks_once_more_when_it_looks_again() {
     // Room for two messages of 4 MiB.
-    let domain = two(GENEROUS, 10 << 20);
+    let domain = two(AMPLE_BUDGET_BYTES, 10 << 20);
     let from = domain.clone();
     let sender = thread::spawn(move || {
         let mut endpoint = from.endpoint(0);
@@ -158,7 +158,7 @@ fn one_that_lacks_memory_asks_once_more_when_it_looks_again() {
         }
         Ok(())
     });
-    domain.look_until(0, |status| matches!(&status.waits, Some(w) if w.what == Awaited::Memory));
+    domain.look_until(0, |status| matches!(&status.waits, Some(w) if w.what == AwaitedEvent::Memory));
     confirmed(&domain, 0);
     domain.set_limit(64 << 20);
     domain.tell(0, AgentNotice::Look(2));
@@ -167,7 +167,7 @@ fn one_that_lacks_memory_asks_once_more_when_it_looks_again() {
 
 #[test]
 fn views_count_as_held_only_when_the_code_has_them() {
-    let domain = two(GENEROUS, PLENTY);
+    let domain = two(AMPLE_BUDGET_BYTES, AMPLE_BYTES);
     let mut sender = domain.endpoint(0);
     send(&mut sender, 1, 10_000).unwrap();
     let to = domain.clone();
@@ -195,7 +195,7 @@ fn views_count_as_held_only_when_the_code_has_them() {
 
 #[test]
 fn who_comes_to_a_first_step_says_so_and_hears_before_it_of_a_halt() {
-    let domain = Arc::new(two(GENEROUS, PLENTY));
+    let domain = Arc::new(two(AMPLE_BUDGET_BYTES, AMPLE_BYTES));
     let mut endpoint = domain.endpoint(0);
     let tell = |steer| domain.tell(0, AgentNotice::Steer(steer, vec![0]));
     tell(Steer::Prepare { change: 1, at: None, matter: Matter::Halt });
@@ -205,7 +205,7 @@ fn who_comes_to_a_first_step_says_so_and_hears_before_it_of_a_halt() {
     let agent = domain.clone();
     let other = thread::spawn(move || {
         let held = |status: &Status| {
-            status.waits.as_ref().is_some_and(|one| one.what == Awaited::Steering { change: 1 })
+            status.waits.as_ref().is_some_and(|one| one.what == AwaitedEvent::Steering { change: 1 })
         };
         agent.look_until(0, held);
         assert!(agent.steers(0));

@@ -7,8 +7,8 @@
 mod common;
 
 use common::{Conduit, Domain, Line, Sleep};
-use ligament_shm::area::Passed;
-use ligament_shm::endpoint::{Contiguous, Nothing};
+use ligament_shm::area::ChannelCount;
+use ligament_shm::endpoint::{Contiguous, EmptySource};
 use ligament_shm::ring::STAMPED_MASK;
 use ligament_shm::status::now;
 use ligament_shm::{Endpoint, ShmError};
@@ -23,9 +23,9 @@ const COUNTS: [usize; 8] = [1, 4, 29, 128, 500, 1000, 8192, 9000];
 /// Slots that are compared word by word.
 const SLOTS: usize = 64;
 /// The most bytes of a message, which the largest array does not keep.
-const LIMIT: u64 = 8200 * 8;
+const MESSAGE_LIMIT_BYTES: u64 = 8200 * 8;
 /// The most bytes of others' memory that views may hold.
-const VIEWS: u64 = 40_000;
+const VIEWS_LIMIT_BYTES: u64 = 40_000;
 
 /// One call of a series.
 #[derive(Debug, Clone)]
@@ -127,8 +127,8 @@ impl Stage {
         let conduits =
             [(1, 16 << 20), (1, 24_000), (2, 16 << 20)].map(|(to, budget)| Conduit { from: 0, to, budget });
         let domain = Domain::new(3, &conduits, 1 << 30);
-        domain.limit_messages(LIMIT);
-        domain.limit_views(VIEWS);
+        domain.limit_messages(MESSAGE_LIMIT_BYTES);
+        domain.limit_views(VIEWS_LIMIT_BYTES);
         domain.let_sleep(Sleep::Never);
         let made = |me| {
             let mut endpoint = domain.endpoint(me);
@@ -160,7 +160,7 @@ impl Stage {
         match *call {
             Call::Nothing { ref on, as_of } => {
                 let header = self.header(on, as_of);
-                said(self.sender.send(on, header, &Nothing))
+                said(self.sender.send(on, header, &EmptySource))
             }
             Call::Array { ref on, count, by, as_of } => said(self.send(on, count, by, as_of)),
             Call::Burst { on, count, messages } => {
@@ -277,7 +277,7 @@ impl Stage {
             let (status, (sent, received)) = (self.domain.look(me), self.domain.passed(me));
             // What is counted for a channel is counted for its endpoint too.
             assert_eq!(sent.iter().map(|end| end.bytes).sum::<u64>(), status.sent_bytes);
-            let of = |count: fn(&Passed) -> u64| received.iter().map(count).sum::<u64>();
+            let of = |count: fn(&ChannelCount) -> u64| received.iter().map(count).sum::<u64>();
             assert_eq!(
                 (of(|end| end.messages), of(|end| end.bytes)),
                 (status.received_messages, status.received_bytes)
@@ -365,7 +365,7 @@ fn views_hold_no_more_than_they_may_either_way() {
             stage.play(&Call::Array { on: vec![0], count: 1000, by: By::Elements, as_of });
             stage.play(&Call::Receive { channel: 0, keep: true });
             let pinned = stage.receivers[0].pinned();
-            assert!(pinned <= VIEWS + 8 * 1000 + 64, "{pinned} after message {i}, generally: {generally}");
+            assert!(pinned <= VIEWS_LIMIT_BYTES + 8 * 1000 + 64, "{pinned} after message {i}, generally: {generally}");
         }
         stage.let_go();
     }

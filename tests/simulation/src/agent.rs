@@ -11,7 +11,7 @@ use ligament_agent::{
 };
 use ligament_catalogue::fault;
 use ligament_shm::line::Identity;
-use ligament_shm::socket::Frame;
+use ligament_shm::socket::SocketFrame;
 use ligament_wire::control::{from_bytes, to_bytes, Notice, Request};
 use ligament_wire::{EndpointId, RankId};
 use rustix::fd::OwnedFd;
@@ -44,7 +44,7 @@ pub struct Agent {
     /// The manager's order to end the run for a deadlock, and how far each had come when it was given.
     doom: Option<(AgentOrder, Vec<u64>)>,
     /// Frames that an instance's socket had no room for.
-    clogged: Vec<VecDeque<Frame>>,
+    clogged: Vec<VecDeque<SocketFrame>>,
     /// Whether the instance's connection was accepted, and is to be closed once all is sent.
     accepted: Vec<bool>,
     closing: Vec<bool>,
@@ -341,7 +341,7 @@ impl Agent {
     fn send_with(&mut self, link: ConnectionId, notice: &Notice, fds: Vec<OwnedFd>, shared: &mut Shared) {
         let who = link as u32;
         shared.tell(|| format!("agent says to part{who}: {}", brief(notice)));
-        let frame = Frame { bytes: to_bytes(notice), fds };
+        let frame = SocketFrame { bytes: to_bytes(notice), fds };
         let clogged = &mut self.clogged[who as usize];
         if clogged.is_empty() {
             if !self.random.percent(self.chance_of_clogging) {

@@ -3,9 +3,9 @@
 
 use crate::stage::{Actor, Event, Handover, Upward};
 use ligament_shm::board::Doorbell;
-use ligament_shm::endpoint::{AgentNotice, Opened};
+use ligament_shm::endpoint::{AgentNotice, OpenedRing};
 use ligament_shm::line::AgentLine;
-use ligament_shm::socket::{Frame, Frames};
+use ligament_shm::socket::{SocketFrame, Frames};
 use ligament_shm::{Custodian, ShmError};
 use ligament_wire::steering::Steers;
 use ligament_wire::EndpointId;
@@ -48,7 +48,7 @@ impl Frames for Pipe {
         Ok(())
     }
 
-    fn receive(&mut self) -> Result<Frame, ShmError> {
+    fn receive(&mut self) -> Result<SocketFrame, ShmError> {
         loop {
             if let Some(frame) = self.try_receive()? {
                 return Ok(frame);
@@ -57,7 +57,7 @@ impl Frames for Pipe {
         }
     }
 
-    fn try_receive(&mut self) -> Result<Option<Frame>, ShmError> {
+    fn try_receive(&mut self) -> Result<Option<SocketFrame>, ShmError> {
         self.actor.hook();
         if let Some(frame) = self.actor.shared().down[self.actor.me as usize].pop_front() {
             return Ok(Some(frame));
@@ -96,7 +96,7 @@ impl Custodian for Line {
         self.agent.drop_slab(slab)
     }
 
-    fn open_ring(&mut self, to: EndpointId, offset: u64, slots: u32) -> Result<Opened, ShmError> {
+    fn open_ring(&mut self, to: EndpointId, offset: u64, slots: u32) -> Result<OpenedRing, ShmError> {
         self.agent.open_ring(to, offset, slots)
     }
 

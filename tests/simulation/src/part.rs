@@ -4,7 +4,7 @@
 use crate::line::{Line, Pipe};
 use crate::script::{By, How, Letter, Manners, Script, Step, MS, US};
 use crate::stage::{Actor, Ending};
-use ligament_shm::endpoint::{Contiguous, Nothing};
+use ligament_shm::endpoint::{Contiguous, EmptySource};
 use ligament_shm::line::{AgentLine, Identity};
 use ligament_shm::{Endpoint, ShmError};
 use ligament_wire::control::{ChannelInfo, Request};
@@ -324,7 +324,7 @@ impl<'a> Part<'a> {
         let header = Header { kind: MessageKind::Data, timestamp: f64::from(number), ..Header::default() };
         let header = HeaderWords::from(header);
         let Some(count) = letter.elements else {
-            return self.endpoint().send(to, header, &Nothing);
+            return self.endpoint().send(to, header, &EmptySource);
         };
         let data = elements(number, count);
         let shape = [u64::from(count)];

@@ -3,7 +3,7 @@
 //! virtual clock. So what happens follows from the seed alone.
 
 use crate::random::Random;
-use ligament_shm::socket::Frame;
+use ligament_shm::socket::SocketFrame;
 use std::cell::Cell;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
@@ -91,7 +91,7 @@ pub struct Shared {
     pub latency: u64,
     /// From each instance to the agent, and what its socket holds for it to read.
     pub up: Vec<VecDeque<Upward>>,
-    pub down: Vec<VecDeque<Frame>>,
+    pub down: Vec<VecDeque<SocketFrame>>,
     /// How often each instance has done something that one who waits for ever cannot do.
     pub moved: Vec<u64>,
     /// Whether the agent has closed each instance's connection.

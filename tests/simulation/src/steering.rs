@@ -6,7 +6,7 @@
 use crate::random::Random;
 use ligament_agent::AgentOrder;
 use ligament_manager::steering::{Proposal, Steering, SteeringAction};
-use ligament_shm::steering::{Gate, Steering as Endpoint};
+use ligament_shm::steering::{Gate, SteeringState as Endpoint};
 use ligament_wire::steering::{Matter, Steer, Steers};
 use ligament_wire::RankId;
 use std::collections::{BTreeMap, VecDeque};

@@ -8,7 +8,7 @@ use ligament_agent::{MemoryRegion, RunOutcome};
 use ligament_manager::{AwaitedResource, Level, InstanceState};
 use ligament_shm::area::{Front, Inbox, Layout};
 use ligament_shm::memory::Mapping;
-use ligament_shm::ring::{BODY_BYTES, SLOT_BYTES};
+use ligament_shm::ring::{BODY_BYTES, ENTRY_BYTES};
 use ligament_wire::{EndpointId, RankId};
 use std::sync::atomic::Ordering;
 
@@ -189,7 +189,7 @@ fn credit_is_back(script: &Script, agent: &mut Agent, progress: &[Progress], me:
     let area = agent.custody.descriptor(MemoryRegion::Area(me)).expect("areas are kept");
     let front = Mapping::readable(&area, 0, layout.front()).expect("it is mapped elsewhere");
     let front = Front::new(front, layout).expect("it is an area");
-    let slot = SLOT_BYTES as u64;
+    let slot = ENTRY_BYTES as u64;
     // A loan always lies in a slab, however small it is.
     let in_slab = |letter: u32| {
         let letter = &script.letters[letter as usize];

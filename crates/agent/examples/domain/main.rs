@@ -4,7 +4,7 @@
 mod parts;
 
 use ligament_agent::{
-    AgentOrder, Carrier, DrainReason, OtherDomains, TimelineDelta, Guard, Heard, Host, RunOutcome, RunPlan, AgentReport, RunView, StartedProcess,
+    AgentOrder, Carrier, DrainReason, OtherDomains, TimelineDelta, Guard, CarrierReport, Host, RunOutcome, RunPlan, AgentReport, RunView, StartedProcess,
 };
 use ligament_carrier::Event;
 use ligament_catalogue::{fault, Fault};
@@ -89,14 +89,14 @@ fn domain(directory: &Path, me: DomainId) -> RunOutcome {
     // Those elsewhere may still send to those that were here.
     while outcome == RunOutcome::Done && !stage.waiting_for.is_empty() {
         let heard = heard.blocking_recv().unwrap();
-        assert!(!matches!(heard, Heard::Failed(_)), "{heard:?}");
+        assert!(!matches!(heard, CarrierReport::Failed(_)), "{heard:?}");
         stage.heard(&heard);
     }
     others.iter().for_each(|&other| carrier.end(other));
     let mut left = others;
     while !left.is_empty() {
         let heard = heard.blocking_recv().unwrap();
-        if let Heard::Path(Event::Ended { domain } | Event::GivenUp { domain, .. }) = heard {
+        if let CarrierReport::Path(Event::Ended { domain } | Event::GivenUp { domain, .. }) = heard {
             left.remove(&DomainId::new(domain));
         }
     }
@@ -160,9 +160,9 @@ impl Host for TestHost {
 
     fn show(&mut self, _: &RunView<'_>) {}
 
-    fn heard(&mut self, heard: &Heard) -> Vec<AgentOrder> {
+    fn heard(&mut self, heard: &CarrierReport) -> Vec<AgentOrder> {
         println!("{heard:?}");
-        let Heard::Control { from, bytes } = heard else { return Vec::new() };
+        let CarrierReport::Control { from, bytes } = heard else { return Vec::new() };
         self.waiting_for.remove(from);
         match &bytes[..] {
             b"done" => Vec::new(),

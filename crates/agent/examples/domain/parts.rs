@@ -1,7 +1,7 @@
 //! The instances of the tests in `tests/domains.rs`, by the names of their components.
 
 use ligament_instance::{
-    Array, ArrayMut, DType, Error, Flags, Instance, Kind, Operator, ArrayOrder, Outgoing, Ports, SettingType,
+    Array, ArrayMut, DType, Error, Flags, Instance, ErrorKind, Operator, ArrayOrder, Outgoing, Ports, SettingType,
     SettingValue, Settings, Value, ValueRef, Wait,
 };
 use ligament_wire::Element;
@@ -117,7 +117,7 @@ fn checker() -> Result<(), Error> {
             assert_eq!((message.timestamp, message.next_timestamp), (i as f64, next));
         }
     }
-    assert_eq!(instance.receive("in", None).unwrap_err().kind(), Kind::Closed);
+    assert_eq!(instance.receive("in", None).unwrap_err().kind(), ErrorKind::Closed);
     finish(instance)
 }
 
@@ -177,7 +177,7 @@ fn drain() -> Result<(), Error> {
             _ => assert_eq!(message.array()?.as_slice::<u64>().unwrap(), numbers(8, i as u64)),
         }
     }
-    assert_eq!(instance.receive("in", None).unwrap_err().kind(), Kind::Closed);
+    assert_eq!(instance.receive("in", None).unwrap_err().kind(), ErrorKind::Closed);
     finish(instance)
 }
 

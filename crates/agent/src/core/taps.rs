@@ -5,7 +5,7 @@
 use super::{answer, AgentCore};
 use crate::action::{Action, ConnectionId, InstancePhase, TapViewer};
 use ligament_catalogue::{fault, said, Fault};
-use ligament_shm::tap::MOST_ROOM;
+use ligament_shm::tap::MAX_VALUE_BYTES;
 use ligament_wire::control::{Notice, Tap};
 use ligament_wire::domains::TapPort;
 use ligament_wire::tap::{TapSelection, MAX_HISTOGRAM_BARS};
@@ -154,10 +154,10 @@ impl AgentCore {
         if self.taps.all.len() + self.taps.elsewhere.len() >= MAX_TAPS {
             return Err(too_many());
         }
-        if port.room > MOST_ROOM || port.wanted.bars > MAX_HISTOGRAM_BARS {
+        if port.room > MAX_VALUE_BYTES || port.wanted.bars > MAX_HISTOGRAM_BARS {
             return Err(fault!(
                 TAP_REFUSED,
-                "a tap has room for {MOST_ROOM} bytes, and a histogram {MAX_HISTOGRAM_BARS} bars, at the most; ask for less"
+                "a tap has room for {MAX_VALUE_BYTES} bytes, and a histogram {MAX_HISTOGRAM_BARS} bars, at the most; ask for less"
             ));
         }
         Ok(())

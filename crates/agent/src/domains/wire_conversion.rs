@@ -6,22 +6,22 @@ use crate::custody::{ChannelView, TimelineDelta};
 use crate::host::{InstanceView, ProcessInspection, RankLag};
 use crate::outcome::{Exit, RunFailure, RunOutcome};
 use ligament_catalogue::{Code, Fault};
-use ligament_shm::area::Passed;
-use ligament_shm::status::{Awaited, State, Status, Waiting};
-use ligament_shm::timeline::{Activity, Cause, CauseSum, Interval, Sums};
+use ligament_shm::area::ChannelCount;
+use ligament_shm::status::{AwaitedEvent, EndpointActivity, Status, WaitRecord};
+use ligament_shm::timeline::{Activity, Cause, CauseSum, TimelineInterval, TimelineTotals};
 use ligament_wire::control::SteerableSetting;
 use ligament_wire::domains as wire;
 use ligament_wire::{EndpointId, RankId};
 
-const STATES: [State; 8] = [
-    State::Starting,
-    State::Computing,
-    State::WaitingToReceive,
-    State::WaitingToSend,
-    State::Transferring,
-    State::Ended,
-    State::Failed,
-    State::Held,
+const STATES: [EndpointActivity; 8] = [
+    EndpointActivity::Starting,
+    EndpointActivity::Computing,
+    EndpointActivity::WaitingToReceive,
+    EndpointActivity::WaitingToSend,
+    EndpointActivity::Transferring,
+    EndpointActivity::Ended,
+    EndpointActivity::Failed,
+    EndpointActivity::Held,
 ];
 
 const ACTIVITIES: [Activity; 8] = [
@@ -161,13 +161,13 @@ pub fn order_from_wire(order: wire::AgentOrder) -> AgentOrder {
 
 /// What has passed a channel, to be told.
 pub fn passage_to_wire(channel: u32, view: &ChannelView) -> wire::Passage {
-    let passed = |one: Passed| wire::Traffic { messages: one.messages, bytes: one.bytes, time: one.time };
+    let passed = |one: ChannelCount| wire::Traffic { messages: one.messages, bytes: one.bytes, time: one.time };
     wire::Passage { channel, sent: view.sent.map(passed), received: view.received.map(passed) }
 }
 
 /// The same, as it was told.
 pub fn passage_from_wire(passage: &wire::Passage) -> ChannelView {
-    let passed = |one: wire::Traffic| Passed { messages: one.messages, bytes: one.bytes, time: one.time };
+    let passed = |one: wire::Traffic| ChannelCount { messages: one.messages, bytes: one.bytes, time: one.time };
     ChannelView { sent: passage.sent.map(passed), received: passage.received.map(passed) }
 }
 
@@ -212,12 +212,12 @@ pub fn view_from_wire(row: &wire::RankRow, at: u64) -> InstanceView {
 /// A status page at `now`, to be told.
 pub fn page_to_wire(status: &Status, now: u64) -> wire::Page {
     let age = |at: u64| now.saturating_sub(at);
-    let what = |what: &Awaited| match what {
-        Awaited::Message { channels } => wire::AwaitedThing::Message(channels.clone()),
-        Awaited::Credit { channel, needs } => wire::AwaitedThing::Credit(*channel, *needs),
-        Awaited::Slots { endpoint } => wire::AwaitedThing::Slots(endpoint.leader()),
-        Awaited::Memory => wire::AwaitedThing::Memory,
-        Awaited::Steering { change } => wire::AwaitedThing::Steering(*change),
+    let what = |what: &AwaitedEvent| match what {
+        AwaitedEvent::Message { channels } => wire::AwaitedThing::Message(channels.clone()),
+        AwaitedEvent::Credit { channel, needs } => wire::AwaitedThing::Credit(*channel, *needs),
+        AwaitedEvent::Slots { endpoint } => wire::AwaitedThing::Slots(endpoint.leader()),
+        AwaitedEvent::Memory => wire::AwaitedThing::Memory,
+        AwaitedEvent::Steering { change } => wire::AwaitedThing::Steering(*change),
     };
     let waits = status.waits.as_ref().map(|waits| wire::Waits {
         what: what(&waits.what),
@@ -250,20 +250,20 @@ fn page_from_wire(page: &wire::Page, at: u64) -> Status {
     // 0 stands for never.
     let moment = |age: u64| at.saturating_sub(age).max(1);
     let what = |what: &wire::AwaitedThing| match what {
-        wire::AwaitedThing::Message(channels) => Awaited::Message { channels: channels.clone() },
-        wire::AwaitedThing::Credit(channel, needs) => Awaited::Credit { channel: *channel, needs: *needs },
-        wire::AwaitedThing::Slots(rank) => Awaited::Slots { endpoint: EndpointId::led_by(*rank) },
-        wire::AwaitedThing::Memory => Awaited::Memory,
-        wire::AwaitedThing::Steering(change) => Awaited::Steering { change: *change },
+        wire::AwaitedThing::Message(channels) => AwaitedEvent::Message { channels: channels.clone() },
+        wire::AwaitedThing::Credit(channel, needs) => AwaitedEvent::Credit { channel: *channel, needs: *needs },
+        wire::AwaitedThing::Slots(rank) => AwaitedEvent::Slots { endpoint: EndpointId::led_by(*rank) },
+        wire::AwaitedThing::Memory => AwaitedEvent::Memory,
+        wire::AwaitedThing::Steering(change) => AwaitedEvent::Steering { change: *change },
     };
-    let waits = page.waits.as_ref().map(|waits| Waiting {
+    let waits = page.waits.as_ref().map(|waits| WaitRecord {
         what: what(&waits.what),
         since: moment(waits.age),
         timed: waits.timed,
         holding: waits.holding,
     });
     Status {
-        state: STATES.get(page.state as usize).copied().unwrap_or(State::Starting),
+        state: STATES.get(page.state as usize).copied().unwrap_or(EndpointActivity::Starting),
         epoch: page.epoch,
         waits,
         looked: page.looked,
@@ -285,7 +285,7 @@ fn page_from_wire(page: &wire::Page, at: u64) -> Status {
 
 /// What a timeline has gained until `now`, to be told.
 pub fn lane_to_wire(rank: RankId, gained: &TimelineDelta, over: bool, now: u64) -> wire::Lane {
-    let interval = |one: &Interval| wire::Interval {
+    let interval = |one: &TimelineInterval| wire::Interval {
         activity: one.cause.activity as u8,
         id: one.cause.id,
         begin: now.saturating_sub(one.begin),
@@ -315,11 +315,11 @@ pub fn timeline_from_wire(lane: &wire::Lane, at: u64) -> TimelineDelta {
         Some(Cause { activity, id })
     };
     let interval = |one: &wire::Interval| {
-        Some(Interval {
+        Some(TimelineInterval {
             cause: cause(one.activity, one.id)?,
             begin: at.saturating_sub(one.begin),
             end: at.saturating_sub(one.end),
-            sums: Sums::from_words(one.sums),
+            sums: TimelineTotals::from_words(one.sums),
             missed: one.missed,
         })
     };
@@ -351,10 +351,10 @@ mod tests {
 
     fn status() -> Status {
         Status {
-            state: State::WaitingToReceive,
+            state: EndpointActivity::WaitingToReceive,
             epoch: 7,
-            waits: Some(Waiting {
-                what: Awaited::Message { channels: vec![1, 2] },
+            waits: Some(WaitRecord {
+                what: AwaitedEvent::Message { channels: vec![1, 2] },
                 since: 900,
                 timed: true,
                 holding: false,
@@ -381,7 +381,7 @@ mod tests {
         let there = status();
         let here = page_from_wire(&page_to_wire(&there, 1000), 1_000_000);
         let shifted = |at: u64| at + 999_000;
-        let waits = there.waits.clone().map(|waits| Waiting { since: shifted(waits.since), ..waits });
+        let waits = there.waits.clone().map(|waits| WaitRecord { since: shifted(waits.since), ..waits });
         assert_eq!(here, Status { waits, started: shifted(there.started), ..there });
     }
 

@@ -2,7 +2,7 @@
 
 use super::Driver;
 use crate::host::{DrainReason, RunView};
-use ligament_carrier::{Attachment, Carrier, Event, Heard};
+use ligament_carrier::{Attachment, Carrier, Event, CarrierReport};
 use ligament_catalogue::fault;
 use ligament_wire::DomainId;
 use tokio::sync::mpsc::UnboundedReceiver;
@@ -11,7 +11,7 @@ use tokio::sync::mpsc::UnboundedReceiver;
 /// which conduits lead were begun.
 pub struct OtherDomains<'c> {
     pub carrier: &'c Carrier,
-    pub heard: &'c mut UnboundedReceiver<Heard>,
+    pub heard: &'c mut UnboundedReceiver<CarrierReport>,
     /// The domain of each instance, and this one.
     pub domain_of: &'c [DomainId],
     pub me: DomainId,
@@ -55,29 +55,29 @@ impl Driver<'_> {
     }
 
     /// The carrier tells something.
-    pub(super) fn heard(&mut self, heard: Heard) {
+    pub(super) fn heard(&mut self, heard: CarrierReport) {
         for order in self.host.heard(&heard) {
             let actions = self.core.carry_out_order(order);
             self.act(actions);
         }
         self.show_sights();
-        if let Heard::Path(Event::GivenUp { domain, .. } | Event::Gone { domain, .. }) = &heard {
+        if let CarrierReport::Path(Event::GivenUp { domain, .. } | Event::Gone { domain, .. }) = &heard {
             self.end_taps_in(DomainId::new(*domain));
         }
         match heard {
-            Heard::Detached => {
+            CarrierReport::Detached => {
                 let actions = self.core.detached();
                 self.act(actions);
             }
-            Heard::Failed(why) => self.fail(why),
-            Heard::Path(Event::GivenUp { domain, why }) => {
+            CarrierReport::Failed(why) => self.fail(why),
+            CarrierReport::Path(Event::GivenUp { domain, why }) => {
                 let given_up = fault!(PATH_GIVEN_UP, "the path to domain {domain} was given up: {why}");
                 self.fail(given_up.caused_by(&why));
             }
-            Heard::Path(Event::Gone { domain, why }) => {
+            CarrierReport::Path(Event::Gone { domain, why }) => {
                 self.fail(fault!(DOMAIN_KILLED, "the agent of domain {domain} is gone: {why}"));
             }
-            Heard::Control { .. } | Heard::Path(_) => {}
+            CarrierReport::Control { .. } | CarrierReport::Path(_) => {}
         }
     }
 }

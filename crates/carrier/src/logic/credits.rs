@@ -6,20 +6,20 @@
 //! ms later. A finished receiver grants unlimited credit (`u64::MAX`).
 
 use super::inward::In;
-use super::{Logic, Side, Stage, EVERYTHING};
+use super::{Logic, EndpointSide, CarrierStage, EVERYTHING};
 use crate::{Paths, Quiet};
 use ligament_net::Nanos;
 use ligament_shm::Custodian;
 
 /// When the credit of receivers is looked at after something was published, and the longest pause between two
 /// looks (ns). If a sender may be blocked, its credit is sent sooner: the carrier is woken then.
-pub(super) const FIRST_PAUSE: Nanos = 5_000_000;
-const LONGEST_PAUSE: Nanos = 100_000_000;
+pub(super) const MIN_CREDIT_PAUSE_NS: Nanos = 5_000_000;
+const MAX_CREDIT_PAUSE_NS: Nanos = 100_000_000;
 
 impl<C: Custodian> Logic<C> {
     /// Notices receivers that have ended, and tells their senders.
     pub(super) fn see_ends(&mut self, paths: &mut dyn Paths) {
-        if let Stage::During(side) = &mut self.stage {
+        if let CarrierStage::During(side) = &mut self.stage {
             let ended = side.endpoint.ended();
             if ended != side.ended {
                 side.ended = ended;
@@ -34,7 +34,7 @@ impl<C: Custodian> Logic<C> {
 
     /// Reports to senders elsewhere what receivers here have received.
     pub(super) fn tell_credits(&mut self, paths: &mut dyn Paths, now: Nanos) {
-        let Stage::During(side) = &mut self.stage else { return };
+        let CarrierStage::During(side) = &mut self.stage else { return };
         let due = self.look_at.is_some_and(|at| now >= at);
         let mut told = false;
         let mut rest = false;
@@ -58,18 +58,18 @@ impl<C: Custodian> Logic<C> {
         }
         side.spoken_to.clear();
         if due || told {
-            self.pause = if told { FIRST_PAUSE } else { (self.pause * 2).min(LONGEST_PAUSE) };
+            self.pause = if told { MIN_CREDIT_PAUSE_NS } else { (self.pause * 2).min(MAX_CREDIT_PAUSE_NS) };
             self.look_at = None;
         }
         match (rest, self.look_at) {
             (true, None) => self.look_at = Some(now + self.pause),
             (true, Some(_)) => {}
-            (false, _) => (self.look_at, self.pause) = (None, FIRST_PAUSE),
+            (false, _) => (self.look_at, self.pause) = (None, MIN_CREDIT_PAUSE_NS),
         }
     }
 }
 
-impl<C: Custodian> Side<C> {
+impl<C: Custodian> EndpointSide<C> {
     /// Whether the sender of a channel may be waiting for credit, judging by what was reported to it.
     fn may_wait(&self, channel: usize) -> bool {
         let (sent, _) = self.endpoint.progress(channel);

@@ -2,12 +2,12 @@
 //! begins to arrive, so that sockets are read straight into memory that its receiver maps. It is published when
 //! it is whole, whatever its conduit's budget: the sender has claimed the credit already.
 
-use super::credits::FIRST_PAUSE;
+use super::credits::MIN_CREDIT_PAUSE_NS;
 use super::overlays::decoded;
-use super::{from_bytes, Logic, Side, Stage};
+use super::{from_bytes, Logic, EndpointSide, CarrierStage};
 use ligament_catalogue::{fault, Fault};
 use ligament_net::{MessageId, Nanos, CONTROL};
-use ligament_shm::endpoint::{Body, Loan};
+use ligament_shm::endpoint::{RemoteBody, Loan};
 use ligament_shm::{Custodian, ShmError};
 use ligament_wire::control::ChannelInfo;
 use ligament_wire::{flags, DomainId, Encoder, HeaderWords, MessageKind, ValueRef, HEADER_BYTES};
@@ -17,9 +17,9 @@ use std::collections::VecDeque;
 const SMALL: u64 = HEADER_BYTES as u64 + ligament_shm::ring::BODY_BYTES as u64;
 /// How much of a block gets its pages at once. Everybody else waits meanwhile, for about a millisecond; and
 /// pages that the kernel has just cleared are still in a cache when the socket is read into them.
-pub(super) const PLACED: u64 = 4 << 20;
+pub(super) const PREFAULTED_BYTES: u64 = 4 << 20;
 /// The longest message between agents.
-const LONGEST_CONTROL: u64 = 1 << 30;
+const MAX_CONTROL_BYTES: u64 = 1 << 30;
 
 /// A channel from an instance elsewhere to one here.
 pub(super) struct In {
@@ -29,7 +29,7 @@ pub(super) struct In {
     /// Its receiving end, in words.
     to: String,
     /// Whole messages that are not published yet.
-    pending: VecDeque<Pending>,
+    pending: VecDeque<PendingPublication>,
     /// The receiver's credit as it was last reported; `EVERYTHING` once it has ended.
     pub told: u64,
     /// The cost of the most expensive message so far.
@@ -44,10 +44,10 @@ impl In {
 }
 
 /// Something to be published.
-enum Pending {
+enum PendingPublication {
     Message {
         header: HeaderWords,
-        memory: Memory,
+        memory: AssemblyMemory,
         /// How many bytes of the body went in pieces.
         at: u64,
     },
@@ -56,10 +56,10 @@ enum Pending {
 }
 
 /// A message of which a part has arrived.
-pub(super) struct Incoming(pub Memory);
+pub(super) struct PartialMessage(pub AssemblyMemory);
 
 /// Where a message is put: its header, then its body.
-pub(super) enum Memory {
+pub(super) enum AssemblyMemory {
     /// In a block of a slab.
     Block(Loan),
     /// In the agent's own memory: small messages, and those for which there is no block.
@@ -68,14 +68,14 @@ pub(super) enum Memory {
     Nowhere,
 }
 
-impl Memory {
+impl AssemblyMemory {
     /// Memory of the agent's.
-    fn own(len: u64) -> Option<Memory> {
+    fn own(len: u64) -> Option<AssemblyMemory> {
         let mut bytes = Vec::new();
         let len = usize::try_from(len).ok()?;
         bytes.try_reserve_exact(len).ok()?;
         bytes.resize(len, 0);
-        Some(Memory::Own(bytes))
+        Some(AssemblyMemory::Own(bytes))
     }
 
     /// Where the bytes from `offset` on are written.
@@ -83,9 +83,9 @@ impl Memory {
         let from = usize::try_from(offset).ok()?;
         let range = from..from.checked_add(len)?;
         match self {
-            Memory::Block(loan) => loan.bytes_mut().get_mut(range),
-            Memory::Own(bytes) => bytes.get_mut(range),
-            Memory::Nowhere => None,
+            AssemblyMemory::Block(loan) => loan.bytes_mut().get_mut(range),
+            AssemblyMemory::Own(bytes) => bytes.get_mut(range),
+            AssemblyMemory::Nowhere => None,
         }
     }
 
@@ -97,24 +97,24 @@ impl Memory {
 
     /// The endpoint that would publish it is gone: a block now belongs to nobody.
     pub fn let_go(&mut self) {
-        if let Memory::Block(_) = self {
-            *self = Memory::Nowhere;
+        if let AssemblyMemory::Block(_) = self {
+            *self = AssemblyMemory::Nowhere;
         }
     }
 
     fn len(&self) -> u64 {
         match self {
-            Memory::Block(loan) => loan.len() as u64,
-            Memory::Own(bytes) => bytes.len() as u64,
-            Memory::Nowhere => 0,
+            AssemblyMemory::Block(loan) => loan.len() as u64,
+            AssemblyMemory::Own(bytes) => bytes.len() as u64,
+            AssemblyMemory::Nowhere => 0,
         }
     }
 
     /// The bytes of a message between agents.
     pub fn into_bytes(self) -> Vec<u8> {
         match self {
-            Memory::Own(bytes) => bytes,
-            Memory::Block(_) | Memory::Nowhere => Vec::new(),
+            AssemblyMemory::Own(bytes) => bytes,
+            AssemblyMemory::Block(_) | AssemblyMemory::Nowhere => Vec::new(),
         }
     }
 }
@@ -124,7 +124,7 @@ impl<C: Custodian> Logic<C> {
     ///
     /// # Errors
     /// The other domain sends something invalid.
-    pub(super) fn memory_for(&mut self, domain: DomainId, conduit: u32, total: u64) -> Result<Memory, Fault> {
+    pub(super) fn memory_for(&mut self, domain: DomainId, conduit: u32, total: u64) -> Result<AssemblyMemory, Fault> {
         if conduit == CONTROL {
             let too_long = || {
                 fault!(
@@ -132,7 +132,7 @@ impl<C: Custodian> Logic<C> {
                     "domain {domain}'s agent says something of {total} bytes, which is too long"
                 )
             };
-            return (total <= LONGEST_CONTROL).then(|| Memory::own(total)).flatten().ok_or_else(too_long);
+            return (total <= MAX_CONTROL_BYTES).then(|| AssemblyMemory::own(total)).flatten().ok_or_else(too_long);
         }
         if total < HEADER_BYTES as u64 {
             return Err(fault!(
@@ -141,51 +141,51 @@ impl<C: Custodian> Logic<C> {
             ));
         }
         let side = match &mut self.stage {
-            Stage::Before(_) => match Memory::own(total) {
+            CarrierStage::Before(_) => match AssemblyMemory::own(total) {
                 Some(memory) => return Ok(memory),
                 None => {
                     self.fail(fault!(
                         NO_MEMORY_FOR_OTHERS,
                         "there is no memory for {total} bytes from domain {domain}"
                     ));
-                    return Ok(Memory::Nowhere);
+                    return Ok(AssemblyMemory::Nowhere);
                 }
             },
-            Stage::After => return Ok(Memory::Nowhere),
-            Stage::During(side) => side,
+            CarrierStage::After => return Ok(AssemblyMemory::Nowhere),
+            CarrierStage::During(side) => side,
         };
         let channel = side.incoming(domain, conduit)?;
         if side.endpoint.has_ended(channel) {
-            return Ok(Memory::Nowhere);
+            return Ok(AssemblyMemory::Nowhere);
         }
-        let block = if total > SMALL { side.endpoint.claim_block(total, PLACED) } else { Ok(None) };
+        let block = if total > SMALL { side.endpoint.claim_block(total, PREFAULTED_BYTES) } else { Ok(None) };
         let reason = match block {
-            Ok(Some(loan)) => return Ok(Memory::Block(loan)),
+            Ok(Some(loan)) => return Ok(AssemblyMemory::Block(loan)),
             Ok(None) => {
                 fault!(NO_MEMORY_FOR_OTHERS, "neither the memory for messages nor the agent's own allows it")
             }
             Err(ShmError::OutOfMemory { reason, .. }) => reason,
             Err(error) => {
                 self.met(error);
-                return Ok(Memory::Nowhere);
+                return Ok(AssemblyMemory::Nowhere);
             }
         };
-        if let Some(memory) = Memory::own(total) {
+        if let Some(memory) = AssemblyMemory::own(total) {
             return Ok(memory);
         }
         let to = side.ins[channel].to.clone();
         self.fail(no_memory(&to, total, &reason));
-        Ok(Memory::Nowhere)
+        Ok(AssemblyMemory::Nowhere)
     }
 
     /// Makes sure that an arriving message can be written up to `end`.
     pub(super) fn place(&mut self, message: (DomainId, MessageId), end: u64) {
-        let Logic { stage: Stage::During(side), incoming, .. } = self else { return };
-        let Some(Incoming(memory)) = incoming.get_mut(&message) else { return };
-        let (total, end) = (memory.len(), end.checked_next_multiple_of(PLACED).unwrap_or(end));
-        let error = match std::mem::replace(memory, Memory::Nowhere) {
-            Memory::Block(loan) => match side.endpoint.place_more(loan, end as usize) {
-                Ok(loan) => return *memory = Memory::Block(loan),
+        let Logic { stage: CarrierStage::During(side), incoming, .. } = self else { return };
+        let Some(PartialMessage(memory)) = incoming.get_mut(&message) else { return };
+        let (total, end) = (memory.len(), end.checked_next_multiple_of(PREFAULTED_BYTES).unwrap_or(end));
+        let error = match std::mem::replace(memory, AssemblyMemory::Nowhere) {
+            AssemblyMemory::Block(loan) => match side.endpoint.place_more(loan, end as usize) {
+                Ok(loan) => return *memory = AssemblyMemory::Block(loan),
                 Err(error) => error,
             },
             other => return *memory = other,
@@ -200,14 +200,14 @@ impl<C: Custodian> Logic<C> {
     }
 
     /// A message is whole, and all messages before it on its conduit arrived earlier.
-    pub(super) fn arrive(&mut self, domain: DomainId, conduit: u32, memory: Memory) {
+    pub(super) fn arrive(&mut self, domain: DomainId, conduit: u32, memory: AssemblyMemory) {
         let side = match &mut self.stage {
-            Stage::Before(early) => return early.push((domain, conduit, memory)),
-            Stage::After => return,
-            Stage::During(side) => side,
+            CarrierStage::Before(early) => return early.push((domain, conduit, memory)),
+            CarrierStage::After => return,
+            CarrierStage::During(side) => side,
         };
         let taken = match memory {
-            Memory::Nowhere => Ok(()),
+            AssemblyMemory::Nowhere => Ok(()),
             memory => side.incoming(domain, conduit).and_then(|channel| side.take(channel, memory)),
         };
         if let Err(what) = taken {
@@ -217,15 +217,15 @@ impl<C: Custodian> Logic<C> {
 
     /// Publishes what can be published.
     pub(super) fn publish_all(&mut self, now: Nanos) {
-        let Stage::During(side) = &mut self.stage else { return };
+        let CarrierStage::During(side) = &mut self.stage else { return };
         let waiting: Vec<usize> = side.pending.iter().copied().collect();
         for channel in waiting {
             match side.publish(channel) {
                 Ok(true) => {
                     side.live.insert(channel);
                     // Some of these messages may be received soon.
-                    self.pause = FIRST_PAUSE;
-                    self.look_at = Some(self.look_at.unwrap_or(Nanos::MAX).min(now + FIRST_PAUSE));
+                    self.pause = MIN_CREDIT_PAUSE_NS;
+                    self.look_at = Some(self.look_at.unwrap_or(Nanos::MAX).min(now + MIN_CREDIT_PAUSE_NS));
                 }
                 Ok(false) => {}
                 Err(ShmError::OutOfMemory { bytes, reason }) => {
@@ -246,7 +246,7 @@ fn no_memory(to: &str, bytes: u64, reason: &Fault) -> Fault {
     )
 }
 
-impl<C: Custodian> Side<C> {
+impl<C: Custodian> EndpointSide<C> {
     /// The channel of a conduit from a domain.
     fn incoming(&self, domain: DomainId, conduit: u32) -> Result<usize, Fault> {
         match self.in_of.get(&conduit) {
@@ -260,7 +260,7 @@ impl<C: Custodian> Side<C> {
     }
 
     /// Puts a whole message into the queue of messages to publish.
-    fn take(&mut self, channel: usize, mut memory: Memory) -> Result<(), Fault> {
+    fn take(&mut self, channel: usize, mut memory: AssemblyMemory) -> Result<(), Fault> {
         if self.endpoint.has_ended(channel) {
             self.drop_memory(memory);
             return Ok(());
@@ -284,7 +284,7 @@ impl<C: Custodian> Side<C> {
             let body = memory.at(HEADER_BYTES as u64, body_len as usize).unwrap_or_default().to_vec();
             let number = self.overlays.learn(channel, header.overlay(), &body);
             self.drop_memory(memory);
-            Pending::Overlay { number, parts: header.parts(), body }
+            PendingPublication::Overlay { number, parts: header.parts(), body }
         } else {
             let number = self.overlays.number(channel, header.overlay()).ok_or_else(|| {
                 fault!(
@@ -294,15 +294,15 @@ impl<C: Custodian> Side<C> {
                 )
             })?;
             header.set_overlay(number);
-            Pending::Message { header, memory, at: 0 }
+            PendingPublication::Message { header, memory, at: 0 }
         };
         self.ins[channel].pending.push_back(pending);
         self.pending.insert(channel);
         Ok(())
     }
 
-    fn drop_memory(&mut self, memory: Memory) {
-        if let Memory::Block(loan) = memory {
+    fn drop_memory(&mut self, memory: AssemblyMemory) {
+        if let AssemblyMemory::Block(loan) = memory {
             self.endpoint.return_loan(loan);
         }
     }
@@ -310,7 +310,7 @@ impl<C: Custodian> Side<C> {
     /// Drops the messages to be published on a channel.
     pub(super) fn drop_pending(&mut self, channel: usize) {
         for pending in std::mem::take(&mut self.ins[channel].pending) {
-            if let Pending::Message { memory, .. } = pending {
+            if let PendingPublication::Message { memory, .. } = pending {
                 self.drop_memory(memory);
             }
         }
@@ -336,9 +336,9 @@ impl<C: Custodian> Side<C> {
     }
 
     /// Publishes a message, or a piece of it. Returns the rest if there is no memory for it now.
-    fn publish_one(&mut self, channel: usize, next: Pending) -> Result<Option<Pending>, ShmError> {
+    fn publish_one(&mut self, channel: usize, next: PendingPublication) -> Result<Option<PendingPublication>, ShmError> {
         let (header, memory, mut at) = match next {
-            Pending::Overlay { number, parts, body } => {
+            PendingPublication::Overlay { number, parts, body } => {
                 let value = decoded(parts, &body)?;
                 let mut encoder = Encoder::new();
                 let plan = encoder
@@ -347,25 +347,25 @@ impl<C: Custodian> Side<C> {
                 self.endpoint.announce_overlay(&[channel], number, &plan)?;
                 return Ok(None);
             }
-            Pending::Message { header, memory, at } => (header, memory, at),
+            PendingPublication::Message { header, memory, at } => (header, memory, at),
         };
         let before = self.endpoint.progress(channel).0;
         let in_slab = header.flags() & flags::PLACED != 0;
         match memory {
-            Memory::Nowhere => {}
-            Memory::Block(loan) => {
-                self.endpoint.publish(channel, header, Body::Placed(loan, HEADER_BYTES as u64))?;
+            AssemblyMemory::Nowhere => {}
+            AssemblyMemory::Block(loan) => {
+                self.endpoint.publish(channel, header, RemoteBody::Placed(loan, HEADER_BYTES as u64))?;
             }
-            Memory::Own(bytes) if !in_slab && bytes.len() as u64 <= SMALL => {
-                self.endpoint.publish(channel, header, Body::Small(&bytes[HEADER_BYTES..]))?;
+            AssemblyMemory::Own(bytes) if !in_slab && bytes.len() as u64 <= SMALL => {
+                self.endpoint.publish(channel, header, RemoteBody::Small(&bytes[HEADER_BYTES..]))?;
             }
-            Memory::Own(bytes) => {
+            AssemblyMemory::Own(bytes) => {
                 let block =
                     if at == 0 { self.endpoint.claim_block(bytes.len() as u64, u64::MAX) } else { Ok(None) };
                 match block {
                     Ok(Some(mut loan)) => {
                         loan.bytes_mut().copy_from_slice(&bytes);
-                        let body = Body::Placed(loan, HEADER_BYTES as u64);
+                        let body = RemoteBody::Placed(loan, HEADER_BYTES as u64);
                         self.endpoint.publish(channel, header, body)?;
                     }
                     Ok(None) | Err(ShmError::OutOfMemory { .. }) => {
@@ -378,9 +378,9 @@ impl<C: Custodian> Side<C> {
                             match piece {
                                 Some(len) => at += len,
                                 None => {
-                                    return Ok(Some(Pending::Message {
+                                    return Ok(Some(PendingPublication::Message {
                                         header,
-                                        memory: Memory::Own(bytes),
+                                        memory: AssemblyMemory::Own(bytes),
                                         at,
                                     }))
                                 }

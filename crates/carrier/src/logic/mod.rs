@@ -7,12 +7,12 @@ mod inward;
 mod outward;
 mod overlays;
 
-use crate::{Attachment, Heard, Paths, Quiet};
-use inward::{In, Incoming, Memory, PLACED};
+use crate::{Attachment, CarrierReport, Paths, Quiet};
+use inward::{In, PartialMessage, AssemblyMemory, PREFAULTED_BYTES};
 use ligament_catalogue::{fault, Fault};
 use ligament_net::{Cargo, MessageId, Nanos, CONTROL};
 use ligament_shm::board::{FOR_CREDIT, FOR_MESSAGES};
-use ligament_shm::endpoint::Bed;
+use ligament_shm::endpoint::ParkingPlace;
 use ligament_shm::{Custodian, Endpoint, ShmError};
 use ligament_wire::control::ChannelInfo;
 use ligament_wire::{DomainId, HeaderWords, HEADER_BYTES};
@@ -25,7 +25,7 @@ use std::io::IoSlice;
 const EVERYTHING: u64 = u64::MAX;
 
 /// The carrier as an endpoint of its domain.
-struct Side<C> {
+struct EndpointSide<C> {
     me: DomainId,
     endpoint: Endpoint<C>,
     /// Channels to instances elsewhere, by the endpoint's indices, and by their numbers in the run.
@@ -49,25 +49,25 @@ struct Side<C> {
 }
 
 /// Whether the carrier is an endpoint.
-enum Stage<C> {
+enum CarrierStage<C> {
     /// Not yet: messages for instances here wait, by domain and conduit.
-    Before(Vec<(DomainId, u32, Memory)>),
-    During(Box<Side<C>>),
+    Before(Vec<(DomainId, u32, AssemblyMemory)>),
+    During(Box<EndpointSide<C>>),
     /// Not any more: messages for instances here are dropped.
     After,
 }
 
 /// The carrier's logic.
 pub(crate) struct Logic<C> {
-    stage: Stage<C>,
+    stage: CarrierStage<C>,
     outgoing: HashMap<(DomainId, MessageId), Shipment>,
-    incoming: HashMap<(DomainId, MessageId), Incoming>,
+    incoming: HashMap<(DomainId, MessageId), PartialMessage>,
     /// Of those, how many are the agents' own.
     controls_out: usize,
     controls_in: usize,
     /// A buffer for bytes that nobody wants.
     nowhere: Vec<u8>,
-    heard: Vec<Heard>,
+    heard: Vec<CarrierReport>,
     /// When the credit of receivers here is looked at again, and the pause before the look after that.
     look_at: Option<Nanos>,
     pause: Nanos,
@@ -82,7 +82,7 @@ pub(crate) struct Logic<C> {
 impl<C: Custodian> Logic<C> {
     pub fn new() -> Logic<C> {
         Logic {
-            stage: Stage::Before(Vec::new()),
+            stage: CarrierStage::Before(Vec::new()),
             outgoing: HashMap::new(),
             incoming: HashMap::new(),
             controls_out: 0,
@@ -90,7 +90,7 @@ impl<C: Custodian> Logic<C> {
             nowhere: Vec::new(),
             heard: Vec::new(),
             look_at: None,
-            pause: credits::FIRST_PAUSE,
+            pause: credits::MIN_CREDIT_PAUSE_NS,
             detaching: false,
             lies_for: 0,
             credits: HashMap::new(),
@@ -111,7 +111,7 @@ impl<C: Custodian> Logic<C> {
         let by_number = |channels: &[ChannelInfo]| -> HashMap<u32, usize> {
             channels.iter().enumerate().map(|(index, channel)| (channel.id, index)).collect()
         };
-        let side = Side {
+        let side = EndpointSide {
             me: attachment.me,
             endpoint,
             outs: receives.iter().map(|channel| Out::new(channel, domains(channel).1)).collect(),
@@ -126,7 +126,7 @@ impl<C: Custodian> Logic<C> {
             spoken_to: BTreeSet::new(),
             arrived: Vec::new(),
         };
-        let Stage::Before(early) = std::mem::replace(&mut self.stage, Stage::During(Box::new(side))) else {
+        let CarrierStage::Before(early) = std::mem::replace(&mut self.stage, CarrierStage::During(Box::new(side))) else {
             unreachable!("a carrier is attached once")
         };
         for (domain, conduit, memory) in early {
@@ -160,7 +160,7 @@ impl<C: Custodian> Logic<C> {
         if self.detaching && self.see_detached(paths) {
             paths.turn(self, now);
         }
-        if let Stage::During(side) = &mut self.stage {
+        if let CarrierStage::During(side) = &mut self.stage {
             if std::mem::take(&mut side.released) {
                 side.endpoint.settle();
             }
@@ -168,7 +168,7 @@ impl<C: Custodian> Logic<C> {
     }
 
     /// Reports for the agent.
-    pub fn take_heard(&mut self) -> Vec<Heard> {
+    pub fn take_heard(&mut self) -> Vec<CarrierReport> {
         std::mem::take(&mut self.heard)
     }
 
@@ -178,15 +178,15 @@ impl<C: Custodian> Logic<C> {
     }
 
     /// Where to sleep until an endpoint here has something for the carrier; none if the carrier is no endpoint.
-    pub fn bed(&self) -> Option<Bed> {
-        let Stage::During(side) = &self.stage else { return None };
+    pub fn bed(&self) -> Option<ParkingPlace> {
+        let CarrierStage::During(side) = &self.stage else { return None };
         Some(side.endpoint.bed())
     }
 
     /// The last thread that is awake is going to sleep, after another look (`looks_again`): from now on, others
     /// ring the doorbell.
     pub fn lie_down(&mut self) {
-        let Stage::During(side) = &mut self.stage else { return };
+        let CarrierStage::During(side) = &mut self.stage else { return };
         let what = if side.wants_credit() { FOR_MESSAGES | FOR_CREDIT } else { FOR_MESSAGES };
         self.lies_for = what;
         side.endpoint.lie_down(what);
@@ -195,7 +195,7 @@ impl<C: Custodian> Logic<C> {
     /// While a thread sleeps: makes sure that everything that matters from now on wakes it. Returns whether
     /// another pass is needed, because earlier events wake nobody.
     pub fn looks_again(&mut self) -> bool {
-        let Stage::During(side) = &mut self.stage else { return false };
+        let CarrierStage::During(side) = &mut self.stage else { return false };
         let lacks = side.wants_credit() && self.lies_for != 0;
         if lacks && self.lies_for & FOR_CREDIT == 0 {
             self.lies_for |= FOR_CREDIT;
@@ -218,7 +218,7 @@ impl<C: Custodian> Logic<C> {
 
     /// Wakes the thread that sleeps on the endpoint's doorbell.
     pub fn rouse(&self) {
-        if let Stage::During(side) = &self.stage {
+        if let CarrierStage::During(side) = &self.stage {
             side.endpoint.rouse();
         }
     }
@@ -228,7 +228,7 @@ impl<C: Custodian> Logic<C> {
         if std::mem::take(&mut self.lies_for) == 0 {
             return;
         }
-        if let Stage::During(side) = &mut self.stage {
+        if let CarrierStage::During(side) = &mut self.stage {
             side.endpoint.get_up();
         }
     }
@@ -236,9 +236,9 @@ impl<C: Custodian> Logic<C> {
     /// How much is under way.
     pub fn quiet(&self) -> Quiet {
         let here = match &self.stage {
-            Stage::Before(early) => early.is_empty(),
-            Stage::During(side) => side.is_quiet(),
-            Stage::After => true,
+            CarrierStage::Before(early) => early.is_empty(),
+            CarrierStage::During(side) => side.is_quiet(),
+            CarrierStage::After => true,
         };
         let nothing_out = self.outgoing.len() == self.controls_out;
         let nothing_in = self.incoming.len() == self.controls_in;
@@ -247,7 +247,7 @@ impl<C: Custodian> Logic<C> {
 
     /// The run cannot go on, and neither does this endpoint.
     fn fail(&mut self, why: Fault) {
-        self.heard.push(Heard::Failed(why));
+        self.heard.push(CarrierReport::Failed(why));
         self.let_go(true);
     }
 
@@ -265,13 +265,13 @@ impl<C: Custodian> Logic<C> {
     }
 
     fn let_go(&mut self, failed: bool) {
-        if let Stage::During(mut side) = std::mem::replace(&mut self.stage, Stage::After) {
+        if let CarrierStage::During(mut side) = std::mem::replace(&mut self.stage, CarrierStage::After) {
             side.endpoint.rouse();
             side.endpoint.end(failed);
         }
         // Arriving messages go on arriving, for nobody. They keep no memory, and for a block no pages would be
         // made before they are written.
-        self.incoming.values_mut().for_each(|Incoming(memory)| memory.let_go());
+        self.incoming.values_mut().for_each(|PartialMessage(memory)| memory.let_go());
         self.look_at = None;
     }
 
@@ -279,14 +279,14 @@ impl<C: Custodian> Logic<C> {
     fn see_detached(&mut self, paths: &mut dyn Paths) -> bool {
         match &mut self.stage {
             _ if self.outgoing.len() > self.controls_out => return false,
-            Stage::Before(_) => return false,
-            Stage::During(side) if side.endpoint.stirs() => return false,
-            Stage::During(side) => side.end_all(paths, &mut self.counts),
-            Stage::After => {}
+            CarrierStage::Before(_) => return false,
+            CarrierStage::During(side) if side.endpoint.stirs() => return false,
+            CarrierStage::During(side) => side.end_all(paths, &mut self.counts),
+            CarrierStage::After => {}
         }
         self.let_go(false);
         self.detaching = false;
-        self.heard.push(Heard::Detached);
+        self.heard.push(CarrierReport::Detached);
         true
     }
 }
@@ -302,18 +302,18 @@ impl<C: Custodian> Cargo for Logic<C> {
         let domain = DomainId::new(domain);
         let memory = self.memory_for(domain, id.conduit, total)?;
         self.controls_in += usize::from(id.conduit == CONTROL);
-        self.incoming.insert((domain, id), Incoming(memory));
+        self.incoming.insert((domain, id), PartialMessage(memory));
         Ok(())
     }
 
     fn room(&mut self, domain: u32, id: MessageId, offset: u64, len: u32) -> &mut [u8] {
         let message = (DomainId::new(domain), id);
         let end = offset.saturating_add(u64::from(len));
-        if end > PLACED {
+        if end > PREFAULTED_BYTES {
             self.place(message, end);
         }
         let len = len as usize;
-        match self.incoming.get_mut(&message).and_then(|Incoming(memory)| memory.at(offset, len)) {
+        match self.incoming.get_mut(&message).and_then(|PartialMessage(memory)| memory.at(offset, len)) {
             Some(room) => room,
             None => {
                 if self.nowhere.len() < len {
@@ -326,10 +326,10 @@ impl<C: Custodian> Cargo for Logic<C> {
 
     fn deliver(&mut self, domain: u32, id: MessageId) {
         let domain = DomainId::new(domain);
-        let Some(Incoming(memory)) = self.incoming.remove(&(domain, id)) else { return };
+        let Some(PartialMessage(memory)) = self.incoming.remove(&(domain, id)) else { return };
         if id.conduit == CONTROL {
             self.controls_in -= 1;
-            self.heard.push(Heard::Control { from: domain, bytes: memory.into_bytes() });
+            self.heard.push(CarrierReport::Control { from: domain, bytes: memory.into_bytes() });
             return;
         }
         self.counts.came += 1;
@@ -340,7 +340,7 @@ impl<C: Custodian> Cargo for Logic<C> {
         if self.outgoing.remove(&(DomainId::new(domain), id)).is_some() {
             self.controls_out -= usize::from(id.conduit == CONTROL);
         }
-        if let Stage::During(side) = &mut self.stage {
+        if let CarrierStage::During(side) = &mut self.stage {
             side.released = true;
         }
     }

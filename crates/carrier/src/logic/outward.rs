@@ -3,10 +3,10 @@
 //! its message; credit goes back when the far end reports it.
 
 use super::overlays::encoded;
-use super::{to_bytes, Logic, Side, Stage, EVERYTHING};
+use super::{to_bytes, Logic, EndpointSide, CarrierStage, EVERYTHING};
 use crate::{Paths, Quiet};
 use ligament_net::MessageId;
-use ligament_shm::endpoint::Arrived;
+use ligament_shm::endpoint::ArrivedMessage;
 use ligament_shm::{Custodian, ShmError};
 use ligament_wire::control::ChannelInfo;
 use ligament_wire::{DomainId, Header, HeaderWords, MessageKind, HEADER_BYTES, PART_ALIGNMENT_BYTES};
@@ -32,7 +32,7 @@ impl Out {
 /// A message on its way to another domain.
 pub(super) enum Shipment {
     /// From an instance: its body lies where the instance wrote it.
-    Message { header: [u8; HEADER_BYTES], message: Box<Arrived> },
+    Message { header: [u8; HEADER_BYTES], message: Box<ArrivedMessage> },
     /// From the carrier itself, or from the agent.
     Bytes(Vec<u8>),
 }
@@ -68,7 +68,7 @@ type Shipments = HashMap<(DomainId, MessageId), Shipment>;
 impl<C: Custodian> Logic<C> {
     /// Passes messages of the instances here to paths.
     pub(super) fn collect(&mut self, paths: &mut dyn Paths) {
-        let Logic { stage: Stage::During(side), outgoing, counts, .. } = self else { return };
+        let Logic { stage: CarrierStage::During(side), outgoing, counts, .. } = self else { return };
         if let Err(error) = side.collect(paths, outgoing, counts) {
             self.met(error);
         }
@@ -85,7 +85,7 @@ impl<C: Custodian> Logic<C> {
     /// Passes on to a sender here what a domain has reported last.
     pub(super) fn grant(&mut self, domain: DomainId, conduit: u32) {
         let Some(&bytes) = self.credits.get(&(domain, conduit)) else { return };
-        let Stage::During(side) = &mut self.stage else { return };
+        let CarrierStage::During(side) = &mut self.stage else { return };
         let Some(&channel) = side.out_of.get(&conduit) else { return };
         let out = &mut side.outs[channel];
         if out.domain == domain && bytes > out.credited {
@@ -95,7 +95,7 @@ impl<C: Custodian> Logic<C> {
     }
 }
 
-impl<C: Custodian> Side<C> {
+impl<C: Custodian> EndpointSide<C> {
     fn collect(
         &mut self,
         paths: &mut dyn Paths,

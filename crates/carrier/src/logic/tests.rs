@@ -10,7 +10,7 @@ use super::*;
 use crate::Event;
 use domain::{Conduit, Domain, Line};
 use ligament_shm::endpoint::{AgentNotice, Contiguous};
-use ligament_shm::status::{now as real_now, Awaited};
+use ligament_shm::status::{now as real_now, AwaitedEvent};
 use ligament_wire::{
     array_head, Array, DType, DomainId, Encoder, ConduitEnd, EndpointId, Header, MessageKind, ArrayOrder, SettingValue, Value,
     ValueRef,
@@ -19,8 +19,8 @@ use memory::{joined, MemoryPaths, Scissors};
 use std::io::IoSlice;
 use std::thread;
 
-const PLENTY: u64 = 1 << 30;
-const BUDGET: u64 = 1 << 20;
+const AMPLE_BYTES: u64 = 1 << 30;
+const BUDGET_BYTES: u64 = 1 << 20;
 
 /// A run over some domains. Instances are endpoints of the world of their domain, under the same numbers.
 struct Run {
@@ -31,7 +31,7 @@ struct Run {
     paths: Vec<MemoryPaths>,
     scissors: Scissors,
     now: Nanos,
-    heard: Vec<Vec<Heard>>,
+    heard: Vec<Vec<CarrierReport>>,
 }
 
 impl Run {
@@ -63,7 +63,7 @@ impl Run {
     }
 
     fn attached(domain_of: &[u32], conduits: &[(u32, u32, u64)]) -> Run {
-        let mut run = Run::new(domain_of, conduits, PLENTY);
+        let mut run = Run::new(domain_of, conduits, AMPLE_BYTES);
         (0..run.worlds.len() as u32).for_each(|domain| run.attach(domain));
         run
     }
@@ -229,7 +229,7 @@ fn many_small_arrays_go_the_short_way_and_arrive() {
 
 #[test]
 fn a_sender_with_a_full_budget_waits_for_the_receiver_elsewhere_and_for_nobody_else() {
-    let mut run = Run::attached(&[0, 1, 1], &[(0, 1, BUDGET), (0, 2, BUDGET)]);
+    let mut run = Run::attached(&[0, 1, 1], &[(0, 1, BUDGET_BYTES), (0, 2, BUDGET_BYTES)]);
     let world = run.worlds[0].clone();
     let mut idle = run.endpoint(2);
     let mut to = run.endpoint(1);
@@ -242,7 +242,7 @@ fn a_sender_with_a_full_budget_waits_for_the_receiver_elsewhere_and_for_nobody_e
     });
     let waits = |run: &Run| {
         let status = run.worlds[0].look(0);
-        status.waits.is_some_and(|waits| matches!(waits.what, Awaited::Credit { channel: 0, .. }))
+        status.waits.is_some_and(|waits| matches!(waits.what, AwaitedEvent::Credit { channel: 0, .. }))
     };
     let mut steps = 0;
     while !waits(&run) {
@@ -326,7 +326,7 @@ fn what_is_cut_again_and_again_arrives_once_and_in_order() {
 
 #[test]
 fn senders_of_a_receiver_that_has_ended_are_not_held_up() {
-    let mut run = Run::attached(&[0, 1], &[(0, 1, BUDGET)]);
+    let mut run = Run::attached(&[0, 1], &[(0, 1, BUDGET_BYTES)]);
     let mut from = run.endpoint(0);
     let mut to = run.endpoint(1);
     send(&mut from, 0, 0.0, &numbers(60_000, 1));
@@ -349,7 +349,7 @@ fn senders_of_a_receiver_that_has_ended_are_not_held_up() {
 
 #[test]
 fn senders_of_a_receiver_that_had_ended_before_their_carrier_took_part_are_not_held_up() {
-    let mut run = Run::new(&[0, 1], &[(1, 0, BUDGET)], PLENTY);
+    let mut run = Run::new(&[0, 1], &[(1, 0, BUDGET_BYTES)], AMPLE_BYTES);
     run.attach(0);
     run.endpoint(0).end(false);
     run.ends(0);
@@ -367,7 +367,7 @@ fn senders_of_a_receiver_that_had_ended_before_their_carrier_took_part_are_not_h
 
 #[test]
 fn overlays_of_senders_who_number_alike_are_told_apart() {
-    let mut run = Run::attached(&[0, 0, 1, 1], &[(0, 2, BUDGET), (1, 2, BUDGET), (0, 3, BUDGET)]);
+    let mut run = Run::attached(&[0, 0, 1, 1], &[(0, 2, BUDGET_BYTES), (1, 2, BUDGET_BYTES), (0, 3, BUDGET_BYTES)]);
     let (mut first, mut second) = (run.endpoint(0), run.endpoint(1));
     let (mut both, mut one) = (run.endpoint(2), run.endpoint(3));
     let overlay = |who: i64| Value::Settings(vec![("who".into(), SettingValue::Int(who))]);
@@ -402,7 +402,7 @@ fn overlays_of_senders_who_number_alike_are_told_apart() {
 
 #[test]
 fn what_comes_before_there_is_an_endpoint_waits_for_it() {
-    let mut run = Run::new(&[0, 1], &[(0, 1, 1 << 30)], PLENTY);
+    let mut run = Run::new(&[0, 1], &[(0, 1, 1 << 30)], AMPLE_BYTES);
     run.attach(0);
     let mut from = run.endpoint(0);
     for (i, value) in all_shapes().iter().enumerate() {
@@ -415,11 +415,11 @@ fn what_comes_before_there_is_an_endpoint_waits_for_it() {
     run.carriers[0].detach();
     run.settle();
     assert!(
-        run.heard[0].contains(&Heard::Detached),
+        run.heard[0].contains(&CarrierReport::Detached),
         "all has arrived in the other domain, if not at its receiver"
     );
     assert!(
-        run.heard[1].contains(&Heard::Control { from: DomainId::HEAD, bytes: b"here is the plan".to_vec() })
+        run.heard[1].contains(&CarrierReport::Control { from: DomainId::HEAD, bytes: b"here is the plan".to_vec() })
     );
     run.attach(1);
     run.settle();
@@ -452,20 +452,20 @@ fn where_memory_is_short_a_message_is_passed_on_in_pieces() {
 
 #[test]
 fn no_memory_at_all_fails_the_run_and_names_the_conduit() {
-    let mut run = Run::new(&[0, 1], &[(0, 1, 1 << 30)], PLENTY);
+    let mut run = Run::new(&[0, 1], &[(0, 1, 1 << 30)], AMPLE_BYTES);
     run.worlds[1].set_limit(0);
     run.attach(0);
     run.attach(1);
     let mut from = run.endpoint(0);
     send(&mut from, 0, 0.0, &numbers(100, 1));
     run.settle();
-    let Some(Heard::Failed(why)) = run.heard[1].last() else { panic!("{:?}", run.heard) };
+    let Some(CarrierReport::Failed(why)) = run.heard[1].last() else { panic!("{:?}", run.heard) };
     assert!(why.contains("instance1.in") && why.contains("the test's limit"), "{why}");
 }
 
 #[test]
 fn an_endpoint_is_let_go_of_when_all_has_arrived_and_not_before() {
-    let mut run = Run::attached(&[0, 1], &[(0, 1, 1 << 30), (1, 0, BUDGET)]);
+    let mut run = Run::attached(&[0, 1], &[(0, 1, 1 << 30), (1, 0, BUDGET_BYTES)]);
     let (mut a, mut b) = (run.endpoint(0), run.endpoint(1));
     send(&mut a, 0, 0.0, &numbers(50_000, 1));
     a.end_channel(0, ConduitEnd::Done).unwrap();
@@ -475,7 +475,7 @@ fn an_endpoint_is_let_go_of_when_all_has_arrived_and_not_before() {
     run.carriers[0].pass(&mut run.paths[0], run.now);
     assert!(run.scissors.under_way() > 0 && run.carriers[0].take_heard().len() < 2, "nobody has taken it");
     run.settle();
-    assert!(run.heard[0].contains(&Heard::Detached));
+    assert!(run.heard[0].contains(&CarrierReport::Detached));
     assert_eq!(receive(&mut b, 0).1, numbers(50_000, 1));
     // A sender whose receiver is gone is not held up.
     for i in 0..40 {
@@ -487,7 +487,7 @@ fn an_endpoint_is_let_go_of_when_all_has_arrived_and_not_before() {
 
 #[test]
 fn what_is_not_for_this_domain_gives_the_path_up() {
-    let mut run = Run::attached(&[0, 1], &[(0, 1, BUDGET)]);
+    let mut run = Run::attached(&[0, 1], &[(0, 1, BUDGET_BYTES)]);
     let mut stranger = run.paths.remove(0);
     crate::Paths::send(&mut stranger, DomainId::new(1), 7, 80);
     struct Junk;
@@ -538,25 +538,25 @@ fn end_in_midst(run: &mut Run, domain: usize, way: u32) {
 #[test]
 fn what_goes_on_arriving_when_the_run_ends_is_written_nowhere_and_keeps_no_memory() {
     // A length that no other test uses.
-    const LEN: u64 = 41 << 20;
+    const MESSAGE_BYTES: u64 = 41 << 20;
     for way in 0..3 {
-        let mut run = Run::attached(&[0, 1], &[(0, 1, PLENTY)]);
+        let mut run = Run::attached(&[0, 1], &[(0, 1, AMPLE_BYTES)]);
         let one = MessageId { conduit: 0, number: 0 };
         let into = &mut run.carriers[1];
-        into.begin(0, one, LEN).unwrap();
+        into.begin(0, one, MESSAGE_BYTES).unwrap();
         into.room(0, one, 0, 1 << 16).fill(1);
-        let before = mapped(LEN.next_multiple_of(4 << 20));
+        let before = mapped(MESSAGE_BYTES.next_multiple_of(4 << 20));
         end_in_midst(&mut run, 1, way);
         let into = &mut run.carriers[1];
-        for offset in [1 << 16, 4 << 20, LEN - (1 << 16)] {
+        for offset in [1 << 16, 4 << 20, MESSAGE_BYTES - (1 << 16)] {
             into.room(0, one, offset, 1 << 16).fill(2);
         }
-        assert_eq!(mapped(LEN.next_multiple_of(4 << 20)), before - 1);
+        assert_eq!(mapped(MESSAGE_BYTES.next_multiple_of(4 << 20)), before - 1);
         into.deliver(0, one);
         assert!(run.heard[1].is_empty() && run.carriers[1].incoming.is_empty());
         // Nobody wants messages that arrive from now on.
         let next = MessageId { conduit: 0, number: 1 };
-        run.carriers[1].begin(0, next, LEN).unwrap();
+        run.carriers[1].begin(0, next, MESSAGE_BYTES).unwrap();
         run.carriers[1].room(0, next, 0, 1 << 16).fill(3);
     }
 }
@@ -564,7 +564,7 @@ fn what_goes_on_arriving_when_the_run_ends_is_written_nowhere_and_keeps_no_memor
 #[test]
 fn what_goes_on_being_sent_when_the_run_ends_is_what_the_instance_sent() {
     for way in 0..3 {
-        let mut run = Run::attached(&[0, 1], &[(0, 1, PLENTY)]);
+        let mut run = Run::attached(&[0, 1], &[(0, 1, AMPLE_BYTES)]);
         let sent = numbers(1_100_000, 5);
         send(&mut run.endpoint(0), 0, 0.0, &sent);
         run.carriers[0].collect(&mut run.paths[0]);

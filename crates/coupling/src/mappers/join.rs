@@ -7,7 +7,7 @@ use crate::numbers::{in_one_precision, numbers_of};
 use crate::settings::{self, unfit};
 use ligament_catalogue::{fault, Fault};
 use ligament_filters::{sums, unit_of_difference, Conversion, Data, Frame, Numbers, Unit};
-use ligament_instance::{Array, Error, Inputs, Instance, Mapper, Message, ArrayOrder, Outputs, Value};
+use ligament_instance::{Array, Error, MapperInputs, Instance, Mapper, Message, ArrayOrder, Outputs, Value};
 use ligament_wire::{ArrayMeta, Element};
 
 #[derive(Clone, Copy, PartialEq)]
@@ -31,7 +31,7 @@ impl Gather {
 }
 
 impl Mapper for Gather {
-    fn map(&mut self, inputs: &Inputs, outputs: &mut Outputs<'_>) -> Result<(), Error> {
+    fn map(&mut self, inputs: &MapperInputs, outputs: &mut Outputs<'_>) -> Result<(), Error> {
         let who = name_of(outputs);
         let values: Vec<Value> = inputs.messages().map(|message| message.data.clone()).collect();
         let made = match self.0 {
@@ -136,7 +136,7 @@ fn meta(names: Vec<String>, unit: Option<&str>) -> Option<ArrayMeta> {
 pub(crate) struct Scatter;
 
 impl Mapper for Scatter {
-    fn map(&mut self, inputs: &Inputs, outputs: &mut Outputs<'_>) -> Result<(), Error> {
+    fn map(&mut self, inputs: &MapperInputs, outputs: &mut Outputs<'_>) -> Result<(), Error> {
         let who = name_of(outputs);
         let refuse = |why: Fault| unfit(why.told(|why| format!("{who}: {why}")));
         let value = &on(inputs, "in", &who)?.data;
@@ -218,7 +218,7 @@ impl Combine {
 }
 
 impl Mapper for Combine {
-    fn map(&mut self, inputs: &Inputs, outputs: &mut Outputs<'_>) -> Result<(), Error> {
+    fn map(&mut self, inputs: &MapperInputs, outputs: &mut Outputs<'_>) -> Result<(), Error> {
         let who = name_of(outputs);
         if self.0 == How::Map {
             return outputs.send_to_all(&Value::Map(by_port(inputs)));
@@ -291,7 +291,7 @@ fn unit_of_product(units: &[Option<&str>]) -> Result<Option<String>, Fault> {
 }
 
 /// The values by the names of their ports; those of a port's slots in a list, also if it has one slot.
-fn by_port(inputs: &Inputs) -> Vec<(String, Value)> {
+fn by_port(inputs: &MapperInputs) -> Vec<(String, Value)> {
     let value = |is_vector: bool, messages: &[Message]| match (is_vector, messages) {
         (false, [one]) => one.data.clone(),
         _ => Value::List(messages.iter().map(|message| message.data.clone()).collect()),

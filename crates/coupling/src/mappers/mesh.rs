@@ -9,7 +9,7 @@ use crate::settings::{self, bad, unfit, wrong};
 use crate::tables::{number, Decimal, Rows};
 use ligament_catalogue::{fault, Fault};
 use ligament_filters::{said_of_masked, without_own_zero};
-use ligament_instance::{Error, Inputs, Instance, LogLevel, Mapper, ArrayOrder, Outputs};
+use ligament_instance::{Error, MapperInputs, Instance, LogLevel, Mapper, ArrayOrder, Outputs};
 
 /// A mapping between meshes.
 pub(crate) struct Mesh {
@@ -107,7 +107,7 @@ impl Mesh {
 }
 
 impl Mapper for Mesh {
-    fn map(&mut self, inputs: &Inputs, outputs: &mut Outputs<'_>) -> Result<(), Error> {
+    fn map(&mut self, inputs: &MapperInputs, outputs: &mut Outputs<'_>) -> Result<(), Error> {
         let who = name_of(outputs);
         let mut numbers = numbers_of(&on(inputs, "in", &who)?.data, &who)?;
         if self.constraint == Constraint::Conservative {

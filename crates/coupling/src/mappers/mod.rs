@@ -10,12 +10,12 @@ use crate::numbers::{in_one_precision, numbers_of};
 use crate::settings::{self, unfit};
 use ligament_catalogue::{fault, Fault};
 use ligament_filters::{unit_of_difference, Around, Chain, Data, Frame, Numbers, Parcel, Real, Unit};
-use ligament_instance::{Error, Inputs, Instance, LogLevel, Mapper, Message, Outputs, Value};
+use ligament_instance::{Error, MapperInputs, Instance, LogLevel, Mapper, Message, Outputs, Value};
 use ligament_model::{At, Filter, FilterValue, OnError};
 use std::borrow::Cow;
 
 /// The first message that came on a port; of one with slots, that on the first.
-pub(crate) fn on<'a>(inputs: &'a Inputs, port: &str, who: &str) -> Result<&'a Message, Error> {
+pub(crate) fn on<'a>(inputs: &'a MapperInputs, port: &str, who: &str) -> Result<&'a Message, Error> {
     inputs.slots(port).ok().and_then(<[Message]>::first).ok_or_else(|| {
         unfit(fault!(CANNOT_MAP, "{who}: nothing is connected to its port \"{port}\"; connect it in the model"))
     })
@@ -30,7 +30,7 @@ pub(crate) fn name_of(outputs: &mut Outputs<'_>) -> String {
 pub(crate) struct Duplicate;
 
 impl Mapper for Duplicate {
-    fn map(&mut self, inputs: &Inputs, outputs: &mut Outputs<'_>) -> Result<(), Error> {
+    fn map(&mut self, inputs: &MapperInputs, outputs: &mut Outputs<'_>) -> Result<(), Error> {
         let who = name_of(outputs);
         outputs.send_to_all(&on(inputs, "in", &who)?.data)
     }
@@ -64,7 +64,7 @@ pub(crate) fn element_by_element(
 pub(crate) struct Difference;
 
 impl Mapper for Difference {
-    fn map(&mut self, inputs: &Inputs, outputs: &mut Outputs<'_>) -> Result<(), Error> {
+    fn map(&mut self, inputs: &MapperInputs, outputs: &mut Outputs<'_>) -> Result<(), Error> {
         let who = name_of(outputs);
         let (a, b) = (on(inputs, "a", &who)?, on(inputs, "b", &who)?);
         let mut both = [numbers_of(&a.data, &who)?, numbers_of(&b.data, &who)?];
@@ -128,7 +128,7 @@ impl Regrid {
 }
 
 impl Mapper for Regrid {
-    fn map(&mut self, inputs: &Inputs, outputs: &mut Outputs<'_>) -> Result<(), Error> {
+    fn map(&mut self, inputs: &MapperInputs, outputs: &mut Outputs<'_>) -> Result<(), Error> {
         let who = name_of(outputs);
         let message = on(inputs, "in", &who)?;
         let data = Data::Kept(message.data.clone());

@@ -10,7 +10,7 @@ pub(crate) use table::Csv;
 use crate::files::name_of;
 use crate::settings::{self, unfit};
 use ligament_catalogue::fault;
-use ligament_instance::{Error, Inputs, Instance, Message, Submodel, Value};
+use ligament_instance::{Error, MapperInputs, Instance, Message, Submodel, Value};
 use ligament_wire::times::ShownTime;
 use std::collections::BTreeMap;
 
@@ -33,7 +33,7 @@ impl<S: Sink> Taking<S> {
 
 impl<S: Sink> Submodel for Taking<S> {
     fn initialise(&mut self, instance: &mut Instance) -> Result<(), Error> {
-        let inputs = Inputs::receive(instance)?;
+        let inputs = MapperInputs::receive(instance)?;
         let taken = inputs.messages().try_for_each(|message| self.0.take(instance, message));
         taken
     }

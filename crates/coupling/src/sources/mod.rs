@@ -11,7 +11,7 @@ pub(crate) use series::Series;
 
 use crate::settings::bad;
 use ligament_catalogue::fault;
-use ligament_instance::{Error, Instance, Operator, Outputs, Submodel, Times, Value};
+use ligament_instance::{Error, Instance, Operator, Outputs, Submodel, MessageTimes, Value};
 use ligament_wire::times::{ShownTime, TimeSeries};
 
 /// A message that a source gives.
@@ -109,7 +109,7 @@ impl<S: Source> Submodel for Giving<S> {
         self.ahead = self.read(Some(&now))?;
         // The same time may have been added up in another way, and be a little less.
         let following = self.ahead.as_ref().map(|ahead| ahead.timestamp.max(now.timestamp));
-        let times = Times { timestamp: now.timestamp, next_timestamp: now.next.unwrap_or(following) };
+        let times = MessageTimes { timestamp: now.timestamp, next_timestamp: now.next.unwrap_or(following) };
         Outputs::of(instance, Operator::OI, times).send_to_all(&now.data)
     }
 

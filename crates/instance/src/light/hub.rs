@@ -3,11 +3,11 @@
 
 mod outside;
 
-use super::queue::{Inner, Pool, Queued};
+use super::queue::{QueueState, MessagePool, QueuedMessage};
 use ligament_shm::endpoint::{Overdrawn, Source};
 use ligament_shm::line::AgentLine;
 use ligament_shm::own::OwnMemory;
-use ligament_shm::status::{now, State, StatusPage};
+use ligament_shm::status::{now, EndpointActivity, StatusPage};
 use ligament_shm::{Endpoint, ShmError};
 use ligament_wire::control::{InnerEnd, Light};
 use ligament_wire::{decode_body, Bytes, ConduitEnd, HeaderWords, Limits, RankId, Value};
@@ -17,7 +17,7 @@ use std::sync::Arc;
 
 /// What keeps an instance from its next step. Channels by the indices that instances use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Lack {
+pub(super) enum MissingItem {
     /// A message on a channel that it receives on.
     Message(usize),
     /// Room on a channel that it sends on and has overdrawn.
@@ -25,13 +25,13 @@ pub(super) enum Lack {
 }
 
 /// How an instance stands.
-struct Standing {
+struct InstanceStatus {
     /// Its number in the run.
     number: RankId,
     name: String,
     /// Which of the lists of ports is its.
     ports: u32,
-    lacks: Option<Lack>,
+    lacks: Option<MissingItem>,
     /// How long its functions have run in all, ns.
     spent: u64,
     /// Whether its row shows that it waits.
@@ -49,9 +49,9 @@ pub(super) struct Hub {
     incoming: usize,
     /// For each channel from another process, who receives on it.
     receivers: Vec<u32>,
-    inner: Vec<Inner>,
-    pool: Pool,
-    members: Vec<Standing>,
+    inner: Vec<QueueState>,
+    pool: MessagePool,
+    members: Vec<InstanceStatus>,
     /// When the instances began, ns of CLOCK_MONOTONIC.
     began: u64,
     /// Whose next step may be possible.
@@ -79,7 +79,7 @@ impl Hub {
         light: &Light,
         port_names: Vec<Vec<Arc<str>>>,
     ) -> Hub {
-        let members = light.members.iter().map(|member| Standing {
+        let members = light.members.iter().map(|member| InstanceStatus {
             number: member.number,
             name: member.name.clone(),
             ports: member.ports,
@@ -100,8 +100,8 @@ impl Hub {
             outgoing,
             incoming: receivers.len(),
             receivers,
-            inner: light.channels.iter().map(Inner::new).collect(),
-            pool: Pool::default(),
+            inner: light.channels.iter().map(QueueState::new).collect(),
+            pool: MessagePool::default(),
             members: members.collect(),
             began,
             ready: (0..light.members.len() as u32).collect(),
@@ -216,7 +216,7 @@ impl Hub {
             if header.kind == ligament_wire::MessageKind::Data {
                 self.count(2 * inner, len, header.timestamp);
             }
-            if let Some(until) = self.deliver(inner, Queued::new(&header, one, len)) {
+            if let Some(until) = self.deliver(inner, QueuedMessage::new(&header, one, len)) {
                 self.members[member as usize].overdrawn.push(Overdrawn { channel, until });
             }
         }
@@ -232,13 +232,13 @@ impl Hub {
 
     /// Puts a message into a queue within the process, and wakes who waits for it. What it costs comes back if the
     /// queue is overdrawn by it.
-    fn deliver(&mut self, inner: usize, queued: Queued) -> Option<u64> {
+    fn deliver(&mut self, inner: usize, queued: QueuedMessage) -> Option<u64> {
         let receiver = self.inner[inner].to.member;
         let standing = &self.members[receiver as usize];
         if standing.over {
             return None;
         }
-        let awaited = standing.lacks == Some(Lack::Message(self.incoming + inner));
+        let awaited = standing.lacks == Some(MissingItem::Message(self.incoming + inner));
         let overdrawn = self.inner[inner].push(&mut self.pool, queued);
         if awaited {
             self.wake(receiver);
@@ -261,7 +261,7 @@ impl Hub {
         let Some(inner) = channel.checked_sub(self.outgoing) else {
             return self.endpoint.end_channel(channel, ending);
         };
-        self.deliver(inner, Queued::new(&ending.header(), None, 0));
+        self.deliver(inner, QueuedMessage::new(&ending.header(), None, 0));
         Ok(())
     }
 
@@ -307,7 +307,7 @@ impl Hub {
     /// A message was taken from a channel within the process.
     fn room_came(&mut self, inner: usize) {
         let sender = self.inner[inner].from.member;
-        let Some(Lack::Room(one)) = self.members[sender as usize].lacks else { return };
+        let Some(MissingItem::Room(one)) = self.members[sender as usize].lacks else { return };
         if one.channel == self.outgoing + inner && !self.is_overdrawn(one) {
             self.wake(sender);
         }
@@ -412,7 +412,7 @@ impl Hub {
     }
 
     /// A member cannot go on.
-    pub fn lacks(&mut self, member: u32, lack: Lack) {
+    pub fn lacks(&mut self, member: u32, lack: MissingItem) {
         self.members[member as usize].lacks = Some(lack);
         self.unshown.push(member);
         if self.far_room(member).is_some() {
@@ -442,7 +442,7 @@ impl Hub {
     pub fn end_row(&mut self, member: u32, failed: bool) {
         self.members[member as usize].over = true;
         if let Some(page) = self.page(member) {
-            page.end(if failed { State::Failed } else { State::Ended }, now());
+            page.end(if failed { EndpointActivity::Failed } else { EndpointActivity::Ended }, now());
         }
     }
 

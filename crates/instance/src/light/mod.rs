@@ -28,17 +28,17 @@ mod share;
 
 pub(crate) use share::Share;
 
-use crate::chains::{ByChannel, Lists, Told};
-use crate::error::{AgentError, Error, Kind};
+use crate::chains::{ByChannel, Lists, FilterAnnouncement};
+use crate::error::{AgentError, Error, ErrorKind};
 use crate::identity::from_environment;
 use crate::instance::{Common, Flags, Instance};
-use crate::ports::{Joined, PortTable, Ports};
+use crate::ports::{JoinedChannel, PortTable, Ports};
 use crate::submodel::{run_submodel, Submodel};
 use crate::sys;
-use crate::timing::Timing;
+use crate::timing::TimelineState;
 use crate::transport::Transport;
 use hub::Hub;
-use ligament_shm::line::{AgentLine, Registered};
+use ligament_shm::line::{AgentLine, Registration};
 use ligament_shm::Endpoint;
 use ligament_wire::control::{Light, PortInfo, ChannelSteps};
 use schedule::Scheduler;
@@ -70,7 +70,7 @@ pub fn run_light_with<S: Submodel>(
 ) -> Result<(), Error> {
     let identity = from_environment()?;
     let mut registered = AgentLine::register(&identity, ports.map(Ports::declarations), language, true)
-        .map_err(|fault| Error::other(Kind::Registration, fault))?;
+        .map_err(|fault| Error::other(ErrorKind::Registration, fault))?;
     let Some(light) = registered.welcome.light.take() else {
         let mut instance = Instance::alone(identity, registered, flags)?;
         let mut submodel = match make(&mut instance) {
@@ -101,12 +101,12 @@ pub fn run_light_with<S: Submodel>(
 /// What the instances share, and the ports of each of them.
 #[allow(clippy::type_complexity)]
 fn shared(
-    registered: Registered,
+    registered: Registration,
     light: &Light,
-) -> Result<(Arc<Mutex<Hub>>, Vec<(PortTable, Option<Box<Timing>>)>), Error> {
-    let Registered { line, welcome, foundation } = registered;
+) -> Result<(Arc<Mutex<Hub>>, Vec<(PortTable, Option<Box<TimelineState>>)>), Error> {
+    let Registration { line, welcome, foundation } = registered;
     let names = names_of(&light.ports);
-    let mut joined: Vec<[Vec<Joined>; 2]> = light.members.iter().map(|_| Default::default()).collect();
+    let mut joined: Vec<[Vec<JoinedChannel>; 2]> = light.members.iter().map(|_| Default::default()).collect();
     // By member: the steps of the channels that it sends on, and of those that it receives on.
     let mut steps: HashMap<u32, [HashMap<usize, ChannelSteps>; 2]> = HashMap::new();
     let mut note = |member: u32, which: usize, channel: usize, of: Option<ChannelSteps>| {
@@ -123,7 +123,7 @@ fn shared(
                             peer: Option<&String>,
                             limit: Option<u64>| {
         if let Some(list) = list {
-            let told = Told { list, peer: peer.cloned(), message_size: limit };
+            let told = FilterAnnouncement { list, peer: peer.cloned(), message_size: limit };
             filters.entry(member).or_default()[which].insert(channel, told);
         }
     };
@@ -132,7 +132,7 @@ fn shared(
             let Some(member) = joined.get_mut(channel.member as usize) else {
                 return Err(AgentError::ChannelOfMember { member: channel.member }.into());
             };
-            member[which].push(Joined::of(channel, index));
+            member[which].push(JoinedChannel::of(channel, index));
             note(channel.member, which, index, channel.steps);
             note_filters(
                 channel.member,
@@ -150,7 +150,7 @@ fn shared(
             let Some(member) = joined.get_mut(end.member as usize) else {
                 return Err(AgentError::ChannelOfMember { member: end.member }.into());
             };
-            member[which].push(Joined { port: end.port, slot: end.slot, index: before + i, peer: None });
+            member[which].push(JoinedChannel { port: end.port, slot: end.slot, index: before + i, peer: None });
             note(end.member, which, before + i, channel.steps);
             note_filters(end.member, which, before + i, channel.filters, None, channel.limit);
         }
@@ -170,7 +170,7 @@ fn shared(
         let [sends, receives] = steps.remove(&i).unwrap_or_default();
         let [sending, receiving] = filters.remove(&i).unwrap_or_default();
         lists.join(&member.name, &mut table, &sending, &receiving)?;
-        let timing = Timing::of(&mut table, sends, receives)?;
+        let timing = TimelineState::of(&mut table, sends, receives)?;
         Ok((table, timing))
     });
     let tables = tables.collect::<Result<Vec<_>, Error>>()?;

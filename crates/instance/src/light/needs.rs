@@ -4,7 +4,7 @@
 use crate::chains;
 use crate::error::Error;
 use crate::instance::Instance;
-use crate::timing::Gathered;
+use crate::timing::PassReadiness;
 use crate::transport::Transport;
 use ligament_model::{Operator, SETTINGS_PORT};
 
@@ -17,7 +17,7 @@ pub(super) struct PortCursor {
 }
 
 /// What is there for a slot.
-enum There {
+enum SlotContent {
     Message,
     End,
     /// Nothing on this channel.
@@ -34,8 +34,8 @@ impl Instance {
     ) -> Result<Option<usize>, Error> {
         if operator == Operator::FInit && self.timing.is_some() {
             return Ok(match self.gather(false)? {
-                Gathered::Lacks(channel) => Some(channel),
-                Gathered::Decided(_) => None,
+                PassReadiness::Lacks(channel) => Some(channel),
+                PassReadiness::Decided(_) => None,
             });
         }
         while cursor.port <= self.table.ports.len() {
@@ -55,9 +55,9 @@ impl Instance {
                 continue;
             }
             match self.there(port, cursor.slot)? {
-                There::Nothing(channel) => return Ok(Some(channel)),
-                There::End if operator == Operator::FInit => return Ok(None),
-                There::Message | There::End => cursor.slot += 1,
+                SlotContent::Nothing(channel) => return Ok(Some(channel)),
+                SlotContent::End if operator == Operator::FInit => return Ok(None),
+                SlotContent::Message | SlotContent::End => cursor.slot += 1,
             }
         }
         Ok(None)
@@ -66,37 +66,37 @@ impl Instance {
     /// The channel of a slot on which nothing is, if so.
     pub(crate) fn nothing_there(&mut self, port: usize, slot: usize) -> Result<Option<usize>, Error> {
         Ok(match self.there(port, slot)? {
-            There::Nothing(channel) => Some(channel),
-            There::Message | There::End => None,
+            SlotContent::Nothing(channel) => Some(channel),
+            SlotContent::Message | SlotContent::End => None,
         })
     }
 
-    fn there(&mut self, port: usize, slot: usize) -> Result<There, Error> {
+    fn there(&mut self, port: usize, slot: usize) -> Result<SlotContent, Error> {
         if self.table.ports[port].chains.is_some() && self.table.ports[port].is_connected_at(slot) {
             return Ok(match self.come_through(port, slot)? {
-                chains::There::Something => There::Message,
-                chains::There::End => There::End,
-                chains::There::Nothing => There::Nothing(self.table.ports[port].channel_at(slot)),
+                chains::Availability::Something => SlotContent::Message,
+                chains::Availability::End => SlotContent::End,
+                chains::Availability::Nothing => SlotContent::Nothing(self.table.ports[port].channel_at(slot)),
             });
         }
         if self.table.ports[port].resizable.is_some() {
             return Ok(match self.has_come(port, slot)? {
-                true => There::Message,
-                false => self.table.ports[port].shared_channel().map_or(There::End, There::Nothing),
+                true => SlotContent::Message,
+                false => self.table.ports[port].shared_channel().map_or(SlotContent::End, SlotContent::Nothing),
             });
         }
         let here = &self.table.ports[port];
         if here.ended[slot] {
-            return Ok(There::End);
+            return Ok(SlotContent::End);
         }
         // A slot without a conduit asks for nothing.
-        let Some(&channel) = here.slots[slot].first() else { return Ok(There::Message) };
-        let Transport::Shared(share) = &self.endpoint else { return Ok(There::Message) };
+        let Some(&channel) = here.slots[slot].first() else { return Ok(SlotContent::Message) };
+        let Transport::Shared(share) = &self.endpoint else { return Ok(SlotContent::Message) };
         let next = share.next_is_end(channel).map_err(|error| self.while_receiving(error, port, slot))?;
         Ok(match next {
-            None => There::Nothing(channel),
-            Some(true) => There::End,
-            Some(false) => There::Message,
+            None => SlotContent::Nothing(channel),
+            Some(true) => SlotContent::End,
+            Some(false) => SlotContent::Message,
         })
     }
 

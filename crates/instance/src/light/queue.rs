@@ -7,10 +7,10 @@ use ligament_wire::{Header, HeaderWords, MessageKind, Value};
 /// No place in the pool.
 const NONE: u32 = u32::MAX;
 /// What a message costs of its channel's budget beside its body: as much as in a ring.
-const COST: u64 = ligament_shm::ring::SLOT_BYTES as u64;
+const MESSAGE_COST_BYTES: u64 = ligament_shm::ring::ENTRY_BYTES as u64;
 
 /// A message that waits. The parts of a header that mean something here.
-pub(super) struct Queued {
+pub(super) struct QueuedMessage {
     pub kind: MessageKind,
     pub timestamp: f64,
     pub next_timestamp: Option<f64>,
@@ -22,16 +22,16 @@ pub(super) struct Queued {
     next: u32,
 }
 
-impl Queued {
+impl QueuedMessage {
     /// From what is sent.
-    pub fn new(header: &Header, value: Option<Box<Value>>, len: u64) -> Queued {
+    pub fn new(header: &Header, value: Option<Box<Value>>, len: u64) -> QueuedMessage {
         let Header { kind, timestamp, next_timestamp, overlay, .. } = *header;
-        Queued { kind, timestamp, next_timestamp, overlay, value, len, next: NONE }
+        QueuedMessage { kind, timestamp, next_timestamp, overlay, value, len, next: NONE }
     }
 
     /// Its header, as a ring would have brought it.
     pub fn header(&self) -> HeaderWords {
-        let Queued { kind, timestamp, next_timestamp, overlay, len, .. } = *self;
+        let QueuedMessage { kind, timestamp, next_timestamp, overlay, len, .. } = *self;
         HeaderWords::from(Header {
             kind,
             timestamp,
@@ -43,19 +43,19 @@ impl Queued {
     }
 
     fn cost(&self) -> u64 {
-        COST + if self.len > ligament_shm::ring::BODY_BYTES as u64 { self.len } else { 0 }
+        MESSAGE_COST_BYTES + if self.len > ligament_shm::ring::BODY_BYTES as u64 { self.len } else { 0 }
     }
 }
 
 /// All messages that wait between the instances.
 #[derive(Default)]
-pub(super) struct Pool {
-    places: Vec<Option<Queued>>,
+pub(super) struct MessagePool {
+    places: Vec<Option<QueuedMessage>>,
     free: Vec<u32>,
 }
 
-impl Pool {
-    fn put(&mut self, queued: Queued) -> u32 {
+impl MessagePool {
+    fn put(&mut self, queued: QueuedMessage) -> u32 {
         match self.free.pop() {
             Some(at) => {
                 self.places[at as usize] = Some(queued);
@@ -68,7 +68,7 @@ impl Pool {
         }
     }
 
-    fn take(&mut self, at: u32) -> Option<Queued> {
+    fn take(&mut self, at: u32) -> Option<QueuedMessage> {
         let queued = self.places.get_mut(at as usize)?.take();
         self.free.push(at);
         queued
@@ -76,7 +76,7 @@ impl Pool {
 }
 
 /// A channel between two instances of the process.
-pub(super) struct Inner {
+pub(super) struct QueueState {
     /// Its number in the run.
     pub id: u32,
     pub from: InnerEnd,
@@ -90,16 +90,16 @@ pub(super) struct Inner {
     last: u32,
 }
 
-impl Inner {
+impl QueueState {
     /// As the agent tells of it.
-    pub fn new(channel: &InnerChannel) -> Inner {
+    pub fn new(channel: &InnerChannel) -> QueueState {
         let InnerChannel { id, from, to, budget, limit, .. } = *channel;
         let limit = limit.unwrap_or(u64::MAX).max(ligament_shm::ring::BODY_BYTES as u64);
-        Inner { id, from, to, budget, limit, under_way: 0, first: NONE, last: NONE }
+        QueueState { id, from, to, budget, limit, under_way: 0, first: NONE, last: NONE }
     }
 
     /// Adds a message. What it costs comes back if it goes beyond the budget; one always fits.
-    pub fn push(&mut self, pool: &mut Pool, queued: Queued) -> Option<u64> {
+    pub fn push(&mut self, pool: &mut MessagePool, queued: QueuedMessage) -> Option<u64> {
         let cost = queued.cost();
         let overdrawn = self.under_way > 0 && self.under_way + cost > self.budget;
         self.under_way += cost;
@@ -113,7 +113,7 @@ impl Inner {
     }
 
     /// Takes the first message.
-    pub fn pop(&mut self, pool: &mut Pool) -> Option<Queued> {
+    pub fn pop(&mut self, pool: &mut MessagePool) -> Option<QueuedMessage> {
         let queued = pool.take(self.first)?;
         self.under_way -= queued.cost();
         self.first = queued.next;
@@ -124,7 +124,7 @@ impl Inner {
     }
 
     /// Whether a message waits, and whether it is the channel's end.
-    pub fn next_is_end(&self, pool: &Pool) -> Option<bool> {
+    pub fn next_is_end(&self, pool: &MessagePool) -> Option<bool> {
         pool.places.get(self.first as usize)?.as_ref().map(|queued| queued.kind == MessageKind::End)
     }
 
@@ -138,18 +138,18 @@ impl Inner {
 mod tests {
     use super::*;
 
-    fn channel(budget: u64) -> Inner {
+    fn channel(budget: u64) -> QueueState {
         let end = InnerEnd { member: 0, port: 0, slot: None };
-        Inner::new(&InnerChannel { id: 0, from: end, to: end, budget, limit: None, steps: None, filters: None })
+        QueueState::new(&InnerChannel { id: 0, from: end, to: end, budget, limit: None, steps: None, filters: None })
     }
 
-    fn numbered(x: f64) -> Queued {
-        Queued::new(&Header { timestamp: x, ..Header::default() }, None, 0)
+    fn numbered(x: f64) -> QueuedMessage {
+        QueuedMessage::new(&Header { timestamp: x, ..Header::default() }, None, 0)
     }
 
     #[test]
     fn messages_of_each_channel_come_in_order_whatever_the_others_do() {
-        let mut pool = Pool::default();
+        let mut pool = MessagePool::default();
         let (mut a, mut b) = (channel(1 << 20), channel(1 << 20));
         let (mut next_a, mut next_b) = (0, 0);
         for i in 0..100 {
@@ -175,13 +175,13 @@ mod tests {
 
     #[test]
     fn a_message_always_fits_into_an_empty_channel_and_a_second_only_into_the_budget() {
-        let mut pool = Pool::default();
+        let mut pool = MessagePool::default();
         let mut channel = channel(1);
         assert_eq!(channel.push(&mut pool, numbered(0.0)), None);
-        assert_eq!(channel.push(&mut pool, numbered(1.0)), Some(COST));
+        assert_eq!(channel.push(&mut pool, numbered(1.0)), Some(MESSAGE_COST_BYTES));
         channel.pop(&mut pool);
-        assert_eq!(channel.under_way(), COST);
-        channel.budget = 2 * COST;
+        assert_eq!(channel.under_way(), MESSAGE_COST_BYTES);
+        channel.budget = 2 * MESSAGE_COST_BYTES;
         assert_eq!(channel.push(&mut pool, numbered(2.0)), None);
     }
 }

@@ -1,11 +1,11 @@
 //! The scheduler of a process that runs many instances: one thread, which calls the functions of whoever has what they
 //! receive. An instance does one step at a time and then lets the others go on.
 
-use super::hub::{Hub, Lack};
+use super::hub::{Hub, MissingItem};
 use super::needs::PortCursor;
 use super::share::lock;
 use crate::error::Error;
-use crate::instance::{Asked, Instance};
+use crate::instance::{RequestedSettings, Instance};
 use crate::submodel::Submodel;
 use ligament_catalogue::said;
 use ligament_model::Operator;
@@ -17,11 +17,11 @@ use std::sync::{Arc, Mutex};
 /// At most so many steps between two looks at the world outside.
 const STEPS: u32 = 64;
 /// A look at the world outside after a time, ns, that is long beside what it costs: steps may take long.
-const LOOK_AFTER: u64 = 100_000;
+const POLL_INTERVAL_NS: u64 = 100_000;
 
 /// What an instance does next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Stage {
+enum NextCall {
     /// Begins a pass: `F_INIT`.
     Start,
     /// Advances its state: `S`.
@@ -29,11 +29,11 @@ enum Stage {
 }
 
 /// An instance and its submodel.
-struct Member<S> {
+struct ScheduledInstance<S> {
     // Goes first: it may still use the instance.
     submodel: S,
     instance: Instance,
-    stage: Stage,
+    stage: NextCall,
     /// How far what the next function receives has been looked through.
     cursor: PortCursor,
 }
@@ -41,9 +41,9 @@ struct Member<S> {
 /// Runs the instances of a process.
 pub(super) struct Scheduler<S> {
     hub: Arc<Mutex<Hub>>,
-    asked: Option<Asked>,
+    asked: Option<RequestedSettings>,
     /// Those that are not over.
-    members: Vec<Option<Box<Member<S>>>>,
+    members: Vec<Option<Box<ScheduledInstance<S>>>>,
     left: usize,
     /// Whose functions run now.
     at_work: usize,
@@ -55,7 +55,7 @@ pub(super) struct Scheduler<S> {
 
 impl<S: Submodel> Scheduler<S> {
     /// Of a process whose instances ask for settings in `asked`, if the agent wants to know.
-    pub fn new(hub: Arc<Mutex<Hub>>, asked: Option<Asked>) -> Scheduler<S> {
+    pub fn new(hub: Arc<Mutex<Hub>>, asked: Option<RequestedSettings>) -> Scheduler<S> {
         Scheduler { hub, asked, members: Vec::new(), left: 0, at_work: 0, round: None, unlooked: 0 }
     }
 
@@ -71,8 +71,8 @@ impl<S: Submodel> Scheduler<S> {
         lock(&self.hub).attend(self.members.len() as u32);
         match make(&mut instance) {
             Ok(submodel) => {
-                let (stage, cursor) = (Stage::Start, PortCursor::default());
-                self.members.push(Some(Box::new(Member { instance, submodel, stage, cursor })));
+                let (stage, cursor) = (NextCall::Start, PortCursor::default());
+                self.members.push(Some(Box::new(ScheduledInstance { instance, submodel, stage, cursor })));
                 self.left += 1;
                 Ok(())
             }
@@ -95,7 +95,7 @@ impl<S: Submodel> Scheduler<S> {
             if let Some(member) = next {
                 self.advance(member as usize)?;
                 steps = steps.wrapping_add(1);
-                if steps % STEPS == 0 || self.unlooked > LOOK_AFTER {
+                if steps % STEPS == 0 || self.unlooked > POLL_INTERVAL_NS {
                     self.unlooked = 0;
                     let mut hub = lock(&self.hub);
                     let came = hub.look_around();
@@ -135,7 +135,7 @@ impl<S: Submodel> Scheduler<S> {
         let lack = {
             let mut hub = lock(&self.hub);
             hub.attend(number as u32);
-            hub.overdrawn(number as u32).map(Lack::Room)
+            hub.overdrawn(number as u32).map(MissingItem::Room)
         };
         let lack = match lack {
             Some(lack) => Ok(Some(lack)),
@@ -180,25 +180,25 @@ fn cut_off(hub: &mut Hub, error: ShmError) -> Error {
     error
 }
 
-impl<S: Submodel> Member<S> {
+impl<S: Submodel> ScheduledInstance<S> {
     /// What keeps it from its next function.
-    fn lack(&mut self) -> Result<Option<Lack>, Error> {
+    fn lack(&mut self) -> Result<Option<MissingItem>, Error> {
         // Nothing comes any more for one that its own code has ended: its next call says so.
         if self.instance.is_over() {
             return Ok(None);
         }
         let operator = match self.stage {
-            Stage::Start => Operator::FInit,
-            Stage::Step => Operator::S,
+            NextCall::Start => Operator::FInit,
+            NextCall::Step => Operator::S,
         };
-        Ok(self.instance.missing(operator, &mut self.cursor)?.map(Lack::Message))
+        Ok(self.instance.missing(operator, &mut self.cursor)?.map(MissingItem::Message))
     }
 
     /// Calls its next functions, up to where it has to receive again. Whether it is over.
     fn step(&mut self) -> Result<bool, Error> {
-        let Member { instance, submodel, stage, cursor } = self;
+        let ScheduledInstance { instance, submodel, stage, cursor } = self;
         match stage {
-            Stage::Start => {
+            NextCall::Start => {
                 if !instance.begins_pass()? {
                     submodel.finish(instance)?;
                     instance.finish()?;
@@ -206,15 +206,15 @@ impl<S: Submodel> Member<S> {
                 }
                 submodel.initialise(instance)?;
             }
-            Stage::Step => submodel.solve(instance)?,
+            NextCall::Step => submodel.solve(instance)?,
         }
         *cursor = PortCursor::default();
         if submodel.is_done() {
             submodel.observe_final(instance)?;
-            *stage = Stage::Start;
+            *stage = NextCall::Start;
         } else {
             submodel.observe(instance)?;
-            *stage = Stage::Step;
+            *stage = NextCall::Step;
         }
         Ok(false)
     }

@@ -3,7 +3,7 @@
 
 use super::hub::Hub;
 use crate::loan::Draft;
-use ligament_shm::endpoint::{Contiguous, Source, Tapped};
+use ligament_shm::endpoint::{Contiguous, Source, PortTap};
 use ligament_shm::steering::Gate;
 use ligament_shm::ShmError;
 use ligament_wire::control::Request;
@@ -40,7 +40,7 @@ impl Share {
     }
 
     /// Hands over each tap of this instance.
-    pub fn each_tap(&self, mut see: impl FnMut(&mut Tapped)) {
+    pub fn each_tap(&self, mut see: impl FnMut(&mut PortTap)) {
         let mut hub = self.hub();
         let own = hub.endpoint.taps().iter_mut().filter(|one| one.tap.member == self.member);
         own.for_each(&mut see);

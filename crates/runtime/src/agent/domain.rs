@@ -10,7 +10,7 @@ use crate::ranks::RankPages;
 use crate::strangers::Strangers;
 use ligament_agent::domains::{nodes_from_wire, program_from_wire, resources_from_wire, plan_from_wire, HeadRequest as Said, RemoteAgent};
 use ligament_agent::{
-    AgentOrder, Carrier, ChannelView, DrainReason, TimelineDelta, Guard, Heard, Host, InstanceView, ProcessInspection, RunOutcome, AgentReport,
+    AgentOrder, Carrier, ChannelView, DrainReason, TimelineDelta, Guard, CarrierReport, Host, InstanceView, ProcessInspection, RunOutcome, AgentReport,
     RunView, StartedProcess, RemoteTapEvent,
 };
 use ligament_catalogue::{fault, said, Code, Fault};
@@ -403,9 +403,9 @@ impl Host for Domain<'_> {
         }
     }
 
-    fn heard(&mut self, heard: &Heard) -> Vec<AgentOrder> {
+    fn heard(&mut self, heard: &CarrierReport) -> Vec<AgentOrder> {
         match heard {
-            Heard::Control { from: DomainId::HEAD, bytes } => match self.logic.heard(bytes) {
+            CarrierReport::Control { from: DomainId::HEAD, bytes } => match self.logic.heard(bytes) {
                 Ok(all) => all.into_iter().filter_map(|one| self.take(one)).collect(),
                 Err(why) => {
                     let unable =
@@ -417,9 +417,9 @@ impl Host for Domain<'_> {
                     ))]
                 }
             },
-            Heard::Path(Event::GivenUp { domain: 0, why }) => self.lose_head(why.text()),
-            Heard::Path(Event::Gone { domain: 0, why }) => self.lose_head(why),
-            Heard::Path(Event::Refused { from, why, others }) => {
+            CarrierReport::Path(Event::GivenUp { domain: 0, why }) => self.lose_head(why.text()),
+            CarrierReport::Path(Event::Gone { domain: 0, why }) => self.lose_head(why),
+            CarrierReport::Path(Event::Refused { from, why, others }) => {
                 self.connection_refused(&from.to_string(), why, *others);
                 Vec::new()
             }

@@ -4,7 +4,7 @@
 use super::Unready;
 use crate::files::{Arriving, INPUTS};
 use crate::paths::{event_loop, hear, Call};
-use ligament_agent::{Carrier, Heard};
+use ligament_agent::{Carrier, CarrierReport};
 use ligament_catalogue::{fault, Code, Fault};
 use ligament_launch::staging::{copy_for_process, no_room, CopyStamp, DiskSpace};
 use ligament_manager::{workdir_in, RunState};
@@ -49,7 +49,7 @@ impl<'a> Inputs<'a> {
     pub fn fetch(
         mut self,
         carrier: &Carrier,
-        heard: &mut UnboundedReceiver<Heard>,
+        heard: &mut UnboundedReceiver<CarrierReport>,
     ) -> Result<HashSet<CopyStamp>, Unready> {
         if self.wanted.is_empty() {
             return Ok(HashSet::new());
@@ -101,7 +101,7 @@ impl<'a> Inputs<'a> {
 }
 
 /// Waits until the head has all domains start.
-pub(super) fn await_start(heard: &mut UnboundedReceiver<Heard>) -> Result<(), Unready> {
+pub(super) fn await_start(heard: &mut UnboundedReceiver<CarrierReport>) -> Result<(), Unready> {
     await_head(heard, |said| Ok(matches!(said, FromHead::Start)))
 }
 
@@ -111,20 +111,20 @@ fn headless(why: &str) -> Unready {
 
 /// Hears what the head says, until that is enough.
 fn await_head(
-    heard: &mut UnboundedReceiver<Heard>,
+    heard: &mut UnboundedReceiver<CarrierReport>,
     mut take: impl FnMut(FromHead) -> Result<bool, Fault>,
 ) -> Result<(), Unready> {
     let mut events = event_loop().map_err(Unready::failed)?;
     loop {
         let until = Instant::now() + Duration::from_secs(3600);
         let said = match hear(&mut events, heard, until).map_err(Unready::failed)? {
-            Call::Heard(Heard::Control { from: DomainId::HEAD, bytes }) => from_bytes::<FromHead>(&bytes)
+            Call::Heard(CarrierReport::Control { from: DomainId::HEAD, bytes }) => from_bytes::<FromHead>(&bytes)
                 .map_err(|why| {
                     Unready::failed(fault!(DOMAIN_SENDS_NONSENSE, "what the head says makes no sense: {why}"))
                 })?,
-            Call::Heard(Heard::Path(Event::GivenUp { domain: 0, why })) => return Err(headless(why.text())),
-            Call::Heard(Heard::Path(Event::Gone { domain: 0, why })) => return Err(headless(&why)),
-            Call::Heard(Heard::Failed(why)) => return Err(Unready::failed(why)),
+            Call::Heard(CarrierReport::Path(Event::GivenUp { domain: 0, why })) => return Err(headless(why.text())),
+            Call::Heard(CarrierReport::Path(Event::Gone { domain: 0, why })) => return Err(headless(&why)),
+            Call::Heard(CarrierReport::Failed(why)) => return Err(Unready::failed(why)),
             Call::Interrupted | Call::HungUp => {
                 return Err(Unready {
                     why: fault!(CANNOT_JOIN, "it was interrupted"),

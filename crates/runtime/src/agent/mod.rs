@@ -13,7 +13,7 @@ use domain::Domain;
 use inputs::{await_start, Inputs};
 use ligament_agent::domains::plan_from_wire;
 use ligament_agent::memory::SpareMemory;
-use ligament_agent::{Carrier, OtherDomains, Guard, Heard, RunOutcome};
+use ligament_agent::{Carrier, OtherDomains, Guard, CarrierReport, RunOutcome};
 use ligament_catalogue::{fault, Code, Fault};
 use ligament_launch::ProcessLoss;
 use ligament_manager::RunState;
@@ -245,7 +245,7 @@ fn await_begin(
     invitation: &Invitation,
     launched: bool,
     carrier: &Carrier,
-    heard: &mut UnboundedReceiver<Heard>,
+    heard: &mut UnboundedReceiver<CarrierReport>,
 ) -> Result<Box<Begin>, Unready> {
     let failed = Unready::failed;
     let mut events = event_loop().map_err(failed)?;
@@ -262,7 +262,7 @@ fn await_begin(
                     fault!(CANNOT_JOIN, "domain {me} was interrupted before the run {} began", invitation.run);
                 return Err(Unready { why, state: RunState::Interrupted });
             }
-            Call::Heard(Heard::Control { from: DomainId::HEAD, bytes }) => match from_bytes::<FromHead>(&bytes)
+            Call::Heard(CarrierReport::Control { from: DomainId::HEAD, bytes }) => match from_bytes::<FromHead>(&bytes)
             {
                 Ok(FromHead::Begin(begin)) => {
                     begin.check(me).map_err(|why| {
@@ -291,7 +291,7 @@ fn await_begin(
                     )))
                 }
             },
-            Call::Heard(Heard::Path(Event::GivenUp { domain: 0, why })) => {
+            Call::Heard(CarrierReport::Path(Event::GivenUp { domain: 0, why })) => {
                 let head: Vec<String> = invitation.head.iter().map(ToString::to_string).collect();
                 return Err(failed(fault!(
                     CANNOT_JOIN,
@@ -301,10 +301,10 @@ fn await_begin(
                     head.join(" or ")
                 )));
             }
-            Call::Heard(Heard::Path(Event::Gone { domain: 0, why })) => {
+            Call::Heard(CarrierReport::Path(Event::Gone { domain: 0, why })) => {
                 return Err(failed(fault!(HEAD_GONE, "the head of the run is gone: {why}")))
             }
-            Call::Heard(Heard::Failed(why)) => return Err(failed(why)),
+            Call::Heard(CarrierReport::Failed(why)) => return Err(failed(why)),
             Call::Heard(_) => {}
         }
     }

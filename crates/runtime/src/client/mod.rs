@@ -23,7 +23,7 @@ pub use watching::Watching;
 
 use ligament_catalogue::{fault, said, Code, Fault};
 use ligament_manager::{find_run, JournalEvent, InstanceRecord, Journal, RunDirectory, RunRecord, RunState};
-use ligament_shm::socket::{Frames, Socket, Unanswered};
+use ligament_shm::socket::{Frames, Socket, ConnectFailure};
 use ligament_wire::control::{from_bytes, to_bytes, Notice, Question, Request, PROTOCOL};
 use ligament_wire::peek::Sight;
 use rustix::event::{poll, PollFd, PollFlags, Timespec};
@@ -172,7 +172,7 @@ fn reach(run: &RunDirectory, record: &RunRecord) -> Result<Option<(Socket, Strin
     }
     let socket = match Socket::connect(address) {
         Ok(socket) => socket,
-        Err(Unanswered::Nobody(_)) => return Ok(None),
+        Err(ConnectFailure::Nobody(_)) => return Ok(None),
         Err(why) => {
             let fault = fault!(ANOTHER_USER, "the agent of the run {} cannot be asked: {why}", record.run);
             return Err(fault);

@@ -4,7 +4,7 @@ use super::{Runtime, ToStart, REDRAW};
 use crate::observe::{gained, see_threads};
 use crate::of_instances;
 use ligament_agent::{
-    AgentOrder, DrainReason, TimelineDelta, Guard, Heard, Host, ConnectionId, PeekRequest, AgentReport, RunView, StartedProcess, State, SteerRequest,
+    AgentOrder, DrainReason, TimelineDelta, Guard, CarrierReport, Host, ConnectionId, PeekRequest, AgentReport, RunView, StartedProcess, EndpointActivity, SteerRequest,
     RemoteTapEvent, ExternalRequest,
 };
 use ligament_catalogue::{fault, Fault};
@@ -21,8 +21,8 @@ impl Runtime<'_> {
         let moment = match (why, seen.status.state) {
             (DrainReason::Tick, _) => timeline::UpdateReason::Tick,
             (DrainReason::OnDemand, _) => timeline::UpdateReason::OnDemand,
-            (DrainReason::ProcessEnded, State::Ended) => timeline::UpdateReason::LaneEnded("ended".into()),
-            (DrainReason::ProcessEnded, State::Failed) => timeline::UpdateReason::LaneEnded("failed".into()),
+            (DrainReason::ProcessEnded, EndpointActivity::Ended) => timeline::UpdateReason::LaneEnded("ended".into()),
+            (DrainReason::ProcessEnded, EndpointActivity::Failed) => timeline::UpdateReason::LaneEnded("failed".into()),
             (DrainReason::ProcessEnded, _) => timeline::UpdateReason::LaneEnded("gone".into()),
         };
         timeline.add(rank, &gained(seen), now, &moment, self.manager.names());
@@ -208,7 +208,7 @@ impl Host for Runtime<'_> {
         orders
     }
 
-    fn heard(&mut self, heard: &Heard) -> Vec<AgentOrder> {
+    fn heard(&mut self, heard: &CarrierReport) -> Vec<AgentOrder> {
         self.heard_from_others(heard)
     }
 

@@ -6,7 +6,7 @@ use super::Runtime;
 use crate::observe::look;
 use crate::paths::{carried, farewell};
 use ligament_agent::{
-    AgentOrder, Carrier, ChannelView, DrainReason, OtherDomains, Heard, InstanceView, RunOutcome, RunView, RemoteTapEvent,
+    AgentOrder, Carrier, ChannelView, DrainReason, OtherDomains, CarrierReport, InstanceView, RunOutcome, RunView, RemoteTapEvent,
 };
 use ligament_catalogue::{fault, Fault};
 use ligament_launch::cores::{of_rank, format_core_list as said_cores};
@@ -59,12 +59,12 @@ impl Abroad<'_> {
 }
 
 impl Part {
-    pub fn elsewhere<'p>(&'p self, heard: &'p mut UnboundedReceiver<Heard>) -> OtherDomains<'p> {
+    pub fn elsewhere<'p>(&'p self, heard: &'p mut UnboundedReceiver<CarrierReport>) -> OtherDomains<'p> {
         OtherDomains { carrier: &self.carrier, heard, domain_of: &self.placement, me: DomainId::HEAD }
     }
 
     /// Waits until what was said last to these domains has arrived.
-    pub fn part_from(&self, domains: Vec<DomainId>, heard: UnboundedReceiver<Heard>) {
+    pub fn part_from(&self, domains: Vec<DomainId>, heard: UnboundedReceiver<CarrierReport>) {
         farewell(&self.carrier, heard, domains.into_iter());
     }
 }
@@ -247,26 +247,26 @@ impl Runtime<'_> {
         self.do_all(doings)
     }
 
-    pub(super) fn heard_from_others(&mut self, heard: &Heard) -> Vec<AgentOrder> {
+    pub(super) fn heard_from_others(&mut self, heard: &CarrierReport) -> Vec<AgentOrder> {
         let Some(abroad) = &mut self.abroad else { return Vec::new() };
         let name = |domain: u32| {
             abroad.joined.iter().find(|one| one.domain.number() == domain).map(|one| one.name.clone())
         };
         let doings = match heard {
-            Heard::Control { from, bytes } => abroad.head.heard(*from, bytes, ligament_shm::status::now()),
-            Heard::Path(Event::GivenUp { domain, why }) => {
+            CarrierReport::Control { from, bytes } => abroad.head.heard(*from, bytes, ligament_shm::status::now()),
+            CarrierReport::Path(Event::GivenUp { domain, why }) => {
                 let domain = DomainId::new(*domain);
                 abroad.cut_off.insert(domain);
                 let doings = abroad.head.lost(domain, why.text());
                 self.say_what_stays(domain);
                 doings
             }
-            Heard::Path(Event::Gone { domain, why }) => {
+            CarrierReport::Path(Event::Gone { domain, why }) => {
                 let domain = DomainId::new(*domain);
                 abroad.cut_off.insert(domain);
                 abroad.head.gone(domain, why)
             }
-            Heard::Path(Event::PathDown { domain }) => {
+            CarrierReport::Path(Event::PathDown { domain }) => {
                 let name = name(*domain).unwrap_or_default();
                 let text = fault!(
                     DOMAIN_CUT_OFF,
@@ -275,11 +275,11 @@ impl Runtime<'_> {
                 self.add(Level::Warning, "run", &text);
                 return Vec::new();
             }
-            Heard::Path(Event::Refused { from, why, others }) => {
+            CarrierReport::Path(Event::Refused { from, why, others }) => {
                 self.not_let_in(&from.to_string(), why, *others);
                 return Vec::new();
             }
-            Heard::Path(_) | Heard::Detached | Heard::Failed(_) => Vec::new(),
+            CarrierReport::Path(_) | CarrierReport::Detached | CarrierReport::Failed(_) => Vec::new(),
         };
         let mut orders = self.do_all(doings);
         if let Some(release) = self.abroad.as_mut().and_then(|abroad| abroad.head.release()) {

@@ -5,7 +5,7 @@ use super::domains::{Abroad, Part};
 use super::{ExpectedDomain, Runtime};
 use crate::paths::{connect, event_loop, farewell, hear, own_cores, tuning, Call, EventLoop};
 use ligament_agent::domains::plan_to_wire;
-use ligament_agent::{Guard, Heard, RunPlan};
+use ligament_agent::{Guard, CarrierReport, RunPlan};
 use ligament_catalogue::{fault, said, Fault};
 use ligament_launch::{needs, place, reserved, staging, NodeShare, PlacementOptions, DomainCapacity};
 use ligament_manager::domains::{DomainRoster, Head, JoinedDomain};
@@ -160,7 +160,7 @@ impl<'a> Runtime<'a> {
         spread: Spread<'a>,
         secrets: &Secrets,
         guard: &mut Guard,
-    ) -> Result<UnboundedReceiver<Heard>, Unready> {
+    ) -> Result<UnboundedReceiver<CarrierReport>, Unready> {
         let expected = spread.expected.clone();
         // Before anybody can know of the run: whoever has seen its invitation may end it, or its terminal.
         let mut events = event_loop()?;
@@ -274,7 +274,7 @@ impl<'a> Runtime<'a> {
 
     fn wait_for_all(
         &mut self,
-        (events, heard): (&mut EventLoop, &mut UnboundedReceiver<Heard>),
+        (events, heard): (&mut EventLoop, &mut UnboundedReceiver<CarrierReport>),
         gathering: &mut DomainRoster,
         patience: &Duration,
         agents: &mut dyn Agents,
@@ -305,7 +305,7 @@ impl<'a> Runtime<'a> {
                 Call::Interrupted => return Err(Unready::Interrupted),
                 Call::HungUp if !self.terminal_is_gone() => return Err(Unready::Interrupted),
                 Call::HungUp | Call::Nothing => {}
-                Call::Heard(Heard::Control { from, bytes }) => {
+                Call::Heard(CarrierReport::Control { from, bytes }) => {
                     let before = gathering.count();
                     if let Err((why, answer)) = gathering.heard(from, &bytes) {
                         self.add(Level::Warning, "run", why.text());
@@ -327,8 +327,8 @@ impl<'a> Runtime<'a> {
                         );
                     }
                 }
-                Call::Heard(Heard::Failed(why)) => return Err(why.into()),
-                Call::Heard(Heard::Path(Event::Gone { domain, why })) => {
+                Call::Heard(CarrierReport::Failed(why)) => return Err(why.into()),
+                Call::Heard(CarrierReport::Path(Event::Gone { domain, why })) => {
                     let why = fault!(
                         DOMAIN_KILLED,
                         "the agent of {} is gone: {why}",
@@ -337,7 +337,7 @@ impl<'a> Runtime<'a> {
                     gathering.forget(DomainId::new(domain));
                     return Err(Unready::Incomplete(why));
                 }
-                Call::Heard(Heard::Path(Event::Refused { from, why, others })) => {
+                Call::Heard(CarrierReport::Path(Event::Refused { from, why, others })) => {
                     self.not_let_in(&from.to_string(), &why, others);
                 }
                 Call::Heard(_) => {}

@@ -6,7 +6,7 @@ use super::gathering::Unready;
 use super::{RunResult, Runtime};
 use crate::files::{Departing, INPUTS};
 use crate::paths::{event_loop, hear, Call};
-use ligament_agent::{Heard, RunOutcome, RunPlan};
+use ligament_agent::{CarrierReport, RunOutcome, RunPlan};
 use ligament_catalogue::{fault, Fault};
 use ligament_launch::staging::{copy_for_process, store, ProcessInput, StagedInputs};
 use ligament_manager::{format_bytes, workdir_in};
@@ -74,7 +74,7 @@ impl Runtime<'_> {
     /// Sends inputs to where the run directory is not to be seen, and waits until all are there.
     pub(super) fn stage_elsewhere(
         &mut self,
-        heard: Option<&mut UnboundedReceiver<Heard>>,
+        heard: Option<&mut UnboundedReceiver<CarrierReport>>,
     ) -> Result<(), Unready> {
         let (Some(heard), Some(abroad)) = (heard, &mut self.abroad) else { return Ok(()) };
         if self.inputs.is_empty() {
@@ -95,13 +95,13 @@ impl Runtime<'_> {
             match hear(&mut events, heard, Instant::now() + GLANCE)? {
                 Call::Interrupted => return Err(Unready::Interrupted),
                 Call::HungUp if !self.terminal_is_gone() => return Err(Unready::Interrupted),
-                Call::Heard(Heard::Control { from, bytes }) => self.heard_of_inputs(from, &bytes, &mut to)?,
-                Call::Heard(Heard::Failed(why)) => return Err(why.into()),
-                Call::Heard(Heard::Path(Event::GivenUp { domain, why })) => {
+                Call::Heard(CarrierReport::Control { from, bytes }) => self.heard_of_inputs(from, &bytes, &mut to)?,
+                Call::Heard(CarrierReport::Failed(why)) => return Err(why.into()),
+                Call::Heard(CarrierReport::Path(Event::GivenUp { domain, why })) => {
                     let name = self.cut_off(DomainId::new(domain));
                     return Err(fault!(AGENT_NOT_STARTED, "the agent on {name} vanished: {why}").into());
                 }
-                Call::Heard(Heard::Path(Event::Gone { domain, why })) => {
+                Call::Heard(CarrierReport::Path(Event::Gone { domain, why })) => {
                     let name = self.cut_off(DomainId::new(domain));
                     return Err(fault!(AGENT_NOT_STARTED, "the agent on {name} is gone: {why}").into());
                 }
@@ -185,7 +185,7 @@ impl Runtime<'_> {
         self,
         unready: Unready,
         abroad: Option<Part>,
-        heard: Option<UnboundedReceiver<Heard>>,
+        heard: Option<UnboundedReceiver<CarrierReport>>,
     ) -> RunResult {
         let (outcome, why) = match unready {
             Unready::Interrupted => {

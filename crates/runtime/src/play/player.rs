@@ -4,7 +4,7 @@ use super::case::{read_case, Case, Port, Step};
 use super::compare::difference;
 use super::values::{written, written_number};
 use ligament_catalogue::{fault, said, Fault};
-use ligament_instance::{Error, Instance, Kind, Message, Operator, Outgoing, Ports, ValueRef, Wait};
+use ligament_instance::{Error, Instance, ErrorKind, Message, Operator, Outgoing, Ports, ValueRef, Wait};
 use ligament_model::Problems;
 use ligament_wire::times::TimeSeries;
 use ligament_wire::Value;
@@ -68,7 +68,7 @@ pub fn play_part(case: &Path, result: &Path, patience: Duration) -> Result<(), F
             Ok(instance.error_shutdown(&why.with_code())?)
         }
         // The run says why.
-        Err(error) if error.kind() == Kind::RunEnds => Ok(()),
+        Err(error) if error.kind() == ErrorKind::RunEnds => Ok(()),
         Err(error) => Err(error.into()),
     }
 }
@@ -105,7 +105,7 @@ fn play_all(
                     verdict.wrong.push((step.at.line, format!("{}: {what}", named(&step.port, step.slot))))
                 }
             },
-            Err(error) if error.kind() == Kind::TimedOut => {
+            Err(error) if error.kind() == ErrorKind::TimedOut => {
                 let what = said!(
                     CASE_DIFFERS,
                     "{}: nothing came within {} s",
@@ -116,7 +116,7 @@ fn play_all(
                 note_what_else_came(instance, case, verdict)?;
                 return Ok(false);
             }
-            Err(error) if error.kind() == Kind::Closed => {
+            Err(error) if error.kind() == ErrorKind::Closed => {
                 let what = said!(
                     CASE_DIFFERS,
                     "{}: the submodel ended before it sent this message",
@@ -148,7 +148,7 @@ fn note_what_else_came(instance: &mut Instance, case: &Case, verdict: &mut Verdi
             }
             match instance.receive(port, slot) {
                 Ok(message) => verdict.wrong.push((0, surprise(port, slot, &message))),
-                Err(error) if error.kind() == Kind::Closed => break,
+                Err(error) if error.kind() == ErrorKind::Closed => break,
                 Err(error) => return Err(error),
             }
         }
@@ -192,8 +192,8 @@ fn more_came(
     for _ in 0..MOST_SURPRISES {
         match instance.receive_within(port, slot, Wait::AtMost(patience)) {
             Ok(message) => verdict.wrong.push((0, surprise(port, slot, &message))),
-            Err(error) if error.kind() == Kind::Closed => return Ok(true),
-            Err(error) if error.kind() == Kind::TimedOut => {
+            Err(error) if error.kind() == ErrorKind::Closed => return Ok(true),
+            Err(error) if error.kind() == ErrorKind::TimedOut => {
                 let what = said!(
                     CASE_DIFFERS,
                     "the submodel did not end within {} s of the last message",

@@ -5,7 +5,7 @@ use super::values::{written, written_number};
 use super::PlayDirectories;
 use crate::{check_instance, run_over, RunOptions, RunResult};
 use ligament_catalogue::{fault, Fault};
-use ligament_instance::{Error, Flags, Instance, Kind, Message, Outgoing, ValueRef, Wait};
+use ligament_instance::{Error, Flags, Instance, ErrorKind, Message, Outgoing, ValueRef, Wait};
 use ligament_manager::RunState;
 use ligament_model::{
     without_variables, Channel, Endpoint, Identifier, Operator, Program, Reference, Resolved,
@@ -360,7 +360,7 @@ pub fn record_part(plan: &Path, made: &Path) -> Result<(), Fault> {
         Ok(None) => {}
         Ok(Some(why)) => return Ok(instance.error_shutdown(&why.with_code())?),
         // The run says why.
-        Err(error) if error.kind() == Kind::RunEnds => return Ok(()),
+        Err(error) if error.kind() == ErrorKind::RunEnds => return Ok(()),
         Err(error) => return Err(error.into()),
     }
     std::fs::write(made, text)
@@ -413,7 +413,7 @@ fn hand_on(instance: &mut Instance, plan: &Plan, text: &mut String) -> Result<Op
                     };
                     instance.send(&port.handed_on, &outgoing, slot)?;
                 }
-                Err(error) if error.kind() == Kind::Closed => {
+                Err(error) if error.kind() == ErrorKind::Closed => {
                     open.remove(at);
                     // Its slots end together.
                     if open.iter().all(|other| other.port.name != port.name) {
@@ -427,7 +427,7 @@ fn hand_on(instance: &mut Instance, plan: &Plan, text: &mut String) -> Result<Op
             open.iter().map(|one| (one.port.name.as_str(), one.slot)).collect();
         match instance.wait_any(&ports, Wait::AtMost(LOOK_EVERY)) {
             Ok(_) => {}
-            Err(error) if matches!(error.kind(), Kind::TimedOut | Kind::Closed) => {}
+            Err(error) if matches!(error.kind(), ErrorKind::TimedOut | ErrorKind::Closed) => {}
             Err(error) => return Err(error),
         }
     }

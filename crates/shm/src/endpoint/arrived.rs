@@ -27,11 +27,11 @@ pub(crate) enum BodyPlace {
 /// Words for the longest head to which a later message can refer: a plain array of up to three dimensions.
 const KNOWN_WORDS: usize = 5;
 /// Its bytes.
-pub(crate) const KNOWN_HEAD: usize = KNOWN_WORDS * 8;
+pub(crate) const KNOWN_PREAMBLE_BYTES: usize = KNOWN_WORDS * 8;
 
 /// The head that stood in a channel's slot last: a message that is `AS_BEFORE` has the same.
 #[derive(Default)]
-pub(crate) struct Known {
+pub(crate) struct KnownPreamble {
     head: [u64; KNOWN_WORDS],
     /// Bytes of the head; 0 while nothing is known.
     len: usize,
@@ -41,7 +41,7 @@ pub(crate) struct Known {
     kind: Option<ArrayKind>,
 }
 
-impl Known {
+impl KnownPreamble {
     /// What the head says, if it is a plain array.
     #[inline]
     pub fn kind(&self) -> Option<&ArrayKind> {
@@ -55,16 +55,16 @@ impl Known {
     }
 
     /// Notes the head of a message, in the order of the ring.
-    pub fn note(&mut self, message: &Arrived) {
-        *self = Known::default();
-        if let BodyPlace::Beside(len @ 1..=KNOWN_HEAD) = message.place {
+    pub fn note(&mut self, message: &ArrivedMessage) {
+        *self = KnownPreamble::default();
+        if let BodyPlace::Beside(len @ 1..=KNOWN_PREAMBLE_BYTES) = message.place {
             self.head.copy_from_slice(&message.words[PLACE_WORDS..PLACE_WORDS + KNOWN_WORDS]);
             (self.len, self.parts, self.body_len) = (len, message.header.parts(), message.header.body_len());
         }
     }
 
     /// Gives a message that is `AS_BEFORE` what it refers to; where it lies comes back.
-    pub fn complete(&self, message: &mut Arrived) -> Result<u64, ShmError> {
+    pub fn complete(&self, message: &mut ArrivedMessage) -> Result<u64, ShmError> {
         if self.len == 0 {
             return Err(ShmError::Malformed("a message refers to a head that never came".into()));
         }
@@ -74,7 +74,7 @@ impl Known {
     }
 
     /// Notes what the value of a message was, if the head is still the one that is known.
-    pub fn learn(&mut self, message: &Arrived, value: &Value) {
+    pub fn learn(&mut self, message: &ArrivedMessage, value: &Value) {
         let same = message.place == BodyPlace::Beside(self.len)
             && message.words[PLACE_WORDS..PLACE_WORDS + KNOWN_WORDS] == self.head
             && (message.header.parts(), message.header.body_len()) == (1, self.body_len);
@@ -85,17 +85,17 @@ impl Known {
 }
 
 /// A message that has arrived.
-pub struct Arrived {
+pub struct ArrivedMessage {
     pub header: HeaderWords,
     pub(crate) place: BodyPlace,
     pub(crate) words: [u64; BODY_WORDS],
     pub(crate) bytes: Bytes,
 }
 
-impl Arrived {
-    pub(crate) fn empty() -> Box<Arrived> {
+impl ArrivedMessage {
+    pub(crate) fn empty() -> Box<ArrivedMessage> {
         let (header, place) = (HeaderWords::default(), BodyPlace::Nowhere);
-        Box::new(Arrived { header, place, words: [0; BODY_WORDS], bytes: Bytes::new() })
+        Box::new(ArrivedMessage { header, place, words: [0; BODY_WORDS], bytes: Bytes::new() })
     }
 
     /// Whether the body took memory of a slab.

@@ -13,9 +13,9 @@ use ligament_wire::ArrayKind;
 use std::ptr::NonNull;
 
 /// Elements of fewer bytes are copied before it pays to tell of it.
-pub(super) const ANNOUNCED: u64 = 128 << 10;
+pub(super) const MIN_FOLLOWED_BYTES: u64 = 128 << 10;
 /// The receive that goes on.
-pub(super) struct Following {
+pub(super) struct FollowingReceive {
     /// The channel.
     index: usize,
     /// Where the elements go, and how many bytes they are.
@@ -26,13 +26,13 @@ pub(super) struct Following {
 }
 
 // SAFETY: `to` is the caller's, who waits.
-unsafe impl Send for Following {}
+unsafe impl Send for FollowingReceive {}
 
 /// The receive goes on for as long as there is this, however that ends: the array is the caller's again then, also where
 /// a function of the caller's, which a wait calls, has panicked.
-struct During<'a, C: Custodian>(&'a mut Endpoint<C>);
+struct FollowGuard<'a, C: Custodian>(&'a mut Endpoint<C>);
 
-impl<C: Custodian> Drop for During<'_, C> {
+impl<C: Custodian> Drop for FollowGuard<'_, C> {
     fn drop(&mut self) {
         self.0.following = None;
     }
@@ -79,7 +79,7 @@ impl<C: Custodian> Endpoint<C> {
         let &[only] = to else { return None };
         let channel = &self.sends[only];
         let alike = number != 0 && number == channel.last_head;
-        let packed = packed(block, place.slab, place.offset).filter(|_| alike && len >= ANNOUNCED)?;
+        let packed = packed(block, place.slab, place.offset).filter(|_| alike && len >= MIN_FOLLOWED_BYTES)?;
         let peer = &mut self.out[channel.peer];
         let room = peer.ring.as_mut().map_or(0, |ring| ring.writer.room());
         let announcement =
@@ -101,12 +101,12 @@ impl<C: Custodian> Endpoint<C> {
     ) -> Result<usize, ShmError> {
         let channel = &self.receives[index];
         let expected = channel.known.kind().is_some_and(|kind| kind.bytes() == to.len() && fits(kind));
-        if !expected || (to.len() as u64) < ANNOUNCED || !channel.queue.is_empty() {
+        if !expected || (to.len() as u64) < MIN_FOLLOWED_BYTES || !channel.queue.is_empty() {
             return Ok(0);
         }
         let start = NonNull::from(&mut *to).cast();
-        self.following = Some(Following { index, to: start, len: to.len(), done: 0 });
-        let during = During(self);
+        self.following = Some(FollowingReceive { index, to: start, len: to.len(), done: 0 });
+        let during = FollowGuard(self);
         during.0.wait_any(&[index], None)?;
         let done = during.0.following.take().map_or(0, |following| following.done);
         Ok(done)
@@ -132,7 +132,7 @@ impl<C: Custodian> Endpoint<C> {
         // What is not copied yet is not looked at.
         let Some(from) = ring.lent.look_at_known(slab, offset, ready as u64) else { return false };
         let new = &from[following.done..];
-        // SAFETY: `to` has room for `len` bytes, by `follow_into`, which waits for us (see `During`).
+        // SAFETY: `to` has room for `len` bytes, by `follow_into`, which waits for us (see `FollowGuard`).
         unsafe {
             let to = following.to.as_ptr().add(following.done);
             to.copy_from_nonoverlapping(new.as_ptr(), new.len());

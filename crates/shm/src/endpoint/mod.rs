@@ -3,14 +3,14 @@
 //! agent goes through `Custodian`; nothing here knows what an instance is.
 
 mod arrived;
-mod carried;
+mod remote;
 mod follow;
 mod ordinary;
 mod peers;
 mod receive;
 mod room;
 mod send;
-mod served;
+mod notes;
 mod source;
 mod steer;
 mod stream;
@@ -19,20 +19,20 @@ pub mod turns;
 mod views;
 mod wait;
 
-pub use arrived::Arrived;
-pub use carried::{Bed, Body};
+pub use arrived::ArrivedMessage;
+pub use remote::{ParkingPlace, RemoteBody};
 pub use send::Loan;
-pub use served::{Idle, Needs, Overdrawn};
-pub use source::{AsBefore, Contiguous, Nothing, Source};
-pub use taps::Tapped;
+pub use notes::{Idle, Needs, Overdrawn};
+pub use source::{AsBefore, Contiguous, EmptySource, Source};
+pub use taps::PortTap;
 
 use crate::area::{ChannelEnd, Ends, Front, Layout};
 use crate::barrier;
 use crate::board::{Board, Doorbell};
 use crate::memory::{seal_against_writers, Mapping, ShmError};
-use crate::slab::Pool;
-use crate::status::{now, State, StatusPage};
-use crate::steering::Steering;
+use crate::slab::BlockPool;
+use crate::status::{now, EndpointActivity, StatusPage};
+use crate::steering::SteeringState;
 use crate::timeline::{Activity, Cause, Recorder};
 use ligament_wire::control::{ChannelInfo, Tap};
 use ligament_wire::steering::{Steer, Steers};
@@ -47,7 +47,7 @@ use std::time::Duration;
 pub const OUTBOX_BYTES: usize = 256 << 20;
 
 /// Copies up to this size are not timed: two looks at the clock would take a tenth as long as they do.
-const UNTIMED: u64 = 64 << 10;
+const MAX_UNTIMED_COPY_BYTES: u64 = 64 << 10;
 
 /// What an endpoint needs from outside: its agent, and the system to wait with.
 pub trait Custodian {
@@ -59,7 +59,7 @@ pub trait Custodian {
     /// Gives a slab back.
     fn drop_slab(&mut self, slab: u32) -> Result<(), ShmError>;
     /// Announces the ring to endpoint `to`; the reader's area comes back.
-    fn open_ring(&mut self, to: EndpointId, offset: u64, slots: u32) -> Result<Opened, ShmError>;
+    fn open_ring(&mut self, to: EndpointId, offset: u64, slots: u32) -> Result<OpenedRing, ShmError>;
     /// Another endpoint's slab and its size.
     fn fetch_slab(&mut self, of: EndpointId, slab: u32) -> Result<(OwnedFd, u64), ShmError>;
     /// What the agent has said of its own accord, without waiting.
@@ -91,7 +91,7 @@ pub trait Custodian {
 }
 
 /// The reader's side of a ring that was opened.
-pub struct Opened {
+pub struct OpenedRing {
     pub area: OwnedFd,
     pub layout: Layout,
     pub inbox: u32,
@@ -168,13 +168,13 @@ struct InChannel {
     from: String,
     /// Index in `inn`.
     peer: usize,
-    queue: VecDeque<Box<Arrived>>,
+    queue: VecDeque<Box<ArrivedMessage>>,
     sequence: u64,
     /// Its end has arrived.
     ended: bool,
     credited: u64,
     assembling: Option<receive::Assembly>,
-    known: arrived::Known,
+    known: arrived::KnownPreamble,
 }
 
 /// An endpoint.
@@ -195,10 +195,10 @@ pub struct Endpoint<C> {
     numbers: HashMap<u32, u32>,
     /// The number looked up last, and its index.
     last_number: (u32, u32),
-    pool: Pool,
+    pool: BlockPool,
     /// Boxes for messages to come: boxed because moving a message costs more than the rest of its way.
     #[allow(clippy::vec_box)]
-    spare: Vec<Box<Arrived>>,
+    spare: Vec<Box<ArrivedMessage>>,
     /// The body of the slot that is being sent.
     body: Box<source::SlotBody>,
     /// Boxed: it is looked at only after a wait or a large copy, and shall not stand between what every message needs.
@@ -223,18 +223,18 @@ pub struct Endpoint<C> {
     pinned_looks: u32,
     pinned_limit: u64,
     /// The receive that copies while its message is still being sent.
-    following: Option<follow::Following>,
+    following: Option<follow::FollowingReceive>,
     /// Looks for a message that found none and did not wait.
     fruitless: u32,
     /// Every message takes the general way (`set_generally`).
     generally: bool,
     interrupt: Option<Box<dyn Fn() -> bool + Send>>,
-    steering: Box<Steering>,
+    steering: Box<SteeringState>,
     run_ends: Option<String>,
     /// Why nothing more is taken in: a message that there was no memory for lies in pieces.
     refused: Option<ShmError>,
     /// What an endpoint needs that serves many instances.
-    served: Option<Box<served::Served>>,
+    served: Option<Box<notes::ServedNotes>>,
 }
 
 impl<C: Custodian> Endpoint<C> {
@@ -305,7 +305,7 @@ impl<C: Custodian> Endpoint<C> {
                     ended: false,
                     credited: 0,
                     assembling: None,
-                    known: arrived::Known::default(),
+                    known: arrived::KnownPreamble::default(),
                 }
             })
             .collect();
@@ -323,7 +323,7 @@ impl<C: Custodian> Endpoint<C> {
             receives,
             numbers,
             last_number: (u32::MAX, 0),
-            pool: Pool::new(),
+            pool: BlockPool::new(),
             spare: Vec::new(),
             body: Box::default(),
             timeline,
@@ -380,7 +380,7 @@ impl<C: Custodian> Endpoint<C> {
     /// When a copy of so many bytes begins, if it is worth its place in the timeline: else 0. For `copy_ends`.
     #[inline]
     pub fn copy_begins(&self, bytes: u64) -> u64 {
-        match bytes > UNTIMED {
+        match bytes > MAX_UNTIMED_COPY_BYTES {
             true => self.custodian.now(),
             false => 0,
         }
@@ -443,7 +443,7 @@ impl<C: Custodian> Endpoint<C> {
         self.tidy();
         let pinned = self.pinned();
         self.status().set_pinned(pinned);
-        self.status().end(if failed { State::Failed } else { State::Ended }, now());
+        self.status().end(if failed { EndpointActivity::Failed } else { EndpointActivity::Ended }, now());
         self.board.fall_asleep(self.bell());
     }
 

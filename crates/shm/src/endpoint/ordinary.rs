@@ -2,15 +2,15 @@
 //! first line in the ring is all there is to read besides the elements. Here is its whole way, one flat function for each
 //! step; whatever is not as expected leaves all as it was, and goes the general way (`send.rs`, `receive.rs`).
 
-use super::arrived::Known;
+use super::arrived::KnownPreamble;
 use super::peers::{InPeer, InRing};
 use super::receive::cost;
 use super::source::AsBefore;
-use super::{Custodian, Endpoint, InChannel, UNTIMED};
+use super::{Custodian, Endpoint, InChannel, MAX_UNTIMED_COPY_BYTES};
 use crate::area::ChannelEnd;
 use crate::board::FOR_MESSAGES;
 use crate::ring::{RingReader, BODY_BYTES};
-use crate::slab::{unpacked, Pool, AT_HAND};
+use crate::slab::{unpacked, BlockPool, MAX_QUICK_BLOCK_BYTES};
 use ligament_wire::{flags, ArrayKind, HeaderWords, Value};
 use std::sync::atomic::Ordering;
 
@@ -19,7 +19,7 @@ use std::sync::atomic::Ordering;
 const EAGER: u32 = 500;
 
 // What lies at hand is copied without a look at the clock.
-const _: () = assert!(AT_HAND <= UNTIMED);
+const _: () = assert!(MAX_QUICK_BLOCK_BYTES <= MAX_UNTIMED_COPY_BYTES);
 
 impl<C: Custodian> Endpoint<C> {
     /// Whether all messages take the general way, ordinary ones too. Both ways mean the same, and are played against
@@ -144,7 +144,7 @@ impl<C: Custodian> Endpoint<C> {
         fits: impl Fn(&ArrayKind) -> bool,
         to: &mut [u8],
     ) -> bool {
-        if to.len() as u64 > UNTIMED || !self.may_come_soon(index) {
+        if to.len() as u64 > MAX_UNTIMED_COPY_BYTES || !self.may_come_soon(index) {
             return false;
         }
         let Endpoint { receives, inn, pool, custodian, front, .. } = self;
@@ -172,7 +172,7 @@ impl<C: Custodian> Endpoint<C> {
 
 /// Whether the next slot of a ring is there, after a short wait in which free memory is made ready for what is sent next.
 #[inline(always)]
-fn comes_soon(reader: &RingReader, pool: &mut Pool, custodian: &impl Custodian) -> bool {
+fn comes_soon(reader: &RingReader, pool: &mut BlockPool, custodian: &impl Custodian) -> bool {
     let mut more = true;
     (0..EAGER).any(|_| {
         let ready = reader.ready();
@@ -208,7 +208,7 @@ fn take_in_order(channel: &mut InChannel, ring: &mut InRing, end: Option<&Channe
 
 /// What a message holds that refers to the one before: the array's kind, and the bytes of its whole body.
 #[inline(always)]
-fn alike<'a>(header: &HeaderWords, known: &'a Known) -> Option<(&'a ArrayKind, u64)> {
+fn alike<'a>(header: &HeaderWords, known: &'a KnownPreamble) -> Option<(&'a ArrayKind, u64)> {
     let kind = known.kind().filter(|_| header.flags() & flags::AS_BEFORE != 0)?;
     Some((kind, known.body_len()))
 }

@@ -1,11 +1,11 @@
 //! The other ends: a peer that we write to (its doorbell, its area, our ring to it) and one that we read from (its
 //! outbox, its slabs as we need them, our inbox for it).
 
-use super::views::{Lent, Link};
+use super::views::{Lent, BlockReturn};
 use crate::area::{Front, Inbox};
 use crate::board::Board;
 use crate::memory::{Mapping, ShmError, PAGE};
-use crate::ring::{RingReader, RingWriter, Slot, SLOT_BYTES};
+use crate::ring::{RingReader, RingWriter, RingEntry, ENTRY_BYTES};
 use ligament_wire::{EndpointId, Value};
 use rustix::fd::OwnedFd;
 use std::collections::{HashMap, VecDeque};
@@ -32,11 +32,11 @@ impl Outbox {
     pub fn take(&mut self, slots: u32) -> Option<u64> {
         if let Some(i) = self.free.iter().position(|&(_, s)| s == slots) {
             let (offset, _) = self.free.swap_remove(i);
-            let words: &[AtomicU64] = self.map.slice_at(offset as usize, slots as usize * SLOT_BYTES / 8);
+            let words: &[AtomicU64] = self.map.slice_at(offset as usize, slots as usize * ENTRY_BYTES / 8);
             words.iter().for_each(|word| word.store(0, Ordering::Relaxed));
             return Some(offset);
         }
-        let len = (slots as usize * SLOT_BYTES).next_multiple_of(PAGE);
+        let len = (slots as usize * ENTRY_BYTES).next_multiple_of(PAGE);
         if self.used + len > self.map.len() {
             return None;
         }
@@ -51,8 +51,8 @@ impl Outbox {
     }
 
     /// Where a segment begins.
-    pub fn slots(&self, offset: u64, slots: u32) -> NonNull<Slot> {
-        NonNull::from(&self.map.slice_at::<Slot>(offset as usize, slots as usize)[0])
+    pub fn slots(&self, offset: u64, slots: u32) -> NonNull<RingEntry> {
+        NonNull::from(&self.map.slice_at::<RingEntry>(offset as usize, slots as usize)[0])
     }
 }
 
@@ -107,14 +107,14 @@ pub(crate) struct InRing {
     segment: Mapping,
 }
 
-fn map_segment(outbox: &OwnedFd, offset: u64, slots: u32) -> Result<(Mapping, NonNull<Slot>), ShmError> {
-    let len = slots as usize * SLOT_BYTES;
+fn map_segment(outbox: &OwnedFd, offset: u64, slots: u32) -> Result<(Mapping, NonNull<RingEntry>), ShmError> {
+    let len = slots as usize * ENTRY_BYTES;
     let within = offset.checked_add(len as u64).is_some_and(|end| end <= super::OUTBOX_BYTES as u64);
     if slots < 2 || offset % PAGE as u64 != 0 || !within {
         return Err(ShmError::Malformed(format!("a ring of {slots} slots at {offset}")));
     }
     let map = Mapping::readable(outbox, offset, len)?;
-    let first = NonNull::from(&map.slice_at::<Slot>(0, slots as usize)[0]);
+    let first = NonNull::from(&map.slice_at::<RingEntry>(0, slots as usize)[0]);
     Ok((map, first))
 }
 
@@ -134,7 +134,7 @@ impl InPeer {
     ) -> Result<(), ShmError> {
         let (segment, first) = map_segment(&outbox, offset, slots)?;
         self.far = board.doorbell(self.endpoint).is_some_and(|bell| bell.is_far());
-        let lent = Lent::new(Link::new(Inbox::new(inbox)?, board, self.endpoint));
+        let lent = Lent::new(BlockReturn::new(Inbox::new(inbox)?, board, self.endpoint));
         let taken = NonNull::from(lent.link().inbox().taken());
         // SAFETY: `segment` and `lent` live in the same struct as the reader and are replaced with it.
         let reader = unsafe { RingReader::new(first, slots as usize, taken) };

@@ -1,14 +1,14 @@
 //! Taking messages in: from rings to the queues of their channels, and from there, or straight from the ring, to
 //! the code.
 
-use super::arrived::{Arrived, BodyPlace, Known, INLINE_HEAD, PLACE_WORDS};
+use super::arrived::{ArrivedMessage, BodyPlace, KnownPreamble, INLINE_HEAD, PLACE_WORDS};
 use super::peers::InPeer;
 use super::stream::GIVEN_UP;
-use super::wait::{Awaiting, Deadline};
+use super::wait::{WaitTarget, Deadline};
 use super::{Custodian, Endpoint};
 use crate::board::FOR_MESSAGES;
 use crate::memory::ShmError;
-use crate::ring::{BODY_BYTES, SLOT_BYTES, SLOT_WORDS};
+use crate::ring::{BODY_BYTES, ENTRY_BYTES, ENTRY_WORDS};
 use crate::slab::unpacked;
 use ligament_catalogue::fault;
 use ligament_wire::Bytes;
@@ -17,15 +17,15 @@ use std::sync::atomic::Ordering;
 use std::sync::Arc;
 
 /// Views above this are counted exactly at once.
-const LARGE: u64 = 64 << 10;
+const MAX_LAZY_VIEW_BYTES: u64 = 64 << 10;
 /// Releases that wait are told after so many messages, if no quiet moment comes before.
 const RELEASE_EVERY: u32 = 8;
 /// Every so many looks in vain, it is looked whether the agent lives: a third of a microsecond.
-const LOOKS_IN_VAIN: u32 = 64;
+const POLLS_PER_AGENT_CHECK: u32 = 64;
 /// At how many views of each peer is looked then.
-const LOOKS: usize = 32;
+const MAX_VIEWS_CHECKED: usize = 32;
 /// Boxes of messages kept for the next ones.
-const SPARE: usize = 32;
+const MAX_SPARE_BOXES: usize = 32;
 
 /// A message that comes in chunks.
 pub(crate) struct Assembly {
@@ -36,13 +36,13 @@ pub(crate) struct Assembly {
 /// What one message costs of its channel's budget: its slot, and what it takes of a slab.
 #[inline]
 pub(crate) fn cost(in_slab: u64) -> u64 {
-    SLOT_BYTES as u64 + in_slab
+    ENTRY_BYTES as u64 + in_slab
 }
 
 /// Of what a message costs, what it takes of a slab.
 #[inline]
 pub(crate) fn in_slab(cost: u64) -> u64 {
-    cost - SLOT_BYTES as u64
+    cost - ENTRY_BYTES as u64
 }
 
 impl<C: Custodian> Endpoint<C> {
@@ -64,7 +64,7 @@ impl<C: Custodian> Endpoint<C> {
             return Err(refused.clone());
         }
         self.stirred = true;
-        let mut message = self.spare.pop().unwrap_or_else(Arrived::empty);
+        let mut message = self.spare.pop().unwrap_or_else(ArrivedMessage::empty);
         match self.take_slot(peer, &mut message)? {
             Some(channel) => {
                 self.receives[channel].queue.push_back(message);
@@ -87,7 +87,7 @@ impl<C: Custodian> Endpoint<C> {
             if channel.peer != peer || std::mem::replace(&mut channel.ended, true) {
                 continue;
             }
-            let mut end = self.spare.pop().unwrap_or_else(Arrived::empty);
+            let mut end = self.spare.pop().unwrap_or_else(ArrivedMessage::empty);
             let header = Header {
                 kind: MessageKind::End,
                 conduit: channel.id,
@@ -107,8 +107,8 @@ impl<C: Custodian> Endpoint<C> {
 
     /// Takes back the box of a message, to be used for another.
     #[inline]
-    pub fn recycle(&mut self, message: Box<Arrived>) {
-        if self.spare.len() < SPARE {
+    pub fn recycle(&mut self, message: Box<ArrivedMessage>) {
+        if self.spare.len() < MAX_SPARE_BOXES {
             self.spare.push(message);
         }
     }
@@ -131,7 +131,7 @@ impl<C: Custodian> Endpoint<C> {
     #[cold]
     pub(super) fn looked_in_vain(&mut self) -> Result<(), ShmError> {
         self.fruitless = self.fruitless.wrapping_add(1);
-        match self.fruitless % LOOKS_IN_VAIN == 0 && self.custodian.is_gone() {
+        match self.fruitless % POLLS_PER_AGENT_CHECK == 0 && self.custodian.is_gone() {
             true => Err(self.agent_gone()),
             false => Ok(()),
         }
@@ -178,13 +178,13 @@ impl<C: Custodian> Endpoint<C> {
     ///
     /// # Errors
     /// `TimedOut`; `RunEnds` or `AgentGone` when none will come any more; `Malformed`.
-    pub fn receive(&mut self, index: usize, deadline: Deadline) -> Result<Box<Arrived>, ShmError> {
+    pub fn receive(&mut self, index: usize, deadline: Deadline) -> Result<Box<ArrivedMessage>, ShmError> {
         if let Some(mut message) = self.receives[index].queue.pop_front() {
             self.hand_over(index, &mut message)?;
             return Ok(message);
         }
         let ready = |me: &mut Self| Ok(!me.receives[index].queue.is_empty());
-        self.wait_until(Awaiting::Message(&[index]), FOR_MESSAGES, deadline, ready)?;
+        self.wait_until(WaitTarget::Message(&[index]), FOR_MESSAGES, deadline, ready)?;
         let mut message = self.receives[index].queue.pop_front().expect("the wait was for it");
         self.hand_over(index, &mut message)?;
         Ok(message)
@@ -196,7 +196,7 @@ impl<C: Custodian> Endpoint<C> {
     /// As `receive`.
     pub fn wait_any(&mut self, indices: &[usize], deadline: Deadline) -> Result<usize, ShmError> {
         let mut found = None;
-        self.wait_until(Awaiting::Message(indices), FOR_MESSAGES, deadline, |me| {
+        self.wait_until(WaitTarget::Message(indices), FOR_MESSAGES, deadline, |me| {
             found = indices.iter().copied().find(|&i| !me.receives[i].queue.is_empty());
             Ok(found.is_some())
         })?;
@@ -204,7 +204,7 @@ impl<C: Custodian> Endpoint<C> {
     }
 
     /// Returns the message's credit and counts it; copies it out of its slab if too much is held already.
-    fn hand_over(&mut self, index: usize, message: &mut Arrived) -> Result<(), ShmError> {
+    fn hand_over(&mut self, index: usize, message: &mut ArrivedMessage) -> Result<(), ShmError> {
         let held = if message.in_slab() { message.header.body_len() } else { 0 };
         if !self.count_in(index, held, &message.header) {
             let began = self.copy_begins(held);
@@ -264,7 +264,7 @@ impl<C: Custodian> Endpoint<C> {
     #[inline]
     fn take_back(&mut self) {
         for ring in self.inn.iter_mut().filter_map(|peer| peer.ring.as_mut()) {
-            ring.lent.take_back(LOOKS);
+            ring.lent.take_back(MAX_VIEWS_CHECKED);
         }
     }
 
@@ -277,7 +277,7 @@ impl<C: Custodian> Endpoint<C> {
         if self.pinned_looks % RELEASE_EVERY == 0 {
             self.take_back();
         }
-        if len > LARGE || self.pinned_guess > self.pinned_limit || self.pinned_looks % 64 == 0 {
+        if len > MAX_LAZY_VIEW_BYTES || self.pinned_guess > self.pinned_limit || self.pinned_looks % 64 == 0 {
             self.pinned_guess = self.pinned();
             self.front.status().set_pinned(self.pinned_guess);
         }
@@ -292,7 +292,7 @@ impl<C: Custodian> Endpoint<C> {
     /// Takes one slot of a peer's ring, which is ready: a message, and the index of its channel; or nothing if it
     /// was the carrier's own.
     #[inline]
-    fn take_slot(&mut self, peer: usize, message: &mut Arrived) -> Result<Option<usize>, ShmError> {
+    fn take_slot(&mut self, peer: usize, message: &mut ArrivedMessage) -> Result<Option<usize>, ShmError> {
         let ring = self.inn[peer].ring.as_mut().expect("it was ready");
         if !ring.reader.peek(&mut message.header.0) {
             return Ok(None);
@@ -341,7 +341,7 @@ impl<C: Custodian> Endpoint<C> {
 
     /// Overlays, ring jumps, chunks of streamed messages, and kinds that a later version may send.
     #[cold]
-    fn take_special(&mut self, peer: usize, message: &mut Arrived) -> Result<Option<usize>, ShmError> {
+    fn take_special(&mut self, peer: usize, message: &mut ArrivedMessage) -> Result<Option<usize>, ShmError> {
         if message.header.flags() & flags::STREAM != 0 {
             return self.take_chunk(peer, message);
         }
@@ -378,7 +378,7 @@ impl<C: Custodian> Endpoint<C> {
     }
 
     /// One chunk of a message that its sender had no memory for: it is copied to where the whole will stand.
-    fn take_chunk(&mut self, peer: usize, message: &mut Arrived) -> Result<Option<usize>, ShmError> {
+    fn take_chunk(&mut self, peer: usize, message: &mut ArrivedMessage) -> Result<Option<usize>, ShmError> {
         let header = message.header;
         let InPeer { ring, endpoint, .. } = &mut self.inn[peer];
         let ring = ring.as_mut().expect("a slot was peeked");
@@ -437,8 +437,8 @@ impl<C: Custodian> Endpoint<C> {
 fn take_body(
     peer: &mut InPeer,
     custodian: &mut impl Custodian,
-    known: Option<&mut Known>,
-    message: &mut Arrived,
+    known: Option<&mut KnownPreamble>,
+    message: &mut ArrivedMessage,
 ) -> Result<(), ShmError> {
     let InPeer { ring, endpoint, .. } = peer;
     let ring = ring.as_mut().expect("a slot was peeked");
@@ -453,7 +453,7 @@ fn take_body(
     } else if kinds & flags::PLACED == 0 {
         let body_len = message.header.body_len();
         if body_len > BODY_BYTES as u64 {
-            return Err(ShmError::Malformed(format!("{body_len} bytes in a slot of {SLOT_WORDS} words")));
+            return Err(ShmError::Malformed(format!("{body_len} bytes in a slot of {ENTRY_WORDS} words")));
         }
         message.place = if body_len == 0 { BodyPlace::Nowhere } else { BodyPlace::Inline };
         reader.body(&mut message.words[..(body_len as usize).div_ceil(8)]);

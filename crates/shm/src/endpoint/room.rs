@@ -1,8 +1,8 @@
 //! Room in the rings that this endpoint writes: opening them, and going on in larger segments.
 
 use super::peers::{OutPeer, OutRing, FIRST_SLOTS};
-use super::wait::Awaiting;
-use super::{Custodian, Endpoint, Opened};
+use super::wait::WaitTarget;
+use super::{Custodian, Endpoint, OpenedRing};
 use crate::area::{Front, Inbox};
 use crate::board::FOR_CREDIT;
 use crate::memory::{Mapping, ShmError};
@@ -44,7 +44,7 @@ impl<C: Custodian> Endpoint<C> {
         }
         while self.room_to(peer) < slots {
             if !self.grow_ring(peer) {
-                return self.wait_until(Awaiting::Slots { peer }, FOR_CREDIT, None, |me| {
+                return self.wait_until(WaitTarget::Slots { peer }, FOR_CREDIT, None, |me| {
                     Ok(me.room_to(peer) >= slots)
                 });
             }
@@ -94,7 +94,7 @@ impl<C: Custodian> Endpoint<C> {
             bytes: 0,
             reason: fault!(MEMORY_SPENT, "this instance has no room for another ring"),
         })?;
-        let Opened { area, layout, inbox } = self.custodian.open_ring(to, offset, FIRST_SLOTS)?;
+        let OpenedRing { area, layout, inbox } = self.custodian.open_ring(to, offset, FIRST_SLOTS)?;
         if inbox >= layout.inboxes {
             return Err(ShmError::Malformed(format!("inbox {inbox} of {}", layout.inboxes)));
         }

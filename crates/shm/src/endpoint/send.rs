@@ -1,16 +1,16 @@
 //! Sending: one write for all receivers. The body goes into the slot if it is small, otherwise in one copy into a
 //! block of a slab (none if it was written there as a loan), and in chunks through a window where memory is short.
 
-use super::arrived::{INLINE_HEAD, KNOWN_HEAD};
+use super::arrived::{INLINE_HEAD, KNOWN_PREAMBLE_BYTES};
 use super::peers::OutPeer;
 use super::receive::{cost, in_slab};
 use super::source::Source;
-use super::wait::Awaiting;
+use super::wait::WaitTarget;
 use super::{Custodian, Endpoint};
 use crate::board::{FOR_CREDIT, FOR_MESSAGES};
 use crate::memory::{Mapping, ShmError};
 use crate::ring::BODY_BYTES;
-use crate::slab::{packed, slab_size, stays_in_caches, BlockId, Pool};
+use crate::slab::{packed, slab_size, stays_in_caches, BlockId, BlockPool};
 use ligament_catalogue::fault;
 use ligament_wire::{flags, ConduitEnd, Header, HeaderWords, MessageKind, EncodingPlan};
 use rustix::fd::OwnedFd;
@@ -28,7 +28,7 @@ pub struct Loan {
 
 impl Loan {
     /// A block that nobody else has, with room for `len` bytes.
-    pub(super) fn new(pool: &Pool, block: BlockId, len: usize) -> Loan {
+    pub(super) fn new(pool: &BlockPool, block: BlockId, len: usize) -> Loan {
         let (pages, offset) = pool.pages(block);
         assert!(offset + len <= pages.len(), "a block lies in its slab");
         Loan { block, pages, offset, len }
@@ -310,7 +310,7 @@ impl<C: Custodian> Endpoint<C> {
             served.overdrawn.push(super::Overdrawn { channel, until: cost });
             return Ok(());
         }
-        self.wait_until(Awaiting::Credit { channel, cost }, FOR_CREDIT, None, |me| {
+        self.wait_until(WaitTarget::Credit { channel, cost }, FOR_CREDIT, None, |me| {
             Ok(me.has_credit(channel, cost))
         })
     }
@@ -399,7 +399,7 @@ impl<C: Custodian> Endpoint<C> {
                     }
                     let wrote = self.write_slot(out.peer, &header.0, self.body.used, Some(block));
                     if wrote.is_ok() {
-                        self.sends[channel].last_head = if head.len() <= KNOWN_HEAD { number } else { 0 };
+                        self.sends[channel].last_head = if head.len() <= KNOWN_PREAMBLE_BYTES { number } else { 0 };
                     }
                     wrote
                 }

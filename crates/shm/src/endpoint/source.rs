@@ -74,9 +74,9 @@ impl Source for EncodingPlan<'_, '_> {
 }
 
 /// No body: the value is none.
-pub struct Nothing;
+pub struct EmptySource;
 
-impl Source for Nothing {
+impl Source for EmptySource {
     #[inline]
     fn head(&self) -> &[u8] {
         &[]

@@ -1,16 +1,16 @@
 //! Steering: an instance says how far it is, once in each step, and hears whether something has changed. If nothing has, that
 //! takes a look at two words.
 
-use super::wait::Awaiting;
+use super::wait::WaitTarget;
 use super::{Custodian, Endpoint};
 use crate::board::FOR_MESSAGES;
 use crate::memory::ShmError;
-use crate::steering::{Gate, Steering, Told};
+use crate::steering::{Gate, SteeringState, SteeringNotice};
 use std::sync::Arc;
 
 impl<C: Custodian> Endpoint<C> {
     /// What happens at model times that are known already, and to which of its instances.
-    pub fn steering(&mut self) -> &mut Steering {
+    pub fn steering(&mut self) -> &mut SteeringState {
         &mut self.steering
     }
 
@@ -46,7 +46,7 @@ impl<C: Custodian> Endpoint<C> {
         let told = self.steering.arrives(member, gate, time);
         let waited = self.tell(told).and_then(|()| self.hear_agent()).and_then(|()| {
             match self.steering.waits_for().is_some() {
-                true => self.wait_until(Awaiting::Steering, FOR_MESSAGES, None, |me| {
+                true => self.wait_until(WaitTarget::Steering, FOR_MESSAGES, None, |me| {
                     Ok(me.steering.waits_for().is_none())
                 }),
                 false => Ok(()),
@@ -71,7 +71,7 @@ impl<C: Custodian> Endpoint<C> {
         self.tell(told)
     }
 
-    pub(super) fn tell(&mut self, told: Vec<Told>) -> Result<(), ShmError> {
+    pub(super) fn tell(&mut self, told: Vec<SteeringNotice>) -> Result<(), ShmError> {
         told.into_iter().try_for_each(|(change, answer)| self.custodian.steers(change, answer))
     }
 }

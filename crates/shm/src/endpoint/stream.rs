@@ -3,7 +3,7 @@
 use super::receive::cost;
 use super::send::done_with;
 use super::source::Source;
-use super::wait::Awaiting;
+use super::wait::WaitTarget;
 use super::{Custodian, Endpoint};
 use crate::board::FOR_CREDIT;
 use crate::memory::ShmError;
@@ -12,11 +12,11 @@ use ligament_catalogue::fault;
 use ligament_wire::{flags, HeaderWords};
 
 /// Bytes of a chunk when a message is streamed.
-pub(super) const CHUNK: u64 = 4 << 20;
+pub(super) const CHUNK_BYTES: u64 = 4 << 20;
 /// In the place of a chunk's offset: the message is given up.
 pub(super) const GIVEN_UP: u64 = u64::MAX;
 /// How long to wait for memory before the agent is asked again, ns.
-const ASK_AGAIN: u64 = 1_000_000_000;
+const MEMORY_RETRY_NS: u64 = 1_000_000_000;
 
 impl<C: Custodian> Endpoint<C> {
     /// Passes a message on in chunks, for which the credit is claimed already: each chunk waits for a block that
@@ -33,7 +33,7 @@ impl<C: Custodian> Endpoint<C> {
         let body_len = header.body_len();
         let mut at = 0;
         // All chunks ask for blocks of one size, so that each can have what the one before gave back.
-        let window = CHUNK.min(body_len);
+        let window = CHUNK_BYTES.min(body_len);
         while at < body_len {
             let len = window.min(body_len - at);
             let block = match self.chunk_block(window, body_len, at == 0) {
@@ -97,8 +97,8 @@ impl<C: Custodian> Endpoint<C> {
             return Ok(block);
         }
         let mut got = None;
-        let mut ask_at = self.custodian.now() + ASK_AGAIN;
-        let waited = self.wait_until(Awaiting::Memory, FOR_CREDIT, None, |me| {
+        let mut ask_at = self.custodian.now() + MEMORY_RETRY_NS;
+        let waited = self.wait_until(WaitTarget::Memory, FOR_CREDIT, None, |me| {
             // Who was about to sleep is asked again after it said yes.
             if got.is_some() {
                 return Ok(true);
@@ -109,7 +109,7 @@ impl<C: Custodian> Endpoint<C> {
                 // Others may have given some back, which nobody tells us.
                 let asks_again = !idle.is_empty() || me.look_again.is_some() || me.custodian.now() >= ask_at;
                 if asks_again {
-                    ask_at = me.custodian.now() + ASK_AGAIN;
+                    ask_at = me.custodian.now() + MEMORY_RETRY_NS;
                 }
                 for slab in idle {
                     me.custodian.drop_slab(slab)?;

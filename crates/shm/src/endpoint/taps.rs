@@ -10,7 +10,7 @@ use rustix::fd::OwnedFd;
 const TAPPED: u64 = u64::MAX;
 
 /// A tap of a port.
-pub struct Tapped {
+pub struct PortTap {
     pub tap: Tap,
     /// Where values go.
     pub bin: TapBox,
@@ -23,7 +23,7 @@ pub struct Tapped {
 pub(super) struct Taps {
     /// How often the agent had called when it was last listened to; `TAPPED` while there are taps.
     heard: u64,
-    all: Vec<Tapped>,
+    all: Vec<PortTap>,
 }
 
 impl Taps {
@@ -35,7 +35,7 @@ impl Taps {
     /// A port is to be shown. What cannot be mapped is not: the run goes on without.
     pub fn add(&mut self, tap: Tap, memory: &OwnedFd) {
         if let Ok(bin) = TapBox::open(memory, tap.room) {
-            self.all.push(Tapped { tap, bin, passed: 0 });
+            self.all.push(PortTap { tap, bin, passed: 0 });
         }
     }
 
@@ -53,7 +53,7 @@ impl<C: Custodian> Endpoint<C> {
     }
 
     /// Listens to the agent if it has called, and gives the taps. What else it said has its effect at the next wait.
-    pub fn taps(&mut self) -> &mut [Tapped] {
+    pub fn taps(&mut self) -> &mut [PortTap] {
         // What could not be heeded is gone from the line: the next wait must fail by it.
         if let Err(error) = self.hear_agent() {
             if self.run_ends.is_none() {

@@ -5,11 +5,11 @@
 /// processes that hand on to each other is shorter.
 const KEPT_NS: u64 = 500_000;
 /// The most waits that go by before yielding is tried again.
-const MOST: u32 = 256;
+const MAX_SKIPPED_YIELDS: u32 = 256;
 /// Yields without lingering before it is tried again.
 const TRY_AFTER: u32 = 16;
 /// How much lingering that paid is remembered.
-const MOST_LUCK: u32 = 8;
+const MAX_LINGER_CREDIT: u32 = 8;
 
 /// What one who waits has learnt of its core.
 #[derive(Debug, Default)]
@@ -36,7 +36,7 @@ impl Turns {
     pub fn took(&mut self, ns: u64) -> bool {
         let kept = ns > KEPT_NS;
         if kept {
-            self.last = (2 * self.last).clamp(1, MOST);
+            self.last = (2 * self.last).clamp(1, MAX_SKIPPED_YIELDS);
             self.without = self.last;
         }
         kept
@@ -52,7 +52,7 @@ impl Turns {
     pub fn lingered(&mut self, came: bool) {
         self.untried = 0;
         // One that pays saves a switch of processes, which costs twice as much as one in vain.
-        self.luck = if came { (self.luck + 2).min(MOST_LUCK) } else { self.luck.saturating_sub(1) };
+        self.luck = if came { (self.luck + 2).min(MAX_LINGER_CREDIT) } else { self.luck.saturating_sub(1) };
     }
 
     /// A wait ended while it yielded.

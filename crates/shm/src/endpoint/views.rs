@@ -15,13 +15,13 @@ use std::sync::Arc;
 /// Views above this are released as soon as they are dropped, since their sender may need the memory. Smaller ones
 /// wait for a quiet moment of the endpoint: to tell the sender at once would put the journey of a cache line between
 /// a receive and the reply to it.
-const AT_ONCE: u64 = 64 << 10;
+const MAX_BATCHED_VIEW_BYTES: u64 = 64 << 10;
 
 /// So many blocks that were read at once are told of together, if no quiet moment comes before.
-const TOGETHER: usize = 4;
+const MAX_BATCHED_RELEASES: usize = 4;
 
 /// What it takes to give a block back, from any thread.
-pub(crate) struct Link {
+pub(crate) struct BlockReturn {
     inbox: Inbox,
     board: Arc<Board>,
     sender: EndpointId,
@@ -29,11 +29,11 @@ pub(crate) struct Link {
     forks: u32,
 }
 
-impl Link {
+impl BlockReturn {
     /// The way back to `sender` through our inbox for it.
-    pub fn new(inbox: Inbox, board: Arc<Board>, sender: EndpointId) -> Link {
+    pub fn new(inbox: Inbox, board: Arc<Board>, sender: EndpointId) -> BlockReturn {
         forks::watch();
-        Link { inbox, board, sender, forks: forks::count() }
+        BlockReturn { inbox, board, sender, forks: forks::count() }
     }
 
     /// Whether this is a forked child: the views are its parent's, and so is the memory that they are of.
@@ -60,7 +60,7 @@ impl Link {
 #[repr(C)]
 struct Lease {
     keeper: Keeper,
-    link: NonNull<Link>,
+    link: NonNull<BlockReturn>,
     /// The slab that the view is of, and where it begins here. It stays for the next view, which is mostly of the same slab.
     pages: Option<Arc<Mapping>>,
     start: *const u8,
@@ -86,7 +86,7 @@ impl Lease {
 unsafe fn end_lease(keeper: NonNull<Keeper>) {
     // SAFETY: `repr(C)` puts the keeper first; leases live until they are over (see `Lent`), and so does the link.
     let lease = unsafe { keeper.cast::<Lease>().as_ref() };
-    if lease.len > AT_ONCE {
+    if lease.len > MAX_BATCHED_VIEW_BYTES {
         // SAFETY: as above.
         let link = unsafe { lease.link.as_ref() };
         if link.is_forked() {
@@ -102,7 +102,7 @@ unsafe fn end_lease(keeper: NonNull<Keeper>) {
 /// The mappings of a peer's slabs, and what views of them are out. Only the endpoint's thread touches it.
 pub(crate) struct Lent {
     /// Ours, unless views outlive us.
-    link: NonNull<Link>,
+    link: NonNull<BlockReturn>,
     out: Vec<NonNull<Lease>>,
     /// Blocks that were read at once, and whose sender is still to be told.
     read: Vec<u32>,
@@ -124,11 +124,11 @@ const NO_SLAB: (u32, *const u8, u64) = (0, std::ptr::null(), 0);
 
 impl Lent {
     /// Nothing is lent yet.
-    pub fn new(link: Link) -> Lent {
+    pub fn new(link: BlockReturn) -> Lent {
         Lent {
             link: NonNull::from(Box::leak(Box::new(link))),
             out: Vec::new(),
-            read: Vec::with_capacity(TOGETHER),
+            read: Vec::with_capacity(MAX_BATCHED_RELEASES),
             free: Vec::new(),
             look: 0,
             bytes_out: 0,
@@ -152,7 +152,7 @@ impl Lent {
 
     /// The link to the peer.
     #[inline]
-    pub fn link(&self) -> &Link {
+    pub fn link(&self) -> &BlockReturn {
         // SAFETY: made by `new`, and freed by `drop` only.
         unsafe { self.link.as_ref() }
     }
@@ -218,7 +218,7 @@ impl Lent {
     #[inline(always)]
     pub fn is_read(&mut self, block: u32) {
         self.read.push(block);
-        if self.read.len() >= TOGETHER {
+        if self.read.len() >= MAX_BATCHED_RELEASES {
             self.take_back(0);
         }
     }
@@ -289,7 +289,7 @@ impl Lent {
                 here.hold(None);
             }
             self.bytes_out -= here.len;
-            if here.len <= AT_ONCE {
+            if here.len <= MAX_BATCHED_VIEW_BYTES {
                 // Nobody else counts at the same time: small views are told here only, and a block holds a small and a
                 // large one at once only as the end of a stream, whose views never leave the endpoint.
                 self.link().inbox.release_alone(here.block);

@@ -11,16 +11,16 @@ use ligament_wire::EndpointId;
 use std::time::Duration;
 
 /// The first looks: some microseconds.
-const BRIEF: u32 = 256;
+const BRIEF_POLLS: u32 = 256;
 /// Looks at what is awaited between two looks at everything else, one or two microseconds.
-const LOOKS: u32 = 64;
+const POLLS_BETWEEN_SCANS: u32 = 64;
 /// How long to spin while a core is free: many wake-ups from a park (36 µs each, measured), so that an exchange of
 /// 16 MiB does not pay for one. Nobody else wants the core meanwhile.
 const SPIN_NS: u64 = 1_000_000;
 /// How many channels are looked at for a peer on the same core.
 const PEERS_LOOKED_AT: usize = 8;
 /// How long a wait that only yields goes on before it is shown on the status page.
-const SHORTLY_NS: u64 = 50_000;
+const MAX_UNREPORTED_YIELD_NS: u64 = 50_000;
 /// How long to yield before parking: as long as a token takes round a ring of 32 processes on two cores. Less, and all of
 /// them soon pay for wake-ups: four processes took 4 µs a hop and not one.
 const YIELD_NS: u64 = 500_000;
@@ -31,7 +31,7 @@ const PARK: Duration = Duration::from_secs(1);
 pub type Deadline = Option<u64>;
 
 /// What a wait is for, in the endpoint's own numbers.
-pub(crate) enum Awaiting<'a> {
+pub(crate) enum WaitTarget<'a> {
     /// A message on any of these incoming channels.
     Message(&'a [usize]),
     /// Credit for `cost` more bytes on an outgoing channel.
@@ -46,7 +46,7 @@ pub(crate) enum Awaiting<'a> {
 
 /// How far a wait has come: since when it goes on, when the clock was last looked at, when it is to end, ns; and whether
 /// the endpoint spins and yields, yields only (for who is `far`), or sleeps at once.
-struct Wait {
+struct WaitProgress {
     began: u64,
     seen: u64,
     deadline: Deadline,
@@ -61,7 +61,7 @@ impl<C: Custodian> Endpoint<C> {
     /// `TimedOut`, `Interrupted`, `RunEnds`, `AgentGone`, or what taking in messages met.
     pub(crate) fn wait_until(
         &mut self,
-        awaiting: Awaiting<'_>,
+        awaiting: WaitTarget<'_>,
         what: u32,
         deadline: Deadline,
         mut done: impl FnMut(&mut Self) -> Result<bool, ShmError>,
@@ -73,7 +73,7 @@ impl<C: Custodian> Endpoint<C> {
             // Who was woken may stand on this core's queue, and takes a while in any case.
             began = self.step_aside();
         }
-        for i in 0..BRIEF {
+        for i in 0..BRIEF_POLLS {
             self.take_in()?;
             if done(self)? {
                 if let Some(began) = began {
@@ -83,9 +83,9 @@ impl<C: Custodian> Endpoint<C> {
                 return Ok(());
             }
             self.follow();
-            if i % LOOKS == 0 {
+            if i % POLLS_BETWEEN_SCANS == 0 {
                 // A wait that is over by the first of these is not counted, and reads no clock.
-                if i == LOOKS && began.is_none() {
+                if i == POLLS_BETWEEN_SCANS && began.is_none() {
                     began = Some(self.custodian.now());
                 }
                 self.hear_agent()?;
@@ -100,7 +100,7 @@ impl<C: Custodian> Endpoint<C> {
         }
         let seen = self.custodian.now();
         let began = began.unwrap_or(seen);
-        let mut wait = Wait { began, seen, deadline, far, may_yield: self.turns.may_yield() };
+        let mut wait = WaitProgress { began, seen, deadline, far, may_yield: self.turns.may_yield() };
         let result = match self.yield_shortly(&mut wait, &mut done) {
             Ok(false) => {
                 self.stirred = false;
@@ -120,7 +120,7 @@ impl<C: Custodian> Endpoint<C> {
     }
 
     /// A wait is over: counts it.
-    fn waited(&mut self, awaiting: &Awaiting<'_>, began: u64, ended: u64) {
+    fn waited(&mut self, awaiting: &WaitTarget<'_>, began: u64, ended: u64) {
         self.status().count_wait(ended.saturating_sub(began));
         let cause = self.cause(awaiting);
         self.timeline.note(&self.front, cause, began, ended);
@@ -159,10 +159,10 @@ impl<C: Custodian> Endpoint<C> {
     /// takes where processes hand on to each other. Whether the wait is over.
     fn yield_shortly(
         &mut self,
-        wait: &mut Wait,
+        wait: &mut WaitProgress,
         done: &mut impl FnMut(&mut Self) -> Result<bool, ShmError>,
     ) -> Result<bool, ShmError> {
-        let until = wait.deadline.unwrap_or(u64::MAX).min(wait.began + SHORTLY_NS);
+        let until = wait.deadline.unwrap_or(u64::MAX).min(wait.began + MAX_UNREPORTED_YIELD_NS);
         while wait.may_yield && (wait.far || !self.board.may_spin()) && wait.seen < until {
             self.custodian.give_way();
             self.take_in()?;
@@ -181,7 +181,7 @@ impl<C: Custodian> Endpoint<C> {
     }
 
     /// Notes the time. Whether nobody has kept the core since it was last noted; otherwise there is no more yielding.
-    fn look_at_clock(&mut self, wait: &mut Wait) -> bool {
+    fn look_at_clock(&mut self, wait: &mut WaitProgress) -> bool {
         let now = self.custodian.now();
         let kept = self.turns.took(now.saturating_sub(wait.seen));
         (wait.seen, wait.may_yield) = (now, wait.may_yield && !kept);
@@ -189,36 +189,36 @@ impl<C: Custodian> Endpoint<C> {
     }
 
     /// Whether somebody who is waited for is awake on this very core, where spinning would keep it from running.
-    fn shares_core(&mut self, awaiting: &Awaiting<'_>) -> bool {
+    fn shares_core(&mut self, awaiting: &WaitTarget<'_>) -> bool {
         let core = self.custodian.core();
         self.bell().waits_on(core);
         let on_core = |endpoint: EndpointId| {
             endpoint != self.index && self.board.doorbell(endpoint).is_some_and(|bell| bell.is_awake_on(core))
         };
         match *awaiting {
-            Awaiting::Message(channels) => channels
+            WaitTarget::Message(channels) => channels
                 .iter()
                 .take(PEERS_LOOKED_AT)
                 .any(|&channel| on_core(self.inn[self.receives[channel].peer].endpoint)),
-            Awaiting::Credit { channel, .. } => on_core(self.out[self.sends[channel].peer].endpoint),
-            Awaiting::Slots { peer } => on_core(self.out[peer].endpoint),
-            Awaiting::Memory => self.out.iter().take(PEERS_LOOKED_AT).any(|peer| on_core(peer.endpoint)),
-            Awaiting::Steering => false,
+            WaitTarget::Credit { channel, .. } => on_core(self.out[self.sends[channel].peer].endpoint),
+            WaitTarget::Slots { peer } => on_core(self.out[peer].endpoint),
+            WaitTarget::Memory => self.out.iter().take(PEERS_LOOKED_AT).any(|peer| on_core(peer.endpoint)),
+            WaitTarget::Steering => false,
         }
     }
 
     /// Whether whoever is waited for is on another machine. Then the carrier needs the core more than the next message
     /// does: on its way are a network and two processes that must be woken.
-    fn is_for_afar(&self, awaiting: &Awaiting<'_>) -> bool {
+    fn is_for_afar(&self, awaiting: &WaitTarget<'_>) -> bool {
         let is_far = |endpoint: EndpointId| self.board.doorbell(endpoint).is_some_and(|bell| bell.is_far());
         match *awaiting {
-            Awaiting::Message([]) | Awaiting::Memory | Awaiting::Steering => false,
-            Awaiting::Message(channels) => {
+            WaitTarget::Message([]) | WaitTarget::Memory | WaitTarget::Steering => false,
+            WaitTarget::Message(channels) => {
                 let mut peers = channels.iter().take(PEERS_LOOKED_AT).map(|&one| self.receives[one].peer);
                 peers.all(|peer| is_far(self.inn[peer].endpoint))
             }
-            Awaiting::Credit { channel, .. } => is_far(self.out[self.sends[channel].peer].endpoint),
-            Awaiting::Slots { peer } => is_far(self.out[peer].endpoint),
+            WaitTarget::Credit { channel, .. } => is_far(self.out[self.sends[channel].peer].endpoint),
+            WaitTarget::Slots { peer } => is_far(self.out[peer].endpoint),
         }
     }
 
@@ -234,27 +234,27 @@ impl<C: Custodian> Endpoint<C> {
     }
 
     /// Shows on the status page who is waited for.
-    fn begin_wait(&self, awaiting: &Awaiting<'_>, timed: bool, began: u64) {
+    fn begin_wait(&self, awaiting: &WaitTarget<'_>, timed: bool, began: u64) {
         let mut numbers;
         let what = match *awaiting {
-            Awaiting::Message(channels) => {
+            WaitTarget::Message(channels) => {
                 numbers = channels.iter().map(|&channel| self.receives[channel].id);
                 Awaits::Message(&mut numbers)
             }
-            Awaiting::Credit { channel, .. } => {
+            WaitTarget::Credit { channel, .. } => {
                 Awaits::Credit { channel: self.sends[channel].id, needs: self.needs(awaiting) }
             }
-            Awaiting::Slots { peer } => Awaits::Slots { endpoint: self.out[peer].endpoint },
-            Awaiting::Memory => Awaits::Memory,
-            Awaiting::Steering => Awaits::Steering { change: self.steering.waits_for().unwrap_or_default() },
+            WaitTarget::Slots { peer } => Awaits::Slots { endpoint: self.out[peer].endpoint },
+            WaitTarget::Memory => Awaits::Memory,
+            WaitTarget::Steering => Awaits::Steering { change: self.steering.waits_for().unwrap_or_default() },
         };
         self.status().begin_wait(what, timed, self.front.waits(), began);
     }
 
     /// What a wait that is over was for. Of several channels that on which something has come.
-    fn cause(&self, awaiting: &Awaiting<'_>) -> Cause {
+    fn cause(&self, awaiting: &WaitTarget<'_>) -> Cause {
         let (activity, id) = match *awaiting {
-            Awaiting::Message(channels) => {
+            WaitTarget::Message(channels) => {
                 let has_come = |&&channel: &&usize| !self.receives[channel].queue.is_empty();
                 let came = if channels.len() == 1 { channels.first() } else { channels.iter().find(has_come) };
                 match came {
@@ -262,18 +262,18 @@ impl<C: Custodian> Endpoint<C> {
                     None => (Activity::AwaitsAny, 0),
                 }
             }
-            Awaiting::Credit { channel, .. } => (Activity::AwaitsCredit, self.sends[channel].id),
-            Awaiting::Slots { peer } => (Activity::AwaitsSlots, self.out[peer].endpoint.number()),
-            Awaiting::Memory => (Activity::AwaitsMemory, 0),
-            Awaiting::Steering => (Activity::AwaitsSteering, 0),
+            WaitTarget::Credit { channel, .. } => (Activity::AwaitsCredit, self.sends[channel].id),
+            WaitTarget::Slots { peer } => (Activity::AwaitsSlots, self.out[peer].endpoint.number()),
+            WaitTarget::Memory => (Activity::AwaitsMemory, 0),
+            WaitTarget::Steering => (Activity::AwaitsSteering, 0),
         };
         Cause { activity, id }
     }
 
     /// The budget with which a wait for credit would be over.
-    fn needs(&self, awaiting: &Awaiting<'_>) -> u64 {
+    fn needs(&self, awaiting: &WaitTarget<'_>) -> u64 {
         match *awaiting {
-            Awaiting::Credit { channel, cost } => {
+            WaitTarget::Credit { channel, cost } => {
                 let channel = &self.sends[channel];
                 channel.sent.saturating_sub(channel.credited).saturating_add(cost)
             }
@@ -306,7 +306,7 @@ impl<C: Custodian> Endpoint<C> {
     fn look_once_more(
         &mut self,
         round: u64,
-        awaiting: &Awaiting<'_>,
+        awaiting: &WaitTarget<'_>,
         done: &mut impl FnMut(&mut Self) -> Result<bool, ShmError>,
     ) -> Result<bool, ShmError> {
         // Everything sent before the agent asked is here by now, and a ring that was opened is known.
@@ -328,9 +328,9 @@ impl<C: Custodian> Endpoint<C> {
 
     fn wait_long(
         &mut self,
-        awaiting: &Awaiting<'_>,
+        awaiting: &WaitTarget<'_>,
         what: u32,
-        wait: &mut Wait,
+        wait: &mut WaitProgress,
         done: &mut impl FnMut(&mut Self) -> Result<bool, ShmError>,
     ) -> Result<(), ShmError> {
         let mut looks = 0u32;
@@ -358,7 +358,7 @@ impl<C: Custodian> Endpoint<C> {
                 continue;
             }
             looks = looks.wrapping_add(1);
-            if spinning && looks % LOOKS != 0 {
+            if spinning && looks % POLLS_BETWEEN_SCANS != 0 {
                 std::hint::spin_loop();
                 continue;
             }

@@ -1,17 +1,17 @@
 //! Claiming: while an endpoint waits, lines of the block that it will use next are taken from its reader's cache.
 
-use super::{class_of, BlockId, Class, Pool, AT_HAND};
+use super::{class_of, BlockId, Class, BlockPool, MAX_QUICK_BLOCK_BYTES};
 
-/// Blocks up to this size are claimed beforehand (see `Pool::claim`): more does not stay in the cache that belongs to a
+/// Blocks up to this size are claimed beforehand (see `BlockPool::claim`): more does not stay in the cache that belongs to a
 /// core alone.
-const CLAIMED: usize = 2 << 20;
-/// A first `CLAIM_STEP` that takes longer, ns, takes its lines from a cache that is not shared (measured, with the clock:
+const MAX_CLAIMED_BYTES: usize = 2 << 20;
+/// A first `CLAIM_STEP_BYTES` that takes longer, ns, takes its lines from a cache that is not shared (measured, with the clock:
 /// 40 to 60 between cores of one cache, 100 to 200 between others).
-const FAR: u64 = 85;
+const FAR_CACHE_NS: u64 = 85;
 /// How many bytes are claimed between two looks at what a waiting endpoint waits for.
-const CLAIM_STEP: usize = 4 << 10;
+const CLAIM_STEP_BYTES: usize = 4 << 10;
 
-impl Pool {
+impl BlockPool {
     /// In a quiet moment: claims a few lines of the block that will be used next. False if there is nothing to claim.
     /// `now` is the time in ns.
     ///
@@ -23,29 +23,29 @@ impl Pool {
     #[inline]
     pub fn claim(&mut self, now: impl Fn() -> u64) -> bool {
         let len = self.recent_len;
-        if len > CLAIMED {
+        if len > MAX_CLAIMED_BYTES {
             return false;
         }
         let Some(&id) = self.classes.get(self.recent).and_then(|class| class.free.last()) else { return false };
         let claimed = self.block(id).claimed;
-        if claimed == 0 && len >= CLAIM_STEP {
+        if claimed == 0 && len >= CLAIM_STEP_BYTES {
             return self.claim_timed(id, len, now);
         }
-        (self.lends || self.slow_steps > 0) && self.claim_up_to(id, len, CLAIM_STEP)
+        (self.lends || self.slow_steps > 0) && self.claim_up_to(id, len, CLAIM_STEP_BYTES)
     }
 
     /// The first step, which shows how far away the reader's cache is.
     fn claim_timed(&mut self, id: BlockId, len: usize, now: impl Fn() -> u64) -> bool {
         let began = now();
-        let claimed = self.claim_up_to(id, len, CLAIM_STEP);
-        let slow = claimed && now() - began > FAR;
+        let claimed = self.claim_up_to(id, len, CLAIM_STEP_BYTES);
+        let slow = claimed && now() - began > FAR_CACHE_NS;
         self.slow_steps = (self.slow_steps + if slow { 1 } else { -1 }).clamp(-8, 8);
         claimed
     }
 
     /// Whether blocks of this size are worth claiming that are not taken at hand.
     fn claims_large(&self, len: u64) -> bool {
-        len > AT_HAND && len <= CLAIMED as u64 && (self.lends || self.slow_steps > 0)
+        len > MAX_QUICK_BLOCK_BYTES && len <= MAX_CLAIMED_BYTES as u64 && (self.lends || self.slow_steps > 0)
     }
 
     /// Where in a class's free list the best block stands that is claimed as far as it is needed.
@@ -120,7 +120,7 @@ mod tests {
         assert!(bytes().iter().all(|&byte| byte == 7));
         pool.reclaim(|_, _, _| true);
         assert!(pool.claim(now));
-        assert!(bytes()[..CLAIM_STEP].iter().all(|&byte| byte == 0) && bytes()[CLAIM_STEP] == 7);
+        assert!(bytes()[..CLAIM_STEP_BYTES].iter().all(|&byte| byte == 0) && bytes()[CLAIM_STEP_BYTES] == 7);
         pool.lends();
         while pool.claim(now) {}
         assert!(bytes()[..10_000].iter().all(|&byte| byte == 0) && bytes()[10_000] == 7);

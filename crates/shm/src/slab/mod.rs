@@ -8,25 +8,25 @@ mod claim;
 mod tests;
 
 use crate::area::MAX_BLOCKS;
-use crate::memory::{Mapping, ShmError, HUGE_PAGE};
+use crate::memory::{Mapping, ShmError, HUGE_PAGE_BYTES};
 use ligament_catalogue::fault;
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
 /// Blocks up to this size share slabs; larger ones have a slab each.
-const LARGEST_SHARED: u64 = 256 << 10;
-const SMALLEST: u64 = 1 << 10;
+const MAX_SHARED_BLOCK_BYTES: u64 = 256 << 10;
+const MIN_BLOCK_BYTES: u64 = 1 << 10;
 const SHARED_CLASSES: usize = 9;
-const SHARED_SLAB: u64 = 2 << 20;
+const SHARED_SLAB_BYTES: u64 = 2 << 20;
 /// Of blocks up to this size a free one is taken before the readers' memory is looked into: that look costs a cache
 /// line's journey, more than the memory of some blocks more.
-pub(crate) const AT_HAND: u64 = 64 << 10;
+pub(crate) const MAX_QUICK_BLOCK_BYTES: u64 = 64 << 10;
 /// But not while this many are out, or a sender that never pauses would walk through all its memory.
 const ROTATING: usize = 8;
 /// Small messages that are not worth a slab.
-const FEW: u32 = 64;
+const MAX_SLABLESS_MESSAGES: u32 = 64;
 /// How many outstanding blocks are looked at before another is taken.
-const LOOKS: usize = 4;
+const MAX_BLOCKS_CHECKED: usize = 4;
 
 /// A block's number among its sender's: readers count its releases under it.
 pub type BlockId = u32;
@@ -35,10 +35,10 @@ pub type BlockId = u32;
 /// each power, so that at most an eighth is lost.
 #[inline(always)]
 fn class_of(len: u64) -> (usize, u64) {
-    if len <= LARGEST_SHARED {
+    if len <= MAX_SHARED_BLOCK_BYTES {
         // How many doublings of the smallest block it takes.
-        let class = ((len.saturating_sub(1) / SMALLEST) << 1 | 1).ilog2();
-        (class as usize, SMALLEST << class)
+        let class = ((len.saturating_sub(1) / MIN_BLOCK_BYTES) << 1 | 1).ilog2();
+        (class as usize, MIN_BLOCK_BYTES << class)
     } else {
         let power = 63 - (len - 1).leading_zeros() as u64;
         let step = 1u64 << (power - 3);
@@ -49,8 +49,8 @@ fn class_of(len: u64) -> (usize, u64) {
 
 /// Bytes to ask the agent for when no block for `len` bytes is left.
 pub fn slab_size(len: u64) -> u64 {
-    if len <= LARGEST_SHARED {
-        SHARED_SLAB
+    if len <= MAX_SHARED_BLOCK_BYTES {
+        SHARED_SLAB_BYTES
     } else {
         class_of(len).1
     }
@@ -136,7 +136,7 @@ struct Class {
 
 /// All slabs and blocks of one sender.
 #[derive(Default)]
-pub struct Pool {
+pub struct BlockPool {
     slabs: Vec<Option<Slab>>,
     blocks: Vec<Block>,
     vacant: Vec<BlockId>,
@@ -151,10 +151,10 @@ pub struct Pool {
     slow_steps: i32,
 }
 
-impl Pool {
+impl BlockPool {
     /// A pool without memory.
-    pub fn new() -> Pool {
-        Pool::default()
+    pub fn new() -> BlockPool {
+        BlockPool::default()
     }
 
     fn class(&mut self, index: usize) -> &mut Class {
@@ -181,12 +181,12 @@ impl Pool {
         if let Some(at) = self.claimed_for(index, len) {
             return Some(self.classes[index].free.remove(at));
         }
-        if size <= AT_HAND && self.classes[index].outstanding.len() < ROTATING {
+        if size <= MAX_QUICK_BLOCK_BYTES && self.classes[index].outstanding.len() < ROTATING {
             if let Some(id) = self.classes[index].free.pop() {
                 return Some(id);
             }
         }
-        for _ in 0..LOOKS.min(self.classes[index].outstanding.len()) {
+        for _ in 0..MAX_BLOCKS_CHECKED.min(self.classes[index].outstanding.len()) {
             let id = self.classes[index].outstanding.pop_front()?;
             if self.block(id).uses.all(|reader, due| done_with(reader, id, due)) {
                 return Some(id);
@@ -202,7 +202,7 @@ impl Pool {
     #[inline]
     pub fn reclaim(&mut self, done_with: impl Fn(u32, BlockId, u32) -> bool) {
         let Some(class) = self.classes.get_mut(self.recent) else { return };
-        for _ in 0..LOOKS {
+        for _ in 0..MAX_BLOCKS_CHECKED {
             let Some(&id) = class.outstanding.front() else { return };
             if !self.blocks[id as usize].uses.all(|reader, due| done_with(reader, id, due)) {
                 return;
@@ -223,7 +223,7 @@ impl Pool {
     /// `OutOfMemory` if this sender has too many blocks already.
     pub fn add_slab(&mut self, id: u32, map: Mapping, len: u64) -> Result<(), ShmError> {
         let (class, size) = class_of(len);
-        let shared = len <= LARGEST_SHARED;
+        let shared = len <= MAX_SHARED_BLOCK_BYTES;
         let count = if shared { map.len() / size as usize } else { 1 };
         if self.blocks.len() - self.vacant.len() + count > MAX_BLOCKS {
             return Err(ShmError::OutOfMemory {
@@ -234,7 +234,7 @@ impl Pool {
                 ),
             });
         }
-        if map.len() >= HUGE_PAGE && !shared {
+        if map.len() >= HUGE_PAGE_BYTES && !shared {
             map.advise_huge();
         }
         let slot = id as usize;
@@ -313,13 +313,13 @@ impl Pool {
     #[inline(always)]
     pub fn takes_small(&mut self) -> bool {
         self.small = self.small.saturating_add(1);
-        self.small > FEW && self.classes.first().is_none_or(|class| class.outstanding.len() < ROTATING)
+        self.small > MAX_SLABLESS_MESSAGES && self.classes.first().is_none_or(|class| class.outstanding.len() < ROTATING)
     }
 
     /// Whether there were so many of them.
     #[inline(always)]
     pub fn had_many_small(&self) -> bool {
-        self.small > FEW
+        self.small > MAX_SLABLESS_MESSAGES
     }
 
     /// There was no memory for such a body: none is asked for before as many again have gone.
@@ -332,7 +332,7 @@ impl Pool {
     pub fn at_hand(&mut self, len: u64) -> Option<BlockId> {
         let (index, size) = class_of(len);
         let class = self.classes.get_mut(index)?;
-        if size > AT_HAND || class.outstanding.len() >= ROTATING {
+        if size > MAX_QUICK_BLOCK_BYTES || class.outstanding.len() >= ROTATING {
             return None;
         }
         let &id = class.free.last()?;
@@ -354,7 +354,7 @@ impl Pool {
         let &id = free.last()?;
         let block = self.blocks.get(id as usize)?;
         // Up to there the sizes of classes are powers of two.
-        let at_hand = len <= AT_HAND && outstanding.len() < ROTATING && len as usize <= block.populated;
+        let at_hand = len <= MAX_QUICK_BLOCK_BYTES && outstanding.len() < ROTATING && len as usize <= block.populated;
         let place = block.packed.filter(|_| at_hand)?;
         Some(ForCopy { start: block.start, place, class, id, len: len as usize })
     }
@@ -481,15 +481,15 @@ pub struct ForCopy {
 }
 
 const BLOCK_BITS: u32 = MAX_BLOCKS.trailing_zeros();
-const OFFSET_BITS: u32 = (SHARED_SLAB / SMALLEST).trailing_zeros();
+const OFFSET_BITS: u32 = (SHARED_SLAB_BYTES / MIN_BLOCK_BYTES).trailing_zeros();
 const SLAB_BITS: u32 = 56 - BLOCK_BITS - OFFSET_BITS;
 
 /// A block and its place in 56 bits: block, offset in steps of the smallest block, slab, from the lowest. None if they
 /// do not fit, which they do in all but absurd runs.
 #[inline]
 pub fn packed(block: BlockId, slab: u32, offset: u64) -> Option<u64> {
-    let fits = block < 1 << BLOCK_BITS && slab < 1 << SLAB_BITS && offset < SHARED_SLAB;
-    let steps = (offset / SMALLEST) << BLOCK_BITS;
+    let fits = block < 1 << BLOCK_BITS && slab < 1 << SLAB_BITS && offset < SHARED_SLAB_BYTES;
+    let steps = (offset / MIN_BLOCK_BYTES) << BLOCK_BITS;
     fits.then(|| u64::from(block) | steps | u64::from(slab) << (BLOCK_BITS + OFFSET_BITS))
 }
 
@@ -498,5 +498,5 @@ pub fn packed(block: BlockId, slab: u32, offset: u64) -> Option<u64> {
 pub fn unpacked(packed: u64) -> (BlockId, u32, u64) {
     let block = packed as u32 & ((1 << BLOCK_BITS) - 1);
     let steps = packed >> BLOCK_BITS & ((1 << OFFSET_BITS) - 1);
-    (block, (packed >> (BLOCK_BITS + OFFSET_BITS)) as u32, steps * SMALLEST)
+    (block, (packed >> (BLOCK_BITS + OFFSET_BITS)) as u32, steps * MIN_BLOCK_BYTES)
 }

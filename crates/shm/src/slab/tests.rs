@@ -3,13 +3,13 @@
 use super::*;
 use crate::memory::create;
 
-pub fn pool_with(len: u64) -> Pool {
-    let mut pool = Pool::new();
+pub fn pool_with(len: u64) -> BlockPool {
+    let mut pool = BlockPool::new();
     grow(&mut pool, 0, len);
     pool
 }
 
-pub fn grow(pool: &mut Pool, id: u32, len: u64) {
+pub fn grow(pool: &mut BlockPool, id: u32, len: u64) {
     let size = slab_size(len) as usize;
     let fd = create("test", size).unwrap();
     pool.add_slab(id, Mapping::writable(&fd, 0, size).unwrap(), len).unwrap();
@@ -21,8 +21,8 @@ fn classes_waste_at_most_an_eighth_above_256_kib_and_half_below() {
     for len in (1..4096).chain((1..4000).map(|i| i * 1531)).chain([5 << 30, (5 << 30) + 1]) {
         let (class, size) = class_of(len);
         assert!(size >= len, "{len} in {size}");
-        assert!(size <= (2 * len).max(SMALLEST));
-        if len > LARGEST_SHARED {
+        assert!(size <= (2 * len).max(MIN_BLOCK_BYTES));
+        if len > MAX_SHARED_BLOCK_BYTES {
             assert!(size - len <= len / 8, "{len} wastes {}", size - len);
         }
         if len > last.0 {

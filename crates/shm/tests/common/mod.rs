@@ -2,11 +2,11 @@
 #![allow(dead_code)]
 
 use ligament_catalogue::fault;
-use ligament_shm::area::{Ends, Front, Layout, Passed};
+use ligament_shm::area::{Ends, Front, Layout, ChannelCount};
 use ligament_shm::board::{Board, Doorbell};
-use ligament_shm::endpoint::{AgentNotice, Foundation, Opened, OUTBOX_BYTES};
+use ligament_shm::endpoint::{AgentNotice, Foundation, OpenedRing, OUTBOX_BYTES};
 use ligament_shm::memory::{create, Mapping};
-use ligament_shm::ring::{Announcement, SLOT_BYTES, SLOT_WORDS, STAMPED_MASK};
+use ligament_shm::ring::{Announcement, ENTRY_BYTES, ENTRY_WORDS, STAMPED_MASK};
 use ligament_shm::status::Status;
 use ligament_shm::{barrier, Custodian, Endpoint, ShmError};
 use ligament_wire::control::ChannelInfo;
@@ -81,7 +81,7 @@ pub struct WrongSender {
 impl WrongSender {
     /// Publishes slot `index` of the ring at `offset`, as if in the first lap.
     pub fn publish(&self, offset: u64, index: usize, header: [u64; 8], body: &[u64]) {
-        let words: &[AtomicU64] = self.outbox.slice_at(offset as usize + index * SLOT_BYTES, SLOT_BYTES / 8);
+        let words: &[AtomicU64] = self.outbox.slice_at(offset as usize + index * ENTRY_BYTES, ENTRY_BYTES / 8);
         for (word, value) in words[8..].iter().zip(body) {
             word.store(*value, Ordering::Relaxed);
         }
@@ -94,8 +94,8 @@ impl WrongSender {
     /// Announces something in slot `index` of the ring at `offset`: how many bytes of it are there, and what it is.
     pub fn announce(&self, offset: u64, index: usize, bytes: u64, what: Announcement) {
         let words = [bytes, what.channel, what.sequence, what.place, what.tag()];
-        let slot: &[AtomicU64] = self.outbox.slice_at(offset as usize + index * SLOT_BYTES, SLOT_BYTES / 8);
-        for (word, value) in slot[SLOT_WORDS - 8..].iter().zip(words) {
+        let slot: &[AtomicU64] = self.outbox.slice_at(offset as usize + index * ENTRY_BYTES, ENTRY_BYTES / 8);
+        for (word, value) in slot[ENTRY_WORDS - 8..].iter().zip(words) {
             word.store(value, Ordering::Relaxed);
         }
     }
@@ -232,11 +232,11 @@ impl Domain {
     }
 
     /// The first slots that an endpoint has written, as words.
-    pub fn written(&self, of: u32, slots: usize) -> Vec<[u64; SLOT_WORDS]> {
+    pub fn written(&self, of: u32, slots: usize) -> Vec<[u64; ENTRY_WORDS]> {
         let world = self.world.lock().unwrap();
-        let map = Mapping::readable(&world.endpoints[of as usize].outbox, 0, slots * SLOT_BYTES).unwrap();
-        let words: &[AtomicU64] = map.slice_at(0, slots * SLOT_WORDS);
-        let slot = |i: usize| std::array::from_fn(|k| words[i * SLOT_WORDS + k].load(Ordering::Acquire));
+        let map = Mapping::readable(&world.endpoints[of as usize].outbox, 0, slots * ENTRY_BYTES).unwrap();
+        let words: &[AtomicU64] = map.slice_at(0, slots * ENTRY_WORDS);
+        let slot = |i: usize| std::array::from_fn(|k| words[i * ENTRY_WORDS + k].load(Ordering::Acquire));
         (0..slots).map(slot).collect()
     }
 
@@ -250,7 +250,7 @@ impl Domain {
     }
 
     /// What an endpoint has counted at the ends of its channels: of those that it sends on, and that it receives on.
-    pub fn passed(&self, of: u32) -> (Vec<Passed>, Vec<Passed>) {
+    pub fn passed(&self, of: u32) -> (Vec<ChannelCount>, Vec<ChannelCount>) {
         let world = self.world.lock().unwrap();
         let Memory { area, layout, .. } = &world.endpoints[of as usize];
         let front = Front::new(Mapping::readable(area, 0, layout.front()).unwrap(), *layout).unwrap();
@@ -331,7 +331,7 @@ impl Custodian for Line {
         Ok(())
     }
 
-    fn open_ring(&mut self, to: EndpointId, offset: u64, slots: u32) -> Result<Opened, ShmError> {
+    fn open_ring(&mut self, to: EndpointId, offset: u64, slots: u32) -> Result<OpenedRing, ShmError> {
         let mut world = self.world.lock().unwrap();
         let outbox = dup(&world.endpoints[self.me as usize].outbox);
         let memory = &mut world.endpoints[to.index()];
@@ -343,7 +343,7 @@ impl Custodian for Line {
             slots,
             inbox,
         });
-        let opened = Opened { area: dup(&memory.area), layout: memory.layout, inbox };
+        let opened = OpenedRing { area: dup(&memory.area), layout: memory.layout, inbox };
         world.board.doorbell(to).unwrap().call();
         Ok(opened)
     }

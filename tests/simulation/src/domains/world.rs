@@ -3,7 +3,7 @@
 //! asked to look.
 
 use super::script::{Script, Step};
-use ligament_agent::{Awaited, State, Status, Waiting};
+use ligament_agent::{AwaitedEvent, EndpointActivity, Status, WaitRecord};
 use ligament_wire::domains::CarrierLoad;
 use ligament_wire::RankId;
 
@@ -26,7 +26,7 @@ pub struct Process {
     pub busy: bool,
     /// Whether it has said that it is done.
     done: bool,
-    waits: Option<(Awaited, u64)>,
+    waits: Option<(AwaitedEvent, u64)>,
     epoch: u64,
     looked: u64,
     asked: Option<u64>,
@@ -168,13 +168,13 @@ impl<'s> World<'s> {
         out
     }
 
-    fn sends(&mut self, channel: u32, out: &mut Vec<Follows>) -> Option<Awaited> {
+    fn sends(&mut self, channel: u32, out: &mut Vec<Follows>) -> Option<AwaitedEvent> {
         let ends = &self.script.plan.channels[channel as usize];
         let far = self.script.is_far(channel);
         let way = &mut self.ways[channel as usize];
         let under_way = way.sent - way.known;
         if under_way >= way.budget {
-            return Some(Awaited::Credit { channel, needs: under_way + 1 });
+            return Some(AwaitedEvent::Credit { channel, needs: under_way + 1 });
         }
         way.sent += 1;
         if far {
@@ -187,12 +187,12 @@ impl<'s> World<'s> {
         None
     }
 
-    fn receives(&mut self, channel: u32, out: &mut Vec<Follows>) -> Option<Awaited> {
+    fn receives(&mut self, channel: u32, out: &mut Vec<Follows>) -> Option<AwaitedEvent> {
         let ends = &self.script.plan.channels[channel as usize];
         let far = self.script.is_far(channel);
         let way = &mut self.ways[channel as usize];
         if way.inbox == 0 {
-            return Some(Awaited::Message { channels: vec![channel] });
+            return Some(AwaitedEvent::Message { channels: vec![channel] });
         }
         way.inbox -= 1;
         way.received += 1;
@@ -272,17 +272,17 @@ impl<'s> World<'s> {
         if process.started == 0 {
             return None;
         }
-        let waits = process.waits.as_ref().map(|(what, since)| Waiting {
+        let waits = process.waits.as_ref().map(|(what, since)| WaitRecord {
             what: what.clone(),
             since: since + ahead,
             timed: false,
             holding: false,
         });
         let state = match (process.done, &process.waits) {
-            (true, _) => State::Ended,
-            (_, None) => State::Computing,
-            (_, Some((Awaited::Message { .. }, _))) => State::WaitingToReceive,
-            (_, Some(_)) => State::WaitingToSend,
+            (true, _) => EndpointActivity::Ended,
+            (_, None) => EndpointActivity::Computing,
+            (_, Some((AwaitedEvent::Message { .. }, _))) => EndpointActivity::WaitingToReceive,
+            (_, Some(_)) => EndpointActivity::WaitingToSend,
         };
         Some(Status {
             state,

@@ -1,6 +1,6 @@
 //! The world outside of the process: what comes from there, waiting for it, and showing who waits for what.
 
-use super::{Hub, Lack, Standing};
+use super::{Hub, MissingItem, InstanceStatus};
 use ligament_shm::endpoint::{Idle, Needs, Overdrawn};
 use ligament_shm::status::{now, Awaits};
 use ligament_shm::ShmError;
@@ -30,7 +30,7 @@ impl Hub {
     /// The channel to another process on which a member lacks room.
     pub(super) fn far_room(&self, member: u32) -> Option<Overdrawn> {
         match self.members[member as usize].lacks {
-            Some(Lack::Room(one)) if one.channel < self.outgoing => Some(one),
+            Some(MissingItem::Room(one)) if one.channel < self.outgoing => Some(one),
             _ => None,
         }
     }
@@ -43,7 +43,7 @@ impl Hub {
             // What comes for one that is over goes, or its sender would wait for room for ever.
             if self.members[member as usize].over {
                 self.endpoint.discard(channel as usize);
-            } else if self.members[member as usize].lacks == Some(Lack::Message(channel as usize)) {
+            } else if self.members[member as usize].lacks == Some(MissingItem::Message(channel as usize)) {
                 self.wake(member);
             }
         }
@@ -73,11 +73,11 @@ impl Hub {
             self.show_waited(member, began);
             let Some((page, list)) = self.endpoint.rows().and_then(|rows| rows.row(member)) else { continue };
             match lack {
-                Lack::Message(_) => {
+                MissingItem::Message(_) => {
                     let mut channels = std::iter::once(needs.channel);
                     page.begin_wait(Awaits::Message(&mut channels), false, list, began);
                 }
-                Lack::Room(_) => {
+                MissingItem::Room(_) => {
                     let Needs { channel, budget } = needs;
                     page.begin_wait(Awaits::Credit { channel, needs: budget }, false, list, began);
                 }
@@ -87,16 +87,16 @@ impl Hub {
     }
 
     /// The channel that is lacked something on, by its number in the run, and what budget would do.
-    fn needs(&mut self, lack: Lack) -> Needs {
+    fn needs(&mut self, lack: MissingItem) -> Needs {
         match lack {
-            Lack::Message(channel) => Needs {
+            MissingItem::Message(channel) => Needs {
                 channel: match channel.checked_sub(self.incoming) {
                     Some(inner) => self.inner[inner].id,
                     None => self.endpoint.number_of_incoming(channel),
                 },
                 budget: 0,
             },
-            Lack::Room(one) => match one.channel.checked_sub(self.outgoing) {
+            MissingItem::Room(one) => match one.channel.checked_sub(self.outgoing) {
                 Some(inner) => Needs { channel: self.inner[inner].id, budget: self.inner[inner].under_way() },
                 None => self.endpoint.is_short(one).unwrap_or(Needs { channel: u32::MAX, budget: 0 }),
             },
@@ -107,7 +107,7 @@ impl Hub {
     pub fn confirm(&mut self, round: u64) {
         let looked = self.endpoint.looked();
         for member in 0..self.members.len() {
-            let Standing { lacks: Some(lack), shown: true, .. } = self.members[member] else { continue };
+            let InstanceStatus { lacks: Some(lack), shown: true, .. } = self.members[member] else { continue };
             let needs = self.needs(lack).budget;
             let Some(page) = self.page(member as u32) else { continue };
             match looked {

@@ -6,7 +6,7 @@ use ligament_wire::DomainId;
 
 /// A report of the carrier, in the order of events.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Heard {
+pub enum CarrierReport {
     /// A message from another domain's agent.
     Control { from: DomainId, bytes: Vec<u8> },
     /// Something happened to a path.

@@ -2,15 +2,15 @@
 //! waits for all of them at once, and says for which of them the endpoint works at the moment. Its sends never wait
 //! for credit: an instance goes on to the end of its step, and is not run again before its conduits have room.
 
-use super::wait::Awaiting;
+use super::wait::WaitTarget;
 use super::{Custodian, Endpoint};
-use crate::area::Rows;
+use crate::area::RowTable;
 use crate::board::{FOR_CREDIT, FOR_MESSAGES};
 use crate::memory::{Mapping, ShmError};
 
 /// What is noted for whoever runs the instances.
 #[derive(Default)]
-pub(super) struct Served {
+pub(super) struct ServedNotes {
     /// Channels on which something has come, by their indices, each time that something came.
     pub arrived: Vec<u32>,
     /// New budgets of channels that are not the endpoint's own, by their numbers in the run.
@@ -58,7 +58,7 @@ impl<C: Custodian> Endpoint<C> {
     /// The rows cannot be mapped.
     pub fn serve_many(&mut self) -> Result<(), ShmError> {
         let (at, len) = self.layout.rows();
-        let rows = Rows::new(Mapping::writable(&self.area, at, len)?, self.layout)?;
+        let rows = RowTable::new(Mapping::writable(&self.area, at, len)?, self.layout)?;
         // Intervals of many instances would be told apart by nobody.
         (0..self.layout.rows).filter_map(|row| rows.row(row)).for_each(|(page, _)| page.keep_no_timeline());
         self.front.add_rows(rows);
@@ -72,7 +72,7 @@ impl<C: Custodian> Endpoint<C> {
     }
 
     /// The rows.
-    pub fn rows(&self) -> Option<&Rows> {
+    pub fn rows(&self) -> Option<&RowTable> {
         self.front.rows()
     }
 
@@ -94,7 +94,7 @@ impl<C: Custodian> Endpoint<C> {
     pub fn idle(&mut self, full: &[Overdrawn]) -> Result<Idle, ShmError> {
         let what = if full.is_empty() { FOR_MESSAGES } else { FOR_CREDIT };
         self.note_idle(true);
-        let waited = self.wait_until(Awaiting::Message(&[]), what, None, |me| {
+        let waited = self.wait_until(WaitTarget::Message(&[]), what, None, |me| {
             let noted = me.served.as_ref().is_some_and(|s| !s.arrived.is_empty() || !s.budgets.is_empty());
             Ok(noted || me.look_again.is_some() || full.iter().any(|&one| me.is_short(one).is_none()))
         });

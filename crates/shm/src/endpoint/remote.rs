@@ -2,10 +2,10 @@
 //! that their receivers have them; and it publishes what came from elsewhere, for which the senders there have claimed
 //! credit. Nothing here waits, but for answers of the agent.
 
-use super::arrived::{Arrived, INLINE_HEAD};
+use super::arrived::{ArrivedMessage, INLINE_HEAD};
 use super::receive::cost;
 use super::send::{foreign_loan, Loan};
-use super::stream::CHUNK;
+use super::stream::CHUNK_BYTES;
 use super::{Custodian, Endpoint};
 use crate::board::Board;
 use crate::memory::ShmError;
@@ -17,7 +17,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 /// The body of a message from elsewhere.
-pub enum Body<'a> {
+pub enum RemoteBody<'a> {
     /// At most 256 bytes, for the slot.
     Small(&'a [u8]),
     /// It was written into this block, from this byte on.
@@ -25,13 +25,13 @@ pub enum Body<'a> {
 }
 
 /// Where the endpoint's owner can sleep without holding the endpoint.
-pub struct Bed {
+pub struct ParkingPlace {
     board: Arc<Board>,
     index: EndpointId,
     seen: u32,
 }
 
-impl Bed {
+impl ParkingPlace {
     /// Sleeps until somebody rings, or until so much time has passed.
     pub fn sleep(&self, at_most: Duration) {
         if let Some(bell) = self.board.doorbell(self.index) {
@@ -40,7 +40,7 @@ impl Bed {
     }
 }
 
-impl Arrived {
+impl ArrivedMessage {
     /// What the message costs of its channel's budget.
     pub fn cost(&self) -> u64 {
         cost(if self.in_slab() { self.header.body_len() } else { 0 })
@@ -84,7 +84,7 @@ impl<C: Custodian> Endpoint<C> {
     }
 
     /// The first message that waits on a channel. Its credit is owed.
-    pub fn take_off(&mut self, channel: usize) -> Option<Box<Arrived>> {
+    pub fn take_off(&mut self, channel: usize) -> Option<Box<ArrivedMessage>> {
         self.receives[channel].queue.pop_front()
     }
 
@@ -156,17 +156,17 @@ impl<C: Custodian> Endpoint<C> {
     ///
     /// # Errors
     /// `Malformed`: it is not the next one of its channel, or no message at all.
-    pub fn publish(&mut self, channel: usize, header: HeaderWords, body: Body<'_>) -> Result<(), ShmError> {
+    pub fn publish(&mut self, channel: usize, header: HeaderWords, body: RemoteBody<'_>) -> Result<(), ShmError> {
         let mut header = self.next_of(channel, header)?;
         let block = match body {
-            Body::Small(bytes) => {
+            RemoteBody::Small(bytes) => {
                 let words: &mut [u8] = bytemuck::cast_slice_mut(&mut self.body.words);
                 words[..bytes.len()].copy_from_slice(bytes);
                 self.body.used = bytes.len().div_ceil(8);
                 None
             }
-            Body::Placed(loan, _) if !self.pool.has(loan.block, loan.start()) => return Err(foreign_loan()),
-            Body::Placed(mut loan, at) => {
+            RemoteBody::Placed(loan, _) if !self.pool.has(loan.block, loan.start()) => return Err(foreign_loan()),
+            RemoteBody::Placed(mut loan, at) => {
                 let (parts, body_len) = (header.parts(), header.body_len());
                 let block = loan.block;
                 let mut place = self.pool.place(block);
@@ -206,7 +206,7 @@ impl<C: Custodian> Endpoint<C> {
         let mut header = self.next_of(channel, header)?;
         let body_len = body.len() as u64;
         // All pieces ask for blocks of one size, so that each can have what the one before gave back.
-        let window = CHUNK.min(body_len);
+        let window = CHUNK_BYTES.min(body_len);
         let Some(block) = self.block(window)? else {
             if at == 0 && !self.pool.any_outstanding() {
                 let reason = fault!(
@@ -296,15 +296,15 @@ impl<C: Custodian> Endpoint<C> {
 
     /// From now on others ring for `what` (`FOR_MESSAGES`, `FOR_CREDIT`): who looks once more and finds nothing can sleep
     /// there. Others may use the endpoint meanwhile. `get_up` comes after it.
-    pub fn lie_down(&mut self, what: u32) -> Bed {
+    pub fn lie_down(&mut self, what: u32) -> ParkingPlace {
         self.board.fall_asleep(self.bell());
         let seen = self.bell().lie_down(what);
-        Bed { board: self.board.clone(), index: self.index, seen }
+        ParkingPlace { board: self.board.clone(), index: self.index, seen }
     }
 
     /// Where to sleep while somebody else is awake for this endpoint, who lies down before they sleep themselves.
-    pub fn bed(&self) -> Bed {
-        Bed { board: self.board.clone(), index: self.index, seen: self.bell().seen() }
+    pub fn bed(&self) -> ParkingPlace {
+        ParkingPlace { board: self.board.clone(), index: self.index, seen: self.bell().seen() }
     }
 
     /// Wakes whoever sleeps there.

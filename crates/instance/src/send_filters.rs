@@ -13,44 +13,44 @@ use std::ops::Range;
 
 /// The conduits of a sending port, some of which have filters.
 #[derive(Debug, Default)]
-pub(crate) struct Filtered {
+pub(crate) struct FilteredPort {
     /// For each slot the channels on which messages go as they are.
     direct: Vec<Vec<usize>>,
-    keeping: Vec<Keeping>,
+    keeping: Vec<LastOnlyConduit>,
 }
 
 /// A conduit of which only the last message passes.
 #[derive(Debug)]
-struct Keeping {
+struct LastOnlyConduit {
     slot: usize,
     channel: usize,
     /// How deep the iteration is nested whose end lets the message go.
     reduced: usize,
-    kept: Option<Kept>,
+    kept: Option<HeldMessage>,
 }
 
 /// A message that waits.
-pub(crate) struct Kept {
+pub(crate) struct HeldMessage {
     pub header: HeaderWords,
-    pub body: Body,
+    pub body: HeldBody,
 }
 
-impl std::fmt::Debug for Kept {
+impl std::fmt::Debug for HeldMessage {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "a message of time {}", ShownTime(self.header.timestamp()))
     }
 }
 
 /// The body of a message in memory of its own.
-pub(crate) struct Body {
+pub(crate) struct HeldBody {
     memory: Option<OwnMemory>,
     head: usize,
     parts: u16,
     parts_len: u64,
 }
 
-impl Body {
-    fn of(source: &impl Source) -> Result<Body, ShmError> {
+impl HeldBody {
+    fn of(source: &impl Source) -> Result<HeldBody, ShmError> {
         let (head, parts, parts_len) = (source.head().len(), source.parts(), source.parts_len());
         let memory = match source.body_len() {
             0 => None,
@@ -60,7 +60,7 @@ impl Body {
                 Some(memory)
             }
         };
-        Ok(Body { memory, head, parts, parts_len })
+        Ok(HeldBody { memory, head, parts, parts_len })
     }
 
     fn bytes(&self) -> &[u8] {
@@ -68,7 +68,7 @@ impl Body {
     }
 }
 
-impl Source for Body {
+impl Source for HeldBody {
     fn head(&self) -> &[u8] {
         &self.bytes()[..self.head]
     }
@@ -99,18 +99,18 @@ impl Source for Body {
     }
 }
 
-impl Filtered {
+impl FilteredPort {
     /// Of a port whose slots have these channels, if any of them has a filter at this end.
-    pub fn of(slots: &[Vec<usize>], steps: impl Fn(usize) -> Option<ChannelSteps>) -> Option<Box<Filtered>> {
+    pub fn of(slots: &[Vec<usize>], steps: impl Fn(usize) -> Option<ChannelSteps>) -> Option<Box<FilteredPort>> {
         let keeps = |channel: usize| steps(channel).filter(|steps| steps.last > 0);
         let direct =
             |channels: &[usize]| channels.iter().copied().filter(|&channel| keeps(channel).is_none()).collect();
-        let mut filtered = Filtered::default();
+        let mut filtered = FilteredPort::default();
         for (slot, channels) in slots.iter().enumerate() {
             filtered.direct.push(direct(channels));
             for &channel in channels {
                 if let Some(steps) = keeps(channel) {
-                    filtered.keeping.push(Keeping { slot, channel, reduced: steps.reduced(), kept: None });
+                    filtered.keeping.push(LastOnlyConduit { slot, channel, reduced: steps.reduced(), kept: None });
                 }
             }
         }
@@ -133,7 +133,7 @@ impl Filtered {
             endpoint.send(direct, header, source)?;
         }
         for one in self.keeping.iter_mut().filter(|one| one.slot == slot) {
-            one.kept = Some(Kept { header, body: Body::of(source)? });
+            one.kept = Some(HeldMessage { header, body: HeldBody::of(source)? });
         }
         Ok(())
     }
@@ -152,7 +152,7 @@ impl Filtered {
         match self.keeping.iter_mut().find(|one| one.channel == channel) {
             None => endpoint.send(&[channel], header, source),
             Some(one) => {
-                one.kept = Some(Kept { header, body: Body::of(source)? });
+                one.kept = Some(HeldMessage { header, body: HeldBody::of(source)? });
                 Ok(())
             }
         }
@@ -160,7 +160,7 @@ impl Filtered {
 
     /// An iteration nested so deep is over: what goes now from which slot on which channel. None stands for an empty message, where the
     /// iteration had none.
-    pub fn over(&mut self, depth: usize) -> Vec<(usize, usize, Option<Kept>)> {
+    pub fn over(&mut self, depth: usize) -> Vec<(usize, usize, Option<HeldMessage>)> {
         let over = self.keeping.iter_mut().filter(|one| one.reduced == depth);
         over.map(|one| (one.slot, one.channel, one.kept.take())).collect()
     }

@@ -2,10 +2,10 @@
 //! anybody may want to see anything; all else is here.
 
 use crate::instance::Instance;
-use crate::message::Times;
+use crate::message::MessageTimes;
 use crate::ports::PortName;
-use ligament_shm::endpoint::Tapped;
-use ligament_shm::tap::{Note, MOST_ROOM};
+use ligament_shm::endpoint::PortTap;
+use ligament_shm::tap::{Note, MAX_VALUE_BYTES};
 use ligament_wire::tap::{Histogram, TapOutcome, TapSelection};
 use ligament_wire::{ArrayRef, Encoder, ArrayOrder, Value, ValueRef};
 
@@ -20,7 +20,7 @@ impl Instance {
     /// or with the port, the send itself will say.
     #[cold]
     #[inline(never)]
-    pub(crate) fn show(&mut self, port: impl PortName, slot: Option<u32>, times: Times, value: &ValueRef<'_>) {
+    pub(crate) fn show(&mut self, port: impl PortName, slot: Option<u32>, times: MessageTimes, value: &ValueRef<'_>) {
         let Some(index) = self.table.find_quietly(port) else { return };
         let here = &self.table.ports[index];
         if !here.operator.sends() || !self.is_alive() {
@@ -35,13 +35,13 @@ impl Instance {
     }
 }
 
-fn show_to(tapped: &mut Tapped, slot: Option<u32>, times: Times, value: &ValueRef<'_>, encoder: &mut Encoder) {
+fn show_to(tapped: &mut PortTap, slot: Option<u32>, times: MessageTimes, value: &ValueRef<'_>, encoder: &mut Encoder) {
     tapped.passed += 1;
     tapped.bin.count(tapped.passed);
     if !tapped.bin.is_asked() {
         return;
     }
-    let Times { timestamp, next_timestamp } = times;
+    let MessageTimes { timestamp, next_timestamp } = times;
     let number = tapped.passed;
     let outcome = TapOutcome::Value;
     let note = Note { outcome, parts: 0, body_len: 0, timestamp, next_timestamp, slot, number };
@@ -91,7 +91,7 @@ fn show_to(tapped: &mut Tapped, slot: Option<u32>, times: Times, value: &ValueRe
         0 => put(&ValueRef::Array(cut), encoder),
         // Its elements are gathered in memory of the code, which nobody who looks on may fill.
         _ => match bytes_of(&cut) {
-            bytes if bytes > MOST_ROOM => {
+            bytes if bytes > MAX_VALUE_BYTES => {
                 tapped.bin.fill(Note { outcome: TapOutcome::TooLarge, body_len: bytes, ..note }, |_| {});
             }
             _ => match histogram(&cut, wanted, encoder) {

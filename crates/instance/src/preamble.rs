@@ -4,7 +4,7 @@ use ligament_wire::{array_head, ArrayKind, ArrayMeta, DType, ArrayOrder, WireErr
 
 /// The head that a port sent last.
 #[derive(Debug, Default)]
-pub(crate) struct Head {
+pub(crate) struct Preamble {
     /// The kind of array that it is for; none for one with names or a unit.
     kind: Option<ArrayKind>,
     bytes: Vec<u8>,
@@ -13,7 +13,7 @@ pub(crate) struct Head {
     body_len: u64,
 }
 
-impl Head {
+impl Preamble {
     /// The head itself.
     #[inline]
     pub fn bytes(&self) -> &[u8] {
