@@ -4,7 +4,7 @@ use crate::from_wire::to_python;
 use crate::message::Message;
 use crate::to_wire::Node;
 use ligament_catalogue::{fault, Fault};
-use ligament_filters::{Data, Emitted, Parcel, Said, Step};
+use ligament_filters::{Data, StepOutput, Parcel, FilterRemark, FilterStep};
 use ligament_instance::{run_python_filters_by, Interpreter, Origin};
 use ligament_model::Filter;
 use pyo3::prelude::*;
@@ -56,7 +56,7 @@ impl Interpreter for Here {
         Python::attach(|py| found(py, filter).map(drop))
     }
 
-    fn make(&self, filter: &Filter) -> Result<Box<dyn Step>, Fault> {
+    fn make(&self, filter: &Filter) -> Result<Box<dyn FilterStep>, Fault> {
         Python::attach(|py| {
             let found = found(py, filter)?;
             let mut with = filter.text("with").map(str::to_owned);
@@ -68,7 +68,7 @@ impl Interpreter for Here {
             };
             let finish = call.getattr("finish").ok().filter(|finish| finish.is_callable());
             Ok(Box::new(Function { call: call.unbind(), finish: finish.map(Bound::unbind), with })
-                as Box<dyn Step>)
+                as Box<dyn FilterStep>)
         })
     }
 }
@@ -81,8 +81,8 @@ struct Function {
     with: Option<String>,
 }
 
-impl Step for Function {
-    fn apply<'a>(&mut self, parcel: Parcel<'a>, _: &mut Vec<Said>) -> Result<Emitted<'a>, Fault> {
+impl FilterStep for Function {
+    fn apply<'a>(&mut self, parcel: Parcel<'a>, _: &mut Vec<FilterRemark>) -> Result<StepOutput<'a>, Fault> {
         let Parcel { timestamp, next_timestamp, data } = parcel;
         let value = data.into_value()?;
         Python::attach(|py| {
@@ -100,8 +100,8 @@ impl Step for Function {
         })
     }
 
-    fn finish(&mut self) -> Result<Emitted<'static>, Fault> {
-        let Some(finish) = &self.finish else { return Ok(Emitted::None) };
+    fn finish(&mut self) -> Result<StepOutput<'static>, Fault> {
+        let Some(finish) = &self.finish else { return Ok(StepOutput::None) };
         Python::attach(|py| {
             let given = finish.bind(py).call0().map_err(|error| raised(py, &error))?;
             emitted(py, &given)
@@ -110,12 +110,12 @@ impl Step for Function {
 }
 
 /// What a function gives: nothing, a message, or several.
-fn emitted(py: Python<'_>, given: &Bound<'_, PyAny>) -> Result<Emitted<'static>, Fault> {
+fn emitted(py: Python<'_>, given: &Bound<'_, PyAny>) -> Result<StepOutput<'static>, Fault> {
     if given.is_none() {
-        return Ok(Emitted::None);
+        return Ok(StepOutput::None);
     }
     if let Ok(message) = given.cast::<Message>() {
-        return parcel(message).map(Emitted::One);
+        return parcel(message).map(StepOutput::One);
     }
     let wrong = |given: &Bound<'_, PyAny>| {
         let kind = given.get_type().name().map_or_else(|_| "another type".into(), |name| name.to_string());
@@ -133,7 +133,7 @@ fn emitted(py: Python<'_>, given: &Bound<'_, PyAny>) -> Result<Emitted<'static>,
         let one = one.map_err(|error| raised(py, &error))?;
         parcels.push(parcel(one.cast::<Message>().map_err(|_| wrong(&one))?)?);
     }
-    Ok(Emitted::Many(parcels))
+    Ok(StepOutput::Many(parcels))
 }
 
 /// A message that a function gives. Arrays are copied, because the function may go on using them.

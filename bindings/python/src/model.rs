@@ -2,7 +2,7 @@
 
 use crate::errors;
 use crate::settings::{any_settings, Settings};
-use ligament_analysis::{check_configuration, CheckOptions, Files, Given, Ignorable};
+use ligament_analysis::{check_configuration, CheckOptions, Files, GivenCode, Ignorable};
 use ligament_catalogue::fault;
 use ligament_model::{
     BaseEnv, BuildError, Conduit, ConduitFilter, ExecutionModel, Model as CoreModel, ModelBuilder,
@@ -330,7 +330,7 @@ impl Model {
     ) -> PyResult<Checked> {
         let config = self.whole(py).into_configuration();
         let options = CheckOptions {
-            given: given.map_or(Given::Everything, |names| Given::Names(names.into_iter().collect())),
+            given: given.map_or(GivenCode::Everything, |names| GivenCode::Names(names.into_iter().collect())),
             files: if files { Files::MustExist } else { Files::Elsewhere },
             ignore: ignorable(py, &ignore)?,
             ..CheckOptions::default()

@@ -3,9 +3,9 @@
 use crate::errors;
 use crate::model::{ignorable, Model, Problem};
 use crate::settings::any_settings;
-use ligament_analysis::{check_configuration, CheckOptions, Files, Given};
+use ligament_analysis::{check_configuration, CheckOptions, Files, GivenCode};
 use ligament_catalogue::{fault, Code, Fault};
-use ligament_model::{At, Reference, Resolved};
+use ligament_model::{At, Reference, ResolvedModel};
 use ligament_runtime::{run_model, RunOptions, Show, StartedProcess, Starter, Terminal, ToStart};
 use ligament_wire::rank_name;
 use pyo3::prelude::*;
@@ -16,7 +16,7 @@ use std::path::PathBuf;
 /// A model that has been checked and expanded, ready to be run.
 #[pyclass(module = "ligament._ligament", name = "_Prepared", frozen)]
 pub struct Prepared {
-    model: Resolved,
+    model: ResolvedModel,
     text: String,
     files: Vec<PathBuf>,
     /// The components that functions are given for, and the names (theirs, or of their implementations) under which
@@ -72,7 +72,7 @@ impl Prepared {
         }
         let names: HashSet<String> = functions.into_iter().collect();
         let options = CheckOptions {
-            given: Given::Names(names.clone()),
+            given: GivenCode::Names(names.clone()),
             files: Files::MustExist,
             ignore: ignorable(py, &ignore)?,
             ..CheckOptions::default()

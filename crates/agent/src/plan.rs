@@ -7,7 +7,7 @@
 use crate::wiring::Wiring;
 use ligament_catalogue::Fault;
 use ligament_model::{
-    log_level, ExecutionModel, Filter, Operator, Resolved, NO_SLOT, REMOTE_LOG_LEVEL, SETTINGS_PORT,
+    log_level, ExecutionModel, Filter, Operator, ResolvedModel, NO_SLOT, REMOTE_LOG_LEVEL, SETTINGS_PORT,
 };
 use ligament_wire::control::{PortInfo, ChannelSteps};
 use ligament_wire::steering::ScheduledChange;
@@ -113,7 +113,7 @@ impl RunPlan {
     ///
     /// # Errors
     /// The settings cannot be put into a message, which says why.
-    pub fn of(model: &Resolved, run: &str) -> Result<RunPlan, Fault> {
+    pub fn of(model: &ResolvedModel, run: &str) -> Result<RunPlan, Fault> {
         let port = |port: &ligament_model::ResolvedPort, resizable: bool| PlannedPort {
             name: port.name.shared(),
             operator: port.operator,
@@ -239,8 +239,8 @@ impl From<&PlannedPort> for PortInfo {
     }
 }
 
-fn tell_steps(steps: ligament_model::Steps) -> ChannelSteps {
-    let ligament_model::Steps { depth, last, repeats, pads, milestones } = steps;
+fn tell_steps(steps: ligament_model::ConduitSteps) -> ChannelSteps {
+    let ligament_model::ConduitSteps { depth, last, repeats, pads, milestones } = steps;
     ChannelSteps { depth, last, repeats, pads, milestones }
 }
 

@@ -3,19 +3,19 @@
 //! zero, and waits for others who are. See `docs/concepts/deadlocks-ahead.md`, also for why this gives no false
 //! alarm.
 
-use crate::notyet::Found;
-use crate::order::{Hold, Link, Order, Part, Sends, Way};
+use crate::notyet::UnsupportedFeatures;
+use crate::order::{Hold, OrderedConduit, OperatorOrder, OrderedComponent, Sends, MessageRate};
 use crate::{CheckOptions, Ignorable};
 use ligament_catalogue::Code;
 use ligament_model::{Configuration, FlatModel, Problem};
 use std::collections::{HashMap, HashSet, VecDeque};
 
 /// More than anybody counts.
-const MANY: u64 = u64::MAX;
+const UNLIMITED_COUNT: u64 = u64::MAX;
 /// So many messages are counted one by one, over all conduits; what goes on for longer is taken to go on for ever.
 const COUNTED: usize = 2_000_000;
 /// So many circles are told.
-const TOLD: usize = 5;
+const MAX_REPORTED_CIRCLES: usize = 5;
 
 /// What is taken for granted about steps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,7 +32,7 @@ enum Assumption {
 
 /// How many steps a component makes in a pass.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Steps {
+enum StepCount {
     /// Any number.
     Any,
     /// At least so many in the first.
@@ -52,9 +52,9 @@ pub(crate) fn check(
     if problems.iter().any(told) {
         return;
     }
-    let order = Order::of(config, flat);
+    let order = OperatorOrder::of(config, flat);
     for assumption in [Assumption::Sometime, Assumption::FirstPass, Assumption::HeldBack, Assumption::Scales] {
-        let Some(counted) = Counted::of(&order, assumption) else { continue };
+        let Some(counted) = ProgressBounds::of(&order, assumption) else { continue };
         let mut circles = counted.circles();
         if assumption == Assumption::HeldBack {
             circles.retain(|circle| circle.0.iter().any(|wait| counted.held(wait.link).is_some()));
@@ -63,7 +63,7 @@ pub(crate) fn check(
             let told = counted.told(flat, circle);
             let at = &flat.conduits[order.links[circle.told_at(&order).link].conduit].at;
             match assumption {
-                Assumption::Sometime => Found { options, problems }.ignorable(
+                Assumption::Sometime => UnsupportedFeatures { options, problems }.ignorable(
                     Ignorable::Deadlocks,
                     Code::DEADLOCK_AHEAD,
                     at,
@@ -85,7 +85,7 @@ pub(crate) fn check(
 
 /// Somebody who waits on a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Wait {
+struct PredictedWait {
     who: usize,
     /// For whom: the sender, or whoever must end a pass before `last` passes a message on.
     on: usize,
@@ -95,21 +95,21 @@ struct Wait {
 }
 
 /// Waits each of which is for the next one, and the last for the first.
-struct Circle(Vec<Wait>);
+struct Circle(Vec<PredictedWait>);
 
 impl Circle {
     /// The wait at whose place it is told.
-    fn told_at(&self, order: &Order) -> &Wait {
-        let ends = |wait: &&Wait| wait.in_step && order.links[wait.link].sends == Sends::AtEnd;
+    fn told_at(&self, order: &OperatorOrder) -> &PredictedWait {
+        let ends = |wait: &&PredictedWait| wait.in_step && order.links[wait.link].sends == Sends::AtEnd;
         self.0.iter().find(ends).or(self.0.iter().find(|wait| wait.in_step)).unwrap_or(&self.0[0])
     }
 }
 
 /// How far everybody can come at most.
-struct Counted<'a> {
-    order: &'a Order,
+struct ProgressBounds<'a> {
+    order: &'a OperatorOrder,
     assumption: Assumption,
-    steps: Vec<Steps>,
+    steps: Vec<StepCount>,
     /// Whether it makes a step in its first pass: it has no other, or its scales say so.
     sure: Vec<bool>,
     /// By part: passes begun, passes ended, steps begun.
@@ -124,23 +124,23 @@ struct Counted<'a> {
     most: u64,
 }
 
-impl<'a> Counted<'a> {
+impl<'a> ProgressBounds<'a> {
     /// Nothing, if what is assumed does not say enough.
-    fn of(order: &'a Order, assumption: Assumption) -> Option<Counted<'a>> {
+    fn of(order: &'a OperatorOrder, assumption: Assumption) -> Option<ProgressBounds<'a>> {
         let count = order.parts.len();
         let once = happen_once(order);
         let sure: Vec<bool> =
             order.parts.iter().zip(once).map(|(part, once)| once || part.makes_steps).collect();
-        let steps = |at: usize| -> Option<Steps> {
+        let steps = |at: usize| -> Option<StepCount> {
             let part = &order.parts[at];
             let waits = !part.inputs.is_empty();
             Some(match assumption {
-                Assumption::Sometime if waits && sure[at] => Steps::InFirst(1),
-                Assumption::FirstPass if waits => Steps::InFirst(1),
-                Assumption::HeldBack if waits => Steps::InFirst(2),
-                Assumption::Sometime | Assumption::FirstPass | Assumption::HeldBack => Steps::Any,
-                Assumption::Scales if part.is_certain && has_steps(order, part) => Steps::Exactly(part.steps?),
-                Assumption::Scales if part.is_certain => Steps::Any,
+                Assumption::Sometime if waits && sure[at] => StepCount::InFirst(1),
+                Assumption::FirstPass if waits => StepCount::InFirst(1),
+                Assumption::HeldBack if waits => StepCount::InFirst(2),
+                Assumption::Sometime | Assumption::FirstPass | Assumption::HeldBack => StepCount::Any,
+                Assumption::Scales if part.is_certain && has_steps(order, part) => StepCount::Exactly(part.steps?),
+                Assumption::Scales if part.is_certain => StepCount::Any,
                 Assumption::Scales => return None,
             })
         };
@@ -148,14 +148,14 @@ impl<'a> Counted<'a> {
         if assumption == Assumption::Scales && !counts_exactly(order) {
             return None;
         }
-        let is_held = |link: &Link| link.holds.is_some();
+        let is_held = |link: &OrderedConduit| link.holds.is_some();
         if assumption == Assumption::HeldBack && !order.links.iter().any(is_held) {
             return None;
         }
         let mut followers = vec![Vec::new(); count];
         for link in &order.links {
             let whose = match link.way {
-                Way::ForEachPass(part) | Way::AfterPass(part) => part,
+                MessageRate::ForEachPass(part) | MessageRate::AfterPass(part) => part,
                 _ => link.from,
             };
             followers[whose].push(link.to);
@@ -173,7 +173,7 @@ impl<'a> Counted<'a> {
         let zeros = || vec![0; count];
         let (passes, ended, begun, over) = (zeros(), zeros(), zeros(), vec![false; count]);
         let mut counted =
-            Counted { order, assumption, steps, sure, passes, ended, begun, over, followers, most };
+            ProgressBounds { order, assumption, steps, sure, passes, ended, begun, over, followers, most };
         counted.count();
         Some(counted)
     }
@@ -202,24 +202,24 @@ impl<'a> Counted<'a> {
     fn how_far(&self, at: usize) -> (u64, u64, u64) {
         let part = &self.order.parts[at];
         if !part.is_certain {
-            return (MANY, MANY, MANY);
+            return (UNLIMITED_COUNT, UNLIMITED_COUNT, UNLIMITED_COUNT);
         }
         let starts = if part.starts.is_empty() { 1 } else { self.least(&part.starts) };
         let inputs = self.least(&part.inputs);
         let ended = match self.steps[at] {
-            Steps::Any => starts,
-            Steps::InFirst(steps) if inputs < steps => 0,
-            Steps::InFirst(_) => starts,
-            Steps::Exactly(_) if inputs == MANY => starts,
-            Steps::Exactly(steps) => starts.min(inputs / steps),
+            StepCount::Any => starts,
+            StepCount::InFirst(steps) if inputs < steps => 0,
+            StepCount::InFirst(_) => starts,
+            StepCount::Exactly(_) if inputs == UNLIMITED_COUNT => starts,
+            StepCount::Exactly(steps) => starts.min(inputs / steps),
         };
         let passes = starts.min(ended.saturating_add(1));
         let begun = match self.steps[at] {
             _ if passes == 0 => 0,
-            Steps::Exactly(steps) => steps.saturating_mul(passes).min(inputs.saturating_add(1)),
+            StepCount::Exactly(steps) => steps.saturating_mul(passes).min(inputs.saturating_add(1)),
             _ => inputs.saturating_add(1),
         };
-        let counted = |n: u64| if n > self.most { MANY } else { n };
+        let counted = |n: u64| if n > self.most { UNLIMITED_COUNT } else { n };
         (counted(passes), counted(ended), counted(begun))
     }
 
@@ -228,7 +228,7 @@ impl<'a> Counted<'a> {
         let part = &self.order.parts[at];
         let no_caller = |&link: &usize| {
             let link = &self.order.links[link];
-            self.over[link.from] || !matches!(link.way, Way::Each | Way::AnyNumber | Way::OneIn(_))
+            self.over[link.from] || !matches!(link.way, MessageRate::Each | MessageRate::AnyNumber | MessageRate::OneIn(_))
         };
         let is_free = if part.starts.is_empty() { ended > 0 } else { part.starts.iter().any(no_caller) };
         !part.is_certain || is_free
@@ -248,17 +248,17 @@ impl<'a> Counted<'a> {
     }
 
     /// How many messages are sent on a link at most.
-    fn sent(&self, link: &Link) -> u64 {
+    fn sent(&self, link: &OrderedConduit) -> u64 {
         match link.sends {
             Sends::InSteps => self.begun[link.from],
             Sends::AtEnd => self.ended[link.from],
-            Sends::AtAnyTime => MANY,
+            Sends::AtAnyTime => UNLIMITED_COUNT,
         }
     }
 
     /// How many of so many messages come through the filters of a link at most.
-    fn through(&self, link: &Link, sent: u64) -> u64 {
-        let any = |n: u64| if n > 0 { MANY } else { 0 };
+    fn through(&self, link: &OrderedConduit, sent: u64) -> u64 {
+        let any = |n: u64| if n > 0 { UNLIMITED_COUNT } else { 0 };
         let holds_all = match link.holds.as_ref().map(|holds| holds.hold) {
             Some(Hold::All) => true,
             Some(Hold::UntilMore) => sent < 2,
@@ -266,33 +266,33 @@ impl<'a> Counted<'a> {
             Some(Hold::MostOf(_)) | None => false,
         };
         match link.way {
-            Way::AnyNumber if holds_all && !self.over[link.from] => 0,
-            Way::AnyNumber => any(sent),
-            Way::OneIn(_) if sent == MANY => MANY,
-            Way::OneIn(n) => sent.div_ceil(n),
+            MessageRate::AnyNumber if holds_all && !self.over[link.from] => 0,
+            MessageRate::AnyNumber => any(sent),
+            MessageRate::OneIn(_) if sent == UNLIMITED_COUNT => UNLIMITED_COUNT,
+            MessageRate::OneIn(n) => sent.div_ceil(n),
             _ => sent,
         }
     }
 
     /// How many messages there are on each of these links at least.
     fn least(&self, links: &[usize]) -> u64 {
-        links.iter().map(|&link| self.arrived(link)).min().unwrap_or(MANY)
+        links.iter().map(|&link| self.arrived(link)).min().unwrap_or(UNLIMITED_COUNT)
     }
 
     /// How many messages arrive on a link at most.
     fn arrived(&self, link: usize) -> u64 {
         let link = &self.order.links[link];
-        let any = |n: u64| if n > 0 { MANY } else { 0 };
+        let any = |n: u64| if n > 0 { UNLIMITED_COUNT } else { 0 };
         match link.way {
-            Way::Each | Way::AnyNumber | Way::OneIn(_) => self.through(link, self.sent(link)),
-            Way::ForEachPass(part) => self.ended[part],
-            Way::AfterPass(part) => any(self.ended[part]),
-            Way::Unknown => MANY,
+            MessageRate::Each | MessageRate::AnyNumber | MessageRate::OneIn(_) => self.through(link, self.sent(link)),
+            MessageRate::ForEachPass(part) => self.ended[part],
+            MessageRate::AfterPass(part) => any(self.ended[part]),
+            MessageRate::Unknown => UNLIMITED_COUNT,
         }
     }
 
     /// What a part waits for where it cannot come further, if somebody needs it to begin another step or to end a pass.
-    fn waits(&self, who: usize) -> Vec<Wait> {
+    fn waits(&self, who: usize) -> Vec<PredictedWait> {
         let part = &self.order.parts[who];
         let in_step = self.passes[who] > self.ended[who];
         let links = if in_step { &part.inputs } else { &part.starts };
@@ -303,8 +303,8 @@ impl<'a> Counted<'a> {
         }
         let least = self.least(links);
         let enough = match (self.assumption, self.steps[who]) {
-            (Assumption::Scales, _) => MANY,
-            (_, Steps::InFirst(steps)) if in_step => steps,
+            (Assumption::Scales, _) => UNLIMITED_COUNT,
+            (_, StepCount::InFirst(steps)) if in_step => steps,
             (_, _) if in_step => 1,
             // One that has used up all that started it waits for more.
             _ => self.ended[who].saturating_add(1),
@@ -316,10 +316,10 @@ impl<'a> Counted<'a> {
         lacks
             .map(|&link| {
                 let on = match self.order.links[link].way {
-                    Way::ForEachPass(part) | Way::AfterPass(part) => part,
+                    MessageRate::ForEachPass(part) | MessageRate::AfterPass(part) => part,
                     _ => self.order.links[link].from,
                 };
-                Wait { who, on, link, in_step }
+                PredictedWait { who, on, link, in_step }
             })
             .collect()
     }
@@ -333,9 +333,9 @@ impl<'a> Counted<'a> {
                 continue;
             }
             // Depth first; `path` has the waits that lead to where the search is.
-            let mut path: Vec<Wait> = Vec::new();
+            let mut path: Vec<PredictedWait> = Vec::new();
             let mut place: HashMap<usize, usize> = HashMap::from([(first, 0)]);
-            let mut open: Vec<(usize, Vec<Wait>)> = vec![(first, self.waits(first))];
+            let mut open: Vec<(usize, Vec<PredictedWait>)> = vec![(first, self.waits(first))];
             while let Some((who, waits)) = open.last_mut() {
                 let Some(wait) = waits.pop() else {
                     place.remove(who);
@@ -345,10 +345,10 @@ impl<'a> Counted<'a> {
                     continue;
                 };
                 if let Some(&from) = place.get(&wait.on) {
-                    let circle: Vec<Wait> = path[from..].iter().copied().chain([wait]).collect();
+                    let circle: Vec<PredictedWait> = path[from..].iter().copied().chain([wait]).collect();
                     // Who waits to be started again, when all is over, is no trouble.
                     let is_stuck = circle.iter().any(|wait| wait.in_step || self.passes[wait.who] == 0);
-                    if is_stuck && circles.len() < TOLD {
+                    if is_stuck && circles.len() < MAX_REPORTED_CIRCLES {
                         circles.push(Circle(circle));
                     }
                     // All on the way here wait for this circle, or are in it.
@@ -401,7 +401,7 @@ impl<'a> Counted<'a> {
                 (_, true) => "in its first step".to_owned(),
             };
             let what = match link.way {
-                Way::ForEachPass(part) | Way::AfterPass(part) => {
+                MessageRate::ForEachPass(part) | MessageRate::AfterPass(part) => {
                     format!("the last message of {from}, which is known when {} has ended a pass", name(part))
                 }
                 _ => match self.held(wait.link) {
@@ -428,7 +428,7 @@ impl<'a> Counted<'a> {
                 format!("if {} {makes}, {none}: {text}", assumed.join(" and "))
             }
             Assumption::HeldBack => {
-                let of_times = |wait: &&Wait| self.is_by_time(wait.link);
+                let of_times = |wait: &&PredictedWait| self.is_by_time(wait.link);
                 match circle.0.iter().find(of_times) {
                     Some(_) => format!("as long as its filter holds messages back, {none}: {text}"),
                     None => format!("if {} receives in each step, {none}: {text}", assumed.join(" and ")),
@@ -458,7 +458,7 @@ impl<'a> Counted<'a> {
             let (own, theirs) =
                 (&flat.conduits[self.order.links[wait.link].conduit], &flat.conduits[link.conduit]);
             let names = (&flat.components[wait.who].name, &own.to.port);
-            let last = matches!(link.way, Way::ForEachPass(_) | Way::AfterPass(_));
+            let last = matches!(link.way, MessageRate::ForEachPass(_) | MessageRate::AfterPass(_));
             if last {
                 return format!(
                     "take \"last\" out of the conduit to \"{}.{}\", or let \"{}\" do without \"{}\"",
@@ -486,31 +486,31 @@ impl<'a> Counted<'a> {
 }
 
 /// Whether it matters how many steps a part makes.
-fn has_steps(order: &Order, part: &Part) -> bool {
+fn has_steps(order: &OperatorOrder, part: &OrderedComponent) -> bool {
     !part.inputs.is_empty() || part.outputs.iter().any(|&link| order.links[link].sends == Sends::InSteps)
 }
 
 /// Whether the number of messages on each conduit follows exactly from that of steps.
-fn counts_exactly(order: &Order) -> bool {
+fn counts_exactly(order: &OperatorOrder) -> bool {
     let exact =
-        |link: &usize| matches!(order.links[*link].way, Way::Each | Way::ForEachPass(_) | Way::OneIn(_));
+        |link: &usize| matches!(order.links[*link].way, MessageRate::Each | MessageRate::ForEachPass(_) | MessageRate::OneIn(_));
     let filters = order.links.iter().all(|link| match link.way {
-        Way::Each | Way::ForEachPass(_) | Way::OneIn(_) => true,
-        Way::AnyNumber | Way::AfterPass(_) => link.repeats > 0,
-        Way::Unknown => false,
+        MessageRate::Each | MessageRate::ForEachPass(_) | MessageRate::OneIn(_) => true,
+        MessageRate::AnyNumber | MessageRate::AfterPass(_) => link.repeats > 0,
+        MessageRate::Unknown => false,
     });
     filters && order.parts.iter().all(|part| part.starts.is_empty() || part.starts.iter().any(exact))
 }
 
 /// Which parts have no more than one pass.
-fn happen_once(order: &Order) -> Vec<bool> {
+fn happen_once(order: &OperatorOrder) -> Vec<bool> {
     let mut once = vec![false; order.parts.len()];
     let mut queue: Vec<usize> = (0..once.len()).filter(|&at| order.parts[at].starts.is_empty()).collect();
     let mut followers: Vec<Vec<usize>> = vec![Vec::new(); once.len()];
     for link in order.parts.iter().flat_map(|part| &part.starts).map(|&start| &order.links[start]) {
         match (link.way, link.sends) {
-            (Way::Each, Sends::AtEnd) => followers[link.from].push(link.to),
-            (Way::ForEachPass(part), _) => followers[part].push(link.to),
+            (MessageRate::Each, Sends::AtEnd) => followers[link.from].push(link.to),
+            (MessageRate::ForEachPass(part), _) => followers[part].push(link.to),
             _ => {}
         }
     }

@@ -1,7 +1,7 @@
 //! Whether the files that programs name are on this machine, and can be started as they are named.
 
-use crate::scripts::{first_line, language, script_of, Found, Language};
-use crate::variables::{fill, starts_in_shell, Filled};
+use crate::scripts::{first_line, language, script_of, ArgumentKind, Language};
+use crate::variables::{fill, starts_in_shell, ExpandedText};
 use ligament_catalogue::Code;
 use ligament_model::{nearest, variables, At, Configuration, Problem, Program, Reference};
 use rustix::fs::{access, Access};
@@ -14,7 +14,7 @@ const SOURCES: &[&str] =
 
 /// A path of a program: as it is written, and with its variables filled in.
 #[derive(Clone, Copy)]
-struct Named<'a> {
+struct ProgramPath<'a> {
     written: &'a str,
     filled: &'a str,
 }
@@ -30,7 +30,7 @@ pub(crate) fn check(
         config.ligament.stage.values().flatten().map(|input| input.name.as_str()).collect();
     let mut notes = Vec::new();
     for program in config.programs.values().filter(|program| used.contains(&program.name)) {
-        let mut looking = Looking { program, model_directory, problems, at_start: Vec::new() };
+        let mut looking = ProgramCheck { program, model_directory, problems, at_start: Vec::new() };
         looking.check(&staged);
         notes.extend(looking.unset_in_arguments());
         notes.extend(looking.note());
@@ -39,7 +39,7 @@ pub(crate) fn check(
 }
 
 /// The look at one program.
-struct Looking<'a> {
+struct ProgramCheck<'a> {
     program: &'a Program,
     model_directory: Option<&'a Path>,
     problems: &'a mut Vec<Problem>,
@@ -47,7 +47,7 @@ struct Looking<'a> {
     at_start: Vec<String>,
 }
 
-impl Looking<'_> {
+impl ProgramCheck<'_> {
     fn check(&mut self, staged: &HashSet<&str>) {
         let program = self.program;
         if let Some(written) = &program.virtual_env {
@@ -72,7 +72,7 @@ impl Looking<'_> {
         let what = format!("the executable \"{written}\"");
         match self.fill(written, &what, (Code::MISSING_EXECUTABLE, &program.executable_at)) {
             Ok(Some(executable)) if executable.contains('/') => {
-                file(program, Named { written, filled: &executable }, self.problems);
+                file(program, ProgramPath { written, filled: &executable }, self.problems);
             }
             Ok(Some(executable)) if finds_by_itself(program) => {
                 if starts_in_shell(program) && in_path(program, &executable).is_none() {
@@ -88,12 +88,12 @@ impl Looking<'_> {
     /// The text with its variables; none if only its start will tell.
     fn fill(&mut self, written: &str, what: &str, (code, at): (Code, &At)) -> Result<Option<String>, ()> {
         match fill(self.program, self.model_directory, written) {
-            Filled::Known(filled) => Ok(Some(filled)),
-            Filled::AtStart => {
+            ExpandedText::Known(filled) => Ok(Some(filled)),
+            ExpandedText::AtStart => {
                 self.at_start.push(what.to_owned());
                 Ok(None)
             }
-            Filled::Unset(name) => {
+            ExpandedText::Unset(name) => {
                 let message =
                     format!("{what} of \"{}\" has a variable, {name}, that is not set", self.program.name);
                 let advice = format!(
@@ -113,11 +113,11 @@ impl Looking<'_> {
         let filled: Vec<String> = written
             .iter()
             .map(|one| match fill(program, self.model_directory, one) {
-                Filled::Known(filled) => filled,
-                Filled::Unset(_) | Filled::AtStart => one.clone(),
+                ExpandedText::Known(filled) => filled,
+                ExpandedText::Unset(_) | ExpandedText::AtStart => one.clone(),
             })
             .collect();
-        if let Found::Script(i) = script_of(executable, &filled) {
+        if let ArgumentKind::Script(i) = script_of(executable, &filled) {
             let what = format!("the script \"{}\"", written[i]);
             if !matches!(self.fill(&written[i], &what, (Code::MISSING_SCRIPT, &program.args_at)), Ok(Some(_))) {
                 return;
@@ -133,7 +133,7 @@ impl Looking<'_> {
         for argument in program.args.iter().flatten() {
             for name in variables(argument) {
                 let one = fill(program, self.model_directory, &format!("${{{name}}}"));
-                if one == Filled::Unset(name.to_owned()) && !unset.iter().any(|before| before == name) {
+                if one == ExpandedText::Unset(name.to_owned()) && !unset.iter().any(|before| before == name) {
                     unset.push(name.to_owned());
                 }
             }
@@ -171,7 +171,7 @@ fn looked_for(path: &Path, written: &str) -> String {
     }
 }
 
-fn file(program: &Program, Named { written: executable, filled }: Named<'_>, problems: &mut Vec<Problem>) {
+fn file(program: &Program, ProgramPath { written: executable, filled }: ProgramPath<'_>, problems: &mut Vec<Problem>) {
     let path = program.beside_file(filled);
     let shown = looked_for(&path, executable);
     let mut report = |code, message: String, advice: String| {
@@ -342,7 +342,7 @@ fn arguments(
         problems.push(Problem::error(code, &program.args_at, message, advice));
     };
     match script_of(executable, arguments) {
-        Found::Nothing => {
+        ArgumentKind::Nothing => {
             let [only] = arguments else { return };
             if only.starts_with("--") && only.contains(' ') && !only.contains('=') || is_option_and_more(only) {
                 problems.push(Problem::warning(
@@ -356,7 +356,7 @@ fn arguments(
                 ));
             }
         }
-        Found::SeveralWords(i) => report(
+        ArgumentKind::SeveralWords(i) => report(
             Code::ONE_ARGUMENT,
             format!(
                 "\"{}\" is a single argument of \"{}\", and {executable} has no such option",
@@ -364,7 +364,7 @@ fn arguments(
             ),
             format!("write args: [{}]", words(&arguments[i])),
         ),
-        Found::Script(i) => {
+        ArgumentKind::Script(i) => {
             let (script, path) = (&written[i], program.beside_file(&arguments[i]));
             if staged.contains(script.as_str()) || path.exists() {
                 return;

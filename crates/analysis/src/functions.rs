@@ -5,7 +5,7 @@
 use crate::executables::similar;
 use ligament_catalogue::Code;
 use ligament_model::{
-    nearest, Configuration, FlatComponent, FlatModel, Identifier, Part, Problem, Reference, SettingValue,
+    nearest, Configuration, FlatComponent, FlatModel, Identifier, ReferencePart, Problem, Reference, SettingValue,
 };
 use std::collections::HashSet;
 use std::io::Read;
@@ -16,7 +16,7 @@ const SETTING: &str = "function";
 /// How files end that Python imports. Only the first can be read.
 const ENDINGS: [&str; 3] = ["py", "pyc", "so"];
 /// Of longer files only this much would be read, bytes.
-const MOST: u64 = 1 << 20;
+const MAX_SOURCE_BYTES: u64 = 1 << 20;
 /// Words of a file that may define names which do not stand in it.
 const DYNAMIC: [&str; 7] = ["globals", "locals", "vars", "exec", "setattr", "__dict__", "__getattr__"];
 
@@ -62,7 +62,7 @@ fn named_for<'a>(
 ) -> Vec<(&'a Reference, &'a str)> {
     let path = component.name.parts();
     let of_instances = config.settings.iter().filter(|(whole, _)| match whole.parts().split_last() {
-        Some((Part::Name(last), prefix)) => {
+        Some((ReferencePart::Name(last), prefix)) => {
             last == setting && prefix.len() > path.len() && prefix.starts_with(path)
         }
         _ => false,
@@ -119,8 +119,8 @@ fn file_advice(path: &Path, written: &str) -> String {
 /// A file's text, unless it is too long or no text.
 fn read(path: &Path) -> Option<String> {
     let mut text = String::new();
-    let read = std::fs::File::open(path).ok()?.take(MOST).read_to_string(&mut text).ok()?;
-    ((read as u64) < MOST).then_some(text)
+    let read = std::fs::File::open(path).ok()?.take(MAX_SOURCE_BYTES).read_to_string(&mut text).ok()?;
+    ((read as u64) < MAX_SOURCE_BYTES).then_some(text)
 }
 
 fn is_of_name(letter: char) -> bool {

@@ -1,6 +1,6 @@
 //! Whether components have implementations, and whether the ports of both agree.
 
-use crate::{CheckOptions, Given};
+use crate::{CheckOptions, GivenCode};
 use ligament_catalogue::Code;
 use ligament_model::{
     nearest, Component, Configuration, FlatComponent, FlatModel, Identifier, Model, Ports, Problem, Reference,
@@ -38,7 +38,7 @@ pub(crate) fn leave_out(flat: &mut FlatModel, options: &CheckOptions, problems: 
     let is_left_out = |component: &FlatComponent| {
         component.implementation.is_none() && !options.given.covers(&component.name, None)
     };
-    let by_script = matches!(options.given, Given::Names(_));
+    let by_script = matches!(options.given, GivenCode::Names(_));
     for component in flat.components.iter().filter(|component| is_left_out(component)) {
         let nothing = format!("the component \"{}\" has no implementation", component.name);
         problems.push(match by_script {
@@ -102,7 +102,7 @@ fn unknown(
     };
     let advice = match nearest(&name.to_string(), known.iter().map(String::as_str)) {
         Some(meant) => format!("did you mean \"{meant}\"?"),
-        None if matches!(options.given, Given::Names(_)) => {
+        None if matches!(options.given, GivenCode::Names(_)) => {
             "define it in the file, or give a function for it".to_owned()
         }
         None => format!("define a program \"{name}\" in this file, or import it"),

@@ -5,7 +5,7 @@
 //! path, the order within a column from barycentres, and the heights from least squares under that order (pool adjacent
 //! violators; Ayer et al., 1955).
 
-use crate::topology::{Link, Topology};
+use crate::topology::{TopologyLink, Topology};
 use ligament_model::Operator;
 
 /// How often columns are ordered by their neighbours, to and fro.
@@ -23,7 +23,7 @@ const PASSING: f64 = 14.0;
 #[derive(Clone, Debug, PartialEq)]
 pub struct Layout {
     /// The column and the middle of each node, from the top.
-    pub nodes: Vec<Place>,
+    pub nodes: Vec<BoxPosition>,
     /// For each link, the heights at which it passes the columns between its ends, from the left to the right.
     pub passes: Vec<Vec<f64>>,
     /// How many columns there are.
@@ -32,7 +32,7 @@ pub struct Layout {
 
 /// Where a box stands.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Place {
+pub struct BoxPosition {
     /// Its column.
     pub column: usize,
     /// Its middle.
@@ -42,7 +42,7 @@ pub struct Place {
 /// The end that stands further left, the other, and how much it matters: a macro model is left of what it starts, who
 /// answers is right of whom it answers, and whoever runs first is left of who runs next. Who only listens is right of all
 /// whom it hears.
-fn direction(topology: &Topology, speaks: &[bool], link: &Link) -> (usize, usize, f64) {
+fn direction(topology: &Topology, speaks: &[bool], link: &TopologyLink) -> (usize, usize, f64) {
     let operator = |end: crate::topology::LinkEnd| topology.nodes[end.node].ports[end.port].operator;
     let (from, to) = (link.from.node, link.to.node);
     match (operator(link.from), operator(link.to)) {
@@ -212,7 +212,7 @@ impl Grid {
         let items = &self.items;
         let top = items.iter().map(|item| item.y - item.height / 2.0).fold(f64::INFINITY, f64::min);
         let y = |at: usize| items[at].y - top;
-        let nodes = column.iter().enumerate().map(|(node, &column)| Place { column, y: y(node) }).collect();
+        let nodes = column.iter().enumerate().map(|(node, &column)| BoxPosition { column, y: y(node) }).collect();
         let passes = self.passing.iter().map(|through| through.iter().map(|&at| y(at)).collect());
         Layout { nodes, passes: passes.collect(), columns: self.columns.len() }
     }

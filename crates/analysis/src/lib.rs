@@ -29,20 +29,20 @@ mod times;
 mod topology;
 mod variables;
 
-pub use layout::{lay_out, Layout, Place};
+pub use layout::{lay_out, Layout, BoxPosition};
 pub use ligament_filters::{Measure, Quantity};
 pub use notyet::Ignorable;
-pub use report::Report;
+pub use report::CheckReport;
 pub use scales::ComponentScales;
 pub use separation::{ScaleBox, ScaleLink, ScaleMap, Separation};
-pub use tasks::{After, Task, Tasks};
+pub use tasks::{After, OperatorTask, Tasks};
 pub use times::model_time;
-pub use topology::{Boxes, Link, LinkEnd, Node, NodePort, Topology};
+pub use topology::{Boxes, TopologyLink, LinkEnd, TopologyNode, NodePort, Topology};
 
 use ligament_catalogue::Code;
 use ligament_model::{
     check_structure, read_file, At, Configuration, FileModules, FlatModel, Identifier, LigamentOptions,
-    Modules, Problem, Reference, Resolved, SettingValue, Version,
+    Modules, Problem, Reference, ResolvedModel, SettingValue, Version,
 };
 use std::collections::{BTreeMap, HashSet};
 use std::path::Path;
@@ -56,7 +56,7 @@ pub struct CheckOptions {
     /// Settings from the command line, laid over those of the files.
     pub settings: Vec<(Reference, SettingValue)>,
     /// Which components need no program in the files, because code is given for them.
-    pub given: Given,
+    pub given: GivenCode,
     /// Limits that replace those of the files.
     pub limits: LigamentOptions,
     /// Whether to look for executables and other files on this machine.
@@ -72,7 +72,7 @@ pub struct CheckOptions {
 
 /// Components for which code is given, so that they need no program in a file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub enum Given {
+pub enum GivenCode {
     /// None.
     #[default]
     Nothing,
@@ -82,13 +82,13 @@ pub enum Given {
     Everything,
 }
 
-impl Given {
+impl GivenCode {
     /// Whether code is given for a component with this name and implementation.
     fn covers(&self, component: &Reference, implementation: Option<&Reference>) -> bool {
         match self {
-            Given::Nothing => false,
-            Given::Everything => true,
-            Given::Names(names) => {
+            GivenCode::Nothing => false,
+            GivenCode::Everything => true,
+            GivenCode::Names(names) => {
                 names.contains(&component.to_string())
                     || implementation.is_some_and(|i| names.contains(&i.to_string()))
             }
@@ -108,7 +108,7 @@ pub enum Files {
 
 /// Reads model files, the later ones adding to the earlier, and checks the result. Modules are looked for
 /// in the directories of `YMMSL_PATH` and beside the files that import them.
-pub fn check<P: AsRef<Path>>(paths: &[P], options: &CheckOptions) -> Report {
+pub fn check<P: AsRef<Path>>(paths: &[P], options: &CheckOptions) -> CheckReport {
     check_with_modules(paths, options, &FileModules::from_env())
 }
 
@@ -117,7 +117,7 @@ pub fn check_with_modules<P: AsRef<Path>>(
     paths: &[P],
     options: &CheckOptions,
     modules: &dyn Modules,
-) -> Report {
+) -> CheckReport {
     let mut config = Configuration::default();
     let mut problems = Vec::new();
     let mut version = None;
@@ -134,14 +134,14 @@ pub fn check_with_modules<P: AsRef<Path>>(
     }
     let unreadable = problems.iter().any(|p| p.is_error() && config_is_missing(p.code));
     if unreadable {
-        return Report::new(config, None, problems);
+        return CheckReport::new(config, None, problems);
     }
     let first_file = paths.first().map(|p| p.as_ref().display().to_string().into());
     finish(config, problems, options, modules, first_file)
 }
 
 /// Checks a configuration that is in memory already.
-pub fn check_configuration(config: Configuration, options: &CheckOptions) -> Report {
+pub fn check_configuration(config: Configuration, options: &CheckOptions) -> CheckReport {
     finish(config, Vec::new(), options, &FileModules::from_env(), None)
 }
 
@@ -167,7 +167,7 @@ fn finish(
     options: &CheckOptions,
     modules: &dyn Modules,
     first_file: Option<Arc<str>>,
-) -> Report {
+) -> CheckReport {
     for (name, value) in &options.settings {
         config.settings.set(name.clone(), value.clone());
     }
@@ -176,7 +176,7 @@ fn finish(
     let mut imported: HashSet<Identifier> = config.imports.iter().map(|i| i.name.clone()).collect();
     problems.extend(config.resolve_imports(modules));
     imported.retain(|name| {
-        let full = |n: &Reference| n.parts().last() == Some(&ligament_model::Part::Name(name.clone()));
+        let full = |n: &Reference| n.parts().last() == Some(&ligament_model::ReferencePart::Name(name.clone()));
         !config.models.keys().chain(config.programs.keys()).any(full)
     });
     let origin = Origin { imported, first_file };
@@ -186,8 +186,8 @@ fn finish(
         let found = examine(&config, options, &origin, &mut problems);
         (found, text.and_then(|text| text.join().ok()))
     });
-    let Examined { notes, flat, resolved } = found;
-    Report { notes, flat, text, ..Report::new(config, resolved, problems) }
+    let ExaminedModel { notes, flat, resolved } = found;
+    CheckReport { notes, flat, text, ..CheckReport::new(config, resolved, problems) }
 }
 
 /// Where a configuration comes from.
@@ -199,10 +199,10 @@ struct Origin {
 
 /// A model that was looked at: as it would run, if it can be expanded.
 #[derive(Default)]
-struct Examined {
+struct ExaminedModel {
     notes: Vec<String>,
     flat: Option<FlatModel>,
-    resolved: Option<Resolved>,
+    resolved: Option<ResolvedModel>,
 }
 
 /// Looks for problems.
@@ -211,7 +211,7 @@ fn examine(
     options: &CheckOptions,
     origin: &Origin,
     problems: &mut Vec<Problem>,
-) -> Examined {
+) -> ExaminedModel {
     let structure = check_structure(config);
     let structure_fits = structure.is_empty();
     problems.extend(structure);
@@ -231,13 +231,13 @@ fn examine(
                 "add a \"models:\" section, or give the file that has the model as well",
             ));
         }
-        return Examined::default();
+        return ExaminedModel::default();
     }
     let mut flat = match config.flatten(options.model.as_ref()) {
         Ok(flat) => flat,
         Err(problem) => {
             problems.push(problem);
-            return Examined::default();
+            return ExaminedModel::default();
         }
     };
     flat.declare(&options.declared_ports);
@@ -275,5 +275,5 @@ fn examine(
         }
     }
     let flat = resolved.is_some().then_some(flat);
-    Examined { notes, flat, resolved }
+    ExaminedModel { notes, flat, resolved }
 }

@@ -1,6 +1,6 @@
 //! Whether the components without which a run can go on are there, and run each by itself.
 
-use crate::place::{whose, Whose};
+use crate::place::{whose, NameOwner};
 use ligament_catalogue::Code;
 use ligament_model::{Configuration, FlatModel, Problem, Reference};
 
@@ -8,8 +8,8 @@ pub(crate) fn check(config: &Configuration, flat: &FlatModel, problems: &mut Vec
     for (name, at) in &config.ligament.may_fail {
         let Some(component) = flat.components.iter().find(|component| component.name == *name) else {
             let advice = match whose(flat, name) {
-                Whose::NoComponents(advice) => advice,
-                Whose::Somebodys | Whose::NoInstances(_) => "name the component, without an index".to_owned(),
+                NameOwner::NoComponents(advice) => advice,
+                NameOwner::Somebodys | NameOwner::NoInstances(_) => "name the component, without an index".to_owned(),
             };
             let message = format!("\"{name}\" stands under \"may_fail:\", and there is no such component");
             problems.push(Problem::error(Code::MAY_FAIL_FOR_NOBODY, at, message, advice));

@@ -46,7 +46,7 @@ impl Ignorable {
 
 /// What the configuration asks for, whatever model is run.
 pub(crate) fn check_configuration(config: &Configuration, options: &CheckOptions, problems: &mut Vec<Problem>) {
-    let mut found = Found { options, problems };
+    let mut found = UnsupportedFeatures { options, problems };
     if !config.checkpoints.is_empty() {
         found.ignorable(
             Ignorable::Checkpoints,
@@ -81,12 +81,12 @@ pub(crate) fn check_configuration(config: &Configuration, options: &CheckOptions
 }
 
 /// Notes what may be ignored.
-pub(crate) struct Found<'a> {
+pub(crate) struct UnsupportedFeatures<'a> {
     pub options: &'a CheckOptions,
     pub problems: &'a mut Vec<Problem>,
 }
 
-impl Found<'_> {
+impl UnsupportedFeatures<'_> {
     /// Notes what may be ignored: an error, or a warning if it is to be.
     pub fn ignorable(&mut self, what: Ignorable, code: Code, at: &At, message: String, remedy: &str) {
         self.problems.push(match self.options.ignore.contains(&what) {

@@ -19,7 +19,7 @@ pub(crate) enum Sends {
 
 /// What becomes of the messages of a conduit on their way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Way {
+pub(crate) enum MessageRate {
     /// Each arrives.
     Each,
     /// None arrives before one was sent; then any number may.
@@ -36,18 +36,18 @@ pub(crate) enum Way {
 
 /// A conduit between components.
 #[derive(Clone, Debug)]
-pub(crate) struct Link {
+pub(crate) struct OrderedConduit {
     /// Its position among the model's conduits.
     pub conduit: usize,
     pub from: usize,
     pub to: usize,
     pub sends: Sends,
-    pub way: Way,
+    pub way: MessageRate,
     /// How many iterations `last` waits for, and for how many `repeat` and `pad` give a message again.
     pub last: usize,
     pub repeats: usize,
     /// A filter under `ligament:` that holds messages back.
-    pub holds: Option<Holding>,
+    pub holds: Option<HoldingFilter>,
 }
 
 /// How a filter holds messages back.
@@ -65,14 +65,14 @@ pub(crate) enum Hold {
 
 /// A filter that holds messages back, as a model file has it: `chunk: 10`.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Holding {
+pub(crate) struct HoldingFilter {
     pub filter: String,
     pub hold: Hold,
 }
 
 /// A component.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Part {
+pub(crate) struct OrderedComponent {
     /// Whether the order of its operators is known: its ports are declared, and all on one timeline.
     pub is_certain: bool,
     /// The links that it receives on before it begins.
@@ -91,27 +91,27 @@ pub(crate) struct Part {
 
 /// A model without what the order of operators does not depend on.
 #[derive(Clone, Debug)]
-pub(crate) struct Order {
-    pub parts: Vec<Part>,
-    pub links: Vec<Link>,
+pub(crate) struct OperatorOrder {
+    pub parts: Vec<OrderedComponent>,
+    pub links: Vec<OrderedConduit>,
 }
 
-impl Order {
-    pub fn of(config: &Configuration, flat: &FlatModel) -> Order {
+impl OperatorOrder {
+    pub fn of(config: &Configuration, flat: &FlatModel) -> OperatorOrder {
         let scales = ComponentScales::all(&config.ligament);
         // Nobody is there to send or receive where a set of instances is empty.
         let is_there: Vec<bool> =
             flat.components.iter().map(|component| !component.multiplicity.contains(&0)).collect();
-        let part = |component: &FlatComponent| Part {
+        let part = |component: &FlatComponent| OrderedComponent {
             makes_steps: scales.get(&component.name).is_some_and(ComponentScales::makes_steps),
             is_certain: component
                 .ports
                 .values()
                 .all(|port| !port.inferred && port.operator != Operator::None && port.timeline.is_empty()),
             steps: scales.get(&component.name).and_then(ComponentScales::steps),
-            ..Part::default()
+            ..OrderedComponent::default()
         };
-        let mut order = Order { parts: flat.components.iter().map(part).collect(), links: Vec::new() };
+        let mut order = OperatorOrder { parts: flat.components.iter().map(part).collect(), links: Vec::new() };
         let mut own = ForConduits::new(&config.ligament.filters);
         for (number, conduit) in flat.conduits.iter().enumerate() {
             let (from, to) = (conduit.from.component, conduit.to.component);
@@ -129,9 +129,9 @@ impl Order {
             let filters = own.of(flat, conduit).map_or(&[][..], |filters| filters);
             let holds = holding(filters).filter(|_| last + repeats == 0);
             let way = match &holds {
-                Some(Holding { hold: Hold::MostOf(n), .. }) => Way::OneIn(*n),
-                _ if filters.iter().any(changes_the_number) => Way::AnyNumber,
-                _ => Way::Each,
+                Some(HoldingFilter { hold: Hold::MostOf(n), .. }) => MessageRate::OneIn(*n),
+                _ if filters.iter().any(changes_the_number) => MessageRate::AnyNumber,
+                _ => MessageRate::Each,
             };
             let link = order.links.len();
             let operator = flat.declared(&conduit.to).map(|port| port.operator);
@@ -143,7 +143,7 @@ impl Order {
                 _ => order.parts[to].is_certain = false,
             }
             order.parts[from].outputs.push(link);
-            order.links.push(Link { conduit: number, from, to, sends, way, last, repeats, holds });
+            order.links.push(OrderedConduit { conduit: number, from, to, sends, way, last, repeats, holds });
         }
         order.nest();
         order.filter();
@@ -187,7 +187,7 @@ impl Order {
     }
 
     /// The timeline on which messages are sent.
-    pub fn timeline(&self, link: &Link) -> Option<Vec<usize>> {
+    pub fn timeline(&self, link: &OrderedConduit) -> Option<Vec<usize>> {
         let mut timeline = self.parts[link.from].around.clone()?;
         match link.sends {
             Sends::InSteps => timeline.push(link.from),
@@ -201,21 +201,21 @@ impl Order {
     fn filter(&mut self) {
         for at in 0..self.links.len() {
             let link = &self.links[at];
-            let any = link.way != Way::Each || link.repeats > 0;
+            let any = link.way != MessageRate::Each || link.repeats > 0;
             let way = match (link.sends, link.last) {
-                (Sends::AtAnyTime, _) => Way::Unknown,
-                (_, 0) if matches!(link.way, Way::OneIn(_)) => link.way,
-                (_, 0) if any => Way::AnyNumber,
-                (_, 0) => Way::Each,
+                (Sends::AtAnyTime, _) => MessageRate::Unknown,
+                (_, 0) if matches!(link.way, MessageRate::OneIn(_)) => link.way,
+                (_, 0) if any => MessageRate::AnyNumber,
+                (_, 0) => MessageRate::Each,
                 (_, last) => {
                     let whose = self.timeline(link).and_then(|timeline| {
                         let place = timeline.len().checked_sub(last)?;
                         timeline.get(place).copied()
                     });
                     match whose {
-                        Some(part) if any => Way::AfterPass(part),
-                        Some(part) => Way::ForEachPass(part),
-                        None => Way::Unknown,
+                        Some(part) if any => MessageRate::AfterPass(part),
+                        Some(part) => MessageRate::ForEachPass(part),
+                        None => MessageRate::Unknown,
                     }
                 }
             };
@@ -240,9 +240,9 @@ pub(crate) fn changes_the_number(filter: &Filter) -> bool {
 }
 
 /// Which filter holds messages back the longest, if one does.
-fn holding(filters: &[Filter]) -> Option<Holding> {
+fn holding(filters: &[Filter]) -> Option<HoldingFilter> {
     let is_alone = filters.iter().filter(|filter| changes_the_number(filter)).count() == 1;
-    let mut found: Option<Holding> = None;
+    let mut found: Option<HoldingFilter> = None;
     for filter in filters {
         let n = filter.count("n").unwrap_or(1);
         let hold = match filter.name {
@@ -257,7 +257,7 @@ fn holding(filters: &[Filter]) -> Option<Holding> {
         };
         let is_first = found.as_ref().is_none_or(|one| one.hold == Hold::ByTime);
         if hold == Hold::All || is_first {
-            found = Some(Holding { filter: filter.written(), hold });
+            found = Some(HoldingFilter { filter: filter.written(), hold });
         }
     }
     found

@@ -9,11 +9,11 @@ use std::path::Path;
 pub(crate) fn check(config: &Configuration, flat: &FlatModel, files: Files, problems: &mut Vec<Problem>) {
     for (name, place) in &config.ligament.place {
         let (message, advice) = match whose(flat, name) {
-            Whose::Somebodys => continue,
-            Whose::NoComponents(advice) => {
+            NameOwner::Somebodys => continue,
+            NameOwner::NoComponents(advice) => {
                 (format!("\"{name}\" is placed in a domain, and there is no such component"), advice)
             }
-            Whose::NoInstances(there_are) => (
+            NameOwner::NoInstances(there_are) => (
                 format!("\"{name}\" is placed, and {there_are}"),
                 "place the component, or one of its instances".to_owned(),
             ),
@@ -27,11 +27,11 @@ fn stage(config: &Configuration, flat: &FlatModel, files: Files, problems: &mut 
     for (name, inputs) in &config.ligament.stage {
         let Some(first) = inputs.first() else { continue };
         let nobodys = match whose(flat, name) {
-            Whose::Somebodys => None,
-            Whose::NoComponents(advice) => {
+            NameOwner::Somebodys => None,
+            NameOwner::NoComponents(advice) => {
                 Some((format!("\"{name}\" gets inputs, and there is no such component"), advice))
             }
-            Whose::NoInstances(there_are) => Some((
+            NameOwner::NoInstances(there_are) => Some((
                 format!("\"{name}\" gets inputs, and {there_are}"),
                 "name the component, or one of its instances".to_owned(),
             )),
@@ -73,7 +73,7 @@ fn stage(config: &Configuration, flat: &FlatModel, files: Files, problems: &mut 
 }
 
 /// Whose a name is.
-pub(crate) enum Whose {
+pub(crate) enum NameOwner {
     /// A component's, or one of its instances'.
     Somebodys,
     /// No component's; what may be meant.
@@ -82,11 +82,11 @@ pub(crate) enum Whose {
     NoInstances(String),
 }
 
-pub(crate) fn whose(flat: &FlatModel, name: &Reference) -> Whose {
+pub(crate) fn whose(flat: &FlatModel, name: &Reference) -> NameOwner {
     let (parts, indices) = name.split_indices();
     let Some(component) = flat.components.iter().find(|one| one.name.parts() == parts) else {
         let known: Vec<String> = flat.components.iter().map(|component| component.name.to_string()).collect();
-        return Whose::NoComponents(match nearest(&name.to_string(), known.iter().map(String::as_str)) {
+        return NameOwner::NoComponents(match nearest(&name.to_string(), known.iter().map(String::as_str)) {
             Some(meant) => format!("did you mean \"{meant}\"?"),
             None => format!("name a component or an instance; there is {}", known.join(", ")),
         });
@@ -95,8 +95,8 @@ pub(crate) fn whose(flat: &FlatModel, name: &Reference) -> Whose {
     let within =
         indices.len() == shape.len() && indices.iter().zip(shape).all(|(index, length)| index < length);
     match indices.is_empty() || within {
-        true => Whose::Somebodys,
-        false => Whose::NoInstances(format!("\"{}\" has {}", component.name, instances(shape))),
+        true => NameOwner::Somebodys,
+        false => NameOwner::NoInstances(format!("\"{}\" has {}", component.name, instances(shape))),
     }
 }
 

@@ -1,6 +1,6 @@
 //! Whether the components whose ranks speak for themselves are there, and can have as many.
 
-use crate::place::{whose, Whose};
+use crate::place::{whose, NameOwner};
 use ligament_catalogue::Code;
 use ligament_model::{Configuration, FlatModel, Problem, Resources};
 
@@ -10,8 +10,8 @@ pub(crate) fn check(config: &Configuration, flat: &FlatModel, problems: &mut Vec
             continue;
         }
         let advice = match whose(flat, name) {
-            Whose::NoComponents(advice) => advice,
-            Whose::Somebodys | Whose::NoInstances(_) => "name the component, without an index".to_owned(),
+            NameOwner::NoComponents(advice) => advice,
+            NameOwner::Somebodys | NameOwner::NoInstances(_) => "name the component, without an index".to_owned(),
         };
         let message = format!("\"{name}\" stands under \"ranks:\", and there is no such component");
         problems.push(Problem::error(Code::RANKS_FOR_NOBODY, at, message, advice));

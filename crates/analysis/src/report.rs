@@ -1,12 +1,12 @@
 //! What a check found.
 
-use ligament_model::{Configuration, FlatModel, Problem, Resolved};
+use ligament_model::{Configuration, FlatModel, Problem, ResolvedModel};
 use serde::Serialize;
 use std::collections::HashSet;
 
 /// What a check found.
 #[derive(Clone, Debug)]
-pub struct Report {
+pub struct CheckReport {
     /// All problems: by file in the order of the files, then by line.
     pub problems: Vec<Problem>,
     /// What only the start of a program will tell, such as a file below a directory that its modules name.
@@ -14,7 +14,7 @@ pub struct Report {
     /// What was read, with imports resolved as far as that went.
     pub configuration: Configuration,
     /// The model as it would run; `None` if it cannot be expanded.
-    pub resolved: Option<Resolved>,
+    pub resolved: Option<ResolvedModel>,
     /// The same without instances, for what follows from the order of operators.
     pub(crate) flat: Option<FlatModel>,
     pub(crate) text: Option<String>,
@@ -30,12 +30,12 @@ struct Json<'a> {
     notes: &'a [String],
 }
 
-impl Report {
+impl CheckReport {
     pub(crate) fn new(
         configuration: Configuration,
-        resolved: Option<Resolved>,
+        resolved: Option<ResolvedModel>,
         mut problems: Vec<Problem>,
-    ) -> Report {
+    ) -> CheckReport {
         let mut files: Vec<Option<String>> = Vec::new();
         for problem in &problems {
             if !files.contains(&problem.file) {
@@ -45,7 +45,7 @@ impl Report {
         problems.sort_by_key(|p| (files.iter().position(|f| *f == p.file), p.line, p.column));
         let mut seen = HashSet::new();
         problems.retain(|p| seen.insert((p.code, p.file.clone(), p.line, p.column, p.message.clone())));
-        Report { problems, notes: Vec::new(), configuration, resolved, flat: None, text: None }
+        CheckReport { problems, notes: Vec::new(), configuration, resolved, flat: None, text: None }
     }
 
     /// The configuration as a model file; has been written meanwhile where `CheckOptions::with_text` was set.

@@ -1,13 +1,13 @@
 //! The scales of components: whether each can be, whether they fit each other, and how the code learns them.
 
 use crate::order::changes_the_number;
-use crate::place::{whose, Whose};
+use crate::place::{whose, NameOwner};
 use crate::times;
 use ligament_catalogue::Code;
 use ligament_filters::{Measure, Quantity};
 use ligament_model::{
     Configuration, FlatConduit, FlatEnd, FlatModel, ForConduits, Identifier, LigamentOptions, Operator,
-    Problem, Reference, Resolved, Scale, Scales, SettingValue,
+    Problem, Reference, ResolvedModel, Scale, DeclaredScales, SettingValue,
 };
 use std::collections::{HashMap, HashSet};
 
@@ -30,7 +30,7 @@ const CLOSE: f64 = 1e-6;
 
 impl ComponentScales {
     /// Reads them.
-    pub fn of(scales: &Scales) -> ComponentScales {
+    pub fn of(scales: &DeclaredScales) -> ComponentScales {
         let read = |key, scale: &Scale| {
             Some(Quantity::parse(&scale.text, measure(key)).ok()?.value).filter(|v| *v > 0.0)
         };
@@ -76,8 +76,8 @@ pub(crate) fn check(config: &Configuration, flat: &FlatModel, problems: &mut Vec
     for (name, scales) in &config.ligament.scales {
         if !flat.components.iter().any(|component| component.name == *name) {
             let advice = match whose(flat, name) {
-                Whose::NoComponents(advice) => advice,
-                Whose::Somebodys | Whose::NoInstances(_) => "name the component, without an index".to_owned(),
+                NameOwner::NoComponents(advice) => advice,
+                NameOwner::Somebodys | NameOwner::NoInstances(_) => "name the component, without an index".to_owned(),
             };
             let message = format!("\"{name}\" stands under \"scales:\", and there is no such component");
             problems.push(Problem::error(Code::SCALES_FOR_NOBODY, &scales.at, message, advice));
@@ -107,7 +107,7 @@ fn each(name: &Reference, key: &str, scale: &Scale, problems: &mut Vec<Problem>)
 }
 
 /// Whether steps are no longer than what they are steps of.
-fn steps_within(name: &Reference, scales: &Scales, problems: &mut Vec<Problem>) {
+fn steps_within(name: &Reference, scales: &DeclaredScales, problems: &mut Vec<Problem>) {
     let times = (scales.time_step.as_slice(), scales.total_time.as_slice());
     for ((key, steps), (whole, all), measure) in [
         (("time_step", times.0), ("total_time", times.1), Measure::Time),
@@ -193,8 +193,8 @@ fn apart(config: &Configuration, flat: &FlatModel, problems: &mut Vec<Problem>) 
 
 /// Adds the scales to the settings, in the model's unit of time, or seconds, and metres, as `COMPONENT.scale.time_step` and so on: so every
 /// language reads them, and what the user sets under the same name counts instead.
-pub(crate) fn give_to_the_code(model: &mut Resolved) {
-    let Ok(scale) = Identifier::new(Scales::SETTINGS) else { return };
+pub(crate) fn give_to_the_code(model: &mut ResolvedModel) {
+    let Ok(scale) = Identifier::new(DeclaredScales::SETTINGS) else { return };
     let unit = times::unit_of(&model.ligament);
     for (name, scales) in &model.ligament.scales {
         let scales = ComponentScales::of(scales);
@@ -211,7 +211,7 @@ pub(crate) fn give_to_the_code(model: &mut Resolved) {
             several(scales.space_step),
             several(scales.extent),
         ];
-        for (key, value) in Scales::KEYS.iter().zip(all) {
+        for (key, value) in DeclaredScales::KEYS.iter().zip(all) {
             let (Some(value), Ok(key)) = (value, Identifier::new(key)) else { continue };
             let setting = name.child(&scale).child(&key);
             if model.settings.exact(&setting).is_none() {

@@ -33,7 +33,7 @@ pub(crate) fn language(path: &Path) -> Option<&'static Language> {
 
 /// What an argument of an interpreter is.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Found {
+pub(crate) enum ArgumentKind {
     /// The script, at this position.
     Script(usize),
     /// At this position there are several words, which the interpreter would take for one option.
@@ -43,7 +43,7 @@ pub(crate) enum Found {
 }
 
 /// The script among the arguments of an executable, if that is an interpreter.
-pub(crate) fn script_of(executable: &str, arguments: &[String]) -> Found {
+pub(crate) fn script_of(executable: &str, arguments: &[String]) -> ArgumentKind {
     let name = Path::new(executable).file_name().and_then(|name| name.to_str()).unwrap_or_default();
     let stem = name.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.');
     // Options that have their value in the next argument, those that take its place, and those of one letter with which
@@ -56,29 +56,29 @@ pub(crate) fn script_of(executable: &str, arguments: &[String]) -> Found {
         // Of the others nothing is known but that options come first.
         "Rscript" | "julia" | "perl" | "ruby" | "lua" | "node" | "octave" => {
             return match arguments.first() {
-                Some(first) if !first.starts_with('-') => Found::Script(0),
-                _ => Found::Nothing,
+                Some(first) if !first.starts_with('-') => ArgumentKind::Script(0),
+                _ => ArgumentKind::Nothing,
             }
         }
-        _ => return Found::Nothing,
+        _ => return ArgumentKind::Nothing,
     };
     let mut next = 0;
     while let Some(argument) = arguments.get(next) {
         let letters = argument.strip_prefix('-').filter(|rest| !rest.starts_with('-'));
         match (argument.as_str(), letters) {
-            ("-" | "", _) => return Found::Nothing,
+            ("-" | "", _) => return ArgumentKind::Nothing,
             ("--", _) => {
-                return if next + 1 < arguments.len() { Found::Script(next + 1) } else { Found::Nothing }
+                return if next + 1 < arguments.len() { ArgumentKind::Script(next + 1) } else { ArgumentKind::Nothing }
             }
             (option, _) if valued.contains(&option) => next += 2,
             (option, _) if attached.iter().any(|start| option.starts_with(start)) => next += 1,
-            (option, Some(_)) if option.contains(char::is_whitespace) => return Found::SeveralWords(next),
-            (_, Some(letters)) if letters.contains(|c| instead.contains(c)) => return Found::Nothing,
+            (option, Some(_)) if option.contains(char::is_whitespace) => return ArgumentKind::SeveralWords(next),
+            (_, Some(letters)) if letters.contains(|c| instead.contains(c)) => return ArgumentKind::Nothing,
             (option, _) if option.starts_with('-') => next += 1,
-            _ => return Found::Script(next),
+            _ => return ArgumentKind::Script(next),
         }
     }
-    Found::Nothing
+    ArgumentKind::Nothing
 }
 
 /// The first line of a file, if it is one that names an interpreter: what stands after `#!`.
@@ -94,7 +94,7 @@ pub(crate) fn first_line(path: &Path) -> Option<String> {
 mod tests {
     use super::*;
 
-    fn found(executable: &str, arguments: &[&str]) -> Found {
+    fn found(executable: &str, arguments: &[&str]) -> ArgumentKind {
         let arguments: Vec<String> = arguments.iter().map(|argument| (*argument).to_owned()).collect();
         script_of(executable, &arguments)
     }
@@ -108,7 +108,7 @@ mod tests {
             ("bash", &["-eu", "-o", "pipefail", "run.sh"], 3),
             ("Rscript", &["model.R"], 0),
         ] {
-            assert_eq!(found(executable, arguments), Found::Script(script), "{executable} {arguments:?}");
+            assert_eq!(found(executable, arguments), ArgumentKind::Script(script), "{executable} {arguments:?}");
         }
         for (executable, arguments) in [
             ("python3", &["-m", "solver"][..]),
@@ -119,8 +119,8 @@ mod tests {
             ("julia", &["-t", "4", "model.jl"]),
             ("./solver", &["input.txt"]),
         ] {
-            assert_eq!(found(executable, arguments), Found::Nothing, "{executable} {arguments:?}");
+            assert_eq!(found(executable, arguments), ArgumentKind::Nothing, "{executable} {arguments:?}");
         }
-        assert_eq!(found("python3", &["-u micro.py"]), Found::SeveralWords(0));
+        assert_eq!(found("python3", &["-u micro.py"]), ArgumentKind::SeveralWords(0));
     }
 }

@@ -3,7 +3,7 @@
 //! Framework for Multi-scale Modeling", 2007).
 
 use crate::scales::ComponentScales;
-use ligament_model::{Endpoint, Operator, Resolved};
+use ligament_model::{Endpoint, Operator, ResolvedModel};
 use serde::Serialize;
 use std::collections::{BTreeSet, HashMap};
 
@@ -92,7 +92,7 @@ fn range<'a>(values: impl IntoIterator<Item = &'a f64>) -> Option<[f64; 2]> {
 
 impl ScaleMap {
     /// The map of a model.
-    pub fn of(model: &Resolved) -> ScaleMap {
+    pub fn of(model: &ResolvedModel) -> ScaleMap {
         let scales = ComponentScales::all(&model.ligament);
         let (mut boxes, mut without): (Vec<ScaleBox>, Vec<String>) = (Vec::new(), Vec::new());
         let mut box_of = Vec::with_capacity(model.components.len());

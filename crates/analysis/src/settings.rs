@@ -3,30 +3,30 @@
 
 use ligament_catalogue::Code;
 use ligament_model::{
-    nearest, read_log_level, At, Configuration, FlatComponent, FlatModel, Identifier, Part, Problem, Reference,
+    nearest, read_log_level, At, Configuration, FlatComponent, FlatModel, Identifier, ReferencePart, Problem, Reference,
     SettingType, SettingValue, SupportedSetting, LOCAL_LOG_LEVEL, LOG_LEVELS, REMOTE_LOG_LEVEL,
 };
 use std::collections::{HashMap, HashSet};
 
 /// A setting: the path before its last name, its value, and its whole name.
-struct Entry<'a> {
-    prefix: &'a [Part],
+struct SettingEntry<'a> {
+    prefix: &'a [ReferencePart],
     value: &'a SettingValue,
     name: &'a Reference,
 }
 
 pub(crate) fn check(config: &Configuration, flat: &FlatModel, problems: &mut Vec<Problem>) {
-    let mut by_name: HashMap<&Identifier, Vec<Entry<'_>>> = HashMap::new();
+    let mut by_name: HashMap<&Identifier, Vec<SettingEntry<'_>>> = HashMap::new();
     for (name, value) in config.settings.iter() {
-        if let Some((Part::Name(last), prefix)) = name.parts().split_last() {
-            by_name.entry(last).or_default().push(Entry { prefix, value, name });
+        if let Some((ReferencePart::Name(last), prefix)) = name.parts().split_last() {
+            by_name.entry(last).or_default().push(SettingEntry { prefix, value, name });
         }
     }
     // A setting for many components of one program is reported once.
     let mut reported = HashSet::new();
     for component in &flat.components {
         for supported in supported_by(config, component) {
-            let entries = by_name.get(&supported.name).map_or(&[] as &[Entry<'_>], Vec::as_slice);
+            let entries = by_name.get(&supported.name).map_or(&[] as &[SettingEntry<'_>], Vec::as_slice);
             for entry in seen_by(component, entries) {
                 if reported.insert((entry.name, component.implementation.as_ref())) {
                     check_type(config, component, supported, entry, problems);
@@ -36,14 +36,14 @@ pub(crate) fn check(config: &Configuration, flat: &FlatModel, problems: &mut Vec
     }
     for model in config.models.values().filter(|m| m.name == flat.name) {
         for supported in model.supported_settings.values() {
-            let entries = by_name.get(&supported.name).map_or(&[] as &[Entry<'_>], Vec::as_slice);
+            let entries = by_name.get(&supported.name).map_or(&[] as &[SettingEntry<'_>], Vec::as_slice);
             for entry in entries.iter().filter(|e| e.prefix.is_empty()) {
                 mismatch(config, &format!("the model \"{}\"", model.name), supported, entry, problems);
             }
         }
     }
     for (name, value, at) in config.settings.iter_at() {
-        if let Some(Part::Name(last)) = name.parts().last().filter(|_| is_muscle(name)) {
+        if let Some(ReferencePart::Name(last)) = name.parts().last().filter(|_| is_muscle(name)) {
             check_muscle(last.as_str(), name, value, at, problems);
         }
     }
@@ -54,7 +54,7 @@ pub(crate) fn check(config: &Configuration, flat: &FlatModel, problems: &mut Vec
 const MUSCLE: &str = "muscle_";
 
 fn is_muscle(name: &Reference) -> bool {
-    matches!(name.parts().last(), Some(Part::Name(last)) if last.as_str().starts_with(MUSCLE))
+    matches!(name.parts().last(), Some(ReferencePart::Name(last)) if last.as_str().starts_with(MUSCLE))
 }
 
 /// Settings of MUSCLE 3 that have no meaning here, and why.
@@ -97,10 +97,10 @@ fn supported_by<'a>(
 }
 
 /// The settings that at least one instance of a component gets.
-fn seen_by<'e, 'a>(component: &FlatComponent, entries: &'e [Entry<'a>]) -> Vec<&'e Entry<'a>> {
+fn seen_by<'e, 'a>(component: &FlatComponent, entries: &'e [SettingEntry<'a>]) -> Vec<&'e SettingEntry<'a>> {
     let path = component.name.parts();
     let dimensions = component.multiplicity.len();
-    let mut seen: Vec<&Entry<'a>> = Vec::new();
+    let mut seen: Vec<&SettingEntry<'a>> = Vec::new();
     let mut single: HashSet<Vec<usize>> = HashSet::new();
     // Those for some instances, which have indices after the component's path.
     for entry in entries {
@@ -123,7 +123,7 @@ fn seen_by<'e, 'a>(component: &FlatComponent, entries: &'e [Entry<'a>]) -> Vec<&
 }
 
 /// The indices, if all parts are indices that the component has.
-fn in_range(parts: &[Part], shape: &[usize]) -> Option<Vec<usize>> {
+fn in_range(parts: &[ReferencePart], shape: &[usize]) -> Option<Vec<usize>> {
     if parts.len() > shape.len() {
         return None;
     }
@@ -131,7 +131,7 @@ fn in_range(parts: &[Part], shape: &[usize]) -> Option<Vec<usize>> {
         .iter()
         .zip(shape)
         .map(|(part, size)| match part {
-            Part::Index(i) if i < size => Some(*i),
+            ReferencePart::Index(i) if i < size => Some(*i),
             _ => None,
         })
         .collect()
@@ -141,7 +141,7 @@ fn check_type(
     config: &Configuration,
     component: &FlatComponent,
     supported: &SupportedSetting,
-    entry: &Entry<'_>,
+    entry: &SettingEntry<'_>,
     problems: &mut Vec<Problem>,
 ) {
     let who = match &component.implementation {
@@ -160,7 +160,7 @@ fn mismatch(
     config: &Configuration,
     who: &str,
     supported: &SupportedSetting,
-    entry: &Entry<'_>,
+    entry: &SettingEntry<'_>,
     problems: &mut Vec<Problem>,
 ) {
     let wanted = supported.setting_type;
@@ -222,7 +222,7 @@ fn type_advice(value: &SettingValue, wanted: SettingType) -> String {
 /// Warns of settings that nobody asks for: for components that do not exist, or of names that no program
 /// that says what it understands knows.
 fn unasked(config: &Configuration, flat: &FlatModel, problems: &mut Vec<Problem>) {
-    let mut components: HashMap<&[Part], Option<&FlatComponent>> = HashMap::new();
+    let mut components: HashMap<&[ReferencePart], Option<&FlatComponent>> = HashMap::new();
     for component in &flat.components {
         let path = component.name.parts();
         (1..path.len()).for_each(|n| {
@@ -240,9 +240,9 @@ fn unasked(config: &Configuration, flat: &FlatModel, problems: &mut Vec<Problem>
         .map(|s| s.name.as_str())
         .chain(config.models.values().flat_map(|m| m.supported_settings.keys()).map(|n| n.as_str()))
         .collect();
-    let Ok(scale) = Identifier::new(ligament_model::Scales::SETTINGS) else { return };
+    let Ok(scale) = Identifier::new(ligament_model::DeclaredScales::SETTINGS) else { return };
     for (name, _, at) in config.settings.iter_at() {
-        let Some((Part::Name(last), prefix)) = name.parts().split_last() else { continue };
+        let Some((ReferencePart::Name(last), prefix)) = name.parts().split_last() else { continue };
         if prefix.is_empty() {
             if all_say && !is_muscle(name) && !known.contains(last.as_str()) {
                 let advice = match nearest(last.as_str(), known.iter().copied()) {
@@ -255,10 +255,10 @@ fn unasked(config: &Configuration, flat: &FlatModel, problems: &mut Vec<Problem>
             continue;
         }
         // What stands in place of a scale.
-        if prefix.last().is_some_and(|part| *part == Part::Name(scale.clone())) {
+        if prefix.last().is_some_and(|part| *part == ReferencePart::Name(scale.clone())) {
             continue;
         }
-        let stem = prefix.iter().rposition(|p| matches!(p, Part::Name(_))).map_or(0, |i| i + 1);
+        let stem = prefix.iter().rposition(|p| matches!(p, ReferencePart::Name(_))).map_or(0, |i| i + 1);
         match components.get(&prefix[..stem]) {
             None => {
                 let path = Reference::from_parts(prefix[..stem].to_vec()).unwrap_or_default().to_string();
@@ -287,7 +287,7 @@ fn for_component(
     component: &FlatComponent,
     name: &Reference,
     last: &Identifier,
-    indices: &[Part],
+    indices: &[ReferencePart],
     problems: &mut Vec<Problem>,
 ) {
     let nowhere = Default::default();

@@ -2,8 +2,8 @@
 
 use ligament_catalogue::Code;
 use ligament_model::{
-    nearest, Configuration, FlatComponent, FlatModel, Identifier, Operator, Part, Problem, Reference,
-    SettingValue, Shipped, ShippedSetting,
+    nearest, Configuration, FlatComponent, FlatModel, Identifier, Operator, ReferencePart, Problem, Reference,
+    SettingValue, ShippedComponent, ShippedSetting,
 };
 
 pub(crate) fn check(config: &Configuration, flat: &FlatModel, problems: &mut Vec<Problem>) {
@@ -18,7 +18,7 @@ pub(crate) fn check(config: &Configuration, flat: &FlatModel, problems: &mut Vec
 }
 
 /// One that takes any ports receives at F_INIT and sends at O_F.
-fn check_ports(component: &FlatComponent, shipped: &Shipped, problems: &mut Vec<Problem>) {
+fn check_ports(component: &FlatComponent, shipped: &ShippedComponent, problems: &mut Vec<Problem>) {
     for port in component.ports.values().filter(|_| shipped.ports.is_empty()) {
         if !matches!(port.operator, Operator::FInit | Operator::OF) || !port.timeline.is_empty() {
             problems.push(Problem::error(
@@ -37,7 +37,7 @@ fn check_ports(component: &FlatComponent, shipped: &Shipped, problems: &mut Vec<
 fn check_setting(
     config: &Configuration,
     component: &FlatComponent,
-    shipped: &Shipped,
+    shipped: &ShippedComponent,
     setting: &ShippedSetting,
     problems: &mut Vec<Problem>,
 ) {
@@ -69,7 +69,7 @@ fn check_setting(
 fn of_single_instances(config: &Configuration, component: &FlatComponent, name: &Identifier) -> bool {
     let path = component.name.parts();
     config.settings.iter().any(|(whole, _)| match whole.parts().split_last() {
-        Some((Part::Name(last), prefix)) => {
+        Some((ReferencePart::Name(last), prefix)) => {
             last == name && prefix.len() > path.len() && prefix.starts_with(path)
         }
         _ => false,

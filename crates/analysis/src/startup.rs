@@ -1,7 +1,7 @@
 //! Whether every component can start: whether something leads to its receiving ports, and whether no
 //! component waits for itself before it has begun.
 
-use crate::notyet::Found;
+use crate::notyet::UnsupportedFeatures;
 use crate::order::changes_the_number;
 use crate::scales::ComponentScales;
 use crate::{CheckOptions, Ignorable};
@@ -28,7 +28,7 @@ pub(crate) fn check(flat: &FlatModel, options: &CheckOptions, problems: &mut Vec
             ),
         };
         let advice = "let one of them receive on an S port, within its loop, or begin the circle elsewhere";
-        Found { options, problems }.ignorable(Ignorable::Deadlocks, Code::WAITING_CIRCLE, at, message, advice);
+        UnsupportedFeatures { options, problems }.ignorable(Ignorable::Deadlocks, Code::WAITING_CIRCLE, at, message, advice);
     }
 }
 

@@ -1,8 +1,8 @@
 //! The unrolled order of a model: which operator of which component can be carried out when, if nothing takes time
 //! but waiting for messages. Rounds follow each other; what is in one round can be done side by side.
 
-use crate::order::{Order, Sends, Way};
-use crate::Report;
+use crate::order::{OperatorOrder, Sends, MessageRate};
+use crate::CheckReport;
 use ligament_model::{FlatModel, Operator};
 use serde::Serialize;
 use std::collections::VecDeque;
@@ -15,7 +15,7 @@ pub struct Tasks {
     /// The components' names.
     pub components: Vec<String>,
     /// The tasks; each comes after all that it needs.
-    pub tasks: Vec<Task>,
+    pub tasks: Vec<OperatorTask>,
     /// How many rounds there are.
     pub rounds: usize,
     /// Components that wait for ever.
@@ -28,7 +28,7 @@ pub struct Tasks {
 
 /// One operator of a component, once.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Task {
+pub struct OperatorTask {
     /// By position in `Tasks::components`.
     pub component: usize,
     pub operator: Operator,
@@ -52,15 +52,15 @@ pub struct After {
 }
 
 /// More tasks than these are not unrolled.
-const MOST: usize = 20_000;
+const MAX_TASKS: usize = 20_000;
 
 impl Tasks {
     /// Unrolls the order of a model that has been checked, with so many steps in a pass where the scales say no
     /// fewer. None, if the model cannot be expanded.
-    pub fn of(report: &Report, steps: u64) -> Option<Tasks> {
+    pub fn of(report: &CheckReport, steps: u64) -> Option<Tasks> {
         let flat = report.flat.as_ref()?;
-        let order = Order::of(&report.configuration, flat);
-        let mut unrolling = Unrolling::new(flat, &order, steps);
+        let order = OperatorOrder::of(&report.configuration, flat);
+        let mut unrolling = TaskUnroller::new(flat, &order, steps);
         unrolling.unroll();
         Some(unrolling.finished())
     }
@@ -87,15 +87,15 @@ struct Actor {
 }
 
 /// The iteration that a pass was, if that is known, and its last task.
-type Ended = (Option<Vec<u64>>, Option<usize>);
+type FinishedPass = (Option<Vec<u64>>, Option<usize>);
 
-struct Message {
+struct TaskMessage {
     task: usize,
     path: Option<Vec<u64>>,
 }
 
 /// What there is for a component on a link.
-enum Found {
+enum LinkContent {
     /// The tasks that it comes after, and the iteration it was sent in.
     Message(Vec<usize>, Option<Vec<u64>>),
     NotYet,
@@ -103,23 +103,23 @@ enum Found {
     Never,
 }
 
-struct Unrolling<'a> {
+struct TaskUnroller<'a> {
     flat: &'a FlatModel,
-    order: &'a Order,
+    order: &'a OperatorOrder,
     steps: u64,
     actors: Vec<Actor>,
-    tasks: Vec<Task>,
+    tasks: Vec<OperatorTask>,
     /// By link.
-    messages: Vec<Vec<Message>>,
+    messages: Vec<Vec<TaskMessage>>,
     taken: Vec<usize>,
     /// By part: the iterations that its passes were, and the last task of each.
-    ended: Vec<Vec<Ended>>,
+    ended: Vec<Vec<FinishedPass>>,
     /// Who may go on when a part has.
     followers: Vec<Vec<usize>>,
 }
 
-impl<'a> Unrolling<'a> {
-    fn new(flat: &'a FlatModel, order: &'a Order, steps: u64) -> Unrolling<'a> {
+impl<'a> TaskUnroller<'a> {
+    fn new(flat: &'a FlatModel, order: &'a OperatorOrder, steps: u64) -> TaskUnroller<'a> {
         let count = order.parts.len();
         let actor = |at: usize| {
             let at = if order.parts[at].is_certain { At::Start } else { At::Over };
@@ -128,11 +128,11 @@ impl<'a> Unrolling<'a> {
         let mut followers = vec![Vec::new(); count];
         for link in &order.links {
             followers[link.from].push(link.to);
-            if let Way::ForEachPass(part) | Way::AfterPass(part) = link.way {
+            if let MessageRate::ForEachPass(part) | MessageRate::AfterPass(part) = link.way {
                 followers[part].push(link.to);
             }
         }
-        Unrolling {
+        TaskUnroller {
             flat,
             order,
             steps,
@@ -159,7 +159,7 @@ impl<'a> Unrolling<'a> {
     /// Whether a component waits in a step that is not its first, and nobody has said how many there are.
     fn may_end(&self, who: usize) -> bool {
         let actor = &self.actors[who];
-        self.tasks.len() < MOST
+        self.tasks.len() < MAX_TASKS
             && actor.at == At::Receive
             && actor.step > 0
             && self.order.parts[who].steps.is_none()
@@ -168,7 +168,7 @@ impl<'a> Unrolling<'a> {
     fn advance(&mut self, mut queue: VecDeque<usize>) {
         while let Some(who) = queue.pop_front() {
             let mut moved = false;
-            while self.tasks.len() < MOST && self.moves(who) {
+            while self.tasks.len() < MAX_TASKS && self.moves(who) {
                 moved = true;
             }
             if moved {
@@ -208,16 +208,16 @@ impl<'a> Unrolling<'a> {
                 let key =
                     self.actors[who].path.clone().map(|path| [path, vec![self.actors[who].step]].concat());
                 match self.take(who, &part.inputs, key.as_deref()) {
-                    Taken::All(after) => {
+                    TakeOutcome::All(after) => {
                         if !part.inputs.is_empty() {
                             self.task(who, Operator::S, after);
                         }
                         self.actors[who].step += 1;
                         self.actors[who].at = At::Send;
                     }
-                    Taken::NotYet => return false,
+                    TakeOutcome::NotYet => return false,
                     // It makes as many steps as there are messages.
-                    Taken::Never => self.actors[who].at = At::End,
+                    TakeOutcome::Never => self.actors[who].at = At::End,
                 }
             }
             At::End => {
@@ -248,29 +248,29 @@ impl<'a> Unrolling<'a> {
         // What comes once for each pass says which iteration that is; what is repeated follows from it.
         let direct = starts.iter().copied().find(|&link| self.order.links[link].repeats == 0);
         let path = match direct.map(|link| self.find(link, None)) {
-            Some(Found::Message(_, path)) => path,
-            Some(Found::NotYet) => return None,
-            Some(Found::Never) => return Some(false),
+            Some(LinkContent::Message(_, path)) => path,
+            Some(LinkContent::NotYet) => return None,
+            Some(LinkContent::Never) => return Some(false),
             None if self.actors[who].pass > 0 => return Some(false),
             None => None,
         };
         match self.take(who, starts, path.as_deref()) {
-            Taken::All(after) => {
+            TakeOutcome::All(after) => {
                 self.actors[who].path = path;
                 self.task(who, Operator::FInit, after);
                 Some(true)
             }
-            Taken::NotYet => None,
-            Taken::Never => Some(false),
+            TakeOutcome::NotYet => None,
+            TakeOutcome::Never => Some(false),
         }
     }
 
     /// Takes a message from each of these links, if all have one.
-    fn take(&mut self, who: usize, links: &[usize], key: Option<&[u64]>) -> Taken {
+    fn take(&mut self, who: usize, links: &[usize], key: Option<&[u64]>) -> TakeOutcome {
         let mut after = Vec::new();
         for &link in links {
             match self.find(link, key) {
-                Found::Message(tasks, _) => {
+                LinkContent::Message(tasks, _) => {
                     let conduit = &self.flat.conduits[self.order.links[link].conduit];
                     let end =
                         |component: usize, port| format!("{}.{port}", self.flat.components[component].name);
@@ -278,59 +278,59 @@ impl<'a> Unrolling<'a> {
                         || Some([end(conduit.from.component, &conduit.from.port), end(who, &conduit.to.port)]);
                     after.extend(tasks.into_iter().map(|task| After { task, message: message() }));
                 }
-                Found::NotYet => return Taken::NotYet,
-                Found::Never => return Taken::Never,
+                LinkContent::NotYet => return TakeOutcome::NotYet,
+                LinkContent::Never => return TakeOutcome::Never,
             }
         }
         for &link in links {
             self.taken[link] += 1;
         }
-        Taken::All(after)
+        TakeOutcome::All(after)
     }
 
     /// The message of a link that comes next, or that belongs to this iteration.
-    fn find(&self, at: usize, key: Option<&[u64]>) -> Found {
+    fn find(&self, at: usize, key: Option<&[u64]>) -> LinkContent {
         let link = &self.order.links[at];
         let (messages, next) = (&self.messages[at], self.taken[at]);
         let later = |whose: usize| match self.actors[whose].at {
-            At::Over => Found::Never,
-            _ => Found::NotYet,
+            At::Over => LinkContent::Never,
+            _ => LinkContent::NotYet,
         };
         // The iteration of which a message is received again.
         let outer = key.map(|key| &key[..key.len().saturating_sub(link.repeats)]);
         match link.way {
-            Way::Unknown if next == 0 || link.repeats > 0 || self.order.parts[link.to].inputs.contains(&at) => {
-                Found::Message(Vec::new(), None)
+            MessageRate::Unknown if next == 0 || link.repeats > 0 || self.order.parts[link.to].inputs.contains(&at) => {
+                LinkContent::Message(Vec::new(), None)
             }
-            Way::Unknown => Found::Never,
-            Way::Each | Way::AnyNumber | Way::OneIn(_) => {
-                let next = if let Way::OneIn(n) = link.way { next.saturating_mul(n as usize) } else { next };
+            MessageRate::Unknown => LinkContent::Never,
+            MessageRate::Each | MessageRate::AnyNumber | MessageRate::OneIn(_) => {
+                let next = if let MessageRate::OneIn(n) = link.way { next.saturating_mul(n as usize) } else { next };
                 let paths = messages.iter().map(|message| &message.path);
                 let found = place(link.repeats, next, outer, paths).and_then(|at| messages.get(at));
                 // Filters that make more or fewer messages of one: the last that there is.
-                let any = matches!(link.way, Way::AnyNumber | Way::OneIn(_))
+                let any = matches!(link.way, MessageRate::AnyNumber | MessageRate::OneIn(_))
                     && link.repeats == 0
                     && self.order.parts[link.to].inputs.contains(&at);
                 let found = found.or(messages.last().filter(|_| any && self.actors[link.from].at == At::Over));
                 match found {
-                    Some(message) => Found::Message(vec![message.task], message.path.clone()),
+                    Some(message) => LinkContent::Message(vec![message.task], message.path.clone()),
                     None => later(link.from),
                 }
             }
-            Way::ForEachPass(part) | Way::AfterPass(part) => {
+            MessageRate::ForEachPass(part) | MessageRate::AfterPass(part) => {
                 let ended = &self.ended[part];
                 let place = place(link.repeats, next, outer, ended.iter().map(|(path, _)| path));
                 let Some((path, last)) = place.and_then(|at| ended.get(at)) else {
                     return later(part);
                 };
-                let within = |message: &&Message| match (&message.path, path) {
+                let within = |message: &&TaskMessage| match (&message.path, path) {
                     (Some(sent), Some(path)) => sent.starts_with(path),
                     _ => true,
                 };
                 let message = messages.iter().rfind(within).map(|message| message.task);
                 let mut tasks: Vec<usize> = message.into_iter().chain(*last).collect();
                 tasks.dedup();
-                Found::Message(tasks, path.clone())
+                LinkContent::Message(tasks, path.clone())
             }
         }
     }
@@ -342,7 +342,7 @@ impl<'a> Unrolling<'a> {
         }
         let round = 1 + after.iter().map(|after| self.tasks[after.task].round).max().unwrap_or(0);
         let step = matches!(operator, Operator::OI | Operator::S).then_some(actor.step + 1);
-        self.tasks.push(Task { component: who, operator, pass: actor.pass + 1, step, round, after });
+        self.tasks.push(OperatorTask { component: who, operator, pass: actor.pass + 1, step, round, after });
         actor.last = Some(self.tasks.len() - 1);
         self.tasks.len() - 1
     }
@@ -350,13 +350,13 @@ impl<'a> Unrolling<'a> {
     fn send(&mut self, who: usize, when: Sends, task: usize, path: Option<Vec<u64>>) {
         for &link in &self.order.parts[who].outputs {
             if self.order.links[link].sends == when {
-                self.messages[link].push(Message { task, path: path.clone() });
+                self.messages[link].push(TaskMessage { task, path: path.clone() });
             }
         }
     }
 
     fn finished(self) -> Tasks {
-        let is_cut = self.tasks.len() >= MOST;
+        let is_cut = self.tasks.len() >= MAX_TASKS;
         let name = |at: usize| self.flat.components[at].name.to_string();
         let all = 0..self.actors.len();
         let stuck = all.clone().filter(|&at| !is_cut && self.actors[at].at != At::Over).map(name).collect();
@@ -388,7 +388,7 @@ fn place<'p>(
 }
 
 /// What came of taking from several links.
-enum Taken {
+enum TakeOutcome {
     All(Vec<After>),
     NotYet,
     Never,

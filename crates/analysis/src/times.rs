@@ -3,7 +3,7 @@
 use ligament_catalogue::{fault, Code, Fault};
 use ligament_filters::{Measure, NoQuantity, Quantity};
 use ligament_model::{
-    Configuration, Identifier, LigamentOptions, Part, Problem, Reference, Resolved, SettingValue,
+    Configuration, Identifier, LigamentOptions, ReferencePart, Problem, Reference, ResolvedModel, SettingValue,
     IMPLEMENTATION_SETTING,
 };
 
@@ -31,7 +31,7 @@ pub(crate) fn check(config: &Configuration, problems: &mut Vec<Problem>) {
 }
 
 /// Tells the shipped components whose files say a unit of time that of the model: its name, and how many seconds it has.
-pub(crate) fn give_to_the_code(model: &mut Resolved) {
+pub(crate) fn give_to_the_code(model: &mut ResolvedModel) {
     let Some((unit, _)) = model.ligament.time_unit.clone() else { return };
     let seconds = unit_of(&model.ligament);
     let (Ok(name), Ok(length), Ok(implementation)) = (
@@ -50,7 +50,7 @@ pub(crate) fn give_to_the_code(model: &mut Resolved) {
         ];
         let is_file = matches!(value, SettingValue::Str(text) if FILES.contains(&&**text));
         let (last, component) = setting.parts().split_last().filter(|_| is_file)?;
-        let is_kind = *last == Part::Name(implementation.clone());
+        let is_kind = *last == ReferencePart::Name(implementation.clone());
         Reference::from_parts(component.to_vec()).filter(|_| is_kind)
     };
     let components: Vec<Reference> = model.settings.iter().filter_map(whose).collect();

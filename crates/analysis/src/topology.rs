@@ -1,7 +1,7 @@
 //! The topology of a model, as one would draw it: a box for each component, an arrow for each pair of ports that conduits
 //! join. Many alike components, or the components of a nested model, can stand together in one box.
 
-use ligament_model::{Endpoint, Filter, Operator, Part, Reference, Resolved};
+use ligament_model::{Endpoint, Filter, Operator, ReferencePart, Reference, ResolvedModel};
 use serde::Serialize;
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -11,14 +11,14 @@ pub struct Topology {
     /// The model's name.
     pub model: String,
     /// The boxes.
-    pub nodes: Vec<Node>,
+    pub nodes: Vec<TopologyNode>,
     /// The arrows, without repetition.
-    pub links: Vec<Link>,
+    pub links: Vec<TopologyLink>,
 }
 
 /// A box.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Node {
+pub struct TopologyNode {
     /// The component's name; of several, what their names have in common.
     pub name: String,
     /// For how many components it stands.
@@ -49,7 +49,7 @@ pub struct NodePort {
 
 /// An arrow.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-pub struct Link {
+pub struct TopologyLink {
     /// Where messages come from.
     pub from: LinkEnd,
     /// Where they go.
@@ -58,7 +58,7 @@ pub struct Link {
     pub filters: Vec<String>,
 }
 
-/// An end of an arrow, by positions in `Topology::nodes` and `Node::ports`.
+/// An end of an arrow, by positions in `Topology::nodes` and `TopologyNode::ports`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 pub struct LinkEnd {
     /// The box.
@@ -80,14 +80,14 @@ pub enum Boxes {
 
 impl Topology {
     /// The topology of a model.
-    pub fn of(model: &Resolved, boxes: Boxes) -> Topology {
+    pub fn of(model: &ResolvedModel, boxes: Boxes) -> Topology {
         let mut instances: Vec<Vec<usize>> = vec![Vec::new(); model.components.len()];
         for (at, instance) in model.instances.iter().enumerate() {
             instances[instance.component as usize].push(at);
         }
         let (nodes, by_key) = (Vec::new(), HashMap::new());
         let mut made =
-            Making { model, instances, nodes, by_key, folded: HashSet::new(), of_component: Vec::new() };
+            TopologyBuilder { model, instances, nodes, by_key, folded: HashSet::new(), of_component: Vec::new() };
         for component in 0..model.components.len() {
             made.place(component, boxes);
         }
@@ -111,16 +111,16 @@ fn stem(name: &Reference) -> String {
 /// `city` of `city.street.house`, if there is such a thing.
 fn outermost(name: &Reference) -> Option<String> {
     match name.parts() {
-        [Part::Name(first), _, ..] => Some(first.to_string()),
+        [ReferencePart::Name(first), _, ..] => Some(first.to_string()),
         _ => None,
     }
 }
 
-struct Making<'a> {
-    model: &'a Resolved,
+struct TopologyBuilder<'a> {
+    model: &'a ResolvedModel,
     /// By component.
     instances: Vec<Vec<usize>>,
-    nodes: Vec<Node>,
+    nodes: Vec<TopologyNode>,
     /// The nodes by what their components have in common.
     by_key: HashMap<String, usize>,
     /// Those that are folded models.
@@ -129,7 +129,7 @@ struct Making<'a> {
     of_component: Vec<(usize, Vec<usize>)>,
 }
 
-impl Making<'_> {
+impl TopologyBuilder<'_> {
     /// Gives a component its box.
     fn place(&mut self, at: usize, boxes: Boxes) {
         let component = &self.model.components[at];
@@ -149,7 +149,7 @@ impl Making<'_> {
         let number = *self.by_key.entry(key).or_insert(self.nodes.len());
         if number == self.nodes.len() {
             let (implementation, ports) = (implementation.clone(), Vec::new());
-            self.nodes.push(Node { name, components: 0, instances: 0, ranks, implementation, ports });
+            self.nodes.push(TopologyNode { name, components: 0, instances: 0, ranks, implementation, ports });
         }
         if folded.is_some() {
             self.folded.insert(number);
@@ -198,8 +198,8 @@ impl Making<'_> {
         }
         let inside = |(from, to): &(LinkEnd, LinkEnd)| from.node == to.node && self.folded.contains(&from.node);
         // What passes within a folded model is not shown, nor are the ports for it.
-        let links: Vec<Link> = (links.into_iter().filter(|(ends, _)| !inside(ends)))
-            .map(|((from, to), filters)| Link { from, to, filters })
+        let links: Vec<TopologyLink> = (links.into_iter().filter(|(ends, _)| !inside(ends)))
+            .map(|((from, to), filters)| TopologyLink { from, to, filters })
             .collect();
         let mut topology = Topology { model: self.model.name.clone(), nodes: self.nodes, links };
         topology.forget_inner_ports(&self.folded);

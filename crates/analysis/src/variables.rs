@@ -1,6 +1,6 @@
 //! Variables in what programs name, as far as they are known before a program starts.
 
-use ligament_model::{pieces, BaseEnv, Piece, Program};
+use ligament_model::{pieces, BaseEnv, TextPiece, Program};
 use std::path::Path;
 
 /// Variables that are set, or set anew, when an instance is started.
@@ -17,7 +17,7 @@ const SET_AT_START: [&str; 8] = [
 
 /// A text with its variables filled in.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Filled {
+pub(crate) enum ExpandedText {
     Known(String),
     /// This variable is not set.
     Unset(String),
@@ -31,33 +31,33 @@ pub(crate) fn starts_in_shell(program: &Program) -> bool {
 }
 
 /// Fills in the variables of a text of a program, in the environment of this process.
-pub(crate) fn fill(program: &Program, model_directory: Option<&Path>, text: &str) -> Filled {
+pub(crate) fn fill(program: &Program, model_directory: Option<&Path>, text: &str) -> ExpandedText {
     let mut whole = String::new();
     for piece in pieces(text) {
         match piece {
-            Piece::Text(text) => whole.push_str(text),
-            Piece::Variable(name) => match value(program, model_directory, name) {
-                Filled::Known(value) => whole.push_str(&value),
+            TextPiece::Text(text) => whole.push_str(text),
+            TextPiece::Variable(name) => match value(program, model_directory, name) {
+                ExpandedText::Known(value) => whole.push_str(&value),
                 other => return other,
             },
         }
     }
-    Filled::Known(whole)
+    ExpandedText::Known(whole)
 }
 
-fn value(program: &Program, model_directory: Option<&Path>, name: &str) -> Filled {
+fn value(program: &Program, model_directory: Option<&Path>, name: &str) -> ExpandedText {
     let appended = program.env.get(&format!("+{name}"));
     let from = |base: Option<String>| match (base, appended) {
-        (None, None) => Filled::Unset(name.to_owned()),
-        (base, more) => Filled::Known(base.unwrap_or_default() + more.map_or("", String::as_str)),
+        (None, None) => ExpandedText::Unset(name.to_owned()),
+        (base, more) => ExpandedText::Known(base.unwrap_or_default() + more.map_or("", String::as_str)),
     };
     if name == "LIGAMENT_MODEL_DIR" {
         let directory = model_directory.map(|path| path.to_string_lossy().into_owned());
-        return directory.map_or(Filled::AtStart, Filled::Known);
+        return directory.map_or(ExpandedText::AtStart, ExpandedText::Known);
     }
     match program.env.get(name) {
-        Some(own) if appended.is_none() => Filled::Known(own.clone()),
-        _ if starts_in_shell(program) || SET_AT_START.contains(&name) => Filled::AtStart,
+        Some(own) if appended.is_none() => ExpandedText::Known(own.clone()),
+        _ if starts_in_shell(program) || SET_AT_START.contains(&name) => ExpandedText::AtStart,
         Some(own) => from(Some(own.clone())),
         None => from(std::env::var(name).ok()),
     }
@@ -74,16 +74,16 @@ mod tests {
         program.env.insert("OWN".into(), "/own".into());
         program.env.insert("+MORE".into(), "/more".into());
         let filled = |program: &Program, text: &str| fill(program, Some(Path::new("/model")), text);
-        let known = |text: &str| Filled::Known(text.into());
+        let known = |text: &str| ExpandedText::Known(text.into());
         let here = std::env::var("CARGO_MANIFEST_DIR").unwrap();
         assert_eq!(filled(&program, "$OWN/${LIGAMENT_MODEL_DIR}$MORE/$$OWN"), known("/own//model/more/$OWN"));
         assert_eq!(filled(&program, "$CARGO_MANIFEST_DIR/x"), known(&format!("{here}/x")));
-        assert_eq!(filled(&program, "$NO_SUCH_VARIABLE/x"), Filled::Unset("NO_SUCH_VARIABLE".into()));
-        assert_eq!(filled(&program, "$OMP_NUM_THREADS"), Filled::AtStart);
+        assert_eq!(filled(&program, "$NO_SUCH_VARIABLE/x"), ExpandedText::Unset("NO_SUCH_VARIABLE".into()));
+        assert_eq!(filled(&program, "$OMP_NUM_THREADS"), ExpandedText::AtStart);
         program.modules = Some(vec!["solver/1".into()]);
         assert_eq!(filled(&program, "$OWN"), known("/own"));
         for text in ["$CARGO_MANIFEST_DIR", "$NO_SUCH_VARIABLE/x", "$MORE"] {
-            assert_eq!(filled(&program, text), Filled::AtStart, "{text}");
+            assert_eq!(filled(&program, text), ExpandedText::AtStart, "{text}");
         }
     }
 }

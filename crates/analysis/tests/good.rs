@@ -1,11 +1,11 @@
 //! Good models have no errors, and a large one is checked quickly enough to be looked at while it is written.
 
-use ligament_analysis::{check_configuration, check_with_modules, CheckOptions, Files, Given};
+use ligament_analysis::{check_configuration, check_with_modules, CheckOptions, Files, GivenCode};
 use ligament_model::{FileModules, ModelBuilder, SettingValue};
 use std::path::Path;
 
 fn options() -> CheckOptions {
-    CheckOptions { files: Files::Elsewhere, given: Given::Everything, ..CheckOptions::default() }
+    CheckOptions { files: Files::Elsewhere, given: GivenCode::Everything, ..CheckOptions::default() }
 }
 
 #[test]
@@ -109,10 +109,10 @@ fn a_component_with_code_needs_no_program() {
     let mut model = ModelBuilder::new("m").unwrap();
     model.add_component("a", Some("f"), &[("O_F", "out")], &[]).unwrap();
     let mut options = options();
-    options.given = Given::Nothing;
+    options.given = GivenCode::Nothing;
     let report = check_configuration(model.configuration().clone(), &options);
     assert_eq!(report.problems[0].code, "unknown-implementation");
-    options.given = Given::Names(["f".to_owned()].into());
+    options.given = GivenCode::Names(["f".to_owned()].into());
     assert!(check_configuration(model.into_configuration(), &options).is_ok());
 }
 

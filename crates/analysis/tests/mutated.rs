@@ -1,7 +1,7 @@
 //! Good model files with pieces cut out, doubled or exchanged never make the check panic, and every error
 //! that it reports has a place.
 
-use ligament_analysis::{check_configuration, CheckOptions, Files, Given};
+use ligament_analysis::{check_configuration, CheckOptions, Files, GivenCode};
 use ligament_model::read;
 use proptest::prelude::*;
 use std::path::Path;
@@ -46,7 +46,7 @@ proptest! {
         for problem in &result.problems {
             prop_assert!(problem.line > 0 && problem.column > 0 && !problem.advice.is_empty(), "{}", problem);
         }
-        let options = CheckOptions { files: Files::Elsewhere, given: Given::Everything, ..CheckOptions::default() };
+        let options = CheckOptions { files: Files::Elsewhere, given: GivenCode::Everything, ..CheckOptions::default() };
         let _ = check_configuration(result.configuration, &options);
     }
 }

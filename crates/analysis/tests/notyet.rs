@@ -2,7 +2,7 @@
 //! the text beside it, and runs without what can be left out if the user says so.
 //! Run with `UPDATE_EXPECTED=1` to write the texts anew, and read what changed.
 
-use ligament_analysis::{check_with_modules, CheckOptions, Files, Ignorable, Report};
+use ligament_analysis::{check_with_modules, CheckOptions, Files, Ignorable, CheckReport};
 use ligament_model::{read, FileModules};
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
@@ -23,7 +23,7 @@ fn options() -> CheckOptions {
     CheckOptions { files: Files::Elsewhere, ..CheckOptions::default() }
 }
 
-fn checked(path: &Path, options: &CheckOptions) -> Report {
+fn checked(path: &Path, options: &CheckOptions) -> CheckReport {
     check_with_modules(&[path], options, &FileModules::default())
 }
 

@@ -1,7 +1,7 @@
 //! What is predicted of small models, against answers that were worked out by hand.
 
 use ligament_analysis::predict::{agree, best_placement, predict, Costs, PathKind, Prediction, Question};
-use ligament_model::{Configuration, Resolved};
+use ligament_model::{Configuration, ResolvedModel};
 
 const CALL: &str = "ymmsl_version: v0.2
 models:
@@ -26,7 +26,7 @@ conduits:
   micro.final -> macro.back: {bytes: 100}
 ";
 
-fn model(text: &str) -> Resolved {
+fn model(text: &str) -> ResolvedModel {
     Configuration::from_yaml(text, "model.ymmsl").unwrap().expand().unwrap()
 }
 

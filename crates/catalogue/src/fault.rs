@@ -196,7 +196,7 @@ mod tests {
     use super::*;
 
     errors! {
-        enum Trouble {
+        enum SampleError {
             Lost { port: String, slot: u32 } => NO_SUCH_SLOT, "port {port} has no slot {slot}, {}", slot + 1;
             Gone => AGENT_GONE, "gone";
         }
@@ -204,9 +204,9 @@ mod tests {
 
     #[test]
     fn an_enum_of_errors_has_texts_and_codes() {
-        let lost = Trouble::Lost { port: "in".into(), slot: 3 };
+        let lost = SampleError::Lost { port: "in".into(), slot: 3 };
         assert_eq!((lost.to_string().as_str(), lost.code()), ("port in has no slot 3, 4", Code::NO_SUCH_SLOT));
-        assert_eq!(Fault::from(Trouble::Gone), fault!(AGENT_GONE, "gone"));
+        assert_eq!(Fault::from(SampleError::Gone), fault!(AGENT_GONE, "gone"));
     }
 
     #[test]

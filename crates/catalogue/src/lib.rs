@@ -51,7 +51,7 @@ impl fmt::Debug for Code {
 
 /// What there is to say about a code.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Entry {
+pub struct CodeEntry {
     /// The code.
     pub code: Code,
     /// The heading that it stands under.
@@ -63,15 +63,15 @@ pub struct Entry {
 }
 
 /// All entries, in the order of the pages.
-pub fn entries() -> &'static [Entry] {
-    static ENTRIES: OnceLock<Vec<Entry>> = OnceLock::new();
+pub fn entries() -> &'static [CodeEntry] {
+    static ENTRIES: OnceLock<Vec<CodeEntry>> = OnceLock::new();
     ENTRIES.get_or_init(|| {
         let mut said = messages();
         let sections = codes::ERRORS.iter().chain(&codes::CHECKS);
         let entries = sections
             .flat_map(|section| section.codes.iter().map(|&(code, meaning)| (section.when, code, meaning)));
         entries
-            .map(|(when, code, meaning)| Entry {
+            .map(|(when, code, meaning)| CodeEntry {
                 code,
                 when,
                 messages: said.remove(code.name()).unwrap_or_default(),
@@ -82,7 +82,7 @@ pub fn entries() -> &'static [Entry] {
 }
 
 /// The entry of a code.
-pub fn find(code: &str) -> Option<&'static Entry> {
+pub fn find(code: &str) -> Option<&'static CodeEntry> {
     entries().iter().find(|entry| entry.code.name() == code)
 }
 

@@ -1,10 +1,10 @@
 //! `ligament check`, and reading a model for a run.
 
 use crate::arguments::{print, Check};
-use ligament_analysis::{CheckOptions, Files, Ignorable, Report};
+use ligament_analysis::{CheckOptions, Files, Ignorable, CheckReport};
 use ligament_catalogue::{fault, Fault};
 use ligament_manager::{component_of, find_run, InstanceRecord, RunRecord};
-use ligament_model::{parse_assignment, LigamentOptions, Reference, Resolved, Resources};
+use ligament_model::{parse_assignment, LigamentOptions, Reference, ResolvedModel, Resources};
 use ligament_runtime::client::record_of;
 use ligament_runtime::own_cores;
 use std::collections::HashSet;
@@ -42,7 +42,7 @@ pub(crate) fn check(arguments: &Check) -> i32 {
 }
 
 /// What to know of a model that asks for more cores than this machine has.
-fn note_on_cores(model: &Resolved) -> Option<String> {
+fn note_on_cores(model: &ResolvedModel) -> Option<String> {
     let here = own_cores();
     let (mut asked, mut most) = (0u32, 0);
     let mut light = HashSet::new();
@@ -72,7 +72,7 @@ pub(crate) fn count(n: usize, what: &str) -> String {
     format!("{n} {what}{}", if n == 1 { "" } else { "s" })
 }
 
-fn in_a_word(report: &Report) -> String {
+fn in_a_word(report: &CheckReport) -> String {
     let Some(model) = &report.resolved else {
         return String::new();
     };
@@ -138,7 +138,7 @@ pub(crate) struct ModelSource {
 
 impl ModelSource {
     /// As `drawable`.
-    pub fn read(&self) -> Result<(Report, Resolved), Fault> {
+    pub fn read(&self) -> Result<(CheckReport, ResolvedModel), Fault> {
         let Some(from) = &self.from else { return drawable(&self.models, self.model.as_deref(), for_a_look()) };
         let run = find_run(from)?;
         let record = record_of(&run)?;
@@ -156,7 +156,7 @@ impl ModelSource {
 
 /// # Errors
 /// A run is of another model: they share no component; or they have two names, and the run a component that the model lacks.
-pub(crate) fn of_model(record: &RunRecord, model: &Resolved) -> Result<(), Fault> {
+pub(crate) fn of_model(record: &RunRecord, model: &ResolvedModel) -> Result<(), Fault> {
     let known: HashSet<String> = model.components.iter().map(|one| one.name.to_string()).collect();
     let is_foreign = |one: &&InstanceRecord| !known.contains(component_of(&one.name));
     let foreign = record.instances.iter().filter(is_foreign).count();
@@ -175,7 +175,7 @@ pub(crate) fn of_model(record: &RunRecord, model: &Resolved) -> Result<(), Fault
 }
 
 /// The exit status of a command that shows a model: one with errors is shown, and cannot be run.
-pub(crate) fn status_of(report: &Report) -> i32 {
+pub(crate) fn status_of(report: &CheckReport) -> i32 {
     if report.is_ok() {
         crate::DONE
     } else {
@@ -184,7 +184,7 @@ pub(crate) fn status_of(report: &Report) -> i32 {
 }
 
 /// What such a command says as JSON of the model itself: `ok`, and what is wrong if it is not.
-pub(crate) fn of_shown(report: &Report) -> serde_json::Value {
+pub(crate) fn of_shown(report: &CheckReport) -> serde_json::Value {
     if report.is_ok() {
         return serde_json::json!({ "ok": true });
     }
@@ -197,7 +197,7 @@ pub(crate) fn drawable(
     models: &[PathBuf],
     model: Option<&str>,
     options: CheckOptions,
-) -> Result<(Report, Resolved), Fault> {
+) -> Result<(CheckReport, ResolvedModel), Fault> {
     let mut report = read(models, &[], model, options)?;
     let first = report.problems.iter().find(|problem| problem.is_error()).cloned();
     let said = first.as_ref().map(|_| report.to_text());
@@ -218,7 +218,7 @@ pub(crate) fn read(
     settings: &[String],
     model: Option<&str>,
     options: CheckOptions,
-) -> Result<Report, Fault> {
+) -> Result<CheckReport, Fault> {
     let settings: Result<Vec<_>, Fault> = settings
         .iter()
         .map(|text| {

@@ -5,7 +5,7 @@ use crate::check::count;
 use ligament_catalogue::{fault, Fault};
 use ligament_model::Problem;
 use ligament_runtime::shown;
-use ligament_xmml::Converted;
+use ligament_xmml::ConvertedModel;
 use std::path::{Path, PathBuf};
 
 /// A longer file is refused.
@@ -68,7 +68,7 @@ pub(crate) fn in_lines(problems: &[Problem]) -> String {
     problems.iter().map(|problem| format!("{problem} [{}]\n", problem.code)).collect()
 }
 
-fn told(arguments: &Convert, converted: &Converted) -> Result<String, Fault> {
+fn told(arguments: &Convert, converted: &ConvertedModel) -> Result<String, Fault> {
     if let Some(path) = &arguments.output {
         crate::picture::spare([arguments.file.as_path()], path)?;
         crate::picture::write_file(path, |out| out.write_all(converted.text.as_bytes()))?;

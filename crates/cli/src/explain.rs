@@ -2,7 +2,7 @@
 
 use crate::arguments::{print, Explain};
 use crate::pages::{links, Pages};
-use ligament_catalogue::{entries, fault, find, Entry};
+use ligament_catalogue::{entries, fault, find, CodeEntry};
 use std::io::IsTerminal;
 
 /// The widest that text is set, however wide the terminal.
@@ -48,7 +48,7 @@ fn json(mut value: serde_json::Value) -> String {
     format!("{value}\n")
 }
 
-fn as_json(entry: &Entry, pages: &Pages) -> serde_json::Value {
+fn as_json(entry: &CodeEntry, pages: &Pages) -> serde_json::Value {
     let links: Vec<_> = links(entry.meaning).map(|link| {
         serde_json::json!({ "title": link.title, "file": pages.file(&link), "heading": pages.heading(&link) })
     }).collect();
@@ -59,7 +59,7 @@ fn as_json(entry: &Entry, pages: &Pages) -> serde_json::Value {
 }
 
 /// The pages that an entry links to, as files to open. Paths are not broken into lines.
-fn read_on(entry: &Entry, pages: &Pages) -> String {
+fn read_on(entry: &CodeEntry, pages: &Pages) -> String {
     let line = |link| {
         let heading = pages.heading(&link).map(|heading| format!(", under \"{heading}\"")).unwrap_or_default();
         format!("  {}{heading}\n", pages.file(&link))
@@ -93,7 +93,7 @@ fn list() -> String {
 }
 
 /// One entry: its messages, then what it means.
-fn text(entry: &Entry, width: usize) -> String {
+fn text(entry: &CodeEntry, width: usize) -> String {
     let mut text = wrapped(&format!("{}: {}", entry.code, entry.when), "", width);
     text.push('\n');
     for message in &entry.messages {

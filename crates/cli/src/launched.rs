@@ -7,7 +7,7 @@ use ligament_launch::agents::{self, launcher, AgentCommand};
 use ligament_launch::own_command;
 use ligament_launch::site::{LauncherKind, Site};
 use ligament_launch::{RunMachines, PlacementOptions};
-use ligament_model::{LigamentOptions, Resolved};
+use ligament_model::{LigamentOptions, ResolvedModel};
 use ligament_runtime::{Agents, ExpectedDomain, Spread};
 use ligament_wire::DomainId;
 use std::path::Path;
@@ -53,7 +53,7 @@ impl Launched {
         &'a mut self,
         machines: &RunMachines,
         spreading: &Spreading,
-        model: &Resolved,
+        model: &ResolvedModel,
     ) -> Result<Spread<'a>, Fault> {
         let site = &self.site;
         let mut listening = spreading.listening.clone();

@@ -10,7 +10,7 @@ use ligament_catalogue::Fault;
 use ligament_launch::site::Site;
 use ligament_launch::RunMachines;
 use ligament_manager::RunDirectory;
-use ligament_model::Resolved;
+use ligament_model::ResolvedModel;
 use ligament_runtime::{check_instance, run_over, RunOptions, Show, Terminal};
 use rustix::fs::Mode;
 use rustix::process::umask;
@@ -100,7 +100,7 @@ pub(crate) fn run(arguments: &Run) -> i32 {
 }
 
 /// Makes the run. This process is that and nothing else.
-fn carry_out(arguments: &Run, model: &Resolved, options: RunOptions, machines: &RunMachines, site: &Site) -> i32 {
+fn carry_out(arguments: &Run, model: &ResolvedModel, options: RunOptions, machines: &RunMachines, site: &Site) -> i32 {
     ligament_launch::adopt_orphans();
     if options.for_group {
         // The instances have it from this process.

@@ -3,7 +3,7 @@
 use ligament_catalogue::{fault, Fault};
 use ligament_launch::site::Site;
 use ligament_launch::PlacementOptions;
-use ligament_model::Resolved;
+use ligament_model::ResolvedModel;
 use ligament_net::{Family, Listen};
 use ligament_runtime::{Agents, ExpectedDomain, Spread};
 use ligament_wire::DomainId;
@@ -133,7 +133,7 @@ impl Spreading {
     pub fn by_hand<'a>(
         &self,
         site: &Site,
-        model: &Resolved,
+        model: &ResolvedModel,
         agents: &'a mut ByHand,
     ) -> Result<Option<Spread<'a>>, Fault> {
         let Some(domains) = self.domains else { return Ok(None) };

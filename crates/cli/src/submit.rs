@@ -9,7 +9,7 @@ use ligament_launch::own_command;
 use ligament_launch::site::{find_site, Site, Walltime};
 use ligament_launch::{needs, place, reserved, ResourceNeed, PlacementOptions, DomainCapacity};
 use ligament_manager::{UtcTime, RunDirectory};
-use ligament_model::Resolved;
+use ligament_model::ResolvedModel;
 use ligament_runtime::client::JobRecord;
 use std::path::{Path, PathBuf};
 
@@ -171,13 +171,13 @@ struct Prepared {
     cores: Option<u32>,
 }
 
-fn prepare(arguments: &Submit, site: &Site, model: &Resolved) -> Result<Prepared, Fault> {
+fn prepare(arguments: &Submit, site: &Site, model: &ResolvedModel) -> Result<Prepared, Fault> {
     let (nodes, cores) = size(arguments, site, model)?;
     Ok(Prepared { model: model.name.clone(), now: UtcTime::now(), nodes, cores })
 }
 
 /// How many nodes, and how many cores of each if the job does not have them for itself.
-fn size(arguments: &Submit, site: &Site, model: &Resolved) -> Result<(u32, Option<u32>), Fault> {
+fn size(arguments: &Submit, site: &Site, model: &ResolvedModel) -> Result<(u32, Option<u32>), Fault> {
     // What names machines can be placed only when the job has some.
     let by_number = model.ligament.place.values().all(|place| place.domain.parse::<u32>().is_ok());
     match (arguments.nodes_at(&site.name), site.cores_per_node) {

@@ -2,7 +2,7 @@
 
 use crate::settings::unfit;
 use ligament_catalogue::fault;
-use ligament_filters::{Data, Numbers, Real};
+use ligament_filters::{Data, NumberBuffer, Real};
 use ligament_instance::{Error, ArrayOrder, Value};
 use std::borrow::Cow;
 
@@ -10,25 +10,25 @@ use std::borrow::Cow;
 ///
 /// # Errors
 /// It holds something else. `who` takes it.
-pub(crate) fn numbers_of(value: &Value, who: &str) -> Result<Numbers<'static>, Error> {
+pub(crate) fn numbers_of(value: &Value, who: &str) -> Result<NumberBuffer<'static>, Error> {
     let mut data = Data::Kept(value.clone());
-    match Numbers::of(&mut data) {
+    match NumberBuffer::of(&mut data) {
         Ok(numbers) => Ok(numbers.into_own()),
         Err(why) => Err(unfit(fault!(CANNOT_MAP, "{who}: {why}"))),
     }
 }
 
 /// The same numbers with other elements, in the precision that they had.
-pub(crate) fn with_elements(like: Numbers<'static>, elements: Vec<f64>) -> Numbers<'static> {
+pub(crate) fn with_elements(like: NumberBuffer<'static>, elements: Vec<f64>) -> NumberBuffer<'static> {
     let real = match like.real {
         Real::F64(_) => Real::F64(Cow::Owned(elements)),
         Real::F32(_) => Real::F32(elements.iter().map(|&element| element as f32).collect()),
     };
-    Numbers { real, frame: like.frame }
+    NumberBuffer { real, frame: like.frame }
 }
 
 /// The same numbers in single precision if all of them came so, else in double: before they are converted to one unit.
-pub(crate) fn in_one_precision(all: &mut [Numbers<'static>]) {
+pub(crate) fn in_one_precision(all: &mut [NumberBuffer<'static>]) {
     if all.iter().any(|numbers| matches!(numbers.real, Real::F64(_))) {
         for numbers in all {
             numbers.real = Real::F64(Cow::Owned(numbers.to_f64().into_owned()));
@@ -37,7 +37,7 @@ pub(crate) fn in_one_precision(all: &mut [Numbers<'static>]) {
 }
 
 /// The elements in the order of C, the last index fastest.
-pub(crate) fn in_rows(numbers: &Numbers<'static>) -> Vec<f64> {
+pub(crate) fn in_rows(numbers: &NumberBuffer<'static>) -> Vec<f64> {
     let shape = &numbers.frame.shape;
     let elements = numbers.to_f64();
     if numbers.frame.order == ArrayOrder::RowMajor || shape.len() < 2 {

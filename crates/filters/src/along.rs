@@ -6,9 +6,9 @@
 //! The conservative mean weighs cells by how far they overlap, so the integral stays the same (Jones, Mon. Weather Rev.
 //! 127, 1999, first order).
 
-use crate::chain::{Emitted, Said, Step};
-use crate::masked;
-use crate::numbers::{Float, Numbers, Real, Shell};
+use crate::chain::{StepOutput, FilterRemark, FilterStep};
+use crate::mask_policy;
+use crate::numbers::{Float, NumberBuffer, Real, Shell};
 use crate::parcel::{Data, Parcel};
 use crate::sums;
 use crate::view::{allowed, between, room};
@@ -17,27 +17,27 @@ use ligament_model::Filter;
 use std::borrow::Cow;
 
 /// An axis gets at most so many points.
-const MOST_POINTS: usize = 1 << 27;
+const MAX_AXIS_POINTS: usize = 1 << 27;
 
 /// For each new point along an axis, the old ones that it is made of.
 #[derive(Debug)]
 struct Weights {
     old: usize,
-    rows: Vec<Row>,
+    rows: Vec<WeightRow>,
 }
 
 #[derive(Debug)]
-struct Row {
+struct WeightRow {
     first: usize,
     weights: Vec<f64>,
 }
 
-impl Row {
+impl WeightRow {
     /// A share of `next` of the point after `first`, the rest of that one.
-    fn between(first: usize, next: f64) -> Row {
+    fn between(first: usize, next: f64) -> WeightRow {
         match next == 0.0 {
-            true => Row { first, weights: vec![1.0] },
-            false => Row { first, weights: vec![1.0 - next, next] },
+            true => WeightRow { first, weights: vec![1.0] },
+            false => WeightRow { first, weights: vec![1.0 - next, next] },
         }
     }
 
@@ -70,7 +70,7 @@ impl Row {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Method {
+enum ResampleMethod {
     Linear,
     /// Linear between two points, and the value of the outer one beyond it, so that no weight is below 0.
     LinearWithin,
@@ -85,7 +85,7 @@ enum Points {
 }
 
 impl Weights {
-    fn new(old: usize, new: usize, method: Method, points: Points) -> Result<Weights, Fault> {
+    fn new(old: usize, new: usize, method: ResampleMethod, points: Points) -> Result<Weights, Fault> {
         // Where a new point lies among the old ones.
         let place = |i: usize| match points {
             Points::Cells => (i as f64 + 0.5) * old as f64 / new as f64 - 0.5,
@@ -94,22 +94,22 @@ impl Weights {
         };
         let linear = |i: usize| {
             if old == 1 {
-                return Row::between(0, 0.0);
+                return WeightRow::between(0, 0.0);
             }
             let place = match method {
-                Method::LinearWithin => place(i).clamp(0.0, (old - 1) as f64),
+                ResampleMethod::LinearWithin => place(i).clamp(0.0, (old - 1) as f64),
                 _ => place(i),
             };
             let first = place.floor().clamp(0.0, (old - 2) as f64);
             match place - first == 1.0 {
-                true => Row::between(first as usize + 1, 0.0),
-                false => Row::between(first as usize, place - first),
+                true => WeightRow::between(first as usize + 1, 0.0),
+                false => WeightRow::between(first as usize, place - first),
             }
         };
         let nearest = |i: usize| match points {
             // In whole numbers: the cell that the centre lies in.
-            Points::Cells => Row::between((2 * i + 1) * old / (2 * new), 0.0),
-            Points::Nodes => Row::between((place(i).round() as usize).min(old - 1), 0.0),
+            Points::Cells => WeightRow::between((2 * i + 1) * old / (2 * new), 0.0),
+            Points::Nodes => WeightRow::between((place(i).round() as usize).min(old - 1), 0.0),
         };
         // In whole numbers, of which new * old fill the extent.
         let conservative = |i: usize| {
@@ -117,13 +117,13 @@ impl Weights {
             let first = from / new;
             let last = (to - 1) / new;
             let overlap = |cell: usize| (to.min((cell + 1) * new) - from.max(cell * new)) as f64 / old as f64;
-            Row { first, weights: (first..=last).map(overlap).collect() }
+            WeightRow { first, weights: (first..=last).map(overlap).collect() }
         };
         let mut rows = room(&[new as u64])?;
         rows.extend((0..new).map(|i| match method {
-            Method::Linear | Method::LinearWithin => linear(i),
-            Method::Nearest => nearest(i),
-            Method::Conservative => conservative(i),
+            ResampleMethod::Linear | ResampleMethod::LinearWithin => linear(i),
+            ResampleMethod::Nearest => nearest(i),
+            ResampleMethod::Conservative => conservative(i),
         }));
         Ok(Weights { old, rows })
     }
@@ -144,9 +144,9 @@ impl Weights {
 
 /// Weights for the sizes that came last, by axis.
 #[derive(Default)]
-struct Known(Vec<Option<Weights>>);
+struct WeightCache(Vec<Option<Weights>>);
 
-impl Known {
+impl WeightCache {
     fn of(
         &mut self,
         axis: usize,
@@ -166,23 +166,23 @@ impl Known {
 }
 
 /// Puts other points along one axis.
-fn put<'b>(numbers: Numbers<'b>, axis: usize, weights: &Weights) -> Result<Numbers<'b>, Fault> {
-    let Numbers { real, mut frame } = numbers;
+fn put<'b>(numbers: NumberBuffer<'b>, axis: usize, weights: &Weights) -> Result<NumberBuffer<'b>, Fault> {
+    let NumberBuffer { real, mut frame } = numbers;
     let inner = between(&frame.shape, frame.order, axis);
     let real = match real {
         Real::F64(elements) => Real::F64(Cow::Owned(weights.apply(&elements, inner)?)),
         Real::F32(elements) => Real::F32(Cow::Owned(weights.apply(&elements, inner)?)),
     };
     frame.shape[axis] = weights.rows.len() as u64;
-    Ok(Numbers { real, frame })
+    Ok(NumberBuffer { real, frame })
 }
 
 /// The numbers that `put` makes of others. If some are not finite, though they might be, they are made anew of smaller numbers:
 /// beyond the outer values a line may rise too far on one axis, and come back on another.
 fn put_in_range(
-    numbers: &Numbers<'_>,
-    mut put: impl FnMut(Numbers<'_>) -> Result<Numbers<'static>, Fault>,
-) -> Result<Numbers<'static>, Fault> {
+    numbers: &NumberBuffer<'_>,
+    mut put: impl FnMut(NumberBuffer<'_>) -> Result<NumberBuffer<'static>, Fault>,
+) -> Result<NumberBuffer<'static>, Fault> {
     let mut made = put(numbers.lent())?;
     let limit = if matches!(numbers.real, Real::F64(_)) { f64::MAX } else { f64::from(f32::MAX) } / 1024.0;
     if !made.any(|x| !x.is_finite()) || !numbers.any(|x| x.is_finite() && x.abs() > limit) {
@@ -205,8 +205,8 @@ fn in_place_of_none<T: Float>(made: &mut [T], others: &[T], change: impl Fn(T) -
 }
 
 /// Numbers that lie along axes, none of which is empty.
-fn on_a_grid<'a, 'd: 'a>(data: &'a mut Data<'d>) -> Result<Numbers<'a>, Fault> {
-    let numbers = Numbers::of(data)?;
+fn on_a_grid<'a, 'd: 'a>(data: &'a mut Data<'d>) -> Result<NumberBuffer<'a>, Fault> {
+    let numbers = NumberBuffer::of(data)?;
     match numbers.frame.shell {
         Shell::Number => {
             Err(fault!(FILTER_FAILED, "it takes arrays and lists of numbers, and this is a number"))
@@ -222,17 +222,17 @@ fn on_a_grid<'a, 'd: 'a>(data: &'a mut Data<'d>) -> Result<Numbers<'a>, Fault> {
 pub(crate) struct InterpolateSpace {
     parts: usize,
     axis: Option<usize>,
-    known: Known,
+    known: WeightCache,
 }
 
 impl InterpolateSpace {
     pub fn new(parts: usize, axis: Option<usize>) -> InterpolateSpace {
-        InterpolateSpace { parts, axis, known: Known::default() }
+        InterpolateSpace { parts, axis, known: WeightCache::default() }
     }
 }
 
-impl Step for InterpolateSpace {
-    fn apply<'a>(&mut self, mut parcel: Parcel<'a>, _: &mut Vec<Said>) -> Result<Emitted<'a>, Fault> {
+impl FilterStep for InterpolateSpace {
+    fn apply<'a>(&mut self, mut parcel: Parcel<'a>, _: &mut Vec<FilterRemark>) -> Result<StepOutput<'a>, Fault> {
         let numbers = on_a_grid(&mut parcel.data)?;
         let axes = match self.axis {
             Some(axis) if axis < numbers.frame.shape.len() => axis..axis + 1,
@@ -243,7 +243,7 @@ impl Step for InterpolateSpace {
         };
         let new_extent = |old: usize| {
             let new = (old - 1).checked_mul(self.parts).and_then(|intervals| intervals.checked_add(1));
-            new.filter(|&new| new <= MOST_POINTS || new == old)
+            new.filter(|&new| new <= MAX_AXIS_POINTS || new == old)
         };
         let mut shape = numbers.frame.shape.clone();
         for axis in axes.clone() {
@@ -256,23 +256,23 @@ impl Step for InterpolateSpace {
             for axis in axes.clone() {
                 let (old, new) = (numbers.frame.shape[axis] as usize, shape[axis] as usize);
                 if new != old {
-                    let make = || Weights::new(old, new, Method::Linear, Points::Nodes);
+                    let make = || Weights::new(old, new, ResampleMethod::Linear, Points::Nodes);
                     numbers = put(numbers, axis, known.of(axis, old, make)?)?;
                 }
             }
             Ok(numbers.into_own())
         })?;
-        Ok(Emitted::One(parcel.with(Data::Own(made))))
+        Ok(StepOutput::One(parcel.with(Data::Own(made))))
     }
 }
 
 fn too_many(shape: &[u64]) -> Fault {
-    fault!(FILTER_FAILED, "an axis gets at most {MOST_POINTS} points, and here are {shape:?}")
+    fault!(FILTER_FAILED, "an axis gets at most {MAX_AXIS_POINTS} points, and here are {shape:?}")
 }
 
 /// The values that are NaN, when an array becomes one on another grid.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Masked {
+enum MaskPolicy {
     /// They make NaN of all that they touch, which is said once.
     Keep,
     /// They are left out: the others weigh more.
@@ -284,7 +284,7 @@ enum Masked {
 /// Resamples onto another regular grid over the same extent.
 pub(crate) struct Resample {
     grid: Grid,
-    masked: Masked,
+    masked: MaskPolicy,
     /// The grid whose weights count beside masked values.
     beside_masked: Grid,
     warned: bool,
@@ -293,18 +293,18 @@ pub(crate) struct Resample {
 /// A regular grid that arrays are put onto.
 struct Grid {
     shape: Vec<u64>,
-    method: Method,
+    method: ResampleMethod,
     points: Points,
-    known: Known,
+    known: WeightCache,
 }
 
 impl Grid {
     /// The same numbers on this grid.
-    fn put(&mut self, numbers: &Numbers<'_>) -> Result<Numbers<'static>, Fault> {
+    fn put(&mut self, numbers: &NumberBuffer<'_>) -> Result<NumberBuffer<'static>, Fault> {
         put_in_range(numbers, |numbers| self.put_plainly(numbers))
     }
 
-    fn put_plainly(&mut self, mut numbers: Numbers<'_>) -> Result<Numbers<'static>, Fault> {
+    fn put_plainly(&mut self, mut numbers: NumberBuffer<'_>) -> Result<NumberBuffer<'static>, Fault> {
         let Grid { shape, method, points, known } = self;
         // The axes that lose points come first, so that there is less to do for the others.
         let mut axes: Vec<usize> = (0..shape.len()).collect();
@@ -330,31 +330,31 @@ impl Resample {
     pub fn new(filter: &Filter) -> Result<Resample, Fault> {
         let shape = filter.counts("shape").unwrap_or_default();
         let (method, within) = match filter.text("method") {
-            Some("nearest") => (Method::Nearest, Method::Nearest),
-            Some("conservative") => (Method::Conservative, Method::Conservative),
-            _ => (Method::Linear, Method::LinearWithin),
+            Some("nearest") => (ResampleMethod::Nearest, ResampleMethod::Nearest),
+            Some("conservative") => (ResampleMethod::Conservative, ResampleMethod::Conservative),
+            _ => (ResampleMethod::Linear, ResampleMethod::LinearWithin),
         };
         let points = if filter.text("points") == Some("nodes") { Points::Nodes } else { Points::Cells };
-        if method == Method::Conservative && points == Points::Nodes {
+        if method == ResampleMethod::Conservative && points == Points::Nodes {
             return Err(fault!(
                 FILTER_FAILED,
                 "a conservative mean is one of cells; leave \"points: nodes\" out"
             ));
         }
-        if shape.iter().any(|&extent| extent > MOST_POINTS as u64) || shape.len() > ligament_wire::MAX_DIMS {
+        if shape.iter().any(|&extent| extent > MAX_AXIS_POINTS as u64) || shape.len() > ligament_wire::MAX_DIMS {
             return Err(too_many(shape));
         }
         let masked = match filter.text("masked") {
-            Some("skip") => Masked::Skip,
-            Some("nearest") => Masked::Nearest,
-            _ => Masked::Keep,
+            Some("skip") => MaskPolicy::Skip,
+            Some("nearest") => MaskPolicy::Nearest,
+            _ => MaskPolicy::Keep,
         };
-        let grid = |method| Grid { shape: shape.to_vec(), method, points, known: Known::default() };
+        let grid = |method| Grid { shape: shape.to_vec(), method, points, known: WeightCache::default() };
         Ok(Resample { grid: grid(method), masked, beside_masked: grid(within), warned: false })
     }
 
     /// The same numbers on the grid, made of those that are not masked.
-    fn without_masked(&mut self, numbers: &Numbers<'_>) -> Result<Numbers<'static>, Fault> {
+    fn without_masked(&mut self, numbers: &NumberBuffer<'_>) -> Result<NumberBuffer<'static>, Fault> {
         let shares = numbers
             .lent()
             .map(|x| if x.is_nan() { 0.0 } else { 1.0 }, |x| if x.is_nan() { 0.0 } else { 1.0 })?;
@@ -384,8 +384,8 @@ fn in_place_of_nan<T: Float>(made: &mut [T], known: &[T], shares: &[T]) {
     }
 }
 
-impl Step for Resample {
-    fn apply<'a>(&mut self, mut parcel: Parcel<'a>, said: &mut Vec<Said>) -> Result<Emitted<'a>, Fault> {
+impl FilterStep for Resample {
+    fn apply<'a>(&mut self, mut parcel: Parcel<'a>, said: &mut Vec<FilterRemark>) -> Result<StepOutput<'a>, Fault> {
         let mut numbers = on_a_grid(&mut parcel.data)?;
         if numbers.frame.shape.len() != self.grid.shape.len() {
             let (from, to) = (&numbers.frame.shape, &self.grid.shape);
@@ -396,29 +396,29 @@ impl Step for Resample {
         }
         allowed(&self.grid.shape, numbers.dtype().size())?;
         let masked = match &numbers.real {
-            Real::F64(elements) => masked::count(elements),
-            Real::F32(elements) => masked::count(elements),
+            Real::F64(elements) => mask_policy::count(elements),
+            Real::F32(elements) => mask_policy::count(elements),
         };
         let made = match self.masked {
             _ if masked == 0 => self.grid.put(&numbers)?,
-            Masked::Keep => {
+            MaskPolicy::Keep => {
                 if !std::mem::replace(&mut self.warned, true) {
                     let text = said_of_masked(masked, numbers.real.len(), parcel.timestamp);
-                    said.push(Said { text, warning: true });
+                    said.push(FilterRemark { text, warning: true });
                 }
                 self.grid.put(&numbers)?
             }
-            Masked::Skip => self.without_masked(&numbers)?,
-            Masked::Nearest => {
+            MaskPolicy::Skip => self.without_masked(&numbers)?,
+            MaskPolicy::Nearest => {
                 let (shape, order) = (&numbers.frame.shape, numbers.frame.order);
                 match &mut numbers.real {
-                    Real::F64(elements) => masked::fill(elements.to_mut(), shape, order),
-                    Real::F32(elements) => masked::fill(elements.to_mut(), shape, order),
+                    Real::F64(elements) => mask_policy::fill(elements.to_mut(), shape, order),
+                    Real::F32(elements) => mask_policy::fill(elements.to_mut(), shape, order),
                 }
                 self.grid.put(&numbers)?
             }
         };
-        Ok(Emitted::One(parcel.with(Data::Own(made))))
+        Ok(StepOutput::One(parcel.with(Data::Own(made))))
     }
 }
 

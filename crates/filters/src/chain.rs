@@ -10,7 +10,7 @@ use crate::parcel::{Data, Parcel};
 use crate::reduce::Reduce;
 use crate::series::{Chunk, Dechunk, InterpolateTime, MovingAverage};
 use crate::slice::Slice;
-use crate::times::{BlockAfter, BlockUntil, Discard, Every, TimeFactor, TimeOffset};
+use crate::times::{BlockAfter, BlockUntil, Discard, EveryNth, TimeFactor, TimeOffset};
 use crate::units::Convert;
 use ligament_catalogue::{fault, Fault};
 use ligament_model::{Filter, OnError, COMPRESS};
@@ -19,23 +19,23 @@ use std::fmt;
 use std::ops::Range;
 
 /// More parts than this, of a step in time or between two points, are refused.
-const MOST_PARTS: u64 = 1_000_000;
+const MAX_SUBSTEPS: u64 = 1_000_000;
 
 /// What a filter makes of a message.
 #[derive(Debug)]
-pub enum Emitted<'a> {
+pub enum StepOutput<'a> {
     None,
     One(Parcel<'a>),
     Many(Vec<Parcel<'a>>),
 }
 
-impl Emitted<'_> {
+impl StepOutput<'_> {
     /// Refuses messages whose times a model cannot have, as data from outside may say them.
     fn checked(self) -> Result<Self, Fault> {
         let parcels = match &self {
-            Emitted::None => &[],
-            Emitted::One(parcel) => std::slice::from_ref(parcel),
-            Emitted::Many(parcels) => &parcels[..],
+            StepOutput::None => &[],
+            StepOutput::One(parcel) => std::slice::from_ref(parcel),
+            StepOutput::Many(parcels) => &parcels[..],
         };
         let sound = |parcel: &&Parcel<'_>| {
             let at = parcel.timestamp;
@@ -55,24 +55,24 @@ impl Emitted<'_> {
 }
 
 /// A filter at work, with what it remembers of earlier messages.
-pub trait Step: Send {
+pub trait FilterStep: Send {
     /// Takes a message. `said` takes what people are to read.
     ///
     /// # Errors
     /// What it cannot take, and why.
-    fn apply<'a>(&mut self, parcel: Parcel<'a>, said: &mut Vec<Said>) -> Result<Emitted<'a>, Fault>;
+    fn apply<'a>(&mut self, parcel: Parcel<'a>, said: &mut Vec<FilterRemark>) -> Result<StepOutput<'a>, Fault>;
 
     /// What it still has when no message comes any more.
     ///
     /// # Errors
     /// Why it cannot give that.
-    fn finish(&mut self) -> Result<Emitted<'static>, Fault> {
-        Ok(Emitted::None)
+    fn finish(&mut self) -> Result<StepOutput<'static>, Fault> {
+        Ok(StepOutput::None)
     }
 }
 
 /// Makes the filters that users have written, which are not in this crate.
-pub type MakeOwn<'a> = dyn Fn(&Filter) -> Result<Box<dyn Step>, Fault> + 'a;
+pub type MakeOwn<'a> = dyn Fn(&Filter) -> Result<Box<dyn FilterStep>, Fault> + 'a;
 
 /// What filters have to know of where they run.
 #[derive(Clone, Copy)]
@@ -92,13 +92,13 @@ impl Around<'_> {
 ///
 /// # Errors
 /// For each.
-fn no_own(filter: &Filter) -> Result<Box<dyn Step>, Fault> {
+fn no_own(filter: &Filter) -> Result<Box<dyn FilterStep>, Fault> {
     Err(fault!(FILTER_FAILED, "nothing here runs filters of users' own, as \"{}\"", filter.name))
 }
 
 /// What filters have to say to people.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Said {
+pub struct FilterRemark {
     pub text: String,
     /// Something went wrong, and the run goes on.
     pub warning: bool,
@@ -106,7 +106,7 @@ pub struct Said {
 
 /// Why a filter cannot do its work.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Failure {
+pub struct FilterFailure {
     /// Its place among the conduit's filters, from 0 on.
     pub place: usize,
     pub name: &'static str,
@@ -115,7 +115,7 @@ pub struct Failure {
     pub cause: Fault,
 }
 
-impl fmt::Display for Failure {
+impl fmt::Display for FilterFailure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "filter {} ({})", self.place + 1, self.name)?;
         if let Some(time) = self.time {
@@ -125,33 +125,33 @@ impl fmt::Display for Failure {
     }
 }
 
-impl std::error::Error for Failure {}
+impl std::error::Error for FilterFailure {}
 
 /// What came through the filters.
 #[derive(Debug, Default)]
-pub struct Passed<'a> {
+pub struct ChainOutput<'a> {
     /// The messages, in order.
     pub parcels: Vec<Parcel<'a>>,
     /// What filters have to say to people, in order.
-    pub said: Vec<Said>,
+    pub said: Vec<FilterRemark>,
 }
 
-impl Passed<'_> {
+impl ChainOutput<'_> {
     fn warn(&mut self, text: String) {
-        self.said.push(Said { text, warning: true });
+        self.said.push(FilterRemark { text, warning: true });
     }
 }
 
-struct Stage {
+struct ChainStage {
     place: usize,
     name: &'static str,
     on_error: OnError,
-    step: Box<dyn Step>,
+    step: Box<dyn FilterStep>,
 }
 
 /// The filters of one end of a conduit. Each slot of a vector port has filters of its own, as they may remember
 /// earlier messages.
-pub struct Chain(Vec<Stage>);
+pub struct Chain(Vec<ChainStage>);
 
 impl fmt::Debug for Chain {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -169,17 +169,17 @@ fn times_behind(filters: &[Filter]) -> TimeSeries {
     TimeSeries::computed_with(size)
 }
 
-fn step(filter: &Filter, series: TimeSeries, around: &Around<'_>) -> Result<Box<dyn Step>, Fault> {
+fn step(filter: &Filter, series: TimeSeries, around: &Around<'_>) -> Result<Box<dyn FilterStep>, Fault> {
     let count = |name: &str| filter.count(name).unwrap_or(1);
     let number = |name: &str| filter.number(name).unwrap_or_default();
     let text = |name: &str| filter.text(name).unwrap_or_default();
     let axis = filter.count("axis").map(|axis| axis as usize);
     let parts = || match count("parts") {
-        parts @ ..=MOST_PARTS => Ok(parts),
-        parts => Err(fault!(FILTER_FAILED, "one can become at most {MOST_PARTS} parts, and this is {parts}")),
+        parts @ ..=MAX_SUBSTEPS => Ok(parts),
+        parts => Err(fault!(FILTER_FAILED, "one can become at most {MAX_SUBSTEPS} parts, and this is {parts}")),
     };
     Ok(match filter.name {
-        "every" => Box::new(Every::new(count("n"), series)),
+        "every" => Box::new(EveryNth::new(count("n"), series)),
         "block_until" => Box::new(BlockUntil { time: number("time"), series }),
         "block_after" => Box::new(BlockAfter { time: number("time"), series }),
         "time_offset" => Box::new(TimeOffset(number("by"))),
@@ -217,24 +217,24 @@ fn step(filter: &Filter, series: TimeSeries, around: &Around<'_>) -> Result<Box<
 
 impl Chain {
     /// What cannot be among a conduit's filters: a formula, a range, a unit. Users' own are not looked at.
-    pub fn faults(filters: &[Filter]) -> Vec<Failure> {
-        let own = |_: &Filter| Ok(Box::new(Discard) as Box<dyn Step>);
+    pub fn faults(filters: &[Filter]) -> Vec<FilterFailure> {
+        let own = |_: &Filter| Ok(Box::new(Discard) as Box<dyn FilterStep>);
         let around = Around { own: &own, message_size: None };
         let fault = |(place, filter): (usize, &Filter)| {
             let cause = step(filter, TimeSeries::default(), &around).err()?;
-            Some(Failure { place, name: filter.name, time: None, cause })
+            Some(FilterFailure { place, name: filter.name, time: None, cause })
         };
         filters.iter().enumerate().filter_map(fault).collect()
     }
 
     /// The filters at these places among all filters of a conduit.
-    fn of(filters: &[Filter], places: Range<usize>, around: &Around<'_>) -> Result<Vec<Stage>, Failure> {
+    fn of(filters: &[Filter], places: Range<usize>, around: &Around<'_>) -> Result<Vec<ChainStage>, FilterFailure> {
         let stage = |place: usize| {
             let (filter, times) = (&filters[place], times_behind(&filters[..place]));
             let name = filter.name;
             let step =
-                step(filter, times, around).map_err(|cause| Failure { place, name, time: None, cause })?;
-            Ok(Stage { place, name, on_error: filter.on_error, step })
+                step(filter, times, around).map_err(|cause| FilterFailure { place, name, time: None, cause })?;
+            Ok(ChainStage { place, name, on_error: filter.on_error, step })
         };
         places.map(stage).collect()
     }
@@ -243,7 +243,7 @@ impl Chain {
     ///
     /// # Errors
     /// A parameter cannot be.
-    pub fn at_sender(filters: &[Filter], around: &Around<'_>) -> Result<Option<Chain>, Failure> {
+    pub fn at_sender(filters: &[Filter], around: &Around<'_>) -> Result<Option<Chain>, FilterFailure> {
         let stages = Chain::of(filters, 0..Filter::at_sender(filters), around)?;
         Ok((!stages.is_empty()).then_some(Chain(stages)))
     }
@@ -252,13 +252,13 @@ impl Chain {
     ///
     /// # Errors
     /// A parameter cannot be.
-    pub fn at_receiver(filters: &[Filter], around: &Around<'_>) -> Result<Option<Chain>, Failure> {
+    pub fn at_receiver(filters: &[Filter], around: &Around<'_>) -> Result<Option<Chain>, FilterFailure> {
         let first = Filter::at_sender(filters);
         let mut stages = Chain::of(filters, first..filters.len(), around)?;
         if let Some(place) = filters.iter().position(|filter| filter.name == COMPRESS) {
             let (name, on_error) = (COMPRESS, OnError::End);
             let decompress = Decompress::default().up_to(around.message_size);
-            stages.insert(0, Stage { place, name, on_error, step: Box::new(decompress) });
+            stages.insert(0, ChainStage { place, name, on_error, step: Box::new(decompress) });
         }
         Ok((!stages.is_empty()).then_some(Chain(stages)))
     }
@@ -267,8 +267,8 @@ impl Chain {
     ///
     /// # Errors
     /// A filter cannot take it, and the model does not say to go on.
-    pub fn apply<'a>(&mut self, parcel: Parcel<'a>) -> Result<Passed<'a>, Failure> {
-        let mut passed = Passed::default();
+    pub fn apply<'a>(&mut self, parcel: Parcel<'a>) -> Result<ChainOutput<'a>, FilterFailure> {
+        let mut passed = ChainOutput::default();
         run(&mut self.0, parcel, &mut passed)?;
         Ok(passed)
     }
@@ -277,20 +277,20 @@ impl Chain {
     ///
     /// # Errors
     /// As `apply`.
-    pub fn finish(&mut self) -> Result<Passed<'static>, Failure> {
-        let mut passed = Passed::default();
+    pub fn finish(&mut self) -> Result<ChainOutput<'static>, FilterFailure> {
+        let mut passed = ChainOutput::default();
         for first in 0..self.0.len() {
             let (done, rest) = self.0.split_at_mut(first + 1);
             let stage = &mut done[first];
-            let emitted = match stage.step.finish().and_then(Emitted::checked) {
+            let emitted = match stage.step.finish().and_then(StepOutput::checked) {
                 Ok(emitted) => emitted,
                 Err(cause) => {
-                    let failure = Failure { place: stage.place, name: stage.name, time: None, cause };
+                    let failure = FilterFailure { place: stage.place, name: stage.name, time: None, cause };
                     if stage.on_error == OnError::End {
                         return Err(failure);
                     }
                     passed.warn(format!("{failure}; what it still had is left out"));
-                    Emitted::None
+                    StepOutput::None
                 }
             };
             go_on(rest, emitted, &mut passed)?;
@@ -299,15 +299,15 @@ impl Chain {
     }
 }
 
-fn go_on<'a>(rest: &mut [Stage], emitted: Emitted<'a>, passed: &mut Passed<'a>) -> Result<(), Failure> {
+fn go_on<'a>(rest: &mut [ChainStage], emitted: StepOutput<'a>, passed: &mut ChainOutput<'a>) -> Result<(), FilterFailure> {
     match emitted {
-        Emitted::None => Ok(()),
-        Emitted::One(parcel) => run(rest, parcel, passed),
-        Emitted::Many(parcels) => parcels.into_iter().try_for_each(|parcel| run(rest, parcel, passed)),
+        StepOutput::None => Ok(()),
+        StepOutput::One(parcel) => run(rest, parcel, passed),
+        StepOutput::Many(parcels) => parcels.into_iter().try_for_each(|parcel| run(rest, parcel, passed)),
     }
 }
 
-fn run<'a>(stages: &mut [Stage], mut parcel: Parcel<'a>, passed: &mut Passed<'a>) -> Result<(), Failure> {
+fn run<'a>(stages: &mut [ChainStage], mut parcel: Parcel<'a>, passed: &mut ChainOutput<'a>) -> Result<(), FilterFailure> {
     let Some((stage, rest)) = stages.split_first_mut() else {
         passed.parcels.push(parcel);
         return Ok(());
@@ -321,11 +321,11 @@ fn run<'a>(stages: &mut [Stage], mut parcel: Parcel<'a>, passed: &mut Passed<'a>
         };
         parcel.clone()
     });
-    let cause = match stage.step.apply(parcel, &mut passed.said).and_then(Emitted::checked) {
+    let cause = match stage.step.apply(parcel, &mut passed.said).and_then(StepOutput::checked) {
         Ok(emitted) => return go_on(rest, emitted, passed),
         Err(cause) => cause,
     };
-    let failure = Failure { place: stage.place, name: stage.name, time: Some(time), cause };
+    let failure = FilterFailure { place: stage.place, name: stage.name, time: Some(time), cause };
     match (stage.on_error, unchanged) {
         (OnError::Skip, _) => passed.warn(format!("{failure}; the message is left out")),
         (OnError::Pass, Some(parcel)) => {

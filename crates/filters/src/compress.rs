@@ -3,7 +3,7 @@
 //! The bytes: method (1 LZ4, 2 zstd), number of parts (u16), length of the body (u64), all little-endian, then the
 //! compressed body of a message (`docs/reference/message.md`).
 
-use crate::chain::{Emitted, Said, Step};
+use crate::chain::{StepOutput, FilterRemark, FilterStep};
 use crate::parcel::{kind_of, Data, Parcel};
 use crate::view::{allowed, room};
 use ligament_catalogue::{fault, Fault};
@@ -14,7 +14,7 @@ const LZ4: u8 = 1;
 const ZSTD: u8 = 2;
 const HEAD: usize = 11;
 /// More bytes than this are seldom made of one.
-const USUAL: usize = 256;
+const MAX_USUAL_RATIO: usize = 256;
 /// zstd's own default.
 const LEVEL: i32 = 3;
 
@@ -32,7 +32,7 @@ pub(crate) struct Compress {
 
 /// Refuses a message that is larger than the messages of its conduit may be, as it would be without compression.
 fn within(length: u64, most: Option<u64>) -> Result<(), Fault> {
-    match most.filter(|&most| length > most.max(USUAL as u64)) {
+    match most.filter(|&most| length > most.max(MAX_USUAL_RATIO as u64)) {
         None => Ok(()),
         Some(most) => Err(fault!(
             FILTER_FAILED,
@@ -64,8 +64,8 @@ impl Compress {
     }
 }
 
-impl Step for Compress {
-    fn apply<'a>(&mut self, parcel: Parcel<'a>, _: &mut Vec<Said>) -> Result<Emitted<'a>, Fault> {
+impl FilterStep for Compress {
+    fn apply<'a>(&mut self, parcel: Parcel<'a>, _: &mut Vec<FilterRemark>) -> Result<StepOutput<'a>, Fault> {
         let value = parcel.data.to_send();
         let plan = self.encoder.plan(&value).map_err(|error| fault!(FILTER_FAILED, "{error}"))?;
         let length = plan.body_len();
@@ -93,7 +93,7 @@ impl Step for Compress {
             }
         }?;
         out.truncate(HEAD + written);
-        Ok(Emitted::One(parcel.with(Data::Kept(Value::Bytes(Bytes::from(out))))))
+        Ok(StepOutput::One(parcel.with(Data::Kept(Value::Bytes(Bytes::from(out))))))
     }
 }
 
@@ -106,8 +106,8 @@ pub(crate) struct Decompress {
     most: Option<u64>,
 }
 
-impl Step for Decompress {
-    fn apply<'a>(&mut self, parcel: Parcel<'a>, _: &mut Vec<Said>) -> Result<Emitted<'a>, Fault> {
+impl FilterStep for Decompress {
+    fn apply<'a>(&mut self, parcel: Parcel<'a>, _: &mut Vec<FilterRemark>) -> Result<StepOutput<'a>, Fault> {
         let bytes = match &parcel.data {
             Data::Kept(Value::Bytes(bytes)) if bytes.len() >= HEAD => bytes,
             other => {
@@ -148,7 +148,7 @@ impl Step for Decompress {
         }
         let value = decode_body(parts, Bytes::from(body), &Limits::default())
             .map_err(|e| fault!(FILTER_FAILED, "{e}"))?;
-        Ok(Emitted::One(parcel.with(Data::Kept(value))))
+        Ok(StepOutput::One(parcel.with(Data::Kept(value))))
     }
 }
 
@@ -170,7 +170,7 @@ impl Decompress {
         let mut from = InBuffer::around(packed);
         loop {
             // Most messages fit at once; what is made of few bytes grows as they come.
-            let more = body.len().max(packed.len().saturating_mul(USUAL)).min(most - body.len());
+            let more = body.len().max(packed.len().saturating_mul(MAX_USUAL_RATIO)).min(most - body.len());
             let no_memory = |_| fault!(FILTER_FAILED, "there is no memory for {most} bytes");
             body.try_reserve_exact(more).map_err(no_memory)?;
             let before = (from.pos(), body.len());

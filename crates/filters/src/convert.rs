@@ -1,10 +1,10 @@
 //! Another type for the elements. Numbers lose their fraction towards zero as in C and NumPy; a number that the type
 //! cannot hold is an error.
 
-use crate::chain::{Emitted, Said, Step};
+use crate::chain::{StepOutput, FilterRemark, FilterStep};
 use crate::numbers::BLOCK;
 use crate::parcel::{kind_of, Data, Parcel};
-use crate::view::{array, bytes_of, room, View};
+use crate::view::{array, bytes_of, room, ArrayView};
 use bytemuck::Pod;
 use ligament_catalogue::{fault, Fault};
 use ligament_wire::{Bytes, DType, Value};
@@ -20,31 +20,31 @@ impl Type {
     }
 }
 
-impl Step for Type {
-    fn apply<'a>(&mut self, parcel: Parcel<'a>, _: &mut Vec<Said>) -> Result<Emitted<'a>, Fault> {
+impl FilterStep for Type {
+    fn apply<'a>(&mut self, parcel: Parcel<'a>, _: &mut Vec<FilterRemark>) -> Result<StepOutput<'a>, Fault> {
         let refused = |data: &Data<'_>| {
             fault!(FILTER_FAILED, "it takes numbers and arrays, and this is {}", kind_of(data))
         };
         let value = match &parcel.data {
-            Data::Lent(view) if view.dtype == self.0 => return Ok(Emitted::One(parcel)),
+            Data::Lent(view) if view.dtype == self.0 => return Ok(StepOutput::One(parcel)),
             Data::Lent(view) => Value::Array(self.converted(view)?),
-            Data::Kept(Value::Array(one)) if one.dtype() == self.0 => return Ok(Emitted::One(parcel)),
-            Data::Kept(Value::Array(one)) => Value::Array(self.converted(&View::from(one))?),
+            Data::Kept(Value::Array(one)) if one.dtype() == self.0 => return Ok(StepOutput::One(parcel)),
+            Data::Kept(Value::Array(one)) => Value::Array(self.converted(&ArrayView::from(one))?),
             Data::Kept(value) => self.number(value).ok_or_else(|| refused(&parcel.data))??,
             Data::Own(numbers) => match numbers.to_send() {
-                ligament_wire::ValueRef::Array(one) => Value::Array(self.converted(&View::from(one))?),
+                ligament_wire::ValueRef::Array(one) => Value::Array(self.converted(&ArrayView::from(one))?),
                 ligament_wire::ValueRef::Float(one) => {
                     self.number(&Value::Float(one)).ok_or_else(|| refused(&parcel.data))??
                 }
                 _ => return Err(refused(&parcel.data)),
             },
         };
-        Ok(Emitted::One(parcel.with(Data::Kept(value))))
+        Ok(StepOutput::One(parcel.with(Data::Kept(value))))
     }
 }
 
 impl Type {
-    fn converted(&self, view: &View<'_>) -> Result<ligament_wire::Array, Fault> {
+    fn converted(&self, view: &ArrayView<'_>) -> Result<ligament_wire::Array, Fault> {
         let data = match view.dtype {
             DType::Bool => self.ints_to(view.elements::<u8>()?.iter().map(|&b| u8::from(b != 0)).collect()),
             DType::Int8 => self.ints_to(view.elements::<i8>()?),
@@ -69,20 +69,20 @@ impl Type {
         Ok(array(self.0, &view.shape, view.order, data, &view.names, view.unit))
     }
 
-    fn ints_to<T: Whole>(&self, from: Cow<'_, [T]>) -> Result<Bytes, Fault> {
+    fn ints_to<T: Integer>(&self, from: Cow<'_, [T]>) -> Result<Bytes, Fault> {
         let from = &*from;
         match self.0 {
             DType::Bool => cast(from, |x| u8::from(x.wide() != 0)),
-            DType::Int8 => checked(from, Whole::wide, |x| x.wide() as i8, i8::MIN, i8::MAX),
-            DType::Int16 => checked(from, Whole::wide, |x| x.wide() as i16, i16::MIN, i16::MAX),
-            DType::Int32 => checked(from, Whole::wide, |x| x.wide() as i32, i32::MIN, i32::MAX),
-            DType::Int64 => checked(from, Whole::wide, |x| x.wide() as i64, i64::MIN, i64::MAX),
-            DType::UInt8 => checked(from, Whole::wide, |x| x.wide() as u8, u8::MIN, u8::MAX),
-            DType::UInt16 => checked(from, Whole::wide, |x| x.wide() as u16, u16::MIN, u16::MAX),
-            DType::UInt32 => checked(from, Whole::wide, |x| x.wide() as u32, u32::MIN, u32::MAX),
-            DType::UInt64 => checked(from, Whole::wide, |x| x.wide() as u64, u64::MIN, u64::MAX),
-            DType::Float32 => cast(from, Whole::single),
-            DType::Float64 => cast(from, Whole::float),
+            DType::Int8 => checked(from, Integer::wide, |x| x.wide() as i8, i8::MIN, i8::MAX),
+            DType::Int16 => checked(from, Integer::wide, |x| x.wide() as i16, i16::MIN, i16::MAX),
+            DType::Int32 => checked(from, Integer::wide, |x| x.wide() as i32, i32::MIN, i32::MAX),
+            DType::Int64 => checked(from, Integer::wide, |x| x.wide() as i64, i64::MIN, i64::MAX),
+            DType::UInt8 => checked(from, Integer::wide, |x| x.wide() as u8, u8::MIN, u8::MAX),
+            DType::UInt16 => checked(from, Integer::wide, |x| x.wide() as u16, u16::MIN, u16::MAX),
+            DType::UInt32 => checked(from, Integer::wide, |x| x.wide() as u32, u32::MIN, u32::MAX),
+            DType::UInt64 => checked(from, Integer::wide, |x| x.wide() as u64, u64::MIN, u64::MAX),
+            DType::Float32 => cast(from, Integer::single),
+            DType::Float64 => cast(from, Integer::float),
             DType::Complex64 => cast(from, |x| [x.single(), 0.0]),
             DType::Complex128 => cast(from, |x| [x.float(), 0.0]),
         }
@@ -150,7 +150,7 @@ impl Type {
 }
 
 /// An integer of any size.
-trait Whole: Pod {
+trait Integer: Pod {
     fn wide(self) -> i128;
     fn float(self) -> f64;
     /// Rounded once, and not to a double before.
@@ -159,7 +159,7 @@ trait Whole: Pod {
 
 macro_rules! whole {
     ($($type:ty),*) => {
-        $(impl Whole for $type {
+        $(impl Integer for $type {
             #[inline(always)]
             fn wide(self) -> i128 {
                 self as i128
@@ -187,7 +187,7 @@ fn cast<T: Copy, U: Pod + Send + Sync>(from: &[T], each: impl Fn(T) -> U) -> Res
 }
 
 /// Integers as others, if these can hold all of them.
-fn checked<T: Whole, U: Whole + Send + Sync>(
+fn checked<T: Integer, U: Integer + Send + Sync>(
     from: &[T],
     wide: impl Fn(T) -> i128,
     each: impl Fn(T) -> U,

@@ -1,7 +1,7 @@
 //! Filters that change each number by itself: in place if the numbers are ours, else in the one pass that reads them.
 
-use crate::chain::{Emitted, Said, Step};
-use crate::numbers::{Float, Numbers};
+use crate::chain::{StepOutput, FilterRemark, FilterStep};
+use crate::numbers::{Float, NumberBuffer};
 use crate::parcel::{Data, Parcel};
 use crate::units::without_own_zero;
 use ligament_catalogue::Fault;
@@ -9,14 +9,14 @@ use ligament_catalogue::Fault;
 /// Multiplies by a number, complex numbers too.
 pub(crate) struct Multiply(pub f64);
 
-impl Step for Multiply {
-    fn apply<'a>(&mut self, mut parcel: Parcel<'a>, _: &mut Vec<Said>) -> Result<Emitted<'a>, Fault> {
+impl FilterStep for Multiply {
+    fn apply<'a>(&mut self, mut parcel: Parcel<'a>, _: &mut Vec<FilterRemark>) -> Result<StepOutput<'a>, Fault> {
         let factor = self.0;
-        let numbers = Numbers::with_complex(&mut parcel.data)?;
+        let numbers = NumberBuffer::with_complex(&mut parcel.data)?;
         without_own_zero(numbers.frame.unit.as_deref(), "product")?;
         // A factor may be too large, or too small, for single precision, and the product fit.
         let product = numbers.map(|x| x * factor, |x| (f64::from(x) * factor) as f32)?;
-        Ok(Emitted::One(parcel.with(Data::Own(product))))
+        Ok(StepOutput::One(parcel.with(Data::Own(product))))
     }
 }
 
@@ -29,7 +29,7 @@ pub(crate) struct Threshold {
 
 impl Threshold {
     /// NaN is neither below nor above, and stays. A loop for each form has one comparison where one does.
-    fn set(&self, numbers: Numbers<'_>) -> Result<Numbers<'static>, Fault> {
+    fn set(&self, numbers: NumberBuffer<'_>) -> Result<NumberBuffer<'static>, Fault> {
         fn below<T: Float>(value: f64, set: f64) -> impl Fn(T) -> T {
             let (value, set) = (T::from_f64(value), T::from_f64(set));
             move |x| if x < value { set } else { x }
@@ -58,9 +58,9 @@ impl Threshold {
     }
 }
 
-impl Step for Threshold {
-    fn apply<'a>(&mut self, mut parcel: Parcel<'a>, _: &mut Vec<Said>) -> Result<Emitted<'a>, Fault> {
-        let set = self.set(Numbers::of(&mut parcel.data)?)?;
-        Ok(Emitted::One(parcel.with(Data::Own(set))))
+impl FilterStep for Threshold {
+    fn apply<'a>(&mut self, mut parcel: Parcel<'a>, _: &mut Vec<FilterRemark>) -> Result<StepOutput<'a>, Fault> {
+        let set = self.set(NumberBuffer::of(&mut parcel.data)?)?;
+        Ok(StepOutput::One(parcel.with(Data::Own(set))))
     }
 }

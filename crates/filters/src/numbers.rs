@@ -3,7 +3,7 @@
 
 use crate::parcel::{kind_of, Data};
 use crate::units::Conversion;
-use crate::view::{array, bytes_of, contiguous, room, View};
+use crate::view::{array, bytes_of, contiguous, room, ArrayView};
 use bytemuck::Pod;
 use ligament_catalogue::{fault, Fault};
 use ligament_wire::{ArrayRef, DType, ArrayOrder, Value, ValueRef};
@@ -44,7 +44,7 @@ pub enum Shell {
 
 /// All of the numbers but themselves.
 #[derive(Debug, Clone)]
-pub struct Frame {
+pub struct NumberFrame {
     pub shell: Shell,
     pub shape: Vec<u64>,
     pub order: ArrayOrder,
@@ -56,9 +56,9 @@ pub struct Frame {
 
 /// Numbers, to be read, or to be changed if they are ours.
 #[derive(Debug, Clone)]
-pub struct Numbers<'a> {
+pub struct NumberBuffer<'a> {
     pub real: Real<'a>,
-    pub frame: Frame,
+    pub frame: NumberFrame,
 }
 
 /// A precision in which filters compute.
@@ -104,14 +104,14 @@ impl Float for f32 {
     }
 }
 
-fn read_as<'a, T: Pod + Copy>(view: &View<'a>, wide: impl Fn(T) -> f64) -> Result<Real<'a>, Fault> {
+fn read_as<'a, T: Pod + Copy>(view: &ArrayView<'a>, wide: impl Fn(T) -> f64) -> Result<Real<'a>, Fault> {
     let elements = view.elements::<T>()?;
     let mut doubles = room(&[elements.len() as u64])?;
     doubles.extend(elements.iter().map(|&element| wide(element)));
     Ok(Real::F64(Cow::Owned(doubles)))
 }
 
-fn real_of<'a>(view: &View<'a>) -> Result<Real<'a>, Fault> {
+fn real_of<'a>(view: &ArrayView<'a>) -> Result<Real<'a>, Fault> {
     match view.dtype {
         DType::Float64 | DType::Complex128 => view.elements().map(Real::F64),
         DType::Float32 | DType::Complex64 => view.elements().map(Real::F32),
@@ -137,37 +137,37 @@ fn number_in(value: &Value) -> Option<f64> {
     }
 }
 
-impl<'a> Numbers<'a> {
+impl<'a> NumberBuffer<'a> {
     /// The numbers in some data; none if it holds other things. Ours are taken out of it.
-    fn found<'d: 'a>(data: &'a mut Data<'d>) -> Result<Option<Numbers<'a>>, Fault> {
+    fn found<'d: 'a>(data: &'a mut Data<'d>) -> Result<Option<NumberBuffer<'a>>, Fault> {
         let view = match data {
             Data::Own(numbers) => {
                 let taken = match &mut numbers.real {
                     Real::F64(elements) => Real::F64(std::mem::take(elements)),
                     Real::F32(elements) => Real::F32(std::mem::take(elements)),
                 };
-                return Ok(Some(Numbers { real: taken, frame: numbers.frame.clone() }));
+                return Ok(Some(NumberBuffer { real: taken, frame: numbers.frame.clone() }));
             }
             Data::Lent(view) => view.clone(),
-            Data::Kept(Value::Array(array)) => View::from(&*array),
+            Data::Kept(Value::Array(array)) => ArrayView::from(&*array),
             Data::Kept(Value::List(items)) => {
                 let real: Option<Vec<f64>> = items.iter().map(number_in).collect();
                 let shape = vec![items.len() as u64];
-                let list = |real| Numbers::bare(Real::F64(Cow::Owned(real)), Shell::List, shape);
+                let list = |real| NumberBuffer::bare(Real::F64(Cow::Owned(real)), Shell::List, shape);
                 return Ok(real.map(list));
             }
             Data::Kept(Value::Complex(re, im)) => {
-                let mut numbers = Numbers::bare(Real::F64(Cow::Owned(vec![*re, *im])), Shell::Number, vec![]);
+                let mut numbers = NumberBuffer::bare(Real::F64(Cow::Owned(vec![*re, *im])), Shell::Number, vec![]);
                 numbers.frame.complex = true;
                 return Ok(Some(numbers));
             }
             Data::Kept(value) => {
                 let one =
-                    |number| Numbers::bare(Real::F64(Cow::Owned(vec![number])), Shell::Number, Vec::new());
+                    |number| NumberBuffer::bare(Real::F64(Cow::Owned(vec![number])), Shell::Number, Vec::new());
                 return Ok(number_in(value).map(one));
             }
         };
-        let frame = Frame {
+        let frame = NumberFrame {
             shell: Shell::Array,
             order: view.order,
             complex: matches!(view.dtype, DType::Complex64 | DType::Complex128),
@@ -175,21 +175,21 @@ impl<'a> Numbers<'a> {
             unit: view.unit.map(str::to_owned),
             shape: view.shape.clone(),
         };
-        Ok(Some(Numbers { real: real_of(&view)?, frame }))
+        Ok(Some(NumberBuffer { real: real_of(&view)?, frame }))
     }
 
-    fn bare(real: Real<'a>, shell: Shell, shape: Vec<u64>) -> Numbers<'a> {
-        let frame = Frame { shell, shape, order: ArrayOrder::RowMajor, complex: false, names: vec![], unit: None };
-        Numbers { real, frame }
+    fn bare(real: Real<'a>, shell: Shell, shape: Vec<u64>) -> NumberBuffer<'a> {
+        let frame = NumberFrame { shell, shape, order: ArrayOrder::RowMajor, complex: false, names: vec![], unit: None };
+        NumberBuffer { real, frame }
     }
 
     /// The real numbers in some data.
     ///
     /// # Errors
     /// It holds something else, which is said.
-    pub fn of<'d: 'a>(data: &'a mut Data<'d>) -> Result<Numbers<'a>, Fault> {
+    pub fn of<'d: 'a>(data: &'a mut Data<'d>) -> Result<NumberBuffer<'a>, Fault> {
         let kind = kind_of(data);
-        match Numbers::found(data)? {
+        match NumberBuffer::found(data)? {
             Some(numbers) if !numbers.frame.complex => Ok(numbers),
             _ => Err(fault!(
                 FILTER_FAILED,
@@ -202,9 +202,9 @@ impl<'a> Numbers<'a> {
     ///
     /// # Errors
     /// As `of`.
-    pub fn with_complex<'d: 'a>(data: &'a mut Data<'d>) -> Result<Numbers<'a>, Fault> {
+    pub fn with_complex<'d: 'a>(data: &'a mut Data<'d>) -> Result<NumberBuffer<'a>, Fault> {
         let kind = kind_of(data);
-        Numbers::found(data)?.ok_or_else(|| {
+        NumberBuffer::found(data)?.ok_or_else(|| {
             fault!(FILTER_FAILED, "it takes numbers, lists of numbers, and arrays, and this is {kind}")
         })
     }
@@ -213,7 +213,7 @@ impl<'a> Numbers<'a> {
     ///
     /// # Errors
     /// They have another shape, or a unit that does not convert to that of the others.
-    pub fn aligned_with(self, others: &Frame) -> Result<Numbers<'a>, Fault> {
+    pub fn aligned_with(self, others: &NumberFrame) -> Result<NumberBuffer<'a>, Fault> {
         let frame = &self.frame;
         if frame.shape != others.shape || frame.complex != others.complex {
             let (these, those) = (described(frame), described(others));
@@ -243,7 +243,7 @@ impl<'a> Numbers<'a> {
         self,
         wide: impl Fn(f64) -> f64,
         single: impl Fn(f32) -> f32,
-    ) -> Result<Numbers<'static>, Fault> {
+    ) -> Result<NumberBuffer<'static>, Fault> {
         let real = match self.real {
             Real::F64(elements) => Real::F64(mapped(elements, wide)),
             Real::F32(elements) => {
@@ -252,16 +252,16 @@ impl<'a> Numbers<'a> {
                 Real::F32(mapped(elements, single))
             }
         };
-        Ok(Numbers { real, frame: self.frame })
+        Ok(NumberBuffer { real, frame: self.frame })
     }
 
     /// The same numbers, lent.
-    pub(crate) fn lent(&self) -> Numbers<'_> {
+    pub(crate) fn lent(&self) -> NumberBuffer<'_> {
         let real = match &self.real {
             Real::F64(elements) => Real::F64(Cow::Borrowed(elements)),
             Real::F32(elements) => Real::F32(Cow::Borrowed(elements)),
         };
-        Numbers { real, frame: self.frame.clone() }
+        NumberBuffer { real, frame: self.frame.clone() }
     }
 
     /// True if something is so of any of them.
@@ -273,12 +273,12 @@ impl<'a> Numbers<'a> {
     }
 
     /// The same as ours.
-    pub fn into_own(self) -> Numbers<'static> {
+    pub fn into_own(self) -> NumberBuffer<'static> {
         let real = match self.real {
             Real::F64(elements) => Real::F64(Cow::Owned(elements.into_owned())),
             Real::F32(elements) => Real::F32(Cow::Owned(elements.into_owned())),
         };
-        Numbers { real, frame: self.frame }
+        NumberBuffer { real, frame: self.frame }
     }
 
     /// The elements as doubles.
@@ -310,13 +310,13 @@ impl<'a> Numbers<'a> {
 }
 
 /// Shape and kind of numbers, in words.
-fn described(frame: &Frame) -> String {
+fn described(frame: &NumberFrame) -> String {
     let kind = if frame.complex { "complex numbers" } else { "numbers" };
     format!("{kind} with shape {:?}", frame.shape)
 }
 
 /// The elements in the other memory order.
-fn reordered<T: Pod>(elements: &[T], frame: &Frame) -> Result<Vec<T>, Fault> {
+fn reordered<T: Pod>(elements: &[T], frame: &NumberFrame) -> Result<Vec<T>, Fault> {
     let parts = if frame.complex { 2 } else { 1 };
     let mut all = room(&[elements.len() as u64])?;
     if elements.is_empty() {
@@ -373,10 +373,10 @@ fn mapped<'b, T: Pod>(elements: Cow<'_, [T]>, each: impl Fn(T) -> T) -> Cow<'b, 
     })
 }
 
-impl Numbers<'static> {
+impl NumberBuffer<'static> {
     /// The value to be sent.
     pub fn to_send(&self) -> ValueRef<'_> {
-        let Frame { shell, ref shape, order, ref names, ref unit, .. } = self.frame;
+        let NumberFrame { shell, ref shape, order, ref names, ref unit, .. } = self.frame;
         match (shell, &self.real) {
             (Shell::Array, real) => ValueRef::Array(ArrayRef {
                 dtype: self.dtype(),
@@ -409,7 +409,7 @@ impl Numbers<'static> {
         match self.frame.shell {
             Shell::Array => {
                 let dtype = self.dtype();
-                let Frame { shape, order, names, unit, .. } = self.frame;
+                let NumberFrame { shape, order, names, unit, .. } = self.frame;
                 let data = match self.real {
                     Real::F64(elements) => bytes_of(elements.into_owned()),
                     Real::F32(elements) => bytes_of(elements.into_owned()),

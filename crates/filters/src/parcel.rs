@@ -1,7 +1,7 @@
 //! A message on its way through filters.
 
-use crate::numbers::Numbers;
-use crate::view::View;
+use crate::numbers::NumberBuffer;
+use crate::view::ArrayView;
 use ligament_catalogue::Fault;
 use ligament_wire::{decode_body, Bytes, Encoder, Limits, Value, ValueRef, WireError};
 
@@ -17,11 +17,11 @@ pub struct Parcel<'a> {
 #[derive(Debug, Clone)]
 pub enum Data<'a> {
     /// An array in memory that is lent for as long as the message passes through.
-    Lent(View<'a>),
+    Lent(ArrayView<'a>),
     /// A value that may be shared with others, and is not changed.
     Kept(Value),
     /// Numbers of our own, which filters change in place.
-    Own(Numbers<'static>),
+    Own(NumberBuffer<'static>),
 }
 
 impl<'a> Data<'a> {
@@ -33,9 +33,9 @@ impl<'a> Data<'a> {
         Ok(Data::Kept(match *value {
             ValueRef::Array(array) => {
                 array.check()?;
-                return Ok(Data::Lent(View::from(array)));
+                return Ok(Data::Lent(ArrayView::from(array)));
             }
-            ValueRef::Owned(Value::Array(array)) => return Ok(Data::Lent(View::from(array))),
+            ValueRef::Owned(Value::Array(array)) => return Ok(Data::Lent(ArrayView::from(array))),
             ValueRef::Owned(value) => value.clone(),
             ValueRef::None => Value::None,
             ValueRef::Bool(bool) => Value::Bool(bool),

@@ -1,7 +1,7 @@
 //! One number out of many: of a whole array, or along one of its axes.
 
-use crate::chain::{Emitted, Said, Step};
-use crate::numbers::{Float, Frame, Numbers, Real, Shell};
+use crate::chain::{StepOutput, FilterRemark, FilterStep};
+use crate::numbers::{Float, NumberFrame, NumberBuffer, Real, Shell};
 use crate::parcel::{Data, Parcel};
 use crate::sums::{self, SMALL_SQUARES};
 use crate::units::without_own_zero;
@@ -128,9 +128,9 @@ fn extreme<T: Float>(elements: &[T], better: impl Fn(T, T) -> bool) -> f64 {
     best.map_or(f64::NAN, Float::to_f64)
 }
 
-impl Step for Reduce {
-    fn apply<'a>(&mut self, mut parcel: Parcel<'a>, _: &mut Vec<Said>) -> Result<Emitted<'a>, Fault> {
-        let Numbers { real, frame } = Numbers::of(&mut parcel.data)?;
+impl FilterStep for Reduce {
+    fn apply<'a>(&mut self, mut parcel: Parcel<'a>, _: &mut Vec<FilterRemark>) -> Result<StepOutput<'a>, Fault> {
+        let NumberBuffer { real, frame } = NumberBuffer::of(&mut parcel.data)?;
         match self.to {
             To::Sum => without_own_zero(frame.unit.as_deref(), "sum")?,
             To::Norm => without_own_zero(frame.unit.as_deref(), "norm")?,
@@ -145,9 +145,9 @@ impl Step for Reduce {
                 Real::F64(elements) => self.all(elements),
                 Real::F32(elements) => self.all(elements),
             };
-            let frame = Frame { shell: Shell::Number, shape: vec![], names: vec![], unit: None, ..frame };
+            let frame = NumberFrame { shell: Shell::Number, shape: vec![], names: vec![], unit: None, ..frame };
             let real = Real::F64(Cow::Owned(vec![number]));
-            return Ok(Emitted::One(parcel.with(Data::Own(Numbers { real, frame }))));
+            return Ok(StepOutput::One(parcel.with(Data::Own(NumberBuffer { real, frame }))));
         };
         if axis >= frame.shape.len() {
             return Err(fault!(FILTER_FAILED, "there is no axis {axis} in shape {:?}", frame.shape));
@@ -164,10 +164,10 @@ impl Step for Reduce {
                 Real::F32(Cow::Owned(self.along(elements, n, between(&frame.shape, frame.order, axis))))
             }
         };
-        let mut frame = Frame { shell: Shell::Array, shape, ..frame };
+        let mut frame = NumberFrame { shell: Shell::Array, shape, ..frame };
         if !frame.names.is_empty() {
             frame.names.remove(axis);
         }
-        Ok(Emitted::One(parcel.with(Data::Own(Numbers { real, frame }))))
+        Ok(StepOutput::One(parcel.with(Data::Own(NumberBuffer { real, frame }))))
     }
 }

@@ -1,8 +1,8 @@
 //! Filters that remember earlier messages. A message that is earlier than the one before it begins a new series, as when
 //! a submodel starts again: what is remembered is forgotten then.
 
-use crate::chain::{Emitted, Said, Step};
-use crate::numbers::{Frame, Numbers, Real};
+use crate::chain::{StepOutput, FilterRemark, FilterStep};
+use crate::numbers::{NumberFrame, NumberBuffer, Real};
 use crate::parcel::{kind_of, Data, Parcel};
 use crate::sums::{between, Window};
 use crate::view::{allowed, bytes_of};
@@ -24,10 +24,10 @@ impl InterpolateTime {
     }
 }
 
-impl Step for InterpolateTime {
+impl FilterStep for InterpolateTime {
     /// A message is passed on when it comes, with those between it and the one before it in front. Nothing is held back,
     /// because its receiver may be what the sender waits for.
-    fn apply<'a>(&mut self, parcel: Parcel<'a>, _: &mut Vec<Said>) -> Result<Emitted<'a>, Fault> {
+    fn apply<'a>(&mut self, parcel: Parcel<'a>, _: &mut Vec<FilterRemark>) -> Result<StepOutput<'a>, Fault> {
         let (parts, at, parcel_next) = (self.parts as f64, parcel.timestamp, parcel.next_timestamp);
         let mut kept = in_floats(parcel.kept()?)?;
         let mut all: Vec<Parcel<'a>> = Vec::new();
@@ -37,8 +37,8 @@ impl Step for InterpolateTime {
         if let Some(before) = self.before.as_mut().filter(|before| times.is_before(before.timestamp, at)) {
             let from = before.timestamp;
             let time = |part: u64| from + (at - from) * part as f64 / parts;
-            let new = Numbers::with_complex(&mut kept.data)?;
-            let old = Numbers::with_complex(&mut before.data)?;
+            let new = NumberBuffer::with_complex(&mut kept.data)?;
+            let old = NumberBuffer::with_complex(&mut before.data)?;
             let old = old.aligned_with(&new.frame).map_err(|why| unlike(&why))?;
             allowed(&[self.parts - 1, new.real.len() as u64], size_of::<f64>())?;
             for part in 1..self.parts {
@@ -50,13 +50,13 @@ impl Step for InterpolateTime {
         self.before = Some(kept.clone());
         kept.next_timestamp = kept.next_timestamp.map(|next| at + (next - at) / parts);
         all.push(kept);
-        Ok(Emitted::Many(all))
+        Ok(StepOutput::Many(all))
     }
 }
 
 /// The same message with doubles in place of integers, as those between it and others have them.
 fn in_floats(mut parcel: Parcel<'static>) -> Result<Parcel<'static>, Fault> {
-    let numbers = Numbers::with_complex(&mut parcel.data)?;
+    let numbers = NumberBuffer::with_complex(&mut parcel.data)?;
     let made = match numbers.real {
         Real::F64(Cow::Borrowed(_)) | Real::F32(Cow::Borrowed(_)) => None,
         _ => Some(numbers.into_own().into_value()),
@@ -68,7 +68,7 @@ fn in_floats(mut parcel: Parcel<'static>) -> Result<Parcel<'static>, Fault> {
 }
 
 /// Numbers at a share of the way from those of one message to those of another, which go together.
-fn on_the_line(old: &Numbers<'_>, new: &Numbers<'_>, share: f64) -> Numbers<'static> {
+fn on_the_line(old: &NumberBuffer<'_>, new: &NumberBuffer<'_>, share: f64) -> NumberBuffer<'static> {
     let real = match (&old.real, &new.real) {
         (Real::F32(old), Real::F32(new)) => {
             let one = |(&a, &b): (&f32, &f32)| between(f64::from(a), f64::from(b), share) as f32;
@@ -79,7 +79,7 @@ fn on_the_line(old: &Numbers<'_>, new: &Numbers<'_>, share: f64) -> Numbers<'sta
             Real::F64(old.iter().zip(&*new).map(|(&a, &b)| between(a, b, share)).collect())
         }
     };
-    Numbers { real, frame: new.frame.clone() }
+    NumberBuffer { real, frame: new.frame.clone() }
 }
 
 /// Why a message does not go together with the one before it.
@@ -93,7 +93,7 @@ pub(crate) struct MovingAverage {
     times: TimeSeries,
     window: Window,
     /// The first message of the series without its numbers: others are brought into its unit.
-    first: Option<Frame>,
+    first: Option<NumberFrame>,
 }
 
 impl MovingAverage {
@@ -103,13 +103,13 @@ impl MovingAverage {
     }
 }
 
-impl Step for MovingAverage {
-    fn apply<'a>(&mut self, mut parcel: Parcel<'a>, _: &mut Vec<Said>) -> Result<Emitted<'a>, Fault> {
+impl FilterStep for MovingAverage {
+    fn apply<'a>(&mut self, mut parcel: Parcel<'a>, _: &mut Vec<FilterRemark>) -> Result<StepOutput<'a>, Fault> {
         if self.times.goes_on(parcel.timestamp, parcel.next_timestamp) {
             self.window.clear();
             self.first = None;
         }
-        let mut new = Numbers::with_complex(&mut parcel.data)?;
+        let mut new = NumberBuffer::with_complex(&mut parcel.data)?;
         match &self.first {
             Some(first) => new = new.aligned_with(first).map_err(|why| unlike(&why))?,
             None => self.first = Some(new.frame.clone()),
@@ -122,8 +122,8 @@ impl Step for MovingAverage {
             Real::F64(_) => Real::F64(Cow::Owned(means)),
             Real::F32(_) => Real::F32(means.iter().map(|&mean| mean as f32).collect()),
         };
-        let mean = Numbers { real, frame: new.frame };
-        Ok(Emitted::One(parcel.with(Data::Own(mean))))
+        let mean = NumberBuffer { real, frame: new.frame };
+        Ok(StepOutput::One(parcel.with(Data::Own(mean))))
     }
 }
 
@@ -156,8 +156,8 @@ impl Chunk {
     }
 }
 
-impl Step for Chunk {
-    fn apply<'a>(&mut self, parcel: Parcel<'a>, _: &mut Vec<Said>) -> Result<Emitted<'a>, Fault> {
+impl FilterStep for Chunk {
+    fn apply<'a>(&mut self, parcel: Parcel<'a>, _: &mut Vec<FilterRemark>) -> Result<StepOutput<'a>, Fault> {
         let Parcel { timestamp, next_timestamp, data } = parcel;
         let value = data.into_value()?;
         let again = self.times.goes_on(timestamp, next_timestamp);
@@ -165,14 +165,14 @@ impl Step for Chunk {
         self.parts.push((timestamp, next_timestamp, value));
         let full = if self.parts.len() >= self.n { self.whole() } else { None };
         Ok(match (before, full) {
-            (None, None) => Emitted::None,
-            (Some(one), None) | (None, Some(one)) => Emitted::One(one),
-            (Some(one), Some(other)) => Emitted::Many(vec![one, other]),
+            (None, None) => StepOutput::None,
+            (Some(one), None) | (None, Some(one)) => StepOutput::One(one),
+            (Some(one), Some(other)) => StepOutput::Many(vec![one, other]),
         })
     }
 
-    fn finish(&mut self) -> Result<Emitted<'static>, Fault> {
-        Ok(self.whole().map_or(Emitted::None, Emitted::One))
+    fn finish(&mut self) -> Result<StepOutput<'static>, Fault> {
+        Ok(self.whole().map_or(StepOutput::None, StepOutput::One))
     }
 }
 
@@ -180,8 +180,8 @@ impl Step for Chunk {
 /// equal steps.
 pub(crate) struct Dechunk;
 
-impl Step for Dechunk {
-    fn apply<'a>(&mut self, parcel: Parcel<'a>, _: &mut Vec<Said>) -> Result<Emitted<'a>, Fault> {
+impl FilterStep for Dechunk {
+    fn apply<'a>(&mut self, parcel: Parcel<'a>, _: &mut Vec<FilterRemark>) -> Result<StepOutput<'a>, Fault> {
         let Parcel { timestamp, next_timestamp, data } = parcel;
         let kind = kind_of(&data);
         let (times, values) = match data.into_value()? {
@@ -206,7 +206,7 @@ impl Step for Dechunk {
             next_timestamp: next.map(|next| in_order(timestamp, next)),
             data: Data::Kept(value),
         });
-        Ok(Emitted::Many(parts.collect()))
+        Ok(StepOutput::Many(parts.collect()))
     }
 }
 

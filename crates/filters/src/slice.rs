@@ -1,8 +1,8 @@
 //! A part of an array: ranges and single indices, one for each axis, as NumPy writes them.
 
-use crate::chain::{Emitted, Said, Step};
+use crate::chain::{StepOutput, FilterRemark, FilterStep};
 use crate::parcel::{kind_of, Data, Parcel};
-use crate::view::{contiguous, View};
+use crate::view::{contiguous, ArrayView};
 use ligament_catalogue::{fault, Fault};
 use ligament_wire::{ArrayOrder, Value};
 use std::borrow::Cow;
@@ -28,7 +28,7 @@ impl Slice {
     }
 
     /// The same elements' place.
-    fn of<'a>(&self, view: &View<'a>) -> Result<View<'a>, Fault> {
+    fn of<'a>(&self, view: &ArrayView<'a>) -> Result<ArrayView<'a>, Fault> {
         if self.0.len() > view.shape.len() {
             return Err(fault!(
                 FILTER_FAILED,
@@ -38,7 +38,7 @@ impl Slice {
             ));
         }
         let strides = view.byte_strides();
-        let mut part = View { shape: Vec::new(), strides: None, names: Cow::Borrowed(&[]), ..view.clone() };
+        let mut part = ArrayView { shape: Vec::new(), strides: None, names: Cow::Borrowed(&[]), ..view.clone() };
         let (mut new_strides, mut names) = (Vec::new(), Vec::new());
         let mut offset = view.offset;
         for (axis, (&extent, &stride)) in view.shape.iter().zip(&strides).enumerate() {
@@ -117,24 +117,24 @@ fn range(text: &str) -> Result<Range, Fault> {
     }
 }
 
-impl Step for Slice {
+impl FilterStep for Slice {
     /// What is lent stays where it is, and is gathered when it is sent. Of what is kept nothing is copied either, if the
     /// part lies together.
-    fn apply<'a>(&mut self, parcel: Parcel<'a>, _: &mut Vec<Said>) -> Result<Emitted<'a>, Fault> {
+    fn apply<'a>(&mut self, parcel: Parcel<'a>, _: &mut Vec<FilterRemark>) -> Result<StepOutput<'a>, Fault> {
         if let Data::Lent(view) = &parcel.data {
             let part = self.of(view)?;
-            return Ok(Emitted::One(parcel.with(Data::Lent(part))));
+            return Ok(StepOutput::One(parcel.with(Data::Lent(part))));
         }
         let Parcel { timestamp, next_timestamp, data } = parcel;
         let kind = kind_of(&data);
         let Value::Array(array) = data.into_value()? else {
             return Err(fault!(FILTER_FAILED, "it takes arrays, and this is {kind}"));
         };
-        let part = self.of(&View::from(&array))?;
+        let part = self.of(&ArrayView::from(&array))?;
         let sliced = match part.strides {
             None => part.over(array.data().slice_ref(part.data)),
             Some(_) => part.gathered()?,
         };
-        Ok(Emitted::One(Parcel { timestamp, next_timestamp, data: Data::Kept(Value::Array(sliced)) }))
+        Ok(StepOutput::One(Parcel { timestamp, next_timestamp, data: Data::Kept(Value::Array(sliced)) }))
     }
 }

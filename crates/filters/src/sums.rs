@@ -155,16 +155,16 @@ fn pairwise<T: Float>(elements: &[T], each: &impl Fn(T) -> f64) -> f64 {
 
 /// Sums of several arrays, element by element.
 #[derive(Debug)]
-struct Sums {
+struct RunningSums {
     plain: Vec<f64>,
     /// The same of smaller numbers, from the first sum on that is too large for a number.
     smaller: Option<Vec<f64>>,
     count: usize,
 }
 
-impl Sums {
+impl RunningSums {
     /// With another array, or with the sums of others.
-    fn add(&mut self, other: &Sums) {
+    fn add(&mut self, other: &RunningSums) {
         let too_large = |a: &f64, b: &f64| a.is_finite() & b.is_finite() & !(a + b).is_finite();
         let pairs = self.plain.iter().zip(&other.plain);
         if other.smaller.is_some() || pairs.fold(false, |any, (a, b)| any | too_large(a, b)) {
@@ -183,7 +183,7 @@ impl Sums {
     }
 
     /// The means, with those of other sums.
-    fn means_with(&self, other: &Sums) -> Vec<f64> {
+    fn means_with(&self, other: &RunningSums) -> Vec<f64> {
         let count = (self.count + other.count) as f64;
         let mean = |(i, (a, b)): (usize, (&f64, &f64))| match a + b {
             sum if sum.is_finite() => sum / count,
@@ -199,10 +199,10 @@ impl Sums {
 #[derive(Debug, Default)]
 pub(crate) struct Window {
     /// The sum of all older arrays is the last one.
-    older: Vec<Sums>,
-    newer: Vec<Sums>,
+    older: Vec<RunningSums>,
+    newer: Vec<RunningSums>,
     /// Of the newer ones.
-    sum: Option<Sums>,
+    sum: Option<RunningSums>,
 }
 
 impl Window {
@@ -230,8 +230,8 @@ impl Window {
 
     /// Takes the newest array, and gives the means of all.
     pub fn push(&mut self, elements: Vec<f64>) -> Vec<f64> {
-        let new = Sums { plain: elements, smaller: None, count: 1 };
-        let nothing = || Sums { plain: vec![-0.0; new.plain.len()], smaller: None, count: 0 };
+        let new = RunningSums { plain: elements, smaller: None, count: 1 };
+        let nothing = || RunningSums { plain: vec![-0.0; new.plain.len()], smaller: None, count: 0 };
         let sum = self.sum.get_or_insert_with(nothing);
         sum.add(&new);
         let means = match self.older.last() {

@@ -1,40 +1,40 @@
 //! Filters that let messages pass or change their times; the data stays where it is.
 
-use crate::chain::{Emitted, Said, Step};
+use crate::chain::{StepOutput, FilterRemark, FilterStep};
 use crate::parcel::Parcel;
 use ligament_catalogue::{fault, Fault};
 use ligament_wire::times::{ShownTime, TimeSeries};
 
 /// Keeps one message in n, beginning with the first of each series.
-pub(crate) struct Every {
+pub(crate) struct EveryNth {
     n: u64,
     /// How many are left out before the next one is kept.
     left_out: u64,
     series: TimeSeries,
 }
 
-impl Every {
-    pub fn new(n: u64, series: TimeSeries) -> Every {
-        Every { n, left_out: 0, series }
+impl EveryNth {
+    pub fn new(n: u64, series: TimeSeries) -> EveryNth {
+        EveryNth { n, left_out: 0, series }
     }
 }
 
-impl Step for Every {
+impl FilterStep for EveryNth {
     /// The next message that is kept is n steps away; steps are taken to be as long as this one.
-    fn apply<'a>(&mut self, mut parcel: Parcel<'a>, _: &mut Vec<Said>) -> Result<Emitted<'a>, Fault> {
+    fn apply<'a>(&mut self, mut parcel: Parcel<'a>, _: &mut Vec<FilterRemark>) -> Result<StepOutput<'a>, Fault> {
         if self.series.goes_on(parcel.timestamp, parcel.next_timestamp) {
             self.left_out = 0;
         }
         if self.left_out > 0 {
             self.left_out -= 1;
-            return Ok(Emitted::None);
+            return Ok(StepOutput::None);
         }
         self.left_out = self.n - 1;
         let at = parcel.timestamp;
         if self.n > 1 {
             parcel.next_timestamp = parcel.next_timestamp.map(|next| at + (next - at) * self.n as f64);
         }
-        Ok(Emitted::One(parcel))
+        Ok(StepOutput::One(parcel))
     }
 }
 
@@ -44,12 +44,12 @@ pub(crate) struct BlockUntil {
     pub series: TimeSeries,
 }
 
-impl Step for BlockUntil {
-    fn apply<'a>(&mut self, parcel: Parcel<'a>, _: &mut Vec<Said>) -> Result<Emitted<'a>, Fault> {
+impl FilterStep for BlockUntil {
+    fn apply<'a>(&mut self, parcel: Parcel<'a>, _: &mut Vec<FilterRemark>) -> Result<StepOutput<'a>, Fault> {
         self.series.goes_on(parcel.timestamp, parcel.next_timestamp);
         Ok(match self.series.is_before(parcel.timestamp, self.time) {
-            true => Emitted::None,
-            false => Emitted::One(parcel),
+            true => StepOutput::None,
+            false => StepOutput::One(parcel),
         })
     }
 }
@@ -60,24 +60,24 @@ pub(crate) struct BlockAfter {
     pub series: TimeSeries,
 }
 
-impl Step for BlockAfter {
-    fn apply<'a>(&mut self, mut parcel: Parcel<'a>, _: &mut Vec<Said>) -> Result<Emitted<'a>, Fault> {
+impl FilterStep for BlockAfter {
+    fn apply<'a>(&mut self, mut parcel: Parcel<'a>, _: &mut Vec<FilterRemark>) -> Result<StepOutput<'a>, Fault> {
         self.series.goes_on(parcel.timestamp, parcel.next_timestamp);
         let is_after = |time| self.series.is_before(self.time, time);
         if is_after(parcel.timestamp) {
-            return Ok(Emitted::None);
+            return Ok(StepOutput::None);
         }
         // The last one that passes has no next.
         parcel.next_timestamp = parcel.next_timestamp.filter(|&next| !is_after(next));
-        Ok(Emitted::One(parcel))
+        Ok(StepOutput::One(parcel))
     }
 }
 
 /// Moves times.
 pub(crate) struct TimeOffset(pub f64);
 
-impl Step for TimeOffset {
-    fn apply<'a>(&mut self, parcel: Parcel<'a>, _: &mut Vec<Said>) -> Result<Emitted<'a>, Fault> {
+impl FilterStep for TimeOffset {
+    fn apply<'a>(&mut self, parcel: Parcel<'a>, _: &mut Vec<FilterRemark>) -> Result<StepOutput<'a>, Fault> {
         changed(parcel, |time| time + self.0)
     }
 }
@@ -85,28 +85,28 @@ impl Step for TimeOffset {
 /// Stretches times.
 pub(crate) struct TimeFactor(pub f64);
 
-impl Step for TimeFactor {
-    fn apply<'a>(&mut self, parcel: Parcel<'a>, _: &mut Vec<Said>) -> Result<Emitted<'a>, Fault> {
+impl FilterStep for TimeFactor {
+    fn apply<'a>(&mut self, parcel: Parcel<'a>, _: &mut Vec<FilterRemark>) -> Result<StepOutput<'a>, Fault> {
         changed(parcel, |time| time * self.0)
     }
 }
 
 /// Changes both times of a message.
-fn changed(mut parcel: Parcel<'_>, change: impl Fn(f64) -> f64) -> Result<Emitted<'_>, Fault> {
+fn changed(mut parcel: Parcel<'_>, change: impl Fn(f64) -> f64) -> Result<StepOutput<'_>, Fault> {
     let change = |time: f64| match change(time) {
         changed if changed.is_finite() => Ok(changed),
         _ => Err(fault!(FILTER_FAILED, "time {} would become larger than a number can be", ShownTime(time))),
     };
     parcel.timestamp = change(parcel.timestamp)?;
     parcel.next_timestamp = parcel.next_timestamp.map(change).transpose()?;
-    Ok(Emitted::One(parcel))
+    Ok(StepOutput::One(parcel))
 }
 
 /// Lets nothing pass.
 pub(crate) struct Discard;
 
-impl Step for Discard {
-    fn apply<'a>(&mut self, _: Parcel<'a>, _: &mut Vec<Said>) -> Result<Emitted<'a>, Fault> {
-        Ok(Emitted::None)
+impl FilterStep for Discard {
+    fn apply<'a>(&mut self, _: Parcel<'a>, _: &mut Vec<FilterRemark>) -> Result<StepOutput<'a>, Fault> {
+        Ok(StepOutput::None)
     }
 }

@@ -1,8 +1,8 @@
 //! Units: the SI (9th brochure, 2019), its prefixes, and those that simulation codes use beside it; and the filter that
 //! converts. A unit is a factor to the SI's base units, an offset for temperatures, and an exponent for each base.
 
-use crate::chain::{Emitted, Said, Step};
-use crate::numbers::{Numbers, Shell};
+use crate::chain::{StepOutput, FilterRemark, FilterStep};
+use crate::numbers::{NumberBuffer, Shell};
 use crate::parcel::{Data, Parcel};
 use ligament_catalogue::{fault, Fault};
 
@@ -25,11 +25,11 @@ const PRESSURE: Dimension = [-1, 1, -2, 0, 0, 0, 0];
 const ENERGY: Dimension = [2, 1, -2, 0, 0, 0, 0];
 
 /// A unit by itself: its symbol, whether prefixes may stand before it, its factor and its dimension.
-type Known = (&'static str, bool, f64, Dimension);
+type UnitEntry = (&'static str, bool, f64, Dimension);
 
 const PI: f64 = std::f64::consts::PI;
 
-const UNITS: &[Known] = &[
+const UNITS: &[UnitEntry] = &[
     ("m", true, 1.0, LENGTH),
     ("g", true, 1e-3, MASS),
     ("s", true, 1.0, TIME),
@@ -338,15 +338,15 @@ impl Convert {
     }
 }
 
-impl Step for Convert {
-    fn apply<'a>(&mut self, mut parcel: Parcel<'a>, _: &mut Vec<Said>) -> Result<Emitted<'a>, Fault> {
-        let numbers = Numbers::of(&mut parcel.data)?;
+impl FilterStep for Convert {
+    fn apply<'a>(&mut self, mut parcel: Parcel<'a>, _: &mut Vec<FilterRemark>) -> Result<StepOutput<'a>, Fault> {
+        let numbers = NumberBuffer::of(&mut parcel.data)?;
         let from = self.source(numbers.frame.unit.as_deref())?;
         let mut converted = Conversion::new(&from, &self.to.1).of(numbers)?;
         if converted.frame.shell == Shell::Array && converted.frame.unit.is_some() {
             converted.frame.unit = Some(self.to.0.clone());
         }
-        Ok(Emitted::One(parcel.with(Data::Own(converted))))
+        Ok(StepOutput::One(parcel.with(Data::Own(converted))))
     }
 }
 
@@ -407,7 +407,7 @@ impl Conversion {
     ///
     /// # Errors
     /// Complex numbers are no temperatures on another scale, and single precision may not hold the result.
-    pub fn of(self, numbers: Numbers<'_>) -> Result<Numbers<'static>, Fault> {
+    pub fn of(self, numbers: NumberBuffer<'_>) -> Result<NumberBuffer<'static>, Fault> {
         let Conversion { factor, offset } = self;
         if offset == 0.0 {
             // A factor may be too large, or too small, for single precision, and the result fit.

@@ -7,7 +7,7 @@ use std::borrow::Cow;
 
 /// An array in memory that is only read.
 #[derive(Debug, Clone)]
-pub struct View<'a> {
+pub struct ArrayView<'a> {
     pub dtype: DType,
     pub shape: Vec<u64>,
     /// Byte strides, one for each dimension; none if the elements lie together in `order`.
@@ -20,9 +20,9 @@ pub struct View<'a> {
     pub unit: Option<&'a str>,
 }
 
-impl<'a> From<ArrayRef<'a>> for View<'a> {
-    fn from(array: ArrayRef<'a>) -> View<'a> {
-        View {
+impl<'a> From<ArrayRef<'a>> for ArrayView<'a> {
+    fn from(array: ArrayRef<'a>) -> ArrayView<'a> {
+        ArrayView {
             dtype: array.dtype,
             shape: array.shape.to_vec(),
             strides: array.strides.map(<[i64]>::to_vec),
@@ -35,16 +35,16 @@ impl<'a> From<ArrayRef<'a>> for View<'a> {
     }
 }
 
-impl<'a> From<&'a Array> for View<'a> {
-    fn from(array: &'a Array) -> View<'a> {
-        View::from(ArrayRef::from(array))
+impl<'a> From<&'a Array> for ArrayView<'a> {
+    fn from(array: &'a Array) -> ArrayView<'a> {
+        ArrayView::from(ArrayRef::from(array))
     }
 }
 
 /// Keeps typed elements under `Bytes`, so that they stay aligned.
-pub(crate) struct Typed<T>(pub Vec<T>);
+pub(crate) struct TypedElements<T>(pub Vec<T>);
 
-impl<T: Pod> AsRef<[u8]> for Typed<T> {
+impl<T: Pod> AsRef<[u8]> for TypedElements<T> {
     fn as_ref(&self) -> &[u8] {
         bytemuck::cast_slice(&self.0)
     }
@@ -54,11 +54,11 @@ impl<T: Pod> AsRef<[u8]> for Typed<T> {
 pub(crate) fn bytes_of<T: Pod + Send + Sync>(elements: Vec<T>) -> Bytes {
     match elements.is_empty() {
         true => Bytes::new(),
-        false => Bytes::from_owner(Typed(elements)),
+        false => Bytes::from_owner(TypedElements(elements)),
     }
 }
 
-impl<'a> View<'a> {
+impl<'a> ArrayView<'a> {
     /// How many elements.
     pub fn len(&self) -> usize {
         count(&self.shape)
@@ -207,7 +207,7 @@ pub(crate) fn count(shape: &[u64]) -> usize {
 }
 
 /// A filter makes at most so many GiB of one message.
-const MOST_GIB: u64 = 64;
+const MAX_OUTPUT_GIB: u64 = 64;
 
 /// How many elements a shape has, each of so many bytes.
 ///
@@ -219,11 +219,11 @@ pub(crate) fn allowed(shape: &[u64], size: usize) -> Result<usize, Fault> {
         true => Some(0),
         false => shape.iter().try_fold(size, |bytes, &extent| bytes.checked_mul(extent)),
     };
-    match bytes.filter(|&bytes| bytes <= MOST_GIB << 30) {
+    match bytes.filter(|&bytes| bytes <= MAX_OUTPUT_GIB << 30) {
         Some(bytes) => Ok((bytes / size) as usize),
         None => Err(fault!(
             FILTER_FAILED,
-            "it would make {shape:?} elements of {size} bytes, and a filter makes at most {MOST_GIB} GiB of a message"
+            "it would make {shape:?} elements of {size} bytes, and a filter makes at most {MAX_OUTPUT_GIB} GiB of a message"
         )),
     }
 }

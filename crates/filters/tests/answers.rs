@@ -1,7 +1,7 @@
 //! Each filter with known answers: values, times, how many messages, and what it refuses.
 
 use ligament_catalogue::{fault, Fault};
-use ligament_filters::{Around, Chain, Data, Emitted, Parcel, Said, Step, Unit};
+use ligament_filters::{Around, Chain, Data, StepOutput, Parcel, FilterRemark, FilterStep, Unit};
 use ligament_model::Filter;
 use ligament_wire::{Array, ArrayRef, ArrayOrder, Value, ValueRef};
 use proptest::prelude::*;
@@ -25,7 +25,7 @@ fn doubles(elements: &[f64], shape: &[usize]) -> Value {
 /// What comes out: timestamp, next timestamp and value of each message.
 type Out = Vec<(f64, Option<f64>, Value)>;
 
-fn out(passed: ligament_filters::Passed<'_>) -> Out {
+fn out(passed: ligament_filters::ChainOutput<'_>) -> Out {
     passed.parcels.into_iter().map(|p| (p.timestamp, p.next_timestamp, p.data.into_value().unwrap())).collect()
 }
 
@@ -858,14 +858,14 @@ fn what_is_compressed_may_be_no_larger_than_the_messages_of_its_conduit() {
 /// A user's filter that gives a message of these times at the end, or cannot.
 struct AtTheEnd(Result<(f64, Option<f64>), Fault>);
 
-impl Step for AtTheEnd {
-    fn apply<'a>(&mut self, _: Parcel<'a>, _: &mut Vec<Said>) -> Result<Emitted<'a>, Fault> {
-        Ok(Emitted::None)
+impl FilterStep for AtTheEnd {
+    fn apply<'a>(&mut self, _: Parcel<'a>, _: &mut Vec<FilterRemark>) -> Result<StepOutput<'a>, Fault> {
+        Ok(StepOutput::None)
     }
 
-    fn finish(&mut self) -> Result<Emitted<'static>, Fault> {
+    fn finish(&mut self) -> Result<StepOutput<'static>, Fault> {
         let (timestamp, next_timestamp) = self.0.clone()?;
-        Ok(Emitted::One(Parcel { timestamp, next_timestamp, data: Data::Kept(Value::Int(1)) }))
+        Ok(StepOutput::One(Parcel { timestamp, next_timestamp, data: Data::Kept(Value::Int(1)) }))
     }
 }
 
@@ -874,7 +874,7 @@ fn what_a_filter_of_a_user_s_gives_at_the_end_goes_on_if_it_can_be() {
     let ended = |given: Result<(f64, Option<f64>), &'static str>, on_error: &str| {
         let text = format!("[{{python: \"a:b\", on_error: {on_error}}}, {{multiply: 2}}]");
         let given = given.map_err(|why| fault!(FILTER_FAILED, "{why}"));
-        let own = |_: &Filter| Ok(Box::new(AtTheEnd(given.clone())) as Box<dyn Step>);
+        let own = |_: &Filter| Ok(Box::new(AtTheEnd(given.clone())) as Box<dyn FilterStep>);
         let around = Around { own: &own, ..Around::NOTHING };
         let mut chain = Chain::at_receiver(&Filter::read(&text).unwrap(), &around).unwrap().unwrap();
         chain.apply(parcel(0.0, None, Value::Int(5))).unwrap();

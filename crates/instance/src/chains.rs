@@ -14,7 +14,7 @@ use crate::ports::{PortState, PortTable};
 use crate::receive::{Arrival, Overlay};
 use crate::transport::Transport;
 use ligament_catalogue::Fault;
-use ligament_filters::{Around, Chain, Data, Failure, Parcel, Passed, Said, Step};
+use ligament_filters::{Around, Chain, Data, FilterFailure, Parcel, ChainOutput, FilterRemark, FilterStep};
 use ligament_model::Filter;
 use ligament_shm::endpoint::Source;
 use ligament_shm::ShmError;
@@ -80,7 +80,7 @@ impl Lists {
                     let own = if sending { 0..at_sender } else { at_sender..list.len() };
                     for place in own.filter(|&place| list[place].is_own()) {
                         own::find(&list[place]).map_err(|cause| {
-                            let failure = Failure { place, name: list[place].name, time: None, cause };
+                            let failure = FilterFailure { place, name: list[place].name, time: None, cause };
                             let conduit = conduit.name(sending);
                             Error::from(FilterError::Failed { conduit, failure: failure.to_string() })
                         })?;
@@ -137,7 +137,7 @@ impl ConduitChains {
     }
 
     /// Makes a user's filter.
-    fn make(&self, filter: &Filter, sending: bool) -> Result<Box<dyn Step>, Fault> {
+    fn make(&self, filter: &Filter, sending: bool) -> Result<Box<dyn FilterStep>, Fault> {
         let place = self.filters.iter().position(|one| std::ptr::eq(one, filter)).unwrap_or_default();
         own::make(filter, &format!("conduit {}: filter {} ({})", self.name(sending), place + 1, filter.name))
     }
@@ -160,7 +160,7 @@ struct SlotChain {
 }
 
 impl Chains {
-    fn line(&mut self, channel: usize, slot: usize) -> Result<&mut SlotChain, Failure> {
+    fn line(&mut self, channel: usize, slot: usize) -> Result<&mut SlotChain, FilterFailure> {
         if !self.lines.contains_key(&(channel, slot)) {
             let chain = match self.conduits.get(&channel) {
                 None => None,
@@ -212,11 +212,11 @@ impl Instance {
         &mut self,
         chains: &Chains,
         (port, slot, channel): (usize, usize, usize),
-        passed: Result<Passed<'a>, Failure>,
+        passed: Result<ChainOutput<'a>, FilterFailure>,
     ) -> Result<Vec<Parcel<'a>>, Error> {
         match passed {
-            Ok(Passed { parcels, said }) => {
-                for Said { text, warning } in said {
+            Ok(ChainOutput { parcels, said }) => {
+                for FilterRemark { text, warning } in said {
                     let text = format!("conduit {}: {text}", self.conduit_at(chains, (port, slot, channel)));
                     let level = if warning { LogLevel::Warning } else { LogLevel::Info };
                     // The model asks for it: a console, or what is left out instead of ending the run.
@@ -284,7 +284,7 @@ impl Instance {
                     line.header = Some(header);
                     match &mut line.chain {
                         Some(chain) => chain.apply(Parcel { timestamp, next_timestamp, data }),
-                        None => Ok(Passed::default()),
+                        None => Ok(ChainOutput::default()),
                     }
                 });
                 through.push((channel, Some(instance.passed(chains, (port, slot, channel), passed)?)));
@@ -420,7 +420,7 @@ impl Instance {
             let origin = message.origin.clone();
             if !goes_on && std::mem::take(&mut line.fed) {
                 // What is held belongs to the iteration and to the settings before.
-                let rest = line.chain.as_mut().map_or(Ok(Passed::default()), Chain::finish);
+                let rest = line.chain.as_mut().map_or(Ok(ChainOutput::default()), Chain::finish);
                 instance.take_in(chains, place, &origin, rest)?;
             }
             let Ok(line) = chains.line(channel, slot) else { return Ok(()) };
@@ -432,7 +432,7 @@ impl Instance {
                     line.fed = true;
                     match &mut line.chain {
                         Some(chain) => chain.apply(parcel),
-                        None => Ok(Passed { parcels: vec![parcel], said: Vec::new() }),
+                        None => Ok(ChainOutput { parcels: vec![parcel], said: Vec::new() }),
                     }
                 }
                 Arrival::End => {
@@ -454,7 +454,7 @@ impl Instance {
         chains: &mut Chains,
         place: (usize, usize, usize),
         origin: &Origin,
-        passed: Result<Passed<'_>, Failure>,
+        passed: Result<ChainOutput<'_>, FilterFailure>,
     ) -> Result<(), Error> {
         let (_, slot, channel) = place;
         for Parcel { timestamp, next_timestamp, data } in self.passed(chains, place, passed)? {

@@ -3,7 +3,7 @@
 
 use crate::sys;
 use ligament_catalogue::{fault, Fault};
-use ligament_filters::{Data, Emitted, Parcel, Said, Step, View};
+use ligament_filters::{Data, StepOutput, Parcel, FilterRemark, FilterStep, ArrayView};
 use ligament_model::{Filter, LIBRARY};
 use ligament_wire::times::ShownTime;
 use ligament_wire::{Array, Bytes, DType, ArrayOrder, Value};
@@ -22,7 +22,7 @@ pub trait Interpreter: Send + Sync {
     ///
     /// # Errors
     /// Why there is none.
-    fn make(&self, filter: &Filter) -> Result<Box<dyn Step>, Fault>;
+    fn make(&self, filter: &Filter) -> Result<Box<dyn FilterStep>, Fault>;
 }
 
 static PYTHON: OnceLock<Box<dyn Interpreter>> = OnceLock::new();
@@ -57,7 +57,7 @@ pub(crate) fn find(filter: &Filter) -> Result<(), Fault> {
 ///
 /// # Errors
 /// Why there is none.
-pub(crate) fn make(filter: &Filter, whose: &str) -> Result<Box<dyn Step>, Fault> {
+pub(crate) fn make(filter: &Filter, whose: &str) -> Result<Box<dyn FilterStep>, Fault> {
     if filter.name != LIBRARY {
         return python()?.make(filter);
     }
@@ -181,7 +181,7 @@ impl Library {
         made.into_iter().map(FilterOutput::into_parcel).collect()
     }
 
-    fn over(&mut self, times: (f64, Option<f64>), view: &View<'_>) -> Result<Vec<Parcel<'static>>, Fault> {
+    fn over(&mut self, times: (f64, Option<f64>), view: &ArrayView<'_>) -> Result<Vec<Parcel<'static>>, Fault> {
         let (timestamp, next_timestamp) = times;
         let (dtype, order, shape) = (view.dtype, view.order, &view.shape[..]);
         let mut with =
@@ -197,13 +197,13 @@ impl Library {
     }
 }
 
-impl Step for Library {
-    fn apply<'a>(&mut self, parcel: Parcel<'a>, _: &mut Vec<Said>) -> Result<Emitted<'a>, Fault> {
+impl FilterStep for Library {
+    fn apply<'a>(&mut self, parcel: Parcel<'a>, _: &mut Vec<FilterRemark>) -> Result<StepOutput<'a>, Fault> {
         let times = (parcel.timestamp, parcel.next_timestamp);
         let made = match parcel.data {
             Data::Lent(view) => self.over(times, &view)?,
             other => match other.into_value()? {
-                Value::Array(array) => self.over(times, &View::from(&array))?,
+                Value::Array(array) => self.over(times, &ArrayView::from(&array))?,
                 value => {
                     let Some((dtype, bytes)) = bytes_of_number(&value) else {
                         let what = crate::message::kind_of(&value);
@@ -218,10 +218,10 @@ impl Step for Library {
                 }
             },
         };
-        Ok(Emitted::Many(made))
+        Ok(StepOutput::Many(made))
     }
 
-    fn finish(&mut self) -> Result<Emitted<'static>, Fault> {
-        self.call(None).map(Emitted::Many)
+    fn finish(&mut self) -> Result<StepOutput<'static>, Fault> {
+        self.call(None).map(StepOutput::Many)
     }
 }

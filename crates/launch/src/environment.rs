@@ -1,6 +1,6 @@
 //! The environment of an instance: the variables that its program adds, and those that the words of its program name.
 
-use ligament_model::{pieces, Piece};
+use ligament_model::{pieces, TextPiece};
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
@@ -98,8 +98,8 @@ pub fn expand(text: &str, environment: &Environment) -> OsString {
     let mut out = OsString::with_capacity(text.len());
     for piece in pieces(text) {
         match piece {
-            Piece::Text(text) => out.push(text),
-            Piece::Variable(name) => out.push(environment.get(name).unwrap_or_default()),
+            TextPiece::Text(text) => out.push(text),
+            TextPiece::Variable(name) => out.push(environment.get(name).unwrap_or_default()),
         }
     }
     out

@@ -3,7 +3,7 @@
 //! model needs.
 
 use ligament_catalogue::{fault, Fault};
-use ligament_model::{LigamentOptions, Resolved, Resources};
+use ligament_model::{LigamentOptions, ResolvedModel, Resources};
 use ligament_wire::{DomainId, InstanceId};
 use std::collections::HashMap;
 use std::fmt::Write;
@@ -93,7 +93,7 @@ enum PlacementTarget {
 /// # Errors
 /// The model places something in a domain that is not there.
 pub fn needs(
-    model: &Resolved,
+    model: &ResolvedModel,
     rooms: &[DomainCapacity],
     fixed: &dyn Fn(InstanceId) -> Option<DomainId>,
 ) -> Result<Vec<ResourceNeed>, Fault> {

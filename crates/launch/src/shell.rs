@@ -2,7 +2,7 @@
 //! program. Texts with variables that modules may set are filled in there, as MUSCLE 3's start script does it.
 
 use crate::command::{beside, quote, Command};
-use ligament_model::{is_variable_name, pieces, variables, BaseEnv, Piece, Program};
+use ligament_model::{is_variable_name, pieces, variables, BaseEnv, TextPiece, Program};
 use ligament_wire::control::{ENV_IDENTITY, ENV_INSTANCE};
 use std::ffi::OsString;
 
@@ -158,10 +158,10 @@ fn fail(why: &str, status: u8) -> String {
 /// A text as one word of the shell, in which variables are filled in.
 fn in_quotes(text: &str) -> String {
     let one = |piece| match piece {
-        Piece::Text(text) => quote(text),
+        TextPiece::Text(text) => quote(text),
         // The shell has the token, which all users would see among the arguments of the program.
-        Piece::Variable(name) if name != ENV_INSTANCE && ENV_IDENTITY.contains(&name) => String::new(),
-        Piece::Variable(name) => format!("\"${{{name}}}\""),
+        TextPiece::Variable(name) if name != ENV_INSTANCE && ENV_IDENTITY.contains(&name) => String::new(),
+        TextPiece::Variable(name) => format!("\"${{{name}}}\""),
     };
     pieces(text).into_iter().map(one).collect()
 }

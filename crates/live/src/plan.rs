@@ -1,7 +1,7 @@
 //! Where the boxes of the model stand on the page, and the arrows between them: from the model in the run directory, laid
 //! out as `ligament graph` does it.
 
-use ligament_analysis::{lay_out, Boxes, CheckOptions, Files, Ignorable, Layout, Link, Topology};
+use ligament_analysis::{lay_out, Boxes, CheckOptions, Files, Ignorable, Layout, TopologyLink, Topology};
 use ligament_manager::RunDirectory;
 use serde_json::{json, Value};
 
@@ -60,7 +60,7 @@ fn placed(topology: &Topology) -> Value {
     let rough: Vec<f64> = topology.nodes.iter().map(|node| size(node.instances, 1).height).collect();
     let first = lay_out(topology, &rough);
     let mut pins = vec![[0, 0]; topology.nodes.len()];
-    for Link { from, to, .. } in &topology.links {
+    for TopologyLink { from, to, .. } in &topology.links {
         pins[from.node][usize::from(is_right(&first, from.node, to.node, true))] += 1;
         pins[to.node][usize::from(is_right(&first, to.node, from.node, false))] += 1;
     }
@@ -135,7 +135,7 @@ fn ends(topology: &Topology, layout: &Layout, heights: &[f64]) -> Vec<[f64; 2]> 
 
 /// The points that the arrow of a link passes.
 fn points(
-    link: &Link,
+    link: &TopologyLink,
     layout: &Layout,
     [from_y, to_y]: [f64; 2],
     passes: &[f64],

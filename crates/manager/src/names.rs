@@ -1,6 +1,6 @@
 //! What the parts of a run are called, wherever the manager speaks of them.
 
-use ligament_model::{Endpoint, Filter, Resolved, ResolvedInstance};
+use ligament_model::{Endpoint, Filter, ResolvedModel, ResolvedInstance};
 use ligament_wire::{rank_name, InstanceId, RankId, Ranks};
 
 /// What instances, their ranks and the ends of channels are called.
@@ -50,13 +50,13 @@ impl<N: Names + ?Sized> Names for &N {
 /// What the parts of a model as it is run are called.
 #[derive(Debug)]
 pub struct ModelNames<'a> {
-    model: &'a Resolved,
+    model: &'a ResolvedModel,
     ranks: Ranks,
 }
 
 impl<'a> ModelNames<'a> {
     /// The names in this model.
-    pub fn new(model: &'a Resolved) -> ModelNames<'a> {
+    pub fn new(model: &'a ResolvedModel) -> ModelNames<'a> {
         let ranks = Ranks::new(model.instances.iter().map(|instance| instance.ranks.unwrap_or(1)));
         ModelNames { model, ranks }
     }

@@ -4,7 +4,7 @@
 use crate::conduits::without_indices;
 use crate::names::Names;
 use crate::record::{UnusedSettingRecord, UnreceivedRecord};
-use ligament_model::{nearest, Reference, Scales, Settings};
+use ligament_model::{nearest, Reference, DeclaredScales, Settings};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// What is written for whoever has looked through all settings.
@@ -86,8 +86,8 @@ pub(crate) fn unasked(
 
 /// Whether a component's setting is one that its scales in the model have become.
 fn is_scale(name: &str) -> bool {
-    let scale = name.split_once('.').filter(|(section, _)| *section == Scales::SETTINGS);
-    scale.is_some_and(|(_, key)| Scales::KEYS.contains(&key))
+    let scale = name.split_once('.').filter(|(section, _)| *section == DeclaredScales::SETTINGS);
+    scale.is_some_and(|(_, key)| DeclaredScales::KEYS.contains(&key))
 }
 
 #[cfg(test)]

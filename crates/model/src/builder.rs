@@ -1,7 +1,7 @@
 //! A model built in code instead of read from a file.
 
 use crate::configuration::Configuration;
-use crate::expand::{ExpandOptions, Resolved};
+use crate::expand::{ExpandOptions, ResolvedModel};
 use crate::filters::Filter;
 use crate::graph::{split_end, Component, Conduit, ConduitFilter, Model, Operator, Port, Ports};
 use crate::identity::{Identifier, InvalidName, Reference};
@@ -287,7 +287,7 @@ impl ModelBuilder {
     }
 
     /// The instances and channels of a run of this model.
-    pub fn expand(&self) -> Result<Resolved, Problems> {
+    pub fn expand(&self) -> Result<ResolvedModel, Problems> {
         self.config.expand_with(&ExpandOptions::default())
     }
 }

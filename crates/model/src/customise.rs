@@ -2,7 +2,7 @@
 //! nested model stay as they are.
 
 use crate::configuration::Configuration;
-use crate::identity::{Identifier, Part, Reference};
+use crate::identity::{Identifier, ReferencePart, Reference};
 use crate::problem::{nearest, At, Problem};
 use indexmap::IndexMap;
 use ligament_catalogue::Code;
@@ -41,7 +41,7 @@ impl Customise<'_> {
     }
 
     fn one(&mut self, path: &Reference, implementation: Option<Reference>, at: &At) {
-        let Some((Part::Name(base), rest)) = path.parts().split_first() else { return };
+        let Some((ReferencePart::Name(base), rest)) = path.parts().split_first() else { return };
         let implementation = match implementation {
             None => None,
             Some(name) => match self.local.get(&name) {
@@ -61,7 +61,7 @@ impl Customise<'_> {
         let Some(mut model) = self.base_model(&base, at) else { return };
         let mut done = base;
         for (i, part) in rest.iter().enumerate() {
-            let Part::Name(name) = part else { return };
+            let ReferencePart::Name(name) = part else { return };
             let component = Reference::from(name.clone());
             if !self.config.models[&model].components.contains_key(&component) {
                 let names: Vec<String> =

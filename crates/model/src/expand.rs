@@ -3,7 +3,7 @@
 
 use crate::configuration::Configuration;
 use crate::filters::Filter;
-use crate::flatten::{too_large, FlatComponent, FlatConduit, FlatEnd, FlatModel, FEWER, FEWER_OR_ALLOWED};
+use crate::flatten::{too_large, FlatComponent, FlatConduit, FlatEnd, FlatModel, ADVICE_FEWER, ADVICE_FEWER_OR_ALLOWED};
 use crate::graph::{ConduitFilter, Operator};
 use crate::identity::{Identifier, Reference};
 use crate::options::{ForConduit, LigamentOptions, DEFAULT_INSTANCES};
@@ -11,7 +11,7 @@ use crate::problem::{At, Problem, Problems};
 use crate::program::{Program, Resources};
 use crate::settings::{SettingValue, Settings};
 use crate::shipped::IMPLEMENTATION_SETTING;
-use crate::steps::{steps_of, Steps};
+use crate::steps::{steps_of, ConduitSteps};
 use crate::structure::check_structure;
 use indexmap::IndexMap;
 use ligament_catalogue::Code;
@@ -35,7 +35,7 @@ pub struct ExpandOptions {
 
 /// A model as it is run.
 #[derive(Clone, Debug)]
-pub struct Resolved {
+pub struct ResolvedModel {
     /// The model's name.
     pub name: String,
     /// The components, without multiplicity.
@@ -68,11 +68,11 @@ pub struct ResolvedComponent {
 pub struct ResolvedInstance {
     /// Such as `macro` or `city.micro[2][0]`.
     pub name: Reference,
-    /// Its component, as a position in `Resolved::components`.
+    /// Its component, as a position in `ResolvedModel::components`.
     pub component: u32,
     /// Which of the component's instances it is; as long as the component's multiplicity.
     pub index: Vec<usize>,
-    /// Its program, as a position in `Resolved::programs`; `None` if there is no such program.
+    /// Its program, as a position in `ResolvedModel::programs`; `None` if there is no such program.
     pub program: Option<u32>,
     /// What it needs to run; with ranks, what all of them need together.
     pub resources: Resources,
@@ -103,7 +103,7 @@ pub struct ResolvedPort {
 /// One end of a channel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Endpoint {
-    /// Position in `Resolved::instances`.
+    /// Position in `ResolvedModel::instances`.
     pub instance: u32,
     /// Which of the instance's ranks; 0 where it has none.
     pub rank: u32,
@@ -116,7 +116,7 @@ pub struct Endpoint {
 /// A channel carries messages from one end to another.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Channel {
-    /// Position in `Resolved::channels`.
+    /// Position in `ResolvedModel::channels`.
     pub id: u32,
     /// Where messages are sent.
     pub from: Endpoint,
@@ -131,7 +131,7 @@ pub struct Channel {
     /// The filters under `ligament:`, in order.
     pub own_filters: Option<Arc<[Filter]>>,
     /// What follows from them for messages and iterations, if anything does.
-    pub steps: Option<Steps>,
+    pub steps: Option<ConduitSteps>,
 }
 
 impl From<&FlatComponent> for ResolvedComponent {
@@ -144,7 +144,7 @@ impl From<&FlatComponent> for ResolvedComponent {
     }
 }
 
-impl Resolved {
+impl ResolvedModel {
     /// The port at an end of a channel.
     pub fn port(&self, end: Endpoint) -> &ResolvedPort {
         &self.instances[end.instance as usize].ports[end.port as usize]
@@ -203,13 +203,13 @@ impl Configuration {
     }
 
     /// Expands the only root model. See `expand_with`.
-    pub fn expand(&self) -> Result<Resolved, Problems> {
+    pub fn expand(&self) -> Result<ResolvedModel, Problems> {
         self.expand_with(&ExpandOptions::default())
     }
 
     /// Checks the structure, flattens the model, and makes the instances and channels of a run. Imports
     /// must have been resolved. Components without a program are kept, so that code can be given for them.
-    pub fn expand_with(&self, options: &ExpandOptions) -> Result<Resolved, Problems> {
+    pub fn expand_with(&self, options: &ExpandOptions) -> Result<ResolvedModel, Problems> {
         let mut problems = check_structure(self);
         if let Some(import) = self.imports.first() {
             problems.push(Problem::error(
@@ -227,7 +227,7 @@ impl Configuration {
     }
 
     /// As `expand_with`, of the flattened model, for a caller who has checked the structure and resolved the imports.
-    pub fn expand_flat(&self, flat: &FlatModel) -> Result<Resolved, Problems> {
+    pub fn expand_flat(&self, flat: &FlatModel) -> Result<ResolvedModel, Problems> {
         Expander::new(self, flat).expand()
     }
 }
@@ -284,7 +284,7 @@ impl<'a> Expander<'a> {
         Expander { config, flat, problems: Vec::new(), ports, shapes }
     }
 
-    fn expand(mut self) -> Result<Resolved, Problems> {
+    fn expand(mut self) -> Result<ResolvedModel, Problems> {
         let counts = self.endpoint_counts()?;
         let ends: Vec<Option<(u32, u32, Shape)>> =
             self.flat.conduits.iter().enumerate().map(|(i, c)| self.plan(i, c)).collect();
@@ -309,7 +309,7 @@ impl<'a> Expander<'a> {
                 settings.set(name, SettingValue::Str(shipped.name.to_owned()));
             }
         }
-        Ok(Resolved {
+        Ok(ResolvedModel {
             name: flat.name.to_string(),
             components: flat.components.iter().map(ResolvedComponent::from).collect(),
             programs,
@@ -333,7 +333,7 @@ impl<'a> Expander<'a> {
                     total = sum;
                 }
                 _ => {
-                    return Err(Problems(vec![too_large(&component.at, limit, "instances", FEWER_OR_ALLOWED)]))
+                    return Err(Problems(vec![too_large(&component.at, limit, "instances", ADVICE_FEWER_OR_ALLOWED)]))
                 }
             }
         }
@@ -518,7 +518,7 @@ impl<'a> Expander<'a> {
             let (sender, receiver) = (conduit.from.component, conduit.to.component);
             let many = counts[sender].max(counts[receiver]);
             if channels.len() + many > MAX_CHANNELS {
-                return Err(Problems(vec![too_large(&conduit.at, MAX_CHANNELS, "channels", FEWER)]));
+                return Err(Problems(vec![too_large(&conduit.at, MAX_CHANNELS, "channels", ADVICE_FEWER)]));
             }
             let filters = match conduit.filters.as_slice() {
                 [] => Arc::clone(&none),

@@ -3,7 +3,7 @@
 
 use crate::configuration::{is_implicit_port, Configuration};
 use crate::graph::{ConduitFilter, Model, Operator, Port, Ports};
-use crate::identity::{Identifier, Part, Reference};
+use crate::identity::{Identifier, ReferencePart, Reference};
 use crate::options::DEFAULT_INSTANCES;
 use crate::problem::{At, Problem};
 use crate::structure::component_ports;
@@ -170,28 +170,28 @@ struct Edge<'a> {
 
 /// How large a model may become. Everything that a file declares is allowed; the multiples from nested models
 /// are limited.
-struct Room {
+struct ExpansionBudget {
     instances: usize,
     left: usize,
     all: usize,
 }
 
-impl Room {
-    fn of(config: &Configuration) -> Room {
+impl ExpansionBudget {
+    fn of(config: &Configuration) -> ExpansionBudget {
         let ports =
             |model: &Model| model.components.values().flat_map(|c| &c.ports).map(Ports::len).sum::<usize>();
         let declared = |model: &Model| model.components.len() + model.conduits.len() + ports(model);
         let instances = config.instance_limit();
         let multiplied = FOR_EACH_INSTANCE.saturating_mul(instances.max(DEFAULT_INSTANCES as usize));
         let all = config.models.values().map(declared).sum::<usize>().saturating_add(multiplied);
-        Room { instances, left: all, all }
+        ExpansionBudget { instances, left: all, all }
     }
 
     /// Counts this many ports, conduits, or components.
     fn take(&mut self, many: usize, at: &At) -> Result<(), Problem> {
         match self.left.checked_sub(many) {
             Some(left) => self.left = left,
-            None => return Err(too_large(at, self.all, "ports and conduits", FEWER_OR_ALLOWED)),
+            None => return Err(too_large(at, self.all, "ports and conduits", ADVICE_FEWER_OR_ALLOWED)),
         }
         Ok(())
     }
@@ -211,7 +211,7 @@ impl Configuration {
             timelines: 0,
             became: Vec::new(),
         }];
-        let mut room = Room::of(self);
+        let mut room = ExpansionBudget::of(self);
         let mut components = Vec::new();
         let mut ports: HashMap<&Reference, Vec<Arc<Ports>>> = HashMap::new();
         // The ports of a program are the same for all components that it implements.
@@ -274,7 +274,7 @@ impl Configuration {
                             &component.at,
                             uses.len() - 1,
                             "uses of models",
-                            FEWER_OR_ALLOWED,
+                            ADVICE_FEWER_OR_ALLOWED,
                         ));
                     }
                     Became::Use(uses.len() - 1)
@@ -293,7 +293,7 @@ impl Configuration {
                 };
                 // Each has one instance at least.
                 if components.len() > room.instances {
-                    return Err(too_large(&component.at, room.instances, "instances", FEWER_OR_ALLOWED));
+                    return Err(too_large(&component.at, room.instances, "instances", ADVICE_FEWER_OR_ALLOWED));
                 }
                 uses[next].became.push(became);
             }
@@ -325,8 +325,8 @@ fn too_deep(path: &Reference, at: &At) -> Problem {
 /// An instance has a directory of its name.
 fn check_name(path: &Reference, multiplicity: &[usize], at: &At) -> Result<(), Problem> {
     let names = path.parts().iter().map(|part| match part {
-        Part::Name(name) => name.as_str().len() + 1,
-        Part::Index(index) => digits(*index) + 2,
+        ReferencePart::Name(name) => name.as_str().len() + 1,
+        ReferencePart::Index(index) => digits(*index) + 2,
     });
     let indices = multiplicity.iter().map(|length| digits(length.saturating_sub(1)) + 2);
     let letters = names.sum::<usize>().saturating_sub(1) + indices.sum::<usize>();
@@ -351,8 +351,8 @@ fn digits(number: usize) -> usize {
 }
 
 /// Advice for a model that is too large.
-pub(crate) const FEWER: &str = "reduce the multiplicities";
-pub(crate) const FEWER_OR_ALLOWED: &str =
+pub(crate) const ADVICE_FEWER: &str = "reduce the multiplicities";
+pub(crate) const ADVICE_FEWER_OR_ALLOWED: &str =
     "reduce the multiplicities and the nested models, or allow more with \"instances:\" under \"ligament:\"";
 
 pub(crate) fn too_large(at: &At, limit: usize, what: &str, remedy: &str) -> Problem {
@@ -362,7 +362,7 @@ pub(crate) fn too_large(at: &At, limit: usize, what: &str, remedy: &str) -> Prob
 fn join_conduits(
     uses: &[Use<'_>],
     components: &[FlatComponent],
-    room: &mut Room,
+    room: &mut ExpansionBudget,
 ) -> Result<Vec<FlatConduit>, Problem> {
     let mut conduits = Vec::new();
     let mut starts: Vec<(Loose, Edge<'_>)> = Vec::new();
@@ -426,7 +426,7 @@ fn loose(
     used: &Use<'_>,
     index: usize,
     components: &[FlatComponent],
-    (path, port, slot): (&[Part], &Identifier, Option<usize>),
+    (path, port, slot): (&[ReferencePart], &Identifier, Option<usize>),
 ) -> Option<Loose> {
     if path.is_empty() {
         return Some(Loose::ModelPort(index, port.clone()));

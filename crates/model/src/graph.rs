@@ -1,6 +1,6 @@
 //! The graph: components with ports, conduits between them, and the models that hold both.
 
-use crate::identity::{Identifier, Part, Reference};
+use crate::identity::{Identifier, ReferencePart, Reference};
 use crate::problem::At;
 use crate::settings::SupportedSetting;
 use indexmap::IndexMap;
@@ -242,13 +242,13 @@ pub struct Conduit {
 }
 
 /// The component's path, the port, and the slot if one is given, of one end of a conduit.
-pub(crate) fn split_end(end: &Reference) -> Option<(&[Part], &Identifier, Option<usize>)> {
+pub(crate) fn split_end(end: &Reference) -> Option<(&[ReferencePart], &Identifier, Option<usize>)> {
     let (stem, slot) = match end.parts() {
-        [stem @ .., Part::Index(slot)] => (stem, Some(*slot)),
+        [stem @ .., ReferencePart::Index(slot)] => (stem, Some(*slot)),
         stem => (stem, None),
     };
     match stem {
-        [component @ .., Part::Name(port)] => Some((component, port, slot)),
+        [component @ .., ReferencePart::Name(port)] => Some((component, port, slot)),
         _ => None,
     }
 }
@@ -267,12 +267,12 @@ impl Conduit {
     }
 
     /// The component's path, the port and the slot of the sending end; `None` if it has several slots.
-    pub fn sending_end(&self) -> Option<(&[Part], &Identifier, Option<usize>)> {
+    pub fn sending_end(&self) -> Option<(&[ReferencePart], &Identifier, Option<usize>)> {
         split_end(&self.sender)
     }
 
     /// The component's path, the port and the slot of the receiving end; `None` if it has several slots.
-    pub fn receiving_end(&self) -> Option<(&[Part], &Identifier, Option<usize>)> {
+    pub fn receiving_end(&self) -> Option<(&[ReferencePart], &Identifier, Option<usize>)> {
         split_end(&self.receiver)
     }
 }

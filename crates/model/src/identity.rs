@@ -130,7 +130,7 @@ impl Names {
 
 /// One part of a reference: a name, or a number in square brackets.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Part {
+pub enum ReferencePart {
     /// `[3]`
     Index(usize),
     /// `name`
@@ -140,7 +140,7 @@ pub enum Part {
 /// A path of names and indices, such as `a.b[3].c`; empty for the model itself. The first part of a
 /// reference that has any is always a name.
 #[derive(Clone, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Reference(Vec<Part>);
+pub struct Reference(Vec<ReferencePart>);
 
 impl Reference {
     /// The reference with no parts.
@@ -171,12 +171,12 @@ impl Reference {
         let next = |from: usize| text[from..].find(['.', '[']).map_or(text.len(), |i| from + i);
         let mut parts = Vec::with_capacity(2);
         let mut at = next(0);
-        parts.push(Part::Name(name(&text[..at]).map_err(within)?));
+        parts.push(ReferencePart::Name(name(&text[..at]).map_err(within)?));
         while at < text.len() {
             match text.as_bytes()[at] {
                 b'.' => {
                     let end = next(at + 1);
-                    parts.push(Part::Name(name(&text[at + 1..end]).map_err(within)?));
+                    parts.push(ReferencePart::Name(name(&text[at + 1..end]).map_err(within)?));
                     at = end;
                 }
                 b'[' => {
@@ -190,7 +190,7 @@ impl Reference {
                             &text[at + 1..end]
                         ))
                     })?;
-                    parts.push(Part::Index(index));
+                    parts.push(ReferencePart::Index(index));
                     at = end + 1;
                 }
                 _ => return Err(fail("after \"]\" only \".\" or \"[\" may follow".into())),
@@ -200,15 +200,15 @@ impl Reference {
     }
 
     /// Makes a reference of parts; `None` if the first is an index.
-    pub fn from_parts(parts: Vec<Part>) -> Option<Reference> {
+    pub fn from_parts(parts: Vec<ReferencePart>) -> Option<Reference> {
         match parts.first() {
-            Some(Part::Index(_)) => None,
+            Some(ReferencePart::Index(_)) => None,
             _ => Some(Reference(parts)),
         }
     }
 
     /// The parts in order.
-    pub fn parts(&self) -> &[Part] {
+    pub fn parts(&self) -> &[ReferencePart] {
         &self.0
     }
 
@@ -226,7 +226,7 @@ impl Reference {
     pub fn child(&self, name: &Identifier) -> Reference {
         let mut parts = Vec::with_capacity(self.0.len() + 1);
         parts.extend_from_slice(&self.0);
-        parts.push(Part::Name(name.clone()));
+        parts.push(ReferencePart::Name(name.clone()));
         Reference(parts)
     }
 
@@ -236,7 +236,7 @@ impl Reference {
     }
 
     /// This reference with these parts after it.
-    pub(crate) fn join_parts(&self, other: &[Part]) -> Reference {
+    pub(crate) fn join_parts(&self, other: &[ReferencePart]) -> Reference {
         let mut parts = Vec::with_capacity(self.0.len() + other.len());
         parts.extend_from_slice(&self.0);
         parts.extend_from_slice(other);
@@ -247,18 +247,18 @@ impl Reference {
     pub fn indexed(&self, indices: &[usize]) -> Reference {
         let mut parts = Vec::with_capacity(self.0.len() + indices.len());
         parts.extend_from_slice(&self.0);
-        parts.extend(indices.iter().map(|i| Part::Index(*i)));
+        parts.extend(indices.iter().map(|i| ReferencePart::Index(*i)));
         Reference(parts)
     }
 
     /// The part before the trailing indices, and those indices: `a.b[1][2]` gives `a.b` and `[1, 2]`.
-    pub fn split_indices(&self) -> (&[Part], Vec<usize>) {
-        let stem = self.0.iter().rposition(|p| matches!(p, Part::Name(_))).map_or(0, |i| i + 1);
+    pub fn split_indices(&self) -> (&[ReferencePart], Vec<usize>) {
+        let stem = self.0.iter().rposition(|p| matches!(p, ReferencePart::Name(_))).map_or(0, |i| i + 1);
         let indices = self.0[stem..]
             .iter()
             .map(|p| match p {
-                Part::Index(i) => *i,
-                Part::Name(_) => unreachable!("the stem ends at the last name"),
+                ReferencePart::Index(i) => *i,
+                ReferencePart::Name(_) => unreachable!("the stem ends at the last name"),
             })
             .collect();
         (&self.0[..stem], indices)
@@ -267,7 +267,7 @@ impl Reference {
     /// The only part, if it is a single name.
     pub fn as_identifier(&self) -> Option<&Identifier> {
         match self.0.as_slice() {
-            [Part::Name(name)] => Some(name),
+            [ReferencePart::Name(name)] => Some(name),
             _ => None,
         }
     }
@@ -275,12 +275,12 @@ impl Reference {
 
 impl From<Identifier> for Reference {
     fn from(name: Identifier) -> Reference {
-        Reference(vec![Part::Name(name)])
+        Reference(vec![ReferencePart::Name(name)])
     }
 }
 
-impl Borrow<[Part]> for Reference {
-    fn borrow(&self) -> &[Part] {
+impl Borrow<[ReferencePart]> for Reference {
+    fn borrow(&self) -> &[ReferencePart] {
         &self.0
     }
 }
@@ -305,12 +305,12 @@ impl fmt::Debug for Reference {
 }
 
 /// Writes parts as text, `a.b[3]`.
-pub(crate) fn parts_to_string(parts: &[Part]) -> String {
+pub(crate) fn parts_to_string(parts: &[ReferencePart]) -> String {
     let mut text = String::new();
     for (i, part) in parts.iter().enumerate() {
         match part {
-            Part::Index(index) => text.push_str(&format!("[{index}]")),
-            Part::Name(name) => {
+            ReferencePart::Index(index) => text.push_str(&format!("[{index}]")),
+            ReferencePart::Name(name) => {
                 if i > 0 {
                     text.push('.');
                 }

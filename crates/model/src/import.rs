@@ -1,8 +1,8 @@
 //! Following imports: finding the files, reading them, and giving everything its full name.
 
 use crate::configuration::{Configuration, Version};
-use crate::identity::{Part, Reference};
-use crate::packages::{Packaged, Packages};
+use crate::identity::{ReferencePart, Reference};
+use crate::packages::{PackagedModule, Packages};
 use crate::problem::{nearest, At, Problem};
 use crate::read::{read, ReadResult};
 use indexmap::IndexMap;
@@ -81,12 +81,12 @@ impl Modules for FileModules {
         let mut relative = PathBuf::new();
         for part in module.parts() {
             match part {
-                Part::Name(name) => relative.push(name.as_str()),
-                Part::Index(_) => return Err(NoModule::Nowhere(Vec::new())),
+                ReferencePart::Name(name) => relative.push(name.as_str()),
+                ReferencePart::Index(_) => return Err(NoModule::Nowhere(Vec::new())),
             }
         }
         let packaged = self.packages.find(&module.to_string());
-        if let Some(Packaged { text, from, others }) = packaged.map_err(|why| NoModule::Broken(why.0))? {
+        if let Some(PackagedModule { text, from, others }) = packaged.map_err(|why| NoModule::Broken(why.0))? {
             let remark = (!others.is_empty()).then(|| {
                 format!(
                     "several Python packages bring the module \"{module}\": {from} is taken, and not {others}"

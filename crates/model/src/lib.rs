@@ -32,7 +32,7 @@ pub use builder::{BuildError, ModelBuilder};
 pub use checkpoints::{CheckpointRule, Checkpoints, Resume};
 pub use configuration::{Configuration, Import, Version};
 pub use expand::{
-    Channel, Endpoint, ExpandOptions, ForConduits, Resolved, ResolvedComponent, ResolvedInstance, ResolvedPort,
+    Channel, Endpoint, ExpandOptions, ForConduits, ResolvedModel, ResolvedComponent, ResolvedInstance, ResolvedPort,
     NO_SLOT,
 };
 pub use filters::{
@@ -43,18 +43,18 @@ pub use flatten::{FlatComponent, FlatConduit, FlatEnd, FlatModel};
 pub use graph::{
     Component, Conduit, ConduitFilter, MatchingTimelines, Model, Operator, Port, Ports, Timeline, SETTINGS_PORT,
 };
-pub use identity::{Identifier, InvalidName, Part, Reference};
+pub use identity::{Identifier, InvalidName, ReferencePart, Reference};
 pub use import::{FileModules, ModuleText, Modules, NoModule, NoModules};
 pub use log::{log_level, read_log_level, LOCAL_LOG_LEVEL, LOG_LEVELS, LOG_NOTHING, REMOTE_LOG_LEVEL};
-pub use options::{parse_bytes, ForConduit, InDomain, LigamentOptions, Staged, Steerable, WaitMode};
+pub use options::{parse_bytes, ForConduit, InDomain, LigamentOptions, StagedInput, SteerableOption, WaitMode};
 pub use packages::Packages;
 pub use problem::{nearest, At, Problem, Problems, Severity};
 pub use program::{BaseEnv, ExecutionModel, KeepsState, Program, ResourceRequirements, Resources};
-pub use read::{read, read_file, read_text, read_whole, Fields, OtherFile, ReadResult, Reader, TextOrList};
-pub use scales::{Scale, Scales};
+pub use read::{read, read_file, read_text, read_whole, Fields, OtherFile, ReadResult, FieldReader, TextOrList};
+pub use scales::{Scale, DeclaredScales};
 pub use settings::{parse_assignment, SettingError, SettingType, SettingValue, Settings, SupportedSetting};
-pub use shipped::{shipped, Shipped, ShippedSetting, IMPLEMENTATION_SETTING, SHIPPED};
-pub use steps::Steps;
+pub use shipped::{shipped, ShippedComponent, ShippedSetting, IMPLEMENTATION_SETTING, SHIPPED};
+pub use steps::ConduitSteps;
 pub use structure::{check_structure, component_ports};
 pub use timelines::{check_timelines, ModelTimelines};
-pub use variables::{is_variable_name, pieces, variables, without_variables, Piece};
+pub use variables::{is_variable_name, pieces, variables, without_variables, TextPiece};

@@ -3,7 +3,7 @@
 use crate::filters::Filter;
 use crate::identity::Reference;
 use crate::problem::At;
-use crate::scales::Scales;
+use crate::scales::DeclaredScales;
 use indexmap::IndexMap;
 use std::path::{Component, Path};
 use std::sync::Arc;
@@ -70,7 +70,7 @@ pub struct InDomain {
 
 /// A file or directory that an instance finds in its working directory when it starts.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Staged {
+pub struct StagedInput {
     /// Where it is, as it is written; relative paths are relative to the file in which that is (`At::beside`).
     pub source: String,
     /// What it is called in the working directory; may have directories before it.
@@ -79,7 +79,7 @@ pub struct Staged {
     pub at: At,
 }
 
-impl Staged {
+impl StagedInput {
     /// Whether this can be a name in a working directory: a relative path that stays below it.
     pub fn is_name(name: &str) -> bool {
         let mut parts = Path::new(name).components().peekable();
@@ -89,7 +89,7 @@ impl Staged {
 
 /// A setting that may change while a model runs.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Steerable {
+pub struct SteerableOption {
     /// The least that it may be.
     pub min: Option<f64>,
     /// The most that it may be.
@@ -138,7 +138,7 @@ pub struct LigamentOptions {
     /// written.
     pub ranks: IndexMap<Reference, (usize, At)>,
     /// The scales of components.
-    pub scales: IndexMap<Reference, Scales>,
+    pub scales: IndexMap<Reference, DeclaredScales>,
     /// Budgets of single conduits, by the text that names them: `a.out`, `b.in` or `a.out -> b.in`.
     pub budgets: IndexMap<String, ForConduit<u64>>,
     /// Limits on the size of a message on single conduits, named in the same way.
@@ -150,9 +150,9 @@ pub struct LigamentOptions {
     /// Where components, or single instances of them, run if the run has several domains.
     pub place: IndexMap<Reference, InDomain>,
     /// The inputs of components, or of single instances of them.
-    pub stage: IndexMap<Reference, Vec<Staged>>,
+    pub stage: IndexMap<Reference, Vec<StagedInput>>,
     /// Settings that may change while a model runs, by their full names without indices.
-    pub steerable: IndexMap<Reference, Steerable>,
+    pub steerable: IndexMap<Reference, SteerableOption>,
     /// Whether instances are spread over all domains, instead of filling one after the other; they are if nothing is said.
     pub spread: Option<bool>,
     /// Whether a domain may be given more instances than it has cores for.
@@ -261,15 +261,15 @@ pub fn parse_bytes(text: &str) -> Option<u64> {
 
 #[cfg(test)]
 mod tests {
-    use super::{parse_bytes, Staged};
+    use super::{parse_bytes, StagedInput};
 
     #[test]
     fn a_name_in_a_working_directory_leads_to_no_other() {
         for name in ["mesh.dat", "data/mesh.dat", "a b", ".hidden"] {
-            assert!(Staged::is_name(name), "{name}");
+            assert!(StagedInput::is_name(name), "{name}");
         }
         for name in ["", ".", "..", "../mesh.dat", "data/../../x", "/etc/passwd", "a\0b"] {
-            assert!(!Staged::is_name(name), "{name:?}");
+            assert!(!StagedInput::is_name(name), "{name:?}");
         }
     }
 

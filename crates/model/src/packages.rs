@@ -10,10 +10,10 @@ use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
 /// Packages that are being imported may take so long.
-const PATIENCE: Duration = Duration::from_secs(60);
+const IMPORT_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// The most that is read of what Python says.
-const LARGEST: u64 = 64 << 20;
+const MAX_OUTPUT_BYTES: u64 = 64 << 20;
 
 /// What is common to both programs: nothing of the current directory is imported, and what packages print is not taken for the
 /// answer.
@@ -52,7 +52,7 @@ static OWN: OnceLock<PathBuf> = OnceLock::new();
 
 /// A module that a package brings.
 #[derive(Debug, PartialEq)]
-pub(crate) struct Packaged {
+pub(crate) struct PackagedModule {
     pub text: String,
     /// `module:name of package`
     pub from: String,
@@ -108,7 +108,7 @@ impl Packages {
     ///
     /// # Errors
     /// Why that which a package brings cannot be had.
-    pub(crate) fn find(&self, module: &str) -> Result<Option<Packaged>, Broken> {
+    pub(crate) fn find(&self, module: &str) -> Result<Option<PackagedModule>, Broken> {
         let Some(python) = self.python.as_deref().filter(|_| self.has(module)) else { return Ok(None) };
         let said = ask(python, LOAD, &[module])?;
         let mut parts = said.splitn(4, '\n');
@@ -116,7 +116,7 @@ impl Packages {
         match (next(), next().to_owned()) {
             ("text", from) => {
                 let (others, text) = (next().to_owned(), next().to_owned());
-                Ok(Some(Packaged { text, from, others }))
+                Ok(Some(PackagedModule { text, from, others }))
             }
             ("error", from) => Err(Broken(format!("{from}: {}", [next(), next()].join(" ").trim_end()))),
             _ => Err(Broken(format!("{} did not say what it is", python.display()))),
@@ -140,15 +140,15 @@ fn ask(python: &Path, program: &str, arguments: &[&str]) -> Result<String, Broke
     let (tell, told) = std::sync::mpsc::channel();
     std::thread::spawn(move || {
         let mut bytes = Vec::new();
-        let read = out.take(LARGEST).read_to_end(&mut bytes);
+        let read = out.take(MAX_OUTPUT_BYTES).read_to_end(&mut bytes);
         let _ = tell.send(read.map(|_| bytes));
     });
-    let until = Instant::now() + PATIENCE;
-    let said = told.recv_timeout(PATIENCE);
+    let until = Instant::now() + IMPORT_TIMEOUT;
+    let said = told.recv_timeout(IMPORT_TIMEOUT);
     let said = match said {
         Ok(Ok(bytes)) => String::from_utf8(bytes).map_err(|_| failed("it does not speak UTF-8".into())),
         Ok(Err(error)) => Err(failed(error.to_string())),
-        Err(_) => Err(failed(format!("it has not answered for {} s", PATIENCE.as_secs()))),
+        Err(_) => Err(failed(format!("it has not answered for {} s", IMPORT_TIMEOUT.as_secs()))),
     };
     // It has closed its output, or is late; it may go on for all that.
     while said.is_ok() && Instant::now() < until && matches!(child.try_wait(), Ok(None)) {

@@ -13,7 +13,7 @@ pub struct Scale {
 
 /// Which times and lengths a component resolves, and how much of them it covers in one pass.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Scales {
+pub struct DeclaredScales {
     /// The length of a step.
     pub time_step: Option<Scale>,
     /// How much time a pass covers.
@@ -26,7 +26,7 @@ pub struct Scales {
     pub at: At,
 }
 
-impl Scales {
+impl DeclaredScales {
     /// Below this they are settings of their component, each by its key.
     pub const SETTINGS: &'static str = "scale";
     /// The keys that may stand below a component's name.

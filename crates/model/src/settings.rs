@@ -1,8 +1,8 @@
 //! Settings: their values and types, the lookup by longest prefix, and assignments from a command line.
 
-use crate::identity::{Identifier, Part, Reference};
+use crate::identity::{Identifier, ReferencePart, Reference};
 use crate::problem::At;
-use crate::yaml::{self, Kind, Node};
+use crate::yaml::{self, YamlKind, YamlNode};
 use indexmap::IndexMap;
 use ligament_catalogue::{errors, said, Code};
 use std::fmt;
@@ -116,7 +116,7 @@ impl SettingValue {
     }
 
     /// Reads a value from a YAML node. The error is what is wrong and what to do.
-    pub(crate) fn from_node(node: &Node) -> Result<SettingValue, (String, String)> {
+    pub(crate) fn from_node(node: &YamlNode) -> Result<SettingValue, (String, String)> {
         let unfit = || {
             Err((
                 said!(BAD_SETTING_VALUE, "a setting cannot be {}", node.describe()),
@@ -125,20 +125,20 @@ impl SettingValue {
             ))
         };
         match &node.kind {
-            Kind::Str(text) => Ok(SettingValue::Str(text.clone())),
-            Kind::Int(i, _) => Ok(SettingValue::Int(*i)),
-            Kind::Float(x, _) => Ok(SettingValue::Float(*x)),
-            Kind::Bool(b, _) => Ok(SettingValue::Bool(*b)),
-            Kind::Null | Kind::Map(_) => unfit(),
-            Kind::Seq(items) => {
-                if items.iter().all(|i| matches!(i.kind, Kind::Int(..))) {
+            YamlKind::Str(text) => Ok(SettingValue::Str(text.clone())),
+            YamlKind::Int(i, _) => Ok(SettingValue::Int(*i)),
+            YamlKind::Float(x, _) => Ok(SettingValue::Float(*x)),
+            YamlKind::Bool(b, _) => Ok(SettingValue::Bool(*b)),
+            YamlKind::Null | YamlKind::Map(_) => unfit(),
+            YamlKind::Seq(items) => {
+                if items.iter().all(|i| matches!(i.kind, YamlKind::Int(..))) {
                     return Ok(SettingValue::IntList(items.iter().filter_map(whole).collect()));
                 }
                 if items.iter().all(|i| number(i).is_some()) {
                     return Ok(SettingValue::FloatList(items.iter().filter_map(number).collect()));
                 }
                 let cells = items.iter().flat_map(|item| match &item.kind {
-                    Kind::Seq(cells) => &cells[..],
+                    YamlKind::Seq(cells) => &cells[..],
                     _ => std::slice::from_ref(item),
                 });
                 let mut unheld = cells.filter(|cell| whole(cell).is_some() && number(cell).is_none());
@@ -155,7 +155,7 @@ impl SettingValue {
                 let rows: Option<Vec<Vec<f64>>> = items
                     .iter()
                     .map(|row| match &row.kind {
-                        Kind::Seq(cells) => cells.iter().map(number).collect(),
+                        YamlKind::Seq(cells) => cells.iter().map(number).collect(),
                         _ => None,
                     })
                     .collect();
@@ -174,18 +174,18 @@ impl SettingValue {
     }
 }
 
-fn whole(node: &Node) -> Option<i64> {
+fn whole(node: &YamlNode) -> Option<i64> {
     match node.kind {
-        Kind::Int(i, _) => Some(i),
+        YamlKind::Int(i, _) => Some(i),
         _ => None,
     }
 }
 
-fn number(node: &Node) -> Option<f64> {
+fn number(node: &YamlNode) -> Option<f64> {
     match node.kind {
         // None is another than the one that stands there.
-        Kind::Int(i, _) => Some(i as f64).filter(|&x| x as i128 == i128::from(i)),
-        Kind::Float(x, _) => Some(x),
+        YamlKind::Int(i, _) => Some(i as f64).filter(|&x| x as i128 == i128::from(i)),
+        YamlKind::Float(x, _) => Some(x),
         _ => None,
     }
 }
@@ -297,7 +297,7 @@ impl Settings {
         self.exact_parts(name.parts()).map(|(_, value)| value)
     }
 
-    fn exact_parts(&self, name: &[Part]) -> Option<(&Reference, &SettingValue)> {
+    fn exact_parts(&self, name: &[ReferencePart]) -> Option<(&Reference, &SettingValue)> {
         let (_, name, (value, _)) = self.entries.get_full(name)?;
         Some((name, value))
     }
@@ -337,7 +337,7 @@ impl Settings {
         instance: &Reference,
         name: &Reference,
     ) -> Option<(&'a Reference, &'a SettingValue)> {
-        let mut full: Vec<Part> = Vec::with_capacity(instance.len() + name.len());
+        let mut full: Vec<ReferencePart> = Vec::with_capacity(instance.len() + name.len());
         for length in (0..=instance.len()).rev() {
             full.clear();
             full.extend_from_slice(&instance.parts()[..length]);
@@ -384,7 +384,7 @@ impl Settings {
             .entries
             .keys()
             .filter_map(|name| match name.parts() {
-                [Part::Name(only)] => Some(only.to_string()),
+                [ReferencePart::Name(only)] => Some(only.to_string()),
                 parts => parts
                     .strip_prefix(instance.parts())
                     .filter(|rest| !rest.is_empty())
@@ -421,7 +421,7 @@ pub fn parse_assignment(text: &str) -> Result<(Reference, SettingValue), Setting
     let mut problems = Vec::new();
     let node = yaml::parse(value, None, &mut problems);
     match node {
-        Some(node) if problems.is_empty() && !matches!(node.kind, Kind::Map(_) | Kind::Null) => {
+        Some(node) if problems.is_empty() && !matches!(node.kind, YamlKind::Map(_) | YamlKind::Null) => {
             SettingValue::from_node(&node)
                 .map(|value| (name, value))
                 .map_err(|(what, todo)| bad(format!("{what}; {todo}")))

@@ -16,7 +16,7 @@ use std::sync::LazyLock;
 
 /// A component that comes with Ligament.
 #[derive(Debug)]
-pub struct Shipped {
+pub struct ShippedComponent {
     /// What a model calls it, such as `ligament.mappers.gather`.
     pub name: &'static str,
     /// Its ports; none if it takes any that conduits name: those that receive are of F_INIT then, the others of O_F.
@@ -63,8 +63,8 @@ const TWO_TO_ONE: &[(&str, Operator)] =
 use SettingType::{Bool, Float, FloatList, FloatListList, IntList, Str};
 
 /// All that there are.
-pub const SHIPPED: &[Shipped] = &[
-    Shipped {
+pub const SHIPPED: &[ShippedComponent] = &[
+    ShippedComponent {
         name: "ligament.sources.constant",
         ports: SOURCE,
         settings: &[
@@ -76,7 +76,7 @@ pub const SHIPPED: &[Shipped] = &[
         ],
         in_python: false,
     },
-    Shipped {
+    ShippedComponent {
         name: "ligament.sources.time_series",
         ports: SOURCE,
         settings: &[
@@ -88,7 +88,7 @@ pub const SHIPPED: &[Shipped] = &[
         ],
         in_python: false,
     },
-    Shipped {
+    ShippedComponent {
         name: "ligament.sources.csv",
         ports: SOURCE,
         settings: &[
@@ -105,7 +105,7 @@ pub const SHIPPED: &[Shipped] = &[
         ],
         in_python: false,
     },
-    Shipped {
+    ShippedComponent {
         name: "ligament.sources.npy",
         ports: SOURCE,
         settings: &[
@@ -118,13 +118,13 @@ pub const SHIPPED: &[Shipped] = &[
         ],
         in_python: false,
     },
-    Shipped {
+    ShippedComponent {
         name: "ligament.sources.jsonl",
         ports: SOURCE,
         settings: &[needs("file", Str), may("until", Float)],
         in_python: false,
     },
-    Shipped {
+    ShippedComponent {
         name: "ligament.sources.vti",
         ports: SOURCE,
         settings: &[
@@ -137,23 +137,23 @@ pub const SHIPPED: &[Shipped] = &[
         ],
         in_python: false,
     },
-    Shipped {
+    ShippedComponent {
         name: "ligament.sinks.csv",
         ports: SINK,
         settings: &[may("file", Str), may("columns", Str), may("separator", Str)],
         in_python: false,
     },
-    Shipped { name: "ligament.sinks.npy", ports: SINK, settings: &[may("file", Str)], in_python: false },
-    Shipped { name: "ligament.sinks.jsonl", ports: SINK, settings: &[may("file", Str)], in_python: false },
-    Shipped {
+    ShippedComponent { name: "ligament.sinks.npy", ports: SINK, settings: &[may("file", Str)], in_python: false },
+    ShippedComponent { name: "ligament.sinks.jsonl", ports: SINK, settings: &[may("file", Str)], in_python: false },
+    ShippedComponent {
         name: "ligament.sinks.vti",
         ports: SINK,
         settings: &[may("file", Str), may("array", Str), may("origin", FloatList), may("spacing", FloatList)],
         in_python: false,
     },
-    Shipped { name: "ligament.sinks.console", ports: SINK, settings: &[may("label", Str)], in_python: false },
-    Shipped { name: "ligament.sinks.discard", ports: SINK, settings: &[], in_python: false },
-    Shipped {
+    ShippedComponent { name: "ligament.sinks.console", ports: SINK, settings: &[may("label", Str)], in_python: false },
+    ShippedComponent { name: "ligament.sinks.discard", ports: SINK, settings: &[], in_python: false },
+    ShippedComponent {
         name: "ligament.sources.python",
         ports: SOURCE,
         settings: &[
@@ -166,7 +166,7 @@ pub const SHIPPED: &[Shipped] = &[
         ],
         in_python: true,
     },
-    Shipped {
+    ShippedComponent {
         name: "ligament.sources.hdf5",
         ports: SOURCE,
         settings: &[
@@ -181,7 +181,7 @@ pub const SHIPPED: &[Shipped] = &[
         ],
         in_python: true,
     },
-    Shipped {
+    ShippedComponent {
         name: "ligament.sources.netcdf",
         ports: SOURCE,
         settings: &[
@@ -197,41 +197,41 @@ pub const SHIPPED: &[Shipped] = &[
         ],
         in_python: true,
     },
-    Shipped {
+    ShippedComponent {
         name: "ligament.sinks.python",
         ports: SINK,
         settings: &[needs("function", Str), may("with", Str)],
         in_python: true,
     },
-    Shipped {
+    ShippedComponent {
         name: "ligament.sinks.hdf5",
         ports: SINK,
         settings: &[may("file", Str), may("dataset", Str)],
         in_python: true,
     },
-    Shipped {
+    ShippedComponent {
         name: "ligament.sinks.netcdf",
         ports: SINK,
         settings: &[may("file", Str), may("variable", Str)],
         in_python: true,
     },
-    Shipped { name: "ligament.mappers.duplicate", ports: ONE_TO_ONE, settings: &[], in_python: false },
-    Shipped {
+    ShippedComponent { name: "ligament.mappers.duplicate", ports: ONE_TO_ONE, settings: &[], in_python: false },
+    ShippedComponent {
         name: "ligament.mappers.gather",
         ports: ONE_TO_ONE,
         settings: &[word("as", &["list", "stack", "join"])],
         in_python: false,
     },
-    Shipped { name: "ligament.mappers.scatter", ports: ONE_TO_ONE, settings: &[], in_python: false },
-    Shipped {
+    ShippedComponent { name: "ligament.mappers.scatter", ports: ONE_TO_ONE, settings: &[], in_python: false },
+    ShippedComponent {
         name: "ligament.mappers.combine",
         ports: &[],
         settings: &[word("as", &["map", "sum", "mean", "min", "max", "product"])],
         in_python: false,
     },
-    Shipped { name: "ligament.mappers.difference", ports: TWO_TO_ONE, settings: &[], in_python: false },
-    Shipped { name: PYTHON_MAPPER, ports: &[], settings: &[needs("function", Str)], in_python: true },
-    Shipped {
+    ShippedComponent { name: "ligament.mappers.difference", ports: TWO_TO_ONE, settings: &[], in_python: false },
+    ShippedComponent { name: PYTHON_MAPPER, ports: &[], settings: &[needs("function", Str)], in_python: true },
+    ShippedComponent {
         name: "ligament.mappers.regrid",
         ports: ONE_TO_ONE,
         settings: &[
@@ -242,7 +242,7 @@ pub const SHIPPED: &[Shipped] = &[
         ],
         in_python: false,
     },
-    Shipped {
+    ShippedComponent {
         name: "ligament.mappers.mesh",
         ports: ONE_TO_ONE,
         settings: &[
@@ -258,7 +258,7 @@ pub const SHIPPED: &[Shipped] = &[
 ];
 
 /// The shipped component of this name.
-pub fn shipped(name: &Reference) -> Option<&'static Shipped> {
+pub fn shipped(name: &Reference) -> Option<&'static ShippedComponent> {
     let text = name.to_string();
     if !text.starts_with(PREFIX) {
         return None;
@@ -266,7 +266,7 @@ pub fn shipped(name: &Reference) -> Option<&'static Shipped> {
     SHIPPED.iter().find(|one| one.name == text)
 }
 
-impl Shipped {
+impl ShippedComponent {
     /// The name under which all of its kind share a process, as the instances of a light program do.
     pub(crate) fn shared_process(&self) -> &'static Reference {
         static OURS: LazyLock<Reference> =
@@ -314,7 +314,7 @@ impl Shipped {
 
 impl Program {
     /// What it is, if it comes with Ligament: there is nothing to start then but Ligament itself.
-    pub fn shipped(&self) -> Option<&'static Shipped> {
+    pub fn shipped(&self) -> Option<&'static ShippedComponent> {
         let nothing = self.executable.is_none() && self.script.is_none();
         shipped(&self.name).filter(|_| nothing && self.execution_model == crate::ExecutionModel::Direct)
     }

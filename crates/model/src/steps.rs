@@ -1,12 +1,12 @@
 //! What the filters of conduits ask of the messages: how deep the iterations are nested in which they travel, and which
-//! senders must say when an iteration is over. A conduit of which nothing is asked has no `Steps`.
+//! senders must say when an iteration is over. A conduit of which nothing is asked has no `ConduitSteps`.
 
 use crate::flatten::{FlatConduit, FlatModel};
 use crate::graph::{ConduitFilter, Operator};
 
 /// What happens on a conduit between messages and iterations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Steps {
+pub struct ConduitSteps {
     /// How many numbers the path of the iteration has in which a message is sent.
     pub depth: u8,
     /// How many iterations, from the innermost on, let only their last message pass.
@@ -19,9 +19,9 @@ pub struct Steps {
     pub milestones: bool,
 }
 
-impl Steps {
+impl ConduitSteps {
     /// More filters of a kind than this, or timelines nested deeper, are refused.
-    pub const MOST: usize = 32;
+    pub const MAX_FILTERS_OF_A_KIND: usize = 32;
 
     /// How many numbers the path of an iteration has in which a message travels.
     fn reduced(self) -> u8 {
@@ -30,32 +30,32 @@ impl Steps {
 }
 
 /// The steps of each conduit of a model, in order. A model without filters has none.
-pub(crate) fn steps_of(flat: &FlatModel) -> Vec<Option<Steps>> {
+pub(crate) fn steps_of(flat: &FlatModel) -> Vec<Option<ConduitSteps>> {
     if flat.conduits.iter().all(|conduit| conduit.filters.is_empty()) {
         return vec![None; flat.conduits.len()];
     }
-    let mut all: Vec<Steps> = flat.conduits.iter().map(|conduit| of(flat, conduit)).collect();
+    let mut all: Vec<ConduitSteps> = flat.conduits.iter().map(|conduit| of(flat, conduit)).collect();
     let hears = who_must_hear(flat, &all);
     for (conduit, steps) in flat.conduits.iter().zip(&mut all) {
         // Iterations of the outermost timeline are over when the conduit ends.
         steps.milestones =
             hears[conduit.to.component] && steps.reduced() > 1 && waits_at_start(flat, conduit, *steps);
     }
-    let some = |steps: Steps| (steps.last > 0 || steps.repeats > 0 || steps.milestones).then_some(steps);
+    let some = |steps: ConduitSteps| (steps.last > 0 || steps.repeats > 0 || steps.milestones).then_some(steps);
     all.into_iter().map(some).collect()
 }
 
-fn of(flat: &FlatModel, conduit: &FlatConduit) -> Steps {
+fn of(flat: &FlatModel, conduit: &FlatConduit) -> ConduitSteps {
     let sender = &flat.components[conduit.from.component];
     let within = flat.declared(&conduit.from).is_some_and(|port| port.operator == Operator::OI);
     let last = conduit.filters.iter().filter(|filter| **filter == ConduitFilter::Last).count();
     let repeaters: Vec<ConduitFilter> =
         conduit.filters.iter().copied().filter(|filter| *filter != ConduitFilter::Last).collect();
-    let pads = repeaters.iter().take(Steps::MOST).enumerate();
+    let pads = repeaters.iter().take(ConduitSteps::MAX_FILTERS_OF_A_KIND).enumerate();
     let pads = pads.filter(|(_, filter)| **filter == ConduitFilter::Pad).map(|(i, _)| 1u32 << i).sum();
     // More than fits is refused by the check of timelines.
     let number = |n: usize| u8::try_from(n).unwrap_or(u8::MAX);
-    Steps {
+    ConduitSteps {
         depth: number(sender.depth + usize::from(within)),
         last: number(last),
         repeats: number(repeaters.len()),
@@ -65,7 +65,7 @@ fn of(flat: &FlatModel, conduit: &FlatConduit) -> Steps {
 }
 
 /// Whether `reuse_instance` of the receiver takes in the messages of a conduit.
-fn waits_at_start(flat: &FlatModel, conduit: &FlatConduit, steps: Steps) -> bool {
+fn waits_at_start(flat: &FlatModel, conduit: &FlatConduit, steps: ConduitSteps) -> bool {
     steps.repeats > 0 || receives_at_start(flat, conduit)
 }
 
@@ -76,7 +76,7 @@ fn receives_at_start(flat: &FlatModel, conduit: &FlatConduit) -> bool {
 
 /// Which components must hear when iterations of those that call them are over: for a `last` of their own, to drop what
 /// they repeat, or to pass it on.
-fn who_must_hear(flat: &FlatModel, all: &[Steps]) -> Vec<bool> {
+fn who_must_hear(flat: &FlatModel, all: &[ConduitSteps]) -> Vec<bool> {
     let mut hears = vec![false; flat.components.len()];
     let mut senders: Vec<Vec<usize>> = vec![Vec::new(); flat.components.len()];
     for (conduit, steps) in flat.conduits.iter().zip(all) {

@@ -2,7 +2,7 @@
 
 use crate::configuration::{is_implicit_port, Configuration};
 use crate::graph::{Component, Conduit, Model, Operator, Port, Ports, Timeline, SETTINGS_PORT};
-use crate::identity::{parts_to_string, Identifier, Part, Reference};
+use crate::identity::{parts_to_string, Identifier, ReferencePart, Reference};
 use crate::problem::{nearest, At, Problem};
 use ligament_catalogue::Code;
 use std::borrow::Cow;
@@ -76,7 +76,7 @@ pub fn check_structure(config: &Configuration) -> Vec<Problem> {
     let mut problems = Vec::new();
     for model in config.models.values() {
         let ports = component_ports(config, model);
-        let mut check = Check {
+        let mut check = StructureCheck {
             config,
             model,
             ports,
@@ -100,24 +100,24 @@ const MAX_PROBLEMS: usize = 500;
 
 /// Which side of a conduit.
 #[derive(Clone, Copy, PartialEq)]
-enum Side {
+enum ConduitSide {
     Sender,
     Receiver,
 }
 
-struct Check<'a, 'p> {
+struct StructureCheck<'a, 'p> {
     config: &'a Configuration,
     model: &'a Model,
     ports: Vec<Cow<'a, Ports>>,
     problems: &'p mut Vec<Problem>,
     /// Receiving ports already connected.
-    receivers: HashMap<&'a [Part], Taken<'a>>,
+    receivers: HashMap<&'a [ReferencePart], PortUse<'a>>,
     /// In which direction ports go whose operators nothing says, and by which conduit.
-    directions: HashMap<(&'a [Part], &'a Identifier), (Side, &'a Conduit)>,
+    directions: HashMap<(&'a [ReferencePart], &'a Identifier), (ConduitSide, &'a Conduit)>,
 }
 
 /// By which conduits a receiving port is connected.
-enum Taken<'a> {
+enum PortUse<'a> {
     /// By one, which gives no slot.
     Whole(&'a Conduit),
     /// By one for each of these slots.
@@ -126,16 +126,16 @@ enum Taken<'a> {
 
 /// One end of a conduit, resolved.
 #[derive(Clone, Copy)]
-struct End<'a> {
+struct ResolvedEnd<'a> {
     /// Empty for a port of the model itself.
-    path: &'a [Part],
+    path: &'a [ReferencePart],
     port: &'a Identifier,
     slot: Option<usize>,
     /// The component of this path, with its position, if there is one.
     component: Option<(usize, &'a Reference, &'a Component)>,
 }
 
-impl<'a> Check<'a, '_> {
+impl<'a> StructureCheck<'a, '_> {
     fn error(&mut self, code: Code, at: &At, message: String, advice: String) {
         self.problems.push(Problem::error(code, at, message, advice));
     }
@@ -154,19 +154,19 @@ impl<'a> Check<'a, '_> {
             );
             return;
         }
-        self.end(conduit, from, Side::Sender);
-        self.end(conduit, to, Side::Receiver);
+        self.end(conduit, from, ConduitSide::Sender);
+        self.end(conduit, to, ConduitSide::Receiver);
         self.one_sender(conduit);
     }
 
-    fn look_up(&self, end: Option<(&'a [Part], &'a Identifier, Option<usize>)>) -> Option<End<'a>> {
+    fn look_up(&self, end: Option<(&'a [ReferencePart], &'a Identifier, Option<usize>)>) -> Option<ResolvedEnd<'a>> {
         let (path, port, slot) = end?;
-        Some(End { path, port, slot, component: self.model.components.get_full(path) })
+        Some(ResolvedEnd { path, port, slot, component: self.model.components.get_full(path) })
     }
 
     /// Whether a conduit between these would be correct with its ends exchanged.
-    fn is_reversed(&self, from: Option<End<'_>>, to: Option<End<'_>>) -> bool {
-        let operator = |end: Option<End<'_>>| {
+    fn is_reversed(&self, from: Option<ResolvedEnd<'_>>, to: Option<ResolvedEnd<'_>>) -> bool {
+        let operator = |end: Option<ResolvedEnd<'_>>| {
             let (end, (index, ..)) = end.and_then(|end| Some((end, end.component?)))?;
             let port = self.ports[index].get(end.port)?;
             (!port.inferred).then_some(port.operator)
@@ -175,12 +175,12 @@ impl<'a> Check<'a, '_> {
     }
 
     /// Checks one end; says whether it is a port of the model itself, `None` if it is wrong.
-    fn end(&mut self, conduit: &'a Conduit, end: Option<End<'a>>, side: Side) -> Option<bool> {
+    fn end(&mut self, conduit: &'a Conduit, end: Option<ResolvedEnd<'a>>, side: ConduitSide) -> Option<bool> {
         let (reference, at) = match side {
-            Side::Sender => (&conduit.sender, &conduit.at),
-            Side::Receiver => (&conduit.receiver, &conduit.receiver_at),
+            ConduitSide::Sender => (&conduit.sender, &conduit.at),
+            ConduitSide::Receiver => (&conduit.receiver, &conduit.receiver_at),
         };
-        let Some(End { path, port, slot, component }) = end else {
+        let Some(ResolvedEnd { path, port, slot, component }) = end else {
             self.error(
                 Code::BAD_CONDUIT,
                 at,
@@ -227,8 +227,8 @@ impl<'a> Check<'a, '_> {
             Some(found) if found.operator == Operator::None || found.inferred => {
                 if let Some(other) = self.used_the_other_way(path, port, side, conduit) {
                     let [sends, receives] = match side {
-                        Side::Sender => [conduit.at.line, other.at.line],
-                        Side::Receiver => [other.at.line, conduit.at.line],
+                        ConduitSide::Sender => [conduit.at.line, other.at.line],
+                        ConduitSide::Receiver => [other.at.line, conduit.at.line],
                     };
                     self.error(
                         Code::DUPLICATE_PORT,
@@ -241,16 +241,16 @@ impl<'a> Check<'a, '_> {
                     return None;
                 }
             }
-            Some(found) if side == Side::Sender && found.operator.sends() => {}
-            Some(found) if side == Side::Receiver && found.operator.receives() => {}
+            Some(found) if side == ConduitSide::Sender && found.operator.sends() => {}
+            Some(found) if side == ConduitSide::Receiver && found.operator.receives() => {}
             Some(found) => {
                 let operator = found.operator;
                 let advice = self.port_advice(name.parts(), side).unwrap_or_else(|| {
                     "exchange the two ends of the conduit, or declare the port under another operator".into()
                 });
                 let (does, cannot) = match side {
-                    Side::Sender => ("receives", "begin"),
-                    Side::Receiver => ("sends", "end"),
+                    ConduitSide::Sender => ("receives", "begin"),
+                    ConduitSide::Receiver => ("sends", "end"),
                 };
                 self.error(
                     Code::WRONG_DIRECTION,
@@ -260,7 +260,7 @@ impl<'a> Check<'a, '_> {
                 );
                 return None;
             }
-            None if side == Side::Receiver && is_implicit_port(port) => {}
+            None if side == ConduitSide::Receiver && is_implicit_port(port) => {}
             None => {
                 self.unknown_port(name, port, index, side, at);
                 return None;
@@ -272,9 +272,9 @@ impl<'a> Check<'a, '_> {
     /// The conduit by which a port without an operator goes in the other direction than now, if there is one.
     fn used_the_other_way(
         &mut self,
-        path: &'a [Part],
+        path: &'a [ReferencePart],
         port: &'a Identifier,
-        side: Side,
+        side: ConduitSide,
         conduit: &'a Conduit,
     ) -> Option<&'a Conduit> {
         let (known, by) = *self.directions.entry((path, port)).or_insert((side, conduit));
@@ -290,22 +290,22 @@ impl<'a> Check<'a, '_> {
         );
     }
 
-    fn model_port(&mut self, port: &Identifier, slot: Option<usize>, side: Side, at: &At) -> bool {
+    fn model_port(&mut self, port: &Identifier, slot: Option<usize>, side: ConduitSide, at: &At) -> bool {
         if slot.is_some() {
             self.slot_on_model(&Reference::from(port.clone()), at);
             return false;
         }
         // Inside the model, its receiving port sends the messages from outside on, and the other way round.
         let fits = |p: &Port| match side {
-            Side::Sender => p.operator.receives(),
-            Side::Receiver => p.operator.sends(),
+            ConduitSide::Sender => p.operator.receives(),
+            ConduitSide::Receiver => p.operator.sends(),
         };
         match self.model.ports.get(port) {
             Some(found) if fits(found) => true,
             Some(found) => {
                 let (operators, word) = match side {
-                    Side::Sender => ("f_init or s", "from"),
-                    Side::Receiver => ("o_i or o_f", "to"),
+                    ConduitSide::Sender => ("f_init or s", "from"),
+                    ConduitSide::Receiver => ("o_i or o_f", "to"),
                 };
                 let message = format!(
                     "the model's own port \"{port}\" is one of {}, so nothing can go {word} it here",
@@ -340,11 +340,11 @@ impl<'a> Check<'a, '_> {
         }
     }
 
-    fn unknown_port(&mut self, name: &Reference, port: &Identifier, index: usize, side: Side, at: &At) {
+    fn unknown_port(&mut self, name: &Reference, port: &Identifier, index: usize, side: ConduitSide, at: &At) {
         let names: Vec<&str> = self.ports[index].keys().map(Identifier::as_str).collect();
         let section = match side {
-            Side::Sender => "o_i or o_f",
-            Side::Receiver => "f_init or s",
+            ConduitSide::Sender => "o_i or o_f",
+            ConduitSide::Receiver => "f_init or s",
         };
         let advice = match nearest(port.as_str(), names.iter().copied()) {
             Some(meant) => format!("did you mean \"{name}.{meant}\"?"),
@@ -357,7 +357,7 @@ impl<'a> Check<'a, '_> {
     }
 
     /// The component that was most likely intended, and its port, if one is likely.
-    fn component_meant(&self, meant: &str, port: &Identifier, side: Side) -> String {
+    fn component_meant(&self, meant: &str, port: &Identifier, side: ConduitSide) -> String {
         let has_others = |index: usize| {
             let ports = &self.ports[index];
             !ports.contains_key(port) && ports.values().any(|declared| !declared.inferred)
@@ -372,40 +372,40 @@ impl<'a> Check<'a, '_> {
     }
 
     /// "it sends on: a, b", if it has such ports.
-    fn port_advice(&self, component: &[Part], side: Side) -> Option<String> {
+    fn port_advice(&self, component: &[ReferencePart], side: ConduitSide) -> Option<String> {
         let index = self.model.components.get_index_of(component)?;
         let names: Vec<String> = self.ports[index]
             .values()
             .filter(|p| match side {
-                Side::Sender => p.operator.sends(),
-                Side::Receiver => p.operator.receives(),
+                ConduitSide::Sender => p.operator.sends(),
+                ConduitSide::Receiver => p.operator.receives(),
             })
             .map(|p| p.name.to_string())
             .collect();
         let verb = match side {
-            Side::Sender => "sends",
-            Side::Receiver => "receives",
+            ConduitSide::Sender => "sends",
+            ConduitSide::Receiver => "receives",
         };
         (!names.is_empty()).then(|| format!("\"{}\" {verb} on: {}", parts_to_string(component), listed(&names)))
     }
 
     fn one_sender(&mut self, conduit: &'a Conduit) {
         let (stem, slot) = match conduit.receiver.parts() {
-            [stem @ .., Part::Index(slot)] => (stem, Some(*slot)),
+            [stem @ .., ReferencePart::Index(slot)] => (stem, Some(*slot)),
             stem => (stem, None),
         };
         let clash = match (self.receivers.entry(stem), slot) {
             (Entry::Vacant(place), slot) => {
                 place.insert(match slot {
-                    None => Taken::Whole(conduit),
-                    Some(slot) => Taken::Slots(HashMap::from([(slot, conduit)])),
+                    None => PortUse::Whole(conduit),
+                    Some(slot) => PortUse::Slots(HashMap::from([(slot, conduit)])),
                 });
                 None
             }
             (Entry::Occupied(taken), slot) => match (taken.into_mut(), slot) {
-                (Taken::Whole(first), _) => Some(*first),
-                (Taken::Slots(slots), None) => slots.values().next().copied(),
-                (Taken::Slots(slots), Some(slot)) => match slots.entry(slot) {
+                (PortUse::Whole(first), _) => Some(*first),
+                (PortUse::Slots(slots), None) => slots.values().next().copied(),
+                (PortUse::Slots(slots), Some(slot)) => match slots.entry(slot) {
                     Entry::Occupied(first) => Some(*first.get()),
                     Entry::Vacant(place) => {
                         place.insert(conduit);
@@ -416,7 +416,7 @@ impl<'a> Check<'a, '_> {
         };
         if let Some(first) = clash {
             let port = match stem {
-                [.., Part::Name(port)] => port.as_str(),
+                [.., ReferencePart::Name(port)] => port.as_str(),
                 _ => "",
             };
             let message = format!(

@@ -4,28 +4,28 @@
 
 use crate::configuration::{is_implicit_port, Configuration};
 use crate::graph::{Conduit, ConduitFilter, Model, Operator, Port, Ports};
-use crate::identity::{Identifier, Part, Reference};
+use crate::identity::{Identifier, ReferencePart, Reference};
 use crate::problem::Problem;
-use crate::steps::Steps;
+use crate::steps::ConduitSteps;
 use crate::structure::component_ports;
 use ligament_catalogue::Code;
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 
 /// A timeline within a model, outermost part first; empty for the one that the model as a whole lies in.
-type Parts = Vec<Reference>;
+type TimelinePath = Vec<Reference>;
 
 /// The timelines of a model's components.
 pub struct ModelTimelines<'a> {
     model: &'a Model,
     ports: Vec<Cow<'a, Ports>>,
     /// For each component the timeline that its own lies in, once it is known.
-    parents: Vec<Option<Parts>>,
+    parents: Vec<Option<TimelinePath>>,
     problems: Vec<Problem>,
 }
 
 /// One end of a conduit.
-struct End<'a> {
+struct TimelineEnd<'a> {
     /// None for a port of the model itself.
     component: Option<usize>,
     port: Option<&'a Port>,
@@ -65,25 +65,25 @@ impl<'a> ModelTimelines<'a> {
         self.problems
     }
 
-    fn end(&self, end: Option<(&[Part], &Identifier, Option<usize>)>) -> Option<End<'_>> {
+    fn end(&self, end: Option<(&[ReferencePart], &Identifier, Option<usize>)>) -> Option<TimelineEnd<'_>> {
         let (path, port, _) = end?;
         if path.is_empty() {
-            return Some(End { component: None, port: self.model.ports.get(port) });
+            return Some(TimelineEnd { component: None, port: self.model.ports.get(port) });
         }
         let component = self.model.components.get_index_of(path)?;
         let found = self.ports[component].get(port);
-        (found.is_some() || is_implicit_port(port)).then_some(End { component: Some(component), port: found })
+        (found.is_some() || is_implicit_port(port)).then_some(TimelineEnd { component: Some(component), port: found })
     }
 
     /// The timeline of the messages of a port; none if that is not known.
-    fn of_messages(&self, end: &End<'_>) -> Option<Parts> {
+    fn of_messages(&self, end: &TimelineEnd<'_>) -> Option<TimelinePath> {
         let name = match end.component {
             Some(component) => self.model.components.get_index(component)?.0,
             None => &self.model.name,
         };
         let mut timeline = match end.component {
             Some(component) => self.parents[component].clone()?,
-            None => Parts::new(),
+            None => TimelinePath::new(),
         };
         match end.port.filter(|port| !port.timeline.is_empty()) {
             Some(port) => timeline.extend(port.timeline.parts().iter().map(|part| name.join(part))),
@@ -100,7 +100,7 @@ impl<'a> ModelTimelines<'a> {
     fn starts(&self) -> Vec<Vec<&'a Conduit>> {
         let mut starts = vec![Vec::new(); self.parents.len()];
         for conduit in &self.model.conduits {
-            let Some(End { component: Some(component), port }) = self.end(conduit.receiving_end()) else {
+            let Some(TimelineEnd { component: Some(component), port }) = self.end(conduit.receiving_end()) else {
                 continue;
             };
             if port.is_none_or(|port| port.operator == Operator::FInit) {
@@ -138,8 +138,8 @@ impl<'a> ModelTimelines<'a> {
     }
 
     /// The timeline that the start messages of a component come from.
-    fn parent(&mut self, component: usize, starts: &[&Conduit]) -> Parts {
-        let mut first: Option<(&Conduit, Parts)> = None;
+    fn parent(&mut self, component: usize, starts: &[&Conduit]) -> TimelinePath {
+        let mut first: Option<(&Conduit, TimelinePath)> = None;
         for &conduit in
             starts.iter().filter(|conduit| conduit.filters.iter().all(|f| *f == ConduitFilter::Last))
         {
@@ -173,7 +173,7 @@ impl<'a> ModelTimelines<'a> {
                 }
             }
         }
-        first.map_or_else(Parts::new, |(_, timeline)| timeline)
+        first.map_or_else(TimelinePath::new, |(_, timeline)| timeline)
     }
 
     fn circle(&mut self, component: usize, conduit: &Conduit) {
@@ -186,7 +186,7 @@ impl<'a> ModelTimelines<'a> {
         ));
     }
 
-    fn too_many_last(&mut self, conduit: &Conduit, timeline: &Parts) {
+    fn too_many_last(&mut self, conduit: &Conduit, timeline: &TimelinePath) {
         let many = conduit.filters.iter().filter(|filter| **filter == ConduitFilter::Last).count();
         self.problems.push(Problem::error(
             Code::TIMELINE_MISMATCH,
@@ -220,8 +220,8 @@ impl<'a> ModelTimelines<'a> {
             self.too_many_last(conduit, &sent);
             return;
         };
-        if last.max(repeats).max(sent.len()).max(received.len()) > Steps::MOST {
-            let message = format!("timelines are nested more than {} deep on this conduit", Steps::MOST);
+        if last.max(repeats).max(sent.len()).max(received.len()) > ConduitSteps::MAX_FILTERS_OF_A_KIND {
+            let message = format!("timelines are nested more than {} deep on this conduit", ConduitSteps::MAX_FILTERS_OF_A_KIND);
             let advice = "put fewer models or filters around each other";
             self.problems.push(Problem::error(Code::TIMELINE_MISMATCH, &conduit.at, message, advice));
             return;
@@ -266,7 +266,7 @@ impl<'a> ModelTimelines<'a> {
         }
     }
 
-    fn mismatch(&mut self, conduit: &Conduit, sent: &Parts, received: &Parts, advice: &str) {
+    fn mismatch(&mut self, conduit: &Conduit, sent: &TimelinePath, received: &TimelinePath, advice: &str) {
         let filters: Vec<&str> = conduit.filters.iter().map(|filter| filter.name()).collect();
         let through = match filters.is_empty() {
             true => String::new(),
@@ -288,7 +288,7 @@ impl<'a> ModelTimelines<'a> {
 }
 
 /// A timeline as people write it.
-fn written(timeline: &Parts) -> String {
+fn written(timeline: &TimelinePath) -> String {
     match timeline.is_empty() {
         true => "the model's own timeline".to_owned(),
         false => {

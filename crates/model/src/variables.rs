@@ -3,7 +3,7 @@
 
 /// A part of such a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Piece<'t> {
+pub enum TextPiece<'t> {
     /// It stands for itself.
     Text(&'t str),
     /// The name of a variable.
@@ -11,7 +11,7 @@ pub enum Piece<'t> {
 }
 
 /// Takes a text apart.
-pub fn pieces(text: &str) -> Vec<Piece<'_>> {
+pub fn pieces(text: &str) -> Vec<TextPiece<'_>> {
     let mut pieces = Vec::new();
     let mut rest = text;
     while let Some(at) = rest.find('$') {
@@ -19,27 +19,27 @@ pub fn pieces(text: &str) -> Vec<Piece<'_>> {
         let (length, variable) = match behind.strip_prefix('$') {
             // The second "$" and the letter behind it are text.
             Some(more) if more.starts_with(begins) => {
-                pieces.extend([Piece::Text(&rest[..at]), Piece::Text(&behind[..2])]);
+                pieces.extend([TextPiece::Text(&rest[..at]), TextPiece::Text(&behind[..2])]);
                 rest = &behind[2..];
                 continue;
             }
             _ => variable(behind),
         };
         let kept = if variable.is_some() { at } else { at + 1 };
-        pieces.push(Piece::Text(&rest[..kept]));
-        pieces.extend(variable.map(Piece::Variable));
+        pieces.push(TextPiece::Text(&rest[..kept]));
+        pieces.extend(variable.map(TextPiece::Variable));
         rest = &rest[at + 1 + length..];
     }
-    pieces.push(Piece::Text(rest));
-    pieces.retain(|piece| *piece != Piece::Text(""));
+    pieces.push(TextPiece::Text(rest));
+    pieces.retain(|piece| *piece != TextPiece::Text(""));
     pieces
 }
 
 /// The names of the variables in a text.
 pub fn variables(text: &str) -> Vec<&str> {
     let name = |piece| match piece {
-        Piece::Variable(name) => Some(name),
-        Piece::Text(_) => None,
+        TextPiece::Variable(name) => Some(name),
+        TextPiece::Text(_) => None,
     };
     pieces(text).into_iter().filter_map(name).collect()
 }
@@ -91,8 +91,8 @@ mod tests {
 
     fn filled(text: &str) -> String {
         let one = |piece| match piece {
-            Piece::Text(text) => text.to_owned(),
-            Piece::Variable(name) => format!("<{name}>"),
+            TextPiece::Text(text) => text.to_owned(),
+            TextPiece::Variable(name) => format!("<{name}>"),
         };
         pieces(text).into_iter().map(one).collect()
     }

@@ -21,16 +21,16 @@ const ANCHORS: usize = 64;
 
 /// A node of a document.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Node {
+pub struct YamlNode {
     /// Where it begins.
     pub at: At,
     /// What it is.
-    pub kind: Kind,
+    pub kind: YamlKind,
 }
 
 /// What a node is.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Kind {
+pub enum YamlKind {
     /// Nothing, `~` or `null`.
     Null,
     /// A truth value; the text as written beside it.
@@ -42,56 +42,56 @@ pub enum Kind {
     /// Text.
     Str(String),
     /// A list.
-    Seq(Vec<Node>),
+    Seq(Vec<YamlNode>),
     /// A mapping in the order of the file. Duplicate keys have been reported; the last one stands.
-    Map(Vec<(Node, Node)>),
+    Map(Vec<(YamlNode, YamlNode)>),
 }
 
-impl Node {
+impl YamlNode {
     /// Makes a list of this and another one; items of lists count for themselves.
-    fn append(&mut self, other: Node) {
-        let items = |node: Node| match node.kind {
-            Kind::Seq(items) => items,
-            kind => vec![Node { at: node.at, kind }],
+    fn append(&mut self, other: YamlNode) {
+        let items = |node: YamlNode| match node.kind {
+            YamlKind::Seq(items) => items,
+            kind => vec![YamlNode { at: node.at, kind }],
         };
         let at = self.at.clone();
-        let own = std::mem::replace(self, Node { at: at.clone(), kind: Kind::Null });
+        let own = std::mem::replace(self, YamlNode { at: at.clone(), kind: YamlKind::Null });
         let mut all = items(own);
         all.extend(items(other));
-        *self = Node { at, kind: Kind::Seq(all) };
+        *self = YamlNode { at, kind: YamlKind::Seq(all) };
     }
 
     /// The kind in words, for messages: "a list".
     pub fn describe(&self) -> String {
         match &self.kind {
-            Kind::Null => "nothing".into(),
-            Kind::Bool(_, text) => format!("the truth value {text}"),
-            Kind::Int(_, text) => format!("the whole number {text}"),
-            Kind::Float(_, text) => format!("the number {text}"),
-            Kind::Str(text) => format!("the text \"{}\"", shorten(text)),
-            Kind::Seq(_) => "a list".into(),
-            Kind::Map(_) => "a mapping".into(),
+            YamlKind::Null => "nothing".into(),
+            YamlKind::Bool(_, text) => format!("the truth value {text}"),
+            YamlKind::Int(_, text) => format!("the whole number {text}"),
+            YamlKind::Float(_, text) => format!("the number {text}"),
+            YamlKind::Str(text) => format!("the text \"{}\"", shorten(text)),
+            YamlKind::Seq(_) => "a list".into(),
+            YamlKind::Map(_) => "a mapping".into(),
         }
     }
 
     fn size(&self) -> Size {
         match &self.kind {
-            Kind::Seq(items) => items.iter().map(Node::size).fold(Size { nodes: 1, bytes: 0 }, Size::plus),
-            Kind::Map(pairs) => {
+            YamlKind::Seq(items) => items.iter().map(YamlNode::size).fold(Size { nodes: 1, bytes: 0 }, Size::plus),
+            YamlKind::Map(pairs) => {
                 let sizes = pairs.iter().map(|(key, value)| key.size().plus(value.size()));
                 sizes.fold(Size { nodes: 1, bytes: 0 }, Size::plus)
             }
-            Kind::Str(text) | Kind::Bool(_, text) | Kind::Int(_, text) | Kind::Float(_, text) => {
+            YamlKind::Str(text) | YamlKind::Bool(_, text) | YamlKind::Int(_, text) | YamlKind::Float(_, text) => {
                 Size { nodes: 1, bytes: text.len() }
             }
-            Kind::Null => Size { nodes: 1, bytes: 0 },
+            YamlKind::Null => Size { nodes: 1, bytes: 0 },
         }
     }
 
     fn height(&self) -> usize {
         match &self.kind {
-            Kind::Seq(items) => 1 + items.iter().map(Node::height).max().unwrap_or(0),
-            Kind::Map(pairs) => 1 + pairs.iter().map(|(k, v)| k.height().max(v.height())).max().unwrap_or(0),
+            YamlKind::Seq(items) => 1 + items.iter().map(YamlNode::height).max().unwrap_or(0),
+            YamlKind::Map(pairs) => 1 + pairs.iter().map(|(k, v)| k.height().max(v.height())).max().unwrap_or(0),
             _ => 0,
         }
     }
@@ -128,26 +128,26 @@ pub(crate) fn shorten(text: &str) -> String {
 }
 
 /// A container that is being read: its node so far, and its anchor (0 for none).
-struct Open {
+struct OpenContainer {
     at: At,
     anchor: usize,
-    nodes: Vec<Node>,
+    nodes: Vec<YamlNode>,
     is_map: bool,
 }
 
 struct Loader<'a> {
     file: Option<Arc<str>>,
     problems: &'a mut Vec<Problem>,
-    open: Vec<Open>,
-    anchors: HashMap<usize, (Node, Size)>,
+    open: Vec<OpenContainer>,
+    anchors: HashMap<usize, (YamlNode, Size)>,
     anchored: Size,
     aliased: Size,
-    root: Option<Node>,
+    root: Option<YamlNode>,
 }
 
 /// Reads one document. `None` if it cannot be read at all; what is wrong is added to `problems`. An empty
 /// text is a `Null` node.
-pub fn parse(text: &str, file: Option<Arc<str>>, problems: &mut Vec<Problem>) -> Option<Node> {
+pub fn parse(text: &str, file: Option<Arc<str>>, problems: &mut Vec<Problem>) -> Option<YamlNode> {
     let top = At { file: file.clone(), line: 1, column: 1 };
     if text.len() > MAX_BYTES {
         problems.push(Problem::error(
@@ -192,7 +192,7 @@ pub fn parse(text: &str, file: Option<Arc<str>>, problems: &mut Vec<Problem>) ->
             Ok((event, span)) => loader.take(event, span)?,
         }
     }
-    Some(loader.root.unwrap_or(Node { at: top, kind: Kind::Null }))
+    Some(loader.root.unwrap_or(YamlNode { at: top, kind: YamlKind::Null }))
 }
 
 fn syntax_problem(text: &str, at: &At, info: &str) -> Problem {
@@ -293,10 +293,10 @@ impl Loader<'_> {
                     Ok(kind) => kind,
                     Err((message, advice)) => {
                         self.problems.push(Problem::error(Code::BAD_VALUE, &at, message, advice));
-                        Kind::Str(text.into_owned())
+                        YamlKind::Str(text.into_owned())
                     }
                 };
-                self.place(Node { at, kind }, anchor)
+                self.place(YamlNode { at, kind }, anchor)
             }
             Event::SequenceStart(anchor, tag) | Event::MappingStart(anchor, tag)
                 if tag.as_ref().is_some_and(|t| !t.is_yaml_core_schema()) =>
@@ -320,9 +320,9 @@ impl Loader<'_> {
                         let repeats = self.is_value_of("conduits");
                         self.mapping(open.nodes, repeats)?
                     }
-                    false => Kind::Seq(open.nodes),
+                    false => YamlKind::Seq(open.nodes),
                 };
-                self.place(Node { at: open.at, kind }, open.anchor)
+                self.place(YamlNode { at: open.at, kind }, open.anchor)
             }
             Event::Alias(anchor) => {
                 let Some((node, size)) = self.anchors.get(&anchor) else {
@@ -368,11 +368,11 @@ impl Loader<'_> {
             ));
             return None;
         }
-        self.open.push(Open { at, anchor, nodes: Vec::new(), is_map });
+        self.open.push(OpenContainer { at, anchor, nodes: Vec::new(), is_map });
         Some(())
     }
 
-    fn place(&mut self, node: Node, anchor: usize) -> Option<()> {
+    fn place(&mut self, node: YamlNode, anchor: usize) -> Option<()> {
         if anchor > 0 {
             let size = node.size();
             self.anchored = self.anchored.plus(size);
@@ -394,18 +394,18 @@ impl Loader<'_> {
         let Some(around) = self.open.last().filter(|open| open.is_map && open.nodes.len() % 2 == 1) else {
             return false;
         };
-        matches!(around.nodes.last().map(|node| &node.kind), Some(Kind::Str(text)) if text == key)
+        matches!(around.nodes.last().map(|node| &node.kind), Some(YamlKind::Str(text)) if text == key)
     }
 
     /// Pairs up keys and values, and merges the values of `<<`. Duplicates are reported, unless keys may repeat: then their
     /// values become one list.
-    fn mapping(&mut self, nodes: Vec<Node>, repeats: bool) -> Option<Kind> {
-        let mut pairs: Vec<(Node, Node)> = Vec::with_capacity(nodes.len() / 2);
+    fn mapping(&mut self, nodes: Vec<YamlNode>, repeats: bool) -> Option<YamlKind> {
+        let mut pairs: Vec<(YamlNode, YamlNode)> = Vec::with_capacity(nodes.len() / 2);
         let mut seen: HashMap<String, usize> = HashMap::with_capacity(nodes.len() / 2);
-        let mut merged: Vec<(Node, Node)> = Vec::new();
+        let mut merged: Vec<(YamlNode, YamlNode)> = Vec::new();
         let mut nodes = nodes.into_iter();
         while let (Some(key), Some(value)) = (nodes.next(), nodes.next()) {
-            if matches!(&key.kind, Kind::Str(text) if text == "<<") {
+            if matches!(&key.kind, YamlKind::Str(text) if text == "<<") {
                 self.merge(value, &mut merged)?;
                 continue;
             }
@@ -439,13 +439,13 @@ impl Loader<'_> {
                 pairs.push((key, value));
             }
         }
-        Some(Kind::Map(pairs))
+        Some(YamlKind::Map(pairs))
     }
 
-    fn merge(&mut self, value: Node, merged: &mut Vec<(Node, Node)>) -> Option<()> {
+    fn merge(&mut self, value: YamlNode, merged: &mut Vec<(YamlNode, YamlNode)>) -> Option<()> {
         match value.kind {
-            Kind::Map(pairs) => merged.extend(pairs),
-            Kind::Seq(items) if items.iter().all(|i| matches!(i.kind, Kind::Map(_))) => {
+            YamlKind::Map(pairs) => merged.extend(pairs),
+            YamlKind::Seq(items) if items.iter().all(|i| matches!(i.kind, YamlKind::Map(_))) => {
                 for item in items {
                     self.merge(item, merged)?;
                 }
@@ -462,21 +462,21 @@ impl Loader<'_> {
 }
 
 /// The text of a scalar key, whatever type it reads as.
-pub(crate) fn key_text(key: &Node) -> Option<String> {
+pub(crate) fn key_text(key: &YamlNode) -> Option<String> {
     match &key.kind {
-        Kind::Str(text) | Kind::Bool(_, text) | Kind::Int(_, text) | Kind::Float(_, text) => Some(text.clone()),
+        YamlKind::Str(text) | YamlKind::Bool(_, text) | YamlKind::Int(_, text) | YamlKind::Float(_, text) => Some(text.clone()),
         _ => None,
     }
 }
 
 type Bad = (String, String);
 
-fn scalar(text: &str, plain: bool, tag: Option<&(String, String)>) -> Result<Kind, Bad> {
+fn scalar(text: &str, plain: bool, tag: Option<&(String, String)>) -> Result<YamlKind, Bad> {
     let Some((handle, suffix)) = tag else {
-        return if plain { plain_scalar(text) } else { Ok(Kind::Str(text.to_owned())) };
+        return if plain { plain_scalar(text) } else { Ok(YamlKind::Str(text.to_owned())) };
     };
     if handle.is_empty() && suffix == "!" || handle == "!" && suffix.is_empty() {
-        return Ok(Kind::Str(text.to_owned()));
+        return Ok(YamlKind::Str(text.to_owned()));
     }
     let unfit = || {
         (
@@ -488,25 +488,25 @@ fn scalar(text: &str, plain: bool, tag: Option<&(String, String)>) -> Result<Kin
         return Err((format!("the tag {handle}{suffix} means nothing in a model file"), "remove it".into()));
     }
     match suffix.as_str() {
-        "str" => Ok(Kind::Str(text.to_owned())),
-        "null" => Ok(Kind::Null),
-        "bool" => bool_of(text).map(|b| Kind::Bool(b, text.to_owned())).ok_or_else(unfit),
-        "int" => int_of(text).and_then(|i| i.ok()).map(|i| Kind::Int(i, text.to_owned())).ok_or_else(unfit),
+        "str" => Ok(YamlKind::Str(text.to_owned())),
+        "null" => Ok(YamlKind::Null),
+        "bool" => bool_of(text).map(|b| YamlKind::Bool(b, text.to_owned())).ok_or_else(unfit),
+        "int" => int_of(text).and_then(|i| i.ok()).map(|i| YamlKind::Int(i, text.to_owned())).ok_or_else(unfit),
         "float" => float_of(text)
             .or_else(|| text.parse().ok())
             .filter(|&value| !is_out_of_range(value, text))
-            .map(|f| Kind::Float(f, text.to_owned()))
+            .map(|f| YamlKind::Float(f, text.to_owned()))
             .ok_or_else(unfit),
         _ => Err((format!("the tag !!{suffix} means nothing in a model file"), "remove it".into())),
     }
 }
 
-fn plain_scalar(text: &str) -> Result<Kind, Bad> {
+fn plain_scalar(text: &str) -> Result<YamlKind, Bad> {
     if matches!(text, "" | "~" | "null" | "Null" | "NULL") {
-        return Ok(Kind::Null);
+        return Ok(YamlKind::Null);
     }
     if let Some(value) = bool_of(text) {
-        return Ok(Kind::Bool(value, text.to_owned()));
+        return Ok(YamlKind::Bool(value, text.to_owned()));
     }
     if let Some(value) = float_of(text) {
         if is_out_of_range(value, text) {
@@ -515,15 +515,15 @@ fn plain_scalar(text: &str) -> Result<Kind, Bad> {
                 "correct it, or write .inf if it is infinite, or quotes if it is text".into(),
             ));
         }
-        return Ok(Kind::Float(value, text.to_owned()));
+        return Ok(YamlKind::Float(value, text.to_owned()));
     }
     match int_of(text) {
-        Some(Ok(value)) => Ok(Kind::Int(value, text.to_owned())),
+        Some(Ok(value)) => Ok(YamlKind::Int(value, text.to_owned())),
         Some(Err(())) => Err((
             format!("the number {} does not fit into 64 bits", shorten(text)),
             "write it with a decimal point, or in quotes if it is text".into(),
         )),
-        None => Ok(Kind::Str(text.to_owned())),
+        None => Ok(YamlKind::Str(text.to_owned())),
     }
 }
 
@@ -626,7 +626,7 @@ fn base_60(text: &str) -> Option<Result<i128, ()>> {
 mod tests {
     use super::*;
 
-    fn one(text: &str) -> Kind {
+    fn one(text: &str) -> YamlKind {
         let mut problems = Vec::new();
         let node = parse(text, None, &mut problems);
         assert!(problems.is_empty(), "{problems:?}");
@@ -651,31 +651,31 @@ mod tests {
             ("0b11", 3),
             ("+1", 1),
         ] {
-            assert_eq!(one(text), Kind::Int(value, text.into()), "{text}");
+            assert_eq!(one(text), YamlKind::Int(value, text.into()), "{text}");
         }
         for (text, value) in
             [("1e5", 1e5), ("1.", 1.0), (".5", 0.5), ("12e03", 12e3), ("-.inf", f64::NEG_INFINITY)]
         {
-            assert_eq!(one(text), Kind::Float(value, text.into()), "{text}");
+            assert_eq!(one(text), YamlKind::Float(value, text.into()), "{text}");
         }
         for text in ["yes", "on", "0o17", "1_0.5", "1.2.3", "trueish", "089"] {
-            assert_eq!(one(text), Kind::Str(text.into()), "{text}");
+            assert_eq!(one(text), YamlKind::Str(text.into()), "{text}");
         }
-        assert_eq!(one("True"), Kind::Bool(true, "True".into()));
-        assert_eq!(one("~"), Kind::Null);
-        assert_eq!(one("\"5\""), Kind::Str("5".into()));
-        assert_eq!(one("!!str 5"), Kind::Str("5".into()));
-        assert_eq!(one("!!float 1"), Kind::Float(1.0, "1".into()));
+        assert_eq!(one("True"), YamlKind::Bool(true, "True".into()));
+        assert_eq!(one("~"), YamlKind::Null);
+        assert_eq!(one("\"5\""), YamlKind::Str("5".into()));
+        assert_eq!(one("!!str 5"), YamlKind::Str("5".into()));
+        assert_eq!(one("!!float 1"), YamlKind::Float(1.0, "1".into()));
     }
 
     #[test]
     fn merge_keys_add_only_what_is_not_there() {
-        let Kind::Map(pairs) = one("a: &a {x: 1, y: 2}\nb: {<<: *a, x: 3}\n") else { panic!() };
-        let Kind::Map(b) = &pairs[1].1.kind else { panic!() };
+        let YamlKind::Map(pairs) = one("a: &a {x: 1, y: 2}\nb: {<<: *a, x: 3}\n") else { panic!() };
+        let YamlKind::Map(b) = &pairs[1].1.kind else { panic!() };
         let read: Vec<_> = b.iter().map(|(k, v)| (key_text(k).unwrap(), v.kind.clone())).collect();
         assert_eq!(
             read,
-            [("x".to_owned(), Kind::Int(3, "3".into())), ("y".to_owned(), Kind::Int(2, "2".into()))]
+            [("x".to_owned(), YamlKind::Int(3, "3".into())), ("y".to_owned(), YamlKind::Int(2, "2".into()))]
         );
     }
 

@@ -1,6 +1,6 @@
 //! What a model expands to: instances, slots and channels, nested models, budgets, and what is refused.
 
-use ligament_model::{Configuration, ModelBuilder, NoModules, Operator, Problems, Reference, Resolved};
+use ligament_model::{Configuration, ModelBuilder, NoModules, Operator, Problems, Reference, ResolvedModel};
 
 fn load(text: &str) -> Configuration {
     let mut config = Configuration::from_yaml(text, "test.ymmsl").unwrap_or_else(|e| panic!("{e}"));
@@ -10,7 +10,7 @@ fn load(text: &str) -> Configuration {
 }
 
 /// All channels as "from -> to", sorted.
-fn channels(resolved: &Resolved) -> Vec<String> {
+fn channels(resolved: &ResolvedModel) -> Vec<String> {
     let mut all: Vec<String> = resolved
         .channels
         .iter()
@@ -20,7 +20,7 @@ fn channels(resolved: &Resolved) -> Vec<String> {
     all
 }
 
-fn names(resolved: &Resolved) -> Vec<String> {
+fn names(resolved: &ResolvedModel) -> Vec<String> {
     resolved.instances.iter().map(|i| i.name.to_string()).collect()
 }
 

@@ -8,15 +8,15 @@ mod scales;
 mod write;
 
 pub use read::{
-    Apply, Coupling, Definition, FilterDefinition, Implementation, Instance, Kind, Model, PortDefinition,
+    Apply, Coupling, Definition, FilterDefinition, Implementation, XmmlInstance, DefinitionKind, XmmlModel, PortDefinition,
 };
-pub use scales::{Direction, Scales};
+pub use scales::{Direction, XmmlScales};
 
 use ligament_model::Problem;
 
 /// A model in yMMSL, and what is worth knowing of how it was made.
 #[derive(Debug, Clone)]
-pub struct Converted {
+pub struct ConvertedModel {
     pub text: String,
     pub warnings: Vec<Problem>,
     /// The programs of which the file says the language, and that.
@@ -27,12 +27,12 @@ pub struct Converted {
 ///
 /// # Errors
 /// All that is wrong with it, in the order of the file; of what is no XML, the first mistake.
-pub fn convert(text: &str, file: &str) -> Result<Converted, Vec<Problem>> {
+pub fn convert(text: &str, file: &str) -> Result<ConvertedModel, Vec<Problem>> {
     let (model, mut problems) = read::read(text, file)?;
     let text = write::write(&model, &mut problems);
     problems.sort_by_key(|problem| (problem.line, problem.column));
     match problems.iter().any(Problem::is_error) {
         true => Err(problems),
-        false => Ok(Converted { text, warnings: problems, languages: write::languages(&model) }),
+        false => Ok(ConvertedModel { text, warnings: problems, languages: write::languages(&model) }),
     }
 }

@@ -29,7 +29,7 @@ pub(crate) fn beyond(text: &str) -> Option<(usize, String)> {
             from = start + 2;
             continue;
         }
-        let tag = Tag::of(rest);
+        let tag = XmlTag::of(rest);
         if tag.attributes > MAX_ATTRIBUTES {
             let what =
                 format!("an element has {} attributes, and {MAX_ATTRIBUTES} are the most", tag.attributes);
@@ -45,16 +45,16 @@ pub(crate) fn beyond(text: &str) -> Option<(usize, String)> {
 }
 
 /// The counts of a tag.
-struct Tag {
+struct XmlTag {
     attributes: usize,
     namespaces: usize,
     /// Bytes, from `<` to `>`.
     length: usize,
 }
 
-impl Tag {
+impl XmlTag {
     /// Of the tag that a text begins with.
-    fn of(text: &str) -> Tag {
+    fn of(text: &str) -> XmlTag {
         let (mut attributes, mut namespaces, mut quote) = (0, 0, None);
         for (place, byte) in text.bytes().enumerate() {
             match (quote, byte) {
@@ -62,12 +62,12 @@ impl Tag {
                 (Some(_), _) => {}
                 (None, b'"' | b'\'') => quote = Some(byte),
                 (None, b'=') => attributes += 1,
-                (None, b'>') => return Tag { attributes, namespaces, length: place + 1 },
+                (None, b'>') => return XmlTag { attributes, namespaces, length: place + 1 },
                 (None, b'x') if text[place..].starts_with("xmlns") => namespaces += 1,
                 (None, _) => {}
             }
         }
-        Tag { attributes, namespaces, length: text.len() }
+        XmlTag { attributes, namespaces, length: text.len() }
     }
 }
 

@@ -2,7 +2,7 @@
 //! is wrong is noted with its line.
 
 use crate::limits;
-use crate::scales::{quantity, Scales};
+use crate::scales::{quantity, XmmlScales};
 use ligament_catalogue::Code;
 use ligament_model::{nearest, At, Identifier, Operator, OtherFile, Problem};
 use roxmltree::{Document, Node, ParsingOptions};
@@ -11,26 +11,26 @@ use std::path::Path;
 use std::sync::Arc;
 
 /// A file of more elements and texts than this is refused.
-const MOST_NODES: u32 = 1_000_000;
+const MAX_NODES: u32 = 1_000_000;
 /// For so many mistakes it is looked what may be meant.
-const MOST_ADVISED: usize = 1000;
+const MAX_SUGGESTIONS: usize = 1000;
 /// More instances of one kind than this are refused.
-const MOST_INSTANCES: usize = 1 << 20;
+const MAX_INSTANCES: usize = 1 << 20;
 
 /// A model.
 #[derive(Debug, Default)]
-pub struct Model {
+pub struct XmmlModel {
     pub name: String,
     pub description: String,
     pub definitions: Vec<Definition>,
     pub filters: Vec<FilterDefinition>,
-    pub instances: Vec<Instance>,
+    pub instances: Vec<XmmlInstance>,
     pub couplings: Vec<Coupling>,
 }
 
 /// What a definition defines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
+pub enum DefinitionKind {
     Submodel,
     Mapper,
     Terminal,
@@ -39,12 +39,12 @@ pub enum Kind {
 /// A submodel, mapper or terminal.
 #[derive(Debug)]
 pub struct Definition {
-    pub kind: Kind,
+    pub kind: DefinitionKind,
     pub id: String,
     /// In words.
     pub title: String,
     pub description: String,
-    pub scales: Scales,
+    pub scales: XmmlScales,
     pub ports: Vec<PortDefinition>,
     pub implementation: Implementation,
 }
@@ -78,20 +78,20 @@ pub struct FilterDefinition {
 
 /// An instance of a definition.
 #[derive(Debug)]
-pub struct Instance {
+pub struct XmmlInstance {
     pub id: String,
-    /// Position in `Model::definitions`.
+    /// Position in `XmmlModel::definitions`.
     pub of: usize,
     pub multiplicity: Option<usize>,
     /// Where they differ from those of the definition.
-    pub scales: Scales,
+    pub scales: XmmlScales,
     pub at: At,
 }
 
 /// A coupling of two ports.
 #[derive(Debug)]
 pub struct Coupling {
-    /// Position in `Model::instances`, and in the ports of its definition.
+    /// Position in `XmmlModel::instances`, and in the ports of its definition.
     pub from: (usize, usize),
     pub to: (usize, usize),
     pub filters: Vec<Apply>,
@@ -101,14 +101,14 @@ pub struct Coupling {
 /// A filter that a coupling applies.
 #[derive(Debug)]
 pub struct Apply {
-    /// Position in `Model::filters`.
+    /// Position in `XmmlModel::filters`.
     pub filter: usize,
     pub factor: Option<u64>,
 }
 
 /// # Errors
 /// The file is no XML, or no model.
-pub(crate) fn read(text: &str, file: &str) -> Result<(Model, Vec<Problem>), Vec<Problem>> {
+pub(crate) fn read(text: &str, file: &str) -> Result<(XmmlModel, Vec<Problem>), Vec<Problem>> {
     let file: Arc<str> = file.into();
     if let Some((place, what)) = limits::beyond(text) {
         let at = limits::at(text, place, &file);
@@ -120,7 +120,7 @@ pub(crate) fn read(text: &str, file: &str) -> Result<(Model, Vec<Problem>), Vec<
         )]);
     }
     // Files name the DTD of xMML at their head, which is not read.
-    let options = ParsingOptions { allow_dtd: true, nodes_limit: MOST_NODES, ..ParsingOptions::default() };
+    let options = ParsingOptions { allow_dtd: true, nodes_limit: MAX_NODES, ..ParsingOptions::default() };
     let document = Document::parse_with_options(text, options).map_err(|error| {
         let place = error.pos();
         let at = At { file: Some(file.clone()), line: place.row, column: place.col };
@@ -139,14 +139,14 @@ pub(crate) fn read(text: &str, file: &str) -> Result<(Model, Vec<Problem>), Vec<
             },
         )]
     })?;
-    let mut reading = Reading {
+    let mut reading = XmmlReader {
         document: &document,
         file,
         problems: Vec::new(),
-        model: Model::default(),
+        model: XmmlModel::default(),
         datatypes: HashSet::new(),
-        found: Found::default(),
-        place: Place { byte: 0, column: 1, row: 1 },
+        found: NameTable::default(),
+        place: TextPosition { byte: 0, column: 1, row: 1 },
     };
     reading.read();
     if reading.model.instances.is_empty() && reading.problems.is_empty() {
@@ -156,21 +156,21 @@ pub(crate) fn read(text: &str, file: &str) -> Result<(Model, Vec<Problem>), Vec<
     Ok((reading.model, reading.problems))
 }
 
-struct Reading<'a, 'input> {
+struct XmmlReader<'a, 'input> {
     document: &'a Document<'input>,
     file: Arc<str>,
     problems: Vec<Problem>,
-    model: Model,
+    model: XmmlModel,
     datatypes: HashSet<String>,
     /// Places of what is in `model`, by what it is called.
-    found: Found,
+    found: NameTable,
     /// Where the last problem was looked up.
-    place: Place,
+    place: TextPosition,
 }
 
 /// Where what has a name is in a model.
 #[derive(Default)]
-struct Found {
+struct NameTable {
     definitions: HashMap<String, usize>,
     filters: HashMap<String, usize>,
     /// By definition and name, the place among its ports.
@@ -181,13 +181,13 @@ struct Found {
 
 /// A byte of the text, and its column and row for people.
 #[derive(Clone, Copy)]
-struct Place {
+struct TextPosition {
     byte: usize,
     column: u32,
     row: u32,
 }
 
-impl<'a, 'input> Reading<'a, 'input> {
+impl<'a, 'input> XmmlReader<'a, 'input> {
     /// Where an element stands. Lines are counted from the last place on: elements are mostly read in their order.
     fn at(&mut self, node: Node<'a, 'input>) -> At {
         let (byte, text) = (node.range().start, self.document.input_text());
@@ -213,7 +213,7 @@ impl<'a, 'input> Reading<'a, 'input> {
 
     /// A name that may be meant, unless there are so many mistakes that nobody reads about each.
     fn meant<'n>(&self, wrong: &str, known: impl Iterator<Item = &'n str>) -> Option<&'n str> {
-        if self.problems.len() < MOST_ADVISED {
+        if self.problems.len() < MAX_SUGGESTIONS {
             nearest(wrong, known)
         } else {
             None
@@ -351,9 +351,9 @@ impl<'a, 'input> Reading<'a, 'input> {
         for part in parts {
             match part.tag_name().name() {
                 "filter" => self.filter(part),
-                "mapper" => self.definition(part, Kind::Mapper),
-                "terminal" => self.definition(part, Kind::Terminal),
-                "submodel" => self.definition(part, Kind::Submodel),
+                "mapper" => self.definition(part, DefinitionKind::Mapper),
+                "terminal" => self.definition(part, DefinitionKind::Terminal),
+                "submodel" => self.definition(part, DefinitionKind::Submodel),
                 _ => {}
             }
         }
@@ -380,7 +380,7 @@ impl<'a, 'input> Reading<'a, 'input> {
         self.model.filters.push(FilterDefinition { id, what, dimension, factor });
     }
 
-    fn definition(&mut self, node: Node<'a, 'input>, kind: Kind) {
+    fn definition(&mut self, node: Node<'a, 'input>, kind: DefinitionKind) {
         let known = [
             "description",
             "timescale",
@@ -393,13 +393,13 @@ impl<'a, 'input> Reading<'a, 'input> {
         ];
         let parts = self.children(node, &known);
         let scales = self.scales(&parts);
-        if kind == Kind::Terminal {
+        if kind == DefinitionKind::Terminal {
             let what = self.required(node, "type").unwrap_or("source");
             if !["source", "sink"].contains(&what) {
                 self.error(node, format!("there is no terminal of the type \"{what}\""), "use source or sink");
             }
         }
-        if kind == Kind::Mapper {
+        if kind == DefinitionKind::Mapper {
             let what = self.required(node, "type").unwrap_or("fan-in");
             if !["fan-in", "fan-out", "fan-in-out"].contains(&what) {
                 self.error(
@@ -460,7 +460,7 @@ impl<'a, 'input> Reading<'a, 'input> {
         self.model.definitions.push(Definition { kind, id, title, description, scales, ports, implementation });
     }
 
-    fn port(&mut self, node: Node<'a, 'input>, kind: Kind, receives: bool) -> Option<PortDefinition> {
+    fn port(&mut self, node: Node<'a, 'input>, kind: DefinitionKind, receives: bool) -> Option<PortDefinition> {
         let datatype = node.attribute("datatype").map(str::to_owned);
         if let Some(name) =
             datatype.as_ref().filter(|name| !self.datatypes.is_empty() && !self.datatypes.contains(*name))
@@ -482,11 +482,11 @@ impl<'a, 'input> Reading<'a, 'input> {
                 }
             },
             // A terminal goes on for as long as there is something, a mapper maps one message after the other.
-            (None, Kind::Terminal, true) => Operator::S,
-            (None, Kind::Terminal, false) => Operator::OI,
-            (None, Kind::Mapper, true) => Operator::FInit,
-            (None, Kind::Mapper, false) => Operator::OF,
-            (None, Kind::Submodel, _) => {
+            (None, DefinitionKind::Terminal, true) => Operator::S,
+            (None, DefinitionKind::Terminal, false) => Operator::OI,
+            (None, DefinitionKind::Mapper, true) => Operator::FInit,
+            (None, DefinitionKind::Mapper, false) => Operator::OF,
+            (None, DefinitionKind::Submodel, _) => {
                 self.error(
                     node,
                     "the port has no operator".into(),
@@ -504,8 +504,8 @@ impl<'a, 'input> Reading<'a, 'input> {
         Some(PortDefinition { name: self.name(node, "id")?, operator, datatype })
     }
 
-    fn scales(&mut self, parts: &[Node<'a, 'input>]) -> Scales {
-        let mut scales = Scales::default();
+    fn scales(&mut self, parts: &[Node<'a, 'input>]) -> XmmlScales {
+        let mut scales = XmmlScales::default();
         for &part in parts {
             let is_time = match part.tag_name().name() {
                 "timescale" => true,
@@ -569,7 +569,7 @@ impl<'a, 'input> Reading<'a, 'input> {
         }
     }
 
-    fn instance(&mut self, node: Node<'a, 'input>) -> Option<Instance> {
+    fn instance(&mut self, node: Node<'a, 'input>) -> Option<XmmlInstance> {
         let id = self.name(node, "id");
         let parts =
             self.children(node, &["timescale", "spacescale", "otherscale", "param", "description", "extra"]);
@@ -586,10 +586,10 @@ impl<'a, 'input> Reading<'a, 'input> {
             }
             Some(_) => self.count(node, "multiplicity").and_then(|count| usize::try_from(count).ok()),
         };
-        if multiplicity.is_some_and(|count| count > MOST_INSTANCES) {
-            self.error(node, "so many instances cannot be".into(), format!("write at most {MOST_INSTANCES}"));
+        if multiplicity.is_some_and(|count| count > MAX_INSTANCES) {
+            self.error(node, "so many instances cannot be".into(), format!("write at most {MAX_INSTANCES}"));
         }
-        let kinds = [("submodel", Kind::Submodel), ("mapper", Kind::Mapper), ("terminal", Kind::Terminal)];
+        let kinds = [("submodel", DefinitionKind::Submodel), ("mapper", DefinitionKind::Mapper), ("terminal", DefinitionKind::Terminal)];
         let Some((wanted, kind)) =
             kinds.into_iter().find_map(|(name, kind)| Some((node.attribute(name)?, kind)))
         else {
@@ -611,7 +611,7 @@ impl<'a, 'input> Reading<'a, 'input> {
             self.error(node, what, advice);
             return None;
         };
-        Some(Instance { id: id?, of, multiplicity, scales, at: self.at(node) })
+        Some(XmmlInstance { id: id?, of, multiplicity, scales, at: self.at(node) })
     }
 
     fn coupling(&mut self, node: Node<'a, 'input>, names: &HashMap<String, usize>) -> Option<Coupling> {
@@ -691,12 +691,12 @@ impl<'a, 'input> Reading<'a, 'input> {
     }
 }
 
-impl Kind {
+impl DefinitionKind {
     pub(crate) fn name(self) -> &'static str {
         match self {
-            Kind::Submodel => "submodel",
-            Kind::Mapper => "mapper",
-            Kind::Terminal => "terminal",
+            DefinitionKind::Submodel => "submodel",
+            DefinitionKind::Mapper => "mapper",
+            DefinitionKind::Terminal => "terminal",
         }
     }
 }

@@ -8,16 +8,16 @@ pub type Direction = (String, Option<String>, Option<String>);
 
 /// The scales of a submodel or an instance, as texts with units such as `10 min`.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Scales {
+pub struct XmmlScales {
     pub time_step: Option<String>,
     pub total_time: Option<String>,
     /// For each direction, by its name.
     pub space: Vec<Direction>,
 }
 
-impl Scales {
+impl XmmlScales {
     /// These, where the other says nothing else.
-    pub(crate) fn with(&self, other: &Scales) -> Scales {
+    pub(crate) fn with(&self, other: &XmmlScales) -> XmmlScales {
         let mut space = self.space.clone();
         for (name, step, extent) in &other.space {
             match space.iter_mut().find(|(known, ..)| known == name) {
@@ -28,7 +28,7 @@ impl Scales {
                 None => space.push((name.clone(), step.clone(), extent.clone())),
             }
         }
-        Scales {
+        XmmlScales {
             time_step: other.time_step.clone().or(self.time_step.clone()),
             total_time: other.total_time.clone().or(self.total_time.clone()),
             space,
@@ -137,7 +137,7 @@ mod tests {
     fn what_one_direction_of_two_has_is_not_taken_for_all() {
         let direction =
             |name: &str, step: Option<&str>| (name.into(), step.map(str::to_owned), Some("1 m".to_owned()));
-        let scales = |space| Scales { space, ..Scales::default() };
+        let scales = |space| XmmlScales { space, ..XmmlScales::default() };
         let partly = scales(vec![direction("x", Some("1 mm")), direction("y", None)]);
         assert_eq!(partly.written().as_deref(), Some("{extent: [1 m, 1 m]}"));
         assert_eq!(partly.incomplete(), [("delta", 1)]);

@@ -1,6 +1,6 @@
 //! The model as yMMSL.
 
-use crate::read::{Apply, Coupling, Definition, Model};
+use crate::read::{Apply, Coupling, Definition, XmmlModel};
 use ligament_catalogue::Code;
 use ligament_model::{Operator, Problem};
 use std::collections::{HashMap, HashSet};
@@ -10,7 +10,7 @@ use std::fmt::Write;
 const SCALES_ARE_READ: bool = true;
 
 /// Writes a model file. What it cannot have is noted.
-pub(crate) fn write(model: &Model, problems: &mut Vec<Problem>) -> String {
+pub(crate) fn write(model: &XmmlModel, problems: &mut Vec<Problem>) -> String {
     let mut text = String::from("ymmsl_version: v0.2\n\nmodels:\n");
     let _ = writeln!(text, "  {}:", model.name);
     if !model.description.is_empty() {
@@ -98,7 +98,7 @@ pub(crate) fn write(model: &Model, problems: &mut Vec<Problem>) -> String {
 }
 
 /// In which languages programs are.
-pub(crate) fn languages(model: &Model) -> Vec<(String, String)> {
+pub(crate) fn languages(model: &XmmlModel) -> Vec<(String, String)> {
     let said = |one: &Definition| Some((program(one), one.implementation.language.clone()?));
     model.definitions.iter().filter_map(said).collect()
 }
@@ -119,12 +119,12 @@ fn ports(definition: &Definition) -> String {
     said.collect::<Vec<_>>().join(", ")
 }
 
-fn end(model: &Model, (instance, port): (usize, usize)) -> String {
+fn end(model: &XmmlModel, (instance, port): (usize, usize)) -> String {
     let instance = &model.instances[instance];
     format!("{}.{}", instance.id, model.definitions[instance.of].ports[port].name)
 }
 
-fn conduits(model: &Model) -> String {
+fn conduits(model: &XmmlModel) -> String {
     let mut senders: Vec<(String, Vec<String>)> = Vec::new();
     let mut known: HashMap<(usize, usize), usize> = HashMap::new();
     for coupling in &model.couplings {
@@ -147,7 +147,7 @@ fn conduits(model: &Model) -> String {
     text
 }
 
-fn resources(text: &mut String, model: &Model) {
+fn resources(text: &mut String, model: &XmmlModel) {
     let mut is_first = true;
     for instance in &model.instances {
         let Some(cores) = model.definitions[instance.of].implementation.cores else { continue };
@@ -159,7 +159,7 @@ fn resources(text: &mut String, model: &Model) {
 }
 
 /// What stands under `filters`.
-fn filters(model: &Model, problems: &mut Vec<Problem>) -> String {
+fn filters(model: &XmmlModel, problems: &mut Vec<Problem>) -> String {
     let mut text = String::new();
     for coupling in model.couplings.iter().filter(|coupling| !coupling.filters.is_empty()) {
         let lines: Vec<String> =
@@ -173,7 +173,7 @@ fn filters(model: &Model, problems: &mut Vec<Problem>) -> String {
 }
 
 /// The filter that does what one of xMML says, if there is one.
-fn filter(model: &Model, coupling: &Coupling, apply: &Apply, problems: &mut Vec<Problem>) -> Option<String> {
+fn filter(model: &XmmlModel, coupling: &Coupling, apply: &Apply, problems: &mut Vec<Problem>) -> Option<String> {
     let filter = &model.filters[apply.filter];
     let in_time = filter.dimension.as_deref().is_none_or(|dimension| matches!(dimension, "t" | "time"));
     let found = match (filter.what.as_str(), in_time, apply.factor.or(filter.factor)) {

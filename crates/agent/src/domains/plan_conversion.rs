@@ -3,7 +3,7 @@
 use crate::plan::{PlannedEnd, RunPlan, PlannedChannel, PlannedInstance, PlannedPort};
 use ligament_catalogue::{fault, Fault};
 use ligament_launch::NodeShare;
-use ligament_model::{BaseEnv, ExecutionModel, Operator, Program, Reference, Resolved, Resources};
+use ligament_model::{BaseEnv, ExecutionModel, Operator, Program, Reference, ResolvedModel, Resources};
 use ligament_wire::domains as wire;
 use ligament_wire::{DomainId, InstanceId};
 use std::collections::HashMap;
@@ -20,7 +20,7 @@ fn operator_name(operator: Operator) -> &'static str {
 /// process below the run directory, and the nodes of those that are spread over several.
 pub fn plan_to_wire(
     plan: &RunPlan,
-    model: &Resolved,
+    model: &ResolvedModel,
     placement: &[DomainId],
     homes: &[String],
     nodes: &HashMap<InstanceId, Vec<NodeShare>>,

@@ -3,7 +3,7 @@
 
 use ligament_catalogue::{fault, Fault};
 use ligament_filters::calculate;
-use ligament_model::{At, Reference, Resolved, SettingValue};
+use ligament_model::{At, Reference, ResolvedModel, SettingValue};
 use std::collections::BTreeMap;
 use std::fmt;
 
@@ -258,21 +258,21 @@ pub(super) struct Load {
 
 /// The costs of each instance and channel of a model.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Fitted {
+pub(super) struct FittedCosts {
     pub common: CommonCosts,
     pub efforts: Vec<Effort>,
     pub loads: Vec<Load>,
 }
 
 /// More steps or passes than this are refused.
-const MOST_STEPS: f64 = 1e12;
+const MAX_STEPS: f64 = 1e12;
 
-impl Fitted {
+impl FittedCosts {
     /// # Errors
     /// The costs name what the model does not have, or the model has what has no costs: all of it at once.
-    pub fn of(model: &Resolved, costs: &Costs) -> Result<Fitted, Fault> {
+    pub fn of(model: &ResolvedModel, costs: &Costs) -> Result<FittedCosts, Fault> {
         super::matching::check(model, costs)?;
-        let mut fitted = Fitted { common: CommonCosts::of(&costs.common), ..Fitted::default() };
+        let mut fitted = FittedCosts { common: CommonCosts::of(&costs.common), ..FittedCosts::default() };
         for instance in &model.instances {
             let name = instance.name.to_string();
             let own = costs.components.get(&name);
@@ -282,7 +282,7 @@ impl Fitted {
             };
             let value = |key: &str| own.get(key).map(|cost| number(model, &instance.name, cost)).transpose();
             let count = |key: &str| match value(key)? {
-                Some(count) if count > MOST_STEPS => {
+                Some(count) if count > MAX_STEPS => {
                     Err(fault!(CANNOT_PREDICT, "{name} would make {count:e} {key}"))
                 }
                 count => Ok(count.map(|count| count.round() as u64)),
@@ -313,7 +313,7 @@ impl Fitted {
     }
 
     /// The same with all computing so many times as long.
-    pub fn slowed(&self, factor: f64) -> Fitted {
+    pub fn slowed(&self, factor: f64) -> FittedCosts {
         let mut slowed = self.clone();
         for effort in &mut slowed.efforts {
             effort.setup *= factor;
@@ -326,7 +326,7 @@ impl Fitted {
 }
 
 /// The ports that a channel joins, without slots and indices.
-pub(super) fn conduit_of(model: &Resolved, channel: &ligament_model::Channel) -> ConduitName {
+pub(super) fn conduit_of(model: &ResolvedModel, channel: &ligament_model::Channel) -> ConduitName {
     let end = |end: ligament_model::Endpoint| {
         let component = model.instances[end.instance as usize].component as usize;
         format!("{}.{}", model.components[component].name, model.port(end).name)
@@ -335,7 +335,7 @@ pub(super) fn conduit_of(model: &Resolved, channel: &ligament_model::Channel) ->
 }
 
 /// A cost as a number, at least 0.
-fn number(model: &Resolved, instance: &Reference, cost: &Cost) -> Result<f64, Fault> {
+fn number(model: &ResolvedModel, instance: &Reference, cost: &Cost) -> Result<f64, Fault> {
     let (value, shown) = match cost {
         Cost::Number(value) => (*value, value.to_string()),
         Cost::Formula(text, at) => {

@@ -2,7 +2,7 @@
 
 use super::costs::{component_of, conduit_of, place, Costs};
 use ligament_catalogue::{fault, Fault};
-use ligament_model::{nearest, Operator, Resolved, ResolvedInstance};
+use ligament_model::{nearest, Operator, ResolvedModel, ResolvedInstance};
 use std::collections::{BTreeSet, HashSet};
 
 /// So many missing things are named.
@@ -10,7 +10,7 @@ const NAMED: usize = 10;
 
 /// # Errors
 /// What the costs have too much, or what they lack.
-pub(super) fn check(model: &Resolved, costs: &Costs) -> Result<(), Fault> {
+pub(super) fn check(model: &ResolvedModel, costs: &Costs) -> Result<(), Fault> {
     let components: HashSet<String> = model.components.iter().map(|one| one.name.to_string()).collect();
     let instances: HashSet<String> = model.instances.iter().map(|one| one.name.to_string()).collect();
     let conduits: BTreeSet<(String, String)> =
@@ -57,7 +57,7 @@ pub(super) fn check(model: &Resolved, costs: &Costs) -> Result<(), Fault> {
 
 /// # Errors
 /// Nobody knows when some ports are used.
-fn declared(model: &Resolved) -> Result<(), Fault> {
+fn declared(model: &ResolvedModel) -> Result<(), Fault> {
     let is_open = |instance: &&ResolvedInstance| {
         instance.ports.iter().any(|port| port.connected && port.operator == Operator::None)
     };
@@ -86,7 +86,7 @@ fn hint<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> String {
     }
 }
 
-fn missing(model: &Resolved, costs: &Costs, conduits: &BTreeSet<(String, String)>) -> Vec<String> {
+fn missing(model: &ResolvedModel, costs: &Costs, conduits: &BTreeSet<(String, String)>) -> Vec<String> {
     let mut missing = Vec::new();
     let mut seen = HashSet::new();
     for instance in &model.instances {

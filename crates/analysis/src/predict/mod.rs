@@ -13,12 +13,12 @@ mod simulate;
 
 pub use costs::{ComponentCosts, ConduitCosts, ConduitName, Cost, Costs};
 
-use costs::{conduit_of, Fitted};
+use costs::{conduit_of, FittedCosts};
 use ligament_catalogue::{fault, Fault};
-use ligament_model::Resolved;
-use path::Deed;
+use ligament_model::ResolvedModel;
+use path::PlayerActivity;
 use serde::Serialize;
-use simulate::{simulate, Outcome, Where};
+use simulate::{simulate, PlayOutcome, PlayedMachines};
 use std::collections::BTreeMap;
 
 /// What is to be predicted.
@@ -138,18 +138,18 @@ pub struct SpeedUp {
 }
 
 /// Of a run of more steps and messages, other numbers of cores are not compared: that would take seconds.
-const COMPARED: u64 = 500_000;
+const MAX_COMPARED_EVENTS: u64 = 500_000;
 
 /// What a run of a model will be like.
 ///
 /// # Errors
 /// The costs do not fit the model, or lack something of it; the run is too large to be played, or would come to a stop.
-pub fn predict(model: &Resolved, costs: &Costs, question: &Question) -> Result<Prediction, Fault> {
-    let fitted = Fitted::of(model, costs)?;
+pub fn predict(model: &ResolvedModel, costs: &Costs, question: &Question) -> Result<Prediction, Fault> {
+    let fitted = FittedCosts::of(model, costs)?;
     let place = placed(model, question)?;
     let outcome = simulate(model, &fitted, &place)?;
     let mut prediction = told(model, &fitted, question, &place, &outcome);
-    if question.speed_up && outcome.operations <= COMPARED {
+    if question.speed_up && outcome.operations <= MAX_COMPARED_EVENTS {
         prediction.speed_up = speed_up(model, &fitted)?;
     }
     Ok(prediction)
@@ -159,8 +159,8 @@ pub fn predict(model: &Resolved, costs: &Costs, question: &Question) -> Result<P
 ///
 /// # Errors
 /// As `predict`.
-pub fn best_placement(model: &Resolved, costs: &Costs, question: &Question) -> Result<Prediction, Fault> {
-    let fitted = Fitted::of(model, costs)?;
+pub fn best_placement(model: &ResolvedModel, costs: &Costs, question: &Question) -> Result<Prediction, Fault> {
+    let fitted = FittedCosts::of(model, costs)?;
     let place = placement::best(model, &fitted, placed(model, question)?)?;
     let outcome = simulate(model, &fitted, &place)?;
     Ok(told(model, &fitted, question, &place, &outcome))
@@ -172,13 +172,13 @@ pub fn best_placement(model: &Resolved, costs: &Costs, question: &Question) -> R
 ///
 /// # Errors
 /// As `predict`.
-pub fn agree(model: &Resolved, costs: &mut Costs, question: &Question, duration: f64) -> Result<(), Fault> {
+pub fn agree(model: &ResolvedModel, costs: &mut Costs, question: &Question, duration: f64) -> Result<(), Fault> {
     /// No message takes longer for itself, s.
     const SLOWEST: f64 = 10e-3;
     let place = placed(model, question)?;
     let mut takes = |latency: f64, factor: f64| -> Result<f64, Fault> {
         costs.common.insert("latency", latency);
-        let fitted = Fitted::of(model, costs)?.slowed(factor);
+        let fitted = FittedCosts::of(model, costs)?.slowed(factor);
         Ok(simulate(model, &fitted, &place)?.duration)
     };
     if takes(0.0, 1.0)? < duration {
@@ -220,7 +220,7 @@ fn where_it_is(wanted: f64, most: f64, mut of: impl FnMut(f64) -> Result<f64, Fa
     Ok((low.0 + high.0) / 2.0)
 }
 
-fn placed(model: &Resolved, question: &Question) -> Result<Where, Fault> {
+fn placed(model: &ResolvedModel, question: &Question) -> Result<PlayedMachines, Fault> {
     let machines: Vec<f64> = question.machines.iter().map(|&cores| f64::from(cores.max(1))).collect();
     let of = match &question.placement {
         Some(of)
@@ -233,13 +233,13 @@ fn placed(model: &Resolved, question: &Question) -> Result<Where, Fault> {
         }
         None => placement::in_order(model, &machines),
     };
-    Ok(Where { machines, of })
+    Ok(PlayedMachines { machines, of })
 }
 
-fn speed_up(model: &Resolved, fitted: &Fitted) -> Result<Vec<SpeedUp>, Fault> {
+fn speed_up(model: &ResolvedModel, fitted: &FittedCosts) -> Result<Vec<SpeedUp>, Fault> {
     let useful: f64 = model.instances.iter().map(|one| f64::from(one.resources.cores_on_node().max(1))).sum();
     let takes = |cores: f64| {
-        let place = Where { machines: vec![cores], of: vec![0; model.instances.len()] };
+        let place = PlayedMachines { machines: vec![cores], of: vec![0; model.instances.len()] };
         Ok::<f64, Fault>(simulate(model, fitted, &place)?.duration)
     };
     let one = takes(1.0)?;
@@ -260,11 +260,11 @@ fn speed_up(model: &Resolved, fitted: &Fitted) -> Result<Vec<SpeedUp>, Fault> {
 }
 
 fn told(
-    model: &Resolved,
-    fitted: &Fitted,
+    model: &ResolvedModel,
+    fitted: &FittedCosts,
     question: &Question,
-    place: &Where,
-    outcome: &Outcome,
+    place: &PlayedMachines,
+    outcome: &PlayOutcome,
 ) -> Prediction {
     let mut instances: Vec<PredictedInstance> = Vec::new();
     for (at, (instance, did)) in model.instances.iter().zip(&outcome.did).enumerate() {
@@ -319,7 +319,7 @@ fn told(
     }
 }
 
-fn critical_path(model: &Resolved, fitted: &Fitted, outcome: &Outcome) -> Vec<PathPart> {
+fn critical_path(model: &ResolvedModel, fitted: &FittedCosts, outcome: &PlayOutcome) -> Vec<PathPart> {
     let component = |instance: u32| {
         let component = model.instances[instance as usize].component as usize;
         model.components[component].name.to_string()
@@ -327,10 +327,10 @@ fn critical_path(model: &Resolved, fitted: &Fitted, outcome: &Outcome) -> Vec<Pa
     let mut sums: BTreeMap<(PathKind, String), f64> = BTreeMap::new();
     for (deed, seconds) in outcome.path.sums() {
         let key = match deed {
-            Deed::Starts(who) => (PathKind::Starts, component(who)),
-            Deed::Computes(who) => (PathKind::Computes, component(who)),
-            Deed::WaitsForCores(who) => (PathKind::WaitsForCores, component(who)),
-            Deed::Carries(channel) => {
+            PlayerActivity::Starts(who) => (PathKind::Starts, component(who)),
+            PlayerActivity::Computes(who) => (PathKind::Computes, component(who)),
+            PlayerActivity::WaitsForCores(who) => (PathKind::WaitsForCores, component(who)),
+            PlayerActivity::Carries(channel) => {
                 let (from, to) = conduit_of(model, &model.channels[channel as usize]);
                 (PathKind::Messages, format!("{from} -> {to}"))
             }

@@ -8,7 +8,7 @@ pub(super) type Record = u32;
 
 /// What was done.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Deed {
+pub(super) enum PlayerActivity {
     /// The instance started.
     Starts(u32),
     Computes(u32),
@@ -19,9 +19,9 @@ pub(super) enum Deed {
 }
 
 #[derive(Debug, Clone, Copy)]
-struct Done {
+struct ActivityRecord {
     before: Option<Record>,
-    what: Deed,
+    what: PlayerActivity,
     seconds: f32,
     /// Without the time in which others had the cores.
     work: f32,
@@ -29,30 +29,30 @@ struct Done {
 
 /// All that was done.
 #[derive(Debug, Default)]
-pub(super) struct Path {
-    done: Vec<Done>,
+pub(super) struct CriticalPath {
+    done: Vec<ActivityRecord>,
     last: Option<Record>,
 }
 
-impl Path {
-    fn add(&mut self, done: Done) -> Record {
+impl CriticalPath {
+    fn add(&mut self, done: ActivityRecord) -> Record {
         self.done.push(done);
         (self.done.len() - 1) as Record
     }
 
     pub fn starts(&mut self, instance: u32, seconds: f64) -> Record {
         let seconds = seconds as f32;
-        self.add(Done { before: None, what: Deed::Starts(instance), seconds, work: seconds })
+        self.add(ActivityRecord { before: None, what: PlayerActivity::Starts(instance), seconds, work: seconds })
     }
 
     pub fn computes(&mut self, instance: u32, before: Record, seconds: f64, work: f64) -> Record {
-        let what = Deed::Computes(instance);
-        self.add(Done { before: Some(before), what, seconds: seconds as f32, work: work as f32 })
+        let what = PlayerActivity::Computes(instance);
+        self.add(ActivityRecord { before: Some(before), what, seconds: seconds as f32, work: work as f32 })
     }
 
     pub fn carries(&mut self, channel: u32, before: Record, seconds: f64) -> Record {
-        let (what, seconds) = (Deed::Carries(channel), seconds as f32);
-        self.add(Done { before: Some(before), what, seconds, work: seconds })
+        let (what, seconds) = (PlayerActivity::Carries(channel), seconds as f32);
+        self.add(ActivityRecord { before: Some(before), what, seconds, work: seconds })
     }
 
     /// What the run's end followed from.
@@ -61,15 +61,15 @@ impl Path {
     }
 
     /// The seconds on the critical path, by what was done.
-    pub fn sums(&self) -> BTreeMap<Deed, f64> {
-        let mut sums: BTreeMap<Deed, f64> = BTreeMap::new();
+    pub fn sums(&self) -> BTreeMap<PlayerActivity, f64> {
+        let mut sums: BTreeMap<PlayerActivity, f64> = BTreeMap::new();
         let mut at = self.last;
         while let Some(done) = at.map(|at| &self.done[at as usize]) {
             *sums.entry(done.what).or_default() += f64::from(done.work.min(done.seconds));
-            if let Deed::Computes(instance) = done.what {
+            if let PlayerActivity::Computes(instance) = done.what {
                 let more = f64::from(done.seconds - done.work).max(0.0);
                 if more > 0.0 {
-                    *sums.entry(Deed::WaitsForCores(instance)).or_default() += more;
+                    *sums.entry(PlayerActivity::WaitsForCores(instance)).or_default() += more;
                 }
             }
             at = done.before;

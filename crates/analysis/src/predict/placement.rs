@@ -1,20 +1,20 @@
 //! Which instance goes to which machine: first as room allows, then by moving one at a time as long as that helps.
 
-use super::costs::Fitted;
-use super::simulate::{simulate, Where};
+use super::costs::FittedCosts;
+use super::simulate::{simulate, PlayedMachines};
 use ligament_catalogue::Fault;
-use ligament_model::Resolved;
+use ligament_model::ResolvedModel;
 
 /// All attempts together play no more steps and messages than this.
-const MOST_WORK: f64 = 10e6;
+const MAX_SEARCH_EVENTS: f64 = 10e6;
 /// And no more attempts are made.
-const MOST_ATTEMPTS: usize = 400;
+const MAX_ATTEMPTS: usize = 400;
 /// A gain that is worth a move.
-const WORTH: f64 = 0.999;
+const MAX_WORTHWHILE_RATIO: f64 = 0.999;
 
 /// In the order of the model, each to the first machine that still has its cores; who finds none goes where most are free for
 /// each that is there.
-pub(super) fn in_order(model: &Resolved, machines: &[f64]) -> Vec<u32> {
+pub(super) fn in_order(model: &ResolvedModel, machines: &[f64]) -> Vec<u32> {
     let mut free = machines.to_vec();
     let mut of = Vec::new();
     for instance in &model.instances {
@@ -34,9 +34,9 @@ pub(super) fn in_order(model: &Resolved, machines: &[f64]) -> Vec<u32> {
 ///
 /// # Errors
 /// As `simulate`.
-pub(super) fn best(model: &Resolved, fitted: &Fitted, from: Where) -> Result<Where, Fault> {
+pub(super) fn best(model: &ResolvedModel, fitted: &FittedCosts, from: PlayedMachines) -> Result<PlayedMachines, Fault> {
     let first = simulate(model, fitted, &from)?;
-    let attempts = ((MOST_WORK / (first.operations as f64 + 1.0)) as usize).min(MOST_ATTEMPTS);
+    let attempts = ((MAX_SEARCH_EVENTS / (first.operations as f64 + 1.0)) as usize).min(MAX_ATTEMPTS);
     let mut search = Search { model, fitted, place: from, takes: first.duration, left: attempts };
     // Those that compute longest first: they decide most.
     let mut order: Vec<usize> = (0..model.instances.len()).collect();
@@ -46,9 +46,9 @@ pub(super) fn best(model: &Resolved, fitted: &Fitted, from: Where) -> Result<Whe
 }
 
 struct Search<'a> {
-    model: &'a Resolved,
-    fitted: &'a Fitted,
-    place: Where,
+    model: &'a ResolvedModel,
+    fitted: &'a FittedCosts,
+    place: PlayedMachines,
     takes: f64,
     left: usize,
 }
@@ -91,7 +91,7 @@ impl Search<'_> {
             self.place.of[one] = machine;
         }
         let takes = simulate(self.model, self.fitted, &self.place)?.duration;
-        if takes < self.takes * WORTH {
+        if takes < self.takes * MAX_WORTHWHILE_RATIO {
             self.takes = takes;
             return Ok(true);
         }

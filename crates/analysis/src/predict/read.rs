@@ -2,8 +2,8 @@
 
 use super::costs::{ComponentCosts, ConduitCosts, Cost, Costs};
 use ligament_catalogue::Code;
-use ligament_model::yaml::{self, Kind, Node};
-use ligament_model::{parse_bytes, Problem, Reader};
+use ligament_model::yaml::{self, YamlKind, YamlNode};
+use ligament_model::{parse_bytes, Problem, FieldReader};
 use std::fmt::Write;
 use std::sync::Arc;
 
@@ -18,7 +18,7 @@ impl Costs {
     /// # Errors
     /// All that is wrong with it, in the order of the file.
     pub fn read(text: &str, file: &str) -> Result<Costs, Vec<Problem>> {
-        let mut reader = Reader::default();
+        let mut reader = FieldReader::default();
         let file: Arc<str> = file.into();
         let mut costs = Costs::default();
         if let Some(root) = yaml::parse(text, Some(file), &mut reader.problems) {
@@ -55,10 +55,10 @@ impl Costs {
     }
 }
 
-fn read_root(reader: &mut Reader, root: &Node, costs: &mut Costs) {
+fn read_root(reader: &mut FieldReader, root: &YamlNode, costs: &mut Costs) {
     let map = reader.mapping(root, "a file of costs", &[VERSION, "common", "components", "conduits"]);
     match map.get(VERSION).map(|node| &node.kind) {
-        Some(Kind::Int(1, _)) => {}
+        Some(YamlKind::Int(1, _)) => {}
         _ => reader.error(
             Code::BAD_COSTS,
             &root.at,
@@ -115,17 +115,17 @@ fn read_root(reader: &mut Reader, root: &Node, costs: &mut Costs) {
     }
 }
 
-fn wrong(reader: &mut Reader, node: &Node, key: &str, advice: &str) {
+fn wrong(reader: &mut FieldReader, node: &YamlNode, key: &str, advice: &str) {
     let message = format!("{key} cannot be {}", node.describe());
     reader.error(Code::BAD_COSTS, &node.at, message, advice);
 }
 
 /// A number, bytes with a unit, or a formula.
-fn cost(reader: &mut Reader, node: &Node, key: &str) -> Option<Cost> {
+fn cost(reader: &mut FieldReader, node: &YamlNode, key: &str) -> Option<Cost> {
     match &node.kind {
-        Kind::Int(value, _) if *value >= 0 => return Some(Cost::Number(*value as f64)),
-        Kind::Float(value, _) if *value >= 0.0 && value.is_finite() => return Some(Cost::Number(*value)),
-        Kind::Str(text) => {
+        YamlKind::Int(value, _) if *value >= 0 => return Some(Cost::Number(*value as f64)),
+        YamlKind::Float(value, _) if *value >= 0.0 && value.is_finite() => return Some(Cost::Number(*value)),
+        YamlKind::Str(text) => {
             if matches!(key, "bytes" | "memory") {
                 if let Some(bytes) = parse_bytes(text) {
                     return Some(Cost::Number(bytes as f64));

@@ -2,28 +2,28 @@
 //! computing; O_F), computes as long as its costs say on the cores that it shares with others, and waits where a message or
 //! room for one is missing.
 
-use super::costs::{Effort, Fitted, Load};
-use super::path::{Path, Record};
+use super::costs::{Effort, FittedCosts, Load};
+use super::path::{CriticalPath, Record};
 use super::processors::{Processors, Seconds};
 use ligament_catalogue::{fault, Fault};
-use ligament_model::{Operator, Resolved};
+use ligament_model::{Operator, ResolvedModel};
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap, VecDeque};
 
 /// A run in which instances compute and send more often than this is not played.
-const MOST: u64 = 10_000_000;
+const MAX_EVENTS: u64 = 10_000_000;
 /// A run of more than a thousand years is none (s).
-const LONGEST: f64 = 3.2e10;
+const MAX_RUN_S: f64 = 3.2e10;
 /// Bytes of a conduit that may be on their way, if the model does not say.
-const BUDGET: u64 = 64 << 20;
+const DEFAULT_BUDGET_BYTES: u64 = 64 << 20;
 /// What a message takes beside its bytes.
-const SLOT: f64 = 320.0;
+const MESSAGE_COST_BYTES: f64 = 320.0;
 /// Products of whole numbers and rates that were rounded.
 const ROUNDING: f64 = 1e-6;
 
 /// Where a run is played.
 #[derive(Debug, Clone)]
-pub(super) struct Where {
+pub(super) struct PlayedMachines {
     /// Cores of each machine.
     pub machines: Vec<f64>,
     /// The machine of each instance.
@@ -45,7 +45,7 @@ pub(super) struct Did {
 
 /// What passed a channel.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub(super) struct Passed {
+pub(super) struct PlayedTraffic {
     pub messages: u64,
     /// Most messages that were sent and not yet received.
     pub most: u64,
@@ -53,18 +53,18 @@ pub(super) struct Passed {
 
 /// How a run went.
 #[derive(Debug)]
-pub(super) struct Outcome {
+pub(super) struct PlayOutcome {
     /// Until the last instance had ended, and the run with it, s.
     pub duration: f64,
     pub did: Vec<Did>,
-    pub passed: Vec<Passed>,
-    pub path: Path,
+    pub passed: Vec<PlayedTraffic>,
+    pub path: CriticalPath,
     /// Steps and messages that were played.
     pub operations: u64,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq)]
-enum Phase {
+enum PlayerPhase {
     Setup,
     Init,
     Observe,
@@ -76,7 +76,7 @@ enum Phase {
 
 /// What an instance waits for.
 #[derive(Debug, Clone, Copy, PartialEq)]
-enum Lack {
+enum MissingResource {
     Message(u32),
     Room(u32),
 }
@@ -100,7 +100,7 @@ struct Player<'a> {
     solve: Vec<u32>,
     observe: Vec<u32>,
     last: Vec<u32>,
-    phase: Phase,
+    phase: PlayerPhase,
     /// Whether it computes, and what the work was.
     computes: Option<(f64, f64)>,
     wakes: Wakes,
@@ -109,13 +109,13 @@ struct Player<'a> {
     /// Steps in this pass, and in all of them.
     step: u64,
     steps: u64,
-    lack: Option<(Lack, f64)>,
+    lack: Option<(MissingResource, f64)>,
     cause: Record,
     did: Did,
 }
 
 #[derive(Debug)]
-struct Message {
+struct PlayedMessage {
     sent: f64,
     arrives: f64,
     cause: Record,
@@ -132,21 +132,21 @@ struct Pipe<'a> {
     /// The pair of machines, if they are two.
     link: Option<(u32, u32)>,
     room: usize,
-    queue: VecDeque<Message>,
+    queue: VecDeque<PlayedMessage>,
     closed: bool,
-    passed: Passed,
+    passed: PlayedTraffic,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Event {
+enum PlayedEvent {
     Wake(u32),
     /// Somebody is done on these processors, if nothing has changed since this stamp.
     Computed(u32, u64),
 }
 
-struct Play<'a> {
-    model: &'a Resolved,
-    fitted: &'a Fitted,
+struct Playback<'a> {
+    model: &'a ResolvedModel,
+    fitted: &'a FittedCosts,
     now: f64,
     players: Vec<Player<'a>>,
     pipes: Vec<Pipe<'a>>,
@@ -154,8 +154,8 @@ struct Play<'a> {
     stamps: Vec<u64>,
     /// Until when what was sent keeps the way between two machines busy.
     links: HashMap<(u32, u32), f64>,
-    events: BinaryHeap<Reverse<(Seconds, Event)>>,
-    path: Path,
+    events: BinaryHeap<Reverse<(Seconds, PlayedEvent)>>,
+    path: CriticalPath,
     done: u64,
 }
 
@@ -163,8 +163,8 @@ struct Play<'a> {
 ///
 /// # Errors
 /// It is too long to be played, or comes to a stop.
-pub(super) fn simulate(model: &Resolved, fitted: &Fitted, place: &Where) -> Result<Outcome, Fault> {
-    let mut play = Play::new(model, fitted, place);
+pub(super) fn simulate(model: &ResolvedModel, fitted: &FittedCosts, place: &PlayedMachines) -> Result<PlayOutcome, Fault> {
+    let mut play = Playback::new(model, fitted, place);
     play.run()?;
     let ends = play.players.iter().map(|player| player.did.ends);
     let last =
@@ -175,7 +175,7 @@ pub(super) fn simulate(model: &Resolved, fitted: &Fitted, place: &Where) -> Resu
     if let Some(last) = last {
         path.ends_with(play.players[last].cause);
     }
-    Ok(Outcome {
+    Ok(PlayOutcome {
         duration,
         did: play.players.into_iter().map(|player| player.did).collect(),
         passed: play.pipes.into_iter().map(|pipe| pipe.passed).collect(),
@@ -211,12 +211,12 @@ fn crowded(players: &[Player<'_>], machines: &[f64]) -> Vec<bool> {
     wanted.iter().zip(machines).map(|(wanted, cores)| wanted > cores).collect()
 }
 
-impl<'a> Play<'a> {
-    fn new(model: &'a Resolved, fitted: &'a Fitted, place: &Where) -> Play<'a> {
+impl<'a> Playback<'a> {
+    fn new(model: &'a ResolvedModel, fitted: &'a FittedCosts, place: &PlayedMachines) -> Playback<'a> {
         let mut processors: Vec<Processors> =
             place.machines.iter().map(|&cores| Processors::new(cores)).collect();
         let mut light: HashMap<String, u32> = HashMap::new();
-        let mut path = Path::default();
+        let mut path = CriticalPath::default();
         let mut players: Vec<Player<'a>> = Vec::new();
         for (at, (instance, effort)) in (0u32..).zip(model.instances.iter().zip(&fitted.efforts)) {
             let mut own = place.of[at as usize];
@@ -236,7 +236,7 @@ impl<'a> Play<'a> {
                 solve: Vec::new(),
                 observe: Vec::new(),
                 last: Vec::new(),
-                phase: Phase::Setup,
+                phase: PlayerPhase::Setup,
                 computes: None,
                 wakes: Wakes::No,
                 cursor: (0, 0),
@@ -259,9 +259,9 @@ impl<'a> Play<'a> {
                 (None, Some(true)) => (0.0, fitted.common.latency),
                 (None, _) => (fitted.common.latency, 0.0),
             };
-            let budget = channel.budget.or(model.ligament.budget).unwrap_or(BUDGET) as f64;
-            let room = ((budget / (load.bytes + SLOT)) as usize).max(1);
-            let passed = Passed::default();
+            let budget = channel.budget.or(model.ligament.budget).unwrap_or(DEFAULT_BUDGET_BYTES) as f64;
+            let room = ((budget / (load.bytes + MESSAGE_COST_BYTES)) as usize).max(1);
+            let passed = PlayedTraffic::default();
             pipes.push(Pipe {
                 load,
                 from,
@@ -286,19 +286,19 @@ impl<'a> Play<'a> {
             }
         }
         let events =
-            (0u32..).zip(&players).map(|(at, player)| Reverse((Seconds(player.effort.start), Event::Wake(at))));
+            (0u32..).zip(&players).map(|(at, player)| Reverse((Seconds(player.effort.start), PlayedEvent::Wake(at))));
         let events = events.collect();
         let stamps = vec![0; processors.len()];
         let links = HashMap::new();
-        Play { model, fitted, now: 0.0, players, pipes, processors, stamps, links, events, path, done: 0 }
+        Playback { model, fitted, now: 0.0, players, pipes, processors, stamps, links, events, path, done: 0 }
     }
 
     fn run(&mut self) -> Result<(), Fault> {
         while let Some(Reverse((Seconds(at), event))) = self.events.pop() {
             self.now = self.now.max(at);
             match event {
-                Event::Wake(who) => self.advance(who)?,
-                Event::Computed(which, stamp) if self.stamps[which as usize] == stamp => {
+                PlayedEvent::Wake(who) => self.advance(who)?,
+                PlayedEvent::Computed(which, stamp) if self.stamps[which as usize] == stamp => {
                     let players = &self.players;
                     let cores_of = |who: u32| players[who as usize].cores;
                     if let Some(who) = self.processors[which as usize].end(self.now, cores_of) {
@@ -307,10 +307,10 @@ impl<'a> Play<'a> {
                         self.advance(who)?;
                     }
                 }
-                Event::Computed(..) => {}
+                PlayedEvent::Computed(..) => {}
             }
         }
-        if self.now > LONGEST {
+        if self.now > MAX_RUN_S {
             return Err(fault!(
                 CANNOT_PREDICT,
                 "with these costs the run would take {:e} s; give costs in seconds",
@@ -323,12 +323,12 @@ impl<'a> Play<'a> {
     /// One more operation, if there may be one.
     fn count(&mut self) -> Result<(), Fault> {
         self.done += 1;
-        if self.done <= MOST {
+        if self.done <= MAX_EVENTS {
             return Ok(());
         }
         Err(fault!(
             CANNOT_PREDICT,
-            "the run has more than {MOST} steps and messages, of which {:.3} s are played by then; predict one of fewer \
+            "the run has more than {MAX_EVENTS} steps and messages, of which {:.3} s are played by then; predict one of fewer \
              steps, whose time grows with their number",
             self.now
         ))
@@ -338,12 +338,12 @@ impl<'a> Play<'a> {
     fn look_at(&mut self, which: u32) {
         self.stamps[which as usize] += 1;
         if let Some(next) = self.processors[which as usize].next() {
-            self.events.push(Reverse((Seconds(next), Event::Computed(which, self.stamps[which as usize]))));
+            self.events.push(Reverse((Seconds(next), PlayedEvent::Computed(which, self.stamps[which as usize]))));
         }
     }
 
     fn wake(&mut self, who: u32, at: f64) {
-        self.events.push(Reverse((Seconds(at), Event::Wake(who))));
+        self.events.push(Reverse((Seconds(at), PlayedEvent::Wake(who))));
     }
 
     /// Begins to compute; whether there is anything to compute.
@@ -382,53 +382,53 @@ impl<'a> Play<'a> {
             let player = &self.players[who as usize];
             let effort = player.effort;
             let (next, work) = match player.phase {
-                Phase::Ended => return Ok(()),
-                Phase::Teardown => return self.end(who),
-                Phase::Setup => (Phase::Init, effort.setup),
-                Phase::Init => {
+                PlayerPhase::Ended => return Ok(()),
+                PlayerPhase::Teardown => return self.end(who),
+                PlayerPhase::Setup => (PlayerPhase::Init, effort.setup),
+                PlayerPhase::Init => {
                     let over = match player.init.is_empty() {
                         true => player.did.passes >= effort.passes,
                         false => player.init.iter().all(|&pipe| self.pipes[pipe as usize].is_over()),
                     };
-                    match if over { Received::Ended } else { self.receive_all(who)? } {
-                        Received::All => {
+                    match if over { ReceiveOutcome::Ended } else { self.receive_all(who)? } {
+                        ReceiveOutcome::All => {
                             self.players[who as usize].step = 0;
-                            (Phase::Observe, effort.pass)
+                            (PlayerPhase::Observe, effort.pass)
                         }
-                        Received::Waits => return Ok(()),
-                        Received::Ended => {
+                        ReceiveOutcome::Waits => return Ok(()),
+                        ReceiveOutcome::Ended => {
                             self.has_waited(who);
-                            (Phase::Teardown, effort.teardown)
+                            (PlayerPhase::Teardown, effort.teardown)
                         }
                     }
                 }
-                Phase::Observe => {
+                PlayerPhase::Observe => {
                     let is_done = match effort.steps {
                         Some(steps) => player.step >= steps,
                         // Until nothing more can come.
                         None => player.solve.iter().all(|&pipe| self.pipes[pipe as usize].is_over()),
                     };
                     match is_done {
-                        true => (Phase::Final, 0.0),
-                        false if self.send_all(who)? => (Phase::Solve, 0.0),
+                        true => (PlayerPhase::Final, 0.0),
+                        false if self.send_all(who)? => (PlayerPhase::Solve, 0.0),
                         false => return Ok(()),
                     }
                 }
-                Phase::Solve => {
-                    if let Received::Waits = self.receive_all(who)? {
+                PlayerPhase::Solve => {
+                    if let ReceiveOutcome::Waits = self.receive_all(who)? {
                         return Ok(());
                     }
                     let player = &mut self.players[who as usize];
                     player.step += 1;
                     player.steps += 1;
-                    (Phase::Observe, effort.step)
+                    (PlayerPhase::Observe, effort.step)
                 }
-                Phase::Final => {
+                PlayerPhase::Final => {
                     if !self.send_all(who)? {
                         return Ok(());
                     }
                     self.players[who as usize].did.passes += 1;
-                    (Phase::Init, 0.0)
+                    (PlayerPhase::Init, 0.0)
                 }
             };
             let player = &mut self.players[who as usize];
@@ -447,7 +447,7 @@ impl<'a> Play<'a> {
         loop {
             let player = &self.players[who as usize];
             let (pipes, operation) = match player.phase {
-                Phase::Observe => (&player.observe, player.steps),
+                PlayerPhase::Observe => (&player.observe, player.steps),
                 _ => (&player.last, player.did.passes),
             };
             let Some(&number) = pipes.get(player.cursor.0) else { return Ok(true) };
@@ -458,8 +458,8 @@ impl<'a> Play<'a> {
                 continue;
             }
             // To somebody who has ended all can be sent.
-            if pipe.queue.len() >= pipe.room && self.players[pipe.to as usize].phase != Phase::Ended {
-                self.lacks(who, Lack::Room(number));
+            if pipe.queue.len() >= pipe.room && self.players[pipe.to as usize].phase != PlayerPhase::Ended {
+                self.lacks(who, MissingResource::Room(number));
                 return Ok(false);
             }
             self.count()?;
@@ -482,27 +482,27 @@ impl<'a> Play<'a> {
             arrives = *busy + pipe.latency;
         }
         let to = pipe.to;
-        if self.players[to as usize].phase == Phase::Ended {
+        if self.players[to as usize].phase == PlayerPhase::Ended {
             return;
         }
         let cause = self.players[who as usize].cause;
-        pipe.queue.push_back(Message { sent: now, arrives, cause });
+        pipe.queue.push_back(PlayedMessage { sent: now, arrives, cause });
         pipe.passed.most = pipe.passed.most.max(pipe.queue.len() as u64);
-        if matches!(self.players[to as usize].lack, Some((Lack::Message(waited), _)) if waited == number) {
+        if matches!(self.players[to as usize].lack, Some((MissingResource::Message(waited), _)) if waited == number) {
             self.wake(to, arrives);
         }
     }
 
     /// Receives what is due in this phase.
-    fn receive_all(&mut self, who: u32) -> Result<Received, Fault> {
+    fn receive_all(&mut self, who: u32) -> Result<ReceiveOutcome, Fault> {
         loop {
             let player = &self.players[who as usize];
-            let starts = player.phase == Phase::Init;
+            let starts = player.phase == PlayerPhase::Init;
             let (pipes, operation) = match starts {
                 true => (&player.init, player.did.passes),
                 false => (&player.solve, player.steps),
             };
-            let Some(&number) = pipes.get(player.cursor.0) else { return Ok(Received::All) };
+            let Some(&number) = pipes.get(player.cursor.0) else { return Ok(ReceiveOutcome::All) };
             let pipe = &self.pipes[number as usize];
             let due = in_this(operation, pipe.load.received, received_by);
             let ready = pipe.queue.front().map(|message| message.arrives);
@@ -514,27 +514,27 @@ impl<'a> Play<'a> {
                 Some(at) if at <= self.now => {
                     self.count()?;
                     if self.wakes_up(who, number) {
-                        return Ok(Received::Waits);
+                        return Ok(ReceiveOutcome::Waits);
                     }
                     self.receive(who, number);
                 }
                 Some(at) => {
-                    self.lacks(who, Lack::Message(number));
+                    self.lacks(who, MissingResource::Message(number));
                     self.wake(who, at);
-                    return Ok(Received::Waits);
+                    return Ok(ReceiveOutcome::Waits);
                 }
                 None if pipe.closed => {
                     self.has_waited(who);
                     if starts {
-                        return Ok(Received::Ended);
+                        return Ok(ReceiveOutcome::Ended);
                     }
                     // Nothing more comes there: the rest of the loop goes on without.
                     let cursor = self.players[who as usize].cursor.0 + 1;
                     self.players[who as usize].cursor = (cursor, 0);
                 }
                 None => {
-                    self.lacks(who, Lack::Message(number));
-                    return Ok(Received::Waits);
+                    self.lacks(who, MissingResource::Message(number));
+                    return Ok(ReceiveOutcome::Waits);
                 }
             }
         }
@@ -544,7 +544,7 @@ impl<'a> Play<'a> {
     fn wakes_up(&mut self, who: u32, number: u32) -> bool {
         let work = self.pipes[number as usize].switch;
         let player = &mut self.players[who as usize];
-        let waited = matches!(player.lack, Some((Lack::Message(lacked), _)) if lacked == number);
+        let waited = matches!(player.lack, Some((MissingResource::Message(lacked), _)) if lacked == number);
         let begins = work > 0.0 && waited && player.wakes != Wakes::Done;
         player.wakes = if begins { Wakes::Now } else { Wakes::No };
         if begins {
@@ -563,19 +563,19 @@ impl<'a> Play<'a> {
             let player = &mut self.players[who as usize];
             player.cursor.1 += 1;
             player.did.received += 1;
-            if let Some((Lack::Message(_), since)) = player.lack {
+            if let Some((MissingResource::Message(_), since)) = player.lack {
                 if message.arrives > since {
                     player.cause = self.path.carries(number, message.cause, self.now - message.sent);
                 }
             }
         }
         self.has_waited(who);
-        if matches!(self.players[from as usize].lack, Some((Lack::Room(waited), _)) if waited == number) {
+        if matches!(self.players[from as usize].lack, Some((MissingResource::Room(waited), _)) if waited == number) {
             self.wake(from, self.now);
         }
     }
 
-    fn lacks(&mut self, who: u32, lack: Lack) {
+    fn lacks(&mut self, who: u32, lack: MissingResource) {
         let now = self.now;
         let player = &mut self.players[who as usize];
         let since = player.lack.map_or(now, |(_, since)| since);
@@ -592,7 +592,7 @@ impl<'a> Play<'a> {
 
     /// A sender that waited for room owes what it does next to the receiver.
     fn got_room(&mut self, who: u32, number: u32) {
-        if matches!(self.players[who as usize].lack, Some((Lack::Room(_), _))) {
+        if matches!(self.players[who as usize].lack, Some((MissingResource::Room(_), _))) {
             let receiver = self.pipes[number as usize].to;
             self.players[who as usize].cause = self.players[receiver as usize].cause;
             self.has_waited(who);
@@ -602,19 +602,19 @@ impl<'a> Play<'a> {
     fn end(&mut self, who: u32) -> Result<(), Fault> {
         self.has_waited(who);
         let player = &mut self.players[who as usize];
-        player.phase = Phase::Ended;
+        player.phase = PlayerPhase::Ended;
         player.did.ends = self.now;
         let mut concerned = Vec::new();
         let player = &self.players[who as usize];
         for &number in player.observe.iter().chain(&player.last) {
             let pipe = &mut self.pipes[number as usize];
             pipe.closed = true;
-            concerned.push((pipe.to, Lack::Message(number)));
+            concerned.push((pipe.to, MissingResource::Message(number)));
         }
         for &number in player.init.iter().chain(&player.solve) {
             let pipe = &mut self.pipes[number as usize];
             pipe.queue.clear();
-            concerned.push((pipe.from, Lack::Room(number)));
+            concerned.push((pipe.from, MissingResource::Room(number)));
         }
         for (other, lack) in concerned {
             if matches!(self.players[other as usize].lack, Some((waited, _)) if waited == lack) {
@@ -635,12 +635,12 @@ impl<'a> Play<'a> {
             .enumerate()
             .filter_map(|(at, player)| {
                 let name = &self.model.instances[at].name;
-                match player.lack.filter(|_| player.phase != Phase::Ended)?.0 {
-                    Lack::Message(pipe) => {
+                match player.lack.filter(|_| player.phase != PlayerPhase::Ended)?.0 {
+                    MissingResource::Message(pipe) => {
                         let from = self.model.end_name(self.model.channels[pipe as usize].from);
                         Some(format!("{name} waits for {from}"))
                     }
-                    Lack::Room(pipe) => {
+                    MissingResource::Room(pipe) => {
                         let to = self.model.end_name(self.model.channels[pipe as usize].to);
                         Some(format!("{name} waits until {to} is read"))
                     }
@@ -668,7 +668,7 @@ impl Pipe<'_> {
     }
 }
 
-enum Received {
+enum ReceiveOutcome {
     All,
     Waits,
     /// The sender has ended before that.

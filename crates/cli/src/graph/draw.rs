@@ -4,7 +4,7 @@
 
 use super::name_of;
 use crate::picture::xml;
-use ligament_analysis::{lay_out, Layout, Link, LinkEnd, Node, Topology};
+use ligament_analysis::{lay_out, Layout, TopologyLink, LinkEnd, TopologyNode, Topology};
 use ligament_model::Operator;
 use std::collections::{HashMap, HashSet};
 use std::fmt::Write;
@@ -50,7 +50,7 @@ pub(crate) fn shortened(name: &str) -> String {
 }
 
 /// The filters of an arrow, as far as there is room.
-fn label_of(link: &Link) -> String {
+fn label_of(link: &TopologyLink) -> String {
     shortened(&link.filters.join(", "))
 }
 
@@ -59,7 +59,7 @@ fn letters(text: &str) -> f64 {
 }
 
 /// For how many instances a box stands, if for more than one, and how many ranks each has.
-fn many(node: &Node) -> Option<String> {
+fn many(node: &TopologyNode) -> Option<String> {
     match (node.instances, node.ranks) {
         (0 | 1, None) => None,
         (0 | 1, Some(ranks)) => Some(format!("{ranks} ranks")),
@@ -196,7 +196,7 @@ impl<'a> Picture<'a> {
     }
 
     /// A curve from one port to another, through the heights at which it passes other columns.
-    fn path(&self, link: &Link, passes: &[f64]) -> String {
+    fn path(&self, link: &TopologyLink, passes: &[f64]) -> String {
         let (from, to) = (link.from, link.to);
         let (from_right, to_right) = sides(&self.layout, link);
         let ((ax, ay), (bx, by)) = (self.pin(from, from_right), self.pin(to, to_right));
@@ -236,7 +236,7 @@ impl<'a> Picture<'a> {
         path
     }
 
-    fn draw_box(&self, svg: &mut String, at: usize, node: &Node) {
+    fn draw_box(&self, svg: &mut String, at: usize, node: &TopologyNode) {
         let ((x, y), (width, height)) = (self.corner(at), self.sizes[at]);
         let frame = "fill=\"#f7f7f7\" stroke=\"#777\" rx=\"5\"";
         if many(node).is_some() {
@@ -293,7 +293,7 @@ impl<'a> Picture<'a> {
 }
 
 /// Whether an arrow begins, and ends, at the right side of its box.
-fn sides(layout: &Layout, link: &Link) -> (bool, bool) {
+fn sides(layout: &Layout, link: &TopologyLink) -> (bool, bool) {
     let column = |end: LinkEnd| layout.nodes[end.node].column;
     let (from, to) = (column(link.from), column(link.to));
     match link.from.node == link.to.node {
@@ -323,7 +323,7 @@ fn pins(topology: &Topology, layout: &Layout) -> Vec<[Vec<usize>; 2]> {
     nodes.collect()
 }
 
-fn size(node: &Node, pins: &[Vec<usize>; 2]) -> (f64, f64) {
+fn size(node: &TopologyNode, pins: &[Vec<usize>; 2]) -> (f64, f64) {
     let widest =
         |side: &[usize]| side.iter().map(|&port| letters(&name_of(&node.ports[port]))).fold(0.0, f64::max);
     let ports = (widest(&pins[0]) + widest(&pins[1])) * SMALL_LETTER + 50.0;

@@ -5,9 +5,9 @@ pub(crate) mod draw;
 use crate::arguments::{print, Graph};
 use crate::check::count;
 use draw::Picture;
-use ligament_analysis::{Boxes, Link, LinkEnd, NodePort, Topology};
+use ligament_analysis::{Boxes, TopologyLink, LinkEnd, NodePort, Topology};
 use ligament_catalogue::{fault, Fault};
-use ligament_model::{Operator, Resolved};
+use ligament_model::{Operator, ResolvedModel};
 use ligament_runtime::shown;
 use std::collections::{HashMap, HashSet};
 use std::fmt::Write;
@@ -68,7 +68,7 @@ fn told(arguments: &Graph) -> Result<(String, i32), Fault> {
 }
 
 /// As many boxes as one can take in, if that was not decided otherwise.
-fn boxed(model: &Resolved, arguments: &Graph) -> Topology {
+fn boxed(model: &ResolvedModel, arguments: &Graph) -> Topology {
     if arguments.folded {
         return Topology::of(model, Boxes::Folded);
     }
@@ -119,7 +119,7 @@ fn in_lines(topology: &Topology) -> String {
     text
 }
 
-fn receiver(topology: &Topology, link: &Link) -> String {
+fn receiver(topology: &Topology, link: &TopologyLink) -> String {
     let node = &topology.nodes[link.to.node];
     let port = &node.ports[link.to.port];
     let filters = match &link.filters[..] {

@@ -6,11 +6,11 @@ use super::languages::{Code, Language, Role};
 use super::skeletons::{Port, Skeleton};
 use crate::config::rust_crate;
 use crate::convert::{in_lines, read_xmml};
-use ligament_analysis::{check_configuration, CheckOptions, Files, Given};
+use ligament_analysis::{check_configuration, CheckOptions, Files, GivenCode};
 use ligament_catalogue::{fault, Fault};
 use ligament_model::{
     read, read_file, At, Configuration, ExecutionModel, FlatComponent, Operator, Problem, Program, Reference,
-    Resolved, SettingValue,
+    ResolvedModel, SettingValue,
 };
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::Path;
@@ -62,7 +62,7 @@ pub(super) fn files(name: &str, from: &Path, given: Option<Language>) -> Result<
             import.module
         ));
     }
-    let options = CheckOptions { files: Files::Elsewhere, given: Given::Everything, ..CheckOptions::default() };
+    let options = CheckOptions { files: Files::Elsewhere, given: GivenCode::Everything, ..CheckOptions::default() };
     let report = check_configuration(config.clone(), &options);
     let model = match (report.resolved, report.problems) {
         (Some(model), problems) if !problems.iter().any(Problem::is_error) => model,
@@ -179,7 +179,7 @@ fn leave_out_settings(config: &mut Configuration) -> Result<(), Fault> {
 /// A code for each program that components use, by the names of the programs.
 fn skeletons(
     config: &Configuration,
-    model: &Resolved,
+    model: &ResolvedModel,
     said: &HashMap<String, String>,
 ) -> Result<BTreeMap<Reference, Skeleton>, Fault> {
     let mut found: BTreeMap<Reference, Skeleton> = BTreeMap::new();

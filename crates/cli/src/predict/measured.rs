@@ -7,7 +7,7 @@ use ligament_manager::timeline::{Activity, TimelineLane, TimelineSpan, TimelineS
 use ligament_manager::{
     component_of, find_run, ConduitRecord, InstanceRecord, RunDirectory, RunRecord, RunState,
 };
-use ligament_model::{Operator, Resolved};
+use ligament_model::{Operator, ResolvedModel};
 use ligament_runtime::client::record_of;
 use ligament_wire::rank_parts;
 use std::collections::{BTreeMap, HashMap};
@@ -21,7 +21,7 @@ const ROUNDS: usize = 50;
 pub(super) struct Measured {
     pub run: RunDirectory,
     pub record: RunRecord,
-    pub model: Resolved,
+    pub model: ResolvedModel,
     timeline: RunTimeline,
 }
 

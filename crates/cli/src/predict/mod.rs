@@ -8,7 +8,7 @@ use ligament_analysis::predict::{best_placement, predict as predicted, Costs, Pr
 use ligament_analysis::CheckOptions;
 use ligament_catalogue::{fault, Fault};
 use ligament_manager::PortsByOperator;
-use ligament_model::Resolved;
+use ligament_model::ResolvedModel;
 use measured::Measured;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -140,7 +140,7 @@ fn costs(arguments: &Predict, from: Option<&Measured>) -> Result<Costs, Fault> {
 
 fn prediction(
     arguments: &Predict,
-    model: &Resolved,
+    model: &ResolvedModel,
     costs: &Costs,
     compared: Option<&Measured>,
 ) -> Result<Prediction, Fault> {
@@ -175,7 +175,7 @@ fn model_of(
     settings: &[String],
     name: Option<&str>,
     declared_ports: &DeclaredPorts,
-) -> Result<Resolved, Fault> {
+) -> Result<ResolvedModel, Fault> {
     let options = CheckOptions { declared_ports: declared_ports.clone(), ..crate::check::for_a_look() };
     let report = crate::check::read(files, settings, name, options)?;
     let first = report.problems.iter().find(|problem| problem.is_error());

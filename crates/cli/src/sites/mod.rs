@@ -22,7 +22,7 @@ use ligament_launch::site::{Site, Walltime};
 use ligament_launch::{needs, ResourceNeed, PlacementOptions, DomainCapacity};
 use ligament_link::{Key, Options};
 use ligament_manager::RunDirectory;
-use ligament_model::Resolved;
+use ligament_model::ResolvedModel;
 use ligament_net::{Station, Route};
 use ligament_runtime::client::SiteJob;
 use ligament_runtime::{run_over, ExpectedDomain, RunOptions, Show, Spread, Terminal};
@@ -169,7 +169,7 @@ fn part_job(part: &Part, run: &str, place: &Path, silence: Duration) -> Job {
 }
 
 /// The parts of a run: which site has how many nodes, and which domains.
-fn parts(arguments: &Submit, sites: Vec<Site>, model: &Resolved) -> Result<Vec<Part>, Fault> {
+fn parts(arguments: &Submit, sites: Vec<Site>, model: &ResolvedModel) -> Result<Vec<Part>, Fault> {
     let names: Vec<&str> = sites.iter().map(|site| site.name.as_str()).collect();
     for (i, name) in names.iter().enumerate() {
         if names[..i].contains(name) {
@@ -286,7 +286,7 @@ fn meets_itself(way: &Route) -> Result<(), Fault> {
 }
 
 /// Submits a run to several sites.
-pub(crate) fn submit(arguments: &Submit, sites: Vec<Site>, model: &Resolved, model_text: String) -> i32 {
+pub(crate) fn submit(arguments: &Submit, sites: Vec<Site>, model: &ResolvedModel, model_text: String) -> i32 {
     let refuse = |error: &Fault| crate::fail(arguments.json, error, crate::BAD_USE);
     let parts = match parts(arguments, sites, model) {
         Ok(parts) => parts,
@@ -340,7 +340,7 @@ fn nodes(count: u32) -> String {
     }
 }
 
-fn dry_run(arguments: &Submit, parts: &[Part], model: &Resolved) -> i32 {
+fn dry_run(arguments: &Submit, parts: &[Part], model: &ResolvedModel) -> i32 {
     let run = format!("{}-{}", model.name, ligament_manager::UtcTime::now().compact());
     let directory = arguments.run_dir.clone().unwrap_or_else(|| PathBuf::from("runs").join(&run));
     let script = |part: &Part| {
@@ -369,7 +369,7 @@ fn dry_run(arguments: &Submit, parts: &[Part], model: &Resolved) -> i32 {
 fn carry_out(
     arguments: &Submit,
     (parts, patience): (&[Part], waiting::Patience),
-    model: &Resolved,
+    model: &ResolvedModel,
     model_text: String,
     way: Option<Arc<Route>>,
     directory: PathBuf,

@@ -5,7 +5,7 @@ mod draw;
 use crate::arguments::{print, Tasks as Arguments};
 use crate::check::count;
 use draw::Picture;
-use ligament_analysis::{Task, Tasks};
+use ligament_analysis::{OperatorTask, Tasks};
 use ligament_catalogue::{fault, Fault};
 use ligament_runtime::shown;
 use std::fmt::Write;
@@ -59,7 +59,7 @@ fn told(arguments: &Arguments) -> Result<(String, i32), Fault> {
 }
 
 /// `O_I 2.1`: the first step of the second pass; the pass is left out where there is one only.
-fn label(task: &Task, several: &[bool]) -> String {
+fn label(task: &OperatorTask, several: &[bool]) -> String {
     let several = several[task.component];
     let number = match (several, task.step) {
         (true, Some(step)) => format!(" {}.{step}", task.pass),
@@ -87,7 +87,7 @@ fn in_lines(tasks: &Tasks) -> String {
         count(tasks.rounds, "round")
     );
     let several = with_passes(tasks);
-    let mut sorted: Vec<&Task> = tasks.tasks.iter().collect();
+    let mut sorted: Vec<&OperatorTask> = tasks.tasks.iter().collect();
     sorted.sort_by_key(|task| (task.round, task.component));
     let number = tasks.rounds.to_string().len();
     let name = tasks.components.iter().map(|name| name.chars().count()).max().unwrap_or(0);

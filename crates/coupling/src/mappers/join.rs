@@ -6,7 +6,7 @@ use crate::files::{in_rows, together};
 use crate::numbers::{in_one_precision, numbers_of};
 use crate::settings::{self, unfit};
 use ligament_catalogue::{fault, Fault};
-use ligament_filters::{sums, unit_of_difference, Conversion, Data, Frame, Numbers, Unit};
+use ligament_filters::{sums, unit_of_difference, Conversion, Data, NumberFrame, NumberBuffer, Unit};
 use ligament_instance::{Array, Error, MapperInputs, Instance, Mapper, Message, ArrayOrder, Outputs, Value};
 use ligament_wire::{ArrayMeta, Element};
 
@@ -111,7 +111,7 @@ fn in_one_unit(arrays: &mut [Array]) -> Result<(), Fault> {
             fault!(CANNOT_MAP, "the array for slot {slot} does not go together with the first: {why}")
         };
         let mut data = Data::Kept(Value::Array(array.clone()));
-        let mut numbers = Numbers::with_complex(&mut data).map_err(refused)?;
+        let mut numbers = NumberBuffer::with_complex(&mut data).map_err(refused)?;
         if let Some(conversion) =
             Conversion::between(numbers.frame.unit.as_deref(), unit.as_deref()).map_err(refused)?
         {
@@ -223,7 +223,7 @@ impl Mapper for Combine {
         if self.0 == How::Map {
             return outputs.send_to_all(&Value::Map(by_port(inputs)));
         }
-        let all: Vec<Numbers<'static>> =
+        let all: Vec<NumberBuffer<'static>> =
             inputs.messages().map(|message| numbers_of(&message.data, &who)).collect::<Result<_, _>>()?;
         if all.is_empty() {
             return outputs.send_to_all(&Value::None);
@@ -234,7 +234,7 @@ impl Mapper for Combine {
 }
 
 /// Numbers of several messages, of which there is one.
-fn combined(mut all: Vec<Numbers<'static>>, how: How) -> Result<Numbers<'static>, Fault> {
+fn combined(mut all: Vec<NumberBuffer<'static>>, how: How) -> Result<NumberBuffer<'static>, Fault> {
     in_one_precision(&mut all);
     let units: Vec<Option<&str>> = all.iter().map(|numbers| numbers.frame.unit.as_deref()).collect();
     let place = if how == How::Sum { place_of_sum(&units)? } else { 0 };
@@ -246,7 +246,7 @@ fn combined(mut all: Vec<Numbers<'static>>, how: How) -> Result<Numbers<'static>
         if how == How::Sum {
             // The others are differences, and stay so when their degrees are those of the temperature.
             for numbers in all.iter_mut().enumerate().filter(|(i, _)| *i != place).map(|(_, numbers)| numbers) {
-                let like = Frame { unit: Some(of_difference.to_owned()), ..numbers.frame.clone() };
+                let like = NumberFrame { unit: Some(of_difference.to_owned()), ..numbers.frame.clone() };
                 *numbers = numbers.clone().aligned_with(&like)?.into_own();
                 numbers.frame.unit.clone_from(&frame.unit);
             }
@@ -312,7 +312,7 @@ mod tests {
         }
     }
 
-    fn numbers(value: f64, unit: &str) -> Numbers<'static> {
+    fn numbers(value: f64, unit: &str) -> NumberBuffer<'static> {
         numbers_of(&Value::Array(in_unit(value, unit)), "a").unwrap()
     }
 

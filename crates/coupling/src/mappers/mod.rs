@@ -9,7 +9,7 @@ pub(crate) use mesh::Mesh;
 use crate::numbers::{in_one_precision, numbers_of};
 use crate::settings::{self, unfit};
 use ligament_catalogue::{fault, Fault};
-use ligament_filters::{unit_of_difference, Around, Chain, Data, Frame, Numbers, Parcel, Real, Unit};
+use ligament_filters::{unit_of_difference, Around, Chain, Data, NumberFrame, NumberBuffer, Parcel, Real, Unit};
 use ligament_instance::{Error, MapperInputs, Instance, LogLevel, Mapper, Message, Outputs, Value};
 use ligament_model::{At, Filter, FilterValue, OnError};
 use std::borrow::Cow;
@@ -39,14 +39,14 @@ impl Mapper for Duplicate {
 /// Numbers of several messages in one precision, element by element, in the unit of the frame: what a function makes of each
 /// element of all.
 pub(crate) fn element_by_element(
-    all: Vec<Numbers<'static>>,
-    frame: &Frame,
+    all: Vec<NumberBuffer<'static>>,
+    frame: &NumberFrame,
     function: impl Fn(&[f64]) -> f64,
-) -> Result<Numbers<'static>, Fault> {
+) -> Result<NumberBuffer<'static>, Fault> {
     let single = all.iter().all(|numbers| matches!(numbers.real, Real::F32(_)));
-    let aligned: Vec<Numbers<'_>> =
+    let aligned: Vec<NumberBuffer<'_>> =
         all.into_iter().map(|numbers| numbers.aligned_with(frame)).collect::<Result<_, _>>()?;
-    let columns: Vec<Cow<'_, [f64]>> = aligned.iter().map(Numbers::to_f64).collect();
+    let columns: Vec<Cow<'_, [f64]>> = aligned.iter().map(NumberBuffer::to_f64).collect();
     let count = columns.first().map_or(0, |first| first.len());
     let mut column = vec![0.0; columns.len()];
     let made = (0..count).map(|i| {
@@ -57,7 +57,7 @@ pub(crate) fn element_by_element(
         true => Real::F32(made.map(|x| x as f32).collect()),
         false => Real::F64(made.collect()),
     };
-    Ok(Numbers { real, frame: frame.clone() })
+    Ok(NumberBuffer { real, frame: frame.clone() })
 }
 
 /// What came on `a` less what came on `b`.
@@ -78,14 +78,14 @@ impl Mapper for Difference {
 
 /// In the unit of `a`. The difference of two temperatures is none, and has a unit of its own; a temperature less a difference is a
 /// temperature.
-fn difference(a: Numbers<'static>, mut b: Numbers<'static>) -> Result<Numbers<'static>, Fault> {
+fn difference(a: NumberBuffer<'static>, mut b: NumberBuffer<'static>) -> Result<NumberBuffer<'static>, Fault> {
     let mut frame = a.frame.clone();
     let (unit, subtracted) = (a.frame.unit.as_deref(), b.frame.unit.as_deref());
     if let Some(of_difference) = unit.and_then(unit_of_difference) {
         let of_difference = Some(of_difference.to_owned());
         match subtracted.is_some_and(|unit| Unit::parse(unit).is_ok_and(|unit| unit.is_a_difference())) {
             true => {
-                b = b.aligned_with(&Frame { unit: of_difference, ..frame.clone() })?.into_own();
+                b = b.aligned_with(&NumberFrame { unit: of_difference, ..frame.clone() })?.into_own();
                 b.frame.unit.clone_from(&frame.unit);
             }
             false => {
@@ -95,7 +95,7 @@ fn difference(a: Numbers<'static>, mut b: Numbers<'static>) -> Result<Numbers<'s
             }
         }
     }
-    let a = Numbers { frame: Frame { unit: frame.unit.clone(), ..a.frame }, real: a.real };
+    let a = NumberBuffer { frame: NumberFrame { unit: frame.unit.clone(), ..a.frame }, real: a.real };
     element_by_element(vec![a, b], &frame, |both| both[0] - both[1])
 }
 

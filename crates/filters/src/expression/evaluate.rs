@@ -1,24 +1,24 @@
 //! Runs a program over the elements of an array, a block at a time: what is on the stack stays in the nearest cache.
 
 use super::{Binary, Function, Operation};
-use crate::numbers::{Float, Numbers, Real};
+use crate::numbers::{Float, NumberBuffer, Real};
 use crate::sums;
 use ligament_wire::ArrayOrder;
 use std::borrow::Cow;
 
 /// Elements in a block: 2 KiB of doubles.
-const BLOCK: usize = 256;
+const BLOCK_LEN: usize = 256;
 
-type Block = [f64; BLOCK];
+type ElementBlock = [f64; BLOCK_LEN];
 
 /// The stack of blocks, kept from message to message.
 #[derive(Debug)]
 pub(super) struct Machine {
-    stack: Vec<Block>,
+    stack: Vec<ElementBlock>,
 }
 
 /// Where a block lies in its array.
-struct Place<'a> {
+struct BlockPosition<'a> {
     first: usize,
     shape: &'a [u64],
     order: ArrayOrder,
@@ -38,17 +38,17 @@ impl Machine {
             }
             deepest = deepest.max(depth);
         }
-        Machine { stack: vec![[0.0; BLOCK]; deepest] }
+        Machine { stack: vec![[0.0; BLOCK_LEN]; deepest] }
     }
 
     /// What the program makes of each of the numbers, in place if they are ours.
-    pub fn run(&mut self, program: &[Operation], numbers: Numbers<'_>, time: f64) -> Numbers<'static> {
-        let Numbers { real, frame } = numbers;
+    pub fn run(&mut self, program: &[Operation], numbers: NumberBuffer<'_>, time: f64) -> NumberBuffer<'static> {
+        let NumberBuffer { real, frame } = numbers;
         let real = match real {
             Real::F64(elements) => Real::F64(self.all(program, elements, &frame.shape, frame.order, time)),
             Real::F32(elements) => Real::F32(self.all(program, elements, &frame.shape, frame.order, time)),
         };
-        Numbers { real, frame }
+        NumberBuffer { real, frame }
     }
 
     fn all<'b, T: Float>(
@@ -59,10 +59,10 @@ impl Machine {
         order: ArrayOrder,
         time: f64,
     ) -> Cow<'b, [T]> {
-        let place = |block: usize| Place { first: block * BLOCK, shape, order, time };
+        let place = |block: usize| BlockPosition { first: block * BLOCK_LEN, shape, order, time };
         Cow::Owned(match elements {
             Cow::Owned(mut ours) => {
-                for (i, block) in ours.chunks_mut(BLOCK).enumerate() {
+                for (i, block) in ours.chunks_mut(BLOCK_LEN).enumerate() {
                     let made = self.block(program, block, &place(i));
                     block.iter_mut().zip(made).for_each(|(x, &y)| *x = T::from_f64(y));
                 }
@@ -70,7 +70,7 @@ impl Machine {
             }
             Cow::Borrowed(theirs) => {
                 let mut all = Vec::with_capacity(theirs.len());
-                for (i, block) in theirs.chunks(BLOCK).enumerate() {
+                for (i, block) in theirs.chunks(BLOCK_LEN).enumerate() {
                     let made = self.block(program, block, &place(i));
                     all.extend(made[..block.len()].iter().map(|&y| T::from_f64(y)));
                 }
@@ -79,7 +79,7 @@ impl Machine {
         })
     }
 
-    fn block<T: Float>(&mut self, program: &[Operation], elements: &[T], place: &Place<'_>) -> &Block {
+    fn block<T: Float>(&mut self, program: &[Operation], elements: &[T], place: &BlockPosition<'_>) -> &ElementBlock {
         let mut depth = 0;
         for &operation in program {
             let (below, free) = self.stack.split_at_mut(depth);
@@ -93,7 +93,7 @@ impl Machine {
                     combine(binary, &mut below[depth - 1], &Right(constant));
                 }
                 Operation::CombineLeft(constant, binary) => {
-                    combine(binary, &mut below[depth - 1], &Left(constant));
+                    combine(binary, &mut below[depth - 1], &LeftConstant(constant));
                 }
                 Operation::Combine(binary) => {
                     let (left, right) = below.split_at_mut(depth - 1);
@@ -118,7 +118,7 @@ impl Machine {
     }
 }
 
-impl Place<'_> {
+impl BlockPosition<'_> {
     /// The indices along an axis of the elements from `first` on.
     fn indices(&self, axis: usize, to: &mut [f64]) {
         let faster = match self.order {
@@ -174,9 +174,9 @@ trait Operand {
 /// A constant on the right.
 struct Right(f64);
 /// A constant on the left.
-struct Left(f64);
+struct LeftConstant(f64);
 /// The block above on the stack, on the right.
-struct Above<'a>(&'a Block);
+struct Above<'a>(&'a ElementBlock);
 
 impl Operand for Right {
     #[inline(always)]
@@ -185,7 +185,7 @@ impl Operand for Right {
     }
 }
 
-impl Operand for Left {
+impl Operand for LeftConstant {
     #[inline(always)]
     fn join(&self, value: f64, _: usize, operation: impl Fn(f64, f64) -> f64) -> f64 {
         operation(self.0, value)
@@ -200,7 +200,7 @@ impl Operand for Above<'_> {
 }
 
 /// One loop for each operation, which the compiler can turn into vector instructions.
-fn combine(binary: Binary, values: &mut Block, with: &impl Operand) {
+fn combine(binary: Binary, values: &mut ElementBlock, with: &impl Operand) {
     macro_rules! each {
         ($operation:expr) => {
             for (i, a) in values.iter_mut().enumerate() {
@@ -237,7 +237,7 @@ fn power(a: f64, b: f64) -> f64 {
     }
 }
 
-fn apply(function: Function, values: &mut Block) {
+fn apply(function: Function, values: &mut ElementBlock) {
     macro_rules! each {
         ($operation:expr) => {
             values.iter_mut().for_each(|a| *a = $operation(*a))

@@ -5,8 +5,8 @@
 mod evaluate;
 mod parse;
 
-use crate::chain::{Emitted, Said, Step};
-use crate::numbers::Numbers;
+use crate::chain::{StepOutput, FilterRemark, FilterStep};
+use crate::numbers::NumberBuffer;
 use crate::parcel::{Data, Parcel};
 use evaluate::Machine;
 use ligament_catalogue::{fault, Fault};
@@ -92,10 +92,10 @@ impl Expression {
     }
 }
 
-impl Step for Expression {
-    fn apply<'a>(&mut self, mut parcel: Parcel<'a>, _: &mut Vec<Said>) -> Result<Emitted<'a>, Fault> {
+impl FilterStep for Expression {
+    fn apply<'a>(&mut self, mut parcel: Parcel<'a>, _: &mut Vec<FilterRemark>) -> Result<StepOutput<'a>, Fault> {
         let time = parcel.timestamp;
-        let numbers = Numbers::of(&mut parcel.data)?;
+        let numbers = NumberBuffer::of(&mut parcel.data)?;
         let axes = numbers.frame.shape.len();
         let beyond = self.program.iter().find_map(|operation| match *operation {
             Operation::Index(axis) if axis >= axes => Some(["i", "j", "k", "l"][axis]),
@@ -109,7 +109,7 @@ impl Step for Expression {
             ));
         }
         let made = self.machine.run(&self.program, numbers, time);
-        Ok(Emitted::One(parcel.with(Data::Own(made))))
+        Ok(StepOutput::One(parcel.with(Data::Own(made))))
     }
 }
 
@@ -159,7 +159,7 @@ pub fn calculate(text: &str, value_of: &dyn Fn(&str) -> Option<f64>) -> Result<f
         Expression::parse(&filled).map_err(|fault| fault.told(|why| format!("\"{text}\": {why}")))?;
     let parcel = Parcel { timestamp: 0.0, next_timestamp: None, data: Data::Kept(Value::Float(0.0)) };
     match expression.apply(parcel, &mut Vec::new())? {
-        Emitted::One(parcel) => match parcel.data.into_value()? {
+        StepOutput::One(parcel) => match parcel.data.into_value()? {
             Value::Float(value) if value.is_finite() => Ok(value),
             Value::Float(value) => Err(fault!(FILTER_FAILED, "\"{text}\" is {value}, and not a finite number")),
             _ => Err(fault!(FILTER_FAILED, "\"{text}\" is no number")),
@@ -176,7 +176,7 @@ mod tests {
         let mut expression = Expression::parse(text).unwrap_or_else(|error| panic!("{text}: {error}"));
         let parcel = Parcel { timestamp: 3.0, next_timestamp: None, data: Data::Kept(Value::Float(x)) };
         match expression.apply(parcel, &mut Vec::new()) {
-            Ok(Emitted::One(parcel)) => match parcel.data.into_value().unwrap() {
+            Ok(StepOutput::One(parcel)) => match parcel.data.into_value().unwrap() {
                 Value::Float(value) => value,
                 other => panic!("{other:?}"),
             },

@@ -5,9 +5,9 @@ use super::{Binary, Function, Operation};
 use ligament_catalogue::{fault, Fault};
 
 /// Longest expression, in bytes.
-const LONGEST: usize = 4096;
+const MAX_EXPRESSION_BYTES: usize = 4096;
 /// Deepest nesting.
-const DEEPEST: usize = 64;
+const MAX_NESTING: usize = 64;
 
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Token<'a> {
@@ -29,10 +29,10 @@ struct Parser<'a> {
 /// # Errors
 /// What cannot be read, and where.
 pub(super) fn parse(text: &str) -> Result<Vec<Operation>, Fault> {
-    if text.len() > LONGEST {
+    if text.len() > MAX_EXPRESSION_BYTES {
         return Err(fault!(
             FILTER_FAILED,
-            "an expression may have {LONGEST} bytes, and this has {}",
+            "an expression may have {MAX_EXPRESSION_BYTES} bytes, and this has {}",
             text.len()
         ));
     }
@@ -118,8 +118,8 @@ impl<'a> Parser<'a> {
 
     fn deeper(&mut self) -> Result<(), Fault> {
         self.depth += 1;
-        match self.depth > DEEPEST {
-            true => Err(fault!(FILTER_FAILED, "an expression may nest {DEEPEST} deep")),
+        match self.depth > MAX_NESTING {
+            true => Err(fault!(FILTER_FAILED, "an expression may nest {MAX_NESTING} deep")),
             false => Ok(()),
         }
     }

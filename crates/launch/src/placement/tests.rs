@@ -193,7 +193,7 @@ fn whole_nodes_are_shared_with_nobody() {
     assert!(error.contains("i[1] needs 2 empty nodes with 1 core each"), "{error}");
 }
 
-fn model(extra: &str) -> Resolved {
+fn model(extra: &str) -> ResolvedModel {
     let text = format!(
         "ymmsl_version: v0.2
 models:

@@ -5,8 +5,8 @@ use super::{parse_rate, Gpus, LauncherKind, Licence, Site, Walltime};
 use crate::nodes::parse_hosts;
 use crate::site::parse_duration;
 use ligament_catalogue::Code;
-use ligament_model::yaml::{self, Kind, Node};
-use ligament_model::{Fields, Problem, Reader, TextOrList};
+use ligament_model::yaml::{self, YamlKind, YamlNode};
+use ligament_model::{Fields, Problem, FieldReader, TextOrList};
 use std::ops::RangeInclusive;
 use std::sync::Arc;
 use std::time::Duration;
@@ -46,7 +46,7 @@ pub const SITE_KEYS: &[&str] = &[
 
 /// Reads a site file; what is wrong comes back beside it, in the order of the file.
 pub fn read_site(text: &str, file: &str) -> (Site, Vec<Problem>) {
-    let mut reader = Reader::default();
+    let mut reader = FieldReader::default();
     let file: Arc<str> = file.into();
     let mut site = Site::default();
     let Some(root) = yaml::parse(text, Some(file), &mut reader.problems) else {
@@ -59,7 +59,7 @@ pub fn read_site(text: &str, file: &str) -> (Site, Vec<Problem>) {
     (site, reader.problems)
 }
 
-fn fill(reader: &mut Reader, map: &Fields<'_>, site: &mut Site) {
+fn fill(reader: &mut FieldReader, map: &Fields<'_>, site: &mut Site) {
     if let Some(node) = map.get("description") {
         site.description = reader.text(node, "description").unwrap_or_default();
     }
@@ -177,7 +177,7 @@ fn fill(reader: &mut Reader, map: &Fields<'_>, site: &mut Site) {
 }
 
 /// Combinations that make no sense.
-fn check(reader: &mut Reader, map: &Fields<'_>, site: &Site) {
+fn check(reader: &mut FieldReader, map: &Fields<'_>, site: &Site) {
     if let (Some(node), Some(agent), Some(cores)) =
         (map.get("agent_cores"), site.agent_cores, site.cores_per_node)
     {
@@ -213,7 +213,7 @@ fn check(reader: &mut Reader, map: &Fields<'_>, site: &Site) {
 }
 
 /// What the site's batch system has no word for.
-fn for_batch(reader: &mut Reader, map: &Fields<'_>, site: &Site) {
+fn for_batch(reader: &mut FieldReader, map: &Fields<'_>, site: &Site) {
     let mut refuse = |key: &str, message: &str, advice: &str| {
         if let Some(node) = map.get(key) {
             reader.error(Code::BAD_SITE, &node.at, message, advice);
@@ -239,7 +239,7 @@ fn for_batch(reader: &mut Reader, map: &Fields<'_>, site: &Site) {
 }
 
 /// A text of one line, with something in it.
-fn line(reader: &mut Reader, node: &Node, what: &str) -> Option<String> {
+fn line(reader: &mut FieldReader, node: &YamlNode, what: &str) -> Option<String> {
     let text = reader.text(node, what)?;
     if text.trim().is_empty() || text.contains('\n') {
         let is = if text.contains('\n') { "has several lines" } else { "is empty" };
@@ -255,7 +255,7 @@ fn line(reader: &mut Reader, node: &Node, what: &str) -> Option<String> {
 }
 
 /// A text without blanks that ssh, or the kernel, takes as a name and not as an option.
-fn word(reader: &mut Reader, node: &Node, what: &str, advice: &str) -> Option<String> {
+fn word(reader: &mut FieldReader, node: &YamlNode, what: &str, advice: &str) -> Option<String> {
     let text = line(reader, node, what)?;
     if text.starts_with('-') || text.contains(char::is_whitespace) {
         reader.error(Code::BAD_SITE, &node.at, format!("{what} cannot be \"{text}\""), advice);
@@ -264,7 +264,7 @@ fn word(reader: &mut Reader, node: &Node, what: &str, advice: &str) -> Option<St
     Some(text)
 }
 
-fn lines(reader: &mut Reader, node: &Node, what: &str) -> Vec<String> {
+fn lines(reader: &mut FieldReader, node: &YamlNode, what: &str) -> Vec<String> {
     let texts = match reader.texts(node, what) {
         None => Vec::new(),
         Some(TextOrList::Text(text, at)) => vec![(text, at)],
@@ -287,10 +287,10 @@ fn lines(reader: &mut Reader, node: &Node, what: &str) -> Vec<String> {
     all
 }
 
-fn ports(reader: &mut Reader, node: &Node) -> Option<RangeInclusive<u16>> {
+fn ports(reader: &mut FieldReader, node: &YamlNode) -> Option<RangeInclusive<u16>> {
     let range = match &node.kind {
-        Kind::Int(port, _) => u16::try_from(*port).ok().map(|port| port..=port),
-        Kind::Str(text) => text.split_once('-').and_then(|(first, last)| {
+        YamlKind::Int(port, _) => u16::try_from(*port).ok().map(|port| port..=port),
+        YamlKind::Str(text) => text.split_once('-').and_then(|(first, last)| {
             let (first, last) = (first.trim().parse().ok()?, last.trim().parse().ok()?);
             (first <= last).then_some(first..=last)
         }),
@@ -308,7 +308,7 @@ fn ports(reader: &mut Reader, node: &Node) -> Option<RangeInclusive<u16>> {
     range
 }
 
-fn hosts(reader: &mut Reader, node: &Node, site: &mut Site) {
+fn hosts(reader: &mut FieldReader, node: &YamlNode, site: &mut Site) {
     for text in lines(reader, node, "hosts") {
         match parse_hosts(&text) {
             Ok(nodes) => site.hosts.extend(nodes),
@@ -320,7 +320,7 @@ fn hosts(reader: &mut Reader, node: &Node, site: &mut Site) {
     }
 }
 
-fn streams(reader: &mut Reader, node: &Node) -> Option<u16> {
+fn streams(reader: &mut FieldReader, node: &YamlNode) -> Option<u16> {
     let count = u16::try_from(reader.count(node, "streams", 1)?).ok().filter(|count| *count <= 256);
     if count.is_none() {
         let message = format!("streams must be from 1 to 256, and this is {}", node.describe());
@@ -331,15 +331,15 @@ fn streams(reader: &mut Reader, node: &Node) -> Option<u16> {
 
 /// A value that YAML may take for a number.
 fn parsed_scalar<T>(
-    reader: &mut Reader,
-    node: &Node,
+    reader: &mut FieldReader,
+    node: &YamlNode,
     what: &str,
     parse: impl Fn(&str) -> Option<T>,
     kind: &str,
     example: &str,
 ) -> Option<T> {
     let text = match &node.kind {
-        Kind::Str(text) | Kind::Int(_, text) | Kind::Float(_, text) => text.as_str(),
+        YamlKind::Str(text) | YamlKind::Int(_, text) | YamlKind::Float(_, text) => text.as_str(),
         _ => "",
     };
     let value = parse(text);
@@ -352,8 +352,8 @@ fn parsed_scalar<T>(
 
 /// A time as it stands in the file: YAML takes `1:30:00` for a number.
 fn time<T>(
-    reader: &mut Reader,
-    node: &Node,
+    reader: &mut FieldReader,
+    node: &YamlNode,
     what: &str,
     parse: impl Fn(&str) -> Option<T>,
     example: &str,

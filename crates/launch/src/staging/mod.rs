@@ -10,7 +10,7 @@ mod files;
 pub use files::{cannot_write, copy_for_process, no_room, store, CopyStamp, DiskSpace};
 
 use ligament_catalogue::{fault, Fault};
-use ligament_model::{Reference, Resolved, Staged};
+use ligament_model::{Reference, ResolvedModel, StagedInput};
 use ligament_wire::InstanceId;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::os::unix::fs::PermissionsExt;
@@ -57,7 +57,7 @@ impl StagedInputs {
     ///
     /// # Errors
     /// What cannot be staged, and why.
-    pub fn of(model: &Resolved, process_of: impl Fn(InstanceId) -> InstanceId) -> Result<StagedInputs, Fault> {
+    pub fn of(model: &ResolvedModel, process_of: impl Fn(InstanceId) -> InstanceId) -> Result<StagedInputs, Fault> {
         let mut found = InputCollector::default();
         let mut given: BTreeMap<(InstanceId, String), u32> = BTreeMap::new();
         let stage = &model.ligament.stage;
@@ -110,8 +110,8 @@ impl InputCollector {
     /// The inputs of an instance: its component's, and its own, which take precedence.
     fn of(
         &mut self,
-        shared: Option<&Vec<Staged>>,
-        own: Option<&Vec<Staged>>,
+        shared: Option<&Vec<StagedInput>>,
+        own: Option<&Vec<StagedInput>>,
         instance: &Reference,
     ) -> Result<BTreeMap<String, u32>, Fault> {
         let mut all = BTreeMap::new();

@@ -19,7 +19,7 @@ impl StagingFixture {
         StagingFixture(path)
     }
 
-    fn model(&self, stage: &str) -> Resolved {
+    fn model(&self, stage: &str) -> ResolvedModel {
         let text = format!(
             "ymmsl_version: v0.2\nmodels:\n  town:\n    components:\n      macro: {{ports: {{o_i: out}}, implementation: p}}\n      \
              micro: {{multiplicity: 2, implementation: p}}\nprograms: {{p: {{executable: p}}}}\nligament: {{stage: {stage}}}\n"

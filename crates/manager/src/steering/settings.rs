@@ -2,7 +2,7 @@
 
 use ligament_agent::settings_body;
 use ligament_catalogue::{fault, Fault};
-use ligament_model::{parse_assignment, Part, Reference, Resolved, SettingType, SettingValue, Settings};
+use ligament_model::{parse_assignment, ReferencePart, Reference, ResolvedModel, SettingType, SettingValue, Settings};
 use ligament_wire::control;
 use ligament_wire::steering::Matter;
 use ligament_wire::{RankId, Ranks};
@@ -75,7 +75,7 @@ pub struct SteerableSettings {
 }
 
 fn without_indices(name: &Reference) -> Reference {
-    let parts = name.parts().iter().filter(|part| matches!(part, Part::Name(_))).cloned().collect();
+    let parts = name.parts().iter().filter(|part| matches!(part, ReferencePart::Name(_))).cloned().collect();
     Reference::from_parts(parts).unwrap_or_else(Reference::empty)
 }
 
@@ -111,7 +111,7 @@ fn shown(text: &str) -> String {
 
 impl SteerableSettings {
     /// Of a model.
-    pub fn of(model: &Resolved) -> SteerableSettings {
+    pub fn of(model: &ResolvedModel) -> SteerableSettings {
         let ranks = Ranks::new(model.instances.iter().map(|instance| instance.ranks.unwrap_or(1)));
         let instances =
             ranks.all().map(|rank| model.instances[ranks.instance(rank).index()].name.clone()).collect();
@@ -223,7 +223,7 @@ impl SteerableSettings {
             (1..=instance.len()).any(|length| {
                 let own = &instance.parts()[..length];
                 // After it comes a name: `macro[3].D` is not `macro[5]`'s, though it begins with `macro`.
-                name.parts().starts_with(own) && matches!(name.parts().get(length), Some(Part::Name(_)))
+                name.parts().starts_with(own) && matches!(name.parts().get(length), Some(ReferencePart::Name(_)))
             })
         };
         RankId::first(self.instances.len()).filter(|rank| is_of(&self.instances[rank.index()])).collect()

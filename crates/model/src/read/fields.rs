@@ -2,13 +2,13 @@
 
 use crate::identity::{Identifier, Names, Reference};
 use crate::problem::{nearest, At, Problem};
-use crate::yaml::{key_text, Kind, Node};
+use crate::yaml::{key_text, YamlKind, YamlNode};
 use ligament_catalogue::Code;
 use std::collections::HashMap;
 
 /// Collects problems while a document is read.
 #[derive(Debug, Default)]
-pub struct Reader {
+pub struct FieldReader {
     /// What is wrong so far.
     pub problems: Vec<Problem>,
     /// The names so far.
@@ -17,12 +17,12 @@ pub struct Reader {
 
 /// The values of a mapping by their keys. Keys without a value (`key:`) are as if they were not there.
 #[derive(Debug)]
-pub struct Fields<'a>(HashMap<String, &'a Node>);
+pub struct Fields<'a>(HashMap<String, &'a YamlNode>);
 
 impl<'a> Fields<'a> {
     /// The value of a key.
-    pub fn get(&self, key: &str) -> Option<&'a Node> {
-        self.0.get(key).copied().filter(|n| n.kind != Kind::Null)
+    pub fn get(&self, key: &str) -> Option<&'a YamlNode> {
+        self.0.get(key).copied().filter(|n| n.kind != YamlKind::Null)
     }
 
     /// Whether the key is there, perhaps without a value.
@@ -31,17 +31,17 @@ impl<'a> Fields<'a> {
     }
 }
 
-impl Reader {
+impl FieldReader {
     /// Notes an error.
     pub fn error(&mut self, code: Code, at: &At, message: impl Into<String>, advice: impl Into<String>) {
         self.problems.push(Problem::error(code, at, message, advice));
     }
 
     /// The pairs of a mapping; none if it is something else, which is reported. Null is an empty mapping.
-    pub fn pairs<'a>(&mut self, node: &'a Node, what: &str) -> &'a [(Node, Node)] {
+    pub fn pairs<'a>(&mut self, node: &'a YamlNode, what: &str) -> &'a [(YamlNode, YamlNode)] {
         match &node.kind {
-            Kind::Map(pairs) => pairs,
-            Kind::Null => &[],
+            YamlKind::Map(pairs) => pairs,
+            YamlKind::Null => &[],
             _ => {
                 self.error(
                     Code::WRONG_TYPE,
@@ -55,7 +55,7 @@ impl Reader {
     }
 
     /// A mapping whose keys are all known; others are reported with what they probably stand for.
-    pub fn mapping<'a>(&mut self, node: &'a Node, what: &str, known: &[&str]) -> Fields<'a> {
+    pub fn mapping<'a>(&mut self, node: &'a YamlNode, what: &str, known: &[&str]) -> Fields<'a> {
         let mut fields = HashMap::new();
         let mut misspelt = Vec::new();
         for (key, value) in self.pairs(node, what) {
@@ -88,7 +88,7 @@ impl Reader {
     }
 
     /// The text of a key.
-    pub fn key(&mut self, key: &Node) -> Option<String> {
+    pub fn key(&mut self, key: &YamlNode) -> Option<String> {
         let text = key_text(key);
         if text.is_none() {
             self.error(
@@ -101,7 +101,7 @@ impl Reader {
         text
     }
 
-    fn wrong_type(&mut self, node: &Node, what: &str, wanted: &str, advice: &str) {
+    fn wrong_type(&mut self, node: &YamlNode, what: &str, wanted: &str, advice: &str) {
         self.error(
             Code::WRONG_TYPE,
             &node.at,
@@ -111,10 +111,10 @@ impl Reader {
     }
 
     /// A text.
-    pub fn text(&mut self, node: &Node, what: &str) -> Option<String> {
+    pub fn text(&mut self, node: &YamlNode, what: &str) -> Option<String> {
         match &node.kind {
-            Kind::Str(text) => Some(text.clone()),
-            Kind::Int(..) | Kind::Float(..) | Kind::Bool(..) => {
+            YamlKind::Str(text) => Some(text.clone()),
+            YamlKind::Int(..) | YamlKind::Float(..) | YamlKind::Bool(..) => {
                 self.wrong_type(node, what, "text", "put it in quotes");
                 None
             }
@@ -126,9 +126,9 @@ impl Reader {
     }
 
     /// A list of texts, or a single text as it stands.
-    pub fn texts(&mut self, node: &Node, what: &str) -> Option<TextOrList> {
+    pub fn texts(&mut self, node: &YamlNode, what: &str) -> Option<TextOrList> {
         match &node.kind {
-            Kind::Seq(items) => {
+            YamlKind::Seq(items) => {
                 let mut list = Vec::with_capacity(items.len());
                 for item in items {
                     list.push((self.text(item, what)?, item.at.clone()));
@@ -140,9 +140,9 @@ impl Reader {
     }
 
     /// True or false.
-    pub fn truth(&mut self, node: &Node, what: &str) -> Option<bool> {
+    pub fn truth(&mut self, node: &YamlNode, what: &str) -> Option<bool> {
         match node.kind {
-            Kind::Bool(value, _) => Some(value),
+            YamlKind::Bool(value, _) => Some(value),
             _ => {
                 self.wrong_type(node, what, "true or false", "write true or false");
                 None
@@ -151,9 +151,9 @@ impl Reader {
     }
 
     /// A whole number of at least `least`.
-    pub fn count(&mut self, node: &Node, what: &str, least: usize) -> Option<usize> {
+    pub fn count(&mut self, node: &YamlNode, what: &str, least: usize) -> Option<usize> {
         let value = match node.kind {
-            Kind::Int(value, _) => usize::try_from(value).ok().filter(|v| *v >= least),
+            YamlKind::Int(value, _) => usize::try_from(value).ok().filter(|v| *v >= least),
             _ => None,
         };
         if value.is_none() {
@@ -168,10 +168,10 @@ impl Reader {
     }
 
     /// A number.
-    pub fn number(&mut self, node: &Node, what: &str) -> Option<f64> {
+    pub fn number(&mut self, node: &YamlNode, what: &str) -> Option<f64> {
         match node.kind {
-            Kind::Int(value, _) => Some(value as f64),
-            Kind::Float(value, _) if !value.is_nan() => Some(value),
+            YamlKind::Int(value, _) => Some(value as f64),
+            YamlKind::Float(value, _) if !value.is_nan() => Some(value),
             _ => {
                 self.wrong_type(node, what, "a number", "write a number without quotes");
                 None
@@ -182,7 +182,7 @@ impl Reader {
     /// One of several words, in any case.
     pub fn word<T>(
         &mut self,
-        node: &Node,
+        node: &YamlNode,
         what: &str,
         names: &[&str],
         parse: impl Fn(&str) -> Option<T>,
@@ -200,7 +200,7 @@ impl Reader {
     }
 
     /// A name such as `a.b[3]`.
-    pub fn reference(&mut self, node: &Node, what: &str) -> Option<Reference> {
+    pub fn reference(&mut self, node: &YamlNode, what: &str) -> Option<Reference> {
         let text = self.name_text(node, what)?;
         self.reference_from(&text, &node.at, what)
     }
@@ -238,7 +238,7 @@ impl Reader {
 
     /// The text of a name. A number or truth value here is a name that begins wrongly, or a word that YAML
     /// misread.
-    fn name_text(&mut self, node: &Node, what: &str) -> Option<String> {
+    fn name_text(&mut self, node: &YamlNode, what: &str) -> Option<String> {
         match key_text(node) {
             Some(text) => Some(text),
             None => {

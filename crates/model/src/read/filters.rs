@@ -1,11 +1,11 @@
 //! Reading the filters of a conduit, under `ligament: filters:`.
 
-use super::fields::Reader;
+use super::fields::FieldReader;
 use crate::filters::{
     Filter, FilterEnd, FilterSpec, FilterValue, OnError, Parameter, ParameterKind, COMPRESS, FILTERS,
 };
 use crate::problem::{nearest, Problem, Problems};
-use crate::yaml::{self, Kind, Node};
+use crate::yaml::{self, YamlKind, YamlNode};
 use ligament_catalogue::Code;
 
 /// Keys that may stand beside every filter.
@@ -23,7 +23,7 @@ impl Filter {
     pub fn read(text: &str) -> Result<Vec<Filter>, Problems> {
         let mut problems = Vec::new();
         let root = yaml::parse(text, None, &mut problems);
-        let mut reader = Reader { problems, ..Reader::default() };
+        let mut reader = FieldReader { problems, ..FieldReader::default() };
         let filters = root.and_then(|root| reader.own_filters(&root)).unwrap_or_default();
         match reader.problems.iter().any(Problem::is_error) {
             true => Err(Problems(reader.problems)),
@@ -32,12 +32,12 @@ impl Filter {
     }
 }
 
-impl Reader {
+impl FieldReader {
     /// The filters of a conduit: a list, or a single one. None if anything is wrong with them, because the others mean
     /// nothing without it.
-    pub(super) fn own_filters(&mut self, node: &Node) -> Option<Vec<Filter>> {
+    pub(super) fn own_filters(&mut self, node: &YamlNode) -> Option<Vec<Filter>> {
         let items = match &node.kind {
-            Kind::Seq(items) => items.as_slice(),
+            YamlKind::Seq(items) => items.as_slice(),
             _ => std::slice::from_ref(node),
         };
         let before = self.problems.len();
@@ -79,11 +79,11 @@ impl Reader {
         }
     }
 
-    fn filter(&mut self, node: &Node) -> Option<Filter> {
-        let nothing = Node { kind: Kind::Null, at: node.at.clone() };
+    fn filter(&mut self, node: &YamlNode) -> Option<Filter> {
+        let nothing = YamlNode { kind: YamlKind::Null, at: node.at.clone() };
         let (name, value, beside) = match &node.kind {
-            Kind::Str(name) => (name.clone(), &nothing, Vec::new()),
-            Kind::Map(pairs) => {
+            YamlKind::Str(name) => (name.clone(), &nothing, Vec::new()),
+            YamlKind::Map(pairs) => {
                 let mut named = Vec::new();
                 let mut beside = Vec::new();
                 for (key, value) in pairs {
@@ -142,13 +142,13 @@ impl Reader {
     fn parameters(
         &mut self,
         spec: &'static FilterSpec,
-        value: &Node,
-        whole: &Node,
+        value: &YamlNode,
+        whole: &YamlNode,
     ) -> Option<Vec<(&'static str, FilterValue)>> {
         let mut parameters = Vec::new();
         match &value.kind {
-            Kind::Null => {}
-            Kind::Map(_) => {
+            YamlKind::Null => {}
+            YamlKind::Map(_) => {
                 let names: Vec<&str> = spec.takes.iter().map(|parameter| parameter.name).collect();
                 let before = self.problems.len();
                 let given = self.mapping(value, &format!("the filter \"{}\"", spec.name), &names);
@@ -183,14 +183,14 @@ impl Reader {
         Some(parameters)
     }
 
-    fn parameter(&mut self, spec: &FilterSpec, parameter: &Parameter, node: &Node) -> Option<FilterValue> {
-        let count = |node: &Node, least: i64| match node.kind {
-            Kind::Int(value, _) if value >= least => Some(value as u64),
+    fn parameter(&mut self, spec: &FilterSpec, parameter: &Parameter, node: &YamlNode) -> Option<FilterValue> {
+        let count = |node: &YamlNode, least: i64| match node.kind {
+            YamlKind::Int(value, _) if value >= least => Some(value as u64),
             _ => None,
         };
         let number = match node.kind {
-            Kind::Int(value, _) => Some(value as f64),
-            Kind::Float(value, _) => Some(value).filter(|value| value.is_finite()),
+            YamlKind::Int(value, _) => Some(value as f64),
+            YamlKind::Float(value, _) => Some(value).filter(|value| value.is_finite()),
             _ => None,
         };
         let (value, wanted) = match parameter.kind {
@@ -207,17 +207,17 @@ impl Reader {
             }
             ParameterKind::Counts => {
                 let counts = match &node.kind {
-                    Kind::Seq(items) => items.iter().map(|item| count(item, 1)).collect(),
+                    YamlKind::Seq(items) => items.iter().map(|item| count(item, 1)).collect(),
                     _ => count(node, 1).map(|one| vec![one]),
                 };
                 (counts.map(FilterValue::Counts), "whole numbers of at least 1, such as [20, 30]".to_owned())
             }
             ParameterKind::Text => match &node.kind {
-                Kind::Str(text) => (Some(FilterValue::Text(text.clone())), String::new()),
+                YamlKind::Str(text) => (Some(FilterValue::Text(text.clone())), String::new()),
                 _ => (None, "text, in quotes".to_owned()),
             },
             ParameterKind::Word(words) => match &node.kind {
-                Kind::Str(text) if words.contains(&text.as_str()) => {
+                YamlKind::Str(text) if words.contains(&text.as_str()) => {
                     (Some(FilterValue::Text(text.clone())), String::new())
                 }
                 _ => (None, format!("one of {}", words.join(", "))),

@@ -1,11 +1,11 @@
 //! Reading models, components, ports and conduits.
 
-use super::fields::{Reader, TextOrList};
+use super::fields::{FieldReader, TextOrList};
 use crate::configuration::Configuration;
 use crate::graph::*;
-use crate::identity::{Part, Reference};
+use crate::identity::{ReferencePart, Reference};
 use crate::problem::At;
-use crate::yaml::{Kind, Node};
+use crate::yaml::{YamlKind, YamlNode};
 use ligament_catalogue::{fault, Code};
 
 const MODEL_V01: &[&str] = &["name", "components", "conduits"];
@@ -15,8 +15,8 @@ const COMPONENT_V01: &[&str] = &["name", "implementation", "multiplicity", "port
 const COMPONENT_V02: &[&str] = &["name", "ports", "description", "implementation", "optional", "multiplicity"];
 const PORTS: &[&str] = &["f_init", "o_i", "s", "o_f"];
 
-impl Reader {
-    pub(super) fn model_v01(&mut self, node: &Node, out: &mut Configuration) {
+impl FieldReader {
+    pub(super) fn model_v01(&mut self, node: &YamlNode, out: &mut Configuration) {
         let map = self.mapping(node, "the model", MODEL_V01);
         let Some(name) = map.get("name") else {
             self.error(Code::MISSING_KEY, &node.at, "the model has no name", "add \"name: my_model\"");
@@ -40,7 +40,7 @@ impl Reader {
         out.models.insert(model.name.clone(), model);
     }
 
-    pub(super) fn models_v02(&mut self, node: &Node, out: &mut Configuration) {
+    pub(super) fn models_v02(&mut self, node: &YamlNode, out: &mut Configuration) {
         for (name, at, body) in self.named_items(node, "the models", "model") {
             let Some(name) = self.reference_from(&name, &at, "the model's name") else { continue };
             let map = self.mapping(body, &format!("the model \"{name}\""), MODEL_V02);
@@ -74,16 +74,16 @@ impl Reader {
     /// The items of a section that is a mapping from names or a list of mappings with a `name`.
     pub(super) fn named_items<'a>(
         &mut self,
-        node: &'a Node,
+        node: &'a YamlNode,
         what: &str,
         singular: &str,
-    ) -> Vec<(String, At, &'a Node)> {
+    ) -> Vec<(String, At, &'a YamlNode)> {
         match &node.kind {
-            Kind::Seq(items) => {
+            YamlKind::Seq(items) => {
                 let mut named = Vec::with_capacity(items.len());
                 for item in items {
                     let pairs = self.pairs(item, &format!("each {singular} in a list"));
-                    match pairs.iter().find(|(k, _)| matches!(&k.kind, Kind::Str(s) if s == "name")) {
+                    match pairs.iter().find(|(k, _)| matches!(&k.kind, YamlKind::Str(s) if s == "name")) {
                         Some((_, name)) => {
                             if let Some(text) = self.text(name, &format!("the name of the {singular}")) {
                                 named.push((text, item.at.clone(), item));
@@ -121,10 +121,10 @@ impl Reader {
         );
     }
 
-    fn components(&mut self, node: &Node, v01: bool, model: &mut Model) {
+    fn components(&mut self, node: &YamlNode, v01: bool, model: &mut Model) {
         for (name, at, body) in self.named_items(node, "the components", "component") {
             let Some(name) = self.reference_from(&name, &at, "the component's name") else { continue };
-            if name.parts().iter().any(|p| matches!(p, Part::Index(_))) {
+            if name.parts().iter().any(|p| matches!(p, ReferencePart::Index(_))) {
                 self.error(
                     Code::BAD_NAME,
                     &at,
@@ -143,8 +143,8 @@ impl Reader {
         }
     }
 
-    fn component(&mut self, body: &Node, v01: bool, component: &mut Component) {
-        if let Kind::Str(text) = &body.kind {
+    fn component(&mut self, body: &YamlNode, v01: bool, component: &mut Component) {
+        if let YamlKind::Str(text) = &body.kind {
             if !v01 {
                 self.error(
                     Code::WRONG_TYPE,
@@ -171,7 +171,7 @@ impl Reader {
         }
         if let Some(node) = map.get("multiplicity") {
             component.multiplicity = match &node.kind {
-                Kind::Seq(items) => items.iter().filter_map(|i| self.count(i, "a multiplicity", 1)).collect(),
+                YamlKind::Seq(items) => items.iter().filter_map(|i| self.count(i, "a multiplicity", 1)).collect(),
                 _ => self.count(node, "the multiplicity", 1).into_iter().collect(),
             };
         }
@@ -181,7 +181,7 @@ impl Reader {
         }
     }
 
-    pub(super) fn ports(&mut self, node: &Node, v01: bool) -> Ports {
+    pub(super) fn ports(&mut self, node: &YamlNode, v01: bool) -> Ports {
         let mut ports = Ports::new();
         for (key, value) in self.pairs(node, "ports") {
             let Some(name) = self.key(key) else { continue };
@@ -231,7 +231,7 @@ impl Reader {
         meant.and_then(Operator::from_name)
     }
 
-    fn timeline_ports(&mut self, name: &str, key: &Node, value: &Node, ports: &mut Ports) {
+    fn timeline_ports(&mut self, name: &str, key: &YamlNode, value: &YamlNode, ports: &mut Ports) {
         let timeline = match Timeline::new(name.trim()) {
             Ok(t) if t.parts().iter().all(|p| p.len() == 1) => t,
             Ok(_) => {
@@ -268,9 +268,9 @@ impl Reader {
         }
     }
 
-    fn add_ports(&mut self, operator: Operator, node: &Node, timeline: &Timeline, ports: &mut Ports) {
+    fn add_ports(&mut self, operator: Operator, node: &YamlNode, timeline: &Timeline, ports: &mut Ports) {
         let names: Vec<(String, At)> = match &node.kind {
-            Kind::Null => return,
+            YamlKind::Null => return,
             _ => match self.texts(node, "a list of ports") {
                 Some(TextOrList::Text(text, at)) => {
                     text.split_whitespace().map(|n| (n.to_owned(), at.clone())).collect()
@@ -304,9 +304,9 @@ impl Reader {
         }
     }
 
-    fn conduits(&mut self, node: &Node, model: &mut Model) {
+    fn conduits(&mut self, node: &YamlNode, model: &mut Model) {
         match &node.kind {
-            Kind::Seq(items) => {
+            YamlKind::Seq(items) => {
                 for item in items {
                     let map = self.mapping(item, "a conduit", &["sender", "receiver", "filters"]);
                     let filters = map.get("filters").and_then(|f| self.texts(f, "the filters"));
@@ -331,7 +331,7 @@ impl Reader {
         }
     }
 
-    fn conduit(&mut self, sender: &Node, receiver: &Node, filters: Option<TextOrList>, model: &mut Model) {
+    fn conduit(&mut self, sender: &YamlNode, receiver: &YamlNode, filters: Option<TextOrList>, model: &mut Model) {
         let Some(from) = self.conduit_end(sender, "the sender") else { return };
         let filters: Vec<(String, At)> = match filters {
             None => Vec::new(),
@@ -341,8 +341,8 @@ impl Reader {
             }
         };
         let receivers = match &receiver.kind {
-            Kind::Seq(items) => items.as_slice(),
-            Kind::Null => {
+            YamlKind::Seq(items) => items.as_slice(),
+            YamlKind::Null => {
                 self.error(
                     Code::MISSING_VALUE,
                     &receiver.at,
@@ -401,7 +401,7 @@ impl Reader {
         filters
     }
 
-    fn conduit_end(&mut self, node: &Node, what: &str) -> Option<Reference> {
+    fn conduit_end(&mut self, node: &YamlNode, what: &str) -> Option<Reference> {
         let text = self.text(node, what)?;
         self.end_from(&text, &node.at, what)
     }
@@ -421,7 +421,7 @@ impl Reader {
                 return None;
             }
         };
-        let within = reference.parts().iter().rev().skip(1).any(|p| matches!(p, Part::Index(_)));
+        let within = reference.parts().iter().rev().skip(1).any(|p| matches!(p, ReferencePart::Index(_)));
         if within {
             self.error(
                 Code::BAD_CONDUIT,
@@ -434,7 +434,7 @@ impl Reader {
         Some(reference)
     }
 
-    fn matching_timelines(&mut self, node: &Node, model: &mut Model) {
+    fn matching_timelines(&mut self, node: &YamlNode, model: &mut Model) {
         for (key, value) in self.pairs(node, "matching_timelines") {
             let Some(head) = self.key(key) else { continue };
             let matches: Vec<(String, At)> = match self.texts(value, "matching timelines") {

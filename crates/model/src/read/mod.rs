@@ -8,13 +8,13 @@ mod other_file;
 mod program;
 mod scales;
 mod sections;
-mod words;
+mod word_list;
 
 use crate::configuration::{Configuration, Version};
 use crate::identity::Reference;
 use crate::problem::{nearest, At, Problem, Problems};
-use crate::yaml::{self, Kind, Node};
-pub use fields::{Fields, Reader, TextOrList};
+use crate::yaml::{self, YamlKind, YamlNode};
+pub use fields::{Fields, FieldReader, TextOrList};
 use ligament_catalogue::{fault, Code};
 pub use other_file::OtherFile;
 use std::fs::File;
@@ -77,7 +77,7 @@ pub fn read(text: &str, file: &str) -> ReadResult {
     let mut result = ReadResult::default();
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     if let Some(root) = yaml::parse(text, Some(file), &mut result.problems) {
-        let mut reader = Reader { problems: std::mem::take(&mut result.problems), ..Reader::default() };
+        let mut reader = FieldReader { problems: std::mem::take(&mut result.problems), ..FieldReader::default() };
         result.version = reader.document(&root, &mut result.configuration);
         result.problems = reader.problems;
     }
@@ -221,8 +221,8 @@ fn failed(problem: Problem) -> ReadResult {
 }
 
 /// Where a key of a mapping stands.
-fn key_at(node: &Node, name: &str) -> Option<At> {
-    let Kind::Map(pairs) = &node.kind else { return None };
+fn key_at(node: &YamlNode, name: &str) -> Option<At> {
+    let YamlKind::Map(pairs) = &node.kind else { return None };
     let key = pairs.iter().find(|(key, _)| yaml::key_text(key).as_deref() == Some(name));
     key.map(|(key, _)| key.at.clone())
 }
@@ -235,11 +235,11 @@ impl Configuration {
     }
 }
 
-impl Reader {
-    fn document(&mut self, root: &Node, out: &mut Configuration) -> Version {
-        if !matches!(root.kind, Kind::Map(_)) {
+impl FieldReader {
+    fn document(&mut self, root: &YamlNode, out: &mut Configuration) -> Version {
+        if !matches!(root.kind, YamlKind::Map(_)) {
             let message = match &root.kind {
-                Kind::Null => "the file is empty".to_owned(),
+                YamlKind::Null => "the file is empty".to_owned(),
                 _ => format!("a model file is a mapping of keys to values, and this is {}", root.describe()),
             };
             self.error(Code::NOT_A_MODEL, &root.at, message, "begin it with \"ymmsl_version: v0.2\"");
@@ -301,8 +301,8 @@ impl Reader {
         version
     }
 
-    fn version(&mut self, root: &Node) -> Version {
-        let Kind::Map(pairs) = &root.kind else { return Version::default() };
+    fn version(&mut self, root: &YamlNode) -> Version {
+        let YamlKind::Map(pairs) = &root.kind else { return Version::default() };
         let key =
             |name: &str| pairs.iter().find(|(k, _)| yaml::key_text(k).as_deref() == Some(name)).map(|(_, v)| v);
         // If the key is missing or wrong, the other keys of the file tell its version.
@@ -327,8 +327,8 @@ impl Reader {
             return guess;
         };
         match &node.kind {
-            Kind::Str(text) if text == "v0.1" => Version::V01,
-            Kind::Str(text) if text == "v0.2" => Version::V02,
+            YamlKind::Str(text) if text == "v0.1" => Version::V01,
+            YamlKind::Str(text) if text == "v0.2" => Version::V02,
             _ => {
                 self.error(
                     Code::UNKNOWN_VERSION,
@@ -342,9 +342,9 @@ impl Reader {
     }
 
     /// Reads a reference without indices, such as the name of an implementation.
-    fn plain_reference(&mut self, node: &Node, what: &str) -> Option<Reference> {
+    fn plain_reference(&mut self, node: &YamlNode, what: &str) -> Option<Reference> {
         let reference = self.reference(node, what)?;
-        if reference.parts().iter().any(|p| matches!(p, crate::Part::Index(_))) {
+        if reference.parts().iter().any(|p| matches!(p, crate::ReferencePart::Index(_))) {
             self.error(
                 Code::BAD_NAME,
                 &node.at,

@@ -1,13 +1,13 @@
 //! Reading programs (v0.1: implementations), supported settings and resources.
 
-use super::fields::{Fields, Reader, TextOrList};
-use super::words::words;
+use super::fields::{Fields, FieldReader, TextOrList};
+use super::word_list::words;
 use crate::configuration::{Configuration, Version};
 use crate::identity::{Identifier, Reference};
 use crate::problem::At;
 use crate::program::*;
 use crate::settings::{SettingType, SupportedSetting};
-use crate::yaml::{key_text, shorten, Kind, Node};
+use crate::yaml::{key_text, shorten, YamlKind, YamlNode};
 use indexmap::IndexMap;
 use ligament_catalogue::Code;
 
@@ -43,8 +43,8 @@ const V02: &[&str] = &[
 const RESOURCES: &[&str] =
     &["name", "threads", "mpi_processes", "nodes", "mpi_processes_per_node", "threads_per_mpi_process"];
 
-impl Reader {
-    pub(super) fn programs(&mut self, node: &Node, version: Version, out: &mut Configuration) {
+impl FieldReader {
+    pub(super) fn programs(&mut self, node: &YamlNode, version: Version, out: &mut Configuration) {
         let (section, singular) = match version {
             Version::V01 => ("the implementations", "implementation"),
             Version::V02 => ("the programs", "program"),
@@ -63,8 +63,8 @@ impl Reader {
         }
     }
 
-    fn program(&mut self, body: &Node, version: Version, singular: &str, program: &mut Program) {
-        if version == Version::V01 && matches!(body.kind, Kind::Str(_)) {
+    fn program(&mut self, body: &YamlNode, version: Version, singular: &str, program: &mut Program) {
+        if version == Version::V01 && matches!(body.kind, YamlKind::Str(_)) {
             program.script = self.text(body, "the script");
             return;
         }
@@ -99,7 +99,7 @@ impl Reader {
                 .unwrap_or_default();
         }
         self.start(&map, program);
-        if body.kind == Kind::Null || matches!(body.kind, Kind::Map(_)) {
+        if body.kind == YamlKind::Null || matches!(body.kind, YamlKind::Map(_)) {
             self.check_start(&map, &what, program);
         }
     }
@@ -195,13 +195,13 @@ impl Reader {
         }
     }
 
-    pub(super) fn supported_settings(&mut self, node: &Node) -> IndexMap<Identifier, SupportedSetting> {
+    pub(super) fn supported_settings(&mut self, node: &YamlNode) -> IndexMap<Identifier, SupportedSetting> {
         let mut supported = IndexMap::new();
         for (name, at, body) in self.named_items(node, "supported_settings", "supported setting") {
             let Some(name) = self.identifier_from(&name, &at, "the setting's name") else { continue };
             let what = format!("the type of the setting \"{name}\"");
             let read = match &body.kind {
-                Kind::Map(_) => self.supported_mapping(body, &what),
+                YamlKind::Map(_) => self.supported_mapping(body, &what),
                 _ => self.supported_short(body, &what),
             };
             if let Some((setting_type, description)) = read {
@@ -211,7 +211,7 @@ impl Reader {
         supported
     }
 
-    fn supported_mapping(&mut self, body: &Node, what: &str) -> Option<(SettingType, String)> {
+    fn supported_mapping(&mut self, body: &YamlNode, what: &str) -> Option<(SettingType, String)> {
         let map = self.mapping(body, "a supported setting", &["name", "type", "description"]);
         let description = map.get("description");
         let Some(node) = map.get("type") else {
@@ -235,8 +235,8 @@ impl Reader {
     }
 
     /// `float How fast it goes`, or `[float]`.
-    fn supported_short(&mut self, node: &Node, what: &str) -> Option<(SettingType, String)> {
-        if let Kind::Str(text) = &node.kind {
+    fn supported_short(&mut self, node: &YamlNode, what: &str) -> Option<(SettingType, String)> {
+        if let YamlKind::Str(text) = &node.kind {
             let text = text.trim_start();
             let (word, rest) = text.split_once(char::is_whitespace).unwrap_or((text, ""));
             return Some((self.setting_type(word, &node.at, what)?, rest.trim_start().to_owned()));
@@ -264,7 +264,7 @@ impl Reader {
         found
     }
 
-    pub(super) fn resources(&mut self, node: &Node, prefix: &Reference, out: &mut Configuration) {
+    pub(super) fn resources(&mut self, node: &YamlNode, prefix: &Reference, out: &mut Configuration) {
         for (name, at, body) in self.named_items(node, "the resources", "resource request") {
             let Some(name) = self.reference_from(&name, &at, "the component's name") else { continue };
             let what = format!("the resources of \"{name}\"");
@@ -311,10 +311,10 @@ impl Reader {
 }
 
 /// The text of a type, where `[float]` is a list with one text in it.
-fn type_text(node: &Node) -> Option<String> {
+fn type_text(node: &YamlNode) -> Option<String> {
     match &node.kind {
-        Kind::Str(text) => Some(text.trim().to_owned()),
-        Kind::Seq(items) => match items.as_slice() {
+        YamlKind::Str(text) => Some(text.trim().to_owned()),
+        YamlKind::Seq(items) => match items.as_slice() {
             [one] => Some(format!("[{}]", type_text(one)?)),
             _ => None,
         },

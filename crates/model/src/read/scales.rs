@@ -1,18 +1,18 @@
 //! Reading `ligament: scales:`.
 
-use super::fields::Reader;
+use super::fields::FieldReader;
 use crate::identity::Reference;
-use crate::scales::{Scale, Scales};
-use crate::yaml::{Kind, Node};
+use crate::scales::{Scale, DeclaredScales};
+use crate::yaml::{YamlKind, YamlNode};
 use indexmap::IndexMap;
 use ligament_catalogue::Code;
 
-impl Reader {
+impl FieldReader {
     /// Components, with the scales of each.
-    pub(super) fn scales(&mut self, node: &Node, scales: &mut IndexMap<Reference, Scales>) {
+    pub(super) fn scales(&mut self, node: &YamlNode, scales: &mut IndexMap<Reference, DeclaredScales>) {
         for (key, value) in self.pairs(node, "scales") {
             let Some(name) = self.reference(key, "the component whose scales these are") else { continue };
-            let map = self.mapping(value, "the scales of a component", Scales::KEYS);
+            let map = self.mapping(value, "the scales of a component", DeclaredScales::KEYS);
             let mut read = |key| map.get(key).map_or(Vec::new(), |node| self.directions(node, key));
             let [time_step, total_time, space_step, extent] =
                 ["time_step", "total_time", "space_step", "extent"].map(&mut read);
@@ -23,27 +23,27 @@ impl Reader {
                 }
             }
             let [time_step, total_time] = [time_step, total_time].map(|times| times.into_iter().next());
-            scales.insert(name, Scales { time_step, total_time, space_step, extent, at: key.at.clone() });
+            scales.insert(name, DeclaredScales { time_step, total_time, space_step, extent, at: key.at.clone() });
         }
     }
 
     /// One scale, or one for each direction.
-    fn directions(&mut self, node: &Node, what: &str) -> Vec<Scale> {
+    fn directions(&mut self, node: &YamlNode, what: &str) -> Vec<Scale> {
         let items = match &node.kind {
-            Kind::Seq(items) => items.as_slice(),
+            YamlKind::Seq(items) => items.as_slice(),
             _ => std::slice::from_ref(node),
         };
-        if let Some(more) = items.get(Scales::DIRECTIONS) {
+        if let Some(more) = items.get(DeclaredScales::DIRECTIONS) {
             let message = format!("\"{what}\" has {} values, and space has three directions", items.len());
             self.error(Code::BAD_SCALE, &more.at, message, "write one for all directions, or one for each");
         }
         items.iter().filter_map(|item| self.scale(item, what)).collect()
     }
 
-    fn scale(&mut self, node: &Node, what: &str) -> Option<Scale> {
+    fn scale(&mut self, node: &YamlNode, what: &str) -> Option<Scale> {
         match &node.kind {
-            Kind::Str(text) => return Some(Scale { text: text.clone(), at: node.at.clone() }),
-            Kind::Int(..) | Kind::Float(..) => {
+            YamlKind::Str(text) => return Some(Scale { text: text.clone(), at: node.at.clone() }),
+            YamlKind::Int(..) | YamlKind::Float(..) => {
                 let example = if what.contains("time") { "1 ms, or 2 years" } else { "1 mm" };
                 let message = format!("\"{what}\" is {}, without a unit", node.describe());
                 self.error(Code::BAD_SCALE, &node.at, message, format!("write for example {example}"));

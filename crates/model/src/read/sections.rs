@@ -1,21 +1,21 @@
 //! Reading imports, custom implementations, settings, checkpoints, resume and `ligament:`.
 
-use super::fields::{Reader, TextOrList};
+use super::fields::{FieldReader, TextOrList};
 use crate::checkpoints::{CheckpointRule, Resume};
 use crate::configuration::{Configuration, Import};
-use crate::identity::{Part, Reference};
-use crate::options::{parse_bytes, ForConduit, InDomain, LigamentOptions, Staged, Steerable, WaitMode};
+use crate::identity::{ReferencePart, Reference};
+use crate::options::{parse_bytes, ForConduit, InDomain, LigamentOptions, StagedInput, SteerableOption, WaitMode};
 use crate::problem::At;
 use crate::settings::SettingValue;
-use crate::yaml::{Kind, Node};
+use crate::yaml::{YamlKind, YamlNode};
 use indexmap::IndexMap;
 use ligament_catalogue::Code;
 use std::collections::HashMap;
 use std::path::Path;
 
-impl Reader {
-    pub(super) fn imports(&mut self, node: &Node, out: &mut Configuration) {
-        let Kind::Seq(items) = &node.kind else {
+impl FieldReader {
+    pub(super) fn imports(&mut self, node: &YamlNode, out: &mut Configuration) {
+        let YamlKind::Seq(items) = &node.kind else {
             self.error(
                 Code::WRONG_TYPE,
                 &node.at,
@@ -31,7 +31,7 @@ impl Reader {
         }
     }
 
-    fn import(&mut self, node: &Node) -> Option<Import> {
+    fn import(&mut self, node: &YamlNode) -> Option<Import> {
         let text = self.text(node, "an import")?;
         let words: Vec<&str> = text.split_whitespace().collect();
         let ["from", module, "import", kind, name] = words.as_slice() else {
@@ -54,14 +54,14 @@ impl Reader {
         }
         let module = self.reference_from(module, &node.at, "the module's name")?;
         let name = self.identifier_from(name, &node.at, "the name to import")?;
-        if module.parts().iter().any(|p| matches!(p, Part::Index(_))) {
+        if module.parts().iter().any(|p| matches!(p, ReferencePart::Index(_))) {
             self.error(Code::BAD_IMPORT, &node.at, "a module's name has no index", "remove the brackets");
             return None;
         }
         Some(Import { module, name, at: node.at.clone() })
     }
 
-    pub(super) fn custom_implementations(&mut self, node: &Node, out: &mut Configuration) {
+    pub(super) fn custom_implementations(&mut self, node: &YamlNode, out: &mut Configuration) {
         for (key, value) in self.pairs(node, "custom_implementations") {
             let Some(path) = self.plain_reference(key, "the component's path") else { continue };
             if path.len() < 2 {
@@ -74,7 +74,7 @@ impl Reader {
                 continue;
             }
             let implementation = match value.kind {
-                Kind::Null => None,
+                YamlKind::Null => None,
                 _ => match self.plain_reference(value, "the implementation's name") {
                     Some(name) => Some(name),
                     None => continue,
@@ -84,7 +84,7 @@ impl Reader {
         }
     }
 
-    pub(super) fn settings(&mut self, node: &Node, out: &mut Configuration) {
+    pub(super) fn settings(&mut self, node: &YamlNode, out: &mut Configuration) {
         for (key, value) in self.pairs(node, "the settings") {
             let Some(name) = self.reference(key, "the setting's name") else { continue };
             match SettingValue::from_node(value) {
@@ -97,7 +97,7 @@ impl Reader {
         }
     }
 
-    pub(super) fn checkpoints(&mut self, node: &Node, out: &mut Configuration) {
+    pub(super) fn checkpoints(&mut self, node: &YamlNode, out: &mut Configuration) {
         let map = self.mapping(node, "checkpoints", &["at_end", "wallclock_time", "simulation_time"]);
         if let Some(node) = map.get("at_end") {
             out.checkpoints.at_end = self.truth(node, "at_end").unwrap_or(false);
@@ -110,9 +110,9 @@ impl Reader {
         }
     }
 
-    fn rules(&mut self, node: &Node) -> Vec<CheckpointRule> {
+    fn rules(&mut self, node: &YamlNode) -> Vec<CheckpointRule> {
         match &node.kind {
-            Kind::Seq(items) => items.iter().filter_map(|item| self.rule(item)).collect(),
+            YamlKind::Seq(items) => items.iter().filter_map(|item| self.rule(item)).collect(),
             _ => {
                 self.error(
                     Code::WRONG_TYPE,
@@ -125,7 +125,7 @@ impl Reader {
         }
     }
 
-    fn rule(&mut self, node: &Node) -> Option<CheckpointRule> {
+    fn rule(&mut self, node: &YamlNode) -> Option<CheckpointRule> {
         let map = self.mapping(node, "a checkpoint rule", &["every", "start", "stop", "at"]);
         if let Some(at) = map.get("at") {
             if map.get("every").is_some() {
@@ -138,7 +138,7 @@ impl Reader {
                 return None;
             }
             let items = match &at.kind {
-                Kind::Seq(items) => items.as_slice(),
+                YamlKind::Seq(items) => items.as_slice(),
                 _ => std::slice::from_ref(at),
             };
             let mut moments: Vec<f64> =
@@ -169,7 +169,7 @@ impl Reader {
         Some(CheckpointRule::Range { start, stop, every })
     }
 
-    pub(super) fn resume(&mut self, node: &Node, out: &mut Configuration) {
+    pub(super) fn resume(&mut self, node: &YamlNode, out: &mut Configuration) {
         for (key, value) in self.pairs(node, "resume") {
             if let (Some(name), Some(path)) =
                 (self.reference(key, "the instance's name"), self.text(value, "the file to resume from"))
@@ -179,7 +179,7 @@ impl Reader {
         }
     }
 
-    pub(super) fn ligament(&mut self, node: &Node, out: &mut Configuration) {
+    pub(super) fn ligament(&mut self, node: &YamlNode, out: &mut Configuration) {
         let map = self.mapping(node, "the section \"ligament\"", LigamentOptions::KEYS);
         let options = &mut out.ligament;
         for (key, size) in [
@@ -286,11 +286,11 @@ impl Reader {
     }
 
     /// Settings that may change while the model runs.
-    fn steerable(&mut self, node: &Node, steerable: &mut IndexMap<Reference, Steerable>) {
+    fn steerable(&mut self, node: &YamlNode, steerable: &mut IndexMap<Reference, SteerableOption>) {
         for (key, value) in self.pairs(node, "steerable") {
             let Some(name) = self.plain_reference(key, "the setting's name") else { continue };
-            if matches!(value.kind, Kind::Null) {
-                steerable.insert(name, Steerable { at: key.at.clone(), ..Steerable::default() });
+            if matches!(value.kind, YamlKind::Null) {
+                steerable.insert(name, SteerableOption { at: key.at.clone(), ..SteerableOption::default() });
                 continue;
             }
             let map = self.mapping(value, "a steerable setting", &["min", "max", "unit", "apply"]);
@@ -314,12 +314,12 @@ impl Reader {
                 continue;
             }
             let restart = apply.unwrap_or_default();
-            steerable.insert(name, Steerable { min, max, unit, restart, at: key.at.clone() });
+            steerable.insert(name, SteerableOption { min, max, unit, restart, at: key.at.clone() });
         }
     }
 
     /// Components and instances, by the domain in which they run.
-    fn place(&mut self, node: &Node, place: &mut IndexMap<Reference, InDomain>) {
+    fn place(&mut self, node: &YamlNode, place: &mut IndexMap<Reference, InDomain>) {
         for (key, value) in self.pairs(node, "place") {
             let Some(domain) = self.key(key) else { continue };
             let names = match self.texts(value, "what runs in a domain") {
@@ -343,22 +343,22 @@ impl Reader {
 
     /// The inputs of components and instances: a file, a list of files, or files by their names in the working
     /// directory.
-    fn stage(&mut self, node: &Node, stage: &mut IndexMap<Reference, Vec<Staged>>) {
+    fn stage(&mut self, node: &YamlNode, stage: &mut IndexMap<Reference, Vec<StagedInput>>) {
         for (key, value) in self.pairs(node, "stage") {
             let Some(whose) = self.reference(key, "whose inputs these are") else { continue };
-            let mut inputs: Vec<Staged> = Vec::new();
+            let mut inputs: Vec<StagedInput> = Vec::new();
             let named = |(source, at): (String, At)| {
                 let name = Path::new(&source).file_name().and_then(|name| name.to_str()).unwrap_or_default();
-                Staged { name: name.to_owned(), source, at }
+                StagedInput { name: name.to_owned(), source, at }
             };
             match &value.kind {
-                Kind::Map(pairs) => {
+                YamlKind::Map(pairs) => {
                     for (name, source) in pairs {
                         let (Some(name), Some(text)) = (self.key(name), self.text(source, "an input file"))
                         else {
                             continue;
                         };
-                        inputs.push(Staged { source: text, name, at: source.at.clone() });
+                        inputs.push(StagedInput { source: text, name, at: source.at.clone() });
                     }
                 }
                 _ => match self.texts(value, "an input file") {
@@ -373,11 +373,11 @@ impl Reader {
     }
 
     /// Keeps inputs whose names are valid in a working directory and do not collide.
-    fn check_staged(&mut self, whose: &Reference, inputs: &mut Vec<Staged>) {
+    fn check_staged(&mut self, whose: &Reference, inputs: &mut Vec<StagedInput>) {
         let mut names: HashMap<String, String> = HashMap::new();
         inputs.retain(|input| {
-            let Staged { source, name, at } = input;
-            if !Staged::is_name(name) {
+            let StagedInput { source, name, at } = input;
+            if !StagedInput::is_name(name) {
                 let message =
                     format!("the input \"{source}\" of {whose} cannot be called \"{name}\" where {whose} runs");
                 self.error(
@@ -408,7 +408,7 @@ impl Reader {
     /// Sizes for single conduits, by the text that names them; that of `default` is for all others.
     fn sizes(
         &mut self,
-        node: &Node,
+        node: &YamlNode,
         key: &str,
         what: &str,
         default: &mut Option<u64>,
@@ -439,10 +439,10 @@ impl Reader {
         Some(ForConduit { port: port?, receiver, value, at: at.clone() })
     }
 
-    fn bytes(&mut self, node: &Node, what: &str) -> Option<u64> {
+    fn bytes(&mut self, node: &YamlNode, what: &str) -> Option<u64> {
         let bytes = match &node.kind {
-            Kind::Int(i, _) => u64::try_from(*i).ok(),
-            Kind::Str(text) => parse_bytes(text),
+            YamlKind::Int(i, _) => u64::try_from(*i).ok(),
+            YamlKind::Str(text) => parse_bytes(text),
             _ => None,
         };
         if bytes.is_none() {

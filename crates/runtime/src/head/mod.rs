@@ -37,7 +37,7 @@ use ligament_manager::{
     OutputFiles, RunDirectory, RunLog, RunRecord, RunState, SteeringRecord, RunContext, DEFAULT_LOG_BYTES,
     DEFAULT_OUTPUT_BYTES,
 };
-use ligament_model::Resolved;
+use ligament_model::ResolvedModel;
 use ligament_wire::{InstanceId, RankId, Ranks};
 use news::News;
 use peeks::Peeks;
@@ -146,7 +146,7 @@ pub struct RunResult {
 /// # Errors
 /// The run could not begin, with what to do. What goes wrong later is in the result.
 pub fn run_model<'a>(
-    model: &'a Resolved,
+    model: &'a ResolvedModel,
     options: RunOptions,
     starter: Option<&'a mut (dyn Starter + 'a)>,
 ) -> Result<RunResult, Fault> {
@@ -158,7 +158,7 @@ pub fn run_model<'a>(
 /// # Errors
 /// The run could not begin, with what to do. What goes wrong later is in the result.
 pub fn run_over<'a>(
-    model: &'a Resolved,
+    model: &'a ResolvedModel,
     mut options: RunOptions,
     starter: Option<&'a mut (dyn Starter + 'a)>,
     spread: Option<Spread<'a>>,
@@ -263,7 +263,7 @@ pub fn run_over<'a>(
 }
 
 /// Who takes part, and how; those of `manual` are started by hand.
-fn plan(model: &Resolved, run: &str, manual: &[String]) -> Result<RunPlan, Fault> {
+fn plan(model: &ResolvedModel, run: &str, manual: &[String]) -> Result<RunPlan, Fault> {
     let mut plan = RunPlan::of(model, run)?;
     for instance in plan.instances.iter_mut().filter(|instance| manual.contains(&instance.name)) {
         if instance.shares.is_some() {
@@ -289,7 +289,7 @@ struct Begun {
 }
 
 fn begin(
-    model: &Resolved,
+    model: &ResolvedModel,
     options: &mut RunOptions,
     directory: &RunDirectory,
     since: Instant,
@@ -334,7 +334,7 @@ fn not_begun(directory: &RunDirectory, mut record: RunRecord, why: Fault) -> Fau
 ///
 /// # Errors
 /// It has not; says which it has.
-pub fn check_instance(model: &Resolved, name: &str) -> Result<(), Fault> {
+pub fn check_instance(model: &ResolvedModel, name: &str) -> Result<(), Fault> {
     if model.instances.iter().any(|instance| instance.name.to_string() == name) {
         return Ok(());
     }
@@ -349,7 +349,7 @@ pub fn check_instance(model: &Resolved, name: &str) -> Result<(), Fault> {
     })
 }
 
-fn new_record(model: &Resolved, options: &RunOptions, began: UtcTime) -> RunRecord {
+fn new_record(model: &ResolvedModel, options: &RunOptions, began: UtcTime) -> RunRecord {
     let host = rustix::system::uname();
     RunRecord {
         version: 1,
@@ -378,7 +378,7 @@ fn new_record(model: &Resolved, options: &RunOptions, began: UtcTime) -> RunReco
 }
 
 struct Runtime<'a> {
-    model: &'a Resolved,
+    model: &'a ResolvedModel,
     by_hand: Vec<bool>,
     directory: RunDirectory,
     log: RunLog,

@@ -6,7 +6,7 @@ use ligament_agent::{AgentOrder, ConnectionId, RunOutcome, RunPlan, SteerRequest
 use ligament_catalogue::{fault, Fault};
 use ligament_manager::steering::{Proposal, SteerableSettings, Steering, SteeringAction};
 use ligament_manager::{JournalEvent, HaltRecord, Level, UtcTime, Names, Observation, InstanceState, SteeringRecord};
-use ligament_model::Resolved;
+use ligament_model::ResolvedModel;
 use ligament_wire::control::{SteerableSetting, ChangeRequest};
 use ligament_wire::steering::{Matter, ModelTime, ScheduledChange, Steers as Said};
 use ligament_wire::times::in_unit;
@@ -46,7 +46,7 @@ impl Steers {
     /// # Errors
     /// One of them cannot be made in this model.
     pub fn begin(
-        model: &Resolved,
+        model: &ResolvedModel,
         earlier: &[SteeringRecord],
         plan: &mut RunPlan,
     ) -> Result<(Steers, Vec<SteeringRecord>), Fault> {

@@ -4,7 +4,7 @@ use super::{Runtime, Terminal};
 use ligament_agent::{AgentOrder, ChannelView, AgentReport, RunView};
 use ligament_manager::domains::{DomainRoster, JoinedDomain};
 use ligament_manager::{Conduits, JournalEvent, InstanceRecord, Level, UtcTime, Names, Observation, JOURNAL_VERSION};
-use ligament_model::{Identifier, Reference, Resolved, ResolvedInstance, SettingValue};
+use ligament_model::{Identifier, Reference, ResolvedModel, ResolvedInstance, SettingValue};
 use ligament_wire::{DomainId, InstanceId, RankId};
 use std::cell::OnceCell;
 use std::fs::File;
@@ -269,7 +269,7 @@ impl Runtime<'_> {
 }
 
 /// The model time at which each rank will be done, as far as settings tell.
-fn ends_of(model: &Resolved) -> Vec<Option<f64>> {
+fn ends_of(model: &ResolvedModel) -> Vec<Option<f64>> {
     let names: Vec<Reference> = END_NAMES
         .iter()
         .filter_map(|name| Some(Reference::empty().child(&Identifier::new(name).ok()?)))

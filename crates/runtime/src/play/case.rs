@@ -2,8 +2,8 @@
 
 use super::values::read_value;
 use ligament_catalogue::Code;
-use ligament_model::yaml::{self, Kind, Node};
-use ligament_model::{parse_assignment, At, Operator, Problem, Reader, SettingValue};
+use ligament_model::yaml::{self, YamlKind, YamlNode};
+use ligament_model::{parse_assignment, At, Operator, Problem, FieldReader, SettingValue};
 use ligament_wire::Value;
 use std::sync::Arc;
 
@@ -77,7 +77,7 @@ const OPERATORS: &[&str] = &["f_init", "o_i", "s", "o_f"];
 /// # Errors
 /// All that is wrong with it, in the order of the file.
 pub(super) fn read_case(text: &str, file: &str) -> Result<Case, Vec<Problem>> {
-    let mut reader = Reader::default();
+    let mut reader = FieldReader::default();
     let file: Arc<str> = file.into();
     let mut case = Case::default();
     if let Some(root) = yaml::parse(text, Some(file), &mut reader.problems) {
@@ -90,10 +90,10 @@ pub(super) fn read_case(text: &str, file: &str) -> Result<Case, Vec<Problem>> {
     }
 }
 
-fn read_root(reader: &mut Reader, root: &Node, case: &mut Case) {
+fn read_root(reader: &mut FieldReader, root: &YamlNode, case: &mut Case) {
     let map = reader.mapping(root, "a case file", KEYS);
     match map.get("ligament_case").map(|node| &node.kind) {
-        Some(Kind::Int(1, _)) => {}
+        Some(YamlKind::Int(1, _)) => {}
         _ => reader.error(
             Code::BAD_CASE,
             &root.at,
@@ -117,7 +117,7 @@ fn read_root(reader: &mut Reader, root: &Node, case: &mut Case) {
     }
     let tolerance = map.get("tolerance").and_then(|node| read_tolerance(reader, node)).unwrap_or_default();
     let Some(messages) = map.get("messages") else { return };
-    let Kind::Seq(steps) = &messages.kind else {
+    let YamlKind::Seq(steps) = &messages.kind else {
         reader.error(
             Code::WRONG_TYPE,
             &messages.at,
@@ -133,13 +133,13 @@ fn read_root(reader: &mut Reader, root: &Node, case: &mut Case) {
     }
 }
 
-fn read_ports(reader: &mut Reader, node: &Node, case: &mut Case) {
+fn read_ports(reader: &mut FieldReader, node: &YamlNode, case: &mut Case) {
     let map = reader.mapping(node, "the ports", OPERATORS);
     for word in OPERATORS {
         let Some(node) = map.get(word) else { continue };
         let operator = Operator::from_name(word).expect("a name of an operator");
-        let names: Vec<&Node> = match &node.kind {
-            Kind::Seq(names) => names.iter().collect(),
+        let names: Vec<&YamlNode> = match &node.kind {
+            YamlKind::Seq(names) => names.iter().collect(),
             _ => vec![node],
         };
         for node in names {
@@ -169,8 +169,8 @@ fn read_ports(reader: &mut Reader, node: &Node, case: &mut Case) {
     }
 }
 
-fn read_tolerance(reader: &mut Reader, node: &Node) -> Option<Tolerance> {
-    let mut allowed = |node: &Node| {
+fn read_tolerance(reader: &mut FieldReader, node: &YamlNode) -> Option<Tolerance> {
+    let mut allowed = |node: &YamlNode| {
         let number = reader.number(node, "a tolerance")?;
         if !(0.0..f64::INFINITY).contains(&number) {
             reader.error(
@@ -182,7 +182,7 @@ fn read_tolerance(reader: &mut Reader, node: &Node) -> Option<Tolerance> {
         }
         Some(number)
     };
-    let Kind::Map(_) = node.kind else {
+    let YamlKind::Map(_) = node.kind else {
         return Some(Tolerance { relative: allowed(node)?, absolute: 0.0 });
     };
     let map = reader.mapping(node, "a tolerance", &["relative", "absolute"]);
@@ -194,7 +194,7 @@ fn read_tolerance(reader: &mut Reader, node: &Node) -> Option<Tolerance> {
 }
 
 /// A number that is a model time.
-fn finite(reader: &mut Reader, node: &Node, what: &str) -> Option<f64> {
+fn finite(reader: &mut FieldReader, node: &YamlNode, what: &str) -> Option<f64> {
     let number = reader.number(node, what)?;
     if !number.is_finite() {
         reader.error(Code::BAD_CASE, &node.at, format!("{what} is no time"), "give a finite number");
@@ -202,7 +202,7 @@ fn finite(reader: &mut Reader, node: &Node, what: &str) -> Option<f64> {
     Some(number).filter(|number| number.is_finite())
 }
 
-fn read_step(reader: &mut Reader, node: &Node, tolerance: Tolerance, ports: &[Port]) -> Option<Step> {
+fn read_step(reader: &mut FieldReader, node: &YamlNode, tolerance: Tolerance, ports: &[Port]) -> Option<Step> {
     let map = reader.mapping(node, "a message", STEP_KEYS);
     let (to, name) = match (map.get("to"), map.get("from")) {
         (Some(port), None) => (true, port),
@@ -281,13 +281,13 @@ fn read_step(reader: &mut Reader, node: &Node, tolerance: Tolerance, ports: &[Po
 }
 
 /// A node as YAML on one line.
-fn flow(node: &Node) -> String {
+fn flow(node: &YamlNode) -> String {
     match &node.kind {
-        Kind::Null => "null".into(),
-        Kind::Bool(_, text) | Kind::Int(_, text) | Kind::Float(_, text) => text.clone(),
-        Kind::Str(text) => serde_json::Value::from(text.as_str()).to_string(),
-        Kind::Seq(items) => format!("[{}]", items.iter().map(flow).collect::<Vec<_>>().join(", ")),
-        Kind::Map(_) => "{}".into(),
+        YamlKind::Null => "null".into(),
+        YamlKind::Bool(_, text) | YamlKind::Int(_, text) | YamlKind::Float(_, text) => text.clone(),
+        YamlKind::Str(text) => serde_json::Value::from(text.as_str()).to_string(),
+        YamlKind::Seq(items) => format!("[{}]", items.iter().map(flow).collect::<Vec<_>>().join(", ")),
+        YamlKind::Map(_) => "{}".into(),
     }
 }
 

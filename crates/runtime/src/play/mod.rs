@@ -15,7 +15,7 @@ use case::{read_case, Case};
 use ligament_analysis::{check_configuration, CheckOptions, Files};
 use ligament_catalogue::{fault, Code, Fault};
 use ligament_manager::RunState;
-use ligament_model::{Configuration, Operator, Problem, Problems, Resolved};
+use ligament_model::{Configuration, Operator, Problem, Problems, ResolvedModel};
 use std::ffi::{OsStr, OsString};
 use std::fmt::Write;
 use std::os::unix::fs::DirBuilderExt;
@@ -47,7 +47,7 @@ pub struct PlayOptions {
 /// A case that is ready to be played.
 #[derive(Debug)]
 pub struct Play {
-    model: Resolved,
+    model: ResolvedModel,
     model_text: String,
     place: PlayDirectories,
     /// Whether the run directory was asked for, so that it stays.
@@ -284,7 +284,7 @@ fn located(word: &OsStr, is_program: bool) -> OsString {
     }
 }
 
-fn resolved(text: &str) -> Result<Resolved, Fault> {
+fn resolved(text: &str) -> Result<ResolvedModel, Fault> {
     let configuration = Configuration::from_yaml(text, "the model of this case")?;
     let options = CheckOptions { files: Files::MustExist, ..CheckOptions::default() };
     let mut report = check_configuration(configuration, &options);

@@ -8,7 +8,7 @@ use ligament_catalogue::{fault, Fault};
 use ligament_instance::{Error, Flags, Instance, ErrorKind, Message, Outgoing, ValueRef, Wait};
 use ligament_manager::RunState;
 use ligament_model::{
-    without_variables, Channel, Endpoint, Identifier, Operator, Program, Reference, Resolved,
+    without_variables, Channel, Endpoint, Identifier, Operator, Program, Reference, ResolvedModel,
     ResolvedComponent, ResolvedInstance, ResolvedPort, Resources,
 };
 use ligament_wire::Value;
@@ -60,7 +60,7 @@ struct RecordedPort {
 ///
 /// # Errors
 /// What cannot be recorded, or why the run could not begin.
-pub fn record(mut model: Resolved, options: RecordOptions) -> Result<RunResult, Fault> {
+pub fn record(mut model: ResolvedModel, options: RecordOptions) -> Result<RunResult, Fault> {
     let RecordOptions { case, instance, ligament, run } = options;
     let made_case = NewCase::begin(&case)?;
     let place = PlayDirectories::new(run.directory.as_deref())?;
@@ -137,7 +137,7 @@ impl Drop for NewCase {
 }
 
 /// Puts the recorder between an instance and its peers.
-fn prepare(model: &mut Resolved, name: &str, ligament: &Path, plan: &Path, made: &Path) -> Result<(), Fault> {
+fn prepare(model: &mut ResolvedModel, name: &str, ligament: &Path, plan: &Path, made: &Path) -> Result<(), Fault> {
     check_instance(model, name)?;
     let of = model.instances.iter().position(|instance| instance.name.to_string() == name).unwrap_or_default()
         as u32;
@@ -214,7 +214,7 @@ fn program(ligament: &Path, words: &[&OsStr]) -> Result<Program, Fault> {
 }
 
 /// Every channel of the instance leads to the recorder, and one more from there to where it led.
-fn insert(model: &mut Resolved, of: u32, program: Program) {
+fn insert(model: &mut ResolvedModel, of: u32, program: Program) {
     let recorder = model.instances.len() as u32;
     let submodel = &model.instances[of as usize];
     let name = Reference::from(unused(model));
@@ -270,7 +270,7 @@ fn handed_on(port: &ResolvedPort, all: &[&ResolvedPort]) -> Identifier {
 }
 
 /// A name that no component has.
-fn unused(model: &Resolved) -> Identifier {
+fn unused(model: &ResolvedModel) -> Identifier {
     let is_free = |name: &String| model.components.iter().all(|one| one.name.to_string() != *name);
     let names = (0..).map(|i| if i == 0 { RECORDER.to_owned() } else { format!("{RECORDER}_{i}") });
     let name = names.into_iter().find(is_free).unwrap_or_else(|| RECORDER.to_owned());
@@ -278,7 +278,7 @@ fn unused(model: &Resolved) -> Identifier {
 }
 
 /// What stands in the case before its messages.
-fn head(model: &Resolved, of: u32, ports: &[&ResolvedPort]) -> String {
+fn head(model: &ResolvedModel, of: u32, ports: &[&ResolvedPort]) -> String {
     let instance = &model.instances[of as usize];
     let mut text = String::from("ligament_case: 1\n");
     let _ = writeln!(text, "description: {} in a run of {}", instance.name, model.name);
@@ -310,7 +310,7 @@ fn head(model: &Resolved, of: u32, ports: &[&ResolvedPort]) -> String {
 
 /// The settings that an instance may see, under the names by which it asks for them: of `a.micro[1].x`, `a.micro.x`, `a.x` and
 /// `x` the first.
-fn settings_of(model: &Resolved, instance: &str) -> Vec<(String, String)> {
+fn settings_of(model: &ResolvedModel, instance: &str) -> Vec<(String, String)> {
     let without_index = instance.split('[').next().unwrap_or(instance);
     let mut prefixes = vec![format!("{instance}."), format!("{without_index}.")];
     let mut path = without_index;

@@ -5,32 +5,32 @@
 
 use base64::prelude::{Engine, BASE64_STANDARD as BASE64};
 use ligament_catalogue::Code;
-use ligament_model::yaml::{Kind, Node};
-use ligament_model::{Fields, Reader};
+use ligament_model::yaml::{YamlKind, YamlNode};
+use ligament_model::{Fields, FieldReader};
 use ligament_wire::{Array, ArrayMeta, DType, ArrayOrder, Value};
 use std::fmt::Write;
 
 const WORDS: [&str; 5] = ["array", "complex", "bytes", "uint", "map"];
 
 /// The value that a node stands for. None if it stands for none, which is noted.
-pub(super) fn read_value(reader: &mut Reader, node: &Node) -> Option<Value> {
+pub(super) fn read_value(reader: &mut FieldReader, node: &YamlNode) -> Option<Value> {
     match &node.kind {
-        Kind::Null => Some(Value::None),
-        Kind::Bool(value, _) => Some(Value::Bool(*value)),
-        Kind::Int(value, _) => Some(Value::Int(*value)),
-        Kind::Float(value, _) => Some(Value::Float(*value)),
-        Kind::Str(text) => Some(Value::String(text.clone())),
-        Kind::Seq(items) => {
+        YamlKind::Null => Some(Value::None),
+        YamlKind::Bool(value, _) => Some(Value::Bool(*value)),
+        YamlKind::Int(value, _) => Some(Value::Int(*value)),
+        YamlKind::Float(value, _) => Some(Value::Float(*value)),
+        YamlKind::Str(text) => Some(Value::String(text.clone())),
+        YamlKind::Seq(items) => {
             items.iter().map(|item| read_value(reader, item)).collect::<Option<_>>().map(Value::List)
         }
-        Kind::Map(pairs) => {
+        YamlKind::Map(pairs) => {
             if let [(key, value)] = pairs.as_slice() {
                 match &key.kind {
-                    Kind::Str(word) if word == "array" => return read_array(reader, value).map(Value::Array),
-                    Kind::Str(word) if word == "complex" => return read_complex(reader, value),
-                    Kind::Str(word) if word == "bytes" => return read_bytes(reader, value),
-                    Kind::Str(word) if word == "uint" => return read_large(reader, value),
-                    Kind::Str(word) if word == "map" => return read_map(reader, reader_pairs(value)),
+                    YamlKind::Str(word) if word == "array" => return read_array(reader, value).map(Value::Array),
+                    YamlKind::Str(word) if word == "complex" => return read_complex(reader, value),
+                    YamlKind::Str(word) if word == "bytes" => return read_bytes(reader, value),
+                    YamlKind::Str(word) if word == "uint" => return read_large(reader, value),
+                    YamlKind::Str(word) if word == "map" => return read_map(reader, reader_pairs(value)),
                     _ => {}
                 }
             }
@@ -39,14 +39,14 @@ pub(super) fn read_value(reader: &mut Reader, node: &Node) -> Option<Value> {
     }
 }
 
-fn reader_pairs(node: &Node) -> &[(Node, Node)] {
+fn reader_pairs(node: &YamlNode) -> &[(YamlNode, YamlNode)] {
     match &node.kind {
-        Kind::Map(pairs) => pairs,
+        YamlKind::Map(pairs) => pairs,
         _ => &[],
     }
 }
 
-fn read_map(reader: &mut Reader, pairs: &[(Node, Node)]) -> Option<Value> {
+fn read_map(reader: &mut FieldReader, pairs: &[(YamlNode, YamlNode)]) -> Option<Value> {
     let mut entries = Vec::with_capacity(pairs.len());
     for (key, value) in pairs {
         entries.push((reader.key(key)?, read_value(reader, value)?));
@@ -54,9 +54,9 @@ fn read_map(reader: &mut Reader, pairs: &[(Node, Node)]) -> Option<Value> {
     Some(Value::Map(entries))
 }
 
-fn read_complex(reader: &mut Reader, node: &Node) -> Option<Value> {
+fn read_complex(reader: &mut FieldReader, node: &YamlNode) -> Option<Value> {
     match &node.kind {
-        Kind::Seq(parts) if parts.len() == 2 => {
+        YamlKind::Seq(parts) if parts.len() == 2 => {
             let (real, imaginary) = (number(&parts[0])?, number(&parts[1])?);
             Some(Value::Complex(real, imaginary))
         }
@@ -72,10 +72,10 @@ fn read_complex(reader: &mut Reader, node: &Node) -> Option<Value> {
     }
 }
 
-fn read_bytes(reader: &mut Reader, node: &Node) -> Option<Value> {
+fn read_bytes(reader: &mut FieldReader, node: &YamlNode) -> Option<Value> {
     let bytes = match &node.kind {
-        Kind::Str(text) => BASE64.decode(text).ok(),
-        Kind::Null => Some(Vec::new()),
+        YamlKind::Str(text) => BASE64.decode(text).ok(),
+        YamlKind::Null => Some(Vec::new()),
         _ => None,
     };
     if bytes.is_none() {
@@ -90,10 +90,10 @@ fn read_bytes(reader: &mut Reader, node: &Node) -> Option<Value> {
 }
 
 /// A whole number beyond those of 64 bits with sign, which YAML's do not hold: its digits as text.
-fn read_large(reader: &mut Reader, node: &Node) -> Option<Value> {
+fn read_large(reader: &mut FieldReader, node: &YamlNode) -> Option<Value> {
     let large = match &node.kind {
-        Kind::Str(digits) => digits.parse().ok(),
-        Kind::Int(value, _) => u64::try_from(*value).ok(),
+        YamlKind::Str(digits) => digits.parse().ok(),
+        YamlKind::Int(value, _) => u64::try_from(*value).ok(),
         _ => None,
     };
     if large.is_none() {
@@ -104,12 +104,12 @@ fn read_large(reader: &mut Reader, node: &Node) -> Option<Value> {
 }
 
 /// A number as an array's element.
-fn number(node: &Node) -> Option<f64> {
+fn number(node: &YamlNode) -> Option<f64> {
     match &node.kind {
         // None is another than the one that stands there.
-        Kind::Int(value, _) => Some(*value as f64).filter(|&number| number as i128 == i128::from(*value)),
-        Kind::Float(value, _) => Some(*value),
-        Kind::Bool(value, _) => Some(f64::from(u8::from(*value))),
+        YamlKind::Int(value, _) => Some(*value as f64).filter(|&number| number as i128 == i128::from(*value)),
+        YamlKind::Float(value, _) => Some(*value),
+        YamlKind::Bool(value, _) => Some(f64::from(u8::from(*value))),
         _ => None,
     }
 }
@@ -120,7 +120,7 @@ fn single(number: f64) -> Option<f32> {
 }
 
 /// `{dtype: float64, data: [[1, 2], [3, 4]], shape: …, names: …, unit: …}`, or a list of numbers by itself.
-fn read_array(reader: &mut Reader, node: &Node) -> Option<Array> {
+fn read_array(reader: &mut FieldReader, node: &YamlNode) -> Option<Array> {
     const KEYS: &[&str] = &["dtype", "shape", "data", "names", "unit"];
     let fields: Fields<'_> = reader.mapping(node, "an array", KEYS);
     let dtype = match fields.get("dtype") {
@@ -142,7 +142,7 @@ fn read_array(reader: &mut Reader, node: &Node) -> Option<Array> {
         flatten(reader, data, 0, &mut shape, &mut elements)?;
     }
     if let Some(node) = fields.get("shape") {
-        let Kind::Seq(extents) = &node.kind else {
+        let YamlKind::Seq(extents) = &node.kind else {
             reader.error(Code::BAD_CASE, &node.at, "a shape is a list of whole numbers", "write [3, 4]");
             return None;
         };
@@ -171,7 +171,7 @@ fn read_array(reader: &mut Reader, node: &Node) -> Option<Array> {
     }
     let mut meta = ArrayMeta { names: Vec::new(), unit: None, strides: None };
     if let Some(node) = fields.get("names") {
-        let Kind::Seq(names) = &node.kind else {
+        let YamlKind::Seq(names) = &node.kind else {
             reader.error(Code::BAD_CASE, &node.at, "the names of dimensions are a list", "write [x, y]");
             return None;
         };
@@ -192,14 +192,14 @@ fn read_array(reader: &mut Reader, node: &Node) -> Option<Array> {
 
 /// The elements of nested lists, the last index fastest; the extents are those of the first items.
 fn flatten<'a>(
-    reader: &mut Reader,
-    node: &'a Node,
+    reader: &mut FieldReader,
+    node: &'a YamlNode,
     depth: usize,
     shape: &mut Vec<usize>,
-    elements: &mut Vec<&'a Node>,
+    elements: &mut Vec<&'a YamlNode>,
 ) -> Option<()> {
     // A complex number is a list of two numbers as well: `{complex: [1, 2]}` is not, and stands for itself.
-    let Kind::Seq(items) = &node.kind else {
+    let YamlKind::Seq(items) = &node.kind else {
         elements.push(node);
         return Some(());
     };
@@ -215,22 +215,22 @@ fn flatten<'a>(
 }
 
 /// Appends an element's bytes; none if it does not fit.
-fn put(dtype: DType, node: &Node, bytes: &mut Vec<u8>) -> Option<()> {
+fn put(dtype: DType, node: &YamlNode, bytes: &mut Vec<u8>) -> Option<()> {
     macro_rules! whole {
         ($type:ty) => {{
             let value: i128 = match &node.kind {
-                Kind::Int(value, _) => i128::from(*value),
-                Kind::Str(digits) => digits.parse().ok()?,
-                Kind::Bool(value, _) => i128::from(*value),
+                YamlKind::Int(value, _) => i128::from(*value),
+                YamlKind::Str(digits) => digits.parse().ok()?,
+                YamlKind::Bool(value, _) => i128::from(*value),
                 _ => return None,
             };
             bytes.extend(<$type>::try_from(value).ok()?.to_ne_bytes())
         }};
     }
     let pair = || match &node.kind {
-        Kind::Map(pairs) => match pairs.as_slice() {
+        YamlKind::Map(pairs) => match pairs.as_slice() {
             [(_, value)] => match &value.kind {
-                Kind::Seq(parts) if parts.len() == 2 => Some((number(&parts[0])?, number(&parts[1])?)),
+                YamlKind::Seq(parts) if parts.len() == 2 => Some((number(&parts[0])?, number(&parts[1])?)),
                 _ => None,
             },
             _ => None,
@@ -239,8 +239,8 @@ fn put(dtype: DType, node: &Node, bytes: &mut Vec<u8>) -> Option<()> {
     };
     match dtype {
         DType::Bool => bytes.push(u8::from(match &node.kind {
-            Kind::Bool(value, _) => *value,
-            Kind::Int(value @ (0 | 1), _) => *value == 1,
+            YamlKind::Bool(value, _) => *value,
+            YamlKind::Int(value @ (0 | 1), _) => *value == 1,
             _ => return None,
         })),
         DType::Int8 => whole!(i8),
@@ -417,7 +417,7 @@ mod tests {
     use ligament_model::Problem;
 
     fn read(text: &str) -> Result<Value, Vec<Problem>> {
-        let mut reader = Reader::default();
+        let mut reader = FieldReader::default();
         let node = parse(text, None, &mut reader.problems).expect("YAML");
         read_value(&mut reader, &node).ok_or(reader.problems)
     }
@@ -470,7 +470,7 @@ mod tests {
             ("{bytes: \"a\"}", "base 64"),
             ("{complex: 3}", "list of two numbers"),
         ] {
-            let mut reader = Reader::default();
+            let mut reader = FieldReader::default();
             let node = parse(text, None, &mut reader.problems).expect("YAML");
             read_value(&mut reader, &node);
             let found = reader.problems.first().unwrap_or_else(|| panic!("{text} is taken")).to_string();
