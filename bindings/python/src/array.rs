@@ -197,7 +197,7 @@ pub fn what_is_lost(object: &Bound<'_, PyAny>) -> PyResult<Option<(String, &'sta
 }
 
 /// Where an array's elements lie, copied out of the array object, which is kept as well.
-pub struct Placed {
+pub struct ArrayLayout {
     _owner: Py<PyAny>,
     pub dtype: DType,
     ndim: usize,
@@ -215,27 +215,27 @@ pub struct Placed {
 
 // SAFETY: the bytes belong to the array, which `_owner` keeps; that other threads do not write to it meanwhile is
 // asked of the user, as everywhere in NumPy.
-unsafe impl Send for Placed {}
+unsafe impl Send for ArrayLayout {}
 // SAFETY: as above; through a shared reference the bytes are only read.
-unsafe impl Sync for Placed {}
+unsafe impl Sync for ArrayLayout {}
 
 /// Why an array cannot be read as it is.
-pub enum NotPlaced {
+pub enum UnreadableArray {
     /// Its elements are in the other byte order.
     Swapped,
     /// Its elements are of a type that messages do not know, or there are too many dimensions.
     Unfit(String),
 }
 
-impl Placed {
+impl ArrayLayout {
     /// Reads the array object. The caller has made sure that it is one.
-    pub fn of(object: &Bound<'_, PyAny>) -> Result<Placed, NotPlaced> {
+    pub fn of(object: &Bound<'_, PyAny>) -> Result<ArrayLayout, UnreadableArray> {
         // SAFETY: the object is an array and attached to the interpreter, so that its fields can be read.
         unsafe {
             let array = &*_PyArray_GET_ITEM_DATA(object.as_ptr().cast::<PyArrayObject>());
             let descr = &*_PyDataType_GET_ITEM_DATA(array.descr);
             let Some(dtype) = dtype_of(descr.type_num) else {
-                return Err(NotPlaced::Unfit(
+                return Err(UnreadableArray::Unfit(
                     match object.getattr("dtype").and_then(|d| Ok(d.str()?.to_string())) {
                         Ok(name) => format!("an array of dtype {name}"),
                         Err(_) => "an array of an unknown dtype".into(),
@@ -243,11 +243,11 @@ impl Placed {
                 ));
             };
             if descr.byteorder as u8 == b'>' {
-                return Err(NotPlaced::Swapped);
+                return Err(UnreadableArray::Swapped);
             }
             let ndim = array.nd as usize;
             if ndim > MAX_DIMS {
-                return Err(NotPlaced::Unfit(said!(
+                return Err(UnreadableArray::Unfit(said!(
                     UNFIT_ARRAY,
                     "an array of {ndim} dimensions, where at most {MAX_DIMS} are possible,"
                 )));
@@ -268,7 +268,7 @@ impl Placed {
             }
             let c_order = array.flags & flags::NPY_ARRAY_C_CONTIGUOUS != 0;
             let f_order = array.flags & flags::NPY_ARRAY_F_CONTIGUOUS != 0;
-            Ok(Placed {
+            Ok(ArrayLayout {
                 _owner: object.clone().unbind(),
                 dtype,
                 ndim,
@@ -378,7 +378,7 @@ pub fn parse_dtype(dtype: &Bound<'_, PyAny>) -> PyResult<DType> {
 
 /// Keeps the shared memory under received arrays.
 #[pyclass(module = "ligament", frozen, name = "_Block")]
-struct Block {
+struct LoanBlock {
     _bytes: Bytes,
 }
 
@@ -391,7 +391,7 @@ pub fn view<'py>(
     bytes: &Bytes,
 ) -> PyResult<Bound<'py, PyAny>> {
     let start = bytes.as_ptr().cast_mut();
-    let block = Bound::new(py, Block { _bytes: bytes.clone() })?;
+    let block = Bound::new(py, LoanBlock { _bytes: bytes.clone() })?;
     // SAFETY: the message's shape and strides have been checked against `bytes`, which the block keeps unmoved.
     unsafe { over(py, dtype, shape, strides, start, false, block.into_any()) }
 }

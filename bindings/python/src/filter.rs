@@ -2,7 +2,7 @@
 
 use crate::from_wire::to_python;
 use crate::message::Message;
-use crate::to_wire::Node;
+use crate::to_wire::PlannedValue;
 use ligament_catalogue::{fault, Fault};
 use ligament_filters::{Data, StepOutput, Parcel, FilterRemark, FilterStep};
 use ligament_instance::{run_python_filters_by, Interpreter, Origin};
@@ -13,10 +13,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Has the filters of this process's conduits run here.
 pub fn run_here() {
-    run_python_filters_by(Box::new(Here));
+    run_python_filters_by(Box::new(PythonFilter));
 }
 
-struct Here;
+struct PythonFilter;
 
 /// What Python raised, as the run is told it.
 fn raised(py: Python<'_>, error: &PyErr) -> Fault {
@@ -50,7 +50,7 @@ pub(crate) fn in_use() -> bool {
     IN_USE.load(Ordering::Relaxed)
 }
 
-impl Interpreter for Here {
+impl Interpreter for PythonFilter {
     fn find(&self, filter: &Filter) -> Result<(), Fault> {
         IN_USE.store(true, Ordering::Relaxed);
         Python::attach(|py| found(py, filter).map(drop))
@@ -150,7 +150,7 @@ fn parcel(message: &Bound<'_, Message>) -> Result<Parcel<'static>, Fault> {
             "the function gave a message with settings, and what a filter makes has those of the message that came"
         ));
     }
-    let node = Node::within(&data, "by a filter").map_err(|error| raised(py, &error))?;
+    let node = PlannedValue::within(&data, "by a filter").map_err(|error| raised(py, &error))?;
     let data = Data::lent(&node.as_value()).map_err(|error| fault!(FILTER_FAILED, "{error}"))?;
     Ok(Parcel { timestamp, next_timestamp, data: Data::Kept(data.into_value()?) })
 }

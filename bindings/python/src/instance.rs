@@ -1,18 +1,18 @@
 //! The instance as Python sees it. The Python half (`ligament/_instance.py`) derives from it and adds what Python
 //! does best: flags, logging, the hook for uncaught exceptions.
 
-use crate::array::{kind, over_others, parse_dtype, ArrayKind, NotPlaced, Placed};
+use crate::array::{kind, over_others, parse_dtype, ArrayKind, UnreadableArray, ArrayLayout};
 use crate::errors::{self, raise, usage};
 use crate::filter;
 use crate::from_wire::to_python;
-use crate::held::{Held, InUse};
-use crate::leaving;
+use crate::core_handle::{CoreHandle, InUse};
+use crate::exit;
 use crate::light::Lending;
-use crate::loan::{Loan, Returned};
+use crate::loan::{Loan, ReturnedLoans};
 use crate::message::Message;
 use crate::settings::{any_settings, setting_to_python, Settings};
 use crate::text::Text;
-use crate::to_wire::Node;
+use crate::to_wire::PlannedValue;
 use ligament_catalogue::fault;
 use ligament_instance::{
     ArrayMut, Call, Error, Flags, Instance as Core, LogLevel, Message as Received, Operator, ArrayOrder, Origin,
@@ -28,10 +28,10 @@ use std::time::Duration;
 pub struct Instance {
     turn: CallGuard,
     /// For whose turn it is.
-    core: Mutex<Held>,
+    core: Mutex<CoreHandle>,
     /// The exception that a signal's handler raised while the core was waiting.
     raised: Arc<Mutex<Option<PyErr>>>,
-    returned: Returned,
+    returned: ReturnedLoans,
     name: String,
 }
 
@@ -40,15 +40,15 @@ impl Instance {
     pub(crate) fn light(core: &Core, raised: Arc<Mutex<Option<PyErr>>>) -> Instance {
         Instance {
             turn: CallGuard::new(),
-            core: Mutex::new(Held::Away),
+            core: Mutex::new(CoreHandle::Away),
             raised,
-            returned: Returned::default(),
+            returned: ReturnedLoans::default(),
             name: core.name().to_owned(),
         }
     }
 
     /// Lends the core, or takes it back. A call that another thread is in is waited for, and given as an error.
-    pub(crate) fn hold(&self, py: Python<'_>, held: Held) -> Option<Error> {
+    pub(crate) fn hold(&self, py: Python<'_>, held: CoreHandle) -> Option<Error> {
         const CALL: &Call = &Call("run_light");
         let (_turn, overlap) = py.detach(|| self.turn.enter_at_last(CALL));
         *self.core.lock().unwrap_or_else(PoisonError::into_inner) = held;
@@ -61,7 +61,7 @@ impl Instance {
         // It is our turn: nobody else has the lock.
         let held = self.core.lock().unwrap_or_else(PoisonError::into_inner);
         match &*held {
-            Held::Away => Err(usage(
+            CoreHandle::Away => Err(usage(
                 py,
                 fault!(
                     LIGHT_INSTANCE,
@@ -69,10 +69,10 @@ impl Instance {
                     self.name
                 ),
             )),
-            Held::Left => {
+            CoreHandle::Left => {
                 Err(usage(py, fault!(INSTANCE_OVER, "instance {} is over: its program ends", self.name)))
             }
-            Held::Own(_) | Held::Lent(_) => Ok(InUse { held, _turn: turn }),
+            CoreHandle::Own(_) | CoreHandle::Lent(_) => Ok(InUse { held, _turn: turn }),
         }
     }
 
@@ -248,9 +248,9 @@ impl Instance {
         let name = core.name().to_owned();
         Ok(Instance {
             turn: CallGuard::new(),
-            core: Mutex::new(Held::Own(Box::new(core))),
+            core: Mutex::new(CoreHandle::Own(Box::new(core))),
             raised,
-            returned: Returned::default(),
+            returned: ReturnedLoans::default(),
             name,
         })
     }
@@ -346,7 +346,7 @@ impl Instance {
             let times = MessageTimes { timestamp, next_timestamp };
             return self.give(py, port, times, loan.get(), slot, settings.as_ref());
         }
-        let node = Node::new(&data, port)?;
+        let node = PlannedValue::new(&data, port)?;
         let mut core = self.core(py, &Call("send"))?;
         let core = &mut *core;
         let node = &node;
@@ -475,9 +475,9 @@ impl Instance {
             ArrayKind::Other => over_others(&array)?.ok_or_else(|| unfit("this is no array"))?,
             _ => array.clone(),
         };
-        let mut into = Placed::of(&target).map_err(|not| match not {
-            NotPlaced::Swapped => unfit("the array is in the other byte order"),
-            NotPlaced::Unfit(what) => unfit(&format!("{what} cannot be received into")),
+        let mut into = ArrayLayout::of(&target).map_err(|not| match not {
+            UnreadableArray::Swapped => unfit("the array is in the other byte order"),
+            UnreadableArray::Unfit(what) => unfit(&format!("{what} cannot be received into")),
         })?;
         if !into.writable {
             return Err(unfit("the array is read-only"));
@@ -514,8 +514,8 @@ impl Instance {
             let core = &mut *core;
             return py.detach(|| core.finish()).map_err(|error| self.error(py, error));
         }
-        match std::mem::replace(&mut *core.held, Held::Left) {
-            Held::Own(core) => leaving::keep(*core),
+        match std::mem::replace(&mut *core.held, CoreHandle::Left) {
+            CoreHandle::Own(core) => exit::keep(*core),
             other => *core.held = other,
         }
         Ok(())
@@ -702,7 +702,7 @@ fn no_message(port: &str, given: &Bound<'_, PyAny>) -> PyErr {
 #[pyo3(name = "_round_trip")]
 pub fn round_trip(value: Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
     let py = value.py();
-    let node = Node::new(&value, "out")?;
+    let node = PlannedValue::new(&value, "out")?;
     let mut encoder = ligament_wire::Encoder::new();
     let failed = |error: ligament_wire::WireError| usage(py, error);
     let plan = encoder.plan(&node.as_value()).map_err(failed)?;

@@ -1,7 +1,7 @@
 //! Light components in Python: all instances of a program in one process, whose functions the core's scheduler calls.
 
 use crate::errors;
-use crate::held::Held;
+use crate::core_handle::CoreHandle;
 use crate::instance::{declared, watch_signals, Instance};
 use ligament_instance::{run_light_with, Error, Flags, Instance as Core, Submodel};
 use pyo3::prelude::*;
@@ -10,16 +10,16 @@ use std::ptr::NonNull;
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// An exception on its way through the core.
-type Raised = Arc<Mutex<Option<PyErr>>>;
+type PendingException = Arc<Mutex<Option<PyErr>>>;
 
 /// One component: the submodel that Python made, and the instance that its functions get.
-struct Member {
+struct LightComponent {
     submodel: Py<PyAny>,
     instance: Py<PyAny>,
-    raised: Raised,
+    raised: PendingException,
 }
 
-impl Member {
+impl LightComponent {
     /// Calls a function of the submodel.
     fn call(&self, name: &str, core: &mut Core) -> Result<(), Error> {
         Python::attach(|py| {
@@ -38,7 +38,7 @@ fn lent<T>(
     call: impl FnOnce() -> PyResult<T>,
 ) -> PyResult<T> {
     let holder = instance.bind(py).cast::<Instance>()?.clone();
-    holder.get().hold(py, Held::Lent(NonNull::from(core)));
+    holder.get().hold(py, CoreHandle::Lent(NonNull::from(core)));
     LENT.set(Some(instance.clone_ref(py)));
     let mut loan = OnLoan { holder, over: false };
     let called = call();
@@ -61,7 +61,7 @@ impl OnLoan<'_> {
             return None;
         }
         LENT.set(None);
-        self.holder.get().hold(self.holder.py(), Held::Away)
+        self.holder.get().hold(self.holder.py(), CoreHandle::Away)
     }
 }
 
@@ -86,7 +86,7 @@ pub fn lent_instance(py: Python<'_>) -> Option<Py<PyAny>> {
 }
 
 /// Keeps an exception for the way back, and says what it is.
-fn keep(py: Python<'_>, error: PyErr, raised: &Raised) -> Error {
+fn keep(py: Python<'_>, error: PyErr, raised: &PendingException) -> Error {
     let describe = || -> PyResult<String> {
         // As a value by itself it has its traceback too.
         let value = error.clone_ref(py).into_value(py);
@@ -97,7 +97,7 @@ fn keep(py: Python<'_>, error: PyErr, raised: &Raised) -> Error {
     Error::Own(text)
 }
 
-impl Submodel for Member {
+impl Submodel for LightComponent {
     fn initialise(&mut self, core: &mut Core) -> Result<(), Error> {
         self.call("initialise", core)
     }
@@ -151,7 +151,7 @@ pub fn run_light(
     dont_apply_overlay: bool,
 ) -> PyResult<()> {
     let ports = declared(py, ports)?;
-    let raised = Raised::default();
+    let raised = PendingException::default();
     let flags = Flags { dont_apply_overlay };
     let member = |core: &mut Core| {
         watch_signals(core, &raised);
@@ -159,7 +159,7 @@ pub fn run_light(
             let half = Py::new(py, Lending(Some(Instance::light(core, raised.clone()))));
             let made = half.and_then(|half| wrap.call1(py, (half,))).and_then(|instance| {
                 let submodel = lent(py, &instance, core, || make.call1(py, (&instance,)))?;
-                Ok(Member { submodel, instance, raised: raised.clone() })
+                Ok(LightComponent { submodel, instance, raised: raised.clone() })
             });
             made.map_err(|error| keep(py, error, &raised))
         })

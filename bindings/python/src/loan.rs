@@ -7,7 +7,7 @@ use pyo3::prelude::*;
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// Loans that nobody can reach any more, waiting for their instance to take them back.
-pub type Returned = Arc<Mutex<Vec<CoreLoan>>>;
+pub type ReturnedLoans = Arc<Mutex<Vec<CoreLoan>>>;
 
 /// What keeps the pages of a loan mapped.
 pub type Pages = Arc<dyn std::any::Any + Send + Sync>;
@@ -16,7 +16,7 @@ pub type Pages = Arc<dyn std::any::Any + Send + Sync>;
 #[pyclass(module = "ligament", frozen, name = "_LoanMemory")]
 struct LoanMemory {
     loan: Mutex<Option<CoreLoan>>,
-    returned: Returned,
+    returned: ReturnedLoans,
     /// Keeps the pages in this process after the loan was sent, for as long as a view of them lives.
     _pages: Pages,
 }
@@ -47,7 +47,7 @@ impl Loan {
         dtype: DType,
         shape: &[u64],
         order: ArrayOrder,
-        returned: Returned,
+        returned: ReturnedLoans,
     ) -> PyResult<Loan> {
         let mut strides = [0i64; ligament_wire::MAX_DIMS];
         let mut step = dtype.size() as i64;
@@ -66,7 +66,7 @@ impl Loan {
     }
 
     /// Whether the instance with this list lent it.
-    pub fn is_of(&self, returned: &Returned) -> bool {
+    pub fn is_of(&self, returned: &ReturnedLoans) -> bool {
         Arc::ptr_eq(&self.memory.get().returned, returned)
     }
 

@@ -1,6 +1,6 @@
 //! A message as Python code makes and gets it.
 
-use crate::array::{kind, parse_dtype, Array, ArrayKind, NotPlaced, Placed};
+use crate::array::{kind, parse_dtype, Array, ArrayKind, UnreadableArray, ArrayLayout};
 use crate::errors;
 use ligament_catalogue::said;
 use ligament_instance::{Expected, Origin};
@@ -76,14 +76,14 @@ impl Message {
         let came = match (kind(&array), data.get_type().name()) {
             (ArrayKind::Other, Ok(name)) => format!("something of type {name}"),
             (ArrayKind::Other, Err(_)) => "something".to_owned(),
-            _ => match Placed::of(&array) {
+            _ => match ArrayLayout::of(&array) {
                 Ok(placed) if expected.fits(placed.dtype, placed.shape()) => return Ok(array),
                 Ok(placed) => {
                     of = Some(placed.dtype);
                     format!("an array of {} with shape {:?}", placed.dtype.name(), placed.shape())
                 }
-                Err(NotPlaced::Swapped) => "an array in the other byte order".to_owned(),
-                Err(NotPlaced::Unfit(what)) => what,
+                Err(UnreadableArray::Swapped) => "an array in the other byte order".to_owned(),
+                Err(UnreadableArray::Unfit(what)) => what,
             },
         };
         Err(errors::instance(py, expected.unmet(&came, of, &self.origin)))

@@ -14,7 +14,7 @@ use std::collections::HashSet;
 use std::path::PathBuf;
 
 /// What is wrong with a model; and, if it can be run, its instances, and how many channels they have.
-type Checked = (Vec<Problem>, Option<(Vec<String>, usize)>);
+type CheckedModel = (Vec<Problem>, Option<(Vec<String>, usize)>);
 
 /// Something that is wrong with a model: where, what, and what to do. Its text is
 /// ``file:line:column: error: what is wrong; what to do``.
@@ -327,7 +327,7 @@ impl Model {
         given: Option<Vec<String>>,
         files: bool,
         ignore: Vec<String>,
-    ) -> PyResult<Checked> {
+    ) -> PyResult<CheckedModel> {
         let config = self.whole(py).into_configuration();
         let options = CheckOptions {
             given: given.map_or(GivenCode::Everything, |names| GivenCode::Names(names.into_iter().collect())),

@@ -13,10 +13,10 @@ use std::sync::{Mutex, MutexGuard, PoisonError, RwLock};
 use std::time::{Duration, Instant};
 
 /// How often a call that waits looks for signals.
-const LOOK: Duration = Duration::from_millis(100);
+const SIGNAL_POLL_INTERVAL: Duration = Duration::from_millis(100);
 
 /// How long the other end may take to know that this one is closed.
-const PARTING: Duration = Duration::from_secs(1);
+const CLOSE_TIMEOUT: Duration = Duration::from_secs(1);
 
 fn raised(py: Python<'_>, error: &PathError) -> PyErr {
     let class = match error.kind() {
@@ -66,17 +66,17 @@ impl Received {
 }
 
 /// Bytes of an object that its buffer keeps where they are.
-struct Held {
+struct HeldBytes {
     at: *const u8,
     length: usize,
 }
 
 // SAFETY: the bytes are only read, and stay while the path has them, as `isend` sees to.
-unsafe impl Send for Held {}
+unsafe impl Send for HeldBytes {}
 // SAFETY: as above.
-unsafe impl Sync for Held {}
+unsafe impl Sync for HeldBytes {}
 
-impl AsRef<[u8]> for Held {
+impl AsRef<[u8]> for HeldBytes {
     fn as_ref(&self) -> &[u8] {
         match self.length {
             0 => &[],
@@ -87,8 +87,8 @@ impl AsRef<[u8]> for Held {
 }
 
 /// The bytes of a buffer.
-fn bytes_of(buffer: &PyBuffer<u8>) -> Held {
-    Held { at: buffer.buf_ptr().cast(), length: buffer.len_bytes() }
+fn bytes_of(buffer: &PyBuffer<u8>) -> HeldBytes {
+    HeldBytes { at: buffer.buf_ptr().cast(), length: buffer.len_bytes() }
 }
 
 /// The bytes of a buffer that is written.
@@ -146,8 +146,8 @@ impl Path {
         let until = within.and_then(|within| Instant::now().checked_add(within));
         loop {
             let left = until.map(|until| until.saturating_duration_since(Instant::now()));
-            let last = left.is_some_and(|left| left <= LOOK);
-            let now = left.unwrap_or(LOOK).min(LOOK);
+            let last = left.is_some_and(|left| left <= SIGNAL_POLL_INTERVAL);
+            let now = left.unwrap_or(SIGNAL_POLL_INTERVAL).min(SIGNAL_POLL_INTERVAL);
             let done = py.detach(|| {
                 let core = self.core.read().unwrap_or_else(PoisonError::into_inner);
                 core.as_ref().map(|core| call(core, Some(now)))
@@ -180,9 +180,9 @@ impl Path {
 
 /// What an end is made with, as `_options` of path.py puts it: streams, encrypt, window, patience, compress, longest,
 /// relays, pace.
-type Wanted = (u16, bool, u64, f64, bool, u64, Vec<PathBuf>, u64);
+type EndOptions = (u16, bool, u64, f64, bool, u64, Vec<PathBuf>, u64);
 
-fn options((streams, encrypt, window, patience, compress, longest, relays, pace): Wanted) -> Options {
+fn options((streams, encrypt, window, patience, compress, longest, relays, pace): EndOptions) -> Options {
     let patience = Duration::try_from_secs_f64(patience).unwrap_or(Duration::MAX);
     let pace = Some(pace).filter(|&pace| pace > 0);
     Options { streams, encrypt, window, patience, compress, longest, relays, pace, ..Options::default() }
@@ -191,7 +191,7 @@ fn options((streams, encrypt, window, patience, compress, longest, relays, pace)
 #[pymethods]
 impl Path {
     #[staticmethod]
-    fn meet(py: Python<'_>, key: PathBuf, at: &str, options: Wanted) -> PyResult<Path> {
+    fn meet(py: Python<'_>, key: PathBuf, at: &str, options: EndOptions) -> PyResult<Path> {
         let options = self::options(options);
         let key = Key::read(&key).map_err(|fault| errors::usage(py, fault))?;
         py.detach(|| Core::meet(&key, at, &options)).map(Path::of).map_err(|error| raised(py, &error))
@@ -202,14 +202,14 @@ impl Path {
     }
 
     #[staticmethod]
-    fn listen(py: Python<'_>, key: PathBuf, at: &str, options: Wanted) -> PyResult<Path> {
+    fn listen(py: Python<'_>, key: PathBuf, at: &str, options: EndOptions) -> PyResult<Path> {
         let options = self::options(options);
         let key = Key::read(&key).map_err(|fault| errors::usage(py, fault))?;
         py.detach(|| Core::listen(&key, at, &options)).map(Path::of).map_err(|error| raised(py, &error))
     }
 
     #[staticmethod]
-    fn open(py: Python<'_>, key: PathBuf, to: Vec<String>, options: Wanted) -> PyResult<Path> {
+    fn open(py: Python<'_>, key: PathBuf, to: Vec<String>, options: EndOptions) -> PyResult<Path> {
         let options = self::options(options);
         let key = Key::read(&key).map_err(|fault| errors::usage(py, fault))?;
         let to: Vec<&str> = to.iter().map(String::as_str).collect();
@@ -231,7 +231,7 @@ impl Path {
 
     fn isend(&self, py: Python<'_>, bytes: PyBuffer<u8>) -> PyResult<u64> {
         let (at, length) = (bytes.buf_ptr() as usize, bytes.len_bytes());
-        let request = self.once(py, |core| core.isend(Held { at: at as *const u8, length }))?;
+        let request = self.once(py, |core| core.isend(HeldBytes { at: at as *const u8, length }))?;
         self.held().insert(request.number(), bytes);
         Ok(request.number())
     }
@@ -320,7 +320,7 @@ impl Path {
     fn close(&self, py: Python<'_>) -> PyResult<()> {
         let closed = py.detach(|| {
             let core = self.core.write().unwrap_or_else(PoisonError::into_inner).take();
-            core.map(|core| core.close(Some(PARTING)))
+            core.map(|core| core.close(Some(CLOSE_TIMEOUT)))
         });
         // Its thread is gone: nothing is read any more.
         self.drop_held();

@@ -25,12 +25,12 @@ pub struct Prepared {
 }
 
 /// Has Python hand an instance's environment to the process that was forked for it.
-struct Forked<'a> {
+struct ForkStarter<'a> {
     components: &'a HashMap<String, String>,
     start: Py<PyAny>,
 }
 
-impl Starter for Forked<'_> {
+impl Starter for ForkStarter<'_> {
     fn makes(&self, component: &str) -> bool {
         self.components.contains_key(component)
     }
@@ -159,7 +159,7 @@ impl Prepared {
             model_text: self.text.clone(),
             ..RunOptions::default()
         };
-        let mut forked = Forked { components: &self.functions, start };
+        let mut forked = ForkStarter { components: &self.functions, start };
         let result = py.detach(|| run_model(&self.model, options, Some(&mut forked))).map_err(|why| {
             let fault = fault!(NOT_STARTABLE, "the run could not begin: {why}").caused_by(&why);
             errors::raise(py, "RunError", fault)

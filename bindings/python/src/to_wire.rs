@@ -1,7 +1,7 @@
 //! Python's values on their way into a message: first into a tree that owns or keeps what it points to, so that the
 //! interpreter can be let go while the message is stored, then into the core's borrowed form.
 
-use crate::array::{kind, over_others, what_is_lost, Array, ArrayKind, NotPlaced, Placed};
+use crate::array::{kind, over_others, what_is_lost, Array, ArrayKind, UnreadableArray, ArrayLayout};
 use crate::errors::raise;
 use crate::loan::Loan;
 use crate::settings::Settings;
@@ -16,7 +16,7 @@ use pyo3::types::{
 };
 
 /// A value ready to be stored.
-pub enum Node {
+pub enum PlannedValue {
     None,
     Bool(bool),
     Int(i64),
@@ -26,15 +26,15 @@ pub enum Node {
     Text(ObjectBytes),
     Bytes(ObjectBytes),
     Copied(Vec<u8>),
-    List(Vec<Node>),
-    Map(Vec<(ObjectBytes, Node)>),
+    List(Vec<PlannedValue>),
+    Map(Vec<(ObjectBytes, PlannedValue)>),
     Array(Box<ArrayNode>),
     Settings(Vec<(String, SettingValue)>),
 }
 
 /// An array with what few arrays have.
 pub struct ArrayNode {
-    placed: Placed,
+    placed: ArrayLayout,
     names: Vec<String>,
     unit: Option<String>,
 }
@@ -52,7 +52,7 @@ unsafe impl Send for ObjectBytes {}
 unsafe impl Sync for ObjectBytes {}
 
 impl ObjectBytes {
-    fn text(object: &Bound<'_, PyString>) -> Result<ObjectBytes, Refused> {
+    fn text(object: &Bound<'_, PyString>) -> Result<ObjectBytes, UnsendableValue> {
         let Ok(text) = object.to_str() else {
             let what = said!(CANNOT_BE_SENT, "a str that is no text, {},", object.repr()?);
             return Err(unfit_but(
@@ -79,23 +79,23 @@ impl ObjectBytes {
     }
 }
 
-impl Node {
+impl PlannedValue {
     /// Takes a Python value, to be sent on a port.
     ///
     /// # Errors
     /// `UnsendableError`, with the place in the value, for what a message cannot hold, and what to send instead.
-    pub fn new(object: &Bound<'_, PyAny>, port: &str) -> PyResult<Node> {
-        Node::within(object, &format!("on port \"{port}\""))
+    pub fn new(object: &Bound<'_, PyAny>, port: &str) -> PyResult<PlannedValue> {
+        PlannedValue::within(object, &format!("on port \"{port}\""))
     }
 
     /// Takes a Python value, to be sent on in another way, which errors name.
     ///
     /// # Errors
     /// As `new`.
-    pub fn within(object: &Bound<'_, PyAny>, how: &str) -> PyResult<Node> {
+    pub fn within(object: &Bound<'_, PyAny>, how: &str) -> PyResult<PlannedValue> {
         node(object, 0).map_err(|error| match error {
-            Refused::Raised(error) => error,
-            Refused::Unfit { at, what, instead } => raise(
+            UnsendableValue::Raised(error) => error,
+            UnsendableValue::Unfit { at, what, instead } => raise(
                 object.py(),
                 "UnsendableError",
                 fault!(
@@ -112,20 +112,20 @@ impl Node {
     /// The value in the core's form.
     pub fn as_value(&self) -> ValueRef<'_> {
         match self {
-            Node::None => ValueRef::None,
-            Node::Bool(value) => ValueRef::Bool(*value),
-            Node::Int(value) => ValueRef::Int(*value),
-            Node::UInt(value) => ValueRef::UInt(*value),
-            Node::Float(value) => ValueRef::Float(*value),
-            Node::Complex(re, im) => ValueRef::Complex(*re, *im),
-            Node::Text(text) => ValueRef::Str(text.as_str()),
-            Node::Bytes(bytes) => ValueRef::Bytes(bytes.as_bytes()),
-            Node::Copied(bytes) => ValueRef::Bytes(bytes),
-            Node::List(items) => ValueRef::Items(items.iter().map(Node::as_value).collect()),
-            Node::Map(entries) => {
+            PlannedValue::None => ValueRef::None,
+            PlannedValue::Bool(value) => ValueRef::Bool(*value),
+            PlannedValue::Int(value) => ValueRef::Int(*value),
+            PlannedValue::UInt(value) => ValueRef::UInt(*value),
+            PlannedValue::Float(value) => ValueRef::Float(*value),
+            PlannedValue::Complex(re, im) => ValueRef::Complex(*re, *im),
+            PlannedValue::Text(text) => ValueRef::Str(text.as_str()),
+            PlannedValue::Bytes(bytes) => ValueRef::Bytes(bytes.as_bytes()),
+            PlannedValue::Copied(bytes) => ValueRef::Bytes(bytes),
+            PlannedValue::List(items) => ValueRef::Items(items.iter().map(PlannedValue::as_value).collect()),
+            PlannedValue::Map(entries) => {
                 ValueRef::Entries(entries.iter().map(|(key, value)| (key.as_str(), value.as_value())).collect())
             }
-            Node::Array(array) => ValueRef::Array(ArrayRef {
+            PlannedValue::Array(array) => ValueRef::Array(ArrayRef {
                 dtype: array.placed.dtype,
                 shape: array.placed.shape(),
                 strides: array.placed.strides(),
@@ -135,40 +135,40 @@ impl Node {
                 names: &array.names,
                 unit: array.unit.as_deref(),
             }),
-            Node::Settings(entries) => ValueRef::Settings(entries),
+            PlannedValue::Settings(entries) => ValueRef::Settings(entries),
         }
     }
 }
 
 /// Why a value cannot be taken.
-enum Refused {
+enum UnsendableValue {
     Raised(PyErr),
     Unfit { at: String, what: String, instead: Option<&'static str> },
 }
 
-impl From<PyErr> for Refused {
-    fn from(error: PyErr) -> Refused {
-        Refused::Raised(error)
+impl From<PyErr> for UnsendableValue {
+    fn from(error: PyErr) -> UnsendableValue {
+        UnsendableValue::Raised(error)
     }
 }
 
-impl Refused {
+impl UnsendableValue {
     /// Says where in a list or map the value stands.
-    fn inside(self, place: impl FnOnce() -> String) -> Refused {
+    fn inside(self, place: impl FnOnce() -> String) -> UnsendableValue {
         match self {
-            Refused::Unfit { at, what, instead } => Refused::Unfit { at: place() + &at, what, instead },
+            UnsendableValue::Unfit { at, what, instead } => UnsendableValue::Unfit { at: place() + &at, what, instead },
             raised => raised,
         }
     }
 }
 
-fn unfit(what: impl Into<String>) -> Refused {
-    Refused::Unfit { at: String::new(), what: what.into(), instead: None }
+fn unfit(what: impl Into<String>) -> UnsendableValue {
+    UnsendableValue::Unfit { at: String::new(), what: what.into(), instead: None }
 }
 
 /// The same, with what can be sent in its place.
-fn unfit_but(what: impl Into<String>, instead: &'static str) -> Refused {
-    Refused::Unfit { at: String::new(), what: what.into(), instead: Some(instead) }
+fn unfit_but(what: impl Into<String>, instead: &'static str) -> UnsendableValue {
+    UnsendableValue::Unfit { at: String::new(), what: what.into(), instead: Some(instead) }
 }
 
 /// What can be sent in place of an object of this class, or of an array of this dtype, as far as that is known.
@@ -192,25 +192,25 @@ fn instead_of(name: &str) -> Option<&'static str> {
     KNOWN.iter().find(|(names, _)| names.iter().any(&fits)).map(|(_, instead)| *instead)
 }
 
-fn node(object: &Bound<'_, PyAny>, depth: usize) -> Result<Node, Refused> {
+fn node(object: &Bound<'_, PyAny>, depth: usize) -> Result<PlannedValue, UnsendableValue> {
     // The commonest first, by their exact class; NumPy is not touched before a value may be an array.
     if object.is_none() {
-        return Ok(Node::None);
+        return Ok(PlannedValue::None);
     }
     if let Ok(value) = object.cast_exact::<PyFloat>() {
-        return Ok(Node::Float(value.value()));
+        return Ok(PlannedValue::Float(value.value()));
     }
     if let Ok(value) = object.cast::<PyBool>() {
-        return Ok(Node::Bool(value.is_true()));
+        return Ok(PlannedValue::Bool(value.is_true()));
     }
     if let Ok(value) = object.cast::<PyInt>() {
         return integer(value);
     }
     if let Ok(value) = object.cast::<PyString>() {
-        return Ok(Node::Text(ObjectBytes::text(value)?));
+        return Ok(PlannedValue::Text(ObjectBytes::text(value)?));
     }
     if let Ok(value) = object.cast::<PyBytes>() {
-        return Ok(Node::Bytes(ObjectBytes::bytes(value)));
+        return Ok(PlannedValue::Bytes(ObjectBytes::bytes(value)));
     }
     if let Ok(items) = object.cast::<PyList>() {
         return list(items.iter(), depth);
@@ -227,17 +227,17 @@ fn node(object: &Bound<'_, PyAny>, depth: usize) -> Result<Node, Refused> {
     other(object, depth)
 }
 
-fn integer(value: &Bound<'_, PyInt>) -> Result<Node, Refused> {
+fn integer(value: &Bound<'_, PyInt>) -> Result<PlannedValue, UnsendableValue> {
     if let Ok(value) = value.extract::<i64>() {
-        return Ok(Node::Int(value));
+        return Ok(PlannedValue::Int(value));
     }
     match value.extract::<u64>() {
-        Ok(value) => Ok(Node::UInt(value)),
+        Ok(value) => Ok(PlannedValue::UInt(value)),
         Err(_) => Err(unfit(said!(CANNOT_BE_SENT, "an int that does not fit 64 bits"))),
     }
 }
 
-fn deeper(depth: usize) -> Result<usize, Refused> {
+fn deeper(depth: usize) -> Result<usize, UnsendableValue> {
     if depth >= MAX_DEPTH {
         return Err(unfit(said!(
             CANNOT_BE_SENT,
@@ -247,19 +247,19 @@ fn deeper(depth: usize) -> Result<usize, Refused> {
     Ok(depth + 1)
 }
 
-fn list<'py>(items: impl ExactSizeIterator<Item = Bound<'py, PyAny>>, depth: usize) -> Result<Node, Refused> {
+fn list<'py>(items: impl ExactSizeIterator<Item = Bound<'py, PyAny>>, depth: usize) -> Result<PlannedValue, UnsendableValue> {
     let depth = deeper(depth)?;
     let mut nodes = Vec::with_capacity(items.len());
     for (index, item) in items.enumerate() {
         nodes.push(node(&item, depth).map_err(|refused| refused.inside(|| format!("[{index}]")))?);
     }
-    Ok(Node::List(nodes))
+    Ok(PlannedValue::List(nodes))
 }
 
 fn map<'py>(
     entries: impl Iterator<Item = (Bound<'py, PyAny>, Bound<'py, PyAny>)>,
     depth: usize,
-) -> Result<Node, Refused> {
+) -> Result<PlannedValue, UnsendableValue> {
     let depth = deeper(depth)?;
     let mut nodes = Vec::new();
     for (key, value) in entries {
@@ -274,22 +274,22 @@ fn map<'py>(
         let key = ObjectBytes::text(name).map_err(|refused| refused.inside(|| format!("[{name:?}]")))?;
         nodes.push((key, value));
     }
-    Ok(Node::Map(nodes))
+    Ok(PlannedValue::Map(nodes))
 }
 
-fn array(object: &Bound<'_, PyAny>, names: Vec<String>, unit: Option<String>) -> Result<Node, Refused> {
+fn array(object: &Bound<'_, PyAny>, names: Vec<String>, unit: Option<String>) -> Result<PlannedValue, UnsendableValue> {
     if kind(object) == ArrayKind::Derived {
         if let Some((what, instead)) = what_is_lost(object)? {
             return Err(unfit_but(what, instead));
         }
     }
-    match Placed::of(object) {
-        Ok(placed) => Ok(Node::Array(Box::new(ArrayNode { placed, names, unit }))),
-        Err(NotPlaced::Unfit(what)) => {
+    match ArrayLayout::of(object) {
+        Ok(placed) => Ok(PlannedValue::Array(Box::new(ArrayNode { placed, names, unit }))),
+        Err(UnreadableArray::Unfit(what)) => {
             let instead = what.find("dtype ").and_then(|at| instead_of(&what[at..]));
-            Err(Refused::Unfit { at: String::new(), what, instead })
+            Err(UnsendableValue::Unfit { at: String::new(), what, instead })
         }
-        Err(NotPlaced::Swapped) => {
+        Err(UnreadableArray::Swapped) => {
             let native = object.getattr("dtype")?.call_method1("newbyteorder", ("=",))?;
             array(&object.call_method1("astype", (native,))?, names, unit)
         }
@@ -297,26 +297,26 @@ fn array(object: &Bound<'_, PyAny>, names: Vec<String>, unit: Option<String>) ->
 }
 
 /// The rarer classes.
-fn other(object: &Bound<'_, PyAny>, depth: usize) -> Result<Node, Refused> {
+fn other(object: &Bound<'_, PyAny>, depth: usize) -> Result<PlannedValue, UnsendableValue> {
     let py = object.py();
     if let Ok(named) = object.cast::<Array>() {
         let named = named.get();
         return array(named.array.bind(py), named.names.clone(), named.unit.clone());
     }
     if let Ok(settings) = object.cast::<Settings>() {
-        return Ok(Node::Settings(settings.try_borrow().map_err(PyErr::from)?.to_wire()));
+        return Ok(PlannedValue::Settings(settings.try_borrow().map_err(PyErr::from)?.to_wire()));
     }
     if let Ok(value) = object.cast::<PyFloat>() {
-        return Ok(Node::Float(value.value()));
+        return Ok(PlannedValue::Float(value.value()));
     }
     if let Ok(value) = object.cast::<PyComplex>() {
-        return Ok(Node::Complex(value.real(), value.imag()));
+        return Ok(PlannedValue::Complex(value.real(), value.imag()));
     }
     if object.is_instance_of::<PyByteArray>() || object.is_instance_of::<PyMemoryView>() {
         // A view of other elements than bytes is an array.
         if let Ok(buffer) = PyBuffer::<u8>::get(object) {
             if buffer.dimensions() == 1 {
-                return Ok(Node::Copied(buffer.to_vec(py)?));
+                return Ok(PlannedValue::Copied(buffer.to_vec(py)?));
             }
         }
     }
@@ -346,7 +346,7 @@ fn other(object: &Bound<'_, PyAny>, depth: usize) -> Result<Node, Refused> {
     } else {
         instead_of(&name)
     };
-    Err(Refused::Unfit { at: String::new(), what: format!("a value of type {name}"), instead })
+    Err(UnsendableValue::Unfit { at: String::new(), what: format!("a value of type {name}"), instead })
 }
 
 fn class_name(object: &Bound<'_, PyAny>) -> String {

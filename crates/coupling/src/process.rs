@@ -1,7 +1,7 @@
 //! The process of a run's shipped components: each of its instances is a light component, and learns by a setting which.
 
-use crate::sinks::Taking;
-use crate::sources::Giving;
+use crate::sinks::SinkSubmodel;
+use crate::sources::SourceSubmodel;
 use crate::{mappers, settings, sinks, sources};
 use ligament_catalogue::{fault, Coded, Fault};
 use ligament_instance::{run_light_with, Error, Flags, Instance, ErrorKind, MapperSubmodel, Submodel};
@@ -19,18 +19,18 @@ pub fn run_shipped() -> Result<(), Fault> {
 fn make(instance: &mut Instance) -> Result<Box<dyn Submodel>, Error> {
     let what = settings::text(instance, IMPLEMENTATION_SETTING)?.unwrap_or_default();
     Ok(match &*what {
-        "ligament.sources.constant" => Box::new(Giving::new(sources::Series::constant(instance)?)),
-        "ligament.sources.time_series" => Box::new(Giving::new(sources::Series::table(instance)?)),
-        "ligament.sources.csv" => Box::new(Giving::new(sources::Csv::new(instance)?)),
-        "ligament.sources.npy" => Box::new(Giving::new(sources::Npy::new(instance)?)),
-        "ligament.sources.jsonl" => Box::new(Giving::new(sources::JsonLines::new(instance)?)),
-        "ligament.sources.vti" => Box::new(Giving::new(sources::Vti::new(instance)?)),
-        "ligament.sinks.csv" => Box::new(Taking::new(sinks::Csv::new(instance)?)),
-        "ligament.sinks.npy" => Box::new(Taking::new(sinks::Npy::new(instance)?)),
-        "ligament.sinks.jsonl" => Box::new(Taking::new(sinks::JsonLines::new(instance)?)),
-        "ligament.sinks.vti" => Box::new(Taking::new(sinks::Vti::new(instance)?)),
-        "ligament.sinks.console" => Box::new(Taking::new(sinks::Console::new(instance)?)),
-        "ligament.sinks.discard" => Box::new(Taking::new(sinks::Discard)),
+        "ligament.sources.constant" => Box::new(SourceSubmodel::new(sources::Series::constant(instance)?)),
+        "ligament.sources.time_series" => Box::new(SourceSubmodel::new(sources::Series::table(instance)?)),
+        "ligament.sources.csv" => Box::new(SourceSubmodel::new(sources::Csv::new(instance)?)),
+        "ligament.sources.npy" => Box::new(SourceSubmodel::new(sources::Npy::new(instance)?)),
+        "ligament.sources.jsonl" => Box::new(SourceSubmodel::new(sources::JsonLines::new(instance)?)),
+        "ligament.sources.vti" => Box::new(SourceSubmodel::new(sources::Vti::new(instance)?)),
+        "ligament.sinks.csv" => Box::new(SinkSubmodel::new(sinks::Csv::new(instance)?)),
+        "ligament.sinks.npy" => Box::new(SinkSubmodel::new(sinks::Npy::new(instance)?)),
+        "ligament.sinks.jsonl" => Box::new(SinkSubmodel::new(sinks::JsonLines::new(instance)?)),
+        "ligament.sinks.vti" => Box::new(SinkSubmodel::new(sinks::Vti::new(instance)?)),
+        "ligament.sinks.console" => Box::new(SinkSubmodel::new(sinks::Console::new(instance)?)),
+        "ligament.sinks.discard" => Box::new(SinkSubmodel::new(sinks::Discard)),
         "ligament.mappers.duplicate" => Box::new(MapperSubmodel::of(mappers::Duplicate)),
         "ligament.mappers.gather" => Box::new(MapperSubmodel::of(mappers::Gather::new(instance)?)),
         "ligament.mappers.scatter" => Box::new(MapperSubmodel::of(mappers::Scatter)),

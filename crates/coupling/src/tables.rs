@@ -53,7 +53,7 @@ impl Separator {
 }
 
 /// The rows of a table. Empty lines, and those that begin with `#`, are no rows.
-pub struct Rows {
+pub struct TableRows {
     lines: Lines,
     separator: Option<Separator>,
     parser: Option<csv_core::Reader>,
@@ -64,20 +64,20 @@ pub struct Rows {
     ends: Vec<usize>,
 }
 
-impl Rows {
+impl TableRows {
     /// The rows of a file. Without a separator, the first row shows it.
-    pub(crate) fn open(name: &str, separator: Option<Separator>) -> Result<Rows, Fault> {
-        Ok(Rows::of(Lines::open(name)?, separator))
+    pub(crate) fn open(name: &str, separator: Option<Separator>) -> Result<TableRows, Fault> {
+        Ok(TableRows::of(Lines::open(name)?, separator))
     }
 
     /// The rows of a text that `name` had.
-    pub fn of_text(text: String, name: &str, separator: Separator) -> Rows {
-        Rows::of(Lines::of_text(text, name), Some(separator))
+    pub fn of_text(text: String, name: &str, separator: Separator) -> TableRows {
+        TableRows::of(Lines::of_text(text, name), Some(separator))
     }
 
-    fn of(lines: Lines, separator: Option<Separator>) -> Rows {
+    fn of(lines: Lines, separator: Option<Separator>) -> TableRows {
         let (row, cells, ends) = (Vec::new(), Vec::new(), Vec::new());
-        Rows { lines, separator, parser: None, line: 0, row, cells, ends }
+        TableRows { lines, separator, parser: None, line: 0, row, cells, ends }
     }
 
     /// The cells of the next row, without blanks around them but for those in quotes; none at the end.
@@ -372,7 +372,7 @@ mod tests {
     use super::*;
 
     fn rows(text: &str, separator: Separator) -> Result<Vec<Vec<String>>, String> {
-        let mut rows = Rows::of_text(text.to_owned(), "t.csv", separator);
+        let mut rows = TableRows::of_text(text.to_owned(), "t.csv", separator);
         let mut all = Vec::new();
         while let Some(row) = rows.next().map_err(|fault| fault.with_code())? {
             all.push(row);

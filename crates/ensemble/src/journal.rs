@@ -1,7 +1,7 @@
 //! The answers of a study, one JSON object a line, written as they come: another run can continue the study with them.
 //! A line says which point it belongs to, so answers never go to other points than those that they were made for.
 
-use crate::sampler::{text_of, Plan};
+use crate::sampler::{text_of, SamplingPlan};
 use ligament_catalogue::{fault, Fault};
 use serde::{Deserialize, Serialize};
 use std::fs::File;
@@ -17,7 +17,7 @@ pub(crate) const CONTINUE: &str = "continue";
 /// One answer: numbers in row-major order, and their shape (`[]` for a single number).
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Entry {
+pub(crate) struct AnswerEntry {
     pub evaluation: usize,
     /// Values of the parameters, as a table of points has them.
     pub point: Vec<String>,
@@ -25,10 +25,10 @@ pub(crate) struct Entry {
     pub values: Vec<f64>,
 }
 
-impl Entry {
+impl AnswerEntry {
     /// `None` if a value is not finite: JSON has no such numbers, and the evaluation counts as failed.
-    pub fn new(plan: &Plan, evaluation: usize, shape: &[u64], values: &[f64]) -> Option<Entry> {
-        values.iter().all(|value| value.is_finite()).then(|| Entry {
+    pub fn new(plan: &SamplingPlan, evaluation: usize, shape: &[u64], values: &[f64]) -> Option<AnswerEntry> {
+        values.iter().all(|value| value.is_finite()).then(|| AnswerEntry {
             evaluation,
             point: point_of(plan, evaluation),
             shape: shape.to_vec(),
@@ -37,7 +37,7 @@ impl Entry {
     }
 }
 
-fn point_of(plan: &Plan, evaluation: usize) -> Vec<String> {
+fn point_of(plan: &SamplingPlan, evaluation: usize) -> Vec<String> {
     plan.points[evaluation].iter().map(text_of).collect()
 }
 
@@ -62,7 +62,7 @@ impl Journal {
     ///
     /// # Errors
     /// The file cannot be written.
-    pub fn add(&mut self, entry: &Entry) -> Result<(), Fault> {
+    pub fn add(&mut self, entry: &AnswerEntry) -> Result<(), Fault> {
         let Some(file) = &mut self.file else { return Ok(()) };
         let line = serde_json::to_string(entry).map(|line| line + "\n").map_err(std::io::Error::from);
         line.and_then(|line| file.write_all(line.as_bytes())).map_err(|error| {
@@ -90,7 +90,7 @@ fn file_of(place: &Path, name: &str) -> PathBuf {
 ///
 /// # Errors
 /// The file cannot be read, a line is damaged, or the earlier study had other points.
-pub(crate) fn read(place: &str, name: &str, plan: &Plan) -> Result<Vec<Entry>, Fault> {
+pub(crate) fn read(place: &str, name: &str, plan: &SamplingPlan) -> Result<Vec<AnswerEntry>, Fault> {
     let file = file_of(Path::new(place), name);
     let shown = file.display();
     let text = std::fs::read_to_string(&file).map_err(|error| {
@@ -101,7 +101,7 @@ pub(crate) fn read(place: &str, name: &str, plan: &Plan) -> Result<Vec<Entry>, F
     for (at, line) in text.split_inclusive('\n').enumerate() {
         let Some(line) = line.strip_suffix('\n') else { break };
         let at = at + 1;
-        let entry: Entry = serde_json::from_str(line)
+        let entry: AnswerEntry = serde_json::from_str(line)
             .map_err(|error| fault!(BAD_STUDY, "{shown}:{at}: this is no answer of a study: {error}"))?;
         let number = entry.evaluation;
         if number >= plan.points.len() || entry.point != point_of(plan, number) {
@@ -130,12 +130,12 @@ mod tests {
     use super::*;
     use ligament_wire::SettingValue;
 
-    fn plan() -> Plan {
+    fn plan() -> SamplingPlan {
         let points = [0.1, 0.2, 0.3].map(|rate| vec![SettingValue::Float(rate)]).to_vec();
-        Plan { names: vec!["rate".into()], points }
+        SamplingPlan { names: vec!["rate".into()], points }
     }
 
-    fn read_text(name: &str, text: &str) -> Result<Vec<Entry>, Fault> {
+    fn read_text(name: &str, text: &str) -> Result<Vec<AnswerEntry>, Fault> {
         let file = std::env::temp_dir().join(format!("ligament-answers-{}-{name}", std::process::id()));
         std::fs::write(&file, text).unwrap();
         let result = read(file.to_str().unwrap(), "study", &plan());
@@ -144,7 +144,7 @@ mod tests {
     }
 
     fn line(evaluation: usize, values: &[f64]) -> String {
-        let entry = Entry::new(&plan(), evaluation, &[values.len() as u64], values).unwrap();
+        let entry = AnswerEntry::new(&plan(), evaluation, &[values.len() as u64], values).unwrap();
         serde_json::to_string(&entry).unwrap() + "\n"
     }
 
@@ -175,6 +175,6 @@ mod tests {
 
     #[test]
     fn what_is_not_finite_is_no_answer() {
-        assert_eq!(Entry::new(&plan(), 0, &[], &[f64::NAN]), None);
+        assert_eq!(AnswerEntry::new(&plan(), 0, &[], &[f64::NAN]), None);
     }
 }

@@ -15,7 +15,7 @@ mod tables;
 
 pub use journal::ANSWERS;
 pub use parameters::{Parameter, Values};
-pub use pool::{Answer, Pool, Progress};
-pub use sampler::{Method, Plan};
+pub use pool::{EvaluationAnswer, InstancePool, StudyProgress};
+pub use sampler::{SamplingMethod, SamplingPlan};
 pub use statistics::{Statistics, Summary};
 pub use study::run_study;

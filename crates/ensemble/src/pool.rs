@@ -5,21 +5,21 @@ use ligament_catalogue::{fault, Fault};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 /// Evaluations that take less than this are handed out before the one before is answered, so that instances need not wait.
-const SHORT: f64 = 5e-3;
+const MAX_PIPELINED_S: f64 = 5e-3;
 /// As many are handed out to an instance then.
 const AHEAD: usize = 3;
 /// Part of the mean time of an evaluation that the latest one decides.
-const LATEST: f64 = 0.1;
+const LATEST_WEIGHT: f64 = 0.1;
 
 /// So much longer may the first evaluation of an instance take, whose process starts meanwhile.
 const STARTING: f64 = 60.0;
 
 /// What became of an evaluation: the answer, or why there is none.
-pub type Answer<T> = Result<T, Fault>;
+pub type EvaluationAnswer<T> = Result<T, Fault>;
 
 /// An evaluation that an instance has been given.
 #[derive(Debug, Clone, Copy)]
-struct Task {
+struct EvaluationTask {
     number: usize,
     since: f64,
     /// Its answer does not count any more.
@@ -28,9 +28,9 @@ struct Task {
 
 /// Instances that make evaluations.
 #[derive(Debug)]
-pub struct Pool<T> {
+pub struct InstancePool<T> {
     /// What each instance has to do, in order.
-    tasks: Vec<VecDeque<Task>>,
+    tasks: Vec<VecDeque<EvaluationTask>>,
     evaluations: usize,
     next: usize,
     /// Those that an instance did not come to, to be handed out again.
@@ -38,7 +38,7 @@ pub struct Pool<T> {
     /// Evaluations with an answer from an earlier run; nobody makes them again.
     known: BTreeSet<usize>,
     /// Answers that wait for those of earlier evaluations.
-    answers: BTreeMap<usize, Answer<T>>,
+    answers: BTreeMap<usize, EvaluationAnswer<T>>,
     told: usize,
     answered: usize,
     failed: usize,
@@ -54,7 +54,7 @@ pub struct Pool<T> {
 
 /// How far a study is.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Progress {
+pub struct StudyProgress {
     pub answered: usize,
     pub failed: usize,
     pub evaluations: usize,
@@ -62,10 +62,10 @@ pub struct Progress {
     pub remains: Option<f64>,
 }
 
-impl<T> Pool<T> {
+impl<T> InstancePool<T> {
     /// So many instances for so many evaluations.
-    pub fn new(instances: usize, evaluations: usize, now: f64) -> Pool<T> {
-        Pool {
+    pub fn new(instances: usize, evaluations: usize, now: f64) -> InstancePool<T> {
+        InstancePool {
             tasks: vec![VecDeque::new(); instances],
             evaluations,
             next: 0,
@@ -97,10 +97,10 @@ impl<T> Pool<T> {
         if self.next >= self.evaluations && self.again.is_empty() {
             return None;
         }
-        let ahead = if self.mean.is_some_and(|mean| mean < SHORT) { AHEAD } else { 1 };
+        let ahead = if self.mean.is_some_and(|mean| mean < MAX_PIPELINED_S) { AHEAD } else { 1 };
         // Who has not answered yet may not have started, and who is late may never come back.
         let (started, lost) = (&self.started, &self.lost);
-        let has_room = |(instance, tasks): &(usize, &mut VecDeque<Task>)| {
+        let has_room = |(instance, tasks): &(usize, &mut VecDeque<EvaluationTask>)| {
             let most = if started[*instance] { ahead } else { 1 };
             !lost[*instance] && tasks.len() < most && !tasks.front().is_some_and(|task| task.is_dropped)
         };
@@ -110,7 +110,7 @@ impl<T> Pool<T> {
             self.next += 1;
             self.next - 1
         });
-        tasks.push_back(Task { number, since: now, is_dropped: false });
+        tasks.push_back(EvaluationTask { number, since: now, is_dropped: false });
         Some((instance, number))
     }
 
@@ -162,10 +162,10 @@ impl<T> Pool<T> {
         &mut self,
         instance: usize,
         said: Option<usize>,
-        answer: Answer<T>,
+        answer: EvaluationAnswer<T>,
         now: f64,
     ) -> Result<usize, Fault> {
-        let Some(&Task { number, since, is_dropped }) = self.tasks[instance].front() else {
+        let Some(&EvaluationTask { number, since, is_dropped }) = self.tasks[instance].front() else {
             return Err(fault!(
                 EVALUATION_FAILED,
                 "instance {instance} answers, and was asked nothing; it must send one answer for each evaluation"
@@ -189,7 +189,7 @@ impl<T> Pool<T> {
         }
         let took = (now - since).max(0.0);
         if !is_first {
-            self.mean = Some(self.mean.map_or(took, |mean| mean + LATEST * (took - mean)));
+            self.mean = Some(self.mean.map_or(took, |mean| mean + LATEST_WEIGHT * (took - mean)));
         }
         if !is_dropped {
             self.settle(number, answer);
@@ -197,7 +197,7 @@ impl<T> Pool<T> {
         Ok(number)
     }
 
-    fn settle(&mut self, number: usize, answer: Answer<T>) {
+    fn settle(&mut self, number: usize, answer: EvaluationAnswer<T>) {
         self.answered += 1;
         self.failed += usize::from(answer.is_err());
         self.answers.insert(number, answer);
@@ -242,7 +242,7 @@ impl<T> Pool<T> {
     }
 
     /// The next answer in the order of the evaluations, if it is there.
-    pub fn next_answer(&mut self) -> Option<(usize, Answer<T>)> {
+    pub fn next_answer(&mut self) -> Option<(usize, EvaluationAnswer<T>)> {
         let answer = self.answers.remove(&self.told)?;
         self.told += 1;
         Some((self.told - 1, answer))
@@ -254,12 +254,12 @@ impl<T> Pool<T> {
     }
 
     /// How far it is.
-    pub fn progress(&self, now: f64) -> Progress {
+    pub fn progress(&self, now: f64) -> StudyProgress {
         let left = (self.evaluations - self.answered) as f64;
         // Answers of an earlier run took no time here.
         let made = self.answered - self.known.len();
         let each = (made > 0).then(|| (now - self.began) / made as f64);
-        Progress {
+        StudyProgress {
             answered: self.answered,
             failed: self.failed,
             evaluations: self.evaluations,
@@ -275,7 +275,7 @@ mod tests {
     /// Two instances, of which the second is three times as fast, in a clock of their own.
     #[test]
     fn who_is_free_gets_the_next_and_answers_come_in_order() {
-        let mut pool = Pool::new(2, 8, 0.0);
+        let mut pool = InstancePool::new(2, 8, 0.0);
         let mut free_at = [0.0f64; 2];
         let mut made = [0; 2];
         let mut doing: Vec<(f64, usize, usize)> = Vec::new();
@@ -303,7 +303,7 @@ mod tests {
     #[test]
     fn short_evaluations_are_handed_out_ahead_and_long_ones_are_not() {
         for (took, ahead) in [(1e-3, AHEAD), (1.0, 1)] {
-            let mut pool: Pool<()> = Pool::new(1, 100, 0.0);
+            let mut pool: InstancePool<()> = InstancePool::new(1, 100, 0.0);
             pool.started = vec![true];
             assert_eq!(pool.hand_out(0.0), Some((0, 0)));
             assert_eq!(pool.hand_out(0.0), None);
@@ -315,7 +315,7 @@ mod tests {
 
     #[test]
     fn an_instance_that_answers_twice_or_unasked_is_found() {
-        let mut pool = Pool::new(1, 3, 0.0);
+        let mut pool = InstancePool::new(1, 3, 0.0);
         assert!(pool.answer(0, None, Ok(1), 0.0).unwrap_err().contains("was asked nothing"));
         pool.hand_out(0.0);
         pool.answer(0, Some(0), Ok(1), 1.0).unwrap();
@@ -327,7 +327,7 @@ mod tests {
 
     #[test]
     fn one_that_takes_too_long_is_given_up_and_its_instance_used_again_when_it_answers() {
-        let mut pool = Pool::new(2, 4, 0.0);
+        let mut pool = InstancePool::new(2, 4, 0.0);
         pool.started = vec![true, false];
         pool.hand_out(0.0);
         pool.hand_out(0.0);
@@ -347,13 +347,13 @@ mod tests {
         assert_eq!(pool.hand_out(13.0), Some((0, 3)));
         assert_eq!(
             pool.progress(13.0),
-            Progress { answered: 2, failed: 1, evaluations: 4, remains: Some(13.0) }
+            StudyProgress { answered: 2, failed: 1, evaluations: 4, remains: Some(13.0) }
         );
     }
 
     #[test]
     fn answers_of_an_earlier_run_come_in_their_order_and_are_not_made_again() {
-        let mut pool = Pool::new(1, 5, 0.0);
+        let mut pool = InstancePool::new(1, 5, 0.0);
         for number in [4, 1, 2] {
             pool.take_known(number, number * 10);
         }
@@ -370,7 +370,7 @@ mod tests {
 
     #[test]
     fn what_waits_behind_a_late_one_is_made_by_others() {
-        let mut pool = Pool::new(2, 9, 0.0);
+        let mut pool = InstancePool::new(2, 9, 0.0);
         pool.started = vec![true; 2];
         for number in 0..2 {
             assert_eq!(pool.hand_out(0.0), Some((number, number)));
@@ -401,7 +401,7 @@ mod tests {
 
     #[test]
     fn what_an_instance_was_at_when_it_ended_has_failed_and_the_rest_is_made_by_others() {
-        let mut pool: Pool<()> = Pool::new(2, 6, 0.0);
+        let mut pool: InstancePool<()> = InstancePool::new(2, 6, 0.0);
         pool.started = vec![true; 2];
         for number in 0..2 {
             assert_eq!(pool.hand_out(0.0), Some((number, number)));

@@ -2,17 +2,17 @@
 
 use crate::parameters::{Parameter, Values};
 use crate::random::Random;
-use crate::sobol::{Sobol, MOST_DIMENSIONS};
+use crate::sobol::{Sobol, MAX_DIMENSIONS};
 use crate::tables::read_table;
 use ligament_catalogue::{fault, Fault};
 use ligament_wire::SettingValue;
 
 /// More evaluations than this are refused.
-const MOST: usize = 10_000_000;
+const MAX_EVALUATIONS: usize = 10_000_000;
 
 /// How points are chosen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Method {
+pub enum SamplingMethod {
     /// All combinations of values that stand at equal distances.
     Grid,
     /// Each independent of all others.
@@ -25,59 +25,59 @@ pub enum Method {
     File,
 }
 
-impl Method {
+impl SamplingMethod {
     pub const NAMES: [&'static str; 5] = ["grid", "random", "latin_hypercube", "sobol", "file"];
 
     /// # Errors
     /// There is none of this name.
-    pub fn from_name(name: &str) -> Result<Method, Fault> {
-        let at = Method::NAMES.iter().position(|known| *known == name);
-        let all = [Method::Grid, Method::Random, Method::LatinHypercube, Method::Sobol, Method::File];
+    pub fn from_name(name: &str) -> Result<SamplingMethod, Fault> {
+        let at = SamplingMethod::NAMES.iter().position(|known| *known == name);
+        let all = [SamplingMethod::Grid, SamplingMethod::Random, SamplingMethod::LatinHypercube, SamplingMethod::Sobol, SamplingMethod::File];
         at.map(|at| all[at]).ok_or_else(|| {
-            fault!(BAD_STUDY, "there is no sampler \"{name}\"; use one of: {}", Method::NAMES.join(", "))
+            fault!(BAD_STUDY, "there is no sampler \"{name}\"; use one of: {}", SamplingMethod::NAMES.join(", "))
         })
     }
 }
 
 /// The points of a study.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Plan {
+pub struct SamplingPlan {
     pub names: Vec<String>,
     /// Values of the parameters, in their order, for each evaluation.
     pub points: Vec<Vec<SettingValue>>,
 }
 
-impl Plan {
+impl SamplingPlan {
     /// Chooses `count` points, the same for the same seed.
     ///
     /// # Errors
     /// There are too many of them or none, or the method cannot have so many parameters.
-    pub fn sampled(method: Method, parameters: &[Parameter], count: usize, seed: u64) -> Result<Plan, Fault> {
-        if count == 0 || count > MOST {
-            return Err(fault!(BAD_STUDY, "a study has 1 to {MOST} evaluations, and not {count}"));
+    pub fn sampled(method: SamplingMethod, parameters: &[Parameter], count: usize, seed: u64) -> Result<SamplingPlan, Fault> {
+        if count == 0 || count > MAX_EVALUATIONS {
+            return Err(fault!(BAD_STUDY, "a study has 1 to {MAX_EVALUATIONS} evaluations, and not {count}"));
         }
         let n = parameters.len();
         let mut random = Random::new(seed);
         let places: Vec<Vec<f64>> = match method {
-            Method::Random => (0..count).map(|_| (0..n).map(|_| random.unit()).collect()).collect(),
-            Method::LatinHypercube => {
+            SamplingMethod::Random => (0..count).map(|_| (0..n).map(|_| random.unit()).collect()).collect(),
+            SamplingMethod::LatinHypercube => {
                 let orders: Vec<Vec<usize>> = (0..n).map(|_| random.order(count)).collect();
                 let place = |at: usize, random: &mut Random| {
                     orders.iter().map(|order| (order[at] as f64 + random.unit()) / count as f64).collect()
                 };
                 (0..count).map(|at| place(at, &mut random)).collect()
             }
-            Method::Sobol => {
-                if n > MOST_DIMENSIONS {
+            SamplingMethod::Sobol => {
+                if n > MAX_DIMENSIONS {
                     return Err(fault!(
                         BAD_STUDY,
-                        "the sobol sampler can have {MOST_DIMENSIONS} parameters, and here are {n}; use latin_hypercube or random"
+                        "the sobol sampler can have {MAX_DIMENSIONS} parameters, and here are {n}; use latin_hypercube or random"
                     ));
                 }
                 let mut sequence = Sobol::new(n);
                 (0..count).map(|_| sequence.next()).collect()
             }
-            Method::Grid | Method::File => {
+            SamplingMethod::Grid | SamplingMethod::File => {
                 return Err(fault!(
                     BAD_STUDY,
                     "a grid has the number of values of each parameter, and a file its points"
@@ -86,14 +86,14 @@ impl Plan {
         };
         let value =
             |place: Vec<f64>| parameters.iter().zip(place).map(|(one, place)| one.values.at(place)).collect();
-        Ok(Plan { names: names(parameters), points: places.into_iter().map(value).collect() })
+        Ok(SamplingPlan { names: names(parameters), points: places.into_iter().map(value).collect() })
     }
 
     /// All combinations of so many values of each parameter, the last running fastest. Lists have as many as they have.
     ///
     /// # Errors
     /// There are too many combinations, or not as many numbers as parameters.
-    pub fn grid(parameters: &[Parameter], counts: &[usize]) -> Result<Plan, Fault> {
+    pub fn grid(parameters: &[Parameter], counts: &[usize]) -> Result<SamplingPlan, Fault> {
         if counts.len() != parameters.len() {
             let (n, m) = (parameters.len(), counts.len());
             return Err(fault!(BAD_STUDY, "a grid of {n} parameters has {n} numbers of values, and not {m}"));
@@ -115,8 +115,8 @@ impl Plan {
             }
         }
         let all = counts.iter().try_fold(1usize, |all, &count| all.checked_mul(count));
-        let Some(all) = all.filter(|all| *all <= MOST) else {
-            return Err(fault!(BAD_STUDY, "the grid has more than {MOST} points"));
+        let Some(all) = all.filter(|all| *all <= MAX_EVALUATIONS) else {
+            return Err(fault!(BAD_STUDY, "the grid has more than {MAX_EVALUATIONS} points"));
         };
         let mut points = Vec::with_capacity(all);
         for number in 0..all {
@@ -129,19 +129,19 @@ impl Plan {
             point.reverse();
             points.push(point);
         }
-        Ok(Plan { names: names(parameters), points })
+        Ok(SamplingPlan { names: names(parameters), points })
     }
 
     /// The points of a table of comma-separated values, whose first line has the names of the parameters.
     ///
     /// # Errors
     /// What is wrong with it, with its line.
-    pub fn of_table(text: String, file: &str) -> Result<Plan, Fault> {
+    pub fn of_table(text: String, file: &str) -> Result<SamplingPlan, Fault> {
         let (names, points) = read_table(text, file)?;
         match points.len() {
             0 => Err(fault!(BAD_STUDY, "{file} has no points")),
-            n if n > MOST => Err(fault!(BAD_STUDY, "{file} has more than {MOST} points")),
-            _ => Ok(Plan { names, points }),
+            n if n > MAX_EVALUATIONS => Err(fault!(BAD_STUDY, "{file} has more than {MAX_EVALUATIONS} points")),
+            _ => Ok(SamplingPlan { names, points }),
         }
     }
 
@@ -188,7 +188,7 @@ mod tests {
 
     #[test]
     fn a_latin_hypercube_has_one_point_in_each_interval_of_each_parameter() {
-        let plan = Plan::sampled(Method::LatinHypercube, &parameters(5), 40, 7).unwrap();
+        let plan = SamplingPlan::sampled(SamplingMethod::LatinHypercube, &parameters(5), 40, 7).unwrap();
         for dimension in 0..5 {
             let mut seen = [0; 40];
             plan.points.iter().for_each(|point| seen[(number(&point[dimension]) * 40.0) as usize] += 1);
@@ -198,7 +198,7 @@ mod tests {
 
     #[test]
     fn the_same_seed_gives_the_same_points_and_another_one_others() {
-        let of = |seed| Plan::sampled(Method::Random, &parameters(3), 100, seed).unwrap();
+        let of = |seed| SamplingPlan::sampled(SamplingMethod::Random, &parameters(3), 100, seed).unwrap();
         assert_eq!(of(1), of(1));
         assert_ne!(of(1), of(2));
         let all: Vec<f64> = of(1).points.iter().flatten().map(number).collect();
@@ -210,7 +210,7 @@ mod tests {
     #[test]
     fn a_grid_has_all_combinations() {
         let parameters = Parameter::read_all("a = 0.0 .. 1.0; n = 1 .. 3").unwrap();
-        let plan = Plan::grid(&parameters, &[2, 3]).unwrap();
+        let plan = SamplingPlan::grid(&parameters, &[2, 3]).unwrap();
         let said: Vec<String> = (0..6).map(|number| plan.describe(number)).collect();
         assert_eq!(
             said,
@@ -220,14 +220,14 @@ mod tests {
 
     #[test]
     fn what_a_sampler_cannot_do_is_refused() {
-        let many = Plan::sampled(Method::Sobol, &parameters(22), 8, 0).unwrap_err();
+        let many = SamplingPlan::sampled(SamplingMethod::Sobol, &parameters(22), 8, 0).unwrap_err();
         assert!(many.contains("can have 21 parameters, and here are 22"), "{many}");
-        assert!(Plan::sampled(Method::Sobol, &parameters(21), 8, 0).is_ok());
-        assert!(Plan::sampled(Method::Random, &parameters(1), 0, 0).is_err());
-        assert!(Plan::sampled(Method::Random, &parameters(1), MOST + 1, 0).is_err());
-        assert!(Plan::grid(&parameters(2), &[3]).is_err());
-        assert!(Plan::grid(&parameters(8), &[100; 8]).unwrap_err().contains("more than"));
-        assert!(Plan::grid(&Parameter::read_all("n = 1 .. 3").unwrap(), &[4]).is_err());
-        assert!(Method::from_name("halton").is_err());
+        assert!(SamplingPlan::sampled(SamplingMethod::Sobol, &parameters(21), 8, 0).is_ok());
+        assert!(SamplingPlan::sampled(SamplingMethod::Random, &parameters(1), 0, 0).is_err());
+        assert!(SamplingPlan::sampled(SamplingMethod::Random, &parameters(1), MAX_EVALUATIONS + 1, 0).is_err());
+        assert!(SamplingPlan::grid(&parameters(2), &[3]).is_err());
+        assert!(SamplingPlan::grid(&parameters(8), &[100; 8]).unwrap_err().contains("more than"));
+        assert!(SamplingPlan::grid(&Parameter::read_all("n = 1 .. 3").unwrap(), &[4]).is_err());
+        assert!(SamplingMethod::from_name("halton").is_err());
     }
 }

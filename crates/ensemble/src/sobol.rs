@@ -27,7 +27,7 @@ const DIRECTIONS: [(u32, &[u32]); 20] = [
 ];
 
 /// Dimensions that there are numbers for.
-pub(crate) const MOST_DIMENSIONS: usize = DIRECTIONS.len() + 1;
+pub(crate) const MAX_DIMENSIONS: usize = DIRECTIONS.len() + 1;
 const BITS: usize = 32;
 
 /// The sequence, from its first point, which is 0, on.
@@ -40,9 +40,9 @@ pub(crate) struct Sobol {
 }
 
 impl Sobol {
-    /// Of at most `MOST_DIMENSIONS` dimensions.
+    /// Of at most `MAX_DIMENSIONS` dimensions.
     pub fn new(dimensions: usize) -> Sobol {
-        let directions = (0..dimensions.min(MOST_DIMENSIONS)).map(directions).collect();
+        let directions = (0..dimensions.min(MAX_DIMENSIONS)).map(directions).collect();
         Sobol { directions, state: vec![0; dimensions], number: 0 }
     }
 
@@ -107,9 +107,9 @@ mod tests {
 
     #[test]
     fn each_dimension_fills_each_interval_once() {
-        let mut sequence = Sobol::new(MOST_DIMENSIONS);
+        let mut sequence = Sobol::new(MAX_DIMENSIONS);
         let points: Vec<Vec<f64>> = (0..256).map(|_| sequence.next()).collect();
-        for dimension in 0..MOST_DIMENSIONS {
+        for dimension in 0..MAX_DIMENSIONS {
             let mut seen = [false; 256];
             for point in &points {
                 seen[(point[dimension] * 256.0) as usize] = true;

@@ -4,7 +4,7 @@
 use ligament_catalogue::{fault, Fault};
 
 /// Bytes of values that are kept for quantiles.
-const MOST: usize = 4 << 30;
+const MAX_QUANTILE_BYTES: usize = 4 << 30;
 
 /// What has come up to now.
 #[derive(Debug, Default)]
@@ -59,7 +59,7 @@ impl Statistics {
             return Err(fault!(EVALUATION_FAILED, "its answer has {value}"));
         }
         if !self.quantiles.is_empty() {
-            if (self.count + 1).saturating_mul(values.len().saturating_mul(8)) > MOST {
+            if (self.count + 1).saturating_mul(values.len().saturating_mul(8)) > MAX_QUANTILE_BYTES {
                 return Err(fault!(
                     BAD_STUDY,
                     "quantiles of so many values need more than 4 GiB; leave them out, or send less"

@@ -2,10 +2,10 @@
 //! the answers, and adds them up. Its ports are `settings[]` (O_I), `results[]` (S) and, if somebody listens, `statistics`
 //! (O_F); its own settings say what is to be studied.
 
-use crate::journal::{self, Entry, Journal, CONTINUE};
+use crate::journal::{self, AnswerEntry, Journal, CONTINUE};
 use crate::parameters::Parameter;
-use crate::pool::{Answer, Pool};
-use crate::sampler::{text_of, Method, Plan};
+use crate::pool::{EvaluationAnswer, InstancePool};
+use crate::sampler::{text_of, SamplingMethod, SamplingPlan};
 use crate::statistics::{Statistics, Summary};
 use ligament_catalogue::{fault, Code, Fault};
 use ligament_coupling::tables::{row, Separator};
@@ -20,10 +20,10 @@ use std::time::{Duration, Instant};
 /// The setting that tells an instance, and its answer, which evaluation it is.
 const NUMBER: &str = "evaluation";
 /// How often progress is told.
-const TELL: Duration = Duration::from_secs(5);
+const PROGRESS_INTERVAL: Duration = Duration::from_secs(5);
 
 /// An answer as numbers, and its shape.
-type Numbers = (Vec<u64>, Vec<f64>);
+type StudyNumbers = (Vec<u64>, Vec<f64>);
 
 /// Takes part in a run with a study, until nobody wants one any more.
 ///
@@ -76,7 +76,7 @@ fn count(instance: &Instance, name: &str) -> Result<Option<usize>, Error> {
 }
 
 struct Study {
-    plan: Plan,
+    plan: SamplingPlan,
     statistics: Statistics,
     /// Whether an evaluation that fails is left out; else it ends the run.
     leaves_out: bool,
@@ -89,7 +89,7 @@ struct Study {
     left_out: usize,
     journal: Journal,
     /// Answers of the earlier run that this one continues.
-    known: Vec<Entry>,
+    known: Vec<AnswerEntry>,
 }
 
 /// A wait of so many seconds, or of as many as there can be.
@@ -102,23 +102,23 @@ impl Study {
     fn of(instance: &mut Instance) -> Result<Study, Error> {
         let unset = |name: &str, why: &str| own(fault!(BAD_STUDY, "the setting \"{name}\" is not set: {why}"));
         let method = text(instance, "sampler")?.unwrap_or_else(|| "latin_hypercube".to_owned());
-        let method = Method::from_name(&method).map_err(own)?;
-        let plan = if method == Method::File {
+        let method = SamplingMethod::from_name(&method).map_err(own)?;
+        let plan = if method == SamplingMethod::File {
             let file = text(instance, "points")?
                 .ok_or_else(|| unset("points", "the sampler \"file\" reads its points from that file"))?;
             let read = std::fs::read_to_string(&file)
                 .map_err(|error| own(fault!(BAD_STUDY, "the points cannot be read: {file}: {error}")))?;
-            Plan::of_table(read, &file)
+            SamplingPlan::of_table(read, &file)
         } else {
             let parameters = text(instance, "parameters")?
                 .ok_or_else(|| unset("parameters", "write for example \"rate = 0.1 .. 0.5\""))?;
             let parameters = Parameter::read_all(&parameters).map_err(own)?;
             match method {
-                Method::Grid => match setting(instance, "grid", SettingType::IntList)? {
+                SamplingMethod::Grid => match setting(instance, "grid", SettingType::IntList)? {
                     Some(Setting::IntList(counts)) => {
                         let counts: Vec<usize> =
                             counts.iter().map(|&count| usize::try_from(count).unwrap_or(0)).collect();
-                        Plan::grid(&parameters, &counts)
+                        SamplingPlan::grid(&parameters, &counts)
                     }
                     _ => {
                         return Err(unset(
@@ -131,7 +131,7 @@ impl Study {
                     let evaluations = count(instance, "evaluations")?
                         .ok_or_else(|| unset("evaluations", "how many are to be made?"))?;
                     let seed = count(instance, "seed")?.unwrap_or(1) as u64;
-                    Plan::sampled(method, &parameters, evaluations, seed)
+                    SamplingPlan::sampled(method, &parameters, evaluations, seed)
                 }
             }
         };
@@ -190,7 +190,7 @@ impl Study {
                 "the ports \"settings\" and \"results\" must be joined to the same instances, at least to one"
             )));
         }
-        let mut pool: Pool<Numbers> = Pool::new(instances, self.plan.points.len(), self.now());
+        let mut pool: InstancePool<StudyNumbers> = InstancePool::new(instances, self.plan.points.len(), self.now());
         self.begin_with_known(instance, &mut pool)?;
         while !pool.is_over() {
             while let Some((slot, number)) = pool.hand_out(self.now()) {
@@ -200,12 +200,12 @@ impl Study {
                 return self.break_off(instance, pool, "no instance is left");
             }
             match self.receive(instance, &pool) {
-                Ok(Came::Answer(slot, message)) => self.take(instance, &mut pool, slot, &message)?,
-                Ok(Came::End(slot)) => self.lose(instance, &mut pool, slot)?,
-                Ok(Came::Nothing) if self.limit.is_some_and(|limit| pool.next_late(limit).is_none()) => {
+                Ok(PoolEvent::Answer(slot, message)) => self.take(instance, &mut pool, slot, &message)?,
+                Ok(PoolEvent::End(slot)) => self.lose(instance, &mut pool, slot)?,
+                Ok(PoolEvent::Nothing) if self.limit.is_some_and(|limit| pool.next_late(limit).is_none()) => {
                     return self.break_off(instance, pool, "no instance comes back from its evaluation");
                 }
-                Ok(Came::Nothing) => {}
+                Ok(PoolEvent::Nothing) => {}
                 Err(error) => {
                     // The run ends for another reason, of which it is told already.
                     let doing: Vec<String> =
@@ -224,7 +224,7 @@ impl Study {
     }
 
     /// Takes over the answers of the earlier run, also into this run's journal: it can be continued, too.
-    fn begin_with_known(&mut self, instance: &mut Instance, pool: &mut Pool<Numbers>) -> Result<(), Error> {
+    fn begin_with_known(&mut self, instance: &mut Instance, pool: &mut InstancePool<StudyNumbers>) -> Result<(), Error> {
         let known = std::mem::take(&mut self.known);
         if known.is_empty() {
             return Ok(());
@@ -239,7 +239,7 @@ impl Study {
     }
 
     /// Adds the answers that are due, in the order of the evaluations.
-    fn add_all(&mut self, instance: &mut Instance, pool: &mut Pool<Numbers>) -> Result<(), Error> {
+    fn add_all(&mut self, instance: &mut Instance, pool: &mut InstancePool<StudyNumbers>) -> Result<(), Error> {
         while let Some((number, answer)) = pool.next_answer() {
             self.add(instance, number, answer)?;
         }
@@ -247,7 +247,7 @@ impl Study {
     }
 
     /// Writes an answer into the journal. A full disk costs the journal, and not the study.
-    fn note(&mut self, instance: &mut Instance, entry: &Entry) -> Result<(), Error> {
+    fn note(&mut self, instance: &mut Instance, entry: &AnswerEntry) -> Result<(), Error> {
         match self.journal.add(entry) {
             Ok(()) => Ok(()),
             Err(why) => instance.log(LogLevel::Warning, why.text()),
@@ -255,7 +255,7 @@ impl Study {
     }
 
     /// There is nobody to make what is to be made.
-    fn break_off(&mut self, instance: &mut Instance, mut pool: Pool<Numbers>, why: &str) -> Result<(), Error> {
+    fn break_off(&mut self, instance: &mut Instance, mut pool: InstancePool<StudyNumbers>, why: &str) -> Result<(), Error> {
         self.add_all(instance, &mut pool)?;
         self.write()?;
         let rest = "others are to be made; the results so far are written";
@@ -269,7 +269,7 @@ impl Study {
     }
 
     /// The next answer of anybody who is busy; nothing if one takes too long now.
-    fn receive(&self, instance: &mut Instance, pool: &Pool<Numbers>) -> Result<Came, Error> {
+    fn receive(&self, instance: &mut Instance, pool: &InstancePool<StudyNumbers>) -> Result<PoolEvent, Error> {
         let wait = match self.limit.and_then(|limit| pool.next_late(limit)) {
             Some(at) => patience(at - self.now()),
             // All are given up: one may still come back.
@@ -279,7 +279,7 @@ impl Study {
     }
 
     /// An instance has ended. If the run goes on without it, so does the study.
-    fn lose(&self, instance: &mut Instance, pool: &mut Pool<Numbers>, slot: usize) -> Result<(), Error> {
+    fn lose(&self, instance: &mut Instance, pool: &mut InstancePool<StudyNumbers>, slot: usize) -> Result<(), Error> {
         if !instance.peer_may_fail("results", Some(slot as u32))? {
             return Err(own(fault!(
                 EVALUATION_FAILED,
@@ -296,7 +296,7 @@ impl Study {
     }
 
     /// What an instance is at, in words.
-    fn doing(&self, pool: &Pool<Numbers>, slot: usize) -> Option<String> {
+    fn doing(&self, pool: &InstancePool<StudyNumbers>, slot: usize) -> Option<String> {
         let number = pool.tasks_of(slot).next()?;
         Some(format!("instance {slot} made evaluation {number} ({})", self.plan.describe(number)))
     }
@@ -304,7 +304,7 @@ impl Study {
     fn take(
         &mut self,
         instance: &mut Instance,
-        pool: &mut Pool<Numbers>,
+        pool: &mut InstancePool<StudyNumbers>,
         slot: usize,
         message: &Message,
     ) -> Result<(), Error> {
@@ -323,13 +323,13 @@ impl Study {
         let answer = numbers(&message.data);
         let kept = answer.as_ref().ok().filter(|_| !pool.is_given_up(slot)).cloned();
         let number = pool.answer(slot, said, answer, self.now()).map_err(own)?;
-        match kept.and_then(|(shape, values)| Entry::new(&self.plan, number, &shape, &values)) {
+        match kept.and_then(|(shape, values)| AnswerEntry::new(&self.plan, number, &shape, &values)) {
             Some(entry) => self.note(instance, &entry),
             None => Ok(()),
         }
     }
 
-    fn give_up(&self, instance: &mut Instance, pool: &mut Pool<Numbers>) -> Result<(), Error> {
+    fn give_up(&self, instance: &mut Instance, pool: &mut InstancePool<StudyNumbers>) -> Result<(), Error> {
         let Some(limit) = self.limit else { return Ok(()) };
         for (slot, number) in pool.give_up(self.now(), limit) {
             let text = format!(
@@ -342,7 +342,7 @@ impl Study {
     }
 
     /// Adds an answer to the statistics, or leaves it out.
-    fn add(&mut self, instance: &mut Instance, number: usize, answer: Answer<Numbers>) -> Result<(), Error> {
+    fn add(&mut self, instance: &mut Instance, number: usize, answer: EvaluationAnswer<StudyNumbers>) -> Result<(), Error> {
         let mut line = vec![number.to_string()];
         line.extend(self.plan.points[number].iter().map(text_of));
         let added = answer.and_then(|(shape, values)| {
@@ -373,8 +373,8 @@ impl Study {
         Ok(())
     }
 
-    fn tell(&mut self, instance: &mut Instance, pool: &Pool<Numbers>) -> Result<(), Error> {
-        if self.told.elapsed() < TELL {
+    fn tell(&mut self, instance: &mut Instance, pool: &InstancePool<StudyNumbers>) -> Result<(), Error> {
+        if self.told.elapsed() < PROGRESS_INTERVAL {
             return Ok(());
         }
         self.told = Instant::now();
@@ -413,15 +413,15 @@ impl Study {
 
     /// The run cannot end before instances that took too long have answered, unless it goes on without them: they get as much
     /// time again.
-    fn wait_for_stragglers(mut self, instance: &mut Instance, mut pool: Pool<Numbers>) -> Result<(), Error> {
+    fn wait_for_stragglers(mut self, instance: &mut Instance, mut pool: InstancePool<StudyNumbers>) -> Result<(), Error> {
         let until = self.now() + self.limit.unwrap_or(0.0);
         loop {
             let first = pool.busy().next();
             let Some(slot) = first else { return Ok(()) };
             match next_of(instance, &pool, patience(until - self.now()))? {
-                Came::Answer(slot, message) => self.take(instance, &mut pool, slot, &message)?,
-                Came::End(slot) => self.lose(instance, &mut pool, slot)?,
-                Came::Nothing => {
+                PoolEvent::Answer(slot, message) => self.take(instance, &mut pool, slot, &message)?,
+                PoolEvent::End(slot) => self.lose(instance, &mut pool, slot)?,
+                PoolEvent::Nothing => {
                     let number = pool.tasks_of(slot).next().unwrap_or(0);
                     if instance.peer_may_fail("results", Some(slot as u32))? {
                         let what = format!(
@@ -445,7 +445,7 @@ impl Study {
 }
 
 /// What comes next of those that are busy.
-enum Came {
+enum PoolEvent {
     Answer(usize, Box<Message>),
     /// One has ended.
     End(usize),
@@ -453,11 +453,11 @@ enum Came {
     Nothing,
 }
 
-fn next_of(instance: &mut Instance, pool: &Pool<Numbers>, wait: Wait) -> Result<Came, Error> {
+fn next_of(instance: &mut Instance, pool: &InstancePool<StudyNumbers>, wait: Wait) -> Result<PoolEvent, Error> {
     let busy: Vec<(&str, Option<u32>)> = pool.busy().map(|slot| ("results", Some(slot as u32))).collect();
     let which = match instance.wait_any(&busy, wait) {
         Ok(which) => which,
-        Err(error) if error.kind() == ErrorKind::TimedOut => return Ok(Came::Nothing),
+        Err(error) if error.kind() == ErrorKind::TimedOut => return Ok(PoolEvent::Nothing),
         // It passes over conduits with filters that have ended: one of these is left.
         Err(error) if error.kind() == ErrorKind::Closed => {
             let mut ended = None;
@@ -474,8 +474,8 @@ fn next_of(instance: &mut Instance, pool: &Pool<Numbers>, wait: Wait) -> Result<
     let (port, slot) = busy[which];
     let at = slot.unwrap_or(0) as usize;
     match instance.receive_within(port, slot, Wait::Forever) {
-        Ok(message) => Ok(Came::Answer(at, Box::new(message))),
-        Err(error) if error.kind() == ErrorKind::Closed => Ok(Came::End(at)),
+        Ok(message) => Ok(PoolEvent::Answer(at, Box::new(message))),
+        Err(error) if error.kind() == ErrorKind::Closed => Ok(PoolEvent::End(at)),
         Err(error) => Err(error),
     }
 }
@@ -515,7 +515,7 @@ fn value_of(summary: &Summary, left_out: usize) -> Result<Value, Error> {
 }
 
 /// The numbers of an answer; why it has none.
-fn numbers(value: &Value) -> Answer<Numbers> {
+fn numbers(value: &Value) -> EvaluationAnswer<StudyNumbers> {
     match value {
         Value::Float(number) => Ok((Vec::new(), vec![*number])),
         Value::Int(number) => Ok((Vec::new(), vec![*number as f64])),
@@ -526,7 +526,7 @@ fn numbers(value: &Value) -> Answer<Numbers> {
                 (shape, one) if shape.is_empty() => Ok(one[0]),
                 _ => Err(fault!(EVALUATION_FAILED, "its answer is a list of what are no numbers")),
             };
-            let all = values.iter().map(one).collect::<Answer<Vec<f64>>>()?;
+            let all = values.iter().map(one).collect::<EvaluationAnswer<Vec<f64>>>()?;
             Ok((vec![all.len() as u64], all))
         }
         Value::Array(array) => of_array(array).map(|all| (array.shape().to_vec(), all)).ok_or_else(|| {

@@ -2,7 +2,7 @@
 
 use crate::parameters::can_be_setting;
 use ligament_catalogue::{fault, Code, Fault};
-use ligament_coupling::tables::{holds, number, Decimal, Rows, Separator};
+use ligament_coupling::tables::{holds, number, Decimal, TableRows, Separator};
 use ligament_wire::SettingValue;
 
 /// Names, and the values of each line.
@@ -13,7 +13,7 @@ pub(crate) type Table = (Vec<String>, Vec<Vec<SettingValue>>);
 /// # Errors
 /// What is wrong with it, with its line.
 pub(crate) fn read_table(text: String, file: &str) -> Result<Table, Fault> {
-    let mut rows = Rows::of_text(text, file, Separator::COMMA);
+    let mut rows = TableRows::of_text(text, file, Separator::COMMA);
     let wrong = |fault: Fault| Fault::new(Code::BAD_STUDY, fault.to_string());
     let Some(names) = rows.next().map_err(wrong)? else {
         return Err(fault!(BAD_STUDY, "{file} is empty; its first line has the names of the parameters"));

@@ -11,14 +11,14 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 /// The longest message (bytes): a full pack, and a list of names.
-pub const LONGEST: usize = 16 << 20;
+pub const MAX_MESSAGE_BYTES: usize = 16 << 20;
 /// How much may wait here to be received (bytes).
-const WAITING: usize = 64 << 20;
+const MAX_QUEUED_BYTES: usize = 64 << 20;
 /// What a message takes of that beside its bytes: empty ones are not for nothing.
-const EACH: usize = 64;
+const MESSAGE_OVERHEAD_BYTES: usize = 64;
 
 /// Messages to and from the other end. Several threads may use it at once.
-pub trait Channel: Sync {
+pub trait MessageChannel: Sync {
     /// Sends a message; waits while too much is under way.
     ///
     /// # Errors
@@ -51,7 +51,7 @@ fn cut(why: &dyn std::fmt::Display) -> Fault {
 }
 
 /// How often it is looked whether the other end's process is gone.
-const LOOK: Duration = Duration::from_millis(300);
+const PROCESS_POLL_INTERVAL: Duration = Duration::from_millis(300);
 
 /// Over a path.
 pub struct OverPath {
@@ -82,10 +82,10 @@ impl OverPath {
     }
 }
 
-impl Channel for OverPath {
+impl MessageChannel for OverPath {
     fn send(&self, message: Vec<u8>) -> Result<(), Fault> {
         loop {
-            match self.path.wait_for_room(Some(LOOK)) {
+            match self.path.wait_for_room(Some(PROCESS_POLL_INTERVAL)) {
                 // Another thread may have taken the room meanwhile: then there is a message more under way.
                 Ok(()) => break self.path.send_kept_at_once(message).map_err(|error| cut(&error)),
                 Err(error) if error.kind() == PathErrorKind::TimedOut => self.goes_on()?,
@@ -97,7 +97,7 @@ impl Channel for OverPath {
     fn receive(&self, within: Option<Duration>) -> Result<Option<Vec<u8>>, Fault> {
         let until = within.and_then(|within| Instant::now().checked_add(within));
         loop {
-            let left = until.map_or(LOOK, |until| until.saturating_duration_since(Instant::now()).min(LOOK));
+            let left = until.map_or(PROCESS_POLL_INTERVAL, |until| until.saturating_duration_since(Instant::now()).min(PROCESS_POLL_INTERVAL));
             match self.path.receive(Some(left)) {
                 Ok(message) => break Ok(Some(message)),
                 Err(error) if error.kind() == PathErrorKind::TimedOut => {
@@ -126,7 +126,7 @@ impl Channel for OverPath {
 
 /// What the thread that reads a pipe and its owner share.
 #[derive(Default)]
-struct Arrived {
+struct PipeInbox {
     messages: VecDeque<Vec<u8>>,
     bytes: usize,
     over: Option<String>,
@@ -134,12 +134,12 @@ struct Arrived {
 
 #[derive(Default)]
 struct Letterbox {
-    arrived: Mutex<Arrived>,
+    arrived: Mutex<PipeInbox>,
     changed: Condvar,
 }
 
 impl Letterbox {
-    fn lock(&self) -> MutexGuard<'_, Arrived> {
+    fn lock(&self) -> MutexGuard<'_, PipeInbox> {
         self.arrived.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -166,10 +166,10 @@ impl OverPipes {
                 match read_message(&mut input) {
                     Ok(message) => {
                         let mut arrived = fills.lock();
-                        while arrived.bytes > WAITING {
+                        while arrived.bytes > MAX_QUEUED_BYTES {
                             arrived = fills.changed.wait(arrived).unwrap_or_else(PoisonError::into_inner);
                         }
-                        arrived.bytes += message.len() + EACH;
+                        arrived.bytes += message.len() + MESSAGE_OVERHEAD_BYTES;
                         arrived.messages.push_back(message);
                         fills.changed.notify_all();
                     }
@@ -190,7 +190,7 @@ fn read_message(input: &mut impl Read) -> std::io::Result<Vec<u8>> {
     let mut length = [0; 4];
     input.read_exact(&mut length)?;
     let length = u32::from_le_bytes(length) as usize;
-    if length > LONGEST {
+    if length > MAX_MESSAGE_BYTES {
         let what = format!("what it says is not understood here: a message of {length} bytes");
         return Err(std::io::Error::new(std::io::ErrorKind::InvalidData, what));
     }
@@ -203,7 +203,7 @@ fn read_message(input: &mut impl Read) -> std::io::Result<Vec<u8>> {
     }
 }
 
-impl Channel for OverPipes {
+impl MessageChannel for OverPipes {
     fn send(&self, message: Vec<u8>) -> Result<(), Fault> {
         let mut output = self.output.lock().unwrap_or_else(PoisonError::into_inner);
         let length = (message.len() as u32).to_le_bytes();
@@ -221,7 +221,7 @@ impl Channel for OverPipes {
         let mut arrived = self.arrived.lock();
         loop {
             if let Some(message) = arrived.messages.pop_front() {
-                arrived.bytes -= message.len() + EACH;
+                arrived.bytes -= message.len() + MESSAGE_OVERHEAD_BYTES;
                 self.arrived.changed.notify_all();
                 return Ok(Some(message));
             }

@@ -9,7 +9,7 @@ const MODES: u32 = 0o777;
 /// What it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Encode, Decode)]
 #[cbor(index_only)]
-pub(crate) enum Kind {
+pub(crate) enum EntryKind {
     #[n(0)]
     Directory,
     #[n(1)]
@@ -68,12 +68,12 @@ impl Stamp {
 
 /// Something in the tree that is copied.
 #[derive(Debug, Clone, PartialEq, Eq, Encode, Decode)]
-pub(crate) struct Entry {
+pub(crate) struct DirectoryEntry {
     /// Its number; they grow.
     #[n(0)]
     pub id: u64,
     #[n(1)]
-    pub kind: Kind,
+    pub kind: EntryKind,
     #[cbor(n(2), with = "minicbor::bytes")]
     pub name: Vec<u8>,
     #[n(3)]

@@ -10,7 +10,7 @@ mod entry;
 #[cfg(fuzzing)]
 pub mod fuzzing;
 mod names;
-mod outgoing;
+mod sender_files;
 mod partial;
 mod protocol;
 mod rate;
@@ -27,9 +27,9 @@ mod temporary;
 mod tree;
 mod watch;
 
-pub use channel::{Channel, OverPath, OverPipes, LONGEST};
-pub use receive::{receive, Receiving};
-pub use send::{send, Sending};
+pub use channel::{MessageChannel, OverPath, OverPipes, MAX_MESSAGE_BYTES};
+pub use receive::{receive, ReceiveOptions};
+pub use send::{send, SendOptions};
 pub use sum::checksum;
-pub use tally::{reason_of, Counts, Failed, Tally};
-pub use watch::Watching;
+pub use tally::{reason_of, Counts, FailedFile, CopyTally};
+pub use watch::WatchOptions;

@@ -1,14 +1,14 @@
 //! Names of files as they travel: bytes, relative to the directory that is copied, with `/` between components.
 
 /// The end of the name of a file that is not whole yet. It stands beside its final name, with a dot before it.
-pub(crate) const PARTIAL: &[u8] = b".ligament-part";
+pub(crate) const PARTIAL_SUFFIX: &[u8] = b".ligament-part";
 /// The longest name (bytes), and the deepest directory.
-const LONGEST: usize = 4096;
-const DEEPEST: usize = 255;
+const MAX_NAME_BYTES: usize = 4096;
+const MAX_DEPTH: usize = 255;
 
 /// The name under which a file arrives, until it is whole. A long name is cut, so that the file system takes it.
 pub(crate) fn partial(last: &[u8]) -> Vec<u8> {
-    let room = 255 - PARTIAL.len() - 1;
+    let room = 255 - PARTIAL_SUFFIX.len() - 1;
     let mut name = vec![b'.'];
     if last.len() <= room {
         name.extend_from_slice(last);
@@ -18,7 +18,7 @@ pub(crate) fn partial(last: &[u8]) -> Vec<u8> {
         name.extend_from_slice(&last[..room - digits.len()]);
         name.extend_from_slice(digits.as_bytes());
     }
-    name.extend_from_slice(PARTIAL);
+    name.extend_from_slice(PARTIAL_SUFFIX);
     name
 }
 
@@ -33,7 +33,7 @@ pub(crate) fn partial_of_one(last: &[u8]) -> Vec<u8> {
 
 /// Whether this is the last component of a file that is not whole.
 pub(crate) fn is_partial(last: &[u8]) -> bool {
-    last.starts_with(b".") && last.ends_with(PARTIAL)
+    last.starts_with(b".") && last.ends_with(PARTIAL_SUFFIX)
 }
 
 /// Why a name that came from elsewhere is none that may be written; none if it may.
@@ -47,8 +47,8 @@ pub(crate) fn wrong(name: &[u8]) -> Option<&'static str> {
         _ => None,
     };
     match name {
-        _ if name.len() > LONGEST => Some("is too long"),
-        _ if name.split(|&byte| byte == b'/').count() > DEEPEST => Some("is too deep"),
+        _ if name.len() > MAX_NAME_BYTES => Some("is too long"),
+        _ if name.split(|&byte| byte == b'/').count() > MAX_DEPTH => Some("is too deep"),
         _ => name.split(|&byte| byte == b'/').find_map(component),
     }
 }

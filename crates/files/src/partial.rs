@@ -3,7 +3,7 @@
 
 use crate::entry::Stamp;
 use crate::names;
-use crate::protocol::SUM;
+use crate::protocol::CHECKSUM_BYTES;
 use ring::digest::{Context, SHA256};
 use rustix::fs::{self, AtFlags, FlockOperation, Mode, OFlags};
 use rustix::io::Errno;
@@ -13,11 +13,11 @@ use std::os::fd::{BorrowedFd, OwnedFd};
 
 /// Zeros at a time, for checksums over holes; and how many before it is asked whether to go on.
 static ZEROS: [u8; 64 << 10] = [0; 64 << 10];
-const STEP: u64 = 32 << 20;
+const ALLOCATION_STEP_BYTES: u64 = 32 << 20;
 
 /// Why a file does not arrive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Trouble {
+pub(crate) enum PartialFileError {
     System(Errno),
     /// Another copy writes it.
     Busy,
@@ -27,15 +27,15 @@ pub(crate) enum Trouble {
     Cut,
 }
 
-impl From<Errno> for Trouble {
-    fn from(errno: Errno) -> Trouble {
-        Trouble::System(errno)
+impl From<Errno> for PartialFileError {
+    fn from(errno: Errno) -> PartialFileError {
+        PartialFileError::System(errno)
     }
 }
 
-impl From<std::io::Error> for Trouble {
-    fn from(error: std::io::Error) -> Trouble {
-        Trouble::System(Errno::from_io_error(&error).unwrap_or(Errno::IO))
+impl From<std::io::Error> for PartialFileError {
+    fn from(error: std::io::Error) -> PartialFileError {
+        PartialFileError::System(Errno::from_io_error(&error).unwrap_or(Errno::IO))
     }
 }
 
@@ -64,14 +64,14 @@ pub(crate) fn sum_of(
     file: &mut File,
     length: u64,
     is_wanted: &dyn Fn() -> bool,
-) -> Result<(Context, u64), Trouble> {
+) -> Result<(Context, u64), PartialFileError> {
     let (mut sum, mut read, mut buffer) = (Context::new(&SHA256), 0, vec![0; 256 << 10]);
     let mut asked = 0;
     while read < length {
-        if read - asked > STEP {
+        if read - asked > ALLOCATION_STEP_BYTES {
             asked = read;
             if !is_wanted() {
-                return Err(Trouble::Cut);
+                return Err(PartialFileError::Cut);
             }
         }
         let most = (length - read).min(buffer.len() as u64) as usize;
@@ -91,7 +91,7 @@ pub(crate) fn sum_of(
 impl Partial {
     /// Opens the partial file of a name, which is made if `make`, and takes it for this copy alone. None: there is none, or
     /// none that can be taken for this copy alone.
-    pub fn open(directory: BorrowedFd<'_>, last: &[u8], make: bool) -> Result<Option<Partial>, Trouble> {
+    pub fn open(directory: BorrowedFd<'_>, last: &[u8], make: bool) -> Result<Option<Partial>, PartialFileError> {
         Partial::open_by(directory, last, make, &|fd| fs::flock(fd, FlockOperation::NonBlockingLockExclusive))
     }
 
@@ -100,7 +100,7 @@ impl Partial {
         last: &[u8],
         make: bool,
         lock: &dyn Fn(&OwnedFd) -> Result<(), Errno>,
-    ) -> Result<Option<Partial>, Trouble> {
+    ) -> Result<Option<Partial>, PartialFileError> {
         let name = names::partial(last);
         let mut flags = OFlags::RDWR | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NONBLOCK;
         flags.set(OFlags::CREATE, make);
@@ -112,7 +112,7 @@ impl Partial {
             };
             match lock(&fd) {
                 Ok(()) => {}
-                Err(Errno::WOULDBLOCK) => return Err(Trouble::Busy),
+                Err(Errno::WOULDBLOCK) => return Err(PartialFileError::Busy),
                 // A file system that has no locks. Whoever else writes there would write between what comes here.
                 Err(Errno::NOSYS | Errno::OPNOTSUPP | Errno::NOLCK) if make => {
                     let empty = fs::fstat(&fd)?.st_size == 0;
@@ -137,11 +137,11 @@ impl Partial {
             let file = File::from(fd);
             return Ok(Some(Partial { file, name, own: None, sum: Context::new(&SHA256), length: 0 }));
         }
-        Err(Trouble::Busy)
+        Err(PartialFileError::Busy)
     }
 
     /// One that no other copy knows of. It goes when this one is cut.
-    fn alone(directory: BorrowedFd<'_>, last: &[u8]) -> Result<Partial, Trouble> {
+    fn alone(directory: BorrowedFd<'_>, last: &[u8]) -> Result<Partial, PartialFileError> {
         let own = Some(directory.try_clone_to_owned()?);
         let flags = OFlags::RDWR
             | OFlags::CREATE
@@ -160,30 +160,30 @@ impl Partial {
                 Err(errno) => return Err(errno.into()),
             }
         }
-        Err(Trouble::Busy)
+        Err(PartialFileError::Busy)
     }
 
     /// Reads what is there already; its checksum is asked for by `sum`.
-    pub fn take_up(&mut self, is_wanted: &dyn Fn() -> bool) -> Result<(), Trouble> {
+    pub fn take_up(&mut self, is_wanted: &dyn Fn() -> bool) -> Result<(), PartialFileError> {
         let (sum, length) = sum_of(&mut self.file, u64::MAX, is_wanted)?;
         (self.sum, self.length) = (sum, length);
         Ok(())
     }
 
     /// The checksum of all that is there.
-    pub fn sum(&self) -> [u8; SUM] {
+    pub fn sum(&self) -> [u8; CHECKSUM_BYTES] {
         self.sum.clone().finish().as_ref().try_into().expect("SHA-256 has 32 bytes")
     }
 
     /// Throws away what is there.
-    pub fn begin_anew(&mut self) -> Result<(), Trouble> {
+    pub fn begin_anew(&mut self) -> Result<(), PartialFileError> {
         fs::ftruncate(&self.file, 0)?;
         fs::seek(&self.file, fs::SeekFrom::Start(0))?;
         (self.sum, self.length) = (Context::new(&SHA256), 0);
         Ok(())
     }
 
-    pub fn write(&mut self, bytes: &[u8]) -> Result<(), Trouble> {
+    pub fn write(&mut self, bytes: &[u8]) -> Result<(), PartialFileError> {
         self.file.write_all(bytes)?;
         self.sum.update(bytes);
         self.length += bytes.len() as u64;
@@ -192,15 +192,15 @@ impl Partial {
 
     /// Leaves a hole. The file has its length at the end only. The checksum of a hole that is said to be very long takes for
     /// ever: it is given up when nobody waits for it any more.
-    pub fn skip(&mut self, length: u64, is_wanted: &dyn Fn() -> bool) -> Result<(), Trouble> {
+    pub fn skip(&mut self, length: u64, is_wanted: &dyn Fn() -> bool) -> Result<(), PartialFileError> {
         let end =
             self.length.checked_add(length).filter(|&end| i64::try_from(end).is_ok()).ok_or(Errno::FBIG)?;
         fs::seek(&self.file, fs::SeekFrom::Start(end))?;
         while self.length < end {
-            if end - self.length > STEP && !is_wanted() {
-                return Err(Trouble::Cut);
+            if end - self.length > ALLOCATION_STEP_BYTES && !is_wanted() {
+                return Err(PartialFileError::Cut);
             }
-            let some = (end - self.length).min(STEP);
+            let some = (end - self.length).min(ALLOCATION_STEP_BYTES);
             add_zeros(&mut self.sum, some);
             self.length += some;
         }
@@ -212,18 +212,18 @@ impl Partial {
         mut self,
         directory: BorrowedFd<'_>,
         last: &[u8],
-        sum: &[u8; SUM],
+        sum: &[u8; CHECKSUM_BYTES],
         stamp: &Stamp,
-    ) -> Result<(), Trouble> {
+    ) -> Result<(), PartialFileError> {
         if self.sum() != *sum || self.length != stamp.size {
             let _ = fs::unlinkat(directory, &self.name[..], AtFlags::empty());
-            return Err(Trouble::Differs);
+            return Err(PartialFileError::Differs);
         }
         // Somebody may have put something else there.
         let now = fs::statat(directory, &self.name[..], AtFlags::SYMLINK_NOFOLLOW);
         let own = fs::fstat(&self.file)?;
         if !now.is_ok_and(|now| (now.st_dev, now.st_ino) == (own.st_dev, own.st_ino)) {
-            return Err(Trouble::Busy);
+            return Err(PartialFileError::Busy);
         }
         fs::ftruncate(&self.file, self.length)?;
         fs::fchmod(&self.file, stamp.mode())?;

@@ -4,7 +4,7 @@
 //! answers each list with what it lacks (`Answer`), gets packs of it, and says when all of a list is done (`Done`). The
 //! sender never waits for an answer to go on listing, so that many small files take as long as one large one.
 
-use crate::entry::{Entry, Stamp};
+use crate::entry::{DirectoryEntry, Stamp};
 use crate::names;
 use ligament_catalogue::{fault, Code, Fault};
 use minicbor::{Decode, Encode};
@@ -12,12 +12,12 @@ use minicbor::{Decode, Encode};
 /// The version of all this.
 pub(crate) const VERSION: u32 = 3;
 /// When a pack is full (bytes), and the longest piece in it.
-pub(crate) const PACK: usize = 1 << 20;
+pub(crate) const MAX_PACK_BYTES: usize = 1 << 20;
 /// The longest hole that is sent at once, and how many bytes of holes make a pack (bytes): a checksum over them takes a while,
 /// and the receiver may be gone.
-pub(crate) const HOLE: u64 = 64 << 20;
+pub(crate) const MAX_HOLE_BYTES: u64 = 64 << 20;
 /// The bytes of a checksum (SHA-256).
-pub(crate) const SUM: usize = 32;
+pub(crate) const CHECKSUM_BYTES: usize = 32;
 
 /// A file that the receiver lacks, or of which it has the beginning.
 #[derive(Debug, Clone, PartialEq, Eq, Encode, Decode)]
@@ -58,7 +58,7 @@ pub(crate) enum Word {
     },
     /// From the sender: some of what there is. A directory comes before what is in it.
     #[n(1)]
-    Entries(#[n(0)] Vec<Entry>),
+    Entries(#[n(0)] Vec<DirectoryEntry>),
     /// From the sender: names that are no more.
     #[n(2)]
     Gone(#[n(0)] Vec<minicbor::bytes::ByteVec>),
@@ -110,27 +110,27 @@ pub(crate) enum Word {
 }
 
 /// What a message is: its first byte.
-const WORD: u8 = 0;
-const PIECES: u8 = 1;
+const TAG_MESSAGE: u8 = 0;
+const TAG_PIECES: u8 = 1;
 
 impl Word {
     pub fn to_bytes(&self) -> Vec<u8> {
-        let mut bytes = vec![WORD];
+        let mut bytes = vec![TAG_MESSAGE];
         minicbor::encode(self, &mut bytes).expect("memory takes all");
         bytes
     }
 }
 
 /// A message that came.
-pub(crate) enum Message<'a> {
+pub(crate) enum FileMessage<'a> {
     Word(Word),
     Pieces(Pieces<'a>),
 }
 
-pub(crate) fn read(message: &[u8]) -> Result<Message<'_>, Fault> {
+pub(crate) fn read(message: &[u8]) -> Result<FileMessage<'_>, Fault> {
     match message.split_first() {
-        Some((&WORD, rest)) => minicbor::decode(rest).map(Message::Word).map_err(|error| misunderstood(&error)),
-        Some((&PIECES, rest)) => Ok(Message::Pieces(Pieces { rest })),
+        Some((&TAG_MESSAGE, rest)) => minicbor::decode(rest).map(FileMessage::Word).map_err(|error| misunderstood(&error)),
+        Some((&TAG_PIECES, rest)) => Ok(FileMessage::Pieces(Pieces { rest })),
         _ => Err(misunderstood(&"a message of no known kind")),
     }
 }
@@ -146,7 +146,7 @@ pub(crate) fn heard(why: &str, otherwise: Code) -> Fault {
 
 /// A piece of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Piece<'a> {
+pub(crate) enum FilePiece<'a> {
     /// Bytes that follow those before.
     Bytes(&'a [u8]),
     /// As many zeros, which take no room where the file system can leave them out.
@@ -154,11 +154,11 @@ pub(crate) enum Piece<'a> {
     /// What was there is not the beginning of this file, or it has changed: it begins anew.
     Anew,
     /// It is whole: its checksum, and what it looks like.
-    Whole([u8; SUM], Stamp),
+    Whole([u8; CHECKSUM_BYTES], Stamp),
 }
 
 /// The bytes before each piece: the file's number, the kind of piece, its length.
-const HEAD: usize = 8 + 1 + 4;
+const PIECE_HEADER_BYTES: usize = 8 + 1 + 4;
 /// What stands after a checksum.
 const STAMP: usize = 8 + 8 + 4 + 4;
 
@@ -171,8 +171,8 @@ pub(crate) struct Pack {
 
 impl Pack {
     pub fn new() -> Pack {
-        let mut bytes = Vec::with_capacity(2 * PACK);
-        bytes.push(PIECES);
+        let mut bytes = Vec::with_capacity(2 * MAX_PACK_BYTES);
+        bytes.push(TAG_PIECES);
         Pack { bytes, holes: 0 }
     }
 
@@ -182,7 +182,7 @@ impl Pack {
 
     /// Whether it is to be sent: it has so many bytes, or a checksum over its holes takes a while.
     pub fn is_full(&self, most: usize) -> bool {
-        self.bytes.len() >= most || self.holes >= HOLE
+        self.bytes.len() >= most || self.holes >= MAX_HOLE_BYTES
     }
 
     pub fn into_bytes(mut self) -> Vec<u8> {
@@ -207,16 +207,16 @@ impl Pack {
     ) -> Result<&[u8], E> {
         let begin = self.bytes.len();
         self.head(id, 0, 0);
-        self.bytes.resize(begin + HEAD + most, 0);
-        match fill(&mut self.bytes[begin + HEAD..]) {
+        self.bytes.resize(begin + PIECE_HEADER_BYTES + most, 0);
+        match fill(&mut self.bytes[begin + PIECE_HEADER_BYTES..]) {
             Ok(0) => {
                 self.bytes.truncate(begin);
                 Ok(&[])
             }
             Ok(length) => {
-                self.bytes.truncate(begin + HEAD + length);
-                self.bytes[begin + 9..begin + HEAD].copy_from_slice(&(length as u32).to_le_bytes());
-                Ok(&self.bytes[begin + HEAD..])
+                self.bytes.truncate(begin + PIECE_HEADER_BYTES + length);
+                self.bytes[begin + 9..begin + PIECE_HEADER_BYTES].copy_from_slice(&(length as u32).to_le_bytes());
+                Ok(&self.bytes[begin + PIECE_HEADER_BYTES..])
             }
             Err(error) => {
                 self.bytes.truncate(begin);
@@ -236,7 +236,7 @@ impl Pack {
     }
 
     pub fn whole(&mut self, id: u64, sum: &[u8], stamp: &Stamp) {
-        self.head(id, 3, SUM + STAMP);
+        self.head(id, 3, CHECKSUM_BYTES + STAMP);
         self.bytes.extend_from_slice(sum);
         self.bytes.extend_from_slice(&stamp.size.to_le_bytes());
         self.bytes.extend_from_slice(&stamp.seconds.to_le_bytes());
@@ -255,23 +255,23 @@ fn array<const N: usize>(bytes: &[u8], at: usize) -> Option<[u8; N]> {
 }
 
 impl<'a> Pieces<'a> {
-    fn piece(&mut self) -> Option<(u64, Piece<'a>)> {
+    fn piece(&mut self) -> Option<(u64, FilePiece<'a>)> {
         let id = u64::from_le_bytes(array(self.rest, 0)?);
         let kind = *self.rest.get(8)?;
         let length = u32::from_le_bytes(array(self.rest, 9)?) as usize;
-        let body = self.rest.get(HEAD..)?.get(..length)?;
-        self.rest = &self.rest[HEAD + length..];
+        let body = self.rest.get(PIECE_HEADER_BYTES..)?.get(..length)?;
+        self.rest = &self.rest[PIECE_HEADER_BYTES + length..];
         let piece = match (kind, length) {
-            (0, 1..) => Piece::Bytes(body),
-            (1, 8) => Piece::Hole(u64::from_le_bytes(array(body, 0)?)),
-            (2, 0) => Piece::Anew,
-            (3, _) if length == SUM + STAMP => Piece::Whole(
+            (0, 1..) => FilePiece::Bytes(body),
+            (1, 8) => FilePiece::Hole(u64::from_le_bytes(array(body, 0)?)),
+            (2, 0) => FilePiece::Anew,
+            (3, _) if length == CHECKSUM_BYTES + STAMP => FilePiece::Whole(
                 array(body, 0)?,
                 Stamp {
-                    size: u64::from_le_bytes(array(body, SUM)?),
-                    seconds: i64::from_le_bytes(array(body, SUM + 8)?),
-                    nanos: u32::from_le_bytes(array(body, SUM + 16)?),
-                    mode: u32::from_le_bytes(array(body, SUM + 20)?),
+                    size: u64::from_le_bytes(array(body, CHECKSUM_BYTES)?),
+                    seconds: i64::from_le_bytes(array(body, CHECKSUM_BYTES + 8)?),
+                    nanos: u32::from_le_bytes(array(body, CHECKSUM_BYTES + 16)?),
+                    mode: u32::from_le_bytes(array(body, CHECKSUM_BYTES + 20)?),
                 },
             ),
             _ => return None,
@@ -281,7 +281,7 @@ impl<'a> Pieces<'a> {
 }
 
 impl<'a> Iterator for Pieces<'a> {
-    type Item = Result<(u64, Piece<'a>), Fault>;
+    type Item = Result<(u64, FilePiece<'a>), Fault>;
 
     fn next(&mut self) -> Option<Self::Item> {
         if self.rest.is_empty() {
@@ -312,15 +312,15 @@ mod tests {
         pack.anew(2);
         assert_eq!(pack.bytes_of(2, 10, |_| Ok::<usize, ()>(0)), Ok(&b""[..]));
         assert_eq!(pack.bytes_of(2, 10, |_| Err(())), Err(()));
-        pack.whole(1, &[9; SUM], &stamp);
+        pack.whole(1, &[9; CHECKSUM_BYTES], &stamp);
         let bytes = pack.into_bytes();
-        let Ok(Message::Pieces(pieces)) = read(&bytes) else { panic!("these are pieces") };
+        let Ok(FileMessage::Pieces(pieces)) = read(&bytes) else { panic!("these are pieces") };
         let pieces: Vec<_> = pieces.map(Result::unwrap).collect();
         let expected = [
-            (1, Piece::Bytes(b"abc")),
-            (1, Piece::Hole(1 << 40)),
-            (2, Piece::Anew),
-            (1, Piece::Whole([9; SUM], stamp)),
+            (1, FilePiece::Bytes(b"abc")),
+            (1, FilePiece::Hole(1 << 40)),
+            (2, FilePiece::Anew),
+            (1, FilePiece::Whole([9; CHECKSUM_BYTES], stamp)),
         ];
         assert_eq!(pieces, expected);
     }
@@ -331,21 +331,21 @@ mod tests {
         pack.hole(1, 3);
         let bytes = pack.into_bytes();
         for length in 2..bytes.len() {
-            let Ok(Message::Pieces(pieces)) = read(&bytes[..length]) else { panic!("these are pieces") };
+            let Ok(FileMessage::Pieces(pieces)) = read(&bytes[..length]) else { panic!("these are pieces") };
             assert!(pieces.map(|piece| piece.is_err()).eq([true]), "{length}");
         }
-        assert!(read(&[]).is_err() && read(&[7]).is_err() && read(&[WORD, 0xff]).is_err());
+        assert!(read(&[]).is_err() && read(&[7]).is_err() && read(&[TAG_MESSAGE, 0xff]).is_err());
     }
 
     #[test]
     fn a_word_comes_as_it_was_sent() {
         let word = Word::Answer {
             upto: 3,
-            wants: vec![Want { id: 1, from: 9, sum: vec![1; SUM] }],
+            wants: vec![Want { id: 1, from: 9, sum: vec![1; CHECKSUM_BYTES] }],
             refused: vec![Refusal { id: 2, why: "no".into(), name: b"a".to_vec() }],
         };
         let bytes = word.to_bytes();
-        let Ok(Message::Word(read)) = read(&bytes) else { panic!("this is a word") };
+        let Ok(FileMessage::Word(read)) = read(&bytes) else { panic!("this is a word") };
         assert_eq!(read, word);
     }
 }

@@ -1,14 +1,14 @@
 //! The end that gets files. It believes nothing that it is told: names are checked and found without following links,
 //! and a file gets its name when its checksum is right.
 
-use crate::channel::Channel;
-use crate::entry::{Entry, Kind, Stamp};
+use crate::channel::MessageChannel;
+use crate::entry::{DirectoryEntry, EntryKind, Stamp};
 use crate::names;
-use crate::partial::{Partial, Trouble};
-use crate::protocol::{heard, misunderstood, read, Message, Piece, Refusal, Want, Word, VERSION};
-use crate::removal::{self, Kept, Removal};
-use crate::scan::{BATCH, MOST_OPEN};
-use crate::tally::Tally;
+use crate::partial::{Partial, PartialFileError};
+use crate::protocol::{heard, misunderstood, read, FileMessage, FilePiece, Refusal, Want, Word, VERSION};
+use crate::removal::{self, KeptDirectories, Removal};
+use crate::scan::{MAX_BATCH_ENTRIES, MAX_OPEN_FILES};
+use crate::tally::CopyTally;
 use crate::tree::Tree;
 use ligament_catalogue::{fault, Code, Fault};
 use rustix::fs::{self, AtFlags, FileType, Mode};
@@ -17,17 +17,17 @@ use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
 /// How many files of a copy that was cut are held open until their rest comes.
-const HELD: usize = 16;
+const MAX_PARTIAL_FILES: usize = 16;
 /// Names of things that were removed are told up to so many bytes: the other end may be busy sending, and reads none of them.
-const TOLD: usize = 4 << 20;
+const MAX_REMOVED_NAME_BYTES: usize = 4 << 20;
 /// What it takes to tell why one was not (bytes, about).
-const REFUSED: usize = 100;
+const REFUSAL_BYTES: usize = 100;
 /// Of more, how many are told at a time.
-const TOGETHER: u64 = 1000;
+const MAX_NAMES_IN_A_MESSAGE: u64 = 1000;
 
 /// What is to be received, and how.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Receiving {
+pub struct ReceiveOptions {
     /// The directory that it goes into, or the name that one thing gets.
     pub into: PathBuf,
     /// It is to be a directory, even if it is not there yet.
@@ -47,7 +47,7 @@ pub struct Receiving {
 /// # Errors
 /// It could not go on: the connection is lost, there is no room, or the sender has said so. What fails with single files
 /// is in the tally.
-pub fn receive(channel: &dyn Channel, options: &Receiving, tally: &Tally) -> Result<(), Fault> {
+pub fn receive(channel: &dyn MessageChannel, options: &ReceiveOptions, tally: &CopyTally) -> Result<(), Fault> {
     let result = receive_all(channel, options, tally);
     if let Err(why) = &result {
         if ![Code::COPY_CUT, Code::COPY_STOPPED].contains(&why.code()) {
@@ -58,24 +58,24 @@ pub fn receive(channel: &dyn Channel, options: &Receiving, tally: &Tally) -> Res
     result
 }
 
-fn receive_all(channel: &dyn Channel, options: &Receiving, tally: &Tally) -> Result<(), Fault> {
+fn receive_all(channel: &dyn MessageChannel, options: &ReceiveOptions, tally: &CopyTally) -> Result<(), Fault> {
     let first = channel.receive(None)?.unwrap_or_default();
     let (several, contents) = match read(&first)? {
-        Message::Word(Word::Begin { version: VERSION, several, contents }) => (several, contents),
-        Message::Word(Word::Begin { version, .. }) => {
+        FileMessage::Word(Word::Begin { version: VERSION, several, contents }) => (several, contents),
+        FileMessage::Word(Word::Begin { version, .. }) => {
             return Err(fault!(
                 OTHER_VERSION_ELSEWHERE,
                 "the other end copies by version {version}, where this Ligament knows {VERSION}; use the same version \
                  of Ligament at both ends"
             ))
         }
-        Message::Word(Word::Stop { why }) => return Err(heard(&why, Code::COPY_STOPPED)),
+        FileMessage::Word(Word::Stop { why }) => return Err(heard(&why, Code::COPY_STOPPED)),
         _ => return Err(misunderstood(&"it does not begin")),
     };
     if contents && options.only.is_some() {
         return Err(misunderstood(&"it sends what was not asked for"));
     }
-    let kept = if options.delete { Kept::of_user() } else { Kept::default() };
+    let kept = if options.delete { KeptDirectories::of_user() } else { KeptDirectories::default() };
     let tree = place(options, several, contents, &kept)?;
     let mut receiver = Receiver {
         channel,
@@ -96,8 +96,8 @@ fn receive_all(channel: &dyn Channel, options: &Receiving, tally: &Tally) -> Res
     loop {
         let Some(message) = channel.receive(None)? else { continue };
         match read(&message)? {
-            Message::Word(word) => receiver.word(word)?,
-            Message::Pieces(pieces) => {
+            FileMessage::Word(word) => receiver.word(word)?,
+            FileMessage::Pieces(pieces) => {
                 let done = pieces.into_iter().try_for_each(|piece| {
                     let (id, piece) = piece?;
                     receiver.piece(id, piece)
@@ -117,7 +117,7 @@ fn receive_all(channel: &dyn Channel, options: &Receiving, tally: &Tally) -> Res
 }
 
 /// Where all goes: the directory, which is made, and the name that the only thing gets. None: a trial, and there is nothing.
-fn place(options: &Receiving, several: bool, contents: bool, kept: &Kept) -> Result<Option<Tree>, Fault> {
+fn place(options: &ReceiveOptions, several: bool, contents: bool, kept: &KeptDirectories) -> Result<Option<Tree>, Fault> {
     let into = match options.into.as_os_str().is_empty() {
         true => Path::new("."),
         false => &options.into,
@@ -158,7 +158,7 @@ fn place(options: &Receiving, several: bool, contents: bool, kept: &Kept) -> Res
 }
 
 /// A file that comes.
-struct Wanted {
+struct ExpectedFile {
     name: Vec<u8>,
     /// How far it is.
     at: u64,
@@ -166,19 +166,19 @@ struct Wanted {
 }
 
 struct Receiver<'a> {
-    channel: &'a dyn Channel,
-    options: &'a Receiving,
-    tally: &'a Tally,
+    channel: &'a dyn MessageChannel,
+    options: &'a ReceiveOptions,
+    tally: &'a CopyTally,
     tree: Option<Tree>,
     /// What is not to be removed, whatever the sender has.
-    kept: Kept,
+    kept: KeptDirectories,
     /// What would have been removed before something else came in its place, in a trial.
     cleared: HashSet<Vec<u8>>,
     /// Bytes of names that the other end was told to be removed, in this list.
     told: usize,
     /// Files that are there and that the other end was not told of.
     made: Vec<u64>,
-    wanted: HashMap<u64, Wanted>,
+    wanted: HashMap<u64, ExpectedFile>,
     /// How many of the wanted are open.
     held: usize,
     /// Directories that get their modes and times when all is in them.
@@ -223,7 +223,7 @@ impl Receiver<'_> {
                     for name in gone {
                         // What of it is still on its way does not come to its name later.
                         let below = [&name[..], b"/"].concat();
-                        let is_it = |wanted: &Wanted| wanted.name == *name || wanted.name.starts_with(&below);
+                        let is_it = |wanted: &ExpectedFile| wanted.name == *name || wanted.name.starts_with(&below);
                         let late: Vec<u64> =
                             self.wanted.iter().filter(|(_, one)| is_it(one)).map(|(&id, _)| id).collect();
                         for id in late {
@@ -259,7 +259,7 @@ impl Receiver<'_> {
         }
     }
 
-    fn let_go(&mut self, id: u64) -> Option<Wanted> {
+    fn let_go(&mut self, id: u64) -> Option<ExpectedFile> {
         let wanted = self.wanted.remove(&id);
         if wanted.as_ref().is_some_and(|wanted| wanted.partial.is_some()) {
             self.held -= 1;
@@ -268,7 +268,7 @@ impl Receiver<'_> {
     }
 
     // ---- what there is ---------------------------------------------------------------------------------------
-    fn entries(&mut self, entries: Vec<Entry>) -> Result<(), Fault> {
+    fn entries(&mut self, entries: Vec<DirectoryEntry>) -> Result<(), Fault> {
         let (mut wants, mut refused) = (Vec::new(), Vec::new());
         for entry in entries {
             if entry.id <= self.upto {
@@ -299,15 +299,15 @@ impl Receiver<'_> {
         }
         self.channel.send(Word::Answer { upto: self.upto, wants, refused }.to_bytes())?;
         // Whoever has more lists them when there is room.
-        match self.wanted.len() > MOST_OPEN {
+        match self.wanted.len() > MAX_OPEN_FILES {
             true => Err(misunderstood(&"it lists more files than it may")),
             false => Ok(()),
         }
     }
 
     /// Makes what has no bytes; what is wanted of a file.
-    fn enter(&mut self, entry: &Entry, name: &[u8]) -> Result<Option<Want>, Trouble> {
-        if entry.kind == Kind::Later {
+    fn enter(&mut self, entry: &DirectoryEntry, name: &[u8]) -> Result<Option<Want>, PartialFileError> {
+        if entry.kind == EntryKind::Later {
             return Ok(None);
         }
         let dry = self.options.dry;
@@ -317,8 +317,8 @@ impl Receiver<'_> {
         };
         let kind = found.map(|stat| FileType::from_raw_mode(stat.st_mode));
         match (entry.kind, kind) {
-            (Kind::Directory, Some(kind)) if kind.is_dir() => {}
-            (_, Some(other)) if (entry.kind == Kind::Directory) != other.is_dir() => {
+            (EntryKind::Directory, Some(kind)) if kind.is_dir() => {}
+            (_, Some(other)) if (entry.kind == EntryKind::Directory) != other.is_dir() => {
                 if !self.options.delete {
                     return Err(in_the_way(other).into());
                 }
@@ -328,16 +328,16 @@ impl Receiver<'_> {
             _ => {}
         }
         match entry.kind {
-            Kind::Directory => {
+            EntryKind::Directory => {
                 if !dry {
                     self.make_directory(name, &entry.stamp)?;
                     self.directories.push((name.to_vec(), entry.stamp));
                 }
                 Ok(None)
             }
-            Kind::Later => Ok(None),
-            Kind::Link => self.link(entry, name).map(|()| None),
-            Kind::File => {
+            EntryKind::Later => Ok(None),
+            EntryKind::Link => self.link(entry, name).map(|()| None),
+            EntryKind::File => {
                 self.tally.found(entry.stamp.size);
                 if let Some(stat) = found.filter(|stat| FileType::from_raw_mode(stat.st_mode).is_file()) {
                     let there = Stamp::of(&stat);
@@ -355,7 +355,7 @@ impl Receiver<'_> {
     }
 
     /// What is lacking of a file, of which some may be there from a copy that was cut.
-    fn want(&mut self, entry: &Entry, name: &[u8]) -> Result<Want, Trouble> {
+    fn want(&mut self, entry: &DirectoryEntry, name: &[u8]) -> Result<Want, PartialFileError> {
         let mut want = Want { id: entry.id, from: 0, sum: Vec::new() };
         let partial = match &mut self.tree {
             None => None,
@@ -372,7 +372,7 @@ impl Receiver<'_> {
             partial.take_up(&|| channel.is_there().is_ok())?;
             if (1..=entry.stamp.size).contains(&partial.length) {
                 (want.from, want.sum) = (partial.length, partial.sum().to_vec());
-                held = Some(partial).filter(|_| self.held < HELD);
+                held = Some(partial).filter(|_| self.held < MAX_PARTIAL_FILES);
             }
         }
         if self.options.dry {
@@ -383,11 +383,11 @@ impl Receiver<'_> {
         self.held += usize::from(held.is_some());
         self.tally.went_through(want.from);
         self.tally.resumed(want.from);
-        self.wanted.insert(entry.id, Wanted { name: name.to_vec(), at: want.from, partial: held });
+        self.wanted.insert(entry.id, ExpectedFile { name: name.to_vec(), at: want.from, partial: held });
         Ok(want)
     }
 
-    fn make_directory(&mut self, name: &[u8], stamp: &Stamp) -> Result<(), Trouble> {
+    fn make_directory(&mut self, name: &[u8], stamp: &Stamp) -> Result<(), PartialFileError> {
         let tree = self.tree.as_mut().ok_or(Errno::NOENT)?;
         let (directory, last) = tree.parent(name)?;
         // Files go into it before it has its own mode.
@@ -397,7 +397,7 @@ impl Receiver<'_> {
         }
     }
 
-    fn link(&mut self, entry: &Entry, name: &[u8]) -> Result<(), Trouble> {
+    fn link(&mut self, entry: &DirectoryEntry, name: &[u8]) -> Result<(), PartialFileError> {
         if entry.target.is_empty() || entry.target.contains(&0) {
             return Err(Errno::INVAL.into());
         }
@@ -441,7 +441,7 @@ impl Receiver<'_> {
     }
 
     // ---- what comes ------------------------------------------------------------------------------------------
-    fn piece(&mut self, id: u64, piece: Piece<'_>) -> Result<(), Fault> {
+    fn piece(&mut self, id: u64, piece: FilePiece<'_>) -> Result<(), Fault> {
         if id > self.upto {
             return Err(misunderstood(&"a piece of a file that nobody knows"));
         }
@@ -474,7 +474,7 @@ impl Receiver<'_> {
     }
 
     /// Puts a piece where it belongs; whether the file is whole.
-    fn put(&mut self, wanted: &mut Wanted, piece: Piece<'_>) -> Result<bool, Trouble> {
+    fn put(&mut self, wanted: &mut ExpectedFile, piece: FilePiece<'_>) -> Result<bool, PartialFileError> {
         let tree = self.tree.as_mut().ok_or(Errno::NOENT)?;
         let (directory, last) = tree.parent(&wanted.name)?;
         let partial = match &mut wanted.partial {
@@ -487,27 +487,27 @@ impl Receiver<'_> {
                     let channel = self.channel;
                     partial.take_up(&|| channel.is_there().is_ok())?;
                     if partial.length != wanted.at {
-                        return Err(Trouble::Busy);
+                        return Err(PartialFileError::Busy);
                     }
                 }
                 none.insert(partial)
             }
         };
         match piece {
-            Piece::Bytes(bytes) => {
+            FilePiece::Bytes(bytes) => {
                 partial.write(bytes)?;
                 self.tally.moved(bytes.len() as u64);
             }
-            Piece::Hole(length) => {
+            FilePiece::Hole(length) => {
                 let channel = self.channel;
                 partial.skip(length, &|| channel.is_there().is_ok())?;
                 self.tally.went_through(length);
             }
-            Piece::Anew => {
+            FilePiece::Anew => {
                 self.tally.came_back(partial.length);
                 partial.begin_anew()?;
             }
-            Piece::Whole(sum, stamp) => {
+            FilePiece::Whole(sum, stamp) => {
                 if let Some(partial) = wanted.partial.take() {
                     partial.finish(directory, last, &sum, &stamp)?;
                 }
@@ -519,27 +519,27 @@ impl Receiver<'_> {
     }
 
     /// What is told about a file that cannot be written. If nothing can be written, it ends here.
-    fn refusal(&mut self, id: u64, name: &[u8], trouble: Trouble) -> Result<Refusal, Fault> {
+    fn refusal(&mut self, id: u64, name: &[u8], trouble: PartialFileError) -> Result<Refusal, Fault> {
         let shown = names::shown(name);
-        let is_busy = matches!(trouble, Trouble::Busy);
+        let is_busy = matches!(trouble, PartialFileError::Busy);
         let why = match trouble {
-            Trouble::System(errno @ (Errno::NOSPC | Errno::DQUOT)) => {
+            PartialFileError::System(errno @ (Errno::NOSPC | Errno::DQUOT)) => {
                 return Err(fault!(
                     DISK_FULL,
                     "{shown} cannot be written below {}: {errno}; make room there and copy again: it goes on where it was",
                     self.options.into.display()
                 ));
             }
-            Trouble::System(Errno::LOOP | Errno::NOTDIR) => fault!(
+            PartialFileError::System(Errno::LOOP | Errno::NOTDIR) => fault!(
                 FILE_NOT_COPIED,
                 "a link or a file stands where it or its directory is to be; nothing is written through a link"
             ),
-            Trouble::System(Errno::ISDIR) => fault!(FILE_NOT_COPIED, "a directory stands where it is to be"),
-            Trouble::System(Errno::EXIST) => fault!(FILE_NOT_COPIED, "something else stands where it is to be"),
-            Trouble::System(errno) => fault!(FILE_NOT_COPIED, "it cannot be written there: {errno}"),
-            Trouble::Cut => return Err(self.channel.is_there().err().unwrap_or_else(crate::scan::stopped)),
-            Trouble::Busy => fault!(FILE_BUSY, "another copy is writing it now"),
-            Trouble::Differs => {
+            PartialFileError::System(Errno::ISDIR) => fault!(FILE_NOT_COPIED, "a directory stands where it is to be"),
+            PartialFileError::System(Errno::EXIST) => fault!(FILE_NOT_COPIED, "something else stands where it is to be"),
+            PartialFileError::System(errno) => fault!(FILE_NOT_COPIED, "it cannot be written there: {errno}"),
+            PartialFileError::Cut => return Err(self.channel.is_there().err().unwrap_or_else(crate::scan::stopped)),
+            PartialFileError::Busy => fault!(FILE_BUSY, "another copy is writing it now"),
+            PartialFileError::Differs => {
                 fault!(FILE_NOT_COPIED, "what arrived has another checksum than what was sent; copy it again")
             }
         };
@@ -584,7 +584,7 @@ impl Receiver<'_> {
         let Some(tree) = &mut self.tree else { return Ok(()) };
         let name = tree.called(name);
         match self.removing(|tree, how| removal::remove(tree, &name, how).map(|_| ())) {
-            Err(Trouble::System(errno)) => {
+            Err(PartialFileError::System(errno)) => {
                 self.fails(&name, fault!(FILE_NOT_COPIED, "it cannot be removed: {errno}"))
             }
             done => self.unless_cut(done),
@@ -602,7 +602,7 @@ impl Receiver<'_> {
     }
 
     /// Removes what stands under a name, so that something else can.
-    fn clear(&mut self, name: &[u8]) -> Result<(), Trouble> {
+    fn clear(&mut self, name: &[u8]) -> Result<(), PartialFileError> {
         self.removing(|tree, how| removal::remove(tree, name, how).map(|_| ()))?;
         if self.options.dry {
             self.cleared.insert(name.to_vec());
@@ -613,11 +613,11 @@ impl Receiver<'_> {
     /// Removes something, and tells the other end what.
     fn removing(
         &mut self,
-        removes: impl FnOnce(&mut Tree, &mut Removal<'_>) -> Result<(), Trouble>,
-    ) -> Result<(), Trouble> {
+        removes: impl FnOnce(&mut Tree, &mut Removal<'_>) -> Result<(), PartialFileError>,
+    ) -> Result<(), PartialFileError> {
         let tree = self.tree.as_mut().ok_or(Errno::NOENT)?;
         let (tally, channel) = (self.tally, self.channel);
-        let mut news = News { channel, names: Vec::new(), more: 0, told: self.told, is_read: tally.is_read() };
+        let mut news = ReceiverReport { channel, names: Vec::new(), more: 0, told: self.told, is_read: tally.is_read() };
         let mut failed = Vec::new();
         let done = removes(
             tree,
@@ -639,12 +639,12 @@ impl Receiver<'_> {
         for (name, errno) in failed {
             left -= 1;
             // The other end may have much to say itself, and hear nothing meanwhile.
-            let is_last = !tally.is_read() && self.told >= TOLD;
+            let is_last = !tally.is_read() && self.told >= MAX_REMOVED_NAME_BYTES;
             let why = match is_last && left > 0 {
                 true => fault!(FILE_NOT_COPIED, "it cannot be removed: {errno}; nor can {left} others"),
                 false => fault!(FILE_NOT_COPIED, "it cannot be removed: {errno}"),
             };
-            self.told = self.told.saturating_add(name.len() + REFUSED);
+            self.told = self.told.saturating_add(name.len() + REFUSAL_BYTES);
             // Whether it could be told shows when it is asked whether the other end is there.
             let _ = self.fails(&name, why);
             if is_last {
@@ -655,9 +655,9 @@ impl Receiver<'_> {
     }
 
     /// It goes on, unless the other end is gone.
-    fn unless_cut(&self, done: Result<(), Trouble>) -> Result<(), Fault> {
+    fn unless_cut(&self, done: Result<(), PartialFileError>) -> Result<(), Fault> {
         match done {
-            Err(Trouble::Cut) => Err(self.channel.is_there().err().unwrap_or_else(crate::scan::stopped)),
+            Err(PartialFileError::Cut) => Err(self.channel.is_there().err().unwrap_or_else(crate::scan::stopped)),
             _ => Ok(()),
         }
     }
@@ -673,8 +673,8 @@ impl Receiver<'_> {
 }
 
 /// What the other end is told of what is removed, some at a time.
-struct News<'a> {
-    channel: &'a dyn Channel,
+struct ReceiverReport<'a> {
+    channel: &'a dyn MessageChannel,
     names: Vec<minicbor::bytes::ByteVec>,
     more: u64,
     /// Bytes of names that were told, in this list.
@@ -683,17 +683,17 @@ struct News<'a> {
     is_read: bool,
 }
 
-impl News<'_> {
+impl ReceiverReport<'_> {
     fn add(&mut self, name: &[u8]) {
         if self.is_read {
             return;
         }
-        match self.told < TOLD {
+        match self.told < MAX_REMOVED_NAME_BYTES {
             true => self.names.push(name.to_vec().into()),
             false => self.more += 1,
         }
         self.told = self.told.saturating_add(name.len());
-        if self.names.len() >= BATCH || self.more >= TOGETHER {
+        if self.names.len() >= MAX_BATCH_ENTRIES || self.more >= MAX_NAMES_IN_A_MESSAGE {
             self.tell();
         }
     }

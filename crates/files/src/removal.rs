@@ -2,7 +2,7 @@
 //! directory that holds more than what was copied there, and ends at once when nobody waits for it any more.
 
 use crate::names;
-use crate::partial::Trouble;
+use crate::partial::PartialFileError;
 use crate::tree::Tree;
 use rustix::fs::{self, AtFlags, Dir, FileType, Mode, OFlags, Stat};
 use rustix::io::Errno;
@@ -16,7 +16,7 @@ pub(crate) struct Removal<'a> {
     pub dry: bool,
     /// What else is gone in a trial.
     pub cleared: &'a HashSet<Vec<u8>>,
-    pub kept: &'a Kept,
+    pub kept: &'a KeptDirectories,
     /// Called with each name, and with what cannot be removed.
     pub told: &'a mut dyn FnMut(&[u8]),
     pub failed: &'a mut dyn FnMut(&[u8], Errno),
@@ -33,30 +33,30 @@ fn identity(stat: &Stat) -> Identity {
 
 /// Directories that no copy has made, and that hold what no copy has brought.
 #[derive(Debug, Default)]
-pub(crate) struct Kept {
+pub(crate) struct KeptDirectories {
     places: Vec<(PathBuf, Identity)>,
 }
 
-impl Kept {
+impl KeptDirectories {
     /// Those of this user: the home directory, by `HOME` and by the list of users, the directory in which the command was given,
     /// and the root.
-    pub fn of_user() -> Kept {
+    pub fn of_user() -> KeptDirectories {
         let home = std::env::var_os("HOME").map(PathBuf::from);
         let users = std::fs::read_to_string("/etc/passwd").unwrap_or_default();
         let sudo = std::env::var("SUDO_UID").ok();
         let own = [Some(rustix::process::geteuid().as_raw().to_string()), sudo];
         let homes = own.iter().flatten().filter_map(|user| home_of(&users, user));
         let all = [PathBuf::from("/")].into_iter().chain(home).chain(homes).chain(std::env::current_dir().ok());
-        Kept::these(all)
+        KeptDirectories::these(all)
     }
 
-    fn these(places: impl Iterator<Item = PathBuf>) -> Kept {
+    fn these(places: impl Iterator<Item = PathBuf>) -> KeptDirectories {
         let known = |place: PathBuf| {
             let place = place.canonicalize().ok()?;
             let identity = identity(&fs::stat(&place).ok()?);
             Some((place, identity))
         };
-        Kept { places: places.filter_map(known).collect() }
+        KeptDirectories { places: places.filter_map(known).collect() }
     }
 
     /// The first of these that a directory is, or that lies in it as far as their names tell.
@@ -104,7 +104,7 @@ fn contents(directory: BorrowedFd<'_>) -> Result<Vec<(Vec<u8>, FileType)>, Errno
 }
 
 /// Removes what stands under a name, and all below it; whether anything did. What is mounted there, or is kept, stays.
-pub(crate) fn remove(tree: &mut Tree, name: &[u8], how: &mut Removal<'_>) -> Result<bool, Trouble> {
+pub(crate) fn remove(tree: &mut Tree, name: &[u8], how: &mut Removal<'_>) -> Result<bool, PartialFileError> {
     let Some(stat) = tree.look(name)? else { return Ok(false) };
     let is_dir = FileType::from_raw_mode(stat.st_mode).is_dir();
     if is_dir {
@@ -114,7 +114,7 @@ pub(crate) fn remove(tree: &mut Tree, name: &[u8], how: &mut Removal<'_>) -> Res
         }
     }
     if !(how.is_wanted)() {
-        return Err(Trouble::Cut);
+        return Err(PartialFileError::Cut);
     }
     if !how.dry {
         tree.forget_way();
@@ -127,7 +127,7 @@ pub(crate) fn remove(tree: &mut Tree, name: &[u8], how: &mut Removal<'_>) -> Res
 }
 
 /// Nothing is removed in a file system that is mounted below the root, nor in what is kept.
-fn may_be_entered(tree: &Tree, stat: &Stat, kept: &Kept) -> Result<(), Errno> {
+fn may_be_entered(tree: &Tree, stat: &Stat, kept: &KeptDirectories) -> Result<(), Errno> {
     if fs::fstat(tree.root())?.st_dev != stat.st_dev {
         return Err(Errno::XDEV);
     }
@@ -138,9 +138,9 @@ fn may_be_entered(tree: &Tree, stat: &Stat, kept: &Kept) -> Result<(), Errno> {
 }
 
 /// Whether there is a directory of this name, in which something may be removed.
-fn enter(tree: &mut Tree, name: &[u8], kept: &Kept) -> Result<bool, Trouble> {
+fn enter(tree: &mut Tree, name: &[u8], kept: &KeptDirectories) -> Result<bool, PartialFileError> {
     match tree.look(name)? {
-        Some(stat) => may_be_entered(tree, &stat, kept).map(|()| true).map_err(Trouble::from),
+        Some(stat) => may_be_entered(tree, &stat, kept).map(|()| true).map_err(PartialFileError::from),
         None => Ok(false),
     }
 }
@@ -151,7 +151,7 @@ pub(crate) fn remove_others(
     tree: &mut Tree,
     keep: &HashSet<Vec<u8>>,
     how: &mut Removal<'_>,
-) -> Result<(), Trouble> {
+) -> Result<(), PartialFileError> {
     let partials: HashSet<Vec<u8>> = keep
         .iter()
         .map(|name| {
@@ -179,7 +179,7 @@ pub(crate) fn remove_others(
                 _ => Ok(()),
             };
             match done {
-                Err(Trouble::System(errno)) => (how.failed)(&name, errno),
+                Err(PartialFileError::System(errno)) => (how.failed)(&name, errno),
                 other => other?,
             }
         }
@@ -201,7 +201,7 @@ mod tests {
         std::fs::create_dir_all(at.0.join("home/other")).unwrap();
         std::os::unix::fs::symlink(at.0.join("home"), at.0.join("link")).unwrap();
         let me = at.0.join("link/me");
-        let kept = Kept::these([at.0.join("nowhere"), me.clone()].into_iter());
+        let kept = KeptDirectories::these([at.0.join("nowhere"), me.clone()].into_iter());
         let found = |path: &Path| {
             let directory = fs::open(path, OFlags::RDONLY | OFlags::DIRECTORY, Mode::empty()).unwrap();
             kept.within(directory.as_fd()).is_some()
@@ -214,7 +214,7 @@ mod tests {
     }
 
     /// Removes all others than these; what was removed, and what could not be.
-    fn others(at: &Path, keep: &[&str], kept: &Kept, most: usize) -> (Result<(), Trouble>, usize, Vec<String>) {
+    fn others(at: &Path, keep: &[&str], kept: &KeptDirectories, most: usize) -> (Result<(), PartialFileError>, usize, Vec<String>) {
         let (removed, mut failed) = (Cell::new(0), Vec::new());
         let keep: HashSet<Vec<u8>> = keep.iter().map(|name| name.as_bytes().to_vec()).collect();
         let mut how = Removal {
@@ -235,8 +235,8 @@ mod tests {
         for i in 0..9 {
             std::fs::write(at.0.join(i.to_string()), "x").unwrap();
         }
-        let (done, removed, _) = others(&at.0, &[], &Kept::default(), 4);
-        assert_eq!((done, removed), (Err(Trouble::Cut), 4));
+        let (done, removed, _) = others(&at.0, &[], &KeptDirectories::default(), 4);
+        assert_eq!((done, removed), (Err(PartialFileError::Cut), 4));
         assert_eq!(std::fs::read_dir(&at.0).unwrap().count(), 5);
     }
 
@@ -246,7 +246,7 @@ mod tests {
         for name in ["me/mine", "you/yours", "they/theirs"] {
             std::fs::create_dir_all(at.0.join(name)).unwrap();
         }
-        let kept = Kept::these([at.0.join("me")].into_iter());
+        let kept = KeptDirectories::these([at.0.join("me")].into_iter());
         let (done, _, failed) = others(&at.0, &["you"], &kept, 100);
         assert_eq!((done, failed), (Ok(()), vec!["me".to_owned()]));
         assert!(at.0.join("me/mine").exists() && at.0.join("you").exists() && !at.0.join("they").exists());
@@ -264,6 +264,6 @@ mod tests {
         let users = "root:x:0:0:root:/root:/bin/sh\nme:x:1000:100::/home/me:/bin/sh\nbroken\n";
         assert_eq!(home_of(users, "1000"), Some(PathBuf::from("/home/me")));
         assert_eq!((home_of(users, "0"), home_of(users, "7")), (Some("/root".into()), None));
-        assert!(Kept::of_user().places.iter().any(|(place, _)| place == Path::new("/")));
+        assert!(KeptDirectories::of_user().places.iter().any(|(place, _)| place == Path::new("/")));
     }
 }

@@ -1,10 +1,10 @@
 //! What there is to send: the sources' trees, directories before what is in them. Links are told as links.
 
-use crate::channel::Channel;
-use crate::entry::{Entry, Kind, Stamp};
+use crate::channel::MessageChannel;
+use crate::entry::{DirectoryEntry, EntryKind, Stamp};
 use crate::names;
 use crate::protocol::{Refusal, Word};
-use crate::tally::Tally;
+use crate::tally::CopyTally;
 use ligament_catalogue::{fault, Fault};
 use rustix::fs::{self, FileType, Stat};
 use rustix::io::Errno;
@@ -18,9 +18,9 @@ use std::time::{Duration, Instant};
 /// How many files may be listed and neither be there nor sent.
 const OPEN: usize = 1 << 16;
 /// How many the other end has open at most, unless one of the two lies: some that are settled here are on their way.
-pub(crate) const MOST_OPEN: usize = 4 * OPEN;
+pub(crate) const MAX_OPEN_FILES: usize = 4 * OPEN;
 /// When what was found is told: so many, so many bytes of names, or after so long.
-pub(crate) const BATCH: usize = 1000;
+pub(crate) const MAX_BATCH_ENTRIES: usize = 1000;
 const BATCH_BYTES: usize = 1 << 20;
 const BATCH_TIME: Duration = Duration::from_millis(20);
 
@@ -68,7 +68,7 @@ pub(crate) fn roots(sources: &[PathBuf], contents: bool) -> Result<(Vec<Root>, b
 }
 
 /// Something that was found.
-pub(crate) enum Found<'a> {
+pub(crate) enum ScanItem<'a> {
     Thing(&'a [u8], &'a Path, &'a Stat),
     /// It could not be looked at.
     Unread(&'a [u8], std::io::Error),
@@ -77,10 +77,10 @@ pub(crate) enum Found<'a> {
 }
 
 /// Calls `visit` with a thing and all below it.
-pub(crate) fn walk(root: &Root, visit: &mut dyn FnMut(Found<'_>) -> Result<(), Fault>) -> Result<(), Fault> {
+pub(crate) fn walk(root: &Root, visit: &mut dyn FnMut(ScanItem<'_>) -> Result<(), Fault>) -> Result<(), Fault> {
     let stat = match fs::lstat(&root.path) {
         Ok(stat) => stat,
-        Err(errno) => return visit(Found::Unread(&root.name, errno.into())),
+        Err(errno) => return visit(ScanItem::Unread(&root.name, errno.into())),
     };
     if !root.name.is_empty() {
         tell(&root.name, &root.path, &stat, visit)?;
@@ -101,13 +101,13 @@ pub(crate) fn walk(root: &Root, visit: &mut dyn FnMut(Found<'_>) -> Result<(), F
             Ok(()) => {}
             // It is gone: then there is nothing in it.
             Err(error) if error.kind() == std::io::ErrorKind::NotFound && name != root.name => {}
-            Err(error) => visit(Found::Unread(&name, error))?,
+            Err(error) => visit(ScanItem::Unread(&name, error))?,
         }
         inner.sort();
         let mut deeper = Vec::new();
         for last in inner {
             if names::is_partial(&last) {
-                visit(Found::Other(&names::join(&name, &last)))?;
+                visit(ScanItem::Other(&names::join(&name, &last)))?;
                 continue;
             }
             let (name, path) = (names::join(&name, &last), path.join(std::ffi::OsStr::from_bytes(&last)));
@@ -119,7 +119,7 @@ pub(crate) fn walk(root: &Root, visit: &mut dyn FnMut(Found<'_>) -> Result<(), F
                     }
                 }
                 Err(Errno::NOENT) => {}
-                Err(errno) => visit(Found::Unread(&name, errno.into()))?,
+                Err(errno) => visit(ScanItem::Unread(&name, errno.into()))?,
             }
         }
         open.extend(deeper.into_iter().rev());
@@ -131,26 +131,26 @@ fn tell(
     name: &[u8],
     path: &Path,
     stat: &Stat,
-    visit: &mut dyn FnMut(Found<'_>) -> Result<(), Fault>,
+    visit: &mut dyn FnMut(ScanItem<'_>) -> Result<(), Fault>,
 ) -> Result<(), Fault> {
     let kind = FileType::from_raw_mode(stat.st_mode);
     match kind.is_file() || kind.is_dir() || kind.is_symlink() {
-        true => visit(Found::Thing(name, path, stat)),
-        false => visit(Found::Other(name)),
+        true => visit(ScanItem::Thing(name, path, stat)),
+        false => visit(ScanItem::Other(name)),
     }
 }
 
 /// A file that was listed.
 #[derive(Debug, Clone)]
-pub(crate) struct Listed {
+pub(crate) struct ListedFile {
     pub name: Vec<u8>,
     pub path: PathBuf,
     pub size: u64,
 }
 
 #[derive(Default)]
-struct Open {
-    files: BTreeMap<u64, Listed>,
+struct OpenFiles {
+    files: BTreeMap<u64, ListedFile>,
     over: bool,
     /// Names of files that changed while they were sent.
     again: Vec<Vec<u8>>,
@@ -159,28 +159,28 @@ struct Open {
 /// The files that were listed, and neither are there nor sent: what lists and what sends share it.
 #[derive(Default)]
 pub(crate) struct Shelf {
-    open: Mutex<Open>,
+    open: Mutex<OpenFiles>,
     changed: Condvar,
 }
 
 impl Shelf {
-    fn lock(&self) -> MutexGuard<'_, Open> {
+    fn lock(&self) -> MutexGuard<'_, OpenFiles> {
         self.open.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub fn get(&self, id: u64) -> Option<Listed> {
+    pub fn get(&self, id: u64) -> Option<ListedFile> {
         self.lock().files.get(&id).cloned()
     }
 
     /// A file is settled.
-    pub fn remove(&self, id: u64) -> Option<Listed> {
+    pub fn remove(&self, id: u64) -> Option<ListedFile> {
         let removed = self.lock().files.remove(&id);
         self.changed.notify_all();
         removed
     }
 
     /// Files of these numbers are settled, except those that are wanted. Calls `done` with each.
-    pub fn settle(&self, ids: RangeInclusive<u64>, wanted: &HashSet<u64>, done: &mut dyn FnMut(&Listed)) {
+    pub fn settle(&self, ids: RangeInclusive<u64>, wanted: &HashSet<u64>, done: &mut dyn FnMut(&ListedFile)) {
         let mut open = self.lock();
         if ids.is_empty() {
             return;
@@ -225,17 +225,17 @@ impl Shelf {
 
 /// Lists what is found, some at a time.
 pub(crate) struct Lister<'a> {
-    channel: &'a dyn Channel,
+    channel: &'a dyn MessageChannel,
     shelf: &'a Shelf,
-    tally: &'a Tally,
+    tally: &'a CopyTally,
     last: u64,
-    batch: Vec<Entry>,
+    batch: Vec<DirectoryEntry>,
     bytes: usize,
     since: Instant,
 }
 
 impl<'a> Lister<'a> {
-    pub fn new(channel: &'a dyn Channel, shelf: &'a Shelf, tally: &'a Tally) -> Lister<'a> {
+    pub fn new(channel: &'a dyn MessageChannel, shelf: &'a Shelf, tally: &'a CopyTally) -> Lister<'a> {
         Lister { channel, shelf, tally, last: 0, batch: Vec::new(), bytes: 0, since: Instant::now() }
     }
 
@@ -244,29 +244,29 @@ impl<'a> Lister<'a> {
         let kind = FileType::from_raw_mode(stat.st_mode);
         let mut target = Vec::new();
         let kind = if kind.is_dir() {
-            Kind::Directory
+            EntryKind::Directory
         } else if kind.is_file() {
-            Kind::File
+            EntryKind::File
         } else {
             match fs::readlink(path, Vec::new()) {
                 Ok(text) => target = text.into_bytes(),
                 // It is gone, or something else now.
                 Err(_) => return Ok(()),
             }
-            Kind::Link
+            EntryKind::Link
         };
         if self.batch.is_empty() {
             self.since = Instant::now();
         }
         self.last += 1;
-        if kind == Kind::File {
+        if kind == EntryKind::File {
             self.tally.found(stamp.size);
-            let listed = Listed { name: name.to_vec(), path: path.to_owned(), size: stamp.size };
+            let listed = ListedFile { name: name.to_vec(), path: path.to_owned(), size: stamp.size };
             self.shelf.lock().files.insert(self.last, listed);
         }
         self.bytes += name.len() + target.len();
-        self.batch.push(Entry { id: self.last, kind, name: name.to_vec(), stamp, target });
-        if self.batch.len() >= BATCH || self.bytes >= BATCH_BYTES || self.since.elapsed() >= BATCH_TIME {
+        self.batch.push(DirectoryEntry { id: self.last, kind, name: name.to_vec(), stamp, target });
+        if self.batch.len() >= MAX_BATCH_ENTRIES || self.bytes >= BATCH_BYTES || self.since.elapsed() >= BATCH_TIME {
             self.flush()?;
             self.wait_for_room()?;
         }
@@ -277,14 +277,14 @@ impl<'a> Lister<'a> {
     pub fn mention(&mut self, name: &[u8]) -> Result<(), Fault> {
         self.last += 1;
         let stamp = Stamp { size: 0, seconds: 0, nanos: 0, mode: 0 };
-        self.batch.push(Entry {
+        self.batch.push(DirectoryEntry {
             id: self.last,
-            kind: Kind::Later,
+            kind: EntryKind::Later,
             name: name.to_vec(),
             stamp,
             target: Vec::new(),
         });
-        match self.batch.len() >= BATCH {
+        match self.batch.len() >= MAX_BATCH_ENTRIES {
             true => self.flush(),
             false => Ok(()),
         }
@@ -321,7 +321,7 @@ impl<'a> Lister<'a> {
     /// Names that are no more.
     pub fn gone(&mut self, gone: Vec<Vec<u8>>) -> Result<(), Fault> {
         self.flush()?;
-        for some in gone.chunks(BATCH) {
+        for some in gone.chunks(MAX_BATCH_ENTRIES) {
             let some = some.iter().cloned().map(Into::into).collect();
             self.channel.send(Word::Gone(some).to_bytes())?;
         }
@@ -340,12 +340,12 @@ impl<'a> Lister<'a> {
     pub fn list(&mut self, root: &Root) -> Result<bool, Fault> {
         let mut all = true;
         walk(root, &mut |found| match found {
-            Found::Thing(name, path, stat) => self.add(name, path, stat),
-            Found::Unread(name, error) => {
+            ScanItem::Thing(name, path, stat) => self.add(name, path, stat),
+            ScanItem::Unread(name, error) => {
                 all = false;
                 self.fails(name, unread(&error))
             }
-            Found::Other(name) => self.leaves_out(name),
+            ScanItem::Other(name) => self.leaves_out(name),
         })?;
         Ok(all)
     }

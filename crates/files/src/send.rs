@@ -1,26 +1,26 @@
 //! The end that has the files. One thread lists what there is, the other one sends what is wanted of it.
 
-use crate::channel::Channel;
-use crate::outgoing::{Outgoing, Unsent};
-use crate::protocol::{heard, misunderstood, read, Message, Pack, Refusal, Want, Word, PACK, SUM, VERSION};
+use crate::channel::MessageChannel;
+use crate::sender_files::{FileInTransfer, Unsent};
+use crate::protocol::{heard, misunderstood, read, FileMessage, Pack, Refusal, Want, Word, MAX_PACK_BYTES, CHECKSUM_BYTES, VERSION};
 use crate::rate::Limit;
-use crate::scan::{roots, stopped, Lister, Root, Shelf, MOST_OPEN};
-use crate::tally::Tally;
-use crate::watch::{watch, Watching};
+use crate::scan::{roots, stopped, Lister, Root, Shelf, MAX_OPEN_FILES};
+use crate::tally::CopyTally;
+use crate::watch::{watch, WatchOptions};
 use ligament_catalogue::{fault, Code, Fault};
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 /// How often a file that changes while it is sent is begun anew.
-const TRIES: u32 = 3;
+const MAX_SEND_ATTEMPTS: u32 = 3;
 
 /// The smallest pack of a file's bytes, where the rate is limited (bytes).
-const LEAST: u64 = 4096;
+const MIN_PACK_BYTES: u64 = 4096;
 
 /// What is to be sent, and how.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Sending {
+pub struct SendOptions {
     /// Files and directories. What the user names is followed if it is a link; all below is copied as it is.
     pub sources: Vec<PathBuf>,
     /// All that is in the one source is sent, without its own name.
@@ -30,14 +30,14 @@ pub struct Sending {
     /// Bytes in a second at most.
     pub rate: Option<u64>,
     /// It goes on with what changes, until the other end is gone.
-    pub watching: Option<Watching>,
+    pub watching: Option<WatchOptions>,
 }
 
 /// Sends all that the receiver lacks.
 ///
 /// # Errors
 /// It could not go on: the connection is lost, or the receiver has said so. What fails with single files is in the tally.
-pub fn send(channel: &dyn Channel, options: &Sending, tally: &Tally) -> Result<(), Fault> {
+pub fn send(channel: &dyn MessageChannel, options: &SendOptions, tally: &CopyTally) -> Result<(), Fault> {
     let result = begin(channel, options, tally);
     if let Err(why) = &result {
         if ![Code::COPY_CUT, Code::COPY_STOPPED].contains(&why.code()) {
@@ -49,12 +49,12 @@ pub fn send(channel: &dyn Channel, options: &Sending, tally: &Tally) -> Result<(
 }
 
 /// The other end has removed these.
-fn were_removed(tally: &Tally, names: &[minicbor::bytes::ByteVec], more: u64) {
+fn were_removed(tally: &CopyTally, names: &[minicbor::bytes::ByteVec], more: u64) {
     names.iter().for_each(|name| tally.removed(name));
     tally.removed_more(more);
 }
 
-fn begin(channel: &dyn Channel, options: &Sending, tally: &Tally) -> Result<(), Fault> {
+fn begin(channel: &dyn MessageChannel, options: &SendOptions, tally: &CopyTally) -> Result<(), Fault> {
     let (roots, contents) = roots(&options.sources, options.contents)?;
     let several = roots.len() > 1;
     channel.send(Word::Begin { version: VERSION, several, contents }.to_bytes())?;
@@ -74,7 +74,7 @@ fn begin(channel: &dyn Channel, options: &Sending, tally: &Tally) -> Result<(), 
             shelf: &shelf,
             pack: Pack::new(),
             limit: options.rate.map(Limit::new),
-            most: options.rate.map_or(PACK, |rate| (rate / 10).clamp(LEAST, PACK as u64) as usize),
+            most: options.rate.map_or(MAX_PACK_BYTES, |rate| (rate / 10).clamp(MIN_PACK_BYTES, MAX_PACK_BYTES as u64) as usize),
             answered: 0,
             wants: VecDeque::new(),
             sends: None,
@@ -96,11 +96,11 @@ fn begin(channel: &dyn Channel, options: &Sending, tally: &Tally) -> Result<(), 
 }
 
 fn list(
-    channel: &dyn Channel,
-    options: &Sending,
+    channel: &dyn MessageChannel,
+    options: &SendOptions,
     roots: &[Root],
     shelf: &Shelf,
-    tally: &Tally,
+    tally: &CopyTally,
 ) -> Result<(), Fault> {
     let mut lister = Lister::new(channel, shelf, tally);
     match (&options.watching, roots) {
@@ -116,9 +116,9 @@ fn list(
 }
 
 struct Sender<'a> {
-    channel: &'a dyn Channel,
-    options: &'a Sending,
-    tally: &'a Tally,
+    channel: &'a dyn MessageChannel,
+    options: &'a SendOptions,
+    tally: &'a CopyTally,
     shelf: &'a Shelf,
     pack: Pack,
     limit: Option<Limit>,
@@ -127,7 +127,7 @@ struct Sender<'a> {
     /// The last number that the receiver has looked at.
     answered: u64,
     wants: VecDeque<Want>,
-    sends: Option<Outgoing>,
+    sends: Option<FileInTransfer>,
     /// How often files that changed were begun anew.
     tries: HashMap<u64, u32>,
     /// Files that the receiver cannot write, while they are still wanted here.
@@ -146,7 +146,7 @@ impl Sender<'_> {
             let within = if busy { Duration::ZERO } else { Duration::from_millis(500) };
             match self.channel.receive(Some(within))? {
                 Some(message) => {
-                    let Message::Word(word) = read(&message)? else {
+                    let FileMessage::Word(word) = read(&message)? else {
                         return Err(misunderstood(&"a piece of a file"));
                     };
                     if self.word(word)? {
@@ -191,9 +191,9 @@ impl Sender<'_> {
         if outcome.is_err() {
             while let Ok(Some(message)) = self.channel.receive(Some(Duration::ZERO)) {
                 match read(&message) {
-                    Ok(Message::Word(Word::Stop { why })) => *outcome = Err(heard(&why, Code::COPY_STOPPED)),
-                    Ok(Message::Word(Word::Removed { names, more })) => were_removed(self.tally, &names, more),
-                    Ok(Message::Word(Word::Made(made))) => self.were_made(&made),
+                    Ok(FileMessage::Word(Word::Stop { why })) => *outcome = Err(heard(&why, Code::COPY_STOPPED)),
+                    Ok(FileMessage::Word(Word::Removed { names, more })) => were_removed(self.tally, &names, more),
+                    Ok(FileMessage::Word(Word::Made(made))) => self.were_made(&made),
                     _ => {}
                 }
             }
@@ -239,7 +239,7 @@ impl Sender<'_> {
             self.wants.push_back(want);
         }
         // Each file is wanted once, and no more are listed at a time.
-        match self.wants.len() > MOST_OPEN {
+        match self.wants.len() > MAX_OPEN_FILES {
             true => Err(misunderstood(&"more is wanted than there is")),
             false => Ok(()),
         }
@@ -257,7 +257,7 @@ impl Sender<'_> {
                 let Some(listed) = self.shelf.get(want.id) else { return Ok(()) };
                 let channel = self.channel;
                 let is_wanted = || channel.is_there().is_ok();
-                match Outgoing::open(listed.clone(), &want, false, &mut self.pack, &is_wanted) {
+                match FileInTransfer::open(listed.clone(), &want, false, &mut self.pack, &is_wanted) {
                     Ok(sends) => sends,
                     Err(why) => return self.drop_or_begin_anew(want, &listed.name, why, 0),
                 }
@@ -273,7 +273,7 @@ impl Sender<'_> {
                 }
             }
             Err(why) => {
-                let want = Want { id: sends.id, from: 0, sum: vec![0; SUM] };
+                let want = Want { id: sends.id, from: 0, sum: vec![0; CHECKSUM_BYTES] };
                 self.drop_or_begin_anew(want, &sends.listed.name.clone(), why, sends.at())?;
             }
         }
@@ -288,9 +288,9 @@ impl Sender<'_> {
         let live = self.options.watching.is_some();
         let tries = self.tries.entry(want.id).or_default();
         *tries += 1;
-        if why == Unsent::Changed && *tries < TRIES && !live {
+        if why == Unsent::Changed && *tries < MAX_SEND_ATTEMPTS && !live {
             let Some(listed) = self.shelf.get(want.id) else { return Ok(()) };
-            if let Ok(sends) = Outgoing::open(listed, &want, true, &mut self.pack, &|| true) {
+            if let Ok(sends) = FileInTransfer::open(listed, &want, true, &mut self.pack, &|| true) {
                 self.tally.came_back(at);
                 self.sends = Some(sends);
                 return Ok(());

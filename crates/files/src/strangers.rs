@@ -1,10 +1,10 @@
 //! What the receiver does with a sender that lies.
 
-use crate::channel::Channel;
-use crate::entry::{Entry, Kind, Stamp};
-use crate::protocol::{read, Message, Pack, Word, SUM, VERSION};
-use crate::receive::{receive, Receiving};
-use crate::tally::Tally;
+use crate::channel::MessageChannel;
+use crate::entry::{DirectoryEntry, EntryKind, Stamp};
+use crate::protocol::{read, FileMessage, Pack, Word, CHECKSUM_BYTES, VERSION};
+use crate::receive::{receive, ReceiveOptions};
+use crate::tally::CopyTally;
 use ligament_catalogue::{fault, Fault};
 use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
@@ -17,7 +17,7 @@ struct Liar {
     heard: Mutex<Vec<Vec<u8>>>,
 }
 
-impl Channel for Liar {
+impl MessageChannel for Liar {
     fn send(&self, message: Vec<u8>) -> Result<(), Fault> {
         self.heard.lock().unwrap().push(message);
         Ok(())
@@ -41,15 +41,15 @@ impl Channel for Liar {
 }
 
 /// Two directories, `in` and `out`, that are removed at the end.
-struct Place(PathBuf);
+struct ScratchDirectories(PathBuf);
 
-impl Place {
-    fn new(name: &str) -> Place {
+impl ScratchDirectories {
+    fn new(name: &str) -> ScratchDirectories {
         let path = std::env::temp_dir().join(format!("ligament-strangers-{name}-{}", std::process::id()));
         let _ = std::fs::remove_dir_all(&path);
         std::fs::create_dir_all(path.join("in")).unwrap();
         std::fs::create_dir_all(path.join("out")).unwrap();
-        Place(path)
+        ScratchDirectories(path)
     }
 
     fn names(&self, of: &str) -> Vec<String> {
@@ -62,7 +62,7 @@ impl Place {
     }
 }
 
-impl Drop for Place {
+impl Drop for ScratchDirectories {
     fn drop(&mut self) {
         let _ = std::fs::remove_dir_all(&self.0);
     }
@@ -73,23 +73,23 @@ fn hear(into: &Path, delete: bool, says: Vec<Vec<u8>>) -> (Result<(), Fault>, Ve
     let begin = Word::Begin { version: VERSION, several: false, contents: true };
     let says = Mutex::new([vec![begin.to_bytes()], says].concat().into());
     let liar = Liar { says, heard: Mutex::default() };
-    let tally = Tally::default();
-    let options = Receiving { into: into.join("in"), delete, ..Receiving::default() };
+    let tally = CopyTally::default();
+    let options = ReceiveOptions { into: into.join("in"), delete, ..ReceiveOptions::default() };
     let done = receive(&liar, &options, &tally);
     let heard = liar.heard.into_inner().unwrap();
     let words = heard.iter().map(|message| match read(message) {
-        Ok(Message::Word(word)) => word,
+        Ok(FileMessage::Word(word)) => word,
         _ => panic!("a receiver says words"),
     });
     (done, tally.failed().into_iter().map(|one| one.name).collect(), words.collect())
 }
 
-fn entry(id: u64, kind: Kind, name: &str, target: &str) -> Entry {
+fn entry(id: u64, kind: EntryKind, name: &str, target: &str) -> DirectoryEntry {
     let stamp = Stamp { size: 3, seconds: 1, nanos: 0, mode: 0o7777 };
-    Entry { id, kind, name: name.into(), stamp, target: target.into() }
+    DirectoryEntry { id, kind, name: name.into(), stamp, target: target.into() }
 }
 
-fn file(id: u64, bytes: &[u8], sum: [u8; SUM]) -> Vec<u8> {
+fn file(id: u64, bytes: &[u8], sum: [u8; CHECKSUM_BYTES]) -> Vec<u8> {
     let mut pack = Pack::new();
     pack.bytes_of(id, bytes.len(), |place| {
         place.copy_from_slice(bytes);
@@ -100,20 +100,20 @@ fn file(id: u64, bytes: &[u8], sum: [u8; SUM]) -> Vec<u8> {
     pack.into_bytes()
 }
 
-fn sum(bytes: &[u8]) -> [u8; SUM] {
+fn sum(bytes: &[u8]) -> [u8; CHECKSUM_BYTES] {
     ring::digest::digest(&ring::digest::SHA256, bytes).as_ref().try_into().unwrap()
 }
 
 #[test]
 fn names_that_lead_out_are_refused_and_all_else_arrives() {
-    let place = Place::new("names");
+    let place = ScratchDirectories::new("names");
     let outside = place.0.join("out/x").display().to_string();
     let entries = vec![
-        entry(1, Kind::File, "../out/x", ""),
-        entry(2, Kind::File, &outside, ""),
-        entry(3, Kind::Directory, "a/../../out/d", ""),
-        entry(4, Kind::Link, "..", "x"),
-        entry(5, Kind::File, "good", ""),
+        entry(1, EntryKind::File, "../out/x", ""),
+        entry(2, EntryKind::File, &outside, ""),
+        entry(3, EntryKind::Directory, "a/../../out/d", ""),
+        entry(4, EntryKind::Link, "..", "x"),
+        entry(5, EntryKind::File, "good", ""),
     ];
     let says = vec![
         Word::Entries(entries).to_bytes(),
@@ -130,15 +130,15 @@ fn names_that_lead_out_are_refused_and_all_else_arrives() {
 
 #[test]
 fn a_link_that_the_sender_made_leads_it_nowhere() {
-    let place = Place::new("links");
+    let place = ScratchDirectories::new("links");
     let outside = place.0.join("out").display().to_string();
     std::fs::write(place.0.join("out/victim"), "old").unwrap();
     let entries = vec![
-        entry(1, Kind::Link, "d", &outside),
-        entry(2, Kind::File, "d/f", ""),
-        entry(3, Kind::Link, "v", &format!("{outside}/victim")),
-        entry(4, Kind::File, "v", ""),
-        entry(5, Kind::Directory, "d", ""),
+        entry(1, EntryKind::Link, "d", &outside),
+        entry(2, EntryKind::File, "d/f", ""),
+        entry(3, EntryKind::Link, "v", &format!("{outside}/victim")),
+        entry(4, EntryKind::File, "v", ""),
+        entry(5, EntryKind::Directory, "d", ""),
     ];
     let says = vec![
         Word::Entries(entries).to_bytes(),
@@ -156,7 +156,7 @@ fn a_link_that_the_sender_made_leads_it_nowhere() {
 
 #[test]
 fn removing_stays_inside_too() {
-    let place = Place::new("removing");
+    let place = ScratchDirectories::new("removing");
     std::fs::write(place.0.join("out/victim"), "old").unwrap();
     std::os::unix::fs::symlink(place.0.join("out"), place.0.join("in/d")).unwrap();
     std::fs::write(place.0.join("in/old"), "old").unwrap();
@@ -178,9 +178,9 @@ fn removing_stays_inside_too() {
 
 #[test]
 fn a_file_with_another_checksum_gets_no_name() {
-    let place = Place::new("sums");
+    let place = ScratchDirectories::new("sums");
     let says = vec![
-        Word::Entries(vec![entry(1, Kind::File, "f", "")]).to_bytes(),
+        Word::Entries(vec![entry(1, EntryKind::File, "f", "")]).to_bytes(),
         file(1, b"abc", sum(b"abd")),
         Word::Listed { all: true }.to_bytes(),
     ];
@@ -192,8 +192,8 @@ fn a_file_with_another_checksum_gets_no_name() {
 
 #[test]
 fn nonsense_ends_it_and_says_so() {
-    let place = Place::new("nonsense");
-    let entries = || Word::Entries(vec![entry(1, Kind::File, "f", "")]).to_bytes();
+    let place = ScratchDirectories::new("nonsense");
+    let entries = || Word::Entries(vec![entry(1, EntryKind::File, "f", "")]).to_bytes();
     let nonsense = [
         vec![file(9, b"abc", sum(b"abc"))],
         vec![entries(), entries()],
@@ -212,9 +212,9 @@ fn nonsense_ends_it_and_says_so() {
 
 #[test]
 fn changed_bytes_of_true_messages_are_errors_at_most() {
-    let place = Place::new("changed");
+    let place = ScratchDirectories::new("changed");
     let says = [
-        Word::Entries(vec![entry(1, Kind::File, "f", ""), entry(2, Kind::Link, "l", "t")]).to_bytes(),
+        Word::Entries(vec![entry(1, EntryKind::File, "f", ""), entry(2, EntryKind::Link, "l", "t")]).to_bytes(),
         file(1, b"abc", sum(b"abc")),
         Word::Listed { all: true }.to_bytes(),
     ];
@@ -234,18 +234,18 @@ fn changed_bytes_of_true_messages_are_errors_at_most() {
 
 #[test]
 fn what_was_not_asked_for_is_not_taken() {
-    let place = Place::new("asked");
+    let place = ScratchDirectories::new("asked");
     let entries = vec![
-        entry(1, Kind::File, ".profile", ""),
-        entry(2, Kind::Directory, "results", ""),
-        entry(3, Kind::File, "results/f", ""),
+        entry(1, EntryKind::File, ".profile", ""),
+        entry(2, EntryKind::Directory, "results", ""),
+        entry(3, EntryKind::File, "results/f", ""),
     ];
     let begin = |contents| Word::Begin { version: VERSION, several: false, contents }.to_bytes();
     let options =
-        |into: PathBuf| Receiving { into, only: Some(vec!["results".into()]), ..Receiving::default() };
+        |into: PathBuf| ReceiveOptions { into, only: Some(vec!["results".into()]), ..ReceiveOptions::default() };
     let tells = |says: Vec<Vec<u8>>| {
         let liar = Liar { says: Mutex::new(says.into()), heard: Mutex::default() };
-        receive(&liar, &options(place.0.join("in")), &Tally::default())
+        receive(&liar, &options(place.0.join("in")), &CopyTally::default())
     };
     let says = vec![
         begin(false),
@@ -259,10 +259,10 @@ fn what_was_not_asked_for_is_not_taken() {
 
 #[test]
 fn a_hole_that_nobody_can_wait_for_keeps_nobody_busy_when_its_sender_is_gone() {
-    let place = Place::new("holes");
+    let place = ScratchDirectories::new("holes");
     let mut pack = Pack::new();
     pack.hole(1, 1 << 62);
-    let says = vec![Word::Entries(vec![entry(1, Kind::File, "f", "")]).to_bytes(), pack.into_bytes()];
+    let says = vec![Word::Entries(vec![entry(1, EntryKind::File, "f", "")]).to_bytes(), pack.into_bytes()];
     let (done, ..) = hear(&place.0, false, says);
     assert!(done.is_err_and(|why| why.code() == "copy-cut"));
     assert!(!place.names("in").contains(&"f".to_owned()));
@@ -270,7 +270,7 @@ fn a_hole_that_nobody_can_wait_for_keeps_nobody_busy_when_its_sender_is_gone() {
 
 #[test]
 fn what_the_sender_says_does_nothing_to_a_terminal() {
-    let place = Place::new("terminal");
+    let place = ScratchDirectories::new("terminal");
     let says = vec![Word::Stop { why: "no\u{1b}[2J\u{7} room\u{9b}1m".into() }.to_bytes()];
     let why = hear(&place.0, false, says).0.unwrap_err();
     assert!(why.text().contains("room") && !why.text().contains(char::is_control), "{:?}", why.text());
@@ -278,9 +278,9 @@ fn what_the_sender_says_does_nothing_to_a_terminal() {
 
 #[test]
 fn a_directory_that_is_gone_before_its_list_ends_is_no_failure() {
-    let place = Place::new("gone");
+    let place = ScratchDirectories::new("gone");
     let says = vec![
-        Word::Entries(vec![entry(1, Kind::Directory, "d", "")]).to_bytes(),
+        Word::Entries(vec![entry(1, EntryKind::Directory, "d", "")]).to_bytes(),
         Word::Gone(vec![b"d".to_vec().into()]).to_bytes(),
         Word::Listed { all: false }.to_bytes(),
     ];

@@ -7,14 +7,14 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// A file that is not copied, and why.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Failed {
+pub struct FailedFile {
     pub name: String,
     pub why: Fault,
 }
 
 #[derive(Default)]
 struct Lists {
-    failed: Vec<Failed>,
+    failed: Vec<FailedFile>,
     copied: Vec<String>,
     removed: Vec<String>,
     left_out: Vec<String>,
@@ -23,17 +23,17 @@ struct Lists {
 }
 
 /// So many names are kept of each kind: what the other end tells has no end.
-const NAMES: usize = 1 << 20;
+const MAX_NAME_LIST_BYTES: usize = 1 << 20;
 
 fn keep<T>(list: &mut Vec<T>, one: T) {
-    if list.len() < NAMES {
+    if list.len() < MAX_NAME_LIST_BYTES {
         list.push(one);
     }
 }
 
 /// The counts of one copy.
 #[derive(Default)]
-pub struct Tally {
+pub struct CopyTally {
     /// Files that were found, and their bytes; whether these are all.
     files: AtomicU64,
     bytes: AtomicU64,
@@ -81,15 +81,15 @@ fn less(count: &AtomicU64, by: u64) {
     let _ = count.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |count| Some(count.saturating_sub(by)));
 }
 
-impl Tally {
+impl CopyTally {
     /// One that keeps the names of all that was copied, for a trial or for news.
-    pub fn with_names() -> Tally {
-        Tally { keeps: Keeps::All, ..Tally::default() }
+    pub fn with_names() -> CopyTally {
+        CopyTally { keeps: Keeps::All, ..CopyTally::default() }
     }
 
     /// One that only counts: the other end is told of what fails.
-    pub fn without_names() -> Tally {
-        Tally { keeps: Keeps::None, ..Tally::default() }
+    pub fn without_names() -> CopyTally {
+        CopyTally { keeps: Keeps::None, ..CopyTally::default() }
     }
 
     fn lists(&self) -> MutexGuard<'_, Lists> {
@@ -112,7 +112,7 @@ impl Tally {
     }
 
     /// What is not copied, so far.
-    pub fn failed(&self) -> Vec<Failed> {
+    pub fn failed(&self) -> Vec<FailedFile> {
         self.lists().failed.clone()
     }
 
@@ -142,7 +142,7 @@ impl Tally {
     }
 
     /// Failures; taken away.
-    pub fn take_failed(&self) -> Vec<Failed> {
+    pub fn take_failed(&self) -> Vec<FailedFile> {
         std::mem::take(&mut self.lists().failed)
     }
 
@@ -211,7 +211,7 @@ impl Tally {
     pub(crate) fn fails(&self, name: &[u8], why: Fault) {
         if self.keeps != Keeps::None {
             let name = if name.is_empty() { ".".to_owned() } else { shown(name) };
-            keep(&mut self.lists().failed, Failed { name, why });
+            keep(&mut self.lists().failed, FailedFile { name, why });
         }
     }
 }

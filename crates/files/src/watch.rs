@@ -6,7 +6,7 @@
 
 use crate::entry::Stamp;
 use crate::names;
-use crate::scan::{stopped, unread, walk, Found, Lister, Root, Shelf};
+use crate::scan::{stopped, unread, walk, ScanItem, Lister, Root, Shelf};
 use ligament_catalogue::{fault, Fault};
 use rustix::event::{poll, PollFd, PollFlags, Timespec};
 use rustix::fs::inotify::{self, CreateFlags, ReadFlags, Reader, WatchFlags};
@@ -20,12 +20,12 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant, SystemTime};
 
 /// How often to look again, where the kernel tells what changes and where it may not.
-const LOOK_RARELY: Duration = Duration::from_secs(30);
-const LOOK_OFTEN: Duration = Duration::from_secs(2);
+const RESCAN_INTERVAL: Duration = Duration::from_secs(30);
+const FAST_RESCAN_INTERVAL: Duration = Duration::from_secs(2);
 /// What follows an event within this time is looked at together with it.
-const TOGETHER: Duration = Duration::from_millis(20);
+const EVENT_BATCH_TIME: Duration = Duration::from_millis(20);
 /// A file that was changed and neither changed nor closed for so long is no longer taken for one that is being written.
-const HELD: Duration = Duration::from_secs(60);
+const MAX_WRITE_TIME: Duration = Duration::from_secs(60);
 /// How long it waits for anything at most.
 const WAIT: Duration = Duration::from_millis(500);
 
@@ -47,21 +47,21 @@ const SHARED: [u64; 12] = [
 
 /// How to watch.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Watching {
+pub struct WatchOptions {
     /// How often to look through all [default: 30 s; 2 s where other machines write].
     pub look: Option<Duration>,
     /// For how long a file has to look the same, unless the kernel says that it was closed.
     pub rest: Duration,
 }
 
-impl Default for Watching {
-    fn default() -> Watching {
-        Watching { look: None, rest: Duration::from_secs(2) }
+impl Default for WatchOptions {
+    fn default() -> WatchOptions {
+        WatchOptions { look: None, rest: Duration::from_secs(2) }
     }
 }
 
 /// A file that may still be written.
-struct Resting {
+struct RestingFile {
     stamp: Stamp,
     since: Instant,
 }
@@ -76,7 +76,7 @@ struct Watcher<'a, 'l> {
     places: HashMap<i32, Vec<u8>>,
     /// What was listed, and how it looked.
     known: HashMap<Vec<u8>, Stamp>,
-    resting: HashMap<Vec<u8>, Resting>,
+    resting: HashMap<Vec<u8>, RestingFile>,
     /// Files that somebody has written here and not closed.
     open: HashMap<Vec<u8>, Instant>,
     /// Whether something was listed since the last end of a list.
@@ -89,14 +89,14 @@ struct Watcher<'a, 'l> {
 
 /// Lists what is in a directory, and then what changes, until the shelf is over.
 pub(crate) fn watch(
-    options: &Watching,
+    options: &WatchOptions,
     root: &Root,
     lister: &mut Lister<'_>,
     shelf: &Shelf,
 ) -> Result<(), Fault> {
     let shared =
         fs::statfs(&root.path).is_ok_and(|about| SHARED.contains(&(about.f_type as u64 & 0xffff_ffff)));
-    let look = options.look.unwrap_or(if shared { LOOK_OFTEN } else { LOOK_RARELY });
+    let look = options.look.unwrap_or(if shared { FAST_RESCAN_INTERVAL } else { RESCAN_INTERVAL });
     let kernel = inotify::init(CreateFlags::NONBLOCK | CreateFlags::CLOEXEC).ok();
     let mut watcher = Watcher {
         root,
@@ -214,7 +214,7 @@ impl Watcher<'_, '_> {
     fn look_below(&mut self, root: &Root, first: bool, told: &mut dyn FnMut(&[u8])) -> Result<bool, Fault> {
         let mut all = true;
         walk(root, &mut |found| match found {
-            Found::Thing(name, _, stat) => {
+            ScanItem::Thing(name, _, stat) => {
                 told(name);
                 self.considers(name, stat, false)?;
                 if first && self.resting.contains_key(name) {
@@ -222,15 +222,15 @@ impl Watcher<'_, '_> {
                 }
                 Ok(())
             }
-            Found::Unread(name, error) => {
+            ScanItem::Unread(name, error) => {
                 all = false;
                 match self.failed.insert(name.to_vec()) {
                     true => self.lister.fails(name, unread(&error)),
                     false => Ok(()),
                 }
             }
-            Found::Other(name) if self.failed.insert(name.to_vec()) => self.lister.leaves_out(name),
-            Found::Other(_) => Ok(()),
+            ScanItem::Other(name) if self.failed.insert(name.to_vec()) => self.lister.leaves_out(name),
+            ScanItem::Other(_) => Ok(()),
         })?;
         Ok(all)
     }
@@ -255,9 +255,9 @@ impl Watcher<'_, '_> {
             }
             if self.shared || !self.is_old(&stamp) {
                 let now = Instant::now();
-                let resting = self.resting.entry(name.to_vec()).or_insert(Resting { stamp, since: now });
+                let resting = self.resting.entry(name.to_vec()).or_insert(RestingFile { stamp, since: now });
                 if resting.stamp != stamp {
-                    *resting = Resting { stamp, since: now };
+                    *resting = RestingFile { stamp, since: now };
                 }
                 return Ok(());
             }
@@ -278,7 +278,7 @@ impl Watcher<'_, '_> {
 
     /// Whether somebody writes a file, as far as the kernel tells. One that was only cut to a length is never closed.
     fn is_open(&self, name: &[u8]) -> bool {
-        self.open.get(name).is_some_and(|since| since.elapsed() < HELD)
+        self.open.get(name).is_some_and(|since| since.elapsed() < MAX_WRITE_TIME)
     }
 
     /// Whether a file was changed so long ago, by this machine's clock, that nobody writes it.
@@ -291,14 +291,14 @@ impl Watcher<'_, '_> {
     /// A file changed while it was sent: it is listed when it has come to rest.
     fn sees_again(&mut self, name: &[u8]) {
         if let Ok(stat) = fs::lstat(self.path(name)) {
-            self.resting.insert(name.to_vec(), Resting { stamp: Stamp::of(&stat), since: Instant::now() });
+            self.resting.insert(name.to_vec(), RestingFile { stamp: Stamp::of(&stat), since: Instant::now() });
         }
     }
 
     /// Lists the files that have looked the same for long enough.
     fn list_what_rests(&mut self) -> Result<(), Fault> {
         let now = Instant::now();
-        let due = |resting: &Resting| now.saturating_duration_since(resting.since) >= self.rest;
+        let due = |resting: &RestingFile| now.saturating_duration_since(resting.since) >= self.rest;
         let due: Vec<Vec<u8>> =
             self.resting.iter().filter(|(_, one)| due(one)).map(|(name, _)| name.clone()).collect();
         for name in due {
@@ -306,7 +306,7 @@ impl Watcher<'_, '_> {
             let Ok(stat) = fs::lstat(self.path(&name)) else { continue };
             let same = Stamp::of(&stat) == before.stamp;
             if !same {
-                let resting = Resting { stamp: Stamp::of(&stat), since: now };
+                let resting = RestingFile { stamp: Stamp::of(&stat), since: now };
                 self.resting.insert(name, resting);
             } else if !self.is_open(&name) {
                 self.considers(&name, &stat, true)?;
@@ -343,7 +343,7 @@ impl Watcher<'_, '_> {
         if !matches!(poll(&mut [PollFd::new(kernel, PollFlags::IN)], Some(&time)), Ok(1..)) {
             return Ok(false);
         }
-        std::thread::sleep(TOGETHER);
+        std::thread::sleep(EVENT_BATCH_TIME);
         let told = self.told();
         let mut overflowed = false;
         // Of all that was told of a file, the last says whether it is closed; it is looked at once.

@@ -20,10 +20,10 @@ use std::collections::VecDeque;
 /// The user that all belongs to.
 const USER: u32 = 7;
 /// How long instances have to end by themselves.
-const GRACE: u64 = 2_000 * MS;
+const GRACE_NS: u64 = 2_000 * MS;
 
 /// For how long who is called dead may show that it lives: longer than anything that lasts.
-const PATIENCE: u64 = 10_000 * MS;
+const PATIENCE_NS: u64 = 10_000 * MS;
 
 /// Why a run cannot end well.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -122,7 +122,7 @@ impl Agent {
             match order {
                 AgentOrder::Fail(_) => {
                     self.doom = Some((order, shared.moved.clone()));
-                    let delay = if self.random.percent(50) { PATIENCE } else { 0 };
+                    let delay = if self.random.percent(50) { PATIENCE_NS } else { 0 };
                     shared.post(delay, Event::Dooms);
                 }
                 order => self.obey(order, shared),
@@ -295,7 +295,7 @@ impl Agent {
                     board.fall_asleep(bell);
                 }
             }
-            Action::StartGraceTimer => shared.post(GRACE, Event::GraceEnds),
+            Action::StartGraceTimer => shared.post(GRACE_NS, Event::GraceEnds),
             Action::Report(AgentReport::Ending(outcome)) => {
                 shared.tell(|| format!("agent ends the run: {outcome:?}"));
                 shared.ending = true;

@@ -14,7 +14,7 @@ use std::rc::Rc;
 use std::time::Duration;
 
 /// The most that passes between two looks at the clock, ns; mostly it is much less.
-const LOOK: u64 = 8_000;
+const MAX_CLOCK_STEP_NS: u64 = 8_000;
 
 /// An instance's socket.
 pub struct Pipe {
@@ -119,7 +119,7 @@ impl Custodian for Line {
     fn now(&self) -> u64 {
         self.actor.hook();
         let mut shared = self.actor.shared();
-        shared.clock += shared.random.scaled(LOOK);
+        shared.clock += shared.random.scaled(MAX_CLOCK_STEP_NS);
         shared.clock
     }
 

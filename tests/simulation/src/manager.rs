@@ -10,12 +10,12 @@ use ligament_manager::{ManagerAction, Level, Manager, MessageMemory, Names, RunR
 use ligament_wire::RankId;
 
 /// What the parts of a simulated run are called.
-pub struct Parts(RunPlan, Wiring);
+pub struct PlanNames(RunPlan, Wiring);
 
-impl Parts {
+impl PlanNames {
     /// Those of a plan.
-    pub fn of(plan: &RunPlan) -> Parts {
-        Parts(plan.clone(), plan.wiring())
+    pub fn of(plan: &RunPlan) -> PlanNames {
+        PlanNames(plan.clone(), plan.wiring())
     }
 
     fn port(&self, end: PlannedEnd) -> (RankId, String) {
@@ -23,7 +23,7 @@ impl Parts {
     }
 }
 
-impl Names for Parts {
+impl Names for PlanNames {
     fn instance(&self, rank: RankId) -> String {
         self.1.instance(&self.0, rank).name.clone()
     }
@@ -50,7 +50,7 @@ impl Names for Parts {
 
 /// The manager, its log, and the pages that it has read of the present look.
 pub struct Desk {
-    pub logic: Manager<Parts>,
+    pub logic: Manager<PlanNames>,
     /// Level, whose, text.
     pub log: Vec<(Level, String, String)>,
     pages: Vec<InstanceView>,
@@ -63,7 +63,7 @@ impl Desk {
     /// Of a script's run.
     pub fn new(script: &Script, random: Random) -> Desk {
         Desk {
-            logic: Manager::new(&script.plan, Parts::of(&script.plan)),
+            logic: Manager::new(&script.plan, PlanNames::of(&script.plan)),
             log: Vec::new(),
             pages: Vec::new(),
             threads: script.manners.iter().map(|manners| manners.threads).collect(),

@@ -3,7 +3,7 @@
 
 use crate::line::{Line, Pipe};
 use crate::script::{By, How, Letter, Manners, Script, Step, MS, US};
-use crate::stage::{Actor, Ending};
+use crate::stage::{Actor, ProcessEnd};
 use ligament_shm::endpoint::{Contiguous, EmptySource};
 use ligament_shm::line::{AgentLine, Identity};
 use ligament_shm::{Endpoint, ShmError};
@@ -22,7 +22,7 @@ pub struct Progress {
     /// It has said that it is done.
     pub finished: bool,
     /// By channel of the run: messages sent and received, whether it has ended the channel, and seen its end.
-    pub channels: Vec<Passed>,
+    pub channels: Vec<PassedMessages>,
     /// It was told that the run ends, or that the agent is gone.
     pub told: bool,
 }
@@ -30,13 +30,13 @@ pub struct Progress {
 impl Progress {
     /// None yet, in a run of so many channels.
     pub fn of(channels: usize) -> Progress {
-        Progress { channels: vec![Passed::default(); channels], ..Progress::default() }
+        Progress { channels: vec![PassedMessages::default(); channels], ..Progress::default() }
     }
 }
 
 /// What passed on a channel, as seen from one end.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Passed {
+pub struct PassedMessages {
     pub sent: usize,
     pub received: usize,
     pub end_sent: bool,
@@ -60,7 +60,7 @@ impl From<ShmError> for Stop {
 }
 
 /// An instance at play.
-pub struct Part<'a> {
+pub struct PlayedInstance<'a> {
     actor: Rc<Actor>,
     script: &'a Script,
     manners: Manners,
@@ -76,7 +76,7 @@ pub struct Part<'a> {
 }
 
 /// What came in a letter.
-enum Came {
+enum LetterContent {
     View(Value),
     Copy(Vec<u8>),
 }
@@ -113,16 +113,16 @@ fn is_letter(number: u32, letter: &Letter, value: &Value) -> bool {
     }
 }
 
-impl<'a> Part<'a> {
+impl<'a> PlayedInstance<'a> {
     /// A part that has not begun.
     pub fn new(
         actor: Rc<Actor>,
         script: &'a Script,
         fails_at: Option<usize>,
         leaves_at: Option<usize>,
-    ) -> Part<'a> {
+    ) -> PlayedInstance<'a> {
         let progress = Progress::of(script.plan.channels.len());
-        Part {
+        PlayedInstance {
             manners: script.manners[actor.me as usize],
             actor,
             script,
@@ -137,7 +137,7 @@ impl<'a> Part<'a> {
     }
 
     /// Plays it to its end.
-    pub fn play(&mut self, identity: &Identity) -> Ending {
+    pub fn play(&mut self, identity: &Identity) -> ProcessEnd {
         let status = match self.go_through(identity) {
             Ok(()) | Err(Stop::Done) => 0,
             Err(Stop::Exit(status)) => status,
@@ -148,7 +148,7 @@ impl<'a> Part<'a> {
             self.endpoint = None;
         }
         self.actor.pauses(self.manners.lingers);
-        Ending::Status(status)
+        ProcessEnd::Status(status)
     }
 
     fn go_through(&mut self, identity: &Identity) -> Result<(), Stop> {
@@ -391,12 +391,12 @@ impl<'a> Part<'a> {
         self.actor.shared().note(&[2, u64::from(me), u64::from(channel), time.to_bits()]);
         match due {
             Some(number) if f64::from(number) == time => match came {
-                Came::View(value) => {
+                LetterContent::View(value) => {
                     self.check(number, &value, "when it came");
                     self.kept.push((keep_until, number, value));
                 }
-                Came::Copy(data) if data == bytes_of(&elements(number, data.len() as u32 / 8)) => {}
-                Came::Copy(_) => {
+                LetterContent::Copy(data) if data == bytes_of(&elements(number, data.len() as u32 / 8)) => {}
+                LetterContent::Copy(_) => {
                     self.accuse(format!("holds a copy of letter {number} that is not what was sent"))
                 }
             },
@@ -412,14 +412,14 @@ impl<'a> Part<'a> {
     }
 
     /// Receives in one of the ways that a code can, so that each is played: as a box, as a view, or into an array.
-    fn take_letter(&mut self, index: usize, due: Option<u32>) -> Result<(HeaderWords, Came), ShmError> {
+    fn take_letter(&mut self, index: usize, due: Option<u32>) -> Result<(HeaderWords, LetterContent), ShmError> {
         let count = due.and_then(|number| self.script.letters[number as usize].elements);
         let endpoint = self.endpoint();
         let (mut header, mut value) = (HeaderWords::default(), Value::None);
         match due.map_or(0, |number| number % 3) {
             0 => {
                 let mut arrived = endpoint.receive(index, None)?;
-                let came = (arrived.header, Came::View(arrived.take_value()?));
+                let came = (arrived.header, LetterContent::View(arrived.take_value()?));
                 endpoint.recycle(arrived);
                 return Ok(came);
             }
@@ -428,13 +428,13 @@ impl<'a> Part<'a> {
                 let (mut data, shape) = (vec![0; 8 * count as usize], [u64::from(count)]);
                 let fits = |kind: &ArrayKind| kind.is(DType::UInt64, &shape, ArrayOrder::RowMajor);
                 if endpoint.receive_ordinary_into(index, &mut header, fits, &mut data) {
-                    return Ok((header, Came::Copy(data)));
+                    return Ok((header, LetterContent::Copy(data)));
                 }
             }
             _ => {}
         }
         endpoint.receive_to(index, None, &mut header, &mut value)?;
-        Ok((header, Came::View(value)))
+        Ok((header, LetterContent::View(value)))
     }
 
     fn check(&self, number: u32, value: &Value, when: &str) {

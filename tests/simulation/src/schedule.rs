@@ -1,10 +1,10 @@
 //! One schedule, from its first move to its last.
 
 use crate::agent::Agent;
-use crate::part::{Part, Progress};
+use crate::part::{PlayedInstance, Progress};
 use crate::random::Random;
-use crate::script::{Script, Trouble, MS};
-use crate::stage::{Actor, Cue, Ending, Event, Handover, Shared, Upward};
+use crate::script::{Script, InjectedFault, MS};
+use crate::stage::{Actor, Cue, ProcessEnd, Event, Handover, Shared, Upward};
 use crate::verdict;
 use ligament_agent::Exit;
 use ligament_wire::EndpointId;
@@ -14,8 +14,8 @@ use std::sync::mpsc::{channel, Receiver, Sender};
 use std::sync::{Arc, Mutex};
 
 /// No schedule takes so many moves, or so long (ns).
-const MOST_MOVES: u64 = 100_000;
-const LONGEST: u64 = 600_000 * MS;
+const MAX_MOVES: u64 = 100_000;
+const MAX_DURATION_NS: u64 = 600_000 * MS;
 
 /// What became of a schedule.
 #[derive(Debug, Clone, Default)]
@@ -81,7 +81,7 @@ pub fn run(seed: u64, tells: bool) -> Account {
     let shared = Shared::new(n, random.split(), script.restless, script.latency, tells);
     let shared = Arc::new(Mutex::new(shared));
     let missing =
-        |who| script.troubles.iter().any(|t| matches!(t, Trouble::NotStarted { who: w } if *w == who));
+        |who| script.troubles.iter().any(|t| matches!(t, InjectedFault::NotStarted { who: w } if *w == who));
     let agent = Agent::new(&script, (0..n as u32).map(missing).collect(), random.split());
     let results: Vec<Mutex<Progress>> =
         (0..n).map(|_| Mutex::new(Progress::of(script.plan.channels.len()))).collect();
@@ -94,28 +94,28 @@ pub fn run(seed: u64, tells: bool) -> Account {
             let (hand_over, identity) = (hand_over.clone(), agent.identity(me));
             scope.spawn(move || {
                 let actor = Rc::new(Actor::new(me, shared, hear, hand_over));
-                let troubled = |wanted: &dyn Fn(&Trouble) -> Option<usize>| {
+                let troubled = |wanted: &dyn Fn(&InjectedFault) -> Option<usize>| {
                     script.troubles.iter().filter_map(wanted).min()
                 };
                 let fails = troubled(&|t| match t {
-                    Trouble::Fails { who, step } if *who == me => Some(*step),
+                    InjectedFault::Fails { who, step } if *who == me => Some(*step),
                     _ => None,
                 });
                 let leaves = troubled(&|t| match t {
-                    Trouble::Leaves { who, step } if *who == me => Some(*step),
+                    InjectedFault::Leaves { who, step } if *who == me => Some(*step),
                     _ => None,
                 });
-                let mut part = Part::new(actor.clone(), script, fails, leaves);
+                let mut part = PlayedInstance::new(actor.clone(), script, fails, leaves);
                 let ending = catch_unwind(AssertUnwindSafe(|| {
                     actor.enters();
                     part.play(&identity)
                 }));
                 let ending = match ending {
                     Ok(ending) => ending,
-                    Err(what) if what.is::<crate::stage::Struck>() => Ending::Struck,
+                    Err(what) if what.is::<crate::stage::Struck>() => ProcessEnd::Struck,
                     Err(_) => {
                         actor.shared().accuse(format!("part{me} panicked"));
-                        Ending::Struck
+                        ProcessEnd::Struck
                     }
                 };
                 *results[me as usize].lock().expect("nobody panics with it") = part.progress.clone();
@@ -145,7 +145,7 @@ impl Director<'_> {
         self.agent.begin(&mut shared.lock().expect("nobody panics with it"));
         while !self.is_over() {
             let clock = self.lock().clock;
-            if self.moves > MOST_MOVES || clock > LONGEST {
+            if self.moves > MAX_MOVES || clock > MAX_DURATION_NS {
                 let (moves, seconds) = (self.moves, clock / (1000 * MS));
                 self.lock().accuse(format!("the run had not ended after {moves} moves and {seconds} s"));
                 break;
@@ -182,15 +182,15 @@ impl Director<'_> {
     fn trouble(&mut self) {
         for trouble in &self.script.troubles {
             match *trouble {
-                Trouble::Crash { who, after, exit } if after == self.moves => {
+                InjectedFault::Crash { who, after, exit } if after == self.moves => {
                     self.lock().tell(|| format!("part{who} crashes: {exit}"));
                     self.strike(who, exit, false);
                 }
-                Trouble::Stop { after } if after == self.moves && !self.lock().agent_gone => {
+                InjectedFault::Stop { after } if after == self.moves && !self.lock().agent_gone => {
                     let shared = self.shared.clone();
                     self.agent.stop(&mut shared.lock().expect("nobody panics with it"));
                 }
-                Trouble::AgentDies { after } if after == self.moves => {
+                InjectedFault::AgentDies { after } if after == self.moves => {
                     let mut shared = self.shared.lock().expect("nobody panics with it");
                     shared.tell(|| "the agent is killed".into());
                     shared.agent_gone = true;
@@ -295,9 +295,9 @@ impl Director<'_> {
             Handover::Listens => {}
             Handover::Ended(ending) => {
                 let exit = match ending {
-                    Ending::Status(status) => Exit::Status(status),
+                    ProcessEnd::Status(status) => Exit::Status(status),
                     // Whoever struck it says how.
-                    Ending::Struck => Exit::Signal(6),
+                    ProcessEnd::Struck => Exit::Signal(6),
                 };
                 drop(shared);
                 self.is_gone(who, exit);

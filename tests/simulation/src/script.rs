@@ -85,7 +85,7 @@ pub struct Manners {
 
 /// What goes wrong.
 #[derive(Debug, Clone, Copy)]
-pub enum Trouble {
+pub enum InjectedFault {
     /// The instance's process ends, after so many moves of the whole run.
     Crash { who: u32, after: u64, exit: Exit },
     /// It reports an error instead of its step of this number.
@@ -111,7 +111,7 @@ pub struct Script {
     pub sent: Vec<Vec<u32>>,
     /// By channel: how many of them its reader wants; mostly all.
     pub wanted: Vec<usize>,
-    pub troubles: Vec<Trouble>,
+    pub troubles: Vec<InjectedFault>,
     /// Processors that the instances may use.
     pub cores: u32,
     /// Whether memory is so short that a sender may get none.
@@ -340,13 +340,13 @@ impl Script {
             let step = random.below(self.programs[who as usize].len() as u64 + 1) as usize;
             let after = random.scaled(800);
             self.troubles.push(match random.below(20) {
-                0..=8 => Trouble::Crash { who, after, exit: Exit::Signal(*random.of(&[9, 11, 6])) },
-                9..=11 => Trouble::Crash { who, after, exit: Exit::Status(random.between(1, 3) as i32) },
-                12..=14 => Trouble::Fails { who, step },
-                15..=16 => Trouble::Leaves { who, step },
-                17 => Trouble::NotStarted { who },
-                18 => Trouble::Stop { after },
-                _ => Trouble::AgentDies { after },
+                0..=8 => InjectedFault::Crash { who, after, exit: Exit::Signal(*random.of(&[9, 11, 6])) },
+                9..=11 => InjectedFault::Crash { who, after, exit: Exit::Status(random.between(1, 3) as i32) },
+                12..=14 => InjectedFault::Fails { who, step },
+                15..=16 => InjectedFault::Leaves { who, step },
+                17 => InjectedFault::NotStarted { who },
+                18 => InjectedFault::Stop { after },
+                _ => InjectedFault::AgentDies { after },
             });
         }
     }

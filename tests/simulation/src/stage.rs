@@ -21,12 +21,12 @@ pub enum Handover {
     /// It waits for a frame.
     Listens,
     /// Its process is gone.
-    Ended(Ending),
+    Ended(ProcessEnd),
 }
 
 /// How a process ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Ending {
+pub enum ProcessEnd {
     /// By itself, with this exit status.
     Status(i32),
     /// As the director wanted.
@@ -212,7 +212,7 @@ impl Actor {
     }
 
     /// Says how the process ended, and returns when the curtain has fallen: until then its memory stays as it is.
-    pub fn leaves(&self, ending: Ending) {
+    pub fn leaves(&self, ending: ProcessEnd) {
         self.handover.send((self.me, Handover::Ended(ending))).expect("the director stays to the end");
         while self.cue.recv().is_ok() {}
     }

@@ -16,7 +16,7 @@ pub struct Truth {
 impl Truth {
     /// Of a script in which nothing goes wrong.
     pub fn of(script: &Script) -> Truth {
-        let mut play = Play::new(script);
+        let mut play = InstanceProgress::new(script);
         while (0..script.programs.len()).any(|me| play.goes_on(me)) {}
         let waits: Vec<_> = (0..script.programs.len()).map(|me| play.waits(me)).collect();
         let senders = |channels: &Vec<u32>| {
@@ -38,7 +38,7 @@ impl Truth {
 }
 
 /// How far each instance has come.
-struct Play<'a> {
+struct InstanceProgress<'a> {
     script: &'a Script,
     at: Vec<usize>,
     /// Of the step at which it is, what it has received already.
@@ -46,10 +46,10 @@ struct Play<'a> {
     under_way: Vec<usize>,
 }
 
-impl Play<'_> {
-    fn new(script: &Script) -> Play<'_> {
+impl InstanceProgress<'_> {
+    fn new(script: &Script) -> InstanceProgress<'_> {
         let n = script.programs.len();
-        Play {
+        InstanceProgress {
             script,
             at: vec![0; n],
             had: vec![Vec::new(); n],

@@ -1,7 +1,7 @@
 //! Random schedules of runs over two and three domains hold to the rules. `LIGAMENT_SCHEDULES=n` plays so many (1000
 //! without it), and `LIGAMENT_SEED=s` plays the one of that seed and tells its story.
 
-use ligament_simulation::domains::{run, Played};
+use ligament_simulation::domains::{run, ScheduleResult};
 use std::collections::BTreeMap;
 
 fn number(variable: &str) -> Option<u64> {
@@ -18,13 +18,13 @@ fn every_schedule_of_several_domains_holds_to_the_rules() {
         return;
     }
     let count = number("LIGAMENT_SCHEDULES").unwrap_or(1000);
-    let all: Vec<Played> = (0..count).map(|seed| run(seed, false)).collect();
+    let all: Vec<ScheduleResult> = (0..count).map(|seed| run(seed, false)).collect();
     let mut ends: BTreeMap<&str, usize> = BTreeMap::new();
     all.iter().for_each(|played| *ends.entry(played.end).or_default() += 1);
     let events: u64 = all.iter().map(|played| played.events).sum();
     let grown: usize = all.iter().map(|played| played.grown).sum();
     println!("{count} schedules: {ends:?}; {events} events; {grown} budgets grown");
-    let failed: Vec<&Played> = all.iter().filter(|played| !played.wrong.is_empty()).collect();
+    let failed: Vec<&ScheduleResult> = all.iter().filter(|played| !played.wrong.is_empty()).collect();
     for played in failed.iter().take(10) {
         println!("seed {}: {}", played.seed, played.wrong.join("; "));
     }

@@ -7,7 +7,7 @@ use super::task::{Over, What};
 use super::Reaching;
 use crate::arguments::print;
 use ligament_catalogue::{fault, Fault};
-use ligament_files::{reason_of, Tally};
+use ligament_files::{reason_of, CopyTally};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
@@ -112,7 +112,7 @@ pub(crate) fn cp(arguments: &Copy) -> i32 {
         Ok(far) => far,
         Err(error) => return crate::fail(arguments.json, &error, crate::BAD_USE),
     };
-    let tally = if arguments.dry_run { Tally::with_names() } else { Tally::default() };
+    let tally = if arguments.dry_run { CopyTally::with_names() } else { CopyTally::default() };
     let (over, begin) = (AtomicBool::new(false), Instant::now());
     let mut way = Over::Any;
     let done = std::thread::scope(|scope| {
@@ -128,7 +128,7 @@ pub(crate) fn cp(arguments: &Copy) -> i32 {
     report(arguments, &tally, &done, way, begin.elapsed().as_secs_f64())
 }
 
-fn report(arguments: &Copy, tally: &Tally, done: &Result<(), Fault>, way: Over, seconds: f64) -> i32 {
+fn report(arguments: &Copy, tally: &CopyTally, done: &Result<(), Fault>, way: Over, seconds: f64) -> i32 {
     let (counts, failed) = (tally.counts(), tally.failed());
     let status = if done.is_ok() && failed.is_empty() { crate::DONE } else { crate::FAILED };
     if arguments.json {

@@ -6,7 +6,7 @@ use super::task::{Answer, Over, Task, What, MARK, VERSION};
 use super::Reaching;
 use crate::other_end::{command, Running};
 use ligament_catalogue::{fault, Code, Fault};
-use ligament_files::{Channel, OverPath, OverPipes, Tally, LONGEST};
+use ligament_files::{MessageChannel, OverPath, OverPipes, CopyTally, MAX_MESSAGE_BYTES};
 use ligament_launch::site::Site;
 use ligament_link::{Gate, Invitation, Key, Options, Path, Station};
 use std::io::{Read, Write};
@@ -49,7 +49,7 @@ impl Far {
         &self,
         theirs: What,
         ours: &What,
-        tally: &Tally,
+        tally: &CopyTally,
         begun: &mut dyn FnMut(Over),
     ) -> Result<(), Fault> {
         let stations: Vec<Station> =
@@ -108,7 +108,7 @@ impl Far {
             None => {
                 let channel = OverPipes::new(output, input)
                     .map_err(|error| fault!(COPY_NOT_STARTED, "there is no thread to read with: {error}"))?;
-                let done = ours.carry_out(&channel as &dyn Channel, tally);
+                let done = ours.carry_out(&channel as &dyn MessageChannel, tally);
                 drop(channel);
                 running.end(PARTING);
                 done
@@ -152,7 +152,7 @@ impl Far {
         });
         let again = gate.as_ref().map_or(Duration::ZERO, |_| 2 * took.min(REACHED));
         let (streams, pace) = (self.site.streams.unwrap_or(0), self.site.pace);
-        let longest = LONGEST as u64;
+        let longest = MAX_MESSAGE_BYTES as u64;
         let options = Options { stations, gate, longest, streams, pace, ..Options::default() };
         let words: Vec<&str> = to.iter().map(String::as_str).collect();
         let path = Path::open(keys, &words, &options).ok()?;

@@ -3,7 +3,7 @@
 
 use super::task::{Answer, Over, Task, MARK, VERSION};
 use ligament_catalogue::{fault, Fault};
-use ligament_files::{Channel, OverPath, OverPipes, Tally, LONGEST};
+use ligament_files::{MessageChannel, OverPath, OverPipes, CopyTally, MAX_MESSAGE_BYTES};
 use ligament_link::{Invitation, Listen, Options, Path};
 use std::fs::File;
 use std::io::{BufRead, Read, Write};
@@ -71,7 +71,7 @@ fn serve_one() -> Result<(), Fault> {
     drop(input);
     let home = std::env::var_os("HOME").map(PathBuf::from);
     let what = task.what.below_home(home.as_deref());
-    let tally = Tally::without_names();
+    let tally = CopyTally::without_names();
     match path.filter(|_| over_path) {
         Some(path) => {
             let gone = Arc::new(AtomicBool::new(false));
@@ -84,7 +84,7 @@ fn serve_one() -> Result<(), Fault> {
         None => {
             let channel = OverPipes::new(std::io::stdin(), output)
                 .map_err(|error| fault!(COPY_CUT, "there is no thread to read with: {error}"))?;
-            what.carry_out(&channel as &dyn Channel, &tally)
+            what.carry_out(&channel as &dyn MessageChannel, &tally)
         }
     }
 }
@@ -97,7 +97,7 @@ fn listen(task: &Task) -> Result<Path, Fault> {
         Some(Err(_)) => at.interface.clone_from(&task.interface),
         None => {}
     }
-    let (stations, longest) = (invitation.relays, LONGEST as u64);
+    let (stations, longest) = (invitation.relays, MAX_MESSAGE_BYTES as u64);
     let options = Options { stations, longest, pace: task.pace, ..Options::default() };
     Path::listen_at(&invitation.keys, &at, &options).map_err(|error| error.fault().clone())
 }

@@ -1,6 +1,6 @@
 //! How far a copy is: a line on the terminal while it goes on, and a sentence at its end.
 
-use ligament_files::{Counts, Tally};
+use ligament_files::{Counts, CopyTally};
 use std::io::{IsTerminal, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -62,7 +62,7 @@ fn line(counts: &Counts, rate: f64) -> String {
 }
 
 /// Shows how far it is until `over`, if somebody sees it.
-pub(crate) fn show(tally: &Tally, over: &AtomicBool) {
+pub(crate) fn show(tally: &CopyTally, over: &AtomicBool) {
     if !std::io::stderr().is_terminal() {
         return;
     }

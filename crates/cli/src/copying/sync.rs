@@ -7,7 +7,7 @@ use super::task::{Over, What};
 use super::Reaching;
 use crate::arguments::print;
 use ligament_catalogue::{fault, Code, Fault};
-use ligament_files::{reason_of, Tally};
+use ligament_files::{reason_of, CopyTally};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -98,7 +98,7 @@ fn go_on(arguments: &Sync, far: &Far, theirs: &What, ours: &What) -> i32 {
     let mut pause = FIRST_PAUSE;
     let mut ever = false;
     loop {
-        let (tally, over, begin) = (Tally::with_names(), AtomicBool::new(false), Instant::now());
+        let (tally, over, begin) = (CopyTally::with_names(), AtomicBool::new(false), Instant::now());
         let mut begun = false;
         let (done, all) = std::thread::scope(|scope| {
             let teller = scope.spawn(|| tell(arguments, &tally, &over));
@@ -148,7 +148,7 @@ fn say_begun(arguments: &Sync, way: Over, again: bool) {
 }
 
 /// Tells what is copied, until `over`; whether nothing has failed.
-fn tell(arguments: &Sync, tally: &Tally, over: &AtomicBool) -> bool {
+fn tell(arguments: &Sync, tally: &CopyTally, over: &AtomicBool) -> bool {
     let mut all = true;
     loop {
         let last = over.load(Ordering::Relaxed);

@@ -1,7 +1,7 @@
 //! What the other end of a copy is told, over ssh, and what it answers: one line each.
 
 use ligament_catalogue::Fault;
-use ligament_files::{receive, send, Channel, Receiving, Sending, Tally, Watching};
+use ligament_files::{receive, send, MessageChannel, ReceiveOptions, SendOptions, CopyTally, WatchOptions};
 use serde::{Deserialize, Serialize};
 use std::net::SocketAddr;
 use std::ops::RangeInclusive;
@@ -84,15 +84,15 @@ impl What {
     }
 
     /// Does it.
-    pub fn carry_out(&self, channel: &dyn Channel, tally: &Tally) -> Result<(), Fault> {
+    pub fn carry_out(&self, channel: &dyn MessageChannel, tally: &CopyTally) -> Result<(), Fault> {
         match self.clone() {
             What::Receive { into, directory, dry, delete, live, only } => {
-                receive(channel, &Receiving { into, directory, dry, delete, live, only }, tally)
+                receive(channel, &ReceiveOptions { into, directory, dry, delete, live, only }, tally)
             }
             What::Send { sources, contents, dry, rate, watching } => {
                 let time = |seconds| Duration::try_from_secs_f64(seconds).unwrap_or(Duration::from_secs(30));
-                let watching = watching.map(|(look, rest)| Watching { look: look.map(time), rest: time(rest) });
-                send(channel, &Sending { sources, contents, dry, rate, watching }, tally)
+                let watching = watching.map(|(look, rest)| WatchOptions { look: look.map(time), rest: time(rest) });
+                send(channel, &SendOptions { sources, contents, dry, rate, watching }, tally)
             }
         }
     }

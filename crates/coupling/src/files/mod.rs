@@ -141,16 +141,16 @@ static BEING_WRITTEN: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
 
 /// A file that gets its name when all of it is written: until then it has `.part` behind it. A device or a pipe is written
 /// as it is.
-pub(crate) struct Whole {
+pub(crate) struct AtomicFile {
     /// Its name, if it has another one until then.
     path: Option<PathBuf>,
     part: PathBuf,
     file: BufWriter<File>,
 }
 
-impl Whole {
+impl AtomicFile {
     /// Begins a file. Its folder is made.
-    pub fn create(path: impl Into<PathBuf>) -> Result<Whole, Error> {
+    pub fn create(path: impl Into<PathBuf>) -> Result<AtomicFile, Error> {
         let path = path.into();
         let is_special = std::fs::metadata(&path).is_ok_and(|there| !there.is_file() && !there.is_dir());
         let (path, part) = if is_special {
@@ -175,7 +175,7 @@ impl Whole {
             false => new_file(&part),
         });
         match created {
-            Ok(file) => Ok(Whole { path, part, file: BufWriter::with_capacity(1 << 16, file) }),
+            Ok(file) => Ok(AtomicFile { path, part, file: BufWriter::with_capacity(1 << 16, file) }),
             Err(error) => {
                 no_longer_written(&part);
                 Err(unwritten(&part, &error))
@@ -204,7 +204,7 @@ impl Whole {
     }
 }
 
-impl Drop for Whole {
+impl Drop for AtomicFile {
     fn drop(&mut self) {
         if self.path.is_some() {
             no_longer_written(&self.part);
@@ -282,7 +282,7 @@ fn unwritten(path: &Path, error: &io::Error) -> Error {
 
 /// Writes a file as a whole.
 pub(crate) fn write_file(path: &str, parts: &[&[u8]]) -> Result<(), Error> {
-    let mut file = Whole::create(path)?;
+    let mut file = AtomicFile::create(path)?;
     parts.iter().try_for_each(|part| file.write(part))?;
     file.finish()
 }
@@ -295,7 +295,7 @@ mod tests {
     fn a_file_has_its_name_only_when_it_is_whole() {
         let folder = std::env::temp_dir().join(format!("ligament-whole-{}", std::process::id()));
         let path = folder.join("deep/result.txt");
-        let mut file = Whole::create(&path).unwrap();
+        let mut file = AtomicFile::create(&path).unwrap();
         file.write(b"....two").unwrap();
         file.write_first(b"one,").unwrap();
         assert!(!path.exists() && path.with_extension("txt.part").exists());
@@ -312,12 +312,12 @@ mod tests {
         let (mine, path) = (folder.join("mine"), folder.join("a.csv"));
         std::fs::write(&mine, "mine").unwrap();
         std::os::unix::fs::symlink(&mine, folder.join("a.csv.part")).unwrap();
-        let refused = Whole::create(&path).err().unwrap().to_string();
+        let refused = AtomicFile::create(&path).err().unwrap().to_string();
         assert!(refused.contains("a.csv.part cannot be written: it is there already"), "{refused}");
         // Another name of a file that somebody has, which a killed run may have left.
         std::fs::remove_file(folder.join("a.csv.part")).unwrap();
         std::fs::hard_link(&mine, folder.join("a.csv.part")).unwrap();
-        let mut file = Whole::create(&path).unwrap();
+        let mut file = AtomicFile::create(&path).unwrap();
         file.write(b"new").unwrap();
         file.finish().unwrap();
         let read = |path: &Path| std::fs::read_to_string(path).unwrap();
@@ -352,11 +352,11 @@ mod tests {
     #[test]
     fn two_do_not_write_the_same_file_at_a_time() {
         let path = std::env::temp_dir().join(format!("ligament-written-once-{}", std::process::id()));
-        let first = Whole::create(&path).unwrap();
-        let refused = Whole::create(&path).err().unwrap();
+        let first = AtomicFile::create(&path).unwrap();
+        let refused = AtomicFile::create(&path).err().unwrap();
         assert!(refused.to_string().contains("is being written by another sink"), "{refused}");
         first.finish().unwrap();
-        Whole::create(&path).unwrap().finish().unwrap();
+        AtomicFile::create(&path).unwrap().finish().unwrap();
         std::fs::remove_file(&path).unwrap();
     }
 }

@@ -10,7 +10,7 @@ use std::path::PathBuf;
 
 const MAGIC: &[u8] = b"\x93NUMPY";
 /// Headers that are longer are refused.
-const LONGEST_HEADER: usize = 1 << 20;
+const MAX_HEADER_BYTES: usize = 1 << 20;
 /// A header is followed by spaces up to here, so that it can be written anew when the number of rows is known.
 const HEADER_BYTES: usize = 256;
 
@@ -32,7 +32,7 @@ const TYPES: &[(&str, DType)] = &[
 ];
 
 /// A file that is read.
-pub(crate) struct Reader {
+pub(crate) struct NpyReader {
     pub path: PathBuf,
     pub dtype: DType,
     pub shape: Vec<u64>,
@@ -40,9 +40,9 @@ pub(crate) struct Reader {
     file: BufReader<File>,
 }
 
-impl Reader {
+impl NpyReader {
     /// Opens a file and reads its header. The file must have as many bytes as the header says.
-    pub fn open(name: &str) -> Result<Reader, Error> {
+    pub fn open(name: &str) -> Result<NpyReader, Error> {
         let path = input_path(name);
         let mut file = BufReader::with_capacity(1 << 16, open(&path)?);
         let long = file.get_ref().metadata().map_err(|error| unreadable(&path, &error))?;
@@ -68,7 +68,7 @@ impl Reader {
                 (u32::from_le_bytes(bytes) as usize, 12)
             }
         };
-        if length > LONGEST_HEADER {
+        if length > MAX_HEADER_BYTES {
             return Err(malformed("its header is too long"));
         }
         let mut header = vec![0; length];
@@ -86,7 +86,7 @@ impl Reader {
                 dtype.name()
             )));
         }
-        Ok(Reader { path, dtype, shape, order, file })
+        Ok(NpyReader { path, dtype, shape, order, file })
     }
 
     /// How many elements each part along the first axis has.

@@ -2,7 +2,7 @@
 //! with the elements behind the XML, as they are in memory; read also with elements as text or in base 64, if they are not
 //! compressed. The index that runs fastest in memory is x, in both directions.
 
-use crate::files::{input_path, open_regular, order_together, together, unreadable, Whole};
+use crate::files::{input_path, open_regular, order_together, together, unreadable, AtomicFile};
 use crate::settings::bad;
 use base64::prelude::{Engine, BASE64_STANDARD as BASE64};
 use ligament_catalogue::{fault, Fault};
@@ -25,13 +25,13 @@ const TYPES: &[(&str, DType)] = &[
 
 /// Where a grid is.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct Place {
+pub(crate) struct GridGeometry {
     pub origin: [f64; 3],
     pub spacing: [f64; 3],
 }
 
 /// Writes an array as a file, or says why it cannot be image data.
-pub(crate) fn write(path: &str, array: &Array, name: &str, place: Place) -> Result<Result<(), Fault>, Error> {
+pub(crate) fn write(path: &str, array: &Array, name: &str, place: GridGeometry) -> Result<Result<(), Fault>, Error> {
     let known = TYPES.iter().find(|(_, dtype)| *dtype == array.dtype()).map(|(name, _)| *name);
     let Some(kind) = known.or((array.dtype() == DType::Bool).then_some("UInt8")) else {
         return Ok(Err(fault!(SINK_REFUSES, "VTK has no elements of type {}", array.dtype().name())));
@@ -64,7 +64,7 @@ pub(crate) fn write(path: &str, array: &Array, name: &str, place: Place) -> Resu
         three(place.spacing)
     );
     let bytes = together(array);
-    let mut file = Whole::create(path)?;
+    let mut file = AtomicFile::create(path)?;
     file.write(xml.as_bytes())?;
     file.write(&(bytes.len() as u64).to_le_bytes())?;
     file.write(&bytes)?;
@@ -157,7 +157,7 @@ struct Xml<'a> {
 
 /// An element of the XML.
 #[derive(Clone, Copy)]
-struct Tag<'a> {
+struct VtiTag<'a> {
     /// Its attributes.
     inner: &'a str,
     /// Where it begins, and where its content does.
@@ -191,20 +191,20 @@ impl<'a> Xml<'a> {
     }
 
     /// The next element of this name.
-    fn tag(&self, name: &str, from: usize) -> Option<Tag<'_>> {
+    fn tag(&self, name: &str, from: usize) -> Option<VtiTag<'_>> {
         let mut from = from;
         loop {
             let at = from + self.text[from..].find(&format!("<{name}"))?;
             let rest = &self.text[at + 1 + name.len()..];
             if rest.starts_with(|c: char| c.is_whitespace() || c == '>' || c == '/') {
                 let end = end_of_tag(rest)?;
-                return Some(Tag { inner: &rest[..end], from: at, to: at + 1 + name.len() + end + 1 });
+                return Some(VtiTag { inner: &rest[..end], from: at, to: at + 1 + name.len() + end + 1 });
             }
             from = at + 1;
         }
     }
 
-    fn needed(&self, name: &str) -> Result<Tag<'_>, Wrong> {
+    fn needed(&self, name: &str) -> Result<VtiTag<'_>, Wrong> {
         self.tag(name, 0).ok_or_else(|| (0, format!("it has no <{name}>, so it is no VTK image data")))
     }
 }
@@ -236,7 +236,7 @@ fn extent_of(text: Option<&str>) -> Option<[i64; 6]> {
     numbers.ok()?.try_into().ok()
 }
 
-impl<'a> Tag<'a> {
+impl<'a> VtiTag<'a> {
     /// True if the element ends with its tag.
     fn is_empty(&self) -> bool {
         self.inner.trim_end().ends_with('/')
@@ -260,7 +260,7 @@ impl<'a> Tag<'a> {
 fn parse(bytes: &[u8], wanted: Option<&str>) -> Result<Array, Wrong> {
     let xml = Xml::of(bytes)?;
     let file = xml.needed("VTKFile")?;
-    let at = |tag: &Tag<'_>, why: &str| (xml.line(tag.from), why.to_owned());
+    let at = |tag: &VtiTag<'_>, why: &str| (xml.line(tag.from), why.to_owned());
     if file.attribute("type") != Some("ImageData") {
         return Err(at(&file, "it is no VTK image data: the type of <VTKFile> is another"));
     }
@@ -325,7 +325,7 @@ fn parse(bytes: &[u8], wanted: Option<&str>) -> Result<Array, Wrong> {
     Array::new(dtype, &shape, ArrayOrder::RowMajor, data.into(), None).map_err(|error| at(&tag, &error.to_string()))
 }
 
-fn elements_of(xml: &Xml<'_>, tag: &Tag<'_>, dtype: DType, wide: bool) -> Result<Vec<u8>, Fault> {
+fn elements_of(xml: &Xml<'_>, tag: &VtiTag<'_>, dtype: DType, wide: bool) -> Result<Vec<u8>, Fault> {
     let content = || {
         if tag.is_empty() {
             return Ok("");
@@ -408,7 +408,7 @@ fn in_words(text: &str, dtype: DType) -> Result<Vec<u8>, Fault> {
 mod tests {
     use super::*;
 
-    const PLACE: Place = Place { origin: [0.0; 3], spacing: [1.0; 3] };
+    const PLACE: GridGeometry = GridGeometry { origin: [0.0; 3], spacing: [1.0; 3] };
 
     fn file(array: &str, appended: &str) -> String {
         format!(

@@ -6,7 +6,7 @@ use crate::files::npy;
 use crate::mapping::{Constraint, KdTree, Point, Weights};
 use crate::numbers::{in_rows, numbers_of, with_elements};
 use crate::settings::{self, bad, unfit, wrong};
-use crate::tables::{number, Decimal, Rows};
+use crate::tables::{number, Decimal, TableRows};
 use ligament_catalogue::{fault, Fault};
 use ligament_filters::{said_of_masked, without_own_zero};
 use ligament_instance::{Error, MapperInputs, Instance, LogLevel, Mapper, ArrayOrder, Outputs};
@@ -15,28 +15,28 @@ use ligament_instance::{Error, MapperInputs, Instance, LogLevel, Mapper, ArrayOr
 pub(crate) struct Mesh {
     weights: Weights,
     constraint: Constraint,
-    masked: Masked,
+    masked: MaskFilling,
     warned: bool,
 }
 
 /// Values that are NaN.
-enum Masked {
+enum MaskFilling {
     /// They make NaN of all that they touch.
     Keep,
     /// They are left out.
     Skip,
     /// They become the nearest of the others before.
-    Nearest(Filling),
+    Nearest(NearestFilling),
 }
 
 /// The nearest known points of those that are masked.
-struct Filling {
+struct NearestFilling {
     points: Vec<Point>,
     /// The points that were masked the last time, and those nearest to them.
     last: (Vec<u32>, Vec<u32>),
 }
 
-impl Filling {
+impl NearestFilling {
     /// Puts the value of the nearest point that has one in place of each NaN.
     fn fill(&mut self, values: &mut [f64], components: usize) {
         for c in 0..components {
@@ -88,9 +88,9 @@ impl Mesh {
             }
         };
         let masked = match (text("masked")?.as_deref(), constraint) {
-            (Some("skip"), _) => Masked::Skip,
+            (Some("skip"), _) => MaskFilling::Skip,
             (Some("nearest"), Constraint::Consistent) => {
-                Masked::Nearest(Filling { points: sources, last: (Vec::new(), Vec::new()) })
+                MaskFilling::Nearest(NearestFilling { points: sources, last: (Vec::new(), Vec::new()) })
             }
             (Some("nearest"), Constraint::Conservative) => {
                 return Err(wrong(fault!(
@@ -99,7 +99,7 @@ impl Mesh {
                      leaves masked values out"
                 )))
             }
-            _ => Masked::Keep,
+            _ => MaskFilling::Keep,
         };
         let why = |why: Fault| bad(why.told(|why| format!("the mapping from {from} to {to}: {why}")));
         Ok(Mesh { weights: weights.map_err(why)?, constraint, masked, warned: false })
@@ -129,15 +129,15 @@ impl Mapper for Mesh {
         let masked = values.iter().filter(|value| value.is_nan()).count();
         let made = match &mut self.masked {
             _ if masked == 0 => self.weights.apply(&values, components),
-            Masked::Keep => {
+            MaskFilling::Keep => {
                 if !std::mem::replace(&mut self.warned, true) {
                     let text = said_of_masked(masked, values.len(), outputs.times().timestamp);
                     outputs.instance().log(LogLevel::Warning, &text)?;
                 }
                 self.weights.apply(&values, components)
             }
-            Masked::Skip => self.weights.apply_without_masked(&values, components),
-            Masked::Nearest(filling) => {
+            MaskFilling::Skip => self.weights.apply_without_masked(&values, components),
+            MaskFilling::Nearest(filling) => {
                 filling.fill(&mut values, components);
                 self.weights.apply(&values, components)
             }
@@ -151,7 +151,7 @@ impl Mapper for Mesh {
 /// A table of numbers from a `.npy` file, or from text with or without a header.
 fn table(name: &str) -> Result<(usize, Vec<f64>), Error> {
     if name.ends_with(".npy") {
-        let mut reader = npy::Reader::open(name)?;
+        let mut reader = npy::NpyReader::open(name)?;
         let [_, width] = reader.shape[..] else {
             let (path, shape) = (reader.path.display(), &reader.shape);
             return Err(bad(fault!(
@@ -161,7 +161,7 @@ fn table(name: &str) -> Result<(usize, Vec<f64>), Error> {
         };
         return Ok((width as usize, in_rows(&numbers_of(&reader.whole()?, name)?)));
     }
-    let mut rows = Rows::open(name, None).map_err(bad)?;
+    let mut rows = TableRows::open(name, None).map_err(bad)?;
     let (mut width, mut all) = (None, Vec::new());
     while let Some(cells) = rows.next().map_err(bad)? {
         let numbers: Vec<Option<f64>> = cells.iter().map(|cell| number(cell, Decimal::Point)).collect();

@@ -13,7 +13,7 @@ struct Cell {
     count: usize,
 }
 
-struct Node {
+struct TreeNode {
     low: Point,
     high: Point,
     from: u32,
@@ -26,14 +26,14 @@ struct Node {
 pub struct Cells<'a> {
     points: &'a [Point],
     cells: Vec<Cell>,
-    nodes: Vec<Node>,
+    nodes: Vec<TreeNode>,
     /// The square of a distance that is none, beside the extent of the mesh.
     none: f64,
 }
 
 /// A place in a cell: the shares of its corners, and the square of how far it is.
 #[derive(Clone, Copy)]
-struct Place {
+struct CellPosition {
     shares: [f64; 4],
     distance: f64,
 }
@@ -111,12 +111,12 @@ impl<'a> Cells<'a> {
         let node = |cells: &[Cell], from: usize, to: usize| {
             let corners = cells[from..to].iter().flat_map(|cell| &cell.corners[..cell.count]);
             let (low, high) = bounds(corners.map(|&i| &points[i as usize]));
-            Node { low, high, from: from as u32, to: to as u32, child: 0 }
+            TreeNode { low, high, from: from as u32, to: to as u32, child: 0 }
         };
         self.nodes.push(node(&self.cells, 0, self.cells.len()));
         let mut next = 0;
         while next < self.nodes.len() {
-            let Node { low, high, from, to, .. } = self.nodes[next];
+            let TreeNode { low, high, from, to, .. } = self.nodes[next];
             let (from, to) = (from as usize, to as usize);
             if to - from > LEAF {
                 let extent = |axis: usize| high[axis] - low[axis];
@@ -145,7 +145,7 @@ impl<'a> Cells<'a> {
     }
 
     /// Found from a cell that is known already.
-    fn closest_from(&self, point: &Point, known: usize) -> (usize, Place) {
+    fn closest_from(&self, point: &Point, known: usize) -> (usize, CellPosition) {
         let mut found = (known, self.closest_in(&self.cells[known], point));
         let mut stack = [(0u32, 0.0); 64];
         let mut depth = 1;
@@ -155,7 +155,7 @@ impl<'a> Cells<'a> {
             if away >= found.1.distance {
                 continue;
             }
-            let Node { from, to, child, .. } = self.nodes[node as usize];
+            let TreeNode { from, to, child, .. } = self.nodes[node as usize];
             if child == 0 {
                 for i in from as usize..to as usize {
                     let place = self.closest_in(&self.cells[i], point);
@@ -182,11 +182,11 @@ impl<'a> Cells<'a> {
 
     /// The square of how far a node's box is.
     fn away(&self, node: u32, point: &Point) -> f64 {
-        let Node { low, high, .. } = &self.nodes[node as usize];
+        let TreeNode { low, high, .. } = &self.nodes[node as usize];
         (0..3).map(|i| (low[i] - point[i]).max(point[i] - high[i]).max(0.0)).map(|off| off * off).sum()
     }
 
-    fn closest_in(&self, cell: &Cell, point: &Point) -> Place {
+    fn closest_in(&self, cell: &Cell, point: &Point) -> CellPosition {
         let corner = |i| self.corner(cell, i);
         match cell.count {
             2 => {
@@ -202,16 +202,16 @@ impl<'a> Cells<'a> {
     }
 
     /// A place by the shares of the corners.
-    fn at(&self, cell: &Cell, shares: [f64; 4], point: &Point) -> Place {
+    fn at(&self, cell: &Cell, shares: [f64; 4], point: &Point) -> CellPosition {
         let place: Point = std::array::from_fn(|axis| {
             (0..cell.count).map(|i| shares[i] * self.corner(cell, i)[axis]).sum::<f64>()
         });
         let apart = minus(&place, point);
-        Place { shares, distance: dot(&apart, &apart) }
+        CellPosition { shares, distance: dot(&apart, &apart) }
     }
 
     /// Within it, the shares are those of the volumes opposite; else the place is on one of its faces.
-    fn in_tetrahedron(&self, cell: &Cell, point: &Point) -> Place {
+    fn in_tetrahedron(&self, cell: &Cell, point: &Point) -> CellPosition {
         let [a, b, c, d] = std::array::from_fn(|i| self.corner(cell, i));
         let volume =
             |p: &Point, q: &Point, r: &Point, s: &Point| dot(&minus(q, p), &cross(&minus(r, p), &minus(s, p)));
@@ -224,7 +224,7 @@ impl<'a> Cells<'a> {
         ];
         if shares.iter().all(|&share| share >= 0.0) {
             let sum: f64 = shares.iter().sum();
-            return Place { shares: shares.map(|share| share / sum), distance: 0.0 };
+            return CellPosition { shares: shares.map(|share| share / sum), distance: 0.0 };
         }
         let faces = [[0, 1, 2], [0, 1, 3], [0, 2, 3], [1, 2, 3]].map(|face| {
             let three = on_triangle(

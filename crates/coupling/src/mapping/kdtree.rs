@@ -16,14 +16,14 @@ struct Split {
 }
 
 #[derive(Clone, Copy)]
-struct Placed {
+struct IndexedPoint {
     at: Point,
     index: u32,
 }
 
 /// Points that can be asked which of them is nearest.
 pub struct KdTree {
-    points: Vec<Placed>,
+    points: Vec<IndexedPoint>,
     /// The children of node i are 2 i + 1 and 2 i + 2.
     splits: Vec<Split>,
     low: Point,
@@ -32,7 +32,7 @@ pub struct KdTree {
 
 /// A node that is still to be looked into.
 #[derive(Clone, Copy)]
-struct Open {
+struct PendingNode {
     node: usize,
     from: usize,
     to: usize,
@@ -50,7 +50,7 @@ fn squared(a: &Point, b: &Point) -> f64 {
 impl KdTree {
     /// Of these points, of which there is at least one, all at finite places.
     pub fn new(points: &[Point]) -> KdTree {
-        let mut placed: Vec<Placed> = points.iter().zip(0..).map(|(&at, index)| Placed { at, index }).collect();
+        let mut placed: Vec<IndexedPoint> = points.iter().zip(0..).map(|(&at, index)| IndexedPoint { at, index }).collect();
         let (low, high) = bounds(points);
         let mut nodes = 1;
         let mut largest = points.len();
@@ -94,12 +94,12 @@ impl KdTree {
         let off: Point =
             std::array::from_fn(|i| (self.low[i] - point[i]).max(point[i] - self.high[i]).max(0.0));
         let away = off.iter().map(|off| off * off).sum();
-        let first = Open { node: 0, from: 0, to: self.points.len(), away, off };
+        let first = PendingNode { node: 0, from: 0, to: self.points.len(), away, off };
         let mut stack = [first; 64];
         let mut depth = 1;
         while depth > 0 {
             depth -= 1;
-            let Open { mut node, mut from, mut to, away, off } = stack[depth];
+            let PendingNode { mut node, mut from, mut to, away, off } = stack[depth];
             if away > best {
                 continue;
             }
@@ -116,7 +116,7 @@ impl KdTree {
                 let (near, far) = if beyond < 0.0 { (low, high) } else { (high, low) };
                 // A distance that is not exact leaves nothing out by a hair.
                 if far_away * (1.0 - 1e-12) <= best {
-                    stack[depth] = Open {
+                    stack[depth] = PendingNode {
                         node: far.0,
                         from: far.1,
                         to: far.2,

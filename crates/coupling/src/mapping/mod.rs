@@ -27,7 +27,7 @@ pub enum Constraint {
 
 /// For each point of one mesh, those of the other that it goes together with, and how much.
 #[derive(Debug)]
-enum Rows {
+enum WeightRows {
     /// One, wholly.
     Whole(Vec<u32>),
     /// Up to four; those that are fewer have weights of zero behind them.
@@ -41,7 +41,7 @@ pub struct Weights {
     to: usize,
     constraint: Constraint,
     /// For each target point if the mapping is consistent, else for each source point.
-    rows: Rows,
+    rows: WeightRows,
 }
 
 impl Weights {
@@ -56,7 +56,7 @@ impl Weights {
             Constraint::Consistent => (from, to),
             Constraint::Conservative => (to, from),
         };
-        let rows = Rows::Whole(KdTree::new(known).nearest_of_all(asked));
+        let rows = WeightRows::Whole(KdTree::new(known).nearest_of_all(asked));
         Ok(Weights { from: from.len(), to: to.len(), constraint, rows })
     }
 
@@ -78,7 +78,7 @@ impl Weights {
             Constraint::Consistent => (from, to),
             Constraint::Conservative => (to, from),
         };
-        let rows = Rows::Shares(Cells::new(known, cells)?.closest_of_all(asked));
+        let rows = WeightRows::Shares(Cells::new(known, cells)?.closest_of_all(asked));
         Ok(Weights { from: from.len(), to: to.len(), constraint, rows })
     }
 
@@ -131,10 +131,10 @@ impl Weights {
             }
         };
         match &self.rows {
-            Rows::Whole(nearest) if components == 1 => nearest.iter().map(|&i| values[i as usize]).collect(),
-            Rows::Whole(nearest) => nearest.iter().flat_map(|&i| at(i)).copied().collect(),
-            Rows::Shares(rows) if components == 1 => rows.iter().map(|row| sum(row, 0)).collect(),
-            Rows::Shares(rows) => {
+            WeightRows::Whole(nearest) if components == 1 => nearest.iter().map(|&i| values[i as usize]).collect(),
+            WeightRows::Whole(nearest) => nearest.iter().flat_map(|&i| at(i)).copied().collect(),
+            WeightRows::Shares(rows) if components == 1 => rows.iter().map(|row| sum(row, 0)).collect(),
+            WeightRows::Shares(rows) => {
                 let mut made = Vec::with_capacity(rows.len() * components);
                 rows.iter().for_each(|row| made.extend((0..components).map(|c| sum(row, c))));
                 made
@@ -156,8 +156,8 @@ impl Weights {
         };
         let each = values.chunks_exact(components.max(1));
         match &self.rows {
-            Rows::Whole(nearest) => nearest.iter().zip(each).for_each(|(&to, value)| add(to, 1.0, value)),
-            Rows::Shares(rows) => {
+            WeightRows::Whole(nearest) => nearest.iter().zip(each).for_each(|(&to, value)| add(to, 1.0, value)),
+            WeightRows::Shares(rows) => {
                 for ((corners, shares), value) in rows.iter().zip(each) {
                     corners.iter().zip(shares).for_each(|(&to, &share)| add(to, share, value));
                 }

@@ -1,7 +1,7 @@
 //! Sinks to JSON lines, to `.npy` files, to VTK image data, to the run's log, and to nothing.
 
 use super::{file_of, numbered, Sink, Units};
-use crate::files::{json, npy, order_together, together, vti, write_file, Whole};
+use crate::files::{json, npy, order_together, together, vti, write_file, AtomicFile};
 use crate::settings::{self, unfit};
 use ligament_catalogue::{fault, Fault};
 use ligament_filters::{Around, Chain, Data, Parcel};
@@ -52,11 +52,11 @@ impl Sink for Console {
 }
 
 /// A line for each message.
-pub(crate) struct JsonLines(Option<Whole>);
+pub(crate) struct JsonLines(Option<AtomicFile>);
 
 impl JsonLines {
     pub fn new(instance: &Instance) -> Result<JsonLines, Error> {
-        Ok(JsonLines(Some(Whole::create(file_of(instance, "{instance}.jsonl")?)?)))
+        Ok(JsonLines(Some(AtomicFile::create(file_of(instance, "{instance}.jsonl")?)?)))
     }
 }
 
@@ -70,7 +70,7 @@ impl Sink for JsonLines {
     }
 
     fn close(&mut self) -> Result<(), Error> {
-        self.0.take().map_or(Ok(()), Whole::finish)
+        self.0.take().map_or(Ok(()), AtomicFile::finish)
     }
 }
 
@@ -102,7 +102,7 @@ pub(crate) struct Npy {
 }
 
 struct Stack {
-    file: Whole,
+    file: AtomicFile,
     dtype: DType,
     shape: Vec<u64>,
     times: Vec<f64>,
@@ -134,7 +134,7 @@ impl Sink for Npy {
         let stack = match &mut self.all {
             Some(stack) => stack,
             none => {
-                let mut file = Whole::create(&self.template)?;
+                let mut file = AtomicFile::create(&self.template)?;
                 file.write(&npy::header(array.dtype(), &[0], ArrayOrder::RowMajor))?;
                 none.insert(Stack {
                     file,
@@ -177,7 +177,7 @@ pub(crate) struct Vti {
     /// The list of all files.
     series: PathBuf,
     array: String,
-    place: vti::Place,
+    place: vti::GridGeometry,
     written: Vec<(f64, String)>,
     count: usize,
     units: Units,
@@ -219,7 +219,7 @@ impl Vti {
             series: series_of(&template, instance.name()),
             template,
             array,
-            place: vti::Place { origin: three("origin", 0.0)?, spacing: three("spacing", 1.0)? },
+            place: vti::GridGeometry { origin: three("origin", 0.0)?, spacing: three("spacing", 1.0)? },
             written: Vec::new(),
             count: 0,
             units: Units::default(),

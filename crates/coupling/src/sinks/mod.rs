@@ -23,15 +23,15 @@ pub(crate) trait Sink {
 }
 
 /// A sink as a submodel: a message starts each pass.
-pub(crate) struct Taking<S>(S);
+pub(crate) struct SinkSubmodel<S>(S);
 
-impl<S: Sink> Taking<S> {
-    pub fn new(sink: S) -> Taking<S> {
-        Taking(sink)
+impl<S: Sink> SinkSubmodel<S> {
+    pub fn new(sink: S) -> SinkSubmodel<S> {
+        SinkSubmodel(sink)
     }
 }
 
-impl<S: Sink> Submodel for Taking<S> {
+impl<S: Sink> Submodel for SinkSubmodel<S> {
     fn initialise(&mut self, instance: &mut Instance) -> Result<(), Error> {
         let inputs = MapperInputs::receive(instance)?;
         let taken = inputs.messages().try_for_each(|message| self.0.take(instance, message));

@@ -1,7 +1,7 @@
 //! A table of text: a row for each message, with its time in the first column.
 
 use super::{file_of, Sink, Units};
-use crate::files::{in_rows, Whole};
+use crate::files::{in_rows, AtomicFile};
 use crate::numbers::numbers_of;
 use crate::settings::{self, unfit, wrong};
 use crate::sources::names_of;
@@ -15,16 +15,16 @@ const TIME: &str = "time";
 
 /// A table that grows row by row. The first message says which columns there are.
 pub(crate) struct Csv {
-    file: Option<Whole>,
+    file: Option<AtomicFile>,
     separator: Separator,
     /// Names that the model has for the columns, or the keys of maps that are wanted.
     names: Option<Vec<String>>,
-    columns: Option<Columns>,
+    columns: Option<CellColumns>,
     units: Units,
 }
 
 /// The cells of each row behind its time.
-enum Columns {
+enum CellColumns {
     /// So many numbers.
     Numbers(usize),
     /// The numbers of these keys of a map, and how many each has.
@@ -36,12 +36,12 @@ impl Csv {
         let separator = settings::text(instance, "separator")?;
         let separator = Separator::named(separator.as_deref().unwrap_or(",")).map_err(wrong)?;
         let names = settings::text(instance, "columns")?.as_deref().map(names_of).transpose()?;
-        let file = Some(Whole::create(file_of(instance, "{instance}.csv")?)?);
+        let file = Some(AtomicFile::create(file_of(instance, "{instance}.csv")?)?);
         Ok(Csv { file, separator, names, columns: None, units: Units::default() })
     }
 
     /// The columns that a first message makes, and their names.
-    fn begin(&self, cells: &Cells) -> Result<(Columns, Vec<String>), Fault> {
+    fn begin(&self, cells: &Cells) -> Result<(CellColumns, Vec<String>), Fault> {
         let (columns, names) = match cells {
             Cells::Numbers(cells) => {
                 let names = self.names.clone().unwrap_or_else(|| numbered("value", cells.len()));
@@ -52,7 +52,7 @@ impl Csv {
                         "\"columns\" names {has} columns, and the message has {count} values"
                     ));
                 }
-                (Columns::Numbers(cells.len()), names)
+                (CellColumns::Numbers(cells.len()), names)
             }
             Cells::Keys(entries) => {
                 let keys = match &self.names {
@@ -62,7 +62,7 @@ impl Csv {
                 let counts = keys.iter().map(|key| Ok((key.clone(), cells_of_key(entries, key)?.len())));
                 let keys = counts.collect::<Result<Vec<_>, Fault>>()?;
                 let names = keys.iter().flat_map(|(key, count)| numbered(key, *count)).collect();
-                (Columns::Keys(keys), names)
+                (CellColumns::Keys(keys), names)
             }
         };
         let twice = (0..names.len()).find(|&at| names[at] == TIME || names[..at].contains(&names[at]));
@@ -78,19 +78,19 @@ impl Csv {
     }
 
     /// The cells of a later message, in the order of the columns.
-    fn ordered<'a>(&self, columns: &Columns, cells: &'a Cells) -> Result<Vec<&'a String>, Fault> {
+    fn ordered<'a>(&self, columns: &CellColumns, cells: &'a Cells) -> Result<Vec<&'a String>, Fault> {
         match (columns, cells) {
-            (Columns::Numbers(count), Cells::Numbers(cells)) if cells.len() == *count => {
+            (CellColumns::Numbers(count), Cells::Numbers(cells)) if cells.len() == *count => {
                 Ok(cells.iter().collect())
             }
-            (Columns::Numbers(count), Cells::Numbers(cells)) => {
+            (CellColumns::Numbers(count), Cells::Numbers(cells)) => {
                 let has = cells.len();
                 Err(fault!(
                     SINK_REFUSES,
                     "it has {has} values, and those before it {count}; all rows of a table are equally long"
                 ))
             }
-            (Columns::Keys(keys), Cells::Keys(entries)) => {
+            (CellColumns::Keys(keys), Cells::Keys(entries)) => {
                 let is_known = |key: &String| keys.iter().any(|(known, _)| known == key);
                 if let Some((key, _)) = entries.iter().find(|(key, _)| self.names.is_none() && !is_known(key)) {
                     return Err(fault!(
@@ -232,6 +232,6 @@ impl Sink for Csv {
     }
 
     fn close(&mut self) -> Result<(), Error> {
-        self.file.take().map_or(Ok(()), Whole::finish)
+        self.file.take().map_or(Ok(()), AtomicFile::finish)
     }
 }

@@ -1,8 +1,8 @@
 //! Tables of text: a row is a message. One column is the time, the others are values.
 
-use super::{Given, Source};
+use super::{SourceMessage, Source};
 use crate::settings::{self, bad, wrong};
-use crate::tables::{holds, is_out_of_range, number, words, Decimal, Rows, Separator};
+use crate::tables::{holds, is_out_of_range, number, words, Decimal, TableRows, Separator};
 use ligament_catalogue::{fault, Fault};
 use ligament_instance::{Array, Error, Instance, ArrayOrder, Value};
 
@@ -25,7 +25,7 @@ enum Type {
 
 /// The value in a cell.
 #[derive(Clone, Copy, PartialEq, Debug)]
-enum Number {
+enum CsvNumber {
     Float64(f64),
     Int64(i64),
     UInt64(u64),
@@ -33,7 +33,7 @@ enum Number {
 
 /// A table that is read row by row.
 pub(crate) struct Csv {
-    rows: Rows,
+    rows: TableRows,
     decimal: Decimal,
     dtype: Type,
     holes: Holes,
@@ -44,11 +44,11 @@ pub(crate) struct Csv {
     wanted: Option<Vec<String>>,
     time_name: Option<String>,
     /// Known from the first row on.
-    columns: Option<Columns>,
-    before: Vec<Number>,
+    columns: Option<CsvColumns>,
+    before: Vec<CsvNumber>,
 }
 
-struct Columns {
+struct CsvColumns {
     /// How many there are.
     all: usize,
     time: usize,
@@ -93,7 +93,7 @@ impl Csv {
             )));
         }
         Ok(Csv {
-            rows: Rows::open(&text("file")?.unwrap_or_default(), Some(separator)).map_err(bad)?,
+            rows: TableRows::open(&text("file")?.unwrap_or_default(), Some(separator)).map_err(bad)?,
             decimal: if text("decimal")?.as_deref() == Some("comma") { Decimal::Comma } else { Decimal::Point },
             dtype,
             holes,
@@ -108,7 +108,7 @@ impl Csv {
     }
 
     /// Which columns count: those of the header, if the first row is one.
-    fn begin(&self, first: &[String]) -> Result<(Columns, bool), Fault> {
+    fn begin(&self, first: &[String]) -> Result<(CsvColumns, bool), Fault> {
         let is_header = self.is_header(first)?;
         let names: Vec<String> = match is_header {
             true => first.to_vec(),
@@ -140,7 +140,7 @@ impl Csv {
             values.iter().try_for_each(|&at| find(&names[at]).map(|_| ()))?;
         }
         let names = values.iter().map(|&i| names[i].clone()).collect();
-        Ok((Columns { all: first.len(), time, values, names }, is_header))
+        Ok((CsvColumns { all: first.len(), time, values, names }, is_header))
     }
 
     /// True if the first row has names. A row of numbers in which one is written wrongly has none, and must not be passed over.
@@ -173,13 +173,13 @@ impl Csv {
     }
 
     /// The value in a cell. None is another than the one that stands there.
-    fn value(&self, cell: &str) -> Result<Number, Fault> {
+    fn value(&self, cell: &str) -> Result<CsvNumber, Fault> {
         let cell = cell.trim();
         let refused = |type_name| self.rows.malformed(&format!("\"{cell}\" is no {type_name}"));
         Ok(match self.dtype {
-            Type::Int64 => Number::Int64(cell.parse().map_err(|_| refused("int64"))?),
-            Type::UInt64 => Number::UInt64(cell.parse().map_err(|_| refused("uint64"))?),
-            Type::Float64 => Number::Float64(self.float(cell, "; set \"dtype: int64\" for whole numbers")?),
+            Type::Int64 => CsvNumber::Int64(cell.parse().map_err(|_| refused("int64"))?),
+            Type::UInt64 => CsvNumber::UInt64(cell.parse().map_err(|_| refused("uint64"))?),
+            Type::Float64 => CsvNumber::Float64(self.float(cell, "; set \"dtype: int64\" for whole numbers")?),
         })
     }
 
@@ -202,7 +202,7 @@ impl Csv {
     }
 
     /// A row; none if it is left out.
-    fn row(&self, columns: &Columns, row: &[String]) -> Result<Option<(f64, Vec<Number>)>, Fault> {
+    fn row(&self, columns: &CsvColumns, row: &[String]) -> Result<Option<(f64, Vec<CsvNumber>)>, Fault> {
         if row.len() != columns.all {
             let (has, all) = (row.len(), columns.all);
             return Err(self.rows.malformed(&format!("this row has {has} cells, and the first one has {all}")));
@@ -221,7 +221,7 @@ impl Csv {
             }
             values.push(match (self.holes, self.before.get(place)) {
                 (Holes::Skip, _) => return Ok(None),
-                (Holes::Nan, _) => Number::Float64(f64::NAN),
+                (Holes::Nan, _) => CsvNumber::Float64(f64::NAN),
                 (Holes::Previous, Some(&before)) => before,
                 (Holes::Previous, None) => {
                     let name = &columns.names[place];
@@ -239,7 +239,7 @@ impl Csv {
         Ok(Some((time, values)))
     }
 
-    fn message(&self, columns: &Columns, time: f64, values: &[Number]) -> Given {
+    fn message(&self, columns: &CsvColumns, time: f64, values: &[CsvNumber]) -> SourceMessage {
         let data = if self.as_map {
             Value::Map(columns.names.iter().cloned().zip(values.iter().map(|&one| one.into())).collect())
         } else if let [one] = *values {
@@ -247,7 +247,7 @@ impl Csv {
         } else {
             array_of(values)
         };
-        Given::at(time, data)
+        SourceMessage::at(time, data)
     }
 }
 
@@ -263,37 +263,37 @@ pub(crate) fn names_of(text: &str) -> Result<Vec<String>, Error> {
     })
 }
 
-impl From<Number> for Value {
-    fn from(number: Number) -> Value {
+impl From<CsvNumber> for Value {
+    fn from(number: CsvNumber) -> Value {
         match number {
-            Number::Float64(number) => Value::Float(number),
-            Number::Int64(number) => Value::Int(number),
-            Number::UInt64(number) => Value::UInt(number),
+            CsvNumber::Float64(number) => Value::Float(number),
+            CsvNumber::Int64(number) => Value::Int(number),
+            CsvNumber::UInt64(number) => Value::UInt(number),
         }
     }
 }
 
 /// An array of numbers, all of one type.
-fn array_of(values: &[Number]) -> Value {
+fn array_of(values: &[CsvNumber]) -> Value {
     macro_rules! array {
         ($kind:ident) => {{
             let elements = values.iter().filter_map(|one| match one {
-                Number::$kind(number) => Some(*number),
+                CsvNumber::$kind(number) => Some(*number),
                 _ => None,
             });
             Array::from_vec(elements.collect(), &[values.len()], ArrayOrder::RowMajor)
         }};
     }
     let array = match values.first() {
-        Some(Number::Int64(_)) => array!(Int64),
-        Some(Number::UInt64(_)) => array!(UInt64),
+        Some(CsvNumber::Int64(_)) => array!(Int64),
+        Some(CsvNumber::UInt64(_)) => array!(UInt64),
         _ => array!(Float64),
     };
     array.map_or(Value::None, Value::Array)
 }
 
 impl Source for Csv {
-    fn next(&mut self) -> Result<Option<Given>, Error> {
+    fn next(&mut self) -> Result<Option<SourceMessage>, Error> {
         loop {
             let Some(row) = self.rows.next().map_err(bad)? else { return Ok(None) };
             if self.columns.is_none() {

@@ -1,7 +1,7 @@
 //! Sources from JSON lines, from a `.npy` file, and from VTK image data.
 
-use super::series::Times;
-use super::{Given, Source};
+use super::series::SeriesTimes;
+use super::{SourceMessage, Source};
 use crate::files::{input_path, json, name_of, npy, vti, Lines};
 use crate::settings;
 use ligament_catalogue::{fault, Fault};
@@ -31,7 +31,7 @@ impl JsonLines {
 const KEYS: [&str; 3] = ["timestamp", "next_timestamp", "data"];
 
 /// Times and data of a line.
-fn message(line: &str) -> Result<Given, Fault> {
+fn message(line: &str) -> Result<SourceMessage, Fault> {
     let Json::Object(mut object) = json::parsed(line)? else {
         return Err(fault!(MALFORMED_SOURCE, "it is no object with \"timestamp\" and \"data\""));
     };
@@ -59,11 +59,11 @@ fn message(line: &str) -> Result<Given, Fault> {
     }
     let next = next.map(|next| next.map(|next| next.max(timestamp)));
     let data = json::value_of(object.remove("data").unwrap_or(Json::Null))?;
-    Ok(Given { timestamp, next, data })
+    Ok(SourceMessage { timestamp, next, data })
 }
 
 impl Source for JsonLines {
-    fn next(&mut self) -> Result<Option<Given>, Error> {
+    fn next(&mut self) -> Result<Option<SourceMessage>, Error> {
         loop {
             let given = match self.lines.next().map_err(settings::bad)? {
                 None => return Ok(None),
@@ -87,8 +87,8 @@ impl Source for JsonLines {
 
 /// The parts of an array along its first axis, or all of it.
 pub(crate) struct Npy {
-    reader: npy::Reader,
-    times: Times,
+    reader: npy::NpyReader,
+    times: SeriesTimes,
     until: Option<f64>,
     given: u64,
     all: u64,
@@ -97,7 +97,7 @@ pub(crate) struct Npy {
 
 impl Npy {
     pub fn new(instance: &Instance) -> Result<Npy, Error> {
-        let reader = npy::Reader::open(&file_of(instance)?)?;
+        let reader = npy::NpyReader::open(&file_of(instance)?)?;
         let whole = settings::truth(instance, "whole")?.unwrap_or(false) || reader.shape.is_empty();
         if !whole && reader.order == ligament_instance::ArrayOrder::ColumnMajor && reader.shape.len() > 1 {
             return Err(settings::bad(fault!(
@@ -109,12 +109,12 @@ impl Npy {
         }
         let all = if whole { 1 } else { reader.shape[0] };
         let until = settings::number(instance, "until")?;
-        Ok(Npy { reader, times: Times::of_settings(instance)?, until, given: 0, all, whole })
+        Ok(Npy { reader, times: SeriesTimes::of_settings(instance)?, until, given: 0, all, whole })
     }
 }
 
 impl Source for Npy {
-    fn next(&mut self) -> Result<Option<Given>, Error> {
+    fn next(&mut self) -> Result<Option<SourceMessage>, Error> {
         if self.given == self.all {
             return Ok(None);
         }
@@ -128,7 +128,7 @@ impl Source for Npy {
         };
         self.given += 1;
         let data = if self.whole { self.reader.whole()? } else { self.reader.row()? };
-        Ok(Some(Given::at(time, data)))
+        Ok(Some(SourceMessage::at(time, data)))
     }
 
     fn place(&self) -> String {
@@ -144,7 +144,7 @@ impl Source for Npy {
 pub(crate) struct Vti {
     template: String,
     array: Option<String>,
-    times: Times,
+    times: SeriesTimes,
     until: Option<f64>,
     given: u64,
 }
@@ -154,7 +154,7 @@ impl Vti {
         Ok(Vti {
             template: file_of(instance)?,
             array: settings::text(instance, "array")?,
-            times: Times::of_settings(instance)?,
+            times: SeriesTimes::of_settings(instance)?,
             until: settings::number(instance, "until")?,
             given: 0,
         })
@@ -166,7 +166,7 @@ impl Vti {
 }
 
 impl Source for Vti {
-    fn next(&mut self) -> Result<Option<Given>, Error> {
+    fn next(&mut self) -> Result<Option<SourceMessage>, Error> {
         let name = self.name(self.given);
         let is_series = self.template.contains("{n}");
         if self.given > 0 && (!is_series || !input_path(&name).exists()) {
@@ -183,7 +183,7 @@ impl Source for Vti {
         };
         let array = vti::read(&name, self.array.as_deref())?;
         self.given += 1;
-        Ok(Some(Given::at(time, Value::Array(array))))
+        Ok(Some(SourceMessage::at(time, Value::Array(array))))
     }
 
     fn place(&self) -> String {

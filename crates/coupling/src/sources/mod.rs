@@ -15,23 +15,23 @@ use ligament_instance::{Error, Instance, Operator, Outputs, Submodel, MessageTim
 use ligament_wire::times::{ShownTime, TimeSeries};
 
 /// A message that a source gives.
-pub(crate) struct Given {
+pub(crate) struct SourceMessage {
     pub timestamp: f64,
     /// Its next timestamp, if the source says so itself.
     pub next: Option<Option<f64>>,
     pub data: Value,
 }
 
-impl Given {
-    pub fn at(timestamp: f64, data: Value) -> Given {
-        Given { timestamp, next: None, data }
+impl SourceMessage {
+    pub fn at(timestamp: f64, data: Value) -> SourceMessage {
+        SourceMessage { timestamp, next: None, data }
     }
 }
 
 /// What a source is read from.
 pub(crate) trait Source {
     /// The next message; none if there are no more.
-    fn next(&mut self) -> Result<Option<Given>, Error>;
+    fn next(&mut self) -> Result<Option<SourceMessage>, Error>;
     /// Where the message is that was given last, such as file and line.
     fn place(&self) -> String;
     /// The time that the messages must reach.
@@ -39,19 +39,19 @@ pub(crate) trait Source {
 }
 
 /// A source as a submodel.
-pub(crate) struct Giving<S> {
+pub(crate) struct SourceSubmodel<S> {
     source: S,
-    ahead: Option<Given>,
+    ahead: Option<SourceMessage>,
     times: TimeSeries,
 }
 
-impl<S: Source> Giving<S> {
-    pub fn new(source: S) -> Giving<S> {
-        Giving { source, ahead: None, times: TimeSeries::default() }
+impl<S: Source> SourceSubmodel<S> {
+    pub fn new(source: S) -> SourceSubmodel<S> {
+        SourceSubmodel { source, ahead: None, times: TimeSeries::default() }
     }
 
     /// The next message, which is not earlier than the one before it.
-    fn read(&mut self, before: Option<&Given>) -> Result<Option<Given>, Error> {
+    fn read(&mut self, before: Option<&SourceMessage>) -> Result<Option<SourceMessage>, Error> {
         let given = self.source.next()?;
         let is_earlier = match &given {
             Some(given) if !given.timestamp.is_finite() => {
@@ -94,7 +94,7 @@ impl<S: Source> Giving<S> {
     }
 }
 
-impl<S: Source> Submodel for Giving<S> {
+impl<S: Source> Submodel for SourceSubmodel<S> {
     fn initialise(&mut self, _: &mut Instance) -> Result<(), Error> {
         self.ahead = self.read(None)?;
         Ok(())

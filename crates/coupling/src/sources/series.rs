@@ -1,6 +1,6 @@
 //! Sources whose messages stand in the settings: a constant, and a table of times and values.
 
-use super::{Given, Source};
+use super::{SourceMessage, Source};
 use crate::settings;
 use ligament_catalogue::fault;
 use ligament_filters::sums;
@@ -8,28 +8,28 @@ use ligament_instance::{Array, Error, Instance, ArrayOrder, Value};
 use ligament_wire::times::{after_steps, ShownTime, TimeSeries};
 
 /// More messages than this are not made of a step.
-const MOST_STEPS: f64 = 1e15;
+const MAX_STEPS: f64 = 1e15;
 
 /// Times in equal steps, or as they are listed.
-pub(crate) enum Times {
+pub(crate) enum SeriesTimes {
     Steps { begin: f64, step: f64, count: u64 },
     Listed(Vec<f64>),
 }
 
-impl Times {
+impl SeriesTimes {
     /// The times of messages that have none themselves: `times`, or `begin` and `step`, which is 1 unless said.
-    pub fn of_settings(instance: &Instance) -> Result<Times, Error> {
+    pub fn of_settings(instance: &Instance) -> Result<SeriesTimes, Error> {
         if let Some(times) = settings::numbers(instance, "times")? {
-            return Ok(Times::Listed(times));
+            return Ok(SeriesTimes::Listed(times));
         }
         let step = settings::number(instance, "step")?.unwrap_or(1.0);
         let begin = settings::number(instance, "begin")?.unwrap_or(0.0);
         moves_on(begin, step)?;
-        Ok(Times::Steps { begin, step, count: u64::MAX })
+        Ok(SeriesTimes::Steps { begin, step, count: u64::MAX })
     }
 
     /// From `begin` in steps of `step` up to `until`; one time without a step.
-    fn up_to(begin: f64, step: Option<f64>, until: Option<f64>) -> Result<Times, Error> {
+    fn up_to(begin: f64, step: Option<f64>, until: Option<f64>) -> Result<SeriesTimes, Error> {
         let steps = match (step, until) {
             (None, None) => 0.0,
             (Some(step), Some(until)) if step > 0.0 && until >= begin => {
@@ -57,15 +57,15 @@ impl Times {
                 )))
             }
         };
-        let count = steps.min(MOST_STEPS) as u64 + 1;
-        Ok(Times::Steps { begin, step: step.unwrap_or_default(), count })
+        let count = steps.min(MAX_STEPS) as u64 + 1;
+        Ok(SeriesTimes::Steps { begin, step: step.unwrap_or_default(), count })
     }
 
     /// The time of a message; none if there are no more.
     pub fn at(&self, i: u64) -> Option<f64> {
         match self {
-            Times::Steps { begin, step, count } => (i < *count).then(|| after_steps(*begin, *step, i)),
-            Times::Listed(times) => times.get(i as usize).copied(),
+            SeriesTimes::Steps { begin, step, count } => (i < *count).then(|| after_steps(*begin, *step, i)),
+            SeriesTimes::Listed(times) => times.get(i as usize).copied(),
         }
     }
 }
@@ -110,7 +110,7 @@ enum Values {
 
 /// Messages of values that settings say.
 pub(crate) struct Series {
-    times: Times,
+    times: SeriesTimes,
     values: Values,
     given: u64,
     instance: String,
@@ -132,7 +132,7 @@ impl Series {
         };
         let begin = settings::number(instance, "begin")?.unwrap_or(0.0);
         let times =
-            Times::up_to(begin, settings::number(instance, "step")?, settings::number(instance, "until")?)?;
+            SeriesTimes::up_to(begin, settings::number(instance, "step")?, settings::number(instance, "until")?)?;
         Ok(Series { times, values: Values::Same(value), given: 0, instance: instance.name().to_owned() })
     }
 
@@ -168,8 +168,8 @@ impl Series {
             _ => Between::Linear,
         };
         let all = match settings::number(instance, "step")? {
-            Some(step) => Times::up_to(times[0], Some(step), times.last().copied())?,
-            None => Times::Listed(times.clone()),
+            Some(step) => SeriesTimes::up_to(times[0], Some(step), times.last().copied())?,
+            None => SeriesTimes::Listed(times.clone()),
         };
         let values = Values::Table { times, rows, between };
         Ok(Series { times: all, values, given: 0, instance: instance.name().to_owned() })
@@ -223,12 +223,12 @@ fn looked_up(
 }
 
 impl Source for Series {
-    fn next(&mut self) -> Result<Option<Given>, Error> {
+    fn next(&mut self) -> Result<Option<SourceMessage>, Error> {
         let Some(time) = self.times.at(self.given) else { return Ok(None) };
         self.given += 1;
         let step = match self.times {
-            Times::Steps { step, .. } => Some(step),
-            Times::Listed(_) => None,
+            SeriesTimes::Steps { step, .. } => Some(step),
+            SeriesTimes::Listed(_) => None,
         };
         let (time, value) = match &self.values {
             Values::Same(value) => (time, value.clone()),
@@ -237,7 +237,7 @@ impl Source for Series {
                 (time, if row.len() == 1 { Value::Float(row[0]) } else { array(row) })
             }
         };
-        Ok(Some(Given::at(time, value)))
+        Ok(Some(SourceMessage::at(time, value)))
     }
 
     fn place(&self) -> String {
@@ -275,20 +275,20 @@ mod tests {
     fn a_series_has_as_many_messages_as_steps_wherever_it_begins() {
         for begin in [0.0, 1e-9, -50.0, 1.7e9, -1.7e9] {
             for step in [0.1, 0.3, 0.5, 0.7, 1.0, 3600.0, 1e6] {
-                let times = Times::up_to(begin, Some(step), Some(begin + 20.0 * step)).unwrap();
+                let times = SeriesTimes::up_to(begin, Some(step), Some(begin + 20.0 * step)).unwrap();
                 assert!(times.at(20).is_some() && times.at(21).is_none(), "{begin} + 20 * {step}");
-                let times = Times::up_to(begin, Some(step), Some(begin + 19.99 * step)).unwrap();
+                let times = SeriesTimes::up_to(begin, Some(step), Some(begin + 19.99 * step)).unwrap();
                 assert!(times.at(19).is_some() && times.at(20).is_none(), "{begin} + 19.99 * {step}");
             }
         }
-        let times = Times::up_to(1e17, Some(100.0), Some(1e17 + 2000.0)).unwrap();
+        let times = SeriesTimes::up_to(1e17, Some(100.0), Some(1e17 + 2000.0)).unwrap();
         assert_eq!((times.at(20), times.at(21)), (Some(1e17 + 2000.0), None));
     }
 
     #[test]
     fn a_step_that_does_not_move_the_time_is_refused() {
         for (begin, until) in [(1e17, 1e17 + 64.0), (0.0, 1e17), (-1e17, 0.0)] {
-            let why = Times::up_to(begin, Some(1.0), Some(until)).err().map(|error| error.to_string());
+            let why = SeriesTimes::up_to(begin, Some(1.0), Some(until)).err().map(|error| error.to_string());
             assert!(why.is_some_and(|why| why.contains("are the same number")), "{begin} to {until}");
         }
     }
@@ -298,18 +298,18 @@ mod tests {
         for (begin, step, is_fine) in
             [(1e9, 1e-7, false), (1e9, 1e-6, true), (1e16, 2.0, false), (0.0, 1e-300, true)]
         {
-            let times = Times::up_to(begin, Some(step), Some(begin + 3.0 * step));
+            let times = SeriesTimes::up_to(begin, Some(step), Some(begin + 3.0 * step));
             assert_eq!(times.is_ok(), is_fine, "{begin} and {step}");
         }
     }
 
     #[test]
     fn steps_end_with_the_end_although_they_are_not_exact() {
-        let times = Times::up_to(0.0, Some(0.1), Some(0.3)).unwrap();
+        let times = SeriesTimes::up_to(0.0, Some(0.1), Some(0.3)).unwrap();
         assert!(times.at(3).is_some() && times.at(4).is_none());
-        assert!(Times::up_to(0.0, None, None).unwrap().at(1).is_none());
+        assert!(SeriesTimes::up_to(0.0, None, None).unwrap().at(1).is_none());
         assert!(
-            Times::up_to(0.0, Some(0.0), Some(1.0)).is_err() && Times::up_to(0.0, Some(1.0), None).is_err()
+            SeriesTimes::up_to(0.0, Some(0.0), Some(1.0)).is_err() && SeriesTimes::up_to(0.0, Some(1.0), None).is_err()
         );
     }
 }

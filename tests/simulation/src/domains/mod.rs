@@ -11,7 +11,7 @@ pub use sites::run;
 
 /// What became of a schedule.
 #[derive(Debug, Clone, Default)]
-pub struct Played {
+pub struct ScheduleResult {
     pub seed: u64,
     /// What went against the rules; empty if nothing did.
     pub wrong: Vec<String>,

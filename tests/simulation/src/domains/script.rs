@@ -18,7 +18,7 @@ pub enum Step {
 
 /// What goes wrong.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Trouble {
+pub enum DomainFault {
     /// An instance's process crashes at this moment, if it runs.
     Crash { who: u32, at: u64 },
     /// The agent of a domain is killed.
@@ -35,7 +35,7 @@ pub struct Script {
     pub placement: Vec<u32>,
     pub plan: RunPlan,
     pub programs: Vec<Vec<Step>>,
-    pub troubles: Vec<Trouble>,
+    pub troubles: Vec<DomainFault>,
     /// The longest that a word takes from agent to agent, and a message from carrier to carrier, ns.
     pub control_delay: u64,
     pub path_delay: u64,
@@ -166,17 +166,17 @@ fn truth(programs: &[Vec<Step>], channels: usize) -> Vec<bool> {
     }
 }
 
-fn troubles(random: &mut Random, n: u32, domains: u32, last: u64) -> Vec<Trouble> {
+fn troubles(random: &mut Random, n: u32, domains: u32, last: u64) -> Vec<DomainFault> {
     let count = *random.of(&[0, 0, 0, 1, 1, 2]);
     (0..count)
         .map(|_| {
             let at = random.scaled(last.max(1));
             let domain = random.between(1, u64::from(domains) - 1) as u32;
             match random.below(20) {
-                0..=8 => Trouble::Crash { who: random.below(u64::from(n)) as u32, at },
-                9..=15 => Trouble::AgentDies { domain, at },
-                16..=18 => Trouble::Stop { at },
-                _ => Trouble::NeverJoins { domain },
+                0..=8 => DomainFault::Crash { who: random.below(u64::from(n)) as u32, at },
+                9..=15 => DomainFault::AgentDies { domain, at },
+                16..=18 => DomainFault::Stop { at },
+                _ => DomainFault::NeverJoins { domain },
             }
         })
         .collect()

@@ -1,11 +1,11 @@
 //! The domains: the logic of each agent, the head's besides, and who reacts to what. Words between agents are bytes that
 //! take their time, and arrive in their order.
 
-use super::script::{Script, Trouble};
+use super::script::{Script, DomainFault};
 use super::verdict;
 use super::world::{Cargo, Follows, Life, World};
-use super::Played;
-use crate::manager::Parts;
+use super::ScheduleResult;
+use crate::manager::PlanNames;
 use crate::random::Random;
 use crate::script::MS;
 use ligament_agent::domains::{HeadRequest, RemoteAgent};
@@ -23,11 +23,11 @@ use std::collections::{BinaryHeap, VecDeque};
 use std::time::Duration;
 
 const USER: u32 = 7;
-const GRACE: u64 = 2_000 * MS;
+const GRACE_NS: u64 = 2_000 * MS;
 /// For how long a domain may be silent.
-pub const PATIENCE: u64 = 10_000 * MS;
-const LONGEST: u64 = 300_000 * MS;
-const MOST_EVENTS: u64 = 400_000;
+pub const PATIENCE_NS: u64 = 10_000 * MS;
+const MAX_DURATION_NS: u64 = 300_000 * MS;
+const MAX_EVENTS: u64 = 400_000;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Event {
@@ -74,8 +74,8 @@ pub struct Stage<'s> {
     pub world: World<'s>,
     pub sites: Vec<Site>,
     pub head: Head,
-    pub manager: Manager<Parts>,
-    pub names: Parts,
+    pub manager: Manager<PlanNames>,
+    pub names: PlanNames,
     pub log: Vec<(Level, String, String)>,
     pub clock: u64,
     events: BinaryHeap<Reverse<(u64, u64, Event)>>,
@@ -86,14 +86,14 @@ pub struct Stage<'s> {
     /// How far each instance had come when a deadlock was named.
     pub doomed: Option<Vec<u64>>,
     /// What has gone wrong.
-    pub faults: Vec<Trouble>,
+    pub faults: Vec<DomainFault>,
 }
 
 /// Plays the schedule of a seed; `tells` if its story is wanted.
-pub fn run(seed: u64, tells: bool) -> Played {
+pub fn run(seed: u64, tells: bool) -> ScheduleResult {
     let mut random = Random::new(seed ^ 0x646f_6d61_696e_7321);
     let script = Script::new(&mut random);
-    let mut played = Played { seed, domains: script.domains as usize, ..Played::default() };
+    let mut played = ScheduleResult { seed, domains: script.domains as usize, ..ScheduleResult::default() };
     if let Some(why) = gather(&script, &mut random, &mut played.wrong) {
         played.end = "not joined";
         played.story.push(why);
@@ -113,7 +113,7 @@ pub fn run(seed: u64, tells: bool) -> Played {
 
 /// All join, in any order and some more than once, but those that never do: then that is said.
 fn gather(script: &Script, random: &mut Random, wrong: &mut Vec<String>) -> Option<String> {
-    let never = |domain: &u32| script.troubles.contains(&Trouble::NeverJoins { domain: *domain });
+    let never = |domain: &u32| script.troubles.contains(&DomainFault::NeverJoins { domain: *domain });
     let expected = |domain| {
         let name = format!("node{domain}");
         ExpectedDomain { domain: DomainId::new(domain), name, cores: None, site: None, agent_cores: None }
@@ -175,15 +175,15 @@ impl<'s> Stage<'s> {
         }
         let names = (1..script.domains).map(|domain| format!("node{domain}")).collect();
         let (channels, now) = (script.plan.channels.len(), sites[0].ahead);
-        let patience = Duration::from_nanos(PATIENCE);
-        let mut manager = Manager::new(&script.plan, Parts::of(&script.plan));
+        let patience = Duration::from_nanos(PATIENCE_NS);
+        let mut manager = Manager::new(&script.plan, PlanNames::of(&script.plan));
         let of_ranks: Vec<DomainId> = script.placement.iter().copied().map(DomainId::new).collect();
         manager.spread_over(&of_ranks);
         Stage {
             world: World::new(script),
             head: Head::new(placement, ranks, channels, names, patience, now),
             manager,
-            names: Parts::of(&script.plan),
+            names: PlanNames::of(&script.plan),
             script,
             sites,
             log: Vec::new(),
@@ -224,10 +224,10 @@ impl<'s> Stage<'s> {
         }
         for (number, trouble) in self.script.troubles.iter().enumerate() {
             match *trouble {
-                Trouble::Crash { at, .. } | Trouble::AgentDies { at, .. } | Trouble::Stop { at } => {
+                DomainFault::Crash { at, .. } | DomainFault::AgentDies { at, .. } | DomainFault::Stop { at } => {
                     self.post(at, Event::Trouble(number));
                 }
-                Trouble::NeverJoins { .. } => {}
+                DomainFault::NeverJoins { .. } => {}
             }
         }
         let mut count = 0;
@@ -239,7 +239,7 @@ impl<'s> Stage<'s> {
             };
             self.clock = self.clock.max(time);
             count += 1;
-            if self.clock > LONGEST || count > MOST_EVENTS {
+            if self.clock > MAX_DURATION_NS || count > MAX_EVENTS {
                 let seconds = self.clock / (1000 * MS);
                 self.wrong.push(format!("the run had not ended after {count} events and {seconds} s"));
                 break;
@@ -303,10 +303,10 @@ impl<'s> Stage<'s> {
         }
     }
 
-    fn trouble(&mut self, trouble: Trouble) {
+    fn trouble(&mut self, trouble: DomainFault) {
         self.tell(|| format!("TROUBLE: {trouble:?}"));
         match trouble {
-            Trouble::Crash { who, .. } => {
+            DomainFault::Crash { who, .. } => {
                 if !matches!(self.world.processes[who as usize].life, Life::Runs | Life::Done)
                     || !self.lives(who)
                 {
@@ -314,7 +314,7 @@ impl<'s> Stage<'s> {
                 }
                 self.exits(who, 11);
             }
-            Trouble::AgentDies { domain, .. } => {
+            DomainFault::AgentDies { domain, .. } => {
                 let site = &mut self.sites[domain as usize];
                 if !site.alive || site.over {
                     return;
@@ -327,7 +327,7 @@ impl<'s> Stage<'s> {
                     }
                 }
             }
-            Trouble::Stop { .. } => {
+            DomainFault::Stop { .. } => {
                 if self.sites[0].core.ending().is_some() {
                     return;
                 }
@@ -335,7 +335,7 @@ impl<'s> Stage<'s> {
                 let actions = self.sites[0].core.stop(RunOutcome::Stopped);
                 return self.act(0, actions);
             }
-            Trouble::NeverJoins { .. } => return,
+            DomainFault::NeverJoins { .. } => return,
         }
         self.faults.push(trouble);
     }
@@ -597,7 +597,7 @@ impl<'s> Stage<'s> {
                     self.soon(MS, Event::Wakes(endpoint.number()));
                 }
                 Action::Report(report) => self.reports(domain, report),
-                Action::StartGraceTimer => self.post(GRACE, Event::GraceEnds(domain)),
+                Action::StartGraceTimer => self.post(GRACE_NS, Event::GraceEnds(domain)),
                 Action::Over => self.sites[domain as usize].over = true,
                 _ => {}
             }

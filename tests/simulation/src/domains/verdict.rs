@@ -1,7 +1,7 @@
 //! What a schedule of several domains must hold to: it ends for a reason that there was, everywhere for the same; who is
 //! called dead is so; nobody is left; the record blames whoever was first and nobody else.
 
-use super::script::Trouble;
+use super::script::DomainFault;
 use super::sites::Stage;
 use super::world::Life;
 use ligament_agent::RunOutcome;
@@ -34,18 +34,18 @@ fn name(outcome: &RunOutcome) -> &'static str {
 }
 
 fn ended_for_a_reason(stage: &Stage<'_>, outcome: &RunOutcome, end: &str, wrong: &mut Vec<String>) {
-    let has = |wanted: &dyn Fn(&Trouble) -> bool| stage.faults.iter().any(wanted);
+    let has = |wanted: &dyn Fn(&DomainFault) -> bool| stage.faults.iter().any(wanted);
     let fits = match (end, outcome) {
         ("done", _) => !stage.script.deadlocks(),
         ("deadlocked", _) => stage.script.deadlocks(),
         ("vanished", RunOutcome::Failed(failure)) => has(&|fault| {
-            let Trouble::AgentDies { domain, .. } = fault else { return false };
+            let DomainFault::AgentDies { domain, .. } = fault else { return false };
             failure.what.text().contains(&format!("the agent on node{domain} (domain {domain}) vanished"))
         }),
         ("failed", RunOutcome::Failed(failure)) => {
-            has(&|fault| matches!(fault, Trouble::Crash { who, .. } if failure.rank == Some(RankId::new(*who))))
+            has(&|fault| matches!(fault, DomainFault::Crash { who, .. } if failure.rank == Some(RankId::new(*who))))
         }
-        ("stopped", _) => has(&|fault| matches!(fault, Trouble::Stop { .. })),
+        ("stopped", _) => has(&|fault| matches!(fault, DomainFault::Stop { .. })),
         _ => false,
     };
     if !fits {
@@ -56,7 +56,7 @@ fn ended_for_a_reason(stage: &Stage<'_>, outcome: &RunOutcome, end: &str, wrong:
         ));
     }
     // An agent may die when all are told that it is over, and nobody misses it.
-    if end == "done" && !stage.faults.iter().all(|fault| matches!(fault, Trouble::AgentDies { .. })) {
+    if end == "done" && !stage.faults.iter().all(|fault| matches!(fault, DomainFault::AgentDies { .. })) {
         wrong.push(format!("the run is done, in spite of {:?}", stage.faults));
     }
 }
@@ -101,7 +101,7 @@ fn all_know_and_nobody_is_left(stage: &Stage<'_>, outcome: &RunOutcome, wrong: &
 }
 
 fn crashed(stage: &Stage<'_>, who: u32) -> bool {
-    stage.faults.iter().any(|fault| matches!(fault, Trouble::Crash { who: one, .. } if *one == who))
+    stage.faults.iter().any(|fault| matches!(fault, DomainFault::Crash { who: one, .. } if *one == who))
 }
 
 fn nobody_else_is_blamed(stage: &Stage<'_>, outcome: &RunOutcome, wrong: &mut Vec<String>) {

@@ -37,7 +37,7 @@ pub struct Process {
 
 /// What is under way on a channel, in messages.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Way {
+pub struct ChannelTraffic {
     pub budget: u64,
     sent: u64,
     received: u64,
@@ -85,7 +85,7 @@ pub enum Follows {
 pub struct World<'s> {
     script: &'s Script,
     pub processes: Vec<Process>,
-    pub ways: Vec<Way>,
+    pub ways: Vec<ChannelTraffic>,
     /// For each domain what its carrier has counted, and how much of what it sent has not arrived yet.
     carriers: Vec<(CarrierLoad, u64)>,
 }
@@ -106,7 +106,7 @@ impl<'s> World<'s> {
             moved: 0,
         };
         let way =
-            |channel: &ligament_agent::plan::PlannedChannel| Way { budget: channel.budget, ..Way::default() };
+            |channel: &ligament_agent::plan::PlannedChannel| ChannelTraffic { budget: channel.budget, ..ChannelTraffic::default() };
         World {
             processes: vec![process; script.programs.len()],
             ways: script.plan.channels.iter().map(way).collect(),

@@ -2,10 +2,10 @@
 //! meanwhile is not sent as whole.
 
 use crate::entry::Stamp;
-use crate::partial::{add_zeros, sum_of, Trouble};
-use crate::protocol::{Pack, Want, HOLE};
-use crate::scan::Listed;
-use crate::tally::Tally;
+use crate::partial::{add_zeros, sum_of, PartialFileError};
+use crate::protocol::{Pack, Want, MAX_HOLE_BYTES};
+use crate::scan::ListedFile;
+use crate::tally::CopyTally;
 use ring::digest::{Context, SHA256};
 use rustix::fs::{self, FileType, Mode, OFlags, SeekFrom};
 use rustix::io::Errno;
@@ -32,9 +32,9 @@ impl From<Errno> for Unsent {
     }
 }
 
-pub(crate) struct Outgoing {
+pub(crate) struct FileInTransfer {
     pub id: u64,
-    pub listed: Listed,
+    pub listed: ListedFile,
     file: File,
     sum: Context,
     /// How far it is, how long the file is, and how far bytes reach from here without a hole.
@@ -52,23 +52,23 @@ fn look(file: &File) -> Result<(u64, Stamp), Errno> {
     }
 }
 
-impl Outgoing {
+impl FileInTransfer {
     /// Opens it, and goes on where the other end is, if that is how the file begins. `anew`: the other end has something
     /// else, which it is to throw away. Looking for that ends when nobody waits for it any more.
     pub fn open(
-        listed: Listed,
+        listed: ListedFile,
         want: &Want,
         mut anew: bool,
         pack: &mut Pack,
         is_wanted: &dyn Fn() -> bool,
-    ) -> Result<Outgoing, Unsent> {
+    ) -> Result<FileInTransfer, Unsent> {
         let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
         let mut file = File::from(fs::open(&listed.path, flags, Mode::empty())?);
         let began_as = look(&file)?;
         let (mut sum, mut at) = (Context::new(&SHA256), 0);
         if want.from > 0 && !anew {
             let (begun, length) = sum_of(&mut file, want.from, is_wanted).map_err(|trouble| match trouble {
-                Trouble::System(errno) => Unsent::from(errno),
+                PartialFileError::System(errno) => Unsent::from(errno),
                 _ => Unsent::Cut,
             })?;
             match length == want.from && begun.clone().finish().as_ref() == &want.sum[..] {
@@ -80,11 +80,11 @@ impl Outgoing {
             pack.anew(want.id);
         }
         let size = began_as.1.size;
-        Ok(Outgoing { id: want.id, listed, file, sum, at, size, data_until: at, began_as })
+        Ok(FileInTransfer { id: want.id, listed, file, sum, at, size, data_until: at, began_as })
     }
 
     /// Adds a piece of at most so many bytes to the pack; whether that was the last one.
-    pub fn step(&mut self, pack: &mut Pack, most: usize, tally: &Tally) -> Result<bool, Unsent> {
+    pub fn step(&mut self, pack: &mut Pack, most: usize, tally: &CopyTally) -> Result<bool, Unsent> {
         if self.at >= self.size {
             let now = look(&self.file)?;
             if now != self.began_as {
@@ -96,7 +96,7 @@ impl Outgoing {
         if self.at >= self.data_until {
             let begins = self.next_data()?;
             if begins > self.at {
-                let hole = (begins - self.at).min(HOLE);
+                let hole = (begins - self.at).min(MAX_HOLE_BYTES);
                 pack.hole(self.id, hole);
                 add_zeros(&mut self.sum, hole);
                 tally.went_through(hole);
@@ -152,32 +152,32 @@ impl Outgoing {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::protocol::{read, Message, Piece, PACK};
+    use crate::protocol::{read, FileMessage, FilePiece, MAX_PACK_BYTES};
     use std::os::unix::fs::FileExt;
 
     #[test]
     fn a_long_hole_is_sent_in_parts() {
         let path = std::env::temp_dir().join(format!("ligament-outgoing-{}", std::process::id()));
-        let size = 2 * HOLE + (1 << 20);
+        let size = 2 * MAX_HOLE_BYTES + (1 << 20);
         File::create(&path).unwrap().write_all_at(b"end", size - 3).unwrap();
-        let listed = Listed { name: b"f".to_vec(), path: path.clone(), size };
+        let listed = ListedFile { name: b"f".to_vec(), path: path.clone(), size };
         let want = Want { id: 1, from: 0, sum: Vec::new() };
-        let (mut pack, tally) = (Pack::new(), Tally::default());
-        let mut sends = Outgoing::open(listed, &want, false, &mut pack, &|| true).unwrap();
-        while !sends.step(&mut pack, PACK, &tally).unwrap() {}
+        let (mut pack, tally) = (Pack::new(), CopyTally::default());
+        let mut sends = FileInTransfer::open(listed, &want, false, &mut pack, &|| true).unwrap();
+        while !sends.step(&mut pack, MAX_PACK_BYTES, &tally).unwrap() {}
         std::fs::remove_file(&path).unwrap();
         let bytes = pack.into_bytes();
-        let Ok(Message::Pieces(pieces)) = read(&bytes) else { panic!("these are pieces") };
+        let Ok(FileMessage::Pieces(pieces)) = read(&bytes) else { panic!("these are pieces") };
         let mut at = 0;
         for piece in pieces {
             match piece.unwrap().1 {
-                Piece::Hole(length) => {
-                    assert!(length <= HOLE, "{length}");
+                FilePiece::Hole(length) => {
+                    assert!(length <= MAX_HOLE_BYTES, "{length}");
                     at += length;
                 }
-                Piece::Bytes(bytes) => at += bytes.len() as u64,
-                Piece::Whole(_, stamp) => assert_eq!((at, stamp.size), (size, size)),
-                Piece::Anew => panic!("it has only begun"),
+                FilePiece::Bytes(bytes) => at += bytes.len() as u64,
+                FilePiece::Whole(_, stamp) => assert_eq!((at, stamp.size), (size, size)),
+                FilePiece::Anew => panic!("it has only begun"),
             }
         }
         assert_eq!(at, size);

@@ -7,7 +7,7 @@ use std::sync::MutexGuard;
 
 /// The core's instance: this object's own, or that of a light component, which the scheduler lends for as long as one
 /// of the component's functions runs.
-pub(crate) enum Held {
+pub(crate) enum CoreHandle {
     Own(Box<Core>),
     Lent(NonNull<Core>),
     Away,
@@ -16,11 +16,11 @@ pub(crate) enum Held {
 }
 
 // SAFETY: a core that is lent is used by one thread at a time, the one that holds the lock, while it is lent.
-unsafe impl Send for Held {}
+unsafe impl Send for CoreHandle {}
 
 /// The core, while nobody else uses it.
 pub(crate) struct InUse<'a> {
-    pub held: MutexGuard<'a, Held>,
+    pub held: MutexGuard<'a, CoreHandle>,
     /// Ends after the lock.
     pub _turn: InCall<'a>,
 }
@@ -30,10 +30,10 @@ impl Deref for InUse<'_> {
 
     fn deref(&self) -> &Core {
         match &*self.held {
-            Held::Own(core) => core,
+            CoreHandle::Own(core) => core,
             // SAFETY: it is lent, and whoever lent it does not use it meanwhile.
-            Held::Lent(core) => unsafe { core.as_ref() },
-            Held::Away | Held::Left => unreachable!("looked at when it was locked"),
+            CoreHandle::Lent(core) => unsafe { core.as_ref() },
+            CoreHandle::Away | CoreHandle::Left => unreachable!("looked at when it was locked"),
         }
     }
 }
@@ -41,10 +41,10 @@ impl Deref for InUse<'_> {
 impl DerefMut for InUse<'_> {
     fn deref_mut(&mut self) -> &mut Core {
         match &mut *self.held {
-            Held::Own(core) => core,
+            CoreHandle::Own(core) => core,
             // SAFETY: as above.
-            Held::Lent(core) => unsafe { core.as_mut() },
-            Held::Away | Held::Left => unreachable!("looked at when it was locked"),
+            CoreHandle::Lent(core) => unsafe { core.as_mut() },
+            CoreHandle::Away | CoreHandle::Left => unreachable!("looked at when it was locked"),
         }
     }
 }
