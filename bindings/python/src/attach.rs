@@ -3,7 +3,7 @@
 use crate::errors;
 use crate::from_wire::to_python;
 use ligament_catalogue::{Code, Fault};
-use ligament_runtime::client::{self, Came, PortOf, USUAL_ROOM};
+use ligament_runtime::client::{self, TapEvent, PortOf, DEFAULT_BOX_BYTES};
 use ligament_wire::tap::TapSelection;
 use pyo3::prelude::*;
 use std::time::{Duration, Instant};
@@ -32,7 +32,7 @@ pub fn standing(py: Python<'_>, run: &str) -> PyResult<String> {
 /// A port that is looked at.
 #[pyclass(module = "ligament._ligament", name = "_Tapping")]
 pub struct Tapping {
-    tapping: Option<client::Tapping>,
+    tapping: Option<client::TapSession>,
 }
 
 #[pymethods]
@@ -53,7 +53,7 @@ impl Tapping {
         let begun = py.detach(|| {
             let cuts = TapSelection::cuts_of(slice)?;
             let wanted = TapSelection { keys, cuts, thin, bars: histogram };
-            client::Tapping::of(run, &PortOf::of(port)?, &wanted, room.unwrap_or(USUAL_ROOM))
+            client::TapSession::of(run, &PortOf::of(port)?, &wanted, room.unwrap_or(DEFAULT_BOX_BYTES))
         });
         Ok(Tapping { tapping: Some(begun.map_err(|fault| raised(py, fault))?) })
     }
@@ -73,13 +73,13 @@ impl Tapping {
             let left = patience.map_or(SIGNALS, |all| all.saturating_sub(began.elapsed()));
             let came = py.detach(|| tapping.next(left.min(SIGNALS))).map_err(|fault| raised(py, fault))?;
             match came {
-                Came::Shown(shown) => {
+                TapEvent::Shown(shown) => {
                     let data = to_python(py, &shown.value)?;
                     let told = (shown.timestamp, shown.next_timestamp, shown.slot, shown.number, data);
                     return Ok((Some(told), String::new()));
                 }
-                Came::Over(why) => return Ok((None, why)),
-                Came::Nothing if left.is_zero() => {
+                TapEvent::Over(why) => return Ok((None, why)),
+                TapEvent::Nothing if left.is_zero() => {
                     let port = tapping.port();
                     let fault = ligament_catalogue::fault!(
                         TIMED_OUT,
@@ -87,7 +87,7 @@ impl Tapping {
                     );
                     return Err(raised(py, fault));
                 }
-                Came::Nothing => py.check_signals()?,
+                TapEvent::Nothing => py.check_signals()?,
             }
         }
     }

@@ -17,7 +17,7 @@ const NODE: &str = "SLURMD_NODENAME";
 /// Takes part in a run.
 pub(crate) fn agent(arguments: &Agent) -> i32 {
     match options(arguments).and_then(take_part) {
-        Ok(state) => crate::ending::exit_status(state),
+        Ok(state) => crate::summary::exit_status(state),
         Err(why) => {
             crate::complain(&why);
             crate::FAILED

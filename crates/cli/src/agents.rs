@@ -10,9 +10,9 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 /// How often is looked whether the others run, and whether agents have ended.
-const LOOK: Duration = Duration::from_millis(250);
+const POLL_INTERVAL: Duration = Duration::from_millis(250);
 /// So many times its patience a job waits for a sign of the run's head, which looks at it every few seconds.
-const SIGNS: u32 = 10;
+const MAX_MISSED_SIGNS: u32 = 10;
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct SiteAgents {
@@ -30,9 +30,9 @@ pub(crate) struct SiteAgents {
     #[arg(long, value_name = "FILE")]
     site: String,
     #[command(flatten)]
-    relaying: crate::relay::Relaying,
+    relaying: crate::relay::RelayOptions,
     /// For how long the head may be cut off before these domains end.
-    #[arg(long, value_name = "TIME", value_parser = crate::spread::seconds, default_value = "60s")]
+    #[arg(long, value_name = "TIME", value_parser = crate::spread_options::seconds, default_value = "60s")]
     patience: Duration,
 }
 
@@ -57,7 +57,7 @@ pub(crate) fn agents(arguments: &SiteAgents) -> i32 {
 fn await_others(arguments: &SiteAgents) -> Result<(), Fault> {
     let directory = arguments.join.parent().unwrap_or(Path::new("."));
     let (begin, watched) = (directory.join("begin"), directory.join("watched"));
-    let signs = SIGNS * arguments.patience;
+    let signs = MAX_MISSED_SIGNS * arguments.patience;
     // By this machine's clock, which need not agree with that of the disk.
     let (mut last, mut since) = (None, Instant::now());
     loop {
@@ -81,7 +81,7 @@ fn await_others(arguments: &SiteAgents) -> Result<(), Fault> {
                 signs.as_secs()
             ));
         }
-        std::thread::sleep(LOOK);
+        std::thread::sleep(POLL_INTERVAL);
     }
 }
 
@@ -114,13 +114,13 @@ fn one(arguments: &SiteAgents, site: &Site, cores: Option<u32>) -> i32 {
         cores,
         cores_of_job: false,
         scratch: site.scratch.as_ref().map(PathBuf::from),
-        listening: crate::spread::Listening { listen: site.interface.clone(), ports: site.ports.clone() },
-        relaying: crate::relay::Relaying {
+        listening: crate::spread_options::ListenOptions { listen: site.interface.clone(), ports: site.ports.clone() },
+        relaying: crate::relay::RelayOptions {
             relay: arguments.relaying.relay.clone(),
             jump: site.jump.clone(),
             jump_option: site.jump.iter().flat_map(|_| site.ssh_options.clone()).collect(),
         },
-        linking: crate::spread::Linking { streams: site.streams, pace: site.pace },
+        linking: crate::spread_options::LinkOptions { streams: site.streams, pace: site.pace },
         patience: arguments.patience,
         quiet: false,
         launched: false,
@@ -176,7 +176,7 @@ fn several(arguments: &SiteAgents, site: &Site, all: MachineList) -> Result<i32,
             }
             left -= lost.domains.len().min(left);
         }
-        std::thread::sleep(LOOK);
+        std::thread::sleep(POLL_INTERVAL);
     }
     Ok(crate::DONE)
 }

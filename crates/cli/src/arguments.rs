@@ -99,7 +99,7 @@ enum Command {
     ///
     /// Mistakes are told with their lines. The result goes to the standard output.
     Convert(crate::convert::Convert),
-    Play(crate::play::Play),
+    Play(crate::play::PlayCommand),
     /// Make a directory with a code, or a model, to begin with.
     ///
     /// `ligament new submodel --language c NAME`, `ligament new macro …`, `ligament new model NAME`. What is there compiles
@@ -116,7 +116,7 @@ enum Command {
     ShippedPart,
     /// Show how a run stands: who computes, who waits for whom.
     Status(Status),
-    View(crate::view::View),
+    View(crate::view::ViewCommand),
     Tap(crate::tap::Tap),
     /// List the runs that there are: when they began, how long they took, how they ended.
     Runs(crate::runs::Runs),
@@ -201,9 +201,9 @@ pub(crate) struct Run {
     #[command(flatten)]
     pub ignore: crate::check::Ignore,
     #[command(flatten)]
-    pub sharing: crate::places::Sharing,
+    pub sharing: crate::places::ShareOptions,
     #[command(flatten, next_help_heading = "Over several domains")]
-    pub spreading: crate::spread::Spreading,
+    pub spreading: crate::spread_options::SpreadOptions,
     #[command(flatten)]
     pub hosts: crate::places::Hosts,
     #[command(flatten)]
@@ -234,13 +234,13 @@ pub(crate) struct Agent {
     #[arg(long, value_name = "DIR")]
     pub scratch: Option<PathBuf>,
     #[command(flatten)]
-    pub listening: crate::spread::Listening,
+    pub listening: crate::spread_options::ListenOptions,
     #[command(flatten)]
-    pub relaying: crate::relay::Relaying,
+    pub relaying: crate::relay::RelayOptions,
     #[command(flatten)]
-    pub linking: crate::spread::Linking,
+    pub linking: crate::spread_options::LinkOptions,
     /// For how long the head may be cut off before this domain ends.
-    #[arg(long, value_name = "TIME", value_parser = crate::spread::seconds, default_value = "60s")]
+    #[arg(long, value_name = "TIME", value_parser = crate::spread_options::seconds, default_value = "60s")]
     pub patience: std::time::Duration,
     /// Show nothing but errors and warnings.
     #[arg(short, long)]

@@ -3,26 +3,26 @@
 //! look, or on which machine.
 
 use crate::arguments::print;
-use crate::ear::Ear;
-use crate::ending::{tell, Telling};
+use crate::interrupt::Ear;
+use crate::summary::{tell, SummaryStyle};
 use ligament_catalogue::{fault, said, Fault};
 use ligament_launch::site::find_site;
 use ligament_manager::{find_run, JournalEntry, JournalEvent, Journal, UtcTime, RunDirectory, RunRecord, RunState};
 use ligament_runtime::client::{
     halted_in_words, is_alive, is_halted, is_here, record_of, JobRecord, Queue, Snapshots, Tail,
 };
-use ligament_runtime::{called, View, LAST_LINES};
+use ligament_runtime::{called, TerminalView, LAST_LINES};
 use rustix::event::{poll, PollFd, PollFlags, Timespec};
 use std::time::{Duration, Instant, UNIX_EPOCH};
 
 /// How often the run directory is looked at. On a shared file system nothing tells of another machine's changes.
-const LOOK: Duration = Duration::from_millis(250);
+const POLL_INTERVAL: Duration = Duration::from_millis(250);
 /// How long files may take to be seen on this machine after the job is over.
 const FILES_LATE: Duration = Duration::from_secs(10);
 /// How long the guard of a run whose manager is gone has to say so.
 const GUARD: Duration = Duration::from_secs(5);
 /// After this time without a word the manager of a run elsewhere is called silent.
-const SILENT: Duration = Duration::from_secs(30);
+const SILENCE_TIMEOUT: Duration = Duration::from_secs(30);
 /// Warnings from before that are shown.
 const EARLIER: usize = 10;
 
@@ -69,18 +69,18 @@ pub(crate) fn how_to_leave(run: &RunDirectory, is_job: bool) -> String {
 /// Shows a run to its end, from the queue on. The exit status is that of the run.
 pub(crate) fn show(run: &RunDirectory, job: Option<&JobRecord>, json: bool) -> i32 {
     match Ear::new() {
-        Ok(ear) => Attached::new(run, job, json, ear).show(),
+        Ok(ear) => AttachedViewer::new(run, job, json, ear).show(),
         Err(error) => crate::fail(json, &error, crate::FAILED),
     }
 }
 
 /// Who looks at a run.
-struct Attached<'a> {
+struct AttachedViewer<'a> {
     run: &'a RunDirectory,
     json: bool,
     queue: Option<Queue<'a>>,
     /// On a terminal.
-    screen: Option<View>,
+    screen: Option<TerminalView>,
     log: Tail,
     journal: Tail,
     /// Whether the journal says that the run is up.
@@ -95,13 +95,13 @@ struct Attached<'a> {
     since: Instant,
 }
 
-impl<'a> Attached<'a> {
-    fn new(run: &'a RunDirectory, job: Option<&'a JobRecord>, json: bool, ear: Ear) -> Attached<'a> {
-        Attached {
+impl<'a> AttachedViewer<'a> {
+    fn new(run: &'a RunDirectory, job: Option<&'a JobRecord>, json: bool, ear: Ear) -> AttachedViewer<'a> {
+        AttachedViewer {
             run,
             json,
             queue: job.map(Queue::of),
-            screen: if json { None } else { View::on_terminal(crate::colour::chosen()) },
+            screen: if json { None } else { TerminalView::on_terminal(crate::colour::chosen()) },
             log: Tail::of(run.log()),
             journal: Tail::of(run.journal()),
             up: false,
@@ -125,7 +125,7 @@ impl<'a> Attached<'a> {
             match &record {
                 Ok(record) if record.state != RunState::Running => {
                     self.clear();
-                    let telling = if self.json { Telling::Json } else { Telling::All };
+                    let telling = if self.json { SummaryStyle::Json } else { SummaryStyle::All };
                     let status = tell(self.run, record, telling);
                     if let Some(last) = last_words(self.run).filter(|_| !self.json) {
                         crate::say(&last);
@@ -139,7 +139,7 @@ impl<'a> Attached<'a> {
             if let Some(lost) = self.lost(record.as_ref().ok()) {
                 return self.fail(&lost);
             }
-            if self.ear.waits(LOOK) {
+            if self.ear.waits(POLL_INTERVAL) {
                 return self.leave();
             }
             if nobody_reads() {
@@ -149,7 +149,7 @@ impl<'a> Attached<'a> {
     }
 
     fn clear(&mut self) {
-        self.screen.iter_mut().for_each(View::clear);
+        self.screen.iter_mut().for_each(TerminalView::clear);
     }
 
     fn say(&mut self, text: &str) {
@@ -261,13 +261,13 @@ impl<'a> Attached<'a> {
             let gone = *self.gone.get_or_insert_with(Instant::now);
             return (gone.elapsed() > GUARD).then(|| lost_in_words(self.run, record));
         }
-        let silent = self.up_elsewhere(record) && self.snapshots.silent_for() > SILENT;
+        let silent = self.up_elsewhere(record) && self.snapshots.silent_for() > SILENCE_TIMEOUT;
         if silent && !self.said_silent {
             let text = said!(
                 MANAGER_SILENT,
                 "nothing was heard of the manager on {} for {} s; {}",
                 record.host,
-                SILENT.as_secs(),
+                SILENCE_TIMEOUT.as_secs(),
                 last_sign(self.run)
             );
             self.say(&text);

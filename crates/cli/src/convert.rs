@@ -9,7 +9,7 @@ use ligament_xmml::ConvertedModel;
 use std::path::{Path, PathBuf};
 
 /// A longer file is refused.
-const LONGEST: u64 = 64 << 20;
+const MAX_FILE_BYTES: u64 = 64 << 20;
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Convert {
@@ -54,10 +54,10 @@ pub(crate) fn convert(arguments: &Convert) -> i32 {
 pub(crate) fn read_xmml(path: &Path) -> Result<String, Fault> {
     let wrong = |error: std::io::Error| fault!(CANNOT_READ_FILE, "{} cannot be read: {error}", path.display());
     let length = std::fs::metadata(path).map_err(wrong)?.len();
-    if length > LONGEST {
+    if length > MAX_FILE_BYTES {
         return Err(fault!(
             FILE_TOO_LARGE,
-            "{} has {length} bytes, and {LONGEST} are the most",
+            "{} has {length} bytes, and {MAX_FILE_BYTES} are the most",
             path.display()
         ));
     }

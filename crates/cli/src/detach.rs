@@ -2,7 +2,7 @@
 //! until it is up, or has failed.
 
 use crate::arguments::{print, Run};
-use crate::ear::Ear;
+use crate::interrupt::Ear;
 use ligament_catalogue::fault;
 use ligament_launch::{ended, start_detached};
 use ligament_manager::{UtcTime, RunDirectory};
@@ -16,7 +16,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 /// How often somebody looks whether it is up.
-const LOOK: Duration = Duration::from_millis(20);
+const POLL_INTERVAL: Duration = Duration::from_millis(20);
 
 /// Makes the run by `make` elsewhere, with its directory and what it has instead of a terminal.
 pub(crate) fn detach(
@@ -52,7 +52,7 @@ pub(crate) fn begin(
         let pid = start_detached(&printed, || make(directory, Terminal::None(Arc::new(theirs))));
         let pid = pid.map_err(broken)?;
         let printed = File::open(&printed).map_err(broken)?;
-        Ok(Detached { run, line, printed, pid, json, ear: Ear::new()? })
+        Ok(DetachedRun { run, line, printed, pid, json, ear: Ear::new()? })
     });
     match started {
         Ok(detached) => detached.await_it(),
@@ -61,7 +61,7 @@ pub(crate) fn begin(
 }
 
 /// A run that begins elsewhere.
-struct Detached {
+struct DetachedRun {
     run: RunDirectory,
     /// A byte comes when it is up.
     line: UnixStream,
@@ -71,7 +71,7 @@ struct Detached {
     ear: Ear,
 }
 
-impl Detached {
+impl DetachedRun {
     fn await_it(mut self) -> Result<(RunDirectory, u32), i32> {
         let mut all = String::new();
         loop {
@@ -103,7 +103,7 @@ impl Detached {
                 }
                 return Err(status);
             }
-            if self.ear.waits(LOOK) {
+            if self.ear.waits(POLL_INTERVAL) {
                 // It is not on its own yet. A second time it ends at once.
                 let pid = i32::try_from(self.pid).ok().and_then(Pid::from_raw);
                 let _ = pid.map(|pid| kill_process(pid, Signal::INT));

@@ -10,10 +10,10 @@ use std::os::fd::AsFd;
 use std::time::Duration;
 
 /// How long the address may take to answer, and what is under way to arrive after the end.
-const ANSWERS: Duration = Duration::from_secs(10);
-const PARTING: Duration = Duration::from_secs(10);
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(10);
+const DELIVERY_TIMEOUT: Duration = Duration::from_secs(10);
 /// Bytes that are passed on at once.
-const ROOM: usize = 1 << 17;
+const BUFFER_BYTES: usize = 1 << 17;
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct LeadOn {
@@ -50,7 +50,7 @@ fn between(to: SocketAddr) -> io::Result<()> {
     // Without the buffers of Rust's own: what has come goes on at once.
     let mut input = File::from(io::stdin().as_fd().try_clone_to_owned()?);
     let mut output = File::from(io::stdout().as_fd().try_clone_to_owned()?);
-    let mut there = TcpStream::connect_timeout(&to, ANSWERS)?;
+    let mut there = TcpStream::connect_timeout(&to, ANSWER_TIMEOUT)?;
     there.set_nodelay(true)?;
     let mut back = there.try_clone()?;
     std::thread::Builder::new().name("back".into()).spawn(move || {
@@ -60,13 +60,13 @@ fn between(to: SocketAddr) -> io::Result<()> {
     })?;
     let sent = pass(&mut input, &mut there);
     let _ = there.shutdown(Shutdown::Write);
-    std::thread::sleep(PARTING);
+    std::thread::sleep(DELIVERY_TIMEOUT);
     sent
 }
 
 /// Passes on whatever comes, as soon as it comes. `io::copy` would have the kernel do it (splice), which waits for more.
 fn pass(from: &mut impl Read, to: &mut impl Write) -> io::Result<()> {
-    let mut buffer = vec![0; ROOM];
+    let mut buffer = vec![0; BUFFER_BYTES];
     loop {
         match from.read(&mut buffer) {
             Ok(0) => return Ok(()),

@@ -1,7 +1,7 @@
 //! `ligament logs`: the run's log or an instance's output, and with `-f` what is added to it until the run ends.
 
 use crate::arguments::Logs;
-use crate::shown::Shown;
+use crate::program_output::ProgramOutput;
 use ligament_catalogue::{fault, Fault};
 use ligament_manager::{find_run, instances_of, no_such_instance, read_output, RunDirectory, RunLog, RunState};
 use ligament_runtime::client::{is_alive, is_here, record_of, InstanceFiles};
@@ -63,7 +63,7 @@ fn show(run: &RunDirectory, path: &Path, follow: bool) -> Result<(), Fault> {
     // Watched from before the first look, so that nothing is missed in between.
     let watch = if follow { Some(watch(run, path).map_err(|error| wrong(error.into()))?) } else { None };
     let mut file: Option<File> = None;
-    let mut out = Shown::begin();
+    let mut out = ProgramOutput::begin();
     // What was put aside when the log became too large.
     if let Ok(earlier) = std::fs::read(RunLog::earlier(path)) {
         let _ = out.show(&earlier);
@@ -101,7 +101,7 @@ fn show(run: &RunDirectory, path: &Path, follow: bool) -> Result<(), Fault> {
 }
 
 /// Shows what has been added to a file. False if nobody reads it any more (`| head`).
-fn show_rest(file: &mut File, out: &mut Shown) -> std::io::Result<bool> {
+fn show_rest(file: &mut File, out: &mut ProgramOutput) -> std::io::Result<bool> {
     let mut bytes = Vec::new();
     read_output(file, &mut bytes)?;
     Ok(out.show(&bytes).is_ok())

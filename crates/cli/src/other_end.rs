@@ -44,14 +44,14 @@ pub(crate) fn command(site: &Site, word: &str) -> Command {
 }
 
 /// ssh, and what it runs.
-pub(crate) struct Running {
+pub(crate) struct SshProcess {
     child: Child,
     said: Arc<Mutex<Vec<u8>>>,
     listens: Option<JoinHandle<()>>,
 }
 
-impl Running {
-    pub fn start(mut command: Command) -> Result<(Running, ChildStdin, ChildStdout), Fault> {
+impl SshProcess {
+    pub fn start(mut command: Command) -> Result<(SshProcess, ChildStdin, ChildStdout), Fault> {
         let name = command.get_program().to_string_lossy().into_owned();
         let mut child =
             command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().map_err(
@@ -62,7 +62,7 @@ impl Running {
         let keeps = said.clone();
         let listens = errors.map(|errors| std::thread::spawn(move || keep_last(errors, &keeps)));
         match input.zip(output) {
-            Some((input, output)) => Ok((Running { child, said, listens }, input, output)),
+            Some((input, output)) => Ok((SshProcess { child, said, listens }, input, output)),
             None => Err(fault!(SITE_UNREACHABLE, "{name} has no pipes")),
         }
     }
@@ -97,7 +97,7 @@ impl Running {
     }
 }
 
-impl Drop for Running {
+impl Drop for SshProcess {
     fn drop(&mut self) {
         self.end(Duration::ZERO);
     }
@@ -129,7 +129,7 @@ mod tests {
     fn what_ssh_says_is_heard_even_if_a_process_that_it_leaves_behind_never_closes_its_pipe() {
         let mut command = Command::new("sh");
         command.args(["-c", "sleep 600 <&- >&- & echo $!; echo Permission denied >&2; exit 255"]);
-        let (mut running, input, mut output) = Running::start(command).unwrap();
+        let (mut running, input, mut output) = SshProcess::start(command).unwrap();
         drop(input);
         let mut stays = String::new();
         output.read_to_string(&mut stays).unwrap();

@@ -7,7 +7,7 @@ const FROM: &str = "docs/reference";
 
 /// A link in an explanation.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Link<'a> {
+pub(crate) struct PageLink<'a> {
     pub title: &'a str,
     /// The page, from the root of the sources: `docs/guides/files.md`.
     page: PathBuf,
@@ -16,7 +16,7 @@ pub(crate) struct Link<'a> {
 }
 
 /// The links of a Markdown text.
-pub(crate) fn links(markdown: &str) -> impl Iterator<Item = Link<'_>> {
+pub(crate) fn links(markdown: &str) -> impl Iterator<Item = PageLink<'_>> {
     markdown.split('[').skip(1).filter_map(|rest| {
         let (title, after) = rest.split_once("](")?;
         let (target, _) = after.split_once(')')?;
@@ -31,7 +31,7 @@ pub(crate) fn links(markdown: &str) -> impl Iterator<Item = Link<'_>> {
                 part => path.push(part),
             }
         }
-        Some(Link { title, page: path, place })
+        Some(PageLink { title, page: path, place })
     })
 }
 
@@ -53,12 +53,12 @@ impl Pages {
     }
 
     /// The file of a page; without pages here, what it is called in the sources.
-    pub fn file(&self, link: &Link<'_>) -> String {
+    pub fn file(&self, link: &PageLink<'_>) -> String {
         self.root.as_ref().map_or_else(|| link.page.clone(), |root| root.join(&link.page)).display().to_string()
     }
 
     /// The heading that a link leads to, if it leads to one; without pages here, its name in links.
-    pub fn heading(&self, link: &Link<'_>) -> Option<String> {
+    pub fn heading(&self, link: &PageLink<'_>) -> Option<String> {
         let place = link.place?;
         let text = std::fs::read_to_string(self.root.as_ref()?.join(&link.page)).unwrap_or_default();
         let headings = text.lines().filter(|line| line.starts_with('#'));

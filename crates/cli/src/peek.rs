@@ -2,7 +2,7 @@
 //! is under way from its head where that is needed, else from the run directory.
 
 use crate::arguments::{print, Peek};
-use crate::shown::Shown;
+use crate::program_output::ProgramOutput;
 use ligament_catalogue::{fault, Code, Fault};
 use ligament_manager::{find_run, format_bytes};
 use ligament_runtime::client::InstanceFiles;
@@ -11,7 +11,7 @@ use std::io;
 use std::time::Duration;
 
 /// How often is looked whether a file has grown.
-const OFTEN: Duration = Duration::from_millis(250);
+const POLL_INTERVAL: Duration = Duration::from_millis(250);
 
 /// Shows what an instance has.
 pub(crate) fn peek(arguments: &Peek) -> i32 {
@@ -88,7 +88,7 @@ fn ago(seconds: u64) -> String {
 /// # Errors
 /// It cannot be read, or what reads this cannot be written to.
 pub(crate) fn show(files: &InstanceFiles<'_>, path: &str, from: u64, follow: bool) -> Result<(), Fault> {
-    let mut out = Shown::begin();
+    let mut out = ProgramOutput::begin();
     let (mut at, mut known) = (from, None);
     loop {
         let (sight, more_may_come) = files.see(path, at, MAX_ANSWER_BYTES)?;
@@ -120,7 +120,7 @@ pub(crate) fn show(files: &InstanceFiles<'_>, path: &str, from: u64, follow: boo
         };
         match (grown, follow && more_may_come) {
             (true, _) => {}
-            (false, true) => std::thread::sleep(OFTEN),
+            (false, true) => std::thread::sleep(POLL_INTERVAL),
             (false, false) => return Ok(()),
         }
     }

@@ -49,13 +49,13 @@ impl Hosts {
 
 /// Who may read what a run leaves.
 #[derive(Debug, Default, clap::Args)]
-pub(crate) struct Sharing {
+pub(crate) struct ShareOptions {
     /// Let your group read the run directory, and what instances write; without it only you may.
     #[arg(long, value_name = "WITH", value_parser = ["group"])]
     pub share: Option<String>,
 }
 
-impl Sharing {
+impl ShareOptions {
     pub fn is_with_group(&self, site: &Site) -> bool {
         self.share.is_some() || site.share_with_group
     }

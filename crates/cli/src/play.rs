@@ -2,11 +2,11 @@
 
 use crate::arguments::print;
 use crate::check::read;
-use crate::ending::{tell, Telling};
+use crate::summary::{tell, SummaryStyle};
 use ligament_analysis::{CheckOptions, Files};
 use ligament_catalogue::Fault;
 use ligament_manager::{RunDirectory, RunState};
-use ligament_runtime::play::{play_part, record, Play as Prepared, PlayOptions, RecordOptions, SUBMODEL};
+use ligament_runtime::play::{play_part, record, PlaySession as Prepared, PlayOptions, RecordOptions, SUBMODEL};
 use ligament_runtime::{say, shown, RunOptions, Show, Terminal};
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -16,7 +16,7 @@ use std::time::Duration;
 ///
 /// Needs no model file and no other code. The exit status is 0 if all answers are as expected, 1 if not.
 #[derive(Debug, clap::Args)]
-pub(crate) struct Play {
+pub(crate) struct PlayCommand {
     /// The case: messages for the submodel, and the answers that it is to give.
     pub case: PathBuf,
     /// The program of the submodel, with its arguments.
@@ -48,7 +48,7 @@ pub(crate) struct Play {
     #[arg(long)]
     pub manual: bool,
     /// How long to wait for each answer.
-    #[arg(long, value_name = "TIME", value_parser = crate::spread::seconds, default_value = "60s")]
+    #[arg(long, value_name = "TIME", value_parser = crate::spread_options::seconds, default_value = "60s")]
     pub timeout: Duration,
     /// Where to put the run directory [default: a temporary one, kept only if something differs; with --record, below runs].
     #[arg(long, value_name = "DIR")]
@@ -83,7 +83,7 @@ pub(crate) fn record_part(arguments: &RecordPart) -> i32 {
 }
 
 /// Plays a case.
-pub(crate) fn play(arguments: &Play) -> i32 {
+pub(crate) fn play(arguments: &PlayCommand) -> i32 {
     let done = match &arguments.instance {
         Some(instance) => recorded(arguments, instance),
         None => played(arguments),
@@ -104,7 +104,7 @@ pub(crate) fn part(arguments: &PlayPart) -> i32 {
 }
 
 /// Runs a model, and writes what one of its instances received and sent.
-fn recorded(arguments: &Play, instance: &str) -> Result<i32, Fault> {
+fn recorded(arguments: &PlayCommand, instance: &str) -> Result<i32, Fault> {
     let options = CheckOptions { files: Files::MustExist, ..CheckOptions::default() };
     let mut report = read(&arguments.record, &arguments.settings, None, options)?;
     crate::say_lines(&report.to_text());
@@ -127,7 +127,7 @@ fn recorded(arguments: &Play, instance: &str) -> Result<i32, Fault> {
     let options =
         RecordOptions { case, instance: instance.to_owned(), ligament: ligament_launch::own_command(), run };
     let result = record(model, options)?;
-    let telling = if arguments.json { Telling::Json } else { Telling::Errors };
+    let telling = if arguments.json { SummaryStyle::Json } else { SummaryStyle::Errors };
     let status = tell(&RunDirectory::open(&result.directory), &result.record, telling);
     if status == crate::DONE && !arguments.json {
         say(&format!("{} has the messages of {instance}", shown(&arguments.case)));
@@ -135,7 +135,7 @@ fn recorded(arguments: &Play, instance: &str) -> Result<i32, Fault> {
     Ok(status)
 }
 
-fn played(arguments: &Play) -> Result<i32, Fault> {
+fn played(arguments: &PlayCommand) -> Result<i32, Fault> {
     let name = arguments.case.display().to_string();
     let prepared = Prepared::prepare(&PlayOptions {
         case: arguments.case.clone(),
@@ -165,7 +165,7 @@ fn played(arguments: &Play) -> Result<i32, Fault> {
             (!right || arguments.run_dir.is_some()).then(|| directory.display().to_string()).into();
         print(&format!("{json}\n"));
     } else if played.failed {
-        tell(&run, record, Telling::Errors);
+        tell(&run, record, SummaryStyle::Errors);
     } else {
         for (line, what) in &played.verdict.wrong {
             let place = if *line > 0 { format!("{name}:{line}") } else { name.clone() };

@@ -1,7 +1,7 @@
 //! `ligament relay`, and how runs and agents are told which relays they go over.
 
 use crate::lead_on::told;
-use crate::spread::Listening;
+use crate::spread_options::ListenOptions;
 use ligament_catalogue::{fault, Fault};
 use ligament_launch::site::Site;
 use ligament_net::{Gate, Invitation, Listener, Station, RelayNotice, Route};
@@ -14,7 +14,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// How often at most it is said who was sent away.
-const TELL_AGAIN: Duration = Duration::from_secs(60);
+const REPORT_INTERVAL: Duration = Duration::from_secs(60);
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Relay {
@@ -22,7 +22,7 @@ pub(crate) struct Relay {
     #[arg(value_name = "FILE")]
     file: PathBuf,
     #[command(flatten)]
-    listening: Listening,
+    listening: ListenOptions,
     /// The address by which others know this machine, with a port unless it is the relay's own; may be given several
     /// times [default: those of its interfaces].
     #[arg(long, value_name = "NAME[:PORT]")]
@@ -37,7 +37,7 @@ pub(crate) struct Relay {
 
 /// Which relays connections go over.
 #[derive(Debug, Clone, Default, clap::Args)]
-pub(crate) struct Relaying {
+pub(crate) struct RelayOptions {
     /// Go over this relay, whose file this is, where other domains are not reached directly; of several in a row give the
     /// nearest first. All domains of a run meet at the last one, that of the head.
     #[arg(long, value_name = "FILE")]
@@ -55,7 +55,7 @@ fn stations(files: &[PathBuf]) -> Result<Vec<Station>, Fault> {
     files.iter().map(|file| Station::read(file)).collect()
 }
 
-impl Relaying {
+impl RelayOptions {
     /// The way of a run's head: as the command line says, else its site.
     pub fn way(&self, site: &Site, encrypt: bool) -> Result<Option<Arc<Route>>, Fault> {
         let files = if self.relay.is_empty() { &site.relays } else { &self.relay };
@@ -275,7 +275,7 @@ fn carry_on(mut relay: ligament_net::Relay, quiet: bool) -> i32 {
                 last = Some((from, why));
             }
         }
-        if said.is_none_or(|at| at.elapsed() >= TELL_AGAIN) {
+        if said.is_none_or(|at| at.elapsed() >= REPORT_INTERVAL) {
             if let Some((from, why)) = last.take() {
                 if !quiet {
                     crate::say(&format!("{turned_away} sent away; the last one, from {from}: {why}"));

@@ -2,9 +2,9 @@
 
 use crate::arguments::{print, Run};
 use crate::check::read;
-use crate::ending::{tell, Telling};
-use crate::launched::Launched;
-use crate::spread::ByHand;
+use crate::summary::{tell, SummaryStyle};
+use crate::launched_agents::LaunchedAgents;
+use crate::spread_options::ByHand;
 use ligament_analysis::{CheckOptions, Files};
 use ligament_catalogue::Fault;
 use ligament_launch::site::Site;
@@ -66,7 +66,7 @@ pub(crate) fn run(arguments: &Run) -> i32 {
         (false, false) => Show::View,
     };
     let directory = match arguments.open {
-        Some(role) => match crate::opened::open(arguments.run_dir.as_deref(), &model.name, role) {
+        Some(role) => match crate::page_start::open(arguments.run_dir.as_deref(), &model.name, role) {
             Ok(directory) => Some(directory),
             Err(error) => return refuse(arguments, &error),
         },
@@ -109,7 +109,7 @@ fn carry_out(arguments: &Run, model: &ResolvedModel, options: RunOptions, machin
         umask(before - group);
     }
     let mut agents = ByHand;
-    let mut launched = Launched::new(machines, site, &arguments.spreading);
+    let mut launched = LaunchedAgents::new(machines, site, &arguments.spreading);
     let spread = match arguments.spreading.by_hand(site, model, &mut agents) {
         Ok(None) if !machines.is_only_here() => {
             launched.spread(machines, &arguments.spreading, model).map(Some)
@@ -121,9 +121,9 @@ fn carry_out(arguments: &Run, model: &ResolvedModel, options: RunOptions, machin
         Err(error) => return refuse(arguments, &error),
     };
     let telling = match (arguments.json, arguments.quiet) {
-        (true, _) => Telling::Json,
-        (false, true) => Telling::Errors,
-        (false, false) => Telling::All,
+        (true, _) => SummaryStyle::Json,
+        (false, true) => SummaryStyle::Errors,
+        (false, false) => SummaryStyle::All,
     };
     match run_over(model, options, None, spread) {
         Ok(result) => tell(&RunDirectory::open(&result.directory), &result.record, telling),

@@ -17,7 +17,7 @@ pub(crate) struct Runs {
 }
 
 /// What is shown of a run.
-struct Row {
+struct RunRow {
     name: String,
     started: Option<String>,
     state: String,
@@ -27,7 +27,7 @@ struct Row {
 }
 
 /// A run, if there is one in this directory.
-fn row(run: &RunDirectory) -> Option<Row> {
+fn row(run: &RunDirectory) -> Option<RunRow> {
     let name = run.name();
     let record = match record_of(run) {
         Ok(record) => record,
@@ -38,7 +38,7 @@ fn row(run: &RunDirectory) -> Option<Row> {
                 None if run.record().exists() => ("?", why.to_string()),
                 None => return None,
             };
-            return Some(Row {
+            return Some(RunRow {
                 name,
                 started: None,
                 state: state.into(),
@@ -56,7 +56,7 @@ fn row(run: &RunDirectory) -> Option<Row> {
     };
     let began = UtcTime::of_rfc3339(&record.started).filter(|_| running);
     let elapsed = began.map(|began| UtcTime::now().0.saturating_sub(began.0) as f64 / 1e3);
-    Some(Row {
+    Some(RunRow {
         name,
         started: Some(record.started),
         state: state.into(),
@@ -68,13 +68,13 @@ fn row(run: &RunDirectory) -> Option<Row> {
 
 /// `ligament runs`
 pub(crate) fn runs(arguments: &Runs) -> i32 {
-    let mut rows: Vec<Row> = runs_in(&arguments.directory).iter().filter_map(row).collect();
+    let mut rows: Vec<RunRow> = runs_in(&arguments.directory).iter().filter_map(row).collect();
     // What waits in a queue comes last.
     rows.sort_by(|a, b| {
         (a.started.is_none(), &a.started, &a.name).cmp(&(b.started.is_none(), &b.started, &b.name))
     });
     if arguments.json {
-        let one = |row: &Row| {
+        let one = |row: &RunRow| {
             serde_json::json!({
                 "name": row.name, "started": row.started, "state": row.state, "duration": row.duration,
                 "reason": row.why, "model": row.model,

@@ -3,7 +3,7 @@
 use crate::arguments::print;
 use ligament_catalogue::{fault, Fault};
 use ligament_manager::{find_run, HaltRecord};
-use ligament_runtime::client::{self, record_of, who, Order};
+use ligament_runtime::client::{self, record_of, who, SteerRequest};
 use ligament_wire::control::ChangeRequest;
 use ligament_wire::times::in_unit;
 use serde_json::Value;
@@ -13,7 +13,7 @@ use std::sync::mpsc::{channel, RecvTimeoutError, Sender};
 use std::time::Duration;
 
 /// An answer that takes longer is one that is waited for.
-const SOON: Duration = Duration::from_secs(1);
+const QUICK_ANSWER: Duration = Duration::from_secs(1);
 
 /// Change settings of a run that is under way, let it stand still, or go on.
 ///
@@ -50,7 +50,7 @@ pub(crate) struct Steer {
     #[arg(long, value_name = "CHANGE", num_args = 0..=1, default_missing_value = "0", group = "order")]
     pub withdraw: Option<u64>,
     /// For how long all may take to agree.
-    #[arg(long, value_name = "TIME", value_parser = crate::spread::seconds, default_value = "10s")]
+    #[arg(long, value_name = "TIME", value_parser = crate::spread_options::seconds, default_value = "10s")]
     pub patience: Duration,
     /// Only say whether it could be asked for, and whom it concerns.
     #[arg(long)]
@@ -100,7 +100,7 @@ fn steered(arguments: &Steer) -> Result<(Value, Option<String>), Fault> {
     let unit = record.time_unit.as_deref();
     let at = arguments.at.as_ref().or(arguments.until.as_ref());
     let at = at.map(|text| ligament_analysis::model_time(text, unit)).transpose()?;
-    let order = Order { who: who(), wanted, at, patience: Some(arguments.patience), dry: arguments.dry_run };
+    let order = SteerRequest { who: who(), wanted, at, patience: Some(arguments.patience), dry: arguments.dry_run };
     let _notice = Notice::in_a_while(arguments);
     Ok((client::steer(&run, &record, order)?, record.time_unit))
 }
@@ -123,7 +123,7 @@ impl Notice {
         );
         let (answered, answer) = channel();
         std::thread::spawn(move || {
-            if answer.recv_timeout(SOON) == Err(RecvTimeoutError::Timeout) {
+            if answer.recv_timeout(QUICK_ANSWER) == Err(RecvTimeoutError::Timeout) {
                 ligament_runtime::say(&words);
             }
         });

@@ -14,7 +14,7 @@ use ligament_runtime::client::JobRecord;
 use std::path::{Path, PathBuf};
 
 /// The most nodes that are asked for without being told how many.
-const MOST_NODES: u32 = 10_000;
+const MAX_NODES: u32 = 10_000;
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Submit {
@@ -42,7 +42,7 @@ pub(crate) struct Submit {
     #[arg(long, value_name = "NAME")]
     pub partition: Option<String>,
     #[command(flatten)]
-    pub asks: crate::asks::Asks,
+    pub asks: crate::question::Asks,
     /// Where to put the run directory [default: runs/<model>-<time>].
     #[arg(long, value_name = "DIR")]
     pub run_dir: Option<PathBuf>,
@@ -64,11 +64,11 @@ pub(crate) struct Submit {
     #[command(flatten)]
     pub ignore: crate::check::Ignore,
     #[command(flatten)]
-    pub sharing: crate::places::Sharing,
+    pub sharing: crate::places::ShareOptions,
     #[command(flatten)]
     pub places: Places,
     #[command(flatten)]
-    pub together: crate::sites::Together,
+    pub together: crate::sites::SitesOptions,
     #[command(flatten)]
     pub limits: crate::limits::Limits,
     /// The site is here, though its file says how to reach it: what `submit` calls at the other end.
@@ -164,16 +164,16 @@ pub(crate) fn submit(arguments: &Submit) -> i32 {
 }
 
 /// What will be submitted.
-struct Prepared {
+struct PreparedJob {
     model: String,
     now: UtcTime,
     nodes: u32,
     cores: Option<u32>,
 }
 
-fn prepare(arguments: &Submit, site: &Site, model: &ResolvedModel) -> Result<Prepared, Fault> {
+fn prepare(arguments: &Submit, site: &Site, model: &ResolvedModel) -> Result<PreparedJob, Fault> {
     let (nodes, cores) = size(arguments, site, model)?;
-    Ok(Prepared { model: model.name.clone(), now: UtcTime::now(), nodes, cores })
+    Ok(PreparedJob { model: model.name.clone(), now: UtcTime::now(), nodes, cores })
 }
 
 /// How many nodes, and how many cores of each if the job does not have them for itself.
@@ -223,7 +223,7 @@ pub(crate) fn size_for(
     let (nodes, used) = match wanted {
         Some(nodes) => (nodes, fits(nodes)?),
         None => {
-            let most = u32::try_from(instances).unwrap_or(u32::MAX).saturating_add(64).min(MOST_NODES);
+            let most = u32::try_from(instances).unwrap_or(u32::MAX).saturating_add(64).min(MAX_NODES);
             let mut tried = Err(fault!(NODES_UNKNOWN, "the model has no instances"));
             let nodes = (1..=most).find(|&nodes| {
                 tried = fits(nodes);
@@ -240,7 +240,7 @@ fn last(cores: &[u32]) -> u32 {
     cores.iter().max().map_or(0, |last| last + 1)
 }
 
-fn carry_out(arguments: &Submit, site: &Site, prepared: &Prepared) -> Result<i32, Fault> {
+fn carry_out(arguments: &Submit, site: &Site, prepared: &PreparedJob) -> Result<i32, Fault> {
     if arguments.dry_run {
         let name = format!("{}-{}", prepared.model, prepared.now.compact());
         let directory = arguments.run_dir.clone().unwrap_or_else(|| Path::new("runs").join(name));
@@ -288,7 +288,7 @@ fn carry_out(arguments: &Submit, site: &Site, prepared: &Prepared) -> Result<i32
 }
 
 /// The job, with the command that runs the model once more as it was asked for here.
-fn job(arguments: &Submit, site: &Site, prepared: &Prepared, run: &RunDirectory) -> Result<Job, Fault> {
+fn job(arguments: &Submit, site: &Site, prepared: &PreparedJob, run: &RunDirectory) -> Result<Job, Fault> {
     let absolute = |path: &Path| {
         std::path::absolute(path)
             .map(|path| path.display().to_string())

@@ -5,7 +5,7 @@ use crate::arguments::print;
 use ligament_catalogue::{fault, Fault};
 use ligament_launch::site::find_site;
 use ligament_live::{
-    another_link, serve_over_pipes, serve_site, Another, Opened, Options, Place, PublicUrl, Purpose, Role,
+    another_link, serve_over_pipes, serve_site, Another, PageLink, Options, ListenAddress, PublicUrl, Purpose, Role,
 };
 use ligament_manager::{find_run, RunDirectory};
 use ligament_runtime::client::record_of;
@@ -23,7 +23,7 @@ use std::process::{Command, Stdio};
 /// "--link steer" for steering too. Ctrl-C ends the page and not the run. With "--site", it is the page of a run at a
 /// site that ssh reaches. From another machine, forward the port: ssh -L PORT:127.0.0.1:PORT HOST.
 #[derive(Debug, clap::Args)]
-pub(crate) struct View {
+pub(crate) struct ViewCommand {
     /// The run: its directory, its name under ./runs, or `latest`.
     #[arg(default_value = "latest")]
     pub run: String,
@@ -68,17 +68,17 @@ pub(crate) fn role(word: &str) -> Result<Role, Fault> {
 }
 
 /// Serves it.
-pub(crate) fn view(arguments: &View) -> i32 {
+pub(crate) fn view(arguments: &ViewCommand) -> i32 {
     match served(arguments) {
         Ok(()) => crate::DONE,
         Err(error) => crate::fail(arguments.json, &error, crate::BAD_USE),
     }
 }
 
-fn served(arguments: &View) -> Result<(), Fault> {
+fn served(arguments: &ViewCommand) -> Result<(), Fault> {
     let place = match &arguments.socket {
-        Some(path) => Place::Socket(path.clone()),
-        None => Place::Port(arguments.port.unwrap_or(0)),
+        Some(path) => ListenAddress::Socket(path.clone()),
+        None => ListenAddress::Port(arguments.port.unwrap_or(0)),
     };
     let has_place = arguments.port.is_some() || arguments.socket.is_some() || arguments.over_pipes.is_some();
     if arguments.public_url.is_some() && !has_place {
@@ -94,7 +94,7 @@ fn served(arguments: &View) -> Result<(), Fault> {
             "\"-\" is no file; name the one that has the token, or gets a new one"
         ));
     }
-    let mut leading = Leading(None);
+    let mut leading = LeadFile(None);
     let purpose = Purpose::new(arguments.link.unwrap_or(Role::Look), arguments.for_whom.as_deref());
     let site = arguments.site.as_deref().map(find_site).transpose()?;
     if let Some(site) = site.filter(|site| site.ssh.is_some()) {
@@ -154,7 +154,7 @@ fn served(arguments: &View) -> Result<(), Fault> {
 }
 
 /// Tells of another link to a page that another process serves.
-fn add(arguments: &View, run: &RunDirectory, another: Another) {
+fn add(arguments: &ViewCommand, run: &RunDirectory, another: Another) {
     tell(arguments, &run.name(), &another.opened, "the page is served by another \"ligament view\"");
     let leading = open(arguments, &another.opened);
     if leading.0.is_some() {
@@ -163,8 +163,8 @@ fn add(arguments: &View, run: &RunDirectory, another: Another) {
     }
 }
 
-fn tell(arguments: &View, name: &str, opened: &Opened, more: &str) {
-    let Opened { at, role, number, .. } = opened;
+fn tell(arguments: &ViewCommand, name: &str, opened: &PageLink, more: &str) {
+    let PageLink { at, role, number, .. } = opened;
     let link = link_of(opened);
     let role = role.word();
     let what = if role == "steer" { "opens once, for steering" } else { "opens once, for looking" };
@@ -183,22 +183,22 @@ fn tell(arguments: &View, name: &str, opened: &Opened, more: &str) {
     }
 }
 
-fn is_at_a_port(opened: &Opened) -> bool {
+fn is_at_a_port(opened: &PageLink) -> bool {
     opened.at.starts_with("http://") || opened.at.starts_with("https://")
 }
 
-fn link_of(opened: &Opened) -> String {
+fn link_of(opened: &PageLink) -> String {
     let at = if is_at_a_port(opened) { &opened.at } else { "http://localhost:PORT/" };
     format!("{at}{}", opened.fragment)
 }
 
 /// Opens a browser, if that is wanted: that of BROWSER, or what xdg-open finds. It is started and not waited for.
-fn open(arguments: &View, opened: &Opened) -> Leading {
+fn open(arguments: &ViewCommand, opened: &PageLink) -> LeadFile {
     if !arguments.open || !is_at_a_port(opened) {
-        return Leading(None);
+        return LeadFile(None);
     }
     let begun = leading_to(&link_of(opened)).and_then(|page| {
-        let leading = Leading(Some(page.clone()));
+        let leading = LeadFile(Some(page.clone()));
         let (program, words) = browser(&page);
         let mut command = Command::new(&program);
         // What ends the page from the terminal is not for a browser.
@@ -210,7 +210,7 @@ fn open(arguments: &View, opened: &Opened) -> Leading {
     });
     begun.unwrap_or_else(|error| {
         ligament_runtime::say(&format!("no browser can be opened ({error}); open the link yourself"));
-        Leading(None)
+        LeadFile(None)
     })
 }
 
@@ -230,9 +230,9 @@ fn browser(page: &Path) -> (String, Vec<OsString>) {
 }
 
 /// A file that goes when this does.
-struct Leading(Option<PathBuf>);
+struct LeadFile(Option<PathBuf>);
 
-impl Drop for Leading {
+impl Drop for LeadFile {
     fn drop(&mut self) {
         if let Some(page) = &self.0 {
             let _ = std::fs::remove_file(page);

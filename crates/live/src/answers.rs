@@ -4,9 +4,9 @@
 use crate::demand::Demand;
 use crate::door::{self, same, Door, Guest};
 use crate::history::{plain_file, History};
-use crate::listen::Trusted;
-use crate::picture::Picture;
-use crate::taps::Taps;
+use crate::listen::TrustFlag;
+use crate::picture::SharedPicture;
+use crate::taps::TapTable;
 use crate::{metrics, plan, steer};
 use axum::body::{Body, Bytes};
 use axum::extract::rejection::JsonRejection;
@@ -31,24 +31,24 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 /// How long somebody who asks for news waits if there is none.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(20);
+pub(crate) const NEWS_TIMEOUT: Duration = Duration::from_secs(20);
 /// For how long one who looks at a port waits: a browser has six connections for all, and steering needs one.
 const GLIMPSE: Duration = Duration::from_secs(2);
 /// The most of a file that is answered at once, bytes.
-const PIECE: u64 = 256 << 10;
+const MAX_FILE_PIECE_BYTES: u64 = 256 << 10;
 /// A line that has not gone on for so long is shown without its end.
 const LAST_WORDS: Duration = Duration::from_secs(1);
 /// A picture that is older is not shown before the run had time to be heard: nobody has looked for a while.
 const PICTURE_AGE_MAX: Duration = Duration::from_secs(1);
 const HEARING_TIMEOUT: Duration = Duration::from_secs(2);
 /// Nobody has more to say than a secret, bytes.
-const MOST_OF_A_QUESTION: usize = 4096;
+const MAX_QUESTION_BYTES: usize = 4096;
 /// The most columns and rows of the timeline.
-const MOST_COLUMNS: usize = 1000;
-const MOST_ROWS: usize = 200;
+const MAX_COLUMNS: usize = 1000;
+const MAX_ROWS: usize = 200;
 /// How often the timeline is read anew; a long one more rarely: of a core no more than a part, this many-th, goes into that.
 const READ_AGAIN: Duration = Duration::from_secs(1);
-const PART: u32 = 20;
+const TIME_SHARE: u32 = 20;
 
 /// The page's files, as Vite has built them.
 const FILES: [(&str, &str, &[u8]); 3] = [
@@ -67,10 +67,10 @@ type MadeOnce<T> = Mutex<Option<(Arc<Result<RunTimeline, Fault>>, T)>>;
 pub struct Server {
     pub run: RunDirectory,
     door: Arc<Door>,
-    picture: Arc<Picture>,
+    picture: Arc<SharedPicture>,
     demand: Arc<Demand>,
     metrics: Option<String>,
-    taps: Arc<Taps>,
+    taps: Arc<TapTable>,
     history: Mutex<History>,
     plan: Mutex<Option<Arc<Value>>>,
     timeline: ReadOnce<Arc<Result<RunTimeline, Fault>>>,
@@ -82,11 +82,11 @@ impl Server {
     pub fn new(
         run: RunDirectory,
         door: Arc<Door>,
-        picture: Arc<Picture>,
+        picture: Arc<SharedPicture>,
         demand: Arc<Demand>,
         metrics: Option<String>,
     ) -> Server {
-        let taps = Arc::new(Taps::new(run.clone()));
+        let taps = Arc::new(TapTable::new(run.clone()));
         Server {
             run,
             door,
@@ -114,7 +114,7 @@ impl Server {
         let mark = std::fs::metadata(self.run.timeline()).map(|one| (one.len(), one.mtime(), one.mtime_nsec()));
         let mark = mark.unwrap_or_default();
         if let Some((read, took, known, timeline)) = &*kept {
-            if *known == mark || read.elapsed() < READ_AGAIN.max(*took * PART) {
+            if *known == mark || read.elapsed() < READ_AGAIN.max(*took * TIME_SHARE) {
                 return (timeline.clone(), *known != mark);
             }
         }
@@ -136,7 +136,7 @@ pub fn router(server: Arc<Server>) -> Router {
         .route("/api/log", get(log))
         .route("/api/output", get(output))
         .route("/api/steering", get(steering))
-        .route("/api/steer", post(steer::steered).layer(DefaultBodyLimit::max(steer::MOST)))
+        .route("/api/steer", post(steer::steered).layer(DefaultBodyLimit::max(steer::MAX_REQUEST_BYTES)))
         .layer(from_fn_with_state(server.clone(), needs_session));
     let mut router =
         Router::new().route("/api/session", post(session)).route("/metrics", get(metrics_of)).merge(inside);
@@ -147,7 +147,7 @@ pub fn router(server: Arc<Server>) -> Router {
     }
     let router = router
         .fallback(|| async { refusal(StatusCode::NOT_FOUND, "there is no such page") })
-        .layer(DefaultBodyLimit::max(MOST_OF_A_QUESTION))
+        .layer(DefaultBodyLimit::max(MAX_QUESTION_BYTES))
         .layer(from_fn_with_state(server.clone(), at_the_door))
         .with_state(server.clone());
     // Before the addresses are looked at.
@@ -193,7 +193,7 @@ async fn needs_session(State(server): State<Arc<Server>>, mut request: Request, 
     match server.door.guest(request.headers()) {
         Some(guest) => {
             // Of a connection that ssh carries there is none.
-            if let Some(ConnectInfo(connection)) = request.extensions().get::<ConnectInfo<Trusted>>() {
+            if let Some(ConnectInfo(connection)) = request.extensions().get::<ConnectInfo<TrustFlag>>() {
                 connection.trust();
             }
             request.extensions_mut().insert(guest);
@@ -249,7 +249,7 @@ async fn news(
     let _look = server.demand.look();
     server.hears_since(Instant::now() - PICTURE_AGE_MAX, HEARING_TIMEOUT).await;
     let mut pictures = server.picture.watch();
-    let until = tokio::time::Instant::now() + PATIENCE;
+    let until = tokio::time::Instant::now() + NEWS_TIMEOUT;
     loop {
         pictures.mark_unchanged();
         if let Some(mut news) = server.picture.since(since) {
@@ -263,7 +263,7 @@ async fn news(
 }
 
 #[derive(Deserialize)]
-struct Looked {
+struct TapQuery {
     port: String,
     #[serde(default)]
     slice: String,
@@ -283,8 +283,8 @@ struct Looked {
 }
 
 /// What a port sends: the next frame, as soon as there is one.
-async fn tap(State(server): State<Arc<Server>>, Query(asked): Query<Looked>) -> Response {
-    let Looked { port, slice, thin, bars, key, has, every } = asked;
+async fn tap(State(server): State<Arc<Server>>, Query(asked): Query<TapQuery>) -> Response {
+    let TapQuery { port, slice, thin, bars, key, has, every } = asked;
     let feed = TapSelection::cuts_of(&slice).and_then(|cuts| {
         let keys = key.split('.').filter(|key| !key.is_empty()).map(str::to_owned).collect();
         server.taps.feed(&port, TapSelection { keys, cuts, thin, bars })
@@ -342,7 +342,7 @@ async fn steering(State(server): State<Arc<Server>>) -> Result<Response, Respons
 }
 
 #[derive(Deserialize)]
-struct Columns {
+struct TimelineQuery {
     columns: Option<usize>,
     rows: Option<usize>,
 }
@@ -350,7 +350,7 @@ struct Columns {
 /// What each instance did when.
 async fn timeline(
     State(server): State<Arc<Server>>,
-    Query(asked): Query<Columns>,
+    Query(asked): Query<TimelineQuery>,
 ) -> Result<Response, Response> {
     beside(move || {
         let (timeline, old) = server.timeline();
@@ -358,8 +358,8 @@ async fn timeline(
             Ok(timeline) => timeline,
             Err(why) => return Json(json!({ "rows": [], "why": why.text(), "old": old })).into_response(),
         };
-        let columns = asked.columns.unwrap_or(400).clamp(1, MOST_COLUMNS);
-        let most = asked.rows.unwrap_or(60).clamp(1, MOST_ROWS);
+        let columns = asked.columns.unwrap_or(400).clamp(1, MAX_COLUMNS);
+        let most = asked.rows.unwrap_or(60).clamp(1, MAX_ROWS);
         let shorter = |part: f64| (part * 1e3).round() / 1e3;
         let rows: Vec<Value> = (rows(timeline, columns, most).into_iter())
             .map(|row| {
@@ -423,11 +423,11 @@ fn piece(path: &Path, asked: &From) -> std::io::Result<Value> {
     let from = match asked.from {
         Some(from) if is_same && from <= size => from,
         Some(_) => 0,
-        None => size.saturating_sub(PIECE),
+        None => size.saturating_sub(MAX_FILE_PIECE_BYTES),
     };
     file.seek(SeekFrom::Start(from))?;
     let mut bytes = Vec::new();
-    file.take(PIECE).read_to_end(&mut bytes)?;
+    file.take(MAX_FILE_PIECE_BYTES).read_to_end(&mut bytes)?;
     let mut begin = 0;
     if asked.from.is_none() && from > 0 {
         begin = bytes.iter().position(|&byte| byte == b'\n').map_or(0, |at| at + 1);
@@ -436,7 +436,7 @@ fn piece(path: &Path, asked: &From) -> std::io::Result<Value> {
     let end = match bytes.iter().rposition(|&byte| byte == b'\n') {
         _ if stays && from + bytes.len() as u64 >= size => bytes.len(),
         Some(last) if last + 1 > begin => last + 1,
-        _ if bytes.len() as u64 == PIECE => bytes.len(),
+        _ if bytes.len() as u64 == MAX_FILE_PIECE_BYTES => bytes.len(),
         _ => begin,
     };
     let text = String::from_utf8_lossy(&bytes[begin..end]);
@@ -445,7 +445,7 @@ fn piece(path: &Path, asked: &From) -> std::io::Result<Value> {
         "text": text,
         "next": next,
         "file": inode.to_string(),
-        "more": size > next + PIECE / 2,
+        "more": size > next + MAX_FILE_PIECE_BYTES / 2,
         // There is the beginning of a line, which may be the last.
         "open": end < bytes.len(),
         "cut": from + begin as u64 > 0,
@@ -501,7 +501,7 @@ async fn output(State(server): State<Arc<Server>>, Query(asked): Query<From>) ->
 /// The numbers for Prometheus.
 async fn metrics_of(
     State(server): State<Arc<Server>>,
-    connection: Option<Extension<ConnectInfo<Trusted>>>,
+    connection: Option<Extension<ConnectInfo<TrustFlag>>>,
     headers: HeaderMap,
 ) -> Response {
     let Some(token) = &server.metrics else {

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 const ATTENTION: Duration = Duration::from_secs(5);
 
 #[derive(Default)]
-struct State {
+struct DemandState {
     waiting: usize,
     until: Option<Instant>,
     /// When somebody looked last.
@@ -17,7 +17,7 @@ struct State {
 /// Whether somebody looks.
 #[derive(Default)]
 pub struct Demand {
-    state: Mutex<State>,
+    state: Mutex<DemandState>,
     changed: Condvar,
 }
 
@@ -25,7 +25,7 @@ pub struct Demand {
 pub struct Look<'a>(&'a Demand);
 
 impl Demand {
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, DemandState> {
         self.state.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
     }
 

@@ -16,7 +16,7 @@ use std::time::{Duration, Instant};
 /// How long a link may wait to be opened.
 const SECRET_LASTS: Duration = Duration::from_secs(3600);
 /// More sessions, or links that nobody has opened, are not kept: the oldest goes.
-const MOST: usize = 256;
+const MAX_SESSIONS: usize = 256;
 /// On every request that changes something: no form and no foreign page can send it. On every request of a session it has
 /// the session's second word, which no other port of this machine gets to see, as cookies are.
 pub const OWN_HEADER: HeaderName = HeaderName::from_static("x-ligament");
@@ -53,13 +53,13 @@ pub struct Purpose {
 }
 
 /// The longest name of somebody for whom a link is, letters.
-const LONGEST_NAME: usize = 40;
+const MAX_NAME_CHARS: usize = 40;
 
 impl Purpose {
     /// Of a name no more is kept than is fit to be shown.
     pub fn new(role: Role, name: Option<&str>) -> Purpose {
         let name = name.unwrap_or_default().trim().chars().filter(|c| !c.is_control());
-        let name: String = name.take(LONGEST_NAME).collect();
+        let name: String = name.take(MAX_NAME_CHARS).collect();
         Purpose { role, name: (!name.is_empty()).then(|| name.into()) }
     }
 
@@ -108,14 +108,14 @@ pub fn same(one: &str, other: &str) -> bool {
     one.len() == other.len() && differences == 0
 }
 
-type Kept = HashMap<String, (Guest, Instant)>;
+type SecretTable = HashMap<String, (Guest, Instant)>;
 
 #[derive(Default)]
-struct Known {
+struct KnownSecrets {
     /// Links that were made.
     links: u32,
-    secrets: Kept,
-    sessions: Kept,
+    secrets: SecretTable,
+    sessions: SecretTable,
 }
 
 /// The door.
@@ -124,11 +124,11 @@ pub struct Door {
     cookie: String,
     /// Where the page is reached through a proxy.
     public: Option<PublicUrl>,
-    known: Mutex<Known>,
+    known: Mutex<KnownSecrets>,
 }
 
-fn keep(kept: &mut Kept, word: String, guest: Guest) {
-    if kept.len() >= MOST {
+fn keep(kept: &mut SecretTable, word: String, guest: Guest) {
+    if kept.len() >= MAX_SESSIONS {
         let oldest = kept.iter().min_by_key(|(_, (_, since))| *since).map(|(word, _)| word.clone());
         oldest.and_then(|oldest| kept.remove(&oldest));
     }
@@ -136,7 +136,7 @@ fn keep(kept: &mut Kept, word: String, guest: Guest) {
 }
 
 /// The one that is the same, found in a time that does not tell which.
-fn find(kept: &Kept, word: &str) -> Option<(String, Guest, Instant)> {
+fn find(kept: &SecretTable, word: &str) -> Option<(String, Guest, Instant)> {
     let mut found = None;
     for (known, (guest, since)) in kept {
         if same(known, word) {
@@ -160,7 +160,7 @@ impl Door {
         Ok(Door { cookie: format!("ligament-{}", random_hex(8)?), public, known: Mutex::default() })
     }
 
-    fn known(&self) -> MutexGuard<'_, Known> {
+    fn known(&self) -> MutexGuard<'_, KnownSecrets> {
         self.known.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
     }
 
@@ -337,7 +337,7 @@ mod tests {
         assert_eq!(Purpose::of("look").map(|one| (one.words(), one.name)), Some(("look".into(), None)));
         assert_eq!(Purpose::of("rule Ada"), None);
         let long = Purpose::new(Role::Look, Some(&"é".repeat(1000))).name.unwrap();
-        assert_eq!(long.chars().count(), LONGEST_NAME);
+        assert_eq!(long.chars().count(), MAX_NAME_CHARS);
     }
 
     #[test]

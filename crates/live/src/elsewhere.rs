@@ -2,10 +2,10 @@
 //! process that ssh has started; here is listened for browsers, and their connections are carried there. So no port
 //! is open where the run is, and whoever has no secret is refused where the page is.
 
-use crate::carried::{arriving, Carried};
-use crate::listen::{Doorstep, Place};
+use crate::pipes::{arriving, PipedConnections};
+use crate::listen::{Doorstep, ListenAddress};
 use crate::{
-    at, checked, no_system, page, signals, token_in, Opened, PublicUrl, Purpose, Role, Served, NO_TOKEN,
+    at, checked, no_system, page, signals, token_in, PageLink, PublicUrl, Purpose, Role, ServedPage, NO_TOKEN,
 };
 use axum::serve::Listener;
 use ligament_catalogue::{fault, Fault};
@@ -21,11 +21,11 @@ use tokio::net::unix::pipe;
 /// With this begins the line in which the page says that it is there: what a shell prints before it is passed over.
 const MARK: &str = "ligament-view-1 ";
 /// The longest line, and how much may come before it, bytes.
-const LONGEST: u64 = 8192;
-const BANNER: usize = 1 << 20;
+const MAX_LINE_BYTES: u64 = 8192;
+const MAX_BANNER_BYTES: usize = 1 << 20;
 /// How long ssh may take to end, and how often is looked.
-const PARTING: Duration = Duration::from_secs(2);
-const GLANCE: Duration = Duration::from_millis(10);
+const SSH_EXIT_TIMEOUT: Duration = Duration::from_secs(2);
+const POLL_INTERVAL: Duration = Duration::from_millis(10);
 
 /// Serves the page of a run over standard input and output, until that ends; browsers reach it at `at`, elsewhere. With
 /// metrics, the first line that comes is the token for them: what stands in arguments everybody on the machine sees.
@@ -46,9 +46,9 @@ pub fn serve_over_pipes(
             false => None,
         };
         let (at, public) = place;
-        let served = Served { at, public, metrics, begun_by: None };
+        let served = ServedPage { at, public, metrics, begun_by: None };
         let (router, first, _) = page(run, purpose, served)?;
-        let Opened { at, fragment, role, number } = first;
+        let PageLink { at, fragment, role, number } = first;
         let hello = json!({ "at": at, "fragment": fragment, "role": role.word(), "number": number });
         let mut output = tokio::io::stdout();
         // What a shell printed before may lack its end.
@@ -56,7 +56,7 @@ pub fn serve_over_pipes(
         output.write_all(line.as_bytes()).await.map_err(no_system)?;
         output.flush().await.map_err(no_system)?;
         let (sender, arrives) = arriving();
-        let carried = Carried::begin(output);
+        let carried = PipedConnections::begin(output);
         let mut end = signals().map_err(no_system)?;
         tokio::select! {
             served = axum::serve(arrives, router) => served.map_err(no_system),
@@ -71,25 +71,25 @@ pub fn serve_over_pipes(
 /// The first line that comes.
 async fn token_from(input: &mut (impl tokio::io::AsyncBufRead + Unpin)) -> Result<String, Fault> {
     let mut line = String::new();
-    input.take(LONGEST).read_line(&mut line).await.map_err(no_system)?;
+    input.take(MAX_LINE_BYTES).read_line(&mut line).await.map_err(no_system)?;
     checked(&line).ok_or_else(|| fault!(METRICS_TOKEN, "standard input: {NO_TOKEN}"))
 }
 
 /// ssh, which ends with this.
-struct Far(Child);
+struct SshChild(Child);
 
-impl Drop for Far {
+impl Drop for SshChild {
     fn drop(&mut self) {
         // The end over there sees that nobody is here any more.
         let pid = i32::try_from(self.0.id()).ok().and_then(rustix::process::Pid::from_raw);
         if let (Some(pid), Ok(None)) = (pid, self.0.try_wait()) {
             let _ = rustix::process::kill_process(pid, rustix::process::Signal::TERM);
         }
-        for _ in 0..PARTING.as_millis() / GLANCE.as_millis() {
+        for _ in 0..SSH_EXIT_TIMEOUT.as_millis() / POLL_INTERVAL.as_millis() {
             if !matches!(self.0.try_wait(), Ok(None)) {
                 return;
             }
-            std::thread::sleep(GLANCE);
+            std::thread::sleep(POLL_INTERVAL);
         }
         let _ = self.0.kill();
         let _ = self.0.wait();
@@ -103,10 +103,10 @@ impl Drop for Far {
 /// It cannot be served here, does not begin there, or the connection has ended.
 pub fn serve_site(
     site: &str,
-    place: (&Place, Option<&PublicUrl>),
+    place: (&ListenAddress, Option<&PublicUrl>),
     metrics_token: Option<&Path>,
     command: impl FnOnce(&str) -> Command,
-    opened: impl FnOnce(&Opened),
+    opened: impl FnOnce(&PageLink),
 ) -> Result<(), Fault> {
     let metrics = metrics_token.map(token_in).transpose()?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(no_system)?;
@@ -117,10 +117,10 @@ pub fn serve_site(
 
 async fn carry(
     site: &str,
-    (place, public): (&Place, Option<&PublicUrl>),
+    (place, public): (&ListenAddress, Option<&PublicUrl>),
     metrics: Option<String>,
     command: impl FnOnce(&str) -> Command,
-    opened: impl FnOnce(&Opened),
+    opened: impl FnOnce(&PageLink),
 ) -> Result<(), Fault> {
     let mut doorstep = Doorstep::open(place)?.carries();
     let at = at(place, &doorstep);
@@ -131,7 +131,7 @@ async fn carry(
         .map_err(|error| fault!(NOT_STARTABLE, "what reaches {site} cannot be started: {error}"))?;
     let pipes = child.stdin.take().zip(child.stdout.take());
     // In this order: the pipes go before it is waited for.
-    let far = Far(child);
+    let far = SshChild(child);
     let Some((input, output)) = pipes else { return Err(fault!(NOT_STARTABLE, "{site} has no pipes")) };
     let mut input = pipe::Sender::from_owned_fd(OwnedFd::from(input)).map_err(no_system)?;
     let output = pipe::Receiver::from_owned_fd(OwnedFd::from(output)).map_err(no_system)?;
@@ -145,10 +145,10 @@ async fn carry(
         first = hello(site, &mut output) => first?,
         _ = end.recv() => return Ok(()),
     };
-    let carried = Carried::begin(input);
+    let carried = PipedConnections::begin(input);
     // Where browsers reach it is known here.
     let at = public.map_or(at, PublicUrl::address);
-    opened(&Opened { at, ..first });
+    opened(&PageLink { at, ..first });
     let accepts = async {
         let mut number = 0u32;
         loop {
@@ -171,14 +171,14 @@ async fn carry(
 }
 
 /// Reads up to the line in which the page says that it is there.
-async fn hello(site: &str, output: &mut (impl tokio::io::AsyncBufRead + Unpin)) -> Result<Opened, Fault> {
+async fn hello(site: &str, output: &mut (impl tokio::io::AsyncBufRead + Unpin)) -> Result<PageLink, Fault> {
     let unclear =
         |what: &dyn std::fmt::Display| fault!(SITE_UNREACHABLE, "the page cannot be begun at {site}: {what}");
     let mut read = 0;
-    while read < BANNER {
+    while read < MAX_BANNER_BYTES {
         let mut line = Vec::new();
         let length =
-            output.take(LONGEST).read_until(b'\n', &mut line).await.map_err(|error| unclear(&error))?;
+            output.take(MAX_LINE_BYTES).read_until(b'\n', &mut line).await.map_err(|error| unclear(&error))?;
         if length == 0 {
             return Err(unclear(&"it ended before it said that it is there"));
         }
@@ -196,7 +196,7 @@ async fn hello(site: &str, output: &mut (impl tokio::io::AsyncBufRead + Unpin)) 
         if secret.is_empty() || !secret.bytes().all(|byte| byte.is_ascii_hexdigit()) {
             return Err(unclear(&"it said something else"));
         }
-        return Ok(Opened { at: String::new(), fragment, role, number });
+        return Ok(PageLink { at: String::new(), fragment, role, number });
     }
     Err(unclear(&"what its shell prints has no end"))
 }

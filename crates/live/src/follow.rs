@@ -2,12 +2,12 @@
 //! answers, because the run is over, stands still, is on another machine, or was lost.
 
 use crate::demand::Demand;
-use crate::picture::Picture;
+use crate::picture::SharedPicture;
 use crate::usage::Usage;
 use ligament_catalogue::Fault;
 use ligament_manager::{InstanceRecord, UtcTime, RunDirectory, RunRecord, RunState};
 use ligament_runtime::client::{
-    halted_in_words, is_alive, is_halted, is_here, journalled, record_of, Snapshots, Watching,
+    halted_in_words, is_alive, is_halted, is_here, journalled, record_of, Snapshots, WatchSession,
 };
 use serde_json::{json, Map, Value};
 use std::sync::Arc;
@@ -18,10 +18,10 @@ const EVERY: Duration = Duration::from_millis(250);
 /// How soon a run that does not answer is tried again.
 const AGAIN: Duration = Duration::from_millis(500);
 /// A run that ends may be found gone before its record says how it went.
-const WHILE_IT_ENDS: u32 = 6;
+const MAX_END_POLLS: u32 = 6;
 
 /// Follows the run until it is over. Blocks. If a process begins it, it may not have its record yet.
-pub fn follow(run: &RunDirectory, begun_by: Option<u32>, picture: &Arc<Picture>, demand: &Demand) {
+pub fn follow(run: &RunDirectory, begun_by: Option<u32>, picture: &Arc<SharedPicture>, demand: &Demand) {
     let mut snapshots = None;
     let (mut gone, mut unheard) = (0, 0);
     loop {
@@ -44,7 +44,7 @@ pub fn follow(run: &RunDirectory, begun_by: Option<u32>, picture: &Arc<Picture>,
             picture.say("over", None);
             return;
         }
-        match Watching::begin(run, &record, EVERY) {
+        match WatchSession::begin(run, &record, EVERY) {
             Ok(Some(watching)) => {
                 gone = 0;
                 let (heard, why) = hear(watching, picture, demand);
@@ -60,7 +60,7 @@ pub fn follow(run: &RunDirectory, begun_by: Option<u32>, picture: &Arc<Picture>,
             }
             Ok(None) => {
                 gone += 1;
-                if gone > WHILE_IT_ENDS && !is_alive(record.pid) {
+                if gone > MAX_END_POLLS && !is_alive(record.pid) {
                     let record = RunRecord { instances: journalled(run, &record), ..record };
                     picture.take(&of_record(&record, None), UtcTime::now());
                     picture.say("lost", Some("its process is gone, and nobody is left who could say why"));
@@ -81,7 +81,7 @@ fn time_of(record: &RunRecord) -> UtcTime {
 }
 
 /// Takes in what the head tells, for as long as it does. Whether it has told something, and why it tells nothing more.
-fn hear(mut watching: Watching, picture: &Arc<Picture>, demand: &Demand) -> (bool, Fault) {
+fn hear(mut watching: WatchSession, picture: &Arc<SharedPicture>, demand: &Demand) -> (bool, Fault) {
     let mut heard = false;
     let mut usage = Usage::default();
     loop {
@@ -103,7 +103,7 @@ fn hear(mut watching: Watching, picture: &Arc<Picture>, demand: &Demand) -> (boo
 }
 
 /// A run on another machine, of which the directory tells.
-fn from_elsewhere(snapshots: &mut Snapshots, record: &RunRecord, picture: &Arc<Picture>) {
+fn from_elsewhere(snapshots: &mut Snapshots, record: &RunRecord, picture: &Arc<SharedPicture>) {
     snapshots.ask();
     if let Some(status) = snapshots.news() {
         let at = status["at"].as_str().and_then(UtcTime::of_rfc3339);

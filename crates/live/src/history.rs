@@ -9,9 +9,9 @@ use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::Path;
 
 /// So many entries are kept.
-const MOST: usize = 500;
+const MAX_ENTRIES: usize = 500;
 /// A journal is put aside before it has so many bytes.
-const LONGEST: u64 = 64 << 20;
+const MAX_JOURNAL_BYTES: u64 = 64 << 20;
 
 /// The entries that tell of steering.
 #[derive(Default)]
@@ -47,7 +47,7 @@ impl History {
             let from = if found.ino() == self.file && found.len() >= self.from { self.from } else { 0 };
             file.seek(SeekFrom::Start(from))?;
             let mut bytes = Vec::new();
-            file.take(LONGEST).read_to_end(&mut bytes)?;
+            file.take(MAX_JOURNAL_BYTES).read_to_end(&mut bytes)?;
             Ok((found.ino(), from, bytes))
         };
         let Ok((file, from, bytes)) = read() else { return };
@@ -63,7 +63,7 @@ impl History {
                 self.entries.push_back(told);
             }
         }
-        self.entries.drain(..self.entries.len().saturating_sub(MOST));
+        self.entries.drain(..self.entries.len().saturating_sub(MAX_ENTRIES));
     }
 }
 

@@ -7,7 +7,7 @@
 //! and is built in here.
 
 mod answers;
-mod carried;
+mod pipes;
 mod demand;
 mod door;
 mod elsewhere;
@@ -26,7 +26,7 @@ mod usage;
 pub use door::{Purpose, Role};
 pub use elsewhere::{serve_over_pipes, serve_site};
 pub use links::{another_link, Another};
-pub use listen::Place;
+pub use listen::ListenAddress;
 pub use public::PublicUrl;
 
 use answers::Server;
@@ -35,8 +35,8 @@ use door::Door;
 use ligament_catalogue::{fault, Fault};
 use ligament_manager::{RunDirectory, RunState};
 use ligament_runtime::client::{is_alive, is_here, record_of};
-use listen::{Doorstep, Trusted};
-use picture::Picture;
+use listen::{Doorstep, TrustFlag};
+use picture::SharedPicture;
 use std::io::Read;
 use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
@@ -46,7 +46,7 @@ use std::time::{Duration, Instant};
 /// How the page of a run is to be served.
 pub struct Options {
     pub run: RunDirectory,
-    pub place: Place,
+    pub place: ListenAddress,
     /// What the first link is for, and for whom.
     pub purpose: Purpose,
     /// Where browsers reach it through a proxy.
@@ -60,7 +60,7 @@ pub struct Options {
 
 /// A link to the page.
 #[derive(Debug, Clone)]
-pub struct Opened {
+pub struct PageLink {
     /// Where it is served: an address, or the path of a socket.
     pub at: String,
     /// The part of the link after the address: opens the page once.
@@ -70,23 +70,23 @@ pub struct Opened {
     pub number: u32,
 }
 
-impl Opened {
-    fn by(door: &Door, purpose: Purpose, at: String) -> std::io::Result<Opened> {
+impl PageLink {
+    fn by(door: &Door, purpose: Purpose, at: String) -> std::io::Result<PageLink> {
         let role = purpose.role;
         let (secret, number) = door.secret(purpose)?;
-        Ok(Opened { at, fragment: format!("#{}={secret}", role.word()), role, number })
+        Ok(PageLink { at, fragment: format!("#{}={secret}", role.word()), role, number })
     }
 }
 
 /// How long nobody must have looked before a page ends by itself, and how often is looked whether it can.
 const UNSEEN: Duration = Duration::from_secs(60);
-const GLANCE: Duration = Duration::from_secs(2);
+const POLL_INTERVAL: Duration = Duration::from_secs(2);
 
 /// Serves the page until SIGINT or SIGTERM; `opened` is told when it can be reached.
 ///
 /// # Errors
 /// It cannot be served there.
-pub fn serve(options: Options, opened: impl FnOnce(&Opened)) -> Result<(), Fault> {
+pub fn serve(options: Options, opened: impl FnOnce(&PageLink)) -> Result<(), Fault> {
     let metrics = options.metrics_token.as_deref().map(token_in).transpose()?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(no_system)?;
     let served = runtime.block_on(served(options, metrics, opened));
@@ -99,16 +99,16 @@ fn no_system(error: std::io::Error) -> Fault {
     fault!(CANNOT_SERVE, "the page cannot be served: {error}")
 }
 
-async fn served(options: Options, metrics: Option<String>, opened: impl FnOnce(&Opened)) -> Result<(), Fault> {
+async fn served(options: Options, metrics: Option<String>, opened: impl FnOnce(&PageLink)) -> Result<(), Fault> {
     let doorstep = Doorstep::open(&options.place)?;
     let at = at(&options.place, &doorstep);
     let (run, begun_by) = (options.run.clone(), options.begun_by);
-    let served = Served { at, public: options.public, metrics, begun_by };
+    let served = ServedPage { at, public: options.public, metrics, begun_by };
     let (router, first, demand) = page(options.run, options.purpose, served)?;
     let mut end = signals().map_err(no_system)?;
     opened(&first);
     tokio::select! {
-        served = axum::serve(doorstep, router.into_make_service_with_connect_info::<Trusted>()) => {
+        served = axum::serve(doorstep, router.into_make_service_with_connect_info::<TrustFlag>()) => {
             served.map_err(no_system)
         }
         // Browsers keep connections open: they are not waited for.
@@ -118,15 +118,15 @@ async fn served(options: Options, metrics: Option<String>, opened: impl FnOnce(&
 }
 
 /// Where a page can be reached.
-fn at(place: &Place, doorstep: &Doorstep) -> String {
+fn at(place: &ListenAddress, doorstep: &Doorstep) -> String {
     match place {
-        Place::Port(wanted) => format!("http://127.0.0.1:{}/", doorstep.port().unwrap_or(*wanted)),
-        Place::Socket(path) => path.display().to_string(),
+        ListenAddress::Port(wanted) => format!("http://127.0.0.1:{}/", doorstep.port().unwrap_or(*wanted)),
+        ListenAddress::Socket(path) => path.display().to_string(),
     }
 }
 
 /// Where a page is served, and for whom beside browsers.
-struct Served {
+struct ServedPage {
     /// Where it can be reached on this machine.
     at: String,
     public: Option<PublicUrl>,
@@ -138,13 +138,13 @@ struct Served {
 fn page(
     run: RunDirectory,
     purpose: Purpose,
-    served: Served,
-) -> Result<(axum::Router, Opened, Arc<Demand>), Fault> {
-    let Served { at, public, metrics, begun_by } = served;
+    served: ServedPage,
+) -> Result<(axum::Router, PageLink, Arc<Demand>), Fault> {
+    let ServedPage { at, public, metrics, begun_by } = served;
     let at = public.as_ref().map_or(at, PublicUrl::address);
     let door = Arc::new(Door::new(public).map_err(no_system)?);
-    let first = Opened::by(&door, purpose, at.clone()).map_err(no_system)?;
-    let (picture, demand) = (Arc::new(Picture::default()), Arc::new(Demand::default()));
+    let first = PageLink::by(&door, purpose, at.clone()).map_err(no_system)?;
+    let (picture, demand) = (Arc::new(SharedPicture::default()), Arc::new(Demand::default()));
     let follower = (run.clone(), picture.clone(), demand.clone());
     std::thread::Builder::new()
         .name("ligament-follow".into())
@@ -163,7 +163,7 @@ async fn unseen(run: RunDirectory, begun_by: Option<u32>, demand: Arc<Demand>) {
     // From when on it could have ended.
     let mut over: Option<Instant> = None;
     loop {
-        tokio::time::sleep(GLANCE).await;
+        tokio::time::sleep(POLL_INTERVAL).await;
         let is_over = match record_of(&run) {
             Ok(record) => record.state != RunState::Running || (is_here(&record) && !is_alive(record.pid)),
             Err(_) if !is_alive(begun_by) => return,

@@ -4,7 +4,7 @@
 //! anything.
 
 use crate::door::{Door, Purpose};
-use crate::Opened;
+use crate::PageLink;
 use ligament_catalogue::{fault, Fault};
 use ligament_manager::RunDirectory;
 use serde_json::{json, Value};
@@ -18,12 +18,12 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{UnixListener, UnixStream};
 
 /// For how long either side waits for a word of the other.
-const PATIENCE: Duration = Duration::from_secs(5);
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(5);
 /// For how long somebody may wait until a link is used, and how often is looked.
 const USED: Duration = Duration::from_secs(30);
-const GLANCE: Duration = Duration::from_millis(100);
+const POLL_INTERVAL: Duration = Duration::from_millis(100);
 /// The longest answer, bytes.
-const LONGEST: u64 = 8192;
+const MAX_ANSWER_BYTES: u64 = 8192;
 
 fn me() -> u32 {
     rustix::process::geteuid().as_raw()
@@ -53,17 +53,17 @@ pub async fn give(listener: UnixListener, door: Arc<Door>, at: String) {
                 tokio::spawn(answer(line, door.clone(), at.clone()));
             }
             Ok(_) => {}
-            Err(_) => tokio::time::sleep(GLANCE).await,
+            Err(_) => tokio::time::sleep(POLL_INTERVAL).await,
         }
     }
 }
 
 async fn answer(mut line: UnixStream, door: Arc<Door>, at: String) {
     let mut word = [0; 256];
-    let read = tokio::time::timeout(PATIENCE, line.read(&mut word)).await;
+    let read = tokio::time::timeout(ANSWER_TIMEOUT, line.read(&mut word)).await;
     let Ok(Ok(length)) = read else { return };
     let Some(purpose) = std::str::from_utf8(&word[..length]).ok().and_then(Purpose::of) else { return };
-    let Ok(opened) = Opened::by(&door, purpose, at) else { return };
+    let Ok(opened) = PageLink::by(&door, purpose, at) else { return };
     let told = json!({ "at": opened.at, "fragment": opened.fragment, "number": opened.number });
     if line.write_all(format!("{told}\n").as_bytes()).await.is_err() {
         return;
@@ -72,7 +72,7 @@ async fn answer(mut line: UnixStream, door: Arc<Door>, at: String) {
     let secret = opened.fragment.rsplit('=').next().unwrap_or_default();
     let until = tokio::time::Instant::now() + USED;
     while door.awaits(secret) && tokio::time::Instant::now() < until {
-        let gone = tokio::time::timeout(GLANCE, line.read(&mut word)).await;
+        let gone = tokio::time::timeout(POLL_INTERVAL, line.read(&mut word)).await;
         if matches!(gone, Ok(Ok(0) | Err(_))) {
             return;
         }
@@ -81,14 +81,14 @@ async fn answer(mut line: UnixStream, door: Arc<Door>, at: String) {
 
 /// A link that was made for a page that is served already.
 pub struct Another {
-    pub opened: Opened,
+    pub opened: PageLink,
     line: Line,
 }
 
 impl Another {
     /// Waits until somebody has opened the link, but not for long.
     pub fn wait_until_used(mut self) {
-        let _ = self.line.set_read_timeout(Some(USED + PATIENCE));
+        let _ = self.line.set_read_timeout(Some(USED + ANSWER_TIMEOUT));
         let _ = self.line.read(&mut [0]);
     }
 }
@@ -120,14 +120,14 @@ pub fn another_link(run: &RunDirectory, purpose: &Purpose) -> Result<Option<Anot
     };
     let mut text = String::new();
     let asked = line
-        .set_read_timeout(Some(PATIENCE))
+        .set_read_timeout(Some(ANSWER_TIMEOUT))
         .and_then(|()| (&line).write_all(purpose.words().as_bytes()))
-        .and_then(|()| BufReader::new((&line).take(LONGEST)).read_line(&mut text));
+        .and_then(|()| BufReader::new((&line).take(MAX_ANSWER_BYTES)).read_line(&mut text));
     asked.map_err(|error| broken(&error))?;
     let told: Value = serde_json::from_str(&text).map_err(|error| broken(&error))?;
     let word =
         |key: &str| told[key].as_str().map(str::to_owned).ok_or_else(|| broken(&"it said something else"));
     let number = told["number"].as_u64().and_then(|number| u32::try_from(number).ok()).unwrap_or_default();
-    let opened = Opened { at: word("at")?, fragment: word("fragment")?, role: purpose.role, number };
+    let opened = PageLink { at: word("at")?, fragment: word("fragment")?, role: purpose.role, number };
     Ok(Some(Another { opened, line }))
 }

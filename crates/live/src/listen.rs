@@ -22,11 +22,11 @@ use tokio::time::{Instant, Sleep};
 /// Connections that are served at a time.
 const MAX_CONNECTIONS: usize = 128;
 /// So many that are too many are told so at a time; more are closed without a word.
-const MOST_REFUSED: usize = 64;
+const MAX_REFUSALS: usize = 64;
 /// How long they may take to hear it.
 const HEARING: Duration = Duration::from_secs(1);
 /// One that has not asked anything yet has so long for it: connections that nobody uses keep nobody out for long.
-const SILENT: Duration = Duration::from_secs(5);
+const FIRST_REQUEST_TIMEOUT: Duration = Duration::from_secs(5);
 /// So long after its first question one is closed on which nothing was asked with a session, whatever goes on: a browser that
 /// has just loaded the page opens another.
 const STRANGE: Duration = Duration::from_secs(20);
@@ -36,7 +36,7 @@ const IDLE: Duration = Duration::from_secs(330);
 
 /// Where to listen.
 #[derive(Debug, Clone)]
-pub enum Place {
+pub enum ListenAddress {
     /// A port of 127.0.0.1; 0 for any that is free.
     Port(u16),
     /// A Unix socket of mode 0600.
@@ -44,19 +44,19 @@ pub enum Place {
 }
 
 /// One of the two.
-pub enum Stream {
+pub enum BrowserStream {
     Tcp(TcpStream),
     Unix(UnixStream),
 }
 
-enum Inner {
+enum ListenerState {
     Tcp(TcpListener),
     Unix(UnixListener),
 }
 
 /// The listening socket. That of a path is removed when this is dropped.
 pub struct Doorstep {
-    inner: Inner,
+    inner: ListenerState,
     seats: Seats,
     refusals: Arc<Semaphore>,
     path: Option<PathBuf>,
@@ -121,9 +121,9 @@ impl Seats {
 
 /// Whether somebody with a session has asked something on a connection.
 #[derive(Debug, Clone, Default)]
-pub struct Trusted(Arc<Seat>);
+pub struct TrustFlag(Arc<Seat>);
 
-impl Trusted {
+impl TrustFlag {
     /// Somebody has.
     pub fn trust(&self) {
         self.0.trusted.store(true, Ordering::Relaxed);
@@ -134,8 +134,8 @@ impl Trusted {
     }
 }
 
-impl Connected<IncomingStream<'_, Doorstep>> for Trusted {
-    fn connect_info(stream: IncomingStream<'_, Doorstep>) -> Trusted {
+impl Connected<IncomingStream<'_, Doorstep>> for TrustFlag {
+    fn connect_info(stream: IncomingStream<'_, Doorstep>) -> TrustFlag {
         stream.remote_addr().clone()
     }
 }
@@ -152,18 +152,18 @@ enum Come {
 }
 
 /// A connection, with its place among those that are served.
-pub struct Connection {
-    stream: Stream,
+pub struct BrowserConnection {
+    stream: BrowserStream,
     idle: Pin<Box<Sleep>>,
     come: Come,
-    trusted: Trusted,
+    trusted: TrustFlag,
     carried: bool,
     /// Ends of lines that came one after the other: after two of them a first question is whole.
     ends: u8,
     seats: Seats,
 }
 
-impl Drop for Connection {
+impl Drop for BrowserConnection {
     fn drop(&mut self) {
         self.seats.leave(&self.trusted.0);
     }
@@ -174,26 +174,26 @@ impl Doorstep {
     ///
     /// # Errors
     /// The port or the path is taken, or cannot be had.
-    pub fn open(place: &Place) -> Result<Doorstep, Fault> {
+    pub fn open(place: &ListenAddress) -> Result<Doorstep, Fault> {
         let inner = match place {
-            Place::Port(port) => {
+            ListenAddress::Port(port) => {
                 let listener = std::net::TcpListener::bind(("127.0.0.1", *port))
                     .and_then(|listener| listener.set_nonblocking(true).map(|()| listener))
                     .and_then(TcpListener::from_std);
-                Inner::Tcp(listener.map_err(|error| cannot_listen(&format!("port {port}"), &error))?)
+                ListenerState::Tcp(listener.map_err(|error| cannot_listen(&format!("port {port}"), &error))?)
             }
-            Place::Socket(path) => {
-                Inner::Unix(bind(path).map_err(|error| cannot_listen(&path.display(), &error))?)
+            ListenAddress::Socket(path) => {
+                ListenerState::Unix(bind(path).map_err(|error| cannot_listen(&path.display(), &error))?)
             }
         };
         let path = match place {
-            Place::Socket(path) => Some(path.clone()),
-            Place::Port(_) => None,
+            ListenAddress::Socket(path) => Some(path.clone()),
+            ListenAddress::Port(_) => None,
         };
         Ok(Doorstep {
             inner,
             seats: Seats::default(),
-            refusals: Arc::new(Semaphore::new(MOST_REFUSED)),
+            refusals: Arc::new(Semaphore::new(MAX_REFUSALS)),
             path,
             carried: false,
         })
@@ -208,8 +208,8 @@ impl Doorstep {
     /// The port, if it is one.
     pub fn port(&self) -> Option<u16> {
         match &self.inner {
-            Inner::Tcp(listener) => listener.local_addr().ok().map(|address| address.port()),
-            Inner::Unix(_) => None,
+            ListenerState::Tcp(listener) => listener.local_addr().ok().map(|address| address.port()),
+            ListenerState::Unix(_) => None,
         }
     }
 }
@@ -244,26 +244,26 @@ impl Drop for Doorstep {
 }
 
 impl Listener for Doorstep {
-    type Io = Connection;
-    type Addr = Trusted;
+    type Io = BrowserConnection;
+    type Addr = TrustFlag;
 
-    async fn accept(&mut self) -> (Connection, Trusted) {
+    async fn accept(&mut self) -> (BrowserConnection, TrustFlag) {
         loop {
             let stream = match &self.inner {
-                Inner::Tcp(listener) => listener.accept().await.map(|(stream, _)| {
+                ListenerState::Tcp(listener) => listener.accept().await.map(|(stream, _)| {
                     let _ = stream.set_nodelay(true);
-                    Stream::Tcp(stream)
+                    BrowserStream::Tcp(stream)
                 }),
-                Inner::Unix(listener) => listener.accept().await.map(|(stream, _)| Stream::Unix(stream)),
+                ListenerState::Unix(listener) => listener.accept().await.map(|(stream, _)| BrowserStream::Unix(stream)),
             };
             match stream {
                 // Where sessions are looked at elsewhere, strangers are trusted too: then any place is taken.
                 Ok(stream) => match self.seats.take(self.carried) {
                     Some(seat) => {
-                        let (idle, trusted) = (Box::pin(tokio::time::sleep(SILENT)), Trusted(seat));
+                        let (idle, trusted) = (Box::pin(tokio::time::sleep(FIRST_REQUEST_TIMEOUT)), TrustFlag(seat));
                         let (come, told, carried) = (Come::Silent, trusted.clone(), self.carried);
                         let seats = self.seats.clone();
-                        return (Connection { stream, idle, come, trusted, carried, ends: 0, seats }, told);
+                        return (BrowserConnection { stream, idle, come, trusted, carried, ends: 0, seats }, told);
                     }
                     None => self.refuse(stream),
                 },
@@ -273,14 +273,14 @@ impl Listener for Doorstep {
         }
     }
 
-    fn local_addr(&self) -> io::Result<Trusted> {
-        Ok(Trusted::default())
+    fn local_addr(&self) -> io::Result<TrustFlag> {
+        Ok(TrustFlag::default())
     }
 }
 
 impl Doorstep {
     /// Tells one that is one too many.
-    fn refuse(&self, mut stream: Stream) {
+    fn refuse(&self, mut stream: BrowserStream) {
         let why =
             format!("the page serves {MAX_CONNECTIONS} connections at a time; close some, or try again in a few seconds");
         log_refusal(&why);
@@ -316,7 +316,7 @@ fn log_refusal(why: &str) {
     }
 }
 
-impl Connection {
+impl BrowserConnection {
     /// What has come; half a question, letter by letter, is none.
     fn hears(&mut self, said: &[u8]) {
         for byte in said {
@@ -353,43 +353,43 @@ impl Connection {
     }
 }
 
-impl AsyncRead for Stream {
+impl AsyncRead for BrowserStream {
     fn poll_read(
         self: Pin<&mut Self>,
         context: &mut Context<'_>,
         to: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
         match self.get_mut() {
-            Stream::Tcp(stream) => Pin::new(stream).poll_read(context, to),
-            Stream::Unix(stream) => Pin::new(stream).poll_read(context, to),
+            BrowserStream::Tcp(stream) => Pin::new(stream).poll_read(context, to),
+            BrowserStream::Unix(stream) => Pin::new(stream).poll_read(context, to),
         }
     }
 }
 
-impl AsyncWrite for Stream {
+impl AsyncWrite for BrowserStream {
     fn poll_write(self: Pin<&mut Self>, context: &mut Context<'_>, from: &[u8]) -> Poll<io::Result<usize>> {
         match self.get_mut() {
-            Stream::Tcp(stream) => Pin::new(stream).poll_write(context, from),
-            Stream::Unix(stream) => Pin::new(stream).poll_write(context, from),
+            BrowserStream::Tcp(stream) => Pin::new(stream).poll_write(context, from),
+            BrowserStream::Unix(stream) => Pin::new(stream).poll_write(context, from),
         }
     }
 
     fn poll_flush(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         match self.get_mut() {
-            Stream::Tcp(stream) => Pin::new(stream).poll_flush(context),
-            Stream::Unix(stream) => Pin::new(stream).poll_flush(context),
+            BrowserStream::Tcp(stream) => Pin::new(stream).poll_flush(context),
+            BrowserStream::Unix(stream) => Pin::new(stream).poll_flush(context),
         }
     }
 
     fn poll_shutdown(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         match self.get_mut() {
-            Stream::Tcp(stream) => Pin::new(stream).poll_shutdown(context),
-            Stream::Unix(stream) => Pin::new(stream).poll_shutdown(context),
+            BrowserStream::Tcp(stream) => Pin::new(stream).poll_shutdown(context),
+            BrowserStream::Unix(stream) => Pin::new(stream).poll_shutdown(context),
         }
     }
 }
 
-impl AsyncRead for Connection {
+impl AsyncRead for BrowserConnection {
     fn poll_read(
         self: Pin<&mut Self>,
         context: &mut Context<'_>,
@@ -411,7 +411,7 @@ impl AsyncRead for Connection {
     }
 }
 
-impl AsyncWrite for Connection {
+impl AsyncWrite for BrowserConnection {
     fn poll_write(self: Pin<&mut Self>, context: &mut Context<'_>, from: &[u8]) -> Poll<io::Result<usize>> {
         let me = self.get_mut();
         if me.trusted.0.is_closed(context) {
@@ -442,16 +442,16 @@ mod tests {
     #[test]
     fn one_more_takes_the_place_of_the_oldest_stranger_and_of_nobody_with_a_session() {
         let seats = Seats::default();
-        let all: Vec<Trusted> = (0..MAX_CONNECTIONS).map(|_| Trusted(seats.take(false).unwrap())).collect();
+        let all: Vec<TrustFlag> = (0..MAX_CONNECTIONS).map(|_| TrustFlag(seats.take(false).unwrap())).collect();
         all[0].trust();
         let closed =
             || (0..MAX_CONNECTIONS).filter(|&i| all[i].0.closed.load(Ordering::Acquire)).collect::<Vec<_>>();
         assert!(closed().is_empty());
-        let another = Trusted(seats.take(false).unwrap());
+        let another = TrustFlag(seats.take(false).unwrap());
         assert_eq!(closed(), [1]);
         for _ in 2..MAX_CONNECTIONS {
             another.trust();
-            Trusted(seats.take(false).unwrap()).trust();
+            TrustFlag(seats.take(false).unwrap()).trust();
         }
         assert_eq!(closed(), (1..MAX_CONNECTIONS).collect::<Vec<_>>());
         assert!(seats.take(false).is_none());

@@ -11,65 +11,65 @@ use std::time::Instant;
 use tokio::sync::watch;
 
 /// The most parts of a kind: a picture from a damaged or strange run must not fill memory.
-const MOST: usize = 1 << 20;
+const MAX_PARTS: usize = 1 << 20;
 
 #[derive(Default)]
-struct Part {
+struct PicturePart {
     changed: u64,
     value: Value,
 }
 
 #[derive(Default)]
-struct Parts {
+struct PictureParts {
     number: u64,
     /// Until when the run is known to stand like this.
     at: Option<UtcTime>,
-    view: Part,
-    run: Part,
+    view: PicturePart,
+    run: PicturePart,
     /// By their numbers.
-    instances: BTreeMap<u32, Part>,
-    conduits: BTreeMap<u32, Part>,
+    instances: BTreeMap<u32, PicturePart>,
+    conduits: BTreeMap<u32, PicturePart>,
     /// The use of the machine by each instance, if that is known here.
-    usage: BTreeMap<u32, Part>,
+    usage: BTreeMap<u32, PicturePart>,
 }
 
 /// The picture that all browsers share.
-pub struct Picture {
-    parts: Mutex<Parts>,
+pub struct SharedPicture {
+    parts: Mutex<PictureParts>,
     number: watch::Sender<u64>,
     /// When the run was heard of last, or why it cannot be.
     heard: watch::Sender<Option<Instant>>,
 }
 
-impl Default for Picture {
-    fn default() -> Picture {
-        Picture { parts: Mutex::default(), number: watch::channel(0).0, heard: watch::channel(None).0 }
+impl Default for SharedPicture {
+    fn default() -> SharedPicture {
+        SharedPicture { parts: Mutex::default(), number: watch::channel(0).0, heard: watch::channel(None).0 }
     }
 }
 
-fn put(part: &mut Part, value: &Value, number: u64) {
+fn put(part: &mut PicturePart, value: &Value, number: u64) {
     if part.value != *value {
-        *part = Part { changed: number, value: value.clone() };
+        *part = PicturePart { changed: number, value: value.clone() };
     }
 }
 
-fn put_all(parts: &mut BTreeMap<u32, Part>, news: &Value, number: u64) {
+fn put_all(parts: &mut BTreeMap<u32, PicturePart>, news: &Value, number: u64) {
     for (key, value) in news.as_object().into_iter().flatten() {
-        let known = key.parse::<u32>().ok().filter(|&key| parts.len() < MOST || parts.contains_key(&key));
+        let known = key.parse::<u32>().ok().filter(|&key| parts.len() < MAX_PARTS || parts.contains_key(&key));
         if let Some(key) = known {
             put(parts.entry(key).or_default(), value, number);
         }
     }
 }
 
-fn changed(parts: &BTreeMap<u32, Part>, since: u64) -> Option<Value> {
+fn changed(parts: &BTreeMap<u32, PicturePart>, since: u64) -> Option<Value> {
     let new = parts.iter().filter(|(_, part)| part.changed > since);
     let new: Map<String, Value> = new.map(|(key, part)| (key.to_string(), part.value.clone())).collect();
     (!new.is_empty()).then_some(Value::Object(new))
 }
 
-impl Picture {
-    fn parts(&self) -> std::sync::MutexGuard<'_, Parts> {
+impl SharedPicture {
+    fn parts(&self) -> std::sync::MutexGuard<'_, PictureParts> {
         // Nothing in here panics half-way.
         self.parts.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
     }
@@ -114,7 +114,7 @@ impl Picture {
         self.finish(parts, number);
     }
 
-    fn finish(&self, mut parts: std::sync::MutexGuard<'_, Parts>, number: u64) {
+    fn finish(&self, mut parts: std::sync::MutexGuard<'_, PictureParts>, number: u64) {
         let newest = parts.view.changed.max(parts.run.changed);
         let all = parts.instances.values().chain(parts.conduits.values()).chain(parts.usage.values());
         let is_new = newest.max(all.map(|part| part.changed).max().unwrap_or(0)) == number;
@@ -173,7 +173,7 @@ mod tests {
 
     #[test]
     fn each_browser_is_told_what_it_lacks_and_nothing_else() {
-        let picture = Picture::default();
+        let picture = SharedPicture::default();
         picture.take(&json!({ "run": { "state": "running" }, "instances": { "0": { "name": "a" }, "1": { "name": "b" } } }), UtcTime(5_000));
         let first = picture.since(0).unwrap();
         let seen = first["picture"].as_u64().unwrap();
@@ -188,7 +188,7 @@ mod tests {
 
     #[test]
     fn who_wants_to_know_how_the_run_stands_now_is_not_shown_how_it_stood_before() {
-        let picture = Picture::default();
+        let picture = SharedPicture::default();
         let news = json!({ "run": { "state": "running" } });
         picture.take(&news, UtcTime(5_000));
         let asked = Instant::now();
@@ -208,7 +208,7 @@ mod tests {
 
     #[test]
     fn news_that_make_no_sense_are_passed_over() {
-        let picture = Picture::default();
+        let picture = SharedPicture::default();
         picture.take(
             &json!({ "run": 7, "instances": { "x": 1, "-1": 2, "99999999999": 3 }, "conduits": [1] }),
             UtcTime(5_000),

@@ -13,11 +13,11 @@ const BETWEEN_COLUMNS: f64 = 190.0;
 /// The side of a tile with its gap, of few and of many instances.
 const TILE: f64 = 16.0;
 const SMALL_TILE: f64 = 8.0;
-const FEW: usize = 96;
+const MAX_LARGE_BOXES: usize = 96;
 /// What a conduit's arrow needs at a box's side, with two lines of words.
 const PIN: f64 = 42.0;
 /// More boxes than these are not drawn: the list of instances has all.
-const MOST: usize = 1000;
+const MAX_BOXES: usize = 1000;
 
 struct Size {
     height: f64,
@@ -26,7 +26,7 @@ struct Size {
 }
 
 fn size(instances: usize, pins: usize) -> Size {
-    let tile = if instances <= FEW { TILE } else { SMALL_TILE };
+    let tile = if instances <= MAX_LARGE_BOXES { TILE } else { SMALL_TILE };
     let per_row = ((WIDTH - 16.0) / tile) as usize;
     let tiles = instances.div_ceil(per_row) as f64 * tile + 12.0;
     Size { height: HEADER + tiles.max(pins as f64 * PIN), tile, per_row }
@@ -42,7 +42,7 @@ pub fn plan(run: &RunDirectory) -> Value {
         return json!({ "nodes": [], "links": [], "why": problem.unwrap_or_else(|| "the model cannot be read".into()) });
     };
     let topology = Topology::of(&model, Boxes::Components);
-    if topology.nodes.len() > MOST {
+    if topology.nodes.len() > MAX_BOXES {
         let why =
             format!("{} components are too many to be drawn; the list has all instances", topology.nodes.len());
         return json!({ "nodes": [], "links": [], "why": why });

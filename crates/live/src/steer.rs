@@ -9,7 +9,7 @@ use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use axum::{Extension, Json};
 use ligament_catalogue::{fault, Code, Fault};
-use ligament_runtime::client::{record_of, steer, who, Order};
+use ligament_runtime::client::{record_of, steer, who, SteerRequest};
 use ligament_wire::control::ChangeRequest;
 use serde::Deserialize;
 use serde_json::json;
@@ -17,14 +17,14 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 /// The most that somebody may ask for at once, bytes.
-pub const MOST: usize = 64 << 10;
+pub const MAX_REQUEST_BYTES: usize = 64 << 10;
 /// For how long all may take to agree, if the page does not say it, and at most, s.
-const PATIENCE: f64 = 10.0;
-const MOST_PATIENCE: f64 = 60.0;
+const DEFAULT_PATIENCE_S: f64 = 10.0;
+const MAX_PATIENCE_S: f64 = 60.0;
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Asked {
+pub struct SteerBody {
     /// `set`, `pause`, `step`, `until`, `resume`, `stop` or `withdraw`.
     what: String,
     /// Each as `name=value`.
@@ -40,10 +40,10 @@ pub struct Asked {
     dry: bool,
 }
 
-impl Asked {
-    fn order(self, guest: &Guest) -> Result<Order, Fault> {
+impl SteerBody {
+    fn order(self, guest: &Guest) -> Result<SteerRequest, Fault> {
         let bad = |what: &str| Err(fault!(BAD_STEERING, "{what}"));
-        let Asked { what, settings, at, change, patience, dry } = self;
+        let SteerBody { what, settings, at, change, patience, dry } = self;
         let wanted = match what.as_str() {
             "set" if settings.is_empty() => return bad("no setting is to change"),
             "set" => ChangeRequest::Set(settings),
@@ -58,9 +58,9 @@ impl Asked {
             "withdraw" => ChangeRequest::Withdraw(change),
             _ => return bad("this is none of set, pause, step, until, resume, stop and withdraw"),
         };
-        let patience = patience.filter(|patience| *patience >= 0.0).unwrap_or(PATIENCE).min(MOST_PATIENCE);
+        let patience = patience.filter(|patience| *patience >= 0.0).unwrap_or(DEFAULT_PATIENCE_S).min(MAX_PATIENCE_S);
         let who = format!("{:.40}, by {} to the page", who(), guest.by());
-        Ok(Order { who, wanted, at, patience: Some(Duration::from_secs_f64(patience)), dry })
+        Ok(SteerRequest { who, wanted, at, patience: Some(Duration::from_secs_f64(patience)), dry })
     }
 }
 
@@ -68,7 +68,7 @@ impl Asked {
 pub async fn steered(
     State(server): State<Arc<Server>>,
     Extension(guest): Extension<Guest>,
-    asked: Result<Json<Asked>, JsonRejection>,
+    asked: Result<Json<SteerBody>, JsonRejection>,
 ) -> Response {
     if guest.purpose.role != Role::Steer {
         let link = guest.by();
@@ -113,7 +113,7 @@ pub async fn steered(
 pub fn unread(why: &JsonRejection) -> Response {
     match why.status() {
         StatusCode::PAYLOAD_TOO_LARGE => {
-            refusal(StatusCode::PAYLOAD_TOO_LARGE, &format!("this is too long; {MOST} bytes are the most"))
+            refusal(StatusCode::PAYLOAD_TOO_LARGE, &format!("this is too long; {MAX_REQUEST_BYTES} bytes are the most"))
         }
         status => refusal(status, &why.body_text().chars().take(300).collect::<String>()),
     }
@@ -124,8 +124,8 @@ mod tests {
     use super::*;
     use crate::door::Purpose;
 
-    fn order(text: &str) -> Result<Order, String> {
-        let asked: Asked = serde_json::from_str(text).map_err(|error| error.to_string())?;
+    fn order(text: &str) -> Result<SteerRequest, String> {
+        let asked: SteerBody = serde_json::from_str(text).map_err(|error| error.to_string())?;
         asked.order(&Guest { purpose: Purpose::new(Role::Steer, None), link: 3 }).map_err(|why| why.to_string())
     }
 

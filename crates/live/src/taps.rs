@@ -4,7 +4,7 @@
 
 use ligament_catalogue::{said, Code, Fault};
 use ligament_manager::RunDirectory;
-use ligament_runtime::client::{record_of, Came, PortOf, Shown, Tapping, USUAL_ROOM};
+use ligament_runtime::client::{record_of, TapEvent, PortOf, PortValue, TapSession, DEFAULT_BOX_BYTES};
 use ligament_wire::tap::{numbers_of, text_of, TapSelection};
 use ligament_wire::{Array, Value};
 use serde_json::{json, Value as Json};
@@ -13,21 +13,21 @@ use std::time::{Duration, Instant};
 use tokio::sync::watch;
 
 /// The most ports that are looked at.
-const MOST: usize = 16;
+const MAX_PORTS: usize = 16;
 /// Values a second, at the most: ms between them.
-const OFTEN: u64 = 50;
-const RARELY: u64 = 60_000;
+const MIN_INTERVAL_MS: u64 = 50;
+const MAX_INTERVAL_MS: u64 = 60_000;
 /// A tap that nobody asks for any more ends.
 const IDLE: Duration = Duration::from_secs(10);
 /// How long is waited for a value before it is looked again whether somebody wants one.
-const GLANCE: Duration = Duration::from_millis(200);
+const POLL_INTERVAL: Duration = Duration::from_millis(200);
 /// More elements are not pushed, and longer texts are cut.
-const MOST_ELEMENTS: u64 = 1 << 18;
-const MOST_TEXT: usize = 20_000;
+const MAX_ELEMENTS: u64 = 1 << 18;
+const MAX_TEXT_CHARS: usize = 20_000;
 
 /// What is shown: a number that grows, and what browsers get.
 #[derive(Debug, Clone, Default)]
-pub struct Frame {
+pub struct ValueFrame {
     pub number: u64,
     pub bytes: Arc<Vec<u8>>,
 }
@@ -41,28 +41,28 @@ struct Demand {
 }
 
 /// A port that is looked at.
-pub struct Feed {
+pub struct PortFeed {
     port: PortOf,
     wanted: TapSelection,
-    frames: watch::Sender<Frame>,
+    frames: watch::Sender<ValueFrame>,
     demand: Mutex<Demand>,
     changed: Condvar,
 }
 
 /// All of them.
-pub struct Taps {
+pub struct TapTable {
     run: RunDirectory,
-    feeds: Mutex<Vec<Arc<Feed>>>,
+    feeds: Mutex<Vec<Arc<PortFeed>>>,
 }
 
 fn lock<T>(what: &Mutex<T>) -> MutexGuard<'_, T> {
     what.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
 }
 
-impl Feed {
+impl PortFeed {
     /// Somebody has frame `has`, and wants the next, but no more often than every so many ms.
     pub fn ask(&self, has: u64, every: u64) {
-        let every = Duration::from_millis(every.clamp(OFTEN, RARELY));
+        let every = Duration::from_millis(every.clamp(MIN_INTERVAL_MS, MAX_INTERVAL_MS));
         let mut demand = lock(&self.demand);
         let others = demand.looked.elapsed() < demand.every * 4;
         demand.every = if others { demand.every.min(every) } else { every };
@@ -73,7 +73,7 @@ impl Feed {
     }
 
     /// Told of every frame.
-    pub fn frames(&self) -> watch::Receiver<Frame> {
+    pub fn frames(&self) -> watch::Receiver<ValueFrame> {
         self.frames.subscribe()
     }
 
@@ -84,7 +84,7 @@ impl Feed {
         let mut bytes = head.to_string().into_bytes();
         bytes.push(b'\n');
         bytes.extend(elements.iter().flat_map(|x| x.to_le_bytes()));
-        self.frames.send_replace(Frame { number, bytes: Arc::new(bytes) });
+        self.frames.send_replace(ValueFrame { number, bytes: Arc::new(bytes) });
     }
 
     /// Waits until somebody wants a value. How long values are to be apart; none: nobody has asked for long.
@@ -100,13 +100,13 @@ impl Feed {
             };
         }
         // Who asks waits in one request for longer than that, and then asks again.
-        (demand.looked.elapsed() < super::answers::PATIENCE + IDLE).then_some(demand.every)
+        (demand.looked.elapsed() < super::answers::NEWS_TIMEOUT + IDLE).then_some(demand.every)
     }
 
     /// Takes values for as long as somebody wants them.
     fn run(&self, run: &RunDirectory) {
         let begun = record_of(run)
-            .and_then(|record| Tapping::begin(run, &record, &self.port, &self.wanted, USUAL_ROOM))
+            .and_then(|record| TapSession::begin(run, &record, &self.port, &self.wanted, DEFAULT_BOX_BYTES))
             .and_then(|begun| begun.ok_or_else(|| Fault::new(Code::TAP_REFUSED, not_under_way())));
         let mut tapping = match begun {
             Ok(tapping) => tapping,
@@ -121,11 +121,11 @@ impl Feed {
             if let Some(early) = last.and_then(|last| every.checked_sub(last.elapsed())) {
                 std::thread::sleep(early);
             }
-            match tapping.next(GLANCE) {
-                Ok(Came::Shown(shown)) => {
+            match tapping.next(POLL_INTERVAL) {
+                Ok(TapEvent::Shown(shown)) => {
                     last = Some(Instant::now());
                     let (mut head, elements) = told(&shown.value);
-                    let Shown { timestamp, next_timestamp, slot, number, .. } = *shown;
+                    let PortValue { timestamp, next_timestamp, slot, number, .. } = *shown;
                     // JSON has no word for what is no number.
                     head["timestamp"] = json!(timestamp);
                     head["next_timestamp"] = json!(next_timestamp);
@@ -134,8 +134,8 @@ impl Feed {
                     head["histogram"] = json!(self.wanted.bars > 0);
                     self.push(head, &elements);
                 }
-                Ok(Came::Nothing) => {}
-                Ok(Came::Over(why)) => {
+                Ok(TapEvent::Nothing) => {}
+                Ok(TapEvent::Over(why)) => {
                     return self.push(json!({ "kind": "none", "why": why, "over": true }), &[])
                 }
                 Err(why) => {
@@ -151,30 +151,30 @@ fn not_under_way() -> String {
     said!(TAP_REFUSED, "the run is not under way, or not on this machine: there is nothing to look at")
 }
 
-impl Taps {
-    pub fn new(run: RunDirectory) -> Taps {
-        Taps { run, feeds: Mutex::default() }
+impl TapTable {
+    pub fn new(run: RunDirectory) -> TapTable {
+        TapTable { run, feeds: Mutex::default() }
     }
 
     /// What a port sends, of which somebody has frame `has`; begins to look, if nobody does yet.
     ///
     /// # Errors
     /// It is no port, or others look at too many.
-    pub fn feed(self: &Arc<Taps>, port: &str, wanted: TapSelection) -> Result<Arc<Feed>, Fault> {
+    pub fn feed(self: &Arc<TapTable>, port: &str, wanted: TapSelection) -> Result<Arc<PortFeed>, Fault> {
         let port = PortOf::of(port)?;
         let mut feeds = lock(&self.feeds);
         if let Some(known) = feeds.iter().find(|one| one.port == port && one.wanted == wanted) {
             return Ok(known.clone());
         }
-        if feeds.len() >= MOST {
+        if feeds.len() >= MAX_PORTS {
             return Err(Fault::new(
                 Code::TAP_REFUSED,
-                said!(TAP_REFUSED, "the page shows {MOST} ports at the most, in all browsers; close one"),
+                said!(TAP_REFUSED, "the page shows {MAX_PORTS} ports at the most, in all browsers; close one"),
             ));
         }
-        let demand = Demand { has: 0, looked: Instant::now(), every: Duration::from_millis(RARELY) };
-        let (frames, _) = watch::channel(Frame::default());
-        let feed = Arc::new(Feed { port, wanted, frames, demand: Mutex::new(demand), changed: Condvar::new() });
+        let demand = Demand { has: 0, looked: Instant::now(), every: Duration::from_millis(MAX_INTERVAL_MS) };
+        let (frames, _) = watch::channel(ValueFrame::default());
+        let feed = Arc::new(PortFeed { port, wanted, frames, demand: Mutex::new(demand), changed: Condvar::new() });
         let (taps, own) = (self.clone(), feed.clone());
         let begun = std::thread::Builder::new().name("ligament-tap".into()).spawn(move || {
             own.run(&taps.run);
@@ -197,7 +197,7 @@ fn told(value: &Value) -> (Json, Vec<f64>) {
         Value::Float(x) => (json!({ "kind": "number", "text": text_of(*x) }), vec![*x]),
         Value::Array(array) => of_array(array),
         other => {
-            let text: String = plain(other).to_string().chars().take(MOST_TEXT).collect();
+            let text: String = plain(other).to_string().chars().take(MAX_TEXT_CHARS).collect();
             (json!({ "kind": "text", "text": text, "value": histogram_in(other) }), Vec::new())
         }
     }
@@ -206,7 +206,7 @@ fn told(value: &Value) -> (Json, Vec<f64>) {
 fn of_array(array: &Array) -> (Json, Vec<f64>) {
     let (shape, dtype) = (array.shape(), array.dtype().name());
     let mut head = json!({ "kind": "array", "dtype": dtype, "shape": shape, "names": array.names(), "unit": array.unit() });
-    if array.len() > MOST_ELEMENTS {
+    if array.len() > MAX_ELEMENTS {
         head["kind"] = json!("large");
         return (head, Vec::new());
     }
@@ -258,8 +258,8 @@ mod tests {
         let (head, elements) = told(&Value::Float(f64::NAN));
         assert_eq!((&head["text"], elements.len()), (&json!("NaN"), 1));
         let large = Array::from_slice(
-            &vec![0u8; MOST_ELEMENTS as usize + 1],
-            &[MOST_ELEMENTS as usize + 1],
+            &vec![0u8; MAX_ELEMENTS as usize + 1],
+            &[MAX_ELEMENTS as usize + 1],
             ArrayOrder::RowMajor,
         );
         let (head, elements) = told(&Value::Array(large.unwrap()));
@@ -274,7 +274,7 @@ mod tests {
     #[test]
     fn a_run_that_is_over_is_not_looked_at_for_long() {
         let place = std::env::temp_dir().join(format!("ligament-taps-{}", std::process::id()));
-        let taps = Arc::new(Taps::new(RunDirectory::open(&place)));
+        let taps = Arc::new(TapTable::new(RunDirectory::open(&place)));
         let feed = taps.feed("macro.out", TapSelection::default()).unwrap();
         let late = Instant::now() + Duration::from_secs(60);
         while feed.frames().borrow().number == 0 && Instant::now() < late {

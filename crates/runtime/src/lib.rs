@@ -8,24 +8,24 @@ pub mod client;
 mod colours;
 mod files;
 mod head;
-mod lost;
+mod silent_domain;
 mod observe;
 mod paths;
 pub mod play;
 mod ranks;
-mod said;
-mod standing;
+mod terminal;
+mod status_text;
 mod strangers;
 pub mod timeline;
 mod view;
 
 pub use colours::Colours;
 pub use head::{
-    check_instance, run_model, run_over, Agents, ExpectedDomain, RunOptions, RunResult, Show, Spread, Starter,
+    check_instance, run_model, run_over, Agents, ExpectedDomain, RunOptions, RunResult, Show, DomainSpread, Starter,
     Terminal, ToStart, LAST_LINES,
 };
 pub use ligament_agent::StartedProcess;
 pub use paths::own_cores;
-pub use said::{called, complain, say, say_lines, shown};
-pub use standing::{of_conduits, of_instances, of_links};
-pub use view::View;
+pub use terminal::{called, complain, say, say_lines, shown};
+pub use status_text::{of_conduits, of_instances, of_links};
+pub use view::TerminalView;

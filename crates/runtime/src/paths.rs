@@ -14,7 +14,7 @@ use tokio::sync::mpsc::UnboundedReceiver;
 /// Streams of a path: as many as the link needs.
 const STREAMS: u16 = 0;
 /// For how long to wait until the last word has arrived.
-const PARTING: Duration = Duration::from_secs(5);
+const LAST_WORD_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// How many streams a path to a domain gets from the one that dials: as many as either of them wants.
 pub(crate) fn streams(wanted: [Option<u16>; 2]) -> u16 {
@@ -107,7 +107,7 @@ pub(crate) fn farewell(
 ) {
     let mut left: BTreeSet<DomainId> = domains.collect();
     left.iter().for_each(|&domain| carrier.end(domain));
-    let until = Instant::now() + PARTING;
+    let until = Instant::now() + LAST_WORD_TIMEOUT;
     let Ok(mut events) = event_loop() else { return };
     while !left.is_empty() && Instant::now() < until {
         match hear(&mut events, &mut heard, until) {

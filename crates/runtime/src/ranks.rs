@@ -15,9 +15,9 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 const NAME: &str = "/memfd:ligament-mpi (deleted)";
 const VERSION: u32 = 1;
 /// Bytes of the word before the lines, and of a line.
-const PART: usize = 64;
+const LINE_BYTES: usize = 64;
 /// More ranks than any machine has.
-const MOST: usize = 1 << 16;
+const MAX_RANKS: usize = 1 << 16;
 /// What has lasted for less is the way of things.
 const LASTING: Duration = Duration::from_secs(1);
 /// Ranks that are named.
@@ -43,7 +43,7 @@ pub(crate) struct RankPages(HashMap<u32, Option<File>>);
 
 /// What a rank says of itself.
 #[derive(Debug, Clone, Default, PartialEq)]
-struct Line {
+struct RankLine {
     rank: usize,
     calls: u32,
     /// The last of them, and whether it is in that.
@@ -86,28 +86,28 @@ fn page_of(speaker: u32) -> Option<File> {
     File::open(named.next()?.path()).ok()
 }
 
-fn lines_of(page: &File, now: Duration) -> Vec<Line> {
-    let mut word = [0; PART];
+fn lines_of(page: &File, now: Duration) -> Vec<RankLine> {
+    let mut word = [0; LINE_BYTES];
     if page.read_exact_at(&mut word, 0).is_err() || number(&word, 24) != VERSION {
         return Vec::new();
     }
     let ranks = number(&word, 28) as usize;
-    let mut bytes = vec![0; ranks.min(MOST) * PART];
-    if page.read_exact_at(&mut bytes, PART as u64).is_err() {
+    let mut bytes = vec![0; ranks.min(MAX_RANKS) * LINE_BYTES];
+    if page.read_exact_at(&mut bytes, LINE_BYTES as u64).is_err() {
         return Vec::new();
     }
-    bytes.chunks_exact(PART).enumerate().map(|(rank, bytes)| line_of(rank, bytes, now)).collect()
+    bytes.chunks_exact(LINE_BYTES).enumerate().map(|(rank, bytes)| line_of(rank, bytes, now)).collect()
 }
 
 fn number(bytes: &[u8], at: usize) -> u32 {
     bytes.get(at..at + 4).and_then(|four| four.try_into().ok()).map_or(0, u32::from_le_bytes)
 }
 
-fn line_of(rank: usize, bytes: &[u8], now: Duration) -> Line {
+fn line_of(rank: usize, bytes: &[u8], now: Duration) -> RankLine {
     let since = u64::from(number(bytes, 16)) | u64::from(number(bytes, 20)) << 32;
     let port = bytes.get(24..).unwrap_or_default().split(|&byte| byte == 0).next().unwrap_or_default();
     let port = String::from_utf8_lossy(port);
-    Line {
+    RankLine {
         rank,
         calls: number(bytes, 0),
         call: number(bytes, 4),
@@ -119,13 +119,13 @@ fn line_of(rank: usize, bytes: &[u8], now: Duration) -> Line {
 }
 
 /// Which ranks do not come to a call to which others have come, and for how long; `who` says more of a rank.
-fn standing(lines: &[Line], who: impl Fn(&Line) -> String) -> Option<(String, Duration)> {
+fn standing(lines: &[RankLine], who: impl Fn(&RankLine) -> String) -> Option<(String, Duration)> {
     let (first, others) = lines.split_first()?;
     // Those on other nodes have no line.
     let others = || others.iter().filter(|line| line.process != 0);
-    let is_ahead = |a: &Line, b: &Line| a.calls.wrapping_sub(b.calls) as i32 > 0;
-    let behind: Vec<&Line> = others().filter(|line| is_ahead(first, line)).collect();
-    let ahead: Vec<&Line> = others().filter(|line| is_ahead(line, first) && line.is_in).collect();
+    let is_ahead = |a: &RankLine, b: &RankLine| a.calls.wrapping_sub(b.calls) as i32 > 0;
+    let behind: Vec<&RankLine> = others().filter(|line| is_ahead(first, line)).collect();
+    let ahead: Vec<&RankLine> = others().filter(|line| is_ahead(line, first) && line.is_in).collect();
     let (missing, there, lasts) = if let Some(one) = behind.first() {
         (behind.clone(), first, behind.iter().map(|line| line.lasts).min()?.min(age(first, one)))
     } else {
@@ -149,7 +149,7 @@ fn standing(lines: &[Line], who: impl Fn(&Line) -> String) -> Option<(String, Du
 }
 
 /// For how long rank 0 has been where another has not come. If it is further already, that is not known.
-fn age(first: &Line, other: &Line) -> Duration {
+fn age(first: &RankLine, other: &RankLine) -> Duration {
     if first.calls == other.calls.wrapping_add(1) {
         first.lasts
     } else {
@@ -157,7 +157,7 @@ fn age(first: &Line, other: &Line) -> Duration {
     }
 }
 
-fn in_words(line: &Line) -> String {
+fn in_words(line: &RankLine) -> String {
     let name = CALLS.get(line.call as usize).copied().unwrap_or_default();
     match (line.call, name, line.port.as_str()) {
         (FREE, ..) => "the end of the instance".to_owned(),
@@ -168,7 +168,7 @@ fn in_words(line: &Line) -> String {
 }
 
 /// A rank with its process, if that number means the same here as there, and what the kernel says of it.
-fn known(line: &Line, lines: &[Line], speaker: u32) -> String {
+fn known(line: &RankLine, lines: &[RankLine], speaker: u32) -> String {
     let same = lines.first().is_some_and(|first| first.process == speaker);
     process_named(line.rank, Some(line.process).filter(|_| same))
 }
@@ -204,35 +204,35 @@ fn left(launcher: u32, view: &InstanceView) -> Option<RankLag> {
 mod tests {
     use super::*;
 
-    const LONG: Duration = Duration::from_secs(12);
+    const LATE_AFTER: Duration = Duration::from_secs(12);
 
-    fn line(rank: usize, calls: u32, call: u32, lasts: Duration) -> Line {
-        Line { rank, calls, call, is_in: call != 0, process: 40 + rank as u32, lasts, port: "start".into() }
+    fn line(rank: usize, calls: u32, call: u32, lasts: Duration) -> RankLine {
+        RankLine { rank, calls, call, is_in: call != 0, process: 40 + rank as u32, lasts, port: "start".into() }
     }
 
-    fn late(lines: &[Line]) -> Option<(String, u64)> {
+    fn late(lines: &[RankLine]) -> Option<(String, u64)> {
         standing(lines, |line| format!("rank {}", line.rank)).map(|(what, lasts)| (what, lasts.as_secs()))
     }
 
     #[test]
     fn a_rank_that_does_not_come_is_named_with_the_call() {
-        let lines = [line(0, 17, 3, LONG), line(1, 16, 0, 2 * LONG), line(2, 17, 3, LONG)];
+        let lines = [line(0, 17, 3, LATE_AFTER), line(1, 16, 0, 2 * LATE_AFTER), line(2, 17, 3, LATE_AFTER)];
         let what = "rank 1 has not come to collective call 17 (receive of start), where rank 0 is";
         assert_eq!(late(&lines), Some((what.to_owned(), 12)));
         // Rank 0 is done; the other is not.
-        let lines = [line(0, 17, FREE, LONG), line(1, 16, 0, 2 * LONG)];
+        let lines = [line(0, 17, FREE, LATE_AFTER), line(1, 16, 0, 2 * LATE_AFTER)];
         assert_eq!(late(&lines).unwrap().0, "rank 1 has not come to the end of the instance, where rank 0 is");
     }
 
     #[test]
     fn ranks_that_wait_for_rank_0_and_those_on_the_way_are_told_apart() {
-        let lines = [line(0, 3, 0, LONG), line(1, 4, 2, LONG), line(2, 4, 2, LONG)];
+        let lines = [line(0, 3, 0, LATE_AFTER), line(1, 4, 2, LATE_AFTER), line(2, 4, 2, LATE_AFTER)];
         let what =
             "rank 0 has not come to collective call 4 (reuse_instance of start), where others wait for it";
         assert_eq!(late(&lines), Some((what.to_owned(), 12)));
-        let lines = [line(0, 4, 2, LONG), line(1, 3, 0, LASTING / 2)];
+        let lines = [line(0, 4, 2, LATE_AFTER), line(1, 3, 0, LASTING / 2)];
         assert_eq!(late(&lines).map(|(_, seconds)| seconds), Some(0));
-        let lines = [line(0, 4, 2, LONG), line(1, 4, 2, LONG)];
+        let lines = [line(0, 4, 2, LATE_AFTER), line(1, 4, 2, LATE_AFTER)];
         assert_eq!(late(&lines), None);
     }
 
@@ -247,13 +247,13 @@ mod tests {
 
     #[test]
     fn ranks_on_other_nodes_have_no_line_and_many_are_counted() {
-        let mut lines: Vec<Line> = (1..8).map(|rank| line(rank, 1, 0, LONG)).collect();
-        lines.insert(0, line(0, 2, 3, LONG));
+        let mut lines: Vec<RankLine> = (1..8).map(|rank| line(rank, 1, 0, LATE_AFTER)).collect();
+        lines.insert(0, line(0, 2, 3, LATE_AFTER));
         assert!(late(&lines)
             .unwrap()
             .0
             .starts_with("rank 1, rank 2, rank 3, rank 4 and 3 more ranks have not come"));
-        lines[2] = Line::default();
+        lines[2] = RankLine::default();
         assert!(late(&lines)
             .unwrap()
             .0
@@ -263,11 +263,11 @@ mod tests {
 
     #[test]
     fn what_stands_in_the_memory_may_be_anything() {
-        let mut bytes = vec![0xff; PART];
-        let told = line_of(1, &bytes, LONG);
+        let mut bytes = vec![0xff; LINE_BYTES];
+        let told = line_of(1, &bytes, LATE_AFTER);
         assert_eq!((told.calls, told.lasts), (u32::MAX, Duration::ZERO));
         bytes[24..30].copy_from_slice(b"ab\n\x1bc\0");
-        assert_eq!(line_of(1, &bytes, LONG).port, "abc");
+        assert_eq!(line_of(1, &bytes, LATE_AFTER).port, "abc");
         assert_eq!(in_words(&told), format!("collective call {}", u32::MAX));
     }
 }

@@ -5,7 +5,7 @@ use ligament_catalogue::said;
 use std::time::{Duration, Instant};
 
 /// How often those that were counted are told.
-const TOGETHER: Duration = Duration::from_secs(60);
+const REPORT_INTERVAL: Duration = Duration::from_secs(60);
 
 /// Those who were not let in.
 #[derive(Debug, Default)]
@@ -23,7 +23,7 @@ impl Strangers {
     pub fn turned_away(&mut self, who: &str, why: &str, others: u64, now: Instant) -> Option<String> {
         self.count += 1 + others;
         self.last = format!("{who}: {why}");
-        if self.since.is_some_and(|since| now.duration_since(since) < TOGETHER) {
+        if self.since.is_some_and(|since| now.duration_since(since) < REPORT_INTERVAL) {
             return None;
         }
         let first = self.since.replace(now).is_none();
@@ -59,9 +59,9 @@ mod tests {
         let said: Vec<String> = (0..1000).filter_map(|_| knock(0, began)).collect();
         let first = "a stranger was not let in, 192.0.2.1:9: it wants another run; others will be counted";
         assert_eq!(said, [first]);
-        let later = knock(9, began + TOGETHER).unwrap();
+        let later = knock(9, began + REPORT_INTERVAL).unwrap();
         assert_eq!(later, "1009 strangers were not let in, the last 192.0.2.1:9: it wants another run");
-        assert_eq!(knock(0, began + TOGETHER), None, "what was told is not told again");
+        assert_eq!(knock(0, began + REPORT_INTERVAL), None, "what was told is not told again");
         let all = strangers.in_all().unwrap();
         assert!(
             all.starts_with("1011 strangers were not let in during the run, the last 192.0.2.1:9"),

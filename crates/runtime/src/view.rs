@@ -11,7 +11,7 @@ const BAR: usize = 16;
 const WINDOW: usize = 6;
 
 /// What is on the screen.
-pub struct View {
+pub struct TerminalView {
     lines: usize,
     /// Time in ns, and all messages and bytes sent until then.
     history: VecDeque<(u64, u64, u64)>,
@@ -35,13 +35,13 @@ impl Group<'_> {
     }
 }
 
-impl View {
+impl TerminalView {
     /// A view, if standard error is a terminal that can move its cursor.
-    pub fn on_terminal(colours: Colours) -> Option<View> {
+    pub fn on_terminal(colours: Colours) -> Option<TerminalView> {
         let able =
             std::io::stderr().is_terminal() && std::env::var_os("TERM").is_some_and(|term| term != "dumb");
         let colour = colours.wanted(true);
-        able.then(|| View { lines: 0, history: VecDeque::new(), colour, time_unit: None })
+        able.then(|| TerminalView { lines: 0, history: VecDeque::new(), colour, time_unit: None })
     }
 
     /// Takes it off the screen.
@@ -139,8 +139,8 @@ impl View {
 
 /// The longest wait of these, if it is not the pulse of a healthy run.
 fn longest_wait(all: &[InstanceRecord]) -> Option<(&InstanceRecord, f64)> {
-    const LONG: f64 = 0.5;
-    let waits = all.iter().filter_map(|one| Some((one, one.waits_since.filter(|since| *since >= LONG)?)));
+    const LONG_WAIT_S: f64 = 0.5;
+    let waits = all.iter().filter_map(|one| Some((one, one.waits_since.filter(|since| *since >= LONG_WAIT_S)?)));
     waits.max_by(|a, b| a.1.total_cmp(&b.1))
 }
 
@@ -168,14 +168,14 @@ fn roughly(seconds: f64) -> String {
 /// How long a run will still take, s, if its instances go on as fast as they did and all tell how far they will go.
 fn left(seconds: f64, instances: &[InstanceRecord]) -> Option<f64> {
     /// Before that nothing can be said.
-    const SOON: (f64, f64) = (2.0, 0.01);
+    const MIN_PROGRESS: (f64, f64) = (2.0, 0.01);
     let part = |one: &InstanceRecord| match (one.model_time, one.model_end) {
         _ if one.state == InstanceState::Done.name() => Some(1.0),
         (Some(time), Some(end)) if end > 0.0 && time >= 0.0 => Some(time / end),
         _ => None,
     };
     let least = instances.iter().map(part).collect::<Option<Vec<f64>>>()?.into_iter().reduce(f64::min)?;
-    let known = seconds >= SOON.0 && (SOON.1..1.0).contains(&least);
+    let known = seconds >= MIN_PROGRESS.0 && (MIN_PROGRESS.1..1.0).contains(&least);
     known.then(|| seconds * (1.0 - least) / least)
 }
 
@@ -276,7 +276,7 @@ fn cut(line: &str, columns: usize) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{cut, headline, short, View};
+    use super::{cut, headline, short, TerminalView};
     use ligament_manager::InstanceRecord;
     use std::collections::VecDeque;
 
@@ -301,7 +301,7 @@ mod tests {
 
     #[test]
     fn the_state_is_not_what_a_narrow_window_cuts() {
-        let view = View { lines: 0, history: VecDeque::new(), colour: false, time_unit: None };
+        let view = TerminalView { lines: 0, history: VecDeque::new(), colour: false, time_unit: None };
         let all = [instance("a_component_of_a_long_name", "failed"), instance("micro", "computing")];
         for columns in [30, 40, 80] {
             let lines = view.body(&all, 10, columns);

@@ -1,10 +1,10 @@
 //! `ligament cp`: files to another site, or from there.
 
-use super::far::Far;
-use super::place::Place;
-use super::shown;
-use super::task::{Over, What};
-use super::Reaching;
+use super::other_site::OtherSite;
+use super::place::FileLocation;
+use super::progress;
+use super::task::{Transport, CopyRole};
+use super::ReachOptions;
 use crate::arguments::print;
 use ligament_catalogue::{fault, Fault};
 use ligament_files::{reason_of, CopyTally};
@@ -30,17 +30,17 @@ pub(crate) struct Copy {
     #[arg(long)]
     json: bool,
     #[command(flatten)]
-    reaching: Reaching,
+    reaching: ReachOptions,
 }
 
 /// Both parts of a copy.
-struct Parts {
+struct CopyParts {
     host: String,
-    theirs: What,
-    ours: What,
+    theirs: CopyRole,
+    ours: CopyRole,
 }
 
-fn parts(arguments: &Copy) -> Result<Parts, Fault> {
+fn parts(arguments: &Copy) -> Result<CopyParts, Fault> {
     let wrong = |what: &str| {
         fault!(
             WORD_OF_THE_COMMAND_LINE,
@@ -48,14 +48,14 @@ fn parts(arguments: &Copy) -> Result<Parts, Fault> {
         )
     };
     let dry = arguments.dry_run;
-    let send = |sources: Vec<PathBuf>| What::Send {
+    let send = |sources: Vec<PathBuf>| CopyRole::Send {
         sources,
         contents: false,
         dry,
         rate: arguments.reaching.rate,
         watching: None,
     };
-    let receive = |into: &str, only: Option<Vec<String>>| What::Receive {
+    let receive = |into: &str, only: Option<Vec<String>>| CopyRole::Receive {
         into: PathBuf::from(into),
         directory: into.ends_with('/') || into.is_empty(),
         dry,
@@ -63,24 +63,24 @@ fn parts(arguments: &Copy) -> Result<Parts, Fault> {
         live: false,
         only,
     };
-    let sources: Vec<Place> = arguments.sources.iter().map(|word| Place::read(word)).collect();
-    match Place::read(&arguments.to) {
-        Place::There(host, path) => {
-            let here = |place: Place| match place {
-                Place::Here(path) => Ok(path),
+    let sources: Vec<FileLocation> = arguments.sources.iter().map(|word| FileLocation::read(word)).collect();
+    match FileLocation::read(&arguments.to) {
+        FileLocation::There(host, path) => {
+            let here = |place: FileLocation| match place {
+                FileLocation::Here(path) => Ok(path),
                 // A file whose name has a colon is taken for one elsewhere, as scp and rsync do.
-                Place::There(host, path) => Err(wrong(&format!(
+                FileLocation::There(host, path) => Err(wrong(&format!(
                     "both sides are elsewhere; write ./{host}:{path} if that is a file here"
                 ))),
             };
             let sources = sources.into_iter().map(here).collect::<Result<_, _>>()?;
-            Ok(Parts { host, theirs: receive(&path, None), ours: send(sources) })
+            Ok(CopyParts { host, theirs: receive(&path, None), ours: send(sources) })
         }
-        Place::Here(_) => {
+        FileLocation::Here(_) => {
             let mut host = None;
             let mut paths = Vec::new();
             for place in sources {
-                let Place::There(name, path) = place else { return Err(wrong("both sides are here")) };
+                let FileLocation::There(name, path) = place else { return Err(wrong("both sides are here")) };
                 if host.get_or_insert_with(|| name.clone()) != &name {
                     return Err(wrong("the sources are at several places"));
                 }
@@ -88,7 +88,7 @@ fn parts(arguments: &Copy) -> Result<Parts, Fault> {
             }
             let host = host.ok_or_else(|| wrong("nothing is to be copied"))?;
             let only = paths.iter().map(|path| own_name(path)).collect();
-            Ok(Parts { host, theirs: send(paths), ours: receive(&arguments.to, only) })
+            Ok(CopyParts { host, theirs: send(paths), ours: receive(&arguments.to, only) })
         }
     }
 }
@@ -108,16 +108,16 @@ pub(crate) fn cp(arguments: &Copy) -> i32 {
         Ok(parts) => parts,
         Err(error) => return crate::fail(arguments.json, &error, crate::BAD_USE),
     };
-    let far = match Far::new(&parts.host, &arguments.reaching) {
+    let far = match OtherSite::new(&parts.host, &arguments.reaching) {
         Ok(far) => far,
         Err(error) => return crate::fail(arguments.json, &error, crate::BAD_USE),
     };
     let tally = if arguments.dry_run { CopyTally::with_names() } else { CopyTally::default() };
     let (over, begin) = (AtomicBool::new(false), Instant::now());
-    let mut way = Over::Any;
+    let mut way = Transport::Any;
     let done = std::thread::scope(|scope| {
         let shows = !arguments.quiet && !arguments.json;
-        let shower = shows.then(|| scope.spawn(|| shown::show(&tally, &over)));
+        let shower = shows.then(|| scope.spawn(|| progress::show(&tally, &over)));
         let done = far.copy(parts.theirs, &parts.ours, &tally, &mut |over| way = over);
         over.store(true, Ordering::Relaxed);
         if let Some(shower) = shower {
@@ -128,7 +128,7 @@ pub(crate) fn cp(arguments: &Copy) -> i32 {
     report(arguments, &tally, &done, way, begin.elapsed().as_secs_f64())
 }
 
-fn report(arguments: &Copy, tally: &CopyTally, done: &Result<(), Fault>, way: Over, seconds: f64) -> i32 {
+fn report(arguments: &Copy, tally: &CopyTally, done: &Result<(), Fault>, way: Transport, seconds: f64) -> i32 {
     let (counts, failed) = (tally.counts(), tally.failed());
     let status = if done.is_ok() && failed.is_empty() { crate::DONE } else { crate::FAILED };
     if arguments.json {
@@ -176,21 +176,21 @@ fn report(arguments: &Copy, tally: &CopyTally, done: &Result<(), Fault>, way: Ov
     }
     if !arguments.quiet && done.is_ok() {
         let mut text = match arguments.dry_run {
-            true => format!("{} would be copied, {}", shown::files(counts.copied), shown::bytes(counts.moved)),
+            true => format!("{} would be copied, {}", progress::files(counts.copied), progress::bytes(counts.moved)),
             false => {
                 let rate = counts.moved as f64 / seconds.max(1e-3);
-                let (moved, took) = (shown::bytes(counts.moved), shown::time(seconds));
+                let (moved, took) = (progress::bytes(counts.moved), progress::time(seconds));
                 format!(
                     "{} copied, {moved} in {took} ({}/s)",
-                    shown::files(counts.copied),
-                    shown::bytes(rate as u64)
+                    progress::files(counts.copied),
+                    progress::bytes(rate as u64)
                 )
             }
         };
         if counts.same > 0 {
             text.push_str(&format!("; {} were there already", counts.same));
         }
-        if way == Over::Ssh {
+        if way == Transport::Ssh {
             text.push_str("; over ssh's own connection, because no port could be reached");
         }
         crate::say(&text);

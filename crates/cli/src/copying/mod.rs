@@ -2,10 +2,10 @@
 //! it is told, `serve` is what it does there, `shown` is how far a copy is.
 
 mod cp;
-mod far;
+mod other_site;
 mod place;
 mod serve;
-pub(crate) mod shown;
+pub(crate) mod progress;
 mod sync;
 mod task;
 
@@ -19,7 +19,7 @@ use std::path::PathBuf;
 
 /// How the other end is reached.
 #[derive(Debug, Clone, Default, clap::Args)]
-pub(crate) struct Reaching {
+pub(crate) struct ReachOptions {
     /// Give ssh this option, such as -p2222; may be given several times.
     #[arg(short = 'o', long = "ssh-option", value_name = "OPTION", allow_hyphen_values = true)]
     ssh_options: Vec<String>,
@@ -32,7 +32,7 @@ pub(crate) struct Reaching {
     relay: Vec<PathBuf>,
     /// What the files go over: a path, ssh's own connection, or a path if a port can be reached.
     #[arg(long, value_enum, default_value_t)]
-    over: task::Over,
+    over: task::Transport,
     /// Send no more than this in a second (bytes; 10M are ten million).
     #[arg(long, value_name = "BYTES", value_parser = rate)]
     rate: Option<u64>,

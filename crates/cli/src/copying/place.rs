@@ -6,23 +6,23 @@ use std::path::PathBuf;
 
 /// A place of files, as the user names it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Place {
+pub(crate) enum FileLocation {
     Here(PathBuf),
     /// The site or host, and what is there; empty is where one comes in.
     There(String, String),
 }
 
-impl Place {
+impl FileLocation {
     /// As for scp: what stands before the first colon is a site or a host, unless there is a slash in it.
-    pub fn read(word: &str) -> Place {
+    pub fn read(word: &str) -> FileLocation {
         if let Some((host, path)) = word.strip_prefix('[').and_then(|rest| rest.split_once("]:")) {
-            return Place::There(host.to_owned(), path.to_owned());
+            return FileLocation::There(host.to_owned(), path.to_owned());
         }
         match word.split_once(':') {
             Some((host, path)) if !host.is_empty() && !host.contains('/') => {
-                Place::There(host.to_owned(), path.to_owned())
+                FileLocation::There(host.to_owned(), path.to_owned())
             }
-            _ => Place::Here(PathBuf::from(word)),
+            _ => FileLocation::Here(PathBuf::from(word)),
         }
     }
 }
@@ -52,12 +52,12 @@ mod tests {
 
     #[test]
     fn a_word_with_a_host_is_elsewhere() {
-        let there = |host: &str, path: &str| Place::There(host.into(), path.into());
-        assert_eq!(Place::read("east:out/a"), there("east", "out/a"));
-        assert_eq!(Place::read("me@login.org:"), there("me@login.org", ""));
-        assert_eq!(Place::read("[::1]:/tmp"), there("::1", "/tmp"));
+        let there = |host: &str, path: &str| FileLocation::There(host.into(), path.into());
+        assert_eq!(FileLocation::read("east:out/a"), there("east", "out/a"));
+        assert_eq!(FileLocation::read("me@login.org:"), there("me@login.org", ""));
+        assert_eq!(FileLocation::read("[::1]:/tmp"), there("::1", "/tmp"));
         for here in ["out", "/a/b:c", "./a:b", ":a"] {
-            assert_eq!(Place::read(here), Place::Here(here.into()));
+            assert_eq!(FileLocation::read(here), FileLocation::Here(here.into()));
         }
     }
 }

@@ -1,7 +1,7 @@
 //! The end that ssh has started: it is told what to do on its standard input, listens, and ends as soon as that input
 //! does.
 
-use super::task::{Answer, Over, Task, MARK, VERSION};
+use super::task::{CopyAnswer, Transport, CopyTask, MARK, VERSION};
 use ligament_catalogue::{fault, Fault};
 use ligament_files::{MessageChannel, OverPath, OverPipes, CopyTally, MAX_MESSAGE_BYTES};
 use ligament_link::{Invitation, Listen, Options, Path};
@@ -15,9 +15,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 /// How long the last words may take to arrive.
-const PARTING: Duration = Duration::from_secs(10);
+const LAST_WORD_TIMEOUT: Duration = Duration::from_secs(10);
 /// The longest line (bytes).
-const LINE: u64 = 1 << 20;
+const MAX_LINE_BYTES: u64 = 1 << 20;
 
 /// Serves one copy.
 pub(crate) fn serve() -> i32 {
@@ -32,7 +32,7 @@ pub(crate) fn serve() -> i32 {
 
 fn line(input: &mut impl BufRead) -> Result<String, Fault> {
     let mut line = String::new();
-    let read = input.take(LINE).read_line(&mut line);
+    let read = input.take(MAX_LINE_BYTES).read_line(&mut line);
     let why = match read {
         Ok(0) => "it has ended".to_owned(),
         Ok(_) if line.ends_with('\n') => return Ok(line),
@@ -44,7 +44,7 @@ fn line(input: &mut impl BufRead) -> Result<String, Fault> {
 
 fn serve_one() -> Result<(), Fault> {
     let mut input = std::io::stdin().lock();
-    let task: Task = serde_json::from_str(&line(&mut input)?)
+    let task: CopyTask = serde_json::from_str(&line(&mut input)?)
         .map_err(|error| fault!(COPY_MISUNDERSTOOD, "the task is not understood: {error}"))?;
     if task.version != VERSION {
         return Err(fault!(
@@ -54,16 +54,16 @@ fn serve_one() -> Result<(), Fault> {
         ));
     }
     let path = match task.over {
-        Over::Ssh => None,
-        Over::Any | Over::Path => listen(&task).map(Some).or_else(|why| match task.over {
-            Over::Path => Err(why),
+        Transport::Ssh => None,
+        Transport::Any | Transport::Path => listen(&task).map(Some).or_else(|why| match task.over {
+            Transport::Path => Err(why),
             _ => Ok(None),
         })?,
     };
     let at = path.as_ref().map(addresses).unwrap_or_default();
     let output = std::io::stdout().as_fd().try_clone_to_owned().map(File::from);
     let mut output = output.map_err(|error| fault!(COPY_CUT, "there is no standard output: {error}"))?;
-    let answer = serde_json::to_string(&Answer { version: VERSION, at }).expect("plain fields are written");
+    let answer = serde_json::to_string(&CopyAnswer { version: VERSION, at }).expect("plain fields are written");
     output
         .write_all(format!("\n{MARK}{answer}\n").as_bytes())
         .map_err(|error| fault!(COPY_CUT, "nothing can be said to who called this: {error}"))?;
@@ -78,7 +78,7 @@ fn serve_one() -> Result<(), Fault> {
             watch_input(gone.clone())?;
             let channel = OverPath::new(path, gone);
             let done = what.carry_out(&channel, &tally);
-            channel.close(PARTING);
+            channel.close(LAST_WORD_TIMEOUT);
             done
         }
         None => {
@@ -89,7 +89,7 @@ fn serve_one() -> Result<(), Fault> {
     }
 }
 
-fn listen(task: &Task) -> Result<Path, Fault> {
+fn listen(task: &CopyTask) -> Result<Path, Fault> {
     let invitation = Invitation::from_text(&task.invitation)?;
     let mut at = Listen { ports: task.ports.clone(), ..Listen::default() };
     match task.interface.as_deref().map(str::parse) {

@@ -1,10 +1,10 @@
 //! `ligament sync`: what appears in a directory appears at another site as well, while it is written.
 
-use super::far::Far;
-use super::place::Place;
-use super::shown;
-use super::task::{Over, What};
-use super::Reaching;
+use super::other_site::OtherSite;
+use super::place::FileLocation;
+use super::progress;
+use super::task::{Transport, CopyRole};
+use super::ReachOptions;
 use crate::arguments::print;
 use ligament_catalogue::{fault, Code, Fault};
 use ligament_files::{reason_of, CopyTally};
@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 
 /// The pauses before another try: the first, and the longest.
 const FIRST_PAUSE: Duration = Duration::from_secs(1);
-const LONGEST_PAUSE: Duration = Duration::from_secs(30);
+const MAX_RETRY_PAUSE: Duration = Duration::from_secs(30);
 /// How often news is told.
 const NEWS: Duration = Duration::from_millis(200);
 
@@ -33,10 +33,10 @@ pub(crate) struct Sync {
     #[arg(short = 'n', long, conflicts_with_all = ["look", "rest"])]
     dry_run: bool,
     /// How often to look through the whole directory [default: 30s; 2s where other machines write into it].
-    #[arg(long, value_name = "TIME", value_parser = crate::spread::seconds)]
+    #[arg(long, value_name = "TIME", value_parser = crate::spread_options::seconds)]
     look: Option<Duration>,
     /// For how long a file has to look the same before it is copied, where nobody tells that it was closed.
-    #[arg(long, value_name = "TIME", value_parser = crate::spread::seconds, default_value = "2s")]
+    #[arg(long, value_name = "TIME", value_parser = crate::spread_options::seconds, default_value = "2s")]
     rest: Duration,
     /// Show nothing but errors.
     #[arg(short, long)]
@@ -45,7 +45,7 @@ pub(crate) struct Sync {
     #[arg(long)]
     json: bool,
     #[command(flatten)]
-    reaching: Reaching,
+    reaching: ReachOptions,
 }
 
 /// Goes on until it is ended, or cannot.
@@ -53,9 +53,9 @@ pub(crate) fn sync(arguments: &Sync) -> i32 {
     let dry = arguments.dry_run;
     let watching = Some((arguments.look.map(|look| look.as_secs_f64()), arguments.rest.as_secs_f64()));
     let watching = watching.filter(|_| !dry);
-    let (host, from, into, sends) = match (Place::read(&arguments.from), Place::read(&arguments.to)) {
-        (Place::Here(from), Place::There(host, into)) => (host, from, PathBuf::from(into), true),
-        (Place::There(host, from), Place::Here(into)) => (host, PathBuf::from(from), into, false),
+    let (host, from, into, sends) = match (FileLocation::read(&arguments.from), FileLocation::read(&arguments.to)) {
+        (FileLocation::Here(from), FileLocation::There(host, into)) => (host, from, PathBuf::from(into), true),
+        (FileLocation::There(host, from), FileLocation::Here(into)) => (host, PathBuf::from(from), into, false),
         _ => {
             let error = fault!(
                 WORD_OF_THE_COMMAND_LINE,
@@ -76,11 +76,11 @@ pub(crate) fn sync(arguments: &Sync) -> i32 {
     }
     let from = if from.as_os_str().is_empty() { PathBuf::from(".") } else { from };
     let rate = arguments.reaching.rate;
-    let send = What::Send { sources: vec![from], contents: true, dry, rate, watching };
+    let send = CopyRole::Send { sources: vec![from], contents: true, dry, rate, watching };
     let receive =
-        What::Receive { into, directory: true, dry, delete: arguments.delete, live: !dry, only: None };
+        CopyRole::Receive { into, directory: true, dry, delete: arguments.delete, live: !dry, only: None };
     let (theirs, ours) = if sends { (receive, send) } else { (send, receive) };
-    let far = match Far::new(&host, &arguments.reaching) {
+    let far = match OtherSite::new(&host, &arguments.reaching) {
         Ok(far) => far,
         Err(error) => return crate::fail(arguments.json, &error, crate::BAD_USE),
     };
@@ -94,7 +94,7 @@ fn is_no_directory_of_its_own(path: &std::path::Path) -> bool {
     !matches!(last, Some(Component::Normal(name)) if name != "~")
 }
 
-fn go_on(arguments: &Sync, far: &Far, theirs: &What, ours: &What) -> i32 {
+fn go_on(arguments: &Sync, far: &OtherSite, theirs: &CopyRole, ours: &CopyRole) -> i32 {
     let mut pause = FIRST_PAUSE;
     let mut ever = false;
     loop {
@@ -117,7 +117,7 @@ fn go_on(arguments: &Sync, far: &Far, theirs: &What, ours: &What) -> i32 {
         if !again || arguments.dry_run {
             return crate::fail(arguments.json, &why, crate::FAILED);
         }
-        if begin.elapsed() > LONGEST_PAUSE {
+        if begin.elapsed() > MAX_RETRY_PAUSE {
             pause = FIRST_PAUSE;
         }
         if arguments.json {
@@ -126,18 +126,18 @@ fn go_on(arguments: &Sync, far: &Far, theirs: &What, ours: &What) -> i32 {
         } else if is_full || !arguments.quiet {
             // Somebody has to make room.
             let why = if is_full { why.with_code() } else { why.text().to_owned() };
-            crate::say(&format!("ligament: {why}; tried again in {}", shown::time(pause.as_secs_f64())));
+            crate::say(&format!("ligament: {why}; tried again in {}", progress::time(pause.as_secs_f64())));
         }
         std::thread::sleep(pause);
-        pause = (pause * 2).min(LONGEST_PAUSE);
+        pause = (pause * 2).min(MAX_RETRY_PAUSE);
     }
 }
 
-fn say_begun(arguments: &Sync, way: Over, again: bool) {
+fn say_begun(arguments: &Sync, way: Transport, again: bool) {
     if arguments.json {
         print(&format!("{}\n", serde_json::json!({ "begun": true, "over": way })));
     } else if !arguments.quiet {
-        let how = if way == Over::Ssh { " over ssh's own connection" } else { "" };
+        let how = if way == Transport::Ssh { " over ssh's own connection" } else { "" };
         let what = match (arguments.dry_run, again) {
             (true, _) => "nothing is changed",
             (false, true) => "goes on",

@@ -16,7 +16,7 @@ pub(crate) const MARK: &str = "ligament copies ";
 /// What the files go over.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, clap::ValueEnum)]
 #[serde(rename_all = "lowercase")]
-pub(crate) enum Over {
+pub(crate) enum Transport {
     /// A path if a port can be reached, else ssh.
     #[default]
     Any,
@@ -28,24 +28,24 @@ pub(crate) enum Over {
 
 /// All that the other end needs to know.
 #[derive(Serialize, Deserialize)]
-pub(crate) struct Task {
+pub(crate) struct CopyTask {
     pub version: u32,
     /// With the key of the path, and the relays.
     pub invitation: String,
-    pub over: Over,
+    pub over: Transport,
     /// Where it may listen.
     pub interface: Option<String>,
     pub ports: Option<RangeInclusive<u16>>,
     /// Bytes in a second that it sends at most.
     #[serde(default)]
     pub pace: Option<u64>,
-    pub what: What,
+    pub what: CopyRole,
 }
 
 /// What an end does.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub(crate) enum What {
+pub(crate) enum CopyRole {
     Send {
         sources: Vec<PathBuf>,
         contents: bool,
@@ -65,20 +65,20 @@ pub(crate) enum What {
     },
 }
 
-impl What {
+impl CopyRole {
     /// The same, with names below `~/` in the user's home, as no shell has seen to it here.
-    pub fn below_home(self, home: Option<&Path>) -> What {
+    pub fn below_home(self, home: Option<&Path>) -> CopyRole {
         let find = |path: PathBuf| match (path.strip_prefix("~"), home) {
             (Ok(below), Some(home)) => home.join(below),
             _ => path,
         };
         match self {
-            What::Send { sources, contents, dry, rate, watching } => {
+            CopyRole::Send { sources, contents, dry, rate, watching } => {
                 let sources = sources.into_iter().map(find).collect();
-                What::Send { sources, contents, dry, rate, watching }
+                CopyRole::Send { sources, contents, dry, rate, watching }
             }
-            What::Receive { into, directory, dry, delete, live, only } => {
-                What::Receive { into: find(into), directory, dry, delete, live, only }
+            CopyRole::Receive { into, directory, dry, delete, live, only } => {
+                CopyRole::Receive { into: find(into), directory, dry, delete, live, only }
             }
         }
     }
@@ -86,10 +86,10 @@ impl What {
     /// Does it.
     pub fn carry_out(&self, channel: &dyn MessageChannel, tally: &CopyTally) -> Result<(), Fault> {
         match self.clone() {
-            What::Receive { into, directory, dry, delete, live, only } => {
+            CopyRole::Receive { into, directory, dry, delete, live, only } => {
                 receive(channel, &ReceiveOptions { into, directory, dry, delete, live, only }, tally)
             }
-            What::Send { sources, contents, dry, rate, watching } => {
+            CopyRole::Send { sources, contents, dry, rate, watching } => {
                 let time = |seconds| Duration::try_from_secs_f64(seconds).unwrap_or(Duration::from_secs(30));
                 let watching = watching.map(|(look, rest)| WatchOptions { look: look.map(time), rest: time(rest) });
                 send(channel, &SendOptions { sources, contents, dry, rate, watching }, tally)
@@ -100,7 +100,7 @@ impl What {
 
 /// The other end's answer.
 #[derive(Serialize, Deserialize)]
-pub(crate) struct Answer {
+pub(crate) struct CopyAnswer {
     pub version: u32,
     /// Where it listens, the likeliest first; none if it does not.
     pub at: Vec<SocketAddr>,
@@ -112,7 +112,7 @@ mod tests {
 
     #[test]
     fn a_home_is_found_there() {
-        let into = |into: &str| What::Receive {
+        let into = |into: &str| CopyRole::Receive {
             into: into.into(),
             directory: false,
             dry: false,

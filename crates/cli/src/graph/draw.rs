@@ -29,7 +29,7 @@ const SMALL_LETTER: f64 = 6.3;
 const NAME: usize = 34;
 
 /// A topology with the place of everything.
-pub(super) struct Picture<'a> {
+pub(super) struct GraphPicture<'a> {
     topology: &'a Topology,
     layout: Layout,
     /// Width and height of each box.
@@ -78,8 +78,8 @@ pub(crate) fn colour(from: Operator, to: Operator) -> &'static str {
     }
 }
 
-impl<'a> Picture<'a> {
-    pub fn of(topology: &'a Topology) -> Picture<'a> {
+impl<'a> GraphPicture<'a> {
+    pub fn of(topology: &'a Topology) -> GraphPicture<'a> {
         // Heights follow from how many ports are at a side, which follows from the columns: so the columns come first.
         let rough: Vec<f64> =
             topology.nodes.iter().map(|node| HEADER + PIN * node.ports.len() as f64).collect();
@@ -102,7 +102,7 @@ impl<'a> Picture<'a> {
             x += column.1 + between;
         }
         let joined = topology.links.iter().flat_map(|link| [link.from, link.to]).collect();
-        let mut picture = Picture { topology, layout, sizes, columns, pins, joined };
+        let mut picture = GraphPicture { topology, layout, sizes, columns, pins, joined };
         picture.order_pins();
         picture
     }

@@ -4,7 +4,7 @@ pub(crate) mod draw;
 
 use crate::arguments::{print, Graph};
 use crate::check::count;
-use draw::Picture;
+use draw::GraphPicture;
 use ligament_analysis::{Boxes, TopologyLink, LinkEnd, NodePort, Topology};
 use ligament_catalogue::{fault, Fault};
 use ligament_model::{Operator, ResolvedModel};
@@ -13,9 +13,9 @@ use std::collections::{HashMap, HashSet};
 use std::fmt::Write;
 
 /// More boxes than these are hard to take in: alike ones then share one, and nested models become one each.
-const MANY: usize = 40;
+const MAX_CLEAR_BOXES: usize = 40;
 /// More are not drawn: nobody could read them, and arrows that pass through many columns take memory.
-const MOST: usize = 1000;
+const MAX_BOXES: usize = 1000;
 
 /// Shows how a model is coupled.
 pub(crate) fn graph(arguments: &Graph) -> i32 {
@@ -34,14 +34,14 @@ fn told(arguments: &Graph) -> Result<(String, i32), Fault> {
     let topology = boxed(&model, arguments);
     if let Some(path) = &arguments.output {
         let boxes = topology.nodes.len();
-        if boxes > MOST {
+        if boxes > MAX_BOXES {
             return Err(fault!(
                 NO_PNG,
                 "{boxes} boxes are too many for a picture; without --all alike ones share one, and --folded makes one of each \
                  nested model"
             ));
         }
-        crate::picture::save(&Picture::of(&topology).svg(), path)?;
+        crate::picture::save(&GraphPicture::of(&topology).svg(), path)?;
     }
     if arguments.json {
         let mut json = crate::check::of_shown(&report);
@@ -74,7 +74,7 @@ fn boxed(model: &ResolvedModel, arguments: &Graph) -> Topology {
     }
     let mut topology = Topology::of(model, Boxes::Components);
     for boxes in [Boxes::Alike, Boxes::Folded] {
-        if topology.nodes.len() > MANY && !arguments.all {
+        if topology.nodes.len() > MAX_CLEAR_BOXES && !arguments.all {
             topology = Topology::of(model, boxes);
         }
     }

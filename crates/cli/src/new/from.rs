@@ -3,7 +3,7 @@
 use super::check_name;
 use super::contents::{files_of_model, File};
 use super::languages::{Code, Language, Role};
-use super::skeletons::{Port, Skeleton};
+use super::skeletons::{SkeletonPort, Skeleton};
 use crate::config::rust_crate;
 use crate::convert::{in_lines, read_xmml};
 use ligament_analysis::{check_configuration, CheckOptions, Files, GivenCode};
@@ -45,7 +45,7 @@ const TAKEN: [&str; 24] = [
     "times",
 ];
 /// More ports than this in one code are refused.
-const MOST_PORTS: usize = 1000;
+const MAX_PORTS: usize = 1000;
 
 /// All files of the starter.
 ///
@@ -193,11 +193,11 @@ fn skeletons(
         if std::mem::replace(&mut seen[instance.component as usize], true) {
             continue;
         }
-        let ports: Vec<Port> = (instance.ports.iter())
+        let ports: Vec<SkeletonPort> = (instance.ports.iter())
             .filter(|port| {
                 port.name.as_str() != ligament_model::SETTINGS_PORT && (port.connected || port.sends)
             })
-            .map(|port| Port {
+            .map(|port| SkeletonPort {
                 name: port.name.to_string(),
                 operator: match port.operator {
                     Operator::None if port.sends => Operator::OI,
@@ -207,10 +207,10 @@ fn skeletons(
                 vector: port.vector,
             })
             .collect();
-        if ports.len() > MOST_PORTS {
+        if ports.len() > MAX_PORTS {
             return Err(fault!(
                 STARTER_NOT_MADE,
-                "{name} has {} ports, and {MOST_PORTS} are the most",
+                "{name} has {} ports, and {MAX_PORTS} are the most",
                 ports.len()
             ));
         }

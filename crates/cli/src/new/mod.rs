@@ -20,11 +20,11 @@ use std::path::{Path, PathBuf};
 #[derive(Debug, clap::Args)]
 pub(crate) struct New {
     #[command(subcommand)]
-    what: What,
+    what: StarterKind,
 }
 
 #[derive(Debug, clap::Subcommand)]
-enum What {
+enum StarterKind {
     /// A code that is started by a message, and ends with one.
     Submodel(Single),
     /// A code that steps forward in time, and asks another one in every step.
@@ -85,7 +85,7 @@ pub(crate) fn new(arguments: &New) -> i32 {
 }
 
 fn made(arguments: &New) -> Result<String, Fault> {
-    if let What::Model { name, from: Some(from), language, dry_run, .. } = &arguments.what {
+    if let StarterKind::Model { name, from: Some(from), language, dry_run, .. } = &arguments.what {
         check_name(name)?;
         let files = from::files(name, from, *language)?;
         return match dry_run {
@@ -97,9 +97,9 @@ fn made(arguments: &New) -> Result<String, Fault> {
         };
     }
     let (name, codes) = match &arguments.what {
-        What::Submodel(single) => (&single.name, vec![single.code(Role::Submodel)]),
-        What::Macro(single) => (&single.name, vec![single.code(Role::Macro)]),
-        What::Model { name, macro_in, micro_in, mpi, .. } => (
+        StarterKind::Submodel(single) => (&single.name, vec![single.code(Role::Submodel)]),
+        StarterKind::Macro(single) => (&single.name, vec![single.code(Role::Macro)]),
+        StarterKind::Model { name, macro_in, micro_in, mpi, .. } => (
             name,
             vec![
                 Code::new("macro", Role::Macro, *macro_in),

@@ -7,7 +7,7 @@ use std::fmt::Write;
 
 /// A port of a skeleton.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Port {
+pub(super) struct SkeletonPort {
     pub name: String,
     pub operator: Operator,
     /// Whether it has slots.
@@ -18,12 +18,12 @@ pub(super) struct Port {
 #[derive(Debug, Clone)]
 pub(super) struct Skeleton {
     pub about: String,
-    pub ports: Vec<Port>,
+    pub ports: Vec<SkeletonPort>,
 }
 
 /// How a language says what a skeleton does. `PORT` is a port; `SLOT` stands for `slot` where it has slots, and for `alone`
 /// where it has none.
-struct Words {
+struct LanguageWords {
     file: &'static str,
     /// A port in the list of all, and between two.
     declared: fn(&Operator, &str) -> String,
@@ -46,7 +46,7 @@ struct Words {
     send_end: &'static str,
 }
 
-const PYTHON: Words = Words {
+const PYTHON: LanguageWords = LanguageWords {
     file: include_str!("starters/skeleton.py"),
     declared: |_, _| String::new(),
     between: "",
@@ -68,7 +68,7 @@ const PYTHON: Words = Words {
     send_end: "instance.send(\"PORT\", Message(t, data=state)SLOT)",
 };
 
-const C: Words = Words {
+const C: LanguageWords = LanguageWords {
     file: include_str!("starters/skeleton.c"),
     declared: |operator, port| format!("{{LIG_{}, \"{port}\"}}", operator.name()),
     between: ", ",
@@ -91,7 +91,7 @@ const C: Words = Words {
     send_end: "send(instance, \"PORT\", SLOT, t, false, dt, state);",
 };
 
-const CPP: Words = Words {
+const CPP: LanguageWords = LanguageWords {
     file: include_str!("starters/skeleton.cpp"),
     declared: |_, _| String::new(),
     between: "",
@@ -115,7 +115,7 @@ const CPP: Words = Words {
     send_end: "instance.send(\"PORT\", t, stateSLOT);",
 };
 
-const JAVA: Words = Words {
+const JAVA: LanguageWords = LanguageWords {
     file: include_str!("starters/skeleton.java"),
     declared: |_, _| String::new(),
     between: "",
@@ -140,7 +140,7 @@ const JAVA: Words = Words {
     send_end: "instance.send(\"PORT\", t, stateSLOT);",
 };
 
-const FORTRAN: Words = Words {
+const FORTRAN: LanguageWords = LanguageWords {
     file: include_str!("starters/skeleton.f90"),
     declared: |operator, port| format!("ligament_port(LIGAMENT_{}, '{port}')", operator.name()),
     between: ", &\n      ",
@@ -166,7 +166,7 @@ const FORTRAN: Words = Words {
     send_end: "call instance%send('PORT', t, stateSLOT)",
 };
 
-const RUST: Words = Words {
+const RUST: LanguageWords = LanguageWords {
     file: include_str!("starters/skeleton.rs"),
     declared: |operator, port| {
         let operator = match operator {
@@ -200,7 +200,7 @@ const RUST: Words = Words {
 };
 
 impl Language {
-    fn words(self) -> &'static Words {
+    fn words(self) -> &'static LanguageWords {
         match self {
             Language::C => &C,
             Language::Cpp => &CPP,
@@ -226,13 +226,13 @@ impl Language {
 }
 
 /// The lines of the body, as they come.
-struct Body<'a> {
-    words: &'a Words,
+struct SkeletonBody<'a> {
+    words: &'a LanguageWords,
     depth: usize,
     text: String,
 }
 
-impl Body<'_> {
+impl SkeletonBody<'_> {
     /// Lines, of which those with `+` stand deeper.
     fn lines(&mut self, lines: &str) {
         for line in lines.lines().filter(|line| !line.is_empty()) {
@@ -247,7 +247,7 @@ impl Body<'_> {
     }
 
     /// What is done with a port, on all its slots if it has some.
-    fn each(&mut self, port: &Port, what: &str) {
+    fn each(&mut self, port: &SkeletonPort, what: &str) {
         let words = self.words;
         let slot = if port.vector { words.slot } else { words.alone };
         let what = what.replace("SLOT", slot).replace("PORT", &port.name);
@@ -265,7 +265,7 @@ impl Body<'_> {
 }
 
 impl Skeleton {
-    fn of(&self, operator: Operator) -> impl Iterator<Item = &Port> {
+    fn of(&self, operator: Operator) -> impl Iterator<Item = &SkeletonPort> {
         self.ports.iter().filter(move |port| port.operator == operator)
     }
 
@@ -276,7 +276,7 @@ impl Skeleton {
     /// The source of a code.
     pub fn text(&self, code: &Code) -> String {
         let words = code.language.words();
-        let mut body = Body { words, depth: 0, text: String::new() };
+        let mut body = SkeletonBody { words, depth: 0, text: String::new() };
         for port in self.of(Operator::FInit) {
             body.comment("F_INIT");
             body.each(port, words.begin);
@@ -330,7 +330,7 @@ impl Skeleton {
 
     fn declared(&self, language: Language) -> String {
         let words = language.words();
-        let shown = |port: &Port| if port.vector { format!("{}[]", port.name) } else { port.name.clone() };
+        let shown = |port: &SkeletonPort| if port.vector { format!("{}[]", port.name) } else { port.name.clone() };
         let grouped = |of: fn(&str, &[String]) -> String| -> String {
             let all =
                 [Operator::FInit, Operator::OI, Operator::S, Operator::OF].into_iter().filter_map(|operator| {

@@ -1,7 +1,7 @@
 //! `ligament predict`: how long a run will take, from what its parts cost. `measured` takes that from a run.
 
-mod measured;
-mod words;
+mod measured_run;
+mod text;
 
 use crate::arguments::print;
 use ligament_analysis::predict::{best_placement, predict as predicted, Costs, Prediction, Question};
@@ -9,7 +9,7 @@ use ligament_analysis::CheckOptions;
 use ligament_catalogue::{fault, Fault};
 use ligament_manager::PortsByOperator;
 use ligament_model::ResolvedModel;
-use measured::Measured;
+use measured_run::MeasuredRun;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
@@ -59,8 +59,8 @@ pub(crate) fn predict(arguments: &Predict) -> i32 {
 }
 
 fn told(arguments: &Predict) -> Result<String, Fault> {
-    let from = arguments.from.as_deref().map(Measured::read).transpose()?;
-    let compared = arguments.compare.as_deref().map(Measured::read).transpose()?;
+    let from = arguments.from.as_deref().map(MeasuredRun::read).transpose()?;
+    let compared = arguments.compare.as_deref().map(MeasuredRun::read).transpose()?;
     let costs = costs(arguments, from.as_ref())?;
     let known = [&from, &compared].into_iter().flatten();
     let known: DeclaredPorts = known.flat_map(|run| run.record.declared_ports.clone()).collect();
@@ -93,7 +93,7 @@ fn told(arguments: &Predict) -> Result<String, Fault> {
         ));
     }
     if let Some(path) = &arguments.write_costs {
-        let of_run = |run: &Measured| [run.run.path().join("model.ymmsl"), run.run.record()];
+        let of_run = |run: &MeasuredRun| [run.run.path().join("model.ymmsl"), run.run.record()];
         let read: Vec<PathBuf> = from.iter().chain(&compared).flat_map(of_run).collect();
         let read = arguments.models.iter().chain(&arguments.costs).chain(&read);
         crate::picture::spare(read.map(PathBuf::as_path), path)?;
@@ -104,18 +104,18 @@ fn told(arguments: &Predict) -> Result<String, Fault> {
     if arguments.json {
         let mut json = serde_json::json!({ "ok": true, "prediction": prediction });
         if let Some(run) = &compared {
-            json["happened"] = words::happened(run);
+            json["happened"] = text::happened(run);
         }
         return Ok(format!("{json}\n"));
     }
-    let text = words::of(&prediction);
+    let text = text::of(&prediction);
     Ok(match &compared {
-        Some(run) => format!("{text}\n{}", words::beside(&prediction, run)),
+        Some(run) => format!("{text}\n{}", text::beside(&prediction, run)),
         None => text,
     })
 }
 
-fn costs(arguments: &Predict, from: Option<&Measured>) -> Result<Costs, Fault> {
+fn costs(arguments: &Predict, from: Option<&MeasuredRun>) -> Result<Costs, Fault> {
     let mut costs = match (from, &arguments.costs) {
         (None, None) => {
             return Err(fault!(
@@ -142,7 +142,7 @@ fn prediction(
     arguments: &Predict,
     model: &ResolvedModel,
     costs: &Costs,
-    compared: Option<&Measured>,
+    compared: Option<&MeasuredRun>,
 ) -> Result<Prediction, Fault> {
     if let Some(run) = compared {
         let question = run.question();

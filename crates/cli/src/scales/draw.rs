@@ -10,7 +10,7 @@ use std::fmt::Write;
 /// Colours of boxes, for any colour vision (Okabe & Ito, "Color Universal Design", 2008).
 const FILLS: [&str; 6] = ["#56B4E9", "#E69F00", "#009E73", "#F0E442", "#CC79A7", "#999999"];
 
-const LEFT: f64 = 76.0;
+const LEFT_MARGIN_PX: f64 = 76.0;
 const TOP: f64 = 60.0;
 const WIDTH: f64 = 720.0;
 const HEIGHT: f64 = 420.0;
@@ -19,7 +19,7 @@ const RIGHT: f64 = 30.0;
 const STRIP: f64 = 44.0;
 const BELOW: f64 = 84.0;
 /// No box is narrower.
-const LEAST: f64 = 8.0;
+const MIN_BOX_PX: f64 = 8.0;
 const LINE: f64 = 15.0;
 /// Of a letter of 13 units, about.
 const LETTER: f64 = 7.4;
@@ -98,7 +98,7 @@ impl Axis {
 type Area = [f64; 4];
 
 /// A map with the place of everything.
-pub(super) struct Picture<'a> {
+pub(super) struct ScalesPicture<'a> {
     map: &'a ScaleMap,
     time: Option<Axis>,
     space: Option<Axis>,
@@ -109,15 +109,15 @@ pub(super) struct Picture<'a> {
     pitch: f64,
 }
 
-impl<'a> Picture<'a> {
-    pub fn of(map: &'a ScaleMap) -> Picture<'a> {
+impl<'a> ScalesPicture<'a> {
+    pub fn of(map: &'a ScaleMap) -> ScalesPicture<'a> {
         let time = Axis::of(map.boxes.iter().filter_map(|one| one.time), Measure::Time);
         let space = Axis::of(map.boxes.iter().filter_map(|one| one.space), Measure::Length);
         let strip = |is_needed: bool| if is_needed { STRIP } else { 0.0 };
-        let left = LEFT + 1.8 * strip(map.boxes.iter().any(|one| one.time.is_none()));
+        let left = LEFT_MARGIN_PX + 1.8 * strip(map.boxes.iter().any(|one| one.time.is_none()));
         // Where nothing has a length there are only lines below each other.
         let (bottom, pitch) = if space.is_some() { (TOP + HEIGHT, 26.0) } else { (TOP, 52.0) };
-        let mut picture = Picture { map, time, space, areas: Vec::new(), left, bottom, pitch };
+        let mut picture = ScalesPicture { map, time, space, areas: Vec::new(), left, bottom, pitch };
         picture.areas = map.boxes.iter().map(|one| picture.area(one)).collect();
         picture
     }
@@ -134,8 +134,8 @@ impl<'a> Picture<'a> {
 
     fn area(&self, one: &ScaleBox) -> Area {
         let wide = |from: f64, to: f64| {
-            if to - from < LEAST {
-                ((from + to - LEAST) / 2.0, (from + to + LEAST) / 2.0)
+            if to - from < MIN_BOX_PX {
+                ((from + to - MIN_BOX_PX) / 2.0, (from + to + MIN_BOX_PX) / 2.0)
             } else {
                 (from, to)
             }
@@ -144,7 +144,7 @@ impl<'a> Picture<'a> {
             (Some(axis), Some(range)) => {
                 wide(self.left + WIDTH * axis.place(range[0]), self.left + WIDTH * axis.place(range[1]))
             }
-            _ => (LEFT + 4.0, self.left - 8.0),
+            _ => (LEFT_MARGIN_PX + 4.0, self.left - 8.0),
         };
         let (top, bottom) = match (&self.space, one.space) {
             (Some(axis), Some(range)) => {
@@ -174,7 +174,7 @@ impl<'a> Picture<'a> {
              font-family=\"Helvetica, Arial, sans-serif\" font-size=\"13\" fill=\"#222\">\n\
              <title id=\"title\">{title}</title>\n\
              <desc id=\"description\">{}</desc>\n<rect width=\"{width:.0}\" height=\"{height:.0}\" fill=\"#fff\"/>\n\
-             <text x=\"{LEFT}\" y=\"34\" font-size=\"18\" font-weight=\"bold\">{title}</text>\n",
+             <text x=\"{LEFT_MARGIN_PX}\" y=\"34\" font-size=\"18\" font-weight=\"bold\">{title}</text>\n",
             xml(&super::in_lines(self.map))
         );
         self.axes(&mut svg);
@@ -195,7 +195,7 @@ impl<'a> Picture<'a> {
         }
         self.arrows(&mut svg);
         self.labels(&mut svg);
-        legend_of_arrows(&mut svg, LEFT, height - 18.0);
+        legend_of_arrows(&mut svg, LEFT_MARGIN_PX, height - 18.0);
         svg.push_str("</svg>\n");
         svg
     }
@@ -213,15 +213,15 @@ impl<'a> Picture<'a> {
         // Those without a time stand between the axis of space, with its names, and the rest.
         for (value, _) in self.space.iter().flat_map(|axis| &axis.ticks) {
             let y = bottom - HEIGHT * self.space.as_ref().map_or(0.0, |axis| axis.place(*value));
-            line(LEFT - 4.0, y, right, y, "#ddd");
+            line(LEFT_MARGIN_PX - 4.0, y, right, y, "#ddd");
         }
-        line(LEFT, TOP, LEFT, end, "#444");
-        line(LEFT, end, right, end, "#444");
-        if left > LEFT {
+        line(LEFT_MARGIN_PX, TOP, LEFT_MARGIN_PX, end, "#444");
+        line(LEFT_MARGIN_PX, end, right, end, "#444");
+        if left > LEFT_MARGIN_PX {
             line(left, TOP, left, end, "#bbb");
         }
         if end > bottom && bottom > TOP {
-            line(LEFT, bottom, right, bottom, "#bbb");
+            line(LEFT_MARGIN_PX, bottom, right, bottom, "#bbb");
         }
         let mut words = |x: f64, y: f64, anchor: &str, ink: &str, text: &str| {
             let _ = writeln!(
@@ -232,8 +232,8 @@ impl<'a> Picture<'a> {
         };
         // A name that would touch the one before is left out.
         let mut free = 0.0;
-        if left > LEFT {
-            words((LEFT + left) / 2.0, end + 18.0, "middle", "#888", "no time");
+        if left > LEFT_MARGIN_PX {
+            words((LEFT_MARGIN_PX + left) / 2.0, end + 18.0, "middle", "#888", "no time");
             free = left - 8.0;
         }
         for (value, name) in self.time.iter().flat_map(|axis| &axis.ticks) {
@@ -246,14 +246,14 @@ impl<'a> Picture<'a> {
         }
         for (value, name) in self.space.iter().flat_map(|axis| &axis.ticks) {
             let y = bottom - HEIGHT * self.space.as_ref().map_or(0.0, |axis| axis.place(*value));
-            words(LEFT - 8.0, y + 4.0, "end", "#444", name);
+            words(LEFT_MARGIN_PX - 8.0, y + 4.0, "end", "#444", name);
         }
         words(right, end + 36.0, "end", "#444", "time: from the step to the whole");
         if self.space.is_some() {
-            words(LEFT - 44.0, TOP - 10.0, "start", "#444", "space: from the step to the extent");
+            words(LEFT_MARGIN_PX - 44.0, TOP - 10.0, "start", "#444", "space: from the step to the extent");
         }
         if end > bottom && bottom > TOP {
-            words(LEFT - 8.0, bottom + 20.0, "end", "#888", "no length");
+            words(LEFT_MARGIN_PX - 8.0, bottom + 20.0, "end", "#888", "no length");
         }
     }
 

@@ -4,14 +4,14 @@ mod draw;
 
 use crate::arguments::{print, Scales};
 use crate::check::count;
-use draw::Picture;
+use draw::ScalesPicture;
 use ligament_analysis::{Measure, Quantity, ScaleBox, ScaleMap, Separation};
 use ligament_catalogue::{fault, Fault};
 use ligament_runtime::shown;
 use std::fmt::Write;
 
 /// More are not drawn: they would hide each other.
-const MOST: usize = 200;
+const MAX_BOXES: usize = 200;
 
 /// Shows which times and lengths the components of a model resolve and cover.
 pub(crate) fn scales(arguments: &Scales) -> i32 {
@@ -39,10 +39,10 @@ fn told(arguments: &Scales) -> Result<(String, i32), Fault> {
         ));
     }
     if let Some(path) = &arguments.output {
-        if map.boxes.len() > MOST {
+        if map.boxes.len() > MAX_BOXES {
             return Err(fault!(NO_PNG, "{} boxes are too many for a picture", map.boxes.len()));
         }
-        crate::picture::save(&Picture::of(&map).svg(), path)?;
+        crate::picture::save(&ScalesPicture::of(&map).svg(), path)?;
     }
     if arguments.json {
         let mut json = crate::check::of_shown(&report);
@@ -64,9 +64,9 @@ fn told(arguments: &Scales) -> Result<(String, i32), Fault> {
 
 /// The names of a box, of many the first ones.
 fn names(one: &ScaleBox) -> String {
-    const SHOWN: usize = 3;
-    let rest = one.components.len().saturating_sub(SHOWN);
-    let shown = one.components.iter().take(SHOWN).cloned().collect::<Vec<_>>().join(", ");
+    const MAX_NAMES: usize = 3;
+    let rest = one.components.len().saturating_sub(MAX_NAMES);
+    let shown = one.components.iter().take(MAX_NAMES).cloned().collect::<Vec<_>>().join(", ");
     if rest > 0 {
         format!("{shown} and {rest} more")
     } else {

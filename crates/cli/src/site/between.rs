@@ -2,10 +2,10 @@
 //! each dial the other, and measures the first way that leads there: as runs would find it.
 
 use super::here_or;
-use super::orders::{Meeting, Order, Said, MARK, VERSION};
+use super::orders::{PathKey, EndOrder, EndReply, MARK, VERSION};
 use crate::arguments::print;
-use crate::copying::shown;
-use crate::other_end::{command, Running};
+use crate::copying::progress;
+use crate::other_end::{command, SshProcess};
 use ligament_catalogue::{fault, Fault};
 use ligament_launch::terminal_text::clean;
 use ligament_launch::site::Site;
@@ -16,19 +16,19 @@ use std::sync::mpsc::{sync_channel, Receiver};
 use std::time::Duration;
 
 /// How long ssh may take to come there, and how much longer than it was told to an end may take to answer.
-const REACHED: Duration = Duration::from_secs(60);
-const ANSWER: Duration = Duration::from_secs(30);
+const SSH_TIMEOUT: Duration = Duration::from_secs(60);
+const ANSWER_MARGIN: Duration = Duration::from_secs(30);
 /// How long a way may take to come up (seconds).
-const DIALS: f64 = 5.0;
+const DIAL_TIMEOUT_S: f64 = 5.0;
 /// Round trips, and for how long at most (seconds).
-const PINGS: u32 = 20;
+const PING_COUNT: u32 = 20;
 const PINGS_WITHIN: f64 = 5.0;
 /// How long an end may take to go.
-const PARTING: Duration = Duration::from_secs(5);
+const EXIT_TIMEOUT: Duration = Duration::from_secs(5);
 /// Answers that may wait: each order has one, and whoever says more is not listened to meanwhile.
-const ANSWERS: usize = 4;
+const MAX_WAITING_ANSWERS: usize = 4;
 /// The longest line of an answer (bytes).
-const LINE: u64 = 1 << 20;
+const MAX_LINE_BYTES: u64 = 1 << 20;
 
 /// How much is measured.
 #[derive(Debug, Clone, Copy)]
@@ -39,21 +39,21 @@ pub(super) struct Bounds {
 }
 
 /// An end at a site.
-struct End {
+struct LinkEnd {
     site: Site,
     host: String,
-    running: Running,
+    running: SshProcess,
     input: ChildStdin,
-    answers: Receiver<Said>,
+    answers: Receiver<EndReply>,
 }
 
-impl End {
-    fn start(site: Site) -> Result<End, Fault> {
-        let (running, input, output) = Running::start(command(&site, "serve-link"))?;
-        let mut end = End { site, host: String::new(), running, input, answers: read(output) };
-        match end.answer(REACHED)? {
-            Said::Ready { version: VERSION, host } => end.host = one_line(&host),
-            Said::Ready { version, .. } => {
+impl LinkEnd {
+    fn start(site: Site) -> Result<LinkEnd, Fault> {
+        let (running, input, output) = SshProcess::start(command(&site, "serve-link"))?;
+        let mut end = LinkEnd { site, host: String::new(), running, input, answers: read(output) };
+        match end.answer(SSH_TIMEOUT)? {
+            EndReply::Ready { version: VERSION, host } => end.host = one_line(&host),
+            EndReply::Ready { version, .. } => {
                 return Err(fault!(
                     OTHER_VERSION_ELSEWHERE,
                     "{} measures links by version {version}, where this Ligament knows {VERSION}; use the same version at \
@@ -70,9 +70,9 @@ impl End {
         fault!(LINK_NOT_MEASURED, "the end at {} answers something else than was asked", self.site.name)
     }
 
-    fn answer(&mut self, within: Duration) -> Result<Said, Fault> {
+    fn answer(&mut self, within: Duration) -> Result<EndReply, Fault> {
         match self.answers.recv_timeout(within) {
-            Ok(Said::Failed { why }) => {
+            Ok(EndReply::Failed { why }) => {
                 Err(fault!(LINK_NOT_MEASURED, "{}: {}", self.site.name, one_line(&why)))
             }
             Ok(said) => Ok(said),
@@ -87,17 +87,17 @@ impl End {
     }
 
     /// Has it do something that takes so long at most (seconds).
-    fn ask(&mut self, order: &Order, takes: f64) -> Result<Said, Fault> {
+    fn ask(&mut self, order: &EndOrder, takes: f64) -> Result<EndReply, Fault> {
         let text = serde_json::to_string(order).expect("plain fields are written");
         // One that is gone says why in its answer.
         let _ = self.input.write_all(format!("{text}\n").as_bytes());
-        self.answer(Duration::from_secs_f64(takes) + ANSWER)
+        self.answer(Duration::from_secs_f64(takes) + ANSWER_MARGIN)
     }
 
     fn end(self) {
-        let End { mut running, input, .. } = self;
+        let LinkEnd { mut running, input, .. } = self;
         drop(input);
-        running.end(PARTING);
+        running.end(EXIT_TIMEOUT);
     }
 }
 
@@ -108,20 +108,20 @@ fn one_line(text: &str) -> String {
 }
 
 /// The answers, as they come; what a shell prints is passed over.
-fn read(output: ChildStdout) -> Receiver<Said> {
-    let (told, answers) = sync_channel(ANSWERS);
+fn read(output: ChildStdout) -> Receiver<EndReply> {
+    let (told, answers) = sync_channel(MAX_WAITING_ANSWERS);
     std::thread::spawn(move || {
         let mut output = BufReader::new(output);
         loop {
             let mut line = Vec::new();
-            match (&mut output).take(LINE).read_until(b'\n', &mut line) {
+            match (&mut output).take(MAX_LINE_BYTES).read_until(b'\n', &mut line) {
                 Ok(1..) => {}
                 Ok(0) | Err(_) => return,
             }
             let Some(text) = line.strip_prefix(MARK.as_bytes()) else { continue };
             let said = serde_json::from_slice(text);
             let said =
-                said.unwrap_or_else(|error| Said::Failed { why: format!("it answers nonsense: {error}") });
+                said.unwrap_or_else(|error| EndReply::Failed { why: format!("it answers nonsense: {error}") });
             if told.send(said).is_err() {
                 return;
             }
@@ -133,7 +133,7 @@ fn read(output: ChildStdout) -> Receiver<Said> {
 /// How one site is reached from the other.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "lowercase")]
-enum Over {
+enum Reach {
     /// Its own port is dialled.
     Direct,
     /// At the relays of the sites' files.
@@ -143,11 +143,11 @@ enum Over {
 }
 
 /// Whether one site reaches the other.
-struct Tried {
+struct ReachAttempt {
     /// Who dials whom, by their places among the two.
     from: usize,
     to: usize,
-    over: Over,
+    over: Reach,
     reached: bool,
 }
 
@@ -170,8 +170,8 @@ impl Rate {
 
 /// All that was found out.
 #[derive(Default)]
-struct Found {
-    tried: Vec<Tried>,
+struct LinkFindings {
+    tried: Vec<ReachAttempt>,
     /// The way that was measured, by its place among those.
     way: Option<usize>,
     round_trips: Vec<f64>,
@@ -191,8 +191,8 @@ pub(super) fn check(names: [&str; 2], bounds: Bounds, json: bool) -> i32 {
     let [a, b] = sites;
     // Both sign-ins at once: each may take its time.
     let ends = std::thread::scope(|scope| {
-        let other = scope.spawn(move || End::start(b));
-        let one = End::start(a);
+        let other = scope.spawn(move || LinkEnd::start(b));
+        let one = LinkEnd::start(a);
         (one, other.join().unwrap_or_else(|_| Err(fault!(LINK_NOT_MEASURED, "a thread has crashed"))))
     });
     let mut ends = match ends {
@@ -218,11 +218,11 @@ pub(super) fn check(names: [&str; 2], bounds: Bounds, json: bool) -> i32 {
             }
         }
     };
-    ends.into_iter().for_each(End::end);
+    ends.into_iter().for_each(LinkEnd::end);
     status
 }
 
-fn apart(ends: &[End; 2]) -> Fault {
+fn apart(ends: &[LinkEnd; 2]) -> Fault {
     let [a, b] = ends.each_ref().map(|end| &end.site.name);
     fault!(
         SITES_APART,
@@ -232,8 +232,8 @@ fn apart(ends: &[End; 2]) -> Fault {
 }
 
 /// The stations over which a site goes, the last of them where both meet.
-fn stations(ends: &[End; 2]) -> Result<[Vec<Station>; 2], Fault> {
-    let own = |end: &End| end.site.relays.iter().map(|file| Station::read(file)).collect::<Result<Vec<_>, _>>();
+fn stations(ends: &[LinkEnd; 2]) -> Result<[Vec<Station>; 2], Fault> {
+    let own = |end: &LinkEnd| end.site.relays.iter().map(|file| Station::read(file)).collect::<Result<Vec<_>, _>>();
     let mut both = [own(&ends[0])?, own(&ends[1])?];
     let meeting = both.iter().find_map(|stations| stations.last().cloned());
     for stations in &mut both {
@@ -246,53 +246,53 @@ fn stations(ends: &[End; 2]) -> Result<[Vec<Station>; 2], Fault> {
 }
 
 /// Two ends, and how one comes to the other.
-struct Link<'e> {
-    ends: &'e mut [End; 2],
+struct SiteLink<'e> {
+    ends: &'e mut [LinkEnd; 2],
     stations: [Vec<Station>; 2],
 }
 
-impl Link<'_> {
+impl SiteLink<'_> {
     /// Makes a path from one to the other; whether it came up.
-    fn connect(&mut self, from: usize, over: Over, streams: u16) -> Result<bool, Fault> {
+    fn connect(&mut self, from: usize, over: Reach, streams: u16) -> Result<bool, Fault> {
         let to = 1 - from;
         let keys = Key::make();
         let meeting = |end: usize, site: &Site| {
             let mut invitation = Invitation::new("link", Vec::new(), true, keys.clone());
-            if over == Over::Relays {
+            if over == Reach::Relays {
                 invitation.relays.clone_from(&self.stations[end]);
             }
-            Meeting { invitation: invitation.to_text().to_string(), pace: site.pace }
+            PathKey { invitation: invitation.to_text().to_string(), pace: site.pace }
         };
         let [theirs, ours] = [to, from].map(|end| meeting(end, &self.ends[end].site));
         let site = self.ends[to].site.clone();
         let listen =
-            Order::Listen { meeting: theirs, interface: site.interface.clone(), ports: site.ports.clone() };
-        let Said::Listens { at } = self.ends[to].ask(&listen, DIALS)? else {
+            EndOrder::Listen { meeting: theirs, interface: site.interface.clone(), ports: site.ports.clone() };
+        let EndReply::Listens { at } = self.ends[to].ask(&listen, DIAL_TIMEOUT_S)? else {
             return Err(self.ends[to].nonsense());
         };
         let own = &self.ends[from].site;
         let jump = match over {
-            Over::Jump => own.jump.clone().map(|jump| (jump, own.ssh_options.clone())),
+            Reach::Jump => own.jump.clone().map(|jump| (jump, own.ssh_options.clone())),
             _ => None,
         };
-        let at = if over == Over::Relays { Vec::new() } else { at };
-        let open = Order::Open { meeting: ours, to: at, streams, jump, within: DIALS };
-        match self.ends[from].ask(&open, DIALS)? {
-            Said::Opened { reached } => Ok(reached),
+        let at = if over == Reach::Relays { Vec::new() } else { at };
+        let open = EndOrder::Open { meeting: ours, to: at, streams, jump, within: DIAL_TIMEOUT_S };
+        match self.ends[from].ask(&open, DIAL_TIMEOUT_S)? {
+            EndReply::Opened { reached } => Ok(reached),
             _ => Err(self.ends[from].nonsense()),
         }
     }
 
-    fn tries(&mut self, over: Over, found: &mut Found) -> Result<(), Fault> {
+    fn tries(&mut self, over: Reach, found: &mut LinkFindings) -> Result<(), Fault> {
         for from in [0, 1] {
             let there = match over {
-                Over::Direct => true,
-                Over::Relays => from == 0 && !self.stations[0].is_empty(),
-                Over::Jump => self.ends[from].site.jump.is_some(),
+                Reach::Direct => true,
+                Reach::Relays => from == 0 && !self.stations[0].is_empty(),
+                Reach::Jump => self.ends[from].site.jump.is_some(),
             };
             if there {
                 let reached = self.connect(from, over, 0)?;
-                found.tried.push(Tried { from, to: 1 - from, over, reached });
+                found.tried.push(ReachAttempt { from, to: 1 - from, over, reached });
             }
         }
         if found.way.is_none() {
@@ -302,14 +302,14 @@ impl Link<'_> {
     }
 
     /// The rate in both directions.
-    fn rates(&mut self, streams: u16, bounds: Bounds, found: &mut Found) -> Result<(), Fault> {
+    fn rates(&mut self, streams: u16, bounds: Bounds, found: &mut LinkFindings) -> Result<(), Fault> {
         for from in [0, 1] {
             let to = 1 - from;
-            self.ends[to].ask(&Order::Came, 0.0)?;
-            let send = Order::Send { seconds: bounds.seconds, bytes: bounds.bytes };
+            self.ends[to].ask(&EndOrder::Came, 0.0)?;
+            let send = EndOrder::Send { seconds: bounds.seconds, bytes: bounds.bytes };
             self.ends[from].ask(&send, bounds.seconds)?;
-            match self.ends[to].ask(&Order::Came, 0.0)? {
-                Said::Came { bytes, seconds } => found.rates.push(Rate { from, to, streams, bytes, seconds }),
+            match self.ends[to].ask(&EndOrder::Came, 0.0)? {
+                EndReply::Came { bytes, seconds } => found.rates.push(Rate { from, to, streams, bytes, seconds }),
                 _ => return Err(self.ends[to].nonsense()),
             }
         }
@@ -317,11 +317,11 @@ impl Link<'_> {
     }
 }
 
-fn measure(ends: &mut [End; 2], bounds: Bounds) -> Result<Found, Fault> {
+fn measure(ends: &mut [LinkEnd; 2], bounds: Bounds) -> Result<LinkFindings, Fault> {
     let stations = stations(ends)?;
-    let mut link = Link { ends, stations };
-    let mut found = Found::default();
-    for over in [Over::Direct, Over::Relays, Over::Jump] {
+    let mut link = SiteLink { ends, stations };
+    let mut found = LinkFindings::default();
+    for over in [Reach::Direct, Reach::Relays, Reach::Jump] {
         link.tries(over, &mut found)?;
     }
     let Some(way) = found.way else { return Ok(found) };
@@ -333,9 +333,9 @@ fn measure(ends: &mut [End; 2], bounds: Bounds) -> Result<Found, Fault> {
             return Err(fault!(LINK_NOT_MEASURED, "{a} has reached {b} once, and does not any more"));
         }
         if streams == 1 {
-            let ping = Order::Ping { count: PINGS, within: PINGS_WITHIN };
+            let ping = EndOrder::Ping { count: PING_COUNT, within: PINGS_WITHIN };
             match link.ends[from].ask(&ping, PINGS_WITHIN)? {
-                Said::Pinged { round_trips } => found.round_trips = round_trips,
+                EndReply::Pinged { round_trips } => found.round_trips = round_trips,
                 _ => return Err(link.ends[from].nonsense()),
             }
         }
@@ -345,10 +345,10 @@ fn measure(ends: &mut [End; 2], bounds: Bounds) -> Result<Found, Fault> {
     Ok(found)
 }
 
-fn in_json(ends: &[End; 2], found: &Found) -> serde_json::Value {
+fn in_json(ends: &[LinkEnd; 2], found: &LinkFindings) -> serde_json::Value {
     let name = |end: usize| ends[end].site.name.as_str();
-    let site = |end: &End| serde_json::json!({ "site": end.site.name, "host": end.host });
-    let tried = |one: &Tried| serde_json::json!({ "from": name(one.from), "to": name(one.to), "over": one.over, "reached": one.reached });
+    let site = |end: &LinkEnd| serde_json::json!({ "site": end.site.name, "host": end.host });
+    let tried = |one: &ReachAttempt| serde_json::json!({ "from": name(one.from), "to": name(one.to), "over": one.over, "reached": one.reached });
     let rate = |one: &Rate| {
         serde_json::json!({
             "from": name(one.from),
@@ -377,20 +377,20 @@ fn in_json(ends: &[End; 2], found: &Found) -> serde_json::Value {
     json
 }
 
-fn in_words(ends: &[End; 2], found: &Found) -> String {
+fn in_words(ends: &[LinkEnd; 2], found: &LinkFindings) -> String {
     let name = |end: usize| ends[end].site.name.as_str();
     let [a, b] = ends.each_ref().map(|end| format!("{} ({})", end.site.name, end.host));
     let mut text = format!("{a} and {b}:\n");
     for one in &found.tried {
         let how = match one.over {
-            Over::Direct => "",
-            Over::Relays => " over the relays",
-            Over::Jump => " by ssh (jump)",
+            Reach::Direct => "",
+            Reach::Relays => " over the relays",
+            Reach::Jump => " by ssh (jump)",
         };
         let (from, to) = (name(one.from), name(one.to));
         text.push_str(&match (one.over, one.reached) {
-            (Over::Relays, true) => format!("  {from} and {to} meet{how}\n"),
-            (Over::Relays, false) => format!("  {from} and {to} do not meet{how}\n"),
+            (Reach::Relays, true) => format!("  {from} and {to} meet{how}\n"),
+            (Reach::Relays, false) => format!("  {from} and {to} do not meet{how}\n"),
             (_, true) => format!("  {from} can dial {to}{how}\n"),
             (_, false) => format!("  {from} cannot dial {to}{how}\n"),
         });
@@ -415,7 +415,7 @@ fn in_words(ends: &[End; 2], found: &Found) -> String {
 
 fn rate_in_words(one: &Rate) -> String {
     let rate = match one.rate() {
-        Some(rate) => format!("{}/s", shown::bytes(rate as u64)),
+        Some(rate) => format!("{}/s", progress::bytes(rate as u64)),
         None => "too little to tell".to_owned(),
     };
     match one.streams {

@@ -2,7 +2,7 @@
 //! its own there, gets its name when its checksum is right and it has run there, and leaves nothing otherwise.
 
 use crate::arguments::print;
-use crate::copying::shown;
+use crate::copying::progress;
 use ligament_catalogue::{fault, Fault};
 use ligament_files::checksum;
 use ligament_launch::terminal_text::clean;
@@ -19,7 +19,7 @@ const VERSION: &str = concat!("ligament ", env!("CARGO_PKG_VERSION"));
 /// Before each line that is an answer: whatever a shell prints is none.
 const MARK: &str = "ligament-install ";
 /// How much of what was printed there is believed to be an answer (bytes).
-const MOST: u64 = 1 << 20;
+const MAX_OUTPUT_BYTES: u64 = 1 << 20;
 /// How long complaints may take to come after its end.
 const LAST_WORDS: Duration = Duration::from_secs(1);
 
@@ -68,7 +68,7 @@ impl Own {
 
 /// What was found out there.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
-struct There {
+struct SiteState {
     /// Where it is, or would be.
     path: String,
     /// The system and the processor.
@@ -146,8 +146,8 @@ fn script(site: &Site, place: &(String, String), own: &Own, dry_run: bool) -> St
 }
 
 /// What the script said.
-fn read(said: &str, site: &Site, own: &Own) -> Result<There, Fault> {
-    let mut there = There::default();
+fn read(said: &str, site: &Site, own: &Own) -> Result<SiteState, Fault> {
+    let mut there = SiteState::default();
     for line in said.lines().filter_map(|line| line.strip_prefix(MARK)) {
         let (what, rest) = line.split_once(' ').unwrap_or((line, ""));
         match what {
@@ -196,7 +196,7 @@ pub(crate) fn install(arguments: &Install) -> i32 {
     }
 }
 
-fn put(site: &Site, arguments: &Install) -> Result<(Own, There), Fault> {
+fn put(site: &Site, arguments: &Install) -> Result<(Own, SiteState), Fault> {
     let own = Own::open()?;
     let script = script(site, &place(site, arguments.to.as_deref()), &own, arguments.dry_run);
     let mut command = super::at(site);
@@ -232,13 +232,13 @@ fn put(site: &Site, arguments: &Install) -> Result<(Own, There), Fault> {
 fn text_of(pipe: Option<impl Read>) -> String {
     let mut bytes = Vec::new();
     if let Some(pipe) = pipe {
-        let _ = pipe.take(MOST).read_to_end(&mut bytes);
+        let _ = pipe.take(MAX_OUTPUT_BYTES).read_to_end(&mut bytes);
     }
     clean(&String::from_utf8_lossy(&bytes))
 }
 
 /// Says what was done, and what there is to do.
-fn tell(site: &Site, own: &Own, there: &There, arguments: &Install) -> i32 {
+fn tell(site: &Site, own: &Own, there: &SiteState, arguments: &Install) -> i32 {
     let same = there.before.as_ref().is_some_and(|(_, sum)| *sum == own.sum);
     let in_path = there.in_path.as_deref() == Some(there.path.as_str());
     let in_file = site.ligament.as_deref() == Some(there.path.as_str());
@@ -267,10 +267,10 @@ fn tell(site: &Site, own: &Own, there: &There, arguments: &Install) -> i32 {
         (false, true) => format!(
             "{name}: {} ({VERSION}, {}, sha256 {sum}…) would be put to {path}\n",
             own.path.display(),
-            shown::bytes(own.bytes)
+            progress::bytes(own.bytes)
         ),
         (false, false) => {
-            format!("{name}: {path} is {VERSION} now ({}, sha256 {sum}…)\n", shown::bytes(own.bytes))
+            format!("{name}: {path} is {VERSION} now ({}, sha256 {sum}…)\n", progress::bytes(own.bytes))
         }
     };
     if let Some((version, sum)) = there.before.as_ref().filter(|_| !same) {

@@ -3,10 +3,10 @@
 
 mod between;
 mod install;
-mod measuring;
+mod measurement;
 mod orders;
 
-pub(crate) use measuring::serve as serve_link;
+pub(crate) use measurement::serve as serve_link;
 
 use crate::arguments::print;
 use ligament_catalogue::{fault, Fault};
@@ -28,7 +28,7 @@ pub(crate) enum SiteCommand {
     },
     /// Say everything that is wrong with a site's file, and whether the site can be reached; of two sites, also what the
     /// link between them can do.
-    Check(Check),
+    Check(SiteCheck),
     /// Put this command, ligament, to a site by ssh: whole, and tried there, or not at all.
     Install(install::Install),
     /// Write a site file to fill in, with a comment on every key.
@@ -45,7 +45,7 @@ pub(crate) enum SiteCommand {
 }
 
 #[derive(Debug, clap::Args)]
-pub(crate) struct Check {
+pub(crate) struct SiteCheck {
     /// The site's name, or its file. Of two sites the link between them is measured: who can dial whom, the round trip, and
     /// the rate over one stream and over several; `here` is this machine.
     #[arg(required = true, num_args = 1..=2, value_name = "SITE")]
@@ -54,7 +54,7 @@ pub(crate) struct Check {
     #[arg(long)]
     offline: bool,
     /// How long each of the four rates of a link is measured.
-    #[arg(long, value_name = "TIME", value_parser = crate::spread::seconds, default_value = "2s")]
+    #[arg(long, value_name = "TIME", value_parser = crate::spread_options::seconds, default_value = "2s")]
     seconds: Duration,
     /// How much is sent for each of them, at most (bytes; 10M are ten million).
     #[arg(long, value_name = "BYTES", value_parser = crate::copying::rate, default_value = "256M")]
@@ -116,13 +116,13 @@ fn list(json: bool) -> i32 {
     crate::DONE
 }
 
-fn check_all(arguments: &Check) -> i32 {
-    let Check { sites, offline, json, .. } = arguments;
+fn check_all(arguments: &SiteCheck) -> i32 {
+    let SiteCheck { sites, offline, json, .. } = arguments;
     match sites.as_slice() {
         [a, b] if !offline => {
             // No measurement of a link takes longer, whatever is asked for.
             let bounds = between::Bounds {
-                seconds: arguments.seconds.as_secs_f64().min(measuring::MOST_SECONDS),
+                seconds: arguments.seconds.as_secs_f64().min(measurement::MAX_SECONDS),
                 bytes: arguments.bytes,
             };
             between::check([a, b], bounds, *json)

@@ -11,12 +11,12 @@ pub(super) const MARK: &str = "ligament measures ";
 /// To an end.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub(super) enum Order {
+pub(super) enum EndOrder {
     /// Have one end of a path that is opened from elsewhere.
-    Listen { meeting: Meeting, interface: Option<String>, ports: Option<RangeInclusive<u16>> },
+    Listen { meeting: PathKey, interface: Option<String>, ports: Option<RangeInclusive<u16>> },
     /// Open a path to what listens there, within so many seconds.
     Open {
-        meeting: Meeting,
+        meeting: PathKey,
         to: Vec<String>,
         /// Connections; 0: as many as the link needs.
         streams: u16,
@@ -34,7 +34,7 @@ pub(super) enum Order {
 
 /// What both ends of a path need to know.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub(super) struct Meeting {
+pub(super) struct PathKey {
     /// An invitation: with the path's key, and the relays of this end.
     pub invitation: String,
     /// Bytes in a second that this end sends at most.
@@ -44,7 +44,7 @@ pub(super) struct Meeting {
 /// From an end.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub(super) enum Said {
+pub(super) enum EndReply {
     /// It is there, on this machine.
     Ready { version: u32, host: String },
     /// It listens there.

@@ -1,9 +1,9 @@
 //! The agents of a run over several sites: a job at each, all of which begin when the last of them runs. `waiting` says
 //! what follows from how they stand, `keeper` does it.
 
-use super::keeper::{self, Keeper, Order, Told};
-use super::waiting::{Next, Patience, Waiting};
-use super::{part_job, Part};
+use super::keeper::{self, JobKeeper, JobOrder, JobEvent};
+use super::job_wait::{JobAction, Patience, JobWait};
+use super::{part_job, SiteShare};
 use ligament_catalogue::Fault;
 use ligament_launch::jobs::JobSystem;
 use ligament_launch::site::SiteShell;
@@ -20,17 +20,17 @@ use std::time::{Duration, Instant};
 
 /// The jobs of a run, one for each of its sites.
 pub(super) struct Across<'p> {
-    parts: &'p [Part],
+    parts: &'p [SiteShare],
     patience: Patience,
     /// For how long the run's head may be silent before domains end.
     silence: Duration,
     /// A byte here tells that all is submitted.
     started: Option<Arc<UnixStream>>,
-    waiting: Waiting,
-    running: Vec<Running>,
+    waiting: JobWait,
+    running: Vec<KeeperHandle>,
     records: Vec<SiteJob>,
     run: Option<RunDirectory>,
-    told: Option<Receiver<(usize, Told)>>,
+    told: Option<Receiver<(usize, JobEvent)>>,
     news: Vec<String>,
     lost: Vec<(DomainId, Fault)>,
     /// Whether the agents have been told the end of the run by its head.
@@ -38,14 +38,14 @@ pub(super) struct Across<'p> {
 }
 
 /// Who looks after a job.
-struct Running {
-    orders: Sender<Order>,
+struct KeeperHandle {
+    orders: Sender<JobOrder>,
     thread: JoinHandle<()>,
 }
 
 impl<'p> Across<'p> {
     pub fn new(
-        parts: &'p [Part],
+        parts: &'p [SiteShare],
         patience: Patience,
         silence: Duration,
         started: Option<Arc<UnixStream>>,
@@ -56,7 +56,7 @@ impl<'p> Across<'p> {
             patience,
             silence,
             started,
-            waiting: Waiting::new(names, patience),
+            waiting: JobWait::new(names, patience),
             running: Vec::new(),
             records: Vec::new(),
             run: None,
@@ -67,7 +67,7 @@ impl<'p> Across<'p> {
         }
     }
 
-    fn order(&self, job: usize, order: Order) {
+    fn order(&self, job: usize, order: JobOrder) {
         if let Some(one) = self.running.get(job) {
             let _ = one.orders.send(order);
         }
@@ -93,27 +93,27 @@ impl<'p> Across<'p> {
         self.lost.extend(domains.map(|domain| (domain, why.clone())));
     }
 
-    fn take(&mut self, job: usize, told: Told) {
+    fn take(&mut self, job: usize, told: JobEvent) {
         match told {
-            Told::Submitted(number) => {
+            JobEvent::Submitted(number) => {
                 self.waiting.queues(job);
                 (self.records[job].job, self.records[job].over) = (number, false);
                 self.note(job, "was submitted".into());
             }
-            Told::Stands(state) => {
+            JobEvent::Stands(state) => {
                 self.waiting.saw(job, &state, Instant::now());
                 self.note(job, state.to_string());
             }
-            Told::Over(why) => {
+            JobEvent::Over(why) => {
                 self.records[job].over = true;
                 self.note(job, "is over".into());
                 self.lose(job, &why);
             }
-            Told::Silent(why) => {
+            JobEvent::Silent(why) => {
                 self.waiting.silent(job, &why, Instant::now());
                 self.note(job, format!("cannot be seen: {why}"));
             }
-            Told::Failed(why) => {
+            JobEvent::Failed(why) => {
                 self.note(job, format!("could not be told what to do: {why}"));
                 self.lose(job, &why);
             }
@@ -127,11 +127,11 @@ impl<'p> Across<'p> {
         }
         match self.waiting.next(Instant::now()) {
             None => {}
-            Some(Next::Begin) => {
+            Some(JobAction::Begin) => {
                 self.news.push("the jobs at all sites run; their agents begin".into());
-                (0..self.parts.len()).for_each(|job| self.order(job, Order::Begin));
+                (0..self.parts.len()).for_each(|job| self.order(job, JobOrder::Begin));
             }
-            Some(Next::Again { job, time }) => {
+            Some(JobAction::Again { job, time }) => {
                 let Patience { wait, again } = self.patience;
                 let (record, s) = (&self.records[job], wait.as_secs_f64());
                 self.news.push(format!(
@@ -139,9 +139,9 @@ impl<'p> Across<'p> {
                      of {again})",
                     record.job, record.site
                 ));
-                self.order(job, Order::Again);
+                self.order(job, JobOrder::Again);
             }
-            Some(Next::GiveUp(why)) => (0..self.parts.len()).for_each(|job| self.lose(job, &why)),
+            Some(JobAction::GiveUp(why)) => (0..self.parts.len()).for_each(|job| self.lose(job, &why)),
         }
     }
 }
@@ -162,7 +162,7 @@ impl Agents for Across<'_> {
             let job = part_job(part, &run.name(), Path::new(&place), self.silence);
             files.push(("job.sh".to_owned(), job.script(&part.site, JobSystem::of(&part.site))));
             // What was submitted before is cancelled, if this fails.
-            let keeper = Keeper::submit(part, shell, &place, &files)?;
+            let keeper = JobKeeper::submit(part, shell, &place, &files)?;
             self.records.push(SiteJob {
                 site: part.site.name.clone(),
                 system: JobSystem::of(&part.site).name().to_owned(),
@@ -176,7 +176,7 @@ impl Agents for Across<'_> {
             let (orders, obeys) = channel();
             let log = directory.join(format!("job-{}.log", part.site.name));
             let thread = keeper::start(keeper, number, obeys, tell.clone(), log);
-            self.running.push(Running { orders, thread });
+            self.running.push(KeeperHandle { orders, thread });
             // At once: a head that is killed now leaves a job behind. If this fails, somebody ends the job.
             SiteJob::write_all(&run, &self.records)?;
         }
@@ -206,7 +206,7 @@ impl Drop for Across<'_> {
     /// No job outlasts the run.
     fn drop(&mut self) {
         for job in 0..self.running.len() {
-            self.order(job, Order::End { in_order: self.in_order && self.waiting.have_begun() });
+            self.order(job, JobOrder::End { in_order: self.in_order && self.waiting.have_begun() });
         }
         for one in self.running.drain(..) {
             drop(one.orders);
@@ -216,7 +216,7 @@ impl Drop for Across<'_> {
         // What could not be ended is said once more; the run's log is closed.
         let told: Vec<_> = self.told.iter().flat_map(Receiver::try_iter).collect();
         for (job, told) in told {
-            if let Told::Failed(why) = told {
+            if let JobEvent::Failed(why) = told {
                 self.records[job].over = false;
                 crate::complain(&why);
             }

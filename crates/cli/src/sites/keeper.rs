@@ -1,7 +1,7 @@
 //! The job of a run at one of its sites: what is put there for it, and its queue. After the submission a thread
 //! of its own looks after it, since a site may be slow to answer.
 
-use super::Part;
+use super::SiteShare;
 use ligament_catalogue::{fault, Fault};
 use ligament_launch::jobs::{JobState, JobSystem};
 use ligament_launch::quote;
@@ -14,17 +14,17 @@ use std::time::{Duration, Instant};
 /// How often a batch system is asked: it serves many.
 const ASK: Duration = Duration::from_secs(2);
 /// How long a site may take to answer.
-const ANSWER: Duration = Duration::from_secs(60);
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(60);
 /// How long a job whose agents have left may take to be over, and one that was cancelled.
 const OVER: Duration = Duration::from_secs(15);
 /// How long is waited before it is tried again to cancel a job at the end.
-const TRIES: [Duration; 2] = [Duration::from_secs(2), Duration::from_secs(10)];
+const CANCEL_RETRY_DELAYS: [Duration; 2] = [Duration::from_secs(2), Duration::from_secs(10)];
 /// Lines of a job's output that say why it has ended.
 const LAST: usize = 3;
 
 /// What is told to whoever looks after a job.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Order {
+pub(super) enum JobOrder {
     /// The others run, too.
     Begin,
     /// It is to give its nodes back, and to queue again.
@@ -35,7 +35,7 @@ pub(super) enum Order {
 
 /// What comes from there.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) enum Told {
+pub(super) enum JobEvent {
     /// It was submitted anew, with this number.
     Submitted(String),
     Stands(JobState),
@@ -48,7 +48,7 @@ pub(super) enum Told {
 }
 
 /// A job, and where it is.
-pub(super) struct Keeper {
+pub(super) struct JobKeeper {
     site: Site,
     system: JobSystem,
     shell: SiteShell,
@@ -70,17 +70,17 @@ fn file(name: &str, text: &str) -> String {
     format!("cat > {} <<'{end}' || exit 1\n{text}\n{end}\n", quote(name))
 }
 
-impl Keeper {
+impl JobKeeper {
     /// Puts a job's files to its site, and submits it.
     ///
     /// # Errors
     /// The site is not reached, or does not take it, in its words.
     pub fn submit(
-        part: &Part,
+        part: &SiteShare,
         mut shell: SiteShell,
         place: &str,
         files: &[(String, String)],
-    ) -> Result<Keeper, Fault> {
+    ) -> Result<JobKeeper, Fault> {
         let site = &part.site;
         let mut put = format!("umask 077; mkdir -p {0} && cd {0} || exit 1\n", quote(place));
         // Another run of this name may have a job there, which would then join this one.
@@ -90,11 +90,11 @@ impl Keeper {
              trap '[ $? -eq 0 ] || rm -f invitation *.relay' EXIT\n",
         );
         files.iter().for_each(|(name, text)| put.push_str(&file(name, text)));
-        let answer = match shell.run(&put, ANSWER) {
+        let answer = match shell.run(&put, ANSWER_TIMEOUT) {
             Ok(answer) => answer,
             Err(why) => {
                 // It may have done it all the same, and then the keys are there.
-                let _ = SiteShell::at(site).run(&cleared(place), ANSWER);
+                let _ = SiteShell::at(site).run(&cleared(place), ANSWER_TIMEOUT);
                 return Err(why);
             }
         };
@@ -106,7 +106,7 @@ impl Keeper {
                 answer.said.trim()
             ));
         }
-        let mut keeper = Keeper {
+        let mut keeper = JobKeeper {
             site: site.clone(),
             system: JobSystem::of(site),
             shell,
@@ -129,7 +129,7 @@ impl Keeper {
     ///
     /// # Errors
     /// Its site is not known any more.
-    pub fn of(record: &SiteJob) -> Result<Keeper, Fault> {
+    pub fn of(record: &SiteJob) -> Result<JobKeeper, Fault> {
         let known = record.file.as_ref().zip(JobSystem::from_name(&record.system));
         let Some((file, system)) = known else {
             return Err(fault!(SITE_UNKNOWN, "it is not written down how the site {} is reached", record.site));
@@ -137,7 +137,7 @@ impl Keeper {
         let site = find_site(&file.to_string_lossy())?;
         let shell = SiteShell::at(&site);
         let (place, job) = (record.place.clone(), record.job.clone());
-        Ok(Keeper { site, system, shell, place, job, begun: false, over: false, cancelled: false })
+        Ok(JobKeeper { site, system, shell, place, job, begun: false, over: false, cancelled: false })
     }
 
     /// How it stands, without that it takes this for a sign of its head.
@@ -145,12 +145,12 @@ impl Keeper {
     /// # Errors
     /// The site is not reached, or its queue cannot be seen.
     pub fn stands(&mut self) -> Result<JobState, Fault> {
-        let still = self.shell.run(&self.system.is_still(&self.job, &self.place), ANSWER)?;
+        let still = self.shell.run(&self.system.is_still(&self.job, &self.place), ANSWER_TIMEOUT)?;
         if !still.succeeded {
             self.over = true;
             return Ok(JobState::Over { how: "gone".into() });
         }
-        let answer = self.shell.run(&self.system.shows(&self.job), ANSWER)?;
+        let answer = self.shell.run(&self.system.shows(&self.job), ANSWER_TIMEOUT)?;
         self.state(&answer)
     }
 
@@ -167,7 +167,7 @@ impl Keeper {
         let place = quote(&self.place);
         let line = self.system.submits(&format!("{}/job.sh", self.place));
         // On lines of their own: an "&" in `line` would take an "&&" before it along.
-        let answer = self.shell.run(&format!("cd {place} && touch watched || exit 1\n{line}"), ANSWER)?;
+        let answer = self.shell.run(&format!("cd {place} && touch watched || exit 1\n{line}"), ANSWER_TIMEOUT)?;
         let number = answer.succeeded.then(|| self.system.number(&answer.said)).flatten();
         self.job = number.ok_or_else(|| {
             let said: Vec<&str> = answer.said.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
@@ -187,7 +187,7 @@ impl Keeper {
     fn look(&mut self) -> Result<JobState, Fault> {
         let (place, line) = (quote(&self.place), self.system.shows(&self.job));
         let begin = if self.begun { format!("touch {place}/begin\n") } else { String::new() };
-        let answer = self.shell.run(&format!("touch {place}/watched\n{begin}{line}"), ANSWER)?;
+        let answer = self.shell.run(&format!("touch {place}/watched\n{begin}{line}"), ANSWER_TIMEOUT)?;
         self.state(&answer)
     }
 
@@ -204,7 +204,7 @@ impl Keeper {
         if self.over || self.cancelled || self.job.is_empty() {
             return Ok(());
         }
-        let answer = self.shell.run(&self.system.cancels(&self.job), ANSWER)?;
+        let answer = self.shell.run(&self.system.cancels(&self.job), ANSWER_TIMEOUT)?;
         self.cancelled =
             answer.succeeded || self.look().is_ok_and(|state| matches!(state, JobState::Over { .. }));
         match self.cancelled {
@@ -231,16 +231,16 @@ impl Keeper {
     }
 
     /// Does what it is told until the run is over, and tells how the job stands. What it printed comes to `log`.
-    pub fn keep(mut self, orders: &Receiver<Order>, tell: &dyn Fn(Told), log: &Path) {
+    pub fn keep(mut self, orders: &Receiver<JobOrder>, tell: &dyn Fn(JobEvent), log: &Path) {
         loop {
             match orders.recv_timeout(ASK) {
-                Ok(Order::End { in_order }) => return self.end(in_order, tell, log),
+                Ok(JobOrder::End { in_order }) => return self.end(in_order, tell, log),
                 Err(RecvTimeoutError::Disconnected) => return self.end(false, tell, log),
-                Ok(Order::Again) => match self.again() {
-                    Ok(()) => tell(Told::Submitted(self.job.clone())),
-                    Err(why) => tell(Told::Failed(why)),
+                Ok(JobOrder::Again) => match self.again() {
+                    Ok(()) => tell(JobEvent::Submitted(self.job.clone())),
+                    Err(why) => tell(JobEvent::Failed(why)),
                 },
-                Ok(Order::Begin) => {
+                Ok(JobOrder::Begin) => {
                     self.begun = true;
                     self.tell_how_it_stands(tell);
                 }
@@ -255,21 +255,21 @@ impl Keeper {
         self.queue()
     }
 
-    fn tell_how_it_stands(&mut self, tell: &dyn Fn(Told)) {
+    fn tell_how_it_stands(&mut self, tell: &dyn Fn(JobEvent)) {
         if self.over {
             return;
         }
         match self.look() {
-            Ok(JobState::Over { how }) => tell(Told::Over(self.over_because(&how))),
-            Ok(state) => tell(Told::Stands(state)),
-            Err(why) => tell(Told::Silent(why)),
+            Ok(JobState::Over { how }) => tell(JobEvent::Over(self.over_because(&how))),
+            Ok(state) => tell(JobEvent::Stands(state)),
+            Err(why) => tell(JobEvent::Silent(why)),
         }
     }
 
     fn printed(&mut self) -> String {
         let script = format!("tail -c 65536 {}/job.log", quote(&self.place));
         self.shell
-            .run(&script, ANSWER)
+            .run(&script, ANSWER_TIMEOUT)
             .ok()
             .filter(|answer| answer.succeeded)
             .map_or(String::new(), |it| it.said)
@@ -286,14 +286,14 @@ impl Keeper {
     }
 
     /// Nothing of the run stays in the queue, and no key at the site.
-    fn end(&mut self, in_order: bool, tell: &dyn Fn(Told), log: &Path) {
+    fn end(&mut self, in_order: bool, tell: &dyn Fn(JobEvent), log: &Path) {
         // The run has ended what was left of its own processes, and this shell may be among them.
         self.shell = SiteShell::at(&self.site);
         if in_order {
             self.await_end();
         }
         let mut done = self.cancel();
-        for pause in TRIES {
+        for pause in CANCEL_RETRY_DELAYS {
             if done.is_ok() {
                 break;
             }
@@ -301,7 +301,7 @@ impl Keeper {
             done = self.cancel();
         }
         if let Err(why) = done {
-            tell(Told::Failed(why));
+            tell(JobEvent::Failed(why));
         }
         self.await_end();
         let printed = self.printed();
@@ -309,7 +309,7 @@ impl Keeper {
             let _ = std::fs::write(log, printed);
         }
         let mut done = self.take_keys();
-        for pause in TRIES {
+        for pause in CANCEL_RETRY_DELAYS {
             if done.is_ok() {
                 break;
             }
@@ -318,13 +318,13 @@ impl Keeper {
             done = self.take_keys();
         }
         if let Err(why) = done {
-            tell(Told::Failed(why));
+            tell(JobEvent::Failed(why));
         }
     }
 
     /// No key stays there.
     fn take_keys(&mut self) -> Result<(), Fault> {
-        let why = match self.shell.run(&cleared(&self.place), ANSWER) {
+        let why = match self.shell.run(&cleared(&self.place), ANSWER_TIMEOUT) {
             Ok(ScriptOutput { succeeded: true, .. }) => return Ok(()),
             Ok(ScriptOutput { said, .. }) => said.trim().to_owned(),
             Err(why) => why.text().to_owned(),
@@ -345,11 +345,11 @@ fn cleared(place: &str) -> String {
 }
 
 /// Where a site has the files of a run's job: below its directory, or in the run directory.
-pub(super) fn place(part: &Part, run: &str, directory: &Path, shell: &mut SiteShell) -> Result<String, Fault> {
+pub(super) fn place(part: &SiteShare, run: &str, directory: &Path, shell: &mut SiteShell) -> Result<String, Fault> {
     if part.site.ssh.is_none() {
         return Ok(directory.join(format!("site-{}", part.site.name)).to_string_lossy().into_owned());
     }
-    let answer = shell.run("printf '%s' \"$HOME\"", ANSWER)?;
+    let answer = shell.run("printf '%s' \"$HOME\"", ANSWER_TIMEOUT)?;
     let home = PathBuf::from(answer.said.trim());
     if !home.is_absolute() {
         return Err(fault!(SITE_UNREACHABLE, "the site {} does not say where its home is", part.site.name));
@@ -361,14 +361,14 @@ pub(super) fn place(part: &Part, run: &str, directory: &Path, shell: &mut SiteSh
 
 /// Starts to look after a job. It ends when it is told so.
 pub(super) fn start(
-    keeper: Keeper,
+    keeper: JobKeeper,
     number: usize,
-    orders: Receiver<Order>,
-    told: Sender<(usize, Told)>,
+    orders: Receiver<JobOrder>,
+    told: Sender<(usize, JobEvent)>,
     log: PathBuf,
 ) -> std::thread::JoinHandle<()> {
     std::thread::spawn(move || {
-        let tell = |what: Told| {
+        let tell = |what: JobEvent| {
             let _ = told.send((number, what));
         };
         keeper.keep(&orders, &tell, &log);

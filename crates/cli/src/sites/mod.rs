@@ -4,15 +4,15 @@
 
 mod across;
 mod keeper;
-mod left;
-mod waiting;
+mod leftover_jobs;
+mod job_wait;
 
-pub(crate) use left::{cancel as cancel_left, left};
+pub(crate) use leftover_jobs::{cancel as cancel_left, left};
 
 use crate::arguments::print;
 use crate::detach;
-use crate::ending::{tell, Telling};
-use crate::spread::Listening;
+use crate::summary::{tell, SummaryStyle};
+use crate::spread_options::ListenOptions;
 use crate::submit::{size_for, Submit};
 use across::Across;
 use ligament_catalogue::{fault, Fault};
@@ -25,7 +25,7 @@ use ligament_manager::RunDirectory;
 use ligament_model::ResolvedModel;
 use ligament_net::{Station, Route};
 use ligament_runtime::client::SiteJob;
-use ligament_runtime::{run_over, ExpectedDomain, RunOptions, Show, Spread, Terminal};
+use ligament_runtime::{run_over, ExpectedDomain, RunOptions, Show, DomainSpread, Terminal};
 use ligament_wire::DomainId;
 use rustix::fs::Mode;
 use rustix::process::umask;
@@ -42,27 +42,27 @@ const RELAY_ANSWERS: Duration = Duration::from_secs(5);
 /// How a run at several sites comes together.
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "At several sites")]
-pub(crate) struct Together {
+pub(crate) struct SitesOptions {
     /// For how long a job that has begun waits for those at the other sites, before it gives its nodes back
     /// [default: 30min, or half of the shortest job's time if that is less].
-    #[arg(long, value_name = "TIME", value_parser = crate::spread::seconds)]
+    #[arg(long, value_name = "TIME", value_parser = crate::spread_options::seconds)]
     pub wait_for_others: Option<Duration>,
     /// How many times a job that has waited so long queues again; then the run ends [default: 2].
     #[arg(long, value_name = "N")]
     pub queue_again: Option<u32>,
     #[command(flatten)]
-    pub listening: Listening,
+    pub listening: ListenOptions,
     #[command(flatten)]
-    pub relaying: crate::relay::Relaying,
+    pub relaying: crate::relay::RelayOptions,
     /// For how long a site may be cut off, or silent, before the run is given up [default: 60s].
-    #[arg(long, value_name = "TIME", value_parser = crate::spread::seconds)]
+    #[arg(long, value_name = "TIME", value_parser = crate::spread_options::seconds)]
     pub patience: Option<Duration>,
 }
 
-impl Together {
+impl SitesOptions {
     /// An option that is given, and means nothing at one site alone.
     pub fn given(&self) -> Option<&'static str> {
-        let Listening { listen, ports } = &self.listening;
+        let ListenOptions { listen, ports } = &self.listening;
         let all = [
             (self.wait_for_others.is_some(), "--wait-for-others"),
             (self.queue_again.is_some(), "--queue-again"),
@@ -75,10 +75,10 @@ impl Together {
         all.into_iter().find(|(given, _)| *given).map(|(_, option)| option)
     }
 
-    fn waiting(&self, parts: &[Part]) -> Result<waiting::Patience, Fault> {
+    fn waiting(&self, parts: &[SiteShare]) -> Result<job_wait::Patience, Fault> {
         let times = parts.iter().filter_map(|part| Some((part.time?, part.site.name.as_str())));
         let wait = wait(self.wait_for_others, times.min_by_key(|(time, _)| *time))?;
-        Ok(waiting::Patience { wait, again: self.queue_again.unwrap_or(2) })
+        Ok(job_wait::Patience { wait, again: self.queue_again.unwrap_or(2) })
     }
 
     /// For how long domains may be silent.
@@ -106,7 +106,7 @@ fn wait(asked: Option<Duration>, shortest: Option<(Walltime, &str)>) -> Result<D
 }
 
 /// What runs at one site.
-pub(crate) struct Part {
+pub(crate) struct SiteShare {
     pub site: Site,
     pub nodes: u32,
     /// Cores of each node, if the job does not have its nodes for itself.
@@ -120,7 +120,7 @@ pub(crate) struct Part {
     relays: Vec<String>,
 }
 
-impl Part {
+impl SiteShare {
     /// Its domains.
     pub fn domains(&self) -> impl Iterator<Item = DomainId> {
         (self.first..self.first + self.nodes).map(DomainId::new)
@@ -142,7 +142,7 @@ impl Part {
 }
 
 /// The job of a part, whose files are in `place`.
-fn part_job(part: &Part, run: &str, place: &Path, silence: Duration) -> Job {
+fn part_job(part: &SiteShare, run: &str, place: &Path, silence: Duration) -> Job {
     let site = &part.site;
     let there = |name: &str| place.join(name).display().to_string();
     let own = || own_command().display().to_string();
@@ -169,7 +169,7 @@ fn part_job(part: &Part, run: &str, place: &Path, silence: Duration) -> Job {
 }
 
 /// The parts of a run: which site has how many nodes, and which domains.
-fn parts(arguments: &Submit, sites: Vec<Site>, model: &ResolvedModel) -> Result<Vec<Part>, Fault> {
+fn parts(arguments: &Submit, sites: Vec<Site>, model: &ResolvedModel) -> Result<Vec<SiteShare>, Fault> {
     let names: Vec<&str> = sites.iter().map(|site| site.name.as_str()).collect();
     for (i, name) in names.iter().enumerate() {
         if names[..i].contains(name) {
@@ -231,7 +231,7 @@ fn parts(arguments: &Submit, sites: Vec<Site>, model: &ResolvedModel) -> Result<
         };
         let (files, relays) = files_of(&site)?;
         let time = arguments.time.or(site.time);
-        parts.push(Part { site, nodes, cores, time, first, files, relays });
+        parts.push(SiteShare { site, nodes, cores, time, first, files, relays });
         first += nodes;
     }
     Ok(parts)
@@ -259,7 +259,7 @@ fn files_of(site: &Site) -> Result<(Vec<File>, Vec<String>), Fault> {
 
 /// The way of the run's head: as the command line says, else the last relay of the first site that has some:
 /// there all meet.
-fn way(arguments: &Submit, parts: &[Part]) -> Result<Option<Arc<Route>>, Fault> {
+fn way(arguments: &Submit, parts: &[SiteShare]) -> Result<Option<Arc<Route>>, Fault> {
     let own = &arguments.together.relaying;
     let mut meeting = Site::default();
     meeting.relays.extend(parts.iter().find_map(|part| part.site.relays.last().cloned()));
@@ -340,10 +340,10 @@ fn nodes(count: u32) -> String {
     }
 }
 
-fn dry_run(arguments: &Submit, parts: &[Part], model: &ResolvedModel) -> i32 {
+fn dry_run(arguments: &Submit, parts: &[SiteShare], model: &ResolvedModel) -> i32 {
     let run = format!("{}-{}", model.name, ligament_manager::UtcTime::now().compact());
     let directory = arguments.run_dir.clone().unwrap_or_else(|| PathBuf::from("runs").join(&run));
-    let script = |part: &Part| {
+    let script = |part: &SiteShare| {
         let directory = std::path::absolute(&directory).unwrap_or_else(|_| directory.clone());
         let mut shell = ligament_launch::site::SiteShell::at(&part.site);
         let place = keeper::place(part, &run, &directory, &mut shell)?;
@@ -368,7 +368,7 @@ fn dry_run(arguments: &Submit, parts: &[Part], model: &ResolvedModel) -> i32 {
 /// Makes the run, as its head. This process is that and nothing else.
 fn carry_out(
     arguments: &Submit,
-    (parts, patience): (&[Part], waiting::Patience),
+    (parts, patience): (&[SiteShare], job_wait::Patience),
     model: &ResolvedModel,
     model_text: String,
     way: Option<Arc<Route>>,
@@ -402,8 +402,8 @@ fn carry_out(
         for_group,
         ..RunOptions::default()
     };
-    let spread = Spread {
-        expected: parts.iter().flat_map(Part::expected).collect(),
+    let spread = DomainSpread {
+        expected: parts.iter().flat_map(SiteShare::expected).collect(),
         listen: together.listening.listen(),
         way,
         encrypt: true,
@@ -422,7 +422,7 @@ fn carry_out(
     match run_over(model, options, None, Some(spread)) {
         Ok(result) => {
             agents.in_order = true;
-            tell(&RunDirectory::open(&result.directory), &result.record, Telling::Errors)
+            tell(&RunDirectory::open(&result.directory), &result.record, SummaryStyle::Errors)
         }
         Err(error) => crate::fail(arguments.json, &error, crate::BAD_USE),
     }

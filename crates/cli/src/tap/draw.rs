@@ -5,14 +5,14 @@ use ligament_wire::{Array, Value};
 use std::fmt::Write;
 
 /// Arrays of so many elements are told in full.
-const FEW: u64 = 8;
+const MAX_WHOLE_ELEMENTS: u64 = 8;
 /// Of a map, so many keys are told.
-const MANY: usize = 32;
+const MAX_KEYS: usize = 32;
 /// Columns and rows of a drawing.
 const WIDTH: usize = 64;
 const HEIGHT: usize = 8;
 /// Parts of a character's height, and shades.
-const PARTS: [char; 9] = [' ', '▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
+const BAR_SHADES: [char; 9] = [' ', '▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
 const SHADES: [char; 5] = [' ', '░', '▒', '▓', '█'];
 
 /// A number, in up to six digits.
@@ -64,7 +64,7 @@ pub(super) fn in_words(value: &Value, bars: bool) -> String {
         Value::String(text) => format!("\"{}\"", clean(text)),
         Value::Bytes(bytes) => format!("{} bytes", bytes.len()),
         Value::List(items) => {
-            let some: Vec<String> = items.iter().take(FEW as usize).map(|one| in_words(one, false)).collect();
+            let some: Vec<String> = items.iter().take(MAX_WHOLE_ELEMENTS as usize).map(|one| in_words(one, false)).collect();
             let more =
                 if items.len() > some.len() { format!(", … {} in all", items.len()) } else { String::new() };
             format!("[{}{more}]", some.join(", "))
@@ -72,7 +72,7 @@ pub(super) fn in_words(value: &Value, bars: bool) -> String {
         Value::Map(entries) if bars => histogram_in_words(entries),
         Value::Map(entries) => {
             let one = |(key, value): &(String, Value)| format!("{}: {}", clean(key), in_words(value, false));
-            let some: Vec<String> = entries.iter().take(MANY).map(one).collect();
+            let some: Vec<String> = entries.iter().take(MAX_KEYS).map(one).collect();
             let more = if entries.len() > some.len() {
                 format!(", … {} in all", entries.len())
             } else {
@@ -94,7 +94,7 @@ fn array_in_words(array: &Array) -> String {
         if shape.is_empty() { "0-d".into() } else { shape.join("×") }
     );
     let numbers = numbers_of(array);
-    if array.len() <= FEW {
+    if array.len() <= MAX_WHOLE_ELEMENTS {
         return format!("{kind}: {}", numbers.iter().map(|&x| number(x)).collect::<Vec<_>>().join(" "));
     }
     let finite: Vec<f64> = numbers.iter().copied().filter(|x| x.is_finite()).collect();
@@ -137,7 +137,7 @@ fn histogram_in_words(entries: &[(String, Value)]) -> String {
 pub(super) fn drawn(value: &Value, bars: bool) -> String {
     match value {
         Value::Map(entries) if bars => histogram(entries).map(|found| bars_of(&found)).unwrap_or_default(),
-        Value::Array(array) if array.len() > FEW => match *array.shape() {
+        Value::Array(array) if array.len() > MAX_WHOLE_ELEMENTS => match *array.shape() {
             [_] => line(&numbers_of(array)),
             [rows, columns] => picture(&numbers_of(array), rows as usize, columns as usize),
             _ => String::new(),
@@ -180,13 +180,13 @@ fn line(numbers: &[f64]) -> String {
     let columns = means(numbers, WIDTH.min(numbers.len()));
     let Some((low, high)) = range(&columns) else { return String::new() };
     let span = high / 2.0 - low / 2.0;
-    let levels = (HEIGHT * (PARTS.len() - 1)) as f64;
+    let levels = (HEIGHT * (BAR_SHADES.len() - 1)) as f64;
     let level =
         |x: f64| if span > 0.0 { ((x / 2.0 - low / 2.0) / span * (levels - 1.0)) as usize + 1 } else { 1 };
     let mut text = String::new();
     for row in (0..HEIGHT).rev() {
         let part = |&x: &f64| match x.is_finite() {
-            true => PARTS[level(x).saturating_sub(row * (PARTS.len() - 1)).min(PARTS.len() - 1)],
+            true => BAR_SHADES[level(x).saturating_sub(row * (BAR_SHADES.len() - 1)).min(BAR_SHADES.len() - 1)],
             false => ' ',
         };
         let cells: String = columns.iter().map(part).collect();

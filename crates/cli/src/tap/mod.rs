@@ -6,7 +6,7 @@ use crate::arguments::print;
 use ligament_catalogue::{fault, Code, Fault};
 use ligament_coupling::values::{as_json, as_npy};
 use ligament_manager::find_run;
-use ligament_runtime::client::{record_of, Came, PortOf, Shown, Tapping, USUAL_ROOM};
+use ligament_runtime::client::{record_of, TapEvent, PortOf, PortValue, TapSession, DEFAULT_BOX_BYTES};
 use ligament_wire::tap::TapSelection;
 use ligament_wire::times::in_unit;
 use ligament_wire::Value;
@@ -17,7 +17,7 @@ use std::time::{Duration, Instant};
 /// How soon an instance is tried again that does not take part yet.
 const AGAIN: Duration = Duration::from_millis(200);
 /// For how long one value is waited for at a time.
-const PATIENCE: Duration = Duration::from_secs(1);
+const VALUE_WAIT: Duration = Duration::from_secs(1);
 
 /// Show the latest values that a port sends, connected or not, while the run goes on.
 ///
@@ -104,17 +104,17 @@ fn shown(arguments: &Tap) -> Result<(), Fault> {
     let every = seconds(arguments.every, "--every")?;
     let patience = arguments.timeout.map(|given| seconds(given, "--timeout")).transpose()?;
     let began = Instant::now();
-    let mut tapping = begun(&arguments.run, &port, &wanted, arguments.room.unwrap_or(USUAL_ROOM), patience)?;
+    let mut tapping = begun(&arguments.run, &port, &wanted, arguments.room.unwrap_or(DEFAULT_BOX_BYTES), patience)?;
     let count_files = arguments.save.as_ref().is_some_and(|name| name.to_string_lossy().contains("{n}"));
     let only_one = arguments.once || arguments.save.is_some() && !count_files;
     let draws = arguments.plot || std::io::stdout().is_terminal();
     let time_unit = find_run(&arguments.run).and_then(|run| record_of(&run)).ok().and_then(|run| run.time_unit);
-    let tapped = Tapped { port: port.clone(), time_unit, draws };
+    let tapped = TapOutput { port: port.clone(), time_unit, draws };
     let (mut told, mut last) = (0usize, began);
     loop {
-        let came = tapping.next(patience.unwrap_or(PATIENCE).min(PATIENCE))?;
+        let came = tapping.next(patience.unwrap_or(VALUE_WAIT).min(VALUE_WAIT))?;
         match came {
-            Came::Shown(value) => {
+            TapEvent::Shown(value) => {
                 tell(arguments, &tapped, &value, told)?;
                 told += 1;
                 if only_one {
@@ -124,7 +124,7 @@ fn shown(arguments: &Tap) -> Result<(), Fault> {
                 // Only from now on a value is waited for.
                 last = Instant::now();
             }
-            Came::Nothing => {
+            TapEvent::Nothing => {
                 if patience.is_some_and(|patience| last.elapsed() >= patience) {
                     return Err(fault!(
                         TIMED_OUT,
@@ -133,10 +133,10 @@ fn shown(arguments: &Tap) -> Result<(), Fault> {
                     ));
                 }
             }
-            Came::Over(why) if told == 0 => {
+            TapEvent::Over(why) if told == 0 => {
                 return Err(fault!(TAP_REFUSED, "{port} has sent nothing since it is looked at: {why}"))
             }
-            Came::Over(why) => {
+            TapEvent::Over(why) => {
                 if !arguments.json {
                     crate::say(&why);
                 }
@@ -153,10 +153,10 @@ fn begun(
     wanted: &TapSelection,
     room: u64,
     patience: Option<Duration>,
-) -> Result<Tapping, Fault> {
+) -> Result<TapSession, Fault> {
     let until = patience.map(|patience| Instant::now() + patience);
     loop {
-        match Tapping::of(run, port, wanted, room) {
+        match TapSession::of(run, port, wanted, room) {
             Err(why)
                 if why.code() == Code::TAP_TOO_EARLY && until.is_none_or(|until| Instant::now() < until) =>
             {
@@ -168,7 +168,7 @@ fn begun(
 }
 
 /// What is looked at, and how it is told.
-struct Tapped {
+struct TapOutput {
     port: PortOf,
     /// The unit of model times, if the model says it.
     time_unit: Option<String>,
@@ -176,8 +176,8 @@ struct Tapped {
 }
 
 /// Tells of one value.
-fn tell(arguments: &Tap, tapped: &Tapped, shown: &Shown, number: usize) -> Result<(), Fault> {
-    let Tapped { port, time_unit, draws } = tapped;
+fn tell(arguments: &Tap, tapped: &TapOutput, shown: &PortValue, number: usize) -> Result<(), Fault> {
+    let TapOutput { port, time_unit, draws } = tapped;
     if let Some(name) = &arguments.save {
         let Value::Array(array) = &shown.value else {
             return Err(fault!(
@@ -188,7 +188,7 @@ fn tell(arguments: &Tap, tapped: &Tapped, shown: &Shown, number: usize) -> Resul
         let name = PathBuf::from(name.to_string_lossy().replace("{n}", &number.to_string()));
         crate::picture::write_file(&name, |out| out.write_all(&as_npy(array)))?;
     }
-    let Shown { timestamp, next_timestamp, slot, number, ref value } = *shown;
+    let PortValue { timestamp, next_timestamp, slot, number, ref value } = *shown;
     if arguments.json {
         let about = serde_json::json!({
             "ok": true,

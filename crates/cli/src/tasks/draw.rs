@@ -17,15 +17,15 @@ const TALL: f64 = 26.0;
 const LETTER: f64 = 8.0;
 
 /// An order with the place of everything.
-pub(super) struct Picture<'a> {
+pub(super) struct TasksPicture<'a> {
     tasks: &'a Tasks,
     /// The lane of each component that does anything.
     lanes: Vec<Option<usize>>,
     left: f64,
 }
 
-impl<'a> Picture<'a> {
-    pub fn of(tasks: &'a Tasks) -> Picture<'a> {
+impl<'a> TasksPicture<'a> {
+    pub fn of(tasks: &'a Tasks) -> TasksPicture<'a> {
         let active: HashSet<usize> = tasks.tasks.iter().map(|task| task.component).collect();
         let mut next = 0;
         let lanes = (0..tasks.components.len()).map(|component| {
@@ -36,7 +36,7 @@ impl<'a> Picture<'a> {
         });
         let lanes = lanes.collect();
         let longest = tasks.components.iter().map(|name| shortened(name).chars().count()).max().unwrap_or(0);
-        Picture { tasks, lanes, left: MARGIN + longest as f64 * LETTER + 18.0 }
+        TasksPicture { tasks, lanes, left: MARGIN + longest as f64 * LETTER + 18.0 }
     }
 
     /// The left edge and the middle of a task's box.

@@ -4,14 +4,14 @@ mod draw;
 
 use crate::arguments::{print, Tasks as Arguments};
 use crate::check::count;
-use draw::Picture;
+use draw::TasksPicture;
 use ligament_analysis::{OperatorTask, Tasks};
 use ligament_catalogue::{fault, Fault};
 use ligament_runtime::shown;
 use std::fmt::Write;
 
 /// More rounds, or components, than these are not drawn.
-const MOST_DRAWN: (usize, usize) = (150, 100);
+const MAX_DRAWN: (usize, usize) = (150, 100);
 
 /// Shows what comes after what.
 pub(crate) fn tasks(arguments: &Arguments) -> i32 {
@@ -32,13 +32,13 @@ fn told(arguments: &Arguments) -> Result<(String, i32), Fault> {
     };
     if let Some(path) = &arguments.output {
         let (rounds, lanes) = (tasks.rounds, tasks.components.len());
-        if rounds > MOST_DRAWN.0 || lanes > MOST_DRAWN.1 {
+        if rounds > MAX_DRAWN.0 || lanes > MAX_DRAWN.1 {
             return Err(fault!(
                 NO_PNG,
                 "{rounds} rounds of {lanes} components are too many for a picture; --steps 1 makes fewer rounds"
             ));
         }
-        crate::picture::save(&Picture::of(&tasks).svg(), path)?;
+        crate::picture::save(&TasksPicture::of(&tasks).svg(), path)?;
     }
     if arguments.json {
         let mut json = crate::check::of_shown(&report);

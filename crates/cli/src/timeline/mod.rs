@@ -11,15 +11,15 @@ use ligament_manager::timeline::{long_waits, Activity, LongWait, RunTimeline};
 use ligament_manager::{find_run, format_count, format_seconds, RunDirectory, RunRecord};
 use ligament_runtime::client::{record_of, refresh_timeline};
 use ligament_runtime::shown;
-use ligament_runtime::timeline::{write_trace, MANY};
+use ligament_runtime::timeline::{write_trace, MAX_SEPARATE_INSTANCES};
 use std::io::{IsTerminal, Write};
 use std::path::PathBuf;
 
 /// More waits than this are not shown.
-const MOST_WAITS: usize = 25;
+const MAX_WAITS: usize = 25;
 
 /// A run and what its timeline has.
-struct Told {
+struct TimelineOfRun {
     run: RunDirectory,
     record: RunRecord,
     timeline: RunTimeline,
@@ -27,15 +27,15 @@ struct Told {
     live: bool,
 }
 
-fn read(run: &str) -> Result<Told, Fault> {
+fn read(run: &str) -> Result<TimelineOfRun, Fault> {
     let run = find_run(run)?;
     let record = record_of(&run)?;
     let live = refresh_timeline(&run, &record)?;
     let timeline = RunTimeline::of(&run)?;
-    Ok(Told { run, record, timeline, live })
+    Ok(TimelineOfRun { run, record, timeline, live })
 }
 
-impl Told {
+impl TimelineOfRun {
     /// `pair-20261121-030405: done after 12.3 s`
     fn headline(&self) -> String {
         let took = format_seconds(self.timeline.end() as f64 / 1e9);
@@ -72,7 +72,7 @@ pub(crate) fn timeline(arguments: &Arguments) -> i32 {
         print(&format!("{json}\n"));
         return crate::DONE;
     }
-    let waits = long_waits(&told.timeline, told.timeline.lanes.len() <= MANY);
+    let waits = long_waits(&told.timeline, told.timeline.lanes.len() <= MAX_SEPARATE_INSTANCES);
     let mut text = format!("{}\n\n{}\n", told.headline(), table_of(&waits, colours()));
     if told.timeline.header.resolution > 0 {
         let resolution = format_seconds(told.timeline.header.resolution as f64 / 1e9);
@@ -124,7 +124,7 @@ fn table_of(waits: &[LongWait], colours: bool) -> String {
     };
     let mut rows =
         vec![["who".to_owned(), "waited for".into(), "how long".into(), "of its time".into(), "times".into()]];
-    rows.extend(waits.iter().take(MOST_WAITS).map(|wait| {
+    rows.extend(waits.iter().take(MAX_WAITS).map(|wait| {
         let each = wait.seconds / wait.instances.max(1) as f64;
         [who(wait), lack(wait), format_seconds(each), percent(wait.part), format_count(wait.count as f64)]
     }));
@@ -149,8 +149,8 @@ fn table_of(waits: &[LongWait], colours: bool) -> String {
             false => text.push_str(&format!("{line}\n")),
         }
     }
-    if waits.len() > MOST_WAITS {
-        text.push_str(&format!("… and {} more; --json has all\n", waits.len() - MOST_WAITS));
+    if waits.len() > MAX_WAITS {
+        text.push_str(&format!("… and {} more; --json has all\n", waits.len() - MAX_WAITS));
     }
     if many {
         text.push_str("(times and parts are means over the instances of a component, numbers are sums)\n");
@@ -166,7 +166,7 @@ fn percent(part: f64) -> String {
 }
 
 /// Everything about a run's timeline but its intervals, of every instance for itself. Times in s.
-fn json_of(told: &Told) -> serde_json::Value {
+fn json_of(told: &TimelineOfRun) -> serde_json::Value {
     let seconds = |ns: u64| ns as f64 / 1e9;
     let instances: Vec<serde_json::Value> = (told.timeline.lanes.iter())
         .map(|lane| {

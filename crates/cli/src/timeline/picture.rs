@@ -2,14 +2,14 @@
 
 use crate::picture::xml;
 use ligament_manager::format_seconds;
-use ligament_runtime::timeline::{Row, Times, KINDS};
+use ligament_runtime::timeline::{ShareRow, TimeShares, KINDS};
 use std::fmt::Write;
 
 /// Colours of `KINDS` that people with any colour vision can tell apart (Okabe & Ito, "Color Universal Design", 2008).
 pub(super) const COLOURS: [&str; KINDS.len()] = ["#0072B2", "#E69F00", "#009E73", "#CC79A7", "#000000"];
 
 const WIDTH: f64 = 1350.0;
-const LEFT: f64 = 190.0;
+const LEFT_MARGIN_PX: f64 = 190.0;
 const TOP: f64 = 84.0;
 /// Of the chart.
 const CHART: f64 = 800.0;
@@ -51,7 +51,7 @@ fn tick(at: f64, step: f64, unit: f64) -> String {
 }
 
 /// Draws it.
-pub(super) fn draw(rows: &[Row], around: &Around<'_>) -> String {
+pub(super) fn draw(rows: &[ShareRow], around: &Around<'_>) -> String {
     let bottom = TOP + rows.len() as f64 * (ROW + GAP);
     let height = bottom + 64.0;
     let mut svg = format!(
@@ -64,8 +64,8 @@ pub(super) fn draw(rows: &[Row], around: &Around<'_>) -> String {
     );
     let _ = writeln!(
         svg,
-        "<text x=\"{LEFT}\" y=\"28\" font-size=\"18\" font-weight=\"bold\">{}</text>\n\
-         <text x=\"{LEFT}\" y=\"48\" fill=\"#555\">{}</text>",
+        "<text x=\"{LEFT_MARGIN_PX}\" y=\"28\" font-size=\"18\" font-weight=\"bold\">{}</text>\n\
+         <text x=\"{LEFT_MARGIN_PX}\" y=\"48\" fill=\"#555\">{}</text>",
         xml(around.title),
         xml(around.subtitle)
     );
@@ -77,7 +77,7 @@ pub(super) fn draw(rows: &[Row], around: &Around<'_>) -> String {
     if around.hidden > 0 {
         let _ = writeln!(
             svg,
-            "<text x=\"{LEFT}\" y=\"{}\" fill=\"#555\">… and {} more rows</text>",
+            "<text x=\"{LEFT_MARGIN_PX}\" y=\"{}\" fill=\"#555\">… and {} more rows</text>",
             bottom + 56.0,
             around.hidden
         );
@@ -87,7 +87,7 @@ pub(super) fn draw(rows: &[Row], around: &Around<'_>) -> String {
 }
 
 /// The picture in words, for those who cannot see it.
-fn describe(rows: &[Row]) -> String {
+fn describe(rows: &[ShareRow]) -> String {
     let mut text = String::from("What part of its time each row spent on what.");
     for row in rows {
         let parts = row.parts();
@@ -99,7 +99,7 @@ fn describe(rows: &[Row]) -> String {
 }
 
 fn legend(svg: &mut String) {
-    let mut x = LEFT;
+    let mut x = LEFT_MARGIN_PX;
     for (kind, colour) in KINDS.iter().zip(COLOURS) {
         let _ = writeln!(
             svg,
@@ -114,7 +114,7 @@ fn legend(svg: &mut String) {
         "<rect x=\"{x}\" y=\"60\" width=\"12\" height=\"12\" fill=\"#f2f2f2\" stroke=\"#ccc\"/>\
          <text x=\"{}\" y=\"71\">not there</text><text x=\"{}\" y=\"71\" fill=\"#555\">of its time</text>",
         x + 17.0,
-        LEFT + CHART + 20.0
+        LEFT_MARGIN_PX + CHART + 20.0
     );
 }
 
@@ -129,7 +129,7 @@ fn axis(svg: &mut String, seconds: f64, bottom: f64) {
     let mut count = 0;
     while f64::from(count) * step <= seconds * 1.000_001 && seconds > 0.0 {
         let at = f64::from(count) * step;
-        let x = LEFT + at / seconds * CHART;
+        let x = LEFT_MARGIN_PX + at / seconds * CHART;
         let _ = writeln!(
             svg,
             "<line x1=\"{x:.1}\" y1=\"{TOP}\" x2=\"{x:.1}\" y2=\"{bottom}\" stroke=\"#ddd\"/>\
@@ -142,12 +142,12 @@ fn axis(svg: &mut String, seconds: f64, bottom: f64) {
     let _ = writeln!(
         svg,
         "<text x=\"{}\" y=\"{}\" text-anchor=\"middle\" fill=\"#555\">wall time since the run began, {name}</text>",
-        LEFT + CHART / 2.0,
+        LEFT_MARGIN_PX + CHART / 2.0,
         bottom + 36.0
     );
 }
 
-fn draw_row(svg: &mut String, row: &Row, y: f64) {
+fn draw_row(svg: &mut String, row: &ShareRow, y: f64) {
     let middle = y + ROW / 2.0 + 4.5;
     let parts = row.parts();
     let spent: Vec<String> = (KINDS.iter().zip(row.seconds).zip(parts))
@@ -156,10 +156,10 @@ fn draw_row(svg: &mut String, row: &Row, y: f64) {
     let _ = writeln!(
         svg,
         "<g><title>{}: {}</title>\n<text x=\"{}\" y=\"{middle}\" text-anchor=\"end\">{}</text>\n\
-         <rect x=\"{LEFT}\" y=\"{y}\" width=\"{CHART}\" height=\"{ROW}\" fill=\"#f2f2f2\"/>",
+         <rect x=\"{LEFT_MARGIN_PX}\" y=\"{y}\" width=\"{CHART}\" height=\"{ROW}\" fill=\"#f2f2f2\"/>",
         xml(&row.name),
         spent.join(", "),
-        LEFT - 10.0,
+        LEFT_MARGIN_PX - 10.0,
         xml(&shortened(&row.name))
     );
     for (kind, colour) in COLOURS.iter().enumerate() {
@@ -168,7 +168,7 @@ fn draw_row(svg: &mut String, row: &Row, y: f64) {
             let _ = writeln!(svg, "<path fill=\"{colour}\" d=\"{path}\"/>");
         }
     }
-    let mut x = LEFT + CHART + 20.0;
+    let mut x = LEFT_MARGIN_PX + CHART + 20.0;
     for (part, colour) in parts.iter().zip(COLOURS) {
         let width = part * SHARES;
         if width >= 0.05 {
@@ -187,18 +187,18 @@ fn draw_row(svg: &mut String, row: &Row, y: f64) {
     let _ = writeln!(
         svg,
         "\n<text x=\"{}\" y=\"{middle}\" font-size=\"11\">compute {}, wait {}{copies}</text></g>",
-        LEFT + CHART + 20.0 + SHARES + 8.0,
+        LEFT_MARGIN_PX + CHART + 20.0 + SHARES + 8.0,
         percent(0),
         percent(1)
     );
 }
 
 /// The columns of one kind, stacked upon those of the kinds before it; equal neighbours in one.
-fn area(columns: &[Times], kind: usize, y: f64) -> String {
+fn area(columns: &[TimeShares], kind: usize, y: f64) -> String {
     /// Steps in which heights are told apart.
     const STEPS: f64 = 48.0;
     let rounded = |part: f64| (part.clamp(0.0, 1.0) * STEPS).round() / STEPS;
-    let ends = |column: &Times| {
+    let ends = |column: &TimeShares| {
         let below: f64 = column[..kind].iter().sum();
         (rounded(below), rounded(below + column[kind]))
     };
@@ -212,7 +212,7 @@ fn area(columns: &[Times], kind: usize, y: f64) -> String {
             let _ = write!(
                 path,
                 "M{:.1} {:.1}h{:.1}v{:.1}h-{:.1}z",
-                LEFT + i as f64 * width,
+                LEFT_MARGIN_PX + i as f64 * width,
                 y + ROW * (1.0 - high),
                 count as f64 * width,
                 ROW * (high - low),
@@ -241,7 +241,7 @@ mod tests {
     #[test]
     fn names_cannot_break_the_picture() {
         let row =
-            Row { name: "<a>&\"b\u{1}".into(), columns: vec![[0.5, 0.5, 0.0, 0.0, 0.0]; 4], seconds: [1.0; 5] };
+            ShareRow { name: "<a>&\"b\u{1}".into(), columns: vec![[0.5, 0.5, 0.0, 0.0, 0.0]; 4], seconds: [1.0; 5] };
         let svg = draw(&[row], &Around { title: "<t>", subtitle: "", seconds: 4.0, hidden: 2 });
         assert!(svg.contains("&lt;a&gt;&amp;&quot;b") && !svg.contains("<a>") && !svg.contains('\u{1}'));
         assert!(svg.contains("… and 2 more rows"));

@@ -1,16 +1,16 @@
 //! `ligament profile`: the picture of a run, and the same in a few lines for the terminal.
 
 use super::picture::{draw, Around};
-use super::{colours, json_of, percent, read, refuse, Told};
+use super::{colours, json_of, percent, read, refuse, TimelineOfRun};
 use crate::arguments::{print, Profile};
 use ligament_manager::format_seconds;
 use ligament_manager::timeline::RunTimeline;
 use ligament_runtime::shown;
-use ligament_runtime::timeline::{rows, Row, KINDS, MANY};
+use ligament_runtime::timeline::{rows, ShareRow, KINDS, MAX_SEPARATE_INSTANCES};
 use std::collections::HashSet;
 
 const COLUMNS: usize = 800;
-const MOST_ROWS: usize = 60;
+const MAX_ROWS: usize = 60;
 /// Characters of a bar in the terminal.
 const BAR: usize = 40;
 /// ANSI colours and, without colours, characters for `KINDS`.
@@ -20,7 +20,7 @@ const INKS: [(&str, char); KINDS.len()] = [("34", '█'), ("33", '░'), ("32", 
 pub(crate) fn profile(arguments: &Profile) -> i32 {
     let done = read(&arguments.run).and_then(|told| {
         let path = told.place(arguments.output.as_ref(), "profile.svg");
-        let rows = rows(&told.timeline, COLUMNS, MOST_ROWS);
+        let rows = rows(&told.timeline, COLUMNS, MAX_ROWS);
         let hidden = count(&told.timeline).saturating_sub(rows.len());
         let svg = picture(&told, &rows, hidden);
         crate::picture::save(&svg, &path)?;
@@ -48,12 +48,12 @@ pub(crate) fn profile(arguments: &Profile) -> i32 {
 /// How many rows there are if all are shown.
 fn count(timeline: &RunTimeline) -> usize {
     match timeline.lanes.len() {
-        n if n <= MANY => n,
+        n if n <= MAX_SEPARATE_INSTANCES => n,
         _ => timeline.lanes.iter().map(|lane| &lane.component).collect::<HashSet<_>>().len(),
     }
 }
 
-fn picture(told: &Told, rows: &[Row], hidden: usize) -> String {
+fn picture(told: &TimelineOfRun, rows: &[ShareRow], hidden: usize) -> String {
     let seconds = told.timeline.end() as f64 / 1e9;
     let header = &told.timeline.header;
     let state = if told.live { "running" } else { told.record.state.name() };
@@ -68,7 +68,7 @@ fn picture(told: &Told, rows: &[Row], hidden: usize) -> String {
 }
 
 /// A line for each row: a bar of what its time was spent on, and the parts.
-fn in_lines(rows: &[Row], colours: bool) -> String {
+fn in_lines(rows: &[ShareRow], colours: bool) -> String {
     let width = rows.iter().map(|row| row.name.chars().count()).max().unwrap_or(0);
     let mut text = String::new();
     for row in rows {

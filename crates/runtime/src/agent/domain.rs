@@ -2,8 +2,8 @@
 //! to the head.
 
 use super::launcher;
-use super::left::left_by;
-use crate::files::{see, Departing};
+use super::leftovers::left_by;
+use crate::files::{see, FileSender};
 use crate::observe::look;
 use crate::paths::carried;
 use crate::ranks::RankPages;
@@ -52,7 +52,7 @@ pub(super) struct Domain<'a> {
     inputs: HashSet<CopyStamp>,
     /// Of files that the head does not see.
     outputs: Option<OutputFiles>,
-    files: Option<Departing<(InstanceId, String)>>,
+    files: Option<FileSender<(InstanceId, String)>>,
     /// Where files stay that could not be written to the run directory.
     kept: Option<PathBuf>,
     /// The plan's: what the processes of own instances find where the user has something else.
@@ -75,7 +75,7 @@ pub(super) struct Domain<'a> {
 }
 
 /// How it was.
-pub(super) struct Ending {
+pub(super) struct DomainEnd {
     /// Why the run failed, as far as is known here.
     pub reason: Option<Fault>,
     /// Whether the head is gone.
@@ -278,7 +278,7 @@ impl<'a> Domain<'a> {
     }
 
     /// The run is over here: what is to be said of it.
-    pub fn end(&self) -> Ending {
+    pub fn end(&self) -> DomainEnd {
         let name = |rank: RankId| self.name(rank);
         let reason = match &self.ending {
             Some(RunOutcome::Failed(failure)) => Some(failure.sentence(name)),
@@ -289,7 +289,7 @@ impl<'a> Domain<'a> {
             let _ = std::fs::remove_dir_all(scratch);
         }
         let stays = self.scratch.clone().filter(|_| self.headless);
-        Ending { reason, headless: self.headless, kept: self.kept.clone(), stays }
+        DomainEnd { reason, headless: self.headless, kept: self.kept.clone(), stays }
     }
 }
 
@@ -443,7 +443,7 @@ impl Host for Domain<'_> {
         if let Some(text) = self.strangers.in_all() {
             self.report(AgentReport::Remark { level: WARNING, text });
         }
-        let mut files = Departing::new(MAX_FILE_BYTES_UNDER_WAY);
+        let mut files = FileSender::new(MAX_FILE_BYTES_UNDER_WAY);
         if self.scratch.is_some() {
             if let Some(outputs) = &mut self.outputs {
                 outputs.close();

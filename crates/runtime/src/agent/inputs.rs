@@ -2,7 +2,7 @@
 //! and are laid where the instances find them.
 
 use super::Unready;
-use crate::files::{Arriving, INPUTS};
+use crate::files::{FileReceiver, INPUTS};
 use crate::paths::{event_loop, hear, Call};
 use ligament_agent::{Carrier, CarrierReport};
 use ligament_catalogue::{fault, Code, Fault};
@@ -25,7 +25,7 @@ pub(super) struct Inputs<'a> {
     wanted: BTreeSet<u32>,
     /// Of them, those that are not whole yet.
     missing: BTreeSet<u32>,
-    arriving: Arriving,
+    arriving: FileReceiver,
     came: u64,
 }
 
@@ -34,7 +34,7 @@ impl<'a> Inputs<'a> {
         let here = |instance: InstanceId| begin.plan.instances[instance.index()].domain == me;
         let wanted: BTreeSet<u32> =
             begin.given.iter().filter(|given| here(given.instance)).map(|given| given.input).collect();
-        Inputs { begin, me, home, missing: wanted.clone(), wanted, arriving: Arriving::default(), came: 0 }
+        Inputs { begin, me, home, missing: wanted.clone(), wanted, arriving: FileReceiver::default(), came: 0 }
     }
 
     fn input(&self, number: u32) -> (&'a Input, PathBuf) {

@@ -5,7 +5,7 @@
 mod domain;
 mod inputs;
 mod launcher;
-mod left;
+mod leftovers;
 
 use crate::head::MARKER;
 use crate::paths::{connect, event_loop, farewell, hear, own_cores, streams, tuning, Call};
@@ -29,7 +29,7 @@ use std::time::{Duration, Instant};
 use tokio::sync::mpsc::UnboundedReceiver;
 
 /// How often it is looked whether what started this agent is still there.
-const GLANCE: Duration = Duration::from_millis(250);
+const POLL_INTERVAL: Duration = Duration::from_millis(250);
 
 /// How an agent takes part in a run.
 #[derive(Debug)]
@@ -250,7 +250,7 @@ fn await_begin(
     let failed = Unready::failed;
     let mut events = event_loop().map_err(failed)?;
     loop {
-        match hear(&mut events, heard, Instant::now() + GLANCE).map_err(failed)? {
+        match hear(&mut events, heard, Instant::now() + POLL_INTERVAL).map_err(failed)? {
             Call::Nothing if launched && launcher::is_gone() => {
                 carrier.control(DomainId::HEAD, to_bytes(&FromAgent::Unable(launcher::gone().with_code())));
                 return Err(failed(launcher::gone().told(|why| format!("domain {me}: {why}"))));

@@ -9,8 +9,8 @@ use ligament_wire::peek::{Sight, MAX_ANSWER_BYTES};
 use std::time::Duration;
 
 /// How long who asks a run that does not answer waits between looks whether it is over, and how often it looks.
-const OFTEN: Duration = Duration::from_millis(250);
-const WHILE_IT_ENDS: u32 = 8;
+const POLL_INTERVAL: Duration = Duration::from_millis(250);
+const MAX_END_POLLS: u32 = 8;
 
 /// The files of an instance, wherever they are.
 pub struct InstanceFiles<'a> {
@@ -52,7 +52,7 @@ impl<'a> InstanceFiles<'a> {
         }
         let asked = || peek_at(self.run, &record, self.instance, path, offset, most);
         let mut seen = asked();
-        for _ in 0..WHILE_IT_ENDS {
+        for _ in 0..MAX_END_POLLS {
             if seen.is_ok() {
                 break;
             }
@@ -60,7 +60,7 @@ impl<'a> InstanceFiles<'a> {
             if record_of(self.run).is_ok_and(|now| now.state != RunState::Running) {
                 return Ok((here(), false));
             }
-            std::thread::sleep(OFTEN);
+            std::thread::sleep(POLL_INTERVAL);
             seen = asked();
         }
         match seen? {

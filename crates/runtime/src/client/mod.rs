@@ -9,17 +9,17 @@ mod queue;
 mod snapshots;
 mod steering;
 mod tail;
-mod tapping;
-mod watching;
+mod tap;
+mod watch;
 
 pub use files::InstanceFiles;
 pub use job::{JobRecord, SiteJob};
 pub use queue::Queue;
 pub use snapshots::Snapshots;
-pub use steering::{steer, who, Order};
+pub use steering::{steer, who, SteerRequest};
 pub use tail::Tail;
-pub use tapping::{Came, PortOf, Shown, Tapping, USUAL_ROOM};
-pub use watching::Watching;
+pub use tap::{TapEvent, PortOf, PortValue, TapSession, DEFAULT_BOX_BYTES};
+pub use watch::WatchSession;
 
 use ligament_catalogue::{fault, said, Code, Fault};
 use ligament_manager::{find_run, JournalEvent, InstanceRecord, Journal, RunDirectory, RunRecord, RunState};
@@ -31,7 +31,7 @@ use rustix::fd::OwnedFd;
 use std::time::Duration;
 
 /// How often somebody who waits for an answer looks whether one can still come.
-const GLANCE: Timespec = Timespec { tv_sec: 0, tv_nsec: 200_000_000 };
+const POLL_INTERVAL: Timespec = Timespec { tv_sec: 0, tv_nsec: 200_000_000 };
 
 /// What is written down of a run.
 pub fn record_of(run: &RunDirectory) -> Result<RunRecord, Fault> {
@@ -52,7 +52,7 @@ pub fn record_of(run: &RunDirectory) -> Result<RunRecord, Fault> {
 pub fn standing_of(run: &str) -> Result<serde_json::Value, Fault> {
     let run = find_run(run)?;
     let record = record_of(&run)?;
-    match Watching::begin(&run, &record, Duration::ZERO)? {
+    match WatchSession::begin(&run, &record, Duration::ZERO)? {
         Some(mut watching) => watching.news(),
         None => Ok(serde_json::json!({ "run": record })),
     }
@@ -105,7 +105,7 @@ fn wait_for_answer(socket: &Socket, record: &RunRecord) -> Result<(), Fault> {
             return Err(broken(record, &halted_in_words(record)));
         }
         let mut fds = [PollFd::new(socket, PollFlags::IN)];
-        match poll(&mut fds, Some(&GLANCE)) {
+        match poll(&mut fds, Some(&POLL_INTERVAL)) {
             Ok(0) | Err(rustix::io::Errno::INTR) => {}
             Ok(_) => return Ok(()),
             Err(error) => return Err(broken(record, &error)),

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 /// How often the manager is told that somebody watches: more often than it forgets that.
 const ASK: Duration = Duration::from_secs(2);
 /// How often somebody looks who waits for one snapshot.
-const LOOK: Duration = Duration::from_millis(50);
+const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
 /// Who watches.
 pub struct Snapshots {
@@ -98,7 +98,7 @@ impl Snapshots {
             if let Some(json) = self.news() {
                 return Some(json);
             }
-            std::thread::sleep(LOOK);
+            std::thread::sleep(POLL_INTERVAL);
         }
         None
     }

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 /// What is wanted of a run.
 #[derive(Debug, Clone)]
-pub struct Order {
+pub struct SteerRequest {
     /// Who wants it, for the journal.
     pub who: String,
     pub wanted: ChangeRequest,
@@ -35,10 +35,10 @@ pub fn who() -> String {
 ///
 /// # Errors
 /// Why it does not happen: it is refused, or the run is over.
-pub fn steer(run: &RunDirectory, record: &RunRecord, order: Order) -> Result<Value, Fault> {
+pub fn steer(run: &RunDirectory, record: &RunRecord, order: SteerRequest) -> Result<Value, Fault> {
     let shows = order.wanted == ChangeRequest::Nothing;
     let patience = order.patience.map(|patience| u32::try_from(patience.as_millis()).unwrap_or(u32::MAX));
-    let Order { who, wanted, at, dry, .. } = order;
+    let SteerRequest { who, wanted, at, dry, .. } = order;
     let question = Question::Steer { who, wanted, at: at.map(ModelTime), patience, dry };
     match ask(run, record, question)? {
         Some(answer) => Ok(answer),

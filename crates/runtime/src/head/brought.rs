@@ -1,7 +1,7 @@
 //! What instances of other domains left, on its way into the run directory.
 
 use super::Runtime;
-use crate::files::Arriving;
+use crate::files::FileReceiver;
 use ligament_agent::RunOutcome;
 use ligament_catalogue::{fault, Fault};
 use ligament_manager::{format_bytes, Level};
@@ -13,7 +13,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 /// How often it is said how much has come.
-const OFTEN: Duration = Duration::from_secs(5);
+const PROGRESS_INTERVAL: Duration = Duration::from_secs(5);
 
 /// What has come, by domain.
 #[derive(Default)]
@@ -26,7 +26,7 @@ pub(super) struct Brought {
 
 #[derive(Default)]
 struct FromDomain {
-    arriving: Arriving,
+    arriving: FileReceiver,
     expected: u64,
     came: u64,
     said: Option<Instant>,
@@ -66,7 +66,7 @@ impl Runtime<'_> {
         let from = self.brought.domains.entry(domain).or_default();
         from.came += piece.part.bytes.len() as u64;
         let (came, expected) = (from.came, from.expected);
-        let due = from.said.as_mut().filter(|at| at.elapsed() >= OFTEN);
+        let due = from.said.as_mut().filter(|at| at.elapsed() >= PROGRESS_INTERVAL);
         let tell = due.map(|at| *at = Instant::now()).is_some();
         if let Err(why) = from.arriving.take(&home.join(&piece.path), &piece.part, 0o777) {
             self.cannot_bring(domain, piece, &name, &why);

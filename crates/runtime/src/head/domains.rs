@@ -1,7 +1,7 @@
 //! The rest of a run over several domains, once all have joined: telling them what to do, taking in what they tell, and
 //! parting from them. What follows from all that is `ligament_manager::domains`' to know.
 
-use super::gathering::Agents;
+use super::assembly::Agents;
 use super::Runtime;
 use crate::observe::look;
 use crate::paths::{carried, farewell};
@@ -27,7 +27,7 @@ const A_LAST_WORD: Duration = Duration::from_secs(1);
 /// The other domains of a run, as its head has them.
 pub(super) struct Abroad<'a> {
     pub(super) head: Head,
-    pub(super) part: Part,
+    pub(super) part: DomainPaths,
     pub(super) joined: Vec<JoinedDomain>,
     /// Where others reach the head.
     pub(super) addresses: Vec<String>,
@@ -42,13 +42,13 @@ pub(super) struct Abroad<'a> {
 
 /// What outlives the runtime: the paths, and who is where.
 #[derive(Clone)]
-pub(super) struct Part {
+pub(super) struct DomainPaths {
     pub(super) carrier: Arc<Carrier>,
     pub(super) placement: Arc<[DomainId]>,
 }
 
 impl Abroad<'_> {
-    pub fn part(&self) -> Part {
+    pub fn part(&self) -> DomainPaths {
         self.part.clone()
     }
 
@@ -58,7 +58,7 @@ impl Abroad<'_> {
     }
 }
 
-impl Part {
+impl DomainPaths {
     pub fn elsewhere<'p>(&'p self, heard: &'p mut UnboundedReceiver<CarrierReport>) -> OtherDomains<'p> {
         OtherDomains { carrier: &self.carrier, heard, domain_of: &self.placement, me: DomainId::HEAD }
     }

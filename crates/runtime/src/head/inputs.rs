@@ -1,10 +1,10 @@
 //! Inputs, before anything starts: the run directory gets a copy of each and every instance finds its own; agents that do
 //! not see the run directory have them sent.
 
-use super::domains::{Abroad, Part};
-use super::gathering::Unready;
+use super::domains::{Abroad, DomainPaths};
+use super::assembly::Unready;
 use super::{RunResult, Runtime};
-use crate::files::{Departing, INPUTS};
+use crate::files::{FileSender, INPUTS};
 use crate::paths::{event_loop, hear, Call};
 use ligament_agent::{CarrierReport, RunOutcome, RunPlan};
 use ligament_catalogue::{fault, Fault};
@@ -19,13 +19,13 @@ use std::time::{Duration, Instant};
 use tokio::sync::mpsc::UnboundedReceiver;
 
 /// How often it is said how far the inputs are.
-const OFTEN: Duration = Duration::from_secs(5);
+const PROGRESS_INTERVAL: Duration = Duration::from_secs(5);
 /// How often somebody looks whether what starts agents has failed.
-const GLANCE: Duration = Duration::from_millis(200);
+const POLL_INTERVAL: Duration = Duration::from_millis(200);
 
 /// The inputs of a domain.
 struct ToDomain {
-    files: Departing<u32>,
+    files: FileSender<u32>,
     wanted: u64,
     came: u64,
     ready: bool,
@@ -43,7 +43,7 @@ impl Runtime<'_> {
         let (mut said, mut done) = (Instant::now(), 0);
         let mut go_on = |runtime: &mut Self, bytes: u64| {
             done += bytes;
-            if said.elapsed() >= OFTEN {
+            if said.elapsed() >= PROGRESS_INTERVAL {
                 said = Instant::now();
                 let [done, all] = [done, all].map(|bytes: u64| format_bytes(bytes as f64));
                 runtime.say_how_far(&format!("{done} of {all} of inputs are in the run directory"));
@@ -82,7 +82,7 @@ impl Runtime<'_> {
         }
         abroad.head.stages(self.inputs.files.len());
         let one = |domain| {
-            (domain, ToDomain { files: Departing::new(MAX_INPUT_BYTES_UNDER_WAY), wanted: 0, came: 0, ready: false })
+            (domain, ToDomain { files: FileSender::new(MAX_INPUT_BYTES_UNDER_WAY), wanted: 0, came: 0, ready: false })
         };
         let mut to: BTreeMap<DomainId, ToDomain> =
             DomainId::first(self.record.domains.len()).skip(1).map(one).collect();
@@ -92,7 +92,7 @@ impl Runtime<'_> {
             if self.directory.stop().exists() {
                 return Err(Unready::Stopped);
             }
-            match hear(&mut events, heard, Instant::now() + GLANCE)? {
+            match hear(&mut events, heard, Instant::now() + POLL_INTERVAL)? {
                 Call::Interrupted => return Err(Unready::Interrupted),
                 Call::HungUp if !self.terminal_is_gone() => return Err(Unready::Interrupted),
                 Call::Heard(CarrierReport::Control { from, bytes }) => self.heard_of_inputs(from, &bytes, &mut to)?,
@@ -112,7 +112,7 @@ impl Runtime<'_> {
             {
                 return Err(why.into());
             }
-            if said.elapsed() >= OFTEN {
+            if said.elapsed() >= PROGRESS_INTERVAL {
                 said = Instant::now();
                 self.say_who_has_what(&to);
             }
@@ -184,7 +184,7 @@ impl Runtime<'_> {
     pub(super) fn end_early(
         self,
         unready: Unready,
-        abroad: Option<Part>,
+        abroad: Option<DomainPaths>,
         heard: Option<UnboundedReceiver<CarrierReport>>,
     ) -> RunResult {
         let (outcome, why) = match unready {

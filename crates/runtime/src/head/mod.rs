@@ -7,26 +7,26 @@
 mod agent;
 mod brought;
 mod domains;
-mod gathering;
+mod assembly;
 mod inputs;
-mod news;
+mod picture;
 mod peeks;
 mod prepare;
-mod steered;
-mod watched;
+mod steer;
+mod viewers;
 mod why;
 
-pub use gathering::{Agents, Spread};
-pub(crate) use gathering::{INVITATION, MARKER};
+pub use assembly::{Agents, DomainSpread};
+pub(crate) use assembly::{INVITATION, MARKER};
 pub use ligament_launch::agents::ExpectedDomain;
 
 use crate::ranks::RankPages;
 use crate::strangers::Strangers;
-use crate::view::View;
+use crate::view::TerminalView;
 use crate::Colours;
 use brought::Brought;
 use domains::Abroad;
-use gathering::{Secrets, Unready};
+use assembly::{Secrets, Unready};
 use ligament_agent::{AgentOrder, ChannelView, DomainResult, InstanceView, RunOutcome, RunPlan, RunView, StartedProcess, RemoteTapEvent};
 use ligament_catalogue::{fault, Fault};
 use ligament_launch::staging::StagedInputs;
@@ -39,15 +39,15 @@ use ligament_manager::{
 };
 use ligament_model::ResolvedModel;
 use ligament_wire::{InstanceId, RankId, Ranks};
-use news::News;
+use picture::NumberedPicture;
 use peeks::Peeks;
 use std::collections::HashMap;
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-use steered::Steers;
-use watched::Watched;
+use steer::Steers;
+use viewers::ViewerWatch;
 
 /// How often the view is drawn.
 const REDRAW: Duration = Duration::from_millis(200);
@@ -161,7 +161,7 @@ pub fn run_over<'a>(
     model: &'a ResolvedModel,
     mut options: RunOptions,
     starter: Option<&'a mut (dyn Starter + 'a)>,
-    spread: Option<Spread<'a>>,
+    spread: Option<DomainSpread<'a>>,
 ) -> Result<RunResult, Fault> {
     let (began, since) = (UtcTime::now(), Instant::now());
     let directory = RunDirectory::create(options.directory.as_deref(), &model.name, began)?;
@@ -177,7 +177,7 @@ pub fn run_over<'a>(
     // A line of the record for a conduit is a tenth of that for an instance.
     directory.reserve(model.instances.len() + model.channels.len() / 8);
     let begun = begin(model, &mut options, &directory, since);
-    let Begun { view, shown_from, log, journal } =
+    let RunStart { view, shown_from, log, journal } =
         begun.map_err(|why| not_begun(&directory, record.clone(), why))?;
     // A run that could not say how it went is not begun.
     save(&directory, &record).map_err(|why| not_begun(&directory, record.clone(), why))?;
@@ -190,8 +190,8 @@ pub fn run_over<'a>(
         shown: shown_from.is_some(),
         journal,
         terminal: options.terminal.clone(),
-        watched: Watched::default(),
-        news: News::default(),
+        watched: ViewerWatch::default(),
+        news: NumberedPicture::default(),
         rank_pages: RankPages::default(),
         started: vec![None; ranks.count()],
         ranks,
@@ -280,8 +280,8 @@ fn plan(model: &ResolvedModel, run: &str, manual: &[String]) -> Result<RunPlan, 
 }
 
 /// What there is of a run before anything is started.
-struct Begun {
-    view: Option<View>,
+struct RunStart {
+    view: Option<TerminalView>,
     /// From which level on the log is shown.
     shown_from: Option<Level>,
     log: RunLog,
@@ -293,7 +293,7 @@ fn begin(
     options: &mut RunOptions,
     directory: &RunDirectory,
     since: Instant,
-) -> Result<Begun, Fault> {
+) -> Result<RunStart, Fault> {
     if options.for_group {
         directory.share_with_group()?;
     }
@@ -301,7 +301,7 @@ fn begin(
     directory.write("model.ymmsl", &std::mem::take(&mut options.model_text))?;
     let settings: String = model.settings.iter().map(|(name, value)| format!("{name}: {value}\n")).collect();
     directory.write("settings.yaml", &settings)?;
-    let view = (options.show == Show::View).then(|| View::on_terminal(options.colours)).flatten();
+    let view = (options.show == Show::View).then(|| TerminalView::on_terminal(options.colours)).flatten();
     let shown_from = match options.show {
         Show::Nothing => None,
         _ if view.is_some() => None,
@@ -309,7 +309,7 @@ fn begin(
     };
     let log = RunLog::create(&directory.log(), model.ligament.log.unwrap_or(DEFAULT_LOG_BYTES), shown_from)?;
     let journal = Journal::open(&directory.journal(), since)?;
-    Ok(Begun { view, shown_from, log, journal })
+    Ok(RunStart { view, shown_from, log, journal })
 }
 
 fn save(directory: &RunDirectory, record: &RunRecord) -> Result<(), Fault> {
@@ -386,8 +386,8 @@ struct Runtime<'a> {
     shown: bool,
     journal: Journal,
     terminal: Terminal,
-    watched: Watched,
-    news: News,
+    watched: ViewerWatch,
+    news: NumberedPicture,
     rank_pages: RankPages,
     ranks: Ranks,
     /// The process of each rank that the journal has.
@@ -404,7 +404,7 @@ struct Runtime<'a> {
     /// The nodes of instances whose MPI processes are spread over several.
     nodes: HashMap<InstanceId, Vec<NodeShare>>,
     inputs: StagedInputs,
-    view: Option<View>,
+    view: Option<TerminalView>,
     record: RunRecord,
     /// The names of settings that were set by hand.
     given: Vec<String>,

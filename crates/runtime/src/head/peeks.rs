@@ -13,17 +13,17 @@ use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
 /// For how long an agent is waited for.
-const PATIENCE: Duration = Duration::from_secs(20);
+const AGENT_TIMEOUT: Duration = Duration::from_secs(20);
 
 /// Who waits to see something.
 #[derive(Default)]
 pub(super) struct Peeks {
     last: u64,
-    open: HashMap<u64, Open>,
+    open: HashMap<u64, OpenPeek>,
     answered: Vec<(ConnectionId, Sight)>,
 }
 
-struct Open {
+struct OpenPeek {
     link: ConnectionId,
     domain: DomainId,
     until: Instant,
@@ -32,7 +32,7 @@ struct Open {
 impl Peeks {
     fn open(&mut self, link: ConnectionId, domain: DomainId) -> u64 {
         self.last += 1;
-        self.open.insert(self.last, Open { link, domain, until: Instant::now() + PATIENCE });
+        self.open.insert(self.last, OpenPeek { link, domain, until: Instant::now() + AGENT_TIMEOUT });
         self.last
     }
 
@@ -85,7 +85,7 @@ impl Runtime<'_> {
                 true if late => Some(said!(
                     NOTHING_TO_SEE,
                     "the agent on {name} (domain {domain}) has not shown it within {} s; try again",
-                    PATIENCE.as_secs()
+                    AGENT_TIMEOUT.as_secs()
                 )),
                 true => None,
             }
@@ -125,7 +125,7 @@ mod tests {
         let gone = |domain, late| (domain == ONE || late).then(|| format!("{domain} {late}"));
         let now = Instant::now();
         assert_eq!(peeks.take(now, gone), [(5, Sight::Nothing("1 false".into()))]);
-        assert_eq!(peeks.take(now + PATIENCE * 2, gone), [(6, Sight::Nothing("2 true".into()))]);
+        assert_eq!(peeks.take(now + AGENT_TIMEOUT * 2, gone), [(6, Sight::Nothing("2 true".into()))]);
         assert!(peeks.open.is_empty());
     }
 }

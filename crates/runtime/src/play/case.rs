@@ -11,14 +11,14 @@ use std::sync::Arc;
 #[derive(Debug, Default)]
 pub(super) struct Case {
     /// The submodel's ports: operator, name, and whether it has slots.
-    pub ports: Vec<Port>,
+    pub ports: Vec<CasePort>,
     pub settings: Vec<(String, SettingValue)>,
-    pub steps: Vec<Step>,
+    pub steps: Vec<CaseStep>,
 }
 
 /// A port of the submodel.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Port {
+pub(super) struct CasePort {
     pub operator: Operator,
     pub name: String,
     pub is_vector: bool,
@@ -28,7 +28,7 @@ pub(super) struct Port {
 
 /// A message to or from the submodel.
 #[derive(Debug)]
-pub(super) struct Step {
+pub(super) struct CaseStep {
     /// Where it stands, for messages.
     pub at: At,
     /// Whether the submodel receives it.
@@ -163,7 +163,7 @@ fn read_ports(reader: &mut FieldReader, node: &YamlNode, case: &mut Case) {
             };
             if reader.identifier_from(name, &node.at, "a port").is_some() {
                 let (name, is_vector) = (name.to_owned(), slots.is_some());
-                case.ports.push(Port { operator, name, is_vector, slots: slots.flatten() });
+                case.ports.push(CasePort { operator, name, is_vector, slots: slots.flatten() });
             }
         }
     }
@@ -202,7 +202,7 @@ fn finite(reader: &mut FieldReader, node: &YamlNode, what: &str) -> Option<f64> 
     Some(number).filter(|number| number.is_finite())
 }
 
-fn read_step(reader: &mut FieldReader, node: &YamlNode, tolerance: Tolerance, ports: &[Port]) -> Option<Step> {
+fn read_step(reader: &mut FieldReader, node: &YamlNode, tolerance: Tolerance, ports: &[CasePort]) -> Option<CaseStep> {
     let map = reader.mapping(node, "a message", STEP_KEYS);
     let (to, name) = match (map.get("to"), map.get("from")) {
         (Some(port), None) => (true, port),
@@ -277,7 +277,7 @@ fn read_step(reader: &mut FieldReader, node: &YamlNode, tolerance: Tolerance, po
         Some(node) => read_tolerance(reader, node)?,
         None => tolerance,
     };
-    Some(Step { at: node.at.clone(), to, port, slot, timestamp, next_timestamp, data, tolerance })
+    Some(CaseStep { at: node.at.clone(), to, port, slot, timestamp, next_timestamp, data, tolerance })
 }
 
 /// A node as YAML on one line.

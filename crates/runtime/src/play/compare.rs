@@ -6,7 +6,7 @@ use ligament_catalogue::said;
 use ligament_wire::{Array, Value};
 
 /// The longest text of a value in a message, in characters.
-const SHOWN: usize = 60;
+const MAX_TEXT_CHARS: usize = 60;
 
 /// The first difference, with its place in the value; none if the value is as expected. Numbers may be off by the
 /// tolerance; a whole number that is expected admits the same number with a point.
@@ -65,7 +65,7 @@ fn short(value: &Value) -> String {
         Value::Array(array) => format!("an array of {} {:?}", array.dtype().name(), array.shape()),
         value => written(value),
     };
-    match text.char_indices().nth(SHOWN) {
+    match text.char_indices().nth(MAX_TEXT_CHARS) {
         Some((end, _)) => format!("{}…", &text[..end]),
         None => text,
     }

@@ -46,7 +46,7 @@ pub struct PlayOptions {
 
 /// A case that is ready to be played.
 #[derive(Debug)]
-pub struct Play {
+pub struct PlaySession {
     model: ResolvedModel,
     model_text: String,
     place: PlayDirectories,
@@ -58,7 +58,7 @@ pub struct Play {
 
 /// What came of it.
 #[derive(Debug)]
-pub struct Played {
+pub struct PlayResult {
     pub verdict: Verdict,
     /// How many messages the case expects.
     pub expected: usize,
@@ -67,19 +67,19 @@ pub struct Played {
     pub run: RunResult,
 }
 
-impl Played {
+impl PlayResult {
     /// Whether all was as expected.
     pub fn is_right(&self) -> bool {
         !self.failed && self.verdict.wrong.is_empty()
     }
 }
 
-impl Play {
+impl PlaySession {
     /// Reads a case and makes its run ready.
     ///
     /// # Errors
     /// What is wrong with the case, the program or the place.
-    pub fn prepare(options: &PlayOptions) -> Result<Play, Fault> {
+    pub fn prepare(options: &PlayOptions) -> Result<PlaySession, Fault> {
         let name = options.case.display().to_string();
         let text = ligament_model::read_text(&options.case)
             .map_err(|error| fault!(CASE_UNREADABLE, "the case {name} cannot be read: {error}"))?;
@@ -96,7 +96,7 @@ impl Play {
                 return Err(error);
             }
         };
-        Ok(Play {
+        Ok(PlaySession {
             model,
             model_text,
             place,
@@ -115,8 +115,8 @@ impl Play {
     ///
     /// # Errors
     /// The run could not begin.
-    pub fn run(self) -> Result<Played, Fault> {
-        let Play { model, model_text, place, is_kept, by_hand, expected } = self;
+    pub fn run(self) -> Result<PlayResult, Fault> {
+        let PlaySession { model, model_text, place, is_kept, by_hand, expected } = self;
         let options = RunOptions {
             directory: Some(place.run.clone()),
             manual: if by_hand { vec![SUBMODEL.to_owned()] } else { Vec::new() },
@@ -140,7 +140,7 @@ impl Play {
             Some(verdict) => (verdict, run.record.state != RunState::Done),
             None => (Verdict::default(), true),
         };
-        let played = Played { verdict, expected, failed, run };
+        let played = PlayResult { verdict, expected, failed, run };
         // Where something differs the run stays to be looked at.
         if played.is_right() || is_kept || played.run.record.state == RunState::Interrupted {
             place.clear();

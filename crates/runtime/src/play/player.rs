@@ -1,6 +1,6 @@
 //! The other side of the submodel: an instance of the run that sends what the case has for it, and compares what comes.
 
-use super::case::{read_case, Case, Port, Step};
+use super::case::{read_case, Case, CasePort, CaseStep};
 use super::compare::difference;
 use super::values::{written, written_number};
 use ligament_catalogue::{fault, said, Fault};
@@ -12,7 +12,7 @@ use std::path::Path;
 use std::time::Duration;
 
 /// So many messages that the case does not expect are shown of a port.
-const MOST_SURPRISES: usize = 20;
+const MAX_SURPRISES: usize = 20;
 
 /// What was found.
 #[derive(Debug, Default)]
@@ -81,7 +81,7 @@ fn play_all(
     verdict: &mut Verdict,
 ) -> Result<bool, Error> {
     instance.reuse_instance()?;
-    let is_ours = |port: &&Port| port.is_vector && port.slots.is_none() && port.operator.receives();
+    let is_ours = |port: &&CasePort| port.is_vector && port.slots.is_none() && port.operator.receives();
     for port in case.ports.iter().filter(is_ours) {
         let slots = case.steps.iter().filter(|step| step.port == port.name).filter_map(|step| step.slot);
         instance.set_port_length(&port.name, slots.max().map_or(0, |last| last as usize + 1))?;
@@ -142,7 +142,7 @@ fn play_all(
 /// Notes what the submodel has sent on other ports while an answer was waited for: often why none came.
 fn note_what_else_came(instance: &mut Instance, case: &Case, verdict: &mut Verdict) -> Result<(), Error> {
     for (port, slot) in places(instance, case)? {
-        for _ in 0..MOST_SURPRISES {
+        for _ in 0..MAX_SURPRISES {
             if !instance.poll(port, slot)? {
                 break;
             }
@@ -189,7 +189,7 @@ fn more_came(
     verdict: &mut Verdict,
 ) -> Result<bool, Error> {
     // A submodel that sends without end is ended.
-    for _ in 0..MOST_SURPRISES {
+    for _ in 0..MAX_SURPRISES {
         match instance.receive_within(port, slot, Wait::AtMost(patience)) {
             Ok(message) => verdict.wrong.push((0, surprise(port, slot, &message))),
             Err(error) if error.kind() == ErrorKind::Closed => return Ok(true),
@@ -216,12 +216,12 @@ fn named(port: &str, slot: Option<u32>) -> String {
 }
 
 /// True if a time is the expected one: a code may have added it up, and a person have written it.
-fn is_time(found: f64, expected: f64, step: &Step) -> bool {
+fn is_time(found: f64, expected: f64, step: &CaseStep) -> bool {
     step.tolerance.admits(found, expected) || TimeSeries::default().is_same(found, expected)
 }
 
 /// What of a message is not as expected.
-fn wrong_with(message: &Message, step: &Step) -> Option<String> {
+fn wrong_with(message: &Message, step: &CaseStep) -> Option<String> {
     if let Some(expected) = step.timestamp {
         if !is_time(message.timestamp, expected, step) {
             return Some(format!(

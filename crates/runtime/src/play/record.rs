@@ -23,7 +23,7 @@ const RECORDER: &str = "recorder";
 /// The port on which overlays of settings come.
 const SETTINGS_IN: &str = "muscle_settings_in";
 /// How long nothing may be on any port until it is looked whether one of them has ended.
-const LOOK_EVERY: Duration = Duration::from_millis(10);
+const POLL_INTERVAL: Duration = Duration::from_millis(10);
 
 /// What is to be recorded.
 #[derive(Debug)]
@@ -40,7 +40,7 @@ pub struct RecordOptions {
 
 /// What the recorder is told.
 #[derive(Debug, Serialize, Deserialize)]
-struct Plan {
+struct RecordPlan {
     /// The first lines of the case.
     head: String,
     ports: Vec<RecordedPort>,
@@ -181,7 +181,7 @@ fn prepare(model: &mut ResolvedModel, name: &str, ligament: &Path, plan: &Path, 
              it in a model without"
         ));
     }
-    let told = Plan {
+    let told = RecordPlan {
         head: head(model, of, &connected),
         ports: connected
             .iter()
@@ -351,7 +351,7 @@ fn settings_of(model: &ResolvedModel, instance: &str) -> Vec<(String, String)> {
 pub fn record_part(plan: &Path, made: &Path) -> Result<(), Fault> {
     let told = std::fs::read_to_string(plan)
         .map_err(|error| fault!(CASE_UNREADABLE, "{}: {error}", plan.display()))?;
-    let plan: Plan =
+    let plan: RecordPlan =
         serde_json::from_str(&told).map_err(|error| fault!(CASE_UNREADABLE, "{}: {error}", plan.display()))?;
     let flags = Flags { dont_apply_overlay: true };
     let mut instance = Instance::with_options(None, flags, "rust")?;
@@ -369,28 +369,28 @@ pub fn record_part(plan: &Path, made: &Path) -> Result<(), Fault> {
 }
 
 /// A port and slot that has not ended.
-struct Open<'a> {
+struct OpenPort<'a> {
     port: &'a RecordedPort,
     slot: Option<u32>,
 }
 
 /// Hands on all messages and notes them in `text`. What cannot be recorded, if something came that a case does not hold.
-fn hand_on(instance: &mut Instance, plan: &Plan, text: &mut String) -> Result<Option<Fault>, Error> {
+fn hand_on(instance: &mut Instance, plan: &RecordPlan, text: &mut String) -> Result<Option<Fault>, Error> {
     instance.reuse_instance()?;
     let mut open = Vec::new();
     for port in &plan.ports {
         match port.vector {
             true => {
                 let slots = instance.get_port_length(&port.name)? as u32;
-                open.extend((0..slots).map(|slot| Open { port, slot: Some(slot) }));
+                open.extend((0..slots).map(|slot| OpenPort { port, slot: Some(slot) }));
             }
-            false => open.push(Open { port, slot: None }),
+            false => open.push(OpenPort { port, slot: None }),
         }
     }
     while !open.is_empty() {
         let mut at = 0;
         while at < open.len() {
-            let Open { port, slot } = open[at];
+            let OpenPort { port, slot } = open[at];
             if !instance.poll(&port.name, slot)? {
                 at += 1;
                 continue;
@@ -425,7 +425,7 @@ fn hand_on(instance: &mut Instance, plan: &Plan, text: &mut String) -> Result<Op
         }
         let ports: Vec<(&str, Option<u32>)> =
             open.iter().map(|one| (one.port.name.as_str(), one.slot)).collect();
-        match instance.wait_any(&ports, Wait::AtMost(LOOK_EVERY)) {
+        match instance.wait_any(&ports, Wait::AtMost(POLL_INTERVAL)) {
             Ok(_) => {}
             Err(error) if matches!(error.kind(), ErrorKind::TimedOut | ErrorKind::Closed) => {}
             Err(error) => return Err(error),

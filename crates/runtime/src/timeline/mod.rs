@@ -3,8 +3,8 @@
 mod shares;
 mod trace;
 
-pub use shares::{rows, Row, Times, KINDS};
+pub use shares::{rows, ShareRow, TimeShares, KINDS};
 pub use trace::write as write_trace;
 
 /// More instances than this are put together by component.
-pub const MANY: usize = 40;
+pub const MAX_SEPARATE_INSTANCES: usize = 40;

@@ -1,34 +1,34 @@
 //! A timeline as columns: what part of each piece of wall time an instance, or on average the instances of a component,
 //! spent computing, waiting, sending and receiving.
 
-use super::MANY;
+use super::MAX_SEPARATE_INSTANCES;
 use ligament_manager::timeline::{Activity, TimelineLane, TimelineSums, RunTimeline};
 
 /// What is told apart, in the order in which it is drawn and listed.
 pub const KINDS: [&str; 5] = ["compute", "wait", "send", "receive", "held"];
 
 /// Time spent on each of `KINDS`, ns.
-pub type Times = [f64; KINDS.len()];
+pub type TimeShares = [f64; KINDS.len()];
 
 /// A row of the picture.
-pub struct Row {
+pub struct ShareRow {
     pub name: String,
     /// For each column the part of it spent on each kind, of each instance on average; not more than 1 together.
-    pub columns: Vec<Times>,
+    pub columns: Vec<TimeShares>,
     /// The sums over all of its time, on average, s.
-    pub seconds: Times,
+    pub seconds: TimeShares,
 }
 
-impl Row {
+impl ShareRow {
     /// The part of its time spent on each kind.
-    pub fn parts(&self) -> Times {
+    pub fn parts(&self) -> TimeShares {
         let all: f64 = self.seconds.iter().sum();
         self.seconds.map(|one| if all > 0.0 { one / all } else { 0.0 })
     }
 }
 
 /// Times of a length of time in which this was counted; of what was waited, so much at a steering point.
-fn times(length: u64, sums: &TimelineSums, held: u64) -> Times {
+fn times(length: u64, sums: &TimelineSums, held: u64) -> TimeShares {
     let others = sums.busy_otherwise();
     let scale = if others > length { length as f64 / others as f64 } else { 1.0 };
     let part = |ns: u64| ns as f64 * scale;
@@ -38,7 +38,7 @@ fn times(length: u64, sums: &TimelineSums, held: u64) -> Times {
 }
 
 /// Spreads times evenly over `begin..end`.
-fn spread(begin: u64, end: u64, times: &Times, column: f64, columns: &mut [Times]) {
+fn spread(begin: u64, end: u64, times: &TimeShares, column: f64, columns: &mut [TimeShares]) {
     if end <= begin || columns.is_empty() {
         return;
     }
@@ -52,7 +52,7 @@ fn spread(begin: u64, end: u64, times: &Times, column: f64, columns: &mut [Times
     }
 }
 
-fn add(timeline: &RunTimeline, lane: &TimelineLane, column: f64, columns: &mut [Times]) {
+fn add(timeline: &RunTimeline, lane: &TimelineLane, column: f64, columns: &mut [TimeShares]) {
     for span in &lane.spans {
         let activity = span.cause.map(|cause| timeline.causes[cause as usize].activity);
         let held = if activity == Some(Activity::Steering) { span.share } else { 0 };
@@ -90,13 +90,13 @@ fn held(timeline: &RunTimeline) -> Vec<u64> {
 }
 
 /// The rows: one for each instance, or for each component if there are many, and at most `most` of them.
-pub fn rows(timeline: &RunTimeline, columns: usize, most: usize) -> Vec<Row> {
+pub fn rows(timeline: &RunTimeline, columns: usize, most: usize) -> Vec<ShareRow> {
     let end = timeline.end().max(1);
     let column = end as f64 / columns as f64;
     let mut rows = Vec::new();
     let held = held(timeline);
     let mut rest = timeline.lanes.as_slice();
-    let each = rest.len() <= MANY;
+    let each = rest.len() <= MAX_SEPARATE_INSTANCES;
     while let Some(first) = rest.first() {
         let alike = |lane: &&TimelineLane| lane.component == first.component;
         let count = if each { 1 } else { rest.iter().take_while(alike).count() };
@@ -106,14 +106,14 @@ pub fn rows(timeline: &RunTimeline, columns: usize, most: usize) -> Vec<Row> {
         if rows.len() == most {
             break;
         }
-        let mut row = Row {
+        let mut row = ShareRow {
             name: if count == 1 {
                 first.name.clone()
             } else {
                 format!("{} (mean of {count})", first.component)
             },
-            columns: vec![Times::default(); columns],
-            seconds: Times::default(),
+            columns: vec![TimeShares::default(); columns],
+            seconds: TimeShares::default(),
         };
         for (lane, held) in these.iter().zip(&held[from..]) {
             add(timeline, lane, column, &mut row.columns);

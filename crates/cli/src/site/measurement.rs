@@ -1,7 +1,7 @@
 //! One end of a link that is measured: `ligament serve-link`, started by `ligament site check A B` at a site. It does what
 //! it is told on its standard input, and ends as soon as that does. All that it does is bounded in time and bytes.
 
-use super::orders::{Meeting, Order, Said, MARK, VERSION};
+use super::orders::{PathKey, EndOrder, EndReply, MARK, VERSION};
 use ligament_catalogue::{fault, Fault};
 use ligament_link::{Gate, Invitation, PathErrorKind, Listen, Options, Path};
 use std::io::{BufRead, Read, Write};
@@ -13,19 +13,19 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 /// The longest line (bytes).
-const LINE: u64 = 1 << 20;
+const MAX_LINE_BYTES: u64 = 1 << 20;
 /// How often it is looked whether an end is to go.
-const LOOK: Duration = Duration::from_millis(50);
+const POLL_INTERVAL: Duration = Duration::from_millis(50);
 /// Bytes of the first message that is sent, and of the longest: so that some come whole over any link.
-const FIRST: usize = 16 << 10;
-const LONGEST: usize = 1 << 20;
+const FIRST_MESSAGE_BYTES: usize = 16 << 10;
+const MAX_MESSAGE_BYTES: usize = 1 << 20;
 /// The most that anybody may ask for.
-pub(super) const MOST_SECONDS: f64 = 60.0;
-const MOST_BYTES: u64 = 64 << 30;
+pub(super) const MAX_SECONDS: f64 = 60.0;
+const MAX_TOTAL_BYTES: u64 = 64 << 30;
 /// How long what is under way may take to come when the time is over.
 const LAST: Duration = Duration::from_secs(1);
 /// The first of two bytes that are to be sent back, and that are sent back; the second one tells them from earlier ones.
-const PING: u8 = 0;
+const TAG_PING: u8 = 0;
 const PONG: u8 = 1;
 
 /// Serves until its input ends.
@@ -33,12 +33,12 @@ pub(crate) fn serve() -> i32 {
     let host = rustix::system::uname().nodename().to_string_lossy().into_owned();
     let mut end = None;
     let mut input = std::io::stdin().lock();
-    if say(&Said::Ready { version: VERSION, host }).is_err() {
+    if say(&EndReply::Ready { version: VERSION, host }).is_err() {
         return crate::FAILED;
     }
     loop {
         let mut line = String::new();
-        match (&mut input).take(LINE).read_line(&mut line) {
+        match (&mut input).take(MAX_LINE_BYTES).read_line(&mut line) {
             Ok(0) => return crate::DONE,
             Ok(_) => {}
             Err(_) => return crate::FAILED,
@@ -46,73 +46,73 @@ pub(crate) fn serve() -> i32 {
         let said = serde_json::from_str(&line)
             .map_err(|error| fault!(COPY_MISUNDERSTOOD, "the order is not understood: {error}"))
             .and_then(|order| obey(order, &mut end));
-        if say(&said.unwrap_or_else(|why| Said::Failed { why: why.to_string() })).is_err() {
+        if say(&said.unwrap_or_else(|why| EndReply::Failed { why: why.to_string() })).is_err() {
             return crate::FAILED;
         }
     }
 }
 
-fn say(said: &Said) -> std::io::Result<()> {
+fn say(said: &EndReply) -> std::io::Result<()> {
     let text = serde_json::to_string(said).expect("plain fields are written");
     let mut output = std::io::stdout().lock();
     output.write_all(format!("\n{MARK}{text}\n").as_bytes())?;
     output.flush()
 }
 
-fn obey(order: Order, end: &mut Option<End>) -> Result<Said, Fault> {
-    let there = |end: &mut Option<End>| match end {
+fn obey(order: EndOrder, end: &mut Option<MeasuringEnd>) -> Result<EndReply, Fault> {
+    let there = |end: &mut Option<MeasuringEnd>| match end {
         Some(_) => Ok(()),
         None => Err(fault!(LINK_NOT_MEASURED, "there is no path yet")),
     };
     match order {
-        Order::Listen { meeting, interface, ports } => {
+        EndOrder::Listen { meeting, interface, ports } => {
             *end = None;
             let path = listen(&meeting, interface, ports)?;
             let at = path.addresses().iter().map(ToString::to_string).collect();
-            *end = Some(End::new(path)?);
-            Ok(Said::Listens { at })
+            *end = Some(MeasuringEnd::new(path)?);
+            Ok(EndReply::Listens { at })
         }
-        Order::Open { meeting, to, streams, jump, within } => {
+        EndOrder::Open { meeting, to, streams, jump, within } => {
             *end = None;
             let path = open(&meeting, &to, streams, jump)?;
             let reached = path.wait_connected(Some(seconds(within))).is_ok();
             if reached {
-                *end = Some(End::new(path)?);
+                *end = Some(MeasuringEnd::new(path)?);
             }
-            Ok(Said::Opened { reached })
+            Ok(EndReply::Opened { reached })
         }
-        Order::Ping { count, within } => {
+        EndOrder::Ping { count, within } => {
             there(end)?;
             let end = end.as_mut().expect("it was looked for");
-            Ok(Said::Pinged { round_trips: end.ping(count, seconds(within)) })
+            Ok(EndReply::Pinged { round_trips: end.ping(count, seconds(within)) })
         }
-        Order::Send { seconds: long, bytes } => {
+        EndOrder::Send { seconds: long, bytes } => {
             there(end)?;
             let end = end.as_mut().expect("it was looked for");
-            Ok(Said::Sent { bytes: end.send(seconds(long), bytes.min(MOST_BYTES)) })
+            Ok(EndReply::Sent { bytes: end.send(seconds(long), bytes.min(MAX_TOTAL_BYTES)) })
         }
-        Order::Came => {
+        EndOrder::Came => {
             there(end)?;
             let end = end.as_mut().expect("it was looked for");
             let (bytes, seconds) = end.came();
-            Ok(Said::Came { bytes, seconds })
+            Ok(EndReply::Came { bytes, seconds })
         }
     }
 }
 
 fn seconds(text: f64) -> Duration {
-    Duration::try_from_secs_f64(text.min(MOST_SECONDS)).unwrap_or_default()
+    Duration::try_from_secs_f64(text.min(MAX_SECONDS)).unwrap_or_default()
 }
 
-fn options(meeting: &Meeting) -> Result<(Invitation, Options), Fault> {
+fn options(meeting: &PathKey) -> Result<(Invitation, Options), Fault> {
     let invitation = Invitation::from_text(&meeting.invitation)?;
     let stations = invitation.relays.clone();
-    let options = Options { stations, pace: meeting.pace, longest: LONGEST as u64, ..Options::default() };
+    let options = Options { stations, pace: meeting.pace, longest: MAX_MESSAGE_BYTES as u64, ..Options::default() };
     Ok((invitation, options))
 }
 
 fn listen(
-    meeting: &Meeting,
+    meeting: &PathKey,
     interface: Option<String>,
     ports: Option<RangeInclusive<u16>>,
 ) -> Result<Path, Fault> {
@@ -127,7 +127,7 @@ fn listen(
 }
 
 fn open(
-    meeting: &Meeting,
+    meeting: &PathKey,
     to: &[String],
     streams: u16,
     jump: Option<(String, Vec<String>)>,
@@ -142,25 +142,25 @@ fn open(
 
 /// What has come, but for the first message: that one says when it began.
 #[derive(Debug, Default)]
-struct Coming {
+struct Reception {
     bytes: u64,
     first: Option<Instant>,
     last: Option<Instant>,
 }
 
 /// A path, and the thread that takes in what comes.
-struct End {
+struct MeasuringEnd {
     path: Arc<Path>,
-    coming: Arc<Mutex<Coming>>,
+    coming: Arc<Mutex<Reception>>,
     pongs: Receiver<u8>,
     pings: u8,
     goes: Arc<AtomicBool>,
     thread: Option<JoinHandle<()>>,
 }
 
-impl End {
-    fn new(path: Path) -> Result<End, Fault> {
-        let (path, coming) = (Arc::new(path), Arc::new(Mutex::new(Coming::default())));
+impl MeasuringEnd {
+    fn new(path: Path) -> Result<MeasuringEnd, Fault> {
+        let (path, coming) = (Arc::new(path), Arc::new(Mutex::new(Reception::default())));
         let (told, pongs) = channel();
         let goes = Arc::new(AtomicBool::new(false));
         let theirs = (path.clone(), coming.clone(), goes.clone());
@@ -169,7 +169,7 @@ impl End {
             .spawn(move || take_in(&theirs.0, &theirs.1, &told, &theirs.2));
         let thread =
             thread.map_err(|error| fault!(LINK_NOT_MEASURED, "there is no thread to read with: {error}"))?;
-        Ok(End { path, coming, pongs, pings: 0, goes, thread: Some(thread) })
+        Ok(MeasuringEnd { path, coming, pongs, pings: 0, goes, thread: Some(thread) })
     }
 
     fn ping(&mut self, count: u32, within: Duration) -> Vec<f64> {
@@ -179,7 +179,7 @@ impl End {
         for _ in 0..count {
             let began = Instant::now();
             self.pings = self.pings.wrapping_add(1);
-            if self.path.send(&[PING, self.pings], Some(left())).is_err() {
+            if self.path.send(&[TAG_PING, self.pings], Some(left())).is_err() {
                 break;
             }
             // What comes first may answer one that was given up.
@@ -195,15 +195,15 @@ impl End {
     /// Sends messages that grow, until either limit is reached; how many bytes.
     fn send(&mut self, long: Duration, most: u64) -> u64 {
         let until = Instant::now() + long;
-        let (mut sent, mut size) = (0, FIRST);
-        let bytes = Arc::new(vec![0x5a; LONGEST]);
+        let (mut sent, mut size) = (0, FIRST_MESSAGE_BYTES);
+        let bytes = Arc::new(vec![0x5a; MAX_MESSAGE_BYTES]);
         while sent + size as u64 <= most {
             let left = until.saturating_duration_since(Instant::now());
             if left.is_zero() || self.path.send(&bytes[..size], Some(left)).is_err() {
                 break;
             }
             sent += size as u64;
-            size = (2 * size).min(LONGEST);
+            size = (2 * size).min(MAX_MESSAGE_BYTES);
         }
         // Messages come in order: when this one is answered, all others were counted.
         self.ping(1, until.saturating_duration_since(Instant::now()) + LAST);
@@ -217,7 +217,7 @@ impl End {
     }
 }
 
-impl Drop for End {
+impl Drop for MeasuringEnd {
     fn drop(&mut self) {
         self.goes.store(true, Ordering::Relaxed);
         if let Some(thread) = self.thread.take() {
@@ -226,10 +226,10 @@ impl Drop for End {
     }
 }
 
-fn take_in(path: &Path, coming: &Mutex<Coming>, told: &Sender<u8>, goes: &AtomicBool) {
+fn take_in(path: &Path, coming: &Mutex<Reception>, told: &Sender<u8>, goes: &AtomicBool) {
     while !goes.load(Ordering::Relaxed) {
-        match path.receive(Some(LOOK)) {
-            Ok(bytes) if bytes.len() == 2 && bytes[0] == PING => {
+        match path.receive(Some(POLL_INTERVAL)) {
+            Ok(bytes) if bytes.len() == 2 && bytes[0] == TAG_PING => {
                 let _ = path.send_copy(&[PONG, bytes[1]]);
             }
             Ok(bytes) if bytes.len() == 2 && bytes[0] == PONG => {
@@ -257,35 +257,35 @@ mod tests {
     use super::*;
     use ligament_link::Key;
 
-    fn two() -> (Option<End>, Option<End>) {
+    fn two() -> (Option<MeasuringEnd>, Option<MeasuringEnd>) {
         let invitation = Invitation::new("link", Vec::new(), true, Key::make());
-        let meeting = || Meeting { invitation: invitation.to_text().to_string(), pace: None };
+        let meeting = || PathKey { invitation: invitation.to_text().to_string(), pace: None };
         let (mut here, mut there) = (None, None);
-        let listen = Order::Listen { meeting: meeting(), interface: Some("127.0.0.1".into()), ports: None };
-        let Ok(Said::Listens { at }) = obey(listen, &mut there) else { panic!("it does not listen") };
-        let open = Order::Open { meeting: meeting(), to: at, streams: 1, jump: None, within: 20.0 };
-        assert_eq!(obey(open, &mut here), Ok(Said::Opened { reached: true }));
+        let listen = EndOrder::Listen { meeting: meeting(), interface: Some("127.0.0.1".into()), ports: None };
+        let Ok(EndReply::Listens { at }) = obey(listen, &mut there) else { panic!("it does not listen") };
+        let open = EndOrder::Open { meeting: meeting(), to: at, streams: 1, jump: None, within: 20.0 };
+        assert_eq!(obey(open, &mut here), Ok(EndReply::Opened { reached: true }));
         (here, there)
     }
 
     #[test]
     fn bytes_go_to_and_fro_and_what_comes_is_counted_once() {
         let (mut here, mut there) = two();
-        let ping = Order::Ping { count: 3, within: 20.0 };
-        let Ok(Said::Pinged { round_trips }) = obey(ping, &mut here) else { panic!("no answer") };
+        let ping = EndOrder::Ping { count: 3, within: 20.0 };
+        let Ok(EndReply::Pinged { round_trips }) = obey(ping, &mut here) else { panic!("no answer") };
         assert_eq!(round_trips.len(), 3);
-        let send = Order::Send { seconds: 20.0, bytes: 1 << 20 };
-        let Ok(Said::Sent { bytes }) = obey(send, &mut here) else { panic!("no answer") };
-        let expected: u64 = (0..6).map(|i| (FIRST as u64) << i).sum();
+        let send = EndOrder::Send { seconds: 20.0, bytes: 1 << 20 };
+        let Ok(EndReply::Sent { bytes }) = obey(send, &mut here) else { panic!("no answer") };
+        let expected: u64 = (0..6).map(|i| (FIRST_MESSAGE_BYTES as u64) << i).sum();
         assert_eq!(bytes, expected, "it stays below the limit");
-        let Ok(Said::Came { bytes, seconds }) = obey(Order::Came, &mut there) else { panic!("no answer") };
-        assert_eq!(bytes, expected - FIRST as u64, "the first message only says when it began");
+        let Ok(EndReply::Came { bytes, seconds }) = obey(EndOrder::Came, &mut there) else { panic!("no answer") };
+        assert_eq!(bytes, expected - FIRST_MESSAGE_BYTES as u64, "the first message only says when it began");
         assert!(seconds > 0.0);
-        assert_eq!(obey(Order::Came, &mut there), Ok(Said::Came { bytes: 0, seconds: 0.0 }));
+        assert_eq!(obey(EndOrder::Came, &mut there), Ok(EndReply::Came { bytes: 0, seconds: 0.0 }));
     }
 
     #[test]
     fn an_order_before_there_is_a_path_is_refused() {
-        assert!(obey(Order::Came, &mut None).is_err());
+        assert!(obey(EndOrder::Came, &mut None).is_err());
     }
 }

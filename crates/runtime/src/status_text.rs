@@ -6,9 +6,9 @@ use std::collections::BTreeMap;
 
 /// A line for each instance; of many, how many are in each state, and those that have waited longest.
 pub fn of_instances(mut instances: Vec<InstanceRecord>, time_unit: Option<&str>) -> String {
-    const MOST: usize = 40;
+    const MAX_ROWS: usize = 40;
     let mut text = String::new();
-    if instances.len() > MOST {
+    if instances.len() > MAX_ROWS {
         let mut states: BTreeMap<&str, usize> = BTreeMap::new();
         for instance in &instances {
             *states.entry(&instance.state).or_default() += 1;
@@ -20,7 +20,7 @@ pub fn of_instances(mut instances: Vec<InstanceRecord>, time_unit: Option<&str>)
         });
         instances
             .sort_by(|a, b| b.waits_since.unwrap_or(f64::MAX).total_cmp(&a.waits_since.unwrap_or(f64::MAX)));
-        instances.truncate(MOST);
+        instances.truncate(MAX_ROWS);
     }
     let width = instances.iter().map(|instance| instance.name.chars().count()).max().unwrap_or(0);
     let on = |one: &InstanceRecord| one.on.as_ref().map_or(0, |on| on.chars().count());
@@ -87,12 +87,12 @@ pub fn of_links(links: &serde_json::Value) -> String {
 
 /// A line for each conduit on which something was sent; of many, those with most under way, then most bytes.
 pub fn of_conduits(mut conduits: Vec<ConduitRecord>, time_unit: Option<&str>) -> String {
-    const MOST: usize = 20;
+    const MAX_ROWS: usize = 20;
     conduits.retain(|one| one.messages > 0);
-    let hidden = conduits.len().saturating_sub(MOST);
+    let hidden = conduits.len().saturating_sub(MAX_ROWS);
     if hidden > 0 {
         conduits.sort_by_key(|one| std::cmp::Reverse((one.under_way, one.bytes)));
-        conduits.truncate(MOST);
+        conduits.truncate(MAX_ROWS);
     }
     let ends = |one: &ConduitRecord| format!("{} → {}", one.from, one.to);
     let width = conduits.iter().map(|one| ends(one).chars().count()).max().unwrap_or(0);

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 /// A file that an instance left.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Left {
+pub(super) struct LeftoverFile {
     pub instance: InstanceId,
     /// Below the directory of the instance's process.
     pub name: String,
@@ -23,7 +23,7 @@ pub(super) fn left_by(
     instance: InstanceId,
     home: &Path,
     inputs: &HashSet<CopyStamp>,
-) -> (Vec<Left>, Vec<String>) {
+) -> (Vec<LeftoverFile>, Vec<String>) {
     let (mut left, mut lost) = (Vec::new(), Vec::new());
     let mut below = vec![PathBuf::new()];
     while let Some(directory) = below.pop() {
@@ -47,7 +47,7 @@ pub(super) fn left_by(
                 match name.to_str() {
                     Some(name) => {
                         let (name, path) = (name.to_owned(), entry.path());
-                        left.push(Left { instance, name, path, bytes: found.len() });
+                        left.push(LeftoverFile { instance, name, path, bytes: found.len() });
                     }
                     None => {
                         lost.push(said!(FILE_LEFT_BEHIND, "{}: its name is not UTF-8", entry.path().display()))

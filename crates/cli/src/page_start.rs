@@ -16,9 +16,9 @@ use std::time::Duration;
 /// What the page says goes into this file of the run directory.
 const LOG: &str = "view.log";
 /// How long the page may take to say where it is.
-const PATIENCE: Duration = Duration::from_secs(10);
+const START_TIMEOUT: Duration = Duration::from_secs(10);
 /// The longest that it may say, bytes.
-const LONGEST: u64 = 64 << 10;
+const MAX_ANSWER_BYTES: u64 = 64 << 10;
 
 /// Prepares the directory of a run, and opens the page of what will be in it. Gives the directory. That there is no
 /// page is said, and keeps no run from beginning.
@@ -42,7 +42,7 @@ pub(crate) fn open(wanted: Option<&Path>, model: &str, role: Role) -> Result<Pat
 fn begin(run: &RunDirectory, role: Role) -> Result<String, Fault> {
     let broken = |error: std::io::Error| fault!(NOT_STARTABLE, "the page cannot be started: {error}");
     let (line, theirs) = UnixStream::pair().map_err(broken)?;
-    line.set_read_timeout(Some(PATIENCE)).map_err(broken)?;
+    line.set_read_timeout(Some(START_TIMEOUT)).map_err(broken)?;
     let begins = std::process::id();
     // The one in the middle ends at once, so that the page is nobody's here.
     let middle = start_detached(&run.path().join(LOG), || {
@@ -54,7 +54,7 @@ fn begin(run: &RunDirectory, role: Role) -> Result<String, Fault> {
     });
     let middle = middle.map_err(broken)?;
     let mut text = String::new();
-    let read = BufReader::new((&line).take(LONGEST)).read_line(&mut text);
+    let read = BufReader::new((&line).take(MAX_ANSWER_BYTES)).read_line(&mut text);
     // It ends at once; waited for, it is no zombie, and the page is nobody's here before the run begins.
     if let Some(pid) = i32::try_from(middle).ok().and_then(rustix::process::Pid::from_raw) {
         let _ = rustix::process::waitpid(Some(pid), rustix::process::WaitOptions::empty());
@@ -63,7 +63,7 @@ fn begin(run: &RunDirectory, role: Role) -> Result<String, Fault> {
         std::io::ErrorKind::WouldBlock => fault!(
             NOT_STARTABLE,
             "it has not said within {} s where it is; see {}",
-            PATIENCE.as_secs(),
+            START_TIMEOUT.as_secs(),
             run.path().join(LOG).display()
         ),
         _ => broken(error),

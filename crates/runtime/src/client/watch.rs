@@ -9,23 +9,23 @@ use serde_json::Value;
 use std::time::Duration;
 
 /// Who watches a run that is under way.
-pub struct Watching {
+pub struct WatchSession {
     socket: Socket,
     record: RunRecord,
     token: String,
     every: u32,
 }
 
-impl Watching {
+impl WatchSession {
     /// Begins to watch, with news no more often than `every`. None if the run is not under way, or its head cannot be
     /// reached from this machine.
     ///
     /// # Errors
     /// It does not answer, or is another user's.
-    pub fn begin(run: &RunDirectory, record: &RunRecord, every: Duration) -> Result<Option<Watching>, Fault> {
+    pub fn begin(run: &RunDirectory, record: &RunRecord, every: Duration) -> Result<Option<WatchSession>, Fault> {
         let Some((socket, token)) = reach(run, record)? else { return Ok(None) };
         let every = u32::try_from(every.as_millis()).unwrap_or(u32::MAX);
-        Ok(Some(Watching { socket, record: record.clone(), token, every }))
+        Ok(Some(WatchSession { socket, record: record.clone(), token, every }))
     }
 
     /// What is new: the first time all, then what has changed, as `head/news.rs` tells it.

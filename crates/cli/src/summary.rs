@@ -8,11 +8,11 @@ use ligament_manager::{
 use ligament_runtime::{shown, LAST_LINES};
 
 /// More instances than this are shown by component.
-const MOST_ROWS: usize = 40;
+const MAX_ROWS: usize = 40;
 
 /// In how many words.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Telling {
+pub(crate) enum SummaryStyle {
     /// The reason if it failed, and the summary.
     All,
     /// The reason if it failed.
@@ -31,9 +31,9 @@ pub(crate) fn exit_status(state: RunState) -> i32 {
 }
 
 /// Says how a run went. Gives the exit status that says it too.
-pub(crate) fn tell(run: &RunDirectory, record: &RunRecord, telling: Telling) -> i32 {
+pub(crate) fn tell(run: &RunDirectory, record: &RunRecord, telling: SummaryStyle) -> i32 {
     let failed = record.failed.as_ref().map(|instance| (instance, run.last_lines(instance, LAST_LINES)));
-    if telling == Telling::Json {
+    if telling == SummaryStyle::Json {
         let mut json = serde_json::to_value(record).unwrap_or_default();
         json["ok"] = (record.state == RunState::Done).into();
         json["directory"] = run.path().display().to_string().into();
@@ -63,11 +63,11 @@ pub(crate) fn tell(run: &RunDirectory, record: &RunRecord, telling: Telling) -> 
         }
     }
     let remarks = remarks(record, run);
-    if telling == Telling::All {
+    if telling == SummaryStyle::All {
         if record.reason.is_none() {
             print(&format!("{}: {} after {took}\n", record.run, record.state.name()));
         }
-        print(&format!("\n{}\n", summary_table(&record.instances, MOST_ROWS)));
+        print(&format!("\n{}\n", summary_table(&record.instances, MAX_ROWS)));
         if let Some(cores) = core_assignments(&record.instances) {
             print(&format!("cores: {cores}\n"));
         }
@@ -123,9 +123,9 @@ fn how_to_trace(run: &RunDirectory, record: &RunRecord, instance: &str) -> Vec<S
 
 /// What is worth a second look, a line each.
 fn remarks(record: &RunRecord, run: &RunDirectory) -> Vec<String> {
-    const MOST: usize = 5;
+    const MAX_NAMES: usize = 5;
     let mut lines = Vec::new();
-    for one in record.unreceived.iter().take(MOST) {
+    for one in record.unreceived.iter().take(MAX_NAMES) {
         let were = if one.messages == 1 { "1 message was" } else { &format!("{} messages were", one.messages) };
         lines.push(said!(
             NEVER_RECEIVED,
@@ -134,7 +134,7 @@ fn remarks(record: &RunRecord, run: &RunDirectory) -> Vec<String> {
             one.to
         ));
     }
-    if let Some(more) = record.unreceived.len().checked_sub(MOST).filter(|more| *more > 0) {
+    if let Some(more) = record.unreceived.len().checked_sub(MAX_NAMES).filter(|more| *more > 0) {
         lines.push(format!("warning: the same on {more} more conduits; run.json has all"));
     }
     let (given, of_model): (Vec<_>, Vec<_>) = record.unasked_settings.iter().partition(|one| one.given);
@@ -151,14 +151,14 @@ fn remarks(record: &RunRecord, run: &RunDirectory) -> Vec<String> {
         lines.push(said!(
             NEVER_ASKED_FOR,
             "settings of the model that nobody asked for: {}",
-            list_some(&names, MOST)
+            list_some(&names, MAX_NAMES)
         ));
     }
-    for one in record.warnings.iter().take(MOST) {
+    for one in record.warnings.iter().take(MAX_NAMES) {
         let times = if one.times > 1 { format!(" ({} times)", one.times) } else { String::new() };
         lines.push(format!("warning: {}: {}{times}", one.who, one.text.trim_end()));
     }
-    let more = record.warnings.len().saturating_sub(MOST) as u64 + record.more_warnings;
+    let more = record.warnings.len().saturating_sub(MAX_NAMES) as u64 + record.more_warnings;
     if more > 0 {
         lines.push(format!("warning: … and {more} more, in {}", shown(&run.log())));
     }

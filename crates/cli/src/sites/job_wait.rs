@@ -30,7 +30,7 @@ struct One {
 
 /// All jobs of a run, until all run.
 #[derive(Debug, Clone)]
-pub(crate) struct Waiting {
+pub(crate) struct JobWait {
     jobs: Vec<One>,
     patience: Patience,
     begun: bool,
@@ -38,7 +38,7 @@ pub(crate) struct Waiting {
 
 /// What is to be done.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Next {
+pub(crate) enum JobAction {
     /// All run: the agents begin.
     Begin,
     /// This one gives its nodes back, and queues again; for the how manieth time.
@@ -47,9 +47,9 @@ pub(crate) enum Next {
     GiveUp(Fault),
 }
 
-impl Waiting {
+impl JobWait {
     /// Jobs that have just been submitted, at sites of these names.
-    pub fn new(sites: impl IntoIterator<Item = String>, patience: Patience) -> Waiting {
+    pub fn new(sites: impl IntoIterator<Item = String>, patience: Patience) -> JobWait {
         let one = |site| One {
             site,
             runs: None,
@@ -58,7 +58,7 @@ impl Waiting {
             leaves: false,
             silent: None,
         };
-        Waiting { jobs: sites.into_iter().map(one).collect(), patience, begun: false }
+        JobWait { jobs: sites.into_iter().map(one).collect(), patience, begun: false }
     }
 
     /// Whether all have come together.
@@ -91,17 +91,17 @@ impl Waiting {
     }
 
     /// What follows now. `Begin` comes once, and nothing after it.
-    pub fn next(&mut self, now: Instant) -> Option<Next> {
+    pub fn next(&mut self, now: Instant) -> Option<JobAction> {
         if self.begun {
             return None;
         }
         if self.jobs.iter().all(|one| one.runs.is_some() && one.silent.is_none()) {
             self.begun = true;
-            return Some(Next::Begin);
+            return Some(JobAction::Begin);
         }
         let unseen = |one: &&One| one.silent.is_some_and(|since| now - since >= self.patience.wait);
         if let Some(one) = self.jobs.iter().find(unseen) {
-            return Some(Next::GiveUp(fault!(
+            return Some(JobAction::GiveUp(fault!(
                 SITES_NOT_TOGETHER,
                 "the job at {} has not been seen for {} s (--wait-for-others): it {}; look whether the site can be reached, \
                  and submit it again",
@@ -116,7 +116,7 @@ impl Waiting {
             let one = &mut self.jobs[job];
             (one.runs, one.stands, one.leaves) = (None, "is being submitted again".to_owned(), true);
             one.again += 1;
-            return Some(Next::Again { job, time: one.again });
+            return Some(JobAction::Again { job, time: one.again });
         }
         let lacking = self.jobs.iter().filter(|one| one.runs.is_none() || one.silent.is_some());
         let lacking: Vec<String> = lacking.map(|one| format!("that at {} {}", one.site, one.stands)).collect();
@@ -124,7 +124,7 @@ impl Waiting {
             0 => String::new(),
             n => format!(", {} times", n + 1),
         };
-        Some(Next::GiveUp(fault!(
+        Some(JobAction::GiveUp(fault!(
             SITES_NOT_TOGETHER,
             "the job at {} has waited {} s for the others{times}, and they do not come: {}; submit it again, let it wait \
              longer (--wait-for-others), or queue again more often (--queue-again)",
@@ -141,8 +141,8 @@ mod tests {
 
     const MINUTE: Duration = Duration::from_secs(60);
 
-    fn two(again: u32) -> (Waiting, Instant) {
-        (Waiting::new(["a".to_owned(), "b".into()], Patience { wait: MINUTE, again }), Instant::now())
+    fn two(again: u32) -> (JobWait, Instant) {
+        (JobWait::new(["a".to_owned(), "b".into()], Patience { wait: MINUTE, again }), Instant::now())
     }
 
     fn running() -> JobState {
@@ -161,7 +161,7 @@ mod tests {
             waiting.saw(1 - first, &queued(), now);
             assert_eq!(waiting.next(now + MINUTE / 2), None);
             waiting.saw(1 - first, &running(), now + MINUTE / 2);
-            assert_eq!(waiting.next(now + MINUTE), Some(Next::Begin));
+            assert_eq!(waiting.next(now + MINUTE), Some(JobAction::Begin));
             assert_eq!((waiting.next(now + 9 * MINUTE), waiting.have_begun()), (None, true));
         }
     }
@@ -173,7 +173,7 @@ mod tests {
         for time in [1, 2] {
             waiting.saw(0, &running(), now);
             assert_eq!(waiting.next(now + MINUTE - Duration::from_secs(1)), None);
-            assert_eq!(waiting.next(now + MINUTE), Some(Next::Again { job: 0, time }));
+            assert_eq!(waiting.next(now + MINUTE), Some(JobAction::Again { job: 0, time }));
             waiting.saw(0, &running(), now + 2 * MINUTE);
             waiting.saw(1, &running(), now + 2 * MINUTE);
             assert_eq!(waiting.next(now + 2 * MINUTE), None, "what was seen is the job before");
@@ -183,7 +183,7 @@ mod tests {
             now += 2 * MINUTE;
         }
         waiting.saw(0, &running(), now);
-        let Some(Next::GiveUp(why)) = waiting.next(now + MINUTE) else { panic!("it goes on") };
+        let Some(JobAction::GiveUp(why)) = waiting.next(now + MINUTE) else { panic!("it goes on") };
         assert!(why.contains("the job at a has waited 60 s for the others, 3 times"), "{why}");
         assert!(why.contains("that at b waits in the queue (Resources)"), "{why}");
     }
@@ -193,7 +193,7 @@ mod tests {
         let (mut waiting, now) = two(0);
         waiting.saw(0, &running(), now);
         waiting.saw(0, &running(), now + MINUTE / 2);
-        assert!(matches!(waiting.next(now + MINUTE), Some(Next::GiveUp(_))));
+        assert!(matches!(waiting.next(now + MINUTE), Some(JobAction::GiveUp(_))));
     }
 
     #[test]
@@ -205,8 +205,8 @@ mod tests {
         assert_eq!(waiting.next(now + MINUTE / 2), None);
         let mut back = waiting.clone();
         back.saw(0, &running(), now + MINUTE / 2);
-        assert_eq!(back.next(now + MINUTE / 2), Some(Next::Begin));
-        let Some(Next::GiveUp(why)) = waiting.next(now + MINUTE) else { panic!("it goes on") };
+        assert_eq!(back.next(now + MINUTE / 2), Some(JobAction::Begin));
+        let Some(JobAction::GiveUp(why)) = waiting.next(now + MINUTE) else { panic!("it goes on") };
         assert!(why.contains("the job at a has not been seen for 60 s") && why.contains("no answer"), "{why}");
     }
 }

@@ -2,9 +2,9 @@
 //! and is reached by a path if one of its ports can be, or over a relay; else over that channel.
 
 use super::place::site_of;
-use super::task::{Answer, Over, Task, What, MARK, VERSION};
-use super::Reaching;
-use crate::other_end::{command, Running};
+use super::task::{CopyAnswer, Transport, CopyTask, CopyRole, MARK, VERSION};
+use super::ReachOptions;
+use crate::other_end::{command, SshProcess};
 use ligament_catalogue::{fault, Code, Fault};
 use ligament_files::{MessageChannel, OverPath, OverPipes, CopyTally, MAX_MESSAGE_BYTES};
 use ligament_launch::site::Site;
@@ -18,21 +18,21 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 /// How long a path may take to come up before ssh's own connection is used: by a port, and over relays.
-const REACHED: Duration = Duration::from_secs(5);
-const REACHED_OVER_RELAYS: Duration = Duration::from_secs(10);
+const PATH_TIMEOUT: Duration = Duration::from_secs(5);
+const RELAYED_PATH_TIMEOUT: Duration = Duration::from_secs(10);
 /// How long last words may take to arrive, and ssh to end.
-const PARTING: Duration = Duration::from_secs(10);
+const SSH_EXIT_TIMEOUT: Duration = Duration::from_secs(10);
 /// What a shell may print before the other end answers (bytes).
-const BANNER: usize = 1 << 20;
+const MAX_BANNER_BYTES: usize = 1 << 20;
 
 /// The site or host of a copy, as it is reached.
-pub(crate) struct Far {
+pub(crate) struct OtherSite {
     site: Site,
-    reaching: Reaching,
+    reaching: ReachOptions,
 }
 
-impl Far {
-    pub fn new(name: &str, reaching: &Reaching) -> Result<Far, Fault> {
+impl OtherSite {
+    pub fn new(name: &str, reaching: &ReachOptions) -> Result<OtherSite, Fault> {
         let mut site = site_of(name)?;
         site.ssh_options.extend(reaching.ssh_options.iter().cloned());
         if let Some(ligament) = &reaching.ligament {
@@ -41,23 +41,23 @@ impl Far {
         if !reaching.relay.is_empty() {
             site.relays.clone_from(&reaching.relay);
         }
-        Ok(Far { site, reaching: reaching.clone() })
+        Ok(OtherSite { site, reaching: reaching.clone() })
     }
 
     /// Has the other end do its part, and does this one's.
     pub fn copy(
         &self,
-        theirs: What,
-        ours: &What,
+        theirs: CopyRole,
+        ours: &CopyRole,
         tally: &CopyTally,
-        begun: &mut dyn FnMut(Over),
+        begun: &mut dyn FnMut(Transport),
     ) -> Result<(), Fault> {
         let stations: Vec<Station> =
             self.site.relays.iter().map(|file| Station::read(file)).collect::<Result<_, _>>()?;
         let keys = Key::make();
         let mut invitation = Invitation::new("files", Vec::new(), true, keys.clone());
         invitation.relays.clone_from(&stations);
-        let task = Task {
+        let task = CopyTask {
             version: VERSION,
             invitation: invitation.to_text().to_string(),
             over: self.reaching.over,
@@ -67,7 +67,7 @@ impl Far {
             what: theirs,
         };
         let began = Instant::now();
-        let (mut running, mut input, mut output) = Running::start(command(&self.site, "serve-files"))?;
+        let (mut running, mut input, mut output) = SshProcess::start(command(&self.site, "serve-files"))?;
         let told = serde_json::to_string(&task).expect("plain fields are written");
         // One that ends early says why by itself.
         let _ = input.write_all(format!("{told}\n").as_bytes());
@@ -76,10 +76,10 @@ impl Far {
             Err(why) => return Err(self.not_started(&mut running, &why)),
         };
         let path = match self.reaching.over {
-            Over::Ssh => None,
-            Over::Any | Over::Path => self.open(&keys, &answer, stations, began.elapsed()),
+            Transport::Ssh => None,
+            Transport::Any | Transport::Path => self.open(&keys, &answer, stations, began.elapsed()),
         };
-        if path.is_none() && self.reaching.over == Over::Path {
+        if path.is_none() && self.reaching.over == Transport::Path {
             return Err(fault!(
                 COPY_NOT_STARTED,
                 "no port of {} can be reached from here; open one and name it in the site's file (ports:), or use a relay, or \
@@ -92,16 +92,16 @@ impl Far {
             let why = fault!(COPY_NOT_STARTED, "it does not listen any more: {error}");
             return Err(self.not_started(&mut running, &why));
         }
-        begun(if path.is_some() { Over::Path } else { Over::Ssh });
+        begun(if path.is_some() { Transport::Path } else { Transport::Ssh });
         let done = match path {
             Some(path) => {
                 let gone = Arc::new(AtomicBool::new(false));
                 let watches = watch_end(output, gone.clone());
                 let channel = OverPath::new(path, gone);
                 let done = ours.carry_out(&channel, tally);
-                channel.close(if done.is_ok() { PARTING } else { Duration::from_secs(1) });
+                channel.close(if done.is_ok() { SSH_EXIT_TIMEOUT } else { Duration::from_secs(1) });
                 drop(input);
-                running.end(PARTING);
+                running.end(SSH_EXIT_TIMEOUT);
                 drop(watches);
                 done
             }
@@ -110,7 +110,7 @@ impl Far {
                     .map_err(|error| fault!(COPY_NOT_STARTED, "there is no thread to read with: {error}"))?;
                 let done = ours.carry_out(&channel as &dyn MessageChannel, tally);
                 drop(channel);
-                running.end(PARTING);
+                running.end(SSH_EXIT_TIMEOUT);
                 done
             }
         };
@@ -120,7 +120,7 @@ impl Far {
         })
     }
 
-    fn not_started(&self, running: &mut Running, why: &Fault) -> Fault {
+    fn not_started(&self, running: &mut SshProcess, why: &Fault) -> Fault {
         running.end(Duration::from_secs(2));
         let why = not_started(&self.site.name, why, &running.complaint());
         match super::place::meant(&self.site) {
@@ -133,7 +133,7 @@ impl Far {
 
     /// A path to the other end, if it can be reached: by its port, over relays, or by further connections of ssh, each of
     /// which has a window of its own. ssh has taken so long to come there.
-    fn open(&self, keys: &Key, answer: &Answer, stations: Vec<Station>, took: Duration) -> Option<Path> {
+    fn open(&self, keys: &Key, answer: &CopyAnswer, stations: Vec<Station>, took: Duration) -> Option<Path> {
         let mut to: Vec<String> = Vec::new();
         if let (Some(name), Some(port)) = (self.dialled(), answer.at.first().map(std::net::SocketAddr::port)) {
             // First the name by which ssh found it: its own addresses may be those of a network that is not ours.
@@ -150,13 +150,13 @@ impl Far {
             let lead_on = crate::lead_on::told(self.site.ligament.as_deref());
             Gate::new(target, &self.site.ssh_options, lead_on).ok()
         });
-        let again = gate.as_ref().map_or(Duration::ZERO, |_| 2 * took.min(REACHED));
+        let again = gate.as_ref().map_or(Duration::ZERO, |_| 2 * took.min(PATH_TIMEOUT));
         let (streams, pace) = (self.site.streams.unwrap_or(0), self.site.pace);
         let longest = MAX_MESSAGE_BYTES as u64;
         let options = Options { stations, gate, longest, streams, pace, ..Options::default() };
         let words: Vec<&str> = to.iter().map(String::as_str).collect();
         let path = Path::open(keys, &words, &options).ok()?;
-        let within = if over_relays { REACHED_OVER_RELAYS } else { REACHED };
+        let within = if over_relays { RELAYED_PATH_TIMEOUT } else { PATH_TIMEOUT };
         path.wait_connected(Some(within + again)).ok().map(|()| path)
     }
 
@@ -178,10 +178,10 @@ fn not_started(name: &str, why: &Fault, said: &str) -> Fault {
 }
 
 /// Reads up to the answer, byte by byte, because what follows it is not for this reader.
-fn answer(output: &mut impl Read) -> Result<Answer, Fault> {
+fn answer(output: &mut impl Read) -> Result<CopyAnswer, Fault> {
     let (mut line, mut read) = (Vec::new(), 0);
     let mut byte = [0];
-    while read < BANNER {
+    while read < MAX_BANNER_BYTES {
         match output.read(&mut byte) {
             Ok(0) => return Err(fault!(COPY_NOT_STARTED, "it ended without an answer")),
             Ok(_) => {}
@@ -194,10 +194,10 @@ fn answer(output: &mut impl Read) -> Result<Answer, Fault> {
             continue;
         }
         if let Some(text) = line.strip_prefix(MARK.as_bytes()) {
-            let answer: Result<Answer, _> = serde_json::from_slice(text);
+            let answer: Result<CopyAnswer, _> = serde_json::from_slice(text);
             return match answer {
                 Ok(answer) if answer.version == VERSION => Ok(answer),
-                Ok(Answer { version, .. }) => Err(fault!(
+                Ok(CopyAnswer { version, .. }) => Err(fault!(
                     OTHER_VERSION_ELSEWHERE,
                     "it copies by version {version}, where this Ligament knows {VERSION}; use the same version at both ends"
                 )),

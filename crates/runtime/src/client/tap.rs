@@ -15,11 +15,11 @@ use rustix::event::{poll, PollFd, PollFlags, Timespec};
 use std::time::{Duration, Instant};
 
 /// Room for a value, if nobody says how much, bytes.
-pub const USUAL_ROOM: u64 = 64 << 20;
+pub const DEFAULT_BOX_BYTES: u64 = 64 << 20;
 /// How often is looked whether a value has come: at first, and at the most seldom. A value is not waited for in the way of
 /// messages, since to wake somebody would cost the sender time.
-const OFTEN: Duration = Duration::from_millis(1);
-const SELDOM: Duration = Duration::from_millis(10);
+const MIN_POLL_INTERVAL: Duration = Duration::from_millis(1);
+const MAX_POLL_INTERVAL: Duration = Duration::from_millis(10);
 
 /// A port, as people write it: `macro.state_out`, `micro[3].out`, `macro.out[2]`.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -67,7 +67,7 @@ impl std::fmt::Display for PortOf {
 
 /// A value that a port has sent.
 #[derive(Debug, Clone)]
-pub struct Shown {
+pub struct PortValue {
     /// Of the message, s.
     pub timestamp: f64,
     pub next_timestamp: Option<f64>,
@@ -80,9 +80,9 @@ pub struct Shown {
 
 /// What comes of waiting for a value.
 #[derive(Debug)]
-pub enum Came {
+pub enum TapEvent {
     /// The value.
-    Shown(Box<Shown>),
+    Shown(Box<PortValue>),
     /// None yet.
     Nothing,
     /// None any more, and why.
@@ -90,7 +90,7 @@ pub enum Came {
 }
 
 /// Who looks at a port.
-pub struct Tapping {
+pub struct TapSession {
     socket: Socket,
     bin: TapBox,
     port: PortOf,
@@ -99,7 +99,7 @@ pub struct Tapping {
     over: Option<String>,
 }
 
-impl Tapping {
+impl TapSession {
     /// Begins to look at a port of a run that is under way, with room for values of so many bytes. None if the run is not, or
     /// its head cannot be reached from this machine.
     ///
@@ -111,7 +111,7 @@ impl Tapping {
         port: &PortOf,
         wanted: &TapSelection,
         room: u64,
-    ) -> Result<Option<Tapping>, Fault> {
+    ) -> Result<Option<TapSession>, Fault> {
         let Some((mut socket, token)) = reach(run, record)? else { return Ok(None) };
         let PortOf { instance, port: name, slot } = port.clone();
         let question = Question::Tap { instance, port: name, slot, wanted: wanted.clone(), room };
@@ -121,7 +121,7 @@ impl Tapping {
         match (answer, memory.into_iter().next()) {
             (Notice::Tapped { room }, Some(memory)) => {
                 let bin = TapBox::open(&memory, room).map_err(|error| broken(record, &error))?;
-                Ok(Some(Tapping { socket, bin, port: port.clone(), asked: false, over: None }))
+                Ok(Some(TapSession { socket, bin, port: port.clone(), asked: false, over: None }))
             }
             (other, _) => Err(broken(record, &format!("it said {other:?}"))),
         }
@@ -131,9 +131,9 @@ impl Tapping {
     ///
     /// # Errors
     /// As `begin`; there is no such run, or it is not under way on this machine.
-    pub fn of(run: &str, port: &PortOf, wanted: &TapSelection, room: u64) -> Result<Tapping, Fault> {
+    pub fn of(run: &str, port: &PortOf, wanted: &TapSelection, room: u64) -> Result<TapSession, Fault> {
         let run = find_run(run)?;
-        let begun = Tapping::begin(&run, &record_of(&run)?, port, wanted, room)?;
+        let begun = TapSession::begin(&run, &record_of(&run)?, port, wanted, room)?;
         begun.ok_or_else(|| {
             fault!(
                 TAP_REFUSED,
@@ -158,27 +158,27 @@ impl Tapping {
     ///
     /// # Errors
     /// What was sent cannot be shown as it was asked for (`NOT_SHOWN`); the next value may be.
-    pub fn next(&mut self, patience: Duration) -> Result<Came, Fault> {
+    pub fn next(&mut self, patience: Duration) -> Result<TapEvent, Fault> {
         if !std::mem::replace(&mut self.asked, true) {
             self.bin.ask();
         }
         let until = Instant::now().checked_add(patience);
-        let mut pause = OFTEN;
+        let mut pause = MIN_POLL_INTERVAL;
         loop {
             // Before what is there is looked at: the last value may have come before the end.
             let over = self.is_over();
             if let Some(came) = self.take()? {
-                return Ok(Came::Shown(Box::new(came)));
+                return Ok(TapEvent::Shown(Box::new(came)));
             }
             if let Some(why) = over {
-                return Ok(Came::Over(why));
+                return Ok(TapEvent::Over(why));
             }
             let left = until.map_or(pause, |until| until.saturating_duration_since(Instant::now()));
             if left.is_zero() {
-                return Ok(Came::Nothing);
+                return Ok(TapEvent::Nothing);
             }
             self.sleep(pause.min(left));
-            pause = (pause * 2).min(SELDOM);
+            pause = (pause * 2).min(MAX_POLL_INTERVAL);
         }
     }
 
@@ -186,7 +186,7 @@ impl Tapping {
     pub fn rest(&mut self, time: Duration) {
         let until = Instant::now().checked_add(time);
         while self.is_over().is_none() {
-            let left = until.map_or(SELDOM, |until| until.saturating_duration_since(Instant::now()));
+            let left = until.map_or(MAX_POLL_INTERVAL, |until| until.saturating_duration_since(Instant::now()));
             if left.is_zero() {
                 return;
             }
@@ -217,7 +217,7 @@ impl Tapping {
     }
 
     /// What is in the box, if something is.
-    fn take(&mut self) -> Result<Option<Shown>, Fault> {
+    fn take(&mut self) -> Result<Option<PortValue>, Fault> {
         let wrong = |what: &dyn std::fmt::Display| {
             fault!(MALFORMED_DATA, "what {} shows makes no sense: {what}", self.port)
         };
@@ -234,7 +234,7 @@ impl Tapping {
             TapOutcome::Value => value_of(parts, body_len, body).map_err(|error| wrong(&error))?,
             other => return Err(self.not_shown(other, body_len)),
         };
-        Ok(Some(Shown { timestamp, next_timestamp, slot, number, value }))
+        Ok(Some(PortValue { timestamp, next_timestamp, slot, number, value }))
     }
 
     fn not_shown(&self, outcome: TapOutcome, bytes: u64) -> Fault {

@@ -8,9 +8,9 @@ use std::os::unix::fs::{FileExt, PermissionsExt};
 use std::path::PathBuf;
 
 /// Files that are to go, each with a label by which the other side knows it.
-pub(crate) struct Departing<L> {
+pub(crate) struct FileSender<L> {
     waiting: VecDeque<(L, PathBuf)>,
-    going: Option<Going<L>>,
+    going: Option<FileInTransit<L>>,
     /// How many bytes may be under way.
     most: u64,
     sent: u64,
@@ -20,7 +20,7 @@ pub(crate) struct Departing<L> {
 }
 
 /// The file that is going.
-struct Going<L> {
+struct FileInTransit<L> {
     label: L,
     path: PathBuf,
     file: File,
@@ -29,10 +29,10 @@ struct Going<L> {
     digest: Context,
 }
 
-impl<L: Clone + PartialEq> Departing<L> {
+impl<L: Clone + PartialEq> FileSender<L> {
     /// None yet; of those to come so many bytes may be under way.
-    pub fn new(most: u64) -> Departing<L> {
-        Departing { waiting: VecDeque::new(), going: None, most, sent: 0, arrived: 0, lost: Vec::new() }
+    pub fn new(most: u64) -> FileSender<L> {
+        FileSender { waiting: VecDeque::new(), going: None, most, sent: 0, arrived: 0, lost: Vec::new() }
     }
 
     pub fn add(&mut self, label: L, path: PathBuf) {
@@ -65,7 +65,7 @@ impl<L: Clone + PartialEq> Departing<L> {
                 match File::open(&path).and_then(|file| Ok((file.metadata()?.len(), file))) {
                     Ok((size, file)) => {
                         let digest = Context::new(&SHA256);
-                        self.going = Some(Going { label, path, file, size, offset: 0, digest });
+                        self.going = Some(FileInTransit { label, path, file, size, offset: 0, digest });
                     }
                     Err(error) => self.lost.push((label, format!("{}: {error}", path.display()))),
                 }
@@ -89,7 +89,7 @@ impl<L: Clone + PartialEq> Departing<L> {
     }
 }
 
-impl<L> Going<L> {
+impl<L> FileInTransit<L> {
     fn read(&mut self) -> std::io::Result<FilePart> {
         let mut bytes = vec![0; MAX_PIECE];
         let mut read = 0;
@@ -118,14 +118,14 @@ impl<L> Going<L> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::files::Arriving;
+    use crate::files::FileReceiver;
 
     #[test]
     fn every_file_arrives_as_it_was_and_no_more_is_under_way_than_may_be() {
         let home = std::env::temp_dir().join(format!("ligament-departing-{}", std::process::id()));
         std::fs::create_dir_all(home.join("from")).unwrap();
         let most = 8 * MAX_PIECE as u64;
-        let mut out: Departing<String> = Departing::new(most);
+        let mut out: FileSender<String> = FileSender::new(most);
         let piece = MAX_PIECE as u64;
         for (name, length) in [("large", 3 * most + 100), ("fits", piece), ("empty", 0), ("small", 3)] {
             let bytes: Vec<u8> = (0..length).map(|i| (i % 251) as u8).collect();
@@ -134,7 +134,7 @@ mod tests {
         }
         std::fs::set_permissions(home.join("from/small"), std::fs::Permissions::from_mode(0o751)).unwrap();
         out.add("gone".to_owned(), home.join("from/gone"));
-        let (mut arrived, mut whole, mut arriving) = (0, Vec::new(), Arriving::default());
+        let (mut arrived, mut whole, mut arriving) = (0, Vec::new(), FileReceiver::default());
         while !out.are_gone() {
             let mut under_way = 0;
             while let Some((name, part)) = out.next_part() {

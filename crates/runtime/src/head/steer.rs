@@ -16,12 +16,12 @@ use std::collections::HashMap;
 use std::time::Duration;
 
 /// For how long all may take to agree, if nothing is said, and at most.
-const PATIENCE: Duration = Duration::from_secs(10);
-const MOST_PATIENCE: Duration = Duration::from_secs(600);
+const DEFAULT_PATIENCE: Duration = Duration::from_secs(10);
+const MAX_PATIENCE: Duration = Duration::from_secs(600);
 /// Of so many changes that were refused the record keeps what they were.
 const REFUSED: usize = 100;
 /// The longest name of somebody who steers, bytes.
-const LONGEST_NAME: usize = 256;
+const MAX_NAME_BYTES: usize = 256;
 /// Of those who have not accepted a change, so many are named to those who watch.
 const NAMED: usize = 8;
 /// So many looks in a row must show that nobody moves before a run is stopped.
@@ -72,7 +72,7 @@ impl Steers {
 
 /// A name that somebody has given themselves, fit to be shown.
 fn clean(who: &str) -> String {
-    let end = (0..=who.len().min(LONGEST_NAME)).rev().find(|&at| who.is_char_boundary(at)).unwrap_or(0);
+    let end = (0..=who.len().min(MAX_NAME_BYTES)).rev().find(|&at| who.is_char_boundary(at)).unwrap_or(0);
     let name: String = who[..end].chars().filter(|c| !c.is_control()).collect();
     if name.trim().is_empty() {
         return "somebody".to_owned();
@@ -106,7 +106,7 @@ impl Runtime<'_> {
     fn wanted(&mut self, link: ConnectionId, what: SteerRequest, now: u64) -> Result<Option<Value>, Fault> {
         let SteerRequest { who, wanted, at, patience, dry } = what;
         let who = clean(&who);
-        let patience = patience.unwrap_or(PATIENCE).min(MOST_PATIENCE).as_nanos() as u64;
+        let patience = patience.unwrap_or(DEFAULT_PATIENCE).min(MAX_PATIENCE).as_nanos() as u64;
         let halt = |stops| (Matter::Halt, self.steers.steerables.all(), Vec::new(), stops);
         let word = match &wanted {
             ChangeRequest::Set(_) => "set",

@@ -5,17 +5,17 @@ use ligament_launch::terminal_text::TextCleaner;
 use std::io::{IsTerminal, StdoutLock, Write};
 
 /// Standard output, for the output of programs.
-pub(crate) struct Shown {
+pub(crate) struct ProgramOutput {
     out: StdoutLock<'static>,
     cleaner: Option<TextCleaner>,
 }
 
-impl Shown {
+impl ProgramOutput {
     /// For one file from beginning to end.
-    pub fn begin() -> Shown {
+    pub fn begin() -> ProgramOutput {
         let out = std::io::stdout();
         let cleaner = out.is_terminal().then(TextCleaner::default);
-        Shown { out: out.lock(), cleaner }
+        ProgramOutput { out: out.lock(), cleaner }
     }
 
     /// Shows what has come.

@@ -16,10 +16,10 @@ use tokio::sync::{mpsc, Semaphore};
 use tokio::task::AbortHandle;
 
 /// Bytes of a connection that are under way, and of a frame.
-const WINDOW: usize = 256 << 10;
-const PIECE: usize = 16 << 10;
+const WINDOW_BYTES: usize = 256 << 10;
+const MAX_FRAME_BYTES: usize = 16 << 10;
 /// Connections at a time.
-const MOST: usize = 256;
+const MAX_CONNECTIONS: usize = 256;
 /// Frames that wait to be written.
 const QUEUE: usize = 64;
 
@@ -28,16 +28,16 @@ const OPEN: u8 = 0;
 /// Bytes of it.
 const DATA: u8 = 1;
 /// So many of them were taken: a number of 4 bytes.
-const TOOK: u8 = 2;
+const TAG_CREDIT: u8 = 2;
 /// No more comes in this direction.
 const END: u8 = 3;
 /// It is gone, in both directions.
 const GONE: u8 = 4;
 
-type Frame = (u8, u32, Vec<u8>);
+type PipeFrame = (u8, u32, Vec<u8>);
 
 /// A connection, to whoever reads the pipe.
-struct Line {
+struct PipeConnection {
     incoming: mpsc::UnboundedSender<Option<Vec<u8>>>,
     /// Bytes that came and were not taken yet.
     held: Arc<AtomicUsize>,
@@ -50,15 +50,15 @@ struct Line {
 
 /// All connections over a pair of pipes.
 #[derive(Clone)]
-pub struct Carried {
-    lines: Arc<Mutex<HashMap<u32, Line>>>,
-    out: mpsc::Sender<Frame>,
+pub struct PipedConnections {
+    lines: Arc<Mutex<HashMap<u32, PipeConnection>>>,
+    out: mpsc::Sender<PipeFrame>,
 }
 
 /// The connections that begin at the other end.
-pub struct Arriving(mpsc::UnboundedReceiver<DuplexStream>);
+pub struct PipeListener(mpsc::UnboundedReceiver<DuplexStream>);
 
-impl Listener for Arriving {
+impl Listener for PipeListener {
     type Io = DuplexStream;
     type Addr = ();
 
@@ -79,15 +79,15 @@ fn broken(what: &'static str) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, what)
 }
 
-impl Carried {
+impl PipedConnections {
     /// Begins to write frames to a pipe.
-    pub fn begin(pipe: impl AsyncWrite + Send + Unpin + 'static) -> Carried {
+    pub fn begin(pipe: impl AsyncWrite + Send + Unpin + 'static) -> PipedConnections {
         let (out, frames) = mpsc::channel(QUEUE);
         tokio::spawn(write(pipe, frames));
-        Carried { lines: Arc::default(), out }
+        PipedConnections { lines: Arc::default(), out }
     }
 
-    fn lines(&self) -> MutexGuard<'_, HashMap<u32, Line>> {
+    fn lines(&self) -> MutexGuard<'_, HashMap<u32, PipeConnection>> {
         self.lines.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
     }
 
@@ -100,8 +100,8 @@ impl Carried {
 
     fn carry(&self, number: u32, stream: impl AsyncRead + AsyncWrite + Send + 'static) {
         let (incoming, came) = mpsc::unbounded_channel();
-        let (held, credit) = (Arc::new(AtomicUsize::new(0)), Arc::new(Semaphore::new(WINDOW)));
-        let line = Line { incoming, held: held.clone(), credit: credit.clone(), task: None, has_ended: false };
+        let (held, credit) = (Arc::new(AtomicUsize::new(0)), Arc::new(Semaphore::new(WINDOW_BYTES)));
+        let line = PipeConnection { incoming, held: held.clone(), credit: credit.clone(), task: None, has_ended: false };
         self.lines().insert(number, line);
         let (me, out) = (self.clone(), self.out.clone());
         let task = tokio::spawn(async move {
@@ -135,7 +135,7 @@ impl Carried {
             };
             let word = |at: usize| u32::from_le_bytes([head[at], head[at + 1], head[at + 2], head[at + 3]]);
             let (number, length) = (word(1), word(5) as usize);
-            if length > PIECE {
+            if length > MAX_FRAME_BYTES {
                 return Err(broken("a frame is too long"));
             }
             let mut bytes = vec![0; length];
@@ -154,10 +154,10 @@ impl Carried {
         if kind == OPEN {
             let arriving = arriving.ok_or_else(|| broken("a connection begins at the wrong end"))?;
             let known = self.lines().len();
-            if known >= MOST || self.lines().contains_key(&number) {
+            if known >= MAX_CONNECTIONS || self.lines().contains_key(&number) {
                 return Err(broken("there are too many connections"));
             }
-            let (near, far) = tokio::io::duplex(PIECE);
+            let (near, far) = tokio::io::duplex(MAX_FRAME_BYTES);
             self.carry(number, near);
             let _ = arriving.send(far);
             return Ok(());
@@ -172,14 +172,14 @@ impl Carried {
             }
             END if line.has_ended => return Err(broken("a connection ends twice")),
             DATA => {
-                if line.held.fetch_add(bytes.len(), Ordering::Relaxed) + bytes.len() > WINDOW {
+                if line.held.fetch_add(bytes.len(), Ordering::Relaxed) + bytes.len() > WINDOW_BYTES {
                     return Err(broken("more came than may be under way"));
                 }
                 let _ = line.incoming.send(Some(bytes));
             }
-            TOOK => {
+            TAG_CREDIT => {
                 let count = bytes.try_into().map_or(u32::MAX, u32::from_le_bytes) as usize;
-                if count > WINDOW || line.credit.available_permits() + count > WINDOW {
+                if count > WINDOW_BYTES || line.credit.available_permits() + count > WINDOW_BYTES {
                     return Err(broken("more was taken than was sent"));
                 }
                 line.credit.add_permits(count);
@@ -199,7 +199,7 @@ impl Carried {
     }
 }
 
-async fn write(mut pipe: impl AsyncWrite + Unpin, mut frames: mpsc::Receiver<Frame>) {
+async fn write(mut pipe: impl AsyncWrite + Unpin, mut frames: mpsc::Receiver<PipeFrame>) {
     while let Some((kind, number, bytes)) = frames.recv().await {
         let mut frame = Vec::with_capacity(9 + bytes.len());
         frame.push(kind);
@@ -214,46 +214,46 @@ async fn write(mut pipe: impl AsyncWrite + Unpin, mut frames: mpsc::Receiver<Fra
 }
 
 /// The connection that one end of it has left.
-struct Left;
+struct ClosedHalf;
 
 async fn outward(
     mut from: impl AsyncRead + Unpin,
     number: u32,
-    out: &mpsc::Sender<Frame>,
+    out: &mpsc::Sender<PipeFrame>,
     credit: &Semaphore,
-) -> Result<(), Left> {
-    let mut piece = vec![0; PIECE];
+) -> Result<(), ClosedHalf> {
+    let mut piece = vec![0; MAX_FRAME_BYTES];
     loop {
-        let length = from.read(&mut piece).await.map_err(|_| Left)?;
+        let length = from.read(&mut piece).await.map_err(|_| ClosedHalf)?;
         if length == 0 {
-            return out.send((END, number, Vec::new())).await.map_err(|_| Left);
+            return out.send((END, number, Vec::new())).await.map_err(|_| ClosedHalf);
         }
-        credit.acquire_many(length as u32).await.map_err(|_| Left)?.forget();
-        out.send((DATA, number, piece[..length].to_vec())).await.map_err(|_| Left)?;
+        credit.acquire_many(length as u32).await.map_err(|_| ClosedHalf)?.forget();
+        out.send((DATA, number, piece[..length].to_vec())).await.map_err(|_| ClosedHalf)?;
     }
 }
 
 async fn inward(
     mut to: impl AsyncWrite + Unpin,
     number: u32,
-    out: &mpsc::Sender<Frame>,
+    out: &mpsc::Sender<PipeFrame>,
     mut came: mpsc::UnboundedReceiver<Option<Vec<u8>>>,
     held: &AtomicUsize,
-) -> Result<(), Left> {
+) -> Result<(), ClosedHalf> {
     while let Some(Some(bytes)) = came.recv().await {
-        to.write_all(&bytes).await.map_err(|_| Left)?;
-        to.flush().await.map_err(|_| Left)?;
+        to.write_all(&bytes).await.map_err(|_| ClosedHalf)?;
+        to.flush().await.map_err(|_| ClosedHalf)?;
         held.fetch_sub(bytes.len(), Ordering::Relaxed);
         let count = (bytes.len() as u32).to_le_bytes().to_vec();
-        out.send((TOOK, number, count)).await.map_err(|_| Left)?;
+        out.send((TAG_CREDIT, number, count)).await.map_err(|_| ClosedHalf)?;
     }
-    to.shutdown().await.map_err(|_| Left)
+    to.shutdown().await.map_err(|_| ClosedHalf)
 }
 
 /// Connections that begin at the other end of a pair of pipes.
-pub fn arriving() -> (mpsc::UnboundedSender<DuplexStream>, Arriving) {
+pub fn arriving() -> (mpsc::UnboundedSender<DuplexStream>, PipeListener) {
     let (sender, receiver) = mpsc::unbounded_channel();
-    (sender, Arriving(receiver))
+    (sender, PipeListener(receiver))
 }
 
 #[cfg(test)]
@@ -261,9 +261,9 @@ mod tests {
     use super::*;
 
     /// Both ends of a pair of pipes; connections that begin at the first arrive at the second.
-    fn ends() -> (Carried, Arriving) {
+    fn ends() -> (PipedConnections, PipeListener) {
         let (near, far) = (tokio::io::duplex(1 << 12), tokio::io::duplex(1 << 12));
-        let (one, other) = (Carried::begin(near.0), Carried::begin(far.0));
+        let (one, other) = (PipedConnections::begin(near.0), PipedConnections::begin(far.0));
         let (sender, arrives) = arriving();
         let here = one.clone();
         tokio::spawn(async move { here.read(far.1, None).await });
@@ -293,11 +293,11 @@ mod tests {
             let (stalled, theirs) = tokio::io::duplex(64);
             one.open(0, theirs).await;
             let (_unread, mut writes) = tokio::io::split(stalled);
-            let stalls = tokio::spawn(async move { writes.write_all(&vec![7; 8 * WINDOW]).await });
+            let stalls = tokio::spawn(async move { writes.write_all(&vec![7; 8 * WINDOW_BYTES]).await });
             for number in 1..20u32 {
                 let (mine, theirs) = tokio::io::duplex(1000);
                 one.open(number, theirs).await;
-                let sent: Vec<u8> = (0..3 * WINDOW as u32).map(|i| (i * number) as u8).collect();
+                let sent: Vec<u8> = (0..3 * WINDOW_BYTES as u32).map(|i| (i * number) as u8).collect();
                 let (mut from, mut to) = tokio::io::split(mine);
                 let told = sent.clone();
                 tokio::spawn(async move {
@@ -324,8 +324,8 @@ mod tests {
                 vec![(OPEN, 0, 0), (9, 0, 0)],
                 vec![(OPEN, 0, 0), (OPEN, 0, 0)],
                 vec![(DATA, 0, 1 << 20)],
-                vec![(OPEN, 0, 0), (TOOK, 0, 4)],
-                (0..=MOST as u32).map(|number| (OPEN, number, 0)).collect(),
+                vec![(OPEN, 0, 0), (TAG_CREDIT, 0, 4)],
+                (0..=MAX_CONNECTIONS as u32).map(|number| (OPEN, number, 0)).collect(),
             ] {
                 let mut bytes = Vec::new();
                 for (kind, number, length) in &frames {
@@ -335,7 +335,7 @@ mod tests {
                     bytes.resize(bytes.len() + *length as usize, 1);
                 }
                 let (sender, _arrives) = arriving();
-                let end = Carried::begin(tokio::io::sink());
+                let end = PipedConnections::begin(tokio::io::sink());
                 let read = end.read(&bytes[..], Some(sender)).await;
                 assert_eq!(read.is_err(), frames != [(9, 0, 0)], "{:?}", frames.first());
             }

@@ -1,7 +1,7 @@
 //! How a run over several domains begins: its head invites their agents, waits until all have joined, decides who runs
 //! where, and tells them.
 
-use super::domains::{Abroad, Part};
+use super::domains::{Abroad, DomainPaths};
 use super::{ExpectedDomain, Runtime};
 use crate::paths::{connect, event_loop, farewell, hear, own_cores, tuning, Call, EventLoop};
 use ligament_agent::domains::plan_to_wire;
@@ -26,10 +26,10 @@ pub(crate) const MARKER: &str = ".marker";
 /// The file that lets agents join the run.
 pub(crate) const INVITATION: &str = "invitation";
 /// How often somebody looks whether what starts agents has failed.
-const GLANCE: Duration = Duration::from_millis(200);
+const POLL_INTERVAL: Duration = Duration::from_millis(200);
 
 /// How a run spreads over several domains. This process is the head, domain 0.
-pub struct Spread<'a> {
+pub struct DomainSpread<'a> {
     /// The other domains, numbered from 1.
     pub expected: Vec<ExpectedDomain>,
     /// Where the head is reached.
@@ -89,7 +89,7 @@ pub(super) struct Secrets {
 }
 
 impl Secrets {
-    pub fn make(run: &str, spread: &Spread<'_>) -> Secrets {
+    pub fn make(run: &str, spread: &DomainSpread<'_>) -> Secrets {
         let keys = RunKeys::make();
         let invitation = Invitation::new(run, Vec::new(), spread.encrypt, keys.clone());
         let last_word = LastWord::new(invitation, 0).over(spread.way.clone());
@@ -99,14 +99,14 @@ impl Secrets {
     /// Tells the domains that the head is gone; `noted` has where they are. So they end now, and not when they have lost
     /// patience.
     pub fn tell(last_word: &LastWord, noted: &str, why: &str) {
-        const AT_ONCE: usize = 32;
+        const MAX_GREETINGS_AT_ONCE: usize = 32;
         let one = |line: &str| {
             let mut words = line.split(' ');
             let domain: u32 = words.next()?.parse().ok()?;
             Some((domain, words.map(ToOwned::to_owned).collect::<Vec<String>>()))
         };
         let domains: Vec<_> = noted.lines().filter_map(one).collect();
-        for some in domains.chunks(AT_ONCE) {
+        for some in domains.chunks(MAX_GREETINGS_AT_ONCE) {
             std::thread::scope(|scope| {
                 for (domain, addresses) in some {
                     // One that cannot be reached loses patience in time.
@@ -128,9 +128,9 @@ fn noted(gathering: &DomainRoster) -> String {
 }
 
 /// An invitation that lies in a file for as long as this is there.
-struct Written<'f>(&'f Path);
+struct InvitationOnDisk<'f>(&'f Path);
 
-impl Drop for Written<'_> {
+impl Drop for InvitationOnDisk<'_> {
     fn drop(&mut self) {
         let _ = std::fs::remove_file(self.0);
     }
@@ -157,7 +157,7 @@ impl<'a> Runtime<'a> {
     pub(super) fn gather(
         &mut self,
         plan: &RunPlan,
-        spread: Spread<'a>,
+        spread: DomainSpread<'a>,
         secrets: &Secrets,
         guard: &mut Guard,
     ) -> Result<UnboundedReceiver<CarrierReport>, Unready> {
@@ -180,7 +180,7 @@ impl<'a> Runtime<'a> {
         invitation.relays = spread.way.iter().flat_map(|way| way.stations().to_vec()).collect();
         let mut reached: Vec<String> = addresses.iter().map(SocketAddr::to_string).collect();
         reached.extend(spread.way.iter().filter_map(|way| way.word()));
-        let written = Written(&file);
+        let written = InvitationOnDisk(&file);
         invitation.write(&file)?;
         self.save();
         let at = addresses.iter().map(SocketAddr::to_string).collect();
@@ -257,7 +257,7 @@ impl<'a> Runtime<'a> {
         });
         self.record.domains = std::iter::once(here).chain(others).collect();
         self.note_placed(&placement);
-        let part = Part { carrier: Arc::new(carrier), placement: placement.into() };
+        let part = DomainPaths { carrier: Arc::new(carrier), placement: placement.into() };
         let (cut_off, ended) = (BTreeSet::new(), Vec::new());
         self.abroad = Some(Abroad {
             head,
@@ -301,7 +301,7 @@ impl<'a> Runtime<'a> {
             if Instant::now() >= until {
                 return Err(Unready::Incomplete(gathering.too_late(patience.as_secs_f64())));
             }
-            match hear(events, heard, until.min(Instant::now() + GLANCE))? {
+            match hear(events, heard, until.min(Instant::now() + POLL_INTERVAL))? {
                 Call::Interrupted => return Err(Unready::Interrupted),
                 Call::HungUp if !self.terminal_is_gone() => return Err(Unready::Interrupted),
                 Call::HungUp | Call::Nothing => {}

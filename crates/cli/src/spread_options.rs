@@ -5,7 +5,7 @@ use ligament_launch::site::Site;
 use ligament_launch::PlacementOptions;
 use ligament_model::ResolvedModel;
 use ligament_net::{Family, Listen};
-use ligament_runtime::{Agents, ExpectedDomain, Spread};
+use ligament_runtime::{Agents, ExpectedDomain, DomainSpread};
 use ligament_wire::DomainId;
 use std::net::IpAddr;
 use std::ops::RangeInclusive;
@@ -17,7 +17,7 @@ const BY_HAND_WITHIN: Duration = Duration::from_secs(600);
 
 /// Where to be reached.
 #[derive(Debug, Clone, Default, clap::Args)]
-pub(crate) struct Listening {
+pub(crate) struct ListenOptions {
     /// Where other domains reach this one: an address, an interface such as ib0, or 4 or 6 for one of the two
     /// internets [default: all interfaces].
     #[arg(long, value_name = "ADDRESS|INTERFACE")]
@@ -27,7 +27,7 @@ pub(crate) struct Listening {
     pub ports: Option<RangeInclusive<u16>>,
 }
 
-impl Listening {
+impl ListenOptions {
     /// As the paths have it.
     pub fn listen(&self) -> Listen {
         let mut listen = Listen { ports: self.ports.clone(), ..Listen::default() };
@@ -84,7 +84,7 @@ pub(crate) fn seconds(text: &str) -> Result<Duration, Fault> {
 
 /// How links to other domains are used.
 #[derive(Debug, Clone, Default, clap::Args)]
-pub(crate) struct Linking {
+pub(crate) struct LinkOptions {
     /// How many connections a link to another domain has, 1 to 256; of two domains the larger number counts [default: as
     /// many as the link needs].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=256))]
@@ -94,25 +94,25 @@ pub(crate) struct Linking {
     pub pace: Option<u64>,
 }
 
-impl Linking {
+impl LinkOptions {
     /// As it says, else as a site's file does.
-    pub fn or(&self, site: &Site) -> Linking {
-        Linking { streams: self.streams.or(site.streams), pace: self.pace.or(site.pace) }
+    pub fn or(&self, site: &Site) -> LinkOptions {
+        LinkOptions { streams: self.streams.or(site.streams), pace: self.pace.or(site.pace) }
     }
 }
 
 /// How a run spreads over several domains.
 #[derive(Debug, Clone, clap::Args)]
-pub(crate) struct Spreading {
+pub(crate) struct SpreadOptions {
     /// Run over so many other domains besides this machine. Each is joined by hand, with the command that is shown.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000))]
     pub domains: Option<u32>,
     #[command(flatten)]
-    pub listening: Listening,
+    pub listening: ListenOptions,
     #[command(flatten)]
-    pub relaying: crate::relay::Relaying,
+    pub relaying: crate::relay::RelayOptions,
     #[command(flatten)]
-    pub linking: Linking,
+    pub linking: LinkOptions,
     /// For how long to wait until all domains have joined [default: as the site says, else 5min; 10min if they are joined
     /// by hand].
     #[arg(long, value_name = "TIME", value_parser = seconds)]
@@ -128,19 +128,19 @@ pub(crate) struct Spreading {
     pub cores: Option<u32>,
 }
 
-impl Spreading {
+impl SpreadOptions {
     /// The run over domains that are joined by hand, if that is wanted.
     pub fn by_hand<'a>(
         &self,
         site: &Site,
         model: &ResolvedModel,
         agents: &'a mut ByHand,
-    ) -> Result<Option<Spread<'a>>, Fault> {
+    ) -> Result<Option<DomainSpread<'a>>, Fault> {
         let Some(domains) = self.domains else { return Ok(None) };
         let linking = self.linking.or(site);
         let expected = (1..=domains).map(DomainId::new);
         let expected = expected.map(|domain| ExpectedDomain { domain, ..ExpectedDomain::default() });
-        Ok(Some(Spread {
+        Ok(Some(DomainSpread {
             expected: expected.collect(),
             listen: self.listening.listen(),
             encrypt: !self.no_encryption,
@@ -202,7 +202,7 @@ mod tests {
 
     #[test]
     fn an_address_is_told_from_an_interface() {
-        let listen = |text: &str| Listening { listen: Some(text.into()), ports: None }.listen();
+        let listen = |text: &str| ListenOptions { listen: Some(text.into()), ports: None }.listen();
         assert_eq!(listen("::1").address, Some("::1".parse().unwrap()));
         assert_eq!(listen("ib0").interface.as_deref(), Some("ib0"));
         assert_eq!(listen("6").family, Some(Family::V6));

@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 
 /// What comes from one sender, which sends one file after the other.
 #[derive(Default)]
-pub(crate) struct Arriving {
+pub(crate) struct FileReceiver {
     current: Option<Current>,
     /// Of which no more is wanted.
     failed: Option<PathBuf>,
@@ -26,7 +26,7 @@ struct Current {
     digest: Context,
 }
 
-impl Arriving {
+impl FileReceiver {
     /// A part of the file that is to be at `path`; whether it is whole now. Of its permissions those in `mask` are kept.
     ///
     /// # Errors
@@ -140,7 +140,7 @@ mod tests {
     #[test]
     fn a_file_is_there_when_it_is_whole_and_not_before() {
         let place = place("whole");
-        let (file, mut arriving) = (place.join("deep/mesh"), Arriving::default());
+        let (file, mut arriving) = (place.join("deep/mesh"), FileReceiver::default());
         assert_eq!(arriving.take(&file, &part(0, "one ", None), 0o555), Ok(false));
         assert!(!file.exists());
         assert_eq!(arriving.take(&file, &part(4, "two", Some("one two")), 0o555), Ok(true));
@@ -152,7 +152,7 @@ mod tests {
     #[test]
     fn a_file_that_is_not_what_was_sent_is_not_kept_and_is_told_once() {
         let place = place("wrong");
-        let (file, mut arriving) = (place.join("mesh"), Arriving::default());
+        let (file, mut arriving) = (place.join("mesh"), FileReceiver::default());
         let why = arriving.take(&file, &part(0, "one", Some("two")), 0o555).unwrap_err();
         assert!(why.ends_with("mesh arrived with other bytes than it was sent with"), "{why}");
         arriving.take(&file, &part(0, "one", None), 0o555).unwrap();
@@ -168,7 +168,7 @@ mod tests {
     #[test]
     fn of_a_file_that_stops_coming_nothing_is_left() {
         let place = place("stops");
-        let mut arriving = Arriving::default();
+        let mut arriving = FileReceiver::default();
         arriving.take(&place.join("mesh"), &part(0, "one", None), 0o555).unwrap();
         assert_eq!(names(&place).len(), 1);
         drop(arriving);

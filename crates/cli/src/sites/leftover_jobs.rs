@@ -1,6 +1,6 @@
 //! `ligament cancel` of a run at several sites whose head is gone: what is left of its jobs, as `sites.json` has them.
 
-use super::keeper::Keeper;
+use super::keeper::JobKeeper;
 use crate::arguments::print;
 use crate::job::Cancel;
 use ligament_catalogue::{fault, Fault};
@@ -32,7 +32,7 @@ enum Became {
 /// Cancels them; those at sites that cannot be reached stay noted, so that it can be called again.
 pub(crate) fn cancel(run: &RunDirectory, mut jobs: Vec<SiteJob>, arguments: &Cancel) -> i32 {
     let one = |job: &SiteJob| -> Result<Became, Fault> {
-        let mut keeper = Keeper::of(job)?;
+        let mut keeper = JobKeeper::of(job)?;
         match keeper.stands()? {
             JobState::Over { how } => {
                 if !arguments.dry_run {

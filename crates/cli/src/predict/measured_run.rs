@@ -18,17 +18,17 @@ const ALIKE: f64 = 0.1;
 const ROUNDS: usize = 50;
 
 /// A run that is over, and the model that it ran.
-pub(super) struct Measured {
+pub(super) struct MeasuredRun {
     pub run: RunDirectory,
     pub record: RunRecord,
     pub model: ResolvedModel,
     timeline: RunTimeline,
 }
 
-impl Measured {
+impl MeasuredRun {
     /// # Errors
     /// There is no such run, it is not done, or its files cannot be read.
-    pub fn read(run: &str) -> Result<Measured, Fault> {
+    pub fn read(run: &str) -> Result<MeasuredRun, Fault> {
         let run = find_run(run)?;
         let record = record_of(&run)?;
         if record.state != RunState::Done {
@@ -50,7 +50,7 @@ impl Measured {
                 record.run
             ));
         }
-        Ok(Measured { run, record, model, timeline })
+        Ok(MeasuredRun { run, record, model, timeline })
     }
 
     /// The machines of the run, and the place of each of its instances.

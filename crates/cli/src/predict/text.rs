@@ -1,6 +1,6 @@
 //! A prediction in words, and beside what happened.
 
-use super::measured::{leading, Measured};
+use super::measured_run::{leading, MeasuredRun};
 use crate::check::count;
 use ligament_analysis::predict::Prediction;
 use ligament_manager::{component_of, format_bytes, format_count, format_seconds};
@@ -9,9 +9,9 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 
 /// More lines than these of a table are not shown.
-const MOST: usize = 25;
+const MAX_TABLE_ROWS: usize = 25;
 /// Of the critical path.
-const MOST_PARTS: usize = 8;
+const MAX_PATH_PARTS: usize = 8;
 
 /// What people want to know of a prediction.
 pub(super) fn of(prediction: &Prediction) -> String {
@@ -35,7 +35,7 @@ pub(super) fn of(prediction: &Prediction) -> String {
         format_bytes(prediction.bytes)
     );
     text.push_str("\ncritical path\n");
-    for part in prediction.critical_path.iter().take(MOST_PARTS) {
+    for part in prediction.critical_path.iter().take(MAX_PATH_PARTS) {
         let (what, share) = (part.what.name(), percent(part.part));
         let who = if part.who.is_empty() { what.to_owned() } else { format!("{} {what}", part.who) };
         let _ = writeln!(text, "  {share:>5}  {:>8}  {who}", format_seconds(part.seconds));
@@ -88,7 +88,7 @@ fn table(rows: &[Vec<String>]) -> String {
 
 /// What instances do, those of a component together if there are many.
 fn instances(prediction: &Prediction) -> String {
-    let many = prediction.instances.len() > MOST;
+    let many = prediction.instances.len() > MAX_TABLE_ROWS;
     let mut groups: BTreeMap<(usize, &str), Vec<usize>> = BTreeMap::new();
     let mut first: BTreeMap<&str, usize> = BTreeMap::new();
     for (at, one) in prediction.instances.iter().enumerate() {
@@ -98,7 +98,7 @@ fn instances(prediction: &Prediction) -> String {
     }
     let heads = ["", "computes", "waits", "sent", "bytes", "received", "bytes", "memory"];
     let mut rows = vec![heads.map(str::to_owned).to_vec()];
-    for ((_, name), members) in groups.iter().take(MOST) {
+    for ((_, name), members) in groups.iter().take(MAX_TABLE_ROWS) {
         let n = members.len() as f64;
         let sum = |of: &dyn Fn(usize) -> f64| members.iter().map(|&at| of(at)).sum::<f64>();
         let all = &prediction.instances;
@@ -121,8 +121,8 @@ fn instances(prediction: &Prediction) -> String {
 }
 
 fn more(text: &mut String, rows: usize) {
-    if rows > MOST {
-        let _ = writeln!(text, "… and {} more; --json has all", rows - MOST);
+    if rows > MAX_TABLE_ROWS {
+        let _ = writeln!(text, "… and {} more; --json has all", rows - MAX_TABLE_ROWS);
     }
 }
 
@@ -131,7 +131,7 @@ fn placement(prediction: &Prediction) -> String {
     for (at, cores) in prediction.machines.iter().enumerate() {
         let there = prediction.instances.iter().filter(|one| one.machine as usize == at);
         let names: Vec<String> = there.map(|one| one.name.clone()).collect();
-        let names = ligament_manager::list_some(&names, MOST);
+        let names = ligament_manager::list_some(&names, MAX_TABLE_ROWS);
         let _ = writeln!(
             text,
             "  {}: {}",
@@ -147,7 +147,7 @@ fn conduits(prediction: &Prediction) -> String {
     let mut rows = vec![heads.map(str::to_owned).to_vec()];
     let mut all: Vec<_> = prediction.conduits.iter().collect();
     all.sort_by(|a, b| b.bytes.total_cmp(&a.bytes));
-    rows.extend(all.iter().take(MOST).map(|one| {
+    rows.extend(all.iter().take(MAX_TABLE_ROWS).map(|one| {
         vec![
             format!("{} → {}", one.from, one.to),
             format_count(one.messages as f64),
@@ -161,7 +161,7 @@ fn conduits(prediction: &Prediction) -> String {
 }
 
 /// What was predicted and what happened.
-pub(super) fn beside(prediction: &Prediction, run: &Measured) -> String {
+pub(super) fn beside(prediction: &Prediction, run: &MeasuredRun) -> String {
     let off = |predicted: f64, happened: f64| match happened > 0.0 {
         true => format!("{:+.0} %", (predicted / happened - 1.0) * 100.0),
         false => String::new(),
@@ -179,7 +179,7 @@ pub(super) fn beside(prediction: &Prediction, run: &Measured) -> String {
         rows.push(row(format!("{} computes", one.name), predicted.computing, one.computing + one.transferring));
         rows.push(row(format!("{} waits", one.name), predicted.waiting, one.waiting));
     }
-    let shown = rows.len().min(2 + 2 * MOST);
+    let shown = rows.len().min(2 + 2 * MAX_TABLE_ROWS);
     let mut text = table(&rows[..shown]);
     if shown < rows.len() {
         let _ = writeln!(text, "… and {} more; --json has all", (rows.len() - shown) / 2);
@@ -188,7 +188,7 @@ pub(super) fn beside(prediction: &Prediction, run: &Measured) -> String {
 }
 
 /// What happened, for programs.
-pub(super) fn happened(run: &Measured) -> serde_json::Value {
+pub(super) fn happened(run: &MeasuredRun) -> serde_json::Value {
     let instances: Vec<serde_json::Value> = (run.record.instances.iter())
         .map(|one| {
             serde_json::json!({

@@ -13,18 +13,18 @@ use std::os::unix::fs::MetadataExt;
 use std::time::{Duration, Instant};
 
 /// How often somebody looks whether anybody watches.
-const GLANCE: Duration = Duration::from_secs(1);
+const POLL_INTERVAL: Duration = Duration::from_secs(1);
 /// For how long who has shown that they watch is taken to watch on.
 const ATTENTION: Duration = Duration::from_secs(10);
 /// How often who watches is told. Of that time no more than a part, this many-th, goes into telling.
-const TELL: Duration = Duration::from_millis(500);
-const PART: u32 = 20;
+const PUBLISH_INTERVAL: Duration = Duration::from_millis(500);
+const TIME_SHARE: u32 = 20;
 /// Settings that tell a component's last model time, the first that is there.
 const END_NAMES: [&str; 4] = ["t_max", "t_end", "total_time", "end_time"];
 
 /// Who watches, as far as their file tells.
 #[derive(Debug, Default)]
-pub(super) struct Watched {
+pub(super) struct ViewerWatch {
     /// When the file was looked at, and what of it changes when somebody writes there.
     looked: Option<Instant>,
     stamp: Option<(i64, i64, u64)>,
@@ -36,11 +36,11 @@ pub(super) struct Watched {
     pub(super) conduits: OnceCell<Conduits>,
 }
 
-impl Watched {
+impl ViewerWatch {
     /// Whether somebody is to be told now.
     fn is_due(&mut self, file: &std::path::Path) -> bool {
         let now = Instant::now();
-        if self.looked.is_none_or(|looked| now >= looked + GLANCE) {
+        if self.looked.is_none_or(|looked| now >= looked + POLL_INTERVAL) {
             self.looked = Some(now);
             // Opened, since a network's file system may say of a file what it was a while ago until it is.
             let stamp = File::open(file).and_then(|file| file.metadata()).ok();
@@ -264,7 +264,7 @@ impl Runtime<'_> {
         let text = self.status_of(&seen, view.core.memory(), view.channels());
         // Who watches sees that nothing new comes; the run has its own ways to say that its disk is full.
         let _ = self.directory.write("status.json", &text);
-        self.watched.due = Some(Instant::now() + TELL.max(began.elapsed() * PART));
+        self.watched.due = Some(Instant::now() + PUBLISH_INTERVAL.max(began.elapsed() * TIME_SHARE));
     }
 }
 

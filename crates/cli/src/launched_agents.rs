@@ -1,19 +1,19 @@
 //! A run over machines on which agents are started by a launcher: how it spreads, and what becomes of the commands that
 //! start them.
 
-use crate::spread::Spreading;
+use crate::spread_options::SpreadOptions;
 use ligament_catalogue::Fault;
 use ligament_launch::agents::{self, launcher, AgentCommand};
 use ligament_launch::own_command;
 use ligament_launch::site::{LauncherKind, Site};
 use ligament_launch::{RunMachines, PlacementOptions};
 use ligament_model::{LigamentOptions, ResolvedModel};
-use ligament_runtime::{Agents, ExpectedDomain, Spread};
+use ligament_runtime::{Agents, ExpectedDomain, DomainSpread};
 use ligament_wire::DomainId;
 use std::path::Path;
 
 /// Agents that a launcher starts, while they run.
-pub(crate) struct Launched {
+pub(crate) struct LaunchedAgents {
     kind: LauncherKind,
     site: Site,
     /// What agents are told besides how to join.
@@ -21,9 +21,9 @@ pub(crate) struct Launched {
     running: Option<agents::AgentProcesses>,
 }
 
-impl Launched {
+impl LaunchedAgents {
     /// Agents as a site wants them.
-    pub fn new(machines: &RunMachines, site: &Site, spreading: &Spreading) -> Launched {
+    pub fn new(machines: &RunMachines, site: &Site, spreading: &SpreadOptions) -> LaunchedAgents {
         let mut arguments = vec!["--quiet".to_owned()];
         if machines.launcher != LauncherKind::None {
             arguments.push("--launched".to_owned());
@@ -45,16 +45,16 @@ impl Launched {
         tell("--streams", linking.streams.map(|streams| streams.to_string()));
         tell("--pace", linking.pace.map(|pace| pace.to_string()));
         tell("--patience", Some(format!("{}s", spreading.patience.as_secs_f64())));
-        Launched { kind: machines.launcher, site: site.clone(), arguments, running: None }
+        LaunchedAgents { kind: machines.launcher, site: site.clone(), arguments, running: None }
     }
 
     /// The run over these machines.
     pub fn spread<'a>(
         &'a mut self,
         machines: &RunMachines,
-        spreading: &Spreading,
+        spreading: &SpreadOptions,
         model: &ResolvedModel,
-    ) -> Result<Spread<'a>, Fault> {
+    ) -> Result<DomainSpread<'a>, Fault> {
         let site = &self.site;
         let mut listening = spreading.listening.clone();
         listening.listen = listening.listen.or_else(|| site.interface.clone());
@@ -64,7 +64,7 @@ impl Launched {
         let options: &LigamentOptions = &model.ligament;
         let linking = spreading.linking.or(site);
         let encrypt = !spreading.no_encryption && !site.trusted_network;
-        Ok(Spread {
+        Ok(DomainSpread {
             expected: machines.others.clone(),
             listen: listening.listen(),
             way: spreading.relaying.way(site, encrypt)?,
@@ -82,7 +82,7 @@ impl Launched {
     }
 }
 
-impl Agents for Launched {
+impl Agents for LaunchedAgents {
     fn start(&mut self, invitation: &Path, expected: &[ExpectedDomain]) -> Result<(), Fault> {
         let command = AgentCommand {
             invitation: invitation.to_path_buf(),

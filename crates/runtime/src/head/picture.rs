@@ -15,12 +15,12 @@ use std::time::{Duration, Instant};
 /// Clients that ask so shortly one after the other are told of the same picture; of a large run, for longer: of the head's
 /// time no more than a part, this many-th, goes into pictures.
 const SAME: Duration = Duration::from_millis(50);
-const PART: u32 = 20;
+const TIME_SHARE: u32 = 20;
 /// Moments are reckoned anew with each picture; those that differ by no more, in ms, are the same.
-const NEAR: f64 = 20.0;
+const SAME_MOMENT_MS: f64 = 20.0;
 
 #[derive(Debug, Default)]
-struct Part {
+struct NumberedPart {
     /// The picture in which it last changed.
     changed: u64,
     value: Value,
@@ -28,45 +28,45 @@ struct Part {
 
 /// The last picture.
 #[derive(Debug, Default)]
-pub(super) struct News {
+pub(super) struct NumberedPicture {
     picture: u64,
     made: Option<Instant>,
     /// The same moment by the clock of this machine. Clients reckon with it: they may be told of a picture late.
     at: Option<UtcTime>,
     /// How long that took.
     took: Duration,
-    run: Part,
-    instances: Vec<Part>,
-    conduits: Vec<Part>,
+    run: NumberedPart,
+    instances: Vec<NumberedPart>,
+    conduits: Vec<NumberedPart>,
     /// On which ports the ranks of other domains send.
     senders: HashMap<RankId, Arc<[String]>>,
 }
 
-impl Part {
+impl NumberedPart {
     fn is_now(&mut self, value: Value, picture: u64) {
         if self.value != value {
-            *self = Part { changed: picture, value };
+            *self = NumberedPart { changed: picture, value };
         }
     }
 }
 
-fn are_now(parts: &mut Vec<Part>, values: impl Iterator<Item = Value>, picture: u64) {
+fn are_now(parts: &mut Vec<NumberedPart>, values: impl Iterator<Item = Value>, picture: u64) {
     for (i, value) in values.enumerate() {
         if parts.len() <= i {
-            parts.push(Part::default());
+            parts.push(NumberedPart::default());
         }
         parts[i].is_now(value, picture);
     }
 }
 
 /// Those that have changed since, by their numbers.
-fn changed(parts: &[Part], since: u64) -> Option<Value> {
+fn changed(parts: &[NumberedPart], since: u64) -> Option<Value> {
     let changed = parts.iter().enumerate().filter(|(_, part)| part.changed > since);
     let found: Map<String, Value> = changed.map(|(i, part)| (i.to_string(), part.value.clone())).collect();
     (!found.is_empty()).then_some(Value::Object(found))
 }
 
-impl News {
+impl NumberedPicture {
     /// A rank takes part, and sends on these ports.
     pub fn sends(&mut self, rank: RankId, ports: Arc<[String]>) {
         self.senders.insert(rank, ports);
@@ -93,7 +93,7 @@ impl News {
 fn moment(now: UtcTime, seconds_ago: f64, before: &Value) -> Value {
     let ms = (now.0 as f64 - seconds_ago * 1e3).round();
     match before.as_f64() {
-        Some(told) if (told - ms).abs() <= NEAR => before.clone(),
+        Some(told) if (told - ms).abs() <= SAME_MOMENT_MS => before.clone(),
         _ => json!(ms as i64),
     }
 }
@@ -136,7 +136,7 @@ fn part_of(
 impl Runtime<'_> {
     /// What is new since a picture, and the number of the present one.
     pub(super) fn news_since(&mut self, view: &RunView<'_>, since: u64) -> (String, u64) {
-        if self.news.made.is_none_or(|made| made.elapsed() >= SAME.max(self.news.took * PART)) {
+        if self.news.made.is_none_or(|made| made.elapsed() >= SAME.max(self.news.took * TIME_SHARE)) {
             let began = Instant::now();
             self.make_picture(view, UtcTime::now());
             self.news.took = began.elapsed();
@@ -204,7 +204,7 @@ mod tests {
 
     #[test]
     fn each_client_is_told_what_it_lacks() {
-        let mut news = News { picture: 1, ..News::default() };
+        let mut news = NumberedPicture { picture: 1, ..NumberedPicture::default() };
         are_now(&mut news.instances, [json!(1), json!(1)].into_iter(), 1);
         are_now(&mut news.instances, [json!(1), json!(2)].into_iter(), 2);
         (news.picture, news.at) = (2, Some(UtcTime(7_000)));
