@@ -1,6 +1,6 @@
 //! The paths to other domains as the carrier uses them: those of `ligament-net`, or others in tests.
 
-use ligament_net::{Cargo, Event, MessageId, Nanos, Net, DialAddress, LinkReport};
+use ligament_net::{MessageStore, Event, MessageId, Nanos, Net, DialAddress, LinkReport};
 use ligament_wire::DomainId;
 use std::os::fd::BorrowedFd;
 
@@ -21,7 +21,7 @@ pub trait Paths: Send {
     /// When `turn` is due in any case.
     fn deadline(&self) -> Option<Nanos>;
     /// Does what can be done without waiting.
-    fn turn(&mut self, cargo: &mut dyn Cargo, now: Nanos);
+    fn turn(&mut self, cargo: &mut dyn MessageStore, now: Nanos);
     /// What has happened, oldest first.
     fn event(&mut self) -> Option<Event>;
     /// Whether nothing is under way to or from the domain.
@@ -61,7 +61,7 @@ impl Paths for Net {
         self.deadline()
     }
 
-    fn turn(&mut self, cargo: &mut dyn Cargo, now: Nanos) {
+    fn turn(&mut self, cargo: &mut dyn MessageStore, now: Nanos) {
         self.turn(cargo, now);
     }
 

@@ -3,7 +3,7 @@
 //! look, or on which machine.
 
 use crate::arguments::print;
-use crate::interrupt::Ear;
+use crate::interrupt::InterruptWatch;
 use crate::summary::{tell, SummaryStyle};
 use ligament_catalogue::{fault, said, Fault};
 use ligament_launch::site::find_site;
@@ -68,7 +68,7 @@ pub(crate) fn how_to_leave(run: &RunDirectory, is_job: bool) -> String {
 
 /// Shows a run to its end, from the queue on. The exit status is that of the run.
 pub(crate) fn show(run: &RunDirectory, job: Option<&JobRecord>, json: bool) -> i32 {
-    match Ear::new() {
+    match InterruptWatch::new() {
         Ok(ear) => AttachedViewer::new(run, job, json, ear).show(),
         Err(error) => crate::fail(json, &error, crate::FAILED),
     }
@@ -91,12 +91,12 @@ struct AttachedViewer<'a> {
     /// Since when the manager's process, which would be here, is not.
     gone: Option<Instant>,
     said_silent: bool,
-    ear: Ear,
+    ear: InterruptWatch,
     since: Instant,
 }
 
 impl<'a> AttachedViewer<'a> {
-    fn new(run: &'a RunDirectory, job: Option<&'a JobRecord>, json: bool, ear: Ear) -> AttachedViewer<'a> {
+    fn new(run: &'a RunDirectory, job: Option<&'a JobRecord>, json: bool, ear: InterruptWatch) -> AttachedViewer<'a> {
         AttachedViewer {
             run,
             json,

@@ -2,7 +2,7 @@
 //! until it is up, or has failed.
 
 use crate::arguments::{print, Run};
-use crate::interrupt::Ear;
+use crate::interrupt::InterruptWatch;
 use ligament_catalogue::fault;
 use ligament_launch::{ended, start_detached};
 use ligament_manager::{UtcTime, RunDirectory};
@@ -52,7 +52,7 @@ pub(crate) fn begin(
         let pid = start_detached(&printed, || make(directory, Terminal::None(Arc::new(theirs))));
         let pid = pid.map_err(broken)?;
         let printed = File::open(&printed).map_err(broken)?;
-        Ok(DetachedRun { run, line, printed, pid, json, ear: Ear::new()? })
+        Ok(DetachedRun { run, line, printed, pid, json, ear: InterruptWatch::new()? })
     });
     match started {
         Ok(detached) => detached.await_it(),
@@ -68,7 +68,7 @@ struct DetachedRun {
     printed: File,
     pid: u32,
     json: bool,
-    ear: Ear,
+    ear: InterruptWatch,
 }
 
 impl DetachedRun {

@@ -5,15 +5,15 @@ use std::time::Duration;
 use tokio::signal::unix::{signal, Signal, SignalKind};
 
 /// Hears Ctrl-C from when it is made; it does not end the process any more.
-pub(crate) struct Ear {
+pub(crate) struct InterruptWatch {
     runtime: tokio::runtime::Runtime,
     interrupt: Signal,
 }
 
-impl Ear {
+impl InterruptWatch {
     /// # Errors
     /// The system has no means for it.
-    pub fn new() -> Result<Ear, Fault> {
+    pub fn new() -> Result<InterruptWatch, Fault> {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
         let runtime = runtime.map_err(|error| fault!(CANNOT_WATCH, "no event loop: {error}"))?;
         let entered = runtime.enter();
@@ -21,12 +21,12 @@ impl Ear {
         drop(entered);
         let interrupt =
             interrupt.map_err(|error| fault!(CANNOT_WATCH, "signals cannot be watched: {error}"))?;
-        Ok(Ear { runtime, interrupt })
+        Ok(InterruptWatch { runtime, interrupt })
     }
 
     /// Waits for so long, or until somebody presses Ctrl-C: gives whether that was it.
     pub fn waits(&mut self, at_most: Duration) -> bool {
-        let Ear { runtime, interrupt } = self;
+        let InterruptWatch { runtime, interrupt } = self;
         runtime.block_on(async {
             tokio::select! {
                 biased;

@@ -3,7 +3,7 @@
 mod agent;
 mod agents;
 mod arguments;
-mod question;
+mod job_requests;
 mod attach;
 mod check;
 mod client;

@@ -42,7 +42,7 @@ pub(crate) struct Submit {
     #[arg(long, value_name = "NAME")]
     pub partition: Option<String>,
     #[command(flatten)]
-    pub asks: crate::question::Asks,
+    pub asks: crate::job_requests::JobRequests,
     /// Where to put the run directory [default: runs/<model>-<time>].
     #[arg(long, value_name = "DIR")]
     pub run_dir: Option<PathBuf>,

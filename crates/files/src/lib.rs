@@ -10,7 +10,7 @@ mod entry;
 #[cfg(fuzzing)]
 pub mod fuzzing;
 mod names;
-mod sender_files;
+mod outgoing_file;
 mod partial;
 mod protocol;
 mod rate;

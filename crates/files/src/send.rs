@@ -1,7 +1,7 @@
 //! The end that has the files. One thread lists what there is, the other one sends what is wanted of it.
 
 use crate::channel::MessageChannel;
-use crate::sender_files::{FileInTransfer, Unsent};
+use crate::outgoing_file::{FileInTransfer, Unsent};
 use crate::protocol::{heard, misunderstood, read, FileMessage, Pack, Refusal, Want, Word, MAX_PACK_BYTES, CHECKSUM_BYTES, VERSION};
 use crate::rate::Limit;
 use crate::scan::{roots, stopped, Lister, Root, Shelf, MAX_OPEN_FILES};

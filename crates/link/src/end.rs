@@ -4,7 +4,7 @@
 use crate::error::{PathError, PathErrorKind, Misuse};
 use bytemuck::allocation::try_zeroed_vec;
 use ligament_catalogue::{fault, Fault};
-use ligament_net::{now, Cargo, Event, MessageId, Nanos, Net};
+use ligament_net::{now, MessageStore, Event, MessageId, Nanos, Net};
 use rustix::event::{eventfd, poll, EventfdFlags, PollFd, PollFlags, Timespec};
 use std::collections::{HashMap, VecDeque};
 use std::io::IoSlice;
@@ -37,7 +37,7 @@ struct Desk {
     credited: u64,
 }
 
-impl Cargo for Desk {
+impl MessageStore for Desk {
     fn slices<'a>(&'a self, _: u32, id: MessageId, offset: u64, len: u32, into: &mut Vec<IoSlice<'a>>) {
         let Some(bytes) = self.leaving.get(&id) else { return };
         let bytes = (**bytes).as_ref();

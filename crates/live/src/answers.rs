@@ -2,7 +2,7 @@
 //! not, since they say nothing of any run.
 
 use crate::demand::Demand;
-use crate::door::{self, same, Door, Guest};
+use crate::door::{self, same, Door, Visitor};
 use crate::history::{plain_file, History};
 use crate::listen::TrustFlag;
 use crate::picture::SharedPicture;
@@ -243,7 +243,7 @@ struct Since {
 /// What is new since a picture, as soon as there is something.
 async fn news(
     State(server): State<Arc<Server>>,
-    Extension(guest): Extension<Guest>,
+    Extension(guest): Extension<Visitor>,
     Query(Since { since }): Query<Since>,
 ) -> Response {
     let _look = server.demand.look();

@@ -80,12 +80,12 @@ impl Purpose {
 
 /// Somebody who was let in: what they may do, and by which of the links they came.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Guest {
+pub struct Visitor {
     pub purpose: Purpose,
     pub link: u32,
 }
 
-impl Guest {
+impl Visitor {
     /// By which link they came, for the journal.
     pub fn by(&self) -> String {
         match &self.purpose.name {
@@ -108,7 +108,7 @@ pub fn same(one: &str, other: &str) -> bool {
     one.len() == other.len() && differences == 0
 }
 
-type SecretTable = HashMap<String, (Guest, Instant)>;
+type SecretTable = HashMap<String, (Visitor, Instant)>;
 
 #[derive(Default)]
 struct KnownSecrets {
@@ -127,7 +127,7 @@ pub struct Door {
     known: Mutex<KnownSecrets>,
 }
 
-fn keep(kept: &mut SecretTable, word: String, guest: Guest) {
+fn keep(kept: &mut SecretTable, word: String, guest: Visitor) {
     if kept.len() >= MAX_SESSIONS {
         let oldest = kept.iter().min_by_key(|(_, (_, since))| *since).map(|(word, _)| word.clone());
         oldest.and_then(|oldest| kept.remove(&oldest));
@@ -136,7 +136,7 @@ fn keep(kept: &mut SecretTable, word: String, guest: Guest) {
 }
 
 /// The one that is the same, found in a time that does not tell which.
-fn find(kept: &SecretTable, word: &str) -> Option<(String, Guest, Instant)> {
+fn find(kept: &SecretTable, word: &str) -> Option<(String, Visitor, Instant)> {
     let mut found = None;
     for (known, (guest, since)) in kept {
         if same(known, word) {
@@ -173,7 +173,7 @@ impl Door {
         let mut known = self.known();
         known.links += 1;
         let link = known.links;
-        keep(&mut known.secrets, secret.clone(), Guest { purpose, link });
+        keep(&mut known.secrets, secret.clone(), Visitor { purpose, link });
         Ok((secret, link))
     }
 
@@ -193,7 +193,7 @@ impl Door {
     ///
     /// # Errors
     /// As `new`.
-    pub fn open(&self, secret: &str, headers: &HeaderMap) -> std::io::Result<Option<(String, String, Guest)>> {
+    pub fn open(&self, secret: &str, headers: &HeaderMap) -> std::io::Result<Option<(String, String, Visitor)>> {
         let origin = headers.get(header::ORIGIN).and_then(|origin| origin.to_str().ok()).unwrap_or_default();
         let public = self.public.as_ref().filter(|public| public.is_origin(origin));
         self.open_at(secret, Instant::now(), public)
@@ -204,7 +204,7 @@ impl Door {
         secret: &str,
         now: Instant,
         public: Option<&PublicUrl>,
-    ) -> std::io::Result<Option<(String, String, Guest)>> {
+    ) -> std::io::Result<Option<(String, String, Visitor)>> {
         let (session, word) = (random_hex(24)?, random_hex(24)?);
         let mut known = self.known();
         let Some((found, guest, since)) = find(&known.secrets, secret) else { return Ok(None) };
@@ -218,7 +218,7 @@ impl Door {
     }
 
     /// Who it is that sends these headers.
-    pub fn guest(&self, headers: &HeaderMap) -> Option<Guest> {
+    pub fn guest(&self, headers: &HeaderMap) -> Option<Visitor> {
         let cookies = headers.get_all(header::COOKIE).iter().filter_map(|cookies| cookies.to_str().ok());
         let mut pairs =
             cookies.flat_map(|cookies| cookies.split(';')).filter_map(|pair| pair.trim().split_once('='));
@@ -333,7 +333,7 @@ mod tests {
         let purpose = Purpose::of("steer Ada\u{1b}[2J Lovelace\n").unwrap();
         assert_eq!(purpose, Purpose { role: Role::Steer, name: Some("Ada[2J Lovelace".into()) });
         assert_eq!(Purpose::of(&purpose.words()), Some(purpose.clone()));
-        assert_eq!(Guest { purpose, link: 2 }.by(), "link 2 for Ada[2J Lovelace");
+        assert_eq!(Visitor { purpose, link: 2 }.by(), "link 2 for Ada[2J Lovelace");
         assert_eq!(Purpose::of("look").map(|one| (one.words(), one.name)), Some(("look".into(), None)));
         assert_eq!(Purpose::of("rule Ada"), None);
         let long = Purpose::new(Role::Look, Some(&"é".repeat(1000))).name.unwrap();
@@ -394,7 +394,7 @@ mod tests {
             assert!(number == link && door.awaits(&secret));
             assert_eq!(door.open("wrong", &headers(&[])).unwrap(), None);
             let (cookie, word, guest) = door.open(&secret, &headers(&[])).unwrap().unwrap();
-            assert_eq!(guest, Guest { purpose: for_(role), link });
+            assert_eq!(guest, Visitor { purpose: for_(role), link });
             assert!(cookie.ends_with("; HttpOnly; SameSite=Strict; Path=/"), "{cookie}");
             assert!(door.open(&secret, &headers(&[])).unwrap().is_none() && !door.awaits(&secret));
             let pair = cookie.split(';').next().unwrap();

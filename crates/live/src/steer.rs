@@ -2,7 +2,7 @@
 //! by a link for steering. Who only looks is refused, and that is logged.
 
 use crate::answers::{refusal, Server};
-use crate::door::{Guest, Role};
+use crate::door::{Visitor, Role};
 use axum::extract::rejection::JsonRejection;
 use axum::extract::State;
 use axum::http::StatusCode;
@@ -41,7 +41,7 @@ pub struct SteerBody {
 }
 
 impl SteerBody {
-    fn order(self, guest: &Guest) -> Result<SteerRequest, Fault> {
+    fn order(self, guest: &Visitor) -> Result<SteerRequest, Fault> {
         let bad = |what: &str| Err(fault!(BAD_STEERING, "{what}"));
         let SteerBody { what, settings, at, change, patience, dry } = self;
         let wanted = match what.as_str() {
@@ -67,7 +67,7 @@ impl SteerBody {
 /// Carries out what a browser wants, and answers when it is agreed on, or refused.
 pub async fn steered(
     State(server): State<Arc<Server>>,
-    Extension(guest): Extension<Guest>,
+    Extension(guest): Extension<Visitor>,
     asked: Result<Json<SteerBody>, JsonRejection>,
 ) -> Response {
     if guest.purpose.role != Role::Steer {
@@ -126,7 +126,7 @@ mod tests {
 
     fn order(text: &str) -> Result<SteerRequest, String> {
         let asked: SteerBody = serde_json::from_str(text).map_err(|error| error.to_string())?;
-        asked.order(&Guest { purpose: Purpose::new(Role::Steer, None), link: 3 }).map_err(|why| why.to_string())
+        asked.order(&Visitor { purpose: Purpose::new(Role::Steer, None), link: 3 }).map_err(|why| why.to_string())
     }
 
     #[test]

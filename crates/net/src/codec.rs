@@ -2,8 +2,8 @@
 //! number. A piece that does not get smaller is sent as it is. `pays` decides for which conduits compression is
 //! tried at all.
 
-use crate::compression_choice::{Pays, Verdict};
-use crate::{Cargo, Compression};
+use crate::compression_choice::{CompressionChoice, Verdict};
+use crate::{MessageStore, Compression};
 use ligament_catalogue::{fault, Fault};
 use ligament_path::{FrameHeader, MessageId};
 use std::time::{Duration, Instant};
@@ -40,7 +40,7 @@ impl PackingMethod {
 /// Packs and unpacks the pieces of one path.
 pub(crate) struct Codec {
     wanted: Compression,
-    pays: Pays,
+    pays: CompressionChoice,
     packer: Option<zstd::bulk::Compressor<'static>>,
     unpacker: Option<zstd::bulk::Decompressor<'static>>,
     raw: Vec<u8>,
@@ -51,7 +51,7 @@ impl Codec {
     pub fn new(wanted: Compression) -> Codec {
         Codec {
             wanted,
-            pays: Pays::default(),
+            pays: CompressionChoice::default(),
             packer: None,
             unpacker: None,
             raw: Vec::new(),
@@ -67,7 +67,7 @@ impl Codec {
         header: &FrameHeader,
         id: MessageId,
         link: Option<f64>,
-        cargo: &dyn Cargo,
+        cargo: &dyn MessageStore,
     ) -> Option<(u8, Vec<u8>)> {
         if self.wanted == Compression::Never || header.len < MIN_PACKED_BYTES {
             return None;
@@ -93,7 +93,7 @@ impl Codec {
         packed
     }
 
-    fn gather(&mut self, domain: u32, header: &FrameHeader, id: MessageId, cargo: &dyn Cargo) {
+    fn gather(&mut self, domain: u32, header: &FrameHeader, id: MessageId, cargo: &dyn MessageStore) {
         let mut slices = Vec::new();
         cargo.slices(domain, id, header.offset, header.len, &mut slices);
         self.raw.clear();

@@ -23,7 +23,7 @@ pub(crate) enum Verdict {
 }
 
 #[derive(Debug, Clone, Copy)]
-struct Conduit {
+struct ConduitTrial {
     method: Option<PackingMethod>,
     /// Pieces until the method is chosen again, or until the next try.
     left: u32,
@@ -31,15 +31,15 @@ struct Conduit {
     disappointments: u32,
 }
 
-const NEW: Conduit = Conduit { method: None, left: 0, rest: FIRST_REST, disappointments: 0 };
+const NEW: ConduitTrial = ConduitTrial { method: None, left: 0, rest: FIRST_REST, disappointments: 0 };
 
 /// What is known of each conduit.
 #[derive(Debug, Default)]
-pub(crate) struct Pays {
-    conduits: HashMap<u32, Conduit>,
+pub(crate) struct CompressionChoice {
+    conduits: HashMap<u32, ConduitTrial>,
 }
 
-impl Pays {
+impl CompressionChoice {
     /// What to do with the next piece of a conduit. `link` as in `Codec::pack`. After anything but `AsItIs`, `was` is due.
     pub fn ask(&mut self, conduit: u32, link: Option<f64>) -> Verdict {
         if link.is_none() && !self.conduits.contains_key(&conduit) {
@@ -83,7 +83,7 @@ impl Pays {
         state.disappointments += 1;
         if state.method.is_none() || state.disappointments >= DISAPPOINTMENTS {
             *state =
-                Conduit { method: None, left: state.rest, rest: (2 * state.rest).min(MAX_REST_PIECES), ..NEW };
+                ConduitTrial { method: None, left: state.rest, rest: (2 * state.rest).min(MAX_REST_PIECES), ..NEW };
         }
     }
 }
@@ -136,14 +136,14 @@ mod tests {
 
     #[test]
     fn where_nothing_waits_for_the_link_nothing_is_tried() {
-        let mut pays = Pays::default();
+        let mut pays = CompressionChoice::default();
         assert_eq!(pays.ask(1, None), Verdict::AsItIs);
         assert_eq!(pays.ask(1, SLOW), Verdict::Try);
     }
 
     #[test]
     fn a_method_that_was_found_is_used_until_the_link_is_no_longer_waited_for() {
-        let mut pays = Pays::default();
+        let mut pays = CompressionChoice::default();
         assert_eq!(pays.ask(1, SLOW), Verdict::Try);
         pays.found(1, PackingMethod::ALL[1]);
         pays.was(1, true);
@@ -154,7 +154,7 @@ mod tests {
 
     #[test]
     fn what_did_not_help_is_tried_ever_more_rarely() {
-        let mut pays = Pays::default();
+        let mut pays = CompressionChoice::default();
         let mut tries = Vec::new();
         for piece in 0..10_000 {
             if pays.ask(1, SLOW) == Verdict::Try {
@@ -169,7 +169,7 @@ mod tests {
 
     #[test]
     fn a_method_that_disappoints_again_and_again_is_switched_off() {
-        let mut pays = Pays::default();
+        let mut pays = CompressionChoice::default();
         pays.ask(1, SLOW);
         pays.found(1, PackingMethod::ALL[0]);
         for _ in 0..DISAPPOINTMENTS {

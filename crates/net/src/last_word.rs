@@ -6,7 +6,7 @@
 use crate::fixed_read::failed;
 use crate::connection::Got;
 use crate::greeting::{Boot, LAST_WORD_BYTES};
-use crate::dialler::{Guest, House, DialledStream, Progress};
+use crate::handshake::{Handshake, HandshakeContext, DialledStream, Progress};
 use crate::keys::random;
 use crate::relay::route::{DialAddress, Route};
 use crate::{now, Invitation, Nanos};
@@ -44,9 +44,9 @@ impl LastWord {
         LastWord { way, ..self }
     }
 
-    pub(crate) fn house(&self) -> House {
+    pub(crate) fn house(&self) -> HandshakeContext {
         let Invitation { keys, encrypt, .. } = &self.invitation;
-        House::new(keys.clone(), self.me, *encrypt, self.boot)
+        HandshakeContext::new(keys.clone(), self.me, *encrypt, self.boot)
     }
 
     /// Says to the run's head that the domain's process is gone, and why: see `say_to`.
@@ -84,10 +84,10 @@ impl LastWord {
     }
 }
 
-fn tell(house: &House, line: DialledStream, place: &DialAddress, word: &[u8]) -> Result<(), Fault> {
+fn tell(house: &HandshakeContext, line: DialledStream, place: &DialAddress, word: &[u8]) -> Result<(), Fault> {
     let by_ssh = if place.gate().is_some() { 4 } else { 0 };
     let until = now() + ADDRESS_TIMEOUT_NS * (1 + by_ssh + place.relays() as Nanos);
-    let mut head = Guest::dial(line, place, until, house).map_err(failed)?;
+    let mut head = Handshake::dial(line, place, until, house).map_err(failed)?;
     let mut greeted = false;
     loop {
         wait(&mut head, until)?;
@@ -110,7 +110,7 @@ fn tell(house: &House, line: DialledStream, place: &DialAddress, word: &[u8]) ->
 }
 
 /// Waits until the connection may go on.
-fn wait(head: &mut Guest, until: Nanos) -> Result<(), Fault> {
+fn wait(head: &mut Handshake, until: Nanos) -> Result<(), Fault> {
     let left = until.saturating_sub(now());
     if left == 0 {
         return Err(head.awaited());

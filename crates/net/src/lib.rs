@@ -3,7 +3,7 @@
 //! and nothing that blocks.
 #![deny(unsafe_code)]
 
-mod payload;
+mod message_store;
 mod codec;
 mod fixed_read;
 mod connection;
@@ -13,7 +13,7 @@ mod event;
 pub mod fuzzing;
 mod gate;
 mod greeting;
-mod dialler;
+mod handshake;
 mod stream_reader;
 mod invitation;
 mod keys;
@@ -33,7 +33,7 @@ mod sys;
 mod tls;
 mod tuning;
 
-pub use payload::Cargo;
+pub use message_store::MessageStore;
 pub use event::Event;
 pub use gate::Gate;
 pub use greeting::MAX_STREAMS;

@@ -10,10 +10,10 @@ mod relay_waiting;
 
 use crate::connection::Connection;
 use crate::greeting::{Boot, Lineage, MAX_STREAMS};
-use crate::dialler::{Errand, Guest, House, NO_DEADLINE_NS};
+use crate::handshake::{Errand, Handshake, HandshakeContext, NO_DEADLINE_NS};
 use crate::keys::random;
 use crate::peer::{Peer, PathState};
-use crate::{now, Cargo, Event, LastWord, Listener, MessageId, Nanos, DialAddress, RunKeys, StreamId, NetOptions, Route};
+use crate::{now, MessageStore, Event, LastWord, Listener, MessageId, Nanos, DialAddress, RunKeys, StreamId, NetOptions, Route};
 use ligament_catalogue::{fault, Fault};
 use ligament_path::RelayDistance;
 use rustix::event::epoll::{self, CreateFlags, EventData, EventFlags};
@@ -43,14 +43,14 @@ enum Owner {
 /// All paths of one domain: they share one epoll descriptor and one listening port.
 pub struct Net {
     epoll: OwnedFd,
-    house: House,
+    house: HandshakeContext,
     tuning: NetOptions,
     owners: HashMap<u64, Owner>,
     last_token: u64,
     listening: BTreeMap<u64, OwnedFd>,
     /// No guests are accepted before this time, because there are no descriptors.
     crowded: Option<Nanos>,
-    guests: BTreeMap<u64, Guest>,
+    guests: BTreeMap<u64, Handshake>,
     /// Those guests of a relay that wait there for others.
     waiting: Option<RelayWait>,
     peers: BTreeMap<u32, Peer>,
@@ -77,7 +77,7 @@ impl Net {
     /// # Panics
     /// It has no random numbers.
     pub fn new(keys: RunKeys, me: u32, encrypt: bool, tuning: NetOptions) -> Result<Net, Fault> {
-        Net::of_house(House::new(keys, me, encrypt, random()), tuning)
+        Net::of_house(HandshakeContext::new(keys, me, encrypt, random()), tuning)
     }
 
     /// The paths of a domain, with a `last_word` by which another process can report that this one is gone.
@@ -88,7 +88,7 @@ impl Net {
         Net::of_house(last_word.house(), tuning)
     }
 
-    fn of_house(house: House, tuning: NetOptions) -> Result<Net, Fault> {
+    fn of_house(house: HandshakeContext, tuning: NetOptions) -> Result<Net, Fault> {
         let epoll = epoll::create(CreateFlags::CLOEXEC)
             .map_err(|error| fault!(PATH_GIVEN_UP, "the kernel has no descriptors for a path: {error}"))?;
         Ok(Net {
@@ -159,7 +159,7 @@ impl Net {
         peer.offers_at(near, now());
     }
 
-    /// Sends a message of `total` bytes, which are asked for later, and must be there until `Cargo::release`.
+    /// Sends a message of `total` bytes, which are asked for later, and must be there until `MessageStore::release`.
     /// May be called before there is a connection.
     ///
     /// # Panics
@@ -214,7 +214,7 @@ impl Net {
 
     /// Does all work that needs no waiting, up to a limit: after some MiB it returns, and is due again at once.
     /// Call it also after `send`, `credit`, `dial`, `end`. `now`: from `now()`.
-    pub fn turn(&mut self, cargo: &mut dyn Cargo, now: Nanos) {
+    pub fn turn(&mut self, cargo: &mut dyn MessageStore, now: Nanos) {
         self.again = false;
         self.write(cargo, now);
         self.look();
@@ -249,7 +249,7 @@ impl Net {
     }
 
     /// Does the work that is due by time.
-    fn pass_time(&mut self, cargo: &mut dyn Cargo, now: Nanos) {
+    fn pass_time(&mut self, cargo: &mut dyn MessageStore, now: Nanos) {
         self.dismiss_late_guests(now);
         self.listen_again(now);
         self.wait_at_relay(now);
@@ -342,7 +342,7 @@ impl Net {
         for (_, stream) in std::mem::take(&mut peer.streams) {
             self.owners.remove(&stream.token);
         }
-        let dialling = |guest: &Guest| match guest.errand {
+        let dialling = |guest: &Handshake| match guest.errand {
             Errand::Dials(line) => line.domain == domain,
             Errand::Offers { domain: other, .. } | Errand::Offered(other) => other == domain,
             Errand::Came | Errand::Waits => false,

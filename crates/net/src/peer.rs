@@ -3,7 +3,7 @@
 use crate::codec::Codec;
 use crate::connection::Connection;
 use crate::greeting::Boot;
-use crate::dialler::DialledStream;
+use crate::handshake::DialledStream;
 use crate::stream_reader::StreamReader;
 use crate::stream_writer::StreamWriter;
 use crate::{DialAddress, NetOptions};

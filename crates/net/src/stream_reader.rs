@@ -2,7 +2,7 @@
 
 use crate::codec::Codec;
 use crate::connection::{Connection, Got};
-use crate::Cargo;
+use crate::MessageStore;
 use ligament_catalogue::{fault, Code, Fault};
 use ligament_path::{Destination, FrameHeader, MessageId, Nanos, Path, StreamId, HEADER_BYTES};
 use std::io::{self, IoSliceMut};
@@ -65,7 +65,7 @@ pub(crate) struct Reach<'a> {
     pub domain: u32,
     pub stream: StreamId,
     pub path: &'a mut Path,
-    pub cargo: &'a mut dyn Cargo,
+    pub cargo: &'a mut dyn MessageStore,
     pub codec: &'a mut Codec,
     pub now: Nanos,
     /// Memory for what is read before it is known where it belongs; at least 64 KiB.
@@ -122,7 +122,7 @@ impl StreamReader {
         bytes: &[u8],
         path: &mut Path,
         codec: &mut Codec,
-        cargo: &mut dyn Cargo,
+        cargo: &mut dyn MessageStore,
         now: Nanos,
     ) -> Result<(), StreamFailure> {
         let mut reach = Reach { domain: 0, stream: 0, path, cargo, codec, now, scratch: &mut [] };
@@ -221,7 +221,7 @@ impl StreamReader {
     }
 }
 
-fn room(cargo: &mut dyn Cargo, domain: u32, id: MessageId, offset: u64, len: u32) -> &mut [u8] {
+fn room(cargo: &mut dyn MessageStore, domain: u32, id: MessageId, offset: u64, len: u32) -> &mut [u8] {
     let room = cargo.room(domain, id, offset, len);
     debug_assert_eq!(room.len(), len as usize, "the room that was asked for");
     room

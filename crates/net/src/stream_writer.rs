@@ -3,7 +3,7 @@
 use crate::codec::Codec;
 use crate::connection::Connection;
 use crate::compression_choice::BottleneckRate;
-use crate::Cargo;
+use crate::MessageStore;
 use ligament_catalogue::said;
 use ligament_path::{FrameHeader, MessageId, Nanos, OutgoingFrame, Path, StreamId, HEADER_BYTES};
 use std::collections::VecDeque;
@@ -110,7 +110,7 @@ impl StreamWriter {
         connection: &mut Connection,
         (domain, stream): (u32, StreamId),
         (path, codec): (&mut Path, &mut Codec),
-        cargo: &dyn Cargo,
+        cargo: &dyn MessageStore,
         pass: Pass,
         now: Nanos,
     ) -> io::Result<bool> {
@@ -139,7 +139,7 @@ impl StreamWriter {
         (domain, stream): (u32, StreamId),
         path: &mut Path,
         codec: &mut Codec,
-        cargo: &dyn Cargo,
+        cargo: &dyn MessageStore,
         pass: Pass,
         now: Nanos,
     ) {
@@ -164,7 +164,7 @@ impl StreamWriter {
         }
     }
 
-    fn slices<'a>(&'a self, domain: u32, cargo: &'a dyn Cargo) -> io::Result<Vec<IoSlice<'a>>> {
+    fn slices<'a>(&'a self, domain: u32, cargo: &'a dyn MessageStore) -> io::Result<Vec<IoSlice<'a>>> {
         let mut slices = Vec::with_capacity(2 * self.frames.len().min(SLICES));
         let mut done = self.done;
         for frame in &self.frames {
@@ -220,7 +220,7 @@ mod tests {
     /// Has only the first so many bytes of any message.
     struct Only(Vec<u8>);
 
-    impl Cargo for Only {
+    impl MessageStore for Only {
         fn slices<'a>(&'a self, _: u32, _: MessageId, offset: u64, len: u32, into: &mut Vec<IoSlice<'a>>) {
             let begin = (offset as usize).min(self.0.len());
             into.push(IoSlice::new(&self.0[begin..self.0.len().min(begin + len as usize)]));

@@ -8,7 +8,7 @@ pub mod client;
 mod colours;
 mod files;
 mod head;
-mod silent_domain;
+mod guard_record;
 mod observe;
 mod paths;
 pub mod play;

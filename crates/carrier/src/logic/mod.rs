@@ -10,7 +10,7 @@ mod overlays;
 use crate::{Attachment, CarrierReport, Paths, Quiet};
 use inward::{In, PartialMessage, AssemblyMemory, PREFAULTED_BYTES};
 use ligament_catalogue::{fault, Fault};
-use ligament_net::{Cargo, MessageId, Nanos, CONTROL};
+use ligament_net::{MessageStore, MessageId, Nanos, CONTROL};
 use ligament_shm::board::{FOR_CREDIT, FOR_MESSAGES};
 use ligament_shm::endpoint::ParkingPlace;
 use ligament_shm::{Custodian, Endpoint, ShmError};
@@ -291,7 +291,7 @@ impl<C: Custodian> Logic<C> {
     }
 }
 
-impl<C: Custodian> Cargo for Logic<C> {
+impl<C: Custodian> MessageStore for Logic<C> {
     fn slices<'a>(&'a self, domain: u32, id: MessageId, offset: u64, len: u32, into: &mut Vec<IoSlice<'a>>) {
         if let Some(message) = self.outgoing.get(&(DomainId::new(domain), id)) {
             message.slices(offset, len as usize, into);

@@ -491,7 +491,7 @@ fn what_is_not_for_this_domain_gives_the_path_up() {
     let mut stranger = run.paths.remove(0);
     crate::Paths::send(&mut stranger, DomainId::new(1), 7, 80);
     struct Junk;
-    impl Cargo for Junk {
+    impl MessageStore for Junk {
         fn slices<'a>(&'a self, _: u32, _: MessageId, _: u64, len: u32, into: &mut Vec<IoSlice<'a>>) {
             into.push(IoSlice::new(&[0xff; 80][..len as usize]));
         }

@@ -2,7 +2,7 @@
 #![allow(dead_code)]
 
 use ligament_catalogue::fault;
-use ligament_net::{Cargo, Event, MessageId, Nanos, DialAddress};
+use ligament_net::{MessageStore, Event, MessageId, Nanos, DialAddress};
 use ligament_path::{Action, Destination, FrameHeader, OutgoingFrame, Path, PathOptions};
 use ligament_wire::DomainId;
 use rustix::event::{eventfd, EventfdFlags};
@@ -88,7 +88,7 @@ pub fn joined(n: u32) -> (Vec<MemoryPaths>, Scissors) {
 }
 
 impl End {
-    fn turn(&mut self, domain: u32, cargo: &mut dyn Cargo, events: &mut VecDeque<Event>, now: Nanos) {
+    fn turn(&mut self, domain: u32, cargo: &mut dyn MessageStore, events: &mut VecDeque<Event>, now: Nanos) {
         let cuts = self.cable.lock().unwrap().cuts;
         if self.cuts != Some(cuts) {
             self.cuts = Some(cuts);
@@ -134,7 +134,7 @@ impl End {
         domain: u32,
         header: &FrameHeader,
         bytes: &[u8],
-        cargo: &mut dyn Cargo,
+        cargo: &mut dyn MessageStore,
         events: &mut VecDeque<Event>,
         now: Nanos,
     ) {
@@ -159,7 +159,7 @@ impl End {
         }
     }
 
-    fn act(&mut self, domain: u32, cargo: &mut dyn Cargo, events: &mut VecDeque<Event>) {
+    fn act(&mut self, domain: u32, cargo: &mut dyn MessageStore, events: &mut VecDeque<Event>) {
         while let Some(action) = self.path.action() {
             match action {
                 Action::Deliver(id) => cargo.deliver(domain, id),
@@ -203,7 +203,7 @@ impl ligament_carrier::Paths for MemoryPaths {
         self.ends.values().filter(|end| !end.ended).filter_map(|end| end.path.deadline()).min()
     }
 
-    fn turn(&mut self, cargo: &mut dyn Cargo, now: Nanos) {
+    fn turn(&mut self, cargo: &mut dyn MessageStore, now: Nanos) {
         let _ = rustix::io::read(&self.bell, &mut [0u8; 8]);
         for (&domain, end) in self.ends.iter_mut().filter(|(_, end)| !end.ended) {
             end.turn(domain, cargo, &mut self.events, now);

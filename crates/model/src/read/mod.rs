@@ -8,7 +8,7 @@ mod other_file;
 mod program;
 mod scales;
 mod sections;
-mod word_list;
+mod shell_words;
 
 use crate::configuration::{Configuration, Version};
 use crate::identity::Reference;

@@ -1,7 +1,7 @@
 //! Reading programs (v0.1: implementations), supported settings and resources.
 
 use super::fields::{Fields, FieldReader, TextOrList};
-use super::word_list::words;
+use super::shell_words::words;
 use crate::configuration::{Configuration, Version};
 use crate::identity::{Identifier, Reference};
 use crate::problem::At;

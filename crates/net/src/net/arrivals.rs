@@ -4,7 +4,7 @@ use super::{Net, Owner};
 use crate::connection::Connection;
 use crate::admission::one_too_many;
 use crate::greeting::{Boot, Hello};
-use crate::dialler::{Errand, Guest, GreetingProgress, DialledStream, Progress, NO_DEADLINE_NS};
+use crate::handshake::{Errand, Handshake, GreetingProgress, DialledStream, Progress, NO_DEADLINE_NS};
 use crate::stream_reader::StreamReader;
 use crate::stream_writer::StreamWriter;
 use crate::peer::{PathState, Stream};
@@ -33,7 +33,7 @@ impl Net {
             }
             let within = self.within(&place);
             let within = self.peer(domain).hurry(line.stream).map_or(within, |hurry| hurry.min(within));
-            match Guest::dial(line, &place, now + within, &self.house) {
+            match Handshake::dial(line, &place, now + within, &self.house) {
                 Ok(guest) => self.expect_answer(guest),
                 Err(error) => {
                     let why = Fault::new(Code::PATH_GIVEN_UP, error.to_string());
@@ -49,7 +49,7 @@ impl Net {
         there + self.tuning.greeting * place.relays() as Nanos
     }
 
-    pub(super) fn expect_answer(&mut self, guest: Guest) {
+    pub(super) fn expect_answer(&mut self, guest: Handshake) {
         let token = self.token(Owner::Guest);
         self.watch(guest.connection.socket(), token, ALL);
         self.guests.insert(token, guest);
@@ -100,7 +100,7 @@ impl Net {
         self.watch(connection.socket(), token, ALL);
         // If a greeting has arrived already, it is read before the next guest is accepted.
         connection.ready(true, false, false);
-        let guest = Guest::arrives(connection, from, now + self.tuning.greeting);
+        let guest = Handshake::arrives(connection, from, now + self.tuning.greeting);
         self.guests.insert(token, guest);
         self.greet(token, now);
     }
@@ -312,7 +312,7 @@ impl Net {
     /// A guest becomes a stream.
     fn join(&mut self, token: u64, line: DialledStream, boot: Boot, now: Nanos) {
         let DialledStream { domain, stream, incarnation, .. } = line;
-        let Some(Guest { connection, place, .. }) = self.guests.remove(&token) else { return };
+        let Some(Handshake { connection, place, .. }) = self.guests.remove(&token) else { return };
         self.owners.insert(token, Owner::Stream(domain, stream));
         let incoming = StreamReader::new();
         let outgoing = StreamWriter::new();

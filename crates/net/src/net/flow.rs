@@ -178,15 +178,15 @@ impl Net {
 mod tests {
     use super::*;
     use crate::sys::pace_of;
-    use crate::{now, Cargo, Listen, Listener, MessageId, RunKeys, NetOptions};
+    use crate::{now, MessageStore, Listen, Listener, MessageId, RunKeys, NetOptions};
     use ligament_catalogue::Fault;
     use std::io::IoSlice;
     use std::net::{IpAddr, Ipv4Addr};
 
     /// Nobody sends anything.
-    struct EmptyPayload;
+    struct EmptyStore;
 
-    impl Cargo for EmptyPayload {
+    impl MessageStore for EmptyStore {
         fn slices<'a>(&'a self, _: u32, _: MessageId, _: u64, _: u32, _: &mut Vec<IoSlice<'a>>) {}
         fn begin(&mut self, _: u32, _: MessageId, _: u64) -> Result<(), Fault> {
             Ok(())
@@ -225,8 +225,8 @@ mod tests {
         let until = now() + 20_000_000_000;
         while zero.peer(1).streams.len() < streams || one.peer(0).streams.len() < streams {
             assert!(now() < until, "they do not come");
-            zero.turn(&mut EmptyPayload, now());
-            one.turn(&mut EmptyPayload, now());
+            zero.turn(&mut EmptyStore, now());
+            one.turn(&mut EmptyStore, now());
         }
         let paces = |peer: &crate::peer::Peer| -> Vec<u64> {
             peer.streams.values().map(|state| pace_of(state.connection.socket()).unwrap()).collect()

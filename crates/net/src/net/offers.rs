@@ -3,7 +3,7 @@
 
 use super::Net;
 use crate::greeting::Hello;
-use crate::dialler::{Errand, Guest, DialledStream};
+use crate::handshake::{Errand, Handshake, DialledStream};
 use crate::Nanos;
 use ligament_catalogue::{fault, Fault};
 
@@ -16,7 +16,7 @@ impl Net {
         let Some(offer) = self.peer(domain).take_offer(now) else { return };
         // Whoever listens there may say nothing: then the next place has its turn.
         let deadline = now + self.within(&offer.place) + self.tuning.greeting;
-        match Guest::offer(offer, domain, deadline) {
+        match Handshake::offer(offer, domain, deadline) {
             Ok(guest) => self.expect_answer(guest),
             Err(_) => self.was_not_offered(domain, now),
         }
@@ -59,7 +59,7 @@ impl Net {
             Some(line) => guest.dial_over(line, deadline, &self.house)?,
             None => guest.is_offered(from),
         }
-        let kept = |guest: &Guest| guest.errand == Errand::Offered(from);
+        let kept = |guest: &Handshake| guest.errand == Errand::Offered(from);
         let all: Vec<u64> =
             self.guests.iter().filter(|(_, guest)| kept(guest)).map(|(&token, _)| token).collect();
         for old in &all[..all.len().saturating_sub(MAX_OFFERS_OF_A_DOMAIN)] {
@@ -71,7 +71,7 @@ impl Net {
 
     /// Dials a stream over the newest connection that its domain has offered; whether there was one.
     pub(super) fn dial_over_offered(&mut self, line: DialledStream, now: Nanos) -> bool {
-        let offered = |guest: &Guest| guest.errand == Errand::Offered(line.domain);
+        let offered = |guest: &Handshake| guest.errand == Errand::Offered(line.domain);
         let tokens: Vec<u64> =
             self.guests.iter().rev().filter(|(_, guest)| offered(guest)).map(|(&token, _)| token).collect();
         let deadline = now + self.tuning.connect;

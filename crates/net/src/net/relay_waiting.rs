@@ -1,7 +1,7 @@
 //! Connections of this domain that wait at a relay until somebody there wants it.
 
 use super::Net;
-use crate::dialler::{Errand, Guest};
+use crate::handshake::{Errand, Handshake};
 use crate::peer::LOGINS;
 use crate::{Nanos, DialAddress, NetOptions, Route};
 use ligament_catalogue::{fault, Fault};
@@ -55,7 +55,7 @@ impl Net {
             let place = waiting.place();
             let deadline = now + self.within(&place);
             let Some(waiting) = &mut self.waiting else { return };
-            match Guest::wait(&place, deadline, &self.house).ok() {
+            match Handshake::wait(&place, deadline, &self.house).ok() {
                 Some(guest) => {
                     waiting.there += 1;
                     self.expect_answer(guest);

@@ -4,7 +4,7 @@ use super::Net;
 use crate::stream_reader::{broken, Reach, StreamFailure};
 use crate::stream_writer::Pass;
 use crate::peer::PathState;
-use crate::{Cargo, Event, Nanos, StreamId};
+use crate::{MessageStore, Event, Nanos, StreamId};
 use ligament_catalogue::{fault, Fault};
 use ligament_path::Action;
 
@@ -13,7 +13,7 @@ const MAX_VIOLATIONS: u32 = 5;
 
 impl Net {
     /// Reads from a stream that has something.
-    pub(super) fn read(&mut self, domain: u32, stream: StreamId, cargo: &mut dyn Cargo, now: Nanos) {
+    pub(super) fn read(&mut self, domain: u32, stream: StreamId, cargo: &mut dyn MessageStore, now: Nanos) {
         let Some(peer) = self.peers.get_mut(&domain) else { return };
         let Some(state) = peer.streams.get_mut(&stream) else { return };
         let mut reach = Reach {
@@ -39,7 +39,7 @@ impl Net {
     }
 
     /// Writes to all streams that have something to write.
-    pub(super) fn write(&mut self, cargo: &mut dyn Cargo, now: Nanos) {
+    pub(super) fn write(&mut self, cargo: &mut dyn MessageStore, now: Nanos) {
         let due: Vec<u32> = self.peers.iter().filter(|(_, peer)| peer.due).map(|(&domain, _)| domain).collect();
         for domain in due {
             self.write_to(domain, cargo, now);
@@ -48,7 +48,7 @@ impl Net {
         }
     }
 
-    fn write_to(&mut self, domain: u32, cargo: &mut dyn Cargo, now: Nanos) {
+    fn write_to(&mut self, domain: u32, cargo: &mut dyn MessageStore, now: Nanos) {
         let Some(peer) = self.peers.get_mut(&domain) else { return };
         peer.due = false;
         let mut lost = Vec::new();
@@ -73,7 +73,7 @@ impl Net {
     }
 
     /// Does what the path wants.
-    pub(super) fn act(&mut self, domain: u32, cargo: &mut dyn Cargo, now: Nanos) {
+    pub(super) fn act(&mut self, domain: u32, cargo: &mut dyn MessageStore, now: Nanos) {
         let (silence, patience) =
             (self.tuning.path.silence / 1_000_000, self.tuning.path.patience / 1_000_000_000);
         while let Some(action) = self.peers.get_mut(&domain).and_then(|peer| peer.path.action()) {

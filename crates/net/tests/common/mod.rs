@@ -3,7 +3,7 @@
 #![allow(dead_code)]
 
 use ligament_catalogue::Fault;
-use ligament_net::{now, Cargo, Event, Listen, Listener, MessageId, Nanos, Net, RunKeys, NetOptions};
+use ligament_net::{now, MessageStore, Event, Listen, Listener, MessageId, Nanos, Net, RunKeys, NetOptions};
 use rustix::event::{poll, PollFd, PollFlags, Timespec};
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::io::{ErrorKind, IoSlice, Read, Write};
@@ -58,7 +58,7 @@ pub struct Desk {
     pub count: u64,
 }
 
-impl Cargo for Desk {
+impl MessageStore for Desk {
     fn slices<'a>(&'a self, _: u32, id: MessageId, offset: u64, len: u32, into: &mut Vec<IoSlice<'a>>) {
         let bytes = self.leaving.get(&id).unwrap_or_else(|| panic!("{id:?} is asked for after its release"));
         let bytes = &bytes[offset as usize..offset as usize + len as usize];

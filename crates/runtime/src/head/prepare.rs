@@ -149,7 +149,7 @@ impl Runtime<'_> {
         let (directory, since, record) = (self.directory.clone(), self.since, self.record.clone());
         let last_word = secrets.map(Secrets::last_word);
         let lost = move |loss: &ProcessLoss| {
-            let why = crate::silent_domain::write_down(&directory, since, record, loss);
+            let why = crate::guard_record::write_down(&directory, since, record, loss);
             if let (Some(last_word), Some(noted)) = (&last_word, &loss.noted) {
                 Secrets::tell(last_word, noted, why.text());
             }

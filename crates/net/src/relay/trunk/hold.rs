@@ -3,7 +3,7 @@
 use super::circuits::{cost, CircuitEvent, Circuits};
 use super::PATHS;
 use crate::connection::Connection;
-use crate::{Cargo, MessageId};
+use crate::{MessageStore, MessageId};
 use ligament_catalogue::{fault, Fault};
 use rustix::event::epoll::EventFlags;
 use std::collections::{BTreeSet, HashMap};
@@ -145,7 +145,7 @@ impl Hold {
     }
 }
 
-impl Cargo for Hold {
+impl MessageStore for Hold {
     fn slices<'a>(&'a self, domain: u32, id: MessageId, offset: u64, len: u32, into: &mut Vec<IoSlice<'a>>) {
         let Some(message) = self.fars.get(&domain).and_then(|far| far.leaving.get(&id)) else { return };
         into.push(IoSlice::new(&message[offset as usize..offset as usize + len as usize]));

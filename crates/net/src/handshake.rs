@@ -20,7 +20,7 @@ use std::net::SocketAddr;
 pub(crate) const NO_DEADLINE_NS: Nanos = Nanos::MAX;
 
 /// What all greetings of a domain share.
-pub(crate) struct House {
+pub(crate) struct HandshakeContext {
     pub keys: RunKeys,
     pub prover: Prover,
     pub me: u32,
@@ -29,10 +29,10 @@ pub(crate) struct House {
     pub security: Option<Security>,
 }
 
-impl House {
-    pub fn new(keys: RunKeys, me: u32, encrypt: bool, boot: Boot) -> House {
+impl HandshakeContext {
+    pub fn new(keys: RunKeys, me: u32, encrypt: bool, boot: Boot) -> HandshakeContext {
         let security = encrypt.then(|| Security::new(&keys));
-        House { prover: keys.prover(), keys, me, boot, security }
+        HandshakeContext { prover: keys.prover(), keys, me, boot, security }
     }
 }
 
@@ -72,7 +72,7 @@ pub(crate) enum GreetingProgress {
 }
 
 /// A connection that is not a stream yet.
-pub(crate) struct Guest {
+pub(crate) struct Handshake {
     pub connection: Connection,
     /// The other end, or the nearest relay.
     pub place: DialAddress,
@@ -120,25 +120,25 @@ fn without_tls(error: io::Error) -> Fault {
     Fault::new(Code::ENCRYPTION_FAILED, error.to_string())
 }
 
-impl Guest {
+impl Handshake {
     /// Begins to dial.
-    pub fn dial(line: DialledStream, place: &DialAddress, deadline: Nanos, house: &House) -> io::Result<Guest> {
+    pub fn dial(line: DialledStream, place: &DialAddress, deadline: Nanos, house: &HandshakeContext) -> io::Result<Handshake> {
         let passage = place.way().map(|way| Passage::to(way, house.keys.run(), line.domain));
-        Guest::leave(Errand::Dials(line), place, passage, deadline)
+        Handshake::leave(Errand::Dials(line), place, passage, deadline)
     }
 
     /// Begins to go to a relay, to wait there.
-    pub fn wait(place: &DialAddress, deadline: Nanos, house: &House) -> io::Result<Guest> {
+    pub fn wait(place: &DialAddress, deadline: Nanos, house: &HandshakeContext) -> io::Result<Handshake> {
         let Some(way) = place.way() else { return Err(io::ErrorKind::InvalidInput.into()) };
         let passage = Passage::wait(way, house.keys.run(), house.me, &house.boot);
-        Guest::leave(Errand::Waits, place, Some(passage), deadline)
+        Handshake::leave(Errand::Waits, place, Some(passage), deadline)
     }
 
     /// Begins to make a connection for a domain to dial over: until its deadline, or as long as it takes where the domain
     /// is known to be.
-    pub fn offer(offer: Offer, domain: u32, deadline: Nanos) -> io::Result<Guest> {
+    pub fn offer(offer: Offer, domain: u32, deadline: Nanos) -> io::Result<Handshake> {
         let Offer { place, incarnation, patient } = offer;
-        Guest::leave(Errand::Offers { domain, incarnation, patient }, &place, None, deadline)
+        Handshake::leave(Errand::Offers { domain, incarnation, patient }, &place, None, deadline)
     }
 
     /// It is kept to be dialled over.
@@ -149,7 +149,7 @@ impl Guest {
     }
 
     /// It is dialled over: as if the connection had been made from here.
-    pub fn dial_over(&mut self, line: DialledStream, deadline: Nanos, house: &House) -> Result<(), Fault> {
+    pub fn dial_over(&mut self, line: DialledStream, deadline: Nanos, house: &HandshakeContext) -> Result<(), Fault> {
         self.errand = Errand::Dials(line);
         self.deadline = deadline;
         self.say_hello(line, house)
@@ -160,7 +160,7 @@ impl Guest {
         matches!(self.step, DialStep::Dialling(None))
     }
 
-    fn leave(errand: Errand, place: &DialAddress, passage: Option<Passage>, deadline: Nanos) -> io::Result<Guest> {
+    fn leave(errand: Errand, place: &DialAddress, passage: Option<Passage>, deadline: Nanos) -> io::Result<Handshake> {
         let connection = match place.gate() {
             None => {
                 let socket = socket::dial(&place.address())?;
@@ -175,13 +175,13 @@ impl Guest {
             }
         };
         let place = place.clone();
-        Ok(Guest { connection, place, deadline, errand, step: DialStep::Dialling(passage.map(Box::new)) })
+        Ok(Handshake { connection, place, deadline, errand, step: DialStep::Dialling(passage.map(Box::new)) })
     }
 
     /// Somebody has connected.
-    pub fn arrives(connection: Connection, address: SocketAddr, deadline: Nanos) -> Guest {
+    pub fn arrives(connection: Connection, address: SocketAddr, deadline: Nanos) -> Handshake {
         let (place, errand) = (DialAddress::At(address), Errand::Came);
-        Guest { connection, place, deadline, errand, step: DialStep::Hello(FixedRead::NONE) }
+        Handshake { connection, place, deadline, errand, step: DialStep::Hello(FixedRead::NONE) }
     }
 
     /// The stream that it will be, if it was dialled from here.
@@ -228,7 +228,7 @@ impl Guest {
     ///
     /// # Errors
     /// It must be closed; the reason is for this end's log only.
-    pub fn advance(&mut self, house: &House) -> Result<Progress, Fault> {
+    pub fn advance(&mut self, house: &HandshakeContext) -> Result<Progress, Fault> {
         self.connection.flush().map_err(failed)?;
         if let DialStep::Dialling(passage) = &mut self.step {
             if !self.connection.is_writable() {
@@ -290,7 +290,7 @@ impl Guest {
     }
 
     /// What was dialled has been reached.
-    fn is_there(&mut self, house: &House) -> Result<(), Fault> {
+    fn is_there(&mut self, house: &HandshakeContext) -> Result<(), Fault> {
         match self.errand {
             Errand::Dials(line) => self.say_hello(line, house),
             Errand::Came | Errand::Waits | Errand::Offered(_) => {
@@ -311,7 +311,7 @@ impl Guest {
         }
     }
 
-    fn say_hello(&mut self, line: DialledStream, house: &House) -> Result<(), Fault> {
+    fn say_hello(&mut self, line: DialledStream, house: &HandshakeContext) -> Result<(), Fault> {
         let hello = hello_of(line, house).encode(&house.keys, &house.prover);
         self.connection.say(&hello).map_err(failed)?;
         if let Some(security) = &house.security {
@@ -323,7 +323,7 @@ impl Guest {
     }
 
     /// The guest is admitted.
-    pub fn welcome(&mut self, house: &House) -> Result<(), Fault> {
+    pub fn welcome(&mut self, house: &HandshakeContext) -> Result<(), Fault> {
         let DialStep::Known { hello, bytes } = self.step else { return Ok(()) };
         if let Some(security) = &house.security {
             self.connection.secure(security.listener().map_err(without_tls)?);
@@ -335,7 +335,7 @@ impl Guest {
     }
 }
 
-fn hello_of(line: DialledStream, house: &House) -> Hello {
+fn hello_of(line: DialledStream, house: &HandshakeContext) -> Hello {
     Hello {
         encrypt: house.security.is_some(),
         last_word: line.last_word,

@@ -5,7 +5,7 @@ use ligament_launch::site::{Gpus, LauncherKind, Licence, Site};
 
 /// What jobs ask for, each for one site or for all.
 #[derive(Debug, Clone, Default, clap::Args)]
-pub(crate) struct Asks {
+pub(crate) struct JobRequests {
     /// The reservation to run in; in a run at several sites with the site that it is at.
     #[arg(long, value_name = "[SITE=]NAME", value_parser = reservation)]
     reservation: Vec<AtSite<String>>,
@@ -61,7 +61,7 @@ fn meant<'a, T>(all: &'a [AtSite<T>], site: &str) -> Vec<&'a T> {
     }
 }
 
-impl Asks {
+impl JobRequests {
     /// Adds it to what the files of sites say.
     ///
     /// # Errors
@@ -132,7 +132,7 @@ mod tests {
 
     #[test]
     fn what_names_a_site_is_for_that_one_and_comes_before_what_its_file_says() {
-        let asks = Asks {
+        let asks = JobRequests {
             reservation: vec![reservation("b=workshop").unwrap()],
             gpus: vec![gpus("1").unwrap(), gpus("b=a100:2").unwrap()],
             licence: vec![licence("b=solver:4").unwrap(), licence("b=mesher").unwrap()],
@@ -154,14 +154,14 @@ mod tests {
         for wrong in ["", "=x", "b=", "a b", "-x"] {
             assert!(reservation(wrong).is_err(), "{wrong}");
         }
-        let asks = Asks { reservation: vec![reservation("workshop").unwrap()], ..Asks::default() };
+        let asks = JobRequests { reservation: vec![reservation("workshop").unwrap()], ..JobRequests::default() };
         assert!(asks.add_to(&mut [site("a")]).is_ok());
         let why = asks.add_to(&mut [site("a"), site("b")]).unwrap_err();
         assert!(why.contains("write for example --reservation a=workshop"), "{why}");
-        let asks = Asks { gpus: vec![gpus("c=1").unwrap()], ..Asks::default() };
+        let asks = JobRequests { gpus: vec![gpus("c=1").unwrap()], ..JobRequests::default() };
         assert!(asks.add_to(&mut [site("a"), site("b")]).unwrap_err().contains("the site c is none of a, b"));
         let hosts = ligament_launch::parse_hosts("n1").unwrap();
-        let asks = Asks { gpus: vec![gpus("1").unwrap()], ..Asks::default() };
+        let asks = JobRequests { gpus: vec![gpus("1").unwrap()], ..JobRequests::default() };
         let why = asks.add_to(&mut [Site { hosts, ..site("a") }]).unwrap_err();
         assert!(why.contains("there is no batch system to be asked"), "{why}");
     }

@@ -5,7 +5,7 @@ use ligament_path::MessageId;
 use std::io::IoSlice;
 
 /// The owner of messages. Everything is called from within `Net::turn`.
-pub trait Cargo {
+pub trait MessageStore {
     /// Adds slices with exactly the `len` bytes at `offset` of an outgoing message to `into`. Adds nothing for
     /// a message that was released already: a broken far end may acknowledge bytes that were not sent yet.
     fn slices<'a>(&'a self, domain: u32, id: MessageId, offset: u64, len: u32, into: &mut Vec<IoSlice<'a>>);
