@@ -1,8 +1,8 @@
 //! The driver of Rust: rebuilds what comes, as README.md says.
 
 use ligament_instance::{
-    Array, ArrayMeta, ArrayMut, ArrayRef, DType, Error, Expected, Instance, ErrorKind, Message, Operator, ArrayOrder,
-    Outgoing, SettingType, SettingValue, MessageTimes, Value, ValueRef, Wait,
+    Array, ArrayMeta, ArrayMut, ArrayOrder, ArrayRef, DType, Error, ErrorKind, Expected, Instance, Message,
+    MessageTimes, Operator, Outgoing, SettingType, SettingValue, Value, ValueRef, Wait,
 };
 
 fn text(map: &Value, key: &str) -> String {
@@ -240,7 +240,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
                 "into" => {
                     let name = text(&how, "dtype");
                     let dtype = DType::ALL.into_iter().find(|dtype| dtype.name() == name).expect("a type");
-                    let order = if text(&how, "order") == "F" { ArrayOrder::ColumnMajor } else { ArrayOrder::RowMajor };
+                    let order =
+                        if text(&how, "order") == "F" { ArrayOrder::ColumnMajor } else { ArrayOrder::RowMajor };
                     let Some(Value::List(shape)) = entry(&how, "shape") else { panic!("no shape") };
                     let shape: Vec<u64> = shape
                         .iter()

@@ -1,9 +1,10 @@
-//! Calls the operations that the rebuilding driver has no use for, in Rust, and prints what comes of them (README.md).
+//! Calls the operations that the rebuilding driver has no use for, in Rust, and prints what comes of them
+//! (README.md).
 
 use ligament_instance::{
-    run_light, run_mapper, run_submodel, ArrayMut, ArrayRef, DType, Error, Expected, MapperInputs, Instance,
-    LogLevel, Mapper, Operator, ArrayOrder, Outgoing, Outputs, Ports, Reference, SettingType, SettingValue,
-    Settings, SettingDeclaration, Submodel, MessageTimes, Value, Wait,
+    run_light, run_mapper, run_submodel, ArrayMut, ArrayOrder, ArrayRef, DType, Error, Expected, Instance,
+    LogLevel, Mapper, MapperInputs, MessageTimes, Operator, Outgoing, Outputs, Ports, Reference,
+    SettingDeclaration, SettingType, SettingValue, Settings, Submodel, Value, Wait,
 };
 
 fn about(instance: &mut Instance) -> Result<(), Error> {
@@ -133,7 +134,11 @@ impl Mapper for Scale {
         let b: Vec<f64> = inputs.slots("b")?.iter().map(|message| number(&message.data)).collect();
         outputs.instance().set_port_length("each", b.len())?;
         for (slot, one) in (0..).zip(&b) {
-            outputs.send("each", ArrayRef::from_slice(&[a * one, *one], &[2], ArrayOrder::RowMajor), Some(slot))?;
+            outputs.send(
+                "each",
+                ArrayRef::from_slice(&[a * one, *one], &[2], ArrayOrder::RowMajor),
+                Some(slot),
+            )?;
         }
         let factor = outputs.instance().get_setting("factor", Some(SettingType::Float))?;
         let SettingValue::Float(factor) = factor else { panic!() };

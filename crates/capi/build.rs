@@ -1,5 +1,5 @@
-//! Gives the shared library its soname, which changes only when programs compiled before can no longer use it, and puts
-//! a link of that name beside the library in the build tree, so that programs linked there start.
+//! Gives the shared library its soname, which changes only when programs compiled before can no longer use it,
+//! and puts a link of that name beside the library in the build tree, so that programs linked there start.
 
 use std::path::Path;
 

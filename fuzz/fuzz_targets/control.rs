@@ -1,5 +1,5 @@
-//! Whatever an endpoint or an agent may find in its socket: read without a panic, and, if it is a message, the same
-//! after being written and read again.
+//! Whatever an endpoint or an agent may find in its socket: read without a panic, and, if it is a message, the
+//! same after being written and read again.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

@@ -1,10 +1,10 @@
-//! Whatever an agent elsewhere may say to the head of a run, and the head to it: what is not in order is told, and what is
-//! taken leads nowhere out of a table; a message is the same after being written and read again.
+//! Whatever an agent elsewhere may say to the head of a run, and the head to it: what is not in order is told,
+//! and what is taken leads nowhere out of a table; a message is the same after being written and read again.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use ligament_agent::domains::told_plan;
-use ligament_manager::domains::{Gathering, Head};
+use ligament_agent::domains::plan_from_wire;
+use ligament_manager::domains::{DomainRoster, Head};
 use ligament_wire::control::to_bytes;
 use ligament_wire::domains::{from_bytes, FromAgent, FromHead};
 use ligament_wire::{DomainId, Ranks};
@@ -16,7 +16,7 @@ fuzz_target!(|bytes: &[u8]| {
         // Compared as bytes, since not every number is equal to itself.
         assert_eq!(from_bytes::<FromAgent>(&written).map(|again| to_bytes(&again)).as_ref(), Ok(&written));
     }
-    let _ = Gathering::new(Vec::new()).heard(DomainId::new(1), bytes);
+    let _ = DomainRoster::new(Vec::new()).heard(DomainId::new(1), bytes);
     let placement = [0, 1, 2, 1].map(DomainId::new).to_vec();
     let ranks = Ranks::new([1, 2, 1, 1]);
     let mut head = Head::new(placement, ranks, 4, vec!["a".into(), "b".into()], Duration::from_secs(60), 1);
@@ -27,7 +27,7 @@ fuzz_target!(|bytes: &[u8]| {
     head.release();
     match from_bytes::<FromHead>(bytes) {
         Ok(FromHead::Begin(begin)) if begin.check(DomainId::new(1)).is_ok() => {
-            let (plan, placement) = told_plan(&begin.plan);
+            let (plan, placement) = plan_from_wire(&begin.plan);
             assert_eq!(plan.instances.len(), placement.len());
         }
         Ok(message) => {

@@ -1,10 +1,11 @@
-//! Reads any text as filters, as formula and as unit; writes the filters again; and lets messages through those that can be.
+//! Reads any text as filters, as formula and as unit; writes the filters again; and lets messages through those
+//! that can be.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
 use ligament_filters::{Around, Chain, Data, Parcel, Unit};
 use ligament_model::Filter;
-use ligament_wire::{Array, Order, Value};
+use ligament_wire::{Array, ArrayOrder, Value};
 
 /// Parameters that are larger are legal, and take time and memory.
 const SMALL: u64 = 1000;
@@ -17,8 +18,11 @@ fn is_small(filter: &Filter) -> bool {
 
 fn through(filters: &[Filter]) {
     let Ok(Some(mut chain)) = Chain::at_receiver(filters, &Around::NOTHING) else { return };
-    let array = Array::from_slice(&[1.0, -2.0, 0.5, 4.0, 0.0, 1e300], &[2, 3], Order::RowMajor).expect("an array");
-    for (time, value) in [(0.0, Value::Float(1.5)), (1.0, Value::Int(-3)), (2.0, Value::Array(array)), (3.0, Value::None)] {
+    let array =
+        Array::from_slice(&[1.0, -2.0, 0.5, 4.0, 0.0, 1e300], &[2, 3], ArrayOrder::RowMajor).expect("an array");
+    for (time, value) in
+        [(0.0, Value::Float(1.5)), (1.0, Value::Int(-3)), (2.0, Value::Array(array)), (3.0, Value::None)]
+    {
         let parcel = Parcel { timestamp: time, next_timestamp: Some(time + 1.0), data: Data::Kept(value) };
         if let Ok(passed) = chain.apply(parcel) {
             assert!(passed.parcels.iter().all(|parcel| parcel.timestamp.is_finite()));

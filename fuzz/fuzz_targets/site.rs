@@ -1,5 +1,5 @@
-//! Whatever may stand in a site file, and in a list of machines: problems, and never a panic; a file without problems says
-//! the same again.
+//! Whatever may stand in a site file, and in a list of machines: problems, and never a panic; a file without
+//! problems says the same again.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

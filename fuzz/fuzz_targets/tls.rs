@@ -1,5 +1,5 @@
-//! Whatever may come on a connection while hands are shaken, and between the records of one that is encrypted: nothing of
-//! it is ever taken for what the other end has said.
+//! Whatever may come on a connection while hands are shaken, and between the records of one that is encrypted:
+//! nothing of it is ever taken for what the other end has said.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

@@ -2,7 +2,7 @@
 
 use ligament_catalogue::{fault, said};
 use ligament_wire::Bytes;
-use ligament_wire::{DType, ArrayOrder, MAX_DIMS};
+use ligament_wire::{ArrayOrder, DType, MAX_DIMS};
 use numpy::npyffi::array::{PyArray_Check, PyArray_CheckExact};
 use numpy::npyffi::flags;
 use numpy::npyffi::objects::{_PyArray_GET_ITEM_DATA, _PyDataType_GET_ITEM_DATA, PyArrayObject};
@@ -213,8 +213,8 @@ pub struct ArrayLayout {
     pub writable: bool,
 }
 
-// SAFETY: the bytes belong to the array, which `_owner` keeps; that other threads do not write to it meanwhile is
-// asked of the user, as everywhere in NumPy.
+// SAFETY: the bytes belong to the array, which `_owner` keeps; that other threads do not write to it meanwhile
+// is asked of the user, as everywhere in NumPy.
 unsafe impl Send for ArrayLayout {}
 // SAFETY: as above; through a shared reference the bytes are only read.
 unsafe impl Sync for ArrayLayout {}
@@ -399,8 +399,8 @@ pub fn view<'py>(
 /// An array over memory that `base` keeps.
 ///
 /// # Safety
-/// The memory holds the elements that shape and strides reach from `start`, is aligned for them, and stays as long as
-/// `base` does.
+/// The memory holds the elements that shape and strides reach from `start`, is aligned for them, and stays as
+/// long as `base` does.
 pub unsafe fn over<'py>(
     py: Python<'py>,
     dtype: DType,
@@ -417,8 +417,8 @@ pub unsafe fn over<'py>(
         steps[axis] = stride as isize;
     }
     let flags = if writable { flags::NPY_ARRAY_WRITEABLE } else { 0 };
-    // SAFETY: the descriptor's reference is taken over by NewFromDescr, the base's by SetBaseObject; dimensions and
-    // strides are copied; for the memory the caller vouches.
+    // SAFETY: the descriptor's reference is taken over by NewFromDescr, the base's by SetBaseObject; dimensions
+    // and strides are copied; for the memory the caller vouches.
     unsafe {
         let descr = PY_ARRAY_API.PyArray_DescrFromType(py, number_of(dtype));
         let array = PY_ARRAY_API.PyArray_NewFromDescr(
@@ -442,7 +442,8 @@ pub unsafe fn over<'py>(
 
 /// From now on the array cannot be written to.
 pub fn make_read_only(array: &Bound<'_, PyAny>) {
-    // SAFETY: the object is an array that `over` made; clearing the flag is what `flags.writeable = False` does.
+    // SAFETY: the object is an array that `over` made; clearing the flag is what `flags.writeable = False`
+    // does.
     unsafe {
         let fields = _PyArray_GET_ITEM_DATA(array.as_ptr().cast::<PyArrayObject>());
         (*fields).flags &= !flags::NPY_ARRAY_WRITEABLE;

@@ -3,7 +3,7 @@
 use crate::errors;
 use crate::from_wire::to_python;
 use ligament_catalogue::{Code, Fault};
-use ligament_runtime::client::{self, TapEvent, PortOf, DEFAULT_BOX_BYTES};
+use ligament_runtime::client::{self, PortOf, TapEvent, DEFAULT_BOX_BYTES};
 use ligament_wire::tap::TapSelection;
 use pyo3::prelude::*;
 use std::time::{Duration, Instant};

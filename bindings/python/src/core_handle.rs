@@ -5,8 +5,8 @@ use std::ops::{Deref, DerefMut};
 use std::ptr::NonNull;
 use std::sync::MutexGuard;
 
-/// The core's instance: this object's own, or that of a light component, which the scheduler lends for as long as one
-/// of the component's functions runs.
+/// The core's instance: this object's own, or that of a light component, which the scheduler lends for as long
+/// as one of the component's functions runs.
 pub(crate) enum CoreHandle {
     Own(Box<Core>),
     Lent(NonNull<Core>),

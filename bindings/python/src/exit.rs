@@ -1,5 +1,6 @@
-//! Instances whose program ends without `finish`. The program's exit status says whether they are done, and Python tells nobody
-//! of it before it has ended itself: a `SystemExit` meets no hook. So they wait here until the process exits.
+//! Instances whose program ends without `finish`. The program's exit status says whether they are done, and
+//! Python tells nobody of it before it has ended itself: a `SystemExit` meets no hook. So they wait here until
+//! the process exits.
 
 use ligament_catalogue::said;
 use ligament_instance::Instance as Core;
@@ -22,14 +23,15 @@ pub(crate) fn keep(mut core: Core) {
     core.set_interrupt_check(Box::new(|| false));
     let mut leaving = LEAVING.lock().unwrap_or_else(PoisonError::into_inner);
     if leaving.is_none() {
-        // SAFETY: `at_exit` lives as long as the process, as a Python module is never unloaded, and takes no argument.
+        // SAFETY: `at_exit` lives as long as the process, as a Python module is never unloaded, and takes no
+        // argument.
         unsafe { on_exit(at_exit, null_mut()) };
     }
     leaving.get_or_insert_default().push(core);
 }
 
-/// Signs off those that wait. If the process has failed they are left as they are: whoever watches it sees the status, and
-/// reads in its output why.
+/// Signs off those that wait. If the process has failed they are left as they are: whoever watches it sees the
+/// status, and reads in its output why.
 extern "C" fn at_exit(status: c_int, _: *mut c_void) {
     let leaving = LEAVING.lock().unwrap_or_else(PoisonError::into_inner).take();
     for mut core in leaving.into_iter().flatten() {

@@ -4,7 +4,7 @@ use crate::from_wire::to_python;
 use crate::message::Message;
 use crate::to_wire::PlannedValue;
 use ligament_catalogue::{fault, Fault};
-use ligament_filters::{Data, StepOutput, Parcel, FilterRemark, FilterStep};
+use ligament_filters::{Data, FilterRemark, FilterStep, Parcel, StepOutput};
 use ligament_instance::{run_python_filters_by, Interpreter, Origin};
 use ligament_model::Filter;
 use pyo3::prelude::*;
@@ -37,9 +37,10 @@ fn found<'py>(py: Python<'py>, filter: &Filter) -> Result<Bound<'py, PyAny>, Fau
         Ok(found)
     })();
     let function = function.map_err(|error| raised(py, &error))?;
-    match function.is_callable() {
-        true => Ok(function),
-        false => Err(fault!(FILTER_FAILED, "\"{text}\" is no function and no class")),
+    if function.is_callable() {
+        Ok(function)
+    } else {
+        Err(fault!(FILTER_FAILED, "\"{text}\" is no function and no class"))
     }
 }
 

@@ -1,12 +1,12 @@
-//! The instance as Python sees it. The Python half (`ligament/_instance.py`) derives from it and adds what Python
-//! does best: flags, logging, the hook for uncaught exceptions.
+//! The instance as Python sees it. The Python half (`ligament/_instance.py`) derives from it and adds what
+//! Python does best: flags, logging, the hook for uncaught exceptions.
 
-use crate::array::{kind, over_others, parse_dtype, ArrayKind, UnreadableArray, ArrayLayout};
+use crate::array::{kind, over_others, parse_dtype, ArrayKind, ArrayLayout, UnreadableArray};
+use crate::core_handle::{CoreHandle, InUse};
 use crate::errors::{self, raise, usage};
+use crate::exit;
 use crate::filter;
 use crate::from_wire::to_python;
-use crate::core_handle::{CoreHandle, InUse};
-use crate::exit;
 use crate::light::Lending;
 use crate::loan::{Loan, ReturnedLoans};
 use crate::message::Message;
@@ -15,8 +15,8 @@ use crate::text::Text;
 use crate::to_wire::PlannedValue;
 use ligament_catalogue::fault;
 use ligament_instance::{
-    ArrayMut, Call, Error, Flags, Instance as Core, LogLevel, Message as Received, Operator, ArrayOrder, Origin,
-    Outgoing, Parallelism, Ports, SettingType, Settings as Overlay, MessageTimes, CallGuard, Wait,
+    ArrayMut, ArrayOrder, Call, CallGuard, Error, Flags, Instance as Core, LogLevel, Message as Received,
+    MessageTimes, Operator, Origin, Outgoing, Parallelism, Ports, SettingType, Settings as Overlay, Wait,
 };
 use pyo3::prelude::*;
 use pyo3::types::PyString;
@@ -221,8 +221,8 @@ fn order_of(py: Python<'_>, order: &str) -> PyResult<ArrayOrder> {
 
 #[pymethods]
 impl Instance {
-    /// Joins the run. `ports` are pairs of operator and name, or None to take those of the model. `light` is what the
-    /// scheduler of light components gives; the rest does not matter then.
+    /// Joins the run. `ports` are pairs of operator and name, or None to take those of the model. `light` is
+    /// what the scheduler of light components gives; the rest does not matter then.
     #[new]
     #[pyo3(signature = (ports, dont_apply_overlay, light=None, ranks=0, threads=0))]
     fn new(
@@ -296,9 +296,9 @@ impl Instance {
         self.detached(py, &Call("reuse_instance"), Core::reuse_instance)
     }
 
-    /// To be called once in each step with its model time, s: says whether settings have changed, and are to be asked for
-    /// again. All whom a change concerns make it in their first step at or after the same model time. Waits while a change
-    /// is being agreed on, and where the run is to stand still.
+    /// To be called once in each step with its model time, s: says whether settings have changed, and are to be
+    /// asked for again. All whom a change concerns make it in their first step at or after the same model time.
+    /// Waits while a change is being agreed on, and where the run is to stand still.
     fn steer(&self, py: Python<'_>, time: f64) -> PyResult<bool> {
         let mut core = self.core(py, &Call("steer"))?;
         let core = &mut *core;
@@ -308,7 +308,8 @@ impl Instance {
         py.detach(|| core.steer(time)).map_err(|error| self.error(py, error))
     }
 
-    /// Declares that a setting can be steered, within a range if one is given. `restart`: it is read once a pass.
+    /// Declares that a setting can be steered, within a range if one is given. `restart`: it is read once a
+    /// pass.
     #[pyo3(signature = (setting, minimum=None, maximum=None, unit="", restart=false))]
     fn declare_steerable(
         &self,
@@ -319,7 +320,8 @@ impl Instance {
         unit: &str,
         restart: bool,
     ) -> PyResult<()> {
-        let setting = ligament_instance::SettingDeclaration { name: setting, min: minimum, max: maximum, unit, restart };
+        let setting =
+            ligament_instance::SettingDeclaration { name: setting, min: minimum, max: maximum, unit, restart };
         self.detached(py, &Call("declare_steerable"), |core| core.declare_steerable(setting))
     }
 
@@ -357,7 +359,8 @@ impl Instance {
         .map_err(|error| self.error(py, error))
     }
 
-    /// Sends what a loan holds, without a copy if it has more than 64 KiB. The loan is gone, also after an error.
+    /// Sends what a loan holds, without a copy if it has more than 64 KiB. The loan is gone, also after an
+    /// error.
     #[pyo3(signature = (port, timestamp, next_timestamp, loan, slot=None))]
     fn send_loan(
         &self,
@@ -425,7 +428,8 @@ impl Instance {
         Ok(Bound::new(py, self.message(py, received)?)?.into_any())
     }
 
-    /// As `receive`, with the overlay that came with the message in its `settings`; it is not compared with that in force.
+    /// As `receive`, with the overlay that came with the message in its `settings`; it is not compared with
+    /// that in force.
     #[pyo3(signature = (port, slot=None, default=None, timeout=None))]
     fn receive_with_settings<'py>(
         &self,
@@ -439,9 +443,10 @@ impl Instance {
         let wait = wait(py, timeout)?;
         let may_lack = default.is_some();
         let received = self.detached(py, &Call("receive_with_settings"), |core| {
-            match may_lack && !core.is_connected(port)? {
-                true => core.receive_if_connected(port, slot, wait),
-                false => core.receive_with_settings(port, slot, wait).map(Some),
+            if may_lack && !core.is_connected(port)? {
+                core.receive_if_connected(port, slot, wait)
+            } else {
+                core.receive_with_settings(port, slot, wait).map(Some)
             }
         })?;
         match received {
@@ -450,8 +455,8 @@ impl Instance {
         }
     }
 
-    /// Receives an array into the caller's own, which must be contiguous, of the same type and shape: a NumPy array, or what
-    /// has the buffer protocol or DLPack.
+    /// Receives an array into the caller's own, which must be contiguous, of the same type and shape: a NumPy
+    /// array, or what has the buffer protocol or DLPack.
     #[pyo3(signature = (port, array, slot=None, timeout=None))]
     fn receive_into(
         &self,
@@ -506,8 +511,8 @@ impl Instance {
         })
     }
 
-    /// The program ends: the instance is signed off when its exit status is known, and only if that is 0. Filters that are
-    /// functions of Python's have to be asked for what they still hold before.
+    /// The program ends: the instance is signed off when its exit status is known, and only if that is 0.
+    /// Filters that are functions of Python's have to be asked for what they still hold before.
     fn _leave(&self, py: Python<'_>) -> PyResult<()> {
         let mut core = self.core(py, &Call("finish"))?;
         if filter::in_use() {
@@ -528,8 +533,8 @@ impl Instance {
         self.core(py, &Call("poll"))?.poll(port, slot).map_err(|error| self.error(py, error))
     }
 
-    /// True if another message will come on this port: waits until one is there, or the conduit has ended. On an F_INIT port
-    /// in the reuse loop: whether the message of this pass is still to be received.
+    /// True if another message will come on this port: waits until one is there, or the conduit has ended. On
+    /// an F_INIT port in the reuse loop: whether the message of this pass is still to be received.
     #[pyo3(signature = (port, slot=None, timeout=None))]
     fn has_next(
         &self,
@@ -543,8 +548,8 @@ impl Instance {
         self.detached(py, &Call("has_next"), |core| core.has_next(port, slot, wait))
     }
 
-    /// Waits until a message is there on one of several ports, and gives the port as it stands in `ports`. A conduit that ends
-    /// is passed over for as long as another one may bring something.
+    /// Waits until a message is there on one of several ports, and gives the port as it stands in `ports`. A
+    /// conduit that ends is passed over for as long as another one may bring something.
     #[pyo3(signature = (ports, timeout=None))]
     fn wait_any<'py>(
         &self,

@@ -1,16 +1,17 @@
-//! The Python face: the compiled half of the package `ligament`. Thin: it turns Python's values into the core's and
-//! back, lets go of the interpreter while waiting, and raises the core's errors; the rest of the package is Python.
+//! The Python face: the compiled half of the package `ligament`. Thin: it turns Python's values into the core's
+//! and back, lets go of the interpreter while waiting, and raises the core's errors; the rest of the package is
+//! Python.
 
 use pyo3::prelude::*;
 
 mod array;
 mod attach;
+mod core_handle;
 mod errors;
+mod exit;
 mod filter;
 mod from_wire;
-mod core_handle;
 mod instance;
-mod exit;
 mod light;
 mod loan;
 mod message;
@@ -54,7 +55,8 @@ mod _ligament {
     #[pymodule_export]
     use super::times::{after_steps, shown_time, TimeSeries};
 
-    /// Model files may import modules that the packages of this Python bring, and filters of conduits may be written in it.
+    /// Model files may import modules that the packages of this Python bring, and filters of conduits may be
+    /// written in it.
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
         let executable: Option<std::path::PathBuf> =

@@ -1,7 +1,8 @@
-//! Light components in Python: all instances of a program in one process, whose functions the core's scheduler calls.
+//! Light components in Python: all instances of a program in one process, whose functions the core's scheduler
+//! calls.
 
-use crate::errors;
 use crate::core_handle::CoreHandle;
+use crate::errors;
 use crate::instance::{declared, watch_signals, Instance};
 use ligament_instance::{run_light_with, Error, Flags, Instance as Core, Submodel};
 use pyo3::prelude::*;
@@ -132,15 +133,16 @@ impl Submodel for LightComponent {
     /// Sinks that come with Ligament close their files.
     fn finish(&mut self, core: &mut Core) -> Result<(), Error> {
         let closes = Python::attach(|py| self.submodel.bind(py).hasattr("_ligament_finish").unwrap_or(false));
-        match closes {
-            true => self.call("_ligament_finish", core),
-            false => Ok(()),
+        if closes {
+            self.call("_ligament_finish", core)
+        } else {
+            Ok(())
         }
     }
 }
 
-/// Runs all instances of this program. `wrap` makes Python's instance of the compiled half; `make` makes the submodel
-/// for an instance.
+/// Runs all instances of this program. `wrap` makes Python's instance of the compiled half; `make` makes the
+/// submodel for an instance.
 #[pyfunction]
 #[pyo3(name = "_run_light", signature = (make, wrap, ports, dont_apply_overlay))]
 pub fn run_light(

@@ -2,7 +2,7 @@
 
 use crate::array;
 use ligament_instance::Loan as CoreLoan;
-use ligament_wire::{DType, ArrayOrder};
+use ligament_wire::{ArrayOrder, DType};
 use pyo3::prelude::*;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -12,7 +12,8 @@ pub type ReturnedLoans = Arc<Mutex<Vec<CoreLoan>>>;
 /// What keeps the pages of a loan mapped.
 pub type Pages = Arc<dyn std::any::Any + Send + Sync>;
 
-/// The memory of a loan. It is the base of the array, and so of every view of it, and goes when the last one does.
+/// The memory of a loan. It is the base of the array, and so of every view of it, and goes when the last one
+/// does.
 #[pyclass(module = "ligament", frozen, name = "_LoanMemory")]
 struct LoanMemory {
     loan: Mutex<Option<CoreLoan>>,
@@ -58,7 +59,8 @@ impl Loan {
         }
         let start = loan.start();
         let memory = Bound::new(py, LoanMemory { loan: Mutex::new(Some(loan)), returned, _pages: pages })?;
-        // SAFETY: the loan holds an array of this shape in this order, 64-byte aligned; `memory` keeps it mapped.
+        // SAFETY: the loan holds an array of this shape in this order, 64-byte aligned; `memory` keeps it
+        // mapped.
         let array = unsafe {
             array::over(py, dtype, shape, &strides[..shape.len()], start, true, memory.clone().into_any())?
         };

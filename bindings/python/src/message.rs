@@ -1,6 +1,6 @@
 //! A message as Python code makes and gets it.
 
-use crate::array::{kind, parse_dtype, Array, ArrayKind, UnreadableArray, ArrayLayout};
+use crate::array::{kind, parse_dtype, Array, ArrayKind, ArrayLayout, UnreadableArray};
 use crate::errors;
 use ligament_catalogue::said;
 use ligament_instance::{Expected, Origin};

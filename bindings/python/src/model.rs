@@ -239,8 +239,9 @@ impl Model {
         built(py, self.builder.add_program(program))
     }
 
-    /// Joins two ports, each given as ``component.port`` (and ``[slot]``): what is sent on the first is received on
-    /// the second. Filters are yMMSL's, by name, and those of ``ligament: filters:``, as a model file has them.
+    /// Joins two ports, each given as ``component.port`` (and ``[slot]``): what is sent on the first is
+    /// received on the second. Filters are yMMSL's, by name, and those of ``ligament: filters:``, as a model
+    /// file has them.
     #[pyo3(signature = (sender, receiver, filters=None))]
     fn connect(
         &mut self,

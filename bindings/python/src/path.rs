@@ -1,8 +1,9 @@
-//! A path between two programs, for `ligament.path`. Waiting lets go of the interpreter, and looks for signals between
-//! times. What is sent without a copy is held here until it has arrived: the path's own thread never touches an object.
+//! A path between two programs, for `ligament.path`. Waiting lets go of the interpreter, and looks for signals
+//! between times. What is sent without a copy is held here until it has arrived: the path's own thread never
+//! touches an object.
 
 use crate::errors;
-use ligament_link::{PathError, Key, PathErrorKind, Options, Path as Core, Request};
+use ligament_link::{Key, Options, Path as Core, PathError, PathErrorKind, Request};
 use pyo3::buffer::PyBuffer;
 use pyo3::exceptions::PyBufferError;
 use pyo3::prelude::*;
@@ -37,7 +38,8 @@ pub fn make_path_key(py: Python<'_>, file: PathBuf) -> PyResult<()> {
     py.detach(|| Key::make().write(&file)).map_err(|fault| errors::raise(py, "TransportError", fault))
 }
 
-/// The bytes of a message that came, which are nobody else's. Anything that takes a buffer can use them without a copy.
+/// The bytes of a message that came, which are nobody else's. Anything that takes a buffer can use them without
+/// a copy.
 #[pyclass(name = "_Received", frozen)]
 pub struct Received {
     bytes: Mutex<Vec<u8>>,
@@ -54,8 +56,8 @@ impl Received {
     ) -> PyResult<()> {
         let mut bytes = slf.get().bytes.lock().unwrap_or_else(PoisonError::into_inner);
         let (at, length) = (bytes.as_mut_ptr(), bytes.len());
-        // SAFETY: the view holds this object, whose bytes are never moved, resized or freed before it is; they may be
-        // written, because the message belongs to whoever received it.
+        // SAFETY: the view holds this object, whose bytes are never moved, resized or freed before it is; they
+        // may be written, because the message belongs to whoever received it.
         let filled =
             unsafe { pyo3::ffi::PyBuffer_FillInfo(view, slf.as_ptr(), at.cast(), length as isize, 0, flags) };
         match filled {
@@ -178,8 +180,8 @@ impl Path {
     }
 }
 
-/// What an end is made with, as `_options` of path.py puts it: streams, encrypt, window, patience, compress, longest,
-/// relays, pace.
+/// What an end is made with, as `_options` of path.py puts it: streams, encrypt, window, patience, compress,
+/// longest, relays, pace.
 type EndOptions = (u16, bool, u64, f64, bool, u64, Vec<PathBuf>, u64);
 
 fn options((streams, encrypt, window, patience, compress, longest, relays, pace): EndOptions) -> Options {
@@ -303,7 +305,8 @@ impl Path {
         self.waiting(py, timeout, Core::barrier)
     }
 
-    /// Messages and bytes sent, messages and bytes received, bytes under way, cuts, whether there is a connection.
+    /// Messages and bytes sent, messages and bytes received, bytes under way, cuts, whether there is a
+    /// connection.
     fn statistics(&self, py: Python<'_>) -> PyResult<(u64, u64, u64, u64, u64, u64, bool)> {
         self.once(py, |core| {
             let now = core.statistics();

@@ -19,8 +19,8 @@ pub struct Prepared {
     model: ResolvedModel,
     text: String,
     files: Vec<PathBuf>,
-    /// The components that functions are given for, and the names (theirs, or of their implementations) under which
-    /// they are given.
+    /// The components that functions are given for, and the names (theirs, or of their implementations) under
+    /// which they are given.
     functions: HashMap<String, String>,
 }
 
@@ -51,8 +51,8 @@ impl Starter for ForkStarter<'_> {
 
 #[pymethods]
 impl Prepared {
-    /// Checks a model, with settings laid over its own and functions for some components; those of `light` run all of
-    /// their instances in one process. Gives the problems, and, if there are no errors, what to run.
+    /// Checks a model, with settings laid over its own and functions for some components; those of `light` run
+    /// all of their instances in one process. Gives the problems, and, if there are no errors, what to run.
     #[staticmethod]
     fn make(
         py: Python<'_>,
@@ -111,8 +111,8 @@ impl Prepared {
         Ok((problems, Some(Prepared { model: resolved, text, files: model.files.clone(), functions })))
     }
 
-    /// The processes that functions are given for: the first instance of each, or each of its ranks, with the name under which its function
-    /// was given.
+    /// The processes that functions are given for: the first instance of each, or each of its ranks, with the
+    /// name under which its function was given.
     fn functions(&self) -> Vec<(String, String)> {
         let mut light = HashSet::new();
         let first = |i: usize| self.model.light_program(i as u32).is_none_or(|program| light.insert(program));
@@ -129,8 +129,8 @@ impl Prepared {
     }
 
     /// Runs it to its end, on the calling thread, which must be the one that forked. `start` is called with an
-    /// instance's name, environment, directory and output file, and gives the process's number. Gives the record as
-    /// JSON, the run directory, and which instance failed with its last lines.
+    /// instance's name, environment, directory and output file, and gives the process's number. Gives the
+    /// record as JSON, the run directory, and which instance failed with its last lines.
     #[pyo3(signature = (start, run_dir, show))]
     #[allow(clippy::type_complexity)] // A tuple for one caller.
     fn run(

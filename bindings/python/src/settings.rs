@@ -9,8 +9,8 @@ use pyo3::exceptions::PyKeyError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyMapping, PyString, PyTuple};
 
-/// Settings by name, in the order in which they were set: a dict whose values are str, int, float, bool, a list of
-/// numbers, or a list of lists of numbers.
+/// Settings by name, in the order in which they were set: a dict whose values are str, int, float, bool, a list
+/// of numbers, or a list of lists of numbers.
 ///
 /// Args:
 ///     settings: A dict or other Settings to begin with.

@@ -1,12 +1,13 @@
-//! Texts of Python's that may hold what no text of Ligament's can: lone surrogates, as in file names that are not UTF-8.
+//! Texts of Python's that may hold what no text of Ligament's can: lone surrogates, as in file names that are
+//! not UTF-8.
 
 use pyo3::prelude::*;
 use pyo3::types::PyString;
 use std::borrow::Cow;
 use std::ops::Deref;
 
-/// A name, or words for people: a lone surrogate stands in it as Python writes it, `\udc80`. So an unknown name is looked
-/// for and shown, and a reason is told.
+/// A name, or words for people: a lone surrogate stands in it as Python writes it, `\udc80`. So an unknown name
+/// is looked for and shown, and a reason is told.
 pub struct Text<'a>(Cow<'a, str>);
 
 impl Deref for Text<'_> {

@@ -1,7 +1,7 @@
-//! Python's values on their way into a message: first into a tree that owns or keeps what it points to, so that the
-//! interpreter can be let go while the message is stored, then into the core's borrowed form.
+//! Python's values on their way into a message: first into a tree that owns or keeps what it points to, so that
+//! the interpreter can be let go while the message is stored, then into the core's borrowed form.
 
-use crate::array::{kind, over_others, what_is_lost, Array, ArrayKind, UnreadableArray, ArrayLayout};
+use crate::array::{kind, over_others, what_is_lost, Array, ArrayKind, ArrayLayout, UnreadableArray};
 use crate::errors::raise;
 use crate::loan::Loan;
 use crate::settings::Settings;
@@ -83,7 +83,8 @@ impl PlannedValue {
     /// Takes a Python value, to be sent on a port.
     ///
     /// # Errors
-    /// `UnsendableError`, with the place in the value, for what a message cannot hold, and what to send instead.
+    /// `UnsendableError`, with the place in the value, for what a message cannot hold, and what to send
+    /// instead.
     pub fn new(object: &Bound<'_, PyAny>, port: &str) -> PyResult<PlannedValue> {
         PlannedValue::within(object, &format!("on port \"{port}\""))
     }
@@ -156,7 +157,9 @@ impl UnsendableValue {
     /// Says where in a list or map the value stands.
     fn inside(self, place: impl FnOnce() -> String) -> UnsendableValue {
         match self {
-            UnsendableValue::Unfit { at, what, instead } => UnsendableValue::Unfit { at: place() + &at, what, instead },
+            UnsendableValue::Unfit { at, what, instead } => {
+                UnsendableValue::Unfit { at: place() + &at, what, instead }
+            }
             raised => raised,
         }
     }
@@ -247,7 +250,10 @@ fn deeper(depth: usize) -> Result<usize, UnsendableValue> {
     Ok(depth + 1)
 }
 
-fn list<'py>(items: impl ExactSizeIterator<Item = Bound<'py, PyAny>>, depth: usize) -> Result<PlannedValue, UnsendableValue> {
+fn list<'py>(
+    items: impl ExactSizeIterator<Item = Bound<'py, PyAny>>,
+    depth: usize,
+) -> Result<PlannedValue, UnsendableValue> {
     let depth = deeper(depth)?;
     let mut nodes = Vec::with_capacity(items.len());
     for (index, item) in items.enumerate() {
@@ -277,7 +283,11 @@ fn map<'py>(
     Ok(PlannedValue::Map(nodes))
 }
 
-fn array(object: &Bound<'_, PyAny>, names: Vec<String>, unit: Option<String>) -> Result<PlannedValue, UnsendableValue> {
+fn array(
+    object: &Bound<'_, PyAny>,
+    names: Vec<String>,
+    unit: Option<String>,
+) -> Result<PlannedValue, UnsendableValue> {
     if kind(object) == ArrayKind::Derived {
         if let Some((what, instead)) = what_is_lost(object)? {
             return Err(unfit_but(what, instead));

@@ -2,14 +2,17 @@
 //! clock, so that tests can drive it through anything.
 
 mod carrier;
+mod joint_start;
 mod light;
 mod registration;
 mod steering;
 mod taps;
-mod joint_start;
 mod tolerated_failure;
 
-use crate::action::{Action, AgentOrder, Caller, ConnectionId, MemoryRegion, InstancePhase, ProcessSignal, AgentReport, TapViewer};
+use crate::action::{
+    Action, AgentOrder, AgentReport, Caller, ConnectionId, InstancePhase, MemoryRegion, ProcessSignal,
+    TapViewer,
+};
 use crate::memory::MemoryLedger;
 use crate::outcome::{Exit, RunFailure, RunOutcome};
 use crate::plan::RunPlan;
@@ -465,7 +468,9 @@ impl AgentCore {
         let own = &mut self.endpoints[to.index()];
         match (own.link, own.phase) {
             (Some(link), _) => tell_at(link, to, notice, memory, out),
-            (None, InstancePhase::Waiting | InstancePhase::Started) => own.pending_notices.push((notice, memory)),
+            (None, InstancePhase::Waiting | InstancePhase::Started) => {
+                own.pending_notices.push((notice, memory))
+            }
             (None, _) => {}
         }
     }
@@ -531,7 +536,13 @@ impl AgentCore {
     }
 
     /// A slab could not be made.
-    pub fn slab_refused(&mut self, link: ConnectionId, endpoint: EndpointId, slab: u32, why: &Fault) -> Vec<Action> {
+    pub fn slab_refused(
+        &mut self,
+        link: ConnectionId,
+        endpoint: EndpointId,
+        slab: u32,
+        why: &Fault,
+    ) -> Vec<Action> {
         if let Some((bytes, _)) = self.endpoints[endpoint.index()].slabs.remove(&slab) {
             self.ledger.give_back(bytes);
         }
@@ -551,7 +562,10 @@ impl AgentCore {
     /// Ends an endpoint that a rank has left and that is not done: the other ranks would wait for that one for ever.
     pub fn end_if_rank_ended_cleanly(&mut self, me: EndpointId) -> Vec<Action> {
         let own = &self.endpoints[me.index()];
-        if own.cleanly_ended_ranks.is_empty() || matches!(own.phase, InstancePhase::Gone(_)) || self.ending.is_some() {
+        if own.cleanly_ended_ranks.is_empty()
+            || matches!(own.phase, InstancePhase::Gone(_))
+            || self.ending.is_some()
+        {
             return Vec::new();
         }
         if self.ranks_start_together(me) {
@@ -583,7 +597,8 @@ impl AgentCore {
                 false => {
                     // If a rank has left, that came before whatever its launcher lost.
                     let own = &mut self.endpoints[me.index()];
-                    let left = own.cleanly_ended_ranks.first().filter(|_| !own.finished).map(|&rank| left_early(rank));
+                    let left =
+                        own.cleanly_ended_ranks.first().filter(|_| !own.finished).map(|&rank| left_early(rank));
                     let known = left.or(own.lost_ranks.take().map(|(_, why)| why));
                     (me, exit, known.unwrap_or_else(|| how_it_ended(before, exit)))
                 }
@@ -647,7 +662,9 @@ impl AgentCore {
             return;
         }
         let why = match &outcome {
-            RunOutcome::Failed(failure) => failure.sentence(|rank| self.wiring.name(&self.plan, rank)).with_code(),
+            RunOutcome::Failed(failure) => {
+                failure.sentence(|rank| self.wiring.name(&self.plan, rank)).with_code()
+            }
             RunOutcome::Stopped => "it was stopped".to_owned(),
             RunOutcome::Interrupted => "it was interrupted".to_owned(),
             RunOutcome::Done => "it is done".to_owned(),
@@ -723,7 +740,13 @@ fn answer(link: ConnectionId, notice: Notice) -> Action {
 }
 
 /// Tells an endpoint something that it was not asked for.
-fn tell_at(link: ConnectionId, endpoint: EndpointId, notice: Notice, memory: Vec<MemoryRegion>, out: &mut Vec<Action>) {
+fn tell_at(
+    link: ConnectionId,
+    endpoint: EndpointId,
+    notice: Notice,
+    memory: Vec<MemoryRegion>,
+    out: &mut Vec<Action>,
+) {
     let halt = steering::halt_of(&notice);
     out.push(Action::Tell { link, endpoint, notice, memory });
     out.extend(halt.map(|change| Action::AskWhetherSteers { link, endpoint, change }));
@@ -757,7 +780,9 @@ fn how_it_ended(before: InstancePhase, exit: Exit) -> Fault {
             fault!(EXIT_UNREGISTERED, "ended with exit status {status} before it had registered")
         }
         (Exit::Status(status), _) => fault!(EXIT_STATUS, "ended with exit status {status}"),
-        (Exit::Signal(_), InstancePhase::Started) => fault!(SIGNAL, "was ended by {exit} before it had registered"),
+        (Exit::Signal(_), InstancePhase::Started) => {
+            fault!(SIGNAL, "was ended by {exit} before it had registered")
+        }
         (Exit::Signal(_), _) => fault!(SIGNAL, "was ended by {exit}"),
     }
 }

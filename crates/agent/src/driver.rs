@@ -1,32 +1,32 @@
 //! The agent's body: its socket, its processes, its timers, around the logic in `core`. One thread, which must
 //! last as long as the run, because the children die with it.
 
-mod other_domains;
-mod remote_taps;
 mod connections;
+mod other_domains;
 mod processes;
+mod remote_taps;
 mod taps;
 mod watchers;
 
 pub use other_domains::OtherDomains;
 
-use crate::action::{Action, ConnectionId, AgentReport};
+use crate::action::{Action, AgentReport, ConnectionId};
 use crate::agent_socket::{AgentSocket, SocketDirectory};
 use crate::connection::AgentConnection;
 use crate::core::AgentCore;
 use crate::custody::{ChannelView, Custody};
-use crate::host::{DrainReason, Host, InstanceView, RunView, StartedProcess, ExternalRequest};
+use crate::host::{DrainReason, ExternalRequest, Host, InstanceView, RunView, StartedProcess};
 use crate::memory::MemoryLedger;
 use crate::outcome::{Exit, RunOutcome};
 use crate::plan::RunPlan;
 use crate::sys::{random_hex, watched};
-use remote_taps::RemoteTaps;
+use connections::ConnectionAdmission;
 use ligament_catalogue::{fault, Fault};
 use ligament_launch::{raise_open_files, Guard};
 use ligament_wire::control::Notice;
 use ligament_wire::EndpointId;
-use connections::ConnectionAdmission;
 use processes::ProcessHandle;
+use remote_taps::RemoteTaps;
 use rustix::fd::OwnedFd;
 use std::collections::HashMap;
 use std::rc::Rc;
@@ -448,7 +448,9 @@ impl<'h> Driver<'h> {
                 }
             }
             Action::StartGraceTimer => self.grace = Some(Instant::now() + END_GRACE),
-            Action::StartLingerTimer { endpoint } => self.later(FAILED_INSTANCE_GRACE, DriverEvent::Lingered(endpoint)),
+            Action::StartLingerTimer { endpoint } => {
+                self.later(FAILED_INSTANCE_GRACE, DriverEvent::Lingered(endpoint))
+            }
             Action::Ask { link, question } => self.ask(link, question),
             Action::Report(report) => self.host.report(report),
             Action::Over => self.over = true,

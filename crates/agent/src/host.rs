@@ -1,6 +1,6 @@
 //! What is around an agent, as its driver sees it; and how a run looks from there.
 
-use crate::action::{AgentOrder, ConnectionId, InstancePhase, AgentReport};
+use crate::action::{AgentOrder, AgentReport, ConnectionId, InstancePhase};
 use crate::core::AgentCore;
 use crate::custody::{ChannelView, Custody, TimelineDelta};
 use ligament_carrier::CarrierReport;

@@ -17,16 +17,22 @@ mod process;
 mod sys;
 pub mod wiring;
 
-pub use action::{Action, AgentOrder, Caller, ConnectionId, MemoryRegion, InstancePhase, ProcessSignal, AgentReport, TapViewer};
+pub use action::{
+    Action, AgentOrder, AgentReport, Caller, ConnectionId, InstancePhase, MemoryRegion, ProcessSignal,
+    TapViewer,
+};
 pub use core::AgentCore;
 pub use custody::{ChannelView, Custody, TimelineDelta};
-pub use driver::{run, OtherDomains, DomainResult};
-pub use host::{DrainReason, Host, InstanceView, ProcessInspection, PeekRequest, RankLag, RunView, StartedProcess, SteerRequest, RemoteTapEvent, ExternalRequest};
+pub use driver::{run, DomainResult, OtherDomains};
+pub use host::{
+    DrainReason, ExternalRequest, Host, InstanceView, PeekRequest, ProcessInspection, RankLag, RemoteTapEvent,
+    RunView, StartedProcess, SteerRequest,
+};
 pub use ligament_carrier::{Carrier, CarrierReport};
 pub use ligament_launch::{terminal_text, Guard};
 pub use ligament_shm::area::ChannelCount;
 pub use ligament_shm::status::{AwaitedEvent, EndpointActivity, Status, WaitRecord};
 pub use ligament_shm::timeline::{Activity, Cause, CauseSum, TimelineInterval, TimelineTotals, REST};
 pub use outcome::{Exit, RunFailure, RunOutcome};
-pub use plan::{settings_body, RunPlan, PlannedInstance};
+pub use plan::{settings_body, PlannedInstance, RunPlan};
 pub use process::{process_state, ProcessState};

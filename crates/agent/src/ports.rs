@@ -1,6 +1,6 @@
 //! Whether the ports that a code declares fit those that its model has.
 
-use crate::plan::{PlannedEnd, RunPlan, PlannedInstance, PlannedPort};
+use crate::plan::{PlannedEnd, PlannedInstance, PlannedPort, RunPlan};
 use crate::wiring::Wiring;
 use ligament_catalogue::{fault, said, Fault};
 use ligament_model::Operator;

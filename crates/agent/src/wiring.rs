@@ -1,7 +1,7 @@
 //! Who is joined to whom, of ranks and of the endpoints that serve them: follows from a plan's instances and
 //! channels.
 
-use crate::plan::{PlannedEnd, RunPlan, PlannedChannel, PlannedInstance};
+use crate::plan::{PlannedChannel, PlannedEnd, PlannedInstance, RunPlan};
 use ligament_wire::control::{ChannelInfo, InnerChannel, InnerEnd};
 use ligament_wire::{rank_name, EndpointId, InstanceId, RankId, Ranks};
 use std::collections::HashMap;
@@ -209,7 +209,11 @@ impl Wiring {
     }
 
     /// The ends of the channels of a rank: its own and its peer's.
-    pub fn ends<'a>(&'a self, plan: &'a RunPlan, rank: RankId) -> impl Iterator<Item = (PlannedEnd, PlannedEnd)> + 'a {
+    pub fn ends<'a>(
+        &'a self,
+        plan: &'a RunPlan,
+        rank: RankId,
+    ) -> impl Iterator<Item = (PlannedEnd, PlannedEnd)> + 'a {
         let channel = |&id: &u32| &plan.channels[id as usize];
         let sends = self.sends[rank.index()].iter().map(channel).map(|channel| (channel.from, channel.to));
         let receives = self.receives[rank.index()].iter().map(channel);
@@ -234,7 +238,12 @@ impl Wiring {
     }
 
     /// None for a channel within an endpoint.
-    fn info(&self, plan: &RunPlan, id: u32, ends: impl Fn(&PlannedChannel) -> (PlannedEnd, PlannedEnd)) -> Option<ChannelInfo> {
+    fn info(
+        &self,
+        plan: &RunPlan,
+        id: u32,
+        ends: impl Fn(&PlannedChannel) -> (PlannedEnd, PlannedEnd),
+    ) -> Option<ChannelInfo> {
         let channel = &plan.channels[id as usize];
         let (own, peer) = ends(channel);
         Some(ChannelInfo {

@@ -30,7 +30,14 @@ struct DomainRun {
 
 impl DomainRun {
     /// `components` and `conduits` are yMMSL; `placement` has the domain of each instance.
-    fn new(test: &str, components: &str, conduits: &str, more: &str, placement: &[u32], encrypt: bool) -> DomainRun {
+    fn new(
+        test: &str,
+        components: &str,
+        conduits: &str,
+        more: &str,
+        placement: &[u32],
+        encrypt: bool,
+    ) -> DomainRun {
         let directory = std::env::temp_dir().join(format!("ligament-domains-{}-{test}", std::process::id()));
         let _ = std::fs::remove_dir_all(&directory);
         std::fs::create_dir_all(&directory).unwrap();
@@ -189,8 +196,14 @@ fn values_of_all_types_pass_between_domains_and_so_do_slots() {
     fan: {implementation: p, ports: {o_i: out, s: in}}
     leaf: {implementation: p, multiplicity: 5, ports: {f_init: init, o_f: final}}";
     let conduits = "    values.out: checker.in\n    fan.out: leaf.init\n    leaf.final: fan.in";
-    let mut run =
-        DomainRun::new("values", components, conduits, "settings: {steps: 30}", &[1, 0, 0, 0, 1, 1, 2, 2], true);
+    let mut run = DomainRun::new(
+        "values",
+        components,
+        conduits,
+        "settings: {steps: 30}",
+        &[1, 0, 0, 0, 1, 1, 2, 2],
+        true,
+    );
     run.start_all();
     run.ends_well();
 }

@@ -1,10 +1,10 @@
-//! Deadlocks that follow from the order of the operators, before anything runs. How many messages there can be at
-//! most on each conduit is the least solution of a few rules, one for each operator; who can get nowhere is left at
-//! zero, and waits for others who are. See `docs/concepts/deadlocks-ahead.md`, also for why this gives no false
-//! alarm.
+//! Deadlocks that follow from the order of the operators, before anything runs. How many messages there can be
+//! at most on each conduit is the least solution of a few rules, one for each operator; who can get nowhere is
+//! left at zero, and waits for others who are. See `docs/concepts/deadlocks-ahead.md`, also for why this gives
+//! no false alarm.
 
 use crate::notyet::UnsupportedFeatures;
-use crate::order::{Hold, OrderedConduit, OperatorOrder, OrderedComponent, Sends, MessageRate};
+use crate::order::{Hold, MessageRate, OperatorOrder, OrderedComponent, OrderedConduit, Sends};
 use crate::{CheckOptions, Ignorable};
 use ligament_catalogue::Code;
 use ligament_model::{Configuration, FlatModel, Problem};
@@ -12,7 +12,8 @@ use std::collections::{HashMap, HashSet, VecDeque};
 
 /// More than anybody counts.
 const UNLIMITED_COUNT: u64 = u64::MAX;
-/// So many messages are counted one by one, over all conduits; what goes on for longer is taken to go on for ever.
+/// So many messages are counted one by one, over all conduits; what goes on for longer is taken to go on for
+/// ever.
 const COUNTED: usize = 2_000_000;
 /// So many circles are told.
 const MAX_REPORTED_CIRCLES: usize = 5;
@@ -139,7 +140,9 @@ impl<'a> ProgressBounds<'a> {
                 Assumption::FirstPass if waits => StepCount::InFirst(1),
                 Assumption::HeldBack if waits => StepCount::InFirst(2),
                 Assumption::Sometime | Assumption::FirstPass | Assumption::HeldBack => StepCount::Any,
-                Assumption::Scales if part.is_certain && has_steps(order, part) => StepCount::Exactly(part.steps?),
+                Assumption::Scales if part.is_certain && has_steps(order, part) => {
+                    StepCount::Exactly(part.steps?)
+                }
                 Assumption::Scales if part.is_certain => StepCount::Any,
                 Assumption::Scales => return None,
             })
@@ -228,7 +231,8 @@ impl<'a> ProgressBounds<'a> {
         let part = &self.order.parts[at];
         let no_caller = |&link: &usize| {
             let link = &self.order.links[link];
-            self.over[link.from] || !matches!(link.way, MessageRate::Each | MessageRate::AnyNumber | MessageRate::OneIn(_))
+            self.over[link.from]
+                || !matches!(link.way, MessageRate::Each | MessageRate::AnyNumber | MessageRate::OneIn(_))
         };
         let is_free = if part.starts.is_empty() { ended > 0 } else { part.starts.iter().any(no_caller) };
         !part.is_certain || is_free
@@ -284,14 +288,17 @@ impl<'a> ProgressBounds<'a> {
         let link = &self.order.links[link];
         let any = |n: u64| if n > 0 { UNLIMITED_COUNT } else { 0 };
         match link.way {
-            MessageRate::Each | MessageRate::AnyNumber | MessageRate::OneIn(_) => self.through(link, self.sent(link)),
+            MessageRate::Each | MessageRate::AnyNumber | MessageRate::OneIn(_) => {
+                self.through(link, self.sent(link))
+            }
             MessageRate::ForEachPass(part) => self.ended[part],
             MessageRate::AfterPass(part) => any(self.ended[part]),
             MessageRate::Unknown => UNLIMITED_COUNT,
         }
     }
 
-    /// What a part waits for where it cannot come further, if somebody needs it to begin another step or to end a pass.
+    /// What a part waits for where it cannot come further, if somebody needs it to begin another step or to end
+    /// a pass.
     fn waits(&self, who: usize) -> Vec<PredictedWait> {
         let part = &self.order.parts[who];
         let in_step = self.passes[who] > self.ended[who];
@@ -475,12 +482,13 @@ impl<'a> ProgressBounds<'a> {
         }
         let wait = &waits[0];
         let port = &flat.conduits[self.order.links[wait.link].conduit].to.port;
-        match wait.in_step {
-            true => "let both sides make steps for each message of the other, or let one of them send first".to_owned(),
-            false => format!(
+        if wait.in_step {
+            "let both sides make steps for each message of the other, or let one of them send first".to_owned()
+        } else {
+            format!(
                 "let \"{}.{port}\" be an S port, so that \"{}\" can begin without it, or begin the circle elsewhere",
                 flat.components[wait.who].name, flat.components[wait.who].name
-            ),
+            )
         }
     }
 }
@@ -492,8 +500,12 @@ fn has_steps(order: &OperatorOrder, part: &OrderedComponent) -> bool {
 
 /// Whether the number of messages on each conduit follows exactly from that of steps.
 fn counts_exactly(order: &OperatorOrder) -> bool {
-    let exact =
-        |link: &usize| matches!(order.links[*link].way, MessageRate::Each | MessageRate::ForEachPass(_) | MessageRate::OneIn(_));
+    let exact = |link: &usize| {
+        matches!(
+            order.links[*link].way,
+            MessageRate::Each | MessageRate::ForEachPass(_) | MessageRate::OneIn(_)
+        )
+    };
     let filters = order.links.iter().all(|link| match link.way {
         MessageRate::Each | MessageRate::ForEachPass(_) | MessageRate::OneIn(_) => true,
         MessageRate::AnyNumber | MessageRate::AfterPass(_) => link.repeats > 0,

@@ -165,13 +165,18 @@ impl ProgramCheck<'_> {
 
 /// Where a path was looked for, if that is not what the file says.
 fn looked_for(path: &Path, written: &str) -> String {
-    match path == Path::new(written) {
-        true => String::new(),
-        false => format!(" (looked for at {})", path.display()),
+    if path == Path::new(written) {
+        String::new()
+    } else {
+        format!(" (looked for at {})", path.display())
     }
 }
 
-fn file(program: &Program, ProgramPath { written: executable, filled }: ProgramPath<'_>, problems: &mut Vec<Problem>) {
+fn file(
+    program: &Program,
+    ProgramPath { written: executable, filled }: ProgramPath<'_>,
+    problems: &mut Vec<Problem>,
+) {
     let path = program.beside_file(filled);
     let shown = looked_for(&path, executable);
     let mut report = |code, message: String, advice: String| {
@@ -259,8 +264,8 @@ fn wrong_interpreter(program: &Program, line: &str) -> Option<(&'static str, Str
     None
 }
 
-/// Whether what is found under a name is decided only where the program starts: modules and login scripts may change the
-/// search path.
+/// Whether what is found under a name is decided only where the program starts: modules and login scripts may
+/// change the search path.
 fn finds_by_itself(program: &Program) -> bool {
     starts_in_shell(program) || program.env.keys().any(|key| key == "PATH" || key == "+PATH")
 }
@@ -303,10 +308,7 @@ fn command(program: &Program, executable: &str, problems: &mut Vec<Problem>) {
     let advice = match language(Path::new(executable)) {
         Some(language) => {
             message = format!("{message}: it is no program, but a {} script", language.name);
-            let script = match beside.is_file() {
-                true => None,
-                false => similar(&beside, |path| path.is_file()),
-            };
+            let script = if beside.is_file() { None } else { similar(&beside, |path| path.is_file()) };
             by_interpreter(language, script.as_deref().unwrap_or(executable))
         }
         None if is_executable(&beside) => {

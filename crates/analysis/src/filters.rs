@@ -1,5 +1,6 @@
-//! Whether the filters under `ligament:` can do their work: formulas and ranges that can be read, units that there are and
-//! that follow on each other, functions that users have written. And whether the units that ports declare fit together.
+//! Whether the filters under `ligament:` can do their work: formulas and ranges that can be read, units that
+//! there are and that follow on each other, functions that users have written. And whether the units that ports
+//! declare fit together.
 
 use crate::Files;
 use ligament_catalogue::Code;
@@ -88,9 +89,10 @@ pub(crate) fn check_ports(config: &Configuration, flat: &FlatModel, problems: &m
         let comes = check_units(between, declared.cloned(), &mut Vec::new());
         if let (Some((sent, comes)), Some((wanted, unit))) = (comes, units.get(&to)) {
             if found.is_empty() && !comes.is_the_same_as(unit) {
-                let advice = match comes.converts_to(unit) {
-                    true => format!("put a filter into the conduit: unit: {{from: {sent}, to: {wanted}}}"),
-                    false => "they measure different things; correct one of them, or the conduit".to_owned(),
+                let advice = if comes.converts_to(unit) {
+                    format!("put a filter into the conduit: unit: {{from: {sent}, to: {wanted}}}")
+                } else {
+                    "they measure different things; correct one of them, or the conduit".to_owned()
                 };
                 let message =
                     format!("\"{to}\" takes \"{wanted}\", and what comes from \"{from}\" is in \"{sent}\"");
@@ -114,8 +116,8 @@ pub(crate) fn check_ports(config: &Configuration, flat: &FlatModel, problems: &m
     }
 }
 
-/// A filter that converts from another unit than what comes to it, which is `made` at first. Gives what comes out, as far
-/// as it is known.
+/// A filter that converts from another unit than what comes to it, which is `made` at first. Gives what comes
+/// out, as far as it is known.
 fn check_units<'a>(
     filters: &'a [Filter],
     mut made: Option<(&'a str, Unit)>,

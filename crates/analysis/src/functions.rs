@@ -1,11 +1,12 @@
-//! Whether the functions of Python's that shipped components call are there: the file, and in it the name. The file is read
-//! and never run. So a name is missed only where it stands nowhere in the file; what else is wrong with a function, the run
-//! tells.
+//! Whether the functions of Python's that shipped components call are there: the file, and in it the name. The
+//! file is read and never run. So a name is missed only where it stands nowhere in the file; what else is wrong
+//! with a function, the run tells.
 
 use crate::executables::similar;
 use ligament_catalogue::Code;
 use ligament_model::{
-    nearest, Configuration, FlatComponent, FlatModel, Identifier, ReferencePart, Problem, Reference, SettingValue,
+    nearest, Configuration, FlatComponent, FlatModel, Identifier, Problem, Reference, ReferencePart,
+    SettingValue,
 };
 use std::collections::HashSet;
 use std::io::Read;
@@ -27,7 +28,8 @@ pub(crate) fn check(
     model_file: Option<&str>,
     problems: &mut Vec<Problem>,
 ) {
-    // Of a model without a file, such as one that a script has read or made, it is not known here where paths begin.
+    // Of a model without a file, such as one that a script has read or made, it is not known here where paths
+    // begin.
     let Some(directory) = model_file.map(Path::new).and_then(Path::parent) else { return };
     let staged: HashSet<&str> =
         config.ligament.stage.values().flatten().map(|input| input.name.as_str()).collect();
@@ -127,8 +129,8 @@ fn is_of_name(letter: char) -> bool {
     letter.is_alphanumeric() || letter == '_'
 }
 
-/// Whether a file's code may define a name: false only if the name stands in none of its lines, and the code does not make
-/// names otherwise.
+/// Whether a file's code may define a name: false only if the name stands in none of its lines, and the code
+/// does not make names otherwise.
 fn may_define(text: &str, name: &str) -> bool {
     let is_dynamic = |word: &str| DYNAMIC.contains(&word);
     let lines = || text.lines().map(str::trim_start).filter(|line| !line.starts_with('#'));

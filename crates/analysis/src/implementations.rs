@@ -32,8 +32,8 @@ pub(crate) fn check(
     }
 }
 
-/// Leaves out the components that nothing implements. Where a script gives code for some components, one without was
-/// forgotten, which is an error.
+/// Leaves out the components that nothing implements. Where a script gives code for some components, one
+/// without was forgotten, which is an error.
 pub(crate) fn leave_out(flat: &mut FlatModel, options: &CheckOptions, problems: &mut Vec<Problem>) {
     let is_left_out = |component: &FlatComponent| {
         component.implementation.is_none() && !options.given.covers(&component.name, None)
@@ -41,19 +41,20 @@ pub(crate) fn leave_out(flat: &mut FlatModel, options: &CheckOptions, problems: 
     let by_script = matches!(options.given, GivenCode::Names(_));
     for component in flat.components.iter().filter(|component| is_left_out(component)) {
         let nothing = format!("the component \"{}\" has no implementation", component.name);
-        problems.push(match by_script {
-            true => Problem::error(
+        problems.push(if by_script {
+            Problem::error(
                 Code::MISSING_IMPLEMENTATION,
                 &component.at,
                 nothing,
                 "give a function for it, or add \"implementation: name\" with the name of a program or model",
-            ),
-            false => Problem::warning(
+            )
+        } else {
+            Problem::warning(
                 Code::MISSING_IMPLEMENTATION,
                 &component.at,
                 format!("{nothing}, so it is left out, with its conduits"),
                 "add \"implementation: name\" with the name of a program or model, or \"optional: true\"",
-            ),
+            )
         });
     }
     flat.retain(|component| !is_left_out(component));
@@ -93,12 +94,11 @@ fn unknown(
     name: &Reference,
     options: &CheckOptions,
 ) -> Problem {
-    let known: Vec<String> = match name.to_string().starts_with("ligament.") {
-        true => SHIPPED.iter().map(|shipped| shipped.name.to_owned()).collect(),
-        false => {
-            let models = config.models.keys().filter(|m| **m != model.name);
-            config.programs.keys().chain(models).map(Reference::to_string).collect()
-        }
+    let known: Vec<String> = if name.to_string().starts_with("ligament.") {
+        SHIPPED.iter().map(|shipped| shipped.name.to_owned()).collect()
+    } else {
+        let models = config.models.keys().filter(|m| **m != model.name);
+        config.programs.keys().chain(models).map(Reference::to_string).collect()
     };
     let advice = match nearest(&name.to_string(), known.iter().map(String::as_str)) {
         Some(meant) => format!("did you mean \"{meant}\"?"),
@@ -163,8 +163,9 @@ fn compare(
 }
 
 fn on(port: &ligament_model::Port) -> String {
-    match port.timeline.is_empty() {
-        true => port.operator.to_string(),
-        false => format!("{} on the timeline {}", port.operator, port.timeline),
+    if port.timeline.is_empty() {
+        port.operator.to_string()
+    } else {
+        format!("{} on the timeline {}", port.operator, port.timeline)
     }
 }

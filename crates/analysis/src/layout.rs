@@ -1,11 +1,12 @@
-//! Where the boxes of a topology stand: in columns, so that whoever starts others is left of them, with few crossings.
+//! Where the boxes of a topology stand: in columns, so that whoever starts others is left of them, with few
+//! crossings.
 //!
-//! The method is that of layered drawing (Sugiyama, Tagawa, Toda, "Methods for Visual Understanding of Hierarchical System
-//! Structures", 1981): arrows that would close a cycle are turned (Eades, Lin, Smyth, 1993), columns follow from the longest
-//! path, the order within a column from barycentres, and the heights from least squares under that order (pool adjacent
-//! violators; Ayer et al., 1955).
+//! The method is that of layered drawing (Sugiyama, Tagawa, Toda, "Methods for Visual Understanding of
+//! Hierarchical System Structures", 1981): arrows that would close a cycle are turned (Eades, Lin, Smyth,
+//! 1993), columns follow from the longest path, the order within a column from barycentres, and the heights
+//! from least squares under that order (pool adjacent violators; Ayer et al., 1955).
 
-use crate::topology::{TopologyLink, Topology};
+use crate::topology::{Topology, TopologyLink};
 use ligament_model::Operator;
 
 /// How often columns are ordered by their neighbours, to and fro.
@@ -39,9 +40,9 @@ pub struct BoxPosition {
     pub y: f64,
 }
 
-/// The end that stands further left, the other, and how much it matters: a macro model is left of what it starts, who
-/// answers is right of whom it answers, and whoever runs first is left of who runs next. Who only listens is right of all
-/// whom it hears.
+/// The end that stands further left, the other, and how much it matters: a macro model is left of what it
+/// starts, who answers is right of whom it answers, and whoever runs first is left of who runs next. Who only
+/// listens is right of all whom it hears.
 fn direction(topology: &Topology, speaks: &[bool], link: &TopologyLink) -> (usize, usize, f64) {
     let operator = |end: crate::topology::LinkEnd| topology.nodes[end.node].ports[end.port].operator;
     let (from, to) = (link.from.node, link.to.node);
@@ -100,9 +101,10 @@ fn sequence(count: usize, arrows: &[(usize, usize, f64)]) -> Vec<usize> {
         };
         let Some(at) = source.or(sink).or_else(best) else { break };
         let node = left.remove(at);
-        match source.is_none() && sink.is_some() {
-            true => last.push(node),
-            false => first.push(node),
+        if source.is_none() && sink.is_some() {
+            last.push(node)
+        } else {
+            first.push(node)
         }
         for &(other, weight) in &out[node] {
             entering[other] -= weight;
@@ -115,8 +117,8 @@ fn sequence(count: usize, arrows: &[(usize, usize, f64)]) -> Vec<usize> {
     first
 }
 
-/// The column of each node: right of all from which a hard arrow comes, and no further left than it must be. Soft arrows
-/// place only those that have no hard ones, so that those who interact stand below each other.
+/// The column of each node: right of all from which a hard arrow comes, and no further left than it must be.
+/// Soft arrows place only those that have no hard ones, so that those who interact stand below each other.
 fn columns(count: usize, order: &[usize], hard: &[(usize, usize)], soft: &[(usize, usize)]) -> Vec<usize> {
     let joined = |arrows: &[(usize, usize)]| {
         let (mut before, mut after) = (vec![Vec::new(); count], vec![Vec::new(); count]);
@@ -212,7 +214,8 @@ impl Grid {
         let items = &self.items;
         let top = items.iter().map(|item| item.y - item.height / 2.0).fold(f64::INFINITY, f64::min);
         let y = |at: usize| items[at].y - top;
-        let nodes = column.iter().enumerate().map(|(node, &column)| BoxPosition { column, y: y(node) }).collect();
+        let nodes =
+            column.iter().enumerate().map(|(node, &column)| BoxPosition { column, y: y(node) }).collect();
         let passes = self.passing.iter().map(|through| through.iter().map(|&at| y(at)).collect());
         Layout { nodes, passes: passes.collect(), columns: self.columns.len() }
     }

@@ -29,7 +29,7 @@ mod times;
 mod topology;
 mod variables;
 
-pub use layout::{lay_out, Layout, BoxPosition};
+pub use layout::{lay_out, BoxPosition, Layout};
 pub use ligament_filters::{Measure, Quantity};
 pub use notyet::Ignorable;
 pub use report::CheckReport;
@@ -37,7 +37,7 @@ pub use scales::ComponentScales;
 pub use separation::{ScaleBox, ScaleLink, ScaleMap, Separation};
 pub use tasks::{After, OperatorTask, Tasks};
 pub use times::model_time;
-pub use topology::{Boxes, TopologyLink, LinkEnd, TopologyNode, NodePort, Topology};
+pub use topology::{Boxes, LinkEnd, NodePort, Topology, TopologyLink, TopologyNode};
 
 use ligament_catalogue::Code;
 use ligament_model::{
@@ -65,8 +65,8 @@ pub struct CheckOptions {
     pub ignore: HashSet<Ignorable>,
     /// True if the report is to have the text of the whole model, for the run directory.
     pub with_text: bool,
-    /// Of components whose ports the files do not declare, those that are known from a run: by the component's name and
-    /// that of the operator.
+    /// Of components whose ports the files do not declare, those that are known from a run: by the component's
+    /// name and that of the operator.
     pub declared_ports: BTreeMap<String, BTreeMap<String, Vec<String>>>,
 }
 

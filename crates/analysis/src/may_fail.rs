@@ -9,7 +9,9 @@ pub(crate) fn check(config: &Configuration, flat: &FlatModel, problems: &mut Vec
         let Some(component) = flat.components.iter().find(|component| component.name == *name) else {
             let advice = match whose(flat, name) {
                 NameOwner::NoComponents(advice) => advice,
-                NameOwner::Somebodys | NameOwner::NoInstances(_) => "name the component, without an index".to_owned(),
+                NameOwner::Somebodys | NameOwner::NoInstances(_) => {
+                    "name the component, without an index".to_owned()
+                }
             };
             let message = format!("\"{name}\" stands under \"may_fail:\", and there is no such component");
             problems.push(Problem::error(Code::MAY_FAIL_FOR_NOBODY, at, message, advice));

@@ -1,4 +1,5 @@
-//! Whether what stands under `ligament:` about MPI is about programs that there are, and that are started with MPI.
+//! Whether what stands under `ligament:` about MPI is about programs that there are, and that are started with
+//! MPI.
 
 use crate::light::known_programs;
 use crate::CheckOptions;

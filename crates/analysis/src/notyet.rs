@@ -1,5 +1,5 @@
-//! What a model may ask for and a run cannot do yet. It is refused by name, because a run that leaves it out would give
-//! other results than the model says. What changes no message can be ignored, if the user says so.
+//! What a model may ask for and a run cannot do yet. It is refused by name, because a run that leaves it out
+//! would give other results than the model says. What changes no message can be ignored, if the user says so.
 
 use crate::CheckOptions;
 use ligament_catalogue::Code;
@@ -89,12 +89,11 @@ pub(crate) struct UnsupportedFeatures<'a> {
 impl UnsupportedFeatures<'_> {
     /// Notes what may be ignored: an error, or a warning if it is to be.
     pub fn ignorable(&mut self, what: Ignorable, code: Code, at: &At, message: String, remedy: &str) {
-        self.problems.push(match self.options.ignore.contains(&what) {
-            true => Problem::warning(code, at, message, "it is ignored, as you have asked"),
-            false => {
-                let advice = format!("{remedy}, or ignore it with \"--ignore {}\"", what.name());
-                Problem::error(code, at, message, advice)
-            }
+        self.problems.push(if self.options.ignore.contains(&what) {
+            Problem::warning(code, at, message, "it is ignored, as you have asked")
+        } else {
+            let advice = format!("{remedy}, or ignore it with \"--ignore {}\"", what.name());
+            Problem::error(code, at, message, advice)
         });
     }
 }

@@ -1,6 +1,6 @@
-//! What the operators' order makes of a model: who receives what before it begins and in each step, who sends what
-//! when, and what filters make of the number of messages. The search for deadlocks and the unrolled order stand on
-//! it.
+//! What the operators' order makes of a model: who receives what before it begins and in each step, who sends
+//! what when, and what filters make of the number of messages. The search for deadlocks and the unrolled order
+//! stand on it.
 
 use crate::scales::ComponentScales;
 use ligament_model::{ConduitFilter, Configuration, Filter, FlatComponent, FlatModel, ForConduits, Operator};

@@ -1,4 +1,5 @@
-//! Whether the components and instances are there that the model places in domains, or gives inputs; and the inputs.
+//! Whether the components and instances are there that the model places in domains, or gives inputs; and the
+//! inputs.
 
 use crate::executables::similar;
 use crate::Files;
@@ -47,9 +48,10 @@ fn stage(config: &Configuration, flat: &FlatModel, files: Files, problems: &mut 
                 Err(error) if error.kind() == std::io::ErrorKind::NotFound => "is not there".to_owned(),
                 Err(error) => format!("cannot be read: {error}"),
             };
-            let looked_for = match path == Path::new(&input.source) {
-                true => String::new(),
-                false => format!(" (looked for at {})", path.display()),
+            let looked_for = if path == Path::new(&input.source) {
+                String::new()
+            } else {
+                format!(" (looked for at {})", path.display())
             };
             let advice = match similar(&path, |other| other.is_file() || other.is_dir()) {
                 Some(like) => {
@@ -94,9 +96,10 @@ pub(crate) fn whose(flat: &FlatModel, name: &Reference) -> NameOwner {
     let shape = &component.multiplicity;
     let within =
         indices.len() == shape.len() && indices.iter().zip(shape).all(|(index, length)| index < length);
-    match indices.is_empty() || within {
-        true => NameOwner::Somebodys,
-        false => NameOwner::NoInstances(format!("\"{}\" has {}", component.name, instances(shape))),
+    if indices.is_empty() || within {
+        NameOwner::Somebodys
+    } else {
+        NameOwner::NoInstances(format!("\"{}\" has {}", component.name, instances(shape)))
     }
 }
 

@@ -11,7 +11,9 @@ pub(crate) fn check(config: &Configuration, flat: &FlatModel, problems: &mut Vec
         }
         let advice = match whose(flat, name) {
             NameOwner::NoComponents(advice) => advice,
-            NameOwner::Somebodys | NameOwner::NoInstances(_) => "name the component, without an index".to_owned(),
+            NameOwner::Somebodys | NameOwner::NoInstances(_) => {
+                "name the component, without an index".to_owned()
+            }
         };
         let message = format!("\"{name}\" stands under \"ranks:\", and there is no such component");
         problems.push(Problem::error(Code::RANKS_FOR_NOBODY, at, message, advice));

@@ -73,8 +73,8 @@ impl CheckReport {
         self.problems.iter().map(|p| format!("{p} [{}]\n", p.code)).collect()
     }
 
-    /// The report as a JSON object: `ok`, `errors`, `warnings`, `notes`, and `problems` with `severity`, `code`,
-    /// `file`, `line`, `column`, `message` and `advice` each.
+    /// The report as a JSON object: `ok`, `errors`, `warnings`, `notes`, and `problems` with `severity`,
+    /// `code`, `file`, `line`, `column`, `message` and `advice` each.
     pub fn to_json(&self) -> serde_json::Value {
         let json = Json {
             ok: self.is_ok(),

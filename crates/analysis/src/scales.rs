@@ -6,13 +6,13 @@ use crate::times;
 use ligament_catalogue::Code;
 use ligament_filters::{Measure, Quantity};
 use ligament_model::{
-    Configuration, FlatConduit, FlatEnd, FlatModel, ForConduits, Identifier, LigamentOptions, Operator,
-    Problem, Reference, ResolvedModel, Scale, DeclaredScales, SettingValue,
+    Configuration, DeclaredScales, FlatConduit, FlatEnd, FlatModel, ForConduits, Identifier, LigamentOptions,
+    Operator, Problem, Reference, ResolvedModel, Scale, SettingValue,
 };
 use std::collections::{HashMap, HashSet};
 
-/// Which times and lengths a component resolves, in seconds and metres, and how much of them it covers in one pass.
-/// Of what is not given or cannot be read, there is nothing.
+/// Which times and lengths a component resolves, in seconds and metres, and how much of them it covers in one
+/// pass. Of what is not given or cannot be read, there is nothing.
 #[derive(Clone, Debug, Default, PartialEq, serde::Serialize)]
 pub struct ComponentScales {
     /// The length of a step, s.
@@ -25,7 +25,8 @@ pub struct ComponentScales {
     pub extent: Vec<f64>,
 }
 
-/// A number of steps is taken for whole if it is as close as this to it, relatively: 0.1 is not exact in a computer.
+/// A number of steps is taken for whole if it is as close as this to it, relatively: 0.1 is not exact in a
+/// computer.
 const CLOSE: f64 = 1e-6;
 
 impl ComponentScales {
@@ -66,9 +67,10 @@ impl ComponentScales {
 }
 
 fn measure(key: &str) -> Measure {
-    match key.contains("time") {
-        true => Measure::Time,
-        false => Measure::Length,
+    if key.contains("time") {
+        Measure::Time
+    } else {
+        Measure::Length
     }
 }
 
@@ -77,7 +79,9 @@ pub(crate) fn check(config: &Configuration, flat: &FlatModel, problems: &mut Vec
         if !flat.components.iter().any(|component| component.name == *name) {
             let advice = match whose(flat, name) {
                 NameOwner::NoComponents(advice) => advice,
-                NameOwner::Somebodys | NameOwner::NoInstances(_) => "name the component, without an index".to_owned(),
+                NameOwner::Somebodys | NameOwner::NoInstances(_) => {
+                    "name the component, without an index".to_owned()
+                }
             };
             let message = format!("\"{name}\" stands under \"scales:\", and there is no such component");
             problems.push(Problem::error(Code::SCALES_FOR_NOBODY, &scales.at, message, advice));
@@ -191,8 +195,9 @@ fn apart(config: &Configuration, flat: &FlatModel, problems: &mut Vec<Problem>) 
     }
 }
 
-/// Adds the scales to the settings, in the model's unit of time, or seconds, and metres, as `COMPONENT.scale.time_step` and so on: so every
-/// language reads them, and what the user sets under the same name counts instead.
+/// Adds the scales to the settings, in the model's unit of time, or seconds, and metres, as
+/// `COMPONENT.scale.time_step` and so on: so every language reads them, and what the user sets under the same
+/// name counts instead.
 pub(crate) fn give_to_the_code(model: &mut ResolvedModel) {
     let Ok(scale) = Identifier::new(DeclaredScales::SETTINGS) else { return };
     let unit = times::unit_of(&model.ligament);

@@ -1,5 +1,5 @@
-//! What is known of scripts and of what runs them: which argument of an interpreter is its script, and what is wrong with
-//! a script that is to be executed itself.
+//! What is known of scripts and of what runs them: which argument of an interpreter is its script, and what is
+//! wrong with a script that is to be executed itself.
 
 use std::path::Path;
 
@@ -46,8 +46,8 @@ pub(crate) enum ArgumentKind {
 pub(crate) fn script_of(executable: &str, arguments: &[String]) -> ArgumentKind {
     let name = Path::new(executable).file_name().and_then(|name| name.to_str()).unwrap_or_default();
     let stem = name.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.');
-    // Options that have their value in the next argument, those that take its place, and those of one letter with which
-    // there is no script.
+    // Options that have their value in the next argument, those that take its place, and those of one letter
+    // with which there is no script.
     let (valued, attached, instead) = match stem {
         "python" | "pypy" | "ipython" => (&["-W", "-X"][..], &["-W", "-X"][..], "cm"),
         "bash" | "sh" | "dash" | "zsh" | "ksh" => {
@@ -68,11 +68,17 @@ pub(crate) fn script_of(executable: &str, arguments: &[String]) -> ArgumentKind 
         match (argument.as_str(), letters) {
             ("-" | "", _) => return ArgumentKind::Nothing,
             ("--", _) => {
-                return if next + 1 < arguments.len() { ArgumentKind::Script(next + 1) } else { ArgumentKind::Nothing }
+                return if next + 1 < arguments.len() {
+                    ArgumentKind::Script(next + 1)
+                } else {
+                    ArgumentKind::Nothing
+                }
             }
             (option, _) if valued.contains(&option) => next += 2,
             (option, _) if attached.iter().any(|start| option.starts_with(start)) => next += 1,
-            (option, Some(_)) if option.contains(char::is_whitespace) => return ArgumentKind::SeveralWords(next),
+            (option, Some(_)) if option.contains(char::is_whitespace) => {
+                return ArgumentKind::SeveralWords(next)
+            }
             (_, Some(letters)) if letters.contains(|c| instead.contains(c)) => return ArgumentKind::Nothing,
             (option, _) if option.starts_with('-') => next += 1,
             _ => return ArgumentKind::Script(next),
@@ -108,7 +114,11 @@ mod tests {
             ("bash", &["-eu", "-o", "pipefail", "run.sh"], 3),
             ("Rscript", &["model.R"], 0),
         ] {
-            assert_eq!(found(executable, arguments), ArgumentKind::Script(script), "{executable} {arguments:?}");
+            assert_eq!(
+                found(executable, arguments),
+                ArgumentKind::Script(script),
+                "{executable} {arguments:?}"
+            );
         }
         for (executable, arguments) in [
             ("python3", &["-m", "solver"][..]),

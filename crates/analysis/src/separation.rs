@@ -1,6 +1,6 @@
-//! The scale separation map of a model: which times and lengths its components resolve and cover, and how far apart
-//! those are of components that exchange messages (Hoekstra, Lorenz, Falcone, Chopard, "Towards a Complex Automata
-//! Framework for Multi-scale Modeling", 2007).
+//! The scale separation map of a model: which times and lengths its components resolve and cover, and how far
+//! apart those are of components that exchange messages (Hoekstra, Lorenz, Falcone, Chopard, "Towards a Complex
+//! Automata Framework for Multi-scale Modeling", 2007).
 
 use crate::scales::ComponentScales;
 use ligament_model::{Endpoint, Operator, ResolvedModel};

@@ -1,10 +1,10 @@
-//! Whether settings have the types that programs expect, and whether anybody will ask for them; and those that MUSCLE 3 has
-//! for the coupling itself.
+//! Whether settings have the types that programs expect, and whether anybody will ask for them; and those that
+//! MUSCLE 3 has for the coupling itself.
 
 use ligament_catalogue::Code;
 use ligament_model::{
-    nearest, read_log_level, At, Configuration, FlatComponent, FlatModel, Identifier, ReferencePart, Problem, Reference,
-    SettingType, SettingValue, SupportedSetting, LOCAL_LOG_LEVEL, LOG_LEVELS, REMOTE_LOG_LEVEL,
+    nearest, read_log_level, At, Configuration, FlatComponent, FlatModel, Identifier, Problem, Reference,
+    ReferencePart, SettingType, SettingValue, SupportedSetting, LOCAL_LOG_LEVEL, LOG_LEVELS, REMOTE_LOG_LEVEL,
 };
 use std::collections::{HashMap, HashSet};
 
@@ -294,9 +294,10 @@ fn for_component(
     let at = config.settings.at(name).unwrap_or(&nowhere);
     if in_range(indices, &component.multiplicity).is_none() {
         let shape: Vec<String> = component.multiplicity.iter().map(usize::to_string).collect();
-        let has = match shape.is_empty() {
-            true => "which is a single instance".to_owned(),
-            false => format!("whose multiplicity is [{}]", shape.join(", ")),
+        let has = if shape.is_empty() {
+            "which is a single instance".to_owned()
+        } else {
+            format!("whose multiplicity is [{}]", shape.join(", "))
         };
         problems.push(Problem::warning(
             Code::SETTING_FOR_NOBODY,

@@ -2,7 +2,7 @@
 
 use ligament_catalogue::Code;
 use ligament_model::{
-    nearest, Configuration, FlatComponent, FlatModel, Identifier, Operator, ReferencePart, Problem, Reference,
+    nearest, Configuration, FlatComponent, FlatModel, Identifier, Operator, Problem, Reference, ReferencePart,
     SettingValue, ShippedComponent, ShippedSetting,
 };
 

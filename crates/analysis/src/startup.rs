@@ -28,7 +28,13 @@ pub(crate) fn check(flat: &FlatModel, options: &CheckOptions, problems: &mut Vec
             ),
         };
         let advice = "let one of them receive on an S port, within its loop, or begin the circle elsewhere";
-        UnsupportedFeatures { options, problems }.ignorable(Ignorable::Deadlocks, Code::WAITING_CIRCLE, at, message, advice);
+        UnsupportedFeatures { options, problems }.ignorable(
+            Ignorable::Deadlocks,
+            Code::WAITING_CIRCLE,
+            at,
+            message,
+            advice,
+        );
     }
 }
 
@@ -75,8 +81,8 @@ fn unconnected(flat: &FlatModel, problems: &mut Vec<Problem>) {
     }
 }
 
-/// One port that sends in each step to `F_INIT` and `S` of one component: each of its messages arrives at both, so what is
-/// left at `F_INIT` begins another pass.
+/// One port that sends in each step to `F_INIT` and `S` of one component: each of its messages arrives at both,
+/// so what is left at `F_INIT` begins another pass.
 pub(crate) fn start_and_steps(config: &Configuration, flat: &FlatModel, problems: &mut Vec<Problem>) {
     let scales = ComponentScales::all(&config.ligament);
     let mut own = ForConduits::new(&config.ligament.filters);

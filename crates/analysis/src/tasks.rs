@@ -1,7 +1,7 @@
-//! The unrolled order of a model: which operator of which component can be carried out when, if nothing takes time
-//! but waiting for messages. Rounds follow each other; what is in one round can be done side by side.
+//! The unrolled order of a model: which operator of which component can be carried out when, if nothing takes
+//! time but waiting for messages. Rounds follow each other; what is in one round can be done side by side.
 
-use crate::order::{OperatorOrder, Sends, MessageRate};
+use crate::order::{MessageRate, OperatorOrder, Sends};
 use crate::CheckReport;
 use ligament_model::{FlatModel, Operator};
 use serde::Serialize;
@@ -182,9 +182,10 @@ impl<'a> TaskUnroller<'a> {
         let order = self.order;
         let part = &order.parts[who];
         let sends = |when| part.outputs.iter().any(|&link| order.links[link].sends == when);
-        let steps = match part.inputs.is_empty() && !sends(Sends::InSteps) {
-            true => 0,
-            false => part.steps.map_or(self.steps, |steps| steps.min(self.steps)),
+        let steps = if part.inputs.is_empty() && !sends(Sends::InSteps) {
+            0
+        } else {
+            part.steps.map_or(self.steps, |steps| steps.min(self.steps))
         };
         match self.actors[who].at {
             At::Over => return false,
@@ -299,12 +300,15 @@ impl<'a> TaskUnroller<'a> {
         // The iteration of which a message is received again.
         let outer = key.map(|key| &key[..key.len().saturating_sub(link.repeats)]);
         match link.way {
-            MessageRate::Unknown if next == 0 || link.repeats > 0 || self.order.parts[link.to].inputs.contains(&at) => {
+            MessageRate::Unknown
+                if next == 0 || link.repeats > 0 || self.order.parts[link.to].inputs.contains(&at) =>
+            {
                 LinkContent::Message(Vec::new(), None)
             }
             MessageRate::Unknown => LinkContent::Never,
             MessageRate::Each | MessageRate::AnyNumber | MessageRate::OneIn(_) => {
-                let next = if let MessageRate::OneIn(n) = link.way { next.saturating_mul(n as usize) } else { next };
+                let next =
+                    if let MessageRate::OneIn(n) = link.way { next.saturating_mul(n as usize) } else { next };
                 let paths = messages.iter().map(|message| &message.path);
                 let found = place(link.repeats, next, outer, paths).and_then(|at| messages.get(at));
                 // Filters that make more or fewer messages of one: the last that there is.

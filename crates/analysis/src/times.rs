@@ -3,7 +3,7 @@
 use ligament_catalogue::{fault, Code, Fault};
 use ligament_filters::{Measure, NoQuantity, Quantity};
 use ligament_model::{
-    Configuration, Identifier, LigamentOptions, ReferencePart, Problem, Reference, ResolvedModel, SettingValue,
+    Configuration, Identifier, LigamentOptions, Problem, Reference, ReferencePart, ResolvedModel, SettingValue,
     IMPLEMENTATION_SETTING,
 };
 
@@ -30,7 +30,8 @@ pub(crate) fn check(config: &Configuration, problems: &mut Vec<Problem>) {
     }
 }
 
-/// Tells the shipped components whose files say a unit of time that of the model: its name, and how many seconds it has.
+/// Tells the shipped components whose files say a unit of time that of the model: its name, and how many
+/// seconds it has.
 pub(crate) fn give_to_the_code(model: &mut ResolvedModel) {
     let Some((unit, _)) = model.ligament.time_unit.clone() else { return };
     let seconds = unit_of(&model.ligament);
@@ -67,9 +68,10 @@ pub(crate) fn give_to_the_code(model: &mut ResolvedModel) {
 pub fn model_time(text: &str, model_unit: Option<&str>) -> Result<f64, Fault> {
     let text = text.trim();
     if let Ok(time) = text.parse::<f64>() {
-        return match time.is_finite() {
-            true => Ok(time),
-            false => Err(fault!(BAD_STEERING, "{time} is no model time; give a finite number")),
+        return if time.is_finite() {
+            Ok(time)
+        } else {
+            Err(fault!(BAD_STEERING, "{time} is no model time; give a finite number"))
         };
     }
     let quantity = Quantity::parse(text, Measure::Time)

@@ -1,7 +1,8 @@
-//! The topology of a model, as one would draw it: a box for each component, an arrow for each pair of ports that conduits
-//! join. Many alike components, or the components of a nested model, can stand together in one box.
+//! The topology of a model, as one would draw it: a box for each component, an arrow for each pair of ports
+//! that conduits join. Many alike components, or the components of a nested model, can stand together in one
+//! box.
 
-use ligament_model::{Endpoint, Filter, Operator, ReferencePart, Reference, ResolvedModel};
+use ligament_model::{Endpoint, Filter, Operator, Reference, ReferencePart, ResolvedModel};
 use serde::Serialize;
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -86,8 +87,14 @@ impl Topology {
             instances[instance.component as usize].push(at);
         }
         let (nodes, by_key) = (Vec::new(), HashMap::new());
-        let mut made =
-            TopologyBuilder { model, instances, nodes, by_key, folded: HashSet::new(), of_component: Vec::new() };
+        let mut made = TopologyBuilder {
+            model,
+            instances,
+            nodes,
+            by_key,
+            folded: HashSet::new(),
+            of_component: Vec::new(),
+        };
         for component in 0..model.components.len() {
             made.place(component, boxes);
         }
@@ -99,10 +106,10 @@ impl Topology {
 fn stem(name: &Reference) -> String {
     let mut text = String::new();
     for c in name.to_string().chars() {
-        match c.is_ascii_digit() {
-            true if text.ends_with('#') => {}
-            true => text.push('#'),
-            false => text.push(c),
+        if !c.is_ascii_digit() {
+            text.push(c);
+        } else if !text.ends_with('#') {
+            text.push('#');
         }
     }
     text

@@ -1,6 +1,6 @@
 //! Variables in what programs name, as far as they are known before a program starts.
 
-use ligament_model::{pieces, BaseEnv, TextPiece, Program};
+use ligament_model::{pieces, BaseEnv, Program, TextPiece};
 use std::path::Path;
 
 /// Variables that are set, or set anew, when an instance is started.

@@ -1,5 +1,5 @@
-//! What is said of programs and scripts that are not there or cannot be started as they are named: what was meant, and how
-//! to write it.
+//! What is said of programs and scripts that are not there or cannot be started as they are named: what was
+//! meant, and how to write it.
 
 use ligament_analysis::{check, CheckOptions};
 use std::os::unix::fs::PermissionsExt;
@@ -20,7 +20,8 @@ impl Place {
         Place(path)
     }
 
-    /// What is said of a model with one program of this description: `[code] message; advice`, without the directory.
+    /// What is said of a model with one program of this description: `[code] message; advice`, without the
+    /// directory.
     fn said(&self, program: &str) -> Vec<String> {
         self.said_of(program, "")
     }

@@ -1,8 +1,8 @@
-//! What is valid and cannot be done yet: `tests/models/notyet`. It is read like every other model, refused by name with
-//! the text beside it, and runs without what can be left out if the user says so.
-//! Run with `UPDATE_EXPECTED=1` to write the texts anew, and read what changed.
+//! What is valid and cannot be done yet: `tests/models/notyet`. It is read like every other model, refused by
+//! name with the text beside it, and runs without what can be left out if the user says so. Run with
+//! `UPDATE_EXPECTED=1` to write the texts anew, and read what changed.
 
-use ligament_analysis::{check_with_modules, CheckOptions, Files, Ignorable, CheckReport};
+use ligament_analysis::{check_with_modules, CheckOptions, CheckReport, Files, Ignorable};
 use ligament_model::{read, FileModules};
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};

@@ -57,7 +57,8 @@ fn who_waits_for_the_end_of_an_instance_waits_for_what_it_does_there() {
         .replace("cells}", "cells, teardown: 3.0}")
         .replace("step: 1.0}", "step: 1.0, teardown: 7.0}");
     let found = ask(CALL, &costs, 2);
-    // The macro model ends 7 s after its last step. Only then does the micro model know that nothing more comes.
+    // The macro model ends 7 s after its last step. Only then does the micro model know that nothing more
+    // comes.
     near(found.duration, 14.5 + 7.0 + 3.0);
     let [macro_, micro] = &found.instances[..] else { panic!("{:?}", found.instances) };
     near(macro_.computing, 4.5 + 7.0);
@@ -66,7 +67,8 @@ fn who_waits_for_the_end_of_an_instance_waits_for_what_it_does_there() {
 
 #[test]
 fn a_macro_model_waits_for_the_micro_model_that_it_calls() {
-    // Four steps of 0.25 s + 2 s + 0.25 s + 1 s after a setup of 0.5 s, whatever the number of cores: they take turns.
+    // Four steps of 0.25 s + 2 s + 0.25 s + 1 s after a setup of 0.5 s, whatever the number of cores: they take
+    // turns.
     for cores in [1, 2] {
         let found = ask(CALL, CALL_COSTS, cores);
         near(found.duration, 14.5);
@@ -117,8 +119,8 @@ conduits:
 
 #[test]
 fn peers_compute_at_the_same_time_or_share_a_core() {
-    // On two cores each step takes as long as the slower: 2 s. On one both run at half speed until a is done at 2 s, and b
-    // has 1 s of work left: 3 s.
+    // On two cores each step takes as long as the slower: 2 s. On one both run at half speed until a is done at
+    // 2 s, and b has 1 s of work left: 3 s.
     near(ask(PEERS, PEERS_COSTS, 2).duration, 6.0);
     let shared = ask(PEERS, PEERS_COSTS, 1);
     near(shared.duration, 9.0);
@@ -135,10 +137,10 @@ fn peers_compute_at_the_same_time_or_share_a_core() {
 fn messages_between_machines_take_their_time() {
     let question = Question { machines: vec![1, 1], placement: Some(vec![0, 1]), speed_up: false };
     let found = predict(&model(PEERS), &costs(PEERS_COSTS), &question).unwrap();
-    // 0.4 s to send and 0.1 s on the way. Of its last messages nobody needs to wait for b's: a has computed already.
-    // b: three steps of 0.5 s + 2 s; a's message of the next step is there before b needs it, once a is ahead.
-    // Step 1: both 0.5 s. a computes to 1.5, b to 2.5; a's second message is there at 2.0, b's at 3.0. a computes to 4.0,
-    // b from 2.5 to 4.5; a's third is there at 4.5; b computes to 6.5.
+    // 0.4 s to send and 0.1 s on the way. Of its last messages nobody needs to wait for b's: a has computed
+    // already. b: three steps of 0.5 s + 2 s; a's message of the next step is there before b needs it, once a
+    // is ahead. Step 1: both 0.5 s. a computes to 1.5, b to 2.5; a's second message is there at 2.0, b's at
+    // 3.0. a computes to 4.0, b from 2.5 to 4.5; a's third is there at 4.5; b computes to 6.5.
     near(found.duration, 6.5);
 }
 
@@ -161,8 +163,9 @@ components:
   slow: {step: 4}
 conduits: {fast.out -> slow.in: {bytes: 1 KiB}}
 ";
-    // Room for two messages. fast sends at 0, 1, 2; its fourth at 3 finds two that were not read, and waits until slow is
-    // done at 4, its fifth until 8, its sixth until 12. slow takes its sixth at 20 and is done at 24.
+    // Room for two messages. fast sends at 0, 1, 2; its fourth at 3 finds two that were not read, and waits
+    // until slow is done at 4, its fifth until 8, its sixth until 12. slow takes its sixth at 20 and is done at
+    // 24.
     let found = ask(text, costs, 2);
     near(found.duration, 24.0);
     near(found.instances[0].ends, 13.0);
@@ -407,7 +410,8 @@ fn where_there_are_too_few_cores_messages_keep_them_busy() {
     let costs =
         "ligament_costs: 1\ncommon: {latency: 0.25}\ncomponents: {macro: {setup: 1.0, steps: 4}, micro: {pass: 0.5}}\n\
                  conduits: {macro.out -> micro.init: {bytes: 8}, micro.final -> macro.back: {bytes: 8}}\n";
-    // 1 s, and four steps of 0.25 s + 0.5 s + 0.25 s. Two pairs that take turns keep two cores busy, or share one.
+    // 1 s, and four steps of 0.25 s + 0.5 s + 0.25 s. Two pairs that take turns keep two cores busy, or share
+    // one.
     near(ask(&two, costs, 4).duration, 5.0);
     near(ask(&two, costs, 2).duration, 5.0);
     let found = ask(&two, costs, 1);

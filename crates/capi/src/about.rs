@@ -17,8 +17,9 @@ pub extern "C" fn lig_version() -> *const c_char {
     concat!(env!("CARGO_PKG_VERSION"), "\0").as_ptr().cast()
 }
 
-/// The version of the C ABI that the library has; `LIG_ABI_MAJOR` and `LIG_ABI_MINOR` are those of this header. A caller
-/// that loads the library by itself asks first: `major` must be what it was written for, and `minor` not less.
+/// The version of the C ABI that the library has; `LIG_ABI_MAJOR` and `LIG_ABI_MINOR` are those of this header.
+/// A caller that loads the library by itself asks first: `major` must be what it was written for, and `minor`
+/// not less.
 ///
 /// # Safety
 /// `major` and `minor` are NULL or writable.
@@ -54,8 +55,8 @@ pub extern "C" fn lig_status_name(status: lig_status_code) -> *const c_char {
     name.as_ptr()
 }
 
-/// The name of a kind of value, as in Python where there is one: "none", "bool", "int", "uint", "float", "complex",
-/// "string", "bytes", "list", "map", "array", "settings"; or "unknown". It lives for ever.
+/// The name of a kind of value, as in Python where there is one: "none", "bool", "int", "uint", "float",
+/// "complex", "string", "bytes", "list", "map", "array", "settings"; or "unknown". It lives for ever.
 #[no_mangle]
 pub extern "C" fn lig_kind_name(kind: lig_kind_code) -> *const c_char {
     const NAMES: [&CStr; 12] = [

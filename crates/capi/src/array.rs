@@ -3,7 +3,7 @@
 use crate::misuse::Misuse;
 use crate::options::{dtype, lig_dtype_code, lig_order_code, order, order_code};
 use crate::status::{name, null};
-use ligament_instance::{Array, ArrayKind, ArrayRef, DType, Error, ArrayOrder, PlainArray};
+use ligament_instance::{Array, ArrayKind, ArrayOrder, ArrayRef, DType, Error, PlainArray};
 use std::ffi::{c_char, c_void};
 use std::mem::MaybeUninit;
 
@@ -22,11 +22,11 @@ pub struct lig_array {
     pub order: lig_order_code,
     /// Zero; anything else is `LIG_ERR_USAGE`.
     pub reserved: u32,
-    /// The extent of each dimension, in the order of the indices (Fortran's `shape(array)`); only the first `ndim`
-    /// count.
+    /// The extent of each dimension, in the order of the indices (Fortran's `shape(array)`); only the first
+    /// `ndim` count.
     pub shape: [u64; LIG_MAX_DIMS],
-    /// Bytes from one element to the next along each dimension, possibly negative; NULL if the elements lie next
-    /// to each other in `order`.
+    /// Bytes from one element to the next along each dimension, possibly negative; NULL if the elements lie
+    /// next to each other in `order`.
     pub strides: *const i64,
     /// Element 0. May be NULL if there are no elements. Not written to when it is sent.
     pub data: *mut c_void,
@@ -36,8 +36,8 @@ pub struct lig_array {
     pub unit: *const c_char,
 }
 
-/// A received array, where its sender put it. Read-only, and valid for as long as the message (or value) that it is
-/// part of.
+/// A received array, where its sender put it. Read-only, and valid for as long as the message (or value) that
+/// it is part of.
 #[repr(C)]
 pub struct lig_array_view {
     /// The type of the elements.
@@ -54,7 +54,8 @@ pub struct lig_array_view {
     pub length: u64,
     /// The extent of each dimension, in the order of the indices; only the first `ndim` count.
     pub shape: [u64; LIG_MAX_DIMS],
-    /// Bytes from one element to the next along each dimension; always set. The bytes of one element: `lig_dtype_size`.
+    /// Bytes from one element to the next along each dimension; always set. The bytes of one element:
+    /// `lig_dtype_size`.
     pub strides: [i64; LIG_MAX_DIMS],
     /// Element 0, aligned for its type; not to be looked at if `length` is 0.
     pub data: *const c_void,
@@ -108,8 +109,8 @@ fn strides_of(array: &Array) -> [i64; LIG_MAX_DIMS] {
     strides
 }
 
-/// The byte strides of elements that lie next to each other. Extents of received arrays were checked, so that this
-/// cannot overflow unless there are no elements; then the strides do not matter.
+/// The byte strides of elements that lie next to each other. Extents of received arrays were checked, so that
+/// this cannot overflow unless there are no elements; then the strides do not matter.
 fn contiguous_strides(dtype: DType, shape: &[u64], order: ArrayOrder, strides: &mut [i64]) {
     let mut stride = dtype.size() as i64;
     let mut set = |axis: usize| {
@@ -136,7 +137,9 @@ pub(crate) struct ArrayDescription<'a> {
 /// # Safety
 /// `array` is NULL or a `lig_array` that lives for `'a`, as do the texts in it.
 #[inline]
-pub(crate) unsafe fn describe<'a>(array: *const lig_array) -> Result<(ArrayDescription<'a>, &'a lig_array), Error> {
+pub(crate) unsafe fn describe<'a>(
+    array: *const lig_array,
+) -> Result<(ArrayDescription<'a>, &'a lig_array), Error> {
     // SAFETY: as the caller promises.
     let Some(array) = (unsafe { array.as_ref() }) else { return Err(null("array")) };
     if array.reserved != 0 {
@@ -187,13 +190,14 @@ impl<'a> PlainArray<'a> for CallersArray<'a> {
             && kind.shape().iter().zip(&array.shape).all(|(a, b)| a == b);
         let plain = array.strides.is_null() && array.names.is_null() && array.unit.is_null();
         let data = array.data.cast_const().cast::<u8>();
-        // SAFETY: it describes readable memory, as who made it has promised; an array of this kind has so many bytes.
+        // SAFETY: it describes readable memory, as who made it has promised; an array of this kind has so many
+        // bytes.
         (alike && plain && !data.is_null()).then(|| unsafe { std::slice::from_raw_parts(data, kind.bytes()) })
     }
 }
 
-/// The commonest array, whose elements lie together and that has neither names nor unit. None for all others, and
-/// for what is wrong: `describe` and `lent` say what that is.
+/// The commonest array, whose elements lie together and that has neither names nor unit. None for all others,
+/// and for what is wrong: `describe` and `lent` say what that is.
 ///
 /// # Safety
 /// `array` is NULL, or valid and describes readable memory, for `'a`.
@@ -225,8 +229,8 @@ pub(crate) fn too_many_dims(ndim: u32) -> Error {
     Misuse::TooManyDims { most: LIG_MAX_DIMS, ndim }.into()
 }
 
-/// A process has no more memory than this, bytes: the system gives no addresses above it unasked. Who says that he has more
-/// has made a mistake, such as a negative size.
+/// A process has no more memory than this, bytes: the system gives no addresses above it unasked. Who says that
+/// he has more has made a mistake, such as a negative size.
 pub(crate) const MAX_ADDRESSABLE_BYTES: u64 = 1 << 47;
 
 /// The bytes that contiguous elements take, if they fit any memory.

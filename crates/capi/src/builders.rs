@@ -37,8 +37,8 @@ pub(crate) fn give(value: Value) -> *mut lig_value {
     Box::into_raw(Box::new(Built { value, height, places: None })).cast()
 }
 
-/// How many lists and maps lie inside each other. Values are nowhere deeper than `MAX_DEPTH`: not what was received, nor what
-/// was built here.
+/// How many lists and maps lie inside each other. Values are nowhere deeper than `MAX_DEPTH`: not what was
+/// received, nor what was built here.
 fn height(value: &Value) -> usize {
     match value {
         Value::List(items) => 1 + items.iter().map(height).max().unwrap_or(0),
@@ -114,8 +114,8 @@ pub unsafe extern "C" fn lig_value_free(value: *mut lig_value) {
     guard_or((), || drop(unsafe { take(value) }));
 }
 
-/// A copy of a value, also of a received one, for the caller. Arrays and bytes are not copied: both share the memory,
-/// which stays for as long as either.
+/// A copy of a value, also of a received one, for the caller. Arrays and bytes are not copied: both share the
+/// memory, which stays for as long as either.
 ///
 /// # Safety
 /// All pointers are valid; `error` may be NULL.
@@ -169,8 +169,8 @@ pub extern "C" fn lig_value_new_complex(real: f64, imaginary: f64) -> *mut lig_v
     give_leaf(Value::Complex(real, imaginary))
 }
 
-/// A new text: a copy of `size` bytes of UTF-8. NULL if it is not UTF-8, if there is no memory for it, or if `text` is NULL
-/// and `size` is not 0; a NULL put into a list or map, or sent, is an error there.
+/// A new text: a copy of `size` bytes of UTF-8. NULL if it is not UTF-8, if there is no memory for it, or if
+/// `text` is NULL and `size` is not 0; a NULL put into a list or map, or sent, is an error there.
 ///
 /// # Safety
 /// `text` has `size` bytes.
@@ -231,9 +231,9 @@ fn gathered(value: &ValueRef<'_>) -> Result<Value, Error> {
     decode_body(plan.parts(), body.into(), &Limits::default()).map_err(usage)
 }
 
-/// A new array over the caller's own memory, without a copy. The memory must stay, and stay unchanged, until the
-/// value (and everything that it was put into) is freed; sending it copies it. Only for elements that lie next to
-/// each other: `LIG_ERR_USAGE` with strides.
+/// A new array over the caller's own memory, without a copy. The memory must stay, and stay unchanged, until
+/// the value (and everything that it was put into) is freed; sending it copies it. Only for elements that lie
+/// next to each other: `LIG_ERR_USAGE` with strides.
 ///
 /// # Safety
 /// As `lig_value_new_array`, and the memory stays as said.
@@ -284,8 +284,8 @@ unsafe fn taken(container: *mut lig_value, item: *mut lig_value) -> Result<Built
     unsafe { take(item) }.ok_or_else(|| Misuse::NoItem.into())
 }
 
-/// Puts an item at the end of a list. The item belongs to the list from now on, and is freed if there is an error. No value
-/// lies inside more than 64 lists and maps, here and in messages: `LIG_ERR_USAGE`.
+/// Puts an item at the end of a list. The item belongs to the list from now on, and is freed if there is an
+/// error. No value lies inside more than 64 lists and maps, here and in messages: `LIG_ERR_USAGE`.
 ///
 /// # Safety
 /// `list` and `item` were built, not freed, and not put into other values; `error` may be NULL.
@@ -309,8 +309,8 @@ pub unsafe extern "C" fn lig_value_append(
     })
 }
 
-/// Puts an item into a map, in place of what was under that key. The item belongs to the map from now on, and is
-/// freed if there is an error; else as `lig_value_append`.
+/// Puts an item into a map, in place of what was under that key. The item belongs to the map from now on, and
+/// is freed if there is an error; else as `lig_value_append`.
 ///
 /// # Safety
 /// `map` and `item` were built, not freed, and not put into other values; `key` is valid; `error` may be NULL.
@@ -340,8 +340,9 @@ pub unsafe extern "C" fn lig_value_set(
     })
 }
 
-/// New settings from a map of truth values, integers, numbers, texts, lists of integers, lists of numbers, and lists
-/// of lists of numbers; `LIG_ERR_USAGE` if there is anything else in it. To be sent to a `muscle_settings_in` port.
+/// New settings from a map of truth values, integers, numbers, texts, lists of integers, lists of numbers, and
+/// lists of lists of numbers; `LIG_ERR_USAGE` if there is anything else in it. To be sent to a
+/// `muscle_settings_in` port.
 ///
 /// # Safety
 /// All pointers are valid; `error` may be NULL.

@@ -31,11 +31,12 @@ unsafe impl SizePrefixed for lig_expected {
     const NAME: &'static str = "lig_expected";
 }
 
-/// An array, in place, if it is what is expected: the value of `message`, or `value`, which is a part of that message. For
-/// a value that is part of no message `message` is NULL. The array lives as long as the message or value.
+/// An array, in place, if it is what is expected: the value of `message`, or `value`, which is a part of that
+/// message. For a value that is part of no message `message` is NULL. The array lives as long as the message or
+/// value.
 ///
-/// `LIG_ERR_UNEXPECTED` if it is another array, or none; the text names the port and slot on which the message came, the
-/// instance that sent it, what came and what was expected.
+/// `LIG_ERR_UNEXPECTED` if it is another array, or none; the text names the port and slot on which the message
+/// came, the instance that sent it, what came and what was expected.
 ///
 /// # Safety
 /// All pointers are valid; `message` or `value` (not both), `expected` and `error` may be NULL.
@@ -84,8 +85,8 @@ impl lig_expected {
     }
 }
 
-/// Where a message came from, in words for errors: `port "in[2]" from micro[2].out`. It lives as long as the message; no
-/// text for NULL.
+/// Where a message came from, in words for errors: `port "in[2]" from micro[2].out`. It lives as long as the
+/// message; no text for NULL.
 ///
 /// # Safety
 /// `message` is NULL or valid; `origin` is writable, or NULL, which is let be.

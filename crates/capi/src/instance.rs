@@ -7,28 +7,30 @@ use crate::ports::lig_port;
 use crate::send::SpareLoans;
 use crate::settings::HandedOut;
 use crate::status::{complain, guard, guard_or, lig_error, lig_status, name, null, out, wanted};
-use ligament_instance::{Call, Error, Flags, InCall, Instance, LogLevel, Parallelism, Ports, CallGuard};
+use ligament_instance::{Call, CallGuard, Error, Flags, InCall, Instance, LogLevel, Parallelism, Ports};
 use std::cell::UnsafeCell;
 use std::collections::HashMap;
 use std::ffi::{c_char, c_void, CString};
 use std::ops::{Deref, DerefMut};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// An instance of a component in a running model. Any thread may use it, one at a time: a call that comes while another
-/// one is in progress does nothing and gives `LIG_ERR_USAGE`, with a text that names both calls. That holds for other
-/// threads, for signal handlers, and for functions that the call itself calls (an interrupt check, `is_done`). Only
-/// `lig_instance_name`, `lig_run_name`, `lig_instance_index`, `lig_instance_rank` and `lig_instance_ranks` can be called at
-/// any time.
+/// An instance of a component in a running model. Any thread may use it, one at a time: a call that comes while
+/// another one is in progress does nothing and gives `LIG_ERR_USAGE`, with a text that names both calls. That
+/// holds for other threads, for signal handlers, and for functions that the call itself calls (an interrupt
+/// check, `is_done`). Only `lig_instance_name`, `lig_run_name`, `lig_instance_index`, `lig_instance_rank` and
+/// `lig_instance_ranks` can be called at any time.
 pub struct lig_instance {
     /// Who is in a call. What stands in a cell is touched by that one only; all else does not change.
     turn: CallGuard,
-    /// While a formal submodel runs, this is the reference that the core gave to its operators, so that what they do
-    /// through the handle is done through that reference.
+    /// While a formal submodel runs, this is the reference that the core gave to its operators, so that what
+    /// they do through the handle is done through that reference.
     current: UnsafeCell<*mut Instance>,
     own: UnsafeCell<Own>,
-    /// Whether `lig_run_submodel` or `lig_run_light` is going on, also while it is in one of the caller's functions.
+    /// Whether `lig_run_submodel` or `lig_run_light` is going on, also while it is in one of the caller's
+    /// functions.
     running: AtomicBool,
-    /// Whether `current` was made by `Box::into_raw`, and ends with the handle. That of a light component is the core's.
+    /// Whether `current` was made by `Box::into_raw`, and ends with the handle. That of a light component is
+    /// the core's.
     owned: bool,
     name: CString,
     run: CString,
@@ -94,7 +96,8 @@ impl lig_instance {
         })
     }
 
-    /// Has the handle stand for this reference to the core's instance until `turn` ends, and gives the one before.
+    /// Has the handle stand for this reference to the core's instance until `turn` ends, and gives the one
+    /// before.
     ///
     /// # Safety
     /// `turn` is this handle's; `instance` is valid until it is replaced.
@@ -142,16 +145,16 @@ pub(crate) unsafe fn used<'a>(instance: *mut lig_instance, call: &'static Call) 
     // SAFETY: as the caller promises.
     let handle = unsafe { handle(instance) }?;
     let turn = handle.turn.enter(call)?;
-    // SAFETY: it is this call's turn, so nobody else is between these lines and the end of `turn`. `current` is valid for
-    // as long as the handle.
+    // SAFETY: it is this call's turn, so nobody else is between these lines and the end of `turn`. `current` is
+    // valid for as long as the handle.
     unsafe { Ok(InUse { core: &mut **handle.current.get(), own: &mut *handle.own.get(), turn }) }
 }
 
 /// What an instance can be made to do otherwise than usual: bits for `flags` in `lig_instance_options`.
 #[repr(i32)]
 pub enum lig_instance_flag {
-    /// Overlays of settings that come with messages are handed over (`lig_message_settings`) instead of being applied:
-    /// for components that serve others with different settings.
+    /// Overlays of settings that come with messages are handed over (`lig_message_settings`) instead of being
+    /// applied: for components that serve others with different settings.
     LIG_DONT_APPLY_OVERLAY = 1,
 }
 
@@ -167,11 +170,12 @@ pub struct lig_instance_options {
     pub port_count: usize,
     /// What is to be otherwise than usual: members of `lig_instance_flag`, or-ed; 0 for nothing.
     pub flags: u64,
-    /// The language of the code, for the run's records, such as "fortran"; NULL for C. It is read during the call.
+    /// The language of the code, for the run's records, such as "fortran"; NULL for C. It is read during the
+    /// call.
     pub language: *const c_char,
-    /// How many processes the instance is, as MPI starts them; 0 if that is not said. One of them joins the run, for all. While
-    /// it computes, so many times `threads` cores count as busy, and who waits for it does not spin on these; unless one of
-    /// both is said, those of the model's `resources:`.
+    /// How many processes the instance is, as MPI starts them; 0 if that is not said. One of them joins the
+    /// run, for all. While it computes, so many times `threads` cores count as busy, and who waits for it does
+    /// not spin on these; unless one of both is said, those of the model's `resources:`.
     pub ranks: u32,
     /// How many threads each of its processes has; 0 if that is not said.
     pub threads: u32,
@@ -182,8 +186,8 @@ unsafe impl SizePrefixed for lig_instance_options {
     const NAME: &'static str = "lig_instance_options";
 }
 
-/// Joins the run that started this program (`ligament run MODEL`). A program does this once. Free the instance with
-/// `lig_instance_free`.
+/// Joins the run that started this program (`ligament run MODEL`). A program does this once. Free the instance
+/// with `lig_instance_free`.
 ///
 /// `LIG_ERR_REGISTRATION` if there is no run or the ports do not fit the model; the text says what to do.
 ///
@@ -239,10 +243,11 @@ pub(crate) fn flags(given: u64) -> Result<Flags, Error> {
 /// # Safety
 /// `language` is NULL or text that ends with a NUL and lives for `'a`.
 pub(crate) unsafe fn language<'a>(options: &lig_instance_options) -> Result<&'a str, Error> {
-    match options.language.is_null() {
-        true => Ok("c"),
+    if options.language.is_null() {
+        Ok("c")
+    } else {
         // SAFETY: as the caller promises.
-        false => unsafe { name(options.language, "language") },
+        unsafe { name(options.language, "language") }
     }
 }
 
@@ -267,12 +272,13 @@ pub(crate) unsafe fn declared(options: &lig_instance_options) -> Result<Option<P
 }
 
 /// Ends the instance cleanly, unless that was done, and frees it; after an error of the code's own call
-/// `lig_error_shutdown` before. NULL is allowed. Messages that were received stay
-/// valid until they are freed themselves; loans do not. While another call is in progress, or in a function of a submodel,
-/// it frees nothing, and says so on stderr.
+/// `lig_error_shutdown` before. NULL is allowed. Messages that were received stay valid until they are freed
+/// themselves; loans do not. While another call is in progress, or in a function of a submodel, it frees
+/// nothing, and says so on stderr.
 ///
 /// # Safety
-/// `instance` is NULL or was made by `lig_instance_create` and not freed; no operator of a formal submodel calls this.
+/// `instance` is NULL or was made by `lig_instance_create` and not freed; no operator of a formal submodel
+/// calls this.
 #[no_mangle]
 pub unsafe extern "C" fn lig_instance_free(instance: *mut lig_instance) {
     guard_or((), || {
@@ -290,9 +296,9 @@ pub unsafe extern "C" fn lig_instance_free(instance: *mut lig_instance) {
     });
 }
 
-/// Whether to go through the execution loop (again). Where F_INIT ports are connected, waits for a message on each
-/// of them and says true, or false if they have ended; otherwise says true once. When it says false the instance is
-/// over: all its conduits are ended and it is signed off.
+/// Whether to go through the execution loop (again). Where F_INIT ports are connected, waits for a message on
+/// each of them and says true, or false if they have ended; otherwise says true once. When it says false the
+/// instance is over: all its conduits are ended and it is signed off.
 ///
 /// `LIG_ERR_UNEXPECTED` when the messages come with different overlays of settings; else as `lig_receive`.
 ///
@@ -312,8 +318,9 @@ pub unsafe extern "C" fn lig_reuse_instance(
     })
 }
 
-/// Ends all conduits that this instance sends on, and signs off. `lig_reuse_instance` does so when it says false, and
-/// so does `lig_instance_free`; call this to end sooner, or to see whether it went well. A second call does nothing.
+/// Ends all conduits that this instance sends on, and signs off. `lig_reuse_instance` does so when it says
+/// false, and so does `lig_instance_free`; call this to end sooner, or to see whether it went well. A second
+/// call does nothing.
 ///
 /// # Safety
 /// `instance` is valid; `error` may be NULL.
@@ -323,8 +330,8 @@ pub unsafe extern "C" fn lig_finish(instance: *mut lig_instance, error: *mut lig
 }
 
 /// Ends the whole run because of an error in this code; `why` is shown to the user. The instance can do nothing
-/// afterwards but be freed. A program that ends with an exit status other than 0, or before `lig_reuse_instance` says
-/// false, ends the run as well, with what it printed last.
+/// afterwards but be freed. A program that ends with an exit status other than 0, or before
+/// `lig_reuse_instance` says false, ends the run as well, with what it printed last.
 ///
 /// # Safety
 /// `instance` and `why` are valid; `error` may be NULL.
@@ -378,8 +385,8 @@ pub unsafe extern "C" fn lig_instance_index(instance: *const lig_instance, index
     numbers.len()
 }
 
-/// Which of its instance's ranks this is, from 0 on, where the model says that each of them speaks for itself (`ranks:`
-/// under `ligament:`); else 0.
+/// Which of its instance's ranks this is, from 0 on, where the model says that each of them speaks for itself
+/// (`ranks:` under `ligament:`); else 0.
 ///
 /// # Safety
 /// `instance` is NULL or valid.
@@ -426,7 +433,8 @@ fn log_level(code: lig_log_level_code) -> Result<LogLevel, Error> {
     }
 }
 
-/// A caller's function and its data, which the caller says may be called from the thread that uses the instance.
+/// A caller's function and its data, which the caller says may be called from the thread that uses the
+/// instance.
 struct InterruptCheck {
     check: unsafe extern "C" fn(*mut c_void) -> lig_bool,
     user: *mut c_void,
@@ -442,9 +450,9 @@ impl InterruptCheck {
     }
 }
 
-/// While the library waits, which it does in the thread that called it, `check` is asked at least once a second whether to give up; when it says true, the
-/// waiting call returns `LIG_ERR_INTERRUPTED`. NULL takes the check away. Calls that it makes with this instance are
-/// refused, and no exception may leave it.
+/// While the library waits, which it does in the thread that called it, `check` is asked at least once a second
+/// whether to give up; when it says true, the waiting call returns `LIG_ERR_INTERRUPTED`. NULL takes the check
+/// away. Calls that it makes with this instance are refused, and no exception may leave it.
 ///
 /// # Safety
 /// `instance` is valid; `check` can be called with `user` until the instance is freed; `error` may be NULL.

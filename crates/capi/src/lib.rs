@@ -1,5 +1,5 @@
-//! The C ABI: `libligament.so` and `include/ligament.h`, which is generated from these files. Handles are opaque,
-//! every function checks its pointers and stops panics, and nothing here decides anything that
+//! The C ABI: `libligament.so` and `include/ligament.h`, which is generated from these files. Handles are
+//! opaque, every function checks its pointers and stops panics, and nothing here decides anything that
 //! `ligament-instance` does not.
 #![allow(non_camel_case_types)]
 

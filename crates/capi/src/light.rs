@@ -17,9 +17,9 @@ pub struct lig_light {
     pub size: usize,
     /// The functions. Its `user` is not looked at: each instance has its own, which `make` gives.
     pub submodel: *const lig_submodel,
-    /// Makes what the functions of one instance get as `user`, and writes it to `user`; NULL where they need none.
-    /// `context` is that below. The instance knows its name and its settings already. Returns `LIG_OK`, or what went
-    /// wrong; then it writes into `error`.
+    /// Makes what the functions of one instance get as `user`, and writes it to `user`; NULL where they need
+    /// none. `context` is that below. The instance knows its name and its settings already. Returns `LIG_OK`,
+    /// or what went wrong; then it writes into `error`.
     pub make: Option<
         unsafe extern "C" fn(
             instance: *mut lig_instance,
@@ -104,7 +104,8 @@ unsafe fn member(
 ) -> Result<LightInstance, Error> {
     const CALL: &Call = &Call("lig_run_light");
     let current = std::ptr::from_mut(core);
-    // SAFETY: what is at `current` lives as long as the member, and is used through the handle only while it is lent.
+    // SAFETY: what is at `current` lives as long as the member, and is used through the handle only while it is
+    // lent.
     let handle = Box::into_raw(Box::new(lig_instance::of(unsafe { &*current }, current, false)?));
     // SAFETY: just made, and freed with the member, after its functions.
     let made = unsafe { (*handle).turn() }
@@ -126,7 +127,8 @@ unsafe fn member(
         let mut user = std::ptr::null_mut();
         let context = light.context;
         let place = &raw mut user;
-        // SAFETY: the caller gave the function for this; what it does through the handle is done through `core`.
+        // SAFETY: the caller gave the function for this; what it does through the handle is done through
+        // `core`.
         let made =
             member.functions().lend(core, |handle, _, error| unsafe { make(handle, context, place, error) });
         made?;
@@ -137,14 +139,14 @@ unsafe fn member(
     Ok(member)
 }
 
-/// Runs all instances of this program, which the model calls light, and returns when all of them are over; without
-/// that, the one instance that this process is. A function is called when there is a message, or the end of the
-/// conduit, on each connected port of its operator and each slot (F_INIT before `initialise`, S before `solve`), so
-/// that each port can be received from once in a function. If a function fails, the whole run ends with its text, and
-/// its status is returned.
+/// Runs all instances of this program, which the model calls light, and returns when all of them are over;
+/// without that, the one instance that this process is. A function is called when there is a message, or the
+/// end of the conduit, on each connected port of its operator and each slot (F_INIT before `initialise`, S
+/// before `solve`), so that each port can be received from once in a function. If a function fails, the whole
+/// run ends with its text, and its status is returned.
 ///
-/// The instance that a function gets may be used in that function only. Calls at other times are refused while it lives,
-/// which is until its `release`.
+/// The instance that a function gets may be used in that function only. Calls at other times are refused while
+/// it lives, which is until its `release`.
 ///
 /// # Safety
 /// `light` and what it names are valid until this returns; `error` may be NULL.

@@ -10,8 +10,8 @@ use std::ptr::NonNull;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-/// A message that was received. Arrays in it are read-only views of where their sender put them. It may be read by
-/// several threads, and be freed by any.
+/// A message that was received. Arrays in it are read-only views of where their sender put them. It may be read
+/// by several threads, and be freed by any.
 pub struct lig_message {
     /// Changed only by who receives it and by who frees it, when nobody else has it.
     content: UnsafeCell<Content>,
@@ -68,8 +68,8 @@ impl Content {
     }
 }
 
-/// The messages of an instance that are used again and again, so that an ordinary receive allocates nothing. Their
-/// users may free them from any thread.
+/// The messages of an instance that are used again and again, so that an ordinary receive allocates nothing.
+/// Their users may free them from any thread.
 #[derive(Default)]
 pub(crate) struct MessagePool {
     messages: Vec<NonNull<lig_message>>,
@@ -238,8 +238,8 @@ pub unsafe extern "C" fn lig_message_array(
     })
 }
 
-/// The overlay of settings that came with a message, as a map, which lives as long as the message. NULL unless the
-/// instance was made with `LIG_DONT_APPLY_OVERLAY`.
+/// The overlay of settings that came with a message, as a map, which lives as long as the message. NULL unless
+/// the instance was made with `LIG_DONT_APPLY_OVERLAY`.
 ///
 /// # Safety
 /// `message` is NULL or valid.

@@ -3,7 +3,7 @@
 use crate::misuse::Misuse;
 use crate::status::null;
 use crate::values::lig_value;
-use ligament_instance::{DType, Error, Operator, ArrayOrder, MessageTimes, Wait};
+use ligament_instance::{ArrayOrder, DType, Error, MessageTimes, Operator, Wait};
 use std::ffi::c_char;
 use std::ops::Deref;
 use std::time::Duration;
@@ -14,8 +14,8 @@ pub type lig_order_code = i32;
 pub type lig_operator_code = i32;
 pub type lig_log_level_code = i32;
 
-/// A truth value that the caller gives, which is `bool` in the header: 0 is false and anything else true, since not
-/// every language's truth is 1 (Intel's Fortran has -1).
+/// A truth value that the caller gives, which is `bool` in the header: 0 is false and anything else true, since
+/// not every language's truth is 1 (Intel's Fortran has -1).
 pub type lig_bool = u8;
 
 /// The type of an array's elements.
@@ -40,8 +40,8 @@ pub enum lig_dtype {
     LIG_COMPLEX128 = 13,
 }
 
-/// Which index runs fastest in memory. Element (i, j) is the same for sender and receiver in either order, and extents
-/// are given in the order of the indices: the order says only how the elements lie.
+/// Which index runs fastest in memory. Element (i, j) is the same for sender and receiver in either order, and
+/// extents are given in the order of the indices: the order says only how the elements lie.
 #[repr(i32)]
 pub enum lig_order {
     /// The last one, as in C. The default.
@@ -144,8 +144,8 @@ impl From<MessageTimes> for lig_times {
     }
 }
 
-/// How to send. NULL instead of it means: at time 0, without a next message, on a port that is not a vector port, under
-/// the settings in force at this instance.
+/// How to send. NULL instead of it means: at time 0, without a next message, on a port that is not a vector
+/// port, under the settings in force at this instance.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct lig_send_options {
@@ -161,9 +161,9 @@ pub struct lig_send_options {
     pub has_slot: lig_bool,
     /// The slot of a vector port. Only if `has_slot`.
     pub slot: u32,
-    /// The overlay of settings that the message belongs to: settings, or a map as `lig_message_settings` gives it; it
-    /// is read during the call. NULL for the one in force at this instance. For components that serve others under
-    /// different settings (see `LIG_DONT_APPLY_OVERLAY`).
+    /// The overlay of settings that the message belongs to: settings, or a map as `lig_message_settings` gives
+    /// it; it is read during the call. NULL for the one in force at this instance. For components that serve
+    /// others under different settings (see `LIG_DONT_APPLY_OVERLAY`).
     pub settings: *const lig_value,
 }
 
@@ -287,12 +287,15 @@ pub(crate) unsafe fn read<'a, T: SizePrefixed>(options: *const T) -> Result<Opti
 const MAX_OPTIONS_BYTES: usize = 4096;
 
 #[cold]
-unsafe fn read_other_size<'a, T: SizePrefixed>(options: *const T, size: usize) -> Result<OptionsRef<'a, T>, Error> {
+unsafe fn read_other_size<'a, T: SizePrefixed>(
+    options: *const T,
+    size: usize,
+) -> Result<OptionsRef<'a, T>, Error> {
     if !(size_of::<usize>()..=MAX_OPTIONS_BYTES).contains(&size) {
         return Err(Misuse::OptionsSize { name: T::NAME, size }.into());
     }
-    // What a newer header has that we do not know may stand there only unused: ignoring it would do something else
-    // than was asked for.
+    // What a newer header has that we do not know may stand there only unused: ignoring it would do something
+    // else than was asked for.
     let unknown = size.saturating_sub(size_of::<T>());
     // SAFETY: the caller has `size` bytes.
     let rest = unsafe { std::slice::from_raw_parts(options.cast::<u8>().add(size - unknown), unknown) };

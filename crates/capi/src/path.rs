@@ -13,14 +13,15 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
-/// One end of a path between two programs, without a model. Several threads may use it at once. After `lig_path_close`, calls
-/// are refused, and `lig_path_free` does nothing. Each end has a thread of its own, which moves bytes.
+/// One end of a path between two programs, without a model. Several threads may use it at once. After
+/// `lig_path_close`, calls are refused, and `lig_path_free` does nothing. Each end has a thread of its own,
+/// which moves bytes.
 pub struct lig_path {
     _opaque: [u8; 0],
 }
 
-/// The paths of this process that are not closed, by the numbers that C has for pointers: no number is used twice, so that
-/// a path that is closed or freed is recognised, and no call meets memory that is gone.
+/// The paths of this process that are not closed, by the numbers that C has for pointers: no number is used
+/// twice, so that a path that is closed or freed is recognised, and no call meets memory that is gone.
 static PATHS: RwLock<BTreeMap<usize, Arc<Path>>> = RwLock::new(BTreeMap::new());
 static LAST_NUMBER: AtomicUsize = AtomicUsize::new(0);
 /// Numbers lie so far apart, so that none looks like a small integer or a character.
@@ -55,13 +56,15 @@ pub struct lig_path_options {
     pub relay_count: usize,
     /// Connections, 1 to 256: the opening end says how many. 0: as many as the link needs.
     pub streams: u32,
-    /// Do not encrypt messages, on a network that you trust. Both ends prove that they hold the key all the same.
+    /// Do not encrypt messages, on a network that you trust. Both ends prove that they hold the key all the
+    /// same.
     pub unencrypted: lig_bool,
     /// Never compress messages; else large ones are where that makes them arrive sooner.
     pub uncompressed: lig_bool,
     /// Zero.
     pub reserved: [u8; 2],
-    /// Bytes in a second that this end sends over a long way, at most, to leave room for others. 0: as fast as it goes.
+    /// Bytes in a second that this end sends over a long way, at most, to leave room for others. 0: as fast as
+    /// it goes.
     pub pace: u64,
 }
 
@@ -190,8 +193,8 @@ pub unsafe extern "C" fn lig_path_key_make(file: *const c_char, error: *mut lig_
     })
 }
 
-/// Listens for the end that opens the path, at "HOST:PORT", or ":PORT" for all interfaces; port 0 is any that is free.
-/// Returns at once; what is sent meanwhile waits. `options` may be NULL.
+/// Listens for the end that opens the path, at "HOST:PORT", or ":PORT" for all interfaces; port 0 is any that
+/// is free. Returns at once; what is sent meanwhile waits. `options` may be NULL.
 ///
 /// # Safety
 /// All pointers are valid; `error` may be NULL.
@@ -215,8 +218,8 @@ pub unsafe extern "C" fn lig_path_listen(
     })
 }
 
-/// Opens a path to an end that listens, or will, at "HOST:PORT"; NULL if it is reached over relays only. Returns at once;
-/// what is sent meanwhile waits. `options` may be NULL.
+/// Opens a path to an end that listens, or will, at "HOST:PORT"; NULL if it is reached over relays only.
+/// Returns at once; what is sent meanwhile waits. `options` may be NULL.
 ///
 /// # Safety
 /// All pointers are valid; `error` may be NULL.
@@ -234,10 +237,11 @@ pub unsafe extern "C" fn lig_path_open(
         path.write(std::ptr::null_mut());
         // SAFETY: as the caller promises.
         let (key, options) = unsafe { prepared(key_file, options)? };
-        let to = match to.is_null() {
-            true => Vec::new(),
+        let to = if to.is_null() {
+            Vec::new()
+        } else {
             // SAFETY: as the caller promises.
-            false => vec![unsafe { name(to, "to")? }],
+            vec![unsafe { name(to, "to")? }]
         };
         let made = Path::open(&key, &to, &options).map_err(failed)?;
         path.write(kept(made));
@@ -245,8 +249,9 @@ pub unsafe extern "C" fn lig_path_open(
     })
 }
 
-/// Begins a path whose two ends make the same call, with the "HOST:PORT" of one of them: that one listens, unless another
-/// program there does so already. Returns at once; what is sent meanwhile waits. `options` may be NULL.
+/// Begins a path whose two ends make the same call, with the "HOST:PORT" of one of them: that one listens,
+/// unless another program there does so already. Returns at once; what is sent meanwhile waits. `options` may
+/// be NULL.
 ///
 /// # Safety
 /// All pointers are valid; `error` may be NULL.
@@ -287,8 +292,8 @@ pub unsafe extern "C" fn lig_path_port(
     })
 }
 
-/// Waits until there is a connection; not needed before sending or receiving. Of this and all timeouts of paths: seconds;
-/// less than 0 is as long as it takes. `LIG_ERR_TIMED_OUT` if that was not enough.
+/// Waits until there is a connection; not needed before sending or receiving. Of this and all timeouts of
+/// paths: seconds; less than 0 is as long as it takes. `LIG_ERR_TIMED_OUT` if that was not enough.
 ///
 /// # Safety
 /// All pointers are valid; `error` may be NULL.
@@ -301,8 +306,8 @@ pub unsafe extern "C" fn lig_path_wait_connected(
     guard(error, || known(path)?.wait_connected(within(timeout)?).map_err(failed))
 }
 
-/// Sends a message of `length` bytes. Returns when `data` may be used again, before it has arrived; waits while more than
-/// the window is under way. After `LIG_ERR_TIMED_OUT` nothing was sent.
+/// Sends a message of `length` bytes. Returns when `data` may be used again, before it has arrived; waits while
+/// more than the window is under way. After `LIG_ERR_TIMED_OUT` nothing was sent.
 ///
 /// # Safety
 /// All pointers are valid; `data` may be NULL if `length` is 0, and `error` may be NULL.
@@ -342,8 +347,9 @@ impl AsRef<[u8]> for Lent {
     }
 }
 
-/// Begins to send a message, without a copy: `data` must stay as it is until `lig_path_wait` has ended the request, or has
-/// said that the path is lost or closed, or this end is closed or freed. `lig_path_test` says whether it has arrived.
+/// Begins to send a message, without a copy: `data` must stay as it is until `lig_path_wait` has ended the
+/// request, or has said that the path is lost or closed, or this end is closed or freed. `lig_path_test` says
+/// whether it has arrived.
 ///
 /// # Safety
 /// All pointers are valid; `data` may be NULL if `length` is 0, and `error` may be NULL.
@@ -402,9 +408,9 @@ pub unsafe extern "C" fn lig_path_test(
     })
 }
 
-/// Waits until a request is done, and ends it. What came goes to `data`, which has room for `room` bytes, and its length to
-/// `length`; a request that sends needs neither. `LIG_ERR_UNEXPECTED` if there is not enough room: `length` then says how
-/// much is needed, and the request stays. So it does after `LIG_ERR_TIMED_OUT`.
+/// Waits until a request is done, and ends it. What came goes to `data`, which has room for `room` bytes, and
+/// its length to `length`; a request that sends needs neither. `LIG_ERR_UNEXPECTED` if there is not enough
+/// room: `length` then says how much is needed, and the request stays. So it does after `LIG_ERR_TIMED_OUT`.
 ///
 /// # Safety
 /// All pointers are valid; `data` may be NULL if `room` is 0, and `length` and `error` may be NULL.
@@ -427,7 +433,8 @@ pub unsafe extern "C" fn lig_path_wait(
     })
 }
 
-/// Gives up a request for a message; the next one gets what has come for it. What is being sent cannot be given up.
+/// Gives up a request for a message; the next one gets what has come for it. What is being sent cannot be given
+/// up.
 ///
 /// # Safety
 /// All pointers are valid; `error` may be NULL.
@@ -460,8 +467,8 @@ pub unsafe extern "C" fn lig_path_probe(
 }
 
 /// Receives the next message into `data`, which has room for `room` bytes; its length goes to `length`.
-/// `LIG_ERR_UNEXPECTED` if there is not enough room: `length` then says how much is needed, and the message stays.
-/// `LIG_ERR_CLOSED` if the other end has closed, and nothing more will come.
+/// `LIG_ERR_UNEXPECTED` if there is not enough room: `length` then says how much is needed, and the message
+/// stays. `LIG_ERR_CLOSED` if the other end has closed, and nothing more will come.
 ///
 /// # Safety
 /// All pointers are valid; `data` may be NULL if `room` is 0, and `length` and `error` may be NULL.
@@ -499,11 +506,13 @@ unsafe fn told(came: Result<usize, ligament_link::PathError>, length: *mut usize
     came.map(|_| ()).map_err(failed)
 }
 
-/// Sends a message and receives one, both at once; as `lig_path_send` and `lig_path_receive`. After `LIG_ERR_TIMED_OUT` and
-/// `LIG_ERR_UNEXPECTED` it was sent: receive by `lig_path_receive`, and do not send it again.
+/// Sends a message and receives one, both at once; as `lig_path_send` and `lig_path_receive`. After
+/// `LIG_ERR_TIMED_OUT` and `LIG_ERR_UNEXPECTED` it was sent: receive by `lig_path_receive`, and do not send it
+/// again.
 ///
 /// # Safety
-/// All pointers are valid; `data` and `place` may be NULL where there are 0 bytes, and `received` and `error` may be NULL.
+/// All pointers are valid; `data` and `place` may be NULL where there are 0 bytes, and `received` and `error`
+/// may be NULL.
 #[no_mangle]
 pub unsafe extern "C" fn lig_path_send_receive(
     path: *const lig_path,
@@ -578,9 +587,9 @@ pub unsafe extern "C" fn lig_path_get_statistics(
     })
 }
 
-/// Waits until everything that was sent has arrived, tells the other end that nothing more comes, and frees the path. It is
-/// freed whatever is returned: every later call is refused, but for `lig_path_close` and `lig_path_free`, which do nothing
-/// then. NULL is let pass.
+/// Waits until everything that was sent has arrived, tells the other end that nothing more comes, and frees the
+/// path. It is freed whatever is returned: every later call is refused, but for `lig_path_close` and
+/// `lig_path_free`, which do nothing then. NULL is let pass.
 ///
 /// # Safety
 /// `error` is valid or NULL.

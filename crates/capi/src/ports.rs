@@ -65,9 +65,9 @@ pub unsafe extern "C" fn lig_names_free(names: *mut lig_names) {
     });
 }
 
-/// The names of the ports with this operator, in the model's order, without "[]" and whether or not they are connected:
-/// those that were declared, or, where none were, those that the model gives. `muscle_settings_in`, which the library
-/// itself receives on, is not among them. Free the list with `lig_names_free`.
+/// The names of the ports with this operator, in the model's order, without "[]" and whether or not they are
+/// connected: those that were declared, or, where none were, those that the model gives. `muscle_settings_in`,
+/// which the library itself receives on, is not among them. Free the list with `lig_names_free`.
 ///
 /// # Safety
 /// All pointers are valid; `error` may be NULL.
@@ -129,8 +129,8 @@ pub unsafe extern "C" fn lig_is_vector_port(
     })
 }
 
-/// Whether `lig_set_port_length` can set the number of the port's slots: of vector ports that are joined to vector ports,
-/// not to the instances of a component.
+/// Whether `lig_set_port_length` can set the number of the port's slots: of vector ports that are joined to
+/// vector ports, not to the instances of a component.
 ///
 /// # Safety
 /// All pointers are valid; `error` may be NULL.
@@ -170,8 +170,8 @@ pub unsafe extern "C" fn lig_set_port_length(
     })
 }
 
-/// How many slots a vector port has; for a resizable port that receives, as many as came with the message that was
-/// received last.
+/// How many slots a vector port has; for a resizable port that receives, as many as came with the message that
+/// was received last.
 ///
 /// `LIG_ERR_USAGE` for a port that is not a vector port.
 ///

@@ -50,8 +50,8 @@ pub unsafe extern "C" fn lig_receive(
     })
 }
 
-/// As `lig_receive`; where nothing is connected to the port that is no error, and `message` is set to NULL: for inputs for
-/// which the code has a value of its own.
+/// As `lig_receive`; where nothing is connected to the port that is no error, and `message` is set to NULL: for
+/// inputs for which the code has a value of its own.
 ///
 /// # Safety
 /// All pointers are valid; `options` and `error` may be NULL.
@@ -77,9 +77,10 @@ pub unsafe extern "C" fn lig_receive_if_connected(
     })
 }
 
-/// As `lig_receive`, with the overlay of settings that came with the message, for `lig_message_settings`. The overlay is not
-/// compared with that in force here: for codes that serve others under different settings. That of an `F_INIT` message is in
-/// force for the pass already, unless the instance was made with `LIG_DONT_APPLY_OVERLAY`.
+/// As `lig_receive`, with the overlay of settings that came with the message, for `lig_message_settings`. The
+/// overlay is not compared with that in force here: for codes that serve others under different settings. That
+/// of an `F_INIT` message is in force for the pass already, unless the instance was made with
+/// `LIG_DONT_APPLY_OVERLAY`.
 ///
 /// # Safety
 /// All pointers are valid; `options` and `error` may be NULL.
@@ -104,12 +105,12 @@ pub unsafe extern "C" fn lig_receive_with_settings(
     })
 }
 
-/// Receives an array into the caller's memory. `into` says which type and shape must come and where it goes; its
-/// strides must be NULL. An array that comes in the other order is rearranged to that of `into`, so that element (i, j)
-/// stays element (i, j). `times` may be NULL.
+/// Receives an array into the caller's memory. `into` says which type and shape must come and where it goes;
+/// its strides must be NULL. An array that comes in the other order is rearranged to that of `into`, so that
+/// element (i, j) stays element (i, j). `times` may be NULL.
 ///
-/// As `lig_receive`; `LIG_ERR_UNEXPECTED` if type or shape differ: the message is consumed all the same, and nothing
-/// is written.
+/// As `lig_receive`; `LIG_ERR_UNEXPECTED` if type or shape differ: the message is consumed all the same, and
+/// nothing is written.
 ///
 /// # Safety
 /// All pointers are valid, and `into` describes writable memory; `options`, `times` and `error` may be NULL.
@@ -146,8 +147,8 @@ pub unsafe extern "C" fn lig_receive_into(
     })
 }
 
-/// Whether a receive on this port would return at once, also because the conduit has ended. Of `options` only the
-/// slot matters.
+/// Whether a receive on this port would return at once, also because the conduit has ended. Of `options` only
+/// the slot matters.
 ///
 /// # Safety
 /// All pointers are valid; `options` and `error` may be NULL.
@@ -170,8 +171,9 @@ pub unsafe extern "C" fn lig_poll(
     })
 }
 
-/// Whether another message will come on this port: waits until one is there, or the conduit has ended. On an F_INIT port in
-/// the reuse loop: whether the message of this pass is still to be received. Of `options` only slot and timeout matter.
+/// Whether another message will come on this port: waits until one is there, or the conduit has ended. On an
+/// F_INIT port in the reuse loop: whether the message of this pass is still to be received. Of `options` only
+/// slot and timeout matter.
 ///
 /// # Safety
 /// All pointers are valid; `options` and `error` may be NULL.
@@ -207,8 +209,9 @@ pub struct lig_port_slot {
 /// More than this are a mistake.
 const MAX_PORTS: usize = 4 << 20;
 
-/// Waits until a message is there on one of several ports; `which` is set to its place among `ports`. A conduit that ends is
-/// passed over for as long as another one may bring something. Of `options` only the timeout matters.
+/// Waits until a message is there on one of several ports; `which` is set to its place among `ports`. A conduit
+/// that ends is passed over for as long as another one may bring something. Of `options` only the timeout
+/// matters.
 ///
 /// `LIG_ERR_CLOSED` if all of them have ended; else as `lig_receive`.
 ///
@@ -232,8 +235,8 @@ pub unsafe extern "C" fn lig_wait_any(
     })
 }
 
-/// Receives from whichever of several ports is first; `which` is set to its place among `ports`. A conduit that ends is
-/// passed over for as long as another one may bring something. Of `options` only the timeout matters.
+/// Receives from whichever of several ports is first; `which` is set to its place among `ports`. A conduit that
+/// ends is passed over for as long as another one may bring something. Of `options` only the timeout matters.
 ///
 /// `LIG_ERR_CLOSED` if all of them have ended; else as `lig_receive`.
 ///

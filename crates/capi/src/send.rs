@@ -1,6 +1,6 @@
 //! Sending: values, arrays over the caller's memory, loans.
 
-use crate::array::{describe, lent, lig_array, plain, CallersArray, MAX_ADDRESSABLE_BYTES, LIG_MAX_DIMS};
+use crate::array::{describe, lent, lig_array, plain, CallersArray, LIG_MAX_DIMS, MAX_ADDRESSABLE_BYTES};
 use crate::builders::overlay;
 use crate::instance::{lig_instance, used, Own};
 use crate::misuse::Misuse;
@@ -9,11 +9,14 @@ use crate::status::{
     complain, guard, guard_or, lig_error, lig_status, name, null, out, port_name, wanted, NameInPlace,
 };
 use crate::values::{lig_value, tree};
-use ligament_instance::{ArrayMeta, Call, Error, Instance, Loan, ArrayOrder, Outgoing, Settings, MessageTimes, ValueRef};
+use ligament_instance::{
+    ArrayMeta, ArrayOrder, Call, Error, Instance, Loan, MessageTimes, Outgoing, Settings, ValueRef,
+};
 use std::ffi::{c_char, c_void};
 
-/// Sends a value; NULL sends none. Returns as soon as it is stored: what happens to the caller's memory afterwards
-/// is never seen. Blocks only while the conduit's budget is spent. Does nothing if the port is not connected.
+/// Sends a value; NULL sends none. Returns as soon as it is stored: what happens to the caller's memory
+/// afterwards is never seen. Blocks only while the conduit's budget is spent. Does nothing if the port is not
+/// connected.
 ///
 /// `LIG_ERR_USAGE` for a port that is not there or does not send; `LIG_ERR_OUT_OF_MEMORY`; `LIG_ERR_RUN_ENDS`;
 /// `LIG_ERR_INTERRUPTED`.
@@ -30,10 +33,7 @@ pub unsafe extern "C" fn lig_send(
 ) -> lig_status {
     guard(error, || {
         // SAFETY: all pointers are as the caller promises, here and in all functions below.
-        let data = match value.is_null() {
-            true => ValueRef::None,
-            false => ValueRef::Owned(unsafe { tree(value) }?),
-        };
+        let data = if value.is_null() { ValueRef::None } else { ValueRef::Owned(unsafe { tree(value) }?) };
         unsafe { send(instance, &Call("lig_send"), port, options, data) }
     })
 }
@@ -227,8 +227,9 @@ pub(crate) unsafe fn bytes<'a>(data: *const c_void, size: usize) -> Result<&'a [
     }
 }
 
-/// Memory for an array: fill it, then send it with `lig_send_loan`. More than 64 KiB are read by the receiver in place.
-/// Any threads may write to it at once, each to elements of its own; who sends or frees it sees to it that they are done.
+/// Memory for an array: fill it, then send it with `lig_send_loan`. More than 64 KiB are read by the receiver
+/// in place. Any threads may write to it at once, each to elements of its own; who sends or frees it sees to it
+/// that they are done.
 pub struct lig_loan {
     /// None in a handle that waits for its next loan.
     loan: Option<Loan>,
@@ -236,8 +237,8 @@ pub struct lig_loan {
     lender: *const lig_instance,
 }
 
-/// Handles of loans that were sent or freed, kept for the next ones. All are kept, as many as were out at a time: so a loan
-/// that is sent or freed twice is always found.
+/// Handles of loans that were sent or freed, kept for the next ones. All are kept, as many as were out at a
+/// time: so a loan that is sent or freed twice is always found.
 #[allow(clippy::vec_box)] // they keep their place: the caller knows them by it
 #[derive(Default)]
 pub(crate) struct SpareLoans(Vec<Box<lig_loan>>);
@@ -273,8 +274,9 @@ impl Own {
     }
 }
 
-/// Asks for memory for an array in row-major order, to be filled in place and sent without a copy (up to 64 KiB with
-/// one, which is faster). `data` is set to its first byte, 64-byte aligned; it holds whatever was there before.
+/// Asks for memory for an array in row-major order, to be filled in place and sent without a copy (up to 64 KiB
+/// with one, which is faster). `data` is set to its first byte, 64-byte aligned; it holds whatever was there
+/// before.
 ///
 /// `LIG_ERR_OUT_OF_MEMORY`; `LIG_ERR_USAGE` for a shape that cannot be.
 ///
@@ -355,8 +357,9 @@ pub unsafe extern "C" fn lig_loan_data(loan: *mut lig_loan) -> *mut c_void {
     }
 }
 
-/// Sends what a loan holds, without a copy if it has more than 64 KiB; else as `lig_send`. The loan is gone afterwards, also after an error (but for
-/// that of a call which comes while another is in progress), and its memory must not be touched any more.
+/// Sends what a loan holds, without a copy if it has more than 64 KiB; else as `lig_send`. The loan is gone
+/// afterwards, also after an error (but for that of a call which comes while another is in progress), and its
+/// memory must not be touched any more.
 ///
 /// # Safety
 /// As `lig_send`; `loan` was made with this instance and neither sent nor freed.
@@ -377,10 +380,8 @@ pub unsafe extern "C" fn lig_send_loan(
         let loan = unsafe { instance.own.take_loan(loan, lender) }?;
         let checked = unsafe { read(options) }.and_then(|options| {
             let port = unsafe { port_name(port) }?;
-            let under = match options.settings.is_null() {
-                true => None,
-                false => Some(unsafe { overlay(options.settings) }?),
-            };
+            let under =
+                if options.settings.is_null() { None } else { Some(unsafe { overlay(options.settings) }?) };
             Ok((options, port, under))
         });
         match checked {
@@ -395,8 +396,8 @@ pub unsafe extern "C" fn lig_send_loan(
     })
 }
 
-/// Gives a loan back unsent. NULL is allowed. While another call of the instance is in progress it does nothing, and says so
-/// on stderr.
+/// Gives a loan back unsent. NULL is allowed. While another call of the instance is in progress it does
+/// nothing, and says so on stderr.
 ///
 /// # Safety
 /// `loan` is NULL, or was made with this instance and neither sent nor freed.

@@ -52,8 +52,8 @@ unsafe fn get(
     unsafe { used(instance, call) }?.get_setting(unsafe { name(setting, "the setting's name") }?, Some(wanted))
 }
 
-/// Gets a setting whose value the handle keeps. What was handed out for this name stays where it is if the value has
-/// not changed.
+/// Gets a setting whose value the handle keeps. What was handed out for this name stays where it is if the
+/// value has not changed.
 ///
 /// # Safety
 /// As `get`.
@@ -206,8 +206,8 @@ pub unsafe extern "C" fn lig_get_setting_float(
     })
 }
 
-/// A setting that is text, ended by a NUL. It stays valid until this setting is asked for again or the instance is
-/// freed. `LIG_ERR_SETTING_UNSET`; `LIG_ERR_SETTING_TYPE`.
+/// A setting that is text, ended by a NUL. It stays valid until this setting is asked for again or the instance
+/// is freed. `LIG_ERR_SETTING_UNSET`; `LIG_ERR_SETTING_TYPE`.
 ///
 /// # Safety
 /// All pointers are valid; `error` may be NULL.
@@ -229,8 +229,8 @@ pub unsafe extern "C" fn lig_get_setting_string(
     })
 }
 
-/// A setting that is a list of integers. It stays valid until this setting is asked for again or the instance is
-/// freed. `LIG_ERR_SETTING_UNSET`; `LIG_ERR_SETTING_TYPE`.
+/// A setting that is a list of integers. It stays valid until this setting is asked for again or the instance
+/// is freed. `LIG_ERR_SETTING_UNSET`; `LIG_ERR_SETTING_TYPE`.
 ///
 /// # Safety
 /// All pointers are valid; `error` may be NULL.
@@ -257,8 +257,8 @@ pub unsafe extern "C" fn lig_get_setting_int_list(
     })
 }
 
-/// A setting that is a list of numbers, also of integers. It stays valid until this setting is asked for again or the
-/// instance is freed. `LIG_ERR_SETTING_UNSET`; `LIG_ERR_SETTING_TYPE`.
+/// A setting that is a list of numbers, also of integers. It stays valid until this setting is asked for again
+/// or the instance is freed. `LIG_ERR_SETTING_UNSET`; `LIG_ERR_SETTING_TYPE`.
 ///
 /// # Safety
 /// All pointers are valid; `error` may be NULL.
@@ -285,8 +285,9 @@ pub unsafe extern "C" fn lig_get_setting_float_list(
     })
 }
 
-/// A setting that is a list of lists of numbers: its rows, which may be of different lengths. It stays valid until
-/// this setting is asked for again or the instance is freed. `LIG_ERR_SETTING_UNSET`; `LIG_ERR_SETTING_TYPE`.
+/// A setting that is a list of lists of numbers: its rows, which may be of different lengths. It stays valid
+/// until this setting is asked for again or the instance is freed. `LIG_ERR_SETTING_UNSET`;
+/// `LIG_ERR_SETTING_TYPE`.
 ///
 /// # Safety
 /// All pointers are valid; `error` may be NULL.

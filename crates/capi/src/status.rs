@@ -108,8 +108,8 @@ fn report_panic(panic: &(dyn Any + Send), error: *mut lig_error) -> lig_status {
     lig_status::LIG_ERR_PANIC
 }
 
-/// Bytes to write a text to, which is cut between characters where it is too long. Nothing is allocated: the caller may
-/// be a signal handler.
+/// Bytes to write a text to, which is cut between characters where it is too long. Nothing is allocated: the
+/// caller may be a signal handler.
 struct Room<'a> {
     bytes: &'a mut [MaybeUninit<u8>],
     used: usize,
@@ -211,7 +211,8 @@ pub(crate) unsafe fn port_name<'a>(port: *const c_char) -> Result<NameInPlace<'a
 impl PortName for NameInPlace<'_> {
     #[inline(always)]
     fn is(self, name: &str) -> bool {
-        // SAFETY: no byte beyond the caller's NUL is read: a name has none inside, so the comparison ends there.
+        // SAFETY: no byte beyond the caller's NUL is read: a name has none inside, so the comparison ends
+        // there.
         let at = |i| unsafe { *self.start.add(i) } as u8;
         for (i, byte) in name.bytes().enumerate() {
             if at(i) != byte {

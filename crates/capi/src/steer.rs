@@ -5,10 +5,10 @@ use crate::status::{guard, lig_error, lig_status, name, out};
 use ligament_instance::{Call, SettingDeclaration};
 use std::ffi::c_char;
 
-/// To be called once in each step, with the model time of what is done in it, s, before that is done. Says whether settings
-/// have changed; those that the step needs are then to be asked for again. All whom a change concerns make it in their first
-/// step at or after the same model time. Waits while such a change is being agreed on, and where the run is to stand still.
-/// With nothing to do it takes some nanoseconds.
+/// To be called once in each step, with the model time of what is done in it, s, before that is done. Says
+/// whether settings have changed; those that the step needs are then to be asked for again. All whom a change
+/// concerns make it in their first step at or after the same model time. Waits while such a change is being
+/// agreed on, and where the run is to stand still. With nothing to do it takes some nanoseconds.
 ///
 /// `LIG_ERR_USAGE` for a time that is no number; `LIG_ERR_RUN_ENDS`, `LIG_ERR_INTERRUPTED`.
 ///
@@ -23,17 +23,18 @@ pub unsafe extern "C" fn lig_steer(
 ) -> lig_status {
     // SAFETY: all pointers are as the caller promises.
     unsafe {
-        match steers_at_once(instance, time, changed) {
-            true => lig_status::LIG_OK,
-            false => steer_slowly(instance, time, changed, error),
+        if steers_at_once(instance, time, changed) {
+            lig_status::LIG_OK
+        } else {
+            steer_slowly(instance, time, changed, error)
         }
     }
 }
 
 static STEER: Call = Call("lig_steer");
 
-/// As `lig_steer`, if there is nothing to be done: whether that is so. What is wrong is left to `steer_slowly`. By itself, since
-/// the room for errors takes longer to make than the rest.
+/// As `lig_steer`, if there is nothing to be done: whether that is so. What is wrong is left to `steer_slowly`.
+/// By itself, since the room for errors takes longer to make than the rest.
 ///
 /// # Safety
 /// As `lig_steer`.
@@ -69,9 +70,9 @@ unsafe fn steer_slowly(
     })
 }
 
-/// Declares that a setting of this code can be steered, as a model does under "ligament: steerable:". If the model declares
-/// it too, that counts. It may be `minimum` to `maximum`; infinite ones stand for none. `unit` is for people, and may be
-/// NULL. `restart`: it is read once a pass of the reuse loop, and not in each step.
+/// Declares that a setting of this code can be steered, as a model does under "ligament: steerable:". If the
+/// model declares it too, that counts. It may be `minimum` to `maximum`; infinite ones stand for none. `unit`
+/// is for people, and may be NULL. `restart`: it is read once a pass of the reuse loop, and not in each step.
 ///
 /// `LIG_ERR_USAGE` if that is no name, or the range is none.
 ///

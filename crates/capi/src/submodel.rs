@@ -9,9 +9,9 @@ use std::cell::Cell;
 use std::ffi::c_void;
 use std::rc::Rc;
 
-/// A submodel as functions, which get `user` back. None may be NULL. They return `LIG_OK`, or what went wrong, and then
-/// write into `error`. The instance can be used in them (but for `is_done`, which only looks), by one thread at a time and
-/// until they return. It must not be freed in them, and no exception may leave them.
+/// A submodel as functions, which get `user` back. None may be NULL. They return `LIG_OK`, or what went wrong,
+/// and then write into `error`. The instance can be used in them (but for `is_done`, which only looks), by one
+/// thread at a time and until they return. It must not be freed in them, and no exception may leave them.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct lig_submodel {
@@ -65,8 +65,8 @@ type Operation = unsafe extern "C" fn(*mut lig_instance, *mut c_void, *mut lig_e
 /// The caller's functions as the core wants them.
 pub(crate) struct Functions {
     handle: *mut lig_instance,
-    /// The call that drives the functions. It is in progress but for the time in which one of them runs that may use the
-    /// instance.
+    /// The call that drives the functions. It is in progress but for the time in which one of them runs that
+    /// may use the instance.
     driver: &'static Call,
     turn: Option<InCall<'static>>,
     initialise: Operation,
@@ -80,8 +80,8 @@ pub(crate) struct Functions {
 }
 
 impl Functions {
-    /// Those of `submodel`, for the instance behind `handle`, with `user`, called by `driver`, whose `turn` it is. How one
-    /// that fails ends is noted in `failed`.
+    /// Those of `submodel`, for the instance behind `handle`, with `user`, called by `driver`, whose `turn` it
+    /// is. How one that fails ends is noted in `failed`.
     ///
     /// # Safety
     /// `handle` lives longer than the result.
@@ -123,8 +123,9 @@ impl Functions {
         function: impl FnOnce(*mut lig_instance, *mut c_void, *mut lig_error) -> lig_status_code,
     ) -> Result<(), Error> {
         let (handle, user) = (self.handle, self.user);
-        // SAFETY: the handle is live, as `of`'s caller has promised. What the function does through it is done through
-        // `instance`, which nobody else uses until the function returns: then it is this call's turn again.
+        // SAFETY: the handle is live, as `of`'s caller has promised. What the function does through it is done
+        // through `instance`, which nobody else uses until the function returns: then it is this call's turn
+        // again.
         let before = unsafe { (*handle).replace(self.turn.as_ref().expect("our turn"), instance) };
         self.turn = None;
         let called = call(|error| function(handle, user, error));
@@ -167,10 +168,7 @@ pub(crate) fn call(
         return Ok(());
     }
     let text = status::read(&error);
-    let error = match text.is_empty() {
-        true => Misuse::Callback { status }.into(),
-        false => Error::Own(text),
-    };
+    let error = if text.is_empty() { Misuse::Callback { status }.into() } else { Error::Own(text) };
     Err((status, error))
 }
 
@@ -197,9 +195,9 @@ impl Submodel for Functions {
     }
 }
 
-/// Runs a formal submodel: `initialise`, then `observe` and `solve` until `is_done`, then `observe_final`; again for
-/// as long as there are start messages. If a function fails, the whole run ends with its text, and its status is
-/// returned.
+/// Runs a formal submodel: `initialise`, then `observe` and `solve` until `is_done`, then `observe_final`;
+/// again for as long as there are start messages. If a function fails, the whole run ends with its text, and
+/// its status is returned.
 ///
 /// # Safety
 /// `instance` and `submodel` are valid; `error` may be NULL.

@@ -7,9 +7,9 @@ use crate::status::{guard, lig_error, lig_status, name, null, out};
 use ligament_instance::{Array, Error, SettingValue, Settings, Value};
 use std::ffi::{c_char, c_void};
 
-/// A value: of a message, or built for one. A `const lig_value *` is borrowed and lives as long as what it is part
-/// of; a `lig_value *` that a `lig_value_new_…` function gave belongs to the caller. Any threads may read a value at once;
-/// while one changes, sends or frees what it has built, no other uses it.
+/// A value: of a message, or built for one. A `const lig_value *` is borrowed and lives as long as what it is
+/// part of; a `lig_value *` that a `lig_value_new_…` function gave belongs to the caller. Any threads may read
+/// a value at once; while one changes, sends or frees what it has built, no other uses it.
 pub struct lig_value {
     _is_a_value_of_the_core: [u8; 0],
 }
@@ -415,8 +415,8 @@ pub unsafe extern "C" fn lig_value_array_unit(
     })
 }
 
-/// Settings as a map of truth values, integers, numbers, texts and lists of them. The map belongs to the caller:
-/// free it with `lig_value_free`. `LIG_ERR_UNEXPECTED` if the value is something else.
+/// Settings as a map of truth values, integers, numbers, texts and lists of them. The map belongs to the
+/// caller: free it with `lig_value_free`. `LIG_ERR_UNEXPECTED` if the value is something else.
 ///
 /// # Safety
 /// All pointers are valid; `error` may be NULL.

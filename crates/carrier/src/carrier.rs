@@ -1,7 +1,7 @@
 //! The carrier as its agent sees it. Nothing here waits for the carrier's threads, because they may be waiting
 //! for an answer from the agent, in whose loop these calls are made.
 
-use crate::threads::{endpoint_thread, paths_thread, SharedWork, CarrierTask};
+use crate::threads::{endpoint_thread, paths_thread, CarrierTask, SharedWork};
 use crate::{CarrierReport, Paths};
 use ligament_catalogue::{fault, Fault};
 use ligament_net::{DialAddress, LinkReport};
@@ -102,7 +102,8 @@ impl Carrier {
         }
     }
 
-    /// Drops the endpoint as soon as everything sent here has arrived elsewhere; `CarrierReport::Detached` reports it.
+    /// Drops the endpoint as soon as everything sent here has arrived elsewhere; `CarrierReport::Detached`
+    /// reports it.
     pub fn detach(&self) {
         self.shared.give(CarrierTask::Detach);
     }

@@ -14,12 +14,12 @@
 extern crate self as ligament_carrier;
 
 mod carrier;
-mod report;
 mod logic;
 mod paths;
+mod report;
 mod threads;
 
 pub use carrier::{Attachment, Carrier, Quiet};
-pub use report::CarrierReport;
 pub use ligament_net::{Event, Net};
 pub use paths::Paths;
+pub use report::CarrierReport;

@@ -1,6 +1,6 @@
 //! The paths to other domains as the carrier uses them: those of `ligament-net`, or others in tests.
 
-use ligament_net::{MessageStore, Event, MessageId, Nanos, Net, DialAddress, LinkReport};
+use ligament_net::{DialAddress, Event, LinkReport, MessageId, MessageStore, Nanos, Net};
 use ligament_wire::DomainId;
 use std::os::fd::BorrowedFd;
 

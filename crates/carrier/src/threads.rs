@@ -15,7 +15,7 @@
 use crate::logic::Logic;
 use crate::{Attachment, CarrierReport, Paths, Quiet};
 use ligament_catalogue::{fault, Fault};
-use ligament_net::{now, Event, Nanos, DialAddress, LinkReport};
+use ligament_net::{now, DialAddress, Event, LinkReport, Nanos};
 use ligament_shm::endpoint::turns::Turns;
 use ligament_shm::line::{AgentLine, Identity, Registration};
 use ligament_shm::Endpoint;

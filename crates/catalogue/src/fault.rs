@@ -100,9 +100,10 @@ pub(crate) struct WithCode<'a> {
 impl fmt::Display for WithCode<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.text)?;
-        match self.text.contains(HINT) {
-            true => Ok(()),
-            false => write!(f, "{HINT}{})", self.code),
+        if self.text.contains(HINT) {
+            Ok(())
+        } else {
+            write!(f, "{HINT}{})", self.code)
         }
     }
 }
@@ -113,8 +114,8 @@ pub fn hinted(text: &str) -> Option<Code> {
     Code::named(rest.split_once(')')?.0)
 }
 
-/// Makes a `Fault` of a code, such as `NO_SUCH_PORT`, and a text as for `format!`. The page of all errors is made from
-/// these calls, so the text is a literal.
+/// Makes a `Fault` of a code, such as `NO_SUCH_PORT`, and a text as for `format!`. The page of all errors is
+/// made from these calls, so the text is a literal.
 #[macro_export]
 macro_rules! fault {
     ($code:ident, $($text:tt)+) => {
@@ -122,8 +123,8 @@ macro_rules! fault {
     };
 }
 
-/// A text as of `format!` that stands in the page of all errors under a code: a warning in the log, or the reason that
-/// a longer error gives.
+/// A text as of `format!` that stands in the page of all errors under a code: a warning in the log, or the
+/// reason that a longer error gives.
 #[macro_export]
 macro_rules! said {
     ($code:ident, $($text:tt)+) => {{
@@ -141,7 +142,8 @@ macro_rules! said_to {
     }};
 }
 
-/// Makes an enum of errors. Each variant has its fields, its code, and its text, in which fields stand in braces:
+/// Makes an enum of errors. Each variant has its fields, its code, and its text, in which fields stand in
+/// braces:
 ///
 /// ```
 /// ligament_catalogue::errors! {

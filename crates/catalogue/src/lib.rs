@@ -1,6 +1,7 @@
-//! Error codes and their meanings. `codes/` has every code with its meaning; an error gets its code where it is made, by
-//! `errors!` or `fault!`. `messages.txt` has the texts of all errors, gathered from the sources of all crates. The pages
-//! `docs/reference/errors.md` and `check-codes.md`, and `messages.txt`, are made by `tests/page.rs`.
+//! Error codes and their meanings. `codes/` has every code with its meaning; an error gets its code where it is
+//! made, by `errors!` or `fault!`. `messages.txt` has the texts of all errors, gathered from the sources of all
+//! crates. The pages `docs/reference/errors.md` and `check-codes.md`, and `messages.txt`, are made by
+//! `tests/page.rs`.
 
 pub mod codes;
 mod fault;
@@ -86,7 +87,8 @@ pub fn find(code: &str) -> Option<&'static CodeEntry> {
     entries().iter().find(|entry| entry.code.name() == code)
 }
 
-/// The messages of each code, from `messages.txt`: a line with the code, then its messages, each indented by a tab.
+/// The messages of each code, from `messages.txt`: a line with the code, then its messages, each indented by a
+/// tab.
 fn messages() -> HashMap<&'static str, Vec<&'static str>> {
     let mut messages: HashMap<&str, Vec<&str>> = HashMap::new();
     let mut code = "";

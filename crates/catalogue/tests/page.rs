@@ -1,5 +1,5 @@
-//! The pages `docs/reference/errors.md` and `check-codes.md` say what the sources say. With `LIGAMENT_WRITE_PAGES=1` they
-//! are written anew.
+//! The pages `docs/reference/errors.md` and `check-codes.md` say what the sources say. With
+//! `LIGAMENT_WRITE_PAGES=1` they are written anew.
 
 use ligament_catalogue::codes::{Section, CHECKS, ERRORS};
 use ligament_catalogue::entries;
@@ -167,8 +167,8 @@ fn sources() -> Vec<PathBuf> {
     found
 }
 
-/// The texts that follow a code, as in `fault!(NO_SUCH_PORT, "there is no port \"{name}\"")`, or `said("no-such-port", f"…")` in
-/// Python, with `…` for what differs.
+/// The texts that follow a code, as in `fault!(NO_SUCH_PORT, "there is no port \"{name}\"")`, or
+/// `said("no-such-port", f"…")` in Python, with `…` for what differs.
 fn messages_of(source: &str) -> Vec<(&'static str, String)> {
     let mut found: Vec<(usize, &str, String)> = Vec::new();
     let lines = source.split_inclusive('\n').filter(|line| !line.trim_start().starts_with("//"));

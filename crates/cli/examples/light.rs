@@ -1,5 +1,5 @@
-//! Light components for the tests in `tests/light/`: one that sends on all of its ports in each step, and receives on
-//! all of them.
+//! Light components for the tests in `tests/light/`: one that sends on all of its ports in each step, and
+//! receives on all of them.
 
 use ligament_instance::{
     run_light, Error, Instance, Operator, Outgoing, SettingType, SettingValue, Submodel, Value,

@@ -16,8 +16,8 @@ const MAX_MISSED_SIGNS: u32 = 10;
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct SiteAgents {
-    /// The invitation to the run; beside it appears the file `begin` when all jobs run, and `watched` is touched as
-    /// long as somebody looks after this one.
+    /// The invitation to the run; beside it appears the file `begin` when all jobs run, and `watched` is
+    /// touched as long as somebody looks after this one.
     #[arg(long, value_name = "FILE")]
     join: PathBuf,
     /// The domain of the first node.
@@ -114,7 +114,10 @@ fn one(arguments: &SiteAgents, site: &Site, cores: Option<u32>) -> i32 {
         cores,
         cores_of_job: false,
         scratch: site.scratch.as_ref().map(PathBuf::from),
-        listening: crate::spread_options::ListenOptions { listen: site.interface.clone(), ports: site.ports.clone() },
+        listening: crate::spread_options::ListenOptions {
+            listen: site.interface.clone(),
+            ports: site.ports.clone(),
+        },
         relaying: crate::relay::RelayOptions {
             relay: arguments.relaying.relay.clone(),
             jump: site.jump.clone(),

@@ -23,19 +23,19 @@ struct Arguments {
 enum Command {
     /// Run a model: on this machine, on all nodes of the job that this is part of, or on those that are listed.
     ///
-    /// Starts every instance, shows how far each one is, and ends with a summary. All that the run does is in its
-    /// run directory. Ctrl-C ends the run in order; a second Ctrl-C at once. If its terminal goes away the run goes on, and
-    /// `ligament attach` shows it again.
+    /// Starts every instance, shows how far each one is, and ends with a summary. All that the run does is in
+    /// its run directory. Ctrl-C ends the run in order; a second Ctrl-C at once. If its terminal goes away the
+    /// run goes on, and `ligament attach` shows it again.
     Run(Box<Run>),
     /// Show a run that was started or submitted elsewhere, or before, as if it were here.
     ///
-    /// Waits for a run that is still in its queue, and says how one went that is over. Ctrl-C leaves the run alone; many
-    /// may be attached to one. The exit status is that of the run.
+    /// Waits for a run that is still in its queue, and says how one went that is over. Ctrl-C leaves the run
+    /// alone; many may be attached to one. The exit status is that of the run.
     Attach(crate::attach::Attach),
     /// Run a model as a job of a batch system (Slurm), and show how it goes.
     ///
-    /// Writes the job's script into the run directory, submits it, waits in the queue, and then shows the run as if it
-    /// were here. Ctrl-C ends only the showing; `ligament attach` comes back to it.
+    /// Writes the job's script into the run directory, submits it, waits in the queue, and then shows the run
+    /// as if it were here. Ctrl-C ends only the showing; `ligament attach` comes back to it.
     Submit(Box<crate::submit::Submit>),
     /// End a run that was submitted, whether it waits in the queue or runs; any other as `stop` does.
     Cancel(crate::job::Cancel),
@@ -51,18 +51,20 @@ enum Command {
     Agents(Box<crate::agents::SiteAgents>),
     /// Let domains meet here that do not reach each other, without understanding what they say.
     ///
-    /// For a login node. FILE has the relay's address and key: it is made by the first start, and runs are given it with
-    /// `--relay`, or by a site's `relays:`. Serves any number of runs until it is ended (Ctrl-C); started again, it goes on.
+    /// For a login node. FILE has the relay's address and key: it is made by the first start, and runs are
+    /// given it with `--relay`, or by a site's `relays:`. Serves any number of runs until it is ended (Ctrl-C);
+    /// started again, it goes on.
     Relay(crate::relay::Relay),
     /// Copy files and directories to another site, or from there.
     ///
-    /// The other end is started by ssh, and the files go over a path of several encrypted streams if one of its ports, or a
-    /// relay, can be reached. A file gets its name when it is whole; a copy that was cut goes on when it is called again.
+    /// The other end is started by ssh, and the files go over a path of several encrypted streams if one of its
+    /// ports, or a relay, can be reached. A file gets its name when it is whole; a copy that was cut goes on
+    /// when it is called again.
     Cp(Box<crate::copying::Copy>),
     /// Keep a directory at another site as this one is, while it is written.
     ///
-    /// A file appears there when whoever writes it has closed it, whole or not at all. Ctrl-C ends it; called again, it goes
-    /// on.
+    /// A file appears there when whoever writes it has closed it, whole or not at all. Ctrl-C ends it; called
+    /// again, it goes on.
     Sync(Box<crate::copying::Sync>),
     /// The other end of `cp` and `sync`.
     #[command(hide = true)]
@@ -77,23 +79,23 @@ enum Command {
     Check(Check),
     /// Show how a model is coupled: its components, ports and conduits, as text or as a picture.
     ///
-    /// In the picture whoever starts others is left of them. Filled signs send and open ones receive; round ones are within
-    /// the loop (O_I, S), square ones before and after it (F_INIT, O_F).
+    /// In the picture whoever starts others is left of them. Filled signs send and open ones receive; round
+    /// ones are within the loop (O_I, S), square ones before and after it (F_INIT, O_F).
     Graph(Graph),
     /// Show which times and lengths the components of a model resolve and cover: its scale separation map.
     ///
-    /// Scales stand under `ligament: scales:` in the model file. In the picture each box reaches from the step to the whole,
-    /// in time and in space; both axes are logarithmic.
+    /// Scales stand under `ligament: scales:` in the model file. In the picture each box reaches from the step
+    /// to the whole, in time and in space; both axes are logarithmic.
     Scales(Scales),
     /// Predict how long a run will take, what will pass its conduits, and what more cores would help.
     ///
-    /// What the parts cost is taken from a run that is done (--from), a file (--costs), or both. The run is then played with
-    /// these costs; nothing is started.
+    /// What the parts cost is taken from a run that is done (--from), a file (--costs), or both. The run is
+    /// then played with these costs; nothing is started.
     Predict(crate::predict::Predict),
     /// Show what comes after what: the order of the operators of all components, unrolled.
     ///
-    /// What stands in one round can be done side by side. Each component makes two steps in a pass, unless its scales say that
-    /// it makes one only.
+    /// What stands in one round can be done side by side. Each component makes two steps in a pass, unless its
+    /// scales say that it makes one only.
     Tasks(Tasks),
     /// Make a model file of a model in xMML 0.4.
     ///
@@ -102,8 +104,8 @@ enum Command {
     Play(crate::play::PlayCommand),
     /// Make a directory with a code, or a model, to begin with.
     ///
-    /// `ligament new submodel --language c NAME`, `ligament new macro …`, `ligament new model NAME`. What is there compiles
-    /// and passes its test (`make test`) as it is. Nothing is overwritten.
+    /// `ligament new submodel --language c NAME`, `ligament new macro …`, `ligament new model NAME`. What is
+    /// there compiles and passes its test (`make test`) as it is. Nothing is overwritten.
     New(crate::new::New),
     Study(crate::study::Study),
     #[command(hide = true)]
@@ -126,8 +128,8 @@ enum Command {
     Peek(Peek),
     /// Say who waited for whom and how long, and write a trace to look at.
     ///
-    /// The trace has what every instance did when; ui.perfetto.dev and chrome://tracing show it. For runs that are
-    /// over, have failed, or are under way.
+    /// The trace has what every instance did when; ui.perfetto.dev and chrome://tracing show it. For runs that
+    /// are over, have failed, or are under way.
     Timeline(Timeline),
     /// Draw what each instance did when: compute, wait, send, receive.
     Profile(Profile),
@@ -187,15 +189,16 @@ pub(crate) struct Run {
     /// Let the run go on by itself, without this terminal, as soon as it is up; `ligament attach` shows it.
     #[arg(short, long)]
     pub detach: bool,
-    /// Show the run in a browser, as `ligament view --open` does; with `=steer`, to steer it, too. The page stays for
-    /// as long as the run goes on, or somebody looks.
+    /// Show the run in a browser, as `ligament view --open` does; with `=steer`, to steer it, too. The page
+    /// stays for as long as the run goes on, or somebody looks.
     #[arg(long, value_name = "look|steer", num_args = 0..=1, require_equals = true, default_missing_value = "look",
           value_parser = crate::view::role)]
     pub open: Option<ligament_live::Role>,
     /// Show nothing but errors and warnings.
     #[arg(short, long)]
     pub quiet: bool,
-    /// Print the record of the run as JSON at the end (with --detach: where it is, at its begin), and nothing else.
+    /// Print the record of the run as JSON at the end (with --detach: where it is, at its begin), and nothing
+    /// else.
     #[arg(long)]
     pub json: bool,
     #[command(flatten)]
@@ -229,8 +232,8 @@ pub(crate) struct Agent {
     /// Those cores that the batch system has given the job on this machine.
     #[arg(long, hide = true, conflicts_with = "cores")]
     pub cores_of_job: bool,
-    /// Where instances have their files. They are brought to the run directory at the end [default: the run directory
-    /// itself if it is to be seen from here; else TMPDIR].
+    /// Where instances have their files. They are brought to the run directory at the end [default: the run
+    /// directory itself if it is to be seen from here; else TMPDIR].
     #[arg(long, value_name = "DIR")]
     pub scratch: Option<PathBuf>,
     #[command(flatten)]
@@ -284,7 +287,8 @@ pub(crate) struct Graph {
     /// Show each nested model as one box.
     #[arg(long, conflicts_with = "all")]
     pub folded: bool,
-    /// Show each component, however many there are; without it, alike ones share a box where there are more than 40.
+    /// Show each component, however many there are; without it, alike ones share a box where there are more
+    /// than 40.
     #[arg(long)]
     pub all: bool,
     /// Print boxes and arrows as JSON.
@@ -490,8 +494,8 @@ impl clap::builder::TypedValueParser for Codes {
     }
 }
 
-/// Does what the arguments (the first is the command's name) ask for. Returns the exit status: 0 done, 1 the run
-/// failed, 2 bad use or a bad model, 130 interrupted.
+/// Does what the arguments (the first is the command's name) ask for. Returns the exit status: 0 done, 1 the
+/// run failed, 2 bad use or a bad model, 130 interrupted.
 pub(crate) fn carry_out(arguments: impl IntoIterator<Item = OsString>) -> i32 {
     let arguments = match Arguments::try_parse_from(arguments) {
         Ok(arguments) => arguments,
@@ -561,13 +565,15 @@ pub(crate) fn carry_out(arguments: impl IntoIterator<Item = OsString>) -> i32 {
 /// Whether something that was to be printed is lost, so that a command has not done what it was asked for.
 static LOST: AtomicBool = AtomicBool::new(false);
 
-/// Prints; a reader that went away (`| head`) is no error. Any other loss is said once, and ends the command with an error.
+/// Prints; a reader that went away (`| head`) is no error. Any other loss is said once, and ends the command
+/// with an error.
 pub(crate) fn print(text: &str) {
     use std::io::IsTerminal;
     // Into a file or a pipe it goes as it is.
-    match std::io::stdout().is_terminal() {
-        true => print_as_it_is(&escaped(text)),
-        false => print_as_it_is(text),
+    if std::io::stdout().is_terminal() {
+        print_as_it_is(&escaped(text))
+    } else {
+        print_as_it_is(text)
     }
 }
 

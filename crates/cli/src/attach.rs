@@ -1,13 +1,15 @@
-//! `ligament attach`: shows a run as if it had been started here, whoever started it and wherever it is, and leaves it
-//! alone. All that is looked at is the run directory and the queue, so it does not matter which begins first, how many
-//! look, or on which machine.
+//! `ligament attach`: shows a run as if it had been started here, whoever started it and wherever it is, and
+//! leaves it alone. All that is looked at is the run directory and the queue, so it does not matter which
+//! begins first, how many look, or on which machine.
 
 use crate::arguments::print;
 use crate::interrupt::InterruptWatch;
 use crate::summary::{tell, SummaryStyle};
 use ligament_catalogue::{fault, said, Fault};
 use ligament_launch::site::find_site;
-use ligament_manager::{find_run, JournalEntry, JournalEvent, Journal, UtcTime, RunDirectory, RunRecord, RunState};
+use ligament_manager::{
+    find_run, Journal, JournalEntry, JournalEvent, RunDirectory, RunRecord, RunState, UtcTime,
+};
 use ligament_runtime::client::{
     halted_in_words, is_alive, is_halted, is_here, record_of, JobRecord, Queue, Snapshots, Tail,
 };
@@ -15,7 +17,8 @@ use ligament_runtime::{called, TerminalView, LAST_LINES};
 use rustix::event::{poll, PollFd, PollFlags, Timespec};
 use std::time::{Duration, Instant, UNIX_EPOCH};
 
-/// How often the run directory is looked at. On a shared file system nothing tells of another machine's changes.
+/// How often the run directory is looked at. On a shared file system nothing tells of another machine's
+/// changes.
 const POLL_INTERVAL: Duration = Duration::from_millis(250);
 /// How long files may take to be seen on this machine after the job is over.
 const FILES_LATE: Duration = Duration::from_secs(10);
@@ -96,7 +99,12 @@ struct AttachedViewer<'a> {
 }
 
 impl<'a> AttachedViewer<'a> {
-    fn new(run: &'a RunDirectory, job: Option<&'a JobRecord>, json: bool, ear: InterruptWatch) -> AttachedViewer<'a> {
+    fn new(
+        run: &'a RunDirectory,
+        job: Option<&'a JobRecord>,
+        json: bool,
+        ear: InterruptWatch,
+    ) -> AttachedViewer<'a> {
         AttachedViewer {
             run,
             json,
@@ -196,7 +204,9 @@ impl<'a> AttachedViewer<'a> {
                 JournalEvent::Up => self.up = true,
                 JournalEvent::Warning { who, text } => lines.push(format!("{who}: {text}")),
                 JournalEvent::TerminalGone => lines.push(entry.event.describe()),
-                JournalEvent::Awaits { .. } | JournalEvent::Joined { .. } if !self.up => lines.push(entry.event.describe()),
+                JournalEvent::Awaits { .. } | JournalEvent::Joined { .. } if !self.up => {
+                    lines.push(entry.event.describe())
+                }
                 _ => {}
             }
         }

@@ -1,7 +1,7 @@
 //! `ligament check`, and reading a model for a run.
 
 use crate::arguments::{print, Check};
-use ligament_analysis::{CheckOptions, Files, Ignorable, CheckReport};
+use ligament_analysis::{CheckOptions, CheckReport, Files, Ignorable};
 use ligament_catalogue::{fault, Fault};
 use ligament_manager::{component_of, find_run, InstanceRecord, RunRecord};
 use ligament_model::{parse_assignment, LigamentOptions, Reference, ResolvedModel, Resources};
@@ -94,8 +94,8 @@ fn in_a_word(report: &CheckReport) -> String {
 /// What is left out of what a model asks for.
 #[derive(Debug, Default, clap::Args)]
 pub(crate) struct Ignore {
-    /// Go on without what the model asks for and this version cannot do yet; may be given several times. What is left out
-    /// is a warning.
+    /// Go on without what the model asks for and this version cannot do yet; may be given several times. What
+    /// is left out is a warning.
     #[arg(long, value_name = "WHAT,...", value_delimiter = ',')]
     #[arg(value_parser = clap::builder::PossibleValuesParser::new(Ignorable::NAMES))]
     pub ignore: Vec<String>,
@@ -116,7 +116,8 @@ impl Ignore {
     }
 }
 
-/// Options for a model that is not to be run here: its programs need not be there, and what cannot be done may be in it.
+/// Options for a model that is not to be run here: its programs need not be there, and what cannot be done may
+/// be in it.
 pub(crate) fn for_a_look() -> CheckOptions {
     let ignore = Ignorable::NAMES.iter().filter_map(|name| Ignorable::from_name(name)).collect();
     CheckOptions { files: Files::Elsewhere, ignore, ..CheckOptions::default() }
@@ -131,7 +132,8 @@ pub(crate) struct ModelSource {
     /// Which model to show, if the files have several.
     #[arg(long, value_name = "NAME")]
     pub model: Option<String>,
-    /// Take ports that the model does not declare from this run of it: its directory, its name under ./runs, or `latest`.
+    /// Take ports that the model does not declare from this run of it: its directory, its name under ./runs, or
+    /// `latest`.
     #[arg(long, value_name = "RUN")]
     pub from: Option<String>,
 }
@@ -155,7 +157,8 @@ impl ModelSource {
 }
 
 /// # Errors
-/// A run is of another model: they share no component; or they have two names, and the run a component that the model lacks.
+/// A run is of another model: they share no component; or they have two names, and the run a component that the
+/// model lacks.
 pub(crate) fn of_model(record: &RunRecord, model: &ResolvedModel) -> Result<(), Fault> {
     let known: HashSet<String> = model.components.iter().map(|one| one.name.to_string()).collect();
     let is_foreign = |one: &&InstanceRecord| !known.contains(component_of(&one.name));
@@ -191,8 +194,8 @@ pub(crate) fn of_shown(report: &CheckReport) -> serde_json::Value {
     serde_json::json!({ "ok": false, "problems": report.problems })
 }
 
-/// A model that is to be shown, and what else was found. It may have errors, as long as it can be shown: a picture
-/// helps to find them.
+/// A model that is to be shown, and what else was found. It may have errors, as long as it can be shown: a
+/// picture helps to find them.
 pub(crate) fn drawable(
     models: &[PathBuf],
     model: Option<&str>,

@@ -162,9 +162,10 @@ pub(crate) fn join(arguments: &Join) -> i32 {
     };
     // A relative program is meant from here, not from the instance's directory.
     let found = std::path::Path::new(program);
-    let program = match found.components().count() > 1 {
-        true => std::path::absolute(found).map_or_else(|_| program.clone(), Into::into),
-        false => program.clone(),
+    let program = if found.components().count() > 1 {
+        std::path::absolute(found).map_or_else(|_| program.clone(), Into::into)
+    } else {
+        program.clone()
     };
     let error = std::process::Command::new(&program).args(rest).envs(pairs).current_dir(directory).exec();
     crate::fail(false, &fault!(NOT_STARTABLE, "{} cannot be started: {error}", found.display()), crate::BAD_USE)

@@ -1,14 +1,16 @@
-//! `ligament config`: where this installation has the library, the headers and what build systems read, as a compiler
-//! or a build system wants it said.
+//! `ligament config`: where this installation has the library, the headers and what build systems read, as a
+//! compiler or a build system wants it said.
 
 use crate::arguments::{print, Config};
 use ligament_catalogue::{fault, Fault};
 use std::path::{Path, PathBuf};
 
-/// The file that programs are linked with and that they ask for when they start; `crates/capi/build.rs` names it.
+/// The file that programs are linked with and that they ask for when they start; `crates/capi/build.rs` names
+/// it.
 const LIBRARY: &str = "libligament.so.0";
 
-/// An installation: `bin`, `lib` and `include` below one prefix, as `make install` or the Python wheel makes them.
+/// An installation: `bin`, `lib` and `include` below one prefix, as `make install` or the Python wheel makes
+/// them.
 struct Installation {
     prefix: PathBuf,
 }
@@ -78,8 +80,8 @@ impl Installation {
         self.prefix.join("share/java/ligament.jar")
     }
 
-    /// Whether compilers and the loader look here by themselves. To name `/usr/include` to a compiler would even do
-    /// harm: it changes the order in which system headers are found.
+    /// Whether compilers and the loader look here by themselves. To name `/usr/include` to a compiler would
+    /// even do harm: it changes the order in which system headers are found.
     fn is_the_systems(&self) -> bool {
         self.prefix == Path::new("/usr") || self.prefix == Path::new("/")
     }
@@ -119,9 +121,10 @@ fn quoted(path: &Path) -> String {
 /// This command belongs to no installation that has it.
 pub(crate) fn rust_crate() -> Result<PathBuf, Fault> {
     let found = Installation::of_this_program()?.rust();
-    match found.join("Cargo.toml").is_file() {
-        true => Ok(found),
-        false => Err(fault!(INCOMPLETE_INSTALLATION, "{} is missing", found.display())),
+    if found.join("Cargo.toml").is_file() {
+        Ok(found)
+    } else {
+        Err(fault!(INCOMPLETE_INSTALLATION, "{} is missing", found.display()))
     }
 }
 

@@ -1,11 +1,11 @@
-//! `ligament run --detach`: the run is made by a process in a session of its own, which needs no terminal; here is waited
-//! until it is up, or has failed.
+//! `ligament run --detach`: the run is made by a process in a session of its own, which needs no terminal; here
+//! is waited until it is up, or has failed.
 
 use crate::arguments::{print, Run};
 use crate::interrupt::InterruptWatch;
 use ligament_catalogue::fault;
 use ligament_launch::{ended, start_detached};
-use ligament_manager::{UtcTime, RunDirectory};
+use ligament_manager::{RunDirectory, UtcTime};
 use ligament_runtime::{called, shown, Terminal};
 use rustix::process::{kill_process, Pid, Signal};
 use std::fs::File;

@@ -19,9 +19,10 @@ pub(crate) fn explain(arguments: &Explain) -> i32 {
     let Some(entry) = find(code.trim_matches(|c| "[]()`".contains(c))) else {
         return refuse(arguments, code);
     };
-    print(&match arguments.json {
-        true => json(as_json(entry, &pages)),
-        false => text(entry, width()) + &read_on(entry, &pages),
+    print(&if arguments.json {
+        json(as_json(entry, &pages))
+    } else {
+        text(entry, width()) + &read_on(entry, &pages)
     });
     crate::DONE
 }

@@ -49,9 +49,10 @@ pub(crate) fn cancel(arguments: &Cancel) -> i32 {
             let jobs = SiteJob::all_of(&run);
             let jobs: Vec<String> =
                 jobs.iter().filter(|job| !job.over).map(|job| format!("{} at {}", job.job, job.site)).collect();
-            let too = match jobs.is_empty() {
-                true => String::new(),
-                false => format!(", and with it its jobs: {}", jobs.join(", ")),
+            let too = if jobs.is_empty() {
+                String::new()
+            } else {
+                format!(", and with it its jobs: {}", jobs.join(", "))
             };
             return told(arguments, None, &format!("{} would be told to end{too}", run.name()));
         }

@@ -1,4 +1,5 @@
-//! What a job asks its batch system for besides nodes: on the command line, in place of what its site's file says.
+//! What a job asks its batch system for besides nodes: on the command line, in place of what its site's file
+//! says.
 
 use ligament_catalogue::{fault, Fault};
 use ligament_launch::site::{Gpus, LauncherKind, Licence, Site};
@@ -12,8 +13,8 @@ pub(crate) struct JobRequests {
     /// How many GPUs each node is to have, of each site or of one; a100:2 of one kind.
     #[arg(long, value_name = "[SITE=]N", value_parser = gpus)]
     gpus: Vec<AtSite<Gpus>>,
-    /// A licence that the job needs, such as solver:4, at each site or at one; may be given several times, and counts
-    /// instead of those in the site's file.
+    /// A licence that the job needs, such as solver:4, at each site or at one; may be given several times, and
+    /// counts instead of those in the site's file.
     #[arg(long, alias = "license", value_name = "[SITE=]NAME[:N]", value_parser = licence)]
     licence: Vec<AtSite<Licence>>,
 }
@@ -154,7 +155,8 @@ mod tests {
         for wrong in ["", "=x", "b=", "a b", "-x"] {
             assert!(reservation(wrong).is_err(), "{wrong}");
         }
-        let asks = JobRequests { reservation: vec![reservation("workshop").unwrap()], ..JobRequests::default() };
+        let asks =
+            JobRequests { reservation: vec![reservation("workshop").unwrap()], ..JobRequests::default() };
         assert!(asks.add_to(&mut [site("a")]).is_ok());
         let why = asks.add_to(&mut [site("a"), site("b")]).unwrap_err();
         assert!(why.contains("write for example --reservation a=workshop"), "{why}");

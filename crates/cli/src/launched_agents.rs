@@ -1,14 +1,14 @@
-//! A run over machines on which agents are started by a launcher: how it spreads, and what becomes of the commands that
-//! start them.
+//! A run over machines on which agents are started by a launcher: how it spreads, and what becomes of the
+//! commands that start them.
 
 use crate::spread_options::SpreadOptions;
 use ligament_catalogue::Fault;
 use ligament_launch::agents::{self, launcher, AgentCommand};
 use ligament_launch::own_command;
 use ligament_launch::site::{LauncherKind, Site};
-use ligament_launch::{RunMachines, PlacementOptions};
+use ligament_launch::{PlacementOptions, RunMachines};
 use ligament_model::{LigamentOptions, ResolvedModel};
-use ligament_runtime::{Agents, ExpectedDomain, DomainSpread};
+use ligament_runtime::{Agents, DomainSpread, ExpectedDomain};
 use ligament_wire::DomainId;
 use std::path::Path;
 
@@ -105,7 +105,8 @@ impl Agents for LaunchedAgents {
 
     fn lost(&mut self) -> Vec<(DomainId, Fault)> {
         let ended = self.running.as_mut().map(agents::AgentProcesses::ended).unwrap_or_default();
-        let each = |lost: agents::LostAgents| lost.domains.into_iter().map(move |domain| (domain, lost.why.clone()));
+        let each =
+            |lost: agents::LostAgents| lost.domains.into_iter().map(move |domain| (domain, lost.why.clone()));
         ended.into_iter().flat_map(each).collect()
     }
 }

@@ -1,6 +1,6 @@
-//! `ligament lead-on ADDRESS PORT`: what ssh starts on a machine between two others where its sshd forbids `ssh -W`. What
-//! comes on its standard input goes to that address, and what comes from there to its standard output. It understands
-//! nothing of it: both ends encrypt.
+//! `ligament lead-on ADDRESS PORT`: what ssh starts on a machine between two others where its sshd forbids
+//! `ssh -W`. What comes on its standard input goes to that address, and what comes from there to its standard
+//! output. It understands nothing of it: both ends encrypt.
 
 use ligament_launch::{quote, quote_path};
 use std::fs::File;
@@ -21,8 +21,8 @@ pub(crate) struct LeadOn {
     port: u16,
 }
 
-/// What a shell there is told, but for the address: the command is looked for where the site says, at the path that this
-/// one has, and where a user would have installed it.
+/// What a shell there is told, but for the address: the command is looked for where the site says, at the path
+/// that this one has, and where a user would have installed it.
 pub(crate) fn told(ligament: Option<&str>) -> String {
     let own = ligament_launch::own_command().display().to_string();
     let places: Vec<String> = ligament.into_iter().chain([own.as_str(), "ligament"]).map(quote_path).collect();
@@ -64,7 +64,8 @@ fn between(to: SocketAddr) -> io::Result<()> {
     sent
 }
 
-/// Passes on whatever comes, as soon as it comes. `io::copy` would have the kernel do it (splice), which waits for more.
+/// Passes on whatever comes, as soon as it comes. `io::copy` would have the kernel do it (splice), which waits
+/// for more.
 fn pass(from: &mut impl Read, to: &mut impl Write) -> io::Result<()> {
     let mut buffer = vec![0; BUFFER_BYTES];
     loop {

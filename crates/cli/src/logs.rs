@@ -1,4 +1,5 @@
-//! `ligament logs`: the run's log or an instance's output, and with `-f` what is added to it until the run ends.
+//! `ligament logs`: the run's log or an instance's output, and with `-f` what is added to it until the run
+//! ends.
 
 use crate::arguments::Logs;
 use crate::program_output::ProgramOutput;
@@ -15,9 +16,10 @@ pub(crate) fn logs(arguments: &Logs) -> i32 {
         let Some(instance) = instance else { return show(&run, &run.log(), arguments.follow) };
         let files = InstanceFiles::of(&run, instance)?;
         say_if_silent(&run, instance);
-        match files.may_be_elsewhere() {
-            true => crate::peek::show(&files, "output.log", 0, arguments.follow),
-            false => show(&run, &run.output(instance), arguments.follow),
+        if files.may_be_elsewhere() {
+            crate::peek::show(&files, "output.log", 0, arguments.follow)
+        } else {
+            show(&run, &run.output(instance), arguments.follow)
         }
     });
     match shown {
@@ -107,8 +109,8 @@ fn show_rest(file: &mut File, out: &mut ProgramOutput) -> std::io::Result<bool> 
     Ok(out.show(&bytes).is_ok())
 }
 
-/// Whether a log that is open was put aside, and a new one stands in its place. Nothing more is written to the old
-/// one then.
+/// Whether a log that is open was put aside, and a new one stands in its place. Nothing more is written to the
+/// old one then.
 fn is_another(file: &File, path: &Path) -> bool {
     use std::os::unix::fs::MetadataExt;
     match (file.metadata(), std::fs::metadata(path)) {

@@ -1,10 +1,10 @@
-//! A command of Ligament's that another one starts at a site, by ssh, or here: told what to do on its standard input, it
-//! answers on its standard output. What it complains about is kept.
+//! A command of Ligament's that another one starts at a site, by ssh, or here: told what to do on its standard
+//! input, it answers on its standard output. What it complains about is kept.
 
 use crate::site::at;
 use ligament_catalogue::{fault, Fault};
-use ligament_launch::terminal_text::clean;
 use ligament_launch::site::Site;
+use ligament_launch::terminal_text::clean;
 use ligament_launch::{quote, quote_path};
 use std::io::Read;
 use std::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command, Stdio};

@@ -1,10 +1,10 @@
-//! `ligament run --open`: before the run begins, its page is started, which opens the browser. It is a process of its
-//! own, and no descendant of the run's: a run ends all of those.
+//! `ligament run --open`: before the run begins, its page is started, which opens the browser. It is a process
+//! of its own, and no descendant of the run's: a run ends all of those.
 
 use ligament_catalogue::{fault, Fault};
 use ligament_launch::{own_command, start_detached};
 use ligament_live::Role;
-use ligament_manager::{UtcTime, RunDirectory};
+use ligament_manager::{RunDirectory, UtcTime};
 use ligament_runtime::say;
 use std::io::{BufRead, BufReader, Read};
 use std::os::fd::OwnedFd;
@@ -20,8 +20,8 @@ const START_TIMEOUT: Duration = Duration::from_secs(10);
 /// The longest that it may say, bytes.
 const MAX_ANSWER_BYTES: u64 = 64 << 10;
 
-/// Prepares the directory of a run, and opens the page of what will be in it. Gives the directory. That there is no
-/// page is said, and keeps no run from beginning.
+/// Prepares the directory of a run, and opens the page of what will be in it. Gives the directory. That there
+/// is no page is said, and keeps no run from beginning.
 ///
 /// # Errors
 /// The directory cannot be had.

@@ -41,8 +41,8 @@ pub(crate) struct Pages {
 }
 
 impl Pages {
-    /// Those that were installed with this program, below its prefix; or those of the sources, if it lies in a build tree
-    /// there.
+    /// Those that were installed with this program, below its prefix; or those of the sources, if it lies in a
+    /// build tree there.
     pub fn of_this_program() -> Pages {
         let program = std::env::current_exe().unwrap_or_default();
         let above = || program.ancestors().skip(1);

@@ -1,5 +1,5 @@
-//! `ligament peek`: the working directory of an instance, or one of its files, on whatever machine it runs; while the run
-//! is under way from its head where that is needed, else from the run directory.
+//! `ligament peek`: the working directory of an instance, or one of its files, on whatever machine it runs;
+//! while the run is under way from its head where that is needed, else from the run directory.
 
 use crate::arguments::{print, Peek};
 use crate::program_output::ProgramOutput;
@@ -64,9 +64,10 @@ fn listing(entries: &[Entry], json: bool) -> String {
         return format!("{}\n", serde_json::json!({ "ok": true, "files": all }));
     }
     let line = |entry: &Entry| {
-        let (size, name) = match entry.directory {
-            true => (String::new(), format!("{}/", entry.name)),
-            false => (format_bytes(entry.bytes as f64), entry.name.clone()),
+        let (size, name) = if entry.directory {
+            (String::new(), format!("{}/", entry.name))
+        } else {
+            (format_bytes(entry.bytes as f64), entry.name.clone())
         };
         format!("{size:>10}  {:>10}  {name}\n", ago(entry.age))
     };

@@ -33,13 +33,14 @@ pub(crate) fn save(svg: &str, path: &Path) -> Result<(), Fault> {
 pub(crate) fn spare<'a>(inputs: impl IntoIterator<Item = &'a Path>, written: &Path) -> Result<(), Fault> {
     let place = |path: &Path| std::fs::canonicalize(path).ok();
     let is_it = |input: &Path| place(input).is_some_and(|input| place(written) == Some(input));
-    match inputs.into_iter().any(is_it) {
-        true => Err(fault!(
+    if inputs.into_iter().any(is_it) {
+        Err(fault!(
             FILE_NOT_WRITTEN,
             "{} cannot be written: it is what this is made from; name another file",
             written.display()
-        )),
-        false => Ok(()),
+        ))
+    } else {
+        Ok(())
     }
 }
 
@@ -89,12 +90,9 @@ fn write_png(svg: &str, path: &Path) -> Result<(), Fault> {
     // Whatever is wrong, the program says it. It reads all before it writes.
     let _ = child.stdin.take().map(|mut pipe| pipe.write_all(svg.as_bytes()));
     let output = child.wait_with_output().map_err(|error| fault!(NO_PNG, "{PROGRAM}: {error}"))?;
-    match output.status.success() {
-        true => write_file(path, |out| out.write_all(&output.stdout)),
-        false => Err(fault!(
-            NO_PNG,
-            "{PROGRAM} failed: {}; {advice}",
-            String::from_utf8_lossy(&output.stderr).trim()
-        )),
+    if output.status.success() {
+        write_file(path, |out| out.write_all(&output.stdout))
+    } else {
+        Err(fault!(NO_PNG, "{PROGRAM} failed: {}; {advice}", String::from_utf8_lossy(&output.stderr).trim()))
     }
 }

@@ -70,7 +70,8 @@ impl ShareOptions {
 #[derive(Debug, Default, clap::Args)]
 #[command(next_help_heading = "Who runs where, if the run has several machines")]
 pub(crate) struct Places {
-    /// Run these components, or instances, in this domain: its number, or its machine; may be given several times.
+    /// Run these components, or instances, in this domain: its number, or its machine; may be given several
+    /// times.
     #[arg(long = "on", value_name = "DOMAIN=NAME,...", value_parser = on)]
     pub on: Vec<On>,
     /// Fill one machine after the other, instead of spreading instances over all.

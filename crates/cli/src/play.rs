@@ -6,7 +6,9 @@ use crate::summary::{tell, SummaryStyle};
 use ligament_analysis::{CheckOptions, Files};
 use ligament_catalogue::Fault;
 use ligament_manager::{RunDirectory, RunState};
-use ligament_runtime::play::{play_part, record, PlaySession as Prepared, PlayOptions, RecordOptions, SUBMODEL};
+use ligament_runtime::play::{
+    play_part, record, PlayOptions, PlaySession as Prepared, RecordOptions, SUBMODEL,
+};
 use ligament_runtime::{say, shown, RunOptions, Show, Terminal};
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -50,7 +52,8 @@ pub(crate) struct PlayCommand {
     /// How long to wait for each answer.
     #[arg(long, value_name = "TIME", value_parser = crate::spread_options::seconds, default_value = "60s")]
     pub timeout: Duration,
-    /// Where to put the run directory [default: a temporary one, kept only if something differs; with --record, below runs].
+    /// Where to put the run directory [default: a temporary one, kept only if something differs; with --record,
+    /// below runs].
     #[arg(long, value_name = "DIR")]
     pub run_dir: Option<PathBuf>,
     /// Print what was found as JSON.

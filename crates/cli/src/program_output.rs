@@ -1,5 +1,5 @@
-//! What programs printed, on its way to standard output: as it is into a file or a pipe, and onto a terminal without control
-//! sequences, which could hide lines or change the terminal.
+//! What programs printed, on its way to standard output: as it is into a file or a pipe, and onto a terminal
+//! without control sequences, which could hide lines or change the terminal.
 
 use ligament_launch::terminal_text::TextCleaner;
 use std::io::{IsTerminal, StdoutLock, Write};

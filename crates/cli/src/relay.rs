@@ -4,7 +4,7 @@ use crate::lead_on::told;
 use crate::spread_options::ListenOptions;
 use ligament_catalogue::{fault, Fault};
 use ligament_launch::site::Site;
-use ligament_net::{Gate, Invitation, Listener, Station, RelayNotice, Route};
+use ligament_net::{Gate, Invitation, Listener, RelayNotice, Route, Station};
 use rustix::fs::FlockOperation;
 use rustix::io::Errno;
 use std::fs::File;
@@ -23,8 +23,8 @@ pub(crate) struct Relay {
     file: PathBuf,
     #[command(flatten)]
     listening: ListenOptions,
-    /// The address by which others know this machine, with a port unless it is the relay's own; may be given several
-    /// times [default: those of its interfaces].
+    /// The address by which others know this machine, with a port unless it is the relay's own; may be given
+    /// several times [default: those of its interfaces].
     #[arg(long, value_name = "NAME[:PORT]")]
     address: Vec<String>,
     /// Lead on to this other relay, whose file this is; may be given several times.
@@ -38,12 +38,13 @@ pub(crate) struct Relay {
 /// Which relays connections go over.
 #[derive(Debug, Clone, Default, clap::Args)]
 pub(crate) struct RelayOptions {
-    /// Go over this relay, whose file this is, where other domains are not reached directly; of several in a row give the
-    /// nearest first. All domains of a run meet at the last one, that of the head.
+    /// Go over this relay, whose file this is, where other domains are not reached directly; of several in a
+    /// row give the nearest first. All domains of a run meet at the last one, that of the head.
     #[arg(long, value_name = "FILE")]
     pub relay: Vec<PathBuf>,
-    /// Go by ssh through this machine, which ssh reaches without asking, to whom is not reached directly. No port but that
-    /// of ssh need be open there; each connection is an ssh of its own (ssh -W; where sshd forbids that, ligament leads on).
+    /// Go by ssh through this machine, which ssh reaches without asking, to whom is not reached directly. No
+    /// port but that of ssh need be open there; each connection is an ssh of its own (ssh -W; where sshd
+    /// forbids that, ligament leads on).
     #[arg(long, value_name = "HOST")]
     pub jump: Option<String>,
     /// Give that ssh this option, such as -p2222; may be given several times.
@@ -82,7 +83,8 @@ impl RelayOptions {
         }
     }
 
-    /// The way of an agent: as its command line says, then on to where the run's domains meet; else that of the head.
+    /// The way of an agent: as its command line says, then on to where the run's domains meet; else that of the
+    /// head.
     pub fn way_to(&self, invitation: &Invitation) -> Result<Option<Arc<Route>>, Fault> {
         let gate = self.gate(&Site::default())?;
         if gate.is_some() && !invitation.encrypt {
@@ -92,12 +94,13 @@ impl RelayOptions {
             ));
         }
         let Some(last) = invitation.relays.last() else {
-            return match self.relay.is_empty() {
-                true => way(gate, &[]),
-                false => Err(fault!(
+            return if self.relay.is_empty() {
+                way(gate, &[])
+            } else {
+                Err(fault!(
                     CANNOT_JOIN,
                     "the run's head is at no relay, so nobody can be met there; start the run with --relay"
-                )),
+                ))
             };
         };
         if self.relay.is_empty() {
@@ -148,7 +151,8 @@ fn begin(arguments: &Relay) -> Result<(ligament_net::Relay, File), Fault> {
     }
 }
 
-/// A relay's file, if no other relay on this machine runs with it: those who have the file would find one of them only.
+/// A relay's file, if no other relay on this machine runs with it: those who have the file would find one of
+/// them only.
 fn locked(path: &Path) -> Result<File, Fault> {
     let file = File::open(path).map_err(|error| {
         fault!(RELAY_UNUSABLE, "{}: the relay's file cannot be read: {error}", path.display())
@@ -220,8 +224,8 @@ fn is_host(host: &str) -> bool {
     !host.is_empty() && !host.contains(|c: char| c.is_whitespace() || c.is_control() || c == '/')
 }
 
-/// The addresses of a relay that was started before, if it listens at this port now: at another one than before, the old
-/// ones lead nowhere.
+/// The addresses of a relay that was started before, if it listens at this port now: at another one than
+/// before, the old ones lead nowhere.
 fn at_port(known: &[String], port: u16) -> Vec<String> {
     if known.iter().any(|at| port_of(at) == Some(port)) {
         return known.to_vec();

@@ -1,13 +1,13 @@
-//! Submitting at a site that is reached by ssh: the model, as it was read here, and the site's file are put into the
-//! site's directory, and `ligament submit` is called there. What it shows is shown here.
+//! Submitting at a site that is reached by ssh: the model, as it was read here, and the site's file are put
+//! into the site's directory, and `ligament submit` is called there. What it shows is shown here.
 
 use crate::attach::Attach;
 use crate::job::Cancel;
 use crate::site::{at, at_with_terminal, shell_at};
 use crate::submit::Submit;
 use ligament_catalogue::fault;
-use ligament_launch::terminal_text::clean;
 use ligament_launch::site::Site;
+use ligament_launch::terminal_text::clean;
 use ligament_launch::{quote, quote_path};
 use ligament_manager::UtcTime;
 use std::io::IsTerminal;
@@ -123,8 +123,8 @@ fn calling(site: &Site, words: &[String], mut command: Command) -> Command {
     command
 }
 
-/// Calls ligament there; what it prints is printed here, as it comes. From a terminal it has one there too, so that it can
-/// draw, and hear Ctrl-C.
+/// Calls ligament there; what it prints is printed here, as it comes. From a terminal it has one there too, so
+/// that it can draw, and hear Ctrl-C.
 fn call(site: &Site, words: &[String], json: bool) -> i32 {
     let draws = std::io::stdin().is_terminal() && std::io::stderr().is_terminal();
     let draws = draws && std::io::stdout().is_terminal() && !json;

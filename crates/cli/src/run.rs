@@ -2,9 +2,9 @@
 
 use crate::arguments::{print, Run};
 use crate::check::read;
-use crate::summary::{tell, SummaryStyle};
 use crate::launched_agents::LaunchedAgents;
 use crate::spread_options::ByHand;
+use crate::summary::{tell, SummaryStyle};
 use ligament_analysis::{CheckOptions, Files};
 use ligament_catalogue::Fault;
 use ligament_launch::site::Site;
@@ -88,19 +88,24 @@ pub(crate) fn run(arguments: &Run) -> i32 {
         for_group: arguments.sharing.is_with_group(&site),
         steered,
     };
-    match arguments.detach {
-        true => {
-            crate::detach::detach(arguments, options.directory.clone(), &model.name, |directory, terminal| {
-                let options = RunOptions { directory: Some(directory), terminal, ..options };
-                carry_out(arguments, &model, options, &machines, &site)
-            })
-        }
-        false => carry_out(arguments, &model, options, &machines, &site),
+    if arguments.detach {
+        crate::detach::detach(arguments, options.directory.clone(), &model.name, |directory, terminal| {
+            let options = RunOptions { directory: Some(directory), terminal, ..options };
+            carry_out(arguments, &model, options, &machines, &site)
+        })
+    } else {
+        carry_out(arguments, &model, options, &machines, &site)
     }
 }
 
 /// Makes the run. This process is that and nothing else.
-fn carry_out(arguments: &Run, model: &ResolvedModel, options: RunOptions, machines: &RunMachines, site: &Site) -> i32 {
+fn carry_out(
+    arguments: &Run,
+    model: &ResolvedModel,
+    options: RunOptions,
+    machines: &RunMachines,
+    site: &Site,
+) -> i32 {
     ligament_launch::adopt_orphans();
     if options.for_group {
         // The instances have it from this process.

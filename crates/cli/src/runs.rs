@@ -2,7 +2,7 @@
 
 use crate::arguments::print;
 use clap_complete::Shell;
-use ligament_manager::{find_run, format_seconds, instances_of, runs_in, UtcTime, RunDirectory, RunState};
+use ligament_manager::{find_run, format_seconds, instances_of, runs_in, RunDirectory, RunState, UtcTime};
 use ligament_runtime::client::{is_alive, is_halted, is_here, record_of, JobRecord};
 use std::path::PathBuf;
 

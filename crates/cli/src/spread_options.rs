@@ -5,7 +5,7 @@ use ligament_launch::site::Site;
 use ligament_launch::PlacementOptions;
 use ligament_model::ResolvedModel;
 use ligament_net::{Family, Listen};
-use ligament_runtime::{Agents, ExpectedDomain, DomainSpread};
+use ligament_runtime::{Agents, DomainSpread, ExpectedDomain};
 use ligament_wire::DomainId;
 use std::net::IpAddr;
 use std::ops::RangeInclusive;
@@ -85,8 +85,8 @@ pub(crate) fn seconds(text: &str) -> Result<Duration, Fault> {
 /// How links to other domains are used.
 #[derive(Debug, Clone, Default, clap::Args)]
 pub(crate) struct LinkOptions {
-    /// How many connections a link to another domain has, 1 to 256; of two domains the larger number counts [default: as
-    /// many as the link needs].
+    /// How many connections a link to another domain has, 1 to 256; of two domains the larger number counts
+    /// [default: as many as the link needs].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=256))]
     pub streams: Option<u16>,
     /// Send no more than this in a second to each domain that is far away (bytes; 10M are ten million).
@@ -104,7 +104,8 @@ impl LinkOptions {
 /// How a run spreads over several domains.
 #[derive(Debug, Clone, clap::Args)]
 pub(crate) struct SpreadOptions {
-    /// Run over so many other domains besides this machine. Each is joined by hand, with the command that is shown.
+    /// Run over so many other domains besides this machine. Each is joined by hand, with the command that is
+    /// shown.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000))]
     pub domains: Option<u32>,
     #[command(flatten)]
@@ -113,14 +114,15 @@ pub(crate) struct SpreadOptions {
     pub relaying: crate::relay::RelayOptions,
     #[command(flatten)]
     pub linking: LinkOptions,
-    /// For how long to wait until all domains have joined [default: as the site says, else 5min; 10min if they are joined
-    /// by hand].
+    /// For how long to wait until all domains have joined [default: as the site says, else 5min; 10min if they
+    /// are joined by hand].
     #[arg(long, value_name = "TIME", value_parser = seconds)]
     pub join_timeout: Option<Duration>,
     /// For how long a domain may be cut off, or silent, before the run is given up.
     #[arg(long, value_name = "TIME", value_parser = seconds, default_value = "60s")]
     pub patience: Duration,
-    /// Do not encrypt what passes between domains, on a network that you trust. Who takes part is proved all the same.
+    /// Do not encrypt what passes between domains, on a network that you trust. Who takes part is proved all
+    /// the same.
     #[arg(long)]
     pub no_encryption: bool,
     /// Cores of this machine for instances [default: all that this process may use].
@@ -164,9 +166,10 @@ pub(crate) struct ByHand;
 impl Agents for ByHand {
     fn start(&mut self, invitation: &Path, expected: &[ExpectedDomain]) -> Result<(), Fault> {
         let file = invitation.display().to_string();
-        let file = match file.chars().all(|c| c.is_ascii_alphanumeric() || "/._-".contains(c)) {
-            true => file,
-            false => format!("'{}'", file.replace('\'', r"'\''")),
+        let file = if file.chars().all(|c| c.is_ascii_alphanumeric() || "/._-".contains(c)) {
+            file
+        } else {
+            format!("'{}'", file.replace('\'', r"'\''"))
         };
         let numbers = match expected.len() {
             1 => "1".to_owned(),

@@ -1,4 +1,5 @@
-//! `ligament steer`: change settings of a run that is under way, or halt it, at one model time for all whom it concerns.
+//! `ligament steer`: change settings of a run that is under way, or halt it, at one model time for all whom it
+//! concerns.
 
 use crate::arguments::print;
 use ligament_catalogue::{fault, Fault};
@@ -17,8 +18,9 @@ const QUICK_ANSWER: Duration = Duration::from_secs(1);
 
 /// Change settings of a run that is under way, let it stand still, or go on.
 ///
-/// A change is made by all instances that it concerns in their first step at or after one model time, or by none of them.
-/// Without --at that is as soon as all can. Without anything to do, says what can be steered, and what was.
+/// A change is made by all instances that it concerns in their first step at or after one model time, or by
+/// none of them. Without --at that is as soon as all can. Without anything to do, says what can be steered, and
+/// what was.
 #[derive(Debug, clap::Args)]
 #[command(group = clap::ArgGroup::new("order").multiple(false))]
 pub(crate) struct Steer {
@@ -27,8 +29,8 @@ pub(crate) struct Steer {
     /// New values of settings; several are changed together.
     #[arg(value_name = "NAME=VALUE", group = "order")]
     pub settings: Vec<String>,
-    /// From this model time on: a number, or a number and a unit, such as "12 h", if the model says its `time_unit`
-    /// [default: as soon as all can].
+    /// From this model time on: a number, or a number and a unit, such as "12 h", if the model says its
+    /// `time_unit` [default: as soon as all can].
     #[arg(long, value_name = "T", allow_negative_numbers = true)]
     pub at: Option<String>,
     /// Let all stand still.
@@ -46,7 +48,8 @@ pub(crate) struct Steer {
     /// Let all stand still, and end the run.
     #[arg(long, group = "order")]
     pub stop: bool,
-    /// Take back a change that has not been agreed on yet: that of this number [default: the one that is being agreed on].
+    /// Take back a change that has not been agreed on yet: that of this number [default: the one that is being
+    /// agreed on].
     #[arg(long, value_name = "CHANGE", num_args = 0..=1, default_missing_value = "0", group = "order")]
     pub withdraw: Option<u64>,
     /// For how long all may take to agree.
@@ -79,9 +82,10 @@ impl Steer {
 pub(crate) fn steer(arguments: &Steer) -> i32 {
     match steered(arguments) {
         Ok((answer, time_unit)) => {
-            match arguments.json {
-                true => print(&format!("{answer}\n")),
-                false => print(&in_words(arguments, &answer, time_unit.as_deref())),
+            if arguments.json {
+                print(&format!("{answer}\n"))
+            } else {
+                print(&in_words(arguments, &answer, time_unit.as_deref()))
             }
             crate::DONE
         }
@@ -100,7 +104,8 @@ fn steered(arguments: &Steer) -> Result<(Value, Option<String>), Fault> {
     let unit = record.time_unit.as_deref();
     let at = arguments.at.as_ref().or(arguments.until.as_ref());
     let at = at.map(|text| ligament_analysis::model_time(text, unit)).transpose()?;
-    let order = SteerRequest { who: who(), wanted, at, patience: Some(arguments.patience), dry: arguments.dry_run };
+    let order =
+        SteerRequest { who: who(), wanted, at, patience: Some(arguments.patience), dry: arguments.dry_run };
     let _notice = Notice::in_a_while(arguments);
     Ok((client::steer(&run, &record, order)?, record.time_unit))
 }
@@ -168,7 +173,9 @@ fn in_words(arguments: &Steer, answer: &Value, time_unit: Option<&str>) -> Strin
             format!("change {change}, from the first step at {at} on:\n{}", settings_of(answer))
         }
         ChangeRequest::Withdraw(_) => format!("change {change} is withdrawn\n"),
-        ChangeRequest::Stop => format!("the run ends when all stand at {} or later\n", shown(at.unwrap_or_default())),
+        ChangeRequest::Stop => {
+            format!("the run ends when all stand at {} or later\n", shown(at.unwrap_or_default()))
+        }
         ChangeRequest::Resume => "the run goes on\n".to_owned(),
         ChangeRequest::Step if at.is_none() => "whoever is furthest behind makes one step\n".to_owned(),
         _ => match at.or(answer["until"].as_f64()) {

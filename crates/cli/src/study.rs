@@ -1,4 +1,5 @@
-//! `ligament study`: the instance that makes a study, and the command that continues the study of an earlier run.
+//! `ligament study`: the instance that makes a study, and the command that continues the study of an earlier
+//! run.
 
 use crate::check::read;
 use ligament_analysis::{CheckOptions, Files};
@@ -12,9 +13,10 @@ use std::path::PathBuf;
 
 /// Make a study: a model's program starts this. With `--continue`, go on with the study of an earlier run.
 ///
-/// `ligament study --continue RUN` runs the model of RUN again, with the settings of RUN, and makes only those evaluations
-/// that have no answer there: the run was stopped or failed, or they were left out. Start it in the directory in which RUN
-/// was started. What follows `--` is passed on to `ligament run`, such as `-- -s study.time_limit=60.0 --quiet`.
+/// `ligament study --continue RUN` runs the model of RUN again, with the settings of RUN, and makes only those
+/// evaluations that have no answer there: the run was stopped or failed, or they were left out. Start it in the
+/// directory in which RUN was started. What follows `--` is passed on to `ligament run`, such as
+/// `-- -s study.time_limit=60.0 --quiet`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Study {
     /// The run with the earlier answers: its directory, its name under ./runs, or `latest`.

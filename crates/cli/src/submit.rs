@@ -7,8 +7,8 @@ use ligament_catalogue::{fault, Fault};
 use ligament_launch::jobs::{self, Job, JobSystem};
 use ligament_launch::own_command;
 use ligament_launch::site::{find_site, Site, Walltime};
-use ligament_launch::{needs, place, reserved, ResourceNeed, PlacementOptions, DomainCapacity};
-use ligament_manager::{UtcTime, RunDirectory};
+use ligament_launch::{needs, place, reserved, DomainCapacity, PlacementOptions, ResourceNeed};
+use ligament_manager::{RunDirectory, UtcTime};
 use ligament_model::ResolvedModel;
 use ligament_runtime::client::JobRecord;
 use std::path::{Path, PathBuf};
@@ -211,7 +211,8 @@ pub(crate) fn size_for(
         return Ok((wanted.unwrap_or(1), None));
     };
     let reserved = reserved(site.agent_cores, cores);
-    let room = |i: u32| DomainCapacity { name: format!("node {i}"), cores, reserved, site: Some(site.name.clone()) };
+    let room =
+        |i: u32| DomainCapacity { name: format!("node {i}"), cores, reserved, site: Some(site.name.clone()) };
     let fits = |nodes: u32| -> Result<u32, Fault> {
         let rooms: Vec<DomainCapacity> = (0..nodes).map(room).collect();
         let placed = place(&needs(&rooms)?, &rooms, options)?;
@@ -248,11 +249,10 @@ fn carry_out(arguments: &Submit, site: &Site, prepared: &PreparedJob) -> Result<
             .map_err(|error| fault!(RUN_DIRECTORY_UNWRITABLE, "{}: {error}", directory.display()))?;
         let script =
             job(arguments, site, prepared, &RunDirectory::open(directory))?.script(site, JobSystem::Slurm);
-        match arguments.json {
-            true => {
-                print(&format!("{}\n", serde_json::json!({ "ok": true, "dry_run": true, "script": script })))
-            }
-            false => print(&script),
+        if arguments.json {
+            print(&format!("{}\n", serde_json::json!({ "ok": true, "dry_run": true, "script": script })))
+        } else {
+            print(&script)
         }
         return Ok(crate::DONE);
     }

@@ -1,9 +1,11 @@
-//! How a run went, as whoever started it, submitted it or is attached to it reads it at its end: the reason first.
+//! How a run went, as whoever started it, submitted it or is attached to it reads it at its end: the reason
+//! first.
 
 use crate::arguments::print;
 use ligament_catalogue::said;
 use ligament_manager::{
-    format_seconds, list_some, summary_table, core_assignments, RunDirectory, RunRecord, RunState, UnusedSettingRecord,
+    core_assignments, format_seconds, list_some, summary_table, RunDirectory, RunRecord, RunState,
+    UnusedSettingRecord,
 };
 use ligament_runtime::{shown, LAST_LINES};
 

@@ -1,11 +1,12 @@
-//! `ligament view`: the live page of a run, served by a process of its own; and more links to one that is served
-//! already.
+//! `ligament view`: the live page of a run, served by a process of its own; and more links to one that is
+//! served already.
 
 use crate::arguments::print;
 use ligament_catalogue::{fault, Fault};
 use ligament_launch::site::find_site;
 use ligament_live::{
-    another_link, serve_over_pipes, serve_site, Another, PageLink, Options, ListenAddress, PublicUrl, Purpose, Role,
+    another_link, serve_over_pipes, serve_site, Another, ListenAddress, Options, PageLink, PublicUrl, Purpose,
+    Role,
 };
 use ligament_manager::{find_run, RunDirectory};
 use ligament_runtime::client::record_of;
@@ -16,12 +17,12 @@ use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// Show a run in a browser: who waits for whom, what passes the conduits, what each instance did when, and the logs;
-/// and steer it.
+/// Show a run in a browser: who waits for whom, what passes the conduits, what each instance did when, and the
+/// logs; and steer it.
 ///
-/// For runs that go on, are over, or have failed. The link opens the page once, in one browser, for looking; with
-/// "--link steer" for steering too. Ctrl-C ends the page and not the run. With "--site", it is the page of a run at a
-/// site that ssh reaches. From another machine, forward the port: ssh -L PORT:127.0.0.1:PORT HOST.
+/// For runs that go on, are over, or have failed. The link opens the page once, in one browser, for looking;
+/// with "--link steer" for steering too. Ctrl-C ends the page and not the run. With "--site", it is the page of
+/// a run at a site that ssh reaches. From another machine, forward the port: ssh -L PORT:127.0.0.1:PORT HOST.
 #[derive(Debug, clap::Args)]
 pub(crate) struct ViewCommand {
     /// The run: its directory, its name under ./runs, or `latest`.
@@ -30,7 +31,8 @@ pub(crate) struct ViewCommand {
     /// The site at which the run is: it is reached by ssh, over whose own connection all goes.
     #[arg(long, value_name = "SITE")]
     pub site: Option<String>,
-    /// What the link is for: to look, or to steer too. If the page is served already, another link to it is printed.
+    /// What the link is for: to look, or to steer too. If the page is served already, another link to it is
+    /// printed.
     #[arg(long, value_name = "look|steer", value_parser = role)]
     pub link: Option<Role>,
     /// For whom the link is: what they steer by it stands in the journal with this name.
@@ -42,10 +44,12 @@ pub(crate) struct ViewCommand {
     /// Serve at a Unix socket that only you may open, for "ssh -L PORT:SOCKET HOST".
     #[arg(long, value_name = "SOCKET")]
     pub socket: Option<PathBuf>,
-    /// The address at which browsers reach the page through a proxy, such as that of a JupyterHub: its host is let in too.
+    /// The address at which browsers reach the page through a proxy, such as that of a JupyterHub: its host is
+    /// let in too.
     #[arg(long, value_name = "URL", value_parser = PublicUrl::of)]
     pub public_url: Option<PublicUrl>,
-    /// Answer Prometheus at /metrics, if it sends the bearer token in this file, which is made if it is not there.
+    /// Answer Prometheus at /metrics, if it sends the bearer token in this file, which is made if it is not
+    /// there.
     #[arg(long, value_name = "FILE")]
     pub metrics_token: Option<PathBuf>,
     /// Open the page in the browser of this machine.
@@ -192,7 +196,8 @@ fn link_of(opened: &PageLink) -> String {
     format!("{at}{}", opened.fragment)
 }
 
-/// Opens a browser, if that is wanted: that of BROWSER, or what xdg-open finds. It is started and not waited for.
+/// Opens a browser, if that is wanted: that of BROWSER, or what xdg-open finds. It is started and not waited
+/// for.
 fn open(arguments: &ViewCommand, opened: &PageLink) -> LeadFile {
     if !arguments.open || !is_at_a_port(opened) {
         return LeadFile(None);
@@ -214,8 +219,8 @@ fn open(arguments: &ViewCommand, opened: &PageLink) -> LeadFile {
     })
 }
 
-/// The program that shows a page, and its words. BROWSER may name several, with colons between them, and `%s` for the
-/// page, as man pages and xdg-open have it: the first counts.
+/// The program that shows a page, and its words. BROWSER may name several, with colons between them, and `%s`
+/// for the page, as man pages and xdg-open have it: the first counts.
 fn browser(page: &Path) -> (String, Vec<OsString>) {
     let wanted = std::env::var("BROWSER").unwrap_or_default();
     let first = wanted.split(':').map(str::trim).find(|one| !one.is_empty()).unwrap_or("xdg-open");
@@ -240,8 +245,8 @@ impl Drop for LeadFile {
     }
 }
 
-/// A file, readable by its owner alone, that leads a browser to a link: what stands in the arguments of a program is seen by
-/// everybody on the machine, and the link holds a secret.
+/// A file, readable by its owner alone, that leads a browser to a link: what stands in the arguments of a
+/// program is seen by everybody on the machine, and the link holds a secret.
 fn leading_to(link: &str) -> std::io::Result<PathBuf> {
     let place = std::env::var_os("XDG_RUNTIME_DIR").map_or_else(std::env::temp_dir, PathBuf::from);
     let page = place.join(format!("ligament-view-{}.html", std::process::id()));

@@ -1,5 +1,6 @@
-//! `ligament graph`: the pictures of the examples are those that it draws, and what it does with models that are large,
-//! nested or wrong. With `LIGAMENT_WRITE_PICTURES=1` the examples' pictures are drawn anew: look at what changed.
+//! `ligament graph`: the pictures of the examples are those that it draws, and what it does with models that
+//! are large, nested or wrong. With `LIGAMENT_WRITE_PICTURES=1` the examples' pictures are drawn anew: look at
+//! what changed.
 
 use serde_json::Value;
 use std::path::{Path, PathBuf};

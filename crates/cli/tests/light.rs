@@ -1,5 +1,5 @@
-//! Many light components in one process, by the command itself: `examples/light.rs`, which `cargo test` builds unless it
-//! is told to test less (with `--test light`, say `cargo build --examples` first).
+//! Many light components in one process, by the command itself: `examples/light.rs`, which `cargo test` builds
+//! unless it is told to test less (with `--test light`, say `cargo build --examples` first).
 
 use std::fmt::Write;
 use std::path::PathBuf;

@@ -1,5 +1,5 @@
-//! Whole runs by the command itself: that they go well, that every way of failing ends them with the reason first
-//! and leaves no process behind, and that they can be asked, stopped and joined.
+//! Whole runs by the command itself: that they go well, that every way of failing ends them with the reason
+//! first and leaves no process behind, and that they can be asked, stopped and joined.
 
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};

@@ -1,6 +1,6 @@
-//! `ligament scales` and `ligament tasks`: the pictures of the examples are those that they draw, what they say of
-//! models with filters, nests and circles, and what they do with what is wrong. With `LIGAMENT_WRITE_PICTURES=1`
-//! the examples' pictures are drawn anew: look at what changed.
+//! `ligament scales` and `ligament tasks`: the pictures of the examples are those that they draw, what they say
+//! of models with filters, nests and circles, and what they do with what is wrong. With
+//! `LIGAMENT_WRITE_PICTURES=1` the examples' pictures are drawn anew: look at what changed.
 
 use serde_json::Value;
 use std::path::{Path, PathBuf};

@@ -1,6 +1,7 @@
-//! Measures mappings between meshes: `mapping KNOWN ASKED`, two files of points, three doubles each. Prints one line of JSON
-//! with times in s: of the nearest of KNOWN to each of ASKED, setting up (tree, search) and applying; of linear interpolation
-//! in a grid of triangles or tetrahedra with about as many points. `benchmarks/mapping` runs it.
+//! Measures mappings between meshes: `mapping KNOWN ASKED`, two files of points, three doubles each. Prints one
+//! line of JSON with times in s: of the nearest of KNOWN to each of ASKED, setting up (tree, search) and
+//! applying; of linear interpolation in a grid of triangles or tetrahedra with about as many points.
+//! `benchmarks/mapping` runs it.
 
 use ligament_coupling::mapping::{Constraint, KdTree, Point, Weights};
 use std::hint::black_box;
@@ -21,9 +22,10 @@ fn grid(n: usize, flat: bool) -> (Vec<Point>, Vec<Vec<u32>>) {
     let high = if flat { 0 } else { n };
     let places = || (0..=high).flat_map(move |k| (0..=n).flat_map(move |j| (0..=n).map(move |i| [i, j, k])));
     let points = places().map(|at| at.map(|c| c as f64 / n as f64)).collect();
-    let paths: &[&[usize]] = match flat {
-        true => &[&[0, 1], &[1, 0]],
-        false => &[&[0, 1, 2], &[0, 2, 1], &[1, 0, 2], &[1, 2, 0], &[2, 0, 1], &[2, 1, 0]],
+    let paths: &[&[usize]] = if flat {
+        &[&[0, 1], &[1, 0]]
+    } else {
+        &[&[0, 1, 2], &[0, 2, 1], &[1, 0, 2], &[1, 2, 0], &[2, 0, 1], &[2, 1, 0]]
     };
     let mut cells = Vec::new();
     for corner in places().filter(|at| at[0] < n && at[1] < n && (flat || at[2] < n)) {

@@ -3,7 +3,7 @@
 use crate::settings::unfit;
 use ligament_catalogue::fault;
 use ligament_filters::{Data, NumberBuffer, Real};
-use ligament_instance::{Error, ArrayOrder, Value};
+use ligament_instance::{ArrayOrder, Error, Value};
 use std::borrow::Cow;
 
 /// The real numbers in a value: a number, a list of them, an array.
@@ -27,7 +27,8 @@ pub(crate) fn with_elements(like: NumberBuffer<'static>, elements: Vec<f64>) -> 
     NumberBuffer { real, frame: like.frame }
 }
 
-/// The same numbers in single precision if all of them came so, else in double: before they are converted to one unit.
+/// The same numbers in single precision if all of them came so, else in double: before they are converted to
+/// one unit.
 pub(crate) fn in_one_precision(all: &mut [NumberBuffer<'static>]) {
     if all.iter().any(|numbers| matches!(numbers.real, Real::F64(_))) {
         for numbers in all {

@@ -1,10 +1,11 @@
-//! The process of a run's shipped components: each of its instances is a light component, and learns by a setting which.
+//! The process of a run's shipped components: each of its instances is a light component, and learns by a
+//! setting which.
 
 use crate::sinks::SinkSubmodel;
 use crate::sources::SourceSubmodel;
 use crate::{mappers, settings, sinks, sources};
 use ligament_catalogue::{fault, Coded, Fault};
-use ligament_instance::{run_light_with, Error, Flags, Instance, ErrorKind, MapperSubmodel, Submodel};
+use ligament_instance::{run_light_with, Error, ErrorKind, Flags, Instance, MapperSubmodel, Submodel};
 use ligament_model::IMPLEMENTATION_SETTING;
 
 /// Runs all instances of shipped components of the run that the environment names, to their ends.

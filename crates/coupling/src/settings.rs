@@ -1,7 +1,7 @@
 //! Settings of shipped components, as an instance sees them.
 
 use ligament_catalogue::{fault, Fault};
-use ligament_instance::{Error, Instance, ErrorKind, SettingType, SettingValue};
+use ligament_instance::{Error, ErrorKind, Instance, SettingType, SettingValue};
 
 /// A setting of one type, if it is set.
 fn one(instance: &Instance, name: &str, kind: SettingType) -> Result<Option<SettingValue>, Error> {

@@ -1,6 +1,7 @@
-//! Tables of text, as spreadsheets, programs and people write them: rows of cells, and the numbers in them. Cells are those of
-//! RFC 4180, split by the parser of the crate `csv`; a separator of blanks has the same quotes. Sources, the mapper `mesh` and
-//! the points of studies read their tables here, and all that write one quote their cells here.
+//! Tables of text, as spreadsheets, programs and people write them: rows of cells, and the numbers in them.
+//! Cells are those of RFC 4180, split by the parser of the crate `csv`; a separator of blanks has the same
+//! quotes. Sources, the mapper `mesh` and the points of studies read their tables here, and all that write one
+//! quote their cells here.
 
 use crate::files::Lines;
 use csv_core::ReadRecordResult;
@@ -38,7 +39,8 @@ impl Separator {
         }
     }
 
-    /// The separator of a table whose first row this is: a semicolon, a tab or a comma if there is one, else blanks.
+    /// The separator of a table whose first row this is: a semicolon, a tab or a comma if there is one, else
+    /// blanks.
     pub fn seen_in(row: &str) -> Separator {
         let found = b";\t,".iter().find(|&&one| row.as_bytes().contains(&one));
         found.map_or(Separator::Blanks, |&one| Separator::Character(one))
@@ -171,7 +173,8 @@ enum Quotes {
 }
 
 impl Quotes {
-    /// Takes a line, and writes it down without the blanks around a cell. Those in quotes belong to it (RFC 4180).
+    /// Takes a line, and writes it down without the blanks around a cell. Those in quotes belong to it (RFC
+    /// 4180).
     fn pass(&mut self, line: &str, separator: u8, row: &mut Vec<u8>) {
         let mut begin = row.len();
         for &byte in line.as_bytes() {
@@ -209,7 +212,8 @@ impl Quotes {
 /// Takes away the blanks around the text that begins there.
 fn trim_from(row: &mut Vec<u8>, begin: usize) {
     let Ok(cell) = std::str::from_utf8(&row[begin..]) else { return };
-    // A quote that stood behind other blanks than these does not become the first character, which would open a quoted cell.
+    // A quote that stood behind other blanks than these does not become the first character, which would open a
+    // quoted cell.
     let is_quote = cell.trim_start().starts_with('"');
     let is_blank = |c: char| c.is_whitespace() && !is_quote;
     let head = cell.len() - cell.trim_start_matches(is_blank).len();
@@ -218,8 +222,8 @@ fn trim_from(row: &mut Vec<u8>, begin: usize) {
     row.drain(begin..begin + head);
 }
 
-/// Words between separators, of which any number may stand side by side; none if a quote is open or not followed by one. A word
-/// in quotes may have separators, and a quote as two.
+/// Words between separators, of which any number may stand side by side; none if a quote is open or not
+/// followed by one. A word in quotes may have separators, and a quote as two.
 pub(crate) fn words(text: &str, is_separator: impl Fn(char) -> bool) -> Option<Vec<String>> {
     let mut words = Vec::new();
     let mut rest = text.trim_start_matches(&is_separator);
@@ -259,9 +263,10 @@ fn quoted(cell: &str, separator: Separator) -> Cow<'_, str> {
     let special = |c: char| c.is_whitespace() || matches!(c, '"' | '#') || c == separator.character();
     let is_plain =
         !cell.is_empty() && !cell.contains(|c: char| special(c) && c != ' ' || c == separator.character());
-    match is_plain && cell.trim() == cell {
-        true => Cow::Borrowed(cell),
-        false => Cow::Owned(format!("\"{}\"", cell.replace('"', "\"\""))),
+    if is_plain && cell.trim() == cell {
+        Cow::Borrowed(cell)
+    } else {
+        Cow::Owned(format!("\"{}\"", cell.replace('"', "\"\"")))
     }
 }
 
@@ -297,7 +302,8 @@ pub enum Decimal {
     Comma,
 }
 
-/// The number in a cell. Exponents may be Fortran's: `1.5D+02`, and `1.5+102` where it has no room for the letter.
+/// The number in a cell. Exponents may be Fortran's: `1.5D+02`, and `1.5+102` where it has no room for the
+/// letter.
 pub fn number(cell: &str, decimal: Decimal) -> Option<f64> {
     let cell = cell.trim();
     let text = match decimal {
@@ -308,8 +314,8 @@ pub fn number(cell: &str, decimal: Decimal) -> Option<f64> {
     text.parse().ok().or_else(|| of_fortran(&text))
 }
 
-/// Whether a number is the one in the text: a whole number has all its digits, or was written with as many digits of it as are
-/// there. Other numbers are as near as they come.
+/// Whether a number is the one in the text: a whole number has all its digits, or was written with as many
+/// digits of it as are there. Other numbers are as near as they come.
 pub fn holds(number: f64, text: &str) -> bool {
     let Some((digits, exponent)) = significant(text) else { return true };
     if digits.is_empty() || exponent < 0 {

@@ -3,8 +3,8 @@
 use crate::files::{in_rows, json, npy};
 use ligament_wire::{Array, ArrayOrder, Value};
 
-/// A value as JSON on one line, in the form of case files (`docs/reference/case-file.md`). What is not finite is `NaN`,
-/// `Infinity` or `-Infinity`, which strict JSON does not have.
+/// A value as JSON on one line, in the form of case files (`docs/reference/case-file.md`). What is not finite
+/// is `NaN`, `Infinity` or `-Infinity`, which strict JSON does not have.
 pub fn as_json(value: &Value) -> String {
     json::text_of(value)
 }

@@ -1,5 +1,6 @@
-//! The answers of a study, one JSON object a line, written as they come: another run can continue the study with them.
-//! A line says which point it belongs to, so answers never go to other points than those that they were made for.
+//! The answers of a study, one JSON object a line, written as they come: another run can continue the study
+//! with them. A line says which point it belongs to, so answers never go to other points than those that they
+//! were made for.
 
 use crate::sampler::{text_of, SamplingPlan};
 use ligament_catalogue::{fault, Fault};
@@ -85,8 +86,8 @@ fn file_of(place: &Path, name: &str) -> PathBuf {
     }
 }
 
-/// Reads the answers that an earlier run has left for the points of this plan, in the order of the file. A last line
-/// without its end is left out: the run was killed while it wrote that.
+/// Reads the answers that an earlier run has left for the points of this plan, in the order of the file. A last
+/// line without its end is left out: the run was killed while it wrote that.
 ///
 /// # Errors
 /// The file cannot be read, a line is damaged, or the earlier study had other points.

@@ -1,7 +1,8 @@
 //! Many evaluations of a model with different settings: `parameters` says what varies and how that is written,
-//! `sampler` chooses the points, `pool` hands them to instances as these become free, `statistics` adds up what they
-//! answer. None of these does I/O. `journal` keeps the answers, so that a later run can go on with them. `study` joins them to an instance that speaks Ligament.
-//! `docs/guides/ensembles-and-settings.md` describes it for users.
+//! `sampler` chooses the points, `pool` hands them to instances as these become free, `statistics` adds up what
+//! they answer. None of these does I/O. `journal` keeps the answers, so that a later run can go on with them.
+//! `study` joins them to an instance that speaks Ligament. `docs/guides/ensembles-and-settings.md` describes it
+//! for users.
 
 mod journal;
 mod parameters;

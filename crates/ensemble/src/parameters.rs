@@ -60,7 +60,8 @@ impl Values {
 }
 
 impl Parameter {
-    /// Reads `D = 0.001 .. 0.004; n = 10 .. 20; r = 0.1, 0.2, 0.5`. A range of two whole numbers has whole numbers.
+    /// Reads `D = 0.001 .. 0.004; n = 10 .. 20; r = 0.1, 0.2, 0.5`. A range of two whole numbers has whole
+    /// numbers.
     ///
     /// # Errors
     /// What cannot be read.
@@ -77,9 +78,10 @@ impl Parameter {
             }
             all.push(one);
         }
-        match all.is_empty() {
-            true => Err(fault!(BAD_STUDY, "no parameter is named; write for example \"rate = 0.1 .. 0.5\"")),
-            false => Ok(all),
+        if all.is_empty() {
+            Err(fault!(BAD_STUDY, "no parameter is named; write for example \"rate = 0.1 .. 0.5\""))
+        } else {
+            Ok(all)
         }
     }
 

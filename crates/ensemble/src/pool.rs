@@ -1,10 +1,11 @@
-//! Which instance makes which evaluation: each gets the next as soon as it is free, and what they answer comes out in the
-//! order of the evaluations. Times are given, s.
+//! Which instance makes which evaluation: each gets the next as soon as it is free, and what they answer comes
+//! out in the order of the evaluations. Times are given, s.
 
 use ligament_catalogue::{fault, Fault};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-/// Evaluations that take less than this are handed out before the one before is answered, so that instances need not wait.
+/// Evaluations that take less than this are handed out before the one before is answered, so that instances
+/// need not wait.
 const MAX_PIPELINED_S: f64 = 5e-3;
 /// As many are handed out to an instance then.
 const AHEAD: usize = 3;
@@ -83,7 +84,8 @@ impl<T> InstancePool<T> {
         }
     }
 
-    /// An earlier run has answered this evaluation. Call it before anything is handed out, once for each evaluation.
+    /// An earlier run has answered this evaluation. Call it before anything is handed out, once for each
+    /// evaluation.
     pub fn take_known(&mut self, number: usize, answer: T) {
         self.known.insert(number);
         self.settle(number, Ok(answer));
@@ -135,8 +137,9 @@ impl<T> InstancePool<T> {
         self.tasks[instance].front().is_some_and(|task| task.is_dropped)
     }
 
-    /// An instance has ended. The evaluation that it was at has failed, others that it had been given are handed out again.
-    /// Which that was; none if the instance had nothing to do, or its answer did not count any more.
+    /// An instance has ended. The evaluation that it was at has failed, others that it had been given are
+    /// handed out again. Which that was; none if the instance had nothing to do, or its answer did not count
+    /// any more.
     pub fn lose(&mut self, instance: usize) -> Option<usize> {
         self.lost[instance] = true;
         let mut tasks = std::mem::take(&mut self.tasks[instance]).into_iter();
@@ -203,8 +206,9 @@ impl<T> InstancePool<T> {
         self.answers.insert(number, answer);
     }
 
-    /// Gives up the evaluations that take longer than `limit`: the instances that have them, and their numbers. An answer
-    /// that still comes is dropped, and makes the instance free again. What waits behind such a one is handed out again.
+    /// Gives up the evaluations that take longer than `limit`: the instances that have them, and their numbers.
+    /// An answer that still comes is dropped, and makes the instance free again. What waits behind such a one
+    /// is handed out again.
     pub fn give_up(&mut self, now: f64, limit: f64) -> Vec<(usize, usize)> {
         let mut late = Vec::new();
         for instance in 0..self.tasks.len() {
@@ -235,9 +239,10 @@ impl<T> InstancePool<T> {
     }
 
     fn limit_of(&self, instance: usize, limit: f64) -> f64 {
-        match self.started[instance] {
-            true => limit,
-            false => limit + STARTING,
+        if self.started[instance] {
+            limit
+        } else {
+            limit + STARTING
         }
     }
 

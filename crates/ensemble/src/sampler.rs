@@ -17,7 +17,8 @@ pub enum SamplingMethod {
     Grid,
     /// Each independent of all others.
     Random,
-    /// Of each parameter's values one in each of as many intervals as there are points (McKay, Beckman and Conover, 1979).
+    /// Of each parameter's values one in each of as many intervals as there are points (McKay, Beckman and
+    /// Conover, 1979).
     LatinHypercube,
     /// Sobol's sequence: the first n points fill the space evenly, best where n is a power of 2.
     Sobol,
@@ -32,9 +33,19 @@ impl SamplingMethod {
     /// There is none of this name.
     pub fn from_name(name: &str) -> Result<SamplingMethod, Fault> {
         let at = SamplingMethod::NAMES.iter().position(|known| *known == name);
-        let all = [SamplingMethod::Grid, SamplingMethod::Random, SamplingMethod::LatinHypercube, SamplingMethod::Sobol, SamplingMethod::File];
+        let all = [
+            SamplingMethod::Grid,
+            SamplingMethod::Random,
+            SamplingMethod::LatinHypercube,
+            SamplingMethod::Sobol,
+            SamplingMethod::File,
+        ];
         at.map(|at| all[at]).ok_or_else(|| {
-            fault!(BAD_STUDY, "there is no sampler \"{name}\"; use one of: {}", SamplingMethod::NAMES.join(", "))
+            fault!(
+                BAD_STUDY,
+                "there is no sampler \"{name}\"; use one of: {}",
+                SamplingMethod::NAMES.join(", ")
+            )
         })
     }
 }
@@ -52,7 +63,12 @@ impl SamplingPlan {
     ///
     /// # Errors
     /// There are too many of them or none, or the method cannot have so many parameters.
-    pub fn sampled(method: SamplingMethod, parameters: &[Parameter], count: usize, seed: u64) -> Result<SamplingPlan, Fault> {
+    pub fn sampled(
+        method: SamplingMethod,
+        parameters: &[Parameter],
+        count: usize,
+        seed: u64,
+    ) -> Result<SamplingPlan, Fault> {
         if count == 0 || count > MAX_EVALUATIONS {
             return Err(fault!(BAD_STUDY, "a study has 1 to {MAX_EVALUATIONS} evaluations, and not {count}"));
         }
@@ -89,7 +105,8 @@ impl SamplingPlan {
         Ok(SamplingPlan { names: names(parameters), points: places.into_iter().map(value).collect() })
     }
 
-    /// All combinations of so many values of each parameter, the last running fastest. Lists have as many as they have.
+    /// All combinations of so many values of each parameter, the last running fastest. Lists have as many as
+    /// they have.
     ///
     /// # Errors
     /// There are too many combinations, or not as many numbers as parameters.

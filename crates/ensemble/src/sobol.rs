@@ -1,8 +1,8 @@
-//! Sobol's sequence, with the direction numbers of Joe and Kuo (SIAM J. Sci. Comput. 30, 2008), in the order of Gray's code
-//! (Antonov and Saleev, 1979).
+//! Sobol's sequence, with the direction numbers of Joe and Kuo (SIAM J. Sci. Comput. 30, 2008), in the order of
+//! Gray's code (Antonov and Saleev, 1979).
 
-/// Of the second dimension and those after it: the primitive polynomial without its first and last coefficient, and the
-/// first direction numbers, as many as its degree.
+/// Of the second dimension and those after it: the primitive polynomial without its first and last coefficient,
+/// and the first direction numbers, as many as its degree.
 const DIRECTIONS: [(u32, &[u32]); 20] = [
     (0, &[1]),
     (1, &[1, 3]),

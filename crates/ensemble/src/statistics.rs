@@ -1,5 +1,6 @@
-//! Mean, variance and quantiles of numbers that come one evaluation after the other, element by element. Mean and variance
-//! are updated with each (Welford, 1962); quantiles need all values, so they are kept if quantiles are wanted.
+//! Mean, variance and quantiles of numbers that come one evaluation after the other, element by element. Mean
+//! and variance are updated with each (Welford, 1962); quantiles need all values, so they are kept if quantiles
+//! are wanted.
 
 use ligament_catalogue::{fault, Fault};
 
@@ -45,8 +46,8 @@ impl Statistics {
     /// Adds an answer of this shape.
     ///
     /// # Errors
-    /// It has another shape than those before, or a number that is none; nothing is added then. Or quantiles of so many
-    /// values would need too much memory.
+    /// It has another shape than those before, or a number that is none; nothing is added then. Or quantiles of
+    /// so many values would need too much memory.
     pub fn add(&mut self, shape: &[u64], values: &[f64]) -> Result<(), Fault> {
         let known = self.shape.as_deref().unwrap_or(shape);
         if known != shape {

@@ -1,6 +1,6 @@
-//! An instance that makes a study: it sends each evaluation's settings to an instance that is free, as an overlay, receives
-//! the answers, and adds them up. Its ports are `settings[]` (O_I), `results[]` (S) and, if somebody listens, `statistics`
-//! (O_F); its own settings say what is to be studied.
+//! An instance that makes a study: it sends each evaluation's settings to an instance that is free, as an
+//! overlay, receives the answers, and adds them up. Its ports are `settings[]` (O_I), `results[]` (S) and, if
+//! somebody listens, `statistics` (O_F); its own settings say what is to be studied.
 
 use crate::journal::{self, AnswerEntry, Journal, CONTINUE};
 use crate::parameters::Parameter;
@@ -10,8 +10,8 @@ use crate::statistics::{Statistics, Summary};
 use ligament_catalogue::{fault, Code, Fault};
 use ligament_coupling::tables::{row, Separator};
 use ligament_instance::{
-    Array, Error, Flags, Instance, ErrorKind, LogLevel, Message, Operator, ArrayOrder, Outgoing, Ports, SettingType,
-    SettingValue as Setting, Value, Wait,
+    Array, ArrayOrder, Error, ErrorKind, Flags, Instance, LogLevel, Message, Operator, Outgoing, Ports,
+    SettingType, SettingValue as Setting, Value, Wait,
 };
 use ligament_wire::SettingValue;
 use std::io::Write;
@@ -28,7 +28,8 @@ type StudyNumbers = (Vec<u64>, Vec<f64>);
 /// Takes part in a run with a study, until nobody wants one any more.
 ///
 /// # Errors
-/// What is wrong with the study, or the first evaluation that fails if none may be left out. The run ends with it.
+/// What is wrong with the study, or the first evaluation that fails if none may be left out. The run ends with
+/// it.
 pub fn run_study() -> Result<(), Error> {
     let ports = Ports::new()
         .with(Operator::OI, "settings[]")
@@ -190,7 +191,8 @@ impl Study {
                 "the ports \"settings\" and \"results\" must be joined to the same instances, at least to one"
             )));
         }
-        let mut pool: InstancePool<StudyNumbers> = InstancePool::new(instances, self.plan.points.len(), self.now());
+        let mut pool: InstancePool<StudyNumbers> =
+            InstancePool::new(instances, self.plan.points.len(), self.now());
         self.begin_with_known(instance, &mut pool)?;
         while !pool.is_over() {
             while let Some((slot, number)) = pool.hand_out(self.now()) {
@@ -224,7 +226,11 @@ impl Study {
     }
 
     /// Takes over the answers of the earlier run, also into this run's journal: it can be continued, too.
-    fn begin_with_known(&mut self, instance: &mut Instance, pool: &mut InstancePool<StudyNumbers>) -> Result<(), Error> {
+    fn begin_with_known(
+        &mut self,
+        instance: &mut Instance,
+        pool: &mut InstancePool<StudyNumbers>,
+    ) -> Result<(), Error> {
         let known = std::mem::take(&mut self.known);
         if known.is_empty() {
             return Ok(());
@@ -255,7 +261,12 @@ impl Study {
     }
 
     /// There is nobody to make what is to be made.
-    fn break_off(&mut self, instance: &mut Instance, mut pool: InstancePool<StudyNumbers>, why: &str) -> Result<(), Error> {
+    fn break_off(
+        &mut self,
+        instance: &mut Instance,
+        mut pool: InstancePool<StudyNumbers>,
+        why: &str,
+    ) -> Result<(), Error> {
         self.add_all(instance, &mut pool)?;
         self.write()?;
         let rest = "others are to be made; the results so far are written";
@@ -279,7 +290,12 @@ impl Study {
     }
 
     /// An instance has ended. If the run goes on without it, so does the study.
-    fn lose(&self, instance: &mut Instance, pool: &mut InstancePool<StudyNumbers>, slot: usize) -> Result<(), Error> {
+    fn lose(
+        &self,
+        instance: &mut Instance,
+        pool: &mut InstancePool<StudyNumbers>,
+        slot: usize,
+    ) -> Result<(), Error> {
         if !instance.peer_may_fail("results", Some(slot as u32))? {
             return Err(own(fault!(
                 EVALUATION_FAILED,
@@ -342,7 +358,12 @@ impl Study {
     }
 
     /// Adds an answer to the statistics, or leaves it out.
-    fn add(&mut self, instance: &mut Instance, number: usize, answer: EvaluationAnswer<StudyNumbers>) -> Result<(), Error> {
+    fn add(
+        &mut self,
+        instance: &mut Instance,
+        number: usize,
+        answer: EvaluationAnswer<StudyNumbers>,
+    ) -> Result<(), Error> {
         let mut line = vec![number.to_string()];
         line.extend(self.plan.points[number].iter().map(text_of));
         let added = answer.and_then(|(shape, values)| {
@@ -385,7 +406,8 @@ impl Study {
             .log(LogLevel::Info, &format!("{} of {} evaluations{failed}{remains}", at.answered, at.evaluations))
     }
 
-    /// Writes `results.csv`, with a line for each evaluation, and `statistics.csv`, with a line for each element.
+    /// Writes `results.csv`, with a line for each evaluation, and `statistics.csv`, with a line for each
+    /// element.
     fn write(&self) -> Result<(), Error> {
         write_whole("results.csv", &self.lines)?;
         let summary = self.statistics.summary();
@@ -411,9 +433,13 @@ impl Study {
         instance.log(LogLevel::Info, &text)
     }
 
-    /// The run cannot end before instances that took too long have answered, unless it goes on without them: they get as much
-    /// time again.
-    fn wait_for_stragglers(mut self, instance: &mut Instance, mut pool: InstancePool<StudyNumbers>) -> Result<(), Error> {
+    /// The run cannot end before instances that took too long have answered, unless it goes on without them:
+    /// they get as much time again.
+    fn wait_for_stragglers(
+        mut self,
+        instance: &mut Instance,
+        mut pool: InstancePool<StudyNumbers>,
+    ) -> Result<(), Error> {
         let until = self.now() + self.limit.unwrap_or(0.0);
         loop {
             let first = pool.busy().next();

@@ -2,13 +2,14 @@
 
 use crate::parameters::can_be_setting;
 use ligament_catalogue::{fault, Code, Fault};
-use ligament_coupling::tables::{holds, number, Decimal, TableRows, Separator};
+use ligament_coupling::tables::{holds, number, Decimal, Separator, TableRows};
 use ligament_wire::SettingValue;
 
 /// Names, and the values of each line.
 pub(crate) type Table = (Vec<String>, Vec<Vec<SettingValue>>);
 
-/// Reads a table. Whole numbers are such, then come numbers, truth values, and texts. Cells may be in quotes (RFC 4180).
+/// Reads a table. Whole numbers are such, then come numbers, truth values, and texts. Cells may be in quotes
+/// (RFC 4180).
 ///
 /// # Errors
 /// What is wrong with it, with its line.

@@ -1,9 +1,9 @@
-//! What the two ends of a copy talk over: whole messages, once and in order, in both directions at once. A path, or two
-//! pipes where no port is open.
+//! What the two ends of a copy talk over: whole messages, once and in order, in both directions at once. A
+//! path, or two pipes where no port is open.
 
 use crate::names;
 use ligament_catalogue::{fault, Fault};
-use ligament_link::{PathErrorKind, Path};
+use ligament_link::{Path, PathErrorKind};
 use std::collections::VecDeque;
 use std::io::{Read, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -75,9 +75,10 @@ impl OverPath {
 
     /// What goes on after some time, or not.
     fn goes_on(&self) -> Result<(), Fault> {
-        match self.gone.load(Ordering::Relaxed) {
-            true => Err(cut(&"its process has ended")),
-            false => Ok(()),
+        if self.gone.load(Ordering::Relaxed) {
+            Err(cut(&"its process has ended"))
+        } else {
+            Ok(())
         }
     }
 }
@@ -97,7 +98,9 @@ impl MessageChannel for OverPath {
     fn receive(&self, within: Option<Duration>) -> Result<Option<Vec<u8>>, Fault> {
         let until = within.and_then(|within| Instant::now().checked_add(within));
         loop {
-            let left = until.map_or(PROCESS_POLL_INTERVAL, |until| until.saturating_duration_since(Instant::now()).min(PROCESS_POLL_INTERVAL));
+            let left = until.map_or(PROCESS_POLL_INTERVAL, |until| {
+                until.saturating_duration_since(Instant::now()).min(PROCESS_POLL_INTERVAL)
+            });
             match self.path.receive(Some(left)) {
                 Ok(message) => break Ok(Some(message)),
                 Err(error) if error.kind() == PathErrorKind::TimedOut => {
@@ -197,9 +200,10 @@ fn read_message(input: &mut impl Read) -> std::io::Result<Vec<u8>> {
     // A length alone takes no memory: what was announced has to come.
     let mut message = Vec::with_capacity(length.min(2 << 20));
     input.take(length as u64).read_to_end(&mut message)?;
-    match message.len() == length {
-        true => Ok(message),
-        false => Err(std::io::ErrorKind::UnexpectedEof.into()),
+    if message.len() == length {
+        Ok(message)
+    } else {
+        Err(std::io::ErrorKind::UnexpectedEof.into())
     }
 }
 

@@ -1,12 +1,12 @@
 //! Entry points for fuzz targets: what either end of a copy reads from the other one.
 
-use crate::channel::Channel;
-use crate::entry::{Kind, Stamp};
+use crate::channel::MessageChannel;
+use crate::entry::{EntryKind, Stamp};
 use crate::names;
-use crate::protocol::{read, Message, Piece, Word, VERSION};
-use crate::receive::{receive, Receiving};
-use crate::send::{send, Sending};
-use crate::tally::Tally;
+use crate::protocol::{read, FileMessage, FilePiece, Word, VERSION};
+use crate::receive::{receive, ReceiveOptions};
+use crate::send::{send, SendOptions};
+use crate::tally::CopyTally;
 use ligament_catalogue::{fault, Fault};
 use std::collections::VecDeque;
 use std::path::PathBuf;
@@ -16,7 +16,7 @@ use std::time::Duration;
 /// The other end, which says what it was told to. It is gone when it has said all.
 struct Other(Mutex<VecDeque<Vec<u8>>>);
 
-impl Channel for Other {
+impl MessageChannel for Other {
     fn send(&self, message: Vec<u8>) -> Result<(), Fault> {
         assert!(read(&message).is_ok(), "what is said can be read");
         Ok(())
@@ -32,9 +32,10 @@ impl Channel for Other {
     }
 
     fn is_there(&self) -> Result<(), Fault> {
-        match self.0.lock().unwrap_or_else(PoisonError::into_inner).is_empty() {
-            true => Err(fault!(COPY_CUT, "it is gone")),
-            false => Ok(()),
+        if self.0.lock().unwrap_or_else(PoisonError::into_inner).is_empty() {
+            Err(fault!(COPY_CUT, "it is gone"))
+        } else {
+            Ok(())
         }
     }
 }
@@ -67,15 +68,15 @@ fn place() -> PathBuf {
 /// Reads one message: what is read is written the same, and of a pack each piece lies within it.
 pub fn message(bytes: &[u8]) {
     match read(bytes) {
-        Ok(Message::Word(word)) => match read(&word.to_bytes()) {
-            Ok(Message::Word(again)) => assert_eq!(again, word),
+        Ok(FileMessage::Word(word)) => match read(&word.to_bytes()) {
+            Ok(FileMessage::Word(again)) => assert_eq!(again, word),
             _ => panic!("a word that is written is read as another message"),
         },
-        Ok(Message::Pieces(pieces)) => {
+        Ok(FileMessage::Pieces(pieces)) => {
             let many = bytes.len();
             let lengths = pieces.flatten().map(|(_, piece)| match piece {
-                Piece::Bytes(bytes) => bytes.len(),
-                Piece::Hole(_) | Piece::Anew | Piece::Whole(..) => 0,
+                FilePiece::Bytes(bytes) => bytes.len(),
+                FilePiece::Hole(_) | FilePiece::Anew | FilePiece::Whole(..) => 0,
             });
             assert!(lengths.sum::<usize>() <= many);
         }
@@ -83,17 +84,24 @@ pub fn message(bytes: &[u8]) {
     }
 }
 
-/// Says all that to a receiver, after an entry for a file with which a copy was cut: nothing is written outside of its
-/// directory.
+/// Says all that to a receiver, after an entry for a file with which a copy was cut: nothing is written outside
+/// of its directory.
 pub fn receiver(bytes: &[u8]) {
     let place = place();
     let stamp = Stamp { size: 3, seconds: 1, nanos: 0, mode: 0o644 };
-    let entry = crate::entry::Entry { id: 1, kind: Kind::File, name: b"f".to_vec(), stamp, target: Vec::new() };
+    let entry = crate::entry::DirectoryEntry {
+        id: 1,
+        kind: EntryKind::File,
+        name: b"f".to_vec(),
+        stamp,
+        target: Vec::new(),
+    };
     let mut says = messages(bytes);
     says.push_front(Word::Entries(vec![entry]).to_bytes());
     says.push_front(Word::Begin { version: VERSION, several: false, contents: true }.to_bytes());
-    let options = Receiving { into: place.join("in"), delete: bytes.len() % 2 == 0, ..Receiving::default() };
-    let _ = receive(&Other(Mutex::new(says)), &options, &Tally::default());
+    let options =
+        ReceiveOptions { into: place.join("in"), delete: bytes.len() % 2 == 0, ..ReceiveOptions::default() };
+    let _ = receive(&Other(Mutex::new(says)), &options, &CopyTally::default());
     let left: Vec<_> = std::fs::read_dir(place.join("out")).expect("it is there").collect();
     assert!(left.is_empty(), "nothing is written outside: {left:?}");
     assert_eq!(std::fs::read(place.join("from/a")).ok().as_deref(), Some(&b"abc"[..]));
@@ -102,8 +110,8 @@ pub fn receiver(bytes: &[u8]) {
 /// Says all that to a sender.
 pub fn sender(bytes: &[u8]) {
     let place = place();
-    let options = Sending { sources: vec![place.join("from")], contents: true, ..Sending::default() };
-    let _ = send(&Other(Mutex::new(messages(bytes))), &options, &Tally::default());
+    let options = SendOptions { sources: vec![place.join("from")], contents: true, ..SendOptions::default() };
+    let _ = send(&Other(Mutex::new(messages(bytes))), &options, &CopyTally::default());
 }
 
 /// Reads bytes as a name: one that may be written stays below its directory.

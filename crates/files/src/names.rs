@@ -6,7 +6,8 @@ pub(crate) const PARTIAL_SUFFIX: &[u8] = b".ligament-part";
 const MAX_NAME_BYTES: usize = 4096;
 const MAX_DEPTH: usize = 255;
 
-/// The name under which a file arrives, until it is whole. A long name is cut, so that the file system takes it.
+/// The name under which a file arrives, until it is whole. A long name is cut, so that the file system takes
+/// it.
 pub(crate) fn partial(last: &[u8]) -> Vec<u8> {
     let room = 255 - PARTIAL_SUFFIX.len() - 1;
     let mut name = vec![b'.'];

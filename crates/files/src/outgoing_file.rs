@@ -1,5 +1,5 @@
-//! A file while it is sent: read from the beginning to the end, holes left out, with its checksum. One that changes
-//! meanwhile is not sent as whole.
+//! A file while it is sent: read from the beginning to the end, holes left out, with its checksum. One that
+//! changes meanwhile is not sent as whole.
 
 use crate::entry::Stamp;
 use crate::partial::{add_zeros, sum_of, PartialFileError};
@@ -46,15 +46,16 @@ pub(crate) struct FileInTransfer {
 
 fn look(file: &File) -> Result<(u64, Stamp), Errno> {
     let stat = fs::fstat(file)?;
-    match FileType::from_raw_mode(stat.st_mode).is_file() {
-        true => Ok((stat.st_ino, Stamp::of(&stat))),
-        false => Err(Errno::LOOP),
+    if FileType::from_raw_mode(stat.st_mode).is_file() {
+        Ok((stat.st_ino, Stamp::of(&stat)))
+    } else {
+        Err(Errno::LOOP)
     }
 }
 
 impl FileInTransfer {
-    /// Opens it, and goes on where the other end is, if that is how the file begins. `anew`: the other end has something
-    /// else, which it is to throw away. Looking for that ends when nobody waits for it any more.
+    /// Opens it, and goes on where the other end is, if that is how the file begins. `anew`: the other end has
+    /// something else, which it is to throw away. Looking for that ends when nobody waits for it any more.
     pub fn open(
         listed: ListedFile,
         want: &Want,
@@ -71,9 +72,10 @@ impl FileInTransfer {
                 PartialFileError::System(errno) => Unsent::from(errno),
                 _ => Unsent::Cut,
             })?;
-            match length == want.from && begun.clone().finish().as_ref() == &want.sum[..] {
-                true => (sum, at) = (begun, length),
-                false => anew = true,
+            if length == want.from && begun.clone().finish().as_ref() == &want.sum[..] {
+                (sum, at) = (begun, length)
+            } else {
+                anew = true
             }
         }
         if anew {

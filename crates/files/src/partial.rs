@@ -1,5 +1,5 @@
-//! A file while it arrives: under a name of its own beside the final one, locked, with the checksum of what is there. It
-//! gets its name when it is whole, and stays for the next copy if that never comes.
+//! A file while it arrives: under a name of its own beside the final one, locked, with the checksum of what is
+//! there. It gets its name when it is whole, and stays for the next copy if that never comes.
 
 use crate::entry::Stamp;
 use crate::names;
@@ -58,8 +58,8 @@ pub(crate) fn add_zeros(sum: &mut Context, mut length: u64) {
     }
 }
 
-/// Reads the beginning of a file for its checksum; less than it should be if it is shorter. That may take long: it is given
-/// up when nobody waits for it any more.
+/// Reads the beginning of a file for its checksum; less than it should be if it is shorter. That may take long:
+/// it is given up when nobody waits for it any more.
 pub(crate) fn sum_of(
     file: &mut File,
     length: u64,
@@ -89,9 +89,13 @@ pub(crate) fn sum_of(
 }
 
 impl Partial {
-    /// Opens the partial file of a name, which is made if `make`, and takes it for this copy alone. None: there is none, or
-    /// none that can be taken for this copy alone.
-    pub fn open(directory: BorrowedFd<'_>, last: &[u8], make: bool) -> Result<Option<Partial>, PartialFileError> {
+    /// Opens the partial file of a name, which is made if `make`, and takes it for this copy alone. None: there
+    /// is none, or none that can be taken for this copy alone.
+    pub fn open(
+        directory: BorrowedFd<'_>,
+        last: &[u8],
+        make: bool,
+    ) -> Result<Option<Partial>, PartialFileError> {
         Partial::open_by(directory, last, make, &|fd| fs::flock(fd, FlockOperation::NonBlockingLockExclusive))
     }
 
@@ -113,7 +117,8 @@ impl Partial {
             match lock(&fd) {
                 Ok(()) => {}
                 Err(Errno::WOULDBLOCK) => return Err(PartialFileError::Busy),
-                // A file system that has no locks. Whoever else writes there would write between what comes here.
+                // A file system that has no locks. Whoever else writes there would write between what comes
+                // here.
                 Err(Errno::NOSYS | Errno::OPNOTSUPP | Errno::NOLCK) if make => {
                     let empty = fs::fstat(&fd)?.st_size == 0;
                     if empty {
@@ -190,8 +195,8 @@ impl Partial {
         Ok(())
     }
 
-    /// Leaves a hole. The file has its length at the end only. The checksum of a hole that is said to be very long takes for
-    /// ever: it is given up when nobody waits for it any more.
+    /// Leaves a hole. The file has its length at the end only. The checksum of a hole that is said to be very
+    /// long takes for ever: it is given up when nobody waits for it any more.
     pub fn skip(&mut self, length: u64, is_wanted: &dyn Fn() -> bool) -> Result<(), PartialFileError> {
         let end =
             self.length.checked_add(length).filter(|&end| i64::try_from(end).is_ok()).ok_or(Errno::FBIG)?;

@@ -1,8 +1,9 @@
 //! What sender and receiver say to each other. A message is a word, in CBOR, or a pack of pieces of files.
 //!
-//! The sender begins (`Begin`), lists what there is (`Entries`) and says where the list ends (`Listed`). The receiver
-//! answers each list with what it lacks (`Answer`), gets packs of it, and says when all of a list is done (`Done`). The
-//! sender never waits for an answer to go on listing, so that many small files take as long as one large one.
+//! The sender begins (`Begin`), lists what there is (`Entries`) and says where the list ends (`Listed`). The
+//! receiver answers each list with what it lacks (`Answer`), gets packs of it, and says when all of a list is
+//! done (`Done`). The sender never waits for an answer to go on listing, so that many small files take as long
+//! as one large one.
 
 use crate::entry::{DirectoryEntry, Stamp};
 use crate::names;
@@ -13,8 +14,8 @@ use minicbor::{Decode, Encode};
 pub(crate) const VERSION: u32 = 3;
 /// When a pack is full (bytes), and the longest piece in it.
 pub(crate) const MAX_PACK_BYTES: usize = 1 << 20;
-/// The longest hole that is sent at once, and how many bytes of holes make a pack (bytes): a checksum over them takes a while,
-/// and the receiver may be gone.
+/// The longest hole that is sent at once, and how many bytes of holes make a pack (bytes): a checksum over them
+/// takes a while, and the receiver may be gone.
 pub(crate) const MAX_HOLE_BYTES: u64 = 64 << 20;
 /// The bytes of a checksum (SHA-256).
 pub(crate) const CHECKSUM_BYTES: usize = 32;
@@ -45,8 +46,8 @@ pub(crate) struct Refusal {
 
 #[derive(Debug, Clone, PartialEq, Eq, Encode, Decode)]
 pub(crate) enum Word {
-    /// From the sender, first: several things are copied, so that each gets its own name below the place; or the
-    /// contents of one directory, without its name.
+    /// From the sender, first: several things are copied, so that each gets its own name below the place; or
+    /// the contents of one directory, without its name.
     #[n(0)]
     Begin {
         #[n(0)]
@@ -81,7 +82,8 @@ pub(crate) enum Word {
         #[n(2)]
         refused: Vec<Refusal>,
     },
-    /// From the receiver: a file that was wanted cannot be written, or, by the number 0, something else cannot be done.
+    /// From the receiver: a file that was wanted cannot be written, or, by the number 0, something else cannot
+    /// be done.
     #[n(6)]
     Refused(#[n(0)] Refusal),
     /// From the receiver: all of a list is done.
@@ -96,7 +98,8 @@ pub(crate) enum Word {
     /// From the sender: the name of something that is left out, such as a pipe.
     #[n(9)]
     LeftOut(#[n(0)] minicbor::bytes::ByteVec),
-    /// From the receiver: what it has removed, or would, and how many more things, whose names would be too many.
+    /// From the receiver: what it has removed, or would, and how many more things, whose names would be too
+    /// many.
     #[n(10)]
     Removed {
         #[n(0)]
@@ -129,7 +132,9 @@ pub(crate) enum FileMessage<'a> {
 
 pub(crate) fn read(message: &[u8]) -> Result<FileMessage<'_>, Fault> {
     match message.split_first() {
-        Some((&TAG_MESSAGE, rest)) => minicbor::decode(rest).map(FileMessage::Word).map_err(|error| misunderstood(&error)),
+        Some((&TAG_MESSAGE, rest)) => {
+            minicbor::decode(rest).map(FileMessage::Word).map_err(|error| misunderstood(&error))
+        }
         Some((&TAG_PIECES, rest)) => Ok(FileMessage::Pieces(Pieces { rest })),
         _ => Err(misunderstood(&"a message of no known kind")),
     }
@@ -215,7 +220,8 @@ impl Pack {
             }
             Ok(length) => {
                 self.bytes.truncate(begin + PIECE_HEADER_BYTES + length);
-                self.bytes[begin + 9..begin + PIECE_HEADER_BYTES].copy_from_slice(&(length as u32).to_le_bytes());
+                self.bytes[begin + 9..begin + PIECE_HEADER_BYTES]
+                    .copy_from_slice(&(length as u32).to_le_bytes());
                 Ok(&self.bytes[begin + PIECE_HEADER_BYTES..])
             }
             Err(error) => {

@@ -1,5 +1,5 @@
-//! The end that gets files. It believes nothing that it is told: names are checked and found without following links,
-//! and a file gets its name when its checksum is right.
+//! The end that gets files. It believes nothing that it is told: names are checked and found without following
+//! links, and a file gets its name when its checksum is right.
 
 use crate::channel::MessageChannel;
 use crate::entry::{DirectoryEntry, EntryKind, Stamp};
@@ -18,7 +18,8 @@ use std::path::{Path, PathBuf};
 
 /// How many files of a copy that was cut are held open until their rest comes.
 const MAX_PARTIAL_FILES: usize = 16;
-/// Names of things that were removed are told up to so many bytes: the other end may be busy sending, and reads none of them.
+/// Names of things that were removed are told up to so many bytes: the other end may be busy sending, and reads
+/// none of them.
 const MAX_REMOVED_NAME_BYTES: usize = 4 << 20;
 /// What it takes to tell why one was not (bytes, about).
 const REFUSAL_BYTES: usize = 100;
@@ -45,8 +46,8 @@ pub struct ReceiveOptions {
 /// Receives all that the sender sends.
 ///
 /// # Errors
-/// It could not go on: the connection is lost, there is no room, or the sender has said so. What fails with single files
-/// is in the tally.
+/// It could not go on: the connection is lost, there is no room, or the sender has said so. What fails with
+/// single files is in the tally.
 pub fn receive(channel: &dyn MessageChannel, options: &ReceiveOptions, tally: &CopyTally) -> Result<(), Fault> {
     let result = receive_all(channel, options, tally);
     if let Err(why) = &result {
@@ -116,12 +117,15 @@ fn receive_all(channel: &dyn MessageChannel, options: &ReceiveOptions, tally: &C
     }
 }
 
-/// Where all goes: the directory, which is made, and the name that the only thing gets. None: a trial, and there is nothing.
-fn place(options: &ReceiveOptions, several: bool, contents: bool, kept: &KeptDirectories) -> Result<Option<Tree>, Fault> {
-    let into = match options.into.as_os_str().is_empty() {
-        true => Path::new("."),
-        false => &options.into,
-    };
+/// Where all goes: the directory, which is made, and the name that the only thing gets. None: a trial, and
+/// there is nothing.
+fn place(
+    options: &ReceiveOptions,
+    several: bool,
+    contents: bool,
+    kept: &KeptDirectories,
+) -> Result<Option<Tree>, Fault> {
+    let into = if options.into.as_os_str().is_empty() { Path::new(".") } else { &options.into };
     let below = several
         || contents
         || options.directory
@@ -223,7 +227,8 @@ impl Receiver<'_> {
                     for name in gone {
                         // What of it is still on its way does not come to its name later.
                         let below = [&name[..], b"/"].concat();
-                        let is_it = |wanted: &ExpectedFile| wanted.name == *name || wanted.name.starts_with(&below);
+                        let is_it =
+                            |wanted: &ExpectedFile| wanted.name == *name || wanted.name.starts_with(&below);
                         let late: Vec<u64> =
                             self.wanted.iter().filter(|(_, one)| is_it(one)).map(|(&id, _)| id).collect();
                         for id in late {
@@ -299,9 +304,10 @@ impl Receiver<'_> {
         }
         self.channel.send(Word::Answer { upto: self.upto, wants, refused }.to_bytes())?;
         // Whoever has more lists them when there is room.
-        match self.wanted.len() > MAX_OPEN_FILES {
-            true => Err(misunderstood(&"it lists more files than it may")),
-            false => Ok(()),
+        if self.wanted.len() > MAX_OPEN_FILES {
+            Err(misunderstood(&"it lists more files than it may"))
+        } else {
+            Ok(())
         }
     }
 
@@ -467,9 +473,10 @@ impl Receiver<'_> {
     /// Tells the other end which files are there, if somebody reads its tally.
     fn tell_made(&mut self) -> Result<(), Fault> {
         let made = std::mem::take(&mut self.made);
-        match made.is_empty() || self.tally.is_read() {
-            true => Ok(()),
-            false => self.channel.send(Word::Made(made).to_bytes()),
+        if made.is_empty() || self.tally.is_read() {
+            Ok(())
+        } else {
+            self.channel.send(Word::Made(made).to_bytes())
         }
     }
 
@@ -534,10 +541,16 @@ impl Receiver<'_> {
                 FILE_NOT_COPIED,
                 "a link or a file stands where it or its directory is to be; nothing is written through a link"
             ),
-            PartialFileError::System(Errno::ISDIR) => fault!(FILE_NOT_COPIED, "a directory stands where it is to be"),
-            PartialFileError::System(Errno::EXIST) => fault!(FILE_NOT_COPIED, "something else stands where it is to be"),
+            PartialFileError::System(Errno::ISDIR) => {
+                fault!(FILE_NOT_COPIED, "a directory stands where it is to be")
+            }
+            PartialFileError::System(Errno::EXIST) => {
+                fault!(FILE_NOT_COPIED, "something else stands where it is to be")
+            }
             PartialFileError::System(errno) => fault!(FILE_NOT_COPIED, "it cannot be written there: {errno}"),
-            PartialFileError::Cut => return Err(self.channel.is_there().err().unwrap_or_else(crate::scan::stopped)),
+            PartialFileError::Cut => {
+                return Err(self.channel.is_there().err().unwrap_or_else(crate::scan::stopped))
+            }
             PartialFileError::Busy => fault!(FILE_BUSY, "another copy is writing it now"),
             PartialFileError::Differs => {
                 fault!(FILE_NOT_COPIED, "what arrived has another checksum than what was sent; copy it again")
@@ -595,9 +608,10 @@ impl Receiver<'_> {
     fn fails(&mut self, name: &[u8], why: Fault) -> Result<(), Fault> {
         let refusal = Refusal { id: 0, why: why.with_code(), name: name.to_vec() };
         self.tally.fails(name, why);
-        match self.tally.is_read() {
-            true => Ok(()),
-            false => self.channel.send(Word::Refused(refusal).to_bytes()),
+        if self.tally.is_read() {
+            Ok(())
+        } else {
+            self.channel.send(Word::Refused(refusal).to_bytes())
         }
     }
 
@@ -617,7 +631,8 @@ impl Receiver<'_> {
     ) -> Result<(), PartialFileError> {
         let tree = self.tree.as_mut().ok_or(Errno::NOENT)?;
         let (tally, channel) = (self.tally, self.channel);
-        let mut news = ReceiverReport { channel, names: Vec::new(), more: 0, told: self.told, is_read: tally.is_read() };
+        let mut news =
+            ReceiverReport { channel, names: Vec::new(), more: 0, told: self.told, is_read: tally.is_read() };
         let mut failed = Vec::new();
         let done = removes(
             tree,
@@ -640,9 +655,10 @@ impl Receiver<'_> {
             left -= 1;
             // The other end may have much to say itself, and hear nothing meanwhile.
             let is_last = !tally.is_read() && self.told >= MAX_REMOVED_NAME_BYTES;
-            let why = match is_last && left > 0 {
-                true => fault!(FILE_NOT_COPIED, "it cannot be removed: {errno}; nor can {left} others"),
-                false => fault!(FILE_NOT_COPIED, "it cannot be removed: {errno}"),
+            let why = if is_last && left > 0 {
+                fault!(FILE_NOT_COPIED, "it cannot be removed: {errno}; nor can {left} others")
+            } else {
+                fault!(FILE_NOT_COPIED, "it cannot be removed: {errno}")
             };
             self.told = self.told.saturating_add(name.len() + REFUSAL_BYTES);
             // Whether it could be told shows when it is asked whether the other end is there.
@@ -657,7 +673,9 @@ impl Receiver<'_> {
     /// It goes on, unless the other end is gone.
     fn unless_cut(&self, done: Result<(), PartialFileError>) -> Result<(), Fault> {
         match done {
-            Err(PartialFileError::Cut) => Err(self.channel.is_there().err().unwrap_or_else(crate::scan::stopped)),
+            Err(PartialFileError::Cut) => {
+                Err(self.channel.is_there().err().unwrap_or_else(crate::scan::stopped))
+            }
             _ => Ok(()),
         }
     }
@@ -688,9 +706,10 @@ impl ReceiverReport<'_> {
         if self.is_read {
             return;
         }
-        match self.told < MAX_REMOVED_NAME_BYTES {
-            true => self.names.push(name.to_vec().into()),
-            false => self.more += 1,
+        if self.told < MAX_REMOVED_NAME_BYTES {
+            self.names.push(name.to_vec().into())
+        } else {
+            self.more += 1
         }
         self.told = self.told.saturating_add(name.len());
         if self.names.len() >= MAX_BATCH_ENTRIES || self.more >= MAX_NAMES_IN_A_MESSAGE {

@@ -1,5 +1,6 @@
-//! Removing what the sender has no more, if the user has asked for that. What is gone cannot be got back: it is not done in a
-//! directory that holds more than what was copied there, and ends at once when nobody waits for it any more.
+//! Removing what the sender has no more, if the user has asked for that. What is gone cannot be got back: it is
+//! not done in a directory that holds more than what was copied there, and ends at once when nobody waits for
+//! it any more.
 
 use crate::names;
 use crate::partial::PartialFileError;
@@ -38,8 +39,8 @@ pub(crate) struct KeptDirectories {
 }
 
 impl KeptDirectories {
-    /// Those of this user: the home directory, by `HOME` and by the list of users, the directory in which the command was given,
-    /// and the root.
+    /// Those of this user: the home directory, by `HOME` and by the list of users, the directory in which the
+    /// command was given, and the root.
     pub fn of_user() -> KeptDirectories {
         let home = std::env::var_os("HOME").map(PathBuf::from);
         let users = std::fs::read_to_string("/etc/passwd").unwrap_or_default();
@@ -103,7 +104,8 @@ fn contents(directory: BorrowedFd<'_>) -> Result<Vec<(Vec<u8>, FileType)>, Errno
     Ok(found)
 }
 
-/// Removes what stands under a name, and all below it; whether anything did. What is mounted there, or is kept, stays.
+/// Removes what stands under a name, and all below it; whether anything did. What is mounted there, or is kept,
+/// stays.
 pub(crate) fn remove(tree: &mut Tree, name: &[u8], how: &mut Removal<'_>) -> Result<bool, PartialFileError> {
     let Some(stat) = tree.look(name)? else { return Ok(false) };
     let is_dir = FileType::from_raw_mode(stat.st_mode).is_dir();
@@ -131,9 +133,10 @@ fn may_be_entered(tree: &Tree, stat: &Stat, kept: &KeptDirectories) -> Result<()
     if fs::fstat(tree.root())?.st_dev != stat.st_dev {
         return Err(Errno::XDEV);
     }
-    match kept.has(stat) {
-        true => Err(Errno::PERM),
-        false => Ok(()),
+    if kept.has(stat) {
+        Err(Errno::PERM)
+    } else {
+        Ok(())
     }
 }
 
@@ -145,8 +148,8 @@ fn enter(tree: &mut Tree, name: &[u8], kept: &KeptDirectories) -> Result<bool, P
     }
 }
 
-/// Removes everything below the root that is not among these names. Files that are not whole go with those whose they are. What
-/// cannot be removed is told, and stays.
+/// Removes everything below the root that is not among these names. Files that are not whole go with those
+/// whose they are. What cannot be removed is told, and stays.
 pub(crate) fn remove_others(
     tree: &mut Tree,
     keep: &HashSet<Vec<u8>>,
@@ -214,7 +217,12 @@ mod tests {
     }
 
     /// Removes all others than these; what was removed, and what could not be.
-    fn others(at: &Path, keep: &[&str], kept: &KeptDirectories, most: usize) -> (Result<(), PartialFileError>, usize, Vec<String>) {
+    fn others(
+        at: &Path,
+        keep: &[&str],
+        kept: &KeptDirectories,
+        most: usize,
+    ) -> (Result<(), PartialFileError>, usize, Vec<String>) {
         let (removed, mut failed) = (Cell::new(0), Vec::new());
         let keep: HashSet<Vec<u8>> = keep.iter().map(|name| name.as_bytes().to_vec()).collect();
         let mut how = Removal {

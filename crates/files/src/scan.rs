@@ -17,7 +17,8 @@ use std::time::{Duration, Instant};
 
 /// How many files may be listed and neither be there nor sent.
 const OPEN: usize = 1 << 16;
-/// How many the other end has open at most, unless one of the two lies: some that are settled here are on their way.
+/// How many the other end has open at most, unless one of the two lies: some that are settled here are on their
+/// way.
 pub(crate) const MAX_OPEN_FILES: usize = 4 * OPEN;
 /// When what was found is told: so many, so many bytes of names, or after so long.
 pub(crate) const MAX_BATCH_ENTRIES: usize = 1000;
@@ -44,13 +45,14 @@ pub(crate) fn roots(sources: &[PathBuf], contents: bool) -> Result<(Vec<Root>, b
         let here = contents || text == b"." || text.ends_with(b"/.") || source.file_name().is_none();
         let name = if here { Vec::new() } else { source.file_name().unwrap_or_default().as_bytes().to_vec() };
         if here && (sources.len() > 1 || !path.is_dir()) {
-            return Err(match path.is_dir() {
-                true => fault!(
+            return Err(if path.is_dir() {
+                fault!(
                     WORD_OF_THE_COMMAND_LINE,
                     "{} has no name of its own, so it is copied alone; name its contents one by one",
                     source.display()
-                ),
-                false => named(&"it is no directory"),
+                )
+            } else {
+                named(&"it is no directory")
             });
         }
         if let Some(other) = roots.iter().find(|root| root.name == name) {
@@ -72,7 +74,8 @@ pub(crate) enum ScanItem<'a> {
     Thing(&'a [u8], &'a Path, &'a Stat),
     /// It could not be looked at.
     Unread(&'a [u8], std::io::Error),
-    /// It is not copied: neither a file, nor a directory, nor a link, or its name is that of a file that is not whole.
+    /// It is not copied: neither a file, nor a directory, nor a link, or its name is that of a file that is not
+    /// whole.
     Other(&'a [u8]),
 }
 
@@ -134,9 +137,10 @@ fn tell(
     visit: &mut dyn FnMut(ScanItem<'_>) -> Result<(), Fault>,
 ) -> Result<(), Fault> {
     let kind = FileType::from_raw_mode(stat.st_mode);
-    match kind.is_file() || kind.is_dir() || kind.is_symlink() {
-        true => visit(ScanItem::Thing(name, path, stat)),
-        false => visit(ScanItem::Other(name)),
+    if kind.is_file() || kind.is_dir() || kind.is_symlink() {
+        visit(ScanItem::Thing(name, path, stat))
+    } else {
+        visit(ScanItem::Other(name))
     }
 }
 
@@ -266,7 +270,10 @@ impl<'a> Lister<'a> {
         }
         self.bytes += name.len() + target.len();
         self.batch.push(DirectoryEntry { id: self.last, kind, name: name.to_vec(), stamp, target });
-        if self.batch.len() >= MAX_BATCH_ENTRIES || self.bytes >= BATCH_BYTES || self.since.elapsed() >= BATCH_TIME {
+        if self.batch.len() >= MAX_BATCH_ENTRIES
+            || self.bytes >= BATCH_BYTES
+            || self.since.elapsed() >= BATCH_TIME
+        {
             self.flush()?;
             self.wait_for_room()?;
         }
@@ -284,18 +291,20 @@ impl<'a> Lister<'a> {
             stamp,
             target: Vec::new(),
         });
-        match self.batch.len() >= MAX_BATCH_ENTRIES {
-            true => self.flush(),
-            false => Ok(()),
+        if self.batch.len() >= MAX_BATCH_ENTRIES {
+            self.flush()
+        } else {
+            Ok(())
         }
     }
 
     /// Tells what was found and not told yet.
     pub fn flush(&mut self) -> Result<(), Fault> {
         self.bytes = 0;
-        match self.batch.is_empty() {
-            true => Ok(()),
-            false => self.channel.send(Word::Entries(std::mem::take(&mut self.batch)).to_bytes()),
+        if self.batch.is_empty() {
+            Ok(())
+        } else {
+            self.channel.send(Word::Entries(std::mem::take(&mut self.batch)).to_bytes())
         }
     }
 
@@ -305,9 +314,10 @@ impl<'a> Lister<'a> {
         while open.files.len() >= OPEN && !open.over {
             open = self.shelf.changed.wait(open).unwrap_or_else(PoisonError::into_inner);
         }
-        match open.over {
-            true => Err(stopped()),
-            false => Ok(()),
+        if open.over {
+            Err(stopped())
+        } else {
+            Ok(())
         }
     }
 

@@ -2,7 +2,9 @@
 
 use crate::channel::MessageChannel;
 use crate::outgoing_file::{FileInTransfer, Unsent};
-use crate::protocol::{heard, misunderstood, read, FileMessage, Pack, Refusal, Want, Word, MAX_PACK_BYTES, CHECKSUM_BYTES, VERSION};
+use crate::protocol::{
+    heard, misunderstood, read, FileMessage, Pack, Refusal, Want, Word, CHECKSUM_BYTES, MAX_PACK_BYTES, VERSION,
+};
 use crate::rate::Limit;
 use crate::scan::{roots, stopped, Lister, Root, Shelf, MAX_OPEN_FILES};
 use crate::tally::CopyTally;
@@ -36,7 +38,8 @@ pub struct SendOptions {
 /// Sends all that the receiver lacks.
 ///
 /// # Errors
-/// It could not go on: the connection is lost, or the receiver has said so. What fails with single files is in the tally.
+/// It could not go on: the connection is lost, or the receiver has said so. What fails with single files is in
+/// the tally.
 pub fn send(channel: &dyn MessageChannel, options: &SendOptions, tally: &CopyTally) -> Result<(), Fault> {
     let result = begin(channel, options, tally);
     if let Err(why) = &result {
@@ -74,7 +77,9 @@ fn begin(channel: &dyn MessageChannel, options: &SendOptions, tally: &CopyTally)
             shelf: &shelf,
             pack: Pack::new(),
             limit: options.rate.map(Limit::new),
-            most: options.rate.map_or(MAX_PACK_BYTES, |rate| (rate / 10).clamp(MIN_PACK_BYTES, MAX_PACK_BYTES as u64) as usize),
+            most: options.rate.map_or(MAX_PACK_BYTES, |rate| {
+                (rate / 10).clamp(MIN_PACK_BYTES, MAX_PACK_BYTES as u64) as usize
+            }),
             answered: 0,
             wants: VecDeque::new(),
             sends: None,
@@ -191,8 +196,12 @@ impl Sender<'_> {
         if outcome.is_err() {
             while let Ok(Some(message)) = self.channel.receive(Some(Duration::ZERO)) {
                 match read(&message) {
-                    Ok(FileMessage::Word(Word::Stop { why })) => *outcome = Err(heard(&why, Code::COPY_STOPPED)),
-                    Ok(FileMessage::Word(Word::Removed { names, more })) => were_removed(self.tally, &names, more),
+                    Ok(FileMessage::Word(Word::Stop { why })) => {
+                        *outcome = Err(heard(&why, Code::COPY_STOPPED))
+                    }
+                    Ok(FileMessage::Word(Word::Removed { names, more })) => {
+                        were_removed(self.tally, &names, more)
+                    }
                     Ok(FileMessage::Word(Word::Made(made))) => self.were_made(&made),
                     _ => {}
                 }
@@ -239,9 +248,10 @@ impl Sender<'_> {
             self.wants.push_back(want);
         }
         // Each file is wanted once, and no more are listed at a time.
-        match self.wants.len() > MAX_OPEN_FILES {
-            true => Err(misunderstood(&"more is wanted than there is")),
-            false => Ok(()),
+        if self.wants.len() > MAX_OPEN_FILES {
+            Err(misunderstood(&"more is wanted than there is"))
+        } else {
+            Ok(())
         }
     }
 

@@ -33,9 +33,10 @@ impl MessageChannel for Liar {
     }
 
     fn is_there(&self) -> Result<(), Fault> {
-        match self.says.lock().unwrap().is_empty() {
-            true => Err(fault!(COPY_CUT, "it has said all")),
-            false => Ok(()),
+        if self.says.lock().unwrap().is_empty() {
+            Err(fault!(COPY_CUT, "it has said all"))
+        } else {
+            Ok(())
         }
     }
 }
@@ -241,8 +242,11 @@ fn what_was_not_asked_for_is_not_taken() {
         entry(3, EntryKind::File, "results/f", ""),
     ];
     let begin = |contents| Word::Begin { version: VERSION, several: false, contents }.to_bytes();
-    let options =
-        |into: PathBuf| ReceiveOptions { into, only: Some(vec!["results".into()]), ..ReceiveOptions::default() };
+    let options = |into: PathBuf| ReceiveOptions {
+        into,
+        only: Some(vec!["results".into()]),
+        ..ReceiveOptions::default()
+    };
     let tells = |says: Vec<Vec<u8>>| {
         let liar = Liar { says: Mutex::new(says.into()), heard: Mutex::default() };
         receive(&liar, &options(place.0.join("in")), &CopyTally::default())

@@ -41,8 +41,8 @@ pub struct CopyTally {
     /// Files that were there already, and their bytes.
     same: AtomicU64,
     same_bytes: AtomicU64,
-    /// Files that were copied; the bytes of files that were sent or received, holes left out; and those that were there of
-    /// a copy that was cut.
+    /// Files that were copied; the bytes of files that were sent or received, holes left out; and those that
+    /// were there of a copy that was cut.
     copied: AtomicU64,
     moved: AtomicU64,
     resumed: AtomicU64,
@@ -136,7 +136,8 @@ impl CopyTally {
         *more = more.saturating_add(many);
     }
 
-    /// Whether somebody at this end learns of what fails and what is removed, so that the other end need not be told.
+    /// Whether somebody at this end learns of what fails and what is removed, so that the other end need not be
+    /// told.
     pub(crate) fn is_read(&self) -> bool {
         self.keeps != Keeps::None
     }

@@ -1,12 +1,12 @@
-//! What changes in a directory, as it changes: told by the kernel (inotify), and found by looking again where the
-//! kernel does not know, because another machine writes.
+//! What changes in a directory, as it changes: told by the kernel (inotify), and found by looking again where
+//! the kernel does not know, because another machine writes.
 //!
-//! A file that the kernel tells about is listed when whoever writes it closes it. One that is only found is listed when
-//! it has looked the same for a while.
+//! A file that the kernel tells about is listed when whoever writes it closes it. One that is only found is
+//! listed when it has looked the same for a while.
 
 use crate::entry::Stamp;
 use crate::names;
-use crate::scan::{stopped, unread, walk, ScanItem, Lister, Root, Shelf};
+use crate::scan::{stopped, unread, walk, Lister, Root, ScanItem, Shelf};
 use ligament_catalogue::{fault, Fault};
 use rustix::event::{poll, PollFd, PollFlags, Timespec};
 use rustix::fs::inotify::{self, CreateFlags, ReadFlags, Reader, WatchFlags};
@@ -24,12 +24,14 @@ const RESCAN_INTERVAL: Duration = Duration::from_secs(30);
 const FAST_RESCAN_INTERVAL: Duration = Duration::from_secs(2);
 /// What follows an event within this time is looked at together with it.
 const EVENT_BATCH_TIME: Duration = Duration::from_millis(20);
-/// A file that was changed and neither changed nor closed for so long is no longer taken for one that is being written.
+/// A file that was changed and neither changed nor closed for so long is no longer taken for one that is being
+/// written.
 const MAX_WRITE_TIME: Duration = Duration::from_secs(60);
 /// How long it waits for anything at most.
 const WAIT: Duration = Duration::from_millis(500);
 
-/// File systems that other machines write: NFS, SMB (three of them), Lustre, GPFS, FUSE, Ceph, 9P, BeeGFS, PanFS, AFS.
+/// File systems that other machines write: NFS, SMB (three of them), Lustre, GPFS, FUSE, Ceph, 9P, BeeGFS,
+/// PanFS, AFS.
 const SHARED: [u64; 12] = [
     0x6969,
     0x517b,
@@ -224,9 +226,10 @@ impl Watcher<'_, '_> {
             }
             ScanItem::Unread(name, error) => {
                 all = false;
-                match self.failed.insert(name.to_vec()) {
-                    true => self.lister.fails(name, unread(&error)),
-                    false => Ok(()),
+                if self.failed.insert(name.to_vec()) {
+                    self.lister.fails(name, unread(&error))
+                } else {
+                    Ok(())
                 }
             }
             ScanItem::Other(name) if self.failed.insert(name.to_vec()) => self.lister.leaves_out(name),
@@ -276,7 +279,8 @@ impl Watcher<'_, '_> {
         self.lister.add(name, &path, stat)
     }
 
-    /// Whether somebody writes a file, as far as the kernel tells. One that was only cut to a length is never closed.
+    /// Whether somebody writes a file, as far as the kernel tells. One that was only cut to a length is never
+    /// closed.
     fn is_open(&self, name: &[u8]) -> bool {
         self.open.get(name).is_some_and(|since| since.elapsed() < MAX_WRITE_TIME)
     }
@@ -439,9 +443,10 @@ impl Watcher<'_, '_> {
                 return Ok(());
             }
         }
-        match written && self.is_open(name) {
-            true => Ok(()),
-            false => self.considers(name, &stat, true),
+        if written && self.is_open(name) {
+            Ok(())
+        } else {
+            self.considers(name, &stat, true)
         }
     }
 

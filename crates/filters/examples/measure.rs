@@ -1,10 +1,10 @@
-//! Measures each filter beside the same loop by hand: `measure BYTES REPETITIONS`. A line of JSON for each filter: its name,
-//! and the times in ns of one message, of each repetition, through the filter and by hand. Both read an array of doubles
-//! that somebody else owns and make a new one. `benchmarks/filters` runs it.
+//! Measures each filter beside the same loop by hand: `measure BYTES REPETITIONS`. A line of JSON for each
+//! filter: its name, and the times in ns of one message, of each repetition, through the filter and by hand.
+//! Both read an array of doubles that somebody else owns and make a new one. `benchmarks/filters` runs it.
 
 use ligament_filters::{Around, Chain, Data, Parcel};
 use ligament_model::Filter;
-use ligament_wire::{Array, Encoder, ArrayOrder, Value};
+use ligament_wire::{Array, ArrayOrder, Encoder, Value};
 use std::hint::black_box;
 use std::time::Instant;
 

@@ -1,12 +1,13 @@
-//! Other points along the axes of an array: linear interpolation between neighbours, and another regular grid over the
-//! same extent. Each axis is one sparse matrix, applied after the others; its weights are computed once for a size.
+//! Other points along the axes of an array: linear interpolation between neighbours, and another regular grid
+//! over the same extent. Each axis is one sparse matrix, applied after the others; its weights are computed
+//! once for a size.
 //!
-//! A grid of *cells* has a value for each of n equal cells, at their centres; one of *nodes* has n values from one end
-//! to the other. Linear interpolation goes on beyond the outer centres, so it is exact for linear functions everywhere.
-//! The conservative mean weighs cells by how far they overlap, so the integral stays the same (Jones, Mon. Weather Rev.
-//! 127, 1999, first order).
+//! A grid of *cells* has a value for each of n equal cells, at their centres; one of *nodes* has n values from
+//! one end to the other. Linear interpolation goes on beyond the outer centres, so it is exact for linear
+//! functions everywhere. The conservative mean weighs cells by how far they overlap, so the integral stays the
+//! same (Jones, Mon. Weather Rev. 127, 1999, first order).
 
-use crate::chain::{StepOutput, FilterRemark, FilterStep};
+use crate::chain::{FilterRemark, FilterStep, StepOutput};
 use crate::mask_policy;
 use crate::numbers::{Float, NumberBuffer, Real, Shell};
 use crate::parcel::{Data, Parcel};
@@ -35,9 +36,10 @@ struct WeightRow {
 impl WeightRow {
     /// A share of `next` of the point after `first`, the rest of that one.
     fn between(first: usize, next: f64) -> WeightRow {
-        match next == 0.0 {
-            true => WeightRow { first, weights: vec![1.0] },
-            false => WeightRow { first, weights: vec![1.0 - next, next] },
+        if next == 0.0 {
+            WeightRow { first, weights: vec![1.0] }
+        } else {
+            WeightRow { first, weights: vec![1.0 - next, next] }
         }
     }
 
@@ -101,9 +103,10 @@ impl Weights {
                 _ => place(i),
             };
             let first = place.floor().clamp(0.0, (old - 2) as f64);
-            match place - first == 1.0 {
-                true => WeightRow::between(first as usize + 1, 0.0),
-                false => WeightRow::between(first as usize, place - first),
+            if place - first == 1.0 {
+                WeightRow::between(first as usize + 1, 0.0)
+            } else {
+                WeightRow::between(first as usize, place - first)
             }
         };
         let nearest = |i: usize| match points {
@@ -177,8 +180,8 @@ fn put<'b>(numbers: NumberBuffer<'b>, axis: usize, weights: &Weights) -> Result<
     Ok(NumberBuffer { real, frame })
 }
 
-/// The numbers that `put` makes of others. If some are not finite, though they might be, they are made anew of smaller numbers:
-/// beyond the outer values a line may rise too far on one axis, and come back on another.
+/// The numbers that `put` makes of others. If some are not finite, though they might be, they are made anew of
+/// smaller numbers: beyond the outer values a line may rise too far on one axis, and come back on another.
 fn put_in_range(
     numbers: &NumberBuffer<'_>,
     mut put: impl FnMut(NumberBuffer<'_>) -> Result<NumberBuffer<'static>, Fault>,
@@ -232,7 +235,11 @@ impl InterpolateSpace {
 }
 
 impl FilterStep for InterpolateSpace {
-    fn apply<'a>(&mut self, mut parcel: Parcel<'a>, _: &mut Vec<FilterRemark>) -> Result<StepOutput<'a>, Fault> {
+    fn apply<'a>(
+        &mut self,
+        mut parcel: Parcel<'a>,
+        _: &mut Vec<FilterRemark>,
+    ) -> Result<StepOutput<'a>, Fault> {
         let numbers = on_a_grid(&mut parcel.data)?;
         let axes = match self.axis {
             Some(axis) if axis < numbers.frame.shape.len() => axis..axis + 1,
@@ -341,7 +348,8 @@ impl Resample {
                 "a conservative mean is one of cells; leave \"points: nodes\" out"
             ));
         }
-        if shape.iter().any(|&extent| extent > MAX_AXIS_POINTS as u64) || shape.len() > ligament_wire::MAX_DIMS {
+        if shape.iter().any(|&extent| extent > MAX_AXIS_POINTS as u64) || shape.len() > ligament_wire::MAX_DIMS
+        {
             return Err(too_many(shape));
         }
         let masked = match filter.text("masked") {
@@ -385,7 +393,11 @@ fn in_place_of_nan<T: Float>(made: &mut [T], known: &[T], shares: &[T]) {
 }
 
 impl FilterStep for Resample {
-    fn apply<'a>(&mut self, mut parcel: Parcel<'a>, said: &mut Vec<FilterRemark>) -> Result<StepOutput<'a>, Fault> {
+    fn apply<'a>(
+        &mut self,
+        mut parcel: Parcel<'a>,
+        said: &mut Vec<FilterRemark>,
+    ) -> Result<StepOutput<'a>, Fault> {
         let mut numbers = on_a_grid(&mut parcel.data)?;
         if numbers.frame.shape.len() != self.grid.shape.len() {
             let (from, to) = (&numbers.frame.shape, &self.grid.shape);

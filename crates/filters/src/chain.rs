@@ -159,7 +159,8 @@ impl fmt::Debug for Chain {
     }
 }
 
-/// The times that come through some filters: those that move times leave the rounding of the larger numbers before them.
+/// The times that come through some filters: those that move times leave the rounding of the larger numbers
+/// before them.
 fn times_behind(filters: &[Filter]) -> TimeSeries {
     let size = filters.iter().fold(0.0f64, |size, filter| match (filter.name, filter.number("by")) {
         ("time_offset", Some(by)) => size + by.abs(),
@@ -228,12 +229,20 @@ impl Chain {
     }
 
     /// The filters at these places among all filters of a conduit.
-    fn of(filters: &[Filter], places: Range<usize>, around: &Around<'_>) -> Result<Vec<ChainStage>, FilterFailure> {
+    fn of(
+        filters: &[Filter],
+        places: Range<usize>,
+        around: &Around<'_>,
+    ) -> Result<Vec<ChainStage>, FilterFailure> {
         let stage = |place: usize| {
             let (filter, times) = (&filters[place], times_behind(&filters[..place]));
             let name = filter.name;
-            let step =
-                step(filter, times, around).map_err(|cause| FilterFailure { place, name, time: None, cause })?;
+            let step = step(filter, times, around).map_err(|cause| FilterFailure {
+                place,
+                name,
+                time: None,
+                cause,
+            })?;
             Ok(ChainStage { place, name, on_error: filter.on_error, step })
         };
         places.map(stage).collect()
@@ -299,7 +308,11 @@ impl Chain {
     }
 }
 
-fn go_on<'a>(rest: &mut [ChainStage], emitted: StepOutput<'a>, passed: &mut ChainOutput<'a>) -> Result<(), FilterFailure> {
+fn go_on<'a>(
+    rest: &mut [ChainStage],
+    emitted: StepOutput<'a>,
+    passed: &mut ChainOutput<'a>,
+) -> Result<(), FilterFailure> {
     match emitted {
         StepOutput::None => Ok(()),
         StepOutput::One(parcel) => run(rest, parcel, passed),
@@ -307,7 +320,11 @@ fn go_on<'a>(rest: &mut [ChainStage], emitted: StepOutput<'a>, passed: &mut Chai
     }
 }
 
-fn run<'a>(stages: &mut [ChainStage], mut parcel: Parcel<'a>, passed: &mut ChainOutput<'a>) -> Result<(), FilterFailure> {
+fn run<'a>(
+    stages: &mut [ChainStage],
+    mut parcel: Parcel<'a>,
+    passed: &mut ChainOutput<'a>,
+) -> Result<(), FilterFailure> {
     let Some((stage, rest)) = stages.split_first_mut() else {
         passed.parcels.push(parcel);
         return Ok(());

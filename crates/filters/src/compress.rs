@@ -1,9 +1,10 @@
-//! Compression on the way: the sender's end makes bytes of a value, the receiver's makes the value of them again.
+//! Compression on the way: the sender's end makes bytes of a value, the receiver's makes the value of them
+//! again.
 //!
-//! The bytes: method (1 LZ4, 2 zstd), number of parts (u16), length of the body (u64), all little-endian, then the
-//! compressed body of a message (`docs/reference/message.md`).
+//! The bytes: method (1 LZ4, 2 zstd), number of parts (u16), length of the body (u64), all little-endian, then
+//! the compressed body of a message (`docs/reference/message.md`).
 
-use crate::chain::{StepOutput, FilterRemark, FilterStep};
+use crate::chain::{FilterRemark, FilterStep, StepOutput};
 use crate::parcel::{kind_of, Data, Parcel};
 use crate::view::{allowed, room};
 use ligament_catalogue::{fault, Fault};
@@ -30,7 +31,8 @@ pub(crate) struct Compress {
     most: Option<u64>,
 }
 
-/// Refuses a message that is larger than the messages of its conduit may be, as it would be without compression.
+/// Refuses a message that is larger than the messages of its conduit may be, as it would be without
+/// compression.
 fn within(length: u64, most: Option<u64>) -> Result<(), Fault> {
     match most.filter(|&most| length > most.max(MAX_USUAL_RATIO as u64)) {
         None => Ok(()),

@@ -1,6 +1,6 @@
 //! Shows messages to people as they pass.
 
-use crate::chain::{StepOutput, FilterRemark, FilterStep};
+use crate::chain::{FilterRemark, FilterStep, StepOutput};
 use crate::parcel::{kind_of, Data, Parcel};
 use ligament_catalogue::Fault;
 use ligament_wire::times::ShownTime;
@@ -44,7 +44,8 @@ fn shown(data: &Data<'_>) -> String {
 
 /// The first elements in words; none if they lie apart and cannot be gathered.
 fn shown_of<T: bytemuck::AnyBitPattern + ToString>(view: &crate::view::ArrayView<'_>) -> Vec<String> {
-    view.elements::<T>().map_or(Vec::new(), |all| all.iter().take(MAX_SHOWN_ELEMENTS).map(T::to_string).collect())
+    view.elements::<T>()
+        .map_or(Vec::new(), |all| all.iter().take(MAX_SHOWN_ELEMENTS).map(T::to_string).collect())
 }
 
 /// The first elements of an array of doubles or single precision.

@@ -1,7 +1,7 @@
-//! Another type for the elements. Numbers lose their fraction towards zero as in C and NumPy; a number that the type
-//! cannot hold is an error.
+//! Another type for the elements. Numbers lose their fraction towards zero as in C and NumPy; a number that the
+//! type cannot hold is an error.
 
-use crate::chain::{StepOutput, FilterRemark, FilterStep};
+use crate::chain::{FilterRemark, FilterStep, StepOutput};
 use crate::numbers::BLOCK;
 use crate::parcel::{kind_of, Data, Parcel};
 use crate::view::{array, bytes_of, room, ArrayView};
@@ -229,7 +229,8 @@ fn singles<T: crate::numbers::Float>(from: &[T], parts: usize, to: DType) -> Res
     for (i, block) in from.chunks(BLOCK).enumerate() {
         let at = all.len();
         all.extend(block.iter().map(|&x| x.to_f64() as f32));
-        // Two loops without a branch, so that vector instructions do both; the block stays in the nearest cache.
+        // Two loops without a branch, so that vector instructions do both; the block stays in the nearest
+        // cache.
         let odd: u32 = all[at..].iter().map(|y| u32::from(!y.is_finite())).sum();
         if odd > 0 {
             all_fit(block, i * BLOCK, parts, fits_single, to)?;

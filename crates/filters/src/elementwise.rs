@@ -1,6 +1,7 @@
-//! Filters that change each number by itself: in place if the numbers are ours, else in the one pass that reads them.
+//! Filters that change each number by itself: in place if the numbers are ours, else in the one pass that reads
+//! them.
 
-use crate::chain::{StepOutput, FilterRemark, FilterStep};
+use crate::chain::{FilterRemark, FilterStep, StepOutput};
 use crate::numbers::{Float, NumberBuffer};
 use crate::parcel::{Data, Parcel};
 use crate::units::without_own_zero;
@@ -10,7 +11,11 @@ use ligament_catalogue::Fault;
 pub(crate) struct Multiply(pub f64);
 
 impl FilterStep for Multiply {
-    fn apply<'a>(&mut self, mut parcel: Parcel<'a>, _: &mut Vec<FilterRemark>) -> Result<StepOutput<'a>, Fault> {
+    fn apply<'a>(
+        &mut self,
+        mut parcel: Parcel<'a>,
+        _: &mut Vec<FilterRemark>,
+    ) -> Result<StepOutput<'a>, Fault> {
         let factor = self.0;
         let numbers = NumberBuffer::with_complex(&mut parcel.data)?;
         without_own_zero(numbers.frame.unit.as_deref(), "product")?;
@@ -59,7 +64,11 @@ impl Threshold {
 }
 
 impl FilterStep for Threshold {
-    fn apply<'a>(&mut self, mut parcel: Parcel<'a>, _: &mut Vec<FilterRemark>) -> Result<StepOutput<'a>, Fault> {
+    fn apply<'a>(
+        &mut self,
+        mut parcel: Parcel<'a>,
+        _: &mut Vec<FilterRemark>,
+    ) -> Result<StepOutput<'a>, Fault> {
         let set = self.set(NumberBuffer::of(&mut parcel.data)?)?;
         Ok(StepOutput::One(parcel.with(Data::Own(set))))
     }

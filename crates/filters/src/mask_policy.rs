@@ -1,5 +1,5 @@
-//! Values that are masked: NaN on a grid, where there is nothing to be said of a cell. The nearest other value is found axis by
-//! axis (Felzenszwalb and Huttenlocher, Theory of Computing 8, 2012).
+//! Values that are masked: NaN on a grid, where there is nothing to be said of a cell. The nearest other value
+//! is found axis by axis (Felzenszwalb and Huttenlocher, Theory of Computing 8, 2012).
 
 use crate::numbers::Float;
 use crate::view::between;
@@ -10,8 +10,8 @@ pub(crate) fn count<T: Float>(elements: &[T]) -> usize {
     elements.iter().map(|x| usize::from(x.to_f64().is_nan())).sum()
 }
 
-/// Puts the nearest value that is none of these in place of each NaN, by the distance of their indices. All stay if there is no
-/// such value.
+/// Puts the nearest value that is none of these in place of each NaN, by the distance of their indices. All
+/// stay if there is no such value.
 pub(crate) fn fill<T: Float>(elements: &mut [T], shape: &[u64], order: ArrayOrder) {
     let mut places: Vec<NearestElement> = elements
         .iter()
@@ -38,15 +38,16 @@ pub(crate) fn fill<T: Float>(elements: &mut [T], shape: &[u64], order: ArrayOrde
     }
 }
 
-/// The nearest value of a place, as far as the axes up to now reach: its number, and the square of its distance.
+/// The nearest value of a place, as far as the axes up to now reach: its number, and the square of its
+/// distance.
 #[derive(Debug, Clone, Copy)]
 struct NearestElement {
     from: usize,
     distance: f64,
 }
 
-/// The nearest values of the places of a line. Each place that has one is a parabola over the line; the lowest at a place is
-/// that of its nearest value.
+/// The nearest values of the places of a line. Each place that has one is a parabola over the line; the lowest
+/// at a place is that of its nearest value.
 fn nearest_along(line: &[NearestElement]) -> Vec<NearestElement> {
     // Of the parabolas that are lowest somewhere: their places, and where each begins to be.
     let mut lowest: Vec<(usize, f64)> = Vec::new();

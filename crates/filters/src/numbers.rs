@@ -1,12 +1,12 @@
-//! Numbers that filters compute with: doubles, or single precision where they came so. Integers and truth values are
-//! read as doubles. A message of one number, or of a list of numbers, stays such a one.
+//! Numbers that filters compute with: doubles, or single precision where they came so. Integers and truth
+//! values are read as doubles. A message of one number, or of a list of numbers, stays such a one.
 
 use crate::parcel::{kind_of, Data};
 use crate::units::Conversion;
 use crate::view::{array, bytes_of, contiguous, room, ArrayView};
 use bytemuck::Pod;
 use ligament_catalogue::{fault, Fault};
-use ligament_wire::{ArrayRef, DType, ArrayOrder, Value, ValueRef};
+use ligament_wire::{ArrayOrder, ArrayRef, DType, Value, ValueRef};
 use std::borrow::Cow;
 
 /// So many elements are looked at before it is asked whether one of them is wrong.
@@ -157,7 +157,8 @@ impl<'a> NumberBuffer<'a> {
                 return Ok(real.map(list));
             }
             Data::Kept(Value::Complex(re, im)) => {
-                let mut numbers = NumberBuffer::bare(Real::F64(Cow::Owned(vec![*re, *im])), Shell::Number, vec![]);
+                let mut numbers =
+                    NumberBuffer::bare(Real::F64(Cow::Owned(vec![*re, *im])), Shell::Number, vec![]);
                 numbers.frame.complex = true;
                 return Ok(Some(numbers));
             }
@@ -179,7 +180,14 @@ impl<'a> NumberBuffer<'a> {
     }
 
     fn bare(real: Real<'a>, shell: Shell, shape: Vec<u64>) -> NumberBuffer<'a> {
-        let frame = NumberFrame { shell, shape, order: ArrayOrder::RowMajor, complex: false, names: vec![], unit: None };
+        let frame = NumberFrame {
+            shell,
+            shape,
+            order: ArrayOrder::RowMajor,
+            complex: false,
+            names: vec![],
+            unit: None,
+        };
         NumberBuffer { real, frame }
     }
 
@@ -209,7 +217,8 @@ impl<'a> NumberBuffer<'a> {
         })
     }
 
-    /// The same numbers, in the unit and the memory order of others, so that they go together element by element.
+    /// The same numbers, in the unit and the memory order of others, so that they go together element by
+    /// element.
     ///
     /// # Errors
     /// They have another shape, or a unit that does not convert to that of the others.
@@ -393,9 +402,10 @@ impl NumberBuffer<'static> {
             }),
             (Shell::Number, _) => {
                 let parts = self.to_f64();
-                match self.frame.complex {
-                    true => ValueRef::Complex(parts[0], parts[1]),
-                    false => ValueRef::Float(parts[0]),
+                if self.frame.complex {
+                    ValueRef::Complex(parts[0], parts[1])
+                } else {
+                    ValueRef::Float(parts[0])
                 }
             }
             (Shell::List, _) => {

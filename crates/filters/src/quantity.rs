@@ -72,7 +72,8 @@ pub struct Quantity {
 }
 
 impl Quantity {
-    /// Reads a number and a unit: one that filters know (`ms`, `yr`, `µm`), or a word (`2 years`, `3 millimetres`).
+    /// Reads a number and a unit: one that filters know (`ms`, `yr`, `µm`), or a word (`2 years`,
+    /// `3 millimetres`).
     ///
     /// # Errors
     /// Why the text is no quantity of this measure.
@@ -99,9 +100,10 @@ impl Quantity {
         };
         // 20 µm is 2e-5 m, and not 1.9999999999999998e-5.
         let value = format!("{value:.14e}").parse().unwrap_or(value);
-        match f64::is_finite(value) && (value != 0.0 || number == 0.0) {
-            true => Ok(Quantity { value, measure }),
-            false => Err(NoQuantity::TooFar),
+        if f64::is_finite(value) && (value != 0.0 || number == 0.0) {
+            Ok(Quantity { value, measure })
+        } else {
+            Err(NoQuantity::TooFar)
         }
     }
 }
@@ -155,10 +157,12 @@ impl fmt::Display for Quantity {
 fn digits(value: f64) -> String {
     let places = 3 - value.abs().max(1e-9).log10().floor() as i32;
     let text = format!("{value:.*}", places.clamp(0, 12) as usize);
-    match text.contains('.') {
-        true => text.trim_end_matches('0').trim_end_matches('.').to_owned(),
-        false if value >= 1e7 => format!("{value:.3e}"),
-        false => text,
+    if text.contains('.') {
+        text.trim_end_matches('0').trim_end_matches('.').to_owned()
+    } else if value >= 1e7 {
+        format!("{value:.3e}")
+    } else {
+        text
     }
 }
 

@@ -1,7 +1,7 @@
 //! One number out of many: of a whole array, or along one of its axes.
 
-use crate::chain::{StepOutput, FilterRemark, FilterStep};
-use crate::numbers::{Float, NumberFrame, NumberBuffer, Real, Shell};
+use crate::chain::{FilterRemark, FilterStep, StepOutput};
+use crate::numbers::{Float, NumberBuffer, NumberFrame, Real, Shell};
 use crate::parcel::{Data, Parcel};
 use crate::sums::{self, SMALL_SQUARES};
 use crate::units::without_own_zero;
@@ -129,7 +129,11 @@ fn extreme<T: Float>(elements: &[T], better: impl Fn(T, T) -> bool) -> f64 {
 }
 
 impl FilterStep for Reduce {
-    fn apply<'a>(&mut self, mut parcel: Parcel<'a>, _: &mut Vec<FilterRemark>) -> Result<StepOutput<'a>, Fault> {
+    fn apply<'a>(
+        &mut self,
+        mut parcel: Parcel<'a>,
+        _: &mut Vec<FilterRemark>,
+    ) -> Result<StepOutput<'a>, Fault> {
         let NumberBuffer { real, frame } = NumberBuffer::of(&mut parcel.data)?;
         match self.to {
             To::Sum => without_own_zero(frame.unit.as_deref(), "sum")?,

@@ -1,14 +1,14 @@
-//! Filters that remember earlier messages. A message that is earlier than the one before it begins a new series, as when
-//! a submodel starts again: what is remembered is forgotten then.
+//! Filters that remember earlier messages. A message that is earlier than the one before it begins a new
+//! series, as when a submodel starts again: what is remembered is forgotten then.
 
-use crate::chain::{StepOutput, FilterRemark, FilterStep};
-use crate::numbers::{NumberFrame, NumberBuffer, Real};
+use crate::chain::{FilterRemark, FilterStep, StepOutput};
+use crate::numbers::{NumberBuffer, NumberFrame, Real};
 use crate::parcel::{kind_of, Data, Parcel};
 use crate::sums::{between, Window};
 use crate::view::{allowed, bytes_of};
 use ligament_catalogue::{fault, Fault};
 use ligament_wire::times::{is_before, TimeSeries};
-use ligament_wire::{Array, DType, ArrayOrder, Value};
+use ligament_wire::{Array, ArrayOrder, DType, Value};
 use std::borrow::Cow;
 
 /// Puts messages between two that follow each other, on a straight line: each step becomes several equal parts.
@@ -25,8 +25,8 @@ impl InterpolateTime {
 }
 
 impl FilterStep for InterpolateTime {
-    /// A message is passed on when it comes, with those between it and the one before it in front. Nothing is held back,
-    /// because its receiver may be what the sender waits for.
+    /// A message is passed on when it comes, with those between it and the one before it in front. Nothing is
+    /// held back, because its receiver may be what the sender waits for.
     fn apply<'a>(&mut self, parcel: Parcel<'a>, _: &mut Vec<FilterRemark>) -> Result<StepOutput<'a>, Fault> {
         let (parts, at, parcel_next) = (self.parts as f64, parcel.timestamp, parcel.next_timestamp);
         let mut kept = in_floats(parcel.kept()?)?;
@@ -104,7 +104,11 @@ impl MovingAverage {
 }
 
 impl FilterStep for MovingAverage {
-    fn apply<'a>(&mut self, mut parcel: Parcel<'a>, _: &mut Vec<FilterRemark>) -> Result<StepOutput<'a>, Fault> {
+    fn apply<'a>(
+        &mut self,
+        mut parcel: Parcel<'a>,
+        _: &mut Vec<FilterRemark>,
+    ) -> Result<StepOutput<'a>, Fault> {
         if self.times.goes_on(parcel.timestamp, parcel.next_timestamp) {
             self.window.clear();
             self.first = None;
@@ -176,8 +180,8 @@ impl FilterStep for Chunk {
     }
 }
 
-/// Makes n messages of one: of a chunk, with the times that they had; of a list, over the time to the next message in
-/// equal steps.
+/// Makes n messages of one: of a chunk, with the times that they had; of a list, over the time to the next
+/// message in equal steps.
 pub(crate) struct Dechunk;
 
 impl FilterStep for Dechunk {
@@ -199,7 +203,8 @@ impl FilterStep for Dechunk {
             }
         };
         let next = times.iter().skip(1).copied().map(Some).chain([next_timestamp]);
-        // Messages of one time, added up in two ways, may stand in a chunk: one is a little less than the one before it.
+        // Messages of one time, added up in two ways, may stand in a chunk: one is a little less than the one
+        // before it.
         let in_order = |time: f64, next: f64| if is_before(next, time) { next } else { next.max(time) };
         let parts = times.iter().zip(next).zip(values).map(|((&timestamp, next), value)| Parcel {
             timestamp,

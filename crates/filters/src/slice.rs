@@ -1,6 +1,6 @@
 //! A part of an array: ranges and single indices, one for each axis, as NumPy writes them.
 
-use crate::chain::{StepOutput, FilterRemark, FilterStep};
+use crate::chain::{FilterRemark, FilterStep, StepOutput};
 use crate::parcel::{kind_of, Data, Parcel};
 use crate::view::{contiguous, ArrayView};
 use ligament_catalogue::{fault, Fault};
@@ -38,7 +38,8 @@ impl Slice {
             ));
         }
         let strides = view.byte_strides();
-        let mut part = ArrayView { shape: Vec::new(), strides: None, names: Cow::Borrowed(&[]), ..view.clone() };
+        let mut part =
+            ArrayView { shape: Vec::new(), strides: None, names: Cow::Borrowed(&[]), ..view.clone() };
         let (mut new_strides, mut names) = (Vec::new(), Vec::new());
         let mut offset = view.offset;
         for (axis, (&extent, &stride)) in view.shape.iter().zip(&strides).enumerate() {
@@ -75,14 +76,14 @@ impl Slice {
         let together =
             part.is_empty() || new_strides == contiguous(&part.shape, part.order, part.dtype.size() as i64);
         part.offset = if part.is_empty() { 0 } else { offset };
-        match together {
+        if together {
             // Nothing stands beside the elements.
-            true => {
-                let bytes = part.len() * part.dtype.size();
-                part.data = &view.data[part.offset..part.offset + bytes];
-                part.offset = 0;
-            }
-            false => part.strides = Some(new_strides),
+
+            let bytes = part.len() * part.dtype.size();
+            part.data = &view.data[part.offset..part.offset + bytes];
+            part.offset = 0;
+        } else {
+            part.strides = Some(new_strides)
         }
         if part.shape.len() < 2 {
             part.order = ArrayOrder::RowMajor;
@@ -118,8 +119,8 @@ fn range(text: &str) -> Result<Range, Fault> {
 }
 
 impl FilterStep for Slice {
-    /// What is lent stays where it is, and is gathered when it is sent. Of what is kept nothing is copied either, if the
-    /// part lies together.
+    /// What is lent stays where it is, and is gathered when it is sent. Of what is kept nothing is copied
+    /// either, if the part lies together.
     fn apply<'a>(&mut self, parcel: Parcel<'a>, _: &mut Vec<FilterRemark>) -> Result<StepOutput<'a>, Fault> {
         if let Data::Lent(view) = &parcel.data {
             let part = self.of(view)?;

@@ -1,12 +1,13 @@
-//! Sums, means, norms, products and values between two others. Each is right wherever the result fits into a number, also if
-//! a sum or a square on the way to it does not; and one NaN makes the result NaN.
+//! Sums, means, norms, products and values between two others. Each is right wherever the result fits into a
+//! number, also if a sum or a square on the way to it does not; and one NaN makes the result NaN.
 //!
-//! The plain way comes first. If it leaves the range of numbers, the same is computed of smaller or larger numbers, by a
-//! power of two, so that no digit changes.
+//! The plain way comes first. If it leaves the range of numbers, the same is computed of smaller or larger
+//! numbers, by a power of two, so that no digit changes.
 
 use crate::numbers::Float;
 
-/// Sums that are too large are made of numbers that are smaller by this factor: there may be as many as fit into memory.
+/// Sums that are too large are made of numbers that are smaller by this factor: there may be as many as fit
+/// into memory.
 pub(crate) const SMALLER: f64 = 1.0 / LARGER;
 pub(crate) const LARGER: f64 = (1u128 << 64) as f64;
 /// Sums of squares below this may have lost squares that are too small for a number.
@@ -58,7 +59,8 @@ pub fn product(elements: &[f64]) -> f64 {
     if !lost {
         return plain;
     }
-    // Beside zeros, infinities and NaN only the signs of the others count: what they amount to may be too large, or too small.
+    // Beside zeros, infinities and NaN only the signs of the others count: what they amount to may be too
+    // large, or too small.
     let counts = |x: &f64| x.is_finite() && *x != 0.0;
     if !elements.iter().all(counts) {
         return elements.iter().map(|x| if counts(x) { x.signum() } else { *x }).product();
@@ -133,8 +135,8 @@ fn exponent(power_of_two: f64) -> i64 {
     }
 }
 
-/// The sum of what `each` makes of the elements. Halves are summed by themselves, so that rounding errors stay small (Higham,
-/// SIAM J. Sci. Comput. 14, 1993).
+/// The sum of what `each` makes of the elements. Halves are summed by themselves, so that rounding errors stay
+/// small (Higham, SIAM J. Sci. Comput. 14, 1993).
 fn pairwise<T: Float>(elements: &[T], each: &impl Fn(T) -> f64) -> f64 {
     const LANES: usize = 8;
     if elements.len() > 1024 {
@@ -193,9 +195,10 @@ impl RunningSums {
     }
 }
 
-/// The sums of the last arrays. Nothing is ever taken away from a sum, so a large number leaves nothing behind when it goes.
-/// The older arrays are summed from each of them to the last of them, and the newer ones all together; when there are no older
-/// ones left, the newer ones become these. So an array takes part in two or three sums, however many the window holds.
+/// The sums of the last arrays. Nothing is ever taken away from a sum, so a large number leaves nothing behind
+/// when it goes. The older arrays are summed from each of them to the last of them, and the newer ones all
+/// together; when there are no older ones left, the newer ones become these. So an array takes part in two or
+/// three sums, however many the window holds.
 #[derive(Debug, Default)]
 pub(crate) struct Window {
     /// The sum of all older arrays is the last one.

@@ -1,6 +1,6 @@
 //! Filters that let messages pass or change their times; the data stays where it is.
 
-use crate::chain::{StepOutput, FilterRemark, FilterStep};
+use crate::chain::{FilterRemark, FilterStep, StepOutput};
 use crate::parcel::Parcel;
 use ligament_catalogue::{fault, Fault};
 use ligament_wire::times::{ShownTime, TimeSeries};
@@ -21,7 +21,11 @@ impl EveryNth {
 
 impl FilterStep for EveryNth {
     /// The next message that is kept is n steps away; steps are taken to be as long as this one.
-    fn apply<'a>(&mut self, mut parcel: Parcel<'a>, _: &mut Vec<FilterRemark>) -> Result<StepOutput<'a>, Fault> {
+    fn apply<'a>(
+        &mut self,
+        mut parcel: Parcel<'a>,
+        _: &mut Vec<FilterRemark>,
+    ) -> Result<StepOutput<'a>, Fault> {
         if self.series.goes_on(parcel.timestamp, parcel.next_timestamp) {
             self.left_out = 0;
         }
@@ -47,9 +51,10 @@ pub(crate) struct BlockUntil {
 impl FilterStep for BlockUntil {
     fn apply<'a>(&mut self, parcel: Parcel<'a>, _: &mut Vec<FilterRemark>) -> Result<StepOutput<'a>, Fault> {
         self.series.goes_on(parcel.timestamp, parcel.next_timestamp);
-        Ok(match self.series.is_before(parcel.timestamp, self.time) {
-            true => StepOutput::None,
-            false => StepOutput::One(parcel),
+        Ok(if self.series.is_before(parcel.timestamp, self.time) {
+            StepOutput::None
+        } else {
+            StepOutput::One(parcel)
         })
     }
 }
@@ -61,7 +66,11 @@ pub(crate) struct BlockAfter {
 }
 
 impl FilterStep for BlockAfter {
-    fn apply<'a>(&mut self, mut parcel: Parcel<'a>, _: &mut Vec<FilterRemark>) -> Result<StepOutput<'a>, Fault> {
+    fn apply<'a>(
+        &mut self,
+        mut parcel: Parcel<'a>,
+        _: &mut Vec<FilterRemark>,
+    ) -> Result<StepOutput<'a>, Fault> {
         self.series.goes_on(parcel.timestamp, parcel.next_timestamp);
         let is_after = |time| self.series.is_before(self.time, time);
         if is_after(parcel.timestamp) {

@@ -1,7 +1,8 @@
-//! Units: the SI (9th brochure, 2019), its prefixes, and those that simulation codes use beside it; and the filter that
-//! converts. A unit is a factor to the SI's base units, an offset for temperatures, and an exponent for each base.
+//! Units: the SI (9th brochure, 2019), its prefixes, and those that simulation codes use beside it; and the
+//! filter that converts. A unit is a factor to the SI's base units, an offset for temperatures, and an exponent
+//! for each base.
 
-use crate::chain::{StepOutput, FilterRemark, FilterStep};
+use crate::chain::{FilterRemark, FilterStep, StepOutput};
 use crate::numbers::{NumberBuffer, Shell};
 use crate::parcel::{Data, Parcel};
 use ligament_catalogue::{fault, Fault};
@@ -102,8 +103,8 @@ const UNITS: &[UnitEntry] = &[
     ("Δ°F", false, 5.0 / 9.0, TEMPERATURE),
 ];
 
-/// The kind of scale that a unit is on. Zero of a unit by itself is another temperature on each scale, and no difference
-/// in each.
+/// The kind of scale that a unit is on. Zero of a unit by itself is another temperature on each scale, and no
+/// difference in each.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Scale {
     /// Zero is zero in all units of the dimension.
@@ -154,8 +155,8 @@ pub struct Unit {
 }
 
 impl Unit {
-    /// Reads a unit: symbols with prefixes and exponents (`m2`, `m^2`, `s-1`), between them `*`, `.`, `·`, spaces or `/`,
-    /// which divides by the one symbol after it.
+    /// Reads a unit: symbols with prefixes and exponents (`m2`, `m^2`, `s-1`), between them `*`, `.`, `·`,
+    /// spaces or `/`, which divides by the one symbol after it.
     ///
     /// # Errors
     /// What cannot be read.
@@ -183,9 +184,10 @@ impl Unit {
                     return Err(fault!(FILTER_FAILED, "\"{text}\" has no symbol after a \"{c}\""));
                 }
             }
-            let length = match rest.starts_with('1') {
-                true => rest.find(|c: char| !c.is_ascii_digit()),
-                false => rest.find(|c| !is_symbol(c)),
+            let length = if rest.starts_with('1') {
+                rest.find(|c: char| !c.is_ascii_digit())
+            } else {
+                rest.find(|c| !is_symbol(c))
             };
             let (symbol, after) = rest.split_at(length.unwrap_or(rest.len()));
             if symbol.len() > 1 && symbol.starts_with('1') {
@@ -307,9 +309,10 @@ impl Convert {
     }
 
     fn check(&self, (text, from): &(String, Unit)) -> Result<(), Fault> {
-        match from.converts_to(&self.to.1) {
-            true => Ok(()),
-            false => Err(different(text, &self.to.0)),
+        if from.converts_to(&self.to.1) {
+            Ok(())
+        } else {
+            Err(different(text, &self.to.0))
         }
     }
 
@@ -339,7 +342,11 @@ impl Convert {
 }
 
 impl FilterStep for Convert {
-    fn apply<'a>(&mut self, mut parcel: Parcel<'a>, _: &mut Vec<FilterRemark>) -> Result<StepOutput<'a>, Fault> {
+    fn apply<'a>(
+        &mut self,
+        mut parcel: Parcel<'a>,
+        _: &mut Vec<FilterRemark>,
+    ) -> Result<StepOutput<'a>, Fault> {
         let numbers = NumberBuffer::of(&mut parcel.data)?;
         let from = self.source(numbers.frame.unit.as_deref())?;
         let mut converted = Conversion::new(&from, &self.to.1).of(numbers)?;
@@ -350,8 +357,8 @@ impl FilterStep for Convert {
     }
 }
 
-/// Refuses a unit that measures temperatures from a zero of its own, in which there is no such result: 20 degC and 20 degC are
-/// not 40 degC.
+/// Refuses a unit that measures temperatures from a zero of its own, in which there is no such result: 20 degC
+/// and 20 degC are not 40 degC.
 ///
 /// # Errors
 /// It is such a unit.

@@ -2,7 +2,7 @@
 
 use bytemuck::{AnyBitPattern, Pod};
 use ligament_catalogue::{fault, Fault};
-use ligament_wire::{Array, ArrayMeta, ArrayRef, Bytes, DType, ArrayOrder};
+use ligament_wire::{Array, ArrayMeta, ArrayOrder, ArrayRef, Bytes, DType};
 use std::borrow::Cow;
 
 /// An array in memory that is only read.
@@ -52,9 +52,10 @@ impl<T: Pod> AsRef<[u8]> for TypedElements<T> {
 
 /// Elements as bytes that others may share.
 pub(crate) fn bytes_of<T: Pod + Send + Sync>(elements: Vec<T>) -> Bytes {
-    match elements.is_empty() {
-        true => Bytes::new(),
-        false => Bytes::from_owner(TypedElements(elements)),
+    if elements.is_empty() {
+        Bytes::new()
+    } else {
+        Bytes::from_owner(TypedElements(elements))
     }
 }
 
@@ -91,8 +92,8 @@ impl<'a> ArrayView<'a> {
         }
     }
 
-    /// The elements in memory order of `order`, `T` being as large as one of them (or as the parts of one): as they lie
-    /// there, if they lie together, else gathered.
+    /// The elements in memory order of `order`, `T` being as large as one of them (or as the parts of one): as
+    /// they lie there, if they lie together, else gathered.
     ///
     /// # Errors
     /// There is no memory to gather them in.
@@ -200,9 +201,10 @@ fn unaligned<T: AnyBitPattern + Copy>(data: &[u8]) -> Vec<T> {
 
 /// How many elements an array of this shape has.
 pub(crate) fn count(shape: &[u64]) -> usize {
-    match shape.contains(&0) {
-        true => 0,
-        false => shape.iter().product::<u64>() as usize,
+    if shape.contains(&0) {
+        0
+    } else {
+        shape.iter().product::<u64>() as usize
     }
 }
 
@@ -215,9 +217,10 @@ const MAX_OUTPUT_GIB: u64 = 64;
 /// They are more than a filter makes.
 pub(crate) fn allowed(shape: &[u64], size: usize) -> Result<usize, Fault> {
     let size = size as u64;
-    let bytes = match shape.contains(&0) {
-        true => Some(0),
-        false => shape.iter().try_fold(size, |bytes, &extent| bytes.checked_mul(extent)),
+    let bytes = if shape.contains(&0) {
+        Some(0)
+    } else {
+        shape.iter().try_fold(size, |bytes, &extent| bytes.checked_mul(extent))
     };
     match bytes.filter(|&bytes| bytes <= MAX_OUTPUT_GIB << 30) {
         Some(bytes) => Ok((bytes / size) as usize),

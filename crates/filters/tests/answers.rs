@@ -1,9 +1,9 @@
 //! Each filter with known answers: values, times, how many messages, and what it refuses.
 
 use ligament_catalogue::{fault, Fault};
-use ligament_filters::{Around, Chain, Data, StepOutput, Parcel, FilterRemark, FilterStep, Unit};
+use ligament_filters::{Around, Chain, Data, FilterRemark, FilterStep, Parcel, StepOutput, Unit};
 use ligament_model::Filter;
-use ligament_wire::{Array, ArrayRef, ArrayOrder, Value, ValueRef};
+use ligament_wire::{Array, ArrayOrder, ArrayRef, Value, ValueRef};
 use proptest::prelude::*;
 
 /// The filters of a model's text, all at the receiver.
@@ -183,8 +183,9 @@ fn what_fits_into_a_number_is_right_though_sums_and_squares_do_not_fit() {
 
 #[test]
 fn no_finite_number_of_single_precision_becomes_infinite() {
-    let single =
-        |x: &[f32]| Value::Array(Array::from_slice(x, &[x.len()], ArrayOrder::RowMajor).unwrap().with_unit("km"));
+    let single = |x: &[f32]| {
+        Value::Array(Array::from_slice(x, &[x.len()], ArrayOrder::RowMajor).unwrap().with_unit("km"))
+    };
     for text in
         ["[{multiply: 1.0e+300}]", "[{unit: nm}]", "[{unit: fm}]", "[{threshold: {value: 1, below: 1.0e+300}}]"]
     {
@@ -683,7 +684,8 @@ fn a_filter_makes_no_more_than_memory_can_hold() {
 #[test]
 fn what_a_sender_lends_is_checked_before_it_is_read() {
     let zero = [0; 8];
-    let array = |shape, strides| ArrayRef { strides, ..ArrayRef::from_slice(&[0.0], shape, ArrayOrder::RowMajor) };
+    let array =
+        |shape, strides| ArrayRef { strides, ..ArrayRef::from_slice(&[0.0], shape, ArrayOrder::RowMajor) };
     let lent = |shape, strides| Data::lent(&ValueRef::Array(ArrayRef { data: &zero, ..array(shape, strides) }));
     assert!(lent(&[10], None).is_err());
     assert!(lent(&[2], Some(&[8])).is_err());
@@ -737,7 +739,8 @@ fn single_precision_holds_no_number_beyond_its_own() {
         assert!(refused(&text, doubles(&[1.0, 1e300], &[2])).contains("element 1 is 1000"), "{to}");
         assert!(refused(&text, float(-1e39)).contains("cannot hold"), "{to}");
     }
-    let complex = Value::Array(Array::from_slice(&[[0.0, 0.0], [0.0, 1e300]], &[2], ArrayOrder::RowMajor).unwrap());
+    let complex =
+        Value::Array(Array::from_slice(&[[0.0, 0.0], [0.0, 1e300]], &[2], ArrayOrder::RowMajor).unwrap());
     assert!(refused("[{type: complex64}]", complex).contains("element 1 is 1000"));
     assert_eq!(one("[{type: float32}]", float(f64::INFINITY)), float(f64::INFINITY));
 }

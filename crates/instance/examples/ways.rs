@@ -1,11 +1,12 @@
-//! Plays a series of calls, drawn by a seed, on an instance, and writes down all that came of each: `tests/ways` plays
-//! the same series with ordinary messages on their own way, and with all messages on the general way, and compares.
+//! Plays a series of calls, drawn by a seed, on an instance, and writes down all that came of each:
+//! `tests/ways` plays the same series with ordinary messages on their own way, and with all messages on the
+//! general way, and compares.
 //!
 //! `left` sends and `right` receives. Both draw from the same seed, so that `right` knows what comes.
 
 use ligament_instance::{
-    Array, ArrayMut, ArrayRef, DType, Error, Instance, Message, Operator, ArrayOrder, Outgoing, Ports, SettingType,
-    SettingValue, Settings, MessageTimes, Value, ValueRef, Wait,
+    Array, ArrayMut, ArrayOrder, ArrayRef, DType, Error, Instance, Message, MessageTimes, Operator, Outgoing,
+    Ports, SettingType, SettingValue, Settings, Value, ValueRef, Wait,
 };
 use ligament_model::Reference;
 use std::fmt::Debug;
@@ -13,7 +14,8 @@ use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::time::Duration;
 
-/// Elements of the arrays that are sent: small ones, several classes of blocks, and one too large to be ordinary.
+/// Elements of the arrays that are sent: small ones, several classes of blocks, and one too large to be
+/// ordinary.
 const COUNTS: [usize; 6] = [1, 30, 128, 1000, 8192, 40_000];
 
 /// Draws numbers (xorshift; Marsaglia, Journal of Statistical Software 8(14), 2003).

@@ -1,9 +1,9 @@
-//! The filters under `ligament: filters:`, at work. `ligament-filters` says what a filter does; here are the conduits that
-//! have some at this end, and what came through and waits to be received. A port has this only if one of its conduits has
-//! filters at its end; all other ports know nothing of it.
+//! The filters under `ligament: filters:`, at work. `ligament-filters` says what a filter does; here are the
+//! conduits that have some at this end, and what came through and waits to be received. A port has this only if
+//! one of its conduits has filters at its end; all other ports know nothing of it.
 //!
-//! Filters at the sender come before `last` (`filtered.rs`), those at the receiver before `repeat` and `pad` (`timing.rs`).
-//! Each slot has filters of its own, because they may remember earlier messages.
+//! Filters at the sender come before `last` (`filtered.rs`), those at the receiver before `repeat` and `pad`
+//! (`timing.rs`). Each slot has filters of its own, because they may remember earlier messages.
 
 use crate::error::{AgentError, Error, FilterError};
 use crate::expected::Origin;
@@ -14,7 +14,7 @@ use crate::ports::{PortState, PortTable};
 use crate::receive::{Arrival, Overlay};
 use crate::transport::Transport;
 use ligament_catalogue::Fault;
-use ligament_filters::{Around, Chain, Data, FilterFailure, Parcel, ChainOutput, FilterRemark, FilterStep};
+use ligament_filters::{Around, Chain, ChainOutput, Data, FilterFailure, FilterRemark, FilterStep, Parcel};
 use ligament_model::Filter;
 use ligament_shm::endpoint::Source;
 use ligament_shm::ShmError;
@@ -68,7 +68,9 @@ impl Lists {
             let lists = if sending { sends } else { receives };
             let mut conduits = HashMap::new();
             for channel in port.channels() {
-                let Some(FilterAnnouncement { list, peer, message_size }) = lists.get(&channel) else { continue };
+                let Some(FilterAnnouncement { list, peer, message_size }) = lists.get(&channel) else {
+                    continue;
+                };
                 let list = self.0.get(*list as usize).ok_or(AgentError::Filters)?;
                 let at_sender = Filter::at_sender(list);
                 let compressed = list[..at_sender].iter().any(|filter| filter.name == ligament_model::COMPRESS);
@@ -130,9 +132,10 @@ impl ConduitChains {
     /// As the model names it, but for slots.
     fn name(&self, sending: bool) -> String {
         let peer = self.peer.as_deref().unwrap_or("…");
-        match sending {
-            true => format!("{} -> {peer}", self.here),
-            false => format!("{peer} -> {}", self.here),
+        if sending {
+            format!("{} -> {peer}", self.here)
+        } else {
+            format!("{peer} -> {}", self.here)
         }
     }
 
@@ -167,14 +170,21 @@ impl Chains {
                 Some(conduit) => {
                     let own = |filter: &Filter| conduit.make(filter, self.sending);
                     let around = Around { own: &own, message_size: conduit.message_size };
-                    match self.sending {
-                        true => Chain::at_sender(&conduit.filters, &around)?,
-                        false => Chain::at_receiver(&conduit.filters, &around)?,
+                    if self.sending {
+                        Chain::at_sender(&conduit.filters, &around)?
+                    } else {
+                        Chain::at_receiver(&conduit.filters, &around)?
                     }
                 }
             };
-            let line =
-                SlotChain { chain, come: VecDeque::new(), header: None, overlay: None, fed: false, ended: false };
+            let line = SlotChain {
+                chain,
+                come: VecDeque::new(),
+                header: None,
+                overlay: None,
+                fed: false,
+                ended: false,
+            };
             self.lines.insert((channel, slot), line);
         }
         Ok(self.lines.get_mut(&(channel, slot)).expect("it is there by now"))
@@ -189,8 +199,8 @@ pub(crate) enum Availability {
 }
 
 impl Instance {
-    /// Works with the filters of a port, which are out of it meanwhile. What they say to people goes to the log; a failure
-    /// ends the run.
+    /// Works with the filters of a port, which are out of it meanwhile. What they say to people goes to the
+    /// log; a failure ends the run.
     fn with_chains<T>(
         &mut self,
         port: usize,
@@ -233,14 +243,18 @@ impl Instance {
         let here = &self.table.ports[port];
         let own = format!("{}.{}", self.name(), here.describe(slot).replace('"', ""));
         let told = chains.conduits.get(&channel).and_then(|conduit| conduit.peer.clone());
-        let known = || match chains.sending {
-            true => self.endpoint.receiver_of(channel),
-            false => self.endpoint.sender_of(channel),
+        let known = || {
+            if chains.sending {
+                self.endpoint.receiver_of(channel)
+            } else {
+                self.endpoint.sender_of(channel)
+            }
         };
         let peer = told.or_else(known).unwrap_or_default();
-        match chains.sending {
-            true => format!("{own} -> {peer}"),
-            false => format!("{peer} -> {own}"),
+        if chains.sending {
+            format!("{own} -> {peer}")
+        } else {
+            format!("{peer} -> {own}")
         }
     }
 

@@ -1,4 +1,5 @@
-//! What can go wrong in an instance's calls: an enum for each operation, whose messages say what, where, and what to do.
+//! What can go wrong in an instance's calls: an enum for each operation, whose messages say what, where, and
+//! what to do.
 
 use crate::turn::Overlap;
 use ligament_catalogue::{errors, fault, hinted, Code, Coded, Fault};
@@ -6,8 +7,8 @@ use ligament_model::SettingError;
 use ligament_shm::ShmError;
 use std::fmt;
 
-/// An error of an instance's call. Its `kind` says what a program may do about it, its `code` what a person can read
-/// about it.
+/// An error of an instance's call. Its `kind` says what a program may do about it, its `code` what a person can
+/// read about it.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum Error {
@@ -330,7 +331,9 @@ impl Error {
         match self {
             Error::Identity(IdentityError::Forked { .. } | IdentityError::Over { .. }) => ErrorKind::Usage,
             Error::Identity(_) => ErrorKind::Registration,
-            Error::Port(_) | Error::Send(_) | Error::Mapper(_) | Error::InUse(_) | Error::Own(_) => ErrorKind::Usage,
+            Error::Port(_) | Error::Send(_) | Error::Mapper(_) | Error::InUse(_) | Error::Own(_) => {
+                ErrorKind::Usage
+            }
             Error::Receive(error) => match error {
                 ReceiveError::Closed { .. }
                 | ReceiveError::ClosedWithinPass { .. }
@@ -344,10 +347,14 @@ impl Error {
                 | ReceiveError::OtherType { .. }
                 | ReceiveError::OtherShape { .. } => ErrorKind::Unexpected,
             },
-            Error::Setting(SettingError::NotSet { .. } | SettingError::Misspelt { .. }) => ErrorKind::SettingUnset,
+            Error::Setting(SettingError::NotSet { .. } | SettingError::Misspelt { .. }) => {
+                ErrorKind::SettingUnset
+            }
             Error::Setting(_) => ErrorKind::SettingType,
             Error::Timeline(TimelineError::NeedsLoop { .. }) => ErrorKind::Usage,
-            Error::Timeline(TimelineError::TooDeep { .. } | TimelineError::NoMilestone { .. }) => ErrorKind::System,
+            Error::Timeline(TimelineError::TooDeep { .. } | TimelineError::NoMilestone { .. }) => {
+                ErrorKind::System
+            }
             Error::Timeline(_) => ErrorKind::Unexpected,
             Error::Agent(_) => ErrorKind::System,
             Error::Filter(_) => ErrorKind::Unexpected,
@@ -357,7 +364,9 @@ impl Error {
                 ShmError::TimedOut => ErrorKind::TimedOut,
                 ShmError::Interrupted => ErrorKind::Interrupted,
                 ShmError::RunEnds(_) | ShmError::AgentGone => ErrorKind::RunEnds,
-                ShmError::System { .. } | ShmError::NoFence { .. } | ShmError::Malformed(_) => ErrorKind::System,
+                ShmError::System { .. } | ShmError::NoFence { .. } | ShmError::Malformed(_) => {
+                    ErrorKind::System
+                }
             },
             Error::Interrupted => ErrorKind::Interrupted,
             Error::Other { kind, .. } => *kind,

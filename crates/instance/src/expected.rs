@@ -6,7 +6,8 @@ use ligament_wire::{Array, DType, Value};
 use std::fmt;
 use std::sync::Arc;
 
-/// Where a message came from, in words: `port "in[2]" from micro[2].out`. Nothing for a message that was made here.
+/// Where a message came from, in words: `port "in[2]" from micro[2].out`. Nothing for a message that was made
+/// here.
 #[derive(Debug, Clone, Default)]
 pub struct Origin(pub(crate) Option<Arc<str>>);
 
@@ -50,7 +51,8 @@ impl Expected<'_> {
             && self.shape.is_none_or(|expected| is_shape(shape, expected))
     }
 
-    /// What to say where something else came: `came` are words for it, and `dtype` the type of its elements if it is an array.
+    /// What to say where something else came: `came` are words for it, and `dtype` the type of its elements if
+    /// it is an array.
     #[cold]
     pub fn unmet(&self, came: &str, dtype: Option<DType>, origin: &Origin) -> Error {
         let expected = self.to_string();
@@ -96,7 +98,7 @@ impl fmt::Display for Expected<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use ligament_wire::{Bytes, ArrayOrder};
+    use ligament_wire::{ArrayOrder, Bytes};
 
     fn array() -> Value {
         Value::Array(

@@ -1,7 +1,8 @@
-//! Which instance this process is, and which of its ranks: what the agent and MPI's launcher leave in its environment.
+//! Which instance this process is, and which of its ranks: what the agent and MPI's launcher leave in its
+//! environment.
 //!
-//! Processes that one `mpirun` starts have one environment. Where each of them speaks for itself, its token ends with a
-//! colon there, and the process adds its rank.
+//! Processes that one `mpirun` starts have one environment. Where each of them speaks for itself, its token
+//! ends with a colon there, and the process adds its rank.
 
 use crate::error::{Error, IdentityError};
 use ligament_shm::line::Identity;
@@ -24,8 +25,8 @@ pub(crate) fn from_environment() -> Result<Identity, Error> {
 /// Variables by which each MPI's launcher, and Slurm, tell a process its rank.
 const OF_LAUNCHERS: [&str; 4] = ["OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID"];
 
-/// The identity of this process among those that were started with MPI: of the one that may speak, or its own, where each
-/// speaks for itself.
+/// The identity of this process among those that were started with MPI: of the one that may speak, or its own,
+/// where each speaks for itself.
 fn as_rank(told: Identity, get: impl Fn(&str) -> Option<String>) -> Result<Identity, IdentityError> {
     let ranks: Option<u32> = get(ENV_RANKS).and_then(|ranks| ranks.parse().ok());
     let rank: Option<u32> = OF_LAUNCHERS.iter().find_map(|name| get(name)).and_then(|rank| rank.parse().ok());
@@ -46,7 +47,8 @@ fn as_rank(told: Identity, get: impl Fn(&str) -> Option<String>) -> Result<Ident
 mod tests {
     use super::*;
 
-    /// The token with which a process registers that was given this one and finds these variables; or why it does not.
+    /// The token with which a process registers that was given this one and finds these variables; or why it
+    /// does not.
     fn of(token: &str, variables: &[(&str, &str)]) -> Result<String, String> {
         let told = Identity { agent: "@a".into(), instance: "flow".into(), token: token.into() };
         let get = |name: &str| variables.iter().find(|(key, _)| *key == name).map(|(_, value)| (*value).into());

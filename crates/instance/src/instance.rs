@@ -1,7 +1,7 @@
 //! The instance: registering, the reuse loop, settings, logging, and a clean end.
 
 use crate::chains::{by_channel, Lists};
-use crate::error::{AgentError, Error, IdentityError, ErrorKind, PortError, ReceiveError};
+use crate::error::{AgentError, Error, ErrorKind, IdentityError, PortError, ReceiveError};
 use crate::identity::from_environment;
 use crate::loan::Spare;
 use crate::message::Message;
@@ -19,8 +19,8 @@ use ligament_model::{
 };
 use ligament_shm::line::{AgentLine, Identity, Registration};
 use ligament_shm::{forks, Endpoint, ShmError};
-use ligament_wire::control::{ChannelInfo, Rank, ChannelSteps, Welcome, ENV_IDENTITY};
-use ligament_wire::{decode_body, Encoder, ConduitEnd, Limits, Value};
+use ligament_wire::control::{ChannelInfo, ChannelSteps, Rank, Welcome, ENV_IDENTITY};
+use ligament_wire::{decode_body, ConduitEnd, Encoder, Limits, Value};
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::ffi::CString;
 use std::io::Write;
@@ -64,12 +64,13 @@ impl LogLevel {
 /// What an instance may ask for when it is made.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Flags {
-    /// Overlays that come with messages are handed over with them (`Message::settings`) instead of being applied:
-    /// for components that serve others with different settings.
+    /// Overlays that come with messages are handed over with them (`Message::settings`) instead of being
+    /// applied: for components that serve others with different settings.
     pub dont_apply_overlay: bool,
 }
 
-/// Among more settings than this no misspelt one is looked for: codes may ask for many that they can do without.
+/// Among more settings than this no misspelt one is looked for: codes may ask for many that they can do
+/// without.
 const MAX_SETTINGS_TO_COMPARE: usize = 200;
 
 /// The rank of an instance that has no others.
@@ -155,7 +156,8 @@ impl RequestedSettings {
 }
 
 impl Common {
-    /// From what the agent told. The process has its identity now: what is started from here is not this instance.
+    /// From what the agent told. The process has its identity now: what is started from here is not this
+    /// instance.
     pub fn new(welcome: &Welcome, flags: Flags) -> Result<Common, Error> {
         forks::watch();
         for variable in ENV_IDENTITY.map(CString::new).into_iter().flatten() {
@@ -171,8 +173,8 @@ impl Common {
 }
 
 impl Instance {
-    /// Joins the run that the environment names (`ligament run` sets it). Ports that are not given are taken from
-    /// the model.
+    /// Joins the run that the environment names (`ligament run` sets it). Ports that are not given are taken
+    /// from the model.
     ///
     /// # Errors
     /// `Registration`: there is no run, or the ports do not fit the model; the text says what to do.
@@ -271,8 +273,8 @@ impl Instance {
         self.name.split_indices().1
     }
 
-    /// Whether the run goes on if the instance that sends to this port (and slot) ends before it is done. Then the conduit ends,
-    /// as if it had been done.
+    /// Whether the run goes on if the instance that sends to this port (and slot) ends before it is done. Then
+    /// the conduit ends, as if it had been done.
     ///
     /// # Errors
     /// `Usage` for a port that is not there.
@@ -280,7 +282,8 @@ impl Instance {
         Ok(self.may_fail.contains(&(self.table.find(port)?, slot.unwrap_or(0) as usize)))
     }
 
-    /// Which of its instance's ranks this is, from 0 on, where the model says that each of them speaks for itself; else 0.
+    /// Which of its instance's ranks this is, from 0 on, where the model says that each of them speaks for
+    /// itself; else 0.
     pub fn rank(&self) -> u32 {
         self.rank.number
     }
@@ -295,8 +298,8 @@ impl Instance {
         &self.run
     }
 
-    /// Says how many ranks and threads this instance has. While it computes, it counts as so many busy cores: who waits for
-    /// it does not spin on these. Unless it is said, the model's `resources:` count.
+    /// Says how many ranks and threads this instance has. While it computes, it counts as so many busy cores:
+    /// who waits for it does not spin on these. Unless it is said, the model's `resources:` count.
     pub fn set_parallelism(&mut self, parallelism: Parallelism) {
         if parallelism != Parallelism::default() {
             self.endpoint.keeps_busy(parallelism.ranks.max(1).saturating_mul(parallelism.threads.max(1)));
@@ -309,9 +312,9 @@ impl Instance {
         self.parallelism
     }
 
-    /// Whether to go through the execution loop (again). Where `F_INIT` ports are connected, waits for a message
-    /// on each of them and says yes, or no if they have ended; otherwise says yes once. When it says no the
-    /// instance is over: all its conduits are ended and it is signed off.
+    /// Whether to go through the execution loop (again). Where `F_INIT` ports are connected, waits for a
+    /// message on each of them and says yes, or no if they have ended; otherwise says yes once. When it says no
+    /// the instance is over: all its conduits are ended and it is signed off.
     ///
     /// # Errors
     /// `Unexpected` when the messages come with different settings overlays; else as `receive`.
@@ -345,8 +348,8 @@ impl Instance {
         Ok(again)
     }
 
-    /// Reports `O_F` ports that have sent nothing in the pass that is over, each once: whoever waits there meets the message
-    /// of a later pass, or none.
+    /// Reports `O_F` ports that have sent nothing in the pass that is over, each once: whoever waits there
+    /// meets the message of a later pass, or none.
     fn report_silence(&mut self) -> Result<(), Error> {
         if self.passes == 0 {
             return Ok(());
@@ -444,7 +447,8 @@ impl Instance {
         Ok(true)
     }
 
-    /// Keeps a message for the pass that begins. Unless settings came explicitly, the first one says what is in force.
+    /// Keeps a message for the pass that begins. Unless settings came explicitly, the first one says what is in
+    /// force.
     pub(crate) fn take_initial(
         &mut self,
         port: usize,
@@ -469,7 +473,8 @@ impl Instance {
     /// A setting's value for this instance, overlay included: the longest name that fits wins, as in MUSCLE 3.
     ///
     /// # Errors
-    /// `SettingUnset` if it is not set, `SettingType` if it is not of the wanted type; `None` wants none in particular.
+    /// `SettingUnset` if it is not set, `SettingType` if it is not of the wanted type; `None` wants none in
+    /// particular.
     pub fn get_setting(&self, name: &str, wanted: Option<SettingType>) -> Result<SettingValue, Error> {
         let reference = Reference::new(name).map_err(|error| {
             let fault = fault!(BAD_SETTING_NAME, "\"{name}\" is no name for a setting: {error}");
@@ -543,8 +548,8 @@ impl Instance {
         Ok(self.table.ports[self.table.find(port)?].vector)
     }
 
-    /// How many slots a vector port has; for a resizable port that receives, as many as came with the message that
-    /// was received last (0 before).
+    /// How many slots a vector port has; for a resizable port that receives, as many as came with the message
+    /// that was received last (0 before).
     ///
     /// # Errors
     /// `Usage` for a port without slots.
@@ -557,8 +562,8 @@ impl Instance {
         }
     }
 
-    /// Whether `set_port_length` can set the number of the port's slots: of vector ports that are joined to vector
-    /// ports of other components with the same multiplicity, or to none. For those, its sender decides.
+    /// Whether `set_port_length` can set the number of the port's slots: of vector ports that are joined to
+    /// vector ports of other components with the same multiplicity, or to none. For those, its sender decides.
     ///
     /// # Errors
     /// `Usage` for a port that is not there.
@@ -578,12 +583,11 @@ impl Instance {
 
     /// Writes a line to the run's log, where the model lets lines of this level through.
     pub fn log(&mut self, level: LogLevel, text: &str) -> Result<(), Error> {
-        match (level as u8) < self.log_level {
-            true => {
-                self.log_here(level, text);
-                Ok(())
-            }
-            false => self.log_anyhow(level, text),
+        if (level as u8) < self.log_level {
+            self.log_here(level, text);
+            Ok(())
+        } else {
+            self.log_anyhow(level, text)
         }
     }
 
@@ -618,8 +622,8 @@ impl Instance {
         told.map_err(|error| Error::during(error, || "reporting an error".into()))
     }
 
-    /// Ends all conduits that this instance sends on and signs off. Called by `reuse_instance` when it says no, and
-    /// when an instance that did not fail is dropped.
+    /// Ends all conduits that this instance sends on and signs off. Called by `reuse_instance` when it says no,
+    /// and when an instance that did not fail is dropped.
     pub fn finish(&mut self) -> Result<(), Error> {
         if self.over || self.forks != forks::count() {
             return Ok(());
@@ -637,8 +641,8 @@ impl Instance {
         told.map_err(|error| Error::during(error, || "signing off".into()))
     }
 
-    /// Ends the conduits of one port: its receivers meet their end while this instance goes on. Nothing can be sent there
-    /// any more. For what stands in for another instance; a submodel ends all of them by `finish`.
+    /// Ends the conduits of one port: its receivers meet their end while this instance goes on. Nothing can be
+    /// sent there any more. For what stands in for another instance; a submodel ends all of them by `finish`.
     ///
     /// # Errors
     /// `Usage` for a port that is not there or does not send.
@@ -646,9 +650,10 @@ impl Instance {
     pub fn end_port(&mut self, port: &str) -> Result<(), Error> {
         self.alive()?;
         let index = self.table.find(port)?;
-        match self.table.ports[index].operator.sends() {
-            true => self.end_conduits(index),
-            false => Err(self.table.ports[index].receives_only()),
+        if self.table.ports[index].operator.sends() {
+            self.end_conduits(index)
+        } else {
+            Err(self.table.ports[index].receives_only())
         }
     }
 
@@ -672,8 +677,8 @@ impl Instance {
         Ok(())
     }
 
-    /// How this instance ends its conduits now: if messages start its passes, it may be wanted again until it is told that it
-    /// is not.
+    /// How this instance ends its conduits now: if messages start its passes, it may be wanted again until it
+    /// is told that it is not.
     pub(crate) fn ending(&self) -> ConduitEnd {
         if self.is_wanted && self.has_initial() {
             ConduitEnd::WithinPass
@@ -728,9 +733,10 @@ impl Instance {
     /// Refuses calls after the end and in a forked child.
     #[inline(always)]
     pub(crate) fn alive(&self) -> Result<(), Error> {
-        match self.is_alive() {
-            true => Ok(()),
-            false => Err(self.why_dead()),
+        if self.is_alive() {
+            Ok(())
+        } else {
+            Err(self.why_dead())
         }
     }
 
@@ -742,9 +748,10 @@ impl Instance {
     #[cold]
     fn why_dead(&self) -> Error {
         let instance = self.name_text.clone();
-        match self.forks == forks::count() {
-            true => IdentityError::Over { instance },
-            false => IdentityError::Forked { instance },
+        if self.forks == forks::count() {
+            IdentityError::Over { instance }
+        } else {
+            IdentityError::Forked { instance }
         }
         .into()
     }

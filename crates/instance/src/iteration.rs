@@ -1,5 +1,5 @@
-//! Iterations, which a path of numbers names: `[2, 0]` is the first iteration within the third. A milestone says that one is
-//! over. Nothing here sends or receives.
+//! Iterations, which a path of numbers names: `[2, 0]` is the first iteration within the third. A milestone
+//! says that one is over. Nothing here sends or receives.
 
 use std::fmt;
 
@@ -44,7 +44,8 @@ pub(crate) fn innermost<'a>(
     Ok(inner)
 }
 
-/// Counts the iterations of what comes on one conduit: each message is of the next one, and milestones end outer ones.
+/// Counts the iterations of what comes on one conduit: each message is of the next one, and milestones end
+/// outer ones.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Counter {
     next: Vec<u64>,

@@ -1,5 +1,5 @@
-//! What runs inside a simulation code: an `Instance` with ports, through which it sends and receives, learns its
-//! settings and writes to the run's log. All languages are thin faces of this crate.
+//! What runs inside a simulation code: an `Instance` with ports, through which it sends and receives, learns
+//! its settings and writes to the run's log. All languages are thin faces of this crate.
 //!
 //! ```no_run
 //! use ligament_instance::{Instance, Message, Operator, Outgoing, Ports};
@@ -18,8 +18,6 @@ mod transport;
 mod chains;
 mod error;
 mod expected;
-mod send_filters;
-mod preamble;
 mod identity;
 mod instance;
 mod iteration;
@@ -32,9 +30,11 @@ mod ordinary;
 mod overlay;
 mod own;
 mod ports;
+mod preamble;
 mod receive;
 mod resizable;
 mod send;
+mod send_filters;
 mod start;
 mod steer;
 mod submodel;
@@ -44,16 +44,16 @@ mod timing;
 mod turn;
 
 pub use error::{
-    AgentError, Error, FilterError, IdentityError, ErrorKind, MapperError, PortError, ReceiveError, SendError,
+    AgentError, Error, ErrorKind, FilterError, IdentityError, MapperError, PortError, ReceiveError, SendError,
 };
 pub use expected::{Expected, Origin};
 pub use instance::{Flags, Instance, LogLevel, Parallelism};
 pub use ligament_model::{Operator, Reference, SettingType, SettingValue, Settings};
-pub use ligament_wire::{Array, ArrayKind, ArrayMeta, ArrayRef, DType, ArrayOrder, Value, ValueRef};
+pub use ligament_wire::{Array, ArrayKind, ArrayMeta, ArrayOrder, ArrayRef, DType, Value, ValueRef};
 pub use light::{run_light, run_light_with};
 pub use loan::Loan;
-pub use mapper::{run_mapper, MapperInputs, Mapper, MapperSubmodel, Outputs};
-pub use message::{ArrayMut, Message, Outgoing, MessageTimes};
+pub use mapper::{run_mapper, Mapper, MapperInputs, MapperSubmodel, Outputs};
+pub use message::{ArrayMut, Message, MessageTimes, Outgoing};
 pub use ordinary::PlainArray;
 pub use overlay::from_value as settings_from_value;
 pub use own::{run_python_filters_by, Interpreter};
@@ -61,4 +61,4 @@ pub use ports::{PortName, Ports};
 pub use receive::Wait;
 pub use steer::SettingDeclaration;
 pub use submodel::{run_submodel, Submodel};
-pub use turn::{Call, InCall, Overlap, CallGuard};
+pub use turn::{Call, CallGuard, InCall, Overlap};

@@ -3,26 +3,27 @@
 use ligament_shm::endpoint;
 use ligament_shm::own::OwnMemory;
 use ligament_shm::ShmError;
-use ligament_wire::{ArrayKind, ArrayMeta, ArrayRef, Bytes, DType, ArrayOrder};
+use ligament_wire::{ArrayKind, ArrayMeta, ArrayOrder, ArrayRef, Bytes, DType};
 use std::any::Any;
 use std::sync::atomic::{fence, Ordering};
 use std::sync::Arc;
 
-/// Loans up to this size are drafts, which are copied when they are sent. A reader's core holds the lines of what it
-/// has read, and fetching them back while the code writes costs more than the code's own memory and one copy.
-/// Measured on Zen 5, an array written by one core and read by another, in place and as a draft: 16 KiB 0.57 and 0.48
-/// µs, 64 KiB 1.9 and 1.7, 128 KiB 3.2 and 3.3.
+/// Loans up to this size are drafts, which are copied when they are sent. A reader's core holds the lines of
+/// what it has read, and fetching them back while the code writes costs more than the code's own memory and one
+/// copy. Measured on Zen 5, an array written by one core and read by another, in place and as a draft: 16 KiB
+/// 0.57 and 0.48 µs, 64 KiB 1.9 and 1.7, 128 KiB 3.2 and 3.3.
 pub(crate) const MAX_DRAFT_BYTES: u64 = 64 << 10;
 /// Loans kept for the next ones.
 const MAX_SPARE_LOANS: usize = 8;
 /// The least memory of a draft: fewer sizes find more that fit.
 const MIN_DRAFT_BYTES: u64 = 1 << 10;
 
-/// Memory for an array: fill it, then send it. The sender cannot reach it any more after that. More than 64 KiB are read
-/// by the receiver in place; less is copied once, which is faster.
+/// Memory for an array: fill it, then send it. The sender cannot reach it any more after that. More than 64 KiB
+/// are read by the receiver in place; less is copied once, which is faster.
 pub struct Loan(Box<LoanState>);
 
-/// A loan's memory, and what array it is for. Boxed: to move all of this from call to call took half of a loan's time.
+/// A loan's memory, and what array it is for. Boxed: to move all of this from call to call took half of a
+/// loan's time.
 struct LoanState {
     /// None once it was sent.
     lent: Option<LoanMemory>,
@@ -232,8 +233,8 @@ impl AsRef<[u8]> for SentDraft {
     }
 }
 
-/// Loans that were sent, and drafts with them: the last one is the first to be used again, as its memory is still in
-/// this core's cache.
+/// Loans that were sent, and drafts with them: the last one is the first to be used again, as its memory is
+/// still in this core's cache.
 #[derive(Default)]
 pub(crate) struct Spare(Vec<Loan>);
 
@@ -260,7 +261,8 @@ impl Spare {
         Some(loan)
     }
 
-    /// Takes one back. Another language may still see its memory, which is not lent again before it no longer does.
+    /// Takes one back. Another language may still see its memory, which is not lent again before it no longer
+    /// does.
     #[inline]
     pub fn put(&mut self, mut loan: Loan) {
         if loan.0.meta.is_some() {

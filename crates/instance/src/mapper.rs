@@ -1,9 +1,9 @@
-//! The mapper: one function makes messages of messages that came together. It stands between submodels and has no state
-//! that steps. The reuse loop, receiving, times, settings overlays and slots are done here.
+//! The mapper: one function makes messages of messages that came together. It stands between submodels and has
+//! no state that steps. The reuse loop, receiving, times, settings overlays and slots are done here.
 
 use crate::error::{Error, MapperError, PortError};
 use crate::instance::Instance;
-use crate::message::{Message, Outgoing, MessageTimes};
+use crate::message::{Message, MessageTimes, Outgoing};
 use crate::ports::Ports;
 use crate::submodel::{run_submodel, Submodel};
 use ligament_model::Operator;
@@ -13,14 +13,14 @@ use std::collections::HashSet;
 
 /// A mapper by its function. [`run_mapper`] runs it; as a light component it is a [`MapperSubmodel`].
 pub trait Mapper {
-    /// The ports of this code, which must fit the model's: those of F_INIT receive, and those of O_F send. Those of the model
-    /// unless said.
+    /// The ports of this code, which must fit the model's: those of F_INIT receive, and those of O_F send.
+    /// Those of the model unless said.
     fn ports(&self) -> Option<Ports> {
         None
     }
 
-    /// Makes the messages of a pass: one is to be sent on each slot of each port in `outputs` that is connected. It has the
-    /// settings overlay of those that came.
+    /// Makes the messages of a pass: one is to be sent on each slot of each port in `outputs` that is
+    /// connected. It has the settings overlay of those that came.
     ///
     /// # Errors
     /// What ends the run.
@@ -93,8 +93,8 @@ impl MapperInputs {
         self.ports.iter().flat_map(|input| &input.messages)
     }
 
-    /// What is made of these has the latest of their timestamps, and the earliest of their next timestamps; 0 and none if
-    /// there are none.
+    /// What is made of these has the latest of their timestamps, and the earliest of their next timestamps; 0
+    /// and none if there are none.
     pub fn times(&self) -> MessageTimes {
         let latest = self.messages().map(|message| message.timestamp).reduce(f64::max);
         let timestamp = latest.unwrap_or(0.0);
@@ -185,10 +185,8 @@ fn connected(instance: &Instance, operator: Operator) -> Result<Vec<(String, Opt
     let mut ports = Vec::with_capacity(names.len());
     for name in names {
         if instance.is_connected(&name)? {
-            let slots = match instance.is_vector_port(&name)? {
-                true => Some(instance.get_port_length(&name)?),
-                false => None,
-            };
+            let slots =
+                if instance.is_vector_port(&name)? { Some(instance.get_port_length(&name)?) } else { None };
             ports.push((name, slots));
         }
     }

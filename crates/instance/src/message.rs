@@ -4,7 +4,7 @@ use crate::error::{Error, ReceiveError, SendError};
 use crate::expected::{Expected, Origin};
 use ligament_model::Settings;
 use ligament_shm::memory::copy_in_pieces;
-use ligament_wire::{Array, ArrayRef, DType, ArrayOrder, Value, ValueRef};
+use ligament_wire::{Array, ArrayOrder, ArrayRef, DType, Value, ValueRef};
 
 /// A message to be sent: times in model time (s), and a value over the caller's own memory.
 #[derive(Debug, Clone)]
@@ -45,8 +45,8 @@ impl<'a> Outgoing<'a> {
     }
 }
 
-/// A message that was received. Arrays in it are read-only views of where the sender put them; they stay valid for
-/// as long as the message, or a clone of them, is kept.
+/// A message that was received. Arrays in it are read-only views of where the sender put them; they stay valid
+/// for as long as the message, or a clone of them, is kept.
 #[derive(Debug, Clone)]
 pub struct Message {
     /// The model time that the data belongs to, s.
@@ -55,8 +55,8 @@ pub struct Message {
     pub next_timestamp: Option<f64>,
     /// The value.
     pub data: Value,
-    /// The settings overlay that came with it, where it was received with settings, or the instance asked not to have overlays
-    /// applied.
+    /// The settings overlay that came with it, where it was received with settings, or the instance asked not
+    /// to have overlays applied.
     pub settings: Option<Settings>,
     pub(crate) origin: Origin,
 }
@@ -92,8 +92,8 @@ impl Message {
     /// Its data as an array of which something is expected.
     ///
     /// # Errors
-    /// `Unexpected` if it is something else, or another array than that; the text names port and sender, what came and
-    /// what was expected.
+    /// `Unexpected` if it is something else, or another array than that; the text names port and sender, what
+    /// came and what was expected.
     #[inline]
     pub fn array_as(&self, expected: &Expected<'_>) -> Result<&Array, Error> {
         expected.array_of(&self.data, &self.origin)

@@ -1,7 +1,8 @@
-//! Whether a code keeps to the order of the execution loop: receive on `F_INIT`; then any number of times send on
-//! `O_I` and receive on `S`; then send on `O_F`. Free-form use is allowed, so a deviation is reported once in the
-//! run's log and nothing else happens. A second message on an `O_F` port in one pass is an error (`send.rs`): all answers
-//! after it would be those to other questions. Without the loop there are no passes, and a second one is reported.
+//! Whether a code keeps to the order of the execution loop: receive on `F_INIT`; then any number of times send
+//! on `O_I` and receive on `S`; then send on `O_F`. Free-form use is allowed, so a deviation is reported once
+//! in the run's log and nothing else happens. A second message on an `O_F` port in one pass is an error
+//! (`send.rs`): all answers after it would be those to other questions. Without the loop there are no passes,
+//! and a second one is reported.
 
 use ligament_catalogue::said;
 use ligament_model::Operator;
@@ -63,7 +64,8 @@ impl OrderWatch {
         (self.phase, self.going) = (phase, phase.operators());
     }
 
-    /// Whether using a port with this operator changes nothing: the loop is where it is used, and was so before.
+    /// Whether using a port with this operator changes nothing: the loop is where it is used, and was so
+    /// before.
     #[inline(always)]
     pub fn goes_on(&self, operator: Operator) -> bool {
         self.going & set(&[operator]) != 0
@@ -75,8 +77,8 @@ impl OrderWatch {
         self.looping && operator == Operator::OF
     }
 
-    /// A port with this operator sends once more in the same pass, which without the loop is the whole run. Returns what to
-    /// report, if it is a final message and the first such one.
+    /// A port with this operator sends once more in the same pass, which without the loop is the whole run.
+    /// Returns what to report, if it is a final message and the first such one.
     #[inline(always)]
     pub fn sent_again(&mut self, operator: Operator) -> Option<String> {
         (!self.looping && operator == Operator::OF && !self.reported[3]).then(|| self.second_final())

@@ -1,19 +1,19 @@
-//! The ordinary case, which is what nearly all messages are: nothing, or one array like the one before it, through a port
-//! that has one conduit and no slots, in a loop that is where it was, under no settings overlay. Each function here does
-//! it in one go, or changes nothing and leaves it to the general one of the same name (`send.rs`, `receive.rs`), which
-//! also says what is wrong.
+//! The ordinary case, which is what nearly all messages are: nothing, or one array like the one before it,
+//! through a port that has one conduit and no slots, in a loop that is where it was, under no settings overlay.
+//! Each function here does it in one go, or changes nothing and leaves it to the general one of the same name
+//! (`send.rs`, `receive.rs`), which also says what is wrong.
 
 use crate::instance::Instance;
 use crate::loan::Loan;
 use crate::message::{ArrayMut, Message, MessageTimes};
-use crate::ports::{PortState, PortName, PASS_IS_SENT};
+use crate::ports::{PortName, PortState, PASS_IS_SENT};
 use crate::transport::Transport;
 use ligament_model::Operator;
 use ligament_shm::endpoint::AsBefore;
 use ligament_wire::{ArrayKind, ArrayRef, HeaderWords};
 
-/// An array to be sent that is most likely like the one before it. Other languages compare their own description in
-/// place, so that nothing of it is checked or copied then.
+/// An array to be sent that is most likely like the one before it. Other languages compare their own
+/// description in place, so that nothing of it is checked or copied then.
 pub trait PlainArray<'a> {
     /// The elements, if they lie together and the array is of this kind.
     fn elements(self, kind: &ArrayKind) -> Option<&'a [u8]>;
@@ -43,8 +43,8 @@ impl<'a> PlainArray<'a> for &'a Loan {
 }
 
 impl Instance {
-    /// Lets all messages take the general way, ordinary ones too. Both ways mean the same; tests play one against the
-    /// other.
+    /// Lets all messages take the general way, ordinary ones too. Both ways mean the same; tests play one
+    /// against the other.
     #[doc(hidden)]
     pub fn take_the_general_way(&mut self) {
         self.table.ports.iter_mut().for_each(|port| port.only = None);
@@ -53,7 +53,8 @@ impl Instance {
         }
     }
 
-    /// The port of this name, and its channel, if all is ordinary about it and `operates` says yes to its operator.
+    /// The port of this name, and its channel, if all is ordinary about it and `operates` says yes to its
+    /// operator.
     #[inline(always)]
     fn ordinary_port(
         &self,
@@ -82,8 +83,8 @@ impl Instance {
         self.note_sent(port, times, sent)
     }
 
-    /// Sends an array of the kind of the one before it on its port, whose elements lie together. False, and nothing done, if
-    /// it is of another, or if anything else is not ordinary: see `send_array`.
+    /// Sends an array of the kind of the one before it on its port, whose elements lie together. False, and
+    /// nothing done, if it is of another, or if anything else is not ordinary: see `send_array`.
     #[inline(always)]
     pub fn send_array_as_before<'a>(
         &mut self,
@@ -132,7 +133,8 @@ impl Instance {
         let mut header = HeaderWords::default();
         let came = endpoint.receive_ordinary(channel, &mut header, &mut message.data);
         if came {
-            MessageTimes { timestamp: message.timestamp, next_timestamp: message.next_timestamp } = times(&header);
+            MessageTimes { timestamp: message.timestamp, next_timestamp: message.next_timestamp } =
+                times(&header);
             message.settings = None;
             self.note_origin(port, 0, message);
         }
@@ -177,7 +179,7 @@ fn times(header: &HeaderWords) -> MessageTimes {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use ligament_wire::{DType, ArrayOrder};
+    use ligament_wire::{ArrayOrder, DType};
 
     #[test]
     fn an_array_is_like_the_one_before_only_if_all_of_it_is() {

@@ -9,7 +9,8 @@ use std::sync::Arc;
 #[derive(Default)]
 pub(crate) struct Overlays {
     current: Settings,
-    /// What messages came with, where explicit settings were laid over that: those that come under it belong here, too.
+    /// What messages came with, where explicit settings were laid over that: those that come under it belong
+    /// here, too.
     implicit: Option<Settings>,
     number: u32,
     known: Vec<Settings>,
@@ -97,8 +98,8 @@ pub(crate) fn to_wire(settings: &Settings) -> Vec<(String, WireValue)> {
         .collect()
 }
 
-/// Settings out of a message's value; none if it holds something else. A map of plain values is taken too, since
-/// not every language has settings of its own.
+/// Settings out of a message's value; none if it holds something else. A map of plain values is taken too,
+/// since not every language has settings of its own.
 pub fn from_value(value: &Value) -> Option<Settings> {
     let mut settings = Settings::new();
     match value {

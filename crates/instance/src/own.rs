@@ -1,12 +1,12 @@
-//! Filters that users have written: functions of shared libraries (`ligament_filter.h`), and of Python where this process is
-//! one. What runs in Python is made by Python's binding, which says so once.
+//! Filters that users have written: functions of shared libraries (`ligament_filter.h`), and of Python where
+//! this process is one. What runs in Python is made by Python's binding, which says so once.
 
 use crate::sys;
 use ligament_catalogue::{fault, Fault};
-use ligament_filters::{Data, StepOutput, Parcel, FilterRemark, FilterStep, ArrayView};
+use ligament_filters::{ArrayView, Data, FilterRemark, FilterStep, Parcel, StepOutput};
 use ligament_model::{Filter, LIBRARY};
 use ligament_wire::times::ShownTime;
-use ligament_wire::{Array, Bytes, DType, ArrayOrder, Value};
+use ligament_wire::{Array, ArrayOrder, Bytes, DType, Value};
 use std::ffi::CString;
 use std::sync::OnceLock;
 
@@ -47,9 +47,10 @@ fn python() -> Result<&'static dyn Interpreter, Fault> {
 /// # Errors
 /// Why it is not.
 pub(crate) fn find(filter: &Filter) -> Result<(), Fault> {
-    match filter.name == LIBRARY {
-        true => function(filter).map(drop),
-        false => python()?.find(filter),
+    if filter.name == LIBRARY {
+        function(filter).map(drop)
+    } else {
+        python()?.find(filter)
     }
 }
 

@@ -2,9 +2,9 @@
 
 use crate::chains::Chains;
 use crate::error::{AgentError, Error, PortError};
-use crate::send_filters::FilteredPort;
 use crate::preamble::Preamble;
 use crate::resizable::Resizable;
+use crate::send_filters::FilteredPort;
 use ligament_model::Operator;
 use ligament_wire::control::{ChannelInfo, PortDeclaration, PortInfo};
 use ligament_wire::times::is_before;
@@ -47,8 +47,8 @@ impl Ports {
     }
 }
 
-/// How a caller names a port. Other languages compare their own text in place, so that nothing is measured, checked
-/// or copied for a port that is there.
+/// How a caller names a port. Other languages compare their own text in place, so that nothing is measured,
+/// checked or copied for a port that is there.
 pub trait PortName: Copy {
     /// Whether this is the name, in which there is no NUL.
     fn is(self, name: &str) -> bool;
@@ -78,8 +78,8 @@ impl PortName for &String {
     }
 }
 
-/// In place of a port's latest timestamp: it has sent what it may send in this pass. No timestamp comes after it, so
-/// that the next message is looked at closely.
+/// In place of a port's latest timestamp: it has sent what it may send in this pass. No timestamp comes after
+/// it, so that the next message is looked at closely.
 pub(crate) const PASS_IS_SENT: f64 = f64::INFINITY;
 
 /// The latest timestamps that a port has sent since `reuse_instance`.
@@ -165,8 +165,8 @@ pub(crate) struct PortState {
     pub name: Arc<str>,
     pub operator: Operator,
     pub vector: bool,
-    /// For each slot (one for a scalar port): the channels, as indices for the endpoint. A receiving slot has at
-    /// most one.
+    /// For each slot (one for a scalar port): the channels, as indices for the endpoint. A receiving slot has
+    /// at most one.
     pub slots: Vec<Vec<usize>>,
     /// The channel of a port that has one only, and no slots.
     pub only: Option<usize>,
@@ -251,9 +251,10 @@ impl PortState {
     #[cold]
     pub fn unconnected(&self, slot: usize) -> Error {
         let port = self.name.to_string();
-        match self.vector && self.is_connected() {
-            true => PortError::SlotNotConnected { port, slot }.into(),
-            false => PortError::NotConnected { port }.into(),
+        if self.vector && self.is_connected() {
+            PortError::SlotNotConnected { port, slot }.into()
+        } else {
+            PortError::NotConnected { port }.into()
         }
     }
 
@@ -307,7 +308,8 @@ impl PortTable {
             let operator = Operator::from_name(&info.operator);
             let operator = operator.ok_or_else(|| AgentError::Operator { operator: info.operator.clone() })?;
             let count = if info.vector { info.length.unwrap_or(0) as usize } else { 1 };
-            // The model gives a length to every vector port but those that are joined to vector ports, or to none.
+            // The model gives a length to every vector port but those that are joined to vector ports, or to
+            // none.
             let resizable = (info.vector && info.length.is_none()).then(Box::default);
             ports.push(PortState {
                 name: name.clone(),

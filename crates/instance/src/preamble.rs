@@ -1,6 +1,6 @@
 //! The head of the array that a port sent last: the next one is mostly alike, so that there is nothing to plan.
 
-use ligament_wire::{array_head, ArrayKind, ArrayMeta, DType, ArrayOrder, WireError};
+use ligament_wire::{array_head, ArrayKind, ArrayMeta, ArrayOrder, DType, WireError};
 
 /// The head that a port sent last.
 #[derive(Debug, Default)]
@@ -38,8 +38,8 @@ impl Preamble {
         self.body_len
     }
 
-    /// Becomes the head for a contiguous array, and says how many bytes its elements take. `count` counts the heads of
-    /// the instance.
+    /// Becomes the head for a contiguous array, and says how many bytes its elements take. `count` counts the
+    /// heads of the instance.
     #[inline(always)]
     pub fn plan(
         &mut self,

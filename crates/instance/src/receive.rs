@@ -90,9 +90,10 @@ impl Instance {
         wait: Wait,
         message: &mut Message,
     ) -> Result<(), Error> {
-        match slot.is_none() && self.receive_ordinary(port, message) {
-            true => Ok(()),
-            false => self.receive_generally(port, slot, wait, message),
+        if slot.is_none() && self.receive_ordinary(port, message) {
+            Ok(())
+        } else {
+            self.receive_generally(port, slot, wait, message)
         }
     }
 
@@ -108,14 +109,15 @@ impl Instance {
     ) -> Result<Option<Message>, Error> {
         self.alive()?;
         let here = &self.table.ports[self.table.find(port)?];
-        match here.operator.receives() && !here.is_connected() {
-            true => Ok(None),
-            false => self.receive_within(port, slot, wait).map(Some),
+        if here.operator.receives() && !here.is_connected() {
+            Ok(None)
+        } else {
+            self.receive_within(port, slot, wait).map(Some)
         }
     }
 
-    /// Receives from whichever of several ports (and slots) is first: its index in `ports`, and the message. A conduit that
-    /// ends is passed over for as long as another one may bring something.
+    /// Receives from whichever of several ports (and slots) is first: its index in `ports`, and the message. A
+    /// conduit that ends is passed over for as long as another one may bring something.
     ///
     /// # Errors
     /// As `receive_within`; `Closed` if all of them have ended.
@@ -140,9 +142,10 @@ impl Instance {
         }
     }
 
-    /// As `receive_within`, with the settings overlay that came with the message, in `settings`. It is not compared with ours: for
-    /// codes that serve others under different settings, and for the messages of codes that do. That of an `F_INIT` message is in
-    /// force for the pass already, unless the instance asked not to have it applied (`Flags::dont_apply_overlay`).
+    /// As `receive_within`, with the settings overlay that came with the message, in `settings`. It is not
+    /// compared with ours: for codes that serve others under different settings, and for the messages of codes
+    /// that do. That of an `F_INIT` message is in force for the pass already, unless the instance asked not to
+    /// have it applied (`Flags::dont_apply_overlay`).
     ///
     /// # Errors
     /// As `receive_within`, but for other settings.
@@ -155,13 +158,12 @@ impl Instance {
         self.alive()?;
         let (port, slot) = self.receiving(port, slot)?;
         let mut message = Message::default();
-        let came = match self.is_initial(port) {
-            true => {
-                let (initial, came) = self.initial_message(port, slot)?;
-                message = initial;
-                came
-            }
-            false => self.next_message(port, slot, wait, &mut message)?,
+        let came = if self.is_initial(port) {
+            let (initial, came) = self.initial_message(port, slot)?;
+            message = initial;
+            came
+        } else {
+            self.next_message(port, slot, wait, &mut message)?
         };
         message.settings = Some(settings_of(came));
         Ok(message)
@@ -187,9 +189,10 @@ impl Instance {
             return Ok(());
         }
         // An empty message of `last` stands for none, which has no settings.
-        match message.timestamp == f64::NEG_INFINITY {
-            true => Ok(()),
-            false => self.check_overlay(port, slot, came.as_ref()),
+        if message.timestamp == f64::NEG_INFINITY {
+            Ok(())
+        } else {
+            self.check_overlay(port, slot, came.as_ref())
         }
     }
 
@@ -219,8 +222,8 @@ impl Instance {
     /// Receives an array into the caller's own.
     ///
     /// # Errors
-    /// As `receive`; `Unexpected` if type or shape differ. The message is then consumed all the same. After any other error
-    /// a part of what was coming may stand in `into`.
+    /// As `receive`; `Unexpected` if type or shape differ. The message is then consumed all the same. After any
+    /// other error a part of what was coming may stand in `into`.
     #[inline(always)]
     pub fn receive_into(
         &mut self,
@@ -257,8 +260,8 @@ impl Instance {
         Ok(message.times())
     }
 
-    /// Waits for a large array, and copies meanwhile what its sender has ready of it, where all is ordinary. How many of
-    /// its bytes there are then.
+    /// Waits for a large array, and copies meanwhile what its sender has ready of it, where all is ordinary.
+    /// How many of its bytes there are then.
     fn follow_into(&mut self, port: impl PortName, into: &mut ArrayMut<'_>) -> Result<usize, Error> {
         let Some((port, channel)) = self.ordinary_source(port) else { return Ok(0) };
         let Transport::Own(endpoint) = &mut self.endpoint else { return Ok(0) };
@@ -304,8 +307,8 @@ impl Instance {
         self.endpoint.poll(channel).map_err(|error| Error::during(error, || "polling".into()))
     }
 
-    /// True if another message will come on a port (and slot): waits until one is there, or the conduit has ended. On an
-    /// `F_INIT` port in the reuse loop: whether the message of this pass is still to be received.
+    /// True if another message will come on a port (and slot): waits until one is there, or the conduit has
+    /// ended. On an `F_INIT` port in the reuse loop: whether the message of this pass is still to be received.
     ///
     /// # Errors
     /// As `receive_within`, but for `Closed`.
@@ -322,8 +325,8 @@ impl Instance {
         }
     }
 
-    /// Waits until a message is there on one of several ports (and slots), and says which: an index of `ports`. A conduit that
-    /// ends is passed over for as long as another one may bring something.
+    /// Waits until a message is there on one of several ports (and slots), and says which: an index of `ports`.
+    /// A conduit that ends is passed over for as long as another one may bring something.
     ///
     /// # Errors
     /// As `receive_within`; `Closed` if all of them have ended.
@@ -362,13 +365,15 @@ impl Instance {
                     which.push((index, port, slot));
                 }
             }
-            // Looking at a later port may have taken in what an earlier one waits for, or the end of its conduit.
+            // Looking at a later port may have taken in what an earlier one waits for, or the end of its
+            // conduit.
             let kept = which.iter().find(|&&(_, port, slot)| self.table.ports[port].keeps_for(slot));
             if let Some(&(index, port, _)) = kept {
                 // Whether its filters let it through is seen when it is looked at again.
-                match self.table.ports[port].chains.is_some() {
-                    true => continue,
-                    false => return Ok(index),
+                if self.table.ports[port].chains.is_some() {
+                    continue;
+                } else {
+                    return Ok(index);
                 }
             }
             if which.iter().any(|&(_, port, _)| self.table.ports[port].shared_has_ended()) {
@@ -392,7 +397,8 @@ impl Instance {
                 self.receive_next(port, at_slot, None, &mut Message::default())?;
                 continue;
             }
-            // Something has come for a slot of this port: for one of these? And does it come through its filters?
+            // Something has come for a slot of this port: for one of these? And does it come through its
+            // filters?
         }
     }
 
@@ -537,7 +543,8 @@ impl Instance {
         Ok(Arrival::Milestone(over))
     }
 
-    /// Notes in a message where it came from. Most messages are received into one that came the same way before.
+    /// Notes in a message where it came from. Most messages are received into one that came the same way
+    /// before.
     #[inline(always)]
     pub(crate) fn note_origin(&mut self, port: usize, slot: usize, message: &mut Message) {
         match (self.table.ports[port].origins.get(slot), &message.origin) {

@@ -1,6 +1,6 @@
-//! Resizable ports: vector ports joined to vector ports, whose number of slots the sender sets and the receiver learns.
-//! All slots of such a port share one conduit; a message of kind `Slot` says for which slot the next ones are. What
-//! comes for other slots than the one asked for is kept here, in order.
+//! Resizable ports: vector ports joined to vector ports, whose number of slots the sender sets and the receiver
+//! learns. All slots of such a port share one conduit; a message of kind `Slot` says for which slot the next
+//! ones are. What comes for other slots than the one asked for is kept here, in order.
 
 use crate::error::{AgentError, Error, PortError};
 use crate::instance::Instance;
@@ -8,7 +8,7 @@ use crate::message::Message;
 use crate::ports::PortState;
 use crate::receive::Arrival;
 use crate::timing::milestone_in;
-use ligament_wire::{Encoder, ConduitEnd, Header, HeaderWords, MessageKind, Value, ValueRef};
+use ligament_wire::{ConduitEnd, Encoder, Header, HeaderWords, MessageKind, Value, ValueRef};
 use std::collections::{HashMap, VecDeque};
 
 /// More slots than this are a mistake.
@@ -96,8 +96,8 @@ impl PortState {
 }
 
 impl Instance {
-    /// Tells the receivers of a resizable port for which of how many slots the next message is, if they would think
-    /// otherwise.
+    /// Tells the receivers of a resizable port for which of how many slots the next message is, if they would
+    /// think otherwise.
     #[cold]
     pub(crate) fn mark_slot(&mut self, port: usize, slot: usize) -> Result<(), Error> {
         let here = &mut self.table.ports[port];
@@ -125,7 +125,9 @@ impl Instance {
     /// Ends the conduits that the slots of a sending resizable port share.
     pub(crate) fn end_shared(&mut self, port: usize) -> Result<(), Error> {
         let ending = self.ending();
-        let PortState { resizable: Some(shared), name, .. } = &mut self.table.ports[port] else { return Ok(()) };
+        let PortState { resizable: Some(shared), name, .. } = &mut self.table.ports[port] else {
+            return Ok(());
+        };
         if std::mem::replace(&mut shared.ended, true) {
             return Ok(());
         }
@@ -176,7 +178,8 @@ impl Instance {
         }
     }
 
-    /// Takes what comes next on the conduit of a resizable port to where it belongs. `slot` is for messages to people.
+    /// Takes what comes next on the conduit of a resizable port to where it belongs. `slot` is for messages to
+    /// people.
     fn take_in_next(&mut self, port: usize, slot: usize, deadline: Option<u64>) -> Result<(), Error> {
         let Some(channel) = self.table.ports[port].shared_channel() else { return Ok(()) };
         let (mut header, mut data) = (HeaderWords::default(), Value::None);
@@ -195,9 +198,10 @@ impl Instance {
             None
         };
         let unmarked = wrong("a message for no slot");
-        let over = match header.is_milestone() {
-            true => Some(milestone_in(&data).ok_or_else(|| wrong("a milestone that names no iteration"))?),
-            false => None,
+        let over = if header.is_milestone() {
+            Some(milestone_in(&data).ok_or_else(|| wrong("a milestone that names no iteration"))?)
+        } else {
+            None
         };
         let here = &mut self.table.ports[port];
         let Some(shared) = &mut here.resizable else { return Ok(()) };

@@ -1,20 +1,20 @@
 //! Sending: values over the caller's memory, and loans.
 
 use crate::error::{Error, ErrorKind, SendError};
-use crate::preamble::Preamble;
 use crate::instance::{Instance, LogLevel};
 use crate::loan::{Loan, LoanMemory};
-use crate::message::{Outgoing, MessageTimes};
+use crate::message::{MessageTimes, Outgoing};
 use crate::ordinary::is_plain;
 use crate::overlay::{to_wire, value_ref};
-use crate::ports::{PortState, PortName};
+use crate::ports::{PortName, PortState};
+use crate::preamble::Preamble;
 use crate::transport::Transport;
 use ligament_catalogue::{fault, Fault};
 use ligament_model::{Operator, Settings};
 use ligament_shm::endpoint::{Contiguous, EmptySource, Source};
 use ligament_shm::ShmError;
 use ligament_wire::times::ShownTime;
-use ligament_wire::{ArrayKind, ArrayMeta, ArrayRef, DType, Encoder, HeaderWords, ArrayOrder, ValueRef};
+use ligament_wire::{ArrayKind, ArrayMeta, ArrayOrder, ArrayRef, DType, Encoder, HeaderWords, ValueRef};
 use std::any::Any;
 use std::sync::Arc;
 
@@ -42,9 +42,10 @@ impl Instance {
     ) -> Result<(), Error> {
         let nothing = matches!(message.data, ValueRef::None);
         let ordinary = nothing && slot.is_none() && message.settings.is_none();
-        match ordinary && self.send_ordinary(port, message.times()) {
-            true => Ok(()),
-            false => self.send_generally(port, message, slot),
+        if ordinary && self.send_ordinary(port, message.times()) {
+            Ok(())
+        } else {
+            self.send_generally(port, message, slot)
         }
     }
 
@@ -76,8 +77,8 @@ impl Instance {
         self.note_sending(sent, port, slot)
     }
 
-    /// Sends one array; else as `send`. An array whose elements lie together takes a shorter way, and one like the one before
-    /// it the shortest.
+    /// Sends one array; else as `send`. An array whose elements lie together takes a shorter way, and one like
+    /// the one before it the shortest.
     pub fn send_array(
         &mut self,
         port: impl PortName,
@@ -143,8 +144,8 @@ impl Instance {
         Error::other(ErrorKind::Usage, fault)
     }
 
-    /// Memory for an array, to be filled in place. One of more than 64 KiB is then sent without a copy; a smaller one is
-    /// copied, which is faster (`loan.rs` says why).
+    /// Memory for an array, to be filled in place. One of more than 64 KiB is then sent without a copy; a
+    /// smaller one is copied, which is faster (`loan.rs` says why).
     ///
     /// # Errors
     /// `OutOfMemory`; `Usage` for a shape that cannot be.
@@ -189,8 +190,8 @@ impl Instance {
         self.endpoint.loan(bytes).map_err(|error| Error::during(error, || format!("a loan of {bytes} bytes")))
     }
 
-    /// Keeps the pages of a loan mapped, also after it was sent: for languages in which views of it may live on. What
-    /// is written there then is the fault of who writes it, but not a crash.
+    /// Keeps the pages of a loan mapped, also after it was sent: for languages in which views of it may live
+    /// on. What is written there then is the fault of who writes it, but not a crash.
     pub fn loan_pages(&self, loan: &Loan) -> Arc<dyn Any + Send + Sync> {
         self.endpoint.loan_pages(loan)
     }
@@ -281,9 +282,9 @@ impl Instance {
         self.spare.put(loan);
     }
 
-    /// What every send does before it comes to the value: finds the port, notes its use and the time, and tells the
-    /// receivers what they must know beforehand, which is the settings overlay and the slot. None if the port is not
-    /// connected, so that nothing is to be sent.
+    /// What every send does before it comes to the value: finds the port, notes its use and the time, and tells
+    /// the receivers what they must know beforehand, which is the settings overlay and the slot. None if the
+    /// port is not connected, so that nothing is to be sent.
     fn prepare(
         &mut self,
         port: impl PortName,
@@ -335,14 +336,15 @@ impl Instance {
     /// Refuses times that are none.
     #[inline(always)]
     fn check_times(&self, port: usize, slot: usize, times: MessageTimes) -> Result<(), Error> {
-        match times.are_sound() {
-            true => Ok(()),
-            false => Err(self.unsendable(port, slot, &times.fault().into())),
+        if times.are_sound() {
+            Ok(())
+        } else {
+            Err(self.unsendable(port, slot, &times.fault().into()))
         }
     }
 
-    /// Compares the first step between messages with the scales that the model gives the component: a code that counts days
-    /// shows here, if the model says nothing of days.
+    /// Compares the first step between messages with the scales that the model gives the component: a code that
+    /// counts days shows here, if the model says nothing of days.
     #[inline]
     fn compare_with_scales(&mut self, port: usize, times: MessageTimes) -> Result<(), Error> {
         let here = &mut self.table.ports[port];
@@ -393,8 +395,9 @@ impl Instance {
         }
     }
 
-    /// Notes when the message is. One that is earlier than the message before it on its port is reported, once a port, and sent:
-    /// MUSCLE 3 allows any order, and a code that goes back to try a step again has a reason for it.
+    /// Notes when the message is. One that is earlier than the message before it on its port is reported, once
+    /// a port, and sent: MUSCLE 3 allows any order, and a code that goes back to try a step again has a reason
+    /// for it.
     #[inline]
     fn note_time(&mut self, port: usize, slot: usize, timestamp: f64) -> Result<(), Error> {
         let here = &mut self.table.ports[port];

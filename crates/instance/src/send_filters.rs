@@ -1,6 +1,6 @@
-//! What the filters of conduits do to messages on their way out of this instance. A port has this only if one of its conduits
-//! has a filter at the sending end; all other ports know nothing of it. `last` keeps a message here until the iteration is
-//! over in which it was the last.
+//! What the filters of conduits do to messages on their way out of this instance. A port has this only if one
+//! of its conduits has a filter at the sending end; all other ports know nothing of it. `last` keeps a message
+//! here until the iteration is over in which it was the last.
 
 use crate::transport::Transport;
 use ligament_shm::endpoint::Source;
@@ -101,7 +101,10 @@ impl Source for HeldBody {
 
 impl FilteredPort {
     /// Of a port whose slots have these channels, if any of them has a filter at this end.
-    pub fn of(slots: &[Vec<usize>], steps: impl Fn(usize) -> Option<ChannelSteps>) -> Option<Box<FilteredPort>> {
+    pub fn of(
+        slots: &[Vec<usize>],
+        steps: impl Fn(usize) -> Option<ChannelSteps>,
+    ) -> Option<Box<FilteredPort>> {
         let keeps = |channel: usize| steps(channel).filter(|steps| steps.last > 0);
         let direct =
             |channels: &[usize]| channels.iter().copied().filter(|&channel| keeps(channel).is_none()).collect();
@@ -110,7 +113,12 @@ impl FilteredPort {
             filtered.direct.push(direct(channels));
             for &channel in channels {
                 if let Some(steps) = keeps(channel) {
-                    filtered.keeping.push(LastOnlyConduit { slot, channel, reduced: steps.reduced(), kept: None });
+                    filtered.keeping.push(LastOnlyConduit {
+                        slot,
+                        channel,
+                        reduced: steps.reduced(),
+                        kept: None,
+                    });
                 }
             }
         }
@@ -158,8 +166,8 @@ impl FilteredPort {
         }
     }
 
-    /// An iteration nested so deep is over: what goes now from which slot on which channel. None stands for an empty message, where the
-    /// iteration had none.
+    /// An iteration nested so deep is over: what goes now from which slot on which channel. None stands for an
+    /// empty message, where the iteration had none.
     pub fn over(&mut self, depth: usize) -> Vec<(usize, usize, Option<HeldMessage>)> {
         let over = self.keeping.iter_mut().filter(|one| one.reduced == depth);
         over.map(|one| (one.slot, one.channel, one.kept.take())).collect()

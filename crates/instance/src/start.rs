@@ -1,5 +1,6 @@
-//! What starts a pass of the reuse loop, where timelines matter: messages and milestones on the ports that are received from at
-//! the start. Messages that are stale are passed over; milestones are passed on. Nothing here sends or receives.
+//! What starts a pass of the reuse loop, where timelines matter: messages and milestones on the ports that are
+//! received from at the start. Messages that are stale are passed over; milestones are passed on. Nothing here
+//! sends or receives.
 
 use crate::iteration::{innermost, Iteration};
 use std::collections::BTreeMap;

@@ -26,10 +26,10 @@ pub struct SettingDeclaration<'a> {
 }
 
 impl Instance {
-    /// To be called once in each step, with the model time of what is done in it, s, before that is done. Says whether
-    /// settings have changed; those that the step needs are then to be asked for again. All whom a change concerns make it
-    /// in their first step at or after the same model time. Waits while such a change is being agreed on, and where the run
-    /// is to stand still. With nothing to do it takes some nanoseconds.
+    /// To be called once in each step, with the model time of what is done in it, s, before that is done. Says
+    /// whether settings have changed; those that the step needs are then to be asked for again. All whom a
+    /// change concerns make it in their first step at or after the same model time. Waits while such a change
+    /// is being agreed on, and where the run is to stand still. With nothing to do it takes some nanoseconds.
     ///
     /// # Errors
     /// `Usage` for a time that is not finite; `RunEnds` when the run ends meanwhile, `Interrupted`.
@@ -45,22 +45,24 @@ impl Instance {
         self.pass_gate(Gate::Step, time)
     }
 
-    /// As `steer`, if there is nothing to be done: whether that is so. For callers whose way to a call that may wait is long.
+    /// As `steer`, if there is nothing to be done: whether that is so. For callers whose way to a call that may
+    /// wait is long.
     #[doc(hidden)]
     #[inline]
     pub fn steer_at_once(&mut self, time: f64) -> bool {
         self.is_alive() && self.endpoint.steer_at_once(time)
     }
 
-    /// Declares that a setting of this code can be steered, as a model does under `ligament: steerable:`. If the model
-    /// declares it too, that counts.
+    /// Declares that a setting of this code can be steered, as a model does under `ligament: steerable:`. If
+    /// the model declares it too, that counts.
     ///
     /// # Errors
     /// `Usage` if that is no name, or the range is none; `System` if the run cannot be told.
     pub fn declare_steerable(&mut self, setting: SettingDeclaration<'_>) -> Result<(), Error> {
         self.alive()?;
         let SettingDeclaration { name, min, max, unit, restart } = setting;
-        let bad = |why: &str| Error::other(ErrorKind::Usage, fault!(BAD_STEERING, "the setting \"{name}\": {why}"));
+        let bad =
+            |why: &str| Error::other(ErrorKind::Usage, fault!(BAD_STEERING, "the setting \"{name}\": {why}"));
         if Reference::new(name).is_err() {
             return Err(bad("this is no name of a setting"));
         }

@@ -1,5 +1,5 @@
-//! The formal submodel: four functions that the library calls in the order of the execution loop, for codes that
-//! would rather not write the loop themselves.
+//! The formal submodel: four functions that the library calls in the order of the execution loop, for codes
+//! that would rather not write the loop themselves.
 
 use crate::error::Error;
 use crate::instance::Instance;
@@ -16,8 +16,8 @@ pub trait Submodel {
     fn solve(&mut self, instance: &mut Instance) -> Result<(), Error>;
     /// `O_F`: shows the final state.
     fn observe_final(&mut self, instance: &mut Instance) -> Result<(), Error>;
-    /// After the last pass, unless an error ends the instance: closes what the submodel has written. An error ends the
-    /// run. Does nothing by default.
+    /// After the last pass, unless an error ends the instance: closes what the submodel has written. An error
+    /// ends the run. Does nothing by default.
     fn finish(&mut self, _instance: &mut Instance) -> Result<(), Error> {
         Ok(())
     }
@@ -49,7 +49,8 @@ impl<S: Submodel + ?Sized> Submodel for Box<S> {
     }
 }
 
-/// Runs a submodel for as long as there are start messages. An error of the submodel ends the run with its text.
+/// Runs a submodel for as long as there are start messages. An error of the submodel ends the run with its
+/// text.
 ///
 /// # Errors
 /// The first error of an operator, or of the reuse loop.

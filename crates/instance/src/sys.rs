@@ -1,10 +1,10 @@
-//! The one place with `unsafe` here: giving memory back to the system, telling threads from each other, blanking a
-//! variable of the environment, and calling the functions of users' filters.
+//! The one place with `unsafe` here: giving memory back to the system, telling threads from each other,
+//! blanking a variable of the environment, and calling the functions of users' filters.
 
 use crate::own::{Elements, FilterOutput, WordBuffer};
 use crate::turn::Call;
 use ligament_catalogue::{fault, Fault};
-use ligament_wire::{DType, ArrayOrder};
+use ligament_wire::{ArrayOrder, DType};
 use std::cell::{Cell, UnsafeCell};
 use std::ffi::{c_char, c_int, c_void, CStr};
 use std::mem::MaybeUninit;
@@ -71,10 +71,11 @@ pub(crate) fn barrier() {
     }
 }
 
-/// Makes a variable of the environment empty, where it stands. To remove it would move the others, which another thread
-/// may be reading: its list of variables belongs to the C library, which has no lock for it.
+/// Makes a variable of the environment empty, where it stands. To remove it would move the others, which
+/// another thread may be reading: its list of variables belongs to the C library, which has no lock for it.
 pub(crate) fn blank_variable(name: &CStr) {
-    // SAFETY: the name ends with a NUL. What `getenv` gives is null or text of the environment, which is writable.
+    // SAFETY: the name ends with a NUL. What `getenv` gives is null or text of the environment, which is
+    // writable.
     unsafe {
         let text = libc::getenv(name.as_ptr()).cast::<u8>();
         if !text.is_null() {
@@ -117,7 +118,8 @@ type RawFunction = unsafe extern "C" fn(*mut RawFilter, *const RawMessage) -> c_
 #[derive(Clone, Copy)]
 pub(crate) struct FilterFunction(RawFunction);
 
-/// What a function keeps from call to call. One thread at a time uses it, and `ligament_filter.h` promises no more.
+/// What a function keeps from call to call. One thread at a time uses it, and `ligament_filter.h` promises no
+/// more.
 pub(crate) struct FilterState(*mut c_void);
 
 // SAFETY: as its comment says.
@@ -135,22 +137,25 @@ pub(crate) struct LoaderError(pub String);
 /// # Errors
 /// What the loader says.
 pub(crate) fn filter_function(file: &CStr, name: &CStr) -> Result<FilterFunction, LoaderError> {
-    // SAFETY: both names end with a NUL; that the function is one of `ligament_filter.h` is what the model says.
+    // SAFETY: both names end with a NUL; that the function is one of `ligament_filter.h` is what the model
+    // says.
     unsafe {
         let library = libc::dlopen(file.as_ptr(), libc::RTLD_NOW | libc::RTLD_LOCAL);
         let symbol = if library.is_null() { null_mut() } else { libc::dlsym(library, name.as_ptr()) };
         if symbol.is_null() {
             let why = libc::dlerror();
-            return Err(LoaderError(match why.is_null() {
-                true => "it is nothing".to_owned(),
-                false => CStr::from_ptr(why).to_string_lossy().into_owned(),
+            return Err(LoaderError(if why.is_null() {
+                "it is nothing".to_owned()
+            } else {
+                CStr::from_ptr(why).to_string_lossy().into_owned()
             }));
         }
         Ok(FilterFunction(std::mem::transmute::<*mut c_void, RawFunction>(symbol)))
     }
 }
 
-/// Calls the function of a user's filter, and gives what it has sent on. If it crashes, `note` is printed first.
+/// Calls the function of a user's filter, and gives what it has sent on. If it crashes, `note` is printed
+/// first.
 ///
 /// # Errors
 /// Why it cannot take the message.
@@ -182,8 +187,8 @@ pub(crate) fn call_filter(
         refused: None,
     };
     let watch = CrashNote::put_up(note);
-    // SAFETY: the function is as its header says; what it is given lives until it returns, and nobody else looks at the filter
-    // meanwhile.
+    // SAFETY: the function is as its header says; what it is given lives until it returns, and nobody else
+    // looks at the filter meanwhile.
     let status = unsafe { (function.0)(&raw mut filter, raw.as_ref().map_or(null(), std::ptr::from_ref)) };
     drop(watch);
     state.0 = filter.state;
@@ -256,7 +261,8 @@ unsafe fn taken(message: Option<&RawMessage>) -> Result<FilterOutput, Fault> {
         }
     };
     let bytes = shape.iter().try_fold(dtype.size() as u64, |bytes, &extent| bytes.checked_mul(extent));
-    let bytes = bytes.and_then(|bytes| usize::try_from(bytes).ok()).filter(|&bytes| bytes <= MAX_FILTER_OUTPUT_BYTES);
+    let bytes =
+        bytes.and_then(|bytes| usize::try_from(bytes).ok()).filter(|&bytes| bytes <= MAX_FILTER_OUTPUT_BYTES);
     let bytes = bytes.ok_or_else(|| {
         fault!(FILTER_FAILED, "the message that it sent on has the shape {shape:?}, which is too large")
     })?;

@@ -1,5 +1,5 @@
-//! Taps: what a port sends is shown to whoever looks on (`ligament_shm::tap`). A send asks one question first, whether
-//! anybody may want to see anything; all else is here.
+//! Taps: what a port sends is shown to whoever looks on (`ligament_shm::tap`). A send asks one question first,
+//! whether anybody may want to see anything; all else is here.
 
 use crate::instance::Instance;
 use crate::message::MessageTimes;
@@ -7,7 +7,7 @@ use crate::ports::PortName;
 use ligament_shm::endpoint::PortTap;
 use ligament_shm::tap::{Note, MAX_VALUE_BYTES};
 use ligament_wire::tap::{Histogram, TapOutcome, TapSelection};
-use ligament_wire::{ArrayRef, Encoder, ArrayOrder, Value, ValueRef};
+use ligament_wire::{ArrayOrder, ArrayRef, Encoder, Value, ValueRef};
 
 impl Instance {
     /// Whether somebody may want to see what is sent: what comes next is `show`, before anything else is done.
@@ -16,11 +16,17 @@ impl Instance {
         self.endpoint.may_be_tapped()
     }
 
-    /// Shows what is sent on a port to those who have tapped it and whose boxes are free. What is wrong with the message,
-    /// or with the port, the send itself will say.
+    /// Shows what is sent on a port to those who have tapped it and whose boxes are free. What is wrong with
+    /// the message, or with the port, the send itself will say.
     #[cold]
     #[inline(never)]
-    pub(crate) fn show(&mut self, port: impl PortName, slot: Option<u32>, times: MessageTimes, value: &ValueRef<'_>) {
+    pub(crate) fn show(
+        &mut self,
+        port: impl PortName,
+        slot: Option<u32>,
+        times: MessageTimes,
+        value: &ValueRef<'_>,
+    ) {
         let Some(index) = self.table.find_quietly(port) else { return };
         let here = &self.table.ports[index];
         if !here.operator.sends() || !self.is_alive() {
@@ -35,7 +41,13 @@ impl Instance {
     }
 }
 
-fn show_to(tapped: &mut PortTap, slot: Option<u32>, times: MessageTimes, value: &ValueRef<'_>, encoder: &mut Encoder) {
+fn show_to(
+    tapped: &mut PortTap,
+    slot: Option<u32>,
+    times: MessageTimes,
+    value: &ValueRef<'_>,
+    encoder: &mut Encoder,
+) {
     tapped.passed += 1;
     tapped.bin.count(tapped.passed);
     if !tapped.bin.is_asked() {
@@ -76,16 +88,17 @@ fn show_to(tapped: &mut PortTap, slot: Option<u32>, times: MessageTimes, value: 
     let Some(part) = wanted.part_of(array.shape, strides) else { return nothing(TapOutcome::NoPart) };
     let is_empty = part.shape.contains(&0);
     let offset = i64::try_from(array.offset).ok().and_then(|offset| usize::try_from(offset + part.offset).ok());
-    let cut = match wanted.takes_all() {
-        true => array,
-        false => ArrayRef {
+    let cut = if wanted.takes_all() {
+        array
+    } else {
+        ArrayRef {
             shape: &part.shape,
             strides: (!is_empty).then_some(&part.strides[..]),
             data: if is_empty { &[] } else { array.data },
             offset: if is_empty { 0 } else { offset.unwrap_or(usize::MAX) },
             names: if part.shape.len() == array.shape.len() { array.names } else { &[] },
             ..array
-        },
+        }
     };
     match wanted.bars {
         0 => put(&ValueRef::Array(cut), encoder),

@@ -1,14 +1,15 @@
-//! An instance on its timelines: which iteration its pass is, what `repeat` and `pad` give it, and whom it tells that an
-//! iteration is over. Only an instance has this of whose conduits one has filters, or whose peers must know.
+//! An instance on its timelines: which iteration its pass is, what `repeat` and `pad` give it, and whom it
+//! tells that an iteration is over. Only an instance has this of whose conduits one has filters, or whose peers
+//! must know.
 
 use crate::error::{Error, ErrorKind, TimelineError};
-use crate::send_filters::{FilteredPort, HeldMessage};
 use crate::instance::Instance;
 use crate::iteration::{Counter, Iteration};
 use crate::message::Message;
 use crate::ports::PortTable;
 use crate::receive::{Arrival, Overlay};
-use crate::start::{MismatchedStart, StartItem, PassDecision, PortSlot, Start};
+use crate::send_filters::{FilteredPort, HeldMessage};
+use crate::start::{MismatchedStart, PassDecision, PortSlot, Start, StartItem};
 use crate::transport::Transport;
 use ligament_model::{Operator, Settings};
 use ligament_shm::endpoint::EmptySource;
@@ -43,7 +44,10 @@ impl TimelineState {
         receives: HashMap<usize, ChannelSteps>,
     ) -> Result<Option<Box<TimelineState>>, Error> {
         let all = sends.values().chain(receives.values());
-        if all.clone().any(|steps| usize::from(steps.depth.max(steps.repeats)) > ChannelSteps::MAX_FILTERS_OF_A_KIND) {
+        if all
+            .clone()
+            .any(|steps| usize::from(steps.depth.max(steps.repeats)) > ChannelSteps::MAX_FILTERS_OF_A_KIND)
+        {
             return Err(TimelineError::TooDeep { most: ChannelSteps::MAX_FILTERS_OF_A_KIND }.into());
         }
         if all.clone().next().is_none() {
@@ -114,17 +118,14 @@ pub(crate) enum PassReadiness {
 }
 
 impl Instance {
-    /// Takes in what starts the next pass, messages and milestones, until all that belongs to one pass is there. Waits for
-    /// it, or says what is lacking; what has come stays.
+    /// Takes in what starts the next pass, messages and milestones, until all that belongs to one pass is
+    /// there. Waits for it, or says what is lacking; what has come stays.
     pub(crate) fn gather(&mut self, waits: bool) -> Result<PassReadiness, Error> {
         let Some(timing) = &mut self.timing else { return Ok(PassReadiness::Decided(true)) };
         if let Some(decided) = timing.decided {
             return Ok(PassReadiness::Decided(decided));
         }
-        let mut next = match std::mem::replace(&mut timing.ending, true) {
-            true => None,
-            false => timing.start.end_pass(),
-        };
+        let mut next = if std::mem::replace(&mut timing.ending, true) { None } else { timing.start.end_pass() };
         loop {
             match next.take() {
                 None => {}
@@ -231,8 +232,8 @@ impl Instance {
         Ok(Some((message, overlay)))
     }
 
-    /// Receives where something is due at the start of a pass and has not come. The channel of what is not there yet, if
-    /// this is not to wait.
+    /// Receives where something is due at the start of a pass and has not come. The channel of what is not
+    /// there yet, if this is not to wait.
     fn take_due(&mut self, waits: bool) -> Result<Option<usize>, Error> {
         for port in 0..self.table.ports.len() {
             let here = &self.table.ports[port];
@@ -297,8 +298,8 @@ impl Instance {
         Ok(())
     }
 
-    /// An iteration is over, our own or one that calls us: what `last` keeps for it goes, and those who must know hear of it.
-    /// Of our own only `O_I` ports tell: those on `O_F` have their message of it.
+    /// An iteration is over, our own or one that calls us: what `last` keeps for it goes, and those who must
+    /// know hear of it. Of our own only `O_I` ports tell: those on `O_F` have their message of it.
     fn tell_over(&mut self, iteration: &Iteration, own: bool) -> Result<(), Error> {
         let over = self.timing.as_ref().map_or(Vec::new(), |timing| timing.heard_of(iteration.depth()));
         for port in 0..self.table.ports.len() {
@@ -320,7 +321,9 @@ impl Instance {
         for (slot, channel, kept) in filtered.over(depth) {
             let sent = match &kept {
                 Some(HeldMessage { header, body }) => self.endpoint.send(&[channel], *header, body),
-                None => self.endpoint.send(&[channel], HeaderWords::data(f64::NEG_INFINITY, None), &EmptySource),
+                None => {
+                    self.endpoint.send(&[channel], HeaderWords::data(f64::NEG_INFINITY, None), &EmptySource)
+                }
             };
             sent.map_err(|error| self.while_sending(error, port, slot))?;
         }
@@ -340,7 +343,8 @@ impl Instance {
         let body = Value::List(over.0.iter().map(|&number| Value::UInt(number)).collect());
         let plan = self.encoder.plan(&ValueRef::Owned(&body));
         let plan = plan.map_err(|error| Error::other(ErrorKind::System, error))?;
-        let header = HeaderWords::from(Header { kind: ligament_wire::MessageKind::Milestone, ..Header::default() });
+        let header =
+            HeaderWords::from(Header { kind: ligament_wire::MessageKind::Milestone, ..Header::default() });
         self.endpoint.send(&to, header, &plan).map_err(|error| self.while_sending(error, port, 0))
     }
 

@@ -1,13 +1,14 @@
-//! What carries an instance's messages: an endpoint of its own, or its share of a process that runs many instances.
+//! What carries an instance's messages: an endpoint of its own, or its share of a process that runs many
+//! instances.
 
 use crate::light::Share;
 use crate::loan::{Draft, Loan, LoanMemory, MAX_DRAFT_BYTES};
-use ligament_shm::endpoint::{Contiguous, Source, PortTap};
+use ligament_shm::endpoint::{Contiguous, PortTap, Source};
 use ligament_shm::line::AgentLine;
 use ligament_shm::steering::Gate;
 use ligament_shm::{Endpoint, ShmError};
 use ligament_wire::control::{Request, SteerableSetting};
-use ligament_wire::{ConduitEnd, HeaderWords, EncodingPlan, Value};
+use ligament_wire::{ConduitEnd, EncodingPlan, HeaderWords, Value};
 use std::any::Any;
 use std::sync::Arc;
 
@@ -111,7 +112,12 @@ impl Transport {
     }
 
     /// Sees to it that they know it.
-    pub fn announce_overlay(&mut self, to: &[usize], number: u32, plan: &EncodingPlan<'_, '_>) -> Result<(), ShmError> {
+    pub fn announce_overlay(
+        &mut self,
+        to: &[usize],
+        number: u32,
+        plan: &EncodingPlan<'_, '_>,
+    ) -> Result<(), ShmError> {
         match self {
             Transport::Own(endpoint) => endpoint.announce_overlay(to, number, plan),
             Transport::Shared(share) => share.announce_overlay(to, number, plan),
@@ -146,7 +152,8 @@ impl Transport {
         }
     }
 
-    /// Sends what a loan holds, described by `head`, with `body_len` bytes in all. A draft that was copied stays with it.
+    /// Sends what a loan holds, described by `head`, with `body_len` bytes in all. A draft that was copied
+    /// stays with it.
     ///
     /// # Errors
     /// As `send`.
@@ -233,7 +240,8 @@ impl Transport {
         }
     }
 
-    /// As `Endpoint::sent_on`, by index. None for light components, whose messages within a process nobody numbers.
+    /// As `Endpoint::sent_on`, by index. None for light components, whose messages within a process nobody
+    /// numbers.
     pub fn sent_on(&self) -> Option<Vec<(u32, u64)>> {
         match self {
             Transport::Own(endpoint) => Some(endpoint.sent_on().collect()),
@@ -312,7 +320,8 @@ impl Transport {
         }
     }
 
-    /// The port at the other end of a channel that this instance receives on, where the port's table does not say.
+    /// The port at the other end of a channel that this instance receives on, where the port's table does not
+    /// say.
     pub fn sender_of(&self, channel: usize) -> Option<String> {
         match self {
             Transport::Own(_) => None,

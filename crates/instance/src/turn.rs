@@ -60,8 +60,8 @@ impl Drop for InCall<'_> {
     }
 }
 
-/// A call that came while another was in progress. It is made, shown and dropped without memory being allocated, so that
-/// a signal handler gets its answer wherever the code that it interrupted is.
+/// A call that came while another was in progress. It is made, shown and dropped without memory being
+/// allocated, so that a signal handler gets its answer wherever the code that it interrupted is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Overlap {
     refused: &'static Call,
@@ -131,7 +131,8 @@ impl CallGuard {
         let this = sys::this_thread();
         if self.owner.load(Ordering::Relaxed) == this && self.own.load(Ordering::Relaxed).is_null() {
             self.own.store(place(call), Ordering::Relaxed);
-            // Who takes the privilege away looks at `own` after a barrier on this processor: one of the two sees the other.
+            // Who takes the privilege away looks at `own` after a barrier on this processor: one of the two
+            // sees the other.
             compiler_fence(Ordering::SeqCst);
             if self.owner.load(Ordering::Relaxed) == this {
                 return Ok(InCall { place: &self.own, thread: None });

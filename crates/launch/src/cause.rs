@@ -73,7 +73,8 @@ pub fn error_line(lines: &[String]) -> Option<String> {
         // What Rust adds to a panic.
         !line.starts_with("note: ") && ERROR_WORDS.iter().any(|word| line.contains(word))
     };
-    let is_consequence = |frame: &&Vec<&str>| CONSEQUENCE_WORDS.iter().any(|words| frame.join(" ").contains(words));
+    let is_consequence =
+        |frame: &&Vec<&str>| CONSEQUENCE_WORDS.iter().any(|words| frame.join(" ").contains(words));
     let framed =
         frames.iter().rev().find(|frame| !is_consequence(frame)).and_then(|frame| first_sentence(frame));
     let own = |line: &&str| line.trim_start().to_owned();
@@ -152,7 +153,9 @@ fn python(error: &str, place: &FailureContext<'_>) -> Option<String> {
             "ligament" => {
                 format!("{python} ran it, in which Ligament is not installed: {ANOTHER_PYTHON}, or {install}")
             }
-            _ => format!("{python} ran it, which does not find {module}: install it there, or {ANOTHER_PYTHON}"),
+            _ => {
+                format!("{python} ran it, which does not find {module}: install it there, or {ANOTHER_PYTHON}")
+            }
         });
     }
     let another = (error.contains("cannot import name") && error.contains("from 'ligament'"))
@@ -381,8 +384,11 @@ mod tests {
 
     #[test]
     fn what_is_missing_is_named_with_what_to_do() {
-        let place =
-            FailureContext { directory: Some(Path::new("/run/workdir")), component: "micro", ..FailureContext::default() };
+        let place = FailureContext {
+            directory: Some(Path::new("/run/workdir")),
+            component: "micro",
+            ..FailureContext::default()
+        };
         let cases = [
             ("ModuleNotFoundError: No module named 'ligament'", "Ligament is not installed"),
             ("/usr/bin/python3: No module named ligament", "Ligament is not installed"),

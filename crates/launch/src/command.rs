@@ -4,9 +4,9 @@
 
 use crate::cores::of_rank;
 use crate::environment::{expand, Environment};
+use crate::launched_program::{find_in, is_executable};
 use crate::library::{library, own_command, ENV_LIBRARY};
 use crate::mpi;
-use crate::launched_program::{find_in, is_executable};
 use crate::shell::{self, is_for_shell, ShellWord};
 use ligament_catalogue::{fault, Fault};
 use ligament_model::{variables, BaseEnv, ExecutionModel, Packages, Program, Resources};

@@ -1,7 +1,7 @@
 //! Which cores each process of a domain runs on: its own, if there are enough for all.
 
 use crate::command::NodeShare;
-use crate::placement::{place, reserved, ResourceNeed, PlacementOptions, DomainCapacity};
+use crate::placement::{place, reserved, DomainCapacity, PlacementOptions, ResourceNeed};
 use ligament_model::Resources;
 use ligament_wire::{DomainId, InstanceId};
 use rustix::thread::{sched_getaffinity, CpuSet};

@@ -89,7 +89,8 @@ impl Guard {
             ForkSide::Parent(pid) => Ok(Guard { line, pid, reports: VecDeque::new(), is_alive: true }),
             ForkSide::Child => {
                 // Neither an end nor a panic may lead back into what the parent was doing.
-                let life = catch_unwind(AssertUnwindSafe(|| guard_process::run(OwnedFd::from(theirs), run, lost)));
+                let life =
+                    catch_unwind(AssertUnwindSafe(|| guard_process::run(OwnedFd::from(theirs), run, lost)));
                 sys::exit_now(life.unwrap_or(101))
             }
         }
@@ -163,9 +164,15 @@ impl Guard {
     /// Waits for the guard's next message and takes it in. Returns whether it said that it has swept.
     fn listen(&mut self) -> bool {
         match GuardMessage::read(&self.line) {
-            Ok(GuardMessage::Started(number, pid)) => self.reports.push_back(GuardReport::Started { number, pid }),
-            Ok(GuardMessage::NotStarted(number, why)) => self.reports.push_back(GuardReport::NotStarted { number, why }),
-            Ok(GuardMessage::Ended(pid, ended, lost)) => self.reports.push_back(GuardReport::Ended { pid, ended, lost }),
+            Ok(GuardMessage::Started(number, pid)) => {
+                self.reports.push_back(GuardReport::Started { number, pid })
+            }
+            Ok(GuardMessage::NotStarted(number, why)) => {
+                self.reports.push_back(GuardReport::NotStarted { number, why })
+            }
+            Ok(GuardMessage::Ended(pid, ended, lost)) => {
+                self.reports.push_back(GuardReport::Ended { pid, ended, lost })
+            }
             Ok(GuardMessage::Left(pid, rank)) => self.reports.push_back(GuardReport::Left { pid, rank }),
             Ok(GuardMessage::Swept) => return true,
             Err(_) => self.is_alive = false,
@@ -314,7 +321,10 @@ mod tests {
         missing.program = "/nowhere".into();
         guard.launch(7, missing).unwrap();
         let told = next_told(&mut guard);
-        assert!(matches!(&told, GuardReport::NotStarted { number: 7, why } if why.contains("/nowhere")), "{told:?}");
+        assert!(
+            matches!(&told, GuardReport::NotStarted { number: 7, why } if why.contains("/nowhere")),
+            "{told:?}"
+        );
         assert_eq!(std::fs::read_to_string(&output).unwrap(), "said\n");
         std::fs::remove_file(output).unwrap();
     }
@@ -409,7 +419,9 @@ mod tests {
             guard.launch(number, missing).unwrap();
         }
         for wanted in 0..PROCESS_COUNT {
-            assert!(matches!(next_told(&mut guard), GuardReport::NotStarted { number, .. } if number == wanted));
+            assert!(
+                matches!(next_told(&mut guard), GuardReport::NotStarted { number, .. } if number == wanted)
+            );
         }
     }
 
@@ -441,7 +453,8 @@ mod tests {
         let (output, said) = (file("gone"), file("gone-said"));
         // A process in between plays the run and is gone without a word.
         let ForkSide::Parent(run) = sys::fork().unwrap() else {
-            let lost = |_: &ProcessLoss| std::fs::write(&said, format!("started: {}", output.exists())).unwrap();
+            let lost =
+                |_: &ProcessLoss| std::fs::write(&said, format!("started: {}", output.exists())).unwrap();
             let guard = asked_while_stopped(&output, Guard::start(lost).unwrap());
             std::fs::write(said.with_extension("pid"), guard.pid().to_string()).unwrap();
             sys::exit_now(0);
@@ -465,7 +478,10 @@ mod tests {
         hiding.arguments.push(output.clone().into());
         guard.launch(0, hiding).unwrap();
         let leader = started(&mut guard);
-        assert_eq!(next_told(&mut guard), GuardReport::Ended { pid: leader, ended: ProcessEnd::Status(0), lost: None });
+        assert_eq!(
+            next_told(&mut guard),
+            GuardReport::Ended { pid: leader, ended: ProcessEnd::Status(0), lost: None }
+        );
         let pid = until(|| std::fs::read_to_string(&output).unwrap().strip_suffix('\n')?.parse::<i32>().ok());
         drop(guard);
         let hidden = Pid::from_raw(pid).unwrap();

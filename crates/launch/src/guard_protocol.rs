@@ -233,8 +233,15 @@ mod tests {
             output: "/dev/null".into(),
             cores: vec![3, 65],
         };
-        let others = [GuardOrder::Remove("/tmp/x/agent".into()), GuardOrder::Note("naïve".into()), GuardOrder::Sweep, GuardOrder::End];
-        let all = [GuardOrder::Start(5, command), GuardOrder::Watch(7), GuardOrder::Forget(u32::MAX)].into_iter().chain(others);
+        let others = [
+            GuardOrder::Remove("/tmp/x/agent".into()),
+            GuardOrder::Note("naïve".into()),
+            GuardOrder::Sweep,
+            GuardOrder::End,
+        ];
+        let all = [GuardOrder::Start(5, command), GuardOrder::Watch(7), GuardOrder::Forget(u32::MAX)]
+            .into_iter()
+            .chain(others);
         for wish in all {
             let mut bytes = Vec::new();
             wish.write(&mut bytes).unwrap();
@@ -247,7 +254,12 @@ mod tests {
             GuardMessage::Ended(4, ProcessEnd::Signal(9), lost(vec![1, 3], Some(ProcessEnd::Status(5)))),
             GuardMessage::Ended(4, ProcessEnd::Signal(9), lost(Vec::new(), None)),
         ];
-        let others = [GuardMessage::Started(8, 1), GuardMessage::NotStarted(9, "naïve".into()), GuardMessage::Swept, GuardMessage::Left(5, 2)];
+        let others = [
+            GuardMessage::Started(8, 1),
+            GuardMessage::NotStarted(9, "naïve".into()),
+            GuardMessage::Swept,
+            GuardMessage::Left(5, 2),
+        ];
         for news in ends.into_iter().chain(others) {
             let mut bytes = Vec::new();
             news.write(&mut bytes).unwrap();

@@ -146,7 +146,11 @@ mod tests {
         ];
         for (test, text, wanted) in cases {
             let program = script(test, text);
-            let ran = LaunchedProgram { program: program.clone(), arguments: None, path: "relative:/usr/bin:/bin".into() };
+            let ran = LaunchedProgram {
+                program: program.clone(),
+                arguments: None,
+                path: "relative:/usr/bin:/bin".into(),
+            };
             assert_eq!(ran.interpreter(), wanted, "{text}");
             std::fs::remove_file(program).unwrap();
         }

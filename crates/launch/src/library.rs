@@ -38,7 +38,10 @@ fn find(prefix: Option<&Path>, program: Option<&Path>) -> Option<PathBuf> {
     let folder = program.and_then(Path::parent);
     let installed = folder.filter(|folder| folder.ends_with("bin")).and_then(Path::parent);
     let below = prefix.into_iter().chain(installed).map(|prefix| prefix.join("lib"));
-    below.chain(folder.map(Path::to_path_buf)).map(|folder| folder.join(LIBRARY_FILE)).find(|file| file.is_file())
+    below
+        .chain(folder.map(Path::to_path_buf))
+        .map(|folder| folder.join(LIBRARY_FILE))
+        .find(|file| file.is_file())
 }
 
 #[cfg(test)]

@@ -138,6 +138,9 @@ mod tests {
     fn a_machine_that_is_not_listed_runs_no_instances() {
         let found = of(&Site::default(), Some("a,b"), &[], "login");
         assert_eq!((found.here.as_ref(), names(&found)), (None, vec![(1, "a"), (2, "b")]));
-        assert_eq!(of(&Site::default(), Some("a,login:3"), &[], "login").here, Some(ComputeNode::new("login", 3)));
+        assert_eq!(
+            of(&Site::default(), Some("a,login:3"), &[], "login").here,
+            Some(ComputeNode::new("login", 3))
+        );
     }
 }

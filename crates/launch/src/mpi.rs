@@ -6,8 +6,8 @@
 
 use crate::command::{beside, Command, NodeShare};
 use crate::environment::Environment;
-use crate::terminal_text::last_lines;
 use crate::launched_program::{find_in, is_executable};
+use crate::terminal_text::last_lines;
 use ligament_catalogue::{fault, Fault};
 use ligament_model::{ExecutionModel, Program, Resources};
 use ligament_wire::control::{ENV_IDENTITY, ENV_RANKS};
@@ -22,7 +22,8 @@ use std::sync::OnceLock;
 /// How the directory begins in which Open MPI's processes of a run have their shared memory.
 const SEGMENTS_PREFIX: &str = "/dev/shm/ligament-mpi-";
 /// The variables that name it: of Open MPI 4 and of Open MPI 5.
-const SEGMENTS_VARIABLES: [&str; 2] = ["OMPI_MCA_btl_vader_backing_directory", "OMPI_MCA_btl_sm_backing_directory"];
+const SEGMENTS_VARIABLES: [&str; 2] =
+    ["OMPI_MCA_btl_vader_backing_directory", "OMPI_MCA_btl_sm_backing_directory"];
 
 /// Whose launcher one is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -427,7 +428,8 @@ mod tests {
 
     #[test]
     fn what_a_launcher_has_told_the_agent_is_not_told_to_the_instance() {
-        let open = LauncherFixture::new("told").around("open", ExecutionModel::OpenMpi, FOUR_PROCESSES).unwrap();
+        let open =
+            LauncherFixture::new("told").around("open", ExecutionModel::OpenMpi, FOUR_PROCESSES).unwrap();
         assert_eq!(open.environment.get("OMPI_COMM_WORLD_RANK"), None);
         assert_eq!(open.environment.get("OMPI_MCA_btl").unwrap(), "self");
         assert_eq!(open.environment.get("OMPI_MCA_plm").unwrap(), "^slurm");
@@ -463,16 +465,20 @@ mod tests {
         let mut environment = Environment::default();
         environment.set("SLURM_JOB_ID", "7");
         let program = Program::new(Reference::new("flow").unwrap());
-        let words =
-            |nodes: &[NodeShare]| srun(&program, &RankLayout::of(FOUR_PROCESSES), nodes, &environment).unwrap().join(" ");
+        let words = |nodes: &[NodeShare]| {
+            srun(&program, &RankLayout::of(FOUR_PROCESSES), nodes, &environment).unwrap().join(" ")
+        };
         assert!(words(&nodes).ends_with("--nodes=2 --nodelist=n1,n3"));
         assert!(words(&[share("n1", 2), share("n2", 2)]).ends_with("--nodelist=n1,n2 --ntasks-per-node=2"));
     }
 
     #[test]
     fn srun_is_told_all_but_only_within_a_job() {
-        let ranks =
-            RankLayout::of(Resources::MpiNodes { nodes: 2, mpi_processes_per_node: 3, threads_per_mpi_process: 4 });
+        let ranks = RankLayout::of(Resources::MpiNodes {
+            nodes: 2,
+            mpi_processes_per_node: 3,
+            threads_per_mpi_process: 4,
+        });
         let program = Program::new(Reference::new("flow").unwrap());
         let mut environment = Environment::default();
         assert!(srun(&program, &ranks, &[], &environment).unwrap_err().contains("no job of Slurm"));

@@ -60,7 +60,10 @@ pub struct PlacementOptions {
 impl PlacementOptions {
     /// The model's choice. By default, all domains are used, and none gets too much.
     pub fn of(options: &LigamentOptions) -> PlacementOptions {
-        PlacementOptions { spread: options.spread.unwrap_or(true), overcommit: options.overcommit.unwrap_or(false) }
+        PlacementOptions {
+            spread: options.spread.unwrap_or(true),
+            overcommit: options.overcommit.unwrap_or(false),
+        }
     }
 }
 
@@ -195,7 +198,11 @@ fn domain_named(name: &str, rooms: &[DomainCapacity]) -> Result<PlacementTarget,
 ///
 /// # Errors
 /// Something does not fit: what it needs, and what there is.
-pub fn place(needs: &[ResourceNeed], rooms: &[DomainCapacity], options: PlacementOptions) -> Result<Placement, Fault> {
+pub fn place(
+    needs: &[ResourceNeed],
+    rooms: &[DomainCapacity],
+    options: PlacementOptions,
+) -> Result<Placement, Fault> {
     if rooms.is_empty() {
         return Err(fault!(NO_ROOM, "there is no domain to place instances in; give at least one host"));
     }
@@ -262,7 +269,12 @@ impl CoreUsage<'_> {
     }
 }
 
-fn attempt(needs: &[ResourceNeed], rooms: &[DomainCapacity], order: &[usize], options: PlacementOptions) -> Result<Placement, Fault> {
+fn attempt(
+    needs: &[ResourceNeed],
+    rooms: &[DomainCapacity],
+    order: &[usize],
+    options: PlacementOptions,
+) -> Result<Placement, Fault> {
     let count = needs.iter().flat_map(|need| &need.instances).max().map_or(0, |last| last.index() + 1);
     let mut placement = Placement {
         domains: vec![DomainId::HEAD; count],
@@ -305,7 +317,11 @@ fn spread(resources: Resources, given: &[(DomainId, Vec<u32>)]) -> Vec<(DomainId
 }
 
 /// Cores for one need, its own domain first; `None` if it does not fit.
-fn allocate_cores(need: &ResourceNeed, taken: &mut CoreUsage<'_>, options: PlacementOptions) -> Option<Vec<(DomainId, Vec<u32>)>> {
+fn allocate_cores(
+    need: &ResourceNeed,
+    taken: &mut CoreUsage<'_>,
+    options: PlacementOptions,
+) -> Option<Vec<(DomainId, Vec<u32>)>> {
     if let Some(domain) = need.fixed {
         return Some(vec![taken.take(domain.index(), need.resources.cores_on_node())]);
     }

@@ -169,7 +169,11 @@ impl MpiLauncher {
         let now = Instant::now();
         if self.next_look.is_some_and(|at| at <= now) {
             self.search();
-            let every = if self.began.elapsed() < FREQUENT_SEARCH_TIME { SEARCH_INTERVAL } else { LATE_SEARCH_INTERVAL };
+            let every = if self.began.elapsed() < FREQUENT_SEARCH_TIME {
+                SEARCH_INTERVAL
+            } else {
+                LATE_SEARCH_INTERVAL
+            };
             let found = self.members.iter().filter(|member| member.rank.is_some()).count();
             self.next_look = (found < self.expected).then(|| now + every);
         }
@@ -318,11 +322,14 @@ impl MpiLauncher {
             let helper = self.bad.iter().map(|(_, gone)| gone).find(|gone| gone.rank.is_none());
             first = helper.map_or(first, |helper| vec![helper]);
         }
-        let own: Vec<&EndedProcess> = first.iter().copied().filter(|gone| !gone.may_be_launchers_work()).collect();
+        let own: Vec<&EndedProcess> =
+            first.iter().copied().filter(|gone| !gone.may_be_launchers_work()).collect();
         let chosen = match (launcher, own.is_empty()) {
             _ if self.ended_by_guard && own.is_empty() => first,
             // The launcher itself was killed, and those below it went with it; unless it wrote to one that was gone.
-            (ProcessEnd::Signal(signal), _) if !self.ended_by_guard && (signal != SIGPIPE || own.is_empty()) => {
+            (ProcessEnd::Signal(signal), _)
+                if !self.ended_by_guard && (signal != SIGPIPE || own.is_empty()) =>
+            {
                 return None
             }
             (_, false) => own,
@@ -346,7 +353,8 @@ impl MpiLauncher {
             (ProcessEnd::Signal(_), true) => first,
         };
         let one = chosen.first()?;
-        let alike = |other: &&&EndedProcess| other.rank.is_some() == one.rank.is_some() && other.ended == one.ended;
+        let alike =
+            |other: &&&EndedProcess| other.rank.is_some() == one.rank.is_some() && other.ended == one.ended;
         let mut ranks: Vec<u32> = chosen.iter().filter(alike).filter_map(|gone| gone.rank).collect();
         ranks.sort_unstable();
         Some(LostRanks { ranks, name: one.name.clone(), ended: one.ended })
@@ -492,7 +500,8 @@ mod tests {
     #[test]
     fn one_whose_end_nobody_knows_is_not_blamed_if_another_is_known() {
         let unknown = |number| EndedProcess { ended: None, ..rank(number, KILLED) };
-        let bad = vec![(1, unknown(0)), (2, unknown(1)), (2, rank(3, ProcessEnd::Signal(11))), (3, rank(2, KILLED))];
+        let bad =
+            vec![(1, unknown(0)), (2, unknown(1)), (2, rank(3, ProcessEnd::Signal(11))), (3, rank(2, KILLED))];
         assert_eq!(ranks(bad, false, ProcessEnd::Status(139)), Some(vec![3]));
         assert_eq!(ranks(vec![(1, unknown(2)), (2, unknown(0))], false, ProcessEnd::Status(1)), Some(vec![2]));
     }

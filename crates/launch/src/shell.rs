@@ -2,7 +2,7 @@
 //! program. Texts with variables that modules may set are filled in there, as MUSCLE 3's start script does it.
 
 use crate::command::{beside, quote, Command};
-use ligament_model::{is_variable_name, pieces, variables, BaseEnv, TextPiece, Program};
+use ligament_model::{is_variable_name, pieces, variables, BaseEnv, Program, TextPiece};
 use ligament_wire::control::{ENV_IDENTITY, ENV_INSTANCE};
 use std::ffi::OsString;
 

@@ -215,7 +215,10 @@ mod tests {
             let pieces: String = text.as_bytes().chunks(1).map(|piece| cleaner.clean(piece)).collect();
             assert_eq!(pieces, wanted);
         }
-        assert_eq!(TextCleaner::default().clean(b"bad \xff, \xc3( and \xe2\x82"), "bad \u{fffd}, \u{fffd}( and ");
+        assert_eq!(
+            TextCleaner::default().clean(b"bad \xff, \xc3( and \xe2\x82"),
+            "bad \u{fffd}, \u{fffd}( and "
+        );
     }
 
     #[test]

@@ -1,8 +1,8 @@
-//! MPWTestConcurrent of MPWide, rewritten in Rust: both ends begin to send and to receive many messages, look whether they
-//! are done while they do something else, check every byte, and meet at a barrier. `concurrent listen KEY :PORT COUNT` at
-//! one end, `concurrent open KEY HOST:PORT COUNT` at the other.
+//! MPWTestConcurrent of MPWide, rewritten in Rust: both ends begin to send and to receive many messages, look
+//! whether they are done while they do something else, check every byte, and meet at a barrier.
+//! `concurrent listen KEY :PORT COUNT` at one end, `concurrent open KEY HOST:PORT COUNT` at the other.
 
-use ligament_link::{PathError, Key, Options, Path};
+use ligament_link::{Key, Options, Path, PathError};
 use std::process::ExitCode;
 use std::time::Duration;
 

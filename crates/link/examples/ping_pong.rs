@@ -1,8 +1,8 @@
-//! MPWTest of MPWide, rewritten in Rust: one end listens, the other one opens, and both send each other the same message
-//! some times. The bytes are checked. `ping_pong listen KEY :PORT` at one end, `ping_pong open KEY HOST:PORT ROUNDS BYTES`
-//! at the other.
+//! MPWTest of MPWide, rewritten in Rust: one end listens, the other one opens, and both send each other the
+//! same message some times. The bytes are checked. `ping_pong listen KEY :PORT` at one end,
+//! `ping_pong open KEY HOST:PORT ROUNDS BYTES` at the other.
 
-use ligament_link::{PathError, Key, PathErrorKind, Options, Path};
+use ligament_link::{Key, Options, Path, PathError, PathErrorKind};
 use std::process::ExitCode;
 use std::time::Duration;
 

@@ -1,10 +1,10 @@
 //! One end of a path as its calls and its thread share it. Whoever has the lock does what can be done at once;
 //! the thread does the rest, and sleeps while there is nothing to do.
 
-use crate::error::{PathError, PathErrorKind, Misuse};
+use crate::error::{Misuse, PathError, PathErrorKind};
 use bytemuck::allocation::try_zeroed_vec;
 use ligament_catalogue::{fault, Fault};
-use ligament_net::{now, MessageStore, Event, MessageId, Nanos, Net};
+use ligament_net::{now, Event, MessageId, MessageStore, Nanos, Net};
 use rustix::event::{eventfd, poll, EventfdFlags, PollFd, PollFlags, Timespec};
 use std::collections::{HashMap, VecDeque};
 use std::io::IoSlice;
@@ -214,8 +214,10 @@ impl EndState {
                     self.over.get_or_insert(PathError::of(kind, why));
                 }
                 Event::Gone { why, .. } => {
-                    self.over
-                        .get_or_insert(PathError::system(fault!(PATH_GIVEN_UP, "the other end is gone: {why}")));
+                    self.over.get_or_insert(PathError::system(fault!(
+                        PATH_GIVEN_UP,
+                        "the other end is gone: {why}"
+                    )));
                 }
                 Event::Ended { .. } => self.ended = true,
                 Event::Refused { from, why, .. } => {
@@ -327,8 +329,8 @@ impl EndState {
         number
     }
 
-    /// Gives a request for a message up; one that has come goes back to its place among those that nobody has asked for,
-    /// or to whoever waits longest.
+    /// Gives a request for a message up; one that has come goes back to its place among those that nobody has
+    /// asked for, or to whoever waits longest.
     pub fn forget(&mut self, number: RequestNumber) {
         self.wants.retain(|&one| one != number);
         if let Some(RequestStage::Came(came)) = self.requests.remove(&number) {
@@ -347,8 +349,8 @@ impl EndState {
         }
     }
 
-    /// Lets go of bytes that will not arrive any more: they are the sender's again. A stream that is in the middle of them
-    /// breaks.
+    /// Lets go of bytes that will not arrive any more: they are the sender's again. A stream that is in the
+    /// middle of them breaks.
     pub fn take_back(&mut self, number: RequestNumber) {
         self.queue.retain(|(one, _)| *one != number);
         let desk = &mut self.desk;
@@ -387,8 +389,8 @@ impl EndState {
         self.queue.is_empty()
     }
 
-    /// Tells the other end that this one is at a barrier; its number. One that was told and not passed is the same: the call
-    /// that waited for it took too long, and is repeated.
+    /// Tells the other end that this one is at a barrier; its number. One that was told and not passed is the
+    /// same: the call that waited for it took too long, and is repeated.
     pub fn reach_barrier(&mut self) -> u64 {
         if self.barriers[0] == self.passed {
             self.barriers[0] += 1;
@@ -417,7 +419,8 @@ impl EndState {
         self.turn();
     }
 
-    /// Whether both ends know that it is over, or it is of no use to wait for that: the other end knows, and goes on.
+    /// Whether both ends know that it is over, or it is of no use to wait for that: the other end knows, and
+    /// goes on.
     pub fn is_over(&self) -> bool {
         self.ended || self.over.is_some() || (self.desk.leaving.is_empty() && self.closed_after.is_none())
     }
@@ -435,9 +438,10 @@ impl EndState {
 
     /// When the next turn is due, if it is.
     fn due(&self) -> Option<Nanos> {
-        match self.more {
-            true => Some(0),
-            false => self.net.deadline(),
+        if self.more {
+            Some(0)
+        } else {
+            self.net.deadline()
         }
     }
 
@@ -459,8 +463,9 @@ pub(crate) struct SharedEnd {
 
 impl SharedEnd {
     pub fn new(net: Net, peer: u32, window: u64) -> Result<Arc<SharedEnd>, PathError> {
-        let failed =
-            |error| PathError::system(fault!(PATH_GIVEN_UP, "the kernel has no descriptors for a path: {error}"));
+        let failed = |error| {
+            PathError::system(fault!(PATH_GIVEN_UP, "the kernel has no descriptors for a path: {error}"))
+        };
         let sockets = rustix::io::fcntl_dupfd_cloexec(net.poll_fd(), 3).map_err(failed)?;
         let wake = eventfd(0, EventfdFlags::NONBLOCK | EventfdFlags::CLOEXEC).map_err(failed)?;
         let state = Mutex::new(EndState::new(net, peer, window));
@@ -471,8 +476,8 @@ impl SharedEnd {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// After a call has changed something: wakes the thread if it sleeps too long, and whoever waits for what the call has
-    /// taken in beside its own.
+    /// After a call has changed something: wakes the thread if it sleeps too long, and whoever waits for what
+    /// the call has taken in beside its own.
     pub fn wake_if_due(&self, state: &mut EndState) {
         if std::mem::take(&mut state.news) {
             self.changed.notify_all();

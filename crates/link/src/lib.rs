@@ -9,7 +9,7 @@ mod error;
 mod options;
 mod path;
 
-pub use error::{PathError, PathErrorKind, Misuse};
+pub use error::{Misuse, PathError, PathErrorKind};
 pub use ligament_net::{Family, Gate, Invitation, Listen, RunKeys as Key, Station};
 pub use options::Options;
 pub use path::{Path, Request, Statistics};

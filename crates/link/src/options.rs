@@ -1,8 +1,8 @@
 //! How a path is to be, and what an address of one is.
 
-use crate::error::{PathError, Misuse};
+use crate::error::{Misuse, PathError};
 use ligament_catalogue::Fault;
-use ligament_net::{Compression, Congestion, Gate, Listen, Station, NetOptions, Route, MAX_STREAMS};
+use ligament_net::{Compression, Congestion, Gate, Listen, NetOptions, Route, Station, MAX_STREAMS};
 use std::net::{SocketAddr, ToSocketAddrs};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -11,8 +11,8 @@ use std::time::Duration;
 /// How a path is to be. Both ends must agree on `encrypt`; all else is each end's own.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Options {
-    /// Connections, 1 to 256: the opening end says how many; 0: as many as the link needs. Small messages have one for
-    /// themselves.
+    /// Connections, 1 to 256: the opening end says how many; 0: as many as the link needs. Small messages have
+    /// one for themselves.
     pub streams: u16,
     /// Whether messages are encrypted. Both ends prove that they hold the key in either case.
     pub encrypt: bool,
@@ -24,8 +24,8 @@ pub struct Options {
     pub compress: bool,
     /// The longest message that is accepted (bytes).
     pub longest: u64,
-    /// Whether the kernel's usual congestion control stays even over a way that is long or loses segments, where another one
-    /// carries more.
+    /// Whether the kernel's usual congestion control stays even over a way that is long or loses segments,
+    /// where another one carries more.
     pub usual_congestion: bool,
     /// Bytes in a second that this end sends over a long way, at most; none: as fast as it goes.
     pub pace: Option<u64>,

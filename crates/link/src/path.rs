@@ -1,11 +1,11 @@
 //! The calls of a path. All of them may be made by several threads at once.
 
-use crate::end::{RequestNumber, SharedEnd, RequestStage, EndState};
-use crate::error::{PathError, PathErrorKind, Misuse};
+use crate::end::{EndState, RequestNumber, RequestStage, SharedEnd};
+use crate::error::{Misuse, PathError, PathErrorKind};
 use crate::options::{found, listening, Options};
 use crate::Key;
 use ligament_catalogue::fault;
-use ligament_net::{Listen, Listener, Net, DialAddress};
+use ligament_net::{DialAddress, Listen, Listener, Net};
 use std::io::ErrorKind;
 use std::net::SocketAddr;
 use std::panic::AssertUnwindSafe;
@@ -13,8 +13,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-/// How long an end that closes waits for the other one to know it: while there is no connection to that, which may have
-/// ended without a word; if that closes too, and so needs not know; and how often it looks.
+/// How long an end that closes waits for the other one to know it: while there is no connection to that, which
+/// may have ended without a word; if that closes too, and so needs not know; and how often it looks.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(5);
 const AFTERWARDS: Duration = Duration::from_secs(1);
 const POLL_INTERVAL: Duration = Duration::from_millis(200);
@@ -74,8 +74,8 @@ pub struct Statistics {
 }
 
 impl Path {
-    /// Listens for the end that opens the path: at `HOST:PORT`, or `:PORT` for all interfaces; port 0 is any that is
-    /// free. Returns at once; what is sent meanwhile waits.
+    /// Listens for the end that opens the path: at `HOST:PORT`, or `:PORT` for all interfaces; port 0 is any
+    /// that is free. Returns at once; what is sent meanwhile waits.
     ///
     /// # Errors
     /// The address or an option makes no sense, or the port is taken.
@@ -106,8 +106,8 @@ impl Path {
         Path::begin(net, OPENS, addresses, options)
     }
 
-    /// Opens a path to an end that listens, or will: at one of these addresses, or at the last relay of the options.
-    /// Returns at once; what is sent meanwhile waits.
+    /// Opens a path to an end that listens, or will: at one of these addresses, or at the last relay of the
+    /// options. Returns at once; what is sent meanwhile waits.
     ///
     /// # Errors
     /// An address or an option makes no sense.
@@ -123,13 +123,14 @@ impl Path {
         if places.is_empty() {
             return Err(Misuse::Nowhere.into());
         }
-        let mut net = Net::new(key.clone(), OPENS, options.encrypt, options.tuning()).map_err(PathError::system)?;
+        let mut net =
+            Net::new(key.clone(), OPENS, options.encrypt, options.tuning()).map_err(PathError::system)?;
         net.dial(LISTENS, places, options.streams);
         Path::begin(net, LISTENS, Vec::new(), options)
     }
 
-    /// Begins a path whose two ends make the same call, with the address of one of them: that one listens, unless another
-    /// program there does so already. Returns at once, as the others do.
+    /// Begins a path whose two ends make the same call, with the address of one of them: that one listens,
+    /// unless another program there does so already. Returns at once, as the others do.
     ///
     /// # Errors
     /// The address or an option makes no sense, or has port 0; or this end may not listen there.
@@ -159,8 +160,9 @@ impl Path {
                 runs.crashed();
             }
         });
-        let thread = thread
-            .map_err(|error| PathError::system(fault!(PATH_GIVEN_UP, "there is no thread for a path: {error}")))?;
+        let thread = thread.map_err(|error| {
+            PathError::system(fault!(PATH_GIVEN_UP, "there is no thread for a path: {error}"))
+        })?;
         Ok(Path { shared, thread: Mutex::new(Some(thread)), addresses, maker: std::process::id() })
     }
 
@@ -174,21 +176,27 @@ impl Path {
     /// # Errors
     /// There is none within this time, or the path is lost.
     pub fn wait_connected(&self, within: Option<Duration>) -> Result<(), PathError> {
-        let connected = self.wait_for("no connection", within, |state| match state.up {
-            true => Some(Ok(())),
-            false => state.cannot_come().map(Err),
+        let connected = self.wait_for("no connection", within, |state| {
+            if state.up {
+                Some(Ok(()))
+            } else {
+                state.cannot_come().map(Err)
+            }
         });
         connected.map_err(|error| match error.kind() {
             PathErrorKind::TimedOut => {
                 let trouble = self.shared.lock().trouble().unwrap_or_default();
-                PathError::of(PathErrorKind::TimedOut, error.fault().clone().told(|text| format!("{text}; {trouble}")))
+                PathError::of(
+                    PathErrorKind::TimedOut,
+                    error.fault().clone().told(|text| format!("{text}; {trouble}")),
+                )
             }
             _ => error,
         })
     }
 
-    /// Sends a message. Returns when `bytes` may be used again, before it has arrived, but waits while more than the
-    /// window is under way.
+    /// Sends a message. Returns when `bytes` may be used again, before it has arrived, but waits while more
+    /// than the window is under way.
     ///
     /// # Errors
     /// There is no room within this time, then nothing is sent; or the path is lost or closed.
@@ -251,7 +259,8 @@ impl Path {
         Ok(())
     }
 
-    /// Begins to send a message, without a copy: the bytes are kept until it has arrived, or the path is dropped.
+    /// Begins to send a message, without a copy: the bytes are kept until it has arrived, or the path is
+    /// dropped.
     ///
     /// # Errors
     /// The path is lost or closed.
@@ -285,7 +294,8 @@ impl Path {
     /// Waits until a request is done, and ends it: what came, or nothing of one that has sent.
     ///
     /// # Errors
-    /// It is not done within this time, then it goes on; or it cannot be done any more; or there is no such request.
+    /// It is not done within this time, then it goes on; or it cannot be done any more; or there is no such
+    /// request.
     pub fn wait(&self, request: Request, within: Option<Duration>) -> Result<Vec<u8>, PathError> {
         self.wait_for("it was not done", within, |state| {
             is_done(state, request.0).map(|outcome| ended(state, request.0, outcome))
@@ -355,9 +365,12 @@ impl Path {
     /// As `receive`; or it is longer than the place: then it stays.
     pub fn receive_into(&self, place: &mut [u8], within: Option<Duration>) -> Result<usize, PathError> {
         let room = place.len() as u64;
-        let bytes = self.receive_if(within, |length| match length > room {
-            true => Err(Misuse::TooLong { length, room }.into()),
-            false => Ok(()),
+        let bytes = self.receive_if(within, |length| {
+            if length > room {
+                Err(Misuse::TooLong { length, room }.into())
+            } else {
+                Ok(())
+            }
         })?;
         place[..bytes.len()].copy_from_slice(&bytes);
         Ok(bytes.len())
@@ -377,8 +390,8 @@ impl Path {
         })
     }
 
-    /// Sends a message and receives one, both at once. If none came within this time it was sent all the same: then call
-    /// `receive`.
+    /// Sends a message and receives one, both at once. If none came within this time it was sent all the same:
+    /// then call `receive`.
     ///
     /// # Errors
     /// As `isend` and `receive`.
@@ -401,7 +414,8 @@ impl Path {
         self.receive_into(place, within)
     }
 
-    /// Waits until the other end calls it as well. If that took too long, the next call waits for the same barrier.
+    /// Waits until the other end calls it as well. If that took too long, the next call waits for the same
+    /// barrier.
     ///
     /// # Errors
     /// It does not within this time, or the path is lost or closed.
@@ -413,9 +427,12 @@ impl Path {
                 None => state.reach_barrier(),
             }
         };
-        self.wait_for("the other end did not come", within, |state| match state.pass_barrier(mine) {
-            true => Some(Ok(())),
-            false => state.cannot_send().map(Err),
+        self.wait_for("the other end did not come", within, |state| {
+            if state.pass_barrier(mine) {
+                Some(Ok(()))
+            } else {
+                state.cannot_send().map(Err)
+            }
         })
     }
 
@@ -450,14 +467,17 @@ impl Path {
     /// # Errors
     /// It has not arrived within this time, or the path is lost or closed.
     pub fn wait_sent(&self, within: Option<Duration>) -> Result<(), PathError> {
-        self.wait_for("not everything arrived", within, |state| match state.all_has_arrived() {
-            true => Some(Ok(())),
-            false => state.cannot_send().map(Err),
+        self.wait_for("not everything arrived", within, |state| {
+            if state.all_has_arrived() {
+                Some(Ok(()))
+            } else {
+                state.cannot_send().map(Err)
+            }
         })
     }
 
-    /// Waits until everything that was sent has arrived, tells the other end that nothing more comes, and destroys this
-    /// end.
+    /// Waits until everything that was sent has arrived, tells the other end that nothing more comes, and
+    /// destroys this end.
     ///
     /// # Errors
     /// It has not arrived within this time, or the path was lost before. This end is destroyed all the same.
@@ -475,8 +495,8 @@ impl Path {
         said
     }
 
-    /// Ends the path at once; what is under way is lost. What others call is refused from then on, and nothing of theirs is
-    /// read any more.
+    /// Ends the path at once; what is under way is lost. What others call is refused from then on, and nothing
+    /// of theirs is read any more.
     pub fn stop(&self) {
         if self.is_forked() {
             return;
@@ -519,12 +539,13 @@ impl Path {
         }
     }
 
-    /// Where the path stands, for its maker. A child has the same keys, the same numbers and the same sockets: what it says
-    /// would be said twice. Nor has it the path's thread, and another one may have had the lock.
+    /// Where the path stands, for its maker. A child has the same keys, the same numbers and the same sockets:
+    /// what it says would be said twice. Nor has it the path's thread, and another one may have had the lock.
     fn state(&self) -> Result<MutexGuard<'_, EndState>, PathError> {
-        match self.is_forked() {
-            true => Err(Misuse::Forked.into()),
-            false => Ok(self.shared.lock()),
+        if self.is_forked() {
+            Err(Misuse::Forked.into())
+        } else {
+            Ok(self.shared.lock())
         }
     }
 
@@ -559,7 +580,11 @@ fn is_done(state: &mut EndState, number: RequestNumber) -> Option<Result<(), Pat
 }
 
 /// The end of a request: what came, or nothing, or why not.
-fn ended(state: &mut EndState, number: RequestNumber, outcome: Result<(), PathError>) -> Result<Vec<u8>, PathError> {
+fn ended(
+    state: &mut EndState,
+    number: RequestNumber,
+    outcome: Result<(), PathError>,
+) -> Result<Vec<u8>, PathError> {
     let came = state.finish(number);
     outcome.map(|()| came)
 }

@@ -1,7 +1,7 @@
-//! Two ends of a path in one process: everything arrives, once and in order, whatever is cut, and every failure is an
-//! error that is returned.
+//! Two ends of a path in one process: everything arrives, once and in order, whatever is cut, and every failure
+//! is an error that is returned.
 
-use ligament_link::{Key, PathErrorKind, Options, Path, Request};
+use ligament_link::{Key, Options, Path, PathErrorKind, Request};
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -227,7 +227,8 @@ fn cable(to: SocketAddr) -> Cable {
     Cable { address, links }
 }
 
-/// Says that it is over when it is dropped, also by a test that fails: else its threads would be waited for in vain.
+/// Says that it is over when it is dropped, also by a test that fails: else its threads would be waited for in
+/// vain.
 struct Over<'a>(&'a AtomicBool);
 
 impl Drop for Over<'_> {
@@ -336,7 +337,11 @@ fn ends_that_make_the_same_call_meet_whoever_is_first() {
 fn ends_meet_at_no_port_that_each_would_have_of_its_own() {
     for at in [":0", "*:0", "127.0.0.1:0"] {
         let error = Path::meet(&Key::make(), at, &Options::default()).err().unwrap();
-        assert_eq!((error.kind(), error.code().to_string().as_str()), (PathErrorKind::Usage, "path-address"), "{at}");
+        assert_eq!(
+            (error.kind(), error.code().to_string().as_str()),
+            (PathErrorKind::Usage, "path-address"),
+            "{at}"
+        );
         assert!(error.to_string().contains("port 0 is any that is free"), "{error}");
     }
 }

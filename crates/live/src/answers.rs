@@ -1,5 +1,5 @@
-//! The addresses of the page, and what is answered there. Everything about the run needs a session; the page's own files do
-//! not, since they say nothing of any run.
+//! The addresses of the page, and what is answered there. Everything about the run needs a session; the page's
+//! own files do not, since they say nothing of any run.
 
 use crate::demand::Demand;
 use crate::door::{self, same, Door, Visitor};
@@ -46,7 +46,8 @@ const MAX_QUESTION_BYTES: usize = 4096;
 /// The most columns and rows of the timeline.
 const MAX_COLUMNS: usize = 1000;
 const MAX_ROWS: usize = 200;
-/// How often the timeline is read anew; a long one more rarely: of a core no more than a part, this many-th, goes into that.
+/// How often the timeline is read anew; a long one more rarely: of a core no more than a part, this many-th,
+/// goes into that.
 const READ_AGAIN: Duration = Duration::from_secs(1);
 const TIME_SHARE: u32 = 20;
 
@@ -108,7 +109,8 @@ impl Server {
         }
     }
 
-    /// The run's timeline, read anew if it has changed, but not too often; and whether it has changed since it was read.
+    /// The run's timeline, read anew if it has changed, but not too often; and whether it has changed since it
+    /// was read.
     fn timeline(&self) -> (Arc<Result<RunTimeline, Fault>>, bool) {
         let mut kept = self.timeline.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
         let mark = std::fs::metadata(self.run.timeline()).map(|one| (one.len(), one.mtime(), one.mtime_nsec()));
@@ -413,8 +415,8 @@ struct From {
     instance: Option<String>,
 }
 
-/// A piece of a file that grows: whole lines only, unless one is longer than a piece, or the file has not grown for a while:
-/// then these are somebody's last words, or a question.
+/// A piece of a file that grows: whole lines only, unless one is longer than a piece, or the file has not grown
+/// for a while: then these are somebody's last words, or a question.
 fn piece(path: &Path, asked: &From) -> std::io::Result<Value> {
     let mut file = plain_file(path)?;
     let found = file.metadata()?;

@@ -1,7 +1,8 @@
-//! Who is let in. A link has a secret in its fragment, which no server log and no referrer sees. The page gives it back
-//! once, and gets a cookie for it that scripts cannot read and that other sites cannot send. Every request names this server
-//! as its host, so that no foreign name leads here (DNS rebinding), and comes from no other page. Behind a proxy, the
-//! address that browsers show is let in too, if whoever serves the page has said it.
+//! Who is let in. A link has a secret in its fragment, which no server log and no referrer sees. The page gives
+//! it back once, and gets a cookie for it that scripts cannot read and that other sites cannot send. Every
+//! request names this server as its host, so that no foreign name leads here (DNS rebinding), and comes from no
+//! other page. Behind a proxy, the address that browsers show is let in too, if whoever serves the page has
+//! said it.
 
 use crate::public::PublicUrl;
 use axum::http::header::{self, HeaderMap, HeaderName, HeaderValue};
@@ -17,8 +18,8 @@ use std::time::{Duration, Instant};
 const SECRET_LASTS: Duration = Duration::from_secs(3600);
 /// More sessions, or links that nobody has opened, are not kept: the oldest goes.
 const MAX_SESSIONS: usize = 256;
-/// On every request that changes something: no form and no foreign page can send it. On every request of a session it has
-/// the session's second word, which no other port of this machine gets to see, as cookies are.
+/// On every request that changes something: no form and no foreign page can send it. On every request of a
+/// session it has the session's second word, which no other port of this machine gets to see, as cookies are.
 pub const OWN_HEADER: HeaderName = HeaderName::from_static("x-ligament");
 
 /// What somebody may do.
@@ -187,13 +188,17 @@ impl Door {
         self.public.as_ref()
     }
 
-    /// A secret becomes a session, for a page of the origin that these headers name: the value of `Set-Cookie`, the
-    /// word for `OWN_HEADER`, and whose it is. None if there is no such secret any more. Browsers send the cookie to
-    /// whoever listens at another port of this machine; without the word it is of no use there.
+    /// A secret becomes a session, for a page of the origin that these headers name: the value of `Set-Cookie`,
+    /// the word for `OWN_HEADER`, and whose it is. None if there is no such secret any more. Browsers send the
+    /// cookie to whoever listens at another port of this machine; without the word it is of no use there.
     ///
     /// # Errors
     /// As `new`.
-    pub fn open(&self, secret: &str, headers: &HeaderMap) -> std::io::Result<Option<(String, String, Visitor)>> {
+    pub fn open(
+        &self,
+        secret: &str,
+        headers: &HeaderMap,
+    ) -> std::io::Result<Option<(String, String, Visitor)>> {
         let origin = headers.get(header::ORIGIN).and_then(|origin| origin.to_str().ok()).unwrap_or_default();
         let public = self.public.as_ref().filter(|public| public.is_origin(origin));
         self.open_at(secret, Instant::now(), public)
@@ -252,8 +257,8 @@ fn hosts(public: Option<&PublicUrl>) -> Cow<'static, str> {
     }
 }
 
-/// Whether a request is for this server and from its own page, or from no page; else why not. `public` is where the page
-/// is reached through a proxy, which may leave the name of the host as it is, or not.
+/// Whether a request is for this server and from its own page, or from no page; else why not. `public` is where
+/// the page is reached through a proxy, which may leave the name of the host as it is, or not.
 ///
 /// # Errors
 /// The status, and a sentence.
@@ -284,7 +289,8 @@ pub fn check(
     }
     match only(&HeaderName::from_static("sec-fetch-site")) {
         Ok(None | Some("same-origin" | "none")) => {}
-        // The page itself, by a link from elsewhere: it shows nothing without its cookie, which is not sent then.
+        // The page itself, by a link from elsewhere: it shows nothing without its cookie, which is not sent
+        // then.
         Ok(Some(_)) if only(&HeaderName::from_static("sec-fetch-mode")) == Ok(Some("navigate")) && !changes => {
         }
         _ => return foreign,

@@ -1,9 +1,9 @@
-//! The page of a run at a site that is reached by ssh. The page is served there, over the input and output of the
-//! process that ssh has started; here is listened for browsers, and their connections are carried there. So no port
-//! is open where the run is, and whoever has no secret is refused where the page is.
+//! The page of a run at a site that is reached by ssh. The page is served there, over the input and output of
+//! the process that ssh has started; here is listened for browsers, and their connections are carried there. So
+//! no port is open where the run is, and whoever has no secret is refused where the page is.
 
-use crate::pipes::{arriving, PipedConnections};
 use crate::listen::{Doorstep, ListenAddress};
+use crate::pipes::{arriving, PipedConnections};
 use crate::{
     at, checked, no_system, page, signals, token_in, PageLink, PublicUrl, Purpose, Role, ServedPage, NO_TOKEN,
 };
@@ -18,7 +18,8 @@ use std::time::Duration;
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::net::unix::pipe;
 
-/// With this begins the line in which the page says that it is there: what a shell prints before it is passed over.
+/// With this begins the line in which the page says that it is there: what a shell prints before it is passed
+/// over.
 const MARK: &str = "ligament-view-1 ";
 /// The longest line, and how much may come before it, bytes.
 const MAX_LINE_BYTES: u64 = 8192;
@@ -27,8 +28,9 @@ const MAX_BANNER_BYTES: usize = 1 << 20;
 const SSH_EXIT_TIMEOUT: Duration = Duration::from_secs(2);
 const POLL_INTERVAL: Duration = Duration::from_millis(10);
 
-/// Serves the page of a run over standard input and output, until that ends; browsers reach it at `at`, elsewhere. With
-/// metrics, the first line that comes is the token for them: what stands in arguments everybody on the machine sees.
+/// Serves the page of a run over standard input and output, until that ends; browsers reach it at `at`,
+/// elsewhere. With metrics, the first line that comes is the token for them: what stands in arguments everybody
+/// on the machine sees.
 ///
 /// # Errors
 /// It cannot be served.
@@ -41,10 +43,7 @@ pub fn serve_over_pipes(
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(no_system)?;
     let served = runtime.block_on(async {
         let mut input = BufReader::new(tokio::io::stdin());
-        let metrics = match metrics {
-            true => Some(token_from(&mut input).await?),
-            false => None,
-        };
+        let metrics = if metrics { Some(token_from(&mut input).await?) } else { None };
         let (at, public) = place;
         let served = ServedPage { at, public, metrics, begun_by: None };
         let (router, first, _) = page(run, purpose, served)?;
@@ -96,8 +95,9 @@ impl Drop for SshChild {
     }
 }
 
-/// Serves the page of a run at a site: `command` makes what begins it there, of where browsers reach it here. With a file
-/// for the token of `/metrics`, which is made here if it is not there, the page over there hears of it over the pipe.
+/// Serves the page of a run at a site: `command` makes what begins it there, of where browsers reach it here.
+/// With a file for the token of `/metrics`, which is made here if it is not there, the page over there hears of
+/// it over the pipe.
 ///
 /// # Errors
 /// It cannot be served here, does not begin there, or the connection has ended.

@@ -1,11 +1,11 @@
-//! Follows a run, as any client does: asks its head while somebody looks at the page, and reads its directory where nobody
-//! answers, because the run is over, stands still, is on another machine, or was lost.
+//! Follows a run, as any client does: asks its head while somebody looks at the page, and reads its directory
+//! where nobody answers, because the run is over, stands still, is on another machine, or was lost.
 
 use crate::demand::Demand;
 use crate::picture::SharedPicture;
 use crate::usage::Usage;
 use ligament_catalogue::Fault;
-use ligament_manager::{InstanceRecord, UtcTime, RunDirectory, RunRecord, RunState};
+use ligament_manager::{InstanceRecord, RunDirectory, RunRecord, RunState, UtcTime};
 use ligament_runtime::client::{
     halted_in_words, is_alive, is_halted, is_here, journalled, record_of, Snapshots, WatchSession,
 };
@@ -80,7 +80,8 @@ fn time_of(record: &RunRecord) -> UtcTime {
     record.ended.as_deref().and_then(UtcTime::of_rfc3339).unwrap_or_else(UtcTime::now)
 }
 
-/// Takes in what the head tells, for as long as it does. Whether it has told something, and why it tells nothing more.
+/// Takes in what the head tells, for as long as it does. Whether it has told something, and why it tells
+/// nothing more.
 fn hear(mut watching: WatchSession, picture: &Arc<SharedPicture>, demand: &Demand) -> (bool, Fault) {
     let mut heard = false;
     let mut usage = Usage::default();

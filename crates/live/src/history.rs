@@ -1,6 +1,6 @@
 //! What was steered in a run, from its journal: read on from where it was read last.
 
-use ligament_manager::{JournalEntry, JournalEvent, Journal, RunDirectory};
+use ligament_manager::{Journal, JournalEntry, JournalEvent, RunDirectory};
 use serde_json::{json, Value};
 use std::collections::VecDeque;
 use std::fs::File;
@@ -81,7 +81,9 @@ fn told(entry: &JournalEntry) -> Option<Value> {
     let JournalEntry { at, after, event } = entry;
     match event {
         JournalEvent::Steering(change) => Some(json!({ "at": at, "after": after, "change": change })),
-        JournalEvent::Order { order, instance: None } => Some(json!({ "at": at, "after": after, "order": order })),
+        JournalEvent::Order { order, instance: None } => {
+            Some(json!({ "at": at, "after": after, "order": order }))
+        }
         _ => None,
     }
 }

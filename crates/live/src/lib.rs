@@ -1,13 +1,13 @@
-//! The live page of a run: its server. A process of its own, which looks through the run's directory and socket like
-//! any client, so that the process that holds a run's memory never listens for browsers. `follow` learns how the run
-//! stands, and `picture` keeps it for all browsers; `door` says who is let in, `links` makes more links, `listen`
-//! says where, `public` where that is behind a proxy, `elsewhere` serves the page of a run at a site over ssh's pipes, with `carried` for the connections;
-//! `answers` has the addresses, `plan` the drawing of the model, `taps` what ports send, `steer` what browsers want
-//! of the run, `history` what was wanted, `metrics` the numbers for Prometheus, `usage` what instances take of the machine. The page itself is in `dashboard/`,
-//! and is built in here.
+//! The live page of a run: its server. A process of its own, which looks through the run's directory and socket
+//! like any client, so that the process that holds a run's memory never listens for browsers. `follow` learns
+//! how the run stands, and `picture` keeps it for all browsers; `door` says who is let in, `links` makes more
+//! links, `listen` says where, `public` where that is behind a proxy, `elsewhere` serves the page of a run at a
+//! site over ssh's pipes, with `carried` for the connections; `answers` has the addresses, `plan` the drawing
+//! of the model, `taps` what ports send, `steer` what browsers want of the run, `history` what was wanted,
+//! `metrics` the numbers for Prometheus, `usage` what instances take of the machine. The page itself is in
+//! `dashboard/`, and is built in here.
 
 mod answers;
-mod pipes;
 mod demand;
 mod door;
 mod elsewhere;
@@ -17,6 +17,7 @@ mod links;
 mod listen;
 mod metrics;
 mod picture;
+mod pipes;
 mod plan;
 mod public;
 mod steer;
@@ -53,8 +54,8 @@ pub struct Options {
     pub public: Option<PublicUrl>,
     /// The file with the token for `/metrics`; made if it is not there. Without it there are no metrics.
     pub metrics_token: Option<PathBuf>,
-    /// The process that begins the run, which may not have its record yet. The page ends by itself when the run is
-    /// over, or has not begun, and nobody has looked for a while.
+    /// The process that begins the run, which may not have its record yet. The page ends by itself when the run
+    /// is over, or has not begun, and nobody has looked for a while.
     pub begun_by: Option<u32>,
 }
 
@@ -99,7 +100,11 @@ fn no_system(error: std::io::Error) -> Fault {
     fault!(CANNOT_SERVE, "the page cannot be served: {error}")
 }
 
-async fn served(options: Options, metrics: Option<String>, opened: impl FnOnce(&PageLink)) -> Result<(), Fault> {
+async fn served(
+    options: Options,
+    metrics: Option<String>,
+    opened: impl FnOnce(&PageLink),
+) -> Result<(), Fault> {
     let doorstep = Doorstep::open(&options.place)?;
     let at = at(&options.place, &doorstep);
     let (run, begun_by) = (options.run.clone(), options.begun_by);

@@ -1,7 +1,7 @@
-//! More links for a page that is served already: its server gives them to whoever asks at a socket of this machine
-//! and is the same user. The socket's name follows from the run's directory, so nothing has to be written down, and
-//! nothing stays behind. Anybody may take such a name: so both sides look who is at the other end before they say
-//! anything.
+//! More links for a page that is served already: its server gives them to whoever asks at a socket of this
+//! machine and is the same user. The socket's name follows from the run's directory, so nothing has to be
+//! written down, and nothing stays behind. Anybody may take such a name: so both sides look who is at the other
+//! end before they say anything.
 
 use crate::door::{Door, Purpose};
 use crate::PageLink;

@@ -1,6 +1,7 @@
-//! Where the server listens: a port of the loopback interface, or a Unix socket that only its user may open. A limited
-//! number of connections is served at a time. One more takes the place of the oldest on which nothing was asked with a
-//! session, so that a crowd of strangers keeps nobody out; if there is none, it is told so, and closed.
+//! Where the server listens: a port of the loopback interface, or a Unix socket that only its user may open. A
+//! limited number of connections is served at a time. One more takes the place of the oldest on which nothing
+//! was asked with a session, so that a crowd of strangers keeps nobody out; if there is none, it is told so,
+//! and closed.
 
 use axum::extract::connect_info::Connected;
 use axum::serve::{IncomingStream, Listener};
@@ -25,13 +26,14 @@ const MAX_CONNECTIONS: usize = 128;
 const MAX_REFUSALS: usize = 64;
 /// How long they may take to hear it.
 const HEARING: Duration = Duration::from_secs(1);
-/// One that has not asked anything yet has so long for it: connections that nobody uses keep nobody out for long.
+/// One that has not asked anything yet has so long for it: connections that nobody uses keep nobody out for
+/// long.
 const FIRST_REQUEST_TIMEOUT: Duration = Duration::from_secs(5);
-/// So long after its first question one is closed on which nothing was asked with a session, whatever goes on: a browser that
-/// has just loaded the page opens another.
+/// So long after its first question one is closed on which nothing was asked with a session, whatever goes on:
+/// a browser that has just loaded the page opens another.
 const STRANGE: Duration = Duration::from_secs(20);
-/// One with a session on which nothing is read or written for so long is closed: a browser opens another. Longer than the page
-/// waits for an answer, since a browser may send what was not answered again.
+/// One with a session on which nothing is read or written for so long is closed: a browser opens another.
+/// Longer than the page waits for an answer, since a browser may send what was not answered again.
 const IDLE: Duration = Duration::from_secs(330);
 
 /// Where to listen.
@@ -254,16 +256,22 @@ impl Listener for Doorstep {
                     let _ = stream.set_nodelay(true);
                     BrowserStream::Tcp(stream)
                 }),
-                ListenerState::Unix(listener) => listener.accept().await.map(|(stream, _)| BrowserStream::Unix(stream)),
+                ListenerState::Unix(listener) => {
+                    listener.accept().await.map(|(stream, _)| BrowserStream::Unix(stream))
+                }
             };
             match stream {
                 // Where sessions are looked at elsewhere, strangers are trusted too: then any place is taken.
                 Ok(stream) => match self.seats.take(self.carried) {
                     Some(seat) => {
-                        let (idle, trusted) = (Box::pin(tokio::time::sleep(FIRST_REQUEST_TIMEOUT)), TrustFlag(seat));
+                        let (idle, trusted) =
+                            (Box::pin(tokio::time::sleep(FIRST_REQUEST_TIMEOUT)), TrustFlag(seat));
                         let (come, told, carried) = (Come::Silent, trusted.clone(), self.carried);
                         let seats = self.seats.clone();
-                        return (BrowserConnection { stream, idle, come, trusted, carried, ends: 0, seats }, told);
+                        return (
+                            BrowserConnection { stream, idle, come, trusted, carried, ends: 0, seats },
+                            told,
+                        );
                     }
                     None => self.refuse(stream),
                 },

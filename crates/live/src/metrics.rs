@@ -1,4 +1,5 @@
-//! The run in Prometheus' text format (version 0.0.4), with its rules for names: base units, `_total` for what only grows.
+//! The run in Prometheus' text format (version 0.0.4), with its rules for names: base units, `_total` for what
+//! only grows.
 
 use serde_json::Value;
 use std::fmt::Write;

@@ -1,7 +1,7 @@
-//! How a run stands, as the page shows it: the run, its instances, its conduits, and what is known of the view itself. Each
-//! part has the number of the picture in which it last changed; so each browser is told what it lacks, whenever it asks.
-//! The picture has a time, by the clock of the run's machine: until then it is known to hold. Rates and forecasts are
-//! reckoned with that, since a picture may be old when a browser gets it.
+//! How a run stands, as the page shows it: the run, its instances, its conduits, and what is known of the view
+//! itself. Each part has the number of the picture in which it last changed; so each browser is told what it
+//! lacks, whenever it asks. The picture has a time, by the clock of the run's machine: until then it is known
+//! to hold. Rates and forecasts are reckoned with that, since a picture may be old when a browser gets it.
 
 use ligament_manager::UtcTime;
 use serde_json::{json, Map, Value};
@@ -159,7 +159,8 @@ impl SharedPicture {
         self.number.subscribe()
     }
 
-    /// Waits until the run has been heard of since a moment, also where it had nothing new to tell; for so long at most.
+    /// Waits until the run has been heard of since a moment, also where it had nothing new to tell; for so long
+    /// at most.
     pub async fn is_heard_since(&self, moment: Instant, patience: std::time::Duration) {
         let mut heard = self.heard.subscribe();
         let is_fresh = |heard: &Option<Instant>| heard.is_some_and(|at| at >= moment);

@@ -1,10 +1,10 @@
-//! Browsers' connections over one pair of pipes, such as ssh's input and output, so that no port is open where the
-//! run is. One end listens for browsers, the other has the page. Each connection may have so many bytes under way
-//! that were not taken at the other end: one who reads nothing keeps no other waiting. What comes is not trusted:
-//! lengths and numbers are checked.
+//! Browsers' connections over one pair of pipes, such as ssh's input and output, so that no port is open where
+//! the run is. One end listens for browsers, the other has the page. Each connection may have so many bytes
+//! under way that were not taken at the other end: one who reads nothing keeps no other waiting. What comes is
+//! not trusted: lengths and numbers are checked.
 //!
-//! A frame is a kind (1 byte), the number of a connection, and a length (4 bytes each, little-endian), and so many
-//! bytes.
+//! A frame is a kind (1 byte), the number of a connection, and a length (4 bytes each, little-endian), and so
+//! many bytes.
 
 use axum::serve::Listener;
 use std::collections::HashMap;
@@ -101,7 +101,13 @@ impl PipedConnections {
     fn carry(&self, number: u32, stream: impl AsyncRead + AsyncWrite + Send + 'static) {
         let (incoming, came) = mpsc::unbounded_channel();
         let (held, credit) = (Arc::new(AtomicUsize::new(0)), Arc::new(Semaphore::new(WINDOW_BYTES)));
-        let line = PipeConnection { incoming, held: held.clone(), credit: credit.clone(), task: None, has_ended: false };
+        let line = PipeConnection {
+            incoming,
+            held: held.clone(),
+            credit: credit.clone(),
+            task: None,
+            has_ended: false,
+        };
         self.lines().insert(number, line);
         let (me, out) = (self.clone(), self.out.clone());
         let task = tokio::spawn(async move {

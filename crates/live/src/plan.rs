@@ -1,7 +1,7 @@
-//! Where the boxes of the model stand on the page, and the arrows between them: from the model in the run directory, laid
-//! out as `ligament graph` does it.
+//! Where the boxes of the model stand on the page, and the arrows between them: from the model in the run
+//! directory, laid out as `ligament graph` does it.
 
-use ligament_analysis::{lay_out, Boxes, CheckOptions, Files, Ignorable, Layout, TopologyLink, Topology};
+use ligament_analysis::{lay_out, Boxes, CheckOptions, Files, Ignorable, Layout, Topology, TopologyLink};
 use ligament_manager::RunDirectory;
 use serde_json::{json, Value};
 
@@ -56,7 +56,8 @@ fn shorter(y: f64) -> f64 {
 }
 
 fn placed(topology: &Topology) -> Value {
-    // Heights follow from how many arrows are at a side, which follows from the columns: so the columns come first.
+    // Heights follow from how many arrows are at a side, which follows from the columns: so the columns come
+    // first.
     let rough: Vec<f64> = topology.nodes.iter().map(|node| size(node.instances, 1).height).collect();
     let first = lay_out(topology, &rough);
     let mut pins = vec![[0, 0]; topology.nodes.len()];
@@ -109,7 +110,8 @@ fn is_right(layout: &Layout, own: usize, other: usize, sends: bool) -> bool {
     own < other || (own == other && sends)
 }
 
-/// The heights of both ends of each link: those at a side of a box are spread over it in the order of their other ends.
+/// The heights of both ends of each link: those at a side of a box are spread over it in the order of their
+/// other ends.
 fn ends(topology: &Topology, layout: &Layout, heights: &[f64]) -> Vec<[f64; 2]> {
     let mut ends = vec![[0.0; 2]; topology.links.len()];
     // By node and side: the height of the other end, the link, and which of its ends.

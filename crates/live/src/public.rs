@@ -1,5 +1,5 @@
-//! Where browsers reach the page through a proxy, such as that of a JupyterHub: the address that they show. Without one,
-//! only names of this machine are let in.
+//! Where browsers reach the page through a proxy, such as that of a JupyterHub: the address that they show.
+//! Without one, only names of this machine are let in.
 
 use ligament_catalogue::{fault, Fault};
 
@@ -97,13 +97,14 @@ impl PublicUrl {
         format!("Path={}{secure}", self.path)
     }
 
-    /// The part of a path behind that of this address, with a slash at its begin; none if it is elsewhere. Some proxies
-    /// leave that part out, others do not.
+    /// The part of a path behind that of this address, with a slash at its begin; none if it is elsewhere. Some
+    /// proxies leave that part out, others do not.
     pub fn behind<'a>(&self, path: &'a str) -> Option<&'a str> {
         path.strip_prefix(&self.path[..self.path.len() - 1]).filter(|rest| rest.starts_with('/'))
     }
 
-    /// Whether a path is this address without the slash at its end, so that the page's own addresses would lead elsewhere.
+    /// Whether a path is this address without the slash at its end, so that the page's own addresses would lead
+    /// elsewhere.
     pub fn lacks_slash(&self, path: &str) -> bool {
         path.len() > 1 && self.path.strip_suffix('/') == Some(path)
     }

@@ -1,8 +1,8 @@
-//! Steering from the page: what a browser sends is made into what `ligament steer` would ask for, by those who came
-//! by a link for steering. Who only looks is refused, and that is logged.
+//! Steering from the page: what a browser sends is made into what `ligament steer` would ask for, by those who
+//! came by a link for steering. Who only looks is refused, and that is logged.
 
 use crate::answers::{refusal, Server};
-use crate::door::{Visitor, Role};
+use crate::door::{Role, Visitor};
 use axum::extract::rejection::JsonRejection;
 use axum::extract::State;
 use axum::http::StatusCode;
@@ -58,7 +58,8 @@ impl SteerBody {
             "withdraw" => ChangeRequest::Withdraw(change),
             _ => return bad("this is none of set, pause, step, until, resume, stop and withdraw"),
         };
-        let patience = patience.filter(|patience| *patience >= 0.0).unwrap_or(DEFAULT_PATIENCE_S).min(MAX_PATIENCE_S);
+        let patience =
+            patience.filter(|patience| *patience >= 0.0).unwrap_or(DEFAULT_PATIENCE_S).min(MAX_PATIENCE_S);
         let who = format!("{:.40}, by {} to the page", who(), guest.by());
         Ok(SteerRequest { who, wanted, at, patience: Some(Duration::from_secs_f64(patience)), dry })
     }
@@ -112,9 +113,10 @@ pub async fn steered(
 /// What cannot be read, with the reason in the form of all answers.
 pub fn unread(why: &JsonRejection) -> Response {
     match why.status() {
-        StatusCode::PAYLOAD_TOO_LARGE => {
-            refusal(StatusCode::PAYLOAD_TOO_LARGE, &format!("this is too long; {MAX_REQUEST_BYTES} bytes are the most"))
-        }
+        StatusCode::PAYLOAD_TOO_LARGE => refusal(
+            StatusCode::PAYLOAD_TOO_LARGE,
+            &format!("this is too long; {MAX_REQUEST_BYTES} bytes are the most"),
+        ),
         status => refusal(status, &why.body_text().chars().take(300).collect::<String>()),
     }
 }
@@ -126,7 +128,9 @@ mod tests {
 
     fn order(text: &str) -> Result<SteerRequest, String> {
         let asked: SteerBody = serde_json::from_str(text).map_err(|error| error.to_string())?;
-        asked.order(&Visitor { purpose: Purpose::new(Role::Steer, None), link: 3 }).map_err(|why| why.to_string())
+        asked
+            .order(&Visitor { purpose: Purpose::new(Role::Steer, None), link: 3 })
+            .map_err(|why| why.to_string())
     }
 
     #[test]

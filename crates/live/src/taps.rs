@@ -1,10 +1,10 @@
-//! Ports that viewers look at: for each there is one tap, however many look, with a thread that takes a value when the
-//! quickest of them wants the next. One who reads slowly or not at all asks for nothing, and keeps nobody waiting. What is
-//! pushed is a line of JSON, and after it the elements of an array as doubles.
+//! Ports that viewers look at: for each there is one tap, however many look, with a thread that takes a value
+//! when the quickest of them wants the next. One who reads slowly or not at all asks for nothing, and keeps
+//! nobody waiting. What is pushed is a line of JSON, and after it the elements of an array as doubles.
 
 use ligament_catalogue::{said, Code, Fault};
 use ligament_manager::RunDirectory;
-use ligament_runtime::client::{record_of, TapEvent, PortOf, PortValue, TapSession, DEFAULT_BOX_BYTES};
+use ligament_runtime::client::{record_of, PortOf, PortValue, TapEvent, TapSession, DEFAULT_BOX_BYTES};
 use ligament_wire::tap::{numbers_of, text_of, TapSelection};
 use ligament_wire::{Array, Value};
 use serde_json::{json, Value as Json};
@@ -174,7 +174,8 @@ impl TapTable {
         }
         let demand = Demand { has: 0, looked: Instant::now(), every: Duration::from_millis(MAX_INTERVAL_MS) };
         let (frames, _) = watch::channel(ValueFrame::default());
-        let feed = Arc::new(PortFeed { port, wanted, frames, demand: Mutex::new(demand), changed: Condvar::new() });
+        let feed =
+            Arc::new(PortFeed { port, wanted, frames, demand: Mutex::new(demand), changed: Condvar::new() });
         let (taps, own) = (self.clone(), feed.clone());
         let begun = std::thread::Builder::new().name("ligament-tap".into()).spawn(move || {
             own.run(&taps.run);

@@ -1,5 +1,5 @@
-//! The use of the machine by each instance: processor time and memory of its process and all below it, from /proc. Only
-//! of instances on this machine, and only while somebody looks.
+//! The use of the machine by each instance: processor time and memory of its process and all below it, from
+//! /proc. Only of instances on this machine, and only while somebody looks.
 
 use serde_json::{json, Map, Value};
 use std::collections::HashMap;
@@ -55,8 +55,8 @@ pub struct Usage {
 }
 
 impl Usage {
-    /// Of instances with these numbers and processes: cores, once two looks show how many, and bytes of memory. None if
-    /// it is not time yet.
+    /// Of instances with these numbers and processes: cores, once two looks show how many, and bytes of memory.
+    /// None if it is not time yet.
     pub fn of(&mut self, instances: &[(u32, u32)]) -> Option<Value> {
         let since = self.looked.map(|looked| looked.elapsed());
         if since.is_some_and(|since| since < EVERY) || instances.len() > MAX_INSTANCES {

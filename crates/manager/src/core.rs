@@ -5,11 +5,13 @@ use crate::deadlock::{self, CarrierReport, Deadlock, DeadlockDetector};
 use crate::explain;
 use crate::log::Level;
 use crate::names::Names;
-use crate::observation::{Observation, InstanceState};
+use crate::observation::{InstanceState, Observation};
 use crate::record::{by_operator, InstanceRecord, PortsByOperator, RunRecord, RunState};
 use crate::remarks::{unasked, unreceived, EndpointUsage};
 use crate::summary::{component_of, format_bytes};
-use ligament_agent::{terminal_text, AgentOrder, ChannelView, Exit, InstanceView, RunOutcome, RunPlan, AgentReport};
+use ligament_agent::{
+    terminal_text, AgentOrder, AgentReport, ChannelView, Exit, InstanceView, RunOutcome, RunPlan,
+};
 use ligament_catalogue::said;
 use ligament_model::{Reference, Settings};
 use ligament_wire::{DomainId, EndpointId, RankId};
@@ -132,7 +134,9 @@ impl<N: Names> Manager<N> {
             // Of those elsewhere the head's own agent is told.
             AgentReport::Slots { .. } => return None,
             // The host of the manager takes these to `steering`.
-            AgentReport::Steers { .. } | AgentReport::Steerable { .. } | AgentReport::Sends { .. } => return None,
+            AgentReport::Steers { .. } | AgentReport::Steerable { .. } | AgentReport::Sends { .. } => {
+                return None
+            }
             AgentReport::Declares { rank, ports } => {
                 let component = component_of(&self.names.instance(rank)).to_owned();
                 self.declared.entry(component).or_insert_with(|| by_operator(ports));
@@ -237,7 +241,10 @@ impl<N: Names> Manager<N> {
         let left: Vec<&str> = seen.iter().filter(|one| !one.gone).map(|one| one.name.as_str()).collect();
         let text = format!("all others have ended, so the run ends without {}", left.join(", "));
         let (level, who) = (Level::Warning, "run".to_owned());
-        Some(vec![ManagerAction::Announce { level, who, text }, ManagerAction::Order(AgentOrder::End(RunOutcome::Done))])
+        Some(vec![
+            ManagerAction::Announce { level, who, text },
+            ManagerAction::Order(AgentOrder::End(RunOutcome::Done)),
+        ])
     }
 
     /// Whether all that are left may fail and send to others, among them to one that may not fail, and has ended. One that
@@ -330,7 +337,12 @@ impl<N: Names> Manager<N> {
 
     /// Writes into the record how the run has ended, and why; gives the last line of the log. How an instance's
     /// process ended may be known only now, so `outcome` may say more than what was reported.
-    pub fn conclude(&self, record: &mut RunRecord, outcome: &RunOutcome, seen: &[Observation]) -> ManagerAction {
+    pub fn conclude(
+        &self,
+        record: &mut RunRecord,
+        outcome: &RunOutcome,
+        seen: &[Observation],
+    ) -> ManagerAction {
         self.fill(record, seen);
         record.failed = match outcome {
             RunOutcome::Failed(failure) => failure.rank.map(|rank| self.names.rank(rank)),
@@ -358,7 +370,7 @@ impl<N: Names> Manager<N> {
 mod tests {
     use super::*;
     use crate::observation::InstanceCounters;
-    use ligament_agent::plan::{PlannedEnd, PlannedChannel, PlannedInstance};
+    use ligament_agent::plan::{PlannedChannel, PlannedEnd, PlannedInstance};
 
     struct NumberedNames;
 

@@ -18,7 +18,7 @@
 //! will not find anything.
 
 use crate::observation::{Observation, ObservedWait};
-use crate::waits::{knots, lasting_waits, stuck_waits, Knot, AwaitedResource, RankWait};
+use crate::waits::{knots, lasting_waits, stuck_waits, AwaitedResource, Knot, RankWait};
 use ligament_agent::AwaitedEvent;
 use ligament_wire::{DomainId, RankId};
 use std::collections::{HashMap, HashSet};
@@ -132,10 +132,16 @@ impl DeadlockDetector {
 
     /// A look at all instances, and at the carriers of all domains, if there are several. `memory` is the limit in bytes
     /// for every budget, and for what all of them grow by together.
-    pub fn check(&mut self, seen: &[Observation], memory: u64, carriers: &[CarrierReport]) -> Vec<DetectorAction> {
+    pub fn check(
+        &mut self,
+        seen: &[Observation],
+        memory: u64,
+        carriers: &[CarrierReport],
+    ) -> Vec<DetectorAction> {
         let remedies = self.confirm_round(seen, memory, carriers).unwrap_or_else(|| self.begin_round(seen));
         self.before = seen.iter().map(|one| one.epoch).collect();
-        self.urgent_checks_left = if remedies.is_empty() { self.urgent_checks_left.saturating_sub(1) } else { URGENT_CHECK_COUNT };
+        self.urgent_checks_left =
+            if remedies.is_empty() { self.urgent_checks_left.saturating_sub(1) } else { URGENT_CHECK_COUNT };
         remedies
     }
 
@@ -145,11 +151,21 @@ impl DeadlockDetector {
     }
 
     fn stuck(&self, seen: &[Observation], counts: impl Fn(usize) -> bool, views_count: bool) -> Vec<RankWait> {
-        stuck_waits(lasting_waits(seen, |channel| self.ends.get(channel as usize).copied(), counts, views_count))
+        stuck_waits(lasting_waits(
+            seen,
+            |channel| self.ends.get(channel as usize).copied(),
+            counts,
+            views_count,
+        ))
     }
 
     /// Whether those that have looked once more in this round are stuck, and what follows from it.
-    fn confirm_round(&mut self, seen: &[Observation], memory: u64, carriers: &[CarrierReport]) -> Option<Vec<DetectorAction>> {
+    fn confirm_round(
+        &mut self,
+        seen: &[Observation],
+        memory: u64,
+        carriers: &[CarrierReport],
+    ) -> Option<Vec<DetectorAction>> {
         let confirmed = |i: usize| {
             let wait = self.asked.get(i).copied().unwrap_or(0);
             wait != 0 && wait == seen[i].epoch && seen[i].looked == self.round
@@ -176,7 +192,9 @@ impl DeadlockDetector {
                     self.alone = true;
                     return Some(vec![self.ask_the_same()]);
                 }
-                None => return Some(vec![DetectorAction::Deadlock(self.describe(knot, &found, &certain, seen))]),
+                None => {
+                    return Some(vec![DetectorAction::Deadlock(self.describe(knot, &found, &certain, seen))])
+                }
             }
         }
         // They will move; what they said about these waits is of no use any more.
@@ -246,7 +264,12 @@ impl DeadlockDetector {
         Deadlock { knot: knot.clone(), behind, full, held }
     }
 
-    fn suspect(&mut self, stuck: &[RankWait], found: &[Knot], seen: &[Observation]) -> Option<Vec<DetectorAction>> {
+    fn suspect(
+        &mut self,
+        stuck: &[RankWait],
+        found: &[Knot],
+        seen: &[Observation],
+    ) -> Option<Vec<DetectorAction>> {
         let knot = found.first()?;
         let first = knot.waits[0].rank;
         let said = self.suspected.replace(first) == Some(first);

@@ -418,7 +418,9 @@ fn is_our_link(latest: &Path) -> bool {
     }
     let run = parent.join(target);
     match run.symlink_metadata() {
-        Ok(_) => ["run.json", JOB_FILE, PREPARED_FILE].iter().any(|file| run.join(file).symlink_metadata().is_ok()),
+        Ok(_) => {
+            ["run.json", JOB_FILE, PREPARED_FILE].iter().any(|file| run.join(file).symlink_metadata().is_ok())
+        }
         Err(_) => parent.file_name().is_some_and(|name| name == RUNS_DIRECTORY),
     }
 }

@@ -142,7 +142,12 @@ fn describe_deadlock(deadlock: &Deadlock, names: &impl Names) -> String {
         text.push_str(&format!("; behind them: {}", list_some(&behind, MAX_NAMED_WAITS)));
     }
     let hold = |&(rank, bytes): &(RankId, u64)| {
-        said!(WAITING_FOR_MEMORY, "{} holds views of messages of {}", names.rank(rank), format_bytes(bytes as f64))
+        said!(
+            WAITING_FOR_MEMORY,
+            "{} holds views of messages of {}",
+            names.rank(rank),
+            format_bytes(bytes as f64)
+        )
     };
     let held: Vec<String> = deadlock.held.iter().map(hold).collect();
     if !held.is_empty() {
@@ -179,7 +184,8 @@ fn advice(deadlock: &Deadlock, memory: MessageMemory, names: &impl Names) -> Str
     let first = members.iter().find_map(|wait| {
         let [(_, port)] = &ports(wait, names)[..] else { return None };
         let sender = wait.edges.first()?.on;
-        let theirs = members.iter().find(|one| one.rank == sender && one.resource == AwaitedResource::Message)?;
+        let theirs =
+            members.iter().find(|one| one.rank == sender && one.resource == AwaitedResource::Message)?;
         let [(at, _)] = &ports(theirs, names)[..] else { return None };
         (wait.resource == AwaitedResource::Message).then(|| (names.rank(sender), port.clone(), at.clone()))
     });

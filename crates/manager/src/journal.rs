@@ -87,7 +87,10 @@ impl JournalEvent {
                 format!("the run of {model} with {instances} instances began on {host}")
             }
             JournalEvent::Awaits { domains, addresses } => {
-                format!("the run waits for {domains} other domains, at {}", list_some(addresses, MAX_NAMED_ITEMS))
+                format!(
+                    "the run waits for {domains} other domains, at {}",
+                    list_some(addresses, MAX_NAMED_ITEMS)
+                )
             }
             JournalEvent::Joined { domain, name, cores, .. } => {
                 format!("domain {domain} ({name}) has joined with {cores} cores")
@@ -107,7 +110,9 @@ impl JournalEvent {
             JournalEvent::Deadlock { reason } => reason.clone(),
             JournalEvent::Warning { who, text } => format!("{who}: {text}"),
             JournalEvent::Order { order, instance: None } => format!("the run was told: {order}"),
-            JournalEvent::Order { order, instance: Some(instance) } => format!("the run was told: {order} {instance}"),
+            JournalEvent::Order { order, instance: Some(instance) } => {
+                format!("the run was told: {order} {instance}")
+            }
             JournalEvent::Steering(change) => change.describe(),
             JournalEvent::TerminalGone => "the terminal went away".to_owned(),
             JournalEvent::Ending { state, reason } => match reason {
@@ -267,7 +272,10 @@ mod tests {
         assert_eq!(whole(&path), [begun(), warning(1)]);
         let mut after = Journal::open(&path, Instant::now()).unwrap();
         after.note(JournalEvent::ManagerLost { reason: "it was killed".into() });
-        assert_eq!(whole(&path), [begun(), warning(1), JournalEvent::ManagerLost { reason: "it was killed".into() }]);
+        assert_eq!(
+            whole(&path),
+            [begun(), warning(1), JournalEvent::ManagerLost { reason: "it was killed".into() }]
+        );
         std::fs::remove_file(path).unwrap();
     }
 
@@ -281,7 +289,8 @@ mod tests {
             journal.note(warning(i));
             let text = std::fs::read_to_string(&path).unwrap();
             assert!(text.len() < 2600);
-            let entries: Vec<JournalEntry> = text.lines().map(|line| JournalEntry::of_line(line).unwrap()).collect();
+            let entries: Vec<JournalEntry> =
+                text.lines().map(|line| JournalEntry::of_line(line).unwrap()).collect();
             assert_eq!((&entries[0].event, &entries[entries.len() - 1].event), (&begun(), &warning(i)));
             if entries.len() == 2 && i > 0 {
                 began_anew += 1;
@@ -296,8 +305,9 @@ mod tests {
 
     #[test]
     fn what_a_later_version_writes_is_an_entry_too() {
-        let entry =
-            JournalEntry::of_line(r#"{"at":"2026-11-21T00:00:00.000Z","after":1.0,"event":"teleported","to":[1]}"#);
+        let entry = JournalEntry::of_line(
+            r#"{"at":"2026-11-21T00:00:00.000Z","after":1.0,"event":"teleported","to":[1]}"#,
+        );
         assert_eq!(entry.unwrap().event, JournalEvent::Unknown);
     }
 }

@@ -23,20 +23,22 @@ mod waits;
 
 pub use clock::UtcTime;
 pub use conduits::Conduits;
-pub use core::{ManagerAction, Manager, MessageMemory, RunContext};
-pub use deadlock::{CarrierReport, Deadlock, DetectorAction, DeadlockDetector};
+pub use core::{Manager, ManagerAction, MessageMemory, RunContext};
+pub use deadlock::{CarrierReport, Deadlock, DeadlockDetector, DetectorAction};
 pub use directory::{
     find_run, instances_of, no_such_instance, output_in, output_of_rank, runs_in, workdir_in, write_whole,
     RunDirectory, JOB_FILE,
 };
-pub use journal::{JournalEntry, JournalEvent, Journal, JOURNAL_VERSION};
+pub use journal::{Journal, JournalEntry, JournalEvent, JOURNAL_VERSION};
 pub use log::{Level, RunLog, DEFAULT_LOG_BYTES};
-pub use names::{Names, ModelNames};
-pub use observation::{InstanceCounters, Observation, InstanceState, ObservedWait};
+pub use names::{ModelNames, Names};
+pub use observation::{InstanceCounters, InstanceState, Observation, ObservedWait};
 pub use output::{outputs_of, read_output, OutputFiles, DEFAULT_OUTPUT_BYTES};
 pub use record::{
     list_some, ConduitRecord, DomainRecord, HaltRecord, InstanceRecord, PortsByOperator, RunRecord, RunState,
-    SteeringRecord, UnusedSettingRecord, UnreceivedRecord, WaitRecord, WarningRecord,
+    SteeringRecord, UnreceivedRecord, UnusedSettingRecord, WaitRecord, WarningRecord,
 };
-pub use summary::{component_of, format_bytes, format_cores, format_count, format_seconds, summary_table, core_assignments};
-pub use waits::{knots, lasting_waits, stuck_waits, Knot, AwaitedResource, RankWait, WaitEdge};
+pub use summary::{
+    component_of, core_assignments, format_bytes, format_cores, format_count, format_seconds, summary_table,
+};
+pub use waits::{knots, lasting_waits, stuck_waits, AwaitedResource, Knot, RankWait, WaitEdge};

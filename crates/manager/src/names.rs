@@ -1,6 +1,6 @@
 //! What the parts of a run are called, wherever the manager speaks of them.
 
-use ligament_model::{Endpoint, Filter, ResolvedModel, ResolvedInstance};
+use ligament_model::{Endpoint, Filter, ResolvedInstance, ResolvedModel};
 use ligament_wire::{rank_name, InstanceId, RankId, Ranks};
 
 /// What instances, their ranks and the ends of channels are called.

@@ -1,6 +1,6 @@
 //! What is known of an instance at one moment: what its agent sees, as the manager takes it.
 
-use ligament_agent::{AwaitedEvent, InstanceView, ProcessInspection, InstancePhase, EndpointActivity};
+use ligament_agent::{AwaitedEvent, EndpointActivity, InstancePhase, InstanceView, ProcessInspection};
 
 /// Where an instance stands.
 #[derive(Debug, Clone, PartialEq)]
@@ -122,12 +122,16 @@ impl InstanceState {
         match (phase, state) {
             (InstancePhase::Waiting, _) => InstanceState::NotStarted,
             (InstancePhase::Started, _) => InstanceState::Starting,
-            (InstancePhase::Gone(exit), Some(EndpointActivity::Ended)) if exit.is_clean() => InstanceState::Done,
+            (InstancePhase::Gone(exit), Some(EndpointActivity::Ended)) if exit.is_clean() => {
+                InstanceState::Done
+            }
             (InstancePhase::Finished, _) => InstanceState::Done,
             (InstancePhase::Gone(_), _) => InstanceState::Failed,
             (InstancePhase::Running, None | Some(EndpointActivity::Starting)) => InstanceState::Starting,
             (InstancePhase::Running, Some(EndpointActivity::Computing)) => InstanceState::Computing,
-            (InstancePhase::Running, Some(EndpointActivity::WaitingToReceive)) => InstanceState::WaitingToReceive,
+            (InstancePhase::Running, Some(EndpointActivity::WaitingToReceive)) => {
+                InstanceState::WaitingToReceive
+            }
             (InstancePhase::Running, Some(EndpointActivity::WaitingToSend)) => InstanceState::WaitingToSend,
             (InstancePhase::Running, Some(EndpointActivity::Held)) => InstanceState::Held,
             (InstancePhase::Running, Some(EndpointActivity::Transferring)) => InstanceState::Transferring,
@@ -173,8 +177,10 @@ impl Observation {
         let end = if status.ended > 0 { status.ended } else { now };
         // A wait in which its process ended was a wait until then, though nobody waits any more.
         let waiting_now = status.waits.as_ref().map_or(0, |waits| end.saturating_sub(waits.since));
-        let waits =
-            matches!(seen.state, InstanceState::WaitingToReceive | InstanceState::WaitingToSend | InstanceState::Held);
+        let waits = matches!(
+            seen.state,
+            InstanceState::WaitingToReceive | InstanceState::WaitingToSend | InstanceState::Held
+        );
         seen.waits = status.waits.as_ref().filter(|_| waits).map(|waits| ObservedWait {
             what: waits.what.clone(),
             seconds: seconds(waiting_now),
@@ -208,8 +214,12 @@ mod tests {
     /// An instance that began at 1 s, has waited for 2 s, and waits since 5 s, all in ns.
     fn waiting_since_five(phase: InstancePhase, ended: u64) -> Observation {
         const SECOND_NS: u64 = 1_000_000_000;
-        let waits =
-            Wait { what: AwaitedEvent::Message { channels: vec![0] }, since: 5 * SECOND_NS, timed: false, holding: false };
+        let waits = Wait {
+            what: AwaitedEvent::Message { channels: vec![0] },
+            since: 5 * SECOND_NS,
+            timed: false,
+            holding: false,
+        };
         let status = Status {
             state: EndpointActivity::WaitingToReceive,
             epoch: 1,

@@ -4,7 +4,7 @@
 //! loses nothing else.
 
 use crate::directory::{output_in, output_of_rank};
-use ligament_agent::{RunPlan, PlannedInstance};
+use ligament_agent::{PlannedInstance, RunPlan};
 use ligament_catalogue::{fault, Fault};
 use ligament_wire::InstanceId;
 use rustix::fs::{fallocate, FallocateFlags};
@@ -61,7 +61,11 @@ impl OutputFiles {
     /// Files of which so many bytes are kept each, and never less than 256 KiB.
     pub fn new(limit: u64, files: impl IntoIterator<Item = PathBuf>) -> OutputFiles {
         let output = |path| OutputFile { path, until: 0, refused: false };
-        OutputFiles { limit: limit.max(MIN_OUTPUT_BYTES), files: files.into_iter().map(output).collect(), next: 0 }
+        OutputFiles {
+            limit: limit.max(MIN_OUTPUT_BYTES),
+            files: files.into_iter().map(output).collect(),
+            next: 0,
+        }
     }
 
     /// Looks at some of the files, the next time at others, and takes out what is too much. Gives what people should
@@ -285,8 +289,10 @@ mod tests {
 
     #[test]
     fn of_many_files_each_has_its_turn() {
-        let printers: Vec<Printer> = (0..2 * MAX_FILES_PER_CHECK).map(|i| Printer::new(&format!("many{i}"))).collect();
-        let mut outputs = OutputFiles::new(MIN_OUTPUT_BYTES, printers.iter().map(|printer| printer.path.clone()));
+        let printers: Vec<Printer> =
+            (0..2 * MAX_FILES_PER_CHECK).map(|i| Printer::new(&format!("many{i}"))).collect();
+        let mut outputs =
+            OutputFiles::new(MIN_OUTPUT_BYTES, printers.iter().map(|printer| printer.path.clone()));
         let mut last = printers;
         last.iter_mut().for_each(|printer| printer.print(MIN_OUTPUT_BYTES + HOLE_ALIGNMENT_BYTES));
         let said = outputs.look().len() + outputs.look().len();

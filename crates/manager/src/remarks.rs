@@ -3,8 +3,8 @@
 
 use crate::conduits::without_indices;
 use crate::names::Names;
-use crate::record::{UnusedSettingRecord, UnreceivedRecord};
-use ligament_model::{nearest, Reference, DeclaredScales, Settings};
+use crate::record::{UnreceivedRecord, UnusedSettingRecord};
+use ligament_model::{nearest, DeclaredScales, Reference, Settings};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// What is written for whoever has looked through all settings.
@@ -73,7 +73,8 @@ pub(crate) fn unasked(
             continue;
         }
         let written = setting.to_string();
-        let meant = nearest(&name, names.iter().copied().filter(|known| *known != ALL_SETTINGS && *known != name));
+        let meant =
+            nearest(&name, names.iter().copied().filter(|known| *known != ALL_SETTINGS && *known != name));
         let before = written.strip_suffix(&name).unwrap_or_default();
         found.push(UnusedSettingRecord {
             given: given.contains(&written),

@@ -79,7 +79,9 @@ fn lasting_wait(
             }
             _ => return None,
         },
-        AwaitedEvent::Memory => (AwaitedResource::Memory, alive.iter().map(|&on| WaitEdge { channel: None, on }).collect()),
+        AwaitedEvent::Memory => {
+            (AwaitedResource::Memory, alive.iter().map(|&on| WaitEdge { channel: None, on }).collect())
+        }
         _ => return None,
     };
     Some(RankWait { rank, resource: lack, edges: ways, seconds: waiting.seconds })

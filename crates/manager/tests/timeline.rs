@@ -2,7 +2,8 @@
 //! without a word are there to their end, and damaged files give errors that name the line.
 
 use ligament_manager::timeline::{
-    long_waits, Activity, LaneTotals, LaneUpdate, TimelineHeader, RecordedInterval, UpdateReason, TimelineRecorder, TimelineSums, RunTimeline, ActivityKey,
+    long_waits, Activity, ActivityKey, LaneTotals, LaneUpdate, RecordedInterval, RunTimeline, TimelineHeader,
+    TimelineRecorder, TimelineSums, UpdateReason,
 };
 use ligament_manager::{Names, RunDirectory};
 use ligament_wire::RankId;
@@ -46,7 +47,12 @@ const MESSAGE: ActivityKey = ActivityKey { activity: Activity::Message, id: Some
 const START_NS: u64 = 5_000_000;
 
 fn header() -> TimelineHeader {
-    TimelineHeader { run: "r".into(), model: "m".into(), started: "2026-01-01T00:00:00.000Z".into(), resolution: 0 }
+    TimelineHeader {
+        run: "r".into(),
+        model: "m".into(),
+        started: "2026-01-01T00:00:00.000Z".into(),
+        resolution: 0,
+    }
 }
 
 struct TestRunDirectory {
@@ -97,8 +103,12 @@ impl Waiter {
     }
 
     fn counted(&self) -> LaneTotals {
-        let sums =
-            TimelineSums { waits: self.waits, waited: self.waited, received_messages: self.waits, ..TimelineSums::default() };
+        let sums = TimelineSums {
+            waits: self.waits,
+            waited: self.waited,
+            received_messages: self.waits,
+            ..TimelineSums::default()
+        };
         LaneTotals { sums, time: Some(self.waits as f64) }
     }
 

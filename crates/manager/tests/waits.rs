@@ -3,7 +3,8 @@
 
 use ligament_agent::AwaitedEvent;
 use ligament_manager::{
-    knots, lasting_waits, stuck_waits, InstanceCounters, AwaitedResource, Observation, DetectorAction, InstanceState, RankWait, ObservedWait, DeadlockDetector, WaitEdge,
+    knots, lasting_waits, stuck_waits, AwaitedResource, DeadlockDetector, DetectorAction, InstanceCounters,
+    InstanceState, Observation, ObservedWait, RankWait, WaitEdge,
 };
 use ligament_wire::{EndpointId, RankId};
 use proptest::prelude::*;
@@ -35,7 +36,12 @@ fn graphs() -> impl Strategy<Value = (usize, Vec<RankWait>)> {
         prop::collection::vec(wait, n).prop_map(move |all| {
             let waits = all.into_iter().enumerate().filter_map(|(i, ways)| {
                 let ways = ways?.into_iter().map(|on| WaitEdge { channel: Some(0), on }).collect();
-                Some(RankWait { rank: RankId::at(i), resource: AwaitedResource::Message, edges: ways, seconds: 0.0 })
+                Some(RankWait {
+                    rank: RankId::at(i),
+                    resource: AwaitedResource::Message,
+                    edges: ways,
+                    seconds: 0.0,
+                })
             });
             (n, waits.collect())
         })
@@ -75,7 +81,10 @@ fn a_knot_is_told_in_the_order_in_which_each_waits_for_the_next() {
 #[test]
 fn a_ring_of_a_hundred_thousand_is_one_knot() {
     const RING_LENGTH: u32 = 100_000;
-    assert_eq!(members((0..RING_LENGTH).map(|i| wait(i, &[(i + 1) % RING_LENGTH])).collect())[0].len(), RING_LENGTH as usize);
+    assert_eq!(
+        members((0..RING_LENGTH).map(|i| wait(i, &[(i + 1) % RING_LENGTH])).collect())[0].len(),
+        RING_LENGTH as usize
+    );
 }
 
 #[test]
@@ -126,7 +135,10 @@ fn a_wait_that_ends_by_itself_frees_those_that_wait_for_it() {
 
 #[test]
 fn one_that_waits_for_slots_is_served_by_a_receiver_that_waits() {
-    assert_eq!(stuck_of(&[seen(AwaitedEvent::Slots { endpoint: EndpointId::new(1) }), seen(message(0))], true), 0);
+    assert_eq!(
+        stuck_of(&[seen(AwaitedEvent::Slots { endpoint: EndpointId::new(1) }), seen(message(0))], true),
+        0
+    );
     assert_eq!(stuck_of(&[seen(AwaitedEvent::Credit { channel: 0, needs: 9 }), seen(message(0))], true), 2);
 }
 
@@ -145,7 +157,8 @@ fn memory_may_come_from_anybody_who_lives_and_from_a_thread_that_holds_views() {
 /// A watch over the two, one of whom waits for memory and the other holds views, in the first round; and what was seen.
 fn short_of_memory() -> (DeadlockDetector, [Observation; 2]) {
     let budgets = [0, 1].map(|channel| (ends(channel).unwrap(), 1));
-    let (mut watch, mut both) = (DeadlockDetector::new(budgets), [seen(AwaitedEvent::Memory), seen(message(0))]);
+    let (mut watch, mut both) =
+        (DeadlockDetector::new(budgets), [seen(AwaitedEvent::Memory), seen(message(0))]);
     both[1].waits.as_mut().unwrap().holds = true;
     assert_eq!(watch.check(&both, 1, &[]), []);
     let ranks = [0, 1].map(RankId::new).to_vec();

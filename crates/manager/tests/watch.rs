@@ -2,7 +2,9 @@
 //! notice things late, and their pages are read one after the other while they go on.
 
 use ligament_agent::AwaitedEvent;
-use ligament_manager::{InstanceCounters, Observation, DetectorAction, InstanceState, ObservedWait, DeadlockDetector};
+use ligament_manager::{
+    DeadlockDetector, DetectorAction, InstanceCounters, InstanceState, Observation, ObservedWait,
+};
 use ligament_wire::RankId;
 use proptest::prelude::*;
 
@@ -257,7 +259,9 @@ fn watched(script: &Script, seed: u64, stops: bool) -> Result<Vec<u32>, TestCase
         for remedy in &remedies {
             world.obey(remedy);
         }
-        if let Some(DetectorAction::Deadlock(found)) = remedies.iter().find(|o| matches!(o, DetectorAction::Deadlock(_))) {
+        if let Some(DetectorAction::Deadlock(found)) =
+            remedies.iter().find(|o| matches!(o, DetectorAction::Deadlock(_)))
+        {
             let doomed: Vec<u32> =
                 found.knot.waits.iter().chain(&found.behind).map(|wait| wait.rank.number()).collect();
             let before: Vec<u64> = doomed.iter().map(|&i| world.processes[i as usize].moves).collect();

@@ -146,9 +146,10 @@ impl Configuration {
 
     /// How a program is started: as it says itself, or by MPICH, which only `mpich:` under `ligament:` can say.
     pub fn execution_model_of(&self, program: &Program) -> ExecutionModel {
-        match self.ligament.mpich.contains_key(&program.name) {
-            true => ExecutionModel::Mpich,
-            false => program.execution_model,
+        if self.ligament.mpich.contains_key(&program.name) {
+            ExecutionModel::Mpich
+        } else {
+            program.execution_model
         }
     }
 

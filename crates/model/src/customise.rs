@@ -2,7 +2,7 @@
 //! nested model stay as they are.
 
 use crate::configuration::Configuration;
-use crate::identity::{Identifier, ReferencePart, Reference};
+use crate::identity::{Identifier, Reference, ReferencePart};
 use crate::problem::{nearest, At, Problem};
 use indexmap::IndexMap;
 use ligament_catalogue::Code;

@@ -3,7 +3,9 @@
 
 use crate::configuration::Configuration;
 use crate::filters::Filter;
-use crate::flatten::{too_large, FlatComponent, FlatConduit, FlatEnd, FlatModel, ADVICE_FEWER, ADVICE_FEWER_OR_ALLOWED};
+use crate::flatten::{
+    too_large, FlatComponent, FlatConduit, FlatEnd, FlatModel, ADVICE_FEWER, ADVICE_FEWER_OR_ALLOWED,
+};
 use crate::graph::{ConduitFilter, Operator};
 use crate::identity::{Identifier, Reference};
 use crate::options::{ForConduit, LigamentOptions, DEFAULT_INSTANCES};
@@ -155,15 +157,15 @@ impl ResolvedModel {
         self.instances[instance as usize].program.map(|p| &self.programs[p as usize])
     }
 
-    /// How many processes an instance has that are started one by one, one for each rank; none if one command starts all of
-    /// it.
+    /// How many processes an instance has that are started one by one, one for each rank; none if one command
+    /// starts all of it.
     pub fn separate_ranks(&self, instance: u32) -> Option<u32> {
         let with_mpi = self.program(instance).is_some_and(|program| program.execution_model.is_mpi());
         self.instances[instance as usize].ranks.filter(|_| !with_mpi)
     }
 
-    /// The light program that runs this instance in one process with all its others, if the model says so. Shipped
-    /// components all have the same one, and those of Python's another.
+    /// The light program that runs this instance in one process with all its others, if the model says so.
+    /// Shipped components all have the same one, and those of Python's another.
     pub fn light_program(&self, instance: u32) -> Option<&Reference> {
         if let Some(shipped) = self.program(instance).and_then(Program::shipped) {
             return Some(shipped.shared_process());
@@ -174,8 +176,8 @@ impl ResolvedModel {
         names.into_iter().find(|name| self.ligament.light.contains_key(*name))
     }
 
-    /// Whether the run goes on if this instance ends before it is done. Ranks that speak for themselves need each other, and
-    /// what shares a process ends with it.
+    /// Whether the run goes on if this instance ends before it is done. Ranks that speak for themselves need
+    /// each other, and what shares a process ends with it.
     pub fn may_fail(&self, instance: u32) -> bool {
         let component = &self.components[self.instances[instance as usize].component as usize].name;
         self.ligament.may_fail.contains_key(component)
@@ -226,7 +228,8 @@ impl Configuration {
         self.expand_flat(&flat)
     }
 
-    /// As `expand_with`, of the flattened model, for a caller who has checked the structure and resolved the imports.
+    /// As `expand_with`, of the flattened model, for a caller who has checked the structure and resolved the
+    /// imports.
     pub fn expand_flat(&self, flat: &FlatModel) -> Result<ResolvedModel, Problems> {
         Expander::new(self, flat).expand()
     }
@@ -258,7 +261,8 @@ struct Expander<'a> {
     flat: &'a FlatModel,
     problems: Vec<Problem>,
     ports: Vec<Vec<PortPlan>>,
-    /// The shape of the set of each component's endpoints: its multiplicity, and its number of ranks as one dimension more.
+    /// The shape of the set of each component's endpoints: its multiplicity, and its number of ranks as one
+    /// dimension more.
     shapes: Vec<Rc<[usize]>>,
 }
 
@@ -333,7 +337,12 @@ impl<'a> Expander<'a> {
                     total = sum;
                 }
                 _ => {
-                    return Err(Problems(vec![too_large(&component.at, limit, "instances", ADVICE_FEWER_OR_ALLOWED)]))
+                    return Err(Problems(vec![too_large(
+                        &component.at,
+                        limit,
+                        "instances",
+                        ADVICE_FEWER_OR_ALLOWED,
+                    )]))
                 }
             }
         }
@@ -468,9 +477,10 @@ impl<'a> Expander<'a> {
             let shape: Vec<String> = component.multiplicity.iter().map(|n| n.to_string()).collect();
             let ranks =
                 self.config.ranks_of(&component.name).map_or(String::new(), |n| format!(", ranks: {n}"));
-            match shape.is_empty() {
-                true => format!("\"{}\" (a single instance{ranks})", component.name),
-                false => format!("\"{}\" (instances: {}{ranks})", component.name, shape.join(" × ")),
+            if shape.is_empty() {
+                format!("\"{}\" (a single instance{ranks})", component.name)
+            } else {
+                format!("\"{}\" (instances: {}{ranks})", component.name, shape.join(" × "))
             }
         };
         let message = format!(
@@ -563,9 +573,10 @@ impl<'a> Expander<'a> {
         let mut unused = budgets.unused("a budget is given");
         unused.extend(message_sizes.unused("a message size is given"));
         unused.extend(own_filters.unused("filters are given"));
-        match unused.is_empty() {
-            true => Ok(channels),
-            false => Err(Problems(unused)),
+        if unused.is_empty() {
+            Ok(channels)
+        } else {
+            Err(Problems(unused))
         }
     }
 

@@ -1,6 +1,6 @@
-//! Filters of conduits beyond yMMSL: their names and parameters, as they stand under `ligament: filters:`. One table
-//! says what there is; reading, writing, the JSON schema and the page of filters follow it. What a filter does is in
-//! `ligament-filters`.
+//! Filters of conduits beyond yMMSL: their names and parameters, as they stand under `ligament: filters:`. One
+//! table says what there is; reading, writing, the JSON schema and the page of filters follow it. What a filter
+//! does is in `ligament-filters`.
 
 use crate::problem::At;
 use crate::write::{float, quoted};
@@ -133,9 +133,12 @@ impl FilterSpec {
 
     /// How it is written, for messages.
     pub fn usage(&self) -> String {
-        let written = |parameter: &Parameter| match parameter.required {
-            true => format!("{}: …", parameter.name),
-            false => format!("[{}: …]", parameter.name),
+        let written = |parameter: &Parameter| {
+            if parameter.required {
+                format!("{}: …", parameter.name)
+            } else {
+                format!("[{}: …]", parameter.name)
+            }
         };
         let takes: Vec<String> = self.takes.iter().map(written).collect();
         match self.takes {
@@ -262,15 +265,15 @@ impl Filter {
         }
     }
 
-    /// How many of a conduit's filters, from the first on, run at the sender: all up to the last that says so, or
-    /// compresses. The others run at the receiver.
+    /// How many of a conduit's filters, from the first on, run at the sender: all up to the last that says so,
+    /// or compresses. The others run at the receiver.
     pub fn at_sender(filters: &[Filter]) -> usize {
         let sends = |filter: &Filter| filter.end == Some(FilterEnd::Sender) || filter.name == COMPRESS;
         filters.iter().rposition(sends).map_or(0, |last| last + 1)
     }
 
-    /// The same filters for processes that run elsewhere: a library's file is named by its whole path. One without a `/` is looked
-    /// for where libraries are.
+    /// The same filters for processes that run elsewhere: a library's file is named by its whole path. One
+    /// without a `/` is looked for where libraries are.
     pub fn for_instances(filters: &[Filter]) -> Vec<Filter> {
         let mut filters = filters.to_vec();
         for filter in filters.iter_mut().filter(|filter| filter.name == LIBRARY) {

@@ -3,7 +3,7 @@
 
 use crate::configuration::{is_implicit_port, Configuration};
 use crate::graph::{ConduitFilter, Model, Operator, Port, Ports};
-use crate::identity::{Identifier, ReferencePart, Reference};
+use crate::identity::{Identifier, Reference, ReferencePart};
 use crate::options::DEFAULT_INSTANCES;
 use crate::problem::{At, Problem};
 use crate::structure::component_ports;
@@ -45,7 +45,8 @@ pub struct FlatEnd {
     pub component: usize,
     /// Its port.
     pub port: Identifier,
-    /// The port's position among those of the component; the settings port, which nobody declares, comes after all of them.
+    /// The port's position among those of the component; the settings port, which nobody declares, comes after
+    /// all of them.
     pub place: usize,
     /// The slot, if the model gives one.
     pub slot: Option<usize>,
@@ -88,8 +89,8 @@ impl FlatModel {
         self.components[end.component].ports.get_index(end.place).map(|(_, port)| port)
     }
 
-    /// Gives ports that the model does not declare the operators that are known otherwise: by component, the names of
-    /// ports by those of their operators.
+    /// Gives ports that the model does not declare the operators that are known otherwise: by component, the
+    /// names of ports by those of their operators.
     pub fn declare(&mut self, known: &BTreeMap<String, BTreeMap<String, Vec<String>>>) {
         for component in self.components.iter_mut().filter(|one| one.ports.values().any(|port| port.inferred)) {
             let Some(by_operator) = known.get(&component.name.to_string()) else { continue };

@@ -1,6 +1,6 @@
 //! The graph: components with ports, conduits between them, and the models that hold both.
 
-use crate::identity::{Identifier, ReferencePart, Reference};
+use crate::identity::{Identifier, Reference, ReferencePart};
 use crate::problem::At;
 use crate::settings::SupportedSetting;
 use indexmap::IndexMap;
@@ -287,7 +287,8 @@ impl fmt::Display for Conduit {
     }
 }
 
-/// Timelines declared to have the same time points. Read and kept; not used in a run yet, so the check refuses it.
+/// Timelines declared to have the same time points. Read and kept; not used in a run yet, so the check refuses
+/// it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MatchingTimelines {
     /// The leading one.

@@ -106,8 +106,8 @@ impl FromStr for Identifier {
     }
 }
 
-/// Names that occur often, such as those of ports. Each is kept once: names that are the same text in memory are compared
-/// without a look at it.
+/// Names that occur often, such as those of ports. Each is kept once: names that are the same text in memory
+/// are compared without a look at it.
 #[derive(Debug, Default)]
 pub(crate) struct Names(HashSet<Identifier>);
 

@@ -1,7 +1,7 @@
 //! Following imports: finding the files, reading them, and giving everything its full name.
 
 use crate::configuration::{Configuration, Version};
-use crate::identity::{ReferencePart, Reference};
+use crate::identity::{Reference, ReferencePart};
 use crate::packages::{PackagedModule, Packages};
 use crate::problem::{nearest, At, Problem};
 use crate::read::{read, ReadResult};
@@ -56,8 +56,8 @@ impl Modules for NoModules {
 /// What the names of modules that packages bring begin with, where files have their paths.
 const ENTRY_POINT: &str = "entry point ";
 
-/// Modules that Python packages bring, and modules in files: `a.b` is `a/b.ymmsl` in one of the directories of a search path,
-/// or else beside the file that imports it.
+/// Modules that Python packages bring, and modules in files: `a.b` is `a/b.ymmsl` in one of the directories of
+/// a search path, or else beside the file that imports it.
 #[derive(Clone, Debug, Default)]
 pub struct FileModules {
     /// The directories, in order.
@@ -67,8 +67,8 @@ pub struct FileModules {
 }
 
 impl FileModules {
-    /// The search path in the environment variable `YMMSL_PATH`, with colons between directories, and the packages of the
-    /// environment's Python.
+    /// The search path in the environment variable `YMMSL_PATH`, with colons between directories, and the
+    /// packages of the environment's Python.
     pub fn from_env() -> FileModules {
         let path = std::env::var_os("YMMSL_PATH");
         let path = path.map(|p| std::env::split_paths(&p).collect()).unwrap_or_default();
@@ -118,8 +118,9 @@ impl Modules for FileModules {
 
 impl Configuration {
     /// Follows all imports and applies custom implementations, so that the configuration needs no other file.
-    /// Imports from a module `a.b` are then called `a.b.name`. Shipped components that are used become programs. Problems of the modules are among those
-    /// returned; even then, everything that could be resolved is in place.
+    /// Imports from a module `a.b` are then called `a.b.name`. Shipped components that are used become
+    /// programs. Problems of the modules are among those returned; even then, everything that could be resolved
+    /// is in place.
     pub fn resolve_imports(&mut self, modules: &dyn Modules) -> Vec<Problem> {
         let mut resolver = Resolver {
             modules,

@@ -32,8 +32,8 @@ pub use builder::{BuildError, ModelBuilder};
 pub use checkpoints::{CheckpointRule, Checkpoints, Resume};
 pub use configuration::{Configuration, Import, Version};
 pub use expand::{
-    Channel, Endpoint, ExpandOptions, ForConduits, ResolvedModel, ResolvedComponent, ResolvedInstance, ResolvedPort,
-    NO_SLOT,
+    Channel, Endpoint, ExpandOptions, ForConduits, ResolvedComponent, ResolvedInstance, ResolvedModel,
+    ResolvedPort, NO_SLOT,
 };
 pub use filters::{
     Filter, FilterEnd, FilterSpec, FilterValue, OnError, Parameter, ParameterKind, COMPRESS, FILTERS, LIBRARY,
@@ -43,15 +43,17 @@ pub use flatten::{FlatComponent, FlatConduit, FlatEnd, FlatModel};
 pub use graph::{
     Component, Conduit, ConduitFilter, MatchingTimelines, Model, Operator, Port, Ports, Timeline, SETTINGS_PORT,
 };
-pub use identity::{Identifier, InvalidName, ReferencePart, Reference};
+pub use identity::{Identifier, InvalidName, Reference, ReferencePart};
 pub use import::{FileModules, ModuleText, Modules, NoModule, NoModules};
 pub use log::{log_level, read_log_level, LOCAL_LOG_LEVEL, LOG_LEVELS, LOG_NOTHING, REMOTE_LOG_LEVEL};
 pub use options::{parse_bytes, ForConduit, InDomain, LigamentOptions, StagedInput, SteerableOption, WaitMode};
 pub use packages::Packages;
 pub use problem::{nearest, At, Problem, Problems, Severity};
 pub use program::{BaseEnv, ExecutionModel, KeepsState, Program, ResourceRequirements, Resources};
-pub use read::{read, read_file, read_text, read_whole, Fields, OtherFile, ReadResult, FieldReader, TextOrList};
-pub use scales::{Scale, DeclaredScales};
+pub use read::{
+    read, read_file, read_text, read_whole, FieldReader, Fields, OtherFile, ReadResult, TextOrList,
+};
+pub use scales::{DeclaredScales, Scale};
 pub use settings::{parse_assignment, SettingError, SettingType, SettingValue, Settings, SupportedSetting};
 pub use shipped::{shipped, ShippedComponent, ShippedSetting, IMPLEMENTATION_SETTING, SHIPPED};
 pub use steps::ConduitSteps;

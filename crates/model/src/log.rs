@@ -11,7 +11,8 @@ pub const LOCAL_LOG_LEVEL: &str = "muscle_local_log_level";
 /// The level above all that is logged.
 pub const LOG_NOTHING: u8 = 5;
 
-/// The levels that a setting can name, and from which level on they let lines pass: 0 for debugging to 4 for what is critical.
+/// The levels that a setting can name, and from which level on they let lines pass: 0 for debugging to 4 for
+/// what is critical.
 const LEVELS: &[(&str, u8)] = &[
     ("DEBUG", 0),
     ("INFO", 1),

@@ -128,14 +128,15 @@ pub struct LigamentOptions {
     pub wait_at: At,
     /// Implementations whose instances are all run by one process (see `run_light`), and where that is written.
     pub light: IndexMap<Reference, At>,
-    /// Components whose instances may end before they are done: the run goes on without those. And where that is written.
+    /// Components whose instances may end before they are done: the run goes on without those. And where that
+    /// is written.
     pub may_fail: IndexMap<Reference, At>,
     /// Programs that are started with MPICH's `mpirun`, for which yMMSL has no name, and where that is written.
     pub mpich: IndexMap<Reference, At>,
     /// The commands that start single programs with MPI, and where that is written.
     pub mpirun: IndexMap<Reference, (String, At)>,
-    /// Components each of whose ranks speaks for itself: how many ranks each of their instances has, and where that is
-    /// written.
+    /// Components each of whose ranks speaks for itself: how many ranks each of their instances has, and where
+    /// that is written.
     pub ranks: IndexMap<Reference, (usize, At)>,
     /// The scales of components.
     pub scales: IndexMap<Reference, DeclaredScales>,
@@ -153,7 +154,8 @@ pub struct LigamentOptions {
     pub stage: IndexMap<Reference, Vec<StagedInput>>,
     /// Settings that may change while a model runs, by their full names without indices.
     pub steerable: IndexMap<Reference, SteerableOption>,
-    /// Whether instances are spread over all domains, instead of filling one after the other; they are if nothing is said.
+    /// Whether instances are spread over all domains, instead of filling one after the other; they are if
+    /// nothing is said.
     pub spread: Option<bool>,
     /// Whether a domain may be given more instances than it has cores for.
     pub overcommit: Option<bool>,

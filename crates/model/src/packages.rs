@@ -1,6 +1,7 @@
-//! Modules that Python packages bring as entry points of the group `ymmsl.module`, as MUSCLE 3 has them: what is named there is
-//! the module's text. Only Python can say what a package brings, so a Python is asked: that beside this program, as in a virtual
-//! environment, else `python3` from the `PATH`. Where there is none, no package brings anything.
+//! Modules that Python packages bring as entry points of the group `ymmsl.module`, as MUSCLE 3 has them: what
+//! is named there is the module's text. Only Python can say what a package brings, so a Python is asked: that
+//! beside this program, as in a virtual environment, else `python3` from the `PATH`. Where there is none, no
+//! package brings anything.
 
 use std::cell::OnceCell;
 use std::io::Read;
@@ -15,8 +16,8 @@ const IMPORT_TIMEOUT: Duration = Duration::from_secs(60);
 /// The most that is read of what Python says.
 const MAX_OUTPUT_BYTES: u64 = 64 << 20;
 
-/// What is common to both programs: nothing of the current directory is imported, and what packages print is not taken for the
-/// answer.
+/// What is common to both programs: nothing of the current directory is imported, and what packages print is
+/// not taken for the answer.
 const BEGIN: &str = "\
 import sys, os
 sys.path[:] = [p for p in sys.path if p]
@@ -32,7 +33,8 @@ except TypeError:
 /// Names of all modules that packages bring, a line each.
 const LIST: &str = "answer.writelines(e.name + '\\n' for e in found)\n";
 
-/// The text of one, after lines that say where it is from, and where others of the name are; or what went wrong.
+/// The text of one, after lines that say where it is from, and where others of the name are; or what went
+/// wrong.
 const LOAD: &str = "\
 found = [e for e in found if e.name == sys.argv[1]]
 def whence(e):
@@ -78,7 +80,8 @@ impl Packages {
         let _ = OWN.set(python);
     }
 
-    /// Those of the Python in which this code runs; else of that beside this program, else of the first on the `PATH`.
+    /// Those of the Python in which this code runs; else of that beside this program, else of the first on the
+    /// `PATH`.
     pub fn of_environment() -> Packages {
         if let Some(python) = OWN.get() {
             return Packages { python: Some(python.clone()), names: OnceCell::new() };

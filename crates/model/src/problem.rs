@@ -19,8 +19,8 @@ pub struct At {
 }
 
 impl At {
-    /// A path that is written there, as it is on this machine: relative ones are relative to the file, so that a model can
-    /// be run from anywhere.
+    /// A path that is written there, as it is on this machine: relative ones are relative to the file, so that
+    /// a model can be run from anywhere.
     pub fn beside(&self, path: &str) -> PathBuf {
         match self.file.as_deref().map(Path::new).and_then(Path::parent) {
             Some(directory) => directory.join(path),

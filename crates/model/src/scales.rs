@@ -1,5 +1,5 @@
-//! The scales of components, as a model file has them: texts with units. What they amount to is worked out where a
-//! model is checked.
+//! The scales of components, as a model file has them: texts with units. What they amount to is worked out
+//! where a model is checked.
 
 use crate::problem::At;
 

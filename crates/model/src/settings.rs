@@ -1,6 +1,6 @@
 //! Settings: their values and types, the lookup by longest prefix, and assignments from a command line.
 
-use crate::identity::{Identifier, ReferencePart, Reference};
+use crate::identity::{Identifier, Reference, ReferencePart};
 use crate::problem::At;
 use crate::yaml::{self, YamlKind, YamlNode};
 use indexmap::IndexMap;

@@ -1,10 +1,11 @@
-//! Sources, sinks and mappers that come with Ligament: what they are called, and which ports and settings they have. One
-//! table says what there is; the check, the run and the page of shipped components follow it. What they do is in
-//! `ligament-coupling`.
+//! Sources, sinks and mappers that come with Ligament: what they are called, and which ports and settings they
+//! have. One table says what there is; the check, the run and the page of shipped components follow it. What
+//! they do is in `ligament-coupling`.
 //!
 //! A component names one as its implementation. `resolve_imports` then puts a program of that name into the
-//! configuration, which has nothing to start: whoever starts it takes the command `ligament` itself, or Python. All instances of
-//! shipped components share one process, as those of a light program do, and those that are Python's another. A model's own program of the same name counts.
+//! configuration, which has nothing to start: whoever starts it takes the command `ligament` itself, or Python.
+//! All instances of shipped components share one process, as those of a light program do, and those that are
+//! Python's another. A model's own program of the same name counts.
 
 use crate::configuration::Configuration;
 use crate::graph::{Operator, Port, Ports};
@@ -19,7 +20,8 @@ use std::sync::LazyLock;
 pub struct ShippedComponent {
     /// What a model calls it, such as `ligament.mappers.gather`.
     pub name: &'static str,
-    /// Its ports; none if it takes any that conduits name: those that receive are of F_INIT then, the others of O_F.
+    /// Its ports; none if it takes any that conduits name: those that receive are of F_INIT then, the others of
+    /// O_F.
     pub ports: &'static [(&'static str, Operator)],
     pub settings: &'static [ShippedSetting],
     /// Whether it is run by Python, with all others that are, and not by the command `ligament`.
@@ -143,15 +145,30 @@ pub const SHIPPED: &[ShippedComponent] = &[
         settings: &[may("file", Str), may("columns", Str), may("separator", Str)],
         in_python: false,
     },
-    ShippedComponent { name: "ligament.sinks.npy", ports: SINK, settings: &[may("file", Str)], in_python: false },
-    ShippedComponent { name: "ligament.sinks.jsonl", ports: SINK, settings: &[may("file", Str)], in_python: false },
+    ShippedComponent {
+        name: "ligament.sinks.npy",
+        ports: SINK,
+        settings: &[may("file", Str)],
+        in_python: false,
+    },
+    ShippedComponent {
+        name: "ligament.sinks.jsonl",
+        ports: SINK,
+        settings: &[may("file", Str)],
+        in_python: false,
+    },
     ShippedComponent {
         name: "ligament.sinks.vti",
         ports: SINK,
         settings: &[may("file", Str), may("array", Str), may("origin", FloatList), may("spacing", FloatList)],
         in_python: false,
     },
-    ShippedComponent { name: "ligament.sinks.console", ports: SINK, settings: &[may("label", Str)], in_python: false },
+    ShippedComponent {
+        name: "ligament.sinks.console",
+        ports: SINK,
+        settings: &[may("label", Str)],
+        in_python: false,
+    },
     ShippedComponent { name: "ligament.sinks.discard", ports: SINK, settings: &[], in_python: false },
     ShippedComponent {
         name: "ligament.sources.python",
@@ -229,7 +246,12 @@ pub const SHIPPED: &[ShippedComponent] = &[
         settings: &[word("as", &["map", "sum", "mean", "min", "max", "product"])],
         in_python: false,
     },
-    ShippedComponent { name: "ligament.mappers.difference", ports: TWO_TO_ONE, settings: &[], in_python: false },
+    ShippedComponent {
+        name: "ligament.mappers.difference",
+        ports: TWO_TO_ONE,
+        settings: &[],
+        in_python: false,
+    },
     ShippedComponent { name: PYTHON_MAPPER, ports: &[], settings: &[needs("function", Str)], in_python: true },
     ShippedComponent {
         name: "ligament.mappers.regrid",

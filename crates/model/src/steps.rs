@@ -1,5 +1,6 @@
-//! What the filters of conduits ask of the messages: how deep the iterations are nested in which they travel, and which
-//! senders must say when an iteration is over. A conduit of which nothing is asked has no `ConduitSteps`.
+//! What the filters of conduits ask of the messages: how deep the iterations are nested in which they travel,
+//! and which senders must say when an iteration is over. A conduit of which nothing is asked has no
+//! `ConduitSteps`.
 
 use crate::flatten::{FlatConduit, FlatModel};
 use crate::graph::{ConduitFilter, Operator};
@@ -74,8 +75,8 @@ fn receives_at_start(flat: &FlatModel, conduit: &FlatConduit) -> bool {
     flat.declared(&conduit.to).is_none_or(|port| port.operator == Operator::FInit)
 }
 
-/// Which components must hear when iterations of those that call them are over: for a `last` of their own, to drop what
-/// they repeat, or to pass it on.
+/// Which components must hear when iterations of those that call them are over: for a `last` of their own, to
+/// drop what they repeat, or to pass it on.
 fn who_must_hear(flat: &FlatModel, all: &[ConduitSteps]) -> Vec<bool> {
     let mut hears = vec![false; flat.components.len()];
     let mut senders: Vec<Vec<usize>> = vec![Vec::new(); flat.components.len()];

@@ -2,7 +2,7 @@
 
 use crate::configuration::{is_implicit_port, Configuration};
 use crate::graph::{Component, Conduit, Model, Operator, Port, Ports, Timeline, SETTINGS_PORT};
-use crate::identity::{parts_to_string, Identifier, ReferencePart, Reference};
+use crate::identity::{parts_to_string, Identifier, Reference, ReferencePart};
 use crate::problem::{nearest, At, Problem};
 use ligament_catalogue::Code;
 use std::borrow::Cow;
@@ -159,7 +159,10 @@ impl<'a> StructureCheck<'a, '_> {
         self.one_sender(conduit);
     }
 
-    fn look_up(&self, end: Option<(&'a [ReferencePart], &'a Identifier, Option<usize>)>) -> Option<ResolvedEnd<'a>> {
+    fn look_up(
+        &self,
+        end: Option<(&'a [ReferencePart], &'a Identifier, Option<usize>)>,
+    ) -> Option<ResolvedEnd<'a>> {
         let (path, port, slot) = end?;
         Some(ResolvedEnd { path, port, slot, component: self.model.components.get_full(path) })
     }

@@ -1,10 +1,10 @@
-//! Which timeline each component of a model is on, and whether conduits join timelines that fit. A component is on a timeline
-//! of its own, within the one that its `F_INIT` messages come from; an `O_I` or `S` port is on its component's, or on one
-//! that its component names. The rules are those of yMMSL 0.2.
+//! Which timeline each component of a model is on, and whether conduits join timelines that fit. A component is
+//! on a timeline of its own, within the one that its `F_INIT` messages come from; an `O_I` or `S` port is on
+//! its component's, or on one that its component names. The rules are those of yMMSL 0.2.
 
 use crate::configuration::{is_implicit_port, Configuration};
 use crate::graph::{Conduit, ConduitFilter, Model, Operator, Port, Ports};
-use crate::identity::{Identifier, ReferencePart, Reference};
+use crate::identity::{Identifier, Reference, ReferencePart};
 use crate::problem::Problem;
 use crate::steps::ConduitSteps;
 use crate::structure::component_ports;
@@ -72,7 +72,8 @@ impl<'a> ModelTimelines<'a> {
         }
         let component = self.model.components.get_index_of(path)?;
         let found = self.ports[component].get(port);
-        (found.is_some() || is_implicit_port(port)).then_some(TimelineEnd { component: Some(component), port: found })
+        (found.is_some() || is_implicit_port(port))
+            .then_some(TimelineEnd { component: Some(component), port: found })
     }
 
     /// The timeline of the messages of a port; none if that is not known.
@@ -100,7 +101,8 @@ impl<'a> ModelTimelines<'a> {
     fn starts(&self) -> Vec<Vec<&'a Conduit>> {
         let mut starts = vec![Vec::new(); self.parents.len()];
         for conduit in &self.model.conduits {
-            let Some(TimelineEnd { component: Some(component), port }) = self.end(conduit.receiving_end()) else {
+            let Some(TimelineEnd { component: Some(component), port }) = self.end(conduit.receiving_end())
+            else {
                 continue;
             };
             if port.is_none_or(|port| port.operator == Operator::FInit) {
@@ -221,7 +223,10 @@ impl<'a> ModelTimelines<'a> {
             return;
         };
         if last.max(repeats).max(sent.len()).max(received.len()) > ConduitSteps::MAX_FILTERS_OF_A_KIND {
-            let message = format!("timelines are nested more than {} deep on this conduit", ConduitSteps::MAX_FILTERS_OF_A_KIND);
+            let message = format!(
+                "timelines are nested more than {} deep on this conduit",
+                ConduitSteps::MAX_FILTERS_OF_A_KIND
+            );
             let advice = "put fewer models or filters around each other";
             self.problems.push(Problem::error(Code::TIMELINE_MISMATCH, &conduit.at, message, advice));
             return;
@@ -268,10 +273,8 @@ impl<'a> ModelTimelines<'a> {
 
     fn mismatch(&mut self, conduit: &Conduit, sent: &TimelinePath, received: &TimelinePath, advice: &str) {
         let filters: Vec<&str> = conduit.filters.iter().map(|filter| filter.name()).collect();
-        let through = match filters.is_empty() {
-            true => String::new(),
-            false => format!(" through \"{}\"", filters.join(" ")),
-        };
+        let through =
+            if filters.is_empty() { String::new() } else { format!(" through \"{}\"", filters.join(" ")) };
         self.problems.push(Problem::error(
             Code::TIMELINE_MISMATCH,
             &conduit.at,
@@ -289,17 +292,16 @@ impl<'a> ModelTimelines<'a> {
 
 /// A timeline as people write it.
 fn written(timeline: &TimelinePath) -> String {
-    match timeline.is_empty() {
-        true => "the model's own timeline".to_owned(),
-        false => {
-            let parts: Vec<String> = timeline.iter().map(Reference::to_string).collect();
-            format!("the timeline {}", parts.join(":"))
-        }
+    if timeline.is_empty() {
+        "the model's own timeline".to_owned()
+    } else {
+        let parts: Vec<String> = timeline.iter().map(Reference::to_string).collect();
+        format!("the timeline {}", parts.join(":"))
     }
 }
 
-/// What contradicts itself in the timelines of `root` and of the models in it; nothing, where no model speaks of timelines or
-/// filters.
+/// What contradicts itself in the timelines of `root` and of the models in it; nothing, where no model speaks
+/// of timelines or filters.
 pub fn check_timelines(config: &Configuration, root: &Reference) -> Vec<Problem> {
     let mut used: HashMap<&Reference, &Model> = HashMap::new();
     let mut order = Vec::new();
@@ -321,9 +323,11 @@ pub fn check_timelines(config: &Configuration, root: &Reference) -> Vec<Problem>
             || model.conduits.iter().any(|conduit| !conduit.filters.is_empty())
             || all.any(|port| !port.timeline.is_empty())
     });
-    // Without these no message depends on timelines, and two loops that exchange messages need not say that they match.
-    match speaks {
-        true => order.into_iter().flat_map(|model| ModelTimelines::of(config, model).into_problems()).collect(),
-        false => Vec::new(),
+    // Without these no message depends on timelines, and two loops that exchange messages need not say that
+    // they match.
+    if speaks {
+        order.into_iter().flat_map(|model| ModelTimelines::of(config, model).into_problems()).collect()
+    } else {
+        Vec::new()
     }
 }

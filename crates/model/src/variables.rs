@@ -1,5 +1,5 @@
-//! Variables in the texts that name a program: `$NAME` and `${NAME}`, as in a shell. `$$` before a name or a brace is a
-//! `$` that stands for itself, and so is any other `$`.
+//! Variables in the texts that name a program: `$NAME` and `${NAME}`, as in a shell. `$$` before a name or a
+//! brace is a `$` that stands for itself, and so is any other `$`.
 
 /// A part of such a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -76,14 +76,17 @@ impl YamlNode {
 
     fn size(&self) -> Size {
         match &self.kind {
-            YamlKind::Seq(items) => items.iter().map(YamlNode::size).fold(Size { nodes: 1, bytes: 0 }, Size::plus),
+            YamlKind::Seq(items) => {
+                items.iter().map(YamlNode::size).fold(Size { nodes: 1, bytes: 0 }, Size::plus)
+            }
             YamlKind::Map(pairs) => {
                 let sizes = pairs.iter().map(|(key, value)| key.size().plus(value.size()));
                 sizes.fold(Size { nodes: 1, bytes: 0 }, Size::plus)
             }
-            YamlKind::Str(text) | YamlKind::Bool(_, text) | YamlKind::Int(_, text) | YamlKind::Float(_, text) => {
-                Size { nodes: 1, bytes: text.len() }
-            }
+            YamlKind::Str(text)
+            | YamlKind::Bool(_, text)
+            | YamlKind::Int(_, text)
+            | YamlKind::Float(_, text) => Size { nodes: 1, bytes: text.len() },
             YamlKind::Null => Size { nodes: 1, bytes: 0 },
         }
     }
@@ -91,7 +94,9 @@ impl YamlNode {
     fn height(&self) -> usize {
         match &self.kind {
             YamlKind::Seq(items) => 1 + items.iter().map(YamlNode::height).max().unwrap_or(0),
-            YamlKind::Map(pairs) => 1 + pairs.iter().map(|(k, v)| k.height().max(v.height())).max().unwrap_or(0),
+            YamlKind::Map(pairs) => {
+                1 + pairs.iter().map(|(k, v)| k.height().max(v.height())).max().unwrap_or(0)
+            }
             _ => 0,
         }
     }
@@ -225,8 +230,8 @@ fn syntax_problem(text: &str, at: &At, info: &str) -> Problem {
     Problem::error(Code::YAML_SYNTAX, at, format!("this is not valid YAML ({info})"), advice)
 }
 
-/// The value of a line, if it is a text that YAML misreads at this column (from 1): one that begins with a sign and goes on
-/// after it, such as `[BASE]/x`, `*.log` or `"a"b`.
+/// The value of a line, if it is a text that YAML misreads at this column (from 1): one that begins with a sign
+/// and goes on after it, such as `[BASE]/x`, `*.log` or `"a"b`.
 fn text_with_a_sign(line: &str, column: usize) -> Option<&str> {
     let line = line.split(" #").next().unwrap_or(line).trim_end();
     let (key, value) = match line.split_once(": ") {
@@ -315,12 +320,11 @@ impl Loader<'_> {
             Event::MappingStart(anchor, _) => self.enter(at, anchor, true),
             Event::SequenceEnd | Event::MappingEnd => {
                 let open = self.open.pop()?;
-                let kind = match open.is_map {
-                    true => {
-                        let repeats = self.is_value_of("conduits");
-                        self.mapping(open.nodes, repeats)?
-                    }
-                    false => YamlKind::Seq(open.nodes),
+                let kind = if open.is_map {
+                    let repeats = self.is_value_of("conduits");
+                    self.mapping(open.nodes, repeats)?
+                } else {
+                    YamlKind::Seq(open.nodes)
                 };
                 self.place(YamlNode { at: open.at, kind }, open.anchor)
             }
@@ -397,8 +401,8 @@ impl Loader<'_> {
         matches!(around.nodes.last().map(|node| &node.kind), Some(YamlKind::Str(text)) if text == key)
     }
 
-    /// Pairs up keys and values, and merges the values of `<<`. Duplicates are reported, unless keys may repeat: then their
-    /// values become one list.
+    /// Pairs up keys and values, and merges the values of `<<`. Duplicates are reported, unless keys may
+    /// repeat: then their values become one list.
     fn mapping(&mut self, nodes: Vec<YamlNode>, repeats: bool) -> Option<YamlKind> {
         let mut pairs: Vec<(YamlNode, YamlNode)> = Vec::with_capacity(nodes.len() / 2);
         let mut seen: HashMap<String, usize> = HashMap::with_capacity(nodes.len() / 2);
@@ -464,7 +468,9 @@ impl Loader<'_> {
 /// The text of a scalar key, whatever type it reads as.
 pub(crate) fn key_text(key: &YamlNode) -> Option<String> {
     match &key.kind {
-        YamlKind::Str(text) | YamlKind::Bool(_, text) | YamlKind::Int(_, text) | YamlKind::Float(_, text) => Some(text.clone()),
+        YamlKind::Str(text) | YamlKind::Bool(_, text) | YamlKind::Int(_, text) | YamlKind::Float(_, text) => {
+            Some(text.clone())
+        }
         _ => None,
     }
 }

@@ -1,5 +1,5 @@
-//! Small files that would become huge models are refused soon, with a place and what to do; and no file makes the reader
-//! wait for ever or overflow the stack.
+//! Small files that would become huge models are refused soon, with a place and what to do; and no file makes
+//! the reader wait for ever or overflow the stack.
 
 use ligament_model::*;
 use std::fmt::Write;
@@ -112,16 +112,15 @@ struct Chain(usize);
 impl Modules for Chain {
     fn find(&self, module: &Reference, _: Option<&std::path::Path>) -> Result<ModuleText, NoModule> {
         let level: usize = module.to_string()[1..].parse().unwrap();
-        let text = match level == self.0 {
-            true => "ymmsl_version: v0.2\nprograms: {p: {executable: p}}\n".to_owned(),
-            false => {
-                let next = if level + 1 == self.0 { "p".to_owned() } else { format!("m{}", level + 1) };
-                format!(
+        let text = if level == self.0 {
+            "ymmsl_version: v0.2\nprograms: {p: {executable: p}}\n".to_owned()
+        } else {
+            let next = if level + 1 == self.0 { "p".to_owned() } else { format!("m{}", level + 1) };
+            format!(
                     "ymmsl_version: v0.2\nimports: [from k{} import implementation {next}]\nmodels:\n  \
                      m{level}: {{description: x, components: {{a: {{description: x, implementation: {next}}}}}}}\n",
                     level + 1
                 )
-            }
         };
         Ok(ModuleText { text, file: format!("k{level}.ymmsl"), remark: None })
     }

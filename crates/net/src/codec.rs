@@ -3,7 +3,7 @@
 //! tried at all.
 
 use crate::compression_choice::{CompressionChoice, Verdict};
-use crate::{MessageStore, Compression};
+use crate::{Compression, MessageStore};
 use ligament_catalogue::{fault, Fault};
 use ligament_path::{FrameHeader, MessageId};
 use std::time::{Duration, Instant};
@@ -15,8 +15,8 @@ const SAMPLE_BYTES: usize = 32 << 10;
 /// Zstandard's level.
 const LEVEL: i32 = 1;
 
-/// How a piece is packed: the low four bits say by which method, the high ones how many bytes a number has (as a power
-/// of 2; 0: not sorted).
+/// How a piece is packed: the low four bits say by which method, the high ones how many bytes a number has (as
+/// a power of 2; 0: not sorted).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct PackingMethod(u8);
 
@@ -24,8 +24,14 @@ impl PackingMethod {
     const LZ4: u8 = 1;
     const ZSTD: u8 = 2;
     /// All methods that are tried, the faster ones first.
-    pub const ALL: [PackingMethod; 6] =
-        [PackingMethod(0x01), PackingMethod(0x21), PackingMethod(0x31), PackingMethod(0x02), PackingMethod(0x22), PackingMethod(0x32)];
+    pub const ALL: [PackingMethod; 6] = [
+        PackingMethod(0x01),
+        PackingMethod(0x21),
+        PackingMethod(0x31),
+        PackingMethod(0x02),
+        PackingMethod(0x22),
+        PackingMethod(0x32),
+    ];
 
     fn known(code: u8) -> Option<PackingMethod> {
         PackingMethod::ALL.into_iter().find(|method| method.0 == code)
@@ -158,7 +164,9 @@ impl Codec {
         sorted.resize(if unsort { into.len() } else { 0 }, 0);
         let target: &mut [u8] = if unsort { &mut sorted } else { into };
         let unpacked = match method.0 & 15 {
-            PackingMethod::LZ4 => lz4_flex::block::decompress_into(packed, target).map_err(|error| damaged(&error)),
+            PackingMethod::LZ4 => {
+                lz4_flex::block::decompress_into(packed, target).map_err(|error| damaged(&error))
+            }
             _ => {
                 if self.unpacker.is_none() {
                     self.unpacker = zstd::bulk::Decompressor::new().ok();

@@ -40,7 +40,8 @@ pub(crate) struct CompressionChoice {
 }
 
 impl CompressionChoice {
-    /// What to do with the next piece of a conduit. `link` as in `Codec::pack`. After anything but `AsItIs`, `was` is due.
+    /// What to do with the next piece of a conduit. `link` as in `Codec::pack`. After anything but `AsItIs`,
+    /// `was` is due.
     pub fn ask(&mut self, conduit: u32, link: Option<f64>) -> Verdict {
         if link.is_none() && !self.conduits.contains_key(&conduit) {
             return Verdict::AsItIs;
@@ -82,8 +83,12 @@ impl CompressionChoice {
         }
         state.disappointments += 1;
         if state.method.is_none() || state.disappointments >= DISAPPOINTMENTS {
-            *state =
-                ConduitTrial { method: None, left: state.rest, rest: (2 * state.rest).min(MAX_REST_PIECES), ..NEW };
+            *state = ConduitTrial {
+                method: None,
+                left: state.rest,
+                rest: (2 * state.rest).min(MAX_REST_PIECES),
+                ..NEW
+            };
         }
     }
 }

@@ -2,12 +2,12 @@
 
 use crate::codec::Codec;
 use crate::greeting::{welcomed, Hello, HELLO_BYTES, WELCOME_BYTES};
-use crate::incoming::Incoming;
 use crate::keys::RunKeys;
 use crate::relay::greeting::{is_challenge, Ask, ASK_BYTES, CHALLENGE_BYTES};
 use crate::secure::Security;
+use crate::stream_reader::StreamReader;
 use crate::tls::Tls;
-use crate::{Cargo, Compression, MessageId, Nanos};
+use crate::{Compression, MessageId, MessageStore, Nanos};
 use ligament_catalogue::{Code, Fault};
 use ligament_path::Path;
 use std::io::IoSliceMut;
@@ -73,8 +73,8 @@ pub fn trunk(bytes: &[u8]) {
 }
 
 /// Reads bytes as frames of a stream, in parts of `part` bytes.
-pub fn frames(bytes: &[u8], part: usize, path: &mut Path, cargo: &mut dyn Cargo, now: Nanos) {
-    let mut incoming = Incoming::new();
+pub fn frames(bytes: &[u8], part: usize, path: &mut Path, cargo: &mut dyn MessageStore, now: Nanos) {
+    let mut incoming = StreamReader::new();
     let mut codec = Codec::new(Compression::Never);
     path.stream_up(0, 1, now);
     for part in bytes.chunks(part.max(1)) {
@@ -142,7 +142,7 @@ pub struct Store {
     bytes: u64,
 }
 
-impl Cargo for Store {
+impl MessageStore for Store {
     fn slices<'a>(&'a self, _: u32, _: MessageId, _: u64, _: u32, _: &mut Vec<std::io::IoSlice<'a>>) {}
 
     fn begin(&mut self, _: u32, id: MessageId, total: u64) -> Result<(), Fault> {

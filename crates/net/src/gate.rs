@@ -1,7 +1,7 @@
-//! A machine that ssh leads to. From there others are reached that nobody reaches from here, and no port but that of ssh
-//! need be open: each connection is an ssh of its own, whose standard input and output lead on (`ssh -W`). Where its sshd
-//! forbids that, a command does it that is started there (`ligament lead-on`). All that goes over it is greeted and
-//! encrypted as on any other connection, so that machine reads nothing.
+//! A machine that ssh leads to. From there others are reached that nobody reaches from here, and no port but
+//! that of ssh need be open: each connection is an ssh of its own, whose standard input and output lead on
+//! (`ssh -W`). Where its sshd forbids that, a command does it that is started there (`ligament lead-on`). All
+//! that goes over it is greeted and encrypted as on any other connection, so that machine reads nothing.
 
 use crate::socket;
 use ligament_catalogue::{fault, Fault};
@@ -30,8 +30,9 @@ const OPTIONS: [&str; 7] = [
     "LogLevel=ERROR",
 ];
 
-/// What ssh says where it does not lead on: because the machine's sshd forbids that (`AllowTcpForwarding no`), or because
-/// nobody answers there. Which of them, it says only together with the banners of all machines on the way.
+/// What ssh says where it does not lead on: because the machine's sshd forbids that (`AllowTcpForwarding no`),
+/// or because nobody answers there. Which of them, it says only together with the banners of all machines on
+/// the way.
 const FAILED: &str = "stdio forwarding failed";
 
 /// A machine that ssh leads to.
@@ -54,9 +55,9 @@ impl PartialEq for Gate {
 impl Eq for Gate {}
 
 impl Gate {
-    /// The machine as one gives it to ssh, such as `me@login.site.org`, with further options of ssh. `lead_on` is what a
-    /// shell there is told where its sshd forbids `ssh -W`: a command that connects to the address and the port that
-    /// follow, and leads from its standard input and output on to there.
+    /// The machine as one gives it to ssh, such as `me@login.site.org`, with further options of ssh. `lead_on`
+    /// is what a shell there is told where its sshd forbids `ssh -W`: a command that connects to the address
+    /// and the port that follow, and leads from its standard input and output on to there.
     ///
     /// # Errors
     /// It is no name of a machine.
@@ -83,11 +84,10 @@ impl Gate {
             command.args(["-o", option]);
         }
         command.args(&self.options);
-        match by_command {
-            false => command.args(["-W", &to.to_string(), "--", &self.target]),
-            true => {
-                command.args(["-T", "--", &self.target, &format!("{} {} {}", self.lead_on, to.ip(), to.port())])
-            }
+        if by_command {
+            command.args(["-T", "--", &self.target, &format!("{} {} {}", self.lead_on, to.ip(), to.port())])
+        } else {
+            command.args(["-W", &to.to_string(), "--", &self.target])
         };
         command
     }
@@ -116,7 +116,8 @@ impl Helper {
     ) -> io::Result<(OwnedFd, Helper)> {
         let (near, far) = socket::pair()?;
         let name = command.get_program().to_string_lossy().into_owned();
-        // In a group of its own: what ends this process from a terminal does not end the connections before it has parted.
+        // In a group of its own: what ends this process from a terminal does not end the connections before it
+        // has parted.
         let child = command
             .stdin(Stdio::from(far.try_clone()?))
             .stdout(Stdio::from(far))

@@ -1,14 +1,14 @@
 //! A connection that is not a stream yet: it is being made, or its ends are still greeting. A listener says
 //! nothing until the dialler has proved itself.
 
-use crate::fixed_read::{failed, FixedRead};
 use crate::connection::Connection;
+use crate::fixed_read::{failed, FixedRead};
 use crate::greeting::{
     proof, proved, welcome, welcomed, Boot, Hello, HELLO_BYTES, LAST_WORD_BYTES, PROOF_BYTES, WELCOME_BYTES,
 };
 use crate::keys::{random, Prover, RunKeys};
 use crate::peer::Offer;
-use crate::relay::route::{Passage, DialAddress};
+use crate::relay::route::{DialAddress, Passage};
 use crate::secure::Security;
 use crate::socket;
 use ligament_catalogue::{fault, Code, Fault};
@@ -96,7 +96,12 @@ enum DialStep {
     /// Its hello is right; the decision whether to admit it is pending.
     Known { hello: Hello, bytes: [u8; HELLO_BYTES] },
     /// It was welcomed; its proof is due.
-    Proof { hello: Hello, bytes: [u8; HELLO_BYTES], welcome: [u8; WELCOME_BYTES], coming: FixedRead<PROOF_BYTES> },
+    Proof {
+        hello: Hello,
+        bytes: [u8; HELLO_BYTES],
+        welcome: [u8; WELCOME_BYTES],
+        coming: FixedRead<PROOF_BYTES>,
+    },
     /// It has proved that it speaks for a domain that is gone; its last word is due.
     LastWord { hello: Hello, coming: Box<FixedRead<LAST_WORD_BYTES>> },
 }
@@ -122,7 +127,12 @@ fn without_tls(error: io::Error) -> Fault {
 
 impl Handshake {
     /// Begins to dial.
-    pub fn dial(line: DialledStream, place: &DialAddress, deadline: Nanos, house: &HandshakeContext) -> io::Result<Handshake> {
+    pub fn dial(
+        line: DialledStream,
+        place: &DialAddress,
+        deadline: Nanos,
+        house: &HandshakeContext,
+    ) -> io::Result<Handshake> {
         let passage = place.way().map(|way| Passage::to(way, house.keys.run(), line.domain));
         Handshake::leave(Errand::Dials(line), place, passage, deadline)
     }
@@ -134,8 +144,8 @@ impl Handshake {
         Handshake::leave(Errand::Waits, place, Some(passage), deadline)
     }
 
-    /// Begins to make a connection for a domain to dial over: until its deadline, or as long as it takes where the domain
-    /// is known to be.
+    /// Begins to make a connection for a domain to dial over: until its deadline, or as long as it takes where
+    /// the domain is known to be.
     pub fn offer(offer: Offer, domain: u32, deadline: Nanos) -> io::Result<Handshake> {
         let Offer { place, incarnation, patient } = offer;
         Handshake::leave(Errand::Offers { domain, incarnation, patient }, &place, None, deadline)
@@ -149,7 +159,12 @@ impl Handshake {
     }
 
     /// It is dialled over: as if the connection had been made from here.
-    pub fn dial_over(&mut self, line: DialledStream, deadline: Nanos, house: &HandshakeContext) -> Result<(), Fault> {
+    pub fn dial_over(
+        &mut self,
+        line: DialledStream,
+        deadline: Nanos,
+        house: &HandshakeContext,
+    ) -> Result<(), Fault> {
         self.errand = Errand::Dials(line);
         self.deadline = deadline;
         self.say_hello(line, house)
@@ -160,7 +175,12 @@ impl Handshake {
         matches!(self.step, DialStep::Dialling(None))
     }
 
-    fn leave(errand: Errand, place: &DialAddress, passage: Option<Passage>, deadline: Nanos) -> io::Result<Handshake> {
+    fn leave(
+        errand: Errand,
+        place: &DialAddress,
+        passage: Option<Passage>,
+        deadline: Nanos,
+    ) -> io::Result<Handshake> {
         let connection = match place.gate() {
             None => {
                 let socket = socket::dial(&place.address())?;
@@ -215,10 +235,14 @@ impl Handshake {
     /// What is awaited, for the message that says that it did not come.
     pub fn awaited(&self) -> Fault {
         match self.step {
-            DialStep::Dialling(_) | DialStep::Offered => fault!(PATH_GIVEN_UP, "the connection was not made in time"),
+            DialStep::Dialling(_) | DialStep::Offered => {
+                fault!(PATH_GIVEN_UP, "the connection was not made in time")
+            }
             DialStep::Passing(_) => fault!(PATH_GIVEN_UP, "a relay did not answer in time"),
             DialStep::Welcome { .. } => fault!(PATH_GIVEN_UP, "it did not answer the greeting in time"),
-            DialStep::Hello(_) | DialStep::Known { .. } => fault!(NOT_LET_IN, "it did not say who it is in time"),
+            DialStep::Hello(_) | DialStep::Known { .. } => {
+                fault!(NOT_LET_IN, "it did not say who it is in time")
+            }
             DialStep::Proof { .. } => fault!(NOT_LET_IN, "it did not prove who it is in time"),
             DialStep::LastWord { .. } => fault!(NOT_LET_IN, "it did not say its last word in time"),
         }
@@ -253,7 +277,9 @@ impl Handshake {
             DialStep::Offered if self.connection.is_closed() => {
                 Err(fault!(PATH_GIVEN_UP, "an offered connection was closed"))
             }
-            DialStep::Dialling(_) | DialStep::Passing(_) | DialStep::Offered | DialStep::Known { .. } => Ok(Progress::Waiting),
+            DialStep::Dialling(_) | DialStep::Passing(_) | DialStep::Offered | DialStep::Known { .. } => {
+                Ok(Progress::Waiting)
+            }
             DialStep::Welcome { line, hello, coming } => {
                 let Some(answer) = coming.read(&mut self.connection)? else { return Ok(Progress::Waiting) };
                 let Some(boot) = welcomed(&house.prover, hello, &answer) else {

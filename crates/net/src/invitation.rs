@@ -3,8 +3,8 @@
 
 use crate::keys::{RunKeys, SECRET_BYTES};
 use crate::private::{self, Unread};
-use crate::relay::station::{self, Station};
 use crate::relay::route::{DialAddress, Route};
+use crate::relay::station::{self, Station};
 use ligament_catalogue::{fault, Fault};
 use serde::{Deserialize, Serialize};
 use std::net::SocketAddr;
@@ -63,9 +63,10 @@ impl Invitation {
         let direct: Vec<DialAddress> = self.head.iter().map(|&address| DialAddress::At(address)).collect();
         let Some(way) = way else { return direct };
         let direct = way.also(direct);
-        match way.begins_at(self.relays.first()) {
-            true => [direct, way.places()].concat(),
-            false => [way.places_elsewhere(), direct].concat(),
+        if way.begins_at(self.relays.first()) {
+            [direct, way.places()].concat()
+        } else {
+            [way.places_elsewhere(), direct].concat()
         }
     }
 

@@ -3,10 +3,10 @@
 //! is told from a cut cable at once, and only a cut cable is waited for. Unlike the rest of this crate, this
 //! may block.
 
-use crate::fixed_read::failed;
 use crate::connection::Got;
+use crate::fixed_read::failed;
 use crate::greeting::{Boot, LAST_WORD_BYTES};
-use crate::handshake::{Handshake, HandshakeContext, DialledStream, Progress};
+use crate::handshake::{DialledStream, Handshake, HandshakeContext, Progress};
 use crate::keys::random;
 use crate::relay::route::{DialAddress, Route};
 use crate::{now, Invitation, Nanos};
@@ -15,7 +15,8 @@ use rustix::event::{poll, PollFd, PollFlags, Timespec};
 use std::io::{ErrorKind, IoSliceMut};
 use std::sync::Arc;
 
-/// How long each address is tried, and how much longer for each relay in between; several times as long by ssh (ns).
+/// How long each address is tried, and how much longer for each relay in between; several times as long by ssh
+/// (ns).
 const ADDRESS_TIMEOUT_NS: Nanos = 3_000_000_000;
 
 /// Everything needed to say the last word. Made before the domain's paths, for the process that will outlive
@@ -57,8 +58,9 @@ impl LastWord {
         self.say_at(0, &self.invitation.places_of_head(self.way.as_ref()), why)
     }
 
-    /// Tells a domain at one of these addresses, as it gave them, that the process of this one is gone, and why;
-    /// the reason is cut to 512 bytes. Returns when it was received. Takes at most some seconds for each address.
+    /// Tells a domain at one of these addresses, as it gave them, that the process of this one is gone, and
+    /// why; the reason is cut to 512 bytes. Returns when it was received. Takes at most some seconds for each
+    /// address.
     ///
     /// # Errors
     /// The domain was not reached; the reason is that of the last address.
@@ -99,8 +101,8 @@ fn tell(house: &HandshakeContext, line: DialledStream, place: &DialAddress, word
             head.connection.say(word).map_err(failed)?;
         }
         head.connection.flush().map_err(failed)?;
-        // The far end says nothing; by closing it shows that it has read the last word. A relay that is killed meanwhile
-        // breaks the connection: then the next way is tried, and who has heard it hears it twice.
+        // The far end says nothing; by closing it shows that it has read the last word. A relay that is killed
+        // meanwhile breaks the connection: then the next way is tried, and who has heard it hears it twice.
         match head.connection.receive(&mut [IoSliceMut::new(&mut [0; 64])]) {
             Err(error) if error.kind() == ErrorKind::ConnectionReset => return Err(failed(error)),
             Ok(Got::End) | Err(_) if !head.connection.has_unsent() => return Ok(()),

@@ -3,47 +3,47 @@
 //! and nothing that blocks.
 #![deny(unsafe_code)]
 
-mod message_store;
-mod codec;
-mod fixed_read;
-mod connection;
 mod admission;
+mod codec;
+mod compression_choice;
+mod connection;
 mod event;
+mod fixed_read;
 #[cfg(fuzzing)]
 pub mod fuzzing;
 mod gate;
 mod greeting;
 mod handshake;
-mod stream_reader;
 mod invitation;
 mod keys;
 mod last_word;
 mod listener;
+mod message_store;
 mod net;
-mod stream_writer;
-mod compression_choice;
 mod peer;
 mod private;
 mod records;
 mod relay;
 mod secure;
 mod socket;
+mod stream_reader;
+mod stream_writer;
 #[allow(unsafe_code)]
 mod sys;
 mod tls;
 mod tuning;
 
-pub use message_store::MessageStore;
 pub use event::Event;
 pub use gate::Gate;
 pub use greeting::MAX_STREAMS;
 pub use invitation::Invitation;
 pub use keys::RunKeys;
 pub use last_word::LastWord;
-pub use ligament_path::{Limit, MessageId, Nanos, LinkReport, StreamId};
+pub use ligament_path::{Limit, LinkReport, MessageId, Nanos, StreamId};
 pub use listener::{Family, Listen, Listener};
+pub use message_store::MessageStore;
 pub use net::Net;
-pub use relay::{Load, DialAddress, Relay, Station, RelayNotice, Route};
+pub use relay::{DialAddress, Load, Relay, RelayNotice, Route, Station};
 pub use tuning::{Compression, Congestion, NetOptions};
 
 /// The conduit of a path that belongs to the agents themselves.

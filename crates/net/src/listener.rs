@@ -77,12 +77,13 @@ impl Listener {
                 said!(
                     CANNOT_LISTEN,
                     "{}",
-                    match first == last {
-                        true => format!(
+                    if first == last {
+                        format!(
                             "the port {first} is taken by another program, or by another listener of this one; take another \
                              one, or 0 for any that is free"
-                        ),
-                        false => format!("none of the ports {first} to {last} is free; name a wider range, or none"),
+                        )
+                    } else {
+                        format!("none of the ports {first} to {last} is free; name a wider range, or none")
                     }
                 ),
             ),
@@ -131,12 +132,13 @@ fn places(listen: &Listen) -> io::Result<(Vec<IpAddr>, bool)> {
         None => "address (other than link-local)",
     };
     let names = names.join(", ");
-    let why = match named.is_empty() {
-        true => said!(CANNOT_LISTEN, "there is no interface {name}; there are {names}"),
-        false => said!(
+    let why = if named.is_empty() {
+        said!(CANNOT_LISTEN, "there is no interface {name}; there are {names}")
+    } else {
+        said!(
             CANNOT_LISTEN,
             "the interface {name} has no {kind}; choose another of {names}, or give an address"
-        ),
+        )
     };
     Err(io::Error::new(io::ErrorKind::AddrNotAvailable, why))
 }

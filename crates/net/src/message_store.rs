@@ -10,8 +10,8 @@ pub trait MessageStore {
     /// a message that was released already: a broken far end may acknowledge bytes that were not sent yet.
     fn slices<'a>(&'a self, domain: u32, id: MessageId, offset: u64, len: u32, into: &mut Vec<IoSlice<'a>>);
 
-    /// A message of `total` bytes begins to arrive: memory for it is needed. Called once for each message, before any
-    /// `room` of it.
+    /// A message of `total` bytes begins to arrive: memory for it is needed. Called once for each message,
+    /// before any `room` of it.
     ///
     /// # Errors
     /// No memory can be had: the path is given up with this reason.

@@ -4,18 +4,22 @@
 mod arrivals;
 mod flow;
 mod offers;
+mod relay_waiting;
 mod strangers;
 mod streams;
-mod relay_waiting;
 
 use crate::connection::Connection;
 use crate::greeting::{Boot, Lineage, MAX_STREAMS};
 use crate::handshake::{Errand, Handshake, HandshakeContext, NO_DEADLINE_NS};
 use crate::keys::random;
-use crate::peer::{Peer, PathState};
-use crate::{now, MessageStore, Event, LastWord, Listener, MessageId, Nanos, DialAddress, RunKeys, StreamId, NetOptions, Route};
+use crate::peer::{PathState, Peer};
+use crate::{
+    now, DialAddress, Event, LastWord, Listener, MessageId, MessageStore, Nanos, NetOptions, Route, RunKeys,
+    StreamId,
+};
 use ligament_catalogue::{fault, Fault};
 use ligament_path::RelayDistance;
+use relay_waiting::RelayWait;
 use rustix::event::epoll::{self, CreateFlags, EventData, EventFlags};
 use rustix::io::Errno;
 use rustix::time::Timespec;
@@ -23,7 +27,6 @@ use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::Arc;
-use relay_waiting::RelayWait;
 
 pub(crate) use arrivals::ALL;
 
@@ -128,9 +131,9 @@ impl Net {
         self.waiting = (way.length() > 0).then(|| RelayWait::new(way, &self.tuning));
     }
 
-    /// Begins a path that this end dials, with this many streams; 0: as many as the link needs. The first stream is
-    /// for small messages. After cuts it dials again, with growing pauses. The places all belong to the same domain,
-    /// the likeliest first.
+    /// Begins a path that this end dials, with this many streams; 0: as many as the link needs. The first
+    /// stream is for small messages. After cuts it dials again, with growing pauses. The places all belong to
+    /// the same domain, the likeliest first.
     ///
     /// # Panics
     /// There are more than 256 streams.
@@ -147,8 +150,8 @@ impl Net {
         self.peers.insert(domain, peer);
     }
 
-    /// The same, of a domain that listens there. If it does not come by itself, connections are made to it, over which
-    /// it then dials: so a domain that nobody can dial may be at either end of a path.
+    /// The same, of a domain that listens there. If it does not come by itself, connections are made to it,
+    /// over which it then dials: so a domain that nobody can dial may be at either end of a path.
     pub fn expect_at<P: Into<DialAddress>>(&mut self, domain: u32, places: Vec<P>) {
         self.expect(domain);
         // At a relay it finds this domain by itself.
@@ -159,8 +162,8 @@ impl Net {
         peer.offers_at(near, now());
     }
 
-    /// Sends a message of `total` bytes, which are asked for later, and must be there until `MessageStore::release`.
-    /// May be called before there is a connection.
+    /// Sends a message of `total` bytes, which are asked for later, and must be there until
+    /// `MessageStore::release`. May be called before there is a connection.
     ///
     /// # Panics
     /// There was neither `dial` nor `expect` for the domain.
@@ -313,8 +316,8 @@ impl Net {
         self.last_token
     }
 
-    /// Whether the kernel watches a socket from now on. If it has no memory for that, nothing is heard of a connection, and
-    /// its time runs out.
+    /// Whether the kernel watches a socket from now on. If it has no memory for that, nothing is heard of a
+    /// connection, and its time runs out.
     fn watch(&self, socket: &OwnedFd, token: u64, flags: EventFlags) -> bool {
         let added = epoll::add(&self.epoll, socket, EventData::new_u64(token), flags);
         matches!(added, Ok(()) | Err(Errno::EXIST))

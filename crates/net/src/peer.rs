@@ -8,7 +8,7 @@ use crate::stream_reader::StreamReader;
 use crate::stream_writer::StreamWriter;
 use crate::{DialAddress, NetOptions};
 use ligament_catalogue::{fault, Fault};
-use ligament_path::{RelayDistance, Flow, Nanos, Path, StreamId};
+use ligament_path::{Flow, Nanos, Path, RelayDistance, StreamId};
 use std::collections::BTreeMap;
 
 /// A live stream.
@@ -101,8 +101,9 @@ pub(crate) struct Peer {
 }
 
 impl Peer {
-    /// With places and a number of streams (0: as many as the link needs) if this end dials. If the places are some
-    /// addresses and a relay or a gate, the second stream soon tries the other kind, and the rest wait for a moment to see which one is reached.
+    /// With places and a number of streams (0: as many as the link needs) if this end dials. If the places are
+    /// some addresses and a relay or a gate, the second stream soon tries the other kind, and the rest wait for
+    /// a moment to see which one is reached.
     pub fn new(tuning: &NetOptions, places: Vec<DialAddress>, streams: Option<u16>, now: Nanos) -> Peer {
         let mut flow = Flow::new(streams.filter(|&set| set > 0), &tuning.path);
         flow.set_paced(tuning.pace.is_some());
@@ -122,7 +123,10 @@ impl Peer {
         };
         let line = |stream| {
             let (next, at) = begin(stream);
-            (stream, DialledState { incarnation: 0, pause: tuning.first_pause, at: Some(at), next, beside: false })
+            (
+                stream,
+                DialledState { incarnation: 0, pause: tuning.first_pause, at: Some(at), next, beside: false },
+            )
         };
         Peer {
             path: Path::new(tuning.path, now),
@@ -151,8 +155,15 @@ impl Peer {
     /// If the other end does not come soon, connections are offered to it there.
     pub fn offers_at(&mut self, places: Vec<DialAddress>, now: Nanos) {
         let at = (!places.is_empty()).then_some(now + 2 * NEXT_ADDRESS_DELAY_NS);
-        self.offering =
-            Some(OfferedConnections { places, next: 0, incarnation: 0, pause: 0, at, used: false, proved: None });
+        self.offering = Some(OfferedConnections {
+            places,
+            next: 0,
+            incarnation: 0,
+            pause: 0,
+            at,
+            used: false,
+            proved: None,
+        });
     }
 
     /// The connection that is due to be offered.
@@ -272,8 +283,13 @@ impl Peer {
         }
         let next = self.reached.unwrap_or(0);
         for stream in 0..self.flow.streams() {
-            let fresh =
-                || DialledState { incarnation: 0, pause: tuning.first_pause, at: Some(now), next, beside: false };
+            let fresh = || DialledState {
+                incarnation: 0,
+                pause: tuning.first_pause,
+                at: Some(now),
+                next,
+                beside: false,
+            };
             self.dialled.entry(stream).or_insert_with(fresh);
         }
     }
@@ -309,8 +325,8 @@ impl Peer {
         }
     }
 
-    /// How long a stream may take to be reached, if there is a limit beside the usual one: while streams are stuck,
-    /// what was sent to begin one may be lost as well.
+    /// How long a stream may take to be reached, if there is a limit beside the usual one: while streams are
+    /// stuck, what was sent to begin one may be lost as well.
     pub fn hurry(&self, stream: StreamId) -> Option<Nanos> {
         self.dialled.get(&stream).filter(|dialled| dialled.beside).map(|_| self.flow.patience())
     }
@@ -347,11 +363,12 @@ impl Peer {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Station, Route};
+    use crate::{Route, Station};
 
     fn places() -> Vec<DialAddress> {
         let way = Route::over(&[Station::new(vec!["192.0.2.1:7000".into()])]).unwrap();
-        DialAddress::read(&["192.0.2.2:1".into(), "192.0.2.3:2".into(), way.word().unwrap()], Some(&way)).unwrap()
+        DialAddress::read(&["192.0.2.2:1".into(), "192.0.2.3:2".into(), way.word().unwrap()], Some(&way))
+            .unwrap()
     }
 
     /// The streams that are due, and whether they go over the relay.

@@ -96,7 +96,9 @@ impl StreamReader {
             let mut bytes = match got.map_err(broken)? {
                 Got::Bytes(bytes) => bytes,
                 Got::Nothing => return Ok(()),
-                Got::End => return Err(StreamFailure::Broken(fault!(PATH_GIVEN_UP, "the other end closed it"))),
+                Got::End => {
+                    return Err(StreamFailure::Broken(fault!(PATH_GIVEN_UP, "the other end closed it")))
+                }
             };
             taken += bytes;
             reach.path.heard(reach.stream, reach.now);
@@ -132,7 +134,9 @@ impl StreamReader {
     /// The piece whose bytes will be read straight into its message, if there is one and it is large enough.
     fn direct(&self, path: &Path) -> Option<(MessageId, u64, u32)> {
         match self.state {
-            ReadState::Message { id, offset, left } if left as usize >= MIN_DIRECT_READ_BYTES && path.is_wanted(id) => {
+            ReadState::Message { id, offset, left }
+                if left as usize >= MIN_DIRECT_READ_BYTES && path.is_wanted(id) =>
+            {
                 Some((id, offset, left))
             }
             _ => None,
@@ -167,7 +171,9 @@ impl StreamReader {
                     }
                     *offset += now.len() as u64;
                 }
-                ReadState::Packed { .. } | ReadState::Acknowledgement { .. } => self.bytes.extend_from_slice(now),
+                ReadState::Packed { .. } | ReadState::Acknowledgement { .. } => {
+                    self.bytes.extend_from_slice(now)
+                }
                 ReadState::Header { .. } | ReadState::Nowhere { .. } => {}
             }
             self.finish_if_all(reach)?;

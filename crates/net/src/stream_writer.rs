@@ -1,8 +1,8 @@
 //! Writing a stream: as many frames in one call as there are, their bytes straight from where they lie.
 
 use crate::codec::Codec;
-use crate::connection::Connection;
 use crate::compression_choice::BottleneckRate;
+use crate::connection::Connection;
 use crate::MessageStore;
 use ligament_catalogue::said;
 use ligament_path::{FrameHeader, MessageId, Nanos, OutgoingFrame, Path, StreamId, HEADER_BYTES};
@@ -30,9 +30,10 @@ pub(crate) enum Pass {
 
 impl Pass {
     pub fn over(long: bool) -> Pass {
-        match long {
-            true => Pass::Far,
-            false => Pass::Near,
+        if long {
+            Pass::Far
+        } else {
+            Pass::Near
         }
     }
 

@@ -3,7 +3,8 @@
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};
 
-/// Bytes of the kernel's `tcp_info` that are read here: those of Linux 5.4. Whatever a kernel does not say is 0.
+/// Bytes of the kernel's `tcp_info` that are read here: those of Linux 5.4. Whatever a kernel does not say is
+/// 0.
 const INFO: usize = 232;
 
 /// What the kernel knows of a connection (`TCP_INFO`).
@@ -54,7 +55,8 @@ impl TcpInfo {
         self.u32_at(148)
     }
 
-    /// Bytes that were sent, without headers; of those, bytes that were sent again; and bytes that have arrived.
+    /// Bytes that were sent, without headers; of those, bytes that were sent again; and bytes that have
+    /// arrived.
     pub fn sent(&self) -> u64 {
         self.u64_at(200)
     }
@@ -67,8 +69,8 @@ impl TcpInfo {
         self.u64_at(120)
     }
 
-    /// For how long there was something to send, for how long of that the other end's room was the limit, and for how
-    /// long this end's memory for the connection was (µs).
+    /// For how long there was something to send, for how long of that the other end's room was the limit, and
+    /// for how long this end's memory for the connection was (µs).
     pub fn busy(&self) -> [u64; 3] {
         [168, 176, 184].map(|at| self.u64_at(at))
     }

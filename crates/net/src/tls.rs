@@ -91,7 +91,9 @@ impl Tls {
     /// Seals the first of these bytes; returns how many.
     pub fn seal(&mut self, slices: &[IoSlice<'_>]) -> io::Result<usize> {
         match &mut self.stage {
-            TlsStage::Open(records) => records.seal(slices, SEAL_BUFFER_BYTES, &mut self.leaving).map_err(wrong),
+            TlsStage::Open(records) => {
+                records.seal(slices, SEAL_BUFFER_BYTES, &mut self.leaving).map_err(wrong)
+            }
             _ => {
                 let before = self.early.len();
                 slices.iter().for_each(|slice| self.early.extend_from_slice(slice));
@@ -178,8 +180,12 @@ impl Tls {
         while !matches!(self.stage, TlsStage::Open(_)) {
             let visible = &mut self.coming[self.records.start..self.shown.max(self.records.start)];
             let outcome = match &mut self.stage {
-                TlsStage::Dialler(connection) => step(connection.process_tls_records(visible), &mut self.leaving),
-                TlsStage::Listener(connection) => step(connection.process_tls_records(visible), &mut self.leaving),
+                TlsStage::Dialler(connection) => {
+                    step(connection.process_tls_records(visible), &mut self.leaving)
+                }
+                TlsStage::Listener(connection) => {
+                    step(connection.process_tls_records(visible), &mut self.leaving)
+                }
                 TlsStage::Open(_) => return Ok(()),
                 TlsStage::Broken => Err(Error::HandshakeNotComplete),
             };

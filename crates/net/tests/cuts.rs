@@ -1,5 +1,5 @@
-//! Streams that are cut, fall silent, are delayed, all of them at once and for a while: every message arrives, once, in
-//! order, and both ends come to their end.
+//! Streams that are cut, fall silent, are delayed, all of them at once and for a while: every message arrives,
+//! once, in order, and both ends come to their end.
 
 mod common;
 
@@ -8,7 +8,8 @@ use ligament_net::{now, Event, Nanos, NetOptions};
 
 /// Notices silence soon, and dials again soon.
 fn impatient() -> NetOptions {
-    let mut tuning = NetOptions { first_pause: SECOND_NS / 200, longest_pause: SECOND_NS / 20, ..NetOptions::default() };
+    let mut tuning =
+        NetOptions { first_pause: SECOND_NS / 200, longest_pause: SECOND_NS / 20, ..NetOptions::default() };
     tuning.path.heartbeat = SECOND_NS / 10;
     tuning.path.silence = SECOND_NS / 2;
     tuning.path.farewell = SECOND_NS;

@@ -4,7 +4,7 @@ mod common;
 
 use common::{listener, play, End};
 use ligament_catalogue::Fault;
-use ligament_net::{Event, Invitation, LastWord, Net, RunKeys, NetOptions};
+use ligament_net::{Event, Invitation, LastWord, Net, NetOptions, RunKeys};
 use std::net::SocketAddr;
 
 const WHY: &str = "it was killed by SIGKILL – \u{1f480}";

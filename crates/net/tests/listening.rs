@@ -3,7 +3,7 @@
 mod common;
 
 use common::{play, End};
-use ligament_net::{Family, Listen, Listener, RunKeys, NetOptions};
+use ligament_net::{Family, Listen, Listener, NetOptions, RunKeys};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, TcpListener};
 
 fn has_ipv6() -> bool {

@@ -3,7 +3,7 @@
 mod common;
 
 use common::{listener, play, End, Proxy, SECOND_NS};
-use ligament_net::{Event, RunKeys, NetOptions};
+use ligament_net::{Event, NetOptions, RunKeys};
 use std::io::Write;
 use std::net::{SocketAddr, TcpListener};
 
@@ -106,8 +106,10 @@ fn an_offer_that_is_repeated_or_that_nobody_wants_is_refused() {
 
 /// Domain 0 makes connections to domain 1, which it looks for at a wrong place first.
 fn looked_for_at(wrong: SocketAddr) -> (End, End, Option<Proxy>) {
-    let (keys, tuning) =
-        (RunKeys::make(), NetOptions { connect: SECOND_NS / 4, greeting: SECOND_NS / 4, ..NetOptions::default() });
+    let (keys, tuning) = (
+        RunKeys::make(),
+        NetOptions { connect: SECOND_NS / 4, greeting: SECOND_NS / 4, ..NetOptions::default() },
+    );
     let [mut zero, mut one] = [0, 1].map(|me| End::new(&keys, me, true, tuning));
     let (listener, address) = listener();
     let proxy = Proxy::to(address);

@@ -1,10 +1,12 @@
-//! Domains that meet at a relay: what they say to each other arrives, whatever becomes of the relay, and strangers
-//! learn nothing from it.
+//! Domains that meet at a relay: what they say to each other arrives, whatever becomes of the relay, and
+//! strangers learn nothing from it.
 
 mod common;
 
 use common::{listener, play, End, Proxy, SECOND_NS};
-use ligament_net::{now, Event, Listen, Listener, Load, DialAddress, Relay, RunKeys, Station, RelayNotice, NetOptions, Route};
+use ligament_net::{
+    now, DialAddress, Event, Listen, Listener, Load, NetOptions, Relay, RelayNotice, Route, RunKeys, Station,
+};
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -206,7 +208,8 @@ fn a_way_has_each_relay_once_and_a_relay_does_not_lead_to_itself() {
     assert!(why.text().contains("leads on to itself"), "{why}");
 }
 
-/// What somebody hears who says this; they must be sent away: within five seconds, and a minute where others compute.
+/// What somebody hears who says this; they must be sent away: within five seconds, and a minute where others
+/// compute.
 fn heard(address: SocketAddr, said: &[u8]) -> Vec<u8> {
     let mut socket = TcpStream::connect(address).unwrap();
     let _ = socket.write_all(said);
@@ -447,7 +450,8 @@ fn whoever_breaks_the_rules_of_a_trunk_is_parted_with_and_disturbs_nobody() {
     exchange(&mut ends);
     let keys = keys_of(&last.station, "trunk");
     let said: [&[(u32, &[u8])]; 7] = [
-        // Too long; empty; on a circuit that cannot be, or is not; opened twice; nonsense; more than anybody may open.
+        // Too long; empty; on a circuit that cannot be, or is not; opened twice; nonsense; more than anybody
+        // may open.
         &[(1, &[2; 70_000])],
         &[(1, &[])],
         &[(5000, &[1])],

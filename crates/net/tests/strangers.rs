@@ -3,7 +3,7 @@
 mod common;
 
 use common::{listener, pair, play, End, Proxy, SECOND_NS};
-use ligament_net::{now, Event, Listen, Listener, RunKeys, NetOptions};
+use ligament_net::{now, Event, Listen, Listener, NetOptions, RunKeys};
 use rustix::net::{bind, connect, AddressFamily, SocketType};
 use std::io::{ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};

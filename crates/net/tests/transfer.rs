@@ -1,4 +1,5 @@
-//! Messages over loopback: all sizes, both ways, with and without encryption, one stream or several, packed or not.
+//! Messages over loopback: all sizes, both ways, with and without encryption, one stream or several, packed or
+//! not.
 
 mod common;
 

@@ -1,9 +1,10 @@
-//! How a link is used: over how many streams, and how much of a message each takes at a time. It follows from what the
-//! kernel says of the streams. Over a short way a few streams are enough, and each takes what it can. Over a long way a
-//! stream carries only what its kernel lets it have under way in a round trip, and after a pause that is little (10
-//! segments, RFC 6928): there are many streams, and each takes a small part, so that none holds up the end of a message.
+//! How a link is used: over how many streams, and how much of a message each takes at a time. It follows from
+//! what the kernel says of the streams. Over a short way a few streams are enough, and each takes what it can.
+//! Over a long way a stream carries only what its kernel lets it have under way in a round trip, and after a
+//! pause that is little (10 segments, RFC 6928): there are many streams, and each takes a small part, so that
+//! none holds up the end of a message.
 
-use crate::{Nanos, StreamId, PathOptions};
+use crate::{Nanos, PathOptions, StreamId};
 use std::collections::BTreeMap;
 
 /// From this round trip on a way is long (ns).
@@ -18,12 +19,13 @@ const RELAYED: u16 = 32;
 const BY_TRUNK: u16 = 2;
 /// The most that there will be where segments are lost and no queue explains it.
 const MAX_LOSSY_STREAM_COUNT: u16 = 160;
-/// Streams that carry long messages, at least, and one for each of these times in a round trip (ns): what is under way over a
-/// way that is not so long is little for each of many, they fill the queue before it, and each costs processor time.
+/// Streams that carry long messages, at least, and one for each of these times in a round trip (ns): what is
+/// under way over a way that is not so long is little for each of many, they fill the queue before it, and each
+/// costs processor time.
 const MIN_BULK_STREAM_COUNT: u16 = 16;
 const ROUND_TRIP_PER_STREAM_NS: Nanos = 1_000_000;
-/// Streams that carry long messages where segments are lost because a queue is full: each has more under way then, and
-/// comes back sooner from a loss.
+/// Streams that carry long messages where segments are lost because a queue is full: each has more under way
+/// then, and comes back sooner from a loss.
 const QUEUE_LOSS_STREAM_COUNT: u16 = 16;
 /// Longer messages are not spread over all streams, but go over those for long ones (bytes).
 const MIN_LONG_MESSAGE_BYTES: u64 = 4 << 20;
@@ -32,13 +34,15 @@ const MAX_PIECE_BYTES: u32 = 64 << 10;
 const MIN_PIECE_BYTES: u32 = 8 << 10;
 /// How often the kernel is asked (ns).
 const KERNEL_POLL_INTERVAL_NS: Nanos = 200_000_000;
-/// A stream is stuck if what it sent was sent again and nothing has come back for so long, or for some round trips.
+/// A stream is stuck if what it sent was sent again and nothing has come back for so long, or for some round
+/// trips.
 const STUCK_TIMEOUT_NS: Nanos = 600_000_000;
 const STUCK_ROUND_TRIPS: u64 = 3;
 /// How often the first stream of a long way gives a sign of life, so that a cut is noticed soon (ns).
 const HEARTBEAT_INTERVAL_NS: Nanos = 500_000_000;
-/// The part of bytes sent again from which on a way counts as one that loses, and how much longer than the shortest a
-/// round trip is if segments wait in a queue; over a short way the ends themselves take a part of it.
+/// The part of bytes sent again from which on a way counts as one that loses, and how much longer than the
+/// shortest a round trip is if segments wait in a queue; over a short way the ends themselves take a part of
+/// it.
 const MIN_LOSS_RATIO: f64 = 0.0005;
 const QUEUES: f64 = 1.25;
 const QUEUES_NEAR: f64 = 2.0;
@@ -64,13 +68,13 @@ pub struct Gauge {
     pub sent: u64,
     pub sent_again: u64,
     pub arrived: u64,
-    /// For how long there was something to send; for how long of that the other end had no room, and this end no memory
-    /// for the stream (ns).
+    /// For how long there was something to send; for how long of that the other end had no room, and this end
+    /// no memory for the stream (ns).
     pub busy: Nanos,
     pub no_room: Nanos,
     pub no_memory: Nanos,
-    /// Whether something is under way, for how long nothing has come back (ns), and how often in a row the same was sent
-    /// again.
+    /// Whether something is under way, for how long nothing has come back (ns), and how often in a row the same
+    /// was sent again.
     pub under_way: bool,
     pub unanswered: Nanos,
     pub again: u8,
@@ -170,9 +174,9 @@ impl Flow {
         }
     }
 
-    /// The round trip of a new stream is known: as far as the nearest relay, if the way leads over relays. What is behind
-    /// a relay counts as far away, but streams are not many there: each must find one that waits. A stream that comes while
-    /// others fill a queue had a long round trip over a short way.
+    /// The round trip of a new stream is known: as far as the nearest relay, if the way leads over relays. What
+    /// is behind a relay counts as far away, but streams are not many there: each must find one that waits. A
+    /// stream that comes while others fill a queue had a long round trip over a short way.
     pub fn is_joined(&mut self, least_round_trip: Nanos, behind: RelayDistance) {
         if behind == RelayDistance::Trunk {
             return self.goes_by_trunk();
@@ -201,8 +205,8 @@ impl Flow {
         self.long
     }
 
-    /// Whether streams are to go by the rate at which bytes arrive, and not by single losses: over a long way, and over one
-    /// that loses segments though none wait in a queue.
+    /// Whether streams are to go by the rate at which bytes arrive, and not by single losses: over a long way,
+    /// and over one that loses segments though none wait in a queue.
     pub fn goes_by_rate(&self) -> bool {
         self.long || self.lost >= 2
     }
@@ -212,14 +216,17 @@ impl Flow {
         self.heeds_losses = heeds;
     }
 
-    /// True if the streams share a rate that the user has set: one that carried short messages only would waste its share.
+    /// True if the streams share a rate that the user has set: one that carried short messages only would waste
+    /// its share.
     pub fn set_paced(&mut self, paced: bool) {
         self.paced = paced;
     }
 
     /// How many streams, beside the first, carry messages of more than how many bytes.
     pub fn bulk(&self) -> (u16, u64) {
-        let usual = u16::try_from(self.nearest / ROUND_TRIP_PER_STREAM_NS).unwrap_or(u16::MAX).max(MIN_BULK_STREAM_COUNT);
+        let usual = u16::try_from(self.nearest / ROUND_TRIP_PER_STREAM_NS)
+            .unwrap_or(u16::MAX)
+            .max(MIN_BULK_STREAM_COUNT);
         let streams = self.bulk.unwrap_or(if self.set.is_some() { u16::MAX } else { usual });
         (streams, if self.paced { 0 } else { MIN_LONG_MESSAGE_BYTES })
     }
@@ -252,9 +259,11 @@ impl Flow {
         }
     }
 
-    /// When the kernel is to be asked next; over a short way only while something is under way. `quiet`: nothing is.
+    /// When the kernel is to be asked next; over a short way only while something is under way. `quiet`:
+    /// nothing is.
     pub fn due(&self, quiet: bool) -> Option<Nanos> {
-        (self.long || !quiet).then(|| self.glanced + if quiet { HEARTBEAT_INTERVAL_NS } else { KERNEL_POLL_INTERVAL_NS })
+        (self.long || !quiet)
+            .then(|| self.glanced + if quiet { HEARTBEAT_INTERVAL_NS } else { KERNEL_POLL_INTERVAL_NS })
     }
 
     /// How long a stream may take to be dialled beside one that is stuck (ns).
@@ -301,15 +310,17 @@ impl Flow {
         };
         if much {
             let loses = self.report.loss > MIN_LOSS_RATIO;
-            match self.long {
-                true if self.heeds_losses && self.set.is_none() => self.adapt(loses, queues),
-                true => {}
-                // With nothing under way, nobody knows of a queue.
-                false if !gauges.values().any(|gauge| gauge.under_way) => {}
-                false => self.lost = if loses && !queues { self.lost + 1 } else { 0 },
+            if self.long {
+                if self.heeds_losses && self.set.is_none() {
+                    self.adapt(loses, queues);
+                }
+            } else if gauges.values().any(|gauge| gauge.under_way) {
+                // With nothing under way, a queue cannot be seen.
+                self.lost = if loses && !queues { self.lost + 1 } else { 0 };
             }
         }
-        // Of a stream that was quiet, nothing has come back for long either: it counts from when something was on its way.
+        // Of a stream that was quiet, nothing has come back for long either: it counts from when something was
+        // on its way.
         let sent = gauges.iter().filter(|(_, gauge)| gauge.under_way);
         let since = |stream: &StreamId| self.under_way.get(stream).copied().unwrap_or(now);
         self.under_way = sent.map(|(stream, _)| (*stream, since(stream))).collect();
@@ -325,8 +336,8 @@ impl Flow {
         now >= self.glanced + KERNEL_POLL_INTERVAL_NS
     }
 
-    /// Where each loss shrinks what a stream may have under way: if a full queue loses, fewer streams lose less; if the way
-    /// itself does, more of them have more under way together.
+    /// Where each loss shrinks what a stream may have under way: if a full queue loses, fewer streams lose
+    /// less; if the way itself does, more of them have more under way together.
     fn adapt(&mut self, loses: bool, queues: bool) {
         self.lost = if loses && !queues { self.lost + 1 } else { 0 };
         if loses && queues {

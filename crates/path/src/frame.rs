@@ -1,4 +1,5 @@
-//! Frames: the 40 bytes before each piece of a message, and the small control frames. All numbers are little-endian.
+//! Frames: the 40 bytes before each piece of a message, and the small control frames. All numbers are
+//! little-endian.
 
 use crate::{MessageNumber, StreamId};
 use std::fmt;

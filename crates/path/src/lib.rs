@@ -5,12 +5,12 @@
 
 mod flow;
 mod frame;
+mod path;
 mod reassembly;
 mod send_queue;
-mod path;
 mod stream;
 
-pub use flow::{RelayDistance, Flow, Gauge, Limit, LinkReport};
+pub use flow::{Flow, Gauge, Limit, LinkReport, RelayDistance};
 pub use frame::{FrameError, FrameHeader, FrameKind, HEADER_BYTES};
 pub use path::{Action, Destination, OutgoingFrame, Path, PathOptions};
 

@@ -3,7 +3,7 @@
 
 use crate::frame::{decode_counts, encode_counts, wrong, Count, FrameError, FrameHeader, FrameKind, MAX_PIECE};
 use crate::reassembly::{Fate, Inbound};
-use crate::send_queue::{Outbound, MessagePiece};
+use crate::send_queue::{MessagePiece, Outbound};
 use crate::stream::{Payload, PendingRead, Stream};
 use crate::{MessageId, Nanos, StreamId};
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
@@ -30,8 +30,8 @@ pub struct PathOptions {
     pub silence: Nanos,
     /// A path that has had no stream for this long is given up.
     pub patience: Nanos,
-    /// How long an end waits for a new stream that has received the other's end, and lacks only the news that its own
-    /// was received.
+    /// How long an end waits for a new stream that has received the other's end, and lacks only the news that
+    /// its own was received.
     pub farewell: Nanos,
 }
 
@@ -167,9 +167,9 @@ impl Path {
         }
     }
 
-    /// From now on a large message is spread evenly over the streams for such, in pieces of at least and at most so many
-    /// bytes, but one of more than `beyond` bytes goes over so many of them only; and the first stream gives a sign of life
-    /// after such a time.
+    /// From now on a large message is spread evenly over the streams for such, in pieces of at least and at
+    /// most so many bytes, but one of more than `beyond` bytes goes over so many of them only; and the first
+    /// stream gives a sign of life after such a time.
     pub fn shape(&mut self, (least, most): (u32, u32), (bulk, beyond): (u16, u64), pulse: Nanos) {
         (self.bulk, self.beyond) = (usize::from(bulk.max(1)), beyond);
         let most = most.clamp(1, MAX_PIECE);
@@ -483,7 +483,9 @@ impl Path {
     pub fn finished(&mut self, stream: StreamId, now: Nanos) {
         let Some(state) = self.streams.get_mut(&stream) else { return };
         state.heard = now;
-        let Some(PendingRead { id, offset, len, acknowledgement: false }) = state.reading.take() else { return };
+        let Some(PendingRead { id, offset, len, acknowledgement: false }) = state.reading.take() else {
+            return;
+        };
         self.count(stream, u64::from(len), now);
         let actions = &mut self.actions;
         self.inbound.end(id, offset, len, |id| actions.push_back(Action::Deliver(id)));

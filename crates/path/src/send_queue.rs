@@ -30,7 +30,8 @@ pub(crate) struct MessagePiece {
 /// All messages of one direction that are not fully acknowledged.
 #[derive(Debug)]
 pub(crate) struct Outbound {
-    /// The least and the most bytes of a piece, and over how many streams a message is spread between these limits.
+    /// The least and the most bytes of a piece, and over how many streams a message is spread between these
+    /// limits.
     pieces: (u32, u32),
     streams: u64,
     /// Messages up to this length are small.
@@ -161,10 +162,7 @@ impl Outbound {
     fn cut(&mut self, id: MessageId) -> (MessagePiece, bool) {
         let message = self.leaving.get_mut(&id).expect("what is queued is leaving");
         let (least, most) = (u64::from(self.pieces.0), u64::from(self.pieces.1));
-        let piece = match message.small {
-            true => most,
-            false => message.total.div_ceil(self.streams).clamp(least, most),
-        };
+        let piece = if message.small { most } else { message.total.div_ceil(self.streams).clamp(least, most) };
         let len = (message.total - message.next).min(piece) as u32;
         let piece = MessagePiece { id, offset: message.next, len, total: message.total };
         message.next += u64::from(len);

@@ -58,7 +58,10 @@ impl Stream {
     }
 
     /// The frames that `frames` acknowledges. None if more are acknowledged than were sent: that is a lie.
-    pub fn take_acknowledged(&mut self, frames: u64) -> Option<std::collections::vec_deque::Drain<'_, Payload>> {
+    pub fn take_acknowledged(
+        &mut self,
+        frames: u64,
+    ) -> Option<std::collections::vec_deque::Drain<'_, Payload>> {
         let news = frames.saturating_sub(self.acknowledged);
         if news > self.flight.len() as u64 {
             return None;

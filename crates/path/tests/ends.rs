@@ -211,7 +211,9 @@ fn an_end_that_has_sent_its_last_asks_for_news_and_gets_it_at_once() {
     };
     assert_eq!(header.kind, FrameKind::Acknowledgement);
     here.acknowledged(0, &bytes, 3 * MOMENT_NS).unwrap();
-    let Some(OutgoingFrame::Control { header, .. }) = here.next(0, 3 * MOMENT_NS) else { panic!("this was all") };
+    let Some(OutgoingFrame::Control { header, .. }) = here.next(0, 3 * MOMENT_NS) else {
+        panic!("this was all")
+    };
     assert_eq!(header.kind, FrameKind::End);
 }
 

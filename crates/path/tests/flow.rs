@@ -1,6 +1,6 @@
 //! How many streams a link has, what each takes at a time, and which of them are stuck, from what kernels say.
 
-use ligament_path::{RelayDistance, Flow, Gauge, Limit, OutgoingFrame, Path, StreamId, PathOptions};
+use ligament_path::{Flow, Gauge, Limit, OutgoingFrame, Path, PathOptions, RelayDistance, StreamId};
 use std::collections::BTreeMap;
 
 const MS: u64 = 1_000_000;

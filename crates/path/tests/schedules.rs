@@ -1,5 +1,5 @@
-//! Random schedules of a path whose streams break, directly and over relays. Each seed is one; `LIGAMENT_SCHEDULES` says how
-//! many are played, `LIGAMENT_SEED` plays one.
+//! Random schedules of a path whose streams break, directly and over relays. Each seed is one;
+//! `LIGAMENT_SCHEDULES` says how many are played, `LIGAMENT_SEED` plays one.
 
 mod world;
 

@@ -1,15 +1,15 @@
-//! What is written down, by the guard, of a run whose own process is gone: the reason, in its log, its journal and its
-//! record.
+//! What is written down, by the guard, of a run whose own process is gone: the reason, in its log, its journal
+//! and its record.
 
 use crate::client::record_of;
 use crate::head::INVITATION;
 use ligament_catalogue::{fault, Fault};
 use ligament_launch::ProcessLoss;
-use ligament_manager::{JournalEvent, Journal, Level, UtcTime, RunDirectory, RunLog, RunRecord, RunState};
+use ligament_manager::{Journal, JournalEvent, Level, RunDirectory, RunLog, RunRecord, RunState, UtcTime};
 use std::time::Instant;
 
-/// Writes that the run has failed, and why, which comes back; `record` is what is known if none was written yet. A run that had ended
-/// and written so before its process went is left as it is.
+/// Writes that the run has failed, and why, which comes back; `record` is what is known if none was written
+/// yet. A run that had ended and written so before its process went is left as it is.
 pub(crate) fn write_down(run: &RunDirectory, began: Instant, record: RunRecord, loss: &ProcessLoss) -> Fault {
     let (pid, host) = (record.pid, record.host.clone());
     let why = fault!(

@@ -1,5 +1,5 @@
-//! What the head of a run and an agent elsewhere do alike with the paths between domains, before and after the run
-//! itself: waiting for what comes, and parting in order.
+//! What the head of a run and an agent elsewhere do alike with the paths between domains, before and after the
+//! run itself: waiting for what comes, and parting in order.
 
 use ligament_agent::{Carrier, CarrierReport};
 use ligament_catalogue::{fault, Fault};
@@ -22,7 +22,8 @@ pub(crate) fn streams(wanted: [Option<u16>; 2]) -> u16 {
     wanted.into_iter().flatten().max().map_or(STREAMS, |streams| streams.min(MAX_STREAMS))
 }
 
-/// How paths behave that are given up after so long without a connection, and send no more than so much in a second.
+/// How paths behave that are given up after so long without a connection, and send no more than so much in a
+/// second.
 pub(crate) fn tuning(patience: Duration, pace: Option<u64>) -> NetOptions {
     let mut tuning = NetOptions { pace, ..NetOptions::default() };
     tuning.path.patience = patience.as_nanos() as u64;
@@ -98,8 +99,8 @@ pub(crate) fn hear(
     })
 }
 
-/// Parts from domains: waits until all that was said to them has arrived, and they have said their last word too. Who
-/// does not answer is not waited for much longer.
+/// Parts from domains: waits until all that was said to them has arrived, and they have said their last word
+/// too. Who does not answer is not waited for much longer.
 pub(crate) fn farewell(
     carrier: &Carrier,
     mut heard: UnboundedReceiver<CarrierReport>,

@@ -1,10 +1,11 @@
-//! How the ranks of an MPI program stand, of which rank 0 speaks for all: each says in memory of rank 0's to how many
-//! collective calls it has come (ligament_mpi.h, ligament/mpi.py). Rank 0's process keeps that memory's descriptor open, by
-//! which it is found and read here, only when somebody asks. Ranks on other nodes do not see it, and are not seen.
+//! How the ranks of an MPI program stand, of which rank 0 speaks for all: each says in memory of rank 0's to
+//! how many collective calls it has come (ligament_mpi.h, ligament/mpi.py). Rank 0's process keeps that
+//! memory's descriptor open, by which it is found and read here, only when somebody asks. Ranks on other nodes
+//! do not see it, and are not seen.
 //!
 //! What is read there was written by others, while they go on: anything may stand in it.
 
-use ligament_agent::{process_state, InstanceView, InstancePhase, RankLag};
+use ligament_agent::{process_state, InstancePhase, InstanceView, RankLag};
 use ligament_launch::ranks_below;
 use std::collections::HashMap;
 use std::fs::File;
@@ -70,8 +71,8 @@ impl RankPages {
     }
 }
 
-/// Who is late, once that has lasted; otherwise who is left. While somebody is late for the end, all are left, so that
-/// this would say nothing.
+/// Who is late, once that has lasted; otherwise who is left. While somebody is late for the end, all are left,
+/// so that this would say nothing.
 fn told(late: Option<(String, Duration)>, left: impl FnOnce() -> Option<RankLag>) -> Option<RankLag> {
     let Some((what, lasts)) = late else { return left() };
     let since = ligament_shm::status::now().saturating_sub(lasts.as_nanos() as u64);

@@ -1,6 +1,8 @@
 //! How instances and conduits stand, in words: a line each.
 
-use ligament_manager::{format_bytes, format_cores, format_count, format_seconds, ConduitRecord, InstanceRecord};
+use ligament_manager::{
+    format_bytes, format_cores, format_count, format_seconds, ConduitRecord, InstanceRecord,
+};
 use ligament_wire::times::in_unit;
 use std::collections::BTreeMap;
 

@@ -1,5 +1,5 @@
-//! What the log says of those who knocked at the run's port or socket and were not let in: the first is told at once, the
-//! others are counted. Whoever knocks a thousand times a second does not fill it.
+//! What the log says of those who knocked at the run's port or socket and were not let in: the first is told at
+//! once, the others are counted. Whoever knocks a thousand times a second does not fill it.
 
 use ligament_catalogue::said;
 use std::time::{Duration, Instant};

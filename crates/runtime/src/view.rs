@@ -2,7 +2,9 @@
 
 use crate::Colours;
 use ligament_launch::terminal_text::escaped;
-use ligament_manager::{component_of, format_bytes, format_count, format_seconds, InstanceRecord, InstanceState};
+use ligament_manager::{
+    component_of, format_bytes, format_count, format_seconds, InstanceRecord, InstanceState,
+};
 use std::collections::VecDeque;
 use std::io::{IsTerminal, Write};
 
@@ -65,7 +67,8 @@ impl TerminalView {
         self.lines = 0;
     }
 
-    /// Draws it: how the instances of a run stand that has taken so many seconds, at a time in ns since any moment.
+    /// Draws it: how the instances of a run stand that has taken so many seconds, at a time in ns since any
+    /// moment.
     pub fn draw(&mut self, run: &str, seconds: f64, instances: &[InstanceRecord], now: u64) {
         let (columns, rows) = rustix::termios::tcgetwinsize(std::io::stderr())
             .map_or((80, 24), |size| (usize::from(size.ws_col).max(20), usize::from(size.ws_row).max(4)));
@@ -123,10 +126,8 @@ impl TerminalView {
         let line = |(row, (code, text)): (&[String; 4], &(&str, String))| {
             let [n, b, t, s] = row;
             let (n, text) = (cut(n, name), format!("{:<width$}", cut(text, width)));
-            let text = match self.colour && !code.is_empty() {
-                true => format!("\x1b[{code}m{text}\x1b[0m"),
-                false => text,
-            };
+            let text =
+                if self.colour && !code.is_empty() { format!("\x1b[{code}m{text}\x1b[0m") } else { text };
             format!("{n:<name$}  {text}  {b:<bar$}  {t:<time$}  {s:<sent$}").trim_end().to_owned()
         };
         let mut lines: Vec<String> = cells.iter().zip(&states).map(line).collect();
@@ -140,7 +141,8 @@ impl TerminalView {
 /// The longest wait of these, if it is not the pulse of a healthy run.
 fn longest_wait(all: &[InstanceRecord]) -> Option<(&InstanceRecord, f64)> {
     const LONG_WAIT_S: f64 = 0.5;
-    let waits = all.iter().filter_map(|one| Some((one, one.waits_since.filter(|since| *since >= LONG_WAIT_S)?)));
+    let waits =
+        all.iter().filter_map(|one| Some((one, one.waits_since.filter(|since| *since >= LONG_WAIT_S)?)));
     waits.max_by(|a, b| a.1.total_cmp(&b.1))
 }
 
@@ -165,7 +167,8 @@ fn roughly(seconds: f64) -> String {
     }
 }
 
-/// How long a run will still take, s, if its instances go on as fast as they did and all tell how far they will go.
+/// How long a run will still take, s, if its instances go on as fast as they did and all tell how far they will
+/// go.
 fn left(seconds: f64, instances: &[InstanceRecord]) -> Option<f64> {
     /// Before that nothing can be said.
     const MIN_PROGRESS: (f64, f64) = (2.0, 0.01);
@@ -220,7 +223,12 @@ fn cells(group: &Group<'_>, time_unit: Option<&str>) -> [String; 4] {
     };
     let sent: u64 = group.all.iter().map(|one| one.sent_messages).sum();
     let bytes: u64 = group.all.iter().map(|one| one.sent_bytes).sum();
-    [group.name.clone(), bar, time, format!("sent {} ({})", format_count(sent as f64), format_bytes(bytes as f64))]
+    [
+        group.name.clone(),
+        bar,
+        time,
+        format!("sent {} ({})", format_count(sent as f64), format_bytes(bytes as f64)),
+    ]
 }
 
 /// A number in a few characters.
@@ -240,10 +248,8 @@ fn groups(instances: &[InstanceRecord], each: bool) -> Vec<Group<'_>> {
     let mut rest = instances;
     while let Some(first) = rest.first() {
         let component = component_of(&first.name);
-        let count = match each {
-            true => 1,
-            false => rest.iter().take_while(|one| component_of(&one.name) == component).count(),
-        };
+        let count =
+            if each { 1 } else { rest.iter().take_while(|one| component_of(&one.name) == component).count() };
         let (all, others) = rest.split_at(count);
         let name = if count == 1 { first.name.clone() } else { format!("{component} ×{count}") };
         groups.push(Group { name, all });

@@ -1,5 +1,6 @@
-//! The cost of a wait in the timeline, measured in a loop without anything else: ns for a wait that is recorded, for one
-//! that is only added up, and for the two looks at the clock that each needs besides. For `benchmarks/run timeline`.
+//! The cost of a wait in the timeline, measured in a loop without anything else: ns for a wait that is
+//! recorded, for one that is only added up, and for the two looks at the clock that each needs besides. For
+//! `benchmarks/run timeline`.
 
 use ligament_shm::area::{Front, Layout};
 use ligament_shm::memory::{create, Mapping};

@@ -1,13 +1,13 @@
-//! An endpoint's area: what it alone writes and its peers and its agent read. Status page; timeline; for each incoming
-//! channel the credit returned, and beside it what has come; which of those it waits for; for each peer that may send to it
-//! an *inbox*: how many slots of that peer's ring it has taken, and how often it has released each of that peer's blocks. If
-//! it serves many instances, a *row* for each: a status page of its own. Last, for the agent alone, what has gone on each
-//! outgoing channel.
+//! An endpoint's area: what it alone writes and its peers and its agent read. Status page; timeline; for each
+//! incoming channel the credit returned, and beside it what has come; which of those it waits for; for each
+//! peer that may send to it an *inbox*: how many slots of that peer's ring it has taken, and how often it has
+//! released each of that peer's blocks. If it serves many instances, a *row* for each: a status page of its
+//! own. Last, for the agent alone, what has gone on each outgoing channel.
 
 use crate::memory::{Mapping, ShmError, PAGE};
 use crate::status::{Status, StatusPage};
 use crate::sync::AtomicU64;
-use crate::timeline::{self, Record, CauseTotal};
+use crate::timeline::{self, CauseTotal, Record};
 use rustix::fd::AsFd;
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -25,8 +25,9 @@ const INBOX_BYTES: usize = RELEASES_AT + MAX_BLOCKS * 4;
 const ROW_BYTES: usize = ROW_WAITS_AT + 64;
 const ROW_WAITS_AT: usize = size_of::<StatusPage>();
 
-/// One end of a channel: what has gone or come there, written by the endpoint alone, with plain relaxed stores. Each field
-/// is one word, so a reader sees no torn value, but the fields may be of two messages that follow each other.
+/// One end of a channel: what has gone or come there, written by the endpoint alone, with plain relaxed stores.
+/// Each field is one word, so a reader sees no torn value, but the fields may be of two messages that follow
+/// each other.
 #[repr(C, align(32))]
 #[derive(Default)]
 pub struct ChannelEnd {
@@ -92,8 +93,8 @@ pub struct Layout {
     pub inboxes: u32,
     /// Instances that have a row, of an endpoint that serves many; peers need not know.
     pub rows: u32,
-    /// Ends of channels beside the incoming ones: each outgoing channel has one, and each that joins two instances of the
-    /// endpoint has two. Peers need not know.
+    /// Ends of channels beside the incoming ones: each outgoing channel has one, and each that joins two
+    /// instances of the endpoint has two. Peers need not know.
     pub ends: u32,
 }
 
@@ -142,8 +143,8 @@ pub fn keep_no_timeline(area: impl AsFd) -> Result<(), ShmError> {
     written.map(drop).map_err(|error| ShmError::Malformed(format!("an area cannot be written: {error}")))
 }
 
-/// The front of an area: status page, timeline, credits and the channels waited for. The owner maps it writable, others
-/// readable.
+/// The front of an area: status page, timeline, credits and the channels waited for. The owner maps it
+/// writable, others readable.
 pub struct Front {
     map: Mapping,
     layout: Layout,
@@ -226,8 +227,8 @@ impl Front {
     }
 }
 
-/// The ends of channels that are not incoming: first those of outgoing channels, then two, the sending and the receiving,
-/// of each channel between instances of the endpoint.
+/// The ends of channels that are not incoming: first those of outgoing channels, then two, the sending and the
+/// receiving, of each channel between instances of the endpoint.
 pub struct Ends {
     map: Mapping,
     count: u32,
@@ -312,8 +313,8 @@ impl Inbox {
         }
     }
 
-    /// The same for a block of which nobody else can say so at the same time: no locked instruction, which would wait for
-    /// the line to come.
+    /// The same for a block of which nobody else can say so at the same time: no locked instruction, which
+    /// would wait for the line to come.
     #[inline]
     pub fn release_alone(&self, block: u32) {
         if let Some(count) = self.releases(block) {

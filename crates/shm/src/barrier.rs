@@ -34,8 +34,8 @@ fn membarrier(command: libc::c_int) -> bool {
     unsafe { libc::syscall(libc::SYS_membarrier, command, 0, 0) == 0 }
 }
 
-/// Registers this process for the asymmetric fence, if it can be had, and says whether it is in force. Every process of a
-/// domain must use the same kind: the agent calls this, and hands the answer out on the board.
+/// Registers this process for the asymmetric fence, if it can be had, and says whether it is in force. Every
+/// process of a domain must use the same kind: the agent calls this, and hands the answer out on the board.
 #[cfg(not(loom))]
 pub fn register() -> bool {
     let ok = membarrier(REGISTER_GLOBAL_EXPEDITED);
@@ -59,11 +59,12 @@ pub fn join(asymmetric: bool) -> Result<(), ShmError> {
         MODE.store(SYMMETRIC, Ordering::SeqCst);
         return Ok(());
     }
-    match register() {
-        true => Ok(()),
-        false => Err(ShmError::NoFence {
+    if register() {
+        Ok(())
+    } else {
+        Err(ShmError::NoFence {
             error: Errno::from_io_error(&std::io::Error::last_os_error()).unwrap_or(Errno::NOSYS),
-        }),
+        })
     }
 }
 

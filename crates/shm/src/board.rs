@@ -81,9 +81,9 @@ impl Doorbell {
 
     /// Wakes the owner if it is parked, and tells whether it was; before it is woken, does what comes `first`.
     ///
-    /// The flag goes first and the bell after it: a ring that takes the flag of a park has the bell still before
-    /// it, so that this park cannot sleep on. (The other way round a late ring could take the flag of the next
-    /// park without waking it; loom found that.)
+    /// The flag goes first and the bell after it: a ring that takes the flag of a park has the bell still
+    /// before it, so that this park cannot sleep on. (The other way round a late ring could take the flag of
+    /// the next park without waking it; loom found that.)
     #[cold]
     pub fn ring(&self, first: impl FnOnce()) -> bool {
         let parked = self.parked.swap(0, Ordering::SeqCst) != 0;
@@ -113,15 +113,16 @@ impl Doorbell {
         self.ring(|| {});
     }
 
-    /// The owner, before it looks whether the agent has called: from now on it asks before each step whether it may go on.
+    /// The owner, before it looks whether the agent has called: from now on it asks before each step whether it
+    /// may go on.
     pub fn begins_to_steer(&self) {
         self.steers.store(1, Ordering::SeqCst);
         // The look after this store is one of all or nothing with the agent's, which comes after its call.
         crate::sync::fence(Ordering::SeqCst);
     }
 
-    /// The agent, after it has called: whether the owner has begun to steer. If not, it hears of what it was called for
-    /// before it makes its first step.
+    /// The agent, after it has called: whether the owner has begun to steer. If not, it hears of what it was
+    /// called for before it makes its first step.
     pub fn steers(&self) -> bool {
         self.steers.load(Ordering::SeqCst) != 0
     }
@@ -131,7 +132,8 @@ impl Doorbell {
         self.far.store(1, Ordering::Relaxed);
     }
 
-    /// While the owner is awake, so many cores are busy: it has threads, or ranks. To be said while it is counted as asleep.
+    /// While the owner is awake, so many cores are busy: it has threads, or ranks. To be said while it is
+    /// counted as asleep.
     pub fn keeps_busy(&self, cores: u32) {
         // So that no sum of them overflows.
         self.busy.store(cores.min(1 << 16), Ordering::SeqCst);
@@ -158,8 +160,9 @@ impl Doorbell {
         self.core.load(Ordering::Relaxed) == core + 1 && self.awake.load(Ordering::Relaxed) != 0
     }
 
-    /// Parks the owner, unless `ready` says that there is no need: `sleep` is told the bell as it was before, and
-    /// is to return when the bell is no longer that, or when it has slept for long enough. `owner` is handed to both.
+    /// Parks the owner, unless `ready` says that there is no need: `sleep` is told the bell as it was before,
+    /// and is to return when the bell is no longer that, or when it has slept for long enough. `owner` is
+    /// handed to both.
     pub fn park<W: ?Sized>(
         &self,
         what: u32,
@@ -174,8 +177,8 @@ impl Doorbell {
         self.get_up();
     }
 
-    /// The first part of a park: from now on others ring for `what`. The owner looks once more whether there is need to
-    /// sleep, and may do so while the bell is what comes back.
+    /// The first part of a park: from now on others ring for `what`. The owner looks once more whether there is
+    /// need to sleep, and may do so while the bell is what comes back.
     pub fn lie_down(&self, what: u32) -> u32 {
         let before = self.bell.load(Ordering::SeqCst);
         self.parked.store(what, Ordering::SeqCst);
@@ -322,8 +325,8 @@ impl Board {
         head.awake.load(Ordering::Relaxed) < head.cores.load(Ordering::Relaxed)
     }
 
-    /// After a publication: wakes the owner of a doorbell if it is parked for `what`, and tells whether it was. It counts
-    /// as awake from then on, before it runs: whoever woke it may stand in its way by spinning.
+    /// After a publication: wakes the owner of a doorbell if it is parked for `what`, and tells whether it was.
+    /// It counts as awake from then on, before it runs: whoever woke it may stand in its way by spinning.
     #[inline(always)]
     pub fn ring_if_parked(&self, bell: &Doorbell, what: u32) -> bool {
         bell.ring_if_parked(what, || self.wake_up(bell))

@@ -1,5 +1,5 @@
-//! Whether this process is a fork of the one that mapped the memory. A child shares what is mapped, so what it drops must
-//! not be given back: the memory belongs to its parent.
+//! Whether this process is a fork of the one that mapped the memory. A child shares what is mapped, so what it
+//! drops must not be given back: the memory belongs to its parent.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::Once;
@@ -11,8 +11,8 @@ extern "C" fn forked() {
     FORKS.fetch_add(1, Ordering::Relaxed);
 }
 
-/// How often this process has come out of a fork since `watch` was called. What was made before a fork sees another number in
-/// the child.
+/// How often this process has come out of a fork since `watch` was called. What was made before a fork sees
+/// another number in the child.
 #[inline]
 pub fn count() -> u32 {
     FORKS.load(Ordering::Relaxed)

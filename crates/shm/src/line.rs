@@ -1,10 +1,10 @@
-//! An endpoint's line to its agent: registering, and asking for memory and rings. The agent's answers come in the order
-//! of the requests; what it says of its own accord may come in between.
+//! An endpoint's line to its agent: registering, and asking for memory and rings. The agent's answers come in
+//! the order of the requests; what it says of its own accord may come in between.
 
 use crate::area::Layout;
 use crate::endpoint::{AgentNotice, Custodian, Foundation, OpenedRing};
 use crate::memory::ShmError;
-use crate::socket::{SocketFrame, Frames, Socket};
+use crate::socket::{Frames, Socket, SocketFrame};
 use ligament_catalogue::{fault, said, Code, Fault};
 use ligament_wire::control::{from_bytes, to_bytes, Notice, PortDeclaration, Request, Welcome, PROTOCOL};
 use ligament_wire::steering::Steers;
@@ -53,8 +53,8 @@ impl AgentLine {
 }
 
 impl<F: Frames> AgentLine<F> {
-    /// Registers over a connection that is open: what the agent tells, and the memory it gives. `light` says that this
-    /// process can run all instances of its program.
+    /// Registers over a connection that is open: what the agent tells, and the memory it gives. `light` says
+    /// that this process can run all instances of its program.
     ///
     /// # Errors
     /// The agent's reason, or why it could not be asked.
@@ -148,25 +148,29 @@ enum AgentFrame {
 
 fn sort(frame: SocketFrame) -> Result<AgentFrame, ShmError> {
     let mut fds = VecDeque::from(frame.fds);
-    Ok(AgentFrame::OfItself(match from_bytes(&frame.bytes).map_err(|why| ShmError::Malformed(why.to_string()))? {
-        Notice::RingOpened { from, offset, slots, inbox } => {
-            let outbox = fds.pop_front().ok_or_else(|| ShmError::Malformed("a ring without memory".into()))?;
-            AgentNotice::RingOpened { from, outbox, offset, slots, inbox }
-        }
-        Notice::SlabDropped { of, slab } => AgentNotice::SlabDropped { of, slab },
-        Notice::Budget { channel, bytes } => AgentNotice::Budget { channel, bytes },
-        Notice::PeerEnded { endpoint } => AgentNotice::PeerEnded(endpoint),
-        Notice::PeerLost { endpoint } => AgentNotice::PeerLost(endpoint),
-        Notice::Look { round } => AgentNotice::Look(round),
-        Notice::Tap(tap) => {
-            let memory = fds.pop_front().ok_or_else(|| ShmError::Malformed("a tap without memory".into()))?;
-            AgentNotice::Tap { tap, memory }
-        }
-        Notice::Untap { tap } => AgentNotice::Untap(tap),
-        Notice::Steer { steer, members } => AgentNotice::Steer(steer, members),
-        Notice::RunEnds { why } => AgentNotice::RunEnds(why),
-        answer => return Ok(AgentFrame::Answer(answer, fds)),
-    }))
+    Ok(AgentFrame::OfItself(
+        match from_bytes(&frame.bytes).map_err(|why| ShmError::Malformed(why.to_string()))? {
+            Notice::RingOpened { from, offset, slots, inbox } => {
+                let outbox =
+                    fds.pop_front().ok_or_else(|| ShmError::Malformed("a ring without memory".into()))?;
+                AgentNotice::RingOpened { from, outbox, offset, slots, inbox }
+            }
+            Notice::SlabDropped { of, slab } => AgentNotice::SlabDropped { of, slab },
+            Notice::Budget { channel, bytes } => AgentNotice::Budget { channel, bytes },
+            Notice::PeerEnded { endpoint } => AgentNotice::PeerEnded(endpoint),
+            Notice::PeerLost { endpoint } => AgentNotice::PeerLost(endpoint),
+            Notice::Look { round } => AgentNotice::Look(round),
+            Notice::Tap(tap) => {
+                let memory =
+                    fds.pop_front().ok_or_else(|| ShmError::Malformed("a tap without memory".into()))?;
+                AgentNotice::Tap { tap, memory }
+            }
+            Notice::Untap { tap } => AgentNotice::Untap(tap),
+            Notice::Steer { steer, members } => AgentNotice::Steer(steer, members),
+            Notice::RunEnds { why } => AgentNotice::RunEnds(why),
+            answer => return Ok(AgentFrame::Answer(answer, fds)),
+        },
+    ))
 }
 
 fn unexpected(notice: &Notice) -> ShmError {

@@ -288,10 +288,10 @@ unsafe impl Shared for std::sync::atomic::AtomicU64 {}
 // SAFETY: atomics themselves.
 unsafe impl Shared for std::sync::atomic::AtomicU32 {}
 
-/// Bytes that are copied at once. Measured on Zen 5: a copy in such pieces is faster than one of the C library's in one go,
-/// 4 MiB 68 µs against 80, 8 MiB 0.2 ms against 0.28, 64 MiB 3.0 to 3.5 ms against 3.6 to 4.2. Who copies behind another
-/// core wants them neither small nor large: 256 KiB … 4 MiB received into an array in steps of 16, 32, 64 and 256 KiB took
-/// 6.2, 5.8, 4.7, 8.9 … 101, 88, 87, 91 µs.
+/// Bytes that are copied at once. Measured on Zen 5: a copy in such pieces is faster than one of the C
+/// library's in one go, 4 MiB 68 µs against 80, 8 MiB 0.2 ms against 0.28, 64 MiB 3.0 to 3.5 ms against 3.6 to
+/// 4.2. Who copies behind another core wants them neither small nor large: 256 KiB … 4 MiB received into an
+/// array in steps of 16, 32, 64 and 256 KiB took 6.2, 5.8, 4.7, 8.9 … 101, 88, 87, 91 µs.
 const COPY_PIECE_BYTES: usize = 64 << 10;
 
 /// Copies a large array, and tells after each piece how many bytes are copied.

@@ -2,8 +2,8 @@
 //! the top byte of its last word; the reader polls that line and nothing else.
 //!
 //! Memory order: the writer stores all other words relaxed, then word 7 with release; the reader loads word 7
-//! with acquire. The reader's cursor (how many slots it has taken) lies in memory of the reader; the writer looks
-//! at it only when the ring seems full.
+//! with acquire. The reader's cursor (how many slots it has taken) lies in memory of the reader; the writer
+//! looks at it only when the ring seems full.
 
 use crate::sync::{AtomicU64, Ordering};
 use std::ptr::NonNull;
@@ -19,8 +19,8 @@ pub const BODY_BYTES: usize = BODY_WORDS * 8;
 /// The word that carries the stamp.
 const STAMPED: usize = 7;
 const STAMP_SHIFT: u32 = 56;
-/// The line of the slot to be written next in which its message is announced while it is still being copied: how far that
-/// has come, and what `Announcement` says. A message that is announced has no body in its slot.
+/// The line of the slot to be written next in which its message is announced while it is still being copied:
+/// how far that has come, and what `Announcement` says. A message that is announced has no body in its slot.
 const ANNOUNCED: usize = ENTRY_WORDS - 8;
 /// The part of word 7 that belongs to the header.
 pub const STAMPED_MASK: u64 = (1 << STAMP_SHIFT) - 1;
@@ -165,7 +165,8 @@ impl RingWriter {
         self.written += 1;
     }
 
-    /// Announces the message of the next slot, of which nothing is copied yet. The caller has made sure of `room`.
+    /// Announces the message of the next slot, of which nothing is copied yet. The caller has made sure of
+    /// `room`.
     pub fn announce(&self, what: Announcement) {
         // SAFETY: as in `publish`.
         let words = unsafe { &self.slots.add(self.next.index).as_ref().words[ANNOUNCED..] };
@@ -175,8 +176,8 @@ impl RingWriter {
         words[4].store(what.tag(), Ordering::Relaxed);
     }
 
-    /// So many bytes of the announced message are copied. 0 before it is published, so that nothing is announced any more
-    /// when the slot comes round again.
+    /// So many bytes of the announced message are copied. 0 before it is published, so that nothing is
+    /// announced any more when the slot comes round again.
     pub fn progress(&self, bytes: u64) {
         // SAFETY: as in `publish`.
         let words = unsafe { &self.slots.add(self.next.index).as_ref().words };
@@ -315,7 +316,8 @@ mod model {
         (NonNull::from(&memory.slots[0]), memory.slots.len(), NonNull::from(&memory.taken))
     }
 
-    /// What is seen of an announcement is whole, and of the message that comes next, also when a slot comes round again.
+    /// What is seen of an announcement is whole, and of the message that comes next, also when a slot comes
+    /// round again.
     #[test]
     fn what_is_announced_is_the_next_message() {
         loom::model(|| {

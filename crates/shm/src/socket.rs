@@ -26,7 +26,8 @@ pub struct SocketFrame {
     pub fds: Vec<OwnedFd>,
 }
 
-/// Where an agent listens, as `LIGAMENT_AGENT` has it: `@name` is an abstract Unix socket, anything else a path.
+/// Where an agent listens, as `LIGAMENT_AGENT` has it: `@name` is an abstract Unix socket, anything else a
+/// path.
 ///
 /// # Errors
 /// It is longer than the system allows, or has a NUL in it.

@@ -1,7 +1,7 @@
 //! The status page: what an endpoint shows of itself to its agent without being asked, readable also when the
-//! process is stopped or dead. Written by the endpoint alone, with plain relaxed stores; each field is one word,
-//! so a reader sees no torn value. `epoch` is odd while the endpoint waits and changes with every wait: what is read
-//! between two equal looks at it belongs to one wait.
+//! process is stopped or dead. Written by the endpoint alone, with plain relaxed stores; each field is one
+//! word, so a reader sees no torn value. `epoch` is odd while the endpoint waits and changes with every wait:
+//! what is read between two equal looks at it belongs to one wait.
 
 use crate::timeline::TimelineTotals;
 use ligament_wire::EndpointId;
@@ -233,8 +233,8 @@ impl StatusPage {
         self.state.store(EndpointActivity::Computing as u64, Ordering::Release);
     }
 
-    /// Endpoint: it has not run for so long in all, ns. For an instance that shares its thread, which waits whenever
-    /// others run.
+    /// Endpoint: it has not run for so long in all, ns. For an instance that shares its thread, which waits
+    /// whenever others run.
     pub fn set_waited(&self, ns: u64) {
         self.waited.store(ns, Ordering::Relaxed);
     }
@@ -244,8 +244,8 @@ impl StatusPage {
         add(&self.epoch, 2);
     }
 
-    /// Endpoint, while it waits: it has looked again since it was asked to in this round, and what it waits for had
-    /// not come. By now it knows whether the code holds views, and what budget would do.
+    /// Endpoint, while it waits: it has looked again since it was asked to in this round, and what it waits for
+    /// had not come. By now it knows whether the code holds views, and what budget would do.
     pub fn confirm(&self, round: u64, holding: bool, needs: u64) {
         self.waits_holding.store(u64::from(holding), Ordering::Relaxed);
         self.waits_needs.store(needs, Ordering::Relaxed);
@@ -372,11 +372,16 @@ impl StatusPage {
             waits = None;
         }
         let state = match (&waits, EndpointActivity::from_word(self.state.load(Ordering::Acquire))) {
-            (Some(WaitRecord { what: AwaitedEvent::Message { .. }, .. }), _) => EndpointActivity::WaitingToReceive,
+            (Some(WaitRecord { what: AwaitedEvent::Message { .. }, .. }), _) => {
+                EndpointActivity::WaitingToReceive
+            }
             (Some(WaitRecord { what: AwaitedEvent::Steering { .. }, .. }), _) => EndpointActivity::Held,
             (Some(_), _) => EndpointActivity::WaitingToSend,
             // A wait that has ended meanwhile, or is about to begin.
-            (None, EndpointActivity::WaitingToReceive | EndpointActivity::WaitingToSend | EndpointActivity::Held) => EndpointActivity::Computing,
+            (
+                None,
+                EndpointActivity::WaitingToReceive | EndpointActivity::WaitingToSend | EndpointActivity::Held,
+            ) => EndpointActivity::Computing,
             (None, other) => other,
         };
         let time = f64::from_bits(word(&self.time));

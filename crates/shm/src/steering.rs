@@ -1,9 +1,11 @@
-//! Steering, as one endpoint takes part in it: which changes it has been told of, whether it has passed their times, where it
-//! has to wait, and what is in force from which of its steps on. No I/O, so that tests can drive it through anything.
+//! Steering, as one endpoint takes part in it: which changes it has been told of, whether it has passed their
+//! times, where it has to wait, and what is in force from which of its steps on. No I/O, so that tests can
+//! drive it through anything.
 //!
-//! A change is first *prepared*: the endpoint accepts it if none of the instances that it concerns has passed its time, and
-//! then goes no further than that time until it hears more. A change without a time holds each of them at its next step. Only
-//! the head knows whether all have accepted, so only the head may say that it is made good or withdrawn: no patience here.
+//! A change is first *prepared*: the endpoint accepts it if none of the instances that it concerns has passed
+//! its time, and then goes no further than that time until it hears more. A change without a time holds each of
+//! them at its next step. Only the head knows whether all have accepted, so only the head may say that it is
+//! made good or withdrawn: no patience here.
 
 use ligament_wire::steering::{Matter, ModelTime, ScheduledChange, Steer, Steers};
 use ligament_wire::times::{begin_of, is_before};
@@ -76,8 +78,8 @@ impl SteppedInstance {
     }
 }
 
-/// True if who comes to `time` with this step has come to `at`. Nobody below `begin_of(at)` has, so that a look at one number
-/// tells most of them.
+/// True if who comes to `time` with this step has come to `at`. Nobody below `begin_of(at)` has, so that a look
+/// at one number tells most of them.
 fn has_come(time: f64, step: f64, at: f64) -> bool {
     time >= at || time >= begin_of(at) && at - time <= 0.25 * step
 }

@@ -1,6 +1,6 @@
-//! The box of a tap: shared memory into which a sender puts the latest value of a port when it is asked to, and out of which
-//! whoever looks on takes it. The sender looks at one word, and writes if it is its turn; it reads nothing else there. The
-//! other side copies what it is given before it looks at it, and believes no length.
+//! The box of a tap: shared memory into which a sender puts the latest value of a port when it is asked to, and
+//! out of which whoever looks on takes it. The sender looks at one word, and writes if it is its turn; it reads
+//! nothing else there. The other side copies what it is given before it looks at it, and believes no length.
 
 use crate::memory::{Mapping, ShmError};
 use crate::own::OwnMemory;
@@ -114,8 +114,8 @@ impl TapBox {
         self.turn().is_asked()
     }
 
-    /// Sender, if a value is wanted: puts it in. `write` is given memory for `body_len` bytes, if the note says that there is
-    /// a value and there is room for it; what the box says if not is seen to here.
+    /// Sender, if a value is wanted: puts it in. `write` is given memory for `body_len` bytes, if the note says
+    /// that there is a value and there is room for it; what the box says if not is seen to here.
     pub fn fill(&self, mut note: Note, write: impl FnOnce(&mut [u8])) {
         if note.outcome == TapOutcome::Value {
             let len = usize::try_from(note.body_len).unwrap_or(usize::MAX);
@@ -131,8 +131,8 @@ impl TapBox {
         self.answer(note);
     }
 
-    /// Sender, if a value is wanted: puts a piece of it in, from so many bytes on. What comes in pieces is there with
-    /// `answer`.
+    /// Sender, if a value is wanted: puts a piece of it in, from so many bytes on. What comes in pieces is
+    /// there with `answer`.
     ///
     /// # Errors
     /// There is no room for it, or the system has no memory.
@@ -158,12 +158,14 @@ impl TapBox {
         self.turn().answer();
     }
 
-    /// Who looks on, if there is nothing asked for, or what was asked for has been taken: the next value is wanted.
+    /// Who looks on, if there is nothing asked for, or what was asked for has been taken: the next value is
+    /// wanted.
     pub fn ask(&self) {
         self.turn().ask();
     }
 
-    /// Who looks on: a copy of what was put in since it was asked for, if something was: the note, and the body of a value.
+    /// Who looks on: a copy of what was put in since it was asked for, if something was: the note, and the body
+    /// of a value.
     ///
     /// # Errors
     /// What is in the box is not what a sender puts there.
@@ -178,7 +180,8 @@ impl TapBox {
         Ok(Some((note, body)))
     }
 
-    /// Who looks on: what was put in since it was asked for, if something was. A value's bytes are `copy`'s to give.
+    /// Who looks on: what was put in since it was asked for, if something was. A value's bytes are `copy`'s to
+    /// give.
     ///
     /// # Errors
     /// What is in the box is not what a sender puts there.
@@ -200,8 +203,8 @@ impl TapBox {
     pub fn copy(&self, offset: u64, to: &mut [u8]) {
         let left = self.room().saturating_sub(offset);
         let len = to.len().min(usize::try_from(left).unwrap_or(usize::MAX));
-        // SAFETY: within the mapping; it is this side's turn, and a sender that writes all the same makes wrong bytes,
-        // which are checked as all others are.
+        // SAFETY: within the mapping; it is this side's turn, and a sender that writes all the same makes wrong
+        // bytes, which are checked as all others are.
         unsafe {
             let from = self.map.start().add(BODY_AT + (self.room() - left) as usize);
             std::ptr::copy_nonoverlapping(from, to.as_mut_ptr(), len);
@@ -293,8 +296,8 @@ mod tests {
         assert!(TapBox::open(make(64).unwrap(), 65).is_err());
     }
 
-    /// A sender that writes as fast as it can, and one that takes as fast as it can: each value is whole, and they come in
-    /// order.
+    /// A sender that writes as fast as it can, and one that takes as fast as it can: each value is whole, and
+    /// they come in order.
     #[test]
     fn nothing_is_taken_half_written() {
         let (sender, other) = both(8 << 10);

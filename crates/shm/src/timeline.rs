@@ -1,7 +1,8 @@
-//! The timeline of an endpoint: on what it has waited and copied, in its own shared memory, readable also when the
-//! process is stopped or dead. A ring of records, one for each wait or copy that lasted; and a table of causes, which
-//! adds up all of them, also the short ones. The writer never waits for the reader: records that were overwritten
-//! before they were read are missing one by one, but every record has all sums up to it, so nothing is missing in sum.
+//! The timeline of an endpoint: on what it has waited and copied, in its own shared memory, readable also when
+//! the process is stopped or dead. A ring of records, one for each wait or copy that lasted; and a table of
+//! causes, which adds up all of them, also the short ones. The writer never waits for the reader: records that
+//! were overwritten before they were read are missing one by one, but every record has all sums up to it, so
+//! nothing is missing in sum.
 
 use crate::area::Front;
 use crate::memory::Shared;
@@ -310,7 +311,9 @@ impl TimelineReader {
         let mut taken = Vec::new();
         for number in oldest..records {
             match read(&front.records()[number as usize % MAX_RECORDS], number) {
-                Some(interval) => taken.push(TimelineInterval { missed: std::mem::take(&mut self.missed), ..interval }),
+                Some(interval) => {
+                    taken.push(TimelineInterval { missed: std::mem::take(&mut self.missed), ..interval })
+                }
                 None => self.missed += 1,
             }
         }

@@ -1,13 +1,13 @@
-//! Whose turn it is with a piece of memory that two processes share: a word that passes it from the one who asks to the one
-//! who answers and back. Whoever has the turn has the memory alone, so that nothing is ever read half written. Neither
-//! waits: who does not have the turn comes again later.
+//! Whose turn it is with a piece of memory that two processes share: a word that passes it from the one who
+//! asks to the one who answers and back. Whoever has the turn has the memory alone, so that nothing is ever
+//! read half written. Neither waits: who does not have the turn comes again later.
 
 use crate::sync::{AtomicU32, Ordering};
 
 /// The memory is to be filled: it is the answerer's.
 const REQUESTED: u32 = 1;
-/// It is full: it is the asker's. Any other word is too, so that a word that nobody should have written stops the answerer
-/// and lets nobody write where somebody reads.
+/// It is full: it is the asker's. Any other word is too, so that a word that nobody should have written stops
+/// the answerer and lets nobody write where somebody reads.
 const FULL: u32 = 2;
 
 /// The word. Fresh memory is the asker's, with nothing in it.

@@ -1,5 +1,5 @@
-//! What the steady state allocates, for each kind of message, as docs/concepts/way-of-a-message.md says. One test, since
-//! the allocator of a process is counted.
+//! What the steady state allocates, for each kind of message, as docs/concepts/way-of-a-message.md says. One
+//! test, since the allocator of a process is counted.
 
 #![cfg(not(loom))]
 
@@ -8,7 +8,7 @@ mod common;
 use common::{Conduit, Domain, Line};
 use ligament_shm::endpoint::{Contiguous, EmptySource};
 use ligament_shm::{Endpoint, ShmError};
-use ligament_wire::{array_head, ArrayRef, DType, Encoder, HeaderWords, ArrayOrder, Value, ValueRef};
+use ligament_wire::{array_head, ArrayOrder, ArrayRef, DType, Encoder, HeaderWords, Value, ValueRef};
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -47,7 +47,8 @@ fn header() -> HeaderWords {
     HeaderWords::data(0.0, None)
 }
 
-/// Sends and receives many messages, and gives the allocations of each by the sender and by the receiver, rounded.
+/// Sends and receives many messages, and gives the allocations of each by the sender and by the receiver,
+/// rounded.
 fn each(send: impl Fn(&mut Endpoint<Line>, &mut Encoder, u64) -> Result<(), ShmError>) -> (u64, u64) {
     let domain = Domain::new(2, &[Conduit { from: 0, to: 1, budget: 1 << 30 }], 1 << 30);
     let (mut sender, mut receiver) = (domain.endpoint(0), domain.endpoint(1));

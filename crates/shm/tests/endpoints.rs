@@ -10,8 +10,8 @@ use ligament_shm::endpoint::{AgentNotice, Contiguous};
 use ligament_shm::status::{now, EndpointActivity};
 use ligament_shm::{Endpoint, ShmError};
 use ligament_wire::{
-    array_head, ArrayKind, ArrayRef, DType, Encoder, ConduitEnd, EndpointId, Header, HeaderWords, MessageKind, ArrayOrder,
-    Value, ValueRef,
+    array_head, ArrayKind, ArrayOrder, ArrayRef, ConduitEnd, DType, Encoder, EndpointId, Header, HeaderWords,
+    MessageKind, Value, ValueRef,
 };
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{mpsc, Arc};
@@ -235,7 +235,8 @@ fn a_message_larger_than_memory_allows_is_streamed() {
     sender.join().unwrap();
 }
 
-/// Sends something too large for the memory of the domain, to a receiver that does not read, until a signal ends it.
+/// Sends something too large for the memory of the domain, to a receiver that does not read, until a signal
+/// ends it.
 fn send_and_be_interrupted(sender: &mut Endpoint<Line>, to: &[usize], data: &[u64]) {
     let asked = Arc::new(AtomicBool::new(false));
     let once = asked.clone();
@@ -434,7 +435,10 @@ fn a_parked_receiver_is_woken_by_the_message() {
 
 #[test]
 fn any_of_several_channels_ends_a_wait() {
-    let conduits = [Conduit { from: 0, to: 2, budget: AMPLE_BUDGET_BYTES }, Conduit { from: 1, to: 2, budget: AMPLE_BUDGET_BYTES }];
+    let conduits = [
+        Conduit { from: 0, to: 2, budget: AMPLE_BUDGET_BYTES },
+        Conduit { from: 1, to: 2, budget: AMPLE_BUDGET_BYTES },
+    ];
     let domain = Domain::new(3, &conduits, AMPLE_BYTES);
     let mut receiver = domain.endpoint(2);
     let mut second = domain.endpoint(1);
@@ -511,7 +515,10 @@ fn who_waits_for_a_peer_that_is_lost_is_woken() {
 fn messages_with_the_head_of_the_one_before_are_told_apart_whether_queued_or_taken_at_once() {
     let domain = Domain::new(
         2,
-        &[Conduit { from: 0, to: 1, budget: AMPLE_BUDGET_BYTES }, Conduit { from: 0, to: 1, budget: AMPLE_BUDGET_BYTES }],
+        &[
+            Conduit { from: 0, to: 1, budget: AMPLE_BUDGET_BYTES },
+            Conduit { from: 0, to: 1, budget: AMPLE_BUDGET_BYTES },
+        ],
         AMPLE_BYTES,
     );
     let mut sender = domain.endpoint(0);
@@ -674,8 +681,8 @@ fn what_does_not_fit_the_callers_memory_is_left_as_it_was() {
     assert_eq!(elements(&receive(&mut receiver, 0).1), numbers(1000, 6));
 }
 
-/// Receives a large array that comes like the one before it into memory, as an instance does; and how much of it was
-/// there before it had come as a whole.
+/// Receives a large array that comes like the one before it into memory, as an instance does; and how much of
+/// it was there before it had come as a whole.
 fn follow_known_into(receiver: &mut Endpoint<Line>, channel: usize, count: usize) -> (Vec<u64>, usize) {
     let mut data = vec![0u64; count];
     let into: &mut [u8] = bytemuck::cast_slice_mut(&mut data);

@@ -1,18 +1,19 @@
-//! What stays mapped, and how long: loans and views whose endpoint is gone, slabs that were given back, the array of a
-//! caller whose wait panics. And what a process says that cannot take part, or that has no memory for a message.
+//! What stays mapped, and how long: loans and views whose endpoint is gone, slabs that were given back, the
+//! array of a caller whose wait panics. And what a process says that cannot take part, or that has no memory
+//! for a message.
 
 #![cfg(not(loom))]
 
 mod common;
 
 use common::{Conduit, Domain, Line};
-use ligament_shm::endpoint::{AgentNotice, RemoteBody, Contiguous, Source};
+use ligament_shm::endpoint::{AgentNotice, Contiguous, RemoteBody, Source};
 use ligament_shm::memory::Mapping;
 use ligament_shm::ring::Announcement;
 use ligament_shm::slab::packed;
 use ligament_shm::status::{now, EndpointActivity};
 use ligament_shm::{Endpoint, ShmError};
-use ligament_wire::{array_head, DType, EndpointId, HeaderWords, ArrayOrder, Value};
+use ligament_wire::{array_head, ArrayOrder, DType, EndpointId, HeaderWords, Value};
 use std::ops::Range;
 use std::panic::{catch_unwind, AssertUnwindSafe};
 use std::thread;

@@ -1,5 +1,5 @@
-//! Limits of an endpoint: how large a message may be, and how long a code can ask in vain before it learns that its agent
-//! is gone.
+//! Limits of an endpoint: how large a message may be, and how long a code can ask in vain before it learns that
+//! its agent is gone.
 
 #![cfg(not(loom))]
 
@@ -8,7 +8,7 @@ mod common;
 use common::{Conduit, Domain, Line};
 use ligament_shm::status::now;
 use ligament_shm::{Endpoint, ShmError};
-use ligament_wire::{ArrayRef, Encoder, Header, HeaderWords, ArrayOrder, ValueRef};
+use ligament_wire::{ArrayOrder, ArrayRef, Encoder, Header, HeaderWords, ValueRef};
 use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
@@ -93,7 +93,7 @@ fn who_only_receives_without_waiting_learns_that_the_agent_is_gone() {
     let mut receiver = domain.endpoint(1);
     assert!(matches!(receiver.receive(0, Some(now())), Err(ShmError::TimedOut)));
     domain.agent_vanishes();
-    let learnt =
-        (0..MAX_POLLS).find_map(|_| receiver.receive(0, Some(now())).err().filter(|e| *e != ShmError::TimedOut));
+    let learnt = (0..MAX_POLLS)
+        .find_map(|_| receiver.receive(0, Some(now())).err().filter(|e| *e != ShmError::TimedOut));
     assert_eq!(learnt, Some(ShmError::AgentGone));
 }

@@ -12,7 +12,7 @@ use ligament_shm::status::{now, AwaitedEvent, Status};
 use ligament_shm::steering::Gate;
 use ligament_shm::{Endpoint, ShmError};
 use ligament_wire::steering::{Matter, ModelTime, Steer};
-use ligament_wire::{ArrayRef, Encoder, EndpointId, Header, MessageKind, ArrayOrder, ValueRef};
+use ligament_wire::{ArrayOrder, ArrayRef, Encoder, EndpointId, Header, MessageKind, ValueRef};
 use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 
@@ -138,7 +138,9 @@ fn a_full_conduit_tells_the_budget_that_would_do_and_that_budget_does() {
         Ok(())
     });
     let status = domain.look_until(0, waits);
-    let Some(AwaitedEvent::Credit { channel: 0, needs }) = status.waits.map(|waits| waits.what) else { panic!() };
+    let Some(AwaitedEvent::Credit { channel: 0, needs }) = status.waits.map(|waits| waits.what) else {
+        panic!()
+    };
     assert!((12_000..14_000).contains(&needs), "{needs}");
     domain.tell(0, AgentNotice::Budget { channel: 0, bytes: needs - 1 });
     assert!(waits(&confirmed(&domain, 0)));

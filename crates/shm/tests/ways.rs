@@ -1,7 +1,8 @@
-//! An ordinary message takes a way of its own (`endpoint/ordinary.rs`), which must mean what the general way means. Each
-//! series of calls here, drawn by a seed, is played in two domains that are alike: in one ordinary messages take their
-//! own way, in the other all take the general one. After each call everything that anybody could see is compared:
-//! results, values, headers, errors, counters, credit, what stands in the rings, and memory.
+//! An ordinary message takes a way of its own (`endpoint/ordinary.rs`), which must mean what the general way
+//! means. Each series of calls here, drawn by a seed, is played in two domains that are alike: in one ordinary
+//! messages take their own way, in the other all take the general one. After each call everything that anybody
+//! could see is compared: results, values, headers, errors, counters, credit, what stands in the rings, and
+//! memory.
 #![cfg(not(loom))]
 
 mod common;
@@ -13,7 +14,8 @@ use ligament_shm::ring::STAMPED_MASK;
 use ligament_shm::status::now;
 use ligament_shm::{Endpoint, ShmError};
 use ligament_wire::{
-    array_head, flags, ArrayKind, ArrayRef, DType, Encoder, Header, HeaderWords, MessageKind, ArrayOrder, Value, ValueRef,
+    array_head, flags, ArrayKind, ArrayOrder, ArrayRef, DType, Encoder, Header, HeaderWords, MessageKind,
+    Value, ValueRef,
 };
 use proptest::prelude::*;
 use std::collections::{BTreeMap, VecDeque};
@@ -98,8 +100,8 @@ fn call() -> impl Strategy<Value = Call> {
     ]
 }
 
-/// A domain in which a series is played: endpoint 0 sends to 1 on two channels, of which the second has a small budget,
-/// and to 2 on a third.
+/// A domain in which a series is played: endpoint 0 sends to 1 on two channels, of which the second has a small
+/// budget, and to 2 on a third.
 struct Stage {
     domain: Domain,
     sender: Endpoint<Line>,
@@ -221,9 +223,10 @@ impl Stage {
             Ok(()) => {
                 let elements = elements(&value);
                 let text = format!("{} {elements:?}", all_of(&header));
-                match keep {
-                    true => self.kept.push_back((value, elements)),
-                    false => self.value = value,
+                if keep {
+                    self.kept.push_back((value, elements))
+                } else {
+                    self.value = value
                 }
                 text
             }
@@ -291,8 +294,9 @@ impl Stage {
         format!("{counted:?} {passed:?} {credits:?} {sent:?} {received:?} {memory}")
     }
 
-    /// The messages that stand in the rings, by channel and number, but for the places of their bodies, which follow from
-    /// when a view was let go. When a ring grows follows from when slots were taken; so where they stand is left out, too.
+    /// The messages that stand in the rings, by channel and number, but for the places of their bodies, which
+    /// follow from when a view was let go. When a ring grows follows from when slots were taken; so where they
+    /// stand is left out, too.
     fn messages(&self) -> BTreeMap<(u32, u64), Vec<u64>> {
         let mut messages = BTreeMap::new();
         for slot in self.domain.written(0, SLOTS) {
@@ -300,9 +304,10 @@ impl Stage {
             if !header.is_data() {
                 continue;
             }
-            let used = match header.flags() & flags::PLACED != 0 {
-                true => 7,
-                false => 8 + (header.body_len() as usize).div_ceil(8),
+            let used = if header.flags() & flags::PLACED != 0 {
+                7
+            } else {
+                8 + (header.body_len() as usize).div_ceil(8)
             };
             let mut words = slot[..used].to_vec();
             words.iter_mut().skip(7).take(1).for_each(|word| *word &= STAMPED_MASK);
@@ -365,7 +370,10 @@ fn views_hold_no_more_than_they_may_either_way() {
             stage.play(&Call::Array { on: vec![0], count: 1000, by: By::Elements, as_of });
             stage.play(&Call::Receive { channel: 0, keep: true });
             let pinned = stage.receivers[0].pinned();
-            assert!(pinned <= VIEWS_LIMIT_BYTES + 8 * 1000 + 64, "{pinned} after message {i}, generally: {generally}");
+            assert!(
+                pinned <= VIEWS_LIMIT_BYTES + 8 * 1000 + 64,
+                "{pinned} after message {i}, generally: {generally}"
+            );
         }
         stage.let_go();
     }
@@ -381,8 +389,13 @@ fn outcomes(second: Header) -> [String; 2] {
         let mut body = vec![0, 0, head.len() as u64];
         head.resize(head.len().next_multiple_of(8), 0);
         body.extend(head.chunks_exact(8).map(|word| u64::from_le_bytes(word.try_into().unwrap())));
-        let first =
-            Header { kind: MessageKind::Data, carrier_flags: flags::PLACED, parts: 1, body_len, ..Header::default() };
+        let first = Header {
+            kind: MessageKind::Data,
+            carrier_flags: flags::PLACED,
+            parts: 1,
+            body_len,
+            ..Header::default()
+        };
         wrong.publish(0, 0, first.encode(), &body);
         let mut receiver = domain.endpoint(1);
         receiver.set_generally(generally);

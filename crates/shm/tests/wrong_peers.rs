@@ -1,5 +1,5 @@
-//! What a wrong or half-dead peer leaves in its memory must end in an error, never in a crash, an endless wait or
-//! a huge allocation.
+//! What a wrong or half-dead peer leaves in its memory must end in an error, never in a crash, an endless wait
+//! or a huge allocation.
 #![cfg(not(loom))]
 
 mod common;
@@ -9,7 +9,9 @@ use ligament_shm::endpoint::{AgentNotice, Contiguous};
 use ligament_shm::ring::Announcement;
 use ligament_shm::status::now;
 use ligament_shm::ShmError;
-use ligament_wire::{array_head, flags, DType, EndpointId, Header, HeaderWords, MessageKind, ArrayOrder, Value};
+use ligament_wire::{
+    array_head, flags, ArrayOrder, DType, EndpointId, Header, HeaderWords, MessageKind, Value,
+};
 use proptest::prelude::*;
 
 fn domain() -> Domain {
@@ -109,7 +111,8 @@ fn a_chunk_of_nothing_is_refused() {
 
 #[test]
 fn a_chunk_of_an_impossible_message_is_an_error_and_no_allocation() {
-    let got = outcome(header(MessageKind::Data, flags::STREAM, 0, (1 << 56) - 1).encode(), &[0, 0, 4096, 0], &[]);
+    let got =
+        outcome(header(MessageKind::Data, flags::STREAM, 0, (1 << 56) - 1).encode(), &[0, 0, 4096, 0], &[]);
     assert!(matches!(got, Err(ShmError::OutOfMemory { .. })), "{got:?}");
 }
 

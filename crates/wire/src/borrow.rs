@@ -3,7 +3,7 @@
 use crate::error::WireError;
 use crate::gather::check_names;
 use crate::parts::array_source;
-use crate::value::{Array, DType, Element, ArrayOrder, SettingValue, Value};
+use crate::value::{Array, ArrayOrder, DType, Element, SettingValue, Value};
 
 /// A value to be sent. Lists and maps come in two forms: over borrowed slices, and over vectors for trees that
 /// are built on the way.
@@ -79,7 +79,8 @@ impl<'a> ArrayRef<'a> {
 }
 
 impl ArrayRef<'_> {
-    /// Checks what a message asks of it: a shape that can be, elements within its bytes, a name for each axis or none.
+    /// Checks what a message asks of it: a shape that can be, elements within its bytes, a name for each axis
+    /// or none.
     ///
     /// # Errors
     /// What is wrong with it.

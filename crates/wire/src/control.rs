@@ -1,6 +1,6 @@
-//! What an endpoint and its agent say to each other over their socket: small, rare, and off the way of messages.
-//! Frames are `[u32 length][u32 descriptors][CBOR]`; descriptors travel beside the frame. Fields are numbered, so
-//! that later versions may add some; both ends check `PROTOCOL` first.
+//! What an endpoint and its agent say to each other over their socket: small, rare, and off the way of
+//! messages. Frames are `[u32 length][u32 descriptors][CBOR]`; descriptors travel beside the frame. Fields are
+//! numbered, so that later versions may add some; both ends check `PROTOCOL` first.
 
 use crate::number::{EndpointId, RankId};
 use crate::peek::Sight;
@@ -9,7 +9,8 @@ use crate::tap;
 use ligament_catalogue::{fault, Fault};
 use minicbor::{Decode, Encode};
 
-/// Version of this protocol and of the layout of the memory that it hands out. The agent refuses others with a message that names both.
+/// Version of this protocol and of the layout of the memory that it hands out. The agent refuses others with a
+/// message that names both.
 pub const PROTOCOL: u32 = 6;
 /// Longest frame that either side accepts, bytes.
 pub const MAX_FRAME: usize = 256 << 20;
@@ -125,7 +126,8 @@ pub enum Request {
         #[n(2)]
         question: Question,
     },
-    /// What I have asked for and passed on, right before `Finished`, where `Welcome` says that somebody wants to know.
+    /// What I have asked for and passed on, right before `Finished`, where `Welcome` says that somebody wants
+    /// to know.
     #[n(9)]
     Used {
         /// The names of settings; `*` for whoever has looked through all of them.
@@ -221,8 +223,8 @@ pub enum Question {
         #[n(0)]
         instance: String,
     },
-    /// What there is at a path below the directory of an instance's process, in whatever domain, and of a file the bytes
-    /// from `offset` on, at most `most`. Answered by `Peeked`.
+    /// What there is at a path below the directory of an instance's process, in whatever domain, and of a file
+    /// the bytes from `offset` on, at most `most`. Answered by `Peeked`.
     #[n(4)]
     Peek {
         #[n(0)]
@@ -234,8 +236,8 @@ pub enum Question {
         #[n(3)]
         most: u32,
     },
-    /// How the run stands, as JSON; asked again on the same connection, what has changed since the last answer, but no sooner
-    /// after it than so many ms. Who asks rarely is told rarely, and never of what is past.
+    /// How the run stands, as JSON; asked again on the same connection, what has changed since the last answer,
+    /// but no sooner after it than so many ms. Who asks rarely is told rarely, and never of what is past.
     #[n(5)]
     Watch {
         #[n(0)]
@@ -358,26 +360,29 @@ pub enum Notice {
         #[n(0)]
         why: String,
     },
-    /// The process of an instance that you send to has exited cleanly: what is sent to it from now on is dropped.
+    /// The process of an instance that you send to has exited cleanly: what is sent to it from now on is
+    /// dropped.
     #[n(11)]
     PeerEnded {
         #[n(0)]
         endpoint: EndpointId,
     },
-    /// If you wait, look once more for what you wait for, and note this round on your status page if it has not come.
+    /// If you wait, look once more for what you wait for, and note this round on your status page if it has not
+    /// come.
     #[n(12)]
     Look {
         #[n(0)]
         round: u64,
     },
-    /// An endpoint that you receive from is gone before it was done, and the run goes on without it: take in what it has sent;
-    /// after that its conduits have ended.
+    /// An endpoint that you receive from is gone before it was done, and the run goes on without it: take in
+    /// what it has sent; after that its conduits have ended.
     #[n(18)]
     PeerLost {
         #[n(0)]
         endpoint: EndpointId,
     },
-    /// Something is to happen at a model time: to these of the instances that the process runs, by their places.
+    /// Something is to happen at a model time: to these of the instances that the process runs, by their
+    /// places.
     #[n(19)]
     Steer {
         #[n(0)]
@@ -388,7 +393,8 @@ pub enum Notice {
     /// To a client that peeks.
     #[n(13)]
     Peeked(#[n(0)] Sight),
-    /// Show what you send on this port: what is wanted of it goes into a box, whenever that is free. Descriptor: the box.
+    /// Show what you send on this port: what is wanted of it goes into a box, whenever that is free.
+    /// Descriptor: the box.
     #[n(14)]
     Tap(#[n(0)] Box<Tap>),
     /// Show it no more.
@@ -493,8 +499,8 @@ pub struct ChannelInfo {
     pub may_fail: Option<bool>,
 }
 
-/// What happens on a channel between messages and iterations: `last`, `repeat` and `pad` of yMMSL, and milestones. Most
-/// channels have none of this.
+/// What happens on a channel between messages and iterations: `last`, `repeat` and `pad` of yMMSL, and
+/// milestones. Most channels have none of this.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Encode, Decode)]
 pub struct ChannelSteps {
     /// How many numbers the path of the iteration has in which a message is sent.
@@ -528,11 +534,14 @@ impl ChannelSteps {
         self.reduced() + usize::from(self.repeats)
     }
 
-    /// Whether what is received in this iteration is empty: it is not the first of one in which the message comes once.
+    /// Whether what is received in this iteration is empty: it is not the first of one in which the message
+    /// comes once.
     pub fn is_padding(&self, iteration: &[u64]) -> bool {
         let repeats = usize::from(self.repeats).min(iteration.len());
         let repeated = &iteration[iteration.len() - repeats..];
-        repeated.iter().enumerate().any(|(i, &number)| number > 0 && i < ChannelSteps::MAX_FILTERS_OF_A_KIND && self.pads & 1 << i != 0)
+        repeated.iter().enumerate().any(|(i, &number)| {
+            number > 0 && i < ChannelSteps::MAX_FILTERS_OF_A_KIND && self.pads & 1 << i != 0
+        })
     }
 }
 
@@ -644,8 +653,8 @@ pub struct Welcome {
     /// The filters of conduits, as a model file has them, each list once. None if no conduit has any.
     #[n(13)]
     pub filters: Option<Vec<String>>,
-    /// What happens at model times that are known already, and to which of the instances that the process runs, by their
-    /// places. None if there is nothing.
+    /// What happens at model times that are known already, and to which of the instances that the process runs,
+    /// by their places. None if there is nothing.
     #[n(14)]
     pub schedule: Option<Vec<(ScheduledChange, Vec<u32>)>>,
 }

@@ -8,7 +8,7 @@ use minicbor::Decoder;
 use crate::error::WireError;
 use crate::layout::{align_part, head_len, CheckedBody};
 use crate::tree::deeper;
-use crate::value::{Array, ArrayMeta, DType, ArrayOrder, SettingValue, Value, MAX_DIMS};
+use crate::value::{Array, ArrayMeta, ArrayOrder, DType, SettingValue, Value, MAX_DIMS};
 use crate::{gather, TAG_ARRAY, TAG_BYTES, TAG_COMPLEX, TAG_SETTINGS};
 
 /// What a reader is willing to take. An item of the tree takes one byte or more in the message and about a
@@ -143,8 +143,8 @@ impl Plain {
     }
 }
 
-/// The fast path: a tree that is one array without names, unit and strides, in the form that our encoder writes,
-/// and whose part is all that there is. Anything else, also what is wrong, goes the general way.
+/// The fast path: a tree that is one array without names, unit and strides, in the form that our encoder
+/// writes, and whose part is all that there is. Anything else, also what is wrong, goes the general way.
 #[inline]
 fn plain_array(body: &CheckedBody<'_>, part_len: u64) -> Option<Plain> {
     if body.parts() != 1 {

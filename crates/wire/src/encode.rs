@@ -1,5 +1,5 @@
-//! Planning and writing a body: the head is built in a buffer that is used again, and the parts are copied once,
-//! from the sender's memory to where they shall stand.
+//! Planning and writing a body: the head is built in a buffer that is used again, and the parts are copied
+//! once, from the sender's memory to where they shall stand.
 
 use ligament_catalogue::said;
 use std::ops::Range;
@@ -8,9 +8,9 @@ use crate::borrow::{ArrayRef, ValueRef};
 use crate::error::WireError;
 use crate::gather;
 use crate::layout::{align_part, table_len, Cursor};
-use crate::parts::{array_source, PlannedPart, PartList, Source};
+use crate::parts::{array_source, PartList, PlannedPart, Source};
 use crate::tree::{write_array, Cbor, Description, TreeWriter};
-use crate::value::{ArrayMeta, DType, ArrayOrder, Value, MAX_DIMS};
+use crate::value::{ArrayMeta, ArrayOrder, DType, Value, MAX_DIMS};
 use crate::TAG_ARRAY;
 
 /// Plans bodies. Keep one and use it again: messages of up to one part then allocate nothing.
@@ -34,8 +34,8 @@ impl Encoder {
         Encoder::default()
     }
 
-    /// Plans the body of `value`. Errors: more than 64 lists and maps inside each other, more than 65,535 parts,
-    /// an array whose shape, strides and bytes do not fit together, a body of 2⁵⁶ bytes or more.
+    /// Plans the body of `value`. Errors: more than 64 lists and maps inside each other, more than 65,535
+    /// parts, an array whose shape, strides and bytes do not fit together, a body of 2⁵⁶ bytes or more.
     pub fn plan<'a>(&mut self, value: &ValueRef<'a>) -> Result<EncodingPlan<'_, 'a>, WireError> {
         match value {
             ValueRef::Array(array) => self.plan_array(array),
@@ -56,7 +56,11 @@ impl Encoder {
         self.head.clear();
         let body_len = plain_array_head(array.dtype, array.shape, array.order, nbytes, &mut self.head)?;
         let offset = align_part(self.head.len() as u64);
-        Ok(EncodingPlan { head: &self.head, parts: PartList::One(PlannedPart { offset, len: nbytes, source }), body_len })
+        Ok(EncodingPlan {
+            head: &self.head,
+            parts: PartList::One(PlannedPart { offset, len: nbytes, source }),
+            body_len,
+        })
     }
 
     /// The general way, which every value can go.
@@ -79,10 +83,10 @@ impl Encoder {
     }
 }
 
-/// Writes (to the emptied `out`) the head of a body that is one array whose elements are put in place by someone
-/// else: contiguous in `order`, or with `meta.strides` and element 0 at the start of the part. Gives the length
-/// of the body: what is not head or padding is the part, which begins at the next multiple of 64. Errors: as
-/// [`Encoder::plan`]; strides that reach before element 0 or lay elements over each other.
+/// Writes (to the emptied `out`) the head of a body that is one array whose elements are put in place by
+/// someone else: contiguous in `order`, or with `meta.strides` and element 0 at the start of the part. Gives
+/// the length of the body: what is not head or padding is the part, which begins at the next multiple of 64.
+/// Errors: as [`Encoder::plan`]; strides that reach before element 0 or lay elements over each other.
 pub fn array_head(
     dtype: DType,
     shape: &[u64],
@@ -233,8 +237,8 @@ impl<'a> EncodingPlan<'_, 'a> {
         }
     }
 
-    /// Gathers the parts into `dst`, whose byte 0 is the body's byte [`EncodingPlan::first_part_offset`]. The padding
-    /// between parts is zeroed.
+    /// Gathers the parts into `dst`, whose byte 0 is the body's byte [`EncodingPlan::first_part_offset`]. The
+    /// padding between parts is zeroed.
     ///
     /// # Panics
     /// If `dst` is shorter than [`EncodingPlan::parts_len`].
@@ -262,8 +266,8 @@ impl<'a> EncodingPlan<'_, 'a> {
         self.write_parts(&mut dst[start..]);
     }
 
-    /// Writes the bytes of the body that lie in `range` to `dst`, which is as long as the range: for messages that
-    /// are sent piece by piece. A window costs one search in the list of parts.
+    /// Writes the bytes of the body that lie in `range` to `dst`, which is as long as the range: for messages
+    /// that are sent piece by piece. A window costs one search in the list of parts.
     ///
     /// # Panics
     /// If the range leaves the body, or `dst` has another length.

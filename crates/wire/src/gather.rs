@@ -1,10 +1,10 @@
-//! Shapes and strides: what an array's elements take, whether they lie within their bytes, and gathering strided
-//! elements into a part (any window of it, so that a part can be streamed).
+//! Shapes and strides: what an array's elements take, whether they lie within their bytes, and gathering
+//! strided elements into a part (any window of it, so that a part can be streamed).
 
 use crate::borrow::ArrayRef;
 use crate::error::WireError;
 use crate::layout::MAX_BODY;
-use crate::value::{DType, ArrayOrder, MAX_DIMS, MAX_EXTENT};
+use crate::value::{ArrayOrder, DType, MAX_DIMS, MAX_EXTENT};
 use ligament_catalogue::said;
 
 pub(crate) fn too_many_dims(ndim: usize) -> WireError {
@@ -48,8 +48,8 @@ pub(crate) fn contiguous_bytes(dtype: DType, shape: &[u64]) -> Result<u64, WireE
     Ok(bytes)
 }
 
-/// Byte strides of contiguous elements; those past the last dimension are 0. In an array without elements, where
-/// strides mean nothing, they saturate instead of overflowing.
+/// Byte strides of contiguous elements; those past the last dimension are 0. In an array without elements,
+/// where strides mean nothing, they saturate instead of overflowing.
 pub(crate) fn contiguous_strides(dtype: DType, shape: &[u64], order: ArrayOrder) -> [i64; MAX_DIMS] {
     let mut strides = [0; MAX_DIMS];
     let mut step = dtype.size() as i64;

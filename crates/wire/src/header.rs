@@ -17,8 +17,8 @@ pub mod flags {
     pub const HAS_TICKS: u16 = 1 << 1;
     /// The body is compressed.
     pub const COMPRESSED: u16 = 1 << 2;
-    /// Carrier: head, parts and body length are those of the last message of the conduit whose head stood in its slot;
-    /// the place stands in the body length's field, so that the header's line is all of the slot.
+    /// Carrier: head, parts and body length are those of the last message of the conduit whose head stood in
+    /// its slot; the place stands in the body length's field, so that the header's line is all of the slot.
     pub const AS_BEFORE: u16 = 1 << 13;
     /// Carrier: a chunk of a message that was too large for the memory at hand.
     pub const STREAM: u16 = 1 << 14;
@@ -75,11 +75,11 @@ pub enum MessageKind {
     Checkpoint,
     /// A change of routing.
     Route,
-    /// The conduit joins resizable ports; the body is a list of two integers: the slot for which the messages that
-    /// follow are, and how many slots there are.
+    /// The conduit joins resizable ports; the body is a list of two integers: the slot for which the messages
+    /// that follow are, and how many slots there are.
     Slot,
-    /// An iteration of the sender, or of one that calls it, is over; the body is its path, a list of integers. Sent only where
-    /// the receiver needs to know.
+    /// An iteration of the sender, or of one that calls it, is over; the body is its path, a list of integers.
+    /// Sent only where the receiver needs to know.
     Milestone,
     /// The carrier's own (ring jump, stream chunk); never leaves shared memory.
     Carrier,
@@ -255,8 +255,8 @@ impl Header {
     }
 }
 
-/// A header as its eight words: what the way of a message works with, since it is moved as it is. The fields mean
-/// what they mean in [`Header`].
+/// A header as its eight words: what the way of a message works with, since it is moved as it is. The fields
+/// mean what they mean in [`Header`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HeaderWords(pub [u64; 8]);
 
@@ -293,9 +293,9 @@ impl HeaderWords {
         Header::decode(&self.0).map(|_| ())
     }
 
-    /// Whether this is message `sequence` of conduit `conduit`, a value, sent under no settings overlay and in no
-    /// checkpoint epoch, with no flag but that it has a next timestamp and where it stands. This is the commonest
-    /// header, and needs no further check.
+    /// Whether this is message `sequence` of conduit `conduit`, a value, sent under no settings overlay and in
+    /// no checkpoint epoch, with no flag but that it has a next timestamp and where it stands. This is the
+    /// commonest header, and needs no further check.
     #[inline]
     pub fn is_ordinary(&self, conduit: u32, sequence: u64) -> bool {
         let known = u64::from(flags::HAS_NEXT | flags::PLACED | flags::AS_BEFORE) << 16;
@@ -413,8 +413,8 @@ impl HeaderWords {
         self.body_len() == 0 && self.parts() == 0 && self.flags() & flags::PLACED == 0
     }
 
-    /// The same header for message `sequence` of conduit `conduit`, with so many parts and `body_len` bytes of body: as
-    /// words of its own, which need not meet in memory before they are stored where they go.
+    /// The same header for message `sequence` of conduit `conduit`, with so many parts and `body_len` bytes of
+    /// body: as words of its own, which need not meet in memory before they are stored where they go.
     #[inline(always)]
     pub fn on(&self, conduit: u32, sequence: u64, parts: u16, body_len: u64) -> HeaderWords {
         let mut words = HeaderWords([0, 0, self.0[2], self.0[3], self.0[4], self.0[5], self.0[6], 0]);
@@ -424,15 +424,16 @@ impl HeaderWords {
         words
     }
 
-    /// The same with the marks of a body that is placed as the one before was, and whose place stands where its length
-    /// would.
+    /// The same with the marks of a body that is placed as the one before was, and whose place stands where its
+    /// length would.
     #[inline(always)]
     pub fn placed_as_before(mut self) -> HeaderWords {
         self.set_carrier_flag(flags::PLACED | flags::AS_BEFORE);
         self
     }
 
-    /// Says that the body is as before, and where it lies: 56 bits of the carrier's, in the place of its length.
+    /// Says that the body is as before, and where it lies: 56 bits of the carrier's, in the place of its
+    /// length.
     #[inline]
     pub fn set_as_before(&mut self, place: u64) {
         self.set_carrier_flag(flags::AS_BEFORE);

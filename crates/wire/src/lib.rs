@@ -1,6 +1,6 @@
 //! What a message is: header, value tree, array parts, control messages. The same bytes in shared memory, on a
-//! socket and in a file; the format is described in `docs/reference/message.md`. No I/O here, and no `unsafe` but in
-//! `sys`.
+//! socket and in a file; the format is described in `docs/reference/message.md`. No I/O here, and no `unsafe`
+//! but in `sys`.
 #![deny(unsafe_code)]
 
 mod borrow;
@@ -31,7 +31,7 @@ pub use header::{flags, ConduitEnd, Header, HeaderWords, MessageKind, HEADER_BYT
 pub use layout::{align_part, head_len, MAX_BODY, PART_ALIGNMENT_BYTES};
 pub use number::{rank_name, rank_parts, DomainId, EndpointId, InstanceId, RankId, Ranks};
 pub use sys::{Bytes, Keeper};
-pub use value::{Array, ArrayKind, ArrayMeta, DType, Element, ArrayOrder, SettingValue, Value, MAX_DIMS};
+pub use value::{Array, ArrayKind, ArrayMeta, ArrayOrder, DType, Element, SettingValue, Value, MAX_DIMS};
 
 /// How many lists, maps and settings may stand around one value.
 pub const MAX_DEPTH: usize = 64;

@@ -11,7 +11,8 @@ pub enum Sight {
     /// A file, and of its bytes those from `offset` on; as many as were asked for, if there are so many.
     #[n(1)]
     File {
-        /// Not before what was asked for: what was taken out of an output, so that it does not grow for ever, is left out.
+        /// Not before what was asked for: what was taken out of an output, so that it does not grow for ever,
+        /// is left out.
         #[n(0)]
         offset: u64,
         #[cbor(n(1), with = "minicbor::bytes")]

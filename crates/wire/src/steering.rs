@@ -1,6 +1,6 @@
-//! Steering: what the head and the endpoints of a run say to each other to change settings, or to halt, at one model time.
-//! A change is prepared at all whom it concerns, and made good when all of them have accepted it; who comes to its time
-//! before that waits there.
+//! Steering: what the head and the endpoints of a run say to each other to change settings, or to halt, at one
+//! model time. A change is prepared at all whom it concerns, and made good when all of them have accepted it;
+//! who comes to its time before that waits there.
 
 use minicbor::{Decode, Encode};
 
@@ -38,8 +38,8 @@ pub enum Matter {
 /// What the head wants of an endpoint. Changes have numbers, which grow.
 #[derive(Debug, Clone, PartialEq, Eq, Encode, Decode)]
 pub enum Steer {
-    /// Will you make this change at `at`? Without a time: when you come to your next step, wait there, and say how far you
-    /// are now. Answered by `Accepts`, `Past` or `Unsteered`.
+    /// Will you make this change at `at`? Without a time: when you come to your next step, wait there, and say
+    /// how far you are now. Answered by `Accepts`, `Past` or `Unsteered`.
     #[n(0)]
     Prepare {
         #[n(0)]
@@ -76,8 +76,8 @@ pub enum Steer {
 /// What an endpoint says of a change.
 #[derive(Debug, Clone, PartialEq, Eq, Encode, Decode)]
 pub enum Steers {
-    /// I have not passed its time, and wait there until I hear more. The last time that I have passed, if I have begun;
-    /// and, if I stand at a later one, that.
+    /// I have not passed its time, and wait there until I hear more. The last time that I have passed, if I
+    /// have begun; and, if I stand at a later one, that.
     #[n(0)]
     Accepts {
         #[n(0)]
@@ -91,7 +91,8 @@ pub enum Steers {
         #[n(0)]
         last: ModelTime,
     },
-    /// I have not called `steer` yet (or begun a pass that there could be another of), and will answer when I do.
+    /// I have not called `steer` yet (or begun a pass that there could be another of), and will answer when I
+    /// do.
     #[n(2)]
     Unsteered,
     /// I stand at a halt, at this time.

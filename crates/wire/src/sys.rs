@@ -1,6 +1,6 @@
-//! Bytes that views share, kept by a count of who holds them. As the `bytes` crate's, but the owner's record may lie
-//! where its maker wants it (a received message makes none on the heap), and the last holder of all drops it without
-//! a locked instruction. The one place with `unsafe` in this crate.
+//! Bytes that views share, kept by a count of who holds them. As the `bytes` crate's, but the owner's record
+//! may lie where its maker wants it (a received message makes none on the heap), and the last holder of all
+//! drops it without a locked instruction. The one place with `unsafe` in this crate.
 
 use std::fmt;
 use std::ops::{Deref, RangeBounds};
@@ -15,7 +15,8 @@ pub struct Keeper {
 }
 
 impl Keeper {
-    /// A keeper with one holder. `let_go` is called once, with the keeper, when nobody holds its bytes any more.
+    /// A keeper with one holder. `let_go` is called once, with the keeper, when nobody holds its bytes any
+    /// more.
     pub const fn new(let_go: unsafe fn(NonNull<Keeper>)) -> Keeper {
         Keeper { holders: AtomicUsize::new(1), let_go }
     }
@@ -37,8 +38,8 @@ pub struct Bytes {
     keeper: Option<NonNull<Keeper>>,
 }
 
-// SAFETY: the bytes are only read, and the count is atomic; what keeps them is `Send + Sync` (`from_owner`), or its
-// maker vouches for that (`from_keeper`).
+// SAFETY: the bytes are only read, and the count is atomic; what keeps them is `Send + Sync` (`from_owner`), or
+// its maker vouches for that (`from_keeper`).
 unsafe impl Send for Bytes {}
 // SAFETY: as above.
 unsafe impl Sync for Bytes {}
@@ -88,8 +89,8 @@ impl Bytes {
     /// Bytes that a record of the caller's keeps.
     ///
     /// # Safety
-    /// `keeper` counts one holder, this one; `len` bytes from `start` can be read, from any thread, until its `let_go`
-    /// is called, and so long the keeper stays where it is. `let_go` may be called by any thread.
+    /// `keeper` counts one holder, this one; `len` bytes from `start` can be read, from any thread, until its
+    /// `let_go` is called, and so long the keeper stays where it is. `let_go` may be called by any thread.
     #[inline]
     pub unsafe fn from_keeper(start: *const u8, len: usize, keeper: NonNull<Keeper>) -> Bytes {
         Bytes { start, len, keeper: Some(keeper) }
@@ -125,8 +126,8 @@ impl Drop for Bytes {
         let Some(keeper) = self.keeper else { return };
         // SAFETY: `self` holds it.
         let kept = unsafe { keeper.as_ref() };
-        // Who sees itself as the only holder is: another could only come from a clone of this one. That spares the
-        // commonest case a locked instruction.
+        // Who sees itself as the only holder is: another could only come from a clone of this one. That spares
+        // the commonest case a locked instruction.
         if kept.holders.load(Ordering::Acquire) != 1 {
             if kept.holders.fetch_sub(1, Ordering::Release) != 1 {
                 return;

@@ -1,17 +1,17 @@
-//! What a tap asks of a port's values: all of them or a part, and what the box says of the value in it. A tap shows the
-//! latest value that a port sends, now and then, to somebody who looks on.
+//! What a tap asks of a port's values: all of them or a part, and what the box says of the value in it. A tap
+//! shows the latest value that a port sends, now and then, to somebody who looks on.
 
 use crate::borrow::ArrayRef;
 use crate::encode::Encoder;
-use crate::value::{Array, DType, ArrayOrder, MAX_DIMS};
+use crate::value::{Array, ArrayOrder, DType, MAX_DIMS};
 use ligament_catalogue::{fault, Fault};
 use minicbor::{Decode, Encode};
 
 /// The most bars of a histogram.
 pub const MAX_HISTOGRAM_BARS: u32 = 4096;
 
-/// What of a value is wanted. From a map the value under the keys is taken, from an array the cuts, of these every n-th
-/// element along each axis, and of that the histogram.
+/// What of a value is wanted. From a map the value under the keys is taken, from an array the cuts, of these
+/// every n-th element along each axis, and of that the histogram.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Encode, Decode)]
 pub struct TapSelection {
     /// Keys of maps inside each other, the outermost first.
@@ -46,12 +46,15 @@ pub enum AxisCut {
     },
 }
 
-/// Where along an axis of `extent` elements a cut begins, how many elements it takes, and how far they are apart. None: an
-/// index that the axis does not have.
+/// Where along an axis of `extent` elements a cut begins, how many elements it takes, and how far they are
+/// apart. None: an index that the axis does not have.
 fn along(cut: AxisCut, extent: u64) -> Option<(u64, u64, u64)> {
-    let place = |index: i64| match index < 0 {
-        true => extent.checked_sub(index.unsigned_abs()),
-        false => Some(index.unsigned_abs()),
+    let place = |index: i64| {
+        if index < 0 {
+            extent.checked_sub(index.unsigned_abs())
+        } else {
+            Some(index.unsigned_abs())
+        }
     };
     match cut {
         AxisCut::At(index) => place(index).filter(|&at| at < extent).map(|at| (at, 1, 1)),
@@ -117,11 +120,10 @@ impl TapSelection {
             return Ok(Vec::new());
         }
         let cuts: Vec<AxisCut> = text.split(',').map(|one| cut_of(one.trim())).collect::<Result<_, _>>()?;
-        match cuts.len() <= MAX_DIMS {
-            true => Ok(cuts),
-            false => {
-                Err(fault!(BAD_SLICE, "a slice along {} axes; an array has at most {MAX_DIMS}", cuts.len()))
-            }
+        if cuts.len() <= MAX_DIMS {
+            Ok(cuts)
+        } else {
+            Err(fault!(BAD_SLICE, "a slice along {} axes; an array has at most {MAX_DIMS}", cuts.len()))
         }
     }
 }
@@ -179,8 +181,8 @@ impl TapOutcome {
     }
 }
 
-/// How many elements of an array a histogram has, in which range, and how many in each of its bars, which are equally wide.
-/// Elements that are not finite stand for themselves; of complex ones it is the absolute value.
+/// How many elements of an array a histogram has, in which range, and how many in each of its bars, which are
+/// equally wide. Elements that are not finite stand for themselves; of complex ones it is the absolute value.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Histogram {
     /// The least and the greatest of them; none if there is no finite one.
@@ -194,9 +196,12 @@ impl Histogram {
     /// Of contiguous elements in native byte order.
     pub fn of(dtype: DType, elements: &[u8], bars: u32) -> Histogram {
         let (mut low, mut high, mut others) = (f64::INFINITY, f64::NEG_INFINITY, 0);
-        each(dtype, elements, &mut |x| match x.is_finite() {
-            true => (low, high) = (low.min(x), high.max(x)),
-            false => others += 1,
+        each(dtype, elements, &mut |x| {
+            if x.is_finite() {
+                (low, high) = (low.min(x), high.max(x))
+            } else {
+                others += 1
+            }
         });
         let bars = bars.clamp(1, MAX_HISTOGRAM_BARS) as usize;
         let mut counts = vec![0; bars];
@@ -217,17 +222,23 @@ impl Histogram {
 
 /// A double as text from which the same is read: short also where it is huge or tiny.
 pub fn text_of(x: f64) -> String {
-    match x == 0.0 || !x.is_finite() || (1e-5..1e16).contains(&x.abs()) {
-        true => x.to_string(),
-        false => format!("{x:e}"),
+    if x == 0.0 || !x.is_finite() || (1e-5..1e16).contains(&x.abs()) {
+        x.to_string()
+    } else {
+        format!("{x:e}")
     }
 }
 
 /// The elements of an array as doubles, the last index running fastest; of complex ones the absolute values.
 pub fn numbers_of(array: &Array) -> Vec<f64> {
     let strides = array.strides();
-    let plain =
-        ArrayRef { names: &[], unit: None, order: ArrayOrder::RowMajor, strides: Some(&strides), ..array.into() };
+    let plain = ArrayRef {
+        names: &[],
+        unit: None,
+        order: ArrayOrder::RowMajor,
+        strides: Some(&strides),
+        ..array.into()
+    };
     let mut encoder = Encoder::new();
     // An array that was received is sound.
     let Ok(plan) = encoder.plan_array(&plain) else { return Vec::new() };
@@ -280,7 +291,8 @@ mod tests {
     use super::*;
 
     fn part(text: &str, thin: u64, shape: &[u64], strides: &[i64]) -> Option<(Vec<u64>, Vec<i64>, i64)> {
-        let wanted = TapSelection { cuts: TapSelection::cuts_of(text).unwrap(), thin, ..TapSelection::default() };
+        let wanted =
+            TapSelection { cuts: TapSelection::cuts_of(text).unwrap(), thin, ..TapSelection::default() };
         wanted.part_of(shape, strides).map(|part| (part.shape, part.strides, part.offset))
     }
 

@@ -1,13 +1,14 @@
 //! Model times: when two of them are one, and how people write them.
 //!
-//! A time is a sum of steps, and each addition rounds. So a code that adds up 0.1 a thousand times is at 99.9999999999986,
-//! and nothing may compare this with 100 by its bits. One rule holds wherever times of different origin meet:
+//! A time is a sum of steps, and each addition rounds. So a code that adds up 0.1 a thousand times is at
+//! 99.9999999999986, and nothing may compare this with 100 by its bits. One rule holds wherever times of
+//! different origin meet:
 //!
-//! - With a step, two times are one if they differ by less than a ten-thousandth of it, or by less than that many additions
-//!   may round, but never by more than a quarter of the step. So the slack does not grow with the time, and two steps of a
-//!   code never become one.
-//! - Without a step, two times are one if they differ by less than a thousand additions may round. So neighbouring
-//!   milliseconds since 1970 are two times, counted in seconds or in milliseconds.
+//! - With a step, two times are one if they differ by less than a ten-thousandth of it, or by less than that
+//!   many additions may round, but never by more than a quarter of the step. So the slack does not grow with
+//!   the time, and two steps of a code never become one.
+//! - Without a step, two times are one if they differ by less than a thousand additions may round. So
+//!   neighbouring milliseconds since 1970 are two times, counted in seconds or in milliseconds.
 
 use std::fmt;
 
@@ -19,7 +20,8 @@ const MAX_SHARE_OF_STEP: f64 = 0.25;
 const SHARE_OF_NO_STEP: f64 = 1e-9;
 /// Without a step: the part of the larger time by which two times may differ, 2⁻⁴².
 const SHARE_OF_TIME: f64 = 1024.0 * f64::EPSILON;
-/// Roundings for each addition, and for what else is computed with a time: others may make several steps of one.
+/// Roundings for each addition, and for what else is computed with a time: others may make several steps of
+/// one.
 const ROUNDINGS_PER_STEP: f64 = 4.0;
 const ROUNDINGS: f64 = 16.0;
 
@@ -45,8 +47,8 @@ impl TimeSeries {
         TimeSeries { largest: size.abs(), ..TimeSeries::default() }
     }
 
-    /// The next time has come, and perhaps the one after it is known. A time that is earlier than the one before begins anew:
-    /// whether it does.
+    /// The next time has come, and perhaps the one after it is known. A time that is earlier than the one
+    /// before begins anew: whether it does.
     pub fn goes_on(&mut self, time: f64, next: Option<f64>) -> bool {
         let again = self.last.is_some_and(|last| self.is_before(time, last));
         if again {
@@ -111,7 +113,8 @@ pub fn after(time: f64) -> f64 {
     time + f64::MIN_POSITIVE
 }
 
-/// The time after a number of equal steps: for decimal steps the decimal number, 2.1 and not 2.0999999999999996.
+/// The time after a number of equal steps: for decimal steps the decimal number, 2.1 and not
+/// 2.0999999999999996.
 pub fn after_steps(begin: f64, step: f64, steps: u64) -> f64 {
     let way = steps as f64 * step;
     let time = begin + way;
@@ -145,8 +148,8 @@ fn digits_of(time: f64) -> usize {
 pub struct ShownTime(pub f64);
 
 impl ShownTime {
-    /// The number that is shown. Digits are left out only of numbers with more than fifteen, behind a run of three zeros or
-    /// nines, from the thirteenth on: milliseconds since 1970 keep theirs.
+    /// The number that is shown. Digits are left out only of numbers with more than fifteen, behind a run of
+    /// three zeros or nines, from the thirteenth on: milliseconds since 1970 keep theirs.
     pub fn number(self) -> f64 {
         let time = self.0;
         if time == 0.0 || !time.is_finite() || digits_of(time) <= 15 {

@@ -5,8 +5,8 @@ use minicbor::data::Tag;
 use crate::borrow::{ArrayRef, ValueRef};
 use crate::error::WireError;
 use crate::gather;
-use crate::parts::{array_source, PlannedPart, PartList, Source};
-use crate::value::{DType, ArrayOrder, SettingValue, Value};
+use crate::parts::{array_source, PartList, PlannedPart, Source};
+use crate::value::{ArrayOrder, DType, SettingValue, Value};
 use crate::{BYTES_IN_PART, MAX_DEPTH, TAG_ARRAY, TAG_BYTES, TAG_COMPLEX, TAG_SETTINGS};
 
 pub(crate) struct Description<'d> {

@@ -1,4 +1,5 @@
-//! The values that messages carry, as a receiver holds them: plain data, and arrays over shared, read-only bytes.
+//! The values that messages carry, as a receiver holds them: plain data, and arrays over shared, read-only
+//! bytes.
 
 use crate::sys::Bytes;
 use bytemuck::{AnyBitPattern, NoUninit};
@@ -65,7 +66,8 @@ pub enum SettingValue {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(u8)]
 pub enum DType {
-    /// One byte, 0 or 1. Other bytes are not refused and mean true, so nothing here makes a Rust `bool` of them.
+    /// One byte, 0 or 1. Other bytes are not refused and mean true, so nothing here makes a Rust `bool` of
+    /// them.
     Bool = 1,
     /// `i8`
     Int8 = 2,
@@ -197,8 +199,8 @@ pub struct ArrayMeta {
     pub names: Vec<String>,
     /// The unit of the elements.
     pub unit: Option<String>,
-    /// Byte strides, one for each dimension, if the elements do not lie next to each other in `order`. Element 0
-    /// is at the start of the data, so that every stride along an axis of two or more elements is at least 0.
+    /// Byte strides, one for each dimension, if the elements do not lie next to each other in `order`. Element
+    /// 0 is at the start of the data, so that every stride along an axis of two or more elements is at least 0.
     pub strides: Option<Vec<i64>>,
 }
 
@@ -275,14 +277,22 @@ impl<T: NoUninit> AsRef<[u8]> for TypedBytes<T> {
 }
 
 impl Array {
-    /// Copies `elements`, laid out in `order`, into a new array. Error: the shape asks for another number of them,
-    /// or has more than eight dimensions.
-    pub fn from_slice<T: Element>(elements: &[T], shape: &[usize], order: ArrayOrder) -> Result<Array, WireError> {
+    /// Copies `elements`, laid out in `order`, into a new array. Error: the shape asks for another number of
+    /// them, or has more than eight dimensions.
+    pub fn from_slice<T: Element>(
+        elements: &[T],
+        shape: &[usize],
+        order: ArrayOrder,
+    ) -> Result<Array, WireError> {
         Array::from_vec(elements.to_vec(), shape, order)
     }
 
     /// The same without a copy.
-    pub fn from_vec<T: Element>(elements: Vec<T>, shape: &[usize], order: ArrayOrder) -> Result<Array, WireError> {
+    pub fn from_vec<T: Element>(
+        elements: Vec<T>,
+        shape: &[usize],
+        order: ArrayOrder,
+    ) -> Result<Array, WireError> {
         let mut extents = [0; MAX_DIMS];
         let ndim = shape.len();
         let place = extents.get_mut(..ndim).ok_or_else(|| gather::too_many_dims(ndim))?;
@@ -292,9 +302,9 @@ impl Array {
         Array::new(T::DTYPE, &extents[..ndim], order, Bytes::from_owner(TypedBytes(elements)), None)
     }
 
-    /// An array over bytes that exist: contiguous in `order`, or as `meta.strides` says. Errors: the bytes do not
-    /// hold exactly the elements (or, with strides, do not hold all), more than eight dimensions, an extent of
-    /// 2⁴⁸ or more, or as many names or strides as there are not dimensions.
+    /// An array over bytes that exist: contiguous in `order`, or as `meta.strides` says. Errors: the bytes do
+    /// not hold exactly the elements (or, with strides, do not hold all), more than eight dimensions, an extent
+    /// of 2⁴⁸ or more, or as many names or strides as there are not dimensions.
     pub fn new(
         dtype: DType,
         shape: &[u64],
@@ -439,8 +449,8 @@ impl Array {
         self.meta.as_ref()?.unit.as_deref()
     }
 
-    /// The bytes of the elements, with their padding if there are strides. Aligned to 64 bytes if they came in a
-    /// part of a body that is so aligned.
+    /// The bytes of the elements, with their padding if there are strides. Aligned to 64 bytes if they came in
+    /// a part of a body that is so aligned.
     #[inline]
     pub fn data(&self) -> &Bytes {
         &self.data
@@ -491,8 +501,8 @@ impl Value {
         }
     }
 
-    /// Makes this an array of a known kind, in place: moving one costs more than filling one. False, and nothing
-    /// done, if the bytes are not as many as its elements take.
+    /// Makes this an array of a known kind, in place: moving one costs more than filling one. False, and
+    /// nothing done, if the bytes are not as many as its elements take.
     #[inline(always)]
     pub fn become_array(&mut self, kind: &ArrayKind, data: Bytes) -> bool {
         if data.len() != kind.bytes {
@@ -509,7 +519,8 @@ impl Value {
         true
     }
 
-    /// Lets go of what it holds. A plain array keeps its frame, for `become_array`; it must not be looked at before.
+    /// Lets go of what it holds. A plain array keeps its frame, for `become_array`; it must not be looked at
+    /// before.
     #[inline]
     pub fn let_go(&mut self) {
         match self {

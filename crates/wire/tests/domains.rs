@@ -1,5 +1,5 @@
-//! What agents and head say of files: read again as it was written, cut short never taken for another, and, once checked,
-//! never leading out of where it belongs.
+//! What agents and head say of files: read again as it was written, cut short never taken for another, and,
+//! once checked, never leading out of where it belongs.
 
 use ligament_wire::control::to_bytes;
 use ligament_wire::domains::*;
@@ -76,7 +76,8 @@ fn wish() -> impl Strategy<Value = TapWish> {
 }
 
 fn from_agent() -> impl Strategy<Value = FromAgent> {
-    let piece = (instance(), path(), part()).prop_map(|(instance, path, part)| OutputPart { instance, path, part });
+    let piece =
+        (instance(), path(), part()).prop_map(|(instance, path, part)| OutputPart { instance, path, part });
     let own_cores = (instance(), vec(any::<u32>(), 0..3));
     let own_cores = own_cores.prop_map(|(instance, cores)| OwnCores { instance, cores });
     prop_oneof![

@@ -94,7 +94,11 @@ fn every_kind_of_message_has_the_bytes_of_version_1() {
     )]);
     check("events", Header { kind: MessageKind::Events, ..header() }, &events);
     check("checkpoint", Header { kind: MessageKind::Checkpoint, ..header() }, &Value::Int(7));
-    check("slot", Header { kind: MessageKind::Slot, ..header() }, &Value::List(vec![Value::Int(3), Value::Int(5)]));
+    check(
+        "slot",
+        Header { kind: MessageKind::Slot, ..header() },
+        &Value::List(vec![Value::Int(3), Value::Int(5)]),
+    );
     check(
         "milestone",
         Header { kind: MessageKind::Milestone, ..header() },

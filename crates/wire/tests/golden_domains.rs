@@ -1,9 +1,9 @@
-//! What the head and the agents of a run say to each other has the bytes of its version: one example of each part that
-//! they must agree on is compared with a file.
+//! What the head and the agents of a run say to each other has the bytes of its version: one example of each
+//! part that they must agree on is compared with a file.
 //!
 //! A file that is missing is written when `LIGAMENT_WRITE_GOLDEN` is set; one that exists is never overwritten.
 
-use ligament_wire::control::{to_bytes, SteerableSetting, ChannelSteps};
+use ligament_wire::control::{to_bytes, ChannelSteps, SteerableSetting};
 use ligament_wire::domains::*;
 use ligament_wire::steering::{Matter, ModelTime, ScheduledChange, Steer, Steers};
 use ligament_wire::tap::{AxisCut, TapSelection};
@@ -154,7 +154,11 @@ fn what_an_agent_says_of_itself_and_its_ranks_has_the_bytes_of_its_version() {
         DomainReport::Ending(RunOutcome::Failed(failure)),
         DomainReport::Slots { rank, slots: vec![true, false] },
         DomainReport::Used { rank, asked: vec!["out".into()], sent: vec![(0, 1)], received: vec![(1, 2)] },
-        DomainReport::Steers { rank, change: 1, answer: Steers::Accepts { last: Some(ModelTime(1.5)), next: None } },
+        DomainReport::Steers {
+            rank,
+            change: 1,
+            answer: Steers::Accepts { last: Some(ModelTime(1.5)), next: None },
+        },
         DomainReport::Steers { rank, change: 1, answer: Steers::Past { last: ModelTime(1.5) } },
         DomainReport::Steers { rank, change: 1, answer: Steers::Unsteered },
         DomainReport::Steers { rank, change: 1, answer: Steers::Halts { at: ModelTime(1.5) } },

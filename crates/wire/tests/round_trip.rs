@@ -117,7 +117,8 @@ fn bytes_move_to_a_part_at_sixty_four() {
 #[test]
 fn received_parts_share_the_memory_of_the_body() {
     let numbers: Vec<f64> = (0..1000).map(f64::from).collect();
-    let (parts, body) = body_of(&ValueRef::Array(ArrayRef::from_slice(&numbers, &[10, 100], ArrayOrder::RowMajor)));
+    let (parts, body) =
+        body_of(&ValueRef::Array(ArrayRef::from_slice(&numbers, &[10, 100], ArrayOrder::RowMajor)));
     let body = Bytes::from(body);
     let memory = body.as_ptr_range();
     let Value::Array(array) = decode_body(parts, body, &Limits::default()).unwrap() else { panic!("an array") };

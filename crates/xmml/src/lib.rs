@@ -1,6 +1,6 @@
 //! Models in xMML 0.4, the XML form of the Multiscale Modelling Language (Borgdorff et al., eScience 2011,
-//! doi:10.1109/eScienceW.2011.9), made into model files. `read` reads the file and finds what is wrong with it; `write`
-//! writes yMMSL. `docs/guides/from-xmml.md` says what becomes of what.
+//! doi:10.1109/eScienceW.2011.9), made into model files. `read` reads the file and finds what is wrong with it;
+//! `write` writes yMMSL. `docs/guides/from-xmml.md` says what becomes of what.
 
 mod limits;
 mod read;
@@ -8,7 +8,8 @@ mod scales;
 mod write;
 
 pub use read::{
-    Apply, Coupling, Definition, FilterDefinition, Implementation, XmmlInstance, DefinitionKind, XmmlModel, PortDefinition,
+    Apply, Coupling, Definition, DefinitionKind, FilterDefinition, Implementation, PortDefinition,
+    XmmlInstance, XmmlModel,
 };
 pub use scales::{Direction, XmmlScales};
 
@@ -31,8 +32,9 @@ pub fn convert(text: &str, file: &str) -> Result<ConvertedModel, Vec<Problem>> {
     let (model, mut problems) = read::read(text, file)?;
     let text = write::write(&model, &mut problems);
     problems.sort_by_key(|problem| (problem.line, problem.column));
-    match problems.iter().any(Problem::is_error) {
-        true => Err(problems),
-        false => Ok(ConvertedModel { text, warnings: problems, languages: write::languages(&model) }),
+    if problems.iter().any(Problem::is_error) {
+        Err(problems)
+    } else {
+        Ok(ConvertedModel { text, warnings: problems, languages: write::languages(&model) })
     }
 }

@@ -1,5 +1,5 @@
-//! Limits on what a file may ask of the parser: entities that stand for long texts, and attributes, each of which is compared
-//! with all others of its element. A look at the bytes finds both before anything is parsed.
+//! Limits on what a file may ask of the parser: entities that stand for long texts, and attributes, each of
+//! which is compared with all others of its element. A look at the bytes finds both before anything is parsed.
 
 use ligament_model::At;
 use std::sync::Arc;

@@ -1,5 +1,5 @@
-//! Reading xMML: the definitions of submodels, mappers, terminals and filters, and the topology of their instances. All that
-//! is wrong is noted with its line.
+//! Reading xMML: the definitions of submodels, mappers, terminals and filters, and the topology of their
+//! instances. All that is wrong is noted with its line.
 
 use crate::limits;
 use crate::scales::{quantity, XmmlScales};
@@ -188,7 +188,8 @@ struct TextPosition {
 }
 
 impl<'a, 'input> XmmlReader<'a, 'input> {
-    /// Where an element stands. Lines are counted from the last place on: elements are mostly read in their order.
+    /// Where an element stands. Lines are counted from the last place on: elements are mostly read in their
+    /// order.
     fn at(&mut self, node: Node<'a, 'input>) -> At {
         let (byte, text) = (node.range().start, self.document.input_text());
         let mut place = self.place;
@@ -521,9 +522,10 @@ impl<'a, 'input> XmmlReader<'a, 'input> {
                     Ok(text) => Some(text),
                     Err(why) => {
                         // No run depends on scales.
-                        let advice = match is_time {
-                            true => "write a number and a unit, such as \"10 min\"",
-                            false => "write a number and a unit, such as \"3 km\"",
+                        let advice = if is_time {
+                            "write a number and a unit, such as \"10 min\""
+                        } else {
+                            "write a number and a unit, such as \"3 km\""
                         };
                         self.warning(part, format!("{name} is left out: {}", why.text()), advice);
                         None
@@ -531,12 +533,11 @@ impl<'a, 'input> XmmlReader<'a, 'input> {
                 }
             };
             let (step, total) = (value("delta"), value("total"));
-            match is_time {
-                true => (scales.time_step, scales.total_time) = (step, total),
-                false => {
-                    let id = part.attribute("id").map_or_else(|| scales.space.len().to_string(), str::to_owned);
-                    scales.space.push((id, step, total));
-                }
+            if is_time {
+                (scales.time_step, scales.total_time) = (step, total)
+            } else {
+                let id = part.attribute("id").map_or_else(|| scales.space.len().to_string(), str::to_owned);
+                scales.space.push((id, step, total));
             }
         }
         scales
@@ -589,7 +590,11 @@ impl<'a, 'input> XmmlReader<'a, 'input> {
         if multiplicity.is_some_and(|count| count > MAX_INSTANCES) {
             self.error(node, "so many instances cannot be".into(), format!("write at most {MAX_INSTANCES}"));
         }
-        let kinds = [("submodel", DefinitionKind::Submodel), ("mapper", DefinitionKind::Mapper), ("terminal", DefinitionKind::Terminal)];
+        let kinds = [
+            ("submodel", DefinitionKind::Submodel),
+            ("mapper", DefinitionKind::Mapper),
+            ("terminal", DefinitionKind::Terminal),
+        ];
         let Some((wanted, kind)) =
             kinds.into_iter().find_map(|(name, kind)| Some((node.attribute(name)?, kind)))
         else {

@@ -35,8 +35,8 @@ impl XmmlScales {
         }
     }
 
-    /// What is said for some directions of space, and not for all, so that a model file cannot have it: the attribute of xMML,
-    /// and for how many directions it is said.
+    /// What is said for some directions of space, and not for all, so that a model file cannot have it: the
+    /// attribute of xMML, and for how many directions it is said.
     pub(crate) fn incomplete(&self) -> Vec<(&'static str, usize)> {
         let steps = self.space.iter().filter(|(_, step, _)| step.is_some()).count();
         let extents = self.space.iter().filter(|(_, _, extent)| extent.is_some()).count();
@@ -62,9 +62,10 @@ impl XmmlScales {
         say("total_time", self.total_time.clone());
         say("space_step", all(|(_, step, _)| step.clone()));
         say("extent", all(|(_, _, extent)| extent.clone()));
-        match said.is_empty() {
-            true => None,
-            false => Some(format!("{{{}}}", said.join(", "))),
+        if said.is_empty() {
+            None
+        } else {
+            Some(format!("{{{}}}", said.join(", ")))
         }
     }
 }

@@ -52,13 +52,10 @@ pub(crate) fn write(model: &XmmlModel, problems: &mut Vec<Problem>) -> String {
             .language
             .as_deref()
             .is_some_and(|language| language.eq_ignore_ascii_case("python"));
-        match is_script && code.ends_with(".py") {
-            true => {
-                let _ = writeln!(text, "    executable: python3\n    args: [{}]", quoted(&code));
-            }
-            false => {
-                let _ = writeln!(text, "    executable: {}", quoted(&code));
-            }
+        if is_script && code.ends_with(".py") {
+            let _ = writeln!(text, "    executable: python3\n    args: [{}]", quoted(&code));
+        } else {
+            let _ = writeln!(text, "    executable: {}", quoted(&code));
         }
     }
     resources(&mut text, model);
@@ -173,7 +170,12 @@ fn filters(model: &XmmlModel, problems: &mut Vec<Problem>) -> String {
 }
 
 /// The filter that does what one of xMML says, if there is one.
-fn filter(model: &XmmlModel, coupling: &Coupling, apply: &Apply, problems: &mut Vec<Problem>) -> Option<String> {
+fn filter(
+    model: &XmmlModel,
+    coupling: &Coupling,
+    apply: &Apply,
+    problems: &mut Vec<Problem>,
+) -> Option<String> {
     let filter = &model.filters[apply.filter];
     let in_time = filter.dimension.as_deref().is_none_or(|dimension| matches!(dimension, "t" | "time"));
     let found = match (filter.what.as_str(), in_time, apply.factor.or(filter.factor)) {

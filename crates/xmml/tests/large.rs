@@ -1,5 +1,5 @@
-//! A file with many of everything is read in the time that its length takes: what looks through all couplings for each of
-//! them, or counts lines from the first one on for each, takes minutes here.
+//! A file with many of everything is read in the time that its length takes: what looks through all couplings
+//! for each of them, or counts lines from the first one on for each, takes minutes here.
 
 use ligament_xmml::convert;
 use std::fmt::Write;

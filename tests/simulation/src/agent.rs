@@ -1,5 +1,5 @@
-//! The agent's body on the stage: the product's logic and custody, and the manager beside it; sockets, processes and
-//! timers are the stage's. What it does for an action is what `driver.rs` does.
+//! The agent's body on the stage: the product's logic and custody, and the manager beside it; sockets,
+//! processes and timers are the stage's. What it does for an action is what `driver.rs` does.
 
 use crate::manager::Desk;
 use crate::random::Random;
@@ -7,7 +7,8 @@ use crate::script::{Script, MS, US};
 use crate::stage::{Event, Shared, Upward};
 use ligament_agent::memory::MemoryLedger;
 use ligament_agent::{
-    Action, AgentOrder, Caller, AgentCore, Custody, Exit, InstanceView, ConnectionId, MemoryRegion, RunOutcome, ProcessSignal, AgentReport,
+    Action, AgentCore, AgentOrder, AgentReport, Caller, ConnectionId, Custody, Exit, InstanceView,
+    MemoryRegion, ProcessSignal, RunOutcome,
 };
 use ligament_catalogue::fault;
 use ligament_shm::line::Identity;
@@ -63,7 +64,8 @@ impl Agent {
         let n = script.programs.len();
         let ledger = MemoryLedger::for_run(script.plan.memory);
         let mut secret = random.split();
-        let core = AgentCore::new(script.plan.clone(), ledger, USER, "@stage".into(), || secret.next().to_string());
+        let core =
+            AgentCore::new(script.plan.clone(), ledger, USER, "@stage".into(), || secret.next().to_string());
         let custody = Custody::new(core.plan(), core.wiring(), script.cores).expect("a board");
         Agent {
             core,
@@ -131,8 +133,8 @@ impl Agent {
         shared.post(self.manager.pause(), Event::Reads { who: 0 });
     }
 
-    /// The run ends for the deadlock that the manager has found, if nothing else has ended it meanwhile. Whom it called
-    /// dead must not have moved.
+    /// The run ends for the deadlock that the manager has found, if nothing else has ended it meanwhile. Whom
+    /// it called dead must not have moved.
     pub fn dooms(&mut self, shared: &mut Shared) {
         let Some((order, before)) = self.doom.take() else {
             return;

@@ -1,6 +1,6 @@
-//! Whole runs of the product's code in one process, under a virtual clock: instances on real endpoints, with the real
-//! logic of agent and manager and real custody, through random schedules of delays, reorderings and crashes. A
-//! schedule follows from its seed alone. What it must hold to is in `verdict`.
+//! Whole runs of the product's code in one process, under a virtual clock: instances on real endpoints, with
+//! the real logic of agent and manager and real custody, through random schedules of delays, reorderings and
+//! crashes. A schedule follows from its seed alone. What it must hold to is in `verdict`.
 
 mod agent;
 pub mod domains;

@@ -1,11 +1,11 @@
-//! An instance's line to its agent, and its clock and its bed: the product's own `AgentLine` over a socket of the
-//! stage.
+//! An instance's line to its agent, and its clock and its bed: the product's own `AgentLine` over a socket of
+//! the stage.
 
 use crate::stage::{Actor, Event, Handover, Upward};
 use ligament_shm::board::Doorbell;
 use ligament_shm::endpoint::{AgentNotice, OpenedRing};
 use ligament_shm::line::AgentLine;
-use ligament_shm::socket::{SocketFrame, Frames};
+use ligament_shm::socket::{Frames, SocketFrame};
 use ligament_shm::{Custodian, ShmError};
 use ligament_wire::steering::Steers;
 use ligament_wire::EndpointId;

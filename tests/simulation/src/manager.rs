@@ -1,12 +1,12 @@
-//! The manager's body on the stage: the product's logic; the log, and the reading of status pages, one after the other
-//! while the instances go on, are the stage's.
+//! The manager's body on the stage: the product's logic; the log, and the reading of status pages, one after
+//! the other while the instances go on, are the stage's.
 
 use crate::random::Random;
 use crate::script::Script;
 use ligament_agent::plan::PlannedEnd;
 use ligament_agent::wiring::Wiring;
-use ligament_agent::{AgentOrder, InstanceView, RunOutcome, RunPlan, AgentReport};
-use ligament_manager::{ManagerAction, Level, Manager, MessageMemory, Names, RunRecord, RunContext};
+use ligament_agent::{AgentOrder, AgentReport, InstanceView, RunOutcome, RunPlan};
+use ligament_manager::{Level, Manager, ManagerAction, MessageMemory, Names, RunContext, RunRecord};
 use ligament_wire::RankId;
 
 /// What the parts of a simulated run are called.

@@ -1,5 +1,5 @@
-//! What an instance plays: it registers, goes through its program on a real endpoint, and ends. It checks all that
-//! it receives against what must have been sent.
+//! What an instance plays: it registers, goes through its program on a real endpoint, and ends. It checks all
+//! that it receives against what must have been sent.
 
 use crate::line::{Line, Pipe};
 use crate::script::{By, How, Letter, Manners, Script, Step, MS, US};
@@ -9,8 +9,8 @@ use ligament_shm::line::{AgentLine, Identity};
 use ligament_shm::{Endpoint, ShmError};
 use ligament_wire::control::{ChannelInfo, Request};
 use ligament_wire::{
-    array_head, ArrayKind, ArrayRef, DType, Encoder, ConduitEnd as EndingOfConduit, Header, HeaderWords, MessageKind,
-    ArrayOrder, Value, ValueRef,
+    array_head, ArrayKind, ArrayOrder, ArrayRef, ConduitEnd as EndingOfConduit, DType, Encoder, Header,
+    HeaderWords, MessageKind, Value, ValueRef,
 };
 use std::rc::Rc;
 
@@ -334,7 +334,8 @@ impl<'a> PlayedInstance<'a> {
             return self.endpoint().send(to, header, &encoder.plan(&value).expect("a plain array"));
         }
         let mut head = Vec::new();
-        let len = array_head(DType::UInt64, &shape, ArrayOrder::RowMajor, None, &mut head).expect("a plain array");
+        let len =
+            array_head(DType::UInt64, &shape, ArrayOrder::RowMajor, None, &mut head).expect("a plain array");
         let data = bytes_of(&data);
         // It stands for the head, which follows from the count.
         let number = u64::from(count) + 1;
@@ -411,8 +412,13 @@ impl<'a> PlayedInstance<'a> {
         self.script.sent[channel as usize].get(received).copied()
     }
 
-    /// Receives in one of the ways that a code can, so that each is played: as a box, as a view, or into an array.
-    fn take_letter(&mut self, index: usize, due: Option<u32>) -> Result<(HeaderWords, LetterContent), ShmError> {
+    /// Receives in one of the ways that a code can, so that each is played: as a box, as a view, or into an
+    /// array.
+    fn take_letter(
+        &mut self,
+        index: usize,
+        due: Option<u32>,
+    ) -> Result<(HeaderWords, LetterContent), ShmError> {
         let count = due.and_then(|number| self.script.letters[number as usize].elements);
         let endpoint = self.endpoint();
         let (mut header, mut value) = (HeaderWords::default(), Value::None);

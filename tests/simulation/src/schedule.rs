@@ -3,8 +3,8 @@
 use crate::agent::Agent;
 use crate::part::{PlayedInstance, Progress};
 use crate::random::Random;
-use crate::script::{Script, InjectedFault, MS};
-use crate::stage::{Actor, Cue, ProcessEnd, Event, Handover, Shared, Upward};
+use crate::script::{InjectedFault, Script, MS};
+use crate::stage::{Actor, Cue, Event, Handover, ProcessEnd, Shared, Upward};
 use crate::verdict;
 use ligament_agent::Exit;
 use ligament_wire::EndpointId;
@@ -318,7 +318,8 @@ impl Director<'_> {
         self.is_gone(who, exit);
     }
 
-    /// Its process is gone: the agent sees that its connection is closed and that its process is gone, in any order.
+    /// Its process is gone: the agent sees that its connection is closed and that its process is gone, in any
+    /// order.
     fn is_gone(&mut self, who: u32, exit: Exit) {
         self.players[who as usize].place = Whereabouts::Gone(exit);
         let told = self.results[who as usize].lock().expect("nobody panics with it").told;

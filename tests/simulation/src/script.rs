@@ -1,11 +1,11 @@
-//! What is to happen in a schedule: a random model, what each of its instances does, and what goes wrong. Programs
-//! are cut from one order of all messages in which each is sent before it is received, so that with enough room, and
-//! unless something goes wrong, every run of them can end; except where some are made to receive too early, so that a
-//! knot of instances may wait for each other. Which it is, `truth` says.
+//! What is to happen in a schedule: a random model, what each of its instances does, and what goes wrong.
+//! Programs are cut from one order of all messages in which each is sent before it is received, so that with
+//! enough room, and unless something goes wrong, every run of them can end; except where some are made to
+//! receive too early, so that a knot of instances may wait for each other. Which it is, `truth` says.
 
 use crate::random::Random;
 use crate::truth::Truth;
-use ligament_agent::plan::{PlannedEnd, RunPlan, PlannedChannel, PlannedInstance, PlannedPort};
+use ligament_agent::plan::{PlannedChannel, PlannedEnd, PlannedInstance, PlannedPort, RunPlan};
 use ligament_agent::Exit;
 use ligament_model::Operator;
 use ligament_wire::RankId;
@@ -174,7 +174,8 @@ impl Script {
             script.receive_too_early(random);
         }
         script.truth = Truth::of(&script);
-        // Who asks again and again instead of waiting is never stuck: no budget would grow, and no run end, for it.
+        // Who asks again and again instead of waiting is never stuck: no budget would grow, and no run end, for
+        // it.
         if !script.truth.ends() || (small_budgets && (too_early || !in_step)) {
             script.wait_for_good();
         }
@@ -238,8 +239,8 @@ impl Script {
         }
     }
 
-    /// Who waits for the end of a channel must not be waited for by its sender: only ends of later instances are
-    /// waited for.
+    /// Who waits for the end of a channel must not be waited for by its sender: only ends of later instances
+    /// are waited for.
     fn untie_ends(&mut self, pairs: &[(u32, u32)]) {
         for program in &mut self.programs {
             program.retain(|step| match step {
@@ -413,7 +414,15 @@ fn plan(n: u32, pairs: &[(u32, u32)], budgets: &[u64], memory: u64, random: &mut
     let instances = ports_of.into_iter().enumerate().map(instance).collect();
     let pinned_limit = if random.percent(10) { Some(random.scaled(100_000)) } else { None };
     let run = "simulated".into();
-    RunPlan { run, instances, channels, memory: Some(memory), pinned_limit, timeline: true, ..RunPlan::default() }
+    RunPlan {
+        run,
+        instances,
+        channels,
+        memory: Some(memory),
+        pinned_limit,
+        timeline: true,
+        ..RunPlan::default()
+    }
 }
 
 /// Makes some that follow each other, and may be `together`, ranks of one instance: nothing changes for them
@@ -453,12 +462,11 @@ fn manners(random: &mut Random) -> Manners {
         late: if random.percent(20) { random.scaled(400 * MS) } else { random.scaled(MS) },
         lingers: if random.percent(20) { random.scaled(400 * MS) } else { random.scaled(MS) },
         interrupted: if random.percent(15) { random.between(5, 60) } else { 0 },
-        stopped: match random.percent(10) {
-            true => {
-                let from = random.scaled(50 * MS);
-                (from, from + random.scaled(1_500 * MS))
-            }
-            false => (0, 0),
+        stopped: if random.percent(10) {
+            let from = random.scaled(50 * MS);
+            (from, from + random.scaled(1_500 * MS))
+        } else {
+            (0, 0)
         },
         threads: random.percent(20),
         generally: random.percent(25),

@@ -1,6 +1,6 @@
-//! Who moves when. Each instance plays on a thread of its own, but only one moves at a time: it hands over at its
-//! hooks (a look at the clock, sleep, a frame to or from its agent), and the director says who goes on, under a
-//! virtual clock. So what happens follows from the seed alone.
+//! Who moves when. Each instance plays on a thread of its own, but only one moves at a time: it hands over at
+//! its hooks (a look at the clock, sleep, a frame to or from its agent), and the director says who goes on,
+//! under a virtual clock. So what happens follows from the seed alone.
 
 use crate::random::Random;
 use ligament_shm::socket::SocketFrame;
@@ -211,7 +211,8 @@ impl Actor {
         self.hear()
     }
 
-    /// Says how the process ended, and returns when the curtain has fallen: until then its memory stays as it is.
+    /// Says how the process ended, and returns when the curtain has fallen: until then its memory stays as it
+    /// is.
     pub fn leaves(&self, ending: ProcessEnd) {
         self.handover.send((self.me, Handover::Ended(ending))).expect("the director stays to the end");
         while self.cue.recv().is_ok() {}

@@ -1,7 +1,8 @@
-//! Schedules of steering: instances with steps of their own, some of them in passes of several steps, some together in one
-//! process, that wait for each other as coupled ones do; changes, halts, withdrawals and time-outs; lines that are cut, instances that end, and one that crashes.
-//! The head's logic and that of the endpoints are the real ones. Whatever happens, a change is in force in each instance that
-//! it concerns from its first step, or pass, at or after one model time on, or in none.
+//! Schedules of steering: instances with steps of their own, some of them in passes of several steps, some
+//! together in one process, that wait for each other as coupled ones do; changes, halts, withdrawals and
+//! time-outs; lines that are cut, instances that end, and one that crashes. The head's logic and that of the
+//! endpoints are the real ones. Whatever happens, a change is in force in each instance that it concerns from
+//! its first step, or pass, at or after one model time on, or in none.
 
 use crate::random::Random;
 use ligament_agent::AgentOrder;
@@ -67,7 +68,8 @@ impl Member {
     }
 }
 
-/// A time that steps add up to has come to another, though each of the 120 additions at most may have rounded it down.
+/// A time that steps add up to has come to another, though each of the 120 additions at most may have rounded
+/// it down.
 fn has_come(time: f64, at: f64) -> bool {
     time >= at - 120.0 * f64::EPSILON * at.abs()
 }
@@ -91,7 +93,8 @@ struct Process {
     cut_until: u64,
     /// How many of these its agent has passed on already: a cut of the agent's line does not keep them.
     told: usize,
-    /// What its agent knows: whom each change concerns that was not made yet, and whether the process has ended.
+    /// What its agent knows: whom each change concerns that was not made yet, and whether the process has
+    /// ended.
     asked: BTreeMap<u64, Vec<RankId>>,
     finished: bool,
 }
@@ -250,7 +253,8 @@ impl World {
                 (true, _) => {}
                 (false, _) => process.down.push_back((steer.clone(), places)),
             }
-            // Who has never asked hears of a halt before its first step; the agent sees that by itself, once it has told it.
+            // Who has never asked hears of a halt before its first step; the agent sees that by itself, once it
+            // has told it.
             let halt = match steer {
                 Steer::Prepare { change, matter: Matter::Halt, .. } => Some(*change),
                 _ => None,
@@ -308,12 +312,11 @@ impl World {
                 let few = self.random.percent(40);
                 let mut chosen = self.random.split();
                 ranks.retain(|_| !few || chosen.percent(50));
-                match ranks.is_empty() {
-                    true => Ok(Vec::new()),
-                    false => {
-                        let restart = chosen.percent(30);
-                        self.propose(Matter::Set { settings: Vec::new(), restart }, ranks, at, patience)
-                    }
+                if ranks.is_empty() {
+                    Ok(Vec::new())
+                } else {
+                    let restart = chosen.percent(30);
+                    self.propose(Matter::Set { settings: Vec::new(), restart }, ranks, at, patience)
                 }
             }
         };
@@ -478,8 +481,8 @@ impl World {
         for i in 0..moves {
             self.now += 1;
             if crash == Some(i) {
-                // The run ends; whoever is still there makes no step that breaks a rule. What they say still comes to the
-                // head.
+                // The run ends; whoever is still there makes no step that breaks a rule. What they say still
+                // comes to the head.
                 let turns = self.head.run_ends();
                 self.take(turns);
                 let agreed = self.agreed.len();

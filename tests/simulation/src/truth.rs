@@ -1,6 +1,7 @@
-//! Whether a script can end, found without playing it: with room for everything, what each instance receives does not
-//! depend on who is how fast (Kahn, 1974), so there is one end that every schedule must come to. What is stuck there,
-//! and which sets of it wait for nobody outside, is tried on every set of instances, by the definition.
+//! Whether a script can end, found without playing it: with room for everything, what each instance receives
+//! does not depend on who is how fast (Kahn, 1974), so there is one end that every schedule must come to. What
+//! is stuck there, and which sets of it wait for nobody outside, is tried on every set of instances, by the
+//! definition.
 
 use crate::script::{Script, Step};
 

@@ -1,11 +1,11 @@
-//! What every schedule must hold to when it is over: each message came exactly once and in order, the run ended for
-//! the reason that was there first, and nothing that was lent is still out.
+//! What every schedule must hold to when it is over: each message came exactly once and in order, the run ended
+//! for the reason that was there first, and nothing that was lent is still out.
 
 use crate::agent::{Agent, Fault};
 use crate::part::{body_len, Progress};
 use crate::script::{By, Script};
 use ligament_agent::{MemoryRegion, RunOutcome};
-use ligament_manager::{AwaitedResource, Level, InstanceState};
+use ligament_manager::{AwaitedResource, InstanceState, Level};
 use ligament_shm::area::{Front, Inbox, Layout};
 use ligament_shm::memory::Mapping;
 use ligament_shm::ring::{BODY_BYTES, ENTRY_BYTES};
@@ -51,7 +51,8 @@ pub fn name(outcome: Option<&RunOutcome>) -> &'static str {
     }
 }
 
-/// That each letter was the next of its channel was checked when it came; that it was sent at all is checked here.
+/// That each letter was the next of its channel was checked when it came; that it was sent at all is checked
+/// here.
 fn received_is_what_was_sent(script: &Script, progress: &[Progress], wrong: &mut Vec<String>) {
     for (number, channel) in script.plan.channels.iter().enumerate() {
         let received = progress[channel.to.rank.index()].channels[number].received;
@@ -84,7 +85,8 @@ fn ended_for_the_first_reason(agent: &Agent, wrong: &mut Vec<String>) {
     }
 }
 
-/// A knot that must come about is named, with all its members, no other, and what each waits for; and no other is.
+/// A knot that must come about is named, with all its members, no other, and what each waits for; and no other
+/// is.
 fn deadlocks_are_told_from_slowness(script: &Script, agent: &Agent, wrong: &mut Vec<String>) {
     let truth = &script.truth;
     if agent.core.ending() == Some(&RunOutcome::Done) && !truth.ends() {

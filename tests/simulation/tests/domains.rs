@@ -1,5 +1,5 @@
-//! Random schedules of runs over two and three domains hold to the rules. `LIGAMENT_SCHEDULES=n` plays so many (1000
-//! without it), and `LIGAMENT_SEED=s` plays the one of that seed and tells its story.
+//! Random schedules of runs over two and three domains hold to the rules. `LIGAMENT_SCHEDULES=n` plays so many
+//! (1000 without it), and `LIGAMENT_SEED=s` plays the one of that seed and tells its story.
 
 use ligament_simulation::domains::{run, ScheduleResult};
 use std::collections::BTreeMap;

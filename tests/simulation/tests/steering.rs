@@ -1,5 +1,5 @@
-//! Random schedules of steering hold to the rules. `LIGAMENT_SCHEDULES=n` plays so many (10,000 without it, in a
-//! second or two), and `LIGAMENT_SEED=s` plays the one of that seed and tells its story.
+//! Random schedules of steering hold to the rules. `LIGAMENT_SCHEDULES=n` plays so many (10,000 without it, in
+//! a second or two), and `LIGAMENT_SEED=s` plays the one of that seed and tells its story.
 
 use ligament_simulation::steering::steer;
 

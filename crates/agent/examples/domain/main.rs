@@ -4,7 +4,8 @@
 mod parts;
 
 use ligament_agent::{
-    AgentOrder, Carrier, DrainReason, OtherDomains, TimelineDelta, Guard, CarrierReport, Host, RunOutcome, RunPlan, AgentReport, RunView, StartedProcess,
+    AgentOrder, AgentReport, Carrier, CarrierReport, DrainReason, Guard, Host, OtherDomains, RunOutcome,
+    RunPlan, RunView, StartedProcess, TimelineDelta,
 };
 use ligament_carrier::Event;
 use ligament_catalogue::{fault, Fault};

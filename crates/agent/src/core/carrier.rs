@@ -1,7 +1,7 @@
 //! The carrier: the endpoint that stands for all instances of other domains. It is in the agent's own process, so it is
 //! never started, signalled or awaited; else it registers and asks for memory as all do.
 
-use super::{CarrierPhase, AgentCore};
+use super::{AgentCore, CarrierPhase};
 use crate::action::{Action, AgentReport};
 use crate::outcome::RunFailure;
 use crate::plan::PlannedInstance;
@@ -80,7 +80,7 @@ impl AgentCore {
 
 #[cfg(test)]
 mod tests {
-    use super::super::tests::{core_of, hello, join, link, plan, refusal, MACRO, CALLER, MICRO};
+    use super::super::tests::{core_of, hello, join, link, plan, refusal, CALLER, MACRO, MICRO};
     use crate::action::{Action, ProcessSignal, TapViewer};
     use crate::outcome::{Exit, RunFailure, RunOutcome};
     use crate::plan::PlannedInstance;
@@ -201,8 +201,9 @@ mod tests {
             matches!(action, Action::Tell { endpoint: MICRO, notice: Notice::RunEnds { .. }, .. })
         };
         assert!(actions.iter().any(told), "{actions:?}");
-        let pushed =
-            |action: &Action| matches!(action, Action::SignalProcess { endpoint: MICRO, push: ProcessSignal::Terminate });
+        let pushed = |action: &Action| {
+            matches!(action, Action::SignalProcess { endpoint: MICRO, push: ProcessSignal::Terminate })
+        };
         assert!(!actions.iter().any(pushed), "{actions:?}");
         assert!(core.grace_is_over().iter().all(|action| !matches!(action, Action::SignalProcess { .. })));
     }

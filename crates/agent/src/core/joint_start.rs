@@ -3,7 +3,7 @@
 //! beginning of one: each process adds its rank, which its launcher tells it (`instance/src/identity.rs`).
 
 use super::{how_it_ended, AgentCore};
-use crate::action::{Action, InstancePhase, AgentReport};
+use crate::action::{Action, AgentReport, InstancePhase};
 use crate::outcome::{Exit, RunFailure};
 use ligament_catalogue::{fault, Fault};
 use ligament_wire::EndpointId;
@@ -27,7 +27,9 @@ impl AgentCore {
 
     /// Those that an endpoint's command brings beside itself.
     pub(super) fn siblings_started_by(&self, me: EndpointId) -> impl Iterator<Item = EndpointId> {
-        let brings = self.ranks_start_together(me) && !self.is_started_by_sibling(me) && self.endpoints[me.index()].started_by_agent;
+        let brings = self.ranks_start_together(me)
+            && !self.is_started_by_sibling(me)
+            && self.endpoints[me.index()].started_by_agent;
         let ranks = self.wiring.ranks().of(self.wiring.first_instance(me));
         ranks.skip(1).filter(move |_| brings).map(EndpointId::led_by).collect::<Vec<_>>().into_iter()
     }
@@ -35,7 +37,8 @@ impl AgentCore {
     /// The token that a process is given: of ranks that start together only what they have in common.
     pub(super) fn token_for(&self, me: EndpointId) -> String {
         let token = &self.endpoints[me.index()].token;
-        let common = token.rfind(':').filter(|_| self.ranks_start_together(me)).map_or(token.len(), |colon| colon + 1);
+        let common =
+            token.rfind(':').filter(|_| self.ranks_start_together(me)).map_or(token.len(), |colon| colon + 1);
         token[..common].to_owned()
     }
 
@@ -49,8 +52,9 @@ impl AgentCore {
     /// agent sees the end itself.
     pub(super) fn fail_for_who_left(&mut self, me: EndpointId) -> Vec<Action> {
         let mut out = Vec::new();
-        let is_awaited =
-            |one: &EndpointId| matches!(self.endpoints[one.index()].phase, InstancePhase::Waiting | InstancePhase::Started);
+        let is_awaited = |one: &EndpointId| {
+            matches!(self.endpoints[one.index()].phase, InstancePhase::Waiting | InstancePhase::Started)
+        };
         let left = &self.endpoints[me.index()].cleanly_ended_ranks;
         if let Some(one) = left.iter().filter_map(|&rank| self.sibling_rank(me, rank)).find(is_awaited) {
             let exit = Exit::Status(0);
@@ -70,10 +74,12 @@ impl AgentCore {
         missing: &[EndpointId],
     ) -> (EndpointId, Exit, Fault) {
         let own = &mut self.endpoints[me.index()];
-        let (left, lost, fell) = (std::mem::take(&mut own.cleanly_ended_ranks), own.lost_ranks.take(), own.first_ended_rank);
+        let (left, lost, fell) =
+            (std::mem::take(&mut own.cleanly_ended_ranks), own.lost_ranks.take(), own.first_ended_rank);
         let never_came = before == InstancePhase::Started;
         let is_missing = |one: &EndpointId| missing.contains(one) || *one == me && never_came;
-        let phase = |one: &EndpointId| if is_missing(one) { InstancePhase::Started } else { InstancePhase::Running };
+        let phase =
+            |one: &EndpointId| if is_missing(one) { InstancePhase::Started } else { InstancePhase::Running };
         let mut left = left.iter().filter_map(|&rank| self.sibling_rank(me, rank));
         if let Some(one) = left.find(|one| !self.endpoints[one.index()].finished) {
             let exit = Exit::Status(0);
@@ -105,7 +111,11 @@ impl AgentCore {
     /// will show why: another rank may have ended first that has never registered.
     pub fn rank_process_ended(&mut self, me: EndpointId) -> bool {
         let own = &self.endpoints[me.index()];
-        if !self.ranks_start_together(me) || own.finished || own.failed || matches!(own.phase, InstancePhase::Gone(_)) {
+        if !self.ranks_start_together(me)
+            || own.finished
+            || own.failed
+            || matches!(own.phase, InstancePhase::Gone(_))
+        {
             return false;
         }
         let first = EndpointId::led_by(self.wiring.ranks().leader(self.wiring.first_instance(me)));

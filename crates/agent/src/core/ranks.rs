@@ -3,7 +3,7 @@
 
 use super::tests::{core_of, hello, join, link, plan, refusal, started, CALLER};
 use super::*;
-use crate::plan::{PlannedEnd, PlannedChannel};
+use crate::plan::{PlannedChannel, PlannedEnd};
 use ligament_wire::control::{Rank, Welcome};
 
 const FIRST: EndpointId = EndpointId::new(0);
@@ -89,7 +89,10 @@ fn a_rank_that_fails_is_named_and_ends_the_other_and_the_run() {
     let Some(RunOutcome::Failed(failure)) = core.ending() else { panic!("{:?}", core.ending()) };
     assert_eq!(failure.rank, Some(SECOND.leader()));
     for one in [FIRST, MICRO] {
-        assert!(actions.contains(&Action::SignalProcess { endpoint: one, push: ProcessSignal::Terminate }), "{actions:?}");
+        assert!(
+            actions.contains(&Action::SignalProcess { endpoint: one, push: ProcessSignal::Terminate }),
+            "{actions:?}"
+        );
         let why = actions.iter().find_map(|action| match action {
             Action::Tell { endpoint, notice: Notice::RunEnds { why }, .. } if *endpoint == one => Some(why),
             _ => None,

@@ -2,8 +2,8 @@
 
 use super::light::AgreedPorts;
 use super::taps::TapRequest;
-use super::{answer, tell_at, AgentCore, EndpointState, ConnectionRole};
-use crate::action::{Action, Caller, ConnectionId, MemoryRegion, InstancePhase, AgentReport};
+use super::{answer, tell_at, AgentCore, ConnectionRole, EndpointState};
+use crate::action::{Action, AgentReport, Caller, ConnectionId, InstancePhase, MemoryRegion};
 use crate::outcome::{RunFailure, RunOutcome};
 use ligament_catalogue::{fault, Fault};
 use ligament_wire::control::{Notice, PortDeclaration, Question, Rank, Request, Welcome, PROTOCOL};

@@ -2,7 +2,7 @@
 //! those that have ended. An endpoint answers once for all ranks that it serves.
 
 use super::AgentCore;
-use crate::action::{Action, InstancePhase, AgentReport};
+use crate::action::{Action, AgentReport, InstancePhase};
 use ligament_wire::control::Notice;
 use ligament_wire::steering::{Matter, ScheduledChange, Steer, Steers};
 use ligament_wire::{EndpointId, RankId};

@@ -146,8 +146,7 @@ impl AgentCore {
 
     /// Whether there may be one more, as large as this.
     fn has_room(&self, viewer: TapViewer, port: &TapPort) -> Result<(), Fault> {
-        let elsewhere =
-            |viewer: TapViewer| matches!(viewer, TapViewer::Client(link) if self.taps.elsewhere.contains(&link));
+        let elsewhere = |viewer: TapViewer| matches!(viewer, TapViewer::Client(link) if self.taps.elsewhere.contains(&link));
         if self.taps.all.values().any(|(other, _)| *other == viewer) || elsewhere(viewer) {
             return Err(fault!(TAP_REFUSED, "a connection shows one port; make another for the next"));
         }

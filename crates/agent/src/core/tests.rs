@@ -1,7 +1,7 @@
 //! The agent's logic driven by hand: two instances, `macro` (0) and `micro` (1), with a conduit each way.
 
 use super::*;
-use crate::plan::{PlannedEnd, PlannedChannel, PlannedInstance, PlannedPort};
+use crate::plan::{PlannedChannel, PlannedEnd, PlannedInstance, PlannedPort};
 use ligament_catalogue::fault;
 use ligament_model::Operator;
 use ligament_wire::control::{PortDeclaration, Question, PROTOCOL};
@@ -197,7 +197,9 @@ fn a_welcome_has_memory_channels_and_settings() {
     assert_eq!((welcome.endpoint, welcome.channels, welcome.inboxes), (MICRO, 1, 1));
     assert_eq!(welcome.receives[0].peer_port, "macro.out");
     assert_eq!(welcome.sends[0].id, 1);
-    assert!(matches!(&actions[1], Action::Report(AgentReport::Registered { rank, .. }) if *rank == MICRO.leader()));
+    assert!(
+        matches!(&actions[1], Action::Report(AgentReport::Registered { rank, .. }) if *rank == MICRO.leader())
+    );
 }
 
 #[test]
@@ -435,7 +437,10 @@ fn an_instance_that_a_rank_has_left_is_ended_unless_it_is_done() {
     let mut core = both();
     assert_eq!(core.end_if_rank_ended_cleanly(MICRO), []);
     core.rank_ended_cleanly(MICRO, 0);
-    assert_eq!(core.end_if_rank_ended_cleanly(MICRO), [Action::SignalProcess { endpoint: MICRO, push: ProcessSignal::Kill }]);
+    assert_eq!(
+        core.end_if_rank_ended_cleanly(MICRO),
+        [Action::SignalProcess { endpoint: MICRO, push: ProcessSignal::Kill }]
+    );
     core.request(1, Request::Finished);
     assert_eq!(core.end_if_rank_ended_cleanly(MICRO), []);
     core.exited(MICRO, Exit::Status(0));
@@ -581,7 +586,10 @@ fn an_error_that_is_reported_is_told_at_once_and_only_once() {
         !actions.iter().any(is_ended) && actions.contains(&Action::StartLingerTimer { endpoint: MICRO }),
         "{actions:?}"
     );
-    assert_eq!(core.linger_time_is_over(MICRO), [Action::SignalProcess { endpoint: MICRO, push: ProcessSignal::Kill }]);
+    assert_eq!(
+        core.linger_time_is_over(MICRO),
+        [Action::SignalProcess { endpoint: MICRO, push: ProcessSignal::Kill }]
+    );
     let actions = core.exited(MICRO, Exit::Status(1));
     assert!(!actions.iter().any(is_lost) && core.ending().is_none(), "{actions:?}");
     assert!(actions.iter().any(is_ended) && core.linger_time_is_over(MICRO).is_empty(), "{actions:?}");
@@ -596,7 +604,8 @@ fn a_tap_is_made_for_a_port_that_sends_and_goes_with_its_client() {
     let token = core.token().to_owned();
     let ask = |core: &mut AgentCore, link: ConnectionId, instance: &str, port: &str, room: u64| {
         core.connected(link, CALLER);
-        let (instance, port, wanted) = (instance.into(), port.into(), ligament_wire::tap::TapSelection::default());
+        let (instance, port, wanted) =
+            (instance.into(), port.into(), ligament_wire::tap::TapSelection::default());
         let question = Question::Tap { instance, port, slot: None, wanted, room };
         core.request(link, Request::Client { protocol: PROTOCOL, token: token.clone(), question })
     };

@@ -1,6 +1,6 @@
 //! Going on without an endpoint that may fail, and has failed.
 
-use super::{Action, AgentCore, RunFailure, Notice, InstancePhase, ProcessSignal, AgentReport, LEVEL_WARNING};
+use super::{Action, AgentCore, AgentReport, InstancePhase, Notice, ProcessSignal, RunFailure, LEVEL_WARNING};
 use ligament_launch::terminal_text;
 use ligament_wire::EndpointId;
 
@@ -17,8 +17,10 @@ impl AgentCore {
     pub(super) fn go_on_without(&mut self, me: EndpointId, failure: &RunFailure, out: &mut Vec<Action>) {
         let is_gone = matches!(self.endpoints[me.index()].phase, InstancePhase::Gone(_));
         if !std::mem::replace(&mut self.endpoints[me.index()].is_loss_announced, true) {
-            let said =
-                failure.said.as_deref().map_or(String::new(), |said| format!(": {}", terminal_text::clean(said)));
+            let said = failure
+                .said
+                .as_deref()
+                .map_or(String::new(), |said| format!(": {}", terminal_text::clean(said)));
             let text = format!(
                 "{}{said}; the model says that it may fail, and the run goes on without it",
                 failure.what.text()

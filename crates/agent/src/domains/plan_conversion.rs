@@ -1,6 +1,6 @@
 //! The plan of a run in the words of the protocol between domains, and back; and what its instances are started with.
 
-use crate::plan::{PlannedEnd, RunPlan, PlannedChannel, PlannedInstance, PlannedPort};
+use crate::plan::{PlannedChannel, PlannedEnd, PlannedInstance, PlannedPort, RunPlan};
 use ligament_catalogue::{fault, Fault};
 use ligament_launch::NodeShare;
 use ligament_model::{BaseEnv, ExecutionModel, Operator, Program, Reference, ResolvedModel, Resources};

@@ -1,8 +1,10 @@
 //! The logic of an agent that is not the head: what happens in its domain goes in, messages for the head come out, and
 //! what the head says becomes orders. No I/O and no clock.
 
-use super::wire_conversion::{lane_to_wire, order_to_wire, outcome_to_wire, passage_to_wire, report_to_wire, row_to_wire, order_from_wire};
-use crate::action::{AgentOrder, InstancePhase, AgentReport};
+use super::wire_conversion::{
+    lane_to_wire, order_from_wire, order_to_wire, outcome_to_wire, passage_to_wire, report_to_wire, row_to_wire,
+};
+use crate::action::{AgentOrder, AgentReport, InstancePhase};
 use crate::custody::{ChannelView, TimelineDelta};
 use crate::host::{InstanceView, ProcessInspection};
 use crate::outcome::RunOutcome;
@@ -168,8 +170,12 @@ impl RemoteAgent {
         let mut rows = Vec::new();
         for (&rank, told) in self.own.iter().zip(&mut self.reported) {
             let Some(view) = views.get(rank.index()) else { continue };
-            let seen =
-                ReportedState { phase: view.phase, pid: view.pid, looked: looked(rank), status: view.status.clone() };
+            let seen = ReportedState {
+                phase: view.phase,
+                pid: view.pid,
+                looked: looked(rank),
+                status: view.status.clone(),
+            };
             if told.as_ref() != Some(&seen) {
                 rows.push(row_to_wire(rank, view, &seen.looked, now));
                 *told = Some(seen);

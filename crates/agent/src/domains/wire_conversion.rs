@@ -1,7 +1,7 @@
 //! What is known of instances and what happens to them, in the words of the protocol between domains, and back. Points
 //! in time become ages there, and come back on the clock of whoever reads.
 
-use crate::action::{AgentOrder, InstancePhase, AgentReport};
+use crate::action::{AgentOrder, AgentReport, InstancePhase};
 use crate::custody::{ChannelView, TimelineDelta};
 use crate::host::{InstanceView, ProcessInspection, RankLag};
 use crate::outcome::{Exit, RunFailure, RunOutcome};
@@ -87,11 +87,15 @@ pub fn report_to_wire(report: &AgentReport) -> wire::DomainReport {
         AgentReport::Registered { rank, pid, language } => {
             wire::DomainReport::Registered { rank: *rank, pid: *pid, language: truncated(language) }
         }
-        AgentReport::Exited { rank, exit } => wire::DomainReport::Exited { rank: *rank, exit: exit_to_wire(*exit) },
+        AgentReport::Exited { rank, exit } => {
+            wire::DomainReport::Exited { rank: *rank, exit: exit_to_wire(*exit) }
+        }
         AgentReport::Said { rank, level, text } => {
             wire::DomainReport::Said { rank: *rank, level: *level, text: truncated(text) }
         }
-        AgentReport::Remark { level, text } => wire::DomainReport::Remark { level: *level, text: truncated(text) },
+        AgentReport::Remark { level, text } => {
+            wire::DomainReport::Remark { level: *level, text: truncated(text) }
+        }
         AgentReport::Ending(outcome) => wire::DomainReport::Ending(outcome_to_wire(outcome)),
         AgentReport::Slots { rank, slots } => wire::DomainReport::Slots { rank: *rank, slots: slots.clone() },
         AgentReport::Used { rank, asked, sent, received } => wire::DomainReport::Used {
@@ -105,7 +109,11 @@ pub fn report_to_wire(report: &AgentReport) -> wire::DomainReport {
         }
         AgentReport::Steerable { rank, setting } => wire::DomainReport::Steerable {
             rank: *rank,
-            setting: SteerableSetting { name: truncated(&setting.name), unit: truncated(&setting.unit), ..setting.clone() },
+            setting: SteerableSetting {
+                name: truncated(&setting.name),
+                unit: truncated(&setting.unit),
+                ..setting.clone()
+            },
         },
         AgentReport::Sends { rank, ports } => {
             wire::DomainReport::Sends { rank: *rank, ports: ports.iter().map(|port| truncated(port)).collect() }
@@ -120,13 +128,17 @@ pub fn report_to_wire(report: &AgentReport) -> wire::DomainReport {
 /// The same, as it was told.
 pub fn report_from_wire(report: wire::DomainReport) -> AgentReport {
     match report {
-        wire::DomainReport::Registered { rank, pid, language } => AgentReport::Registered { rank, pid, language },
+        wire::DomainReport::Registered { rank, pid, language } => {
+            AgentReport::Registered { rank, pid, language }
+        }
         wire::DomainReport::Exited { rank, exit } => AgentReport::Exited { rank, exit: exit_from_wire(exit) },
         wire::DomainReport::Said { rank, level, text } => AgentReport::Said { rank, level, text },
         wire::DomainReport::Remark { level, text } => AgentReport::Remark { level, text },
         wire::DomainReport::Ending(outcome) => AgentReport::Ending(outcome_from_wire(outcome)),
         wire::DomainReport::Slots { rank, slots } => AgentReport::Slots { rank, slots },
-        wire::DomainReport::Used { rank, asked, sent, received } => AgentReport::Used { rank, asked, sent, received },
+        wire::DomainReport::Used { rank, asked, sent, received } => {
+            AgentReport::Used { rank, asked, sent, received }
+        }
         wire::DomainReport::Steers { rank, change, answer } => AgentReport::Steers { rank, change, answer },
         wire::DomainReport::Steerable { rank, setting } => AgentReport::Steerable { rank, setting },
         wire::DomainReport::Sends { rank, ports } => AgentReport::Sends { rank, ports: ports.into() },
@@ -407,7 +419,9 @@ mod tests {
             said: Some("why".into()),
             exit: Some(Exit::Signal(9)),
         };
-        for outcome in [RunOutcome::Done, RunOutcome::Stopped, RunOutcome::Interrupted, RunOutcome::Failed(failure)] {
+        for outcome in
+            [RunOutcome::Done, RunOutcome::Stopped, RunOutcome::Interrupted, RunOutcome::Failed(failure)]
+        {
             assert_eq!(outcome_from_wire(outcome_to_wire(&outcome)), outcome);
             let report = AgentReport::Ending(outcome);
             assert_eq!(report_from_wire(report_to_wire(&report)), report);

@@ -4,7 +4,7 @@ use super::{Driver, DriverEvent};
 use crate::action::{Caller, ConnectionId, MemoryRegion};
 use crate::agent_socket::MAX_PENDING_CONNECTIONS;
 use crate::connection::AgentConnection;
-use crate::host::{DrainReason, PeekRequest, RunView, SteerRequest, ExternalRequest};
+use crate::host::{DrainReason, ExternalRequest, PeekRequest, RunView, SteerRequest};
 use ligament_catalogue::{fault, said, Fault};
 use ligament_launch::file_size_limit;
 use ligament_shm::socket::Socket;
@@ -47,7 +47,14 @@ impl ConnectionAdmission {
     /// Of a run of this user, with so many processes in this domain.
     pub fn new(user: u32, processes: usize) -> ConnectionAdmission {
         let most = MAX_UNIDENTIFIED_CONNECTIONS + processes;
-        ConnectionAdmission { user, most, unknown: BTreeMap::new(), waits: false, has_said_crowded: false, crowded: None }
+        ConnectionAdmission {
+            user,
+            most,
+            unknown: BTreeMap::new(),
+            waits: false,
+            has_said_crowded: false,
+            crowded: None,
+        }
     }
 }
 
@@ -154,7 +161,9 @@ impl Driver<'_> {
     /// Closes the oldest connection on which nobody has said who they are.
     fn dismiss_one(&mut self) -> bool {
         let first = self.admission.unknown.iter().next().map(|(&link, &since)| (link, since));
-        let Some((link, _)) = first.filter(|(_, since)| since.elapsed() >= MIN_IDENTIFICATION_TIME) else { return false };
+        let Some((link, _)) = first.filter(|(_, since)| since.elapsed() >= MIN_IDENTIFICATION_TIME) else {
+            return false;
+        };
         self.admission.unknown.remove(&link);
         if let Some(connection) = self.connections.remove(&link) {
             connection.shut();

@@ -241,7 +241,9 @@ impl Driver<'_> {
         match exit {
             _ if is_ending => self.over(endpoint, exit),
             _ if exit.was_asked_for() => self.later(EXTERNAL_SIGNAL_DELAY, DriverEvent::Over(endpoint, exit)),
-            Exit::Unknown if self.core.rank_process_ended(endpoint) => self.later(LAUNCHER_END_DELAY, DriverEvent::Over(endpoint, exit)),
+            Exit::Unknown if self.core.rank_process_ended(endpoint) => {
+                self.later(LAUNCHER_END_DELAY, DriverEvent::Over(endpoint, exit))
+            }
             _ => self.over(endpoint, exit),
         }
     }

@@ -13,7 +13,7 @@ use ligament_shm::tap::{Note, TapBox};
 use ligament_shm::ShmError;
 use ligament_wire::control::{to_bytes, Notice};
 use ligament_wire::domains::{
-    FromAgent, FromHead, Shows, TapNote, TapOrder, TapPort, TapWish, TapReply, MAX_PIECE, VALUES_UNDER_WAY,
+    FromAgent, FromHead, Shows, TapNote, TapOrder, TapPort, TapReply, TapWish, MAX_PIECE, VALUES_UNDER_WAY,
 };
 use ligament_wire::steering::ModelTime;
 use ligament_wire::tap::TapOutcome;
@@ -223,7 +223,8 @@ impl Driver<'_> {
             );
             return self.tap_elsewhere_ends(link, &why);
         };
-        let asking = TapReceiver { domain, room: port.room, bin: None, asked: false, came: 0, lacks_memory: false };
+        let asking =
+            TapReceiver { domain, room: port.room, bin: None, asked: false, came: 0, lacks_memory: false };
         self.remote_taps.asking.insert(link, asking);
         self.order_tap(domain, link, TapWish::Begin(port));
     }
@@ -290,7 +291,8 @@ impl Driver<'_> {
     pub(super) fn poll_remote_taps(&mut self) {
         let taps = &mut self.remote_taps;
         taps.looked = Instant::now();
-        taps.pause = (taps.looked.duration_since(taps.since) / POLL_PAUSE_DIVISOR).clamp(MIN_POLL_PAUSE, MAX_POLL_PAUSE);
+        taps.pause =
+            (taps.looked.duration_since(taps.since) / POLL_PAUSE_DIVISOR).clamp(MIN_POLL_PAUSE, MAX_POLL_PAUSE);
         let mut asked = Vec::new();
         for (&link, asking) in &mut taps.asking {
             if !asking.asked && asking.bin.as_ref().is_some_and(TapBox::is_asked) {
@@ -377,7 +379,8 @@ mod tests {
 
     /// The box of a client that has asked, who fills it, and the client's side.
     fn asking(room: u64) -> (TapReceiver, TapBox) {
-        let mut asking = TapReceiver { domain: OTHER, room, bin: None, asked: true, came: 0, lacks_memory: false };
+        let mut asking =
+            TapReceiver { domain: OTHER, room, bin: None, asked: true, came: 0, lacks_memory: false };
         let client = TapBox::open(asking.begin().unwrap(), room).unwrap();
         client.ask();
         (asking, client)
@@ -421,13 +424,20 @@ mod tests {
         assert_eq!((most as u64 * MAX_PIECE as u64, pieces), (VALUES_UNDER_WAY, 6));
         let (found, body) = client.take().unwrap().unwrap();
         assert_eq!((found, client.passed()), (note(TEST_BODY_BYTES, TapOutcome::Value), 7));
-        assert!(body.as_ref().iter().enumerate().take(TEST_BODY_BYTES as usize).all(|(i, &byte)| byte == (i % 251) as u8));
+        assert!(body
+            .as_ref()
+            .iter()
+            .enumerate()
+            .take(TEST_BODY_BYTES as usize)
+            .all(|(i, &byte)| byte == (i % 251) as u8));
         assert!(!asking.asked && !showing.awaits && showing.sends.is_none());
     }
 
     #[test]
     fn what_is_in_the_box_goes_before_the_end_does() {
-        for (body_len, outcome) in [(9, TapOutcome::Value), (0, TapOutcome::Value), (1 << 40, TapOutcome::TooLarge)] {
+        for (body_len, outcome) in
+            [(9, TapOutcome::Value), (0, TapOutcome::Value), (1 << 40, TapOutcome::TooLarge)]
+        {
             let mut showing = showing(body_len, outcome);
             showing.over = Some("it is over".into());
             let mut told = Vec::new();
@@ -448,9 +458,16 @@ mod tests {
         let file = std::fs::File::options().read(true).write(true).create_new(true).open(&path).unwrap();
         std::fs::remove_file(&path).unwrap();
         file.set_len(ligament_shm::tap::size_for(TEST_BODY_BYTES) as u64).unwrap();
-        let (one, other) = (TapBox::open(&file, TEST_BODY_BYTES).unwrap(), TapBox::open(&file, TEST_BODY_BYTES).unwrap());
-        let mut asking =
-            TapReceiver { domain: OTHER, room: TEST_BODY_BYTES, bin: Some(one), asked: true, came: 0, lacks_memory: false };
+        let (one, other) =
+            (TapBox::open(&file, TEST_BODY_BYTES).unwrap(), TapBox::open(&file, TEST_BODY_BYTES).unwrap());
+        let mut asking = TapReceiver {
+            domain: OTHER,
+            room: TEST_BODY_BYTES,
+            bin: Some(one),
+            asked: true,
+            came: 0,
+            lacks_memory: false,
+        };
         let piece = |n: u64| n * MAX_PIECE as u64;
         let whole = Some(told(&note(piece(2), TapOutcome::Value)));
         other.ask();

@@ -25,7 +25,13 @@ pub(super) fn make_own(room: u64) -> Result<(TapBox, OwnedFd), Fault> {
 
 impl Driver<'_> {
     /// Makes a box, and tells both sides.
-    pub(super) fn make_tap(&mut self, viewer: TapViewer, to: ConnectionId, endpoint: EndpointId, tap: Box<Tap>) {
+    pub(super) fn make_tap(
+        &mut self,
+        viewer: TapViewer,
+        to: ConnectionId,
+        endpoint: EndpointId,
+        tap: Box<Tap>,
+    ) {
         let number = tap.tap;
         let made = match viewer {
             TapViewer::Client(link) => make(tap.room).map(|[one, other]| {

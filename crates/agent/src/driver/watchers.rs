@@ -44,15 +44,18 @@ impl Watchers {
 impl Driver<'_> {
     /// A client wants to know what is new.
     pub(super) fn watches(&mut self, link: ConnectionId, every: u32) {
-        let every = Duration::from_millis(u64::from(every.clamp(MIN_UPDATE_INTERVAL_MS, MAX_UPDATE_INTERVAL_MS)));
+        let every =
+            Duration::from_millis(u64::from(every.clamp(MIN_UPDATE_INTERVAL_MS, MAX_UPDATE_INTERVAL_MS)));
         if let Some(known) = self.watchers.0.get_mut(&link) {
             known.due = known.told + every;
             known.asks = true;
             return;
         }
         if self.watchers.0.len() >= MAX_WATCHERS {
-            let why =
-                said!(TOO_MANY_WATCH, "{MAX_WATCHERS} clients watch this run already; end one of them, and try again");
+            let why = said!(
+                TOO_MANY_WATCH,
+                "{MAX_WATCHERS} clients watch this run already; end one of them, and try again"
+            );
             self.send_with(link, &Notice::Refused { why }, Vec::new());
             return;
         }

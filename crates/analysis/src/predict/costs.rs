@@ -1,5 +1,5 @@
-//! What the parts of a model cost: as a file of costs says, or as a run has had it. `read` has the form of the file;
-//! `docs/reference/costs-file.md` describes it.
+//! What the parts of a model cost: as a file of costs says, or as a run has had it. `read` has the form of the
+//! file; `docs/reference/costs-file.md` describes it.
 
 use ligament_catalogue::{fault, Fault};
 use ligament_filters::calculate;
@@ -160,8 +160,9 @@ pub type ConduitName = (String, String);
 /// What a model costs.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Costs {
-    /// What is said of messages and the run itself: `latency` (from a send until a receiver on the same machine goes on,
-    /// s), `network_latency` (on another machine), `bandwidth` (between machines, bytes/s), and `end` (of the run, s).
+    /// What is said of messages and the run itself: `latency` (from a send until a receiver on the same machine
+    /// goes on, s), `network_latency` (on another machine), `bandwidth` (between machines, bytes/s), and `end`
+    /// (of the run, s).
     pub common: BTreeMap<&'static str, f64>,
     /// By the name of an instance (`micro[3]`), or of a component for all its instances.
     pub components: BTreeMap<String, ComponentCosts>,
@@ -208,8 +209,8 @@ fn over(cost: &Cost, beneath: Option<&Cost>) -> Cost {
     }
 }
 
-/// A formula with something in place of each `measured` that is a name by itself, and no part of one such as `measured_dt` or
-/// `reach.measured`.
+/// A formula with something in place of each `measured` that is a name by itself, and no part of one such as
+/// `measured_dt` or `reach.measured`.
 fn with_measured(text: &str, number: &str) -> String {
     let in_name = |c: char| c.is_alphanumeric() || matches!(c, '_' | '.' | '[' | ']');
     let mut out = String::with_capacity(text.len());
@@ -358,9 +359,10 @@ fn number(model: &ResolvedModel, instance: &Reference, cost: &Cost) -> Result<f6
             (value, format!("{text} = {value}"))
         }
     };
-    match value >= 0.0 && value.is_finite() {
-        true => Ok(value),
-        false => Err(fault!(BAD_COSTS, "{instance}: a cost is a number from 0 on, and not {shown}")),
+    if value >= 0.0 && value.is_finite() {
+        Ok(value)
+    } else {
+        Err(fault!(BAD_COSTS, "{instance}: a cost is a number from 0 on, and not {shown}"))
     }
 }
 

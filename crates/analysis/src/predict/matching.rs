@@ -2,7 +2,7 @@
 
 use super::costs::{component_of, conduit_of, place, Costs};
 use ligament_catalogue::{fault, Fault};
-use ligament_model::{nearest, Operator, ResolvedModel, ResolvedInstance};
+use ligament_model::{nearest, Operator, ResolvedInstance, ResolvedModel};
 use std::collections::{BTreeSet, HashSet};
 
 /// So many missing things are named.

@@ -1,7 +1,7 @@
-//! What a run of a model will be like, from what its parts cost: how long it takes, who waits, what passes each conduit,
-//! what the time is made of, and what more cores, or another placement, would help. `costs` has what the parts cost and
-//! `matching` whether that fits the model; `simulate` plays the run; `placement` looks for a better one.
-//! `docs/guides/predicting-a-run.md` explains it.
+//! What a run of a model will be like, from what its parts cost: how long it takes, who waits, what passes each
+//! conduit, what the time is made of, and what more cores, or another placement, would help. `costs` has what
+//! the parts cost and `matching` whether that fits the model; `simulate` plays the run; `placement` looks for a
+//! better one. `docs/guides/predicting-a-run.md` explains it.
 
 mod costs;
 mod matching;
@@ -53,7 +53,8 @@ pub struct Prediction {
     pub conduits: Vec<PredictedConduit>,
     /// What the duration is made of, the longest first.
     pub critical_path: Vec<PathPart>,
-    /// With other numbers of cores on one machine; the last has as many as anybody could use. Empty for large runs.
+    /// With other numbers of cores on one machine; the last has as many as anybody could use. Empty for large
+    /// runs.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub speed_up: Vec<SpeedUp>,
 }
@@ -75,7 +76,8 @@ pub struct PredictedInstance {
     pub sent_bytes: f64,
     pub received_messages: u64,
     pub received_bytes: f64,
-    /// Its own and of the messages that it has sent and nobody has received yet, at most, bytes; its own if that is known.
+    /// Its own and of the messages that it has sent and nobody has received yet, at most, bytes; its own if
+    /// that is known.
     pub memory: Option<f64>,
     pub messages_memory: f64,
 }
@@ -143,7 +145,8 @@ const MAX_COMPARED_EVENTS: u64 = 500_000;
 /// What a run of a model will be like.
 ///
 /// # Errors
-/// The costs do not fit the model, or lack something of it; the run is too large to be played, or would come to a stop.
+/// The costs do not fit the model, or lack something of it; the run is too large to be played, or would come to
+/// a stop.
 pub fn predict(model: &ResolvedModel, costs: &Costs, question: &Question) -> Result<Prediction, Fault> {
     let fitted = FittedCosts::of(model, costs)?;
     let place = placed(model, question)?;
@@ -166,13 +169,18 @@ pub fn best_placement(model: &ResolvedModel, costs: &Costs, question: &Question)
     Ok(told(model, &fitted, question, &place, &outcome))
 }
 
-/// Corrects costs that were taken from a run, so that the prediction of that run itself takes as long as it took. If it would
-/// be too short with messages that take no time, they take as much as is missing; if it would be too long, instances were kept
-/// from their cores while they seemed to compute, and their work is less.
+/// Corrects costs that were taken from a run, so that the prediction of that run itself takes as long as it
+/// took. If it would be too short with messages that take no time, they take as much as is missing; if it would
+/// be too long, instances were kept from their cores while they seemed to compute, and their work is less.
 ///
 /// # Errors
 /// As `predict`.
-pub fn agree(model: &ResolvedModel, costs: &mut Costs, question: &Question, duration: f64) -> Result<(), Fault> {
+pub fn agree(
+    model: &ResolvedModel,
+    costs: &mut Costs,
+    question: &Question,
+    duration: f64,
+) -> Result<(), Fault> {
     /// No message takes longer for itself, s.
     const SLOWEST: f64 = 10e-3;
     let place = placed(model, question)?;
@@ -197,7 +205,8 @@ pub fn agree(model: &ResolvedModel, costs: &mut Costs, question: &Question, dura
     Ok(())
 }
 
-/// Where from 0 to `most` something that grows is `wanted`, as far as that can be found in a few steps (false position).
+/// Where from 0 to `most` something that grows is `wanted`, as far as that can be found in a few steps (false
+/// position).
 fn where_it_is(wanted: f64, most: f64, mut of: impl FnMut(f64) -> Result<f64, Fault>) -> Result<f64, Fault> {
     const STEPS: usize = 12;
     let (mut low, mut high) = ((0.0, of(0.0)?), (most, of(most)?));
@@ -212,9 +221,10 @@ fn where_it_is(wanted: f64, most: f64, mut of: impl FnMut(f64) -> Result<f64, Fa
         if (found - wanted).abs() < 1e-6 * wanted {
             return Ok(middle);
         }
-        match found < wanted {
-            true => low = (middle, found),
-            false => high = (middle, found),
+        if found < wanted {
+            low = (middle, found)
+        } else {
+            high = (middle, found)
         }
     }
     Ok((low.0 + high.0) / 2.0)

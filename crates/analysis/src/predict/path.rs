@@ -1,5 +1,5 @@
-//! The critical path: each thing that is done remembers the one that it had to wait for, so that the way back from the end
-//! of the run is what its length is made of.
+//! The critical path: each thing that is done remembers the one that it had to wait for, so that the way back
+//! from the end of the run is what its length is made of.
 
 use std::collections::BTreeMap;
 
@@ -42,7 +42,12 @@ impl CriticalPath {
 
     pub fn starts(&mut self, instance: u32, seconds: f64) -> Record {
         let seconds = seconds as f32;
-        self.add(ActivityRecord { before: None, what: PlayerActivity::Starts(instance), seconds, work: seconds })
+        self.add(ActivityRecord {
+            before: None,
+            what: PlayerActivity::Starts(instance),
+            seconds,
+            work: seconds,
+        })
     }
 
     pub fn computes(&mut self, instance: u32, before: Record, seconds: f64, work: f64) -> Record {

@@ -1,4 +1,5 @@
-//! Which instance goes to which machine: first as room allows, then by moving one at a time as long as that helps.
+//! Which instance goes to which machine: first as room allows, then by moving one at a time as long as that
+//! helps.
 
 use super::costs::FittedCosts;
 use super::simulate::{simulate, PlayedMachines};
@@ -12,8 +13,8 @@ const MAX_ATTEMPTS: usize = 400;
 /// A gain that is worth a move.
 const MAX_WORTHWHILE_RATIO: f64 = 0.999;
 
-/// In the order of the model, each to the first machine that still has its cores; who finds none goes where most are free for
-/// each that is there.
+/// In the order of the model, each to the first machine that still has its cores; who finds none goes where
+/// most are free for each that is there.
 pub(super) fn in_order(model: &ResolvedModel, machines: &[f64]) -> Vec<u32> {
     let mut free = machines.to_vec();
     let mut of = Vec::new();
@@ -34,7 +35,11 @@ pub(super) fn in_order(model: &ResolvedModel, machines: &[f64]) -> Vec<u32> {
 ///
 /// # Errors
 /// As `simulate`.
-pub(super) fn best(model: &ResolvedModel, fitted: &FittedCosts, from: PlayedMachines) -> Result<PlayedMachines, Fault> {
+pub(super) fn best(
+    model: &ResolvedModel,
+    fitted: &FittedCosts,
+    from: PlayedMachines,
+) -> Result<PlayedMachines, Fault> {
     let first = simulate(model, fitted, &from)?;
     let attempts = ((MAX_SEARCH_EVENTS / (first.operations as f64 + 1.0)) as usize).min(MAX_ATTEMPTS);
     let mut search = Search { model, fitted, place: from, takes: first.duration, left: attempts };
@@ -54,7 +59,8 @@ struct Search<'a> {
 }
 
 impl Search<'_> {
-    /// Tries every instance on every other machine, by itself and in exchange for each that is there; whether anything helped.
+    /// Tries every instance on every other machine, by itself and in exchange for each that is there; whether
+    /// anything helped.
     fn go_over(&mut self, order: &[usize]) -> Result<bool, Fault> {
         let before = self.takes;
         for (at, &one) in order.iter().enumerate() {

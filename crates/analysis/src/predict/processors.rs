@@ -1,5 +1,6 @@
-//! Cores that instances share evenly: as long as more want to compute than there are cores, each of them gets as much less
-//! of them. All share one rate, so a task ends when the work that each has got since the beginning reaches a mark.
+//! Cores that instances share evenly: as long as more want to compute than there are cores, each of them gets
+//! as much less of them. All share one rate, so a task ends when the work that each has got since the beginning
+//! reaches a mark.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -42,9 +43,10 @@ impl Processors {
     }
 
     fn rate(&self) -> f64 {
-        match self.wanted > self.cores {
-            true => self.cores / self.wanted,
-            false => 1.0,
+        if self.wanted > self.cores {
+            self.cores / self.wanted
+        } else {
+            1.0
         }
     }
 

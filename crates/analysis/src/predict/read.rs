@@ -3,7 +3,7 @@
 use super::costs::{ComponentCosts, ConduitCosts, Cost, Costs};
 use ligament_catalogue::Code;
 use ligament_model::yaml::{self, YamlKind, YamlNode};
-use ligament_model::{parse_bytes, Problem, FieldReader};
+use ligament_model::{parse_bytes, FieldReader, Problem};
 use std::fmt::Write;
 use std::sync::Arc;
 
@@ -25,9 +25,10 @@ impl Costs {
             read_root(&mut reader, &root, &mut costs);
         }
         reader.problems.sort_by_key(|problem| (problem.line, problem.column));
-        match reader.problems.iter().any(Problem::is_error) {
-            true => Err(reader.problems),
-            false => Ok(costs),
+        if reader.problems.iter().any(Problem::is_error) {
+            Err(reader.problems)
+        } else {
+            Ok(costs)
         }
     }
 

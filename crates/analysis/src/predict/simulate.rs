@@ -1,6 +1,6 @@
-//! Plays a model's run under a clock of its own. Each instance goes through the execution loop (F_INIT; steps of O_I, S and
-//! computing; O_F), computes as long as its costs say on the cores that it shares with others, and waits where a message or
-//! room for one is missing.
+//! Plays a model's run under a clock of its own. Each instance goes through the execution loop (F_INIT; steps
+//! of O_I, S and computing; O_F), computes as long as its costs say on the cores that it shares with others,
+//! and waits where a message or room for one is missing.
 
 use super::costs::{Effort, FittedCosts, Load};
 use super::path::{CriticalPath, Record};
@@ -163,7 +163,11 @@ struct Playback<'a> {
 ///
 /// # Errors
 /// It is too long to be played, or comes to a stop.
-pub(super) fn simulate(model: &ResolvedModel, fitted: &FittedCosts, place: &PlayedMachines) -> Result<PlayOutcome, Fault> {
+pub(super) fn simulate(
+    model: &ResolvedModel,
+    fitted: &FittedCosts,
+    place: &PlayedMachines,
+) -> Result<PlayOutcome, Fault> {
     let mut play = Playback::new(model, fitted, place);
     play.run()?;
     let ends = play.players.iter().map(|player| player.did.ends);
@@ -285,8 +289,9 @@ impl<'a> Playback<'a> {
                 _ => receiver.init.push(number),
             }
         }
-        let events =
-            (0u32..).zip(&players).map(|(at, player)| Reverse((Seconds(player.effort.start), PlayedEvent::Wake(at))));
+        let events = (0u32..)
+            .zip(&players)
+            .map(|(at, player)| Reverse((Seconds(player.effort.start), PlayedEvent::Wake(at))));
         let events = events.collect();
         let stamps = vec![0; processors.len()];
         let links = HashMap::new();
@@ -338,7 +343,8 @@ impl<'a> Playback<'a> {
     fn look_at(&mut self, which: u32) {
         self.stamps[which as usize] += 1;
         if let Some(next) = self.processors[which as usize].next() {
-            self.events.push(Reverse((Seconds(next), PlayedEvent::Computed(which, self.stamps[which as usize]))));
+            self.events
+                .push(Reverse((Seconds(next), PlayedEvent::Computed(which, self.stamps[which as usize]))));
         }
     }
 
@@ -386,9 +392,10 @@ impl<'a> Playback<'a> {
                 PlayerPhase::Teardown => return self.end(who),
                 PlayerPhase::Setup => (PlayerPhase::Init, effort.setup),
                 PlayerPhase::Init => {
-                    let over = match player.init.is_empty() {
-                        true => player.did.passes >= effort.passes,
-                        false => player.init.iter().all(|&pipe| self.pipes[pipe as usize].is_over()),
+                    let over = if player.init.is_empty() {
+                        player.did.passes >= effort.passes
+                    } else {
+                        player.init.iter().all(|&pipe| self.pipes[pipe as usize].is_over())
                     };
                     match if over { ReceiveOutcome::Ended } else { self.receive_all(who)? } {
                         ReceiveOutcome::All => {
@@ -408,10 +415,12 @@ impl<'a> Playback<'a> {
                         // Until nothing more can come.
                         None => player.solve.iter().all(|&pipe| self.pipes[pipe as usize].is_over()),
                     };
-                    match is_done {
-                        true => (PlayerPhase::Final, 0.0),
-                        false if self.send_all(who)? => (PlayerPhase::Solve, 0.0),
-                        false => return Ok(()),
+                    if is_done {
+                        (PlayerPhase::Final, 0.0)
+                    } else if self.send_all(who)? {
+                        (PlayerPhase::Solve, 0.0)
+                    } else {
+                        return Ok(());
                     }
                 }
                 PlayerPhase::Solve => {
@@ -488,7 +497,8 @@ impl<'a> Playback<'a> {
         let cause = self.players[who as usize].cause;
         pipe.queue.push_back(PlayedMessage { sent: now, arrives, cause });
         pipe.passed.most = pipe.passed.most.max(pipe.queue.len() as u64);
-        if matches!(self.players[to as usize].lack, Some((MissingResource::Message(waited), _)) if waited == number) {
+        if matches!(self.players[to as usize].lack, Some((MissingResource::Message(waited), _)) if waited == number)
+        {
             self.wake(to, arrives);
         }
     }
@@ -498,10 +508,8 @@ impl<'a> Playback<'a> {
         loop {
             let player = &self.players[who as usize];
             let starts = player.phase == PlayerPhase::Init;
-            let (pipes, operation) = match starts {
-                true => (&player.init, player.did.passes),
-                false => (&player.solve, player.steps),
-            };
+            let (pipes, operation) =
+                if starts { (&player.init, player.did.passes) } else { (&player.solve, player.steps) };
             let Some(&number) = pipes.get(player.cursor.0) else { return Ok(ReceiveOutcome::All) };
             let pipe = &self.pipes[number as usize];
             let due = in_this(operation, pipe.load.received, received_by);
@@ -570,7 +578,8 @@ impl<'a> Playback<'a> {
             }
         }
         self.has_waited(who);
-        if matches!(self.players[from as usize].lack, Some((MissingResource::Room(waited), _)) if waited == number) {
+        if matches!(self.players[from as usize].lack, Some((MissingResource::Room(waited), _)) if waited == number)
+        {
             self.wake(from, self.now);
         }
     }
@@ -648,15 +657,16 @@ impl<'a> Playback<'a> {
             })
             .take(4)
             .collect();
-        match waits.is_empty() {
-            true => Ok(()),
-            false => Err(fault!(
+        if waits.is_empty() {
+            Ok(())
+        } else {
+            Err(fault!(
                 CANNOT_PREDICT,
                 "with these costs the run would stop after {:.3} s: {}; \"ligament check\" knows of deadlocks, and the numbers \
                  of steps and messages in the costs must fit each other",
                 self.now,
                 waits.join(", ")
-            )),
+            ))
         }
     }
 }

@@ -6,7 +6,7 @@
 //! ms later. A finished receiver grants unlimited credit (`u64::MAX`).
 
 use super::inward::In;
-use super::{Logic, EndpointSide, CarrierStage, EVERYTHING};
+use super::{CarrierStage, EndpointSide, Logic, EVERYTHING};
 use crate::{Paths, Quiet};
 use ligament_net::Nanos;
 use ligament_shm::Custodian;

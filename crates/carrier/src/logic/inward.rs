@@ -4,10 +4,10 @@
 
 use super::credits::MIN_CREDIT_PAUSE_NS;
 use super::overlays::decoded;
-use super::{from_bytes, Logic, EndpointSide, CarrierStage};
+use super::{from_bytes, CarrierStage, EndpointSide, Logic};
 use ligament_catalogue::{fault, Fault};
 use ligament_net::{MessageId, Nanos, CONTROL};
-use ligament_shm::endpoint::{RemoteBody, Loan};
+use ligament_shm::endpoint::{Loan, RemoteBody};
 use ligament_shm::{Custodian, ShmError};
 use ligament_wire::control::ChannelInfo;
 use ligament_wire::{flags, DomainId, Encoder, HeaderWords, MessageKind, ValueRef, HEADER_BYTES};
@@ -124,7 +124,12 @@ impl<C: Custodian> Logic<C> {
     ///
     /// # Errors
     /// The other domain sends something invalid.
-    pub(super) fn memory_for(&mut self, domain: DomainId, conduit: u32, total: u64) -> Result<AssemblyMemory, Fault> {
+    pub(super) fn memory_for(
+        &mut self,
+        domain: DomainId,
+        conduit: u32,
+        total: u64,
+    ) -> Result<AssemblyMemory, Fault> {
         if conduit == CONTROL {
             let too_long = || {
                 fault!(
@@ -132,7 +137,10 @@ impl<C: Custodian> Logic<C> {
                     "domain {domain}'s agent says something of {total} bytes, which is too long"
                 )
             };
-            return (total <= MAX_CONTROL_BYTES).then(|| AssemblyMemory::own(total)).flatten().ok_or_else(too_long);
+            return (total <= MAX_CONTROL_BYTES)
+                .then(|| AssemblyMemory::own(total))
+                .flatten()
+                .ok_or_else(too_long);
         }
         if total < HEADER_BYTES as u64 {
             return Err(fault!(
@@ -336,7 +344,11 @@ impl<C: Custodian> EndpointSide<C> {
     }
 
     /// Publishes a message, or a piece of it. Returns the rest if there is no memory for it now.
-    fn publish_one(&mut self, channel: usize, next: PendingPublication) -> Result<Option<PendingPublication>, ShmError> {
+    fn publish_one(
+        &mut self,
+        channel: usize,
+        next: PendingPublication,
+    ) -> Result<Option<PendingPublication>, ShmError> {
         let (header, memory, mut at) = match next {
             PendingPublication::Overlay { number, parts, body } => {
                 let value = decoded(parts, &body)?;
@@ -371,9 +383,10 @@ impl<C: Custodian> EndpointSide<C> {
                     Ok(None) | Err(ShmError::OutOfMemory { .. }) => {
                         let body = &bytes[HEADER_BYTES..];
                         while at < body.len() as u64 {
-                            let piece = match self.endpoint.has_room(channel)? {
-                                true => self.endpoint.publish_piece(channel, header, body, at)?,
-                                false => None,
+                            let piece = if self.endpoint.has_room(channel)? {
+                                self.endpoint.publish_piece(channel, header, body, at)?
+                            } else {
+                                None
                             };
                             match piece {
                                 Some(len) => at += len,

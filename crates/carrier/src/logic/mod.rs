@@ -8,9 +8,9 @@ mod outward;
 mod overlays;
 
 use crate::{Attachment, CarrierReport, Paths, Quiet};
-use inward::{In, PartialMessage, AssemblyMemory, PREFAULTED_BYTES};
+use inward::{AssemblyMemory, In, PartialMessage, PREFAULTED_BYTES};
 use ligament_catalogue::{fault, Fault};
-use ligament_net::{MessageStore, MessageId, Nanos, CONTROL};
+use ligament_net::{MessageId, MessageStore, Nanos, CONTROL};
 use ligament_shm::board::{FOR_CREDIT, FOR_MESSAGES};
 use ligament_shm::endpoint::ParkingPlace;
 use ligament_shm::{Custodian, Endpoint, ShmError};
@@ -126,7 +126,9 @@ impl<C: Custodian> Logic<C> {
             spoken_to: BTreeSet::new(),
             arrived: Vec::new(),
         };
-        let CarrierStage::Before(early) = std::mem::replace(&mut self.stage, CarrierStage::During(Box::new(side))) else {
+        let CarrierStage::Before(early) =
+            std::mem::replace(&mut self.stage, CarrierStage::During(Box::new(side)))
+        else {
             unreachable!("a carrier is attached once")
         };
         for (domain, conduit, memory) in early {

@@ -3,7 +3,7 @@
 //! its message; credit goes back when the far end reports it.
 
 use super::overlays::encoded;
-use super::{to_bytes, Logic, EndpointSide, CarrierStage, EVERYTHING};
+use super::{to_bytes, CarrierStage, EndpointSide, Logic, EVERYTHING};
 use crate::{Paths, Quiet};
 use ligament_net::MessageId;
 use ligament_shm::endpoint::ArrivedMessage;

@@ -12,8 +12,8 @@ use domain::{Conduit, Domain, Line};
 use ligament_shm::endpoint::{AgentNotice, Contiguous};
 use ligament_shm::status::{now as real_now, AwaitedEvent};
 use ligament_wire::{
-    array_head, Array, DType, DomainId, Encoder, ConduitEnd, EndpointId, Header, MessageKind, ArrayOrder, SettingValue, Value,
-    ValueRef,
+    array_head, Array, ArrayOrder, ConduitEnd, DType, DomainId, Encoder, EndpointId, Header, MessageKind,
+    SettingValue, Value, ValueRef,
 };
 use memory::{joined, MemoryPaths, Scissors};
 use std::io::IoSlice;
@@ -143,8 +143,12 @@ impl Run {
 
 fn send(endpoint: &mut Endpoint<Line>, channel: usize, time: f64, value: &Value) {
     let mut encoder = Encoder::new();
-    let header =
-        Header { kind: MessageKind::Data, timestamp: time, next_timestamp: Some(time + 1.0), ..Header::default() };
+    let header = Header {
+        kind: MessageKind::Data,
+        timestamp: time,
+        next_timestamp: Some(time + 1.0),
+        ..Header::default()
+    };
     endpoint.send(&[channel], header.into(), &encoder.plan(&ValueRef::Owned(value)).unwrap()).unwrap();
 }
 
@@ -367,7 +371,8 @@ fn senders_of_a_receiver_that_had_ended_before_their_carrier_took_part_are_not_h
 
 #[test]
 fn overlays_of_senders_who_number_alike_are_told_apart() {
-    let mut run = Run::attached(&[0, 0, 1, 1], &[(0, 2, BUDGET_BYTES), (1, 2, BUDGET_BYTES), (0, 3, BUDGET_BYTES)]);
+    let mut run =
+        Run::attached(&[0, 0, 1, 1], &[(0, 2, BUDGET_BYTES), (1, 2, BUDGET_BYTES), (0, 3, BUDGET_BYTES)]);
     let (mut first, mut second) = (run.endpoint(0), run.endpoint(1));
     let (mut both, mut one) = (run.endpoint(2), run.endpoint(3));
     let overlay = |who: i64| Value::Settings(vec![("who".into(), SettingValue::Int(who))]);
@@ -418,9 +423,8 @@ fn what_comes_before_there_is_an_endpoint_waits_for_it() {
         run.heard[0].contains(&CarrierReport::Detached),
         "all has arrived in the other domain, if not at its receiver"
     );
-    assert!(
-        run.heard[1].contains(&CarrierReport::Control { from: DomainId::HEAD, bytes: b"here is the plan".to_vec() })
-    );
+    assert!(run.heard[1]
+        .contains(&CarrierReport::Control { from: DomainId::HEAD, bytes: b"here is the plan".to_vec() }));
     run.attach(1);
     run.settle();
     let mut to = run.endpoint(1);

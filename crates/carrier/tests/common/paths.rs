@@ -2,7 +2,7 @@
 #![allow(dead_code)]
 
 use ligament_catalogue::fault;
-use ligament_net::{MessageStore, Event, MessageId, Nanos, DialAddress};
+use ligament_net::{DialAddress, Event, MessageId, MessageStore, Nanos};
 use ligament_path::{Action, Destination, FrameHeader, OutgoingFrame, Path, PathOptions};
 use ligament_wire::DomainId;
 use rustix::event::{eventfd, EventfdFlags};

@@ -1,5 +1,6 @@
-//! All codes, with what they mean and what to do: the one place where a person writes that. The texts are Markdown, and
-//! their links are those of a page in `docs/reference/`. A code never changes, since programs and people look for it.
+//! All codes, with what they mean and what to do: the one place where a person writes that. The texts are
+//! Markdown, and their links are those of a page in `docs/reference/`. A code never changes, since programs and
+//! people look for it.
 
 pub mod checks;
 pub mod command;

@@ -3,7 +3,7 @@
 use super::other_site::OtherSite;
 use super::place::FileLocation;
 use super::progress;
-use super::task::{Transport, CopyRole};
+use super::task::{CopyRole, Transport};
 use super::ReachOptions;
 use crate::arguments::print;
 use ligament_catalogue::{fault, Fault};
@@ -96,9 +96,10 @@ fn parts(arguments: &Copy) -> Result<CopyParts, Fault> {
 /// The name that something from elsewhere has here; none of what is copied without its own.
 fn own_name(path: &Path) -> Option<String> {
     let text = path.to_str()?;
-    match text == "." || text == "~" || text.ends_with("/.") {
-        true => None,
-        false => path.file_name().and_then(|name| name.to_str()).map(str::to_owned),
+    if text == "." || text == "~" || text.ends_with("/.") {
+        None
+    } else {
+        path.file_name().and_then(|name| name.to_str()).map(str::to_owned)
     }
 }
 
@@ -175,17 +176,16 @@ fn report(arguments: &Copy, tally: &CopyTally, done: &Result<(), Fault>, way: Tr
         crate::complain(error);
     }
     if !arguments.quiet && done.is_ok() {
-        let mut text = match arguments.dry_run {
-            true => format!("{} would be copied, {}", progress::files(counts.copied), progress::bytes(counts.moved)),
-            false => {
-                let rate = counts.moved as f64 / seconds.max(1e-3);
-                let (moved, took) = (progress::bytes(counts.moved), progress::time(seconds));
-                format!(
-                    "{} copied, {moved} in {took} ({}/s)",
-                    progress::files(counts.copied),
-                    progress::bytes(rate as u64)
-                )
-            }
+        let mut text = if arguments.dry_run {
+            format!("{} would be copied, {}", progress::files(counts.copied), progress::bytes(counts.moved))
+        } else {
+            let rate = counts.moved as f64 / seconds.max(1e-3);
+            let (moved, took) = (progress::bytes(counts.moved), progress::time(seconds));
+            format!(
+                "{} copied, {moved} in {took} ({}/s)",
+                progress::files(counts.copied),
+                progress::bytes(rate as u64)
+            )
         };
         if counts.same > 0 {
             text.push_str(&format!("; {} were there already", counts.same));

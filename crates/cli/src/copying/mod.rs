@@ -1,11 +1,11 @@
-//! `ligament cp` and `ligament sync`: files from one site to another. `far` starts the other end by ssh, `task` is what
-//! it is told, `serve` is what it does there, `shown` is how far a copy is.
+//! `ligament cp` and `ligament sync`: files from one site to another. `far` starts the other end by ssh, `task`
+//! is what it is told, `serve` is what it does there, `shown` is how far a copy is.
 
 mod cp;
 mod other_site;
 mod place;
-mod serve;
 pub(crate) mod progress;
+mod serve;
 mod sync;
 mod task;
 
@@ -26,8 +26,8 @@ pub(crate) struct ReachOptions {
     /// The command `ligament` at the other end [default: that of its site's file, else the one in PATH].
     #[arg(long, value_name = "COMMAND")]
     ligament: Option<String>,
-    /// Go over this relay, whose file this is, where no port of the other end can be reached; of several in a row give the
-    /// nearest first [default: those of its site's file].
+    /// Go over this relay, whose file this is, where no port of the other end can be reached; of several in a
+    /// row give the nearest first [default: those of its site's file].
     #[arg(long, value_name = "FILE")]
     relay: Vec<PathBuf>,
     /// What the files go over: a path, ssh's own connection, or a path if a port can be reached.

@@ -1,12 +1,12 @@
-//! The other end of a copy, started by ssh: it is told what to do over ssh's own channel, the key of the path included,
-//! and is reached by a path if one of its ports can be, or over a relay; else over that channel.
+//! The other end of a copy, started by ssh: it is told what to do over ssh's own channel, the key of the path
+//! included, and is reached by a path if one of its ports can be, or over a relay; else over that channel.
 
 use super::place::site_of;
-use super::task::{CopyAnswer, Transport, CopyTask, CopyRole, MARK, VERSION};
+use super::task::{CopyAnswer, CopyRole, CopyTask, Transport, MARK, VERSION};
 use super::ReachOptions;
 use crate::other_end::{command, SshProcess};
 use ligament_catalogue::{fault, Code, Fault};
-use ligament_files::{MessageChannel, OverPath, OverPipes, CopyTally, MAX_MESSAGE_BYTES};
+use ligament_files::{CopyTally, MessageChannel, OverPath, OverPipes, MAX_MESSAGE_BYTES};
 use ligament_launch::site::Site;
 use ligament_link::{Gate, Invitation, Key, Options, Path, Station};
 use std::io::{Read, Write};
@@ -131,12 +131,13 @@ impl OtherSite {
         }
     }
 
-    /// A path to the other end, if it can be reached: by its port, over relays, or by further connections of ssh, each of
-    /// which has a window of its own. ssh has taken so long to come there.
+    /// A path to the other end, if it can be reached: by its port, over relays, or by further connections of
+    /// ssh, each of which has a window of its own. ssh has taken so long to come there.
     fn open(&self, keys: &Key, answer: &CopyAnswer, stations: Vec<Station>, took: Duration) -> Option<Path> {
         let mut to: Vec<String> = Vec::new();
         if let (Some(name), Some(port)) = (self.dialled(), answer.at.first().map(std::net::SocketAddr::port)) {
-            // First the name by which ssh found it: its own addresses may be those of a network that is not ours.
+            // First the name by which ssh found it: its own addresses may be those of a network that is not
+            // ours.
             for address in (name.as_str(), port).to_socket_addrs().into_iter().flatten() {
                 to.push(address.to_string());
             }

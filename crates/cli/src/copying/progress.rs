@@ -1,6 +1,6 @@
 //! How far a copy is: a line on the terminal while it goes on, and a sentence at its end.
 
-use ligament_files::{Counts, CopyTally};
+use ligament_files::{CopyTally, Counts};
 use std::io::{IsTerminal, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};

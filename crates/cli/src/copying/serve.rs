@@ -1,9 +1,9 @@
-//! The end that ssh has started: it is told what to do on its standard input, listens, and ends as soon as that input
-//! does.
+//! The end that ssh has started: it is told what to do on its standard input, listens, and ends as soon as that
+//! input does.
 
-use super::task::{CopyAnswer, Transport, CopyTask, MARK, VERSION};
+use super::task::{CopyAnswer, CopyTask, Transport, MARK, VERSION};
 use ligament_catalogue::{fault, Fault};
-use ligament_files::{MessageChannel, OverPath, OverPipes, CopyTally, MAX_MESSAGE_BYTES};
+use ligament_files::{CopyTally, MessageChannel, OverPath, OverPipes, MAX_MESSAGE_BYTES};
 use ligament_link::{Invitation, Listen, Options, Path};
 use std::fs::File;
 use std::io::{BufRead, Read, Write};
@@ -102,8 +102,8 @@ fn listen(task: &CopyTask) -> Result<Path, Fault> {
     Path::listen_at(&invitation.keys, &at, &options).map_err(|error| error.fault().clone())
 }
 
-/// Where the path listens: at the address that ssh came to first. What leads back to the other end's own machine is left
-/// out, unless ssh came that way.
+/// Where the path listens: at the address that ssh came to first. What leads back to the other end's own
+/// machine is left out, unless ssh came that way.
 fn addresses(path: &Path) -> Vec<SocketAddr> {
     let own = std::env::var("SSH_CONNECTION").unwrap_or_default();
     let came_to: Option<IpAddr> = own.split_whitespace().nth(2).and_then(|text| text.parse().ok());

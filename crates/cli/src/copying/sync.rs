@@ -3,7 +3,7 @@
 use super::other_site::OtherSite;
 use super::place::FileLocation;
 use super::progress;
-use super::task::{Transport, CopyRole};
+use super::task::{CopyRole, Transport};
 use super::ReachOptions;
 use crate::arguments::print;
 use ligament_catalogue::{fault, Code, Fault};
@@ -53,17 +53,22 @@ pub(crate) fn sync(arguments: &Sync) -> i32 {
     let dry = arguments.dry_run;
     let watching = Some((arguments.look.map(|look| look.as_secs_f64()), arguments.rest.as_secs_f64()));
     let watching = watching.filter(|_| !dry);
-    let (host, from, into, sends) = match (FileLocation::read(&arguments.from), FileLocation::read(&arguments.to)) {
-        (FileLocation::Here(from), FileLocation::There(host, into)) => (host, from, PathBuf::from(into), true),
-        (FileLocation::There(host, from), FileLocation::Here(into)) => (host, PathBuf::from(from), into, false),
-        _ => {
-            let error = fault!(
-                WORD_OF_THE_COMMAND_LINE,
-                "one of the two directories is here and the other one is SITE:DIR or HOST:DIR"
-            );
-            return crate::fail(arguments.json, &error, crate::BAD_USE);
-        }
-    };
+    let (host, from, into, sends) =
+        match (FileLocation::read(&arguments.from), FileLocation::read(&arguments.to)) {
+            (FileLocation::Here(from), FileLocation::There(host, into)) => {
+                (host, from, PathBuf::from(into), true)
+            }
+            (FileLocation::There(host, from), FileLocation::Here(into)) => {
+                (host, PathBuf::from(from), into, false)
+            }
+            _ => {
+                let error = fault!(
+                    WORD_OF_THE_COMMAND_LINE,
+                    "one of the two directories is here and the other one is SITE:DIR or HOST:DIR"
+                );
+                return crate::fail(arguments.json, &error, crate::BAD_USE);
+            }
+        };
     // Where one comes in, and the directory in which this is said, hold more than what was copied there.
     let whole = is_no_directory_of_its_own(&into);
     if arguments.delete && whole {
@@ -152,9 +157,10 @@ fn tell(arguments: &Sync, tally: &CopyTally, over: &AtomicBool) -> bool {
     let mut all = true;
     loop {
         let last = over.load(Ordering::Relaxed);
-        let (copied, removed, before) = match arguments.dry_run {
-            true => ("would_copy", "would_remove", "would be "),
-            false => ("copied", "removed", ""),
+        let (copied, removed, before) = if arguments.dry_run {
+            ("would_copy", "would_remove", "would be ")
+        } else {
+            ("copied", "removed", "")
         };
         let names = [(copied, "copied", tally.take_copied()), (removed, "removed", tally.take_removed())];
         for (what, word, names) in names {

@@ -1,7 +1,7 @@
 //! What the other end of a copy is told, over ssh, and what it answers: one line each.
 
 use ligament_catalogue::Fault;
-use ligament_files::{receive, send, MessageChannel, ReceiveOptions, SendOptions, CopyTally, WatchOptions};
+use ligament_files::{receive, send, CopyTally, MessageChannel, ReceiveOptions, SendOptions, WatchOptions};
 use serde::{Deserialize, Serialize};
 use std::net::SocketAddr;
 use std::ops::RangeInclusive;
@@ -91,7 +91,8 @@ impl CopyRole {
             }
             CopyRole::Send { sources, contents, dry, rate, watching } => {
                 let time = |seconds| Duration::try_from_secs_f64(seconds).unwrap_or(Duration::from_secs(30));
-                let watching = watching.map(|(look, rest)| WatchOptions { look: look.map(time), rest: time(rest) });
+                let watching =
+                    watching.map(|(look, rest)| WatchOptions { look: look.map(time), rest: time(rest) });
                 send(channel, &SendOptions { sources, contents, dry, rate, watching }, tally)
             }
         }

@@ -1,16 +1,17 @@
-//! The picture of a topology, in SVG: boxes with their ports at the sides, and curves between them. The signs of the ports
-//! are those of the multiscale modelling language (Falcone, Chopard, Hoekstra, "MML: towards a Multiscale Modeling
-//! Language", 2010): filled for sending, open for receiving; round within the loop, square before and after it.
+//! The picture of a topology, in SVG: boxes with their ports at the sides, and curves between them. The signs
+//! of the ports are those of the multiscale modelling language (Falcone, Chopard, Hoekstra, "MML: towards a
+//! Multiscale Modeling Language", 2010): filled for sending, open for receiving; round within the loop, square
+//! before and after it.
 
 use super::name_of;
 use crate::picture::xml;
-use ligament_analysis::{lay_out, Layout, TopologyLink, LinkEnd, TopologyNode, Topology};
+use ligament_analysis::{lay_out, Layout, LinkEnd, Topology, TopologyLink, TopologyNode};
 use ligament_model::Operator;
 use std::collections::{HashMap, HashSet};
 use std::fmt::Write;
 
-/// Colours that people with any colour vision can tell apart (Okabe & Ito, "Color Universal Design", 2008): into a
-/// submodel's loop, out of it, from the end of one to the beginning of the next, and within two loops.
+/// Colours that people with any colour vision can tell apart (Okabe & Ito, "Color Universal Design", 2008):
+/// into a submodel's loop, out of it, from the end of one to the beginning of the next, and within two loops.
 const CALL: &str = "#0072B2";
 const RETURN: &str = "#D55E00";
 const NEXT: &str = "#009E73";
@@ -43,9 +44,10 @@ pub(super) struct GraphPicture<'a> {
 }
 
 pub(crate) fn shortened(name: &str) -> String {
-    match name.chars().count() > NAME {
-        true => format!("{}…", name.chars().take(NAME - 1).collect::<String>()),
-        false => name.to_owned(),
+    if name.chars().count() > NAME {
+        format!("{}…", name.chars().take(NAME - 1).collect::<String>())
+    } else {
+        name.to_owned()
     }
 }
 
@@ -80,7 +82,8 @@ pub(crate) fn colour(from: Operator, to: Operator) -> &'static str {
 
 impl<'a> GraphPicture<'a> {
     pub fn of(topology: &'a Topology) -> GraphPicture<'a> {
-        // Heights follow from how many ports are at a side, which follows from the columns: so the columns come first.
+        // Heights follow from how many ports are at a side, which follows from the columns: so the columns come
+        // first.
         let rough: Vec<f64> =
             topology.nodes.iter().map(|node| HEADER + PIN * node.ports.len() as f64).collect();
         let first = lay_out(topology, &rough);
@@ -212,9 +215,10 @@ impl<'a> GraphPicture<'a> {
         }
         let (from_column, to_column) = (self.layout.nodes[from.node].column, self.layout.nodes[to.node].column);
         let forward = from_column <= to_column;
-        let between: Vec<usize> = match forward {
-            true => (from_column + 1..to_column).collect(),
-            false => (to_column + 1..from_column).rev().collect(),
+        let between: Vec<usize> = if forward {
+            (from_column + 1..to_column).collect()
+        } else {
+            (to_column + 1..from_column).rev().collect()
         };
         let heights: Vec<f64> = if forward { passes.to_vec() } else { passes.iter().rev().copied().collect() };
         let mut path = format!("M{ax:.1} {ay:.1}");
@@ -296,14 +300,15 @@ impl<'a> GraphPicture<'a> {
 fn sides(layout: &Layout, link: &TopologyLink) -> (bool, bool) {
     let column = |end: LinkEnd| layout.nodes[end.node].column;
     let (from, to) = (column(link.from), column(link.to));
-    match link.from.node == link.to.node {
-        true => (true, false),
-        false => (from <= to, to <= from),
+    if link.from.node == link.to.node {
+        (true, false)
+    } else {
+        (from <= to, to <= from)
     }
 }
 
-/// The ports at the left and at the right of each box: where their arrows are, which may be both; without any, what sends
-/// at the right and what receives at the left.
+/// The ports at the left and at the right of each box: where their arrows are, which may be both; without any,
+/// what sends at the right and what receives at the left.
 fn pins(topology: &Topology, layout: &Layout) -> Vec<[Vec<usize>; 2]> {
     let mut used: HashSet<(LinkEnd, bool)> = HashSet::new();
     for link in &topology.links {

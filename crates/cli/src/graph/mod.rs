@@ -5,7 +5,7 @@ pub(crate) mod draw;
 use crate::arguments::{print, Graph};
 use crate::check::count;
 use draw::GraphPicture;
-use ligament_analysis::{Boxes, TopologyLink, LinkEnd, NodePort, Topology};
+use ligament_analysis::{Boxes, LinkEnd, NodePort, Topology, TopologyLink};
 use ligament_catalogue::{fault, Fault};
 use ligament_model::{Operator, ResolvedModel};
 use ligament_runtime::shown;

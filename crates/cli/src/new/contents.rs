@@ -114,12 +114,12 @@ fn makefile(codes: &[Code]) -> String {
     text.push_str(&rules(&all));
     text.push_str("test: all\n");
     for code in codes {
-        let command = match code.mpi {
+        let command = if code.mpi {
             // Open MPI puts its own directory first in PATH, where another Python may be.
-            true => {
-                format!("mpirun -n {RANKS} {}", code.command().replace("python3", "$$(command -v python3)"))
-            }
-            false => code.command(),
+
+            format!("mpirun -n {RANKS} {}", code.command().replace("python3", "$$(command -v python3)"))
+        } else {
+            code.command()
         };
         let _ = writeln!(text, "\tligament play {} -- {command}", code.case());
     }

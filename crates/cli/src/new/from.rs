@@ -1,9 +1,10 @@
-//! A starter out of a model file: a code for each of its programs, and the model with these in place of its own.
+//! A starter out of a model file: a code for each of its programs, and the model with these in place of its
+//! own.
 
 use super::check_name;
 use super::contents::{files_of_model, File};
 use super::languages::{Code, Language, Role};
-use super::skeletons::{SkeletonPort, Skeleton};
+use super::skeletons::{Skeleton, SkeletonPort};
 use crate::config::rust_crate;
 use crate::convert::{in_lines, read_xmml};
 use ligament_analysis::{check_configuration, CheckOptions, Files, GivenCode};
@@ -62,7 +63,8 @@ pub(super) fn files(name: &str, from: &Path, given: Option<Language>) -> Result<
             import.module
         ));
     }
-    let options = CheckOptions { files: Files::Elsewhere, given: GivenCode::Everything, ..CheckOptions::default() };
+    let options =
+        CheckOptions { files: Files::Elsewhere, given: GivenCode::Everything, ..CheckOptions::default() };
     let report = check_configuration(config.clone(), &options);
     let model = match (report.resolved, report.problems) {
         (Some(model), problems) if !problems.iter().any(Problem::is_error) => model,
@@ -229,11 +231,10 @@ fn skeletons(
                 None => known.ports.push(port),
                 Some(other) if *other == port => {}
                 Some(other) => {
-                    let differs = match other.vector == port.vector {
-                        true => {
-                            format!("is {} in some of them and {} in others", other.operator, port.operator)
-                        }
-                        false => "has slots in some of them only".to_owned(),
+                    let differs = if other.vector == port.vector {
+                        format!("is {} in some of them and {} in others", other.operator, port.operator)
+                    } else {
+                        "has slots in some of them only".to_owned()
                     };
                     return Err(fault!(
                         STARTER_NOT_MADE,

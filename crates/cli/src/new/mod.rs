@@ -1,6 +1,7 @@
-//! `ligament new`: starters. Each is a directory with a code, or with a model of two, that compiles and passes its test as it
-//! is. The sources are in `starters`; `languages` says how each language is built and started, and `contents` what else stands
-//! in the directory. `from` makes a code for each program of a model, by `skeletons`.
+//! `ligament new`: starters. Each is a directory with a code, or with a model of two, that compiles and passes
+//! its test as it is. The sources are in `starters`; `languages` says how each language is built and started,
+//! and `contents` what else stands in the directory. `from` makes a code for each program of a model, by
+//! `skeletons`.
 
 mod contents;
 mod from;
@@ -33,8 +34,8 @@ enum StarterKind {
     Model {
         /// The name of the directory and of the model.
         name: String,
-        /// A model in xMML or yMMSL: each of its programs becomes a code with its ports, in the language that the file
-        /// says.
+        /// A model in xMML or yMMSL: each of its programs becomes a code with its ports, in the language that
+        /// the file says.
         #[arg(long, value_name = "FILE", conflicts_with_all = ["macro_in", "micro_in", "mpi"])]
         from: Option<PathBuf>,
         /// With --from: the language of codes for which the file says none.
@@ -88,12 +89,11 @@ fn made(arguments: &New) -> Result<String, Fault> {
     if let StarterKind::Model { name, from: Some(from), language, dry_run, .. } = &arguments.what {
         check_name(name)?;
         let files = from::files(name, from, *language)?;
-        return match dry_run {
-            true => {
-                refuse_if_there(Path::new(name))?;
-                Ok(list(&format!("{name} would have"), &files))
-            }
-            false => finish(name, &files),
+        return if *dry_run {
+            refuse_if_there(Path::new(name))?;
+            Ok(list(&format!("{name} would have"), &files))
+        } else {
+            finish(name, &files)
         };
     }
     let (name, codes) = match &arguments.what {
@@ -141,12 +141,13 @@ fn check_name(name: &str) -> Result<(), Fault> {
     let fits = name.starts_with(|c: char| c.is_ascii_lowercase())
         && name.len() <= 40
         && name.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_');
-    match fits {
-        true => Ok(()),
-        false => Err(fault!(
+    if fits {
+        Ok(())
+    } else {
+        Err(fault!(
             STARTER_NOT_MADE,
             "a starter cannot be called \"{name}\"; take a small letter, and then small letters, digits and _, at most 40"
-        )),
+        ))
     }
 }
 

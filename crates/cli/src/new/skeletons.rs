@@ -1,5 +1,6 @@
-//! Codes that go through the execution loop with the ports of a model, and send arrays of zeros: where somebody begins who
-//! has a model and no codes. Each language has a file in `starters` with what is around the loop, and its words here.
+//! Codes that go through the execution loop with the ports of a model, and send arrays of zeros: where somebody
+//! begins who has a model and no codes. Each language has a file in `starters` with what is around the loop,
+//! and its words here.
 
 use super::languages::{Code, Language};
 use ligament_model::Operator;
@@ -21,8 +22,8 @@ pub(super) struct Skeleton {
     pub ports: Vec<SkeletonPort>,
 }
 
-/// How a language says what a skeleton does. `PORT` is a port; `SLOT` stands for `slot` where it has slots, and for `alone`
-/// where it has none.
+/// How a language says what a skeleton does. `PORT` is a port; `SLOT` stands for `slot` where it has slots, and
+/// for `alone` where it has none.
 struct LanguageWords {
     file: &'static str,
     /// A port in the list of all, and between two.
@@ -195,7 +196,7 @@ const RUST: LanguageWords = LanguageWords {
     receive: "instance.receive(\"PORT\", SLOT)?;",
     until_last: ("let mut more = true;\nwhile more {", "}"),
     receive_next: "more = match instance.receive(\"PORT\", SLOT) {\n+Ok(message) => message.next_timestamp.is_some() && more,\n\
-                   +Err(error) if error.kind() == Kind::Closed => false,\n+Err(error) => return Err(error.into()),\n};",
+                   +Err(error) if error.kind() == ErrorKind::Closed => false,\n+Err(error) => return Err(error.into()),\n};",
     send_end: "instance.send(\"PORT\", &Outgoing::at(t, &state), SLOT)?;",
 };
 
@@ -251,15 +252,14 @@ impl SkeletonBody<'_> {
         let words = self.words;
         let slot = if port.vector { words.slot } else { words.alone };
         let what = what.replace("SLOT", slot).replace("PORT", &port.name);
-        match port.vector {
-            false => self.lines(&what),
-            true => {
-                self.lines(&words.slots.0.replace("PORT", &port.name));
-                self.depth += 1;
-                self.lines(&what);
-                self.depth -= 1;
-                self.lines(words.slots.1);
-            }
+        if port.vector {
+            self.lines(&words.slots.0.replace("PORT", &port.name));
+            self.depth += 1;
+            self.lines(&what);
+            self.depth -= 1;
+            self.lines(words.slots.1);
+        } else {
+            self.lines(&what)
         }
     }
 }
@@ -330,7 +330,8 @@ impl Skeleton {
 
     fn declared(&self, language: Language) -> String {
         let words = language.words();
-        let shown = |port: &SkeletonPort| if port.vector { format!("{}[]", port.name) } else { port.name.clone() };
+        let shown =
+            |port: &SkeletonPort| if port.vector { format!("{}[]", port.name) } else { port.name.clone() };
         let grouped = |of: fn(&str, &[String]) -> String| -> String {
             let all =
                 [Operator::FInit, Operator::OI, Operator::S, Operator::OF].into_iter().filter_map(|operator| {

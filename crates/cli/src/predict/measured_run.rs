@@ -1,9 +1,9 @@
-//! What a run has cost, as far as its record and its timeline tell: how long each instance computed in its steps, how many
-//! messages of which size passed each conduit.
+//! What a run has cost, as far as its record and its timeline tell: how long each instance computed in its
+//! steps, how many messages of which size passed each conduit.
 
 use ligament_analysis::predict::{agree, ComponentCosts, ConduitCosts, Cost, Costs, Question};
 use ligament_catalogue::{fault, Fault};
-use ligament_manager::timeline::{Activity, TimelineLane, TimelineSpan, TimelineSums, RunTimeline};
+use ligament_manager::timeline::{Activity, RunTimeline, TimelineLane, TimelineSpan, TimelineSums};
 use ligament_manager::{
     component_of, find_run, ConduitRecord, InstanceRecord, RunDirectory, RunRecord, RunState,
 };
@@ -164,8 +164,9 @@ impl MeasuredRun {
         sums.into_iter().map(|(component, (sum, count))| (component, sum / count)).collect()
     }
 
-    /// The size of a message on each conduit. It is known what each component sent and received in all; the sizes are made to
-    /// agree with both in turns, and a port sends the same to all (iterative proportional fitting; Deming and Stephan, 1940).
+    /// The size of a message on each conduit. It is known what each component sent and received in all; the
+    /// sizes are made to agree with both in turns, and a port sends the same to all (iterative proportional
+    /// fitting; Deming and Stephan, 1940).
     fn bytes(&self) -> Vec<f64> {
         let conduits = &self.record.conduits;
         let mut totals: HashMap<&str, (f64, f64)> = HashMap::new();
@@ -262,9 +263,9 @@ fn of_instance(
     }
 }
 
-/// What came before the first step and after the last one, s. Until it first waited for a message, the instance was set up
-/// and perhaps computed some steps; after it last waited, it computed some, and what it does once at the end, such as
-/// writing a file. How many steps that were, its messages tell.
+/// What came before the first step and after the last one, s. Until it first waited for a message, the instance
+/// was set up and perhaps computed some steps; after it last waited, it computed some, and what it does once at
+/// the end, such as writing a file. How many steps that were, its messages tell.
 fn edges_of(lane: &TimelineLane, timeline: &RunTimeline, all: f64, operations: f64) -> (f64, f64) {
     let waits = |span: &&TimelineSpan| {
         let cause = span.cause.and_then(|cause| timeline.causes.get(cause as usize));
@@ -293,8 +294,8 @@ fn edges_of(lane: &TimelineLane, timeline: &RunTimeline, all: f64, operations: f
     (setup, teardown.min(all - setup))
 }
 
-/// What a time of computing (s) holds beyond this part of all steps, if the rest of all computing is steps. Of a long part
-/// that cannot be told.
+/// What a time of computing (s) holds beyond this part of all steps, if the rest of all computing is steps. Of
+/// a long part that cannot be told.
 fn beyond_steps(gap: f64, part: f64, all: f64) -> f64 {
     if part > 0.5 {
         return 0.0;

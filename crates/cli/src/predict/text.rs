@@ -162,9 +162,12 @@ fn conduits(prediction: &Prediction) -> String {
 
 /// What was predicted and what happened.
 pub(super) fn beside(prediction: &Prediction, run: &MeasuredRun) -> String {
-    let off = |predicted: f64, happened: f64| match happened > 0.0 {
-        true => format!("{:+.0} %", (predicted / happened - 1.0) * 100.0),
-        false => String::new(),
+    let off = |predicted: f64, happened: f64| {
+        if happened > 0.0 {
+            format!("{:+.0} %", (predicted / happened - 1.0) * 100.0)
+        } else {
+            String::new()
+        }
     };
     let row = |what: String, predicted: f64, happened: f64| {
         vec![what, format_seconds(predicted), format_seconds(happened), off(predicted, happened)]

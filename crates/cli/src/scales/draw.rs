@@ -1,5 +1,5 @@
-//! The picture of a scale separation map, in SVG: a box for each component, from its step to its total time on one
-//! axis and from its space step to its extent on the other, both logarithmic; arrows for messages.
+//! The picture of a scale separation map, in SVG: a box for each component, from its step to its total time on
+//! one axis and from its space step to its extent on the other, both logarithmic; arrows for messages.
 
 use super::{names, span};
 use crate::graph::draw::{colour, legend_of_arrows, shortened};
@@ -331,8 +331,8 @@ impl<'a> ScalesPicture<'a> {
     }
 }
 
-/// Where an arrow leaves a box and enters another: at their borders, on the line between their middles; of boxes
-/// that lie in each other, at their right borders.
+/// Where an arrow leaves a box and enters another: at their borders, on the line between their middles; of
+/// boxes that lie in each other, at their right borders.
 fn ends(from: Area, to: Area) -> ((f64, f64), (f64, f64)) {
     let middle = |[left, top, right, bottom]: Area| ((left + right) / 2.0, (top + bottom) / 2.0);
     let (a, b) = (middle(from), middle(to));

@@ -1,14 +1,14 @@
-//! `ligament site check A B`: what the link between two sites can do. It starts an end at each of them (`measuring`), has
-//! each dial the other, and measures the first way that leads there: as runs would find it.
+//! `ligament site check A B`: what the link between two sites can do. It starts an end at each of them
+//! (`measuring`), has each dial the other, and measures the first way that leads there: as runs would find it.
 
 use super::here_or;
-use super::orders::{PathKey, EndOrder, EndReply, MARK, VERSION};
+use super::orders::{EndOrder, EndReply, PathKey, MARK, VERSION};
 use crate::arguments::print;
 use crate::copying::progress;
 use crate::other_end::{command, SshProcess};
 use ligament_catalogue::{fault, Fault};
-use ligament_launch::terminal_text::clean;
 use ligament_launch::site::Site;
+use ligament_launch::terminal_text::clean;
 use ligament_link::{Invitation, Key, Station};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::process::{ChildStdin, ChildStdout};
@@ -233,7 +233,8 @@ fn apart(ends: &[LinkEnd; 2]) -> Fault {
 
 /// The stations over which a site goes, the last of them where both meet.
 fn stations(ends: &[LinkEnd; 2]) -> Result<[Vec<Station>; 2], Fault> {
-    let own = |end: &LinkEnd| end.site.relays.iter().map(|file| Station::read(file)).collect::<Result<Vec<_>, _>>();
+    let own =
+        |end: &LinkEnd| end.site.relays.iter().map(|file| Station::read(file)).collect::<Result<Vec<_>, _>>();
     let mut both = [own(&ends[0])?, own(&ends[1])?];
     let meeting = both.iter().find_map(|stations| stations.last().cloned());
     for stations in &mut both {
@@ -309,7 +310,9 @@ impl SiteLink<'_> {
             let send = EndOrder::Send { seconds: bounds.seconds, bytes: bounds.bytes };
             self.ends[from].ask(&send, bounds.seconds)?;
             match self.ends[to].ask(&EndOrder::Came, 0.0)? {
-                EndReply::Came { bytes, seconds } => found.rates.push(Rate { from, to, streams, bytes, seconds }),
+                EndReply::Came { bytes, seconds } => {
+                    found.rates.push(Rate { from, to, streams, bytes, seconds })
+                }
                 _ => return Err(self.ends[to].nonsense()),
             }
         }

@@ -1,12 +1,13 @@
-//! `ligament site install NAME`: puts the command that is called, this binary, to a site. It goes over ssh into a file of
-//! its own there, gets its name when its checksum is right and it has run there, and leaves nothing otherwise.
+//! `ligament site install NAME`: puts the command that is called, this binary, to a site. It goes over ssh into
+//! a file of its own there, gets its name when its checksum is right and it has run there, and leaves nothing
+//! otherwise.
 
 use crate::arguments::print;
 use crate::copying::progress;
 use ligament_catalogue::{fault, Fault};
 use ligament_files::checksum;
-use ligament_launch::terminal_text::clean;
 use ligament_launch::site::{find_site, Site};
+use ligament_launch::terminal_text::clean;
 use ligament_launch::{quote, quote_path};
 use std::fs::File;
 use std::io::{Read, Seek};
@@ -219,13 +220,12 @@ fn put(site: &Site, arguments: &Install) -> Result<(Own, SiteState), Fault> {
     let complaint = complains.recv_timeout(LAST_WORDS).unwrap_or_default();
     let there = read(&said, site, &own)?;
     let is_there = there.before.as_ref().is_some_and(|(_, sum)| *sum == own.sum);
-    match status.success() && (there.done || is_there || arguments.dry_run) && !there.path.is_empty() {
-        true => Ok((own, there)),
-        false => {
-            let lines: Vec<&str> = complaint.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
-            let said = lines[lines.len().saturating_sub(3)..].join("; ");
-            Err(fault!(SITE_UNREACHABLE, "nothing was put to the site {}: {said}", site.name))
-        }
+    if status.success() && (there.done || is_there || arguments.dry_run) && !there.path.is_empty() {
+        Ok((own, there))
+    } else {
+        let lines: Vec<&str> = complaint.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+        let said = lines[lines.len().saturating_sub(3)..].join("; ");
+        Err(fault!(SITE_UNREACHABLE, "nothing was put to the site {}: {said}", site.name))
     }
 }
 

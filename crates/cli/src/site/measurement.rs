@@ -1,9 +1,10 @@
-//! One end of a link that is measured: `ligament serve-link`, started by `ligament site check A B` at a site. It does what
-//! it is told on its standard input, and ends as soon as that does. All that it does is bounded in time and bytes.
+//! One end of a link that is measured: `ligament serve-link`, started by `ligament site check A B` at a site.
+//! It does what it is told on its standard input, and ends as soon as that does. All that it does is bounded in
+//! time and bytes.
 
-use super::orders::{PathKey, EndOrder, EndReply, MARK, VERSION};
+use super::orders::{EndOrder, EndReply, PathKey, MARK, VERSION};
 use ligament_catalogue::{fault, Fault};
-use ligament_link::{Gate, Invitation, PathErrorKind, Listen, Options, Path};
+use ligament_link::{Gate, Invitation, Listen, Options, Path, PathErrorKind};
 use std::io::{BufRead, Read, Write};
 use std::ops::RangeInclusive;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -24,7 +25,8 @@ pub(super) const MAX_SECONDS: f64 = 60.0;
 const MAX_TOTAL_BYTES: u64 = 64 << 30;
 /// How long what is under way may take to come when the time is over.
 const LAST: Duration = Duration::from_secs(1);
-/// The first of two bytes that are to be sent back, and that are sent back; the second one tells them from earlier ones.
+/// The first of two bytes that are to be sent back, and that are sent back; the second one tells them from
+/// earlier ones.
 const TAG_PING: u8 = 0;
 const PONG: u8 = 1;
 
@@ -107,7 +109,8 @@ fn seconds(text: f64) -> Duration {
 fn options(meeting: &PathKey) -> Result<(Invitation, Options), Fault> {
     let invitation = Invitation::from_text(&meeting.invitation)?;
     let stations = invitation.relays.clone();
-    let options = Options { stations, pace: meeting.pace, longest: MAX_MESSAGE_BYTES as u64, ..Options::default() };
+    let options =
+        Options { stations, pace: meeting.pace, longest: MAX_MESSAGE_BYTES as u64, ..Options::default() };
     Ok((invitation, options))
 }
 
@@ -278,7 +281,9 @@ mod tests {
         let Ok(EndReply::Sent { bytes }) = obey(send, &mut here) else { panic!("no answer") };
         let expected: u64 = (0..6).map(|i| (FIRST_MESSAGE_BYTES as u64) << i).sum();
         assert_eq!(bytes, expected, "it stays below the limit");
-        let Ok(EndReply::Came { bytes, seconds }) = obey(EndOrder::Came, &mut there) else { panic!("no answer") };
+        let Ok(EndReply::Came { bytes, seconds }) = obey(EndOrder::Came, &mut there) else {
+            panic!("no answer")
+        };
         assert_eq!(bytes, expected - FIRST_MESSAGE_BYTES as u64, "the first message only says when it began");
         assert!(seconds > 0.0);
         assert_eq!(obey(EndOrder::Came, &mut there), Ok(EndReply::Came { bytes: 0, seconds: 0.0 }));

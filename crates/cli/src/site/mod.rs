@@ -1,5 +1,5 @@
-//! `ligament site`: list, check and begin site files; `between` checks the link between two sites, with an end of it at
-//! each (`measuring`, told by `orders`), `install` puts the command `ligament` there.
+//! `ligament site`: list, check and begin site files; `between` checks the link between two sites, with an end
+//! of it at each (`measuring`, told by `orders`), `install` puts the command `ligament` there.
 
 mod between;
 mod install;
@@ -10,9 +10,9 @@ pub(crate) use measurement::serve as serve_link;
 
 use crate::arguments::print;
 use ligament_catalogue::{fault, Fault};
-use ligament_launch::terminal_text::clean;
 use ligament_launch::quote_path;
 use ligament_launch::site::{find_site, known_sites, template, LauncherKind, Site, SITES_DIRECTORY};
+use ligament_launch::terminal_text::clean;
 use std::io::Write;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
@@ -26,8 +26,8 @@ pub(crate) enum SiteCommand {
         #[arg(long)]
         json: bool,
     },
-    /// Say everything that is wrong with a site's file, and whether the site can be reached; of two sites, also what the
-    /// link between them can do.
+    /// Say everything that is wrong with a site's file, and whether the site can be reached; of two sites, also
+    /// what the link between them can do.
     Check(SiteCheck),
     /// Put this command, ligament, to a site by ssh: whole, and tried there, or not at all.
     Install(install::Install),
@@ -46,8 +46,8 @@ pub(crate) enum SiteCommand {
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct SiteCheck {
-    /// The site's name, or its file. Of two sites the link between them is measured: who can dial whom, the round trip, and
-    /// the rate over one stream and over several; `here` is this machine.
+    /// The site's name, or its file. Of two sites the link between them is measured: who can dial whom, the
+    /// round trip, and the rate over one stream and over several; `here` is this machine.
     #[arg(required = true, num_args = 1..=2, value_name = "SITE")]
     sites: Vec<String>,
     /// Read the files, and reach nothing.
@@ -66,9 +66,10 @@ pub(crate) struct SiteCheck {
 
 /// The site of this name, or this machine.
 fn here_or(name: &str) -> Result<Site, Fault> {
-    match name == "here" && !known_sites().iter().any(|(known, _)| known == name) {
-        true => Ok(Site::default()),
-        false => find_site(name),
+    if name == "here" && !known_sites().iter().any(|(known, _)| known == name) {
+        Ok(Site::default())
+    } else {
+        find_site(name)
     }
 }
 
@@ -266,16 +267,17 @@ fn new(name: &str, here: bool, dry_run: bool) -> i32 {
         print(&text);
         return crate::DONE;
     }
-    let directory = match here {
-        true => PathBuf::from(SITES_DIRECTORY),
-        false => match ligament_launch::site::own_directory() {
+    let directory = if here {
+        PathBuf::from(SITES_DIRECTORY)
+    } else {
+        match ligament_launch::site::own_directory() {
             Some(directory) => directory,
             None => {
                 let error =
                     fault!(SITE_UNKNOWN, "HOME is not set, so there is no place for your sites; use --here");
                 return crate::fail(false, &error, crate::BAD_USE);
             }
-        },
+        }
     };
     let path = directory.join(format!("{name}.yaml"));
     let write = || {

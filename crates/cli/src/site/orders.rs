@@ -1,4 +1,5 @@
-//! What `ligament site check A B` tells the ends that it starts at two sites, and what they answer: one line of JSON each.
+//! What `ligament site check A B` tells the ends that it starts at two sites, and what they answer: one line of
+//! JSON each.
 
 use serde::{Deserialize, Serialize};
 use std::ops::RangeInclusive;

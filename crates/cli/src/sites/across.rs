@@ -1,8 +1,8 @@
-//! The agents of a run over several sites: a job at each, all of which begin when the last of them runs. `waiting` says
-//! what follows from how they stand, `keeper` does it.
+//! The agents of a run over several sites: a job at each, all of which begin when the last of them runs.
+//! `waiting` says what follows from how they stand, `keeper` does it.
 
-use super::keeper::{self, JobKeeper, JobOrder, JobEvent};
-use super::job_wait::{JobAction, Patience, JobWait};
+use super::job_wait::{JobAction, JobWait, Patience};
+use super::keeper::{self, JobEvent, JobKeeper, JobOrder};
 use super::{part_job, SiteShare};
 use ligament_catalogue::Fault;
 use ligament_launch::jobs::JobSystem;

@@ -5,7 +5,7 @@ use super::SiteShare;
 use ligament_catalogue::{fault, Fault};
 use ligament_launch::jobs::{JobState, JobSystem};
 use ligament_launch::quote;
-use ligament_launch::site::{find_site, ScriptOutput, SiteShell, Site};
+use ligament_launch::site::{find_site, ScriptOutput, Site, SiteShell};
 use ligament_runtime::client::SiteJob;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
@@ -167,7 +167,8 @@ impl JobKeeper {
         let place = quote(&self.place);
         let line = self.system.submits(&format!("{}/job.sh", self.place));
         // On lines of their own: an "&" in `line` would take an "&&" before it along.
-        let answer = self.shell.run(&format!("cd {place} && touch watched || exit 1\n{line}"), ANSWER_TIMEOUT)?;
+        let answer =
+            self.shell.run(&format!("cd {place} && touch watched || exit 1\n{line}"), ANSWER_TIMEOUT)?;
         let number = answer.succeeded.then(|| self.system.number(&answer.said)).flatten();
         self.job = number.ok_or_else(|| {
             let said: Vec<&str> = answer.said.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
@@ -207,15 +208,16 @@ impl JobKeeper {
         let answer = self.shell.run(&self.system.cancels(&self.job), ANSWER_TIMEOUT)?;
         self.cancelled =
             answer.succeeded || self.look().is_ok_and(|state| matches!(state, JobState::Over { .. }));
-        match self.cancelled {
-            true => Ok(()),
-            false => Err(fault!(
+        if self.cancelled {
+            Ok(())
+        } else {
+            Err(fault!(
                 JOB_REFUSED,
                 "the job {} at {} cannot be cancelled: {}",
                 self.job,
                 self.site.name,
                 answer.said.trim()
-            )),
+            ))
         }
     }
 
@@ -230,7 +232,8 @@ impl JobKeeper {
         }
     }
 
-    /// Does what it is told until the run is over, and tells how the job stands. What it printed comes to `log`.
+    /// Does what it is told until the run is over, and tells how the job stands. What it printed comes to
+    /// `log`.
     pub fn keep(mut self, orders: &Receiver<JobOrder>, tell: &dyn Fn(JobEvent), log: &Path) {
         loop {
             match orders.recv_timeout(ASK) {
@@ -278,9 +281,10 @@ impl JobKeeper {
     fn over_because(&mut self, how: &str) -> Fault {
         let printed = self.printed();
         let lines: Vec<&str> = printed.lines().map(str::trim_end).filter(|line| !line.is_empty()).collect();
-        let said = match lines.is_empty() {
-            true => "it printed nothing".to_owned(),
-            false => format!("it printed: {}", lines[lines.len().saturating_sub(LAST)..].join("\n")),
+        let said = if lines.is_empty() {
+            "it printed nothing".to_owned()
+        } else {
+            format!("it printed: {}", lines[lines.len().saturating_sub(LAST)..].join("\n"))
         };
         fault!(JOB_LOST, "the job {} at {} is over ({how}); {said}", self.job, self.site.name)
     }
@@ -345,7 +349,12 @@ fn cleared(place: &str) -> String {
 }
 
 /// Where a site has the files of a run's job: below its directory, or in the run directory.
-pub(super) fn place(part: &SiteShare, run: &str, directory: &Path, shell: &mut SiteShell) -> Result<String, Fault> {
+pub(super) fn place(
+    part: &SiteShare,
+    run: &str,
+    directory: &Path,
+    shell: &mut SiteShell,
+) -> Result<String, Fault> {
     if part.site.ssh.is_none() {
         return Ok(directory.join(format!("site-{}", part.site.name)).to_string_lossy().into_owned());
     }

@@ -1,4 +1,5 @@
-//! `ligament cancel` of a run at several sites whose head is gone: what is left of its jobs, as `sites.json` has them.
+//! `ligament cancel` of a run at several sites whose head is gone: what is left of its jobs, as `sites.json`
+//! has them.
 
 use super::keeper::JobKeeper;
 use crate::arguments::print;
@@ -15,9 +16,10 @@ pub(crate) fn left(run: &RunDirectory) -> Vec<SiteJob> {
         record.state == RunState::Running && (!is_here(&record) || is_alive(record.pid))
     });
     let jobs = SiteJob::all_of(run);
-    match watched || jobs.iter().all(|job| job.over) {
-        true => Vec::new(),
-        false => jobs,
+    if watched || jobs.iter().all(|job| job.over) {
+        Vec::new()
+    } else {
+        jobs
     }
 }
 

@@ -3,29 +3,29 @@
 //! all have come together, `left` cancels jobs whose head is gone.
 
 mod across;
+mod job_wait;
 mod keeper;
 mod leftover_jobs;
-mod job_wait;
 
 pub(crate) use leftover_jobs::{cancel as cancel_left, left};
 
 use crate::arguments::print;
 use crate::detach;
-use crate::summary::{tell, SummaryStyle};
 use crate::spread_options::ListenOptions;
 use crate::submit::{size_for, Submit};
+use crate::summary::{tell, SummaryStyle};
 use across::Across;
 use ligament_catalogue::{fault, Fault};
 use ligament_launch::jobs::{Job, JobSystem};
 use ligament_launch::own_command;
 use ligament_launch::site::{Site, Walltime};
-use ligament_launch::{needs, ResourceNeed, PlacementOptions, DomainCapacity};
+use ligament_launch::{needs, DomainCapacity, PlacementOptions, ResourceNeed};
 use ligament_link::{Key, Options};
 use ligament_manager::RunDirectory;
 use ligament_model::ResolvedModel;
-use ligament_net::{Station, Route};
+use ligament_net::{Route, Station};
 use ligament_runtime::client::SiteJob;
-use ligament_runtime::{run_over, ExpectedDomain, RunOptions, Show, DomainSpread, Terminal};
+use ligament_runtime::{run_over, DomainSpread, ExpectedDomain, RunOptions, Show, Terminal};
 use ligament_wire::DomainId;
 use rustix::fs::Mode;
 use rustix::process::umask;
@@ -206,7 +206,12 @@ fn parts(arguments: &Submit, sites: Vec<Site>, model: &ResolvedModel) -> Result<
     }
     let rooms: Vec<DomainCapacity> = sites
         .iter()
-        .map(|site| DomainCapacity { name: site.name.clone(), cores: 0, reserved: 0, site: Some(site.name.clone()) })
+        .map(|site| DomainCapacity {
+            name: site.name.clone(),
+            cores: 0,
+            reserved: 0,
+            site: Some(site.name.clone()),
+        })
         .collect();
     let all = needs(model, &rooms, &|_| None)?;
     let options = PlacementOptions::of(&model.ligament);

@@ -27,9 +27,10 @@ fn number(x: f64) -> String {
     if (1e-4..1e7).contains(&size) {
         let digits = (5 - size.log10().floor() as i32).clamp(0, 9) as usize;
         let text = format!("{x:.digits$}");
-        return match text.contains('.') {
-            true => text.trim_end_matches('0').trim_end_matches('.').to_owned(),
-            false => text,
+        return if text.contains('.') {
+            text.trim_end_matches('0').trim_end_matches('.').to_owned()
+        } else {
+            text
         };
     }
     format!("{x:.4e}")
@@ -64,7 +65,8 @@ pub(super) fn in_words(value: &Value, bars: bool) -> String {
         Value::String(text) => format!("\"{}\"", clean(text)),
         Value::Bytes(bytes) => format!("{} bytes", bytes.len()),
         Value::List(items) => {
-            let some: Vec<String> = items.iter().take(MAX_WHOLE_ELEMENTS as usize).map(|one| in_words(one, false)).collect();
+            let some: Vec<String> =
+                items.iter().take(MAX_WHOLE_ELEMENTS as usize).map(|one| in_words(one, false)).collect();
             let more =
                 if items.len() > some.len() { format!(", … {} in all", items.len()) } else { String::new() };
             format!("[{}{more}]", some.join(", "))
@@ -185,9 +187,12 @@ fn line(numbers: &[f64]) -> String {
         |x: f64| if span > 0.0 { ((x / 2.0 - low / 2.0) / span * (levels - 1.0)) as usize + 1 } else { 1 };
     let mut text = String::new();
     for row in (0..HEIGHT).rev() {
-        let part = |&x: &f64| match x.is_finite() {
-            true => BAR_SHADES[level(x).saturating_sub(row * (BAR_SHADES.len() - 1)).min(BAR_SHADES.len() - 1)],
-            false => ' ',
+        let part = |&x: &f64| {
+            if x.is_finite() {
+                BAR_SHADES[level(x).saturating_sub(row * (BAR_SHADES.len() - 1)).min(BAR_SHADES.len() - 1)]
+            } else {
+                ' '
+            }
         };
         let cells: String = columns.iter().map(part).collect();
         let edge = match row {
@@ -219,12 +224,14 @@ fn picture(numbers: &[f64], rows: usize, columns: usize) -> String {
         .collect();
     let Some((low, most)) = range(&lines.concat()) else { return String::new() };
     let span = most / 2.0 - low / 2.0;
-    let shade = |&x: &f64| match x.is_finite() {
-        true if span > 0.0 => {
+    let shade = |&x: &f64| {
+        if !x.is_finite() {
+            '?'
+        } else if span > 0.0 {
             SHADES[(((x / 2.0 - low / 2.0) / span * SHADES.len() as f64) as usize).min(SHADES.len() - 1)]
+        } else {
+            SHADES[2]
         }
-        true => SHADES[2],
-        false => '?',
     };
     let mut text = String::new();
     for line in &lines {

@@ -6,7 +6,7 @@ use crate::arguments::print;
 use ligament_catalogue::{fault, Code, Fault};
 use ligament_coupling::values::{as_json, as_npy};
 use ligament_manager::find_run;
-use ligament_runtime::client::{record_of, TapEvent, PortOf, PortValue, TapSession, DEFAULT_BOX_BYTES};
+use ligament_runtime::client::{record_of, PortOf, PortValue, TapEvent, TapSession, DEFAULT_BOX_BYTES};
 use ligament_wire::tap::TapSelection;
 use ligament_wire::times::in_unit;
 use ligament_wire::Value;
@@ -21,13 +21,15 @@ const VALUE_WAIT: Duration = Duration::from_secs(1);
 
 /// Show the latest values that a port sends, connected or not, while the run goes on.
 ///
-/// The instance copies what is asked for when it sends next, and never waits for whoever looks. Of large arrays ask for a
-/// slice, every n-th element, or a histogram. On a terminal arrays are drawn. Ctrl-C ends the tap and not the run.
+/// The instance copies what is asked for when it sends next, and never waits for whoever looks. Of large arrays
+/// ask for a slice, every n-th element, or a histogram. On a terminal arrays are drawn. Ctrl-C ends the tap and
+/// not the run.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Tap {
     /// The run: its directory, its name under ./runs, or `latest`.
     pub run: String,
-    /// The port: INSTANCE.PORT, such as macro.state_out, micro[3].out, or macro.out[2] for a slot of a vector port.
+    /// The port: INSTANCE.PORT, such as macro.state_out, micro[3].out, or macro.out[2] for a slot of a vector
+    /// port.
     pub port: String,
     /// Show one value, and end.
     #[arg(long)]
@@ -66,12 +68,10 @@ pub(crate) struct Tap {
 }
 
 fn npy_name(text: &str) -> Result<PathBuf, Fault> {
-    match text.ends_with(".npy") {
-        true => Ok(text.into()),
-        false => Err(fault!(
-            BAD_ARGUMENT,
-            "\"{text}\": arrays are saved in NumPy's format, so the name ends in .npy"
-        )),
+    if text.ends_with(".npy") {
+        Ok(text.into())
+    } else {
+        Err(fault!(BAD_ARGUMENT, "\"{text}\": arrays are saved in NumPy's format, so the name ends in .npy"))
     }
 }
 
@@ -104,7 +104,8 @@ fn shown(arguments: &Tap) -> Result<(), Fault> {
     let every = seconds(arguments.every, "--every")?;
     let patience = arguments.timeout.map(|given| seconds(given, "--timeout")).transpose()?;
     let began = Instant::now();
-    let mut tapping = begun(&arguments.run, &port, &wanted, arguments.room.unwrap_or(DEFAULT_BOX_BYTES), patience)?;
+    let mut tapping =
+        begun(&arguments.run, &port, &wanted, arguments.room.unwrap_or(DEFAULT_BOX_BYTES), patience)?;
     let count_files = arguments.save.as_ref().is_some_and(|name| name.to_string_lossy().contains("{n}"));
     let only_one = arguments.once || arguments.save.is_some() && !count_files;
     let draws = arguments.plot || std::io::stdout().is_terminal();

@@ -1,4 +1,5 @@
-//! The picture of an unrolled order, in SVG: a lane for each component, a column for each round, arrows for messages.
+//! The picture of an unrolled order, in SVG: a lane for each component, a column for each round, arrows for
+//! messages.
 
 use super::{label, with_passes};
 use crate::graph::draw::{colour, legend_of_arrows, shortened, sign};

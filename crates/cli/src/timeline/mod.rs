@@ -39,13 +39,12 @@ impl TimelineOfRun {
     /// `pair-20261121-030405: done after 12.3 s`
     fn headline(&self) -> String {
         let took = format_seconds(self.timeline.end() as f64 / 1e9);
-        match self.live {
-            true => format!("{}: running for {took}", self.record.run),
-            false => {
-                // As the summary says: to the end of the run, not to that of its last instance.
-                let took = self.record.duration.map_or(took, format_seconds);
-                format!("{}: {} after {took}", self.record.run, self.record.state.name())
-            }
+        if self.live {
+            format!("{}: running for {took}", self.record.run)
+        } else {
+            // As the summary says: to the end of the run, not to that of its last instance.
+            let took = self.record.duration.map_or(took, format_seconds);
+            format!("{}: {} after {took}", self.record.run, self.record.state.name())
         }
     }
 
@@ -144,9 +143,10 @@ fn table_of(waits: &[LongWait], colours: bool) -> String {
             Some(part) if part >= 0.2 => "33",
             Some(_) => "",
         };
-        match colours && !code.is_empty() {
-            true => text.push_str(&format!("\x1b[{code}m{line}\x1b[0m\n")),
-            false => text.push_str(&format!("{line}\n")),
+        if colours && !code.is_empty() {
+            text.push_str(&format!("\x1b[{code}m{line}\x1b[0m\n"))
+        } else {
+            text.push_str(&format!("{line}\n"))
         }
     }
     if waits.len() > MAX_WAITS {

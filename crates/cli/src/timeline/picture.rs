@@ -5,7 +5,8 @@ use ligament_manager::format_seconds;
 use ligament_runtime::timeline::{ShareRow, TimeShares, KINDS};
 use std::fmt::Write;
 
-/// Colours of `KINDS` that people with any colour vision can tell apart (Okabe & Ito, "Color Universal Design", 2008).
+/// Colours of `KINDS` that people with any colour vision can tell apart (Okabe & Ito, "Color Universal Design",
+/// 2008).
 pub(super) const COLOURS: [&str; KINDS.len()] = ["#0072B2", "#E69F00", "#009E73", "#CC79A7", "#000000"];
 
 const WIDTH: f64 = 1350.0;
@@ -30,9 +31,10 @@ pub(super) struct Around<'a> {
 }
 
 fn shortened(name: &str) -> String {
-    match name.chars().count() > NAME {
-        true => format!("…{}", name.chars().skip(name.chars().count() - NAME + 1).collect::<String>()),
-        false => name.to_owned(),
+    if name.chars().count() > NAME {
+        format!("…{}", name.chars().skip(name.chars().count() - NAME + 1).collect::<String>())
+    } else {
+        name.to_owned()
     }
 }
 
@@ -240,8 +242,11 @@ mod tests {
 
     #[test]
     fn names_cannot_break_the_picture() {
-        let row =
-            ShareRow { name: "<a>&\"b\u{1}".into(), columns: vec![[0.5, 0.5, 0.0, 0.0, 0.0]; 4], seconds: [1.0; 5] };
+        let row = ShareRow {
+            name: "<a>&\"b\u{1}".into(),
+            columns: vec![[0.5, 0.5, 0.0, 0.0, 0.0]; 4],
+            seconds: [1.0; 5],
+        };
         let svg = draw(&[row], &Around { title: "<t>", subtitle: "", seconds: 4.0, hidden: 2 });
         assert!(svg.contains("&lt;a&gt;&amp;&quot;b") && !svg.contains("<a>") && !svg.contains('\u{1}'));
         assert!(svg.contains("… and 2 more rows"));

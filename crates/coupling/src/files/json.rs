@@ -1,13 +1,14 @@
-//! Values of messages as JSON, in the form of case files (`docs/reference/case-file.md`): plain JSON stands for itself;
-//! `array`, `complex`, `uint` and `bytes` as the only key of an object say what JSON has no word for. Numbers that are not
-//! finite are `NaN`, `Infinity` and `-Infinity`, as Python's module `json` writes and reads them; strict JSON has no word for
-//! those, so a reader of strict JSON refuses the line, and does not take a number for a text.
+//! Values of messages as JSON, in the form of case files (`docs/reference/case-file.md`): plain JSON stands for
+//! itself; `array`, `complex`, `uint` and `bytes` as the only key of an object say what JSON has no word for.
+//! Numbers that are not finite are `NaN`, `Infinity` and `-Infinity`, as Python's module `json` writes and
+//! reads them; strict JSON has no word for those, so a reader of strict JSON refuses the line, and does not
+//! take a number for a text.
 
 use crate::files::in_rows;
 use crate::tables::holds;
 use base64::prelude::{Engine, BASE64_STANDARD as BASE64};
 use ligament_catalogue::{fault, Fault};
-use ligament_instance::{Array, ArrayMeta, DType, ArrayOrder, Value};
+use ligament_instance::{Array, ArrayMeta, ArrayOrder, DType, Value};
 use ligament_wire::SettingValue;
 use serde::de::{Deserialize, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Value as Json};
@@ -30,9 +31,12 @@ pub(crate) fn parsed(text: &str) -> Result<Json, Fault> {
         Some(strict) => serde_json::from_str(&strict),
         None => Err(error),
     });
-    let json = read.map_err(|error| match error.is_eof() {
-        true => fault!(SOURCE_ENDS_EARLY, "the line ends early"),
-        false => fault!(MALFORMED_SOURCE, "it is no JSON: {error}"),
+    let json = read.map_err(|error| {
+        if error.is_eof() {
+            fault!(SOURCE_ENDS_EARLY, "the line ends early")
+        } else {
+            fault!(MALFORMED_SOURCE, "it is no JSON: {error}")
+        }
     })?;
     match short_number(text) {
         None => Ok(json.0),
@@ -530,7 +534,8 @@ mod tests {
 
     #[test]
     fn values_come_back_as_they_were() {
-        let array = Array::from_slice(&[1.5, f64::INFINITY, -0.25, 4.0], &[2, 2], ArrayOrder::RowMajor).unwrap();
+        let array =
+            Array::from_slice(&[1.5, f64::INFINITY, -0.25, 4.0], &[2, 2], ArrayOrder::RowMajor).unwrap();
         same(Value::Array(array.clone().with_unit("K").with_names(&["x", "y"]).unwrap()));
         same(Value::Array(Array::from_slice(&[u64::MAX, 1], &[2], ArrayOrder::RowMajor).unwrap()));
         same(Value::Array(Array::from_slice(&[[1.0, 2.0], [3.0, 4.0]], &[2], ArrayOrder::RowMajor).unwrap()));

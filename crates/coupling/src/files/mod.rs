@@ -1,5 +1,5 @@
-//! Files of sources and sinks: where they are, lines of text, and files that are there whole or not at all. `npy`, `json`
-//! and `vti` are formats.
+//! Files of sources and sinks: where they are, lines of text, and files that are there whole or not at all.
+//! `npy`, `json` and `vti` are formats.
 
 pub(crate) mod json;
 pub(crate) mod npy;
@@ -7,7 +7,7 @@ pub(crate) mod vti;
 
 use crate::settings::bad;
 use ligament_catalogue::{fault, Fault};
-use ligament_instance::{Array, Error, ArrayOrder};
+use ligament_instance::{Array, ArrayOrder, Error};
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::fs::File;
@@ -18,8 +18,8 @@ use std::sync::{Mutex, PoisonError};
 /// The longest line that is read, bytes.
 const MAX_LINE: u64 = 1 << 30;
 
-/// Where a file that a setting names is to be read: in the working directory, where inputs are staged, else beside the
-/// model file.
+/// Where a file that a setting names is to be read: in the working directory, where inputs are staged, else
+/// beside the model file.
 pub(crate) fn input_path(name: &str) -> PathBuf {
     let here = PathBuf::from(name);
     if here.is_absolute() || here.exists() {
@@ -36,9 +36,12 @@ pub(crate) fn open(path: &Path) -> Result<File, Error> {
 }
 
 fn opened(path: &Path) -> Result<File, Fault> {
-    let opened = File::open(path).and_then(|file| match file.metadata()?.is_dir() {
-        true => Err(io::Error::from(ErrorKind::IsADirectory)),
-        false => Ok(file),
+    let opened = File::open(path).and_then(|file| {
+        if file.metadata()?.is_dir() {
+            Err(io::Error::from(ErrorKind::IsADirectory))
+        } else {
+            Ok(file)
+        }
     });
     opened.map_err(|error| cannot_be_read(path, &error))
 }
@@ -51,7 +54,8 @@ pub(crate) fn unreadable(path: &Path, error: &io::Error) -> Error {
     bad(cannot_be_read(path, error))
 }
 
-/// A name with what stands in braces replaced: the instance's name, and the number of a message, if there is one.
+/// A name with what stands in braces replaced: the instance's name, and the number of a message, if there is
+/// one.
 pub(crate) fn name_of(template: &str, instance: &str, number: Option<usize>) -> String {
     let name = template.replace("{instance}", instance);
     match number {
@@ -139,8 +143,8 @@ impl Lines {
 /// The files that are being written in this process, in which all sinks of a run are.
 static BEING_WRITTEN: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
 
-/// A file that gets its name when all of it is written: until then it has `.part` behind it. A device or a pipe is written
-/// as it is.
+/// A file that gets its name when all of it is written: until then it has `.part` behind it. A device or a pipe
+/// is written as it is.
 pub(crate) struct AtomicFile {
     /// Its name, if it has another one until then.
     path: Option<PathBuf>,
@@ -170,9 +174,12 @@ impl AtomicFile {
         }
         drop(others);
         let folder = part.parent().filter(|folder| !folder.as_os_str().is_empty());
-        let created = folder.map_or(Ok(()), std::fs::create_dir_all).and_then(|()| match is_special {
-            true => File::options().write(true).open(&part),
-            false => new_file(&part),
+        let created = folder.map_or(Ok(()), std::fs::create_dir_all).and_then(|()| {
+            if is_special {
+                File::options().write(true).open(&part)
+            } else {
+                new_file(&part)
+            }
         });
         match created {
             Ok(file) => Ok(AtomicFile { path, part, file: BufWriter::with_capacity(1 << 16, file) }),
@@ -212,7 +219,8 @@ impl Drop for AtomicFile {
     }
 }
 
-/// A new file, in the place of one that an earlier run may have left there. A link is not followed, and nothing else replaced.
+/// A new file, in the place of one that an earlier run may have left there. A link is not followed, and nothing
+/// else replaced.
 fn new_file(path: &Path) -> io::Result<File> {
     match std::fs::symlink_metadata(path) {
         Ok(there) if there.is_file() => std::fs::remove_file(path)?,

@@ -3,7 +3,7 @@
 use crate::files::{input_path, open, unreadable};
 use crate::settings::bad;
 use ligament_catalogue::{fault, Fault};
-use ligament_instance::{Array, DType, Error, ArrayOrder, Value};
+use ligament_instance::{Array, ArrayOrder, DType, Error, Value};
 use std::fs::File;
 use std::io::{BufReader, Read};
 use std::path::PathBuf;
@@ -188,9 +188,11 @@ mod tests {
 
     #[test]
     fn a_header_is_read_as_it_was_written() {
-        for (shape, order) in
-            [(vec![], ArrayOrder::RowMajor), (vec![3], ArrayOrder::RowMajor), (vec![2, 5, 1], ArrayOrder::ColumnMajor)]
-        {
+        for (shape, order) in [
+            (vec![], ArrayOrder::RowMajor),
+            (vec![3], ArrayOrder::RowMajor),
+            (vec![2, 5, 1], ArrayOrder::ColumnMajor),
+        ] {
             let bytes = header(DType::Float32, &shape, order);
             assert_eq!(bytes.len() % 64, 0);
             let text = String::from_utf8(bytes[10..].to_vec()).unwrap();

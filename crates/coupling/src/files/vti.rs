@@ -1,12 +1,12 @@
-//! VTK image data (`.vti`): values at the points of a regular grid, in XML (VTK User's Guide, "VTK File Formats"). Written
-//! with the elements behind the XML, as they are in memory; read also with elements as text or in base 64, if they are not
-//! compressed. The index that runs fastest in memory is x, in both directions.
+//! VTK image data (`.vti`): values at the points of a regular grid, in XML (VTK User's Guide, "VTK File
+//! Formats"). Written with the elements behind the XML, as they are in memory; read also with elements as text
+//! or in base 64, if they are not compressed. The index that runs fastest in memory is x, in both directions.
 
 use crate::files::{input_path, open_regular, order_together, together, unreadable, AtomicFile};
 use crate::settings::bad;
 use base64::prelude::{Engine, BASE64_STANDARD as BASE64};
 use ligament_catalogue::{fault, Fault};
-use ligament_instance::{Array, DType, Error, ArrayOrder};
+use ligament_instance::{Array, ArrayOrder, DType, Error};
 use std::io::Read;
 use std::path::Path;
 
@@ -31,7 +31,12 @@ pub(crate) struct GridGeometry {
 }
 
 /// Writes an array as a file, or says why it cannot be image data.
-pub(crate) fn write(path: &str, array: &Array, name: &str, place: GridGeometry) -> Result<Result<(), Fault>, Error> {
+pub(crate) fn write(
+    path: &str,
+    array: &Array,
+    name: &str,
+    place: GridGeometry,
+) -> Result<Result<(), Fault>, Error> {
     let known = TYPES.iter().find(|(_, dtype)| *dtype == array.dtype()).map(|(name, _)| *name);
     let Some(kind) = known.or((array.dtype() == DType::Bool).then_some("UInt8")) else {
         return Ok(Err(fault!(SINK_REFUSES, "VTK has no elements of type {}", array.dtype().name())));
@@ -122,7 +127,8 @@ fn unescaped(text: &str) -> String {
     to + rest
 }
 
-/// A list of files and their times, which ParaView shows as one series. Files are named as seen from where the list is.
+/// A list of files and their times, which ParaView shows as one series. Files are named as seen from where the
+/// list is.
 pub(crate) fn write_series(path: &Path, files: &[(f64, String)]) -> Result<(), Error> {
     let folder = path.parent().unwrap_or(Path::new(""));
     let mut text =
@@ -322,7 +328,8 @@ fn parse(bytes: &[u8], wanted: Option<&str>) -> Result<Array, Wrong> {
         let there = data.len() / dtype.size();
         return Err(at(&tag, &format!("shape {shape:?} has {elements} elements, and {there} are there")));
     }
-    Array::new(dtype, &shape, ArrayOrder::RowMajor, data.into(), None).map_err(|error| at(&tag, &error.to_string()))
+    Array::new(dtype, &shape, ArrayOrder::RowMajor, data.into(), None)
+        .map_err(|error| at(&tag, &error.to_string()))
 }
 
 fn elements_of(xml: &Xml<'_>, tag: &VtiTag<'_>, dtype: DType, wide: bool) -> Result<Vec<u8>, Fault> {
@@ -424,7 +431,8 @@ mod tests {
         let rows = Array::from_slice(&[1.0, 2.0, 3.0, 4.0, 5.0, 6.0], &[2, 3], ArrayOrder::RowMajor).unwrap();
         write(name, &rows, "T & <p>", PLACE).unwrap().unwrap();
         assert_eq!(read(name, None).unwrap(), rows);
-        let columns = Array::from_slice(&[1.0, 2.0, 3.0, 4.0, 5.0, 6.0], &[3, 2], ArrayOrder::ColumnMajor).unwrap();
+        let columns =
+            Array::from_slice(&[1.0, 2.0, 3.0, 4.0, 5.0, 6.0], &[3, 2], ArrayOrder::ColumnMajor).unwrap();
         write(name, &columns, "T & <p>", PLACE).unwrap().unwrap();
         assert_eq!(read(name, Some("T & <p>")).unwrap(), rows);
         assert!(read(name, Some("S")).unwrap_err().to_string().contains("there is T & <p>"));

@@ -1,13 +1,13 @@
-//! Mappers between one message and several: gathering those of the slots of a port, scattering one over slots, and
-//! combining those of several ports.
+//! Mappers between one message and several: gathering those of the slots of a port, scattering one over slots,
+//! and combining those of several ports.
 
 use super::{element_by_element, name_of, on};
 use crate::files::{in_rows, together};
 use crate::numbers::{in_one_precision, numbers_of};
 use crate::settings::{self, unfit};
 use ligament_catalogue::{fault, Fault};
-use ligament_filters::{sums, unit_of_difference, Conversion, Data, NumberFrame, NumberBuffer, Unit};
-use ligament_instance::{Array, Error, MapperInputs, Instance, Mapper, Message, ArrayOrder, Outputs, Value};
+use ligament_filters::{sums, unit_of_difference, Conversion, Data, NumberBuffer, NumberFrame, Unit};
+use ligament_instance::{Array, ArrayOrder, Error, Instance, Mapper, MapperInputs, Message, Outputs, Value};
 use ligament_wire::{ArrayMeta, Element};
 
 #[derive(Clone, Copy, PartialEq)]
@@ -90,16 +90,18 @@ fn put_together(values: &[Value], form: Form) -> Result<Value, Fault> {
             ));
         }
         along += if form == Form::Join { array.shape()[0] } else { 1 };
-        match array.order() == ArrayOrder::RowMajor && array.own_strides().is_none() {
-            true => bytes.extend_from_slice(&together(array)),
-            false => in_rows(array, |element| bytes.extend_from_slice(element)),
+        if array.order() == ArrayOrder::RowMajor && array.own_strides().is_none() {
+            bytes.extend_from_slice(&together(array))
+        } else {
+            in_rows(array, |element| bytes.extend_from_slice(element))
         }
     }
     let shape: Vec<u64> = std::iter::once(along).chain(wanted).collect();
     // The new axis of a stack has no name.
     let named = form == Form::Join && arrays.iter().all(|array| array.names() == first.names());
     let names = if named { first.names().to_vec() } else { Vec::new() };
-    let array = Array::new(first.dtype(), &shape, ArrayOrder::RowMajor, bytes.into(), meta(names, first.unit()));
+    let array =
+        Array::new(first.dtype(), &shape, ArrayOrder::RowMajor, bytes.into(), meta(names, first.unit()));
     array.map(Value::Array).map_err(|error| fault!(CANNOT_MAP, "they do not go into one array: {error}"))
 }
 
@@ -131,8 +133,8 @@ fn meta(names: Vec<String>, unit: Option<&str>) -> Option<ArrayMeta> {
     (!plain).then(|| ArrayMeta { names, unit: unit.map(str::to_owned), strides: None })
 }
 
-/// A part of a list, or of an array along its first axis, for each slot. Parts are as equal as they can be; the first
-/// ones are one longer.
+/// A part of a list, or of an array along its first axis, for each slot. Parts are as equal as they can be; the
+/// first ones are one longer.
 pub(crate) struct Scatter;
 
 impl Mapper for Scatter {
@@ -261,20 +263,22 @@ fn combined(mut all: Vec<NumberBuffer<'static>>, how: How) -> Result<NumberBuffe
     })
 }
 
-/// The one of several whose unit their sum has. Differences may be added to one temperature; two temperatures have no sum.
+/// The one of several whose unit their sum has. Differences may be added to one temperature; two temperatures
+/// have no sum.
 fn place_of_sum(units: &[Option<&str>]) -> Result<usize, Fault> {
     let is = |unit: &Option<&str>, what: fn(&Unit) -> bool| {
         unit.is_some_and(|unit| Unit::parse(unit).is_ok_and(|unit| what(&unit)))
     };
     let Some(point) = units.iter().position(|unit| is(unit, Unit::is_a_point)) else { return Ok(0) };
     let mut others = units.iter().enumerate().filter(|(i, _)| *i != point);
-    match others.all(|(_, unit)| is(unit, Unit::is_a_difference)) {
-        true => Ok(point),
-        false => Err(fault!(
+    if others.all(|(_, unit)| is(unit, Unit::is_a_difference)) {
+        Ok(point)
+    } else {
+        Err(fault!(
             CANNOT_MAP,
             "temperatures in \"{}\" have no sum; convert them to K before, or add differences (delta_degC, delta_degF)",
             units[point].unwrap_or_default()
-        )),
+        ))
     }
 }
 

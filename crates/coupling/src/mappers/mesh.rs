@@ -1,5 +1,5 @@
-//! From the points of one mesh to those of another. Both meshes come from files, and the weights are computed before the
-//! run's first message.
+//! From the points of one mesh to those of another. Both meshes come from files, and the weights are computed
+//! before the run's first message.
 
 use super::{name_of, on};
 use crate::files::npy;
@@ -9,7 +9,7 @@ use crate::settings::{self, bad, unfit, wrong};
 use crate::tables::{number, Decimal, TableRows};
 use ligament_catalogue::{fault, Fault};
 use ligament_filters::{said_of_masked, without_own_zero};
-use ligament_instance::{Error, MapperInputs, Instance, LogLevel, Mapper, ArrayOrder, Outputs};
+use ligament_instance::{ArrayOrder, Error, Instance, LogLevel, Mapper, MapperInputs, Outputs};
 
 /// A mapping between meshes.
 pub(crate) struct Mesh {

@@ -9,8 +9,10 @@ pub(crate) use mesh::Mesh;
 use crate::numbers::{in_one_precision, numbers_of};
 use crate::settings::{self, unfit};
 use ligament_catalogue::{fault, Fault};
-use ligament_filters::{unit_of_difference, Around, Chain, Data, NumberFrame, NumberBuffer, Parcel, Real, Unit};
-use ligament_instance::{Error, MapperInputs, Instance, LogLevel, Mapper, Message, Outputs, Value};
+use ligament_filters::{
+    unit_of_difference, Around, Chain, Data, NumberBuffer, NumberFrame, Parcel, Real, Unit,
+};
+use ligament_instance::{Error, Instance, LogLevel, Mapper, MapperInputs, Message, Outputs, Value};
 use ligament_model::{At, Filter, FilterValue, OnError};
 use std::borrow::Cow;
 
@@ -36,8 +38,8 @@ impl Mapper for Duplicate {
     }
 }
 
-/// Numbers of several messages in one precision, element by element, in the unit of the frame: what a function makes of each
-/// element of all.
+/// Numbers of several messages in one precision, element by element, in the unit of the frame: what a function
+/// makes of each element of all.
 pub(crate) fn element_by_element(
     all: Vec<NumberBuffer<'static>>,
     frame: &NumberFrame,
@@ -53,10 +55,7 @@ pub(crate) fn element_by_element(
         column.iter_mut().zip(&columns).for_each(|(x, elements)| *x = elements[i]);
         function(&column)
     });
-    let real = match single {
-        true => Real::F32(made.map(|x| x as f32).collect()),
-        false => Real::F64(made.collect()),
-    };
+    let real = if single { Real::F32(made.map(|x| x as f32).collect()) } else { Real::F64(made.collect()) };
     Ok(NumberBuffer { real, frame: frame.clone() })
 }
 
@@ -76,23 +75,20 @@ impl Mapper for Difference {
     }
 }
 
-/// In the unit of `a`. The difference of two temperatures is none, and has a unit of its own; a temperature less a difference is a
-/// temperature.
+/// In the unit of `a`. The difference of two temperatures is none, and has a unit of its own; a temperature
+/// less a difference is a temperature.
 fn difference(a: NumberBuffer<'static>, mut b: NumberBuffer<'static>) -> Result<NumberBuffer<'static>, Fault> {
     let mut frame = a.frame.clone();
     let (unit, subtracted) = (a.frame.unit.as_deref(), b.frame.unit.as_deref());
     if let Some(of_difference) = unit.and_then(unit_of_difference) {
         let of_difference = Some(of_difference.to_owned());
-        match subtracted.is_some_and(|unit| Unit::parse(unit).is_ok_and(|unit| unit.is_a_difference())) {
-            true => {
-                b = b.aligned_with(&NumberFrame { unit: of_difference, ..frame.clone() })?.into_own();
-                b.frame.unit.clone_from(&frame.unit);
-            }
-            false => {
-                b = b.aligned_with(&frame)?.into_own();
-                frame.unit.clone_from(&of_difference);
-                b.frame.unit = of_difference;
-            }
+        if subtracted.is_some_and(|unit| Unit::parse(unit).is_ok_and(|unit| unit.is_a_difference())) {
+            b = b.aligned_with(&NumberFrame { unit: of_difference, ..frame.clone() })?.into_own();
+            b.frame.unit.clone_from(&frame.unit);
+        } else {
+            b = b.aligned_with(&frame)?.into_own();
+            frame.unit.clone_from(&of_difference);
+            b.frame.unit = of_difference;
         }
     }
     let a = NumberBuffer { frame: NumberFrame { unit: frame.unit.clone(), ..a.frame }, real: a.real };

@@ -1,6 +1,6 @@
-//! The place in a mesh that is closest to a point: a tree of boxes around the cells. In a cell of two to four corners (a
-//! segment, a triangle, a tetrahedron) a place is said by barycentric coordinates (Ericson, Real-Time Collision Detection,
-//! 2005, section 5.1).
+//! The place in a mesh that is closest to a point: a tree of boxes around the cells. In a cell of two to four
+//! corners (a segment, a triangle, a tetrahedron) a place is said by barycentric coordinates (Ericson,
+//! Real-Time Collision Detection, 2005, section 5.1).
 
 use super::{bounds, in_order, Point};
 use ligament_catalogue::{fault, Fault};
@@ -261,8 +261,9 @@ fn on_segment(point: &Point, a: &Point, b: &Point) -> [f64; 2] {
     [1.0 - share, share]
 }
 
-/// By the region outside the triangle that the point lies in: that of a corner, of an edge, or none. The areas opposite to the
-/// corners are taken along the normal: made of the edges' products alone, they would lose twice the digits in a thin triangle.
+/// By the region outside the triangle that the point lies in: that of a corner, of an edge, or none. The areas
+/// opposite to the corners are taken along the normal: made of the edges' products alone, they would lose twice
+/// the digits in a thin triangle.
 fn on_triangle(point: &Point, a: &Point, b: &Point, c: &Point) -> [f64; 3] {
     let (ab, ac, bc) = (minus(b, a), minus(c, a), minus(c, b));
     let normal = cross(&ab, &ac);

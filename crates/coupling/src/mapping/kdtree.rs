@@ -1,8 +1,8 @@
-//! The nearest of many points: a k-d tree (Bentley, Commun. ACM 18, 1975), split at the median of the longest side, with
-//! distances to boxes added up axis by axis on the way down (Arya and Mount, 1993).
+//! The nearest of many points: a k-d tree (Bentley, Commun. ACM 18, 1975), split at the median of the longest
+//! side, with distances to boxes added up axis by axis on the way down (Arya and Mount, 1993).
 //!
-//! The tree is as balanced as it can be, so its shape follows from the number of points: the part of the points that a
-//! node has is halved for its children, and no node stores more than its split.
+//! The tree is as balanced as it can be, so its shape follows from the number of points: the part of the points
+//! that a node has is halved for its children, and no node stores more than its split.
 
 use super::{bounds, in_order, Point};
 
@@ -50,7 +50,8 @@ fn squared(a: &Point, b: &Point) -> f64 {
 impl KdTree {
     /// Of these points, of which there is at least one, all at finite places.
     pub fn new(points: &[Point]) -> KdTree {
-        let mut placed: Vec<IndexedPoint> = points.iter().zip(0..).map(|(&at, index)| IndexedPoint { at, index }).collect();
+        let mut placed: Vec<IndexedPoint> =
+            points.iter().zip(0..).map(|(&at, index)| IndexedPoint { at, index }).collect();
         let (low, high) = bounds(points);
         let mut nodes = 1;
         let mut largest = points.len();
@@ -81,7 +82,8 @@ impl KdTree {
         KdTree { points: placed, splits, low, high }
     }
 
-    /// The nearest of its points, and the square of how far that is. Of several at one distance it is the first.
+    /// The nearest of its points, and the square of how far that is. Of several at one distance it is the
+    /// first.
     pub fn nearest(&self, point: &Point) -> (u32, f64) {
         let place = self.nearest_from(point, 0);
         (self.points[place].index, squared(&self.points[place].at, point))

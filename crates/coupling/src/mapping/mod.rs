@@ -1,10 +1,10 @@
-//! Mappings between the points of two meshes: each value of the target is a weighted sum of values of the source. Weights
-//! are computed once, and applied to each message.
+//! Mappings between the points of two meshes: each value of the target is a weighted sum of values of the
+//! source. Weights are computed once, and applied to each message.
 //!
-//! *Consistent* mappings give each target point the value that the source has there: a constant stays the same constant, and
-//! with linear interpolation a linear function stays the same function. *Conservative* ones hand each value of the source
-//! to target points, so that the sum stays the same: forces, masses, heat. Each is the other's transpose (de Boer et al.,
-//! Comput. Methods Appl. Mech. Eng. 196, 2007).
+//! *Consistent* mappings give each target point the value that the source has there: a constant stays the same
+//! constant, and with linear interpolation a linear function stays the same function. *Conservative* ones hand
+//! each value of the source to target points, so that the sum stays the same: forces, masses, heat. Each is the
+//! other's transpose (de Boer et al., Comput. Methods Appl. Mech. Eng. 196, 2007).
 
 mod cells;
 mod kdtree;
@@ -60,9 +60,10 @@ impl Weights {
         Ok(Weights { from: from.len(), to: to.len(), constraint, rows })
     }
 
-    /// Each point goes with the corners of the cell of the other mesh that it lies in, by its barycentric coordinates; outside
-    /// of all cells, with the corners of the one that is nearest, at the place there that is nearest. `cells` are those of
-    /// the source if the mapping is consistent, else of the target: two, three or four corners each.
+    /// Each point goes with the corners of the cell of the other mesh that it lies in, by its barycentric
+    /// coordinates; outside of all cells, with the corners of the one that is nearest, at the place there that
+    /// is nearest. `cells` are those of the source if the mapping is consistent, else of the target: two, three
+    /// or four corners each.
     ///
     /// # Errors
     /// As `nearest`; a cell has a corner that is not there, or no extent.
@@ -92,14 +93,15 @@ impl Weights {
         self.to
     }
 
-    /// The values of the target, for `components` numbers at each point, one after the other. `values` has those of the
-    /// source, `components` times as many as it has points.
+    /// The values of the target, for `components` numbers at each point, one after the other. `values` has
+    /// those of the source, `components` times as many as it has points.
     pub fn apply(&self, values: &[f64], components: usize) -> Vec<f64> {
         self.applied(values, components, false)
     }
 
-    /// The same of those values that are not NaN: others weigh more in place of a masked one, and of a conservative mapping the
-    /// sum of the others stays the same. A target all of whose sources are masked is NaN.
+    /// The same of those values that are not NaN: others weigh more in place of a masked one, and of a
+    /// conservative mapping the sum of the others stays the same. A target all of whose sources are masked is
+    /// NaN.
     pub fn apply_without_masked(&self, values: &[f64], components: usize) -> Vec<f64> {
         self.applied(values, components, true)
     }
@@ -125,13 +127,16 @@ impl Weights {
         let sum = |(corners, shares): &([u32; 4], [f64; 4]), c: usize| {
             let plain =
                 corners.iter().zip(shares).map(|(&i, share)| values[i as usize * components + c] * share).sum();
-            match f64::is_finite(plain) {
-                true => plain,
-                false => weighted(corners.iter().zip(shares).map(|(&i, &share)| (at(i)[c], share)), skips),
+            if f64::is_finite(plain) {
+                plain
+            } else {
+                weighted(corners.iter().zip(shares).map(|(&i, &share)| (at(i)[c], share)), skips)
             }
         };
         match &self.rows {
-            WeightRows::Whole(nearest) if components == 1 => nearest.iter().map(|&i| values[i as usize]).collect(),
+            WeightRows::Whole(nearest) if components == 1 => {
+                nearest.iter().map(|&i| values[i as usize]).collect()
+            }
             WeightRows::Whole(nearest) => nearest.iter().flat_map(|&i| at(i)).copied().collect(),
             WeightRows::Shares(rows) if components == 1 => rows.iter().map(|row| sum(row, 0)).collect(),
             WeightRows::Shares(rows) => {
@@ -167,8 +172,8 @@ impl Weights {
     }
 }
 
-/// The mean of values by their shares, where a plain sum of products is no number. A corner without a share has nothing of NaN
-/// and infinity either.
+/// The mean of values by their shares, where a plain sum of products is no number. A corner without a share has
+/// nothing of NaN and infinity either.
 fn weighted(terms: impl Iterator<Item = (f64, f64)> + Clone, skips: bool) -> f64 {
     let terms = terms.filter(|&(_, share)| share != 0.0);
     let all = sums::weighted(terms.clone());
@@ -194,8 +199,8 @@ fn checked(points: &[Point], which: &str) -> Result<(), Fault> {
     }
 }
 
-/// The order in which points are asked about: those that lie together come together, so that what is looked at stays in
-/// the cache (Morton, 1966: the bits of the coordinates take turns).
+/// The order in which points are asked about: those that lie together come together, so that what is looked at
+/// stays in the cache (Morton, 1966: the bits of the coordinates take turns).
 fn in_order(points: &[Point]) -> Vec<u32> {
     const BITS: u32 = 10;
     let (low, high) = bounds(points);

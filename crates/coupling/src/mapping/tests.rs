@@ -40,9 +40,10 @@ fn grid(n: usize, flat: bool) -> (Vec<Point>, Vec<Vec<u32>>) {
                 if i == n || j == n || !flat && k == n {
                     continue;
                 }
-                let paths: &[&[usize]] = match flat {
-                    true => &[&[0, 1], &[1, 0]],
-                    false => &[&[0, 1, 2], &[0, 2, 1], &[1, 0, 2], &[1, 2, 0], &[2, 0, 1], &[2, 1, 0]],
+                let paths: &[&[usize]] = if flat {
+                    &[&[0, 1], &[1, 0]]
+                } else {
+                    &[&[0, 1, 2], &[0, 2, 1], &[1, 0, 2], &[1, 2, 0], &[2, 0, 1], &[2, 1, 0]]
                 };
                 for path in paths {
                     let mut at = [i, j, k];

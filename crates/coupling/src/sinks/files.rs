@@ -5,7 +5,7 @@ use crate::files::{json, npy, order_together, together, vti, write_file, AtomicF
 use crate::settings::{self, unfit};
 use ligament_catalogue::{fault, Fault};
 use ligament_filters::{Around, Chain, Data, Parcel};
-use ligament_instance::{Array, DType, Error, Instance, LogLevel, Message, ArrayOrder, Value};
+use ligament_instance::{Array, ArrayOrder, DType, Error, Instance, LogLevel, Message, Value};
 use ligament_model::{At, Filter, FilterValue, OnError};
 use ligament_wire::times::ShownTime;
 use serde_json::json;
@@ -252,8 +252,8 @@ impl Sink for Vti {
     }
 }
 
-/// The name of the list of files of which `{n}` is the number: theirs without it, in the innermost folder that all of them are
-/// in. It is called like the instance if nothing is left of theirs.
+/// The name of the list of files of which `{n}` is the number: theirs without it, in the innermost folder that
+/// all of them are in. It is called like the instance if nothing is left of theirs.
 fn series_of(template: &str, instance: &str) -> PathBuf {
     let path = Path::new(template);
     let has_number = |part: &Path| part.to_string_lossy().contains("{n}");

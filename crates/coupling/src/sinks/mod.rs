@@ -1,5 +1,5 @@
-//! Sinks: what takes messages out of a model. A file has its name only when all of it is written, after the last message;
-//! until then it ends with `.part`.
+//! Sinks: what takes messages out of a model. A file has its name only when all of it is written, after the
+//! last message; until then it ends with `.part`.
 
 mod files;
 mod table;
@@ -10,7 +10,7 @@ pub(crate) use table::Csv;
 use crate::files::name_of;
 use crate::settings::{self, unfit};
 use ligament_catalogue::fault;
-use ligament_instance::{Error, MapperInputs, Instance, Message, Submodel, Value};
+use ligament_instance::{Error, Instance, MapperInputs, Message, Submodel, Value};
 use ligament_wire::times::ShownTime;
 use std::collections::BTreeMap;
 
@@ -59,8 +59,8 @@ impl<S: Sink> Submodel for SinkSubmodel<S> {
     }
 }
 
-/// The units of numbers, by their keys in maps. Files that hold no units have numbers of one unit in a column. A number by
-/// itself has none, and neither has a list of such.
+/// The units of numbers, by their keys in maps. Files that hold no units have numbers of one unit in a column.
+/// A number by itself has none, and neither has a list of such.
 #[derive(Default)]
 struct Units(BTreeMap<String, Option<String>>);
 

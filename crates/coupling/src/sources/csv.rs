@@ -1,10 +1,10 @@
 //! Tables of text: a row is a message. One column is the time, the others are values.
 
-use super::{SourceMessage, Source};
+use super::{Source, SourceMessage};
 use crate::settings::{self, bad, wrong};
-use crate::tables::{holds, is_out_of_range, number, words, Decimal, TableRows, Separator};
+use crate::tables::{holds, is_out_of_range, number, words, Decimal, Separator, TableRows};
 use ligament_catalogue::{fault, Fault};
-use ligament_instance::{Array, Error, Instance, ArrayOrder, Value};
+use ligament_instance::{Array, ArrayOrder, Error, Instance, Value};
 
 /// What becomes of a row in which a value is missing.
 #[derive(Clone, Copy, PartialEq)]
@@ -110,10 +110,8 @@ impl Csv {
     /// Which columns count: those of the header, if the first row is one.
     fn begin(&self, first: &[String]) -> Result<(CsvColumns, bool), Fault> {
         let is_header = self.is_header(first)?;
-        let names: Vec<String> = match is_header {
-            true => first.to_vec(),
-            false => (1..=first.len()).map(|i| i.to_string()).collect(),
-        };
+        let names: Vec<String> =
+            if is_header { first.to_vec() } else { (1..=first.len()).map(|i| i.to_string()).collect() };
         let find = |wanted: &str| {
             let mut places = (0..names.len()).filter(|&at| names[at] == wanted);
             match (places.next(), places.next()) {
@@ -143,7 +141,8 @@ impl Csv {
         Ok((CsvColumns { all: first.len(), time, values, names }, is_header))
     }
 
-    /// True if the first row has names. A row of numbers in which one is written wrongly has none, and must not be passed over.
+    /// True if the first row has names. A row of numbers in which one is written wrongly has none, and must not
+    /// be passed over.
     fn is_header(&self, first: &[String]) -> Result<bool, Fault> {
         if let Some(known) = self.header {
             return Ok(known);
@@ -166,9 +165,10 @@ impl Csv {
 
     /// More about a cell that is no number.
     fn advice(&self, cell: &str) -> &'static str {
-        match self.decimal == Decimal::Point && number(cell, Decimal::Comma).is_some() {
-            true => " (with \"decimal: comma\" it would be one)",
-            false => "",
+        if self.decimal == Decimal::Point && number(cell, Decimal::Comma).is_some() {
+            " (with \"decimal: comma\" it would be one)"
+        } else {
+            ""
         }
     }
 

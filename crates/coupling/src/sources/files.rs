@@ -1,7 +1,7 @@
 //! Sources from JSON lines, from a `.npy` file, and from VTK image data.
 
 use super::series::SeriesTimes;
-use super::{SourceMessage, Source};
+use super::{Source, SourceMessage};
 use crate::files::{input_path, json, name_of, npy, vti, Lines};
 use crate::settings;
 use ligament_catalogue::{fault, Fault};

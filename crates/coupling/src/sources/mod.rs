@@ -1,5 +1,5 @@
-//! Sources: what gives a model messages that no submodel makes. Each gives them one after the other, on `out`, in a single
-//! pass; the next timestamp of a message is the timestamp of the one after it.
+//! Sources: what gives a model messages that no submodel makes. Each gives them one after the other, on `out`,
+//! in a single pass; the next timestamp of a message is the timestamp of the one after it.
 
 mod csv;
 mod files;
@@ -11,7 +11,7 @@ pub(crate) use series::Series;
 
 use crate::settings::bad;
 use ligament_catalogue::fault;
-use ligament_instance::{Error, Instance, Operator, Outputs, Submodel, MessageTimes, Value};
+use ligament_instance::{Error, Instance, MessageTimes, Operator, Outputs, Submodel, Value};
 use ligament_wire::times::{ShownTime, TimeSeries};
 
 /// A message that a source gives.

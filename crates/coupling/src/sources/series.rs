@@ -1,10 +1,10 @@
 //! Sources whose messages stand in the settings: a constant, and a table of times and values.
 
-use super::{SourceMessage, Source};
+use super::{Source, SourceMessage};
 use crate::settings;
 use ligament_catalogue::fault;
 use ligament_filters::sums;
-use ligament_instance::{Array, Error, Instance, ArrayOrder, Value};
+use ligament_instance::{Array, ArrayOrder, Error, Instance, Value};
 use ligament_wire::times::{after_steps, ShownTime, TimeSeries};
 
 /// More messages than this are not made of a step.
@@ -36,10 +36,11 @@ impl SeriesTimes {
                 moves_on(begin, step)?;
                 moves_on(until, -step)?;
                 let nearest = ((until - begin) / step).round();
-                match TimeSeries::of_step(step).is_before(until, begin + nearest * step) {
-                    true => nearest - 1.0,
-                    false => nearest,
-                }
+                if TimeSeries::of_step(step).is_before(until, begin + nearest * step) {
+nearest - 1.0
+} else {
+nearest
+}
             }
             (Some(step), Some(until)) => {
                 return Err(settings::wrong(fault!(
@@ -70,8 +71,8 @@ impl SeriesTimes {
     }
 }
 
-/// Refuses a step that is too short for numbers of this size: time would stand still, or make steps of other lengths. Two
-/// numbers at least are to lie in a step.
+/// Refuses a step that is too short for numbers of this size: time would stand still, or make steps of other
+/// lengths. Two numbers at least are to lie in a step.
 fn moves_on(time: f64, step: f64) -> Result<(), Error> {
     if step == 0.0 || step.abs() >= 2.0 * f64::EPSILON * time.abs() {
         return Ok(());
@@ -131,8 +132,11 @@ impl Series {
             }
         };
         let begin = settings::number(instance, "begin")?.unwrap_or(0.0);
-        let times =
-            SeriesTimes::up_to(begin, settings::number(instance, "step")?, settings::number(instance, "until")?)?;
+        let times = SeriesTimes::up_to(
+            begin,
+            settings::number(instance, "step")?,
+            settings::number(instance, "until")?,
+        )?;
         Ok(Series { times, values: Values::Same(value), given: 0, instance: instance.name().to_owned() })
     }
 
@@ -181,8 +185,8 @@ fn array(values: Vec<f64>) -> Value {
     Array::from_vec(values, &[count], ArrayOrder::RowMajor).map_or(Value::None, Value::Array)
 }
 
-/// Where a time stands in a table: how many of its times are not later, and whether the last of them is this time. `step` is
-/// from one such time to the next.
+/// Where a time stands in a table: how many of its times are not later, and whether the last of them is this
+/// time. `step` is from one such time to the next.
 fn place_in(times: &[f64], time: f64, step: Option<f64>) -> (usize, bool) {
     let after = times.partition_point(|&known| known <= time);
     let is_this = |i: usize| {
@@ -309,7 +313,8 @@ mod tests {
         assert!(times.at(3).is_some() && times.at(4).is_none());
         assert!(SeriesTimes::up_to(0.0, None, None).unwrap().at(1).is_none());
         assert!(
-            SeriesTimes::up_to(0.0, Some(0.0), Some(1.0)).is_err() && SeriesTimes::up_to(0.0, Some(1.0), None).is_err()
+            SeriesTimes::up_to(0.0, Some(0.0), Some(1.0)).is_err()
+                && SeriesTimes::up_to(0.0, Some(1.0), None).is_err()
         );
     }
 }

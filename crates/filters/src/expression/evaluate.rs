@@ -1,4 +1,5 @@
-//! Runs a program over the elements of an array, a block at a time: what is on the stack stays in the nearest cache.
+//! Runs a program over the elements of an array, a block at a time: what is on the stack stays in the nearest
+//! cache.
 
 use super::{Binary, Function, Operation};
 use crate::numbers::{Float, NumberBuffer, Real};
@@ -42,7 +43,12 @@ impl Machine {
     }
 
     /// What the program makes of each of the numbers, in place if they are ours.
-    pub fn run(&mut self, program: &[Operation], numbers: NumberBuffer<'_>, time: f64) -> NumberBuffer<'static> {
+    pub fn run(
+        &mut self,
+        program: &[Operation],
+        numbers: NumberBuffer<'_>,
+        time: f64,
+    ) -> NumberBuffer<'static> {
         let NumberBuffer { real, frame } = numbers;
         let real = match real {
             Real::F64(elements) => Real::F64(self.all(program, elements, &frame.shape, frame.order, time)),
@@ -79,7 +85,12 @@ impl Machine {
         })
     }
 
-    fn block<T: Float>(&mut self, program: &[Operation], elements: &[T], place: &BlockPosition<'_>) -> &ElementBlock {
+    fn block<T: Float>(
+        &mut self,
+        program: &[Operation],
+        elements: &[T],
+        place: &BlockPosition<'_>,
+    ) -> &ElementBlock {
         let mut depth = 0;
         for &operation in program {
             let (below, free) = self.stack.split_at_mut(depth);

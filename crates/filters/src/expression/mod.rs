@@ -1,11 +1,11 @@
-//! Expressions that users write into the model, such as `2 * x + sin(t)`: they are parsed, never run as code. `parse`
-//! makes a program for a stack machine of one; `evaluate` runs it over blocks of elements, each operation over a whole
-//! block, so that the compiler's vector instructions do the work.
+//! Expressions that users write into the model, such as `2 * x + sin(t)`: they are parsed, never run as code.
+//! `parse` makes a program for a stack machine of one; `evaluate` runs it over blocks of elements, each
+//! operation over a whole block, so that the compiler's vector instructions do the work.
 
 mod evaluate;
 mod parse;
 
-use crate::chain::{StepOutput, FilterRemark, FilterStep};
+use crate::chain::{FilterRemark, FilterStep, StepOutput};
 use crate::numbers::NumberBuffer;
 use crate::parcel::{Data, Parcel};
 use evaluate::Machine;
@@ -93,7 +93,11 @@ impl Expression {
 }
 
 impl FilterStep for Expression {
-    fn apply<'a>(&mut self, mut parcel: Parcel<'a>, _: &mut Vec<FilterRemark>) -> Result<StepOutput<'a>, Fault> {
+    fn apply<'a>(
+        &mut self,
+        mut parcel: Parcel<'a>,
+        _: &mut Vec<FilterRemark>,
+    ) -> Result<StepOutput<'a>, Fault> {
         let time = parcel.timestamp;
         let numbers = NumberBuffer::of(&mut parcel.data)?;
         let axes = numbers.frame.shape.len();
@@ -113,7 +117,8 @@ impl FilterStep for Expression {
     }
 }
 
-/// A text with values in place of names that have dots, such as `scale.total_time`: in expressions there are none.
+/// A text with values in place of names that have dots, such as `scale.total_time`: in expressions there are
+/// none.
 fn without_dots(text: &str, value_of: &dyn Fn(&str) -> Option<f64>) -> String {
     let (mut filled, mut rest) = (String::new(), text);
     let in_name = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '.';

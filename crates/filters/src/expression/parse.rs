@@ -1,5 +1,5 @@
-//! From text to a program, by precedence climbing. From loose to tight: `or`, `and`, `not`, comparisons, `+ -`, `* /`,
-//! signs, `**` (also `^`), which groups from the right.
+//! From text to a program, by precedence climbing. From loose to tight: `or`, `and`, `not`, comparisons, `+ -`,
+//! `* /`, signs, `**` (also `^`), which groups from the right.
 
 use super::{Binary, Function, Operation};
 use ligament_catalogue::{fault, Fault};
@@ -118,9 +118,10 @@ impl<'a> Parser<'a> {
 
     fn deeper(&mut self) -> Result<(), Fault> {
         self.depth += 1;
-        match self.depth > MAX_NESTING {
-            true => Err(fault!(FILTER_FAILED, "an expression may nest {MAX_NESTING} deep")),
-            false => Ok(()),
+        if self.depth > MAX_NESTING {
+            Err(fault!(FILTER_FAILED, "an expression may nest {MAX_NESTING} deep"))
+        } else {
+            Ok(())
         }
     }
 

@@ -1,9 +1,9 @@
-//! What the instances of one process share: the endpoint to all others, the queues between them, and who waits for
-//! what. One thread at a time works here; nothing here waits.
+//! What the instances of one process share: the endpoint to all others, the queues between them, and who waits
+//! for what. One thread at a time works here; nothing here waits.
 
 mod outside;
 
-use super::queue::{QueueState, MessagePool, QueuedMessage};
+use super::queue::{MessagePool, QueueState, QueuedMessage};
 use ligament_shm::endpoint::{Overdrawn, Source};
 use ligament_shm::line::AgentLine;
 use ligament_shm::own::OwnMemory;
@@ -41,8 +41,8 @@ struct InstanceStatus {
     overdrawn: Vec<Overdrawn>,
 }
 
-/// What the instances of a process share. Channels to and from other processes have the endpoint's indices; those
-/// between the instances come after them.
+/// What the instances of a process share. Channels to and from other processes have the endpoint's indices;
+/// those between the instances come after them.
 pub(super) struct Hub {
     pub endpoint: Endpoint<AgentLine>,
     outgoing: usize,
@@ -223,15 +223,16 @@ impl Hub {
         Ok(())
     }
 
-    /// A message has passed an end of a channel within the process: twice its index, and one more for the receiving end.
+    /// A message has passed an end of a channel within the process: twice its index, and one more for the
+    /// receiving end.
     fn count(&self, end: usize, bytes: u64, time: f64) {
         if let Some(end) = self.endpoint.channel_end(self.outgoing + end) {
             end.count(bytes, time);
         }
     }
 
-    /// Puts a message into a queue within the process, and wakes who waits for it. What it costs comes back if the
-    /// queue is overdrawn by it.
+    /// Puts a message into a queue within the process, and wakes who waits for it. What it costs comes back if
+    /// the queue is overdrawn by it.
     fn deliver(&mut self, inner: usize, queued: QueuedMessage) -> Option<u64> {
         let receiver = self.inner[inner].to.member;
         let standing = &self.members[receiver as usize];
@@ -354,9 +355,10 @@ impl Hub {
 
     /// The overlay of a number that came with a message on a channel.
     pub fn overlay(&self, channel: usize, number: u32) -> Option<Arc<Value>> {
-        match channel >= self.incoming {
-            true => self.overlays.get(number.checked_sub(1)? as usize).cloned(),
-            false => self.endpoint.overlay(channel, number).cloned(),
+        if channel >= self.incoming {
+            self.overlays.get(number.checked_sub(1)? as usize).cloned()
+        } else {
+            self.endpoint.overlay(channel, number).cloned()
         }
     }
 

@@ -28,7 +28,7 @@ mod share;
 
 pub(crate) use share::Share;
 
-use crate::chains::{ByChannel, Lists, FilterAnnouncement};
+use crate::chains::{ByChannel, FilterAnnouncement, Lists};
 use crate::error::{AgentError, Error, ErrorKind};
 use crate::identity::from_environment;
 use crate::instance::{Common, Flags, Instance};
@@ -40,17 +40,17 @@ use crate::transport::Transport;
 use hub::Hub;
 use ligament_shm::line::{AgentLine, Registration};
 use ligament_shm::Endpoint;
-use ligament_wire::control::{Light, PortInfo, ChannelSteps};
+use ligament_wire::control::{ChannelSteps, Light, PortInfo};
 use schedule::Scheduler;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 
-/// Runs all instances of this program, whose submodels `make` makes; returns when all of them are over. The model
-/// says that the program is light; if it does not, this process is one instance, and that is run.
+/// Runs all instances of this program, whose submodels `make` makes; returns when all of them are over. The
+/// model says that the program is light; if it does not, this process is one instance, and that is run.
 ///
-/// A function is called when there is a message, or the conduit's end, on each connected port of its operator and each
-/// slot: `F_INIT` before `initialise`, `S` before `solve`. So each port can be received from once in a function.
-/// A submodel whose messages nobody takes is not called again before they are taken.
+/// A function is called when there is a message, or the conduit's end, on each connected port of its operator
+/// and each slot: `F_INIT` before `initialise`, `S` before `solve`. So each port can be received from once in a
+/// function. A submodel whose messages nobody takes is not called again before they are taken.
 ///
 /// # Errors
 /// `Registration` as `Instance::new`; the first error of a function, which ends the run with its text.

@@ -1,5 +1,5 @@
-//! What has to be there before a function of a light component is called: one message, or the conduit's end, for each
-//! connected port of its operator and each slot.
+//! What has to be there before a function of a light component is called: one message, or the conduit's end,
+//! for each connected port of its operator and each slot.
 
 use crate::chains;
 use crate::error::Error;
@@ -25,8 +25,8 @@ enum SlotContent {
 }
 
 impl Instance {
-    /// The first channel, from `cursor` on, that has nothing of what a function of this operator receives. None if all
-    /// is there, or if a start message will never come.
+    /// The first channel, from `cursor` on, that has nothing of what a function of this operator receives. None
+    /// if all is there, or if a start message will never come.
     pub(super) fn missing(
         &mut self,
         operator: Operator,
@@ -80,9 +80,10 @@ impl Instance {
             });
         }
         if self.table.ports[port].resizable.is_some() {
-            return Ok(match self.has_come(port, slot)? {
-                true => SlotContent::Message,
-                false => self.table.ports[port].shared_channel().map_or(SlotContent::End, SlotContent::Nothing),
+            return Ok(if self.has_come(port, slot)? {
+                SlotContent::Message
+            } else {
+                self.table.ports[port].shared_channel().map_or(SlotContent::End, SlotContent::Nothing)
             });
         }
         let here = &self.table.ports[port];

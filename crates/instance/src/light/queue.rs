@@ -1,5 +1,5 @@
-//! The queues of the channels between instances of one process. What waits in them lies in one pool, so that an empty
-//! queue costs two numbers.
+//! The queues of the channels between instances of one process. What waits in them lies in one pool, so that an
+//! empty queue costs two numbers.
 
 use ligament_wire::control::{InnerChannel, InnerEnd};
 use ligament_wire::{Header, HeaderWords, MessageKind, Value};
@@ -140,7 +140,15 @@ mod tests {
 
     fn channel(budget: u64) -> QueueState {
         let end = InnerEnd { member: 0, port: 0, slot: None };
-        QueueState::new(&InnerChannel { id: 0, from: end, to: end, budget, limit: None, steps: None, filters: None })
+        QueueState::new(&InnerChannel {
+            id: 0,
+            from: end,
+            to: end,
+            budget,
+            limit: None,
+            steps: None,
+            filters: None,
+        })
     }
 
     fn numbered(x: f64) -> QueuedMessage {

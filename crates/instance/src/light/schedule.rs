@@ -1,11 +1,11 @@
-//! The scheduler of a process that runs many instances: one thread, which calls the functions of whoever has what they
-//! receive. An instance does one step at a time and then lets the others go on.
+//! The scheduler of a process that runs many instances: one thread, which calls the functions of whoever has
+//! what they receive. An instance does one step at a time and then lets the others go on.
 
 use super::hub::{Hub, MissingItem};
 use super::needs::PortCursor;
 use super::share::lock;
 use crate::error::Error;
-use crate::instance::{RequestedSettings, Instance};
+use crate::instance::{Instance, RequestedSettings};
 use crate::submodel::Submodel;
 use ligament_catalogue::said;
 use ligament_model::Operator;
@@ -221,8 +221,8 @@ impl<S: Submodel> ScheduledInstance<S> {
 }
 
 impl<S> Drop for Scheduler<S> {
-    /// Those that are not over have not failed, but they do not end their conduits either: nothing of what they do
-    /// is true any more.
+    /// Those that are not over have not failed, but they do not end their conduits either: nothing of what they
+    /// do is true any more.
     fn drop(&mut self) {
         if std::thread::panicking() {
             if let Some(Some(member)) = self.members.get_mut(self.at_work) {

@@ -1,13 +1,13 @@
-//! One instance's share of a process that runs many: what its calls do. Channels to and from other processes have the
-//! endpoint's indices; those within the process come after them.
+//! One instance's share of a process that runs many: what its calls do. Channels to and from other processes
+//! have the endpoint's indices; those within the process come after them.
 
 use super::hub::Hub;
 use crate::loan::Draft;
-use ligament_shm::endpoint::{Contiguous, Source, PortTap};
+use ligament_shm::endpoint::{Contiguous, PortTap, Source};
 use ligament_shm::steering::Gate;
 use ligament_shm::ShmError;
 use ligament_wire::control::Request;
-use ligament_wire::{decode_array_to, ConduitEnd, HeaderWords, Limits, EncodingPlan, RankId, Value};
+use ligament_wire::{decode_array_to, ConduitEnd, EncodingPlan, HeaderWords, Limits, RankId, Value};
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -104,7 +104,12 @@ impl Share {
         hub.endpoint.knows_overlay(&hub.far(to), number)
     }
 
-    pub fn announce_overlay(&mut self, to: &[usize], number: u32, plan: &EncodingPlan<'_, '_>) -> Result<(), ShmError> {
+    pub fn announce_overlay(
+        &mut self,
+        to: &[usize],
+        number: u32,
+        plan: &EncodingPlan<'_, '_>,
+    ) -> Result<(), ShmError> {
         let mut hub = lock(&self.hub);
         let mut body = vec![0; plan.body_len() as usize];
         plan.write_body(&mut body);

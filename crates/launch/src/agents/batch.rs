@@ -25,7 +25,11 @@ impl Launcher for PbsLauncher {
     }
 
     /// Tasks do not have the job's environment, so what a site wants run before is run again.
-    fn starts(&self, expected: &[ExpectedDomain], command: &AgentCommand) -> Result<Vec<LauncherCommand>, Fault> {
+    fn starts(
+        &self,
+        expected: &[ExpectedDomain],
+        command: &AgentCommand,
+    ) -> Result<Vec<LauncherCommand>, Fault> {
         let each = |one: &ExpectedDomain| {
             let shell = command.in_shell(&self.before, &command.invitation, Some(one.domain));
             let text: Vec<String> = shell.iter().map(|word| quote(word)).collect();
@@ -43,7 +47,11 @@ impl Launcher for LsfLauncher {
     }
 
     /// Tasks have the job's environment.
-    fn starts(&self, expected: &[ExpectedDomain], command: &AgentCommand) -> Result<Vec<LauncherCommand>, Fault> {
+    fn starts(
+        &self,
+        expected: &[ExpectedDomain],
+        command: &AgentCommand,
+    ) -> Result<Vec<LauncherCommand>, Fault> {
         let each = |one: &ExpectedDomain| {
             let mut words: Vec<OsString> = vec!["blaunch".into(), "-n".into(), one.name.clone().into()];
             words.extend(command.words(&command.invitation, Some(one.domain)));

@@ -115,7 +115,11 @@ pub trait Launcher {
     ///
     /// # Errors
     /// It cannot be done; the error says what to do.
-    fn starts(&self, expected: &[ExpectedDomain], command: &AgentCommand) -> Result<Vec<LauncherCommand>, Fault>;
+    fn starts(
+        &self,
+        expected: &[ExpectedDomain],
+        command: &AgentCommand,
+    ) -> Result<Vec<LauncherCommand>, Fault>;
 }
 
 /// The launcher of a kind, with a site's options; none if the user starts agents by hand.

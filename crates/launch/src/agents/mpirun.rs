@@ -19,7 +19,11 @@ impl MpirunLauncher {
     }
 
     /// The host file, and the options that go with it.
-    pub(super) fn options(flavour: MpiFlavour, expected: &[ExpectedDomain], file: &str) -> (String, Vec<OsString>) {
+    pub(super) fn options(
+        flavour: MpiFlavour,
+        expected: &[ExpectedDomain],
+        file: &str,
+    ) -> (String, Vec<OsString>) {
         let mut hosts = String::new();
         for one in expected {
             let _ = match flavour {
@@ -43,7 +47,11 @@ impl Launcher for MpirunLauncher {
         "mpirun"
     }
 
-    fn starts(&self, expected: &[ExpectedDomain], command: &AgentCommand) -> Result<Vec<LauncherCommand>, Fault> {
+    fn starts(
+        &self,
+        expected: &[ExpectedDomain],
+        command: &AgentCommand,
+    ) -> Result<Vec<LauncherCommand>, Fault> {
         if expected.is_empty() {
             return Ok(Vec::new());
         }

@@ -2,9 +2,9 @@
 //! They are ended with the run, and are asked to end when the thread that started them ends.
 
 use super::{AgentCommand, ExpectedDomain, Launcher, LauncherCommand};
-use crate::terminal_text;
 use crate::process::{describe_signal, end_group};
 use crate::sys;
+use crate::terminal_text;
 use ligament_catalogue::{fault, Fault};
 use ligament_wire::DomainId;
 use rustix::process::Signal;

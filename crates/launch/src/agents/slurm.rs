@@ -13,7 +13,11 @@ impl Launcher for SrunLauncher {
     }
 
     /// Tasks are numbered in the allocation's order of nodes, as domains are: an agent finds its number by itself.
-    fn starts(&self, expected: &[ExpectedDomain], command: &AgentCommand) -> Result<Vec<LauncherCommand>, Fault> {
+    fn starts(
+        &self,
+        expected: &[ExpectedDomain],
+        command: &AgentCommand,
+    ) -> Result<Vec<LauncherCommand>, Fault> {
         if expected.is_empty() {
             return Ok(Vec::new());
         }

@@ -42,7 +42,11 @@ impl Launcher for SshLauncher {
         "ssh"
     }
 
-    fn starts(&self, expected: &[ExpectedDomain], command: &AgentCommand) -> Result<Vec<LauncherCommand>, Fault> {
+    fn starts(
+        &self,
+        expected: &[ExpectedDomain],
+        command: &AgentCommand,
+    ) -> Result<Vec<LauncherCommand>, Fault> {
         let start = |one: &ExpectedDomain| {
             let shell = command.in_shell(&self.before, Path::new("-"), Some(one.domain));
             // ssh joins its words with blanks and gives them to a shell.

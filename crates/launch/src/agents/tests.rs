@@ -5,7 +5,9 @@ use std::time::Duration;
 
 fn expected(names: &[&str]) -> Vec<ExpectedDomain> {
     let domains = names.iter().zip((1..).map(DomainId::new));
-    domains.map(|(name, domain)| ExpectedDomain { domain, name: (*name).into(), ..ExpectedDomain::default() }).collect()
+    domains
+        .map(|(name, domain)| ExpectedDomain { domain, name: (*name).into(), ..ExpectedDomain::default() })
+        .collect()
 }
 
 fn command() -> AgentCommand {
@@ -120,8 +122,11 @@ fn domains_that_a_launcher_would_count_otherwise_are_refused() {
 
 #[test]
 fn agents_of_one_of_several_sites_are_counted_from_its_first_domain() {
-    let third =
-        |i: u32| ExpectedDomain { domain: DomainId::new(i + 3), name: format!("n{i}"), ..ExpectedDomain::default() };
+    let third = |i: u32| ExpectedDomain {
+        domain: DomainId::new(i + 3),
+        name: format!("n{i}"),
+        ..ExpectedDomain::default()
+    };
     let three: Vec<ExpectedDomain> = (0..3).map(third).collect();
     let starts = launcher(LauncherKind::Slurm, &Site::default()).unwrap().starts(&three, &command()).unwrap();
     assert!(starts[0].words.contains(&"--first=3".into()), "{:?}", starts[0].words);

@@ -43,9 +43,11 @@ pub fn submit(script: &Path) -> Result<String, Fault> {
     let job = text.trim().split(';').next().unwrap_or_default();
     match job.chars().all(|c| c.is_ascii_digit()) && !job.is_empty() {
         true => Ok(job.to_owned()),
-        false => {
-            Err(fault!(JOB_REFUSED, "sbatch gave no number of a job: {}; look with squeue", output_text(&output)))
-        }
+        false => Err(fault!(
+            JOB_REFUSED,
+            "sbatch gave no number of a job: {}; look with squeue",
+            output_text(&output)
+        )),
     }
 }
 

@@ -42,7 +42,9 @@ impl JobSystem {
 
     /// Reads a name.
     pub fn from_name(name: &str) -> Option<JobSystem> {
-        [JobSystem::Slurm, JobSystem::Pbs, JobSystem::Lsf, JobSystem::None].into_iter().find(|one| one.name() == name)
+        [JobSystem::Slurm, JobSystem::Pbs, JobSystem::Lsf, JobSystem::None]
+            .into_iter()
+            .find(|one| one.name() == name)
     }
 
     /// The line that fails if a job's number may be somebody else's by now, where its files are in `place`: those of
@@ -290,6 +292,9 @@ mod tests {
             [of(LauncherKind::Slurm), of(LauncherKind::Pbs), of(LauncherKind::Lsf)],
             [JobSystem::Slurm, JobSystem::Pbs, JobSystem::Lsf]
         );
-        assert_eq!([JobSystem::of(&Site::default()), of(LauncherKind::Ssh)], [JobSystem::Slurm, JobSystem::Slurm]);
+        assert_eq!(
+            [JobSystem::of(&Site::default()), of(LauncherKind::Ssh)],
+            [JobSystem::Slurm, JobSystem::Slurm]
+        );
     }
 }

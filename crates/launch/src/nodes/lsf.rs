@@ -50,7 +50,10 @@ mod tests {
                 _ => Some("h3 8".into()),
             })
         };
-        assert_eq!(of(path.display().to_string()).unwrap(), [ComputeNode::new("h1", 2), ComputeNode::new("h2", 1)]);
+        assert_eq!(
+            of(path.display().to_string()).unwrap(),
+            [ComputeNode::new("h1", 2), ComputeNode::new("h2", 1)]
+        );
         assert_eq!(of("/nowhere".into()).unwrap(), [ComputeNode::new("h3", 8)]);
         std::fs::remove_file(&path).unwrap();
     }

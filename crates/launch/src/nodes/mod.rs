@@ -143,7 +143,10 @@ mod tests {
             "host",
         );
         let job = job.unwrap().unwrap();
-        assert_eq!(job.nodes, [ComputeNode::new("n1", 2), ComputeNode::new("n2", 2), ComputeNode::new("big", 64)]);
+        assert_eq!(
+            job.nodes,
+            [ComputeNode::new("n1", 2), ComputeNode::new("n2", 2), ComputeNode::new("big", 64)]
+        );
         assert_eq!((job.job.as_str(), job.here, job.system), ("17", Some(1), BatchSystem::Slurm));
     }
 
@@ -166,7 +169,11 @@ mod tests {
 
     #[test]
     fn a_machine_is_found_by_its_name_with_or_without_the_domain_and_by_localhost() {
-        let nodes = [ComputeNode::new("n1.site.org", None), ComputeNode::new("n10", None), ComputeNode::new("10.0.0.1", None)];
+        let nodes = [
+            ComputeNode::new("n1.site.org", None),
+            ComputeNode::new("n10", None),
+            ComputeNode::new("10.0.0.1", None),
+        ];
         assert_eq!(position(&nodes, "n1"), Some(0));
         assert_eq!(position(&nodes, "n10.site.org"), Some(1));
         assert_eq!(position(&nodes, "10"), None);

@@ -40,7 +40,10 @@ mod tests {
 
     #[test]
     fn a_node_has_as_many_cores_as_lines() {
-        assert_eq!(of("lines", "b\na\nb\n\nb\n").unwrap(), [ComputeNode::new("b", 3), ComputeNode::new("a", 1)]);
+        assert_eq!(
+            of("lines", "b\na\nb\n\nb\n").unwrap(),
+            [ComputeNode::new("b", 3), ComputeNode::new("a", 1)]
+        );
     }
 
     #[test]

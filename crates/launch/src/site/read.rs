@@ -6,7 +6,7 @@ use crate::nodes::parse_hosts;
 use crate::site::parse_duration;
 use ligament_catalogue::Code;
 use ligament_model::yaml::{self, YamlKind, YamlNode};
-use ligament_model::{Fields, Problem, FieldReader, TextOrList};
+use ligament_model::{FieldReader, Fields, Problem, TextOrList};
 use std::ops::RangeInclusive;
 use std::sync::Arc;
 use std::time::Duration;
@@ -90,12 +90,12 @@ fn fill(reader: &mut FieldReader, map: &Fields<'_>, site: &mut Site) {
             plain
         });
     }
-    site.gpus_per_node = map
-        .get("gpus_per_node")
-        .and_then(|node| parsed_scalar(reader, node, "gpus_per_node", Gpus::parse, "a number of GPUs", "2 or a100:2"));
-    site.pace = map
-        .get("pace")
-        .and_then(|node| parsed_scalar(reader, node, "pace", parse_rate, "bytes in a second", "500k or 10 MB/s"));
+    site.gpus_per_node = map.get("gpus_per_node").and_then(|node| {
+        parsed_scalar(reader, node, "gpus_per_node", Gpus::parse, "a number of GPUs", "2 or a100:2")
+    });
+    site.pace = map.get("pace").and_then(|node| {
+        parsed_scalar(reader, node, "pace", parse_rate, "bytes in a second", "500k or 10 MB/s")
+    });
     if let Some(node) = map.get("licences") {
         for text in lines(reader, node, "licences") {
             match Licence::parse(&text) {

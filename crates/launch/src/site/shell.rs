@@ -4,8 +4,8 @@
 
 use super::Site;
 use crate::agents::ssh_words;
-use crate::terminal_text::clean;
 use crate::process::{end_group, group_lives};
+use crate::terminal_text::clean;
 use ligament_catalogue::{fault, Fault};
 use rustix::event::{poll, PollFd, PollFlags, Timespec};
 use rustix::process::Signal;
@@ -121,7 +121,12 @@ impl SiteShell {
         self.ask_plainly(open, &format!("(\n{script}\n) </dev/null"), until)
     }
 
-    fn ask_plainly(&mut self, open: &mut ShellProcess, script: &str, until: Instant) -> Result<ScriptOutput, Fault> {
+    fn ask_plainly(
+        &mut self,
+        open: &mut ShellProcess,
+        script: &str,
+        until: Instant,
+    ) -> Result<ScriptOutput, Fault> {
         self.count += 1;
         let mark = format!("ligament-{}-{}", std::process::id(), self.count);
         // What a login shell prints by itself comes before the first mark.

@@ -57,7 +57,10 @@ impl StagedInputs {
     ///
     /// # Errors
     /// What cannot be staged, and why.
-    pub fn of(model: &ResolvedModel, process_of: impl Fn(InstanceId) -> InstanceId) -> Result<StagedInputs, Fault> {
+    pub fn of(
+        model: &ResolvedModel,
+        process_of: impl Fn(InstanceId) -> InstanceId,
+    ) -> Result<StagedInputs, Fault> {
         let mut found = InputCollector::default();
         let mut given: BTreeMap<(InstanceId, String), u32> = BTreeMap::new();
         let stage = &model.ligament.stage;
@@ -79,7 +82,8 @@ impl StagedInputs {
                 }
             }
         }
-        let given = given.into_iter().map(|((process, name), input)| ProcessInput { process, input, name }).collect();
+        let given =
+            given.into_iter().map(|((process, name), input)| ProcessInput { process, input, name }).collect();
         Ok(StagedInputs { files: found.files, given })
     }
 

@@ -3,11 +3,14 @@
 
 use crate::deadlock::CarrierReport;
 use ligament_agent::domains::{self as words, orders};
-use ligament_agent::{AgentOrder, ChannelView, Exit, TimelineDelta, InstanceView, ProcessInspection, RunOutcome, InstancePhase, AgentReport};
+use ligament_agent::{
+    AgentOrder, AgentReport, ChannelView, Exit, InstancePhase, InstanceView, ProcessInspection, RunOutcome,
+    TimelineDelta,
+};
 use ligament_catalogue::{fault, said, Code, Fault};
 use ligament_wire::control::to_bytes;
 use ligament_wire::domains::{
-    from_bytes, CarrierLoad, Extent, FromAgent, FromHead, OwnCores, OutputPart, PeekReply, Snapshot, TapReply,
+    from_bytes, CarrierLoad, Extent, FromAgent, FromHead, OutputPart, OwnCores, PeekReply, Snapshot, TapReply,
 };
 use ligament_wire::{DomainId, InstanceId, RankId, Ranks};
 use std::time::Duration;
@@ -240,16 +243,20 @@ impl Head {
         member.carrier = carrier_of(snapshot.round, snapshot.carried);
         let at = u64::try_from(i128::from(snapshot.at) + ahead).unwrap_or(now);
         for row in &snapshot.rows {
-            self.seen[row.rank.index()] = Some((words::view_from_wire(row, at), words::inspection_from_wire(row, at)));
+            self.seen[row.rank.index()] =
+                Some((words::view_from_wire(row, at), words::inspection_from_wire(row, at)));
         }
         for passage in snapshot.passages.iter().flatten() {
-            let (told, known) = (words::passage_from_wire(passage), &mut self.channels[passage.channel as usize]);
+            let (told, known) =
+                (words::passage_from_wire(passage), &mut self.channels[passage.channel as usize]);
             known.sent = told.sent.or(known.sent);
             known.received = told.received.or(known.received);
         }
         let gained = |lane: &_| words::timeline_from_wire(lane, at);
         let lanes = snapshot.lanes.iter();
-        lanes.map(|lane| HeadAction::Gained { rank: lane.rank, gained: gained(lane), at, over: lane.over }).collect()
+        lanes
+            .map(|lane| HeadAction::Gained { rank: lane.rank, gained: gained(lane), at, over: lane.over })
+            .collect()
     }
 
     fn over(&mut self, domain: DomainId, ending: Option<RunOutcome>) -> Vec<HeadAction> {
@@ -307,8 +314,9 @@ impl Head {
     /// Time passes: who has been silent for too long is gone.
     pub fn tick(&mut self, now: u64) -> Vec<HeadAction> {
         let patience = self.patience.as_nanos() as u64;
-        let silent =
-            |member: &RemoteDomain| member.stage != DomainState::Lost && now.saturating_sub(member.heard) > patience;
+        let silent = |member: &RemoteDomain| {
+            member.stage != DomainState::Lost && now.saturating_sub(member.heard) > patience
+        };
         let silent: Vec<DomainId> =
             self.domains().filter(|(_, member)| silent(member)).map(|(domain, _)| domain).collect();
         let heard = said!(DOMAIN_VANISHED, "nothing was heard of it for {} s", self.patience.as_secs());
@@ -348,8 +356,9 @@ impl Head {
                 };
                 // Also those that have none of them tell what their carriers do after it.
                 let there = self.domains().filter(|(_, member)| member.stage != DomainState::Lost);
-                let mut out: Vec<HeadAction> =
-                    there.map(|(domain, _)| HeadAction::Tell { domain, bytes: orders([&of(domain)]) }).collect();
+                let mut out: Vec<HeadAction> = there
+                    .map(|(domain, _)| HeadAction::Tell { domain, bytes: orders([&of(domain)]) })
+                    .collect();
                 out.push(HeadAction::Order(of(DomainId::HEAD)));
                 self.round = round;
                 out
@@ -366,8 +375,8 @@ impl Head {
                     (!ranks.is_empty()).then(|| AgentOrder::Steer { ranks, steer: steer.clone() })
                 };
                 let there = self.domains().filter(|(_, member)| member.stage != DomainState::Lost);
-                let told =
-                    there.filter_map(|(domain, _)| Some(HeadAction::Tell { domain, bytes: orders([&of(domain)?]) }));
+                let told = there
+                    .filter_map(|(domain, _)| Some(HeadAction::Tell { domain, bytes: orders([&of(domain)?]) }));
                 told.chain(of(DomainId::HEAD).map(HeadAction::Order)).collect()
             }
             other => vec![HeadAction::Order(other)],
@@ -440,7 +449,10 @@ fn carrier_of(round: u64, carried: CarrierLoad) -> CarrierReport {
 }
 
 fn unseen() -> (InstanceView, ProcessInspection) {
-    (InstanceView { phase: InstancePhase::Waiting, pid: None, speaker: None, status: None }, ProcessInspection::default())
+    (
+        InstanceView { phase: InstancePhase::Waiting, pid: None, speaker: None, status: None },
+        ProcessInspection::default(),
+    )
 }
 
 /// Why a domain takes no part, as its agent says.

@@ -7,9 +7,9 @@
 //! themselves: they report, and the head orders all of them to end, its own agent included. So there is one way
 //! in which a run ends.
 
-mod roster;
 mod head;
+mod roster;
 
-pub use roster::{DomainRoster, JoinedDomain};
-pub use head::{HeadAction, Head};
+pub use head::{Head, HeadAction};
 pub use ligament_agent::domains::ExpectedDomain;
+pub use roster::{DomainRoster, JoinedDomain};

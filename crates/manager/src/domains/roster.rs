@@ -136,7 +136,8 @@ impl DomainRoster {
             let (name, machine) = (name_of(expected, machine(&join)), machine_of(expected, &join));
             Some(JoinedDomain { domain: expected.domain, name, machine, join })
         };
-        let mut all: Vec<JoinedDomain> = self.expected.iter().zip(&self.joined).map(one).collect::<Option<_>>()?;
+        let mut all: Vec<JoinedDomain> =
+            self.expected.iter().zip(&self.joined).map(one).collect::<Option<_>>()?;
         all.sort_by_key(|joined| joined.domain);
         Some(all)
     }
@@ -185,7 +186,8 @@ mod tests {
 
     #[test]
     fn a_node_has_the_name_that_its_batch_system_knows_and_people_see_its_site_as_well() {
-        let expected = ExpectedDomain { domain: DomainId::new(1), site: Some("big".into()), ..ExpectedDomain::default() };
+        let expected =
+            ExpectedDomain { domain: DomainId::new(1), site: Some("big".into()), ..ExpectedDomain::default() };
         let node = |node: Option<&str>| {
             let mut gathering = DomainRoster::new(vec![expected.clone()]);
             let (host, node) = ("box".to_owned(), node.map(str::to_owned));

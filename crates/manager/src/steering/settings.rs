@@ -2,7 +2,9 @@
 
 use ligament_agent::settings_body;
 use ligament_catalogue::{fault, Fault};
-use ligament_model::{parse_assignment, ReferencePart, Reference, ResolvedModel, SettingType, SettingValue, Settings};
+use ligament_model::{
+    parse_assignment, Reference, ReferencePart, ResolvedModel, SettingType, SettingValue, Settings,
+};
 use ligament_wire::control;
 use ligament_wire::steering::Matter;
 use ligament_wire::{RankId, Ranks};
@@ -102,7 +104,8 @@ fn numbers(value: &SettingValue) -> Vec<f64> {
 /// The beginning of a text that somebody has sent.
 fn shown(text: &str) -> String {
     const MAX_SHOWN_CHARS: usize = 60;
-    let clean: String = text.chars().take(MAX_SHOWN_CHARS).map(|c| if c.is_control() { '?' } else { c }).collect();
+    let clean: String =
+        text.chars().take(MAX_SHOWN_CHARS).map(|c| if c.is_control() { '?' } else { c }).collect();
     if clean.len() < text.len() {
         return format!("{clean}… ({} bytes)", text.len());
     }
@@ -223,7 +226,8 @@ impl SteerableSettings {
             (1..=instance.len()).any(|length| {
                 let own = &instance.parts()[..length];
                 // After it comes a name: `macro[3].D` is not `macro[5]`'s, though it begins with `macro`.
-                name.parts().starts_with(own) && matches!(name.parts().get(length), Some(ReferencePart::Name(_)))
+                name.parts().starts_with(own)
+                    && matches!(name.parts().get(length), Some(ReferencePart::Name(_)))
             })
         };
         RankId::first(self.instances.len()).filter(|rank| is_of(&self.instances[rank.index()])).collect()
@@ -237,7 +241,10 @@ impl SteerableSettings {
     fn read(&self, text: &str) -> Result<(Reference, SettingValue, &DeclaredSetting), Fault> {
         let bad = |what: String| fault!(BAD_STEERING, "{}: {what}", shown(text));
         if text.len() > MAX_ASSIGNMENT_BYTES {
-            return Err(bad(format!("this is {} bytes long, where {MAX_ASSIGNMENT_BYTES} are the most", text.len())));
+            return Err(bad(format!(
+                "this is {} bytes long, where {MAX_ASSIGNMENT_BYTES} are the most",
+                text.len()
+            )));
         }
         let (name, value) = parse_assignment(text).map_err(|error| bad(error.to_string()))?;
         let plain = without_indices(&name);
@@ -333,7 +340,11 @@ impl SteerableSettings {
     ///
     /// # Errors
     /// One of them is none.
-    pub fn restored(&self, changes: &[SettingAssignment], restart: bool) -> Result<(Matter, Vec<RankId>), Fault> {
+    pub fn restored(
+        &self,
+        changes: &[SettingAssignment],
+        restart: bool,
+    ) -> Result<(Matter, Vec<RankId>), Fault> {
         let mut settings = Settings::new();
         let mut ranks: Vec<RankId> = Vec::new();
         for change in changes {
@@ -367,7 +378,8 @@ mod tests {
     #[test]
     fn a_setting_of_nobody_in_particular_does_not_concern_components_that_come_with_ligament() {
         let names = ["macro", "source"].map(|name| Reference::new(name).unwrap()).to_vec();
-        let all = SteerableSettings { instances: names, shipped: vec![false, true], ..SteerableSettings::default() };
+        let all =
+            SteerableSettings { instances: names, shipped: vec![false, true], ..SteerableSettings::default() };
         let concerned = |name: &str| all.concerned(&Reference::new(name).unwrap());
         assert_eq!(concerned("D"), [RankId::new(0)]);
         assert_eq!(concerned("source.path"), [RankId::new(1)]);

@@ -22,7 +22,10 @@ fn accepts(last: f64, next: Option<f64>) -> Steers {
 
 fn proposed(steering: &mut Steering, proposal: Proposal) -> u64 {
     let (change, turns) = steering.propose(proposal, 0, &name).unwrap();
-    assert!(matches!(&turns[..], [SteeringAction::Order(AgentOrder::Steer { steer: Steer::Prepare { .. }, .. })]));
+    assert!(matches!(
+        &turns[..],
+        [SteeringAction::Order(AgentOrder::Steer { steer: Steer::Prepare { .. }, .. })]
+    ));
     change
 }
 

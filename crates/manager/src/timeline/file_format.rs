@@ -67,7 +67,9 @@ fn or_dash<T: ToString>(value: Option<T>) -> String {
 impl TimelineLine {
     pub fn write(&self, out: &mut String) {
         let _ = match self {
-            TimelineLine::Instance { number, component, name } => writeln!(out, "i {number} {component} {name}"),
+            TimelineLine::Instance { number, component, name } => {
+                writeln!(out, "i {number} {component} {name}")
+            }
             TimelineLine::Cause { number, cause } => writeln!(
                 out,
                 "c {number} {} {} {} {} {}",
@@ -215,9 +217,17 @@ mod tests {
     #[test]
     fn every_line_reads_as_it_was_written() {
         let sums = TimelineSums::from_values([1, 2, 3, 4, 5, 6, 7, 8, 9]);
-        let piece =
-            TimelinePiece { gap: 5, length: 7, cause: Some(3), share: 7, is_period: false, sums, time: Some(0.1) };
-        let period = TimelinePiece { gap: 0, cause: None, share: 0, is_period: true, time: None, ..piece.clone() };
+        let piece = TimelinePiece {
+            gap: 5,
+            length: 7,
+            cause: Some(3),
+            share: 7,
+            is_period: false,
+            sums,
+            time: Some(0.1),
+        };
+        let period =
+            TimelinePiece { gap: 0, cause: None, share: 0, is_period: true, time: None, ..piece.clone() };
         let cause = TimelineCause {
             rank: RankId::new(2),
             activity: Activity::Room,
@@ -233,7 +243,11 @@ mod tests {
             peer_port: None,
         };
         for line in [
-            TimelineLine::Instance { number: RankId::new(4), component: "a.b".into(), name: "a.b[1][2]".into() },
+            TimelineLine::Instance {
+                number: RankId::new(4),
+                component: "a.b".into(),
+                name: "a.b[1][2]".into(),
+            },
             TimelineLine::Cause { number: 0, cause },
             TimelineLine::Cause { number: 1, cause: any },
             TimelineLine::Begins { rank: RankId::new(3), at: u64::MAX },

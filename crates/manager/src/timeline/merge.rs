@@ -145,7 +145,8 @@ impl PieceMerger {
         match &mut self.pending {
             Some(pending) => pending.add(&piece),
             None => {
-                let mut pending = PendingPeriod { length: 0, sums: TimelineSums::default(), time: None, shares: Vec::new() };
+                let mut pending =
+                    PendingPeriod { length: 0, sums: TimelineSums::default(), time: None, shares: Vec::new() };
                 pending.add(&piece);
                 self.pending = Some(pending);
             }
@@ -164,7 +165,8 @@ impl PieceMerger {
         // What was waited or copied beside the interval itself was in the gap.
         let others = piece.sums.busy_otherwise().saturating_sub(piece.share).min(piece.gap);
         let waited = others.min(piece.sums.waited);
-        let sums = TimelineSums { waited, waits: piece.sums.waits.saturating_sub(1), ..TimelineSums::default() };
+        let sums =
+            TimelineSums { waited, waits: piece.sums.waits.saturating_sub(1), ..TimelineSums::default() };
         pending.length = pending.length.saturating_add(piece.gap);
         pending.sums = pending.sums.plus(&sums);
         self.flush(out);
@@ -186,7 +188,15 @@ mod tests {
 
     fn interval(gap: u64, length: u64, cause: u32) -> TimelinePiece {
         let sums = TimelineSums { waits: 1, waited: length, sent_messages: 1, ..TimelineSums::default() };
-        TimelinePiece { gap, length, cause: Some(cause), share: length, is_period: false, sums, time: Some(1.0) }
+        TimelinePiece {
+            gap,
+            length,
+            cause: Some(cause),
+            share: length,
+            is_period: false,
+            sums,
+            time: Some(1.0),
+        }
     }
 
     fn merged(pieces: &[TimelinePiece], resolution: u64) -> Vec<TimelinePiece> {
@@ -235,7 +245,8 @@ mod tests {
             let (waited, sending) = if sends { (0, length) } else { (length, 0) };
             let waited = waited + brief.min(gap);
             let waits = u64::from(!sends) + u64::from(brief > 0);
-            let sums = TimelineSums { waits, waited, sending, sent_bytes: cause.into(), ..TimelineSums::default() };
+            let sums =
+                TimelineSums { waits, waited, sending, sent_bytes: cause.into(), ..TimelineSums::default() };
             TimelinePiece { gap, length, cause: Some(cause), share: length, is_period: false, sums, time: None }
         })
     }

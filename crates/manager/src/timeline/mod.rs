@@ -9,8 +9,11 @@ mod recorder;
 mod waits;
 
 pub use merge::{PieceMerger, TimelinePiece, TimelineSums};
-pub use reader::{TimelineHeader, TimelineLane, TimelineSpan, RunTimeline};
-pub use recorder::{LaneTotals, LaneUpdate, RecordedInterval, UpdateReason, TimelineRecorder, ActivityKey, DEFAULT_TIMELINE_BYTES};
+pub use reader::{RunTimeline, TimelineHeader, TimelineLane, TimelineSpan};
+pub use recorder::{
+    ActivityKey, LaneTotals, LaneUpdate, RecordedInterval, TimelineRecorder, UpdateReason,
+    DEFAULT_TIMELINE_BYTES,
+};
 pub use waits::{long_waits, LongWait};
 
 use ligament_wire::RankId;

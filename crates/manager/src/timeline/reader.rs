@@ -1,7 +1,7 @@
 //! Reading a run's timeline back. The file may be damaged, or be of another version, or still be written.
 
 pub use super::file_format::TimelineHeader;
-use super::file_format::{TimelineLine, FIRST_LINE_PREFIX, FIRST_LINE};
+use super::file_format::{TimelineLine, FIRST_LINE, FIRST_LINE_PREFIX};
 use super::merge::{TimelinePiece, TimelineSums};
 use super::TimelineCause;
 use crate::directory::RunDirectory;

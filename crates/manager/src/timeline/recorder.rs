@@ -127,8 +127,11 @@ impl TimelineRecorder {
     ) -> Result<TimelineRecorder, Fault> {
         let mut text = beginning(&header);
         for (number, (component, name)) in instances.iter().enumerate() {
-            let line =
-                TimelineLine::Instance { number: RankId::at(number), component: component.clone(), name: name.clone() };
+            let line = TimelineLine::Instance {
+                number: RankId::at(number),
+                component: component.clone(),
+                name: name.clone(),
+            };
             line.write(&mut text);
         }
         let path = directory.timeline();
@@ -150,7 +153,14 @@ impl TimelineRecorder {
     }
 
     /// Takes in what a rank has gained until `now`, ns of the machine's clock.
-    pub fn add(&mut self, rank: RankId, gained: &LaneUpdate, now: u64, moment: &UpdateReason, names: &impl Names) {
+    pub fn add(
+        &mut self,
+        rank: RankId,
+        gained: &LaneUpdate,
+        now: u64,
+        moment: &UpdateReason,
+        names: &impl Names,
+    ) {
         let Some(mut lane) = self.lanes.get_mut(rank.index()).map(std::mem::take) else { return };
         self.take_in(rank, &mut lane, gained, now, moment, names);
         self.lanes[rank.index()] = lane;
@@ -200,7 +210,13 @@ impl TimelineRecorder {
     }
 
     /// Up to an interval before which others are missing: one period for all of those.
-    fn bridge(&mut self, rank: RankId, lane: &mut LaneProgress, interval: &RecordedInterval, gained: &LaneUpdate) {
+    fn bridge(
+        &mut self,
+        rank: RankId,
+        lane: &mut LaneProgress,
+        interval: &RecordedInterval,
+        gained: &LaneUpdate,
+    ) {
         let begin = interval.begin.max(lane.at);
         let own = own_part(interval, interval.end.saturating_sub(begin));
         let before = LaneTotals { sums: interval.counted.sums.since(&own), time: interval.counted.time };
@@ -260,7 +276,14 @@ impl TimelineRecorder {
     }
 
     /// The line goes on to `now`, in what the instance does now.
-    fn go_on(&mut self, rank: RankId, lane: &mut LaneProgress, gained: &LaneUpdate, now: u64, names: &impl Names) {
+    fn go_on(
+        &mut self,
+        rank: RankId,
+        lane: &mut LaneProgress,
+        gained: &LaneUpdate,
+        now: u64,
+        names: &impl Names,
+    ) {
         let Some((what, since)) = gained.waits else {
             return self.add_period(rank, lane, now.max(lane.at), gained.counted, (None, 0));
         };
@@ -367,7 +390,9 @@ fn excess_written_ns(lane: &mut LaneProgress, gained: &LaneUpdate) -> u64 {
     if gained.sums.is_empty() {
         return 0;
     }
-    let Some((what, told)) = lane.unfinished_wait.take().and_then(|what| Some((what, lane.written.get_mut(&what)?))) else {
+    let Some((what, told)) =
+        lane.unfinished_wait.take().and_then(|what| Some((what, lane.written.get_mut(&what)?)))
+    else {
         return 0;
     };
     let own = gained.sums.iter().find(|(one, ..)| *one == what).map_or(0, |&(_, ns, _)| ns);

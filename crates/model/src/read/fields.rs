@@ -73,8 +73,8 @@ impl FieldReader {
         Fields(fields)
     }
 
-    /// Reports an unknown key, with the key that it probably stands for. Returns that key if what stands there can be read
-    /// as its value: not if it is a section of another version.
+    /// Reports an unknown key, with the key that it probably stands for. Returns that key if what stands there
+    /// can be read as its value: not if it is a section of another version.
     pub fn unknown_key(&mut self, at: &At, name: &str, what: &str, known: &[&str]) -> Option<String> {
         let other = other_version(name, known);
         let alike = nearest(name, known.iter().copied());
@@ -226,9 +226,10 @@ impl FieldReader {
         match self.names.identifier(text) {
             Ok(name) => Some(name),
             Err(error) => {
-                let advice = match text.contains(['-', ' ']) {
-                    true => format!("write {}", text.replace(['-', ' '], "_")),
-                    false => "use letters, digits and underscores, beginning with a letter".to_owned(),
+                let advice = if text.contains(['-', ' ']) {
+                    format!("write {}", text.replace(['-', ' '], "_"))
+                } else {
+                    "use letters, digits and underscores, beginning with a letter".to_owned()
                 };
                 self.error(Code::BAD_NAME, at, format!("{what} {error}"), advice);
                 None

@@ -25,16 +25,17 @@ impl Filter {
         let root = yaml::parse(text, None, &mut problems);
         let mut reader = FieldReader { problems, ..FieldReader::default() };
         let filters = root.and_then(|root| reader.own_filters(&root)).unwrap_or_default();
-        match reader.problems.iter().any(Problem::is_error) {
-            true => Err(Problems(reader.problems)),
-            false => Ok(filters),
+        if reader.problems.iter().any(Problem::is_error) {
+            Err(Problems(reader.problems))
+        } else {
+            Ok(filters)
         }
     }
 }
 
 impl FieldReader {
-    /// The filters of a conduit: a list, or a single one. None if anything is wrong with them, because the others mean
-    /// nothing without it.
+    /// The filters of a conduit: a list, or a single one. None if anything is wrong with them, because the
+    /// others mean nothing without it.
     pub(super) fn own_filters(&mut self, node: &YamlNode) -> Option<Vec<Filter>> {
         let items = match &node.kind {
             YamlKind::Seq(items) => items.as_slice(),
@@ -88,9 +89,10 @@ impl FieldReader {
                 let mut beside = Vec::new();
                 for (key, value) in pairs {
                     let name = self.key(key)?;
-                    match BESIDE.contains(&name.as_str()) {
-                        true => beside.push((name, value)),
-                        false => named.push((name, value)),
+                    if BESIDE.contains(&name.as_str()) {
+                        beside.push((name, value))
+                    } else {
+                        named.push((name, value))
                     }
                 }
                 let count = named.len();

@@ -3,7 +3,7 @@
 use super::fields::{FieldReader, TextOrList};
 use crate::configuration::Configuration;
 use crate::graph::*;
-use crate::identity::{ReferencePart, Reference};
+use crate::identity::{Reference, ReferencePart};
 use crate::problem::At;
 use crate::yaml::{YamlKind, YamlNode};
 use ligament_catalogue::{fault, Code};
@@ -171,7 +171,9 @@ impl FieldReader {
         }
         if let Some(node) = map.get("multiplicity") {
             component.multiplicity = match &node.kind {
-                YamlKind::Seq(items) => items.iter().filter_map(|i| self.count(i, "a multiplicity", 1)).collect(),
+                YamlKind::Seq(items) => {
+                    items.iter().filter_map(|i| self.count(i, "a multiplicity", 1)).collect()
+                }
                 _ => self.count(node, "the multiplicity", 1).into_iter().collect(),
             };
         }
@@ -331,7 +333,13 @@ impl FieldReader {
         }
     }
 
-    fn conduit(&mut self, sender: &YamlNode, receiver: &YamlNode, filters: Option<TextOrList>, model: &mut Model) {
+    fn conduit(
+        &mut self,
+        sender: &YamlNode,
+        receiver: &YamlNode,
+        filters: Option<TextOrList>,
+        model: &mut Model,
+    ) {
         let Some(from) = self.conduit_end(sender, "the sender") else { return };
         let filters: Vec<(String, At)> = match filters {
             None => Vec::new(),
@@ -410,12 +418,13 @@ impl FieldReader {
         let reference = match self.names.reference(text) {
             Ok(reference) => reference,
             Err(error) => {
-                let advice = match text.contains([',', '/', ':', '-']) {
-                    true => format!(
+                let advice = if text.contains([',', '/', ':', '-']) {
+                    format!(
                         "write a period between component and port: {}",
                         text.replace([',', '/', ':', '-'], ".")
-                    ),
-                    false => "write it as component.port".to_owned(),
+                    )
+                } else {
+                    "write it as component.port".to_owned()
                 };
                 self.error(Code::BAD_CONDUIT, at, format!("{what} of a conduit {error}"), advice);
                 return None;

@@ -14,7 +14,7 @@ use crate::configuration::{Configuration, Version};
 use crate::identity::Reference;
 use crate::problem::{nearest, At, Problem, Problems};
 use crate::yaml::{self, YamlKind, YamlNode};
-pub use fields::{Fields, FieldReader, TextOrList};
+pub use fields::{FieldReader, Fields, TextOrList};
 use ligament_catalogue::{fault, Code};
 pub use other_file::OtherFile;
 use std::fs::File;
@@ -77,7 +77,8 @@ pub fn read(text: &str, file: &str) -> ReadResult {
     let mut result = ReadResult::default();
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     if let Some(root) = yaml::parse(text, Some(file), &mut result.problems) {
-        let mut reader = FieldReader { problems: std::mem::take(&mut result.problems), ..FieldReader::default() };
+        let mut reader =
+            FieldReader { problems: std::mem::take(&mut result.problems), ..FieldReader::default() };
         result.version = reader.document(&root, &mut result.configuration);
         result.problems = reader.problems;
     }

@@ -1,5 +1,5 @@
-//! Files that are given for a model and are none: a program, a script, a model in another language. Their first bytes and
-//! their names tell.
+//! Files that are given for a model and are none: a program, a script, a model in another language. Their first
+//! bytes and their names tell.
 
 use std::path::Path;
 
@@ -71,11 +71,10 @@ impl OtherFile {
             return other("a cxa file of MUSCLE 2", advice.to_owned());
         }
         if text.starts_with('<') {
-            return match text.contains("xmml") {
-                true => {
-                    other("a model in xMML", format!("convert it: ligament convert {shown} -o model.ymmsl"))
-                }
-                false => other("a file in XML", name_it()),
+            return if text.contains("xmml") {
+                other("a model in xMML", format!("convert it: ligament convert {shown} -o model.ymmsl"))
+            } else {
+                other("a file in XML", name_it())
             };
         }
         let extension = name.rsplit_once('.').map_or("", |(_, extension)| extension);

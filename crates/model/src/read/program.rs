@@ -1,6 +1,6 @@
 //! Reading programs (v0.1: implementations), supported settings and resources.
 
-use super::fields::{Fields, FieldReader, TextOrList};
+use super::fields::{FieldReader, Fields, TextOrList};
 use super::shell_words::words;
 use crate::configuration::{Configuration, Version};
 use crate::identity::{Identifier, Reference};

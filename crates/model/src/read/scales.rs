@@ -2,7 +2,7 @@
 
 use super::fields::FieldReader;
 use crate::identity::Reference;
-use crate::scales::{Scale, DeclaredScales};
+use crate::scales::{DeclaredScales, Scale};
 use crate::yaml::{YamlKind, YamlNode};
 use indexmap::IndexMap;
 use ligament_catalogue::Code;
@@ -23,7 +23,8 @@ impl FieldReader {
                 }
             }
             let [time_step, total_time] = [time_step, total_time].map(|times| times.into_iter().next());
-            scales.insert(name, DeclaredScales { time_step, total_time, space_step, extent, at: key.at.clone() });
+            scales
+                .insert(name, DeclaredScales { time_step, total_time, space_step, extent, at: key.at.clone() });
         }
     }
 

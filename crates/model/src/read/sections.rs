@@ -3,8 +3,10 @@
 use super::fields::{FieldReader, TextOrList};
 use crate::checkpoints::{CheckpointRule, Resume};
 use crate::configuration::{Configuration, Import};
-use crate::identity::{ReferencePart, Reference};
-use crate::options::{parse_bytes, ForConduit, InDomain, LigamentOptions, StagedInput, SteerableOption, WaitMode};
+use crate::identity::{Reference, ReferencePart};
+use crate::options::{
+    parse_bytes, ForConduit, InDomain, LigamentOptions, StagedInput, SteerableOption, WaitMode,
+};
 use crate::problem::At;
 use crate::settings::SettingValue;
 use crate::yaml::{YamlKind, YamlNode};

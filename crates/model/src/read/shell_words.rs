@@ -1,5 +1,5 @@
-//! A single text under `args`, as the files in use have it: it is made of words as a shell makes them, with quotes, escapes and
-//! variables. A variable becomes `${NAME}`, which is replaced when the program is started.
+//! A single text under `args`, as the files in use have it: it is made of words as a shell makes them, with
+//! quotes, escapes and variables. A variable becomes `${NAME}`, which is replaced when the program is started.
 
 use std::fmt;
 

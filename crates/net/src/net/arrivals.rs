@@ -1,14 +1,14 @@
 //! Connections before they are streams: dialled, accepted, greeted, refused.
 
 use super::{Net, Owner};
-use crate::connection::Connection;
 use crate::admission::one_too_many;
+use crate::connection::Connection;
 use crate::greeting::{Boot, Hello};
-use crate::handshake::{Errand, Handshake, GreetingProgress, DialledStream, Progress, NO_DEADLINE_NS};
+use crate::handshake::{DialledStream, Errand, GreetingProgress, Handshake, Progress, NO_DEADLINE_NS};
+use crate::peer::{PathState, Stream};
 use crate::stream_reader::StreamReader;
 use crate::stream_writer::StreamWriter;
-use crate::peer::{PathState, Stream};
-use crate::{socket, Event, Nanos, DialAddress, StreamId};
+use crate::{socket, DialAddress, Event, Nanos, StreamId};
 use ligament_catalogue::{fault, Code, Fault};
 use ligament_path::RelayDistance;
 use rustix::event::epoll::{self, EventFlags};
@@ -172,7 +172,9 @@ impl Net {
                     (guest.errand, guest.deadline) = (Errand::Came, in_time);
                     self.waits_no_more(now);
                 }
-                (GreetingProgress::Something, _) if guest.deadline == NO_DEADLINE_NS => guest.deadline = in_time,
+                (GreetingProgress::Something, _) if guest.deadline == NO_DEADLINE_NS => {
+                    guest.deadline = in_time
+                }
                 (GreetingProgress::Something, _) => {}
                 (GreetingProgress::Keys, errand) => {
                     (guest.errand, guest.deadline) = (Errand::Came, in_time);
@@ -194,7 +196,12 @@ impl Net {
                     Ok(()) => {
                         self.admit_stranger(&hello);
                         let Hello { from, stream, incarnation, boot, last_word, .. } = hello;
-                        self.join(token, DialledStream { domain: from, stream, incarnation, last_word }, boot, now);
+                        self.join(
+                            token,
+                            DialledStream { domain: from, stream, incarnation, last_word },
+                            boot,
+                            now,
+                        );
                         return;
                     }
                     Err(why) => Err(why),

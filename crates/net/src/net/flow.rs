@@ -2,15 +2,16 @@
 
 use super::Net;
 use crate::sys::{limit_pace, limit_unsent, TcpInfo};
-use crate::{Congestion, Nanos, LinkReport, StreamId};
-use ligament_path::{RelayDistance, Gauge};
+use crate::{Congestion, LinkReport, Nanos, StreamId};
+use ligament_path::{Gauge, RelayDistance};
 use rustix::net::sockopt;
 use std::time::Duration;
 
 /// What has come within this time shows that a way is free (ns): some looks at the streams.
 const RECENT_ARRIVAL_NS: Nanos = 400_000_000;
 
-/// Congestion control that goes by the rate at which bytes arrive, and not by single losses (Cardwell et al. 2016).
+/// Congestion control that goes by the rate at which bytes arrive, and not by single losses (Cardwell et al.
+/// 2016).
 const BBR: &str = "bbr";
 
 fn gauge(info: &TcpInfo) -> Gauge {
@@ -94,8 +95,8 @@ impl Net {
         }
     }
 
-    /// Over a long way the streams that there are share the rate that the user has set; how many there will be, only the
-    /// end that dials knows.
+    /// Over a long way the streams that there are share the rate that the user has set; how many there will be,
+    /// only the end that dials knows.
     pub(super) fn share_pace(&mut self, domain: u32) {
         let Some(pace) = self.tuning.pace else { return };
         let peer = self.peer(domain);
@@ -131,14 +132,16 @@ impl Net {
             self.tune_new_ones(domain, now);
         }
         let peer = self.peer(domain);
-        match peer.dials() {
-            true => peer.stick(stuck, now),
-            false => self.break_stuck(domain, &stuck, now),
+        if peer.dials() {
+            peer.stick(stuck, now)
+        } else {
+            self.break_stuck(domain, &stuck, now)
         }
     }
 
-    /// The end that listens cannot make fresh streams. But once one has come through again, those that are stuck are of no use:
-    /// what is on them would wait until their kernel tries again, which doubles its pauses. The other end dials them anew.
+    /// The end that listens cannot make fresh streams. But once one has come through again, those that are
+    /// stuck are of no use: what is on them would wait until their kernel tries again, which doubles its
+    /// pauses. The other end dials them anew.
     fn break_stuck(&mut self, domain: u32, stuck: &[StreamId], now: Nanos) {
         let peer = self.peer(domain);
         let since = now.saturating_sub(RECENT_ARRIVAL_NS);
@@ -178,7 +181,7 @@ impl Net {
 mod tests {
     use super::*;
     use crate::sys::pace_of;
-    use crate::{now, MessageStore, Listen, Listener, MessageId, RunKeys, NetOptions};
+    use crate::{now, Listen, Listener, MessageId, MessageStore, NetOptions, RunKeys};
     use ligament_catalogue::Fault;
     use std::io::IoSlice;
     use std::net::{IpAddr, Ipv4Addr};

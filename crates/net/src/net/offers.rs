@@ -1,9 +1,9 @@
-//! Connections that the listening end of a path makes, because the end that dials cannot reach it. The dialling end
-//! dials over them, as if it had made them itself.
+//! Connections that the listening end of a path makes, because the end that dials cannot reach it. The dialling
+//! end dials over them, as if it had made them itself.
 
 use super::Net;
 use crate::greeting::Hello;
-use crate::handshake::{Errand, Handshake, DialledStream};
+use crate::handshake::{DialledStream, Errand, Handshake};
 use crate::Nanos;
 use ligament_catalogue::{fault, Fault};
 
@@ -40,7 +40,8 @@ impl Net {
             _ => return Err(fault!(NOT_LET_IN, "domain {from} offers a connection that nobody wants")),
         }
         self.note_heard(hello);
-        // A connection that is not made yet, most likely because that domain cannot be dialled, is not waited for.
+        // A connection that is not made yet, most likely because that domain cannot be dialled, is not waited
+        // for.
         let stuck = self.guests.iter().find(|(_, guest)| {
             guest.line().is_some_and(|line| line.domain == from && !line.last_word) && guest.is_dialling()
         });

@@ -3,7 +3,7 @@
 use super::Net;
 use crate::handshake::{Errand, Handshake};
 use crate::peer::LOGINS;
-use crate::{Nanos, DialAddress, NetOptions, Route};
+use crate::{DialAddress, Nanos, NetOptions, Route};
 use ligament_catalogue::{fault, Fault};
 use std::sync::Arc;
 
@@ -94,8 +94,8 @@ impl Net {
         }
     }
 
-    /// A path has broken, so those that wait may have been cut off as well without knowing it: others take their
-    /// places.
+    /// A path has broken, so those that wait may have been cut off as well without knowing it: others take
+    /// their places.
     pub(super) fn wait_anew(&mut self, now: Nanos) {
         let Some(waiting) = &mut self.waiting else { return };
         let gone: Vec<u64> = self

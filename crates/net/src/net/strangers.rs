@@ -1,5 +1,5 @@
-//! Paths whose other ends nobody names beforehand, as those of a relay's trunks: whoever holds the keys is let in, so many
-//! at most. Their connections are accepted elsewhere, and taken over.
+//! Paths whose other ends nobody names beforehand, as those of a relay's trunks: whoever holds the keys is let
+//! in, so many at most. Their connections are accepted elsewhere, and taken over.
 
 use super::Net;
 use crate::connection::Connection;
@@ -36,7 +36,8 @@ impl Net {
         }
     }
 
-    /// Greetings of those that are no peers are forgotten when there are too many: who can repeat one cannot prove it.
+    /// Greetings of those that are no peers are forgotten when there are too many: who can repeat one cannot
+    /// prove it.
     pub(super) fn forget_greetings(&mut self) {
         if self.admits > 0 && self.seen.len() >= MAX_REMEMBERED_GREETINGS {
             let peers = &self.peers;
@@ -44,8 +45,8 @@ impl Net {
         }
     }
 
-    /// Closes all that belongs to a path and forgets it, without a word. The other end may still believe in it, and dial
-    /// it again: it is not let in as if it were new, as nothing would fit together.
+    /// Closes all that belongs to a path and forgets it, without a word. The other end may still believe in it,
+    /// and dial it again: it is not let in as if it were new, as nothing would fit together.
     pub(crate) fn forget(&mut self, domain: u32) {
         self.close(domain);
         let Some(boot) = self.peers.remove(&domain).and_then(|peer| peer.boot) else { return };

@@ -1,10 +1,10 @@
 //! Live streams: reading, writing, what the path orders, and what happens when a stream breaks.
 
 use super::Net;
+use crate::peer::PathState;
 use crate::stream_reader::{broken, Reach, StreamFailure};
 use crate::stream_writer::Pass;
-use crate::peer::PathState;
-use crate::{MessageStore, Event, Nanos, StreamId};
+use crate::{Event, MessageStore, Nanos, StreamId};
 use ligament_catalogue::{fault, Fault};
 use ligament_path::Action;
 

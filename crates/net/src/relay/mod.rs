@@ -5,11 +5,11 @@
 
 mod direction;
 pub(crate) mod greeting;
+pub(crate) mod route;
 mod server;
 pub(crate) mod station;
 pub(crate) mod trunk;
-pub(crate) mod route;
 
+pub use route::{DialAddress, Route};
 pub use server::{Load, Relay, RelayNotice};
 pub use station::Station;
-pub use route::{DialAddress, Route};

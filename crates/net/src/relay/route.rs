@@ -3,8 +3,8 @@
 
 use super::greeting::{is_challenge, proof, Ask, MeetingPoint, Want, ASK_BYTES, CHALLENGE_BYTES};
 use super::Station;
-use crate::fixed_read::{failed, FixedRead};
 use crate::connection::Connection;
+use crate::fixed_read::{failed, FixedRead};
 use crate::gate::Gate;
 use crate::greeting::Boot;
 use crate::keys::{random, Prover};
@@ -19,8 +19,8 @@ const MAX_RELAYS_IN_A_ROW: usize = 8;
 /// The first bytes of the number of a way are those of the life of the domain that waits at its end.
 pub(crate) const LIFE_PREFIX_BYTES: usize = 8;
 
-/// How a domain gets out: over relays in a row, the nearest first, at the last of which domains meet; and through a gate,
-/// where it reaches nobody by itself.
+/// How a domain gets out: over relays in a row, the nearest first, at the last of which domains meet; and
+/// through a gate, where it reaches nobody by itself.
 pub struct Route {
     gate: Option<Arc<Gate>>,
     stations: Vec<Station>,
@@ -68,9 +68,10 @@ impl Route {
     /// # Errors
     /// As `over`.
     pub fn through(gate: Arc<Gate>, stations: &[Station]) -> Result<Arc<Route>, Fault> {
-        let way = match stations.is_empty() {
-            true => Route { gate: None, stations: Vec::new(), hops: Vec::new(), addresses: Vec::new() },
-            false => Arc::into_inner(Route::over(stations)?).expect("nobody else has it"),
+        let way = if stations.is_empty() {
+            Route { gate: None, stations: Vec::new(), hops: Vec::new(), addresses: Vec::new() }
+        } else {
+            Arc::into_inner(Route::over(stations)?).expect("nobody else has it")
         };
         Ok(Arc::new(Route { gate: Some(gate), ..way }))
     }

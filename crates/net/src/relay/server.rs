@@ -6,12 +6,12 @@ mod trunks;
 
 use super::direction::{CopyOutcome, Direction};
 use super::greeting::{Ask, MeetingPoint, ASK_BYTES, CHALLENGE_BYTES, PROOF_BYTES};
-use super::trunk::{self, Trunk};
 use super::route::{Route, LIFE_PREFIX_BYTES};
+use super::trunk::{self, Trunk};
 use super::Station;
-use crate::fixed_read::FixedRead;
-use crate::connection::Connection;
 use crate::admission::one_too_many;
+use crate::connection::Connection;
+use crate::fixed_read::FixedRead;
 use crate::keys::{Prover, RunKeys};
 use crate::{now, socket, Listener, Nanos, NetOptions};
 use ligament_catalogue::{fault, Fault};
@@ -27,7 +27,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 const SECOND_NS: Nanos = 1_000_000_000;
-/// How long somebody may take to say who they are, a domain to come that is wanted, and a connection of which one direction has ended to end in the other (ns).
+/// How long somebody may take to say who they are, a domain to come that is wanted, and a connection of which
+/// one direction has ended to end in the other (ns).
 const GREETING_TIMEOUT_NS: Nanos = 5 * SECOND_NS;
 const MEETING_TIMEOUT_NS: Nanos = 10 * SECOND_NS;
 const HALF_CLOSED_TIMEOUT_NS: Nanos = 60 * SECOND_NS;
@@ -262,8 +263,12 @@ impl Relay {
             let Some(end) = self.ends.get(&token) else { continue };
             let why = match end.state {
                 RelayConnectionState::Asks(_) => fault!(NOT_LET_IN, "it did not say what it wants in time"),
-                RelayConnectionState::Proves { .. } => fault!(NOT_LET_IN, "it did not prove that it holds the key in time"),
-                RelayConnectionState::Wants(_) => fault!(NOT_LET_IN, "the domain that it wants does not wait here"),
+                RelayConnectionState::Proves { .. } => {
+                    fault!(NOT_LET_IN, "it did not prove that it holds the key in time")
+                }
+                RelayConnectionState::Wants(_) => {
+                    fault!(NOT_LET_IN, "the domain that it wants does not wait here")
+                }
                 RelayConnectionState::Joined { .. } | RelayConnectionState::Waits(_) => {
                     fault!(NOT_LET_IN, "one half of it was over, and the other half did not end")
                 }
@@ -317,8 +322,8 @@ impl Relay {
         }
     }
 
-    /// Sends one away if too many have not said what they want; and one if too many have not proved that they hold the key:
-    /// requests that somebody has recorded can be said again where they are forgotten.
+    /// Sends one away if too many have not said what they want; and one if too many have not proved that they
+    /// hold the key: requests that somebody has recorded can be said again where they are forgotten.
     fn limit_unknown(&mut self) {
         let of = |proves: bool| {
             let unknown = self.ends.iter().filter(move |(_, end)| match end.state {
@@ -340,7 +345,13 @@ impl Relay {
     }
 
     /// The connection's number; none if the kernel does not watch it, and then it is closed.
-    fn add(&mut self, socket: OwnedFd, from: SocketAddr, within: Nanos, state: RelayConnectionState) -> Option<u64> {
+    fn add(
+        &mut self,
+        socket: OwnedFd,
+        from: SocketAddr,
+        within: Nanos,
+        state: RelayConnectionState,
+    ) -> Option<u64> {
         let token = self.token();
         if !self.watch(&socket, token, ALL) {
             return None;
@@ -390,7 +401,9 @@ impl Relay {
         }
         match end.state {
             RelayConnectionState::Asks(_) | RelayConnectionState::Proves { .. } => {}
-            RelayConnectionState::Waits(meeting) | RelayConnectionState::Wants(meeting) => self.forget(token, &meeting),
+            RelayConnectionState::Waits(meeting) | RelayConnectionState::Wants(meeting) => {
+                self.forget(token, &meeting)
+            }
             RelayConnectionState::Joined { other, .. } => {
                 if self.ends.contains_key(&other) {
                     self.pairs -= 1;
@@ -414,8 +427,11 @@ impl Relay {
     fn copy(&mut self, from: u64, to: u64) {
         let Some(mut source) = self.ends.remove(&from) else { return };
         let outcome = match self.ends.get_mut(&to) {
-            Some(RelayConnection { connection, state: RelayConnectionState::Joined { coming, .. }, .. }) => {
-                let room = (MAX_PAIRS_BYTES / (2 * self.pairs.max(1))).clamp(MIN_DIRECTION_BYTES, MAX_DIRECTION_BYTES);
+            Some(RelayConnection {
+                connection, state: RelayConnectionState::Joined { coming, .. }, ..
+            }) => {
+                let room =
+                    (MAX_PAIRS_BYTES / (2 * self.pairs.max(1))).clamp(MIN_DIRECTION_BYTES, MAX_DIRECTION_BYTES);
                 let outcome = source.connection.flush().and_then(|()| connection.flush());
                 outcome.and_then(|()| coming.copy(&mut source.connection, connection, &mut self.buffer[..room]))
             }

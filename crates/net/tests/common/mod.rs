@@ -1,9 +1,9 @@
-//! Two domains in one thread: each has a `Net` and owns messages whose every byte follows from their place. Beside them
-//! a proxy that delays, cuts, falls silent, and remembers all that went through it.
+//! Two domains in one thread: each has a `Net` and owns messages whose every byte follows from their place.
+//! Beside them a proxy that delays, cuts, falls silent, and remembers all that went through it.
 #![allow(dead_code)]
 
 use ligament_catalogue::Fault;
-use ligament_net::{now, MessageStore, Event, Listen, Listener, MessageId, Nanos, Net, RunKeys, NetOptions};
+use ligament_net::{now, Event, Listen, Listener, MessageId, MessageStore, Nanos, Net, NetOptions, RunKeys};
 use rustix::event::{poll, PollFd, PollFlags, Timespec};
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::io::{ErrorKind, IoSlice, Read, Write};

@@ -1,10 +1,11 @@
-//! Two ends of a path and streams between them that are slow, cut, replaced and silently dead, under a virtual clock.
-//! `relays` has the relays that streams may go over.
+//! Two ends of a path and streams between them that are slow, cut, replaced and silently dead, under a virtual
+//! clock. `relays` has the relays that streams may go over.
 
 mod relays;
 
 use ligament_path::{
-    Action, Destination, FrameHeader, MessageId, Nanos, OutgoingFrame, Path, StreamId, PathOptions, HEADER_BYTES,
+    Action, Destination, FrameHeader, MessageId, Nanos, OutgoingFrame, Path, PathOptions, StreamId,
+    HEADER_BYTES,
 };
 use relays::Relays;
 use std::collections::{BTreeMap, HashMap, VecDeque};

@@ -1,5 +1,6 @@
-//! Relays that streams go over: each keeps a little of what is on its way, is slow, is stopped, is killed and started again,
-//! or vanishes with its machine. Of one that is killed, what it had passed on is still read at the ends, before its end is.
+//! Relays that streams go over: each keeps a little of what is on its way, is slow, is stopped, is killed and
+//! started again, or vanishes with its machine. Of one that is killed, what it had passed on is still read at
+//! the ends, before its end is.
 
 use super::World;
 use ligament_path::{Nanos, StreamId};

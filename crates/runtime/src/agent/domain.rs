@@ -1,5 +1,5 @@
-//! What the driver of an agent elsewhere asks for, and what it tells: programs are started here, and all that happens goes
-//! to the head.
+//! What the driver of an agent elsewhere asks for, and what it tells: programs are started here, and all that
+//! happens goes to the head.
 
 use super::launcher;
 use super::leftovers::left_by;
@@ -8,10 +8,12 @@ use crate::observe::look;
 use crate::paths::carried;
 use crate::ranks::RankPages;
 use crate::strangers::Strangers;
-use ligament_agent::domains::{nodes_from_wire, program_from_wire, resources_from_wire, plan_from_wire, HeadRequest as Said, RemoteAgent};
+use ligament_agent::domains::{
+    nodes_from_wire, plan_from_wire, program_from_wire, resources_from_wire, HeadRequest as Said, RemoteAgent,
+};
 use ligament_agent::{
-    AgentOrder, Carrier, ChannelView, DrainReason, TimelineDelta, Guard, CarrierReport, Host, InstanceView, ProcessInspection, RunOutcome, AgentReport,
-    RunView, StartedProcess, RemoteTapEvent,
+    AgentOrder, AgentReport, Carrier, CarrierReport, ChannelView, DrainReason, Guard, Host, InstanceView,
+    ProcessInspection, RemoteTapEvent, RunOutcome, RunView, StartedProcess, TimelineDelta,
 };
 use ligament_catalogue::{fault, said, Code, Fault};
 use ligament_launch::cores::{cores_for, needed_here};
@@ -20,7 +22,9 @@ use ligament_launch::{prepare, Command, InstanceContext};
 use ligament_manager::{output_in, output_of_rank, outputs_of, workdir_in, OutputFiles};
 use ligament_net::Event;
 use ligament_wire::control::{to_bytes, ENV_IDENTITY};
-use ligament_wire::domains::{Begin, FromAgent, Look, OwnCores, OutputPart, PeekReply, MAX_FILE_BYTES_UNDER_WAY};
+use ligament_wire::domains::{
+    Begin, FromAgent, Look, OutputPart, OwnCores, PeekReply, MAX_FILE_BYTES_UNDER_WAY,
+};
 use ligament_wire::peek::Sight;
 use ligament_wire::{DomainId, EndpointId, InstanceId, RankId, Ranks};
 use std::collections::{HashMap, HashSet};
@@ -87,7 +91,8 @@ pub(super) struct DomainEnd {
 }
 
 impl<'a> Domain<'a> {
-    /// Makes all ready that the instances of domain `me` need; `home` says where, and whether that is the run directory.
+    /// Makes all ready that the instances of domain `me` need; `home` says where, and whether that is the run
+    /// directory.
     ///
     /// # Errors
     /// What is missing, and what to do.

@@ -1,5 +1,5 @@
-//! Before the instances of a domain start: their inputs come from the head, if the run directory is not to be seen here,
-//! and are laid where the instances find them.
+//! Before the instances of a domain start: their inputs come from the head, if the run directory is not to be
+//! seen here, and are laid where the instances find them.
 
 use super::Unready;
 use crate::files::{FileReceiver, INPUTS};
@@ -10,7 +10,7 @@ use ligament_launch::staging::{copy_for_process, no_room, CopyStamp, DiskSpace};
 use ligament_manager::{workdir_in, RunState};
 use ligament_net::Event;
 use ligament_wire::control::to_bytes;
-use ligament_wire::domains::{from_bytes, Begin, FromAgent, FromHead, InputOfProcess, Input, FilePart};
+use ligament_wire::domains::{from_bytes, Begin, FilePart, FromAgent, FromHead, Input, InputOfProcess};
 use ligament_wire::{DomainId, InstanceId};
 use std::collections::{BTreeSet, HashSet};
 use std::path::{Path, PathBuf};
@@ -89,7 +89,8 @@ impl<'a> Inputs<'a> {
     }
 
     fn lay(&self) -> Result<HashSet<CopyStamp>, Fault> {
-        let is_here = |given: &&InputOfProcess| self.begin.plan.instances[given.instance.index()].domain == self.me;
+        let is_here =
+            |given: &&InputOfProcess| self.begin.plan.instances[given.instance.index()].domain == self.me;
         let one = |given: &InputOfProcess| {
             let instance = &self.begin.plan.instances[given.instance.index()];
             let (input, stored) = self.input(given.input);
@@ -118,11 +119,14 @@ fn await_head(
     loop {
         let until = Instant::now() + Duration::from_secs(3600);
         let said = match hear(&mut events, heard, until).map_err(Unready::failed)? {
-            Call::Heard(CarrierReport::Control { from: DomainId::HEAD, bytes }) => from_bytes::<FromHead>(&bytes)
-                .map_err(|why| {
+            Call::Heard(CarrierReport::Control { from: DomainId::HEAD, bytes }) => {
+                from_bytes::<FromHead>(&bytes).map_err(|why| {
                     Unready::failed(fault!(DOMAIN_SENDS_NONSENSE, "what the head says makes no sense: {why}"))
-                })?,
-            Call::Heard(CarrierReport::Path(Event::GivenUp { domain: 0, why })) => return Err(headless(why.text())),
+                })?
+            }
+            Call::Heard(CarrierReport::Path(Event::GivenUp { domain: 0, why })) => {
+                return Err(headless(why.text()))
+            }
             Call::Heard(CarrierReport::Path(Event::Gone { domain: 0, why })) => return Err(headless(&why)),
             Call::Heard(CarrierReport::Failed(why)) => return Err(Unready::failed(why)),
             Call::Interrupted | Call::HungUp => {

@@ -17,8 +17,8 @@ pub(super) struct LeftoverFile {
     pub bytes: u64,
 }
 
-/// The files below the directory of an instance's process, and what of them could not be read. `inputs` are copies of
-/// the run's inputs here, which the run directory has already.
+/// The files below the directory of an instance's process, and what of them could not be read. `inputs` are
+/// copies of the run's inputs here, which the run directory has already.
 pub(super) fn left_by(
     instance: InstanceId,
     home: &Path,
@@ -73,7 +73,8 @@ mod tests {
         std::fs::create_dir_all(store.join("data")).unwrap();
         let inputs = ["data/mesh", "table", "restart"].map(|name| {
             std::fs::write(store.join(name), name).unwrap();
-            copy_for_process(&store.join(name), &home.join("workdir").join(name), name.len() as u64, 0o444).unwrap()
+            copy_for_process(&store.join(name), &home.join("workdir").join(name), name.len() as u64, 0o444)
+                .unwrap()
         });
         std::fs::remove_file(home.join("workdir/table")).unwrap();
         std::fs::write(home.join("workdir/table"), "one of its own").unwrap();

@@ -1,6 +1,7 @@
-//! `ligament agent`: the agent of a domain that is not the head's. It joins a run, starts what it is told to start, tells
-//! the head what happens, and goes when the head says so, or is gone. `domain` is what the agent's driver asks for. Where the
-//! run directory is not to be seen, `inputs` has the inputs sent before instances start, and `left` says what they leave.
+//! `ligament agent`: the agent of a domain that is not the head's. It joins a run, starts what it is told to
+//! start, tells the head what happens, and goes when the head says so, or is gone. `domain` is what the agent's
+//! driver asks for. Where the run directory is not to be seen, `inputs` has the inputs sent before instances
+//! start, and `left` says what they leave.
 
 mod domain;
 mod inputs;
@@ -13,11 +14,11 @@ use domain::Domain;
 use inputs::{await_start, Inputs};
 use ligament_agent::domains::plan_from_wire;
 use ligament_agent::memory::SpareMemory;
-use ligament_agent::{Carrier, OtherDomains, Guard, CarrierReport, RunOutcome};
+use ligament_agent::{Carrier, CarrierReport, Guard, OtherDomains, RunOutcome};
 use ligament_catalogue::{fault, Code, Fault};
 use ligament_launch::ProcessLoss;
 use ligament_manager::RunState;
-use ligament_net::{Event, Invitation, LastWord, Listen, Listener, Net, DialAddress, Route};
+use ligament_net::{DialAddress, Event, Invitation, LastWord, Listen, Listener, Net, Route};
 use ligament_wire::control::to_bytes;
 use ligament_wire::domains::{from_bytes, Begin, FromAgent, FromHead, Join, VERSION};
 use ligament_wire::DomainId;
@@ -39,7 +40,8 @@ pub struct AgentOptions {
     pub domain: u32,
     /// Cores for instances; none: all that this process may use.
     pub cores: Option<u32>,
-    /// Where instances have their files; none: in the run directory if it is to be seen from here, else in TMPDIR.
+    /// Where instances have their files; none: in the run directory if it is to be seen from here, else in
+    /// TMPDIR.
     pub scratch: Option<PathBuf>,
     /// Where other domains reach this one.
     pub listen: Listen,
@@ -210,12 +212,11 @@ fn scratch(options: &AgentOptions) -> PathBuf {
 fn home_of(begin: &Begin, options: &AgentOptions) -> (PathBuf, bool) {
     let directory = PathBuf::from(&begin.directory);
     let seen = std::fs::read_to_string(directory.join(MARKER)).is_ok_and(|marker| marker == begin.marker);
-    match seen && options.scratch.is_none() {
-        true => (directory, true),
-        false => {
-            let name = format!("ligament-{}-{}", begin.plan.run, std::process::id());
-            (scratch(options).join(name), false)
-        }
+    if seen && options.scratch.is_none() {
+        (directory, true)
+    } else {
+        let name = format!("ligament-{}-{}", begin.plan.run, std::process::id());
+        (scratch(options).join(name), false)
     }
 }
 
@@ -262,35 +263,36 @@ fn await_begin(
                     fault!(CANNOT_JOIN, "domain {me} was interrupted before the run {} began", invitation.run);
                 return Err(Unready { why, state: RunState::Interrupted });
             }
-            Call::Heard(CarrierReport::Control { from: DomainId::HEAD, bytes }) => match from_bytes::<FromHead>(&bytes)
-            {
-                Ok(FromHead::Begin(begin)) => {
-                    begin.check(me).map_err(|why| {
-                        failed(fault!(DOMAIN_SENDS_NONSENSE, "what the head says makes no sense: {why}"))
-                    })?;
-                    return Ok(begin);
+            Call::Heard(CarrierReport::Control { from: DomainId::HEAD, bytes }) => {
+                match from_bytes::<FromHead>(&bytes) {
+                    Ok(FromHead::Begin(begin)) => {
+                        begin.check(me).map_err(|why| {
+                            failed(fault!(DOMAIN_SENDS_NONSENSE, "what the head says makes no sense: {why}"))
+                        })?;
+                        return Ok(begin);
+                    }
+                    Ok(FromHead::Refused(why)) => {
+                        let why = Fault::heard(why, Code::CANNOT_JOIN);
+                        let fault =
+                            fault!(CANNOT_JOIN, "the run {} goes without domain {me}: {why}", invitation.run);
+                        return Err(failed(fault.caused_by(&why)));
+                    }
+                    Ok(FromHead::Bye) => {
+                        return Err(failed(fault!(
+                            CANNOT_JOIN,
+                            "the run {} is over already; take the invitation of one that waits for its domains",
+                            invitation.run
+                        )))
+                    }
+                    Ok(_) => {}
+                    Err(why) => {
+                        return Err(failed(fault!(
+                            DOMAIN_SENDS_NONSENSE,
+                            "what the head says makes no sense: {why}"
+                        )))
+                    }
                 }
-                Ok(FromHead::Refused(why)) => {
-                    let why = Fault::heard(why, Code::CANNOT_JOIN);
-                    let fault =
-                        fault!(CANNOT_JOIN, "the run {} goes without domain {me}: {why}", invitation.run);
-                    return Err(failed(fault.caused_by(&why)));
-                }
-                Ok(FromHead::Bye) => {
-                    return Err(failed(fault!(
-                        CANNOT_JOIN,
-                        "the run {} is over already; take the invitation of one that waits for its domains",
-                        invitation.run
-                    )))
-                }
-                Ok(_) => {}
-                Err(why) => {
-                    return Err(failed(fault!(
-                        DOMAIN_SENDS_NONSENSE,
-                        "what the head says makes no sense: {why}"
-                    )))
-                }
-            },
+            }
             Call::Heard(CarrierReport::Path(Event::GivenUp { domain: 0, why })) => {
                 let head: Vec<String> = invitation.head.iter().map(ToString::to_string).collect();
                 return Err(failed(fault!(
@@ -332,9 +334,10 @@ fn begin_paths(
         let domain = &begin.domains[peer.index()];
         let places = DialAddress::read(&domain.addresses, way)
             .map_err(|why| why.told(|why| format!("the addresses of domain {peer}: {why}")))?;
-        match peer > me {
-            true => carrier.expect(peer, places),
-            false => carrier.dial(peer, places, streams([wanted, domain.streams])),
+        if peer > me {
+            carrier.expect(peer, places)
+        } else {
+            carrier.dial(peer, places, streams([wanted, domain.streams]))
         }
     }
     Ok(())

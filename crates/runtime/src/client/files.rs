@@ -1,5 +1,5 @@
-//! The files of an instance, on whatever machine it runs: while the run is under way from its head where that is needed,
-//! else from the run directory.
+//! The files of an instance, on whatever machine it runs: while the run is under way from its head where that
+//! is needed, else from the run directory.
 
 use super::{is_alive, is_here, peek_at, record_of};
 use crate::files::see;

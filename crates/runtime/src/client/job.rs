@@ -3,7 +3,7 @@
 
 use ligament_catalogue::{fault, Fault};
 use ligament_launch::jobs;
-use ligament_manager::{UtcTime, RunDirectory, JOB_FILE};
+use ligament_manager::{RunDirectory, UtcTime, JOB_FILE};
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 

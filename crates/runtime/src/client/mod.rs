@@ -1,7 +1,7 @@
-//! A run seen from outside, by whoever has its directory: what is written down of it, what its head answers, and its
-//! job. `watching` is how it stands, again and again, for whoever can reach its socket, `snapshots` the same for all
-//! who see its directory, `tapping` what a port sends, `steering` what somebody wants it to do, `tail` a file that
-//! grows, `files` those of an instance, `job` and `queue` what a batch system knows of it.
+//! A run seen from outside, by whoever has its directory: what is written down of it, what its head answers,
+//! and its job. `watching` is how it stands, again and again, for whoever can reach its socket, `snapshots` the
+//! same for all who see its directory, `tapping` what a port sends, `steering` what somebody wants it to do,
+//! `tail` a file that grows, `files` those of an instance, `job` and `queue` what a batch system knows of it.
 
 mod files;
 mod job;
@@ -18,12 +18,12 @@ pub use queue::Queue;
 pub use snapshots::Snapshots;
 pub use steering::{steer, who, SteerRequest};
 pub use tail::Tail;
-pub use tap::{TapEvent, PortOf, PortValue, TapSession, DEFAULT_BOX_BYTES};
+pub use tap::{PortOf, PortValue, TapEvent, TapSession, DEFAULT_BOX_BYTES};
 pub use watch::WatchSession;
 
 use ligament_catalogue::{fault, said, Code, Fault};
-use ligament_manager::{find_run, JournalEvent, InstanceRecord, Journal, RunDirectory, RunRecord, RunState};
-use ligament_shm::socket::{Frames, Socket, ConnectFailure};
+use ligament_manager::{find_run, InstanceRecord, Journal, JournalEvent, RunDirectory, RunRecord, RunState};
+use ligament_shm::socket::{ConnectFailure, Frames, Socket};
 use ligament_wire::control::{from_bytes, to_bytes, Notice, Question, Request, PROTOCOL};
 use ligament_wire::peek::Sight;
 use rustix::event::{poll, PollFd, PollFlags, Timespec};
@@ -44,8 +44,8 @@ pub fn record_of(run: &RunDirectory) -> Result<RunRecord, Fault> {
         .map_err(|error| fault!(RUN_UNREADABLE, "{} cannot be read: {error}", path.display()))
 }
 
-/// How a run stands, as JSON: as its head tells who watches, with the ports on which each instance sends (`sends`); of one that
-/// is over or elsewhere its record.
+/// How a run stands, as JSON: as its head tells who watches, with the ports on which each instance sends
+/// (`sends`); of one that is over or elsewhere its record.
 ///
 /// # Errors
 /// There is no such run, or it does not answer.
@@ -81,8 +81,8 @@ pub fn is_alive(pid: u32) -> bool {
     known && !stat.rsplit(") ").next().is_some_and(|rest| rest.starts_with(['Z', 'X']))
 }
 
-/// Whether the head of a run stands still, so that it answers nobody: by Ctrl-Z, SIGSTOP or in a debugger. That can be seen
-/// on its machine only.
+/// Whether the head of a run stands still, so that it answers nobody: by Ctrl-Z, SIGSTOP or in a debugger. That
+/// can be seen on its machine only.
 pub fn is_halted(record: &RunRecord) -> bool {
     let running = record.state == RunState::Running && is_here(record);
     running && ligament_agent::process_state(record.pid).is_some_and(|state| state.stopped)
@@ -128,8 +128,8 @@ pub fn ask(
     }
 }
 
-/// What there is at a path below an instance's directory, as the run's head sees it. None if the run is not under way any
-/// more.
+/// What there is at a path below an instance's directory, as the run's head sees it. None if the run is not
+/// under way any more.
 fn peek_at(
     run: &RunDirectory,
     record: &RunRecord,
@@ -198,8 +198,8 @@ fn hear(socket: &mut Socket, record: &RunRecord) -> Result<(Notice, Vec<OwnedFd>
     }
 }
 
-/// The instances of a run as its journal knows them: which were started, take part, or have ended. What they do now it does
-/// not know.
+/// The instances of a run as its journal knows them: which were started, take part, or have ended. What they do
+/// now it does not know.
 pub fn journalled(run: &RunDirectory, record: &RunRecord) -> Vec<InstanceRecord> {
     // As they stood when somebody last watched, if somebody did.
     let told = std::fs::read_to_string(run.status()).ok();

@@ -2,7 +2,7 @@
 //! publishes the status in another file. So it works the same on the manager's machine and on any other that
 //! sees the directory; a socket could be reached from its own machine only.
 
-use ligament_manager::{UtcTime, RunDirectory};
+use ligament_manager::{RunDirectory, UtcTime};
 use serde_json::Value;
 use std::fs::File;
 use std::io::{ErrorKind, Write};
@@ -43,7 +43,8 @@ impl Snapshots {
         new
     }
 
-    /// Tells the manager, if it is time, that somebody watches. Who may not write into the run directory cannot.
+    /// Tells the manager, if it is time, that somebody watches. Who may not write into the run directory
+    /// cannot.
     pub fn ask(&mut self) {
         if self.tried.is_some_and(|tried| tried.elapsed() < ASK) {
             return;

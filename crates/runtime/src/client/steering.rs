@@ -3,7 +3,7 @@
 use super::{ask, is_here};
 use ligament_catalogue::{fault, Fault};
 use ligament_manager::{RunDirectory, RunRecord, RunState};
-use ligament_wire::control::{Question, ChangeRequest};
+use ligament_wire::control::{ChangeRequest, Question};
 use ligament_wire::steering::ModelTime;
 use serde_json::Value;
 use std::time::Duration;
@@ -30,8 +30,8 @@ pub fn who() -> String {
     format!("{user}@{}", rustix::system::uname().nodename().to_string_lossy())
 }
 
-/// Asks for it, and waits until all have agreed, or one has not. Of `ChangeRequest::Nothing` there is an answer of a run
-/// that is over, too: what was steered.
+/// Asks for it, and waits until all have agreed, or one has not. Of `ChangeRequest::Nothing` there is an answer
+/// of a run that is over, too: what was steered.
 ///
 /// # Errors
 /// Why it does not happen: it is refused, or the run is over.

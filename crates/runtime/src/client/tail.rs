@@ -6,8 +6,8 @@ use std::io::{Read, Seek, SeekFrom};
 use std::os::unix::fs::MetadataExt;
 use std::path::PathBuf;
 
-/// What has been read of it. It is opened anew at every look: a network's file system may show of a file that is open what
-/// it was a while ago.
+/// What has been read of it. It is opened anew at every look: a network's file system may show of a file that
+/// is open what it was a while ago.
 pub struct Tail {
     path: PathBuf,
     inode: Option<u64>,

@@ -1,5 +1,5 @@
-//! What a port of an instance sends, as whoever looks on sees it: now and then the latest value, out of a box that the
-//! instance writes when it is asked to. The instance never waits for anybody here.
+//! What a port of an instance sends, as whoever looks on sees it: now and then the latest value, out of a box
+//! that the instance writes when it is asked to. The instance never waits for anybody here.
 
 use super::{broken, hear, reach, record_of, say, wait_for_answer};
 use ligament_catalogue::{fault, Code, Fault};
@@ -16,8 +16,8 @@ use std::time::{Duration, Instant};
 
 /// Room for a value, if nobody says how much, bytes.
 pub const DEFAULT_BOX_BYTES: u64 = 64 << 20;
-/// How often is looked whether a value has come: at first, and at the most seldom. A value is not waited for in the way of
-/// messages, since to wake somebody would cost the sender time.
+/// How often is looked whether a value has come: at first, and at the most seldom. A value is not waited for in
+/// the way of messages, since to wake somebody would cost the sender time.
 const MIN_POLL_INTERVAL: Duration = Duration::from_millis(1);
 const MAX_POLL_INTERVAL: Duration = Duration::from_millis(10);
 
@@ -100,8 +100,8 @@ pub struct TapSession {
 }
 
 impl TapSession {
-    /// Begins to look at a port of a run that is under way, with room for values of so many bytes. None if the run is not, or
-    /// its head cannot be reached from this machine.
+    /// Begins to look at a port of a run that is under way, with room for values of so many bytes. None if the
+    /// run is not, or its head cannot be reached from this machine.
     ///
     /// # Errors
     /// It does not answer, or refuses: there is no such port, or not yet (`TAP_TOO_EARLY`).
@@ -153,8 +153,8 @@ impl TapSession {
         self.bin.passed()
     }
 
-    /// Asks for the next value that is sent, and waits for it, for so long at the most. One that was asked for and came late
-    /// is given the next time.
+    /// Asks for the next value that is sent, and waits for it, for so long at the most. One that was asked for
+    /// and came late is given the next time.
     ///
     /// # Errors
     /// What was sent cannot be shown as it was asked for (`NOT_SHOWN`); the next value may be.

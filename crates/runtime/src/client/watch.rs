@@ -17,12 +17,16 @@ pub struct WatchSession {
 }
 
 impl WatchSession {
-    /// Begins to watch, with news no more often than `every`. None if the run is not under way, or its head cannot be
-    /// reached from this machine.
+    /// Begins to watch, with news no more often than `every`. None if the run is not under way, or its head
+    /// cannot be reached from this machine.
     ///
     /// # Errors
     /// It does not answer, or is another user's.
-    pub fn begin(run: &RunDirectory, record: &RunRecord, every: Duration) -> Result<Option<WatchSession>, Fault> {
+    pub fn begin(
+        run: &RunDirectory,
+        record: &RunRecord,
+        every: Duration,
+    ) -> Result<Option<WatchSession>, Fault> {
         let Some((socket, token)) = reach(run, record)? else { return Ok(None) };
         let every = u32::try_from(every.as_millis()).unwrap_or(u32::MAX);
         Ok(Some(WatchSession { socket, record: record.clone(), token, every }))

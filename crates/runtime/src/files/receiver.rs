@@ -1,5 +1,5 @@
-//! A file that arrives in parts. It has its own name only when it is whole, and what it was is proved by its digest: what
-//! is there under its name is never a half or another one.
+//! A file that arrives in parts. It has its own name only when it is whole, and what it was is proved by its
+//! digest: what is there under its name is never a half or another one.
 
 use ligament_catalogue::{said, Code, Fault};
 use ligament_launch::staging::cannot_write;
@@ -27,7 +27,8 @@ struct Current {
 }
 
 impl FileReceiver {
-    /// A part of the file that is to be at `path`; whether it is whole now. Of its permissions those in `mask` are kept.
+    /// A part of the file that is to be at `path`; whether it is whole now. Of its permissions those in `mask`
+    /// are kept.
     ///
     /// # Errors
     /// It cannot be there, and why; told once. Nothing of it is left then, and further parts are passed over.

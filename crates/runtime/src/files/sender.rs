@@ -103,13 +103,12 @@ impl<L> FileInTransit<L> {
         self.digest.update(&bytes);
         let offset = self.offset;
         self.offset += read as u64;
-        let whole = match read < MAX_PIECE {
-            false => None,
-            true => {
-                let mut sha256 = [0; 32];
-                sha256.copy_from_slice(self.digest.clone().finish().as_ref());
-                Some(FileSummary { sha256, mode: self.file.metadata()?.permissions().mode() & 0o777 })
-            }
+        let whole = if read < MAX_PIECE {
+            let mut sha256 = [0; 32];
+            sha256.copy_from_slice(self.digest.clone().finish().as_ref());
+            Some(FileSummary { sha256, mode: self.file.metadata()?.permissions().mode() & 0o777 })
+        } else {
+            None
         };
         Ok(FilePart { offset, bytes, size: self.size, whole })
     }

@@ -7,8 +7,8 @@ use std::fs::File;
 use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
 use std::path::{Component, Path};
 
-/// What there is at `path` below `home`; of a file at most so many bytes from `offset` on. Of an output (`output.log`) what
-/// was taken out of it is passed over.
+/// What there is at `path` below `home`; of a file at most so many bytes from `offset` on. Of an output
+/// (`output.log`) what was taken out of it is passed over.
 pub(crate) fn see(home: &Path, path: &str, offset: u64, most: u32) -> Sight {
     look(home, path, offset, most).unwrap_or_else(|why| Sight::Nothing(why.with_code()))
 }
@@ -48,14 +48,10 @@ fn look(home: &Path, path: &str, offset: u64, most: u32) -> Result<Sight, Fault>
     let flags = rustix::fs::OFlags::NOFOLLOW | rustix::fs::OFlags::NONBLOCK;
     let file = File::options().read(true).custom_flags(flags.bits() as i32).open(&there).map_err(wrong)?;
     let found = file.metadata().map_err(wrong)?;
-    let offset = match path == "output.log" {
-        true => seek(&file, SeekFrom::Data(offset)).unwrap_or(offset),
-        false => offset,
-    };
-    let until = match path == "output.log" {
-        true => seek(&file, SeekFrom::Hole(offset)).unwrap_or(u64::MAX),
-        false => u64::MAX,
-    };
+    let offset =
+        if path == "output.log" { seek(&file, SeekFrom::Data(offset)).unwrap_or(offset) } else { offset };
+    let until =
+        if path == "output.log" { seek(&file, SeekFrom::Hole(offset)).unwrap_or(u64::MAX) } else { u64::MAX };
     let most = u64::from(most.min(MAX_ANSWER_BYTES)).min(until.saturating_sub(offset));
     let mut bytes = vec![0; most as usize];
     let read = file.read_at(&mut bytes, offset).map_err(wrong)?;

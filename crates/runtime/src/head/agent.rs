@@ -4,8 +4,8 @@ use super::{Runtime, ToStart, REDRAW};
 use crate::observe::{gained, see_threads};
 use crate::of_instances;
 use ligament_agent::{
-    AgentOrder, DrainReason, TimelineDelta, Guard, CarrierReport, Host, ConnectionId, PeekRequest, AgentReport, RunView, StartedProcess, EndpointActivity, SteerRequest,
-    RemoteTapEvent, ExternalRequest,
+    AgentOrder, AgentReport, CarrierReport, ConnectionId, DrainReason, EndpointActivity, ExternalRequest,
+    Guard, Host, PeekRequest, RemoteTapEvent, RunView, StartedProcess, SteerRequest, TimelineDelta,
 };
 use ligament_catalogue::{fault, Fault};
 use ligament_manager::timeline::{self, TimelineRecorder};
@@ -21,8 +21,12 @@ impl Runtime<'_> {
         let moment = match (why, seen.status.state) {
             (DrainReason::Tick, _) => timeline::UpdateReason::Tick,
             (DrainReason::OnDemand, _) => timeline::UpdateReason::OnDemand,
-            (DrainReason::ProcessEnded, EndpointActivity::Ended) => timeline::UpdateReason::LaneEnded("ended".into()),
-            (DrainReason::ProcessEnded, EndpointActivity::Failed) => timeline::UpdateReason::LaneEnded("failed".into()),
+            (DrainReason::ProcessEnded, EndpointActivity::Ended) => {
+                timeline::UpdateReason::LaneEnded("ended".into())
+            }
+            (DrainReason::ProcessEnded, EndpointActivity::Failed) => {
+                timeline::UpdateReason::LaneEnded("failed".into())
+            }
             (DrainReason::ProcessEnded, _) => timeline::UpdateReason::LaneEnded("gone".into()),
         };
         timeline.add(rank, &gained(seen), now, &moment, self.manager.names());

@@ -1,18 +1,18 @@
-//! How a run over several domains begins: its head invites their agents, waits until all have joined, decides who runs
-//! where, and tells them.
+//! How a run over several domains begins: its head invites their agents, waits until all have joined, decides
+//! who runs where, and tells them.
 
 use super::domains::{Abroad, DomainPaths};
 use super::{ExpectedDomain, Runtime};
 use crate::paths::{connect, event_loop, farewell, hear, own_cores, tuning, Call, EventLoop};
 use ligament_agent::domains::plan_to_wire;
-use ligament_agent::{Guard, CarrierReport, RunPlan};
+use ligament_agent::{CarrierReport, Guard, RunPlan};
 use ligament_catalogue::{fault, said, Fault};
-use ligament_launch::{needs, place, reserved, staging, NodeShare, PlacementOptions, DomainCapacity};
+use ligament_launch::{needs, place, reserved, staging, DomainCapacity, NodeShare, PlacementOptions};
 use ligament_manager::domains::{DomainRoster, Head, JoinedDomain};
 use ligament_manager::{self as manager, DomainRecord, Level, DEFAULT_OUTPUT_BYTES};
-use ligament_net::{Event, Invitation, LastWord, Listen, Listener, Net, RunKeys, Route};
+use ligament_net::{Event, Invitation, LastWord, Listen, Listener, Net, Route, RunKeys};
 use ligament_wire::control::to_bytes;
-use ligament_wire::domains::{Begin, Domain, FromHead, InputOfProcess, Input, VERSION};
+use ligament_wire::domains::{Begin, Domain, FromHead, Input, InputOfProcess, VERSION};
 use ligament_wire::{DomainId, InstanceId};
 use std::collections::{BTreeSet, HashMap};
 use std::net::SocketAddr;
@@ -60,13 +60,14 @@ pub struct DomainSpread<'a> {
 
 /// What starts the agents of a run's other domains.
 pub trait Agents {
-    /// Starts them. `invitation` is a file in the run directory, for its owner's eyes only; an agent is started with
-    /// `ligament agent --join FILE --domain N`.
+    /// Starts them. `invitation` is a file in the run directory, for its owner's eyes only; an agent is started
+    /// with `ligament agent --join FILE --domain N`.
     ///
     /// # Errors
     /// Why they cannot be started.
     fn start(&mut self, invitation: &Path, expected: &[ExpectedDomain]) -> Result<(), Fault>;
-    /// Of which domains the agents will not come, or not come back, and why; each once. Asked a few times a second.
+    /// Of which domains the agents will not come, or not come back, and why; each once. Asked a few times a
+    /// second.
     fn lost(&mut self) -> Vec<(DomainId, Fault)> {
         Vec::new()
     }
@@ -81,8 +82,8 @@ pub trait Agents {
     }
 }
 
-/// What makes those who have it a part of the run, and what is said if its head is lost. Made before the guard, which needs
-/// it then.
+/// What makes those who have it a part of the run, and what is said if its head is lost. Made before the guard,
+/// which needs it then.
 pub(super) struct Secrets {
     keys: RunKeys,
     last_word: LastWord,
@@ -96,8 +97,8 @@ impl Secrets {
         Secrets { keys, last_word }
     }
 
-    /// Tells the domains that the head is gone; `noted` has where they are. So they end now, and not when they have lost
-    /// patience.
+    /// Tells the domains that the head is gone; `noted` has where they are. So they end now, and not when they
+    /// have lost patience.
     pub fn tell(last_word: &LastWord, noted: &str, why: &str) {
         const MAX_GREETINGS_AT_ONCE: usize = 32;
         let one = |line: &str| {
@@ -219,7 +220,8 @@ impl<'a> Runtime<'a> {
                 let known = by_domain.get(&one.domain).cloned().unwrap_or_default();
                 room(&one.name, one.join.cores, known.agent_cores, known.site)
             });
-            let rooms: Vec<DomainCapacity> = std::iter::once(room(&name, own, None, None)).chain(others).collect();
+            let rooms: Vec<DomainCapacity> =
+                std::iter::once(room(&name, own, None, None)).chain(others).collect();
             let machines: Vec<&str> =
                 std::iter::once(name.as_str()).chain(joined.iter().map(|one| one.machine.as_str())).collect();
             let placement = self.decide(plan, &rooms, &machines, spread.place)?;

@@ -1,16 +1,17 @@
-//! The rest of a run over several domains, once all have joined: telling them what to do, taking in what they tell, and
-//! parting from them. What follows from all that is `ligament_manager::domains`' to know.
+//! The rest of a run over several domains, once all have joined: telling them what to do, taking in what they
+//! tell, and parting from them. What follows from all that is `ligament_manager::domains`' to know.
 
 use super::assembly::Agents;
 use super::Runtime;
 use crate::observe::look;
 use crate::paths::{carried, farewell};
 use ligament_agent::{
-    AgentOrder, Carrier, ChannelView, DrainReason, OtherDomains, CarrierReport, InstanceView, RunOutcome, RunView, RemoteTapEvent,
+    AgentOrder, Carrier, CarrierReport, ChannelView, DrainReason, InstanceView, OtherDomains, RemoteTapEvent,
+    RunOutcome, RunView,
 };
 use ligament_catalogue::{fault, Fault};
-use ligament_launch::cores::{of_rank, format_core_list as said_cores};
-use ligament_manager::domains::{HeadAction, Head, JoinedDomain};
+use ligament_launch::cores::{format_core_list as said_cores, of_rank};
+use ligament_manager::domains::{Head, HeadAction, JoinedDomain};
 use ligament_manager::{ConduitRecord, Conduits, DomainRecord, InstanceRecord, Level, Observation};
 use ligament_net::Event;
 use ligament_wire::control::to_bytes;
@@ -253,7 +254,9 @@ impl Runtime<'_> {
             abroad.joined.iter().find(|one| one.domain.number() == domain).map(|one| one.name.clone())
         };
         let doings = match heard {
-            CarrierReport::Control { from, bytes } => abroad.head.heard(*from, bytes, ligament_shm::status::now()),
+            CarrierReport::Control { from, bytes } => {
+                abroad.head.heard(*from, bytes, ligament_shm::status::now())
+            }
             CarrierReport::Path(Event::GivenUp { domain, why }) => {
                 let domain = DomainId::new(*domain);
                 abroad.cut_off.insert(domain);

@@ -1,8 +1,8 @@
-//! Inputs, before anything starts: the run directory gets a copy of each and every instance finds its own; agents that do
-//! not see the run directory have them sent.
+//! Inputs, before anything starts: the run directory gets a copy of each and every instance finds its own;
+//! agents that do not see the run directory have them sent.
 
-use super::domains::{Abroad, DomainPaths};
 use super::assembly::Unready;
+use super::domains::{Abroad, DomainPaths};
 use super::{RunResult, Runtime};
 use crate::files::{FileSender, INPUTS};
 use crate::paths::{event_loop, hear, Call};
@@ -32,7 +32,8 @@ struct ToDomain {
 }
 
 impl Runtime<'_> {
-    /// Makes the directories of all processes, and lays copies of their inputs there; the run directory has one more of each.
+    /// Makes the directories of all processes, and lays copies of their inputs there; the run directory has one
+    /// more of each.
     pub(super) fn stage_here(&mut self, plan: &RunPlan) -> Result<(), Fault> {
         self.homes = self.make_homes()?.into_iter().collect();
         let inputs = StagedInputs::of(self.model, |i| plan.process_of(i))?;
@@ -56,7 +57,12 @@ impl Runtime<'_> {
         for given in &inputs.given {
             let input = &inputs.files[given.input as usize];
             let home = self.homes.get(&given.process).cloned().unwrap_or_default();
-            copy_for_process(&place.join(&input.name), &workdir_in(&home).join(&given.name), input.bytes, input.mode)?;
+            copy_for_process(
+                &place.join(&input.name),
+                &workdir_in(&home).join(&given.name),
+                input.bytes,
+                input.mode,
+            )?;
             go_on(self, input.bytes);
         }
         self.inputs = inputs;
@@ -82,7 +88,15 @@ impl Runtime<'_> {
         }
         abroad.head.stages(self.inputs.files.len());
         let one = |domain| {
-            (domain, ToDomain { files: FileSender::new(MAX_INPUT_BYTES_UNDER_WAY), wanted: 0, came: 0, ready: false })
+            (
+                domain,
+                ToDomain {
+                    files: FileSender::new(MAX_INPUT_BYTES_UNDER_WAY),
+                    wanted: 0,
+                    came: 0,
+                    ready: false,
+                },
+            )
         };
         let mut to: BTreeMap<DomainId, ToDomain> =
             DomainId::first(self.record.domains.len()).skip(1).map(one).collect();
@@ -95,7 +109,9 @@ impl Runtime<'_> {
             match hear(&mut events, heard, Instant::now() + POLL_INTERVAL)? {
                 Call::Interrupted => return Err(Unready::Interrupted),
                 Call::HungUp if !self.terminal_is_gone() => return Err(Unready::Interrupted),
-                Call::Heard(CarrierReport::Control { from, bytes }) => self.heard_of_inputs(from, &bytes, &mut to)?,
+                Call::Heard(CarrierReport::Control { from, bytes }) => {
+                    self.heard_of_inputs(from, &bytes, &mut to)?
+                }
                 Call::Heard(CarrierReport::Failed(why)) => return Err(why.into()),
                 Call::Heard(CarrierReport::Path(Event::GivenUp { domain, why })) => {
                     let name = self.cut_off(DomainId::new(domain));

@@ -1,16 +1,17 @@
-//! A run, as its head makes it: the agent of this machine, and around it the manager, with directory, log, journal, record
-//! and view. `prepare` makes ready, `inputs` brings inputs to where instances run, `agent` is what the head's agent asks
-//! for, `watched` and `news` what others see of the run while it goes on. `gathering` begins a run over several domains, `domains` is
-//! the rest of it, `brought` what comes back from there. `peeks` is what people want to see of it meanwhile, `why` what the
-//! reason of a failure says. Python uses this too, with a `Starter` that makes the processes of components that are functions.
+//! A run, as its head makes it: the agent of this machine, and around it the manager, with directory, log,
+//! journal, record and view. `prepare` makes ready, `inputs` brings inputs to where instances run, `agent` is
+//! what the head's agent asks for, `watched` and `news` what others see of the run while it goes on.
+//! `gathering` begins a run over several domains, `domains` is the rest of it, `brought` what comes back from
+//! there. `peeks` is what people want to see of it meanwhile, `why` what the reason of a failure says. Python
+//! uses this too, with a `Starter` that makes the processes of components that are functions.
 
 mod agent;
+mod assembly;
 mod brought;
 mod domains;
-mod assembly;
 mod inputs;
-mod picture;
 mod peeks;
+mod picture;
 mod prepare;
 mod steer;
 mod viewers;
@@ -24,23 +25,26 @@ use crate::ranks::RankPages;
 use crate::strangers::Strangers;
 use crate::view::TerminalView;
 use crate::Colours;
+use assembly::{Secrets, Unready};
 use brought::Brought;
 use domains::Abroad;
-use assembly::{Secrets, Unready};
-use ligament_agent::{AgentOrder, ChannelView, DomainResult, InstanceView, RunOutcome, RunPlan, RunView, StartedProcess, RemoteTapEvent};
+use ligament_agent::{
+    AgentOrder, ChannelView, DomainResult, InstanceView, RemoteTapEvent, RunOutcome, RunPlan, RunView,
+    StartedProcess,
+};
 use ligament_catalogue::{fault, Fault};
 use ligament_launch::staging::StagedInputs;
-use ligament_launch::{Command, NodeShare, LaunchedProgram};
+use ligament_launch::{Command, LaunchedProgram, NodeShare};
 use ligament_manager::timeline::TimelineRecorder;
 use ligament_manager::{
-    outputs_of, ManagerAction, JournalEvent, Journal, Level, Manager, MessageMemory, UtcTime, Names, Observation, ModelNames,
-    OutputFiles, RunDirectory, RunLog, RunRecord, RunState, SteeringRecord, RunContext, DEFAULT_LOG_BYTES,
-    DEFAULT_OUTPUT_BYTES,
+    outputs_of, Journal, JournalEvent, Level, Manager, ManagerAction, MessageMemory, ModelNames, Names,
+    Observation, OutputFiles, RunContext, RunDirectory, RunLog, RunRecord, RunState, SteeringRecord, UtcTime,
+    DEFAULT_LOG_BYTES, DEFAULT_OUTPUT_BYTES,
 };
 use ligament_model::ResolvedModel;
 use ligament_wire::{InstanceId, RankId, Ranks};
-use picture::NumberedPicture;
 use peeks::Peeks;
+use picture::NumberedPicture;
 use std::collections::HashMap;
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
@@ -153,7 +157,8 @@ pub fn run_model<'a>(
     run_over(model, options, starter, None)
 }
 
-/// Runs a model over several domains, of which this process is the head, if `spread` says so; else as `run_model`.
+/// Runs a model over several domains, of which this process is the head, if `spread` says so; else as
+/// `run_model`.
 ///
 /// # Errors
 /// The run could not begin, with what to do. What goes wrong later is in the result.
@@ -316,7 +321,8 @@ fn save(directory: &RunDirectory, record: &RunRecord) -> Result<(), Fault> {
     directory.write_record(&record.text())
 }
 
-/// Writes down why a run could not begin; gives it back. Where that cannot be written either, nothing of it stays.
+/// Writes down why a run could not begin; gives it back. Where that cannot be written either, nothing of it
+/// stays.
 fn not_begun(directory: &RunDirectory, mut record: RunRecord, why: Fault) -> Fault {
     record.state = RunState::Failed;
     record.blame(Some(&why));
@@ -399,7 +405,8 @@ struct Runtime<'a> {
     ran: HashMap<InstanceId, LaunchedProgram>,
     /// The directory of each process, by the first of its instances.
     homes: HashMap<InstanceId, PathBuf>,
-    /// The cores of each process, likewise, if its machine has enough for all; of other machines, as their agents tell.
+    /// The cores of each process, likewise, if its machine has enough for all; of other machines, as their
+    /// agents tell.
     cores: HashMap<InstanceId, Vec<u32>>,
     /// The nodes of instances whose MPI processes are spread over several.
     nodes: HashMap<InstanceId, Vec<NodeShare>>,
@@ -456,7 +463,9 @@ impl Runtime<'_> {
         match deed {
             ManagerAction::Announce { level, who, text } => self.add(level, &who, &text),
             // The reason of a failure is told once, at the end, by whoever began the run.
-            ManagerAction::Write { level: Level::Error, who, text } => drop(self.log.keep(Level::Error, &who, &text)),
+            ManagerAction::Write { level: Level::Error, who, text } => {
+                drop(self.log.keep(Level::Error, &who, &text))
+            }
             ManagerAction::Write { level, who, text } => self.log.add(level, &who, &text),
             ManagerAction::Order(order) => {
                 self.note_order(&order);
@@ -496,7 +505,12 @@ impl Runtime<'_> {
         self.since.elapsed().as_millis() as f64 / 1e3
     }
 
-    fn end(mut self, outcome: &RunOutcome, instances: &[InstanceView], channels: Vec<ChannelView>) -> RunResult {
+    fn end(
+        mut self,
+        outcome: &RunOutcome,
+        instances: &[InstanceView],
+        channels: Vec<ChannelView>,
+    ) -> RunResult {
         if let Some(text) = self.strangers.in_all() {
             self.add(Level::Warning, "run", &text);
         }

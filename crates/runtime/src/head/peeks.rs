@@ -1,5 +1,5 @@
-//! What people want to see of the files of instances while they run: from the run directory, or from the agent that has
-//! them.
+//! What people want to see of the files of instances while they run: from the run directory, or from the agent
+//! that has them.
 
 use super::Runtime;
 use crate::files::see;
@@ -44,7 +44,11 @@ impl Peeks {
     }
 
     /// What can be answered now, also where an agent will not answer any more, as `why_not` says of a domain.
-    fn take(&mut self, now: Instant, why_not: impl Fn(DomainId, bool) -> Option<String>) -> Vec<(ConnectionId, Sight)> {
+    fn take(
+        &mut self,
+        now: Instant,
+        why_not: impl Fn(DomainId, bool) -> Option<String>,
+    ) -> Vec<(ConnectionId, Sight)> {
         let mut answered = std::mem::take(&mut self.answered);
         self.open.retain(|_, open| match why_not(open.domain, open.until <= now) {
             None => true,
@@ -77,17 +81,19 @@ impl Runtime<'_> {
         let (abroad, domains) = (&self.abroad, &self.record.domains);
         self.peeks.take(Instant::now(), |domain, late| {
             let name = domains.get(domain.index()).map_or("another machine", |domain| domain.name.as_str());
-            match abroad.as_ref().is_some_and(|abroad| abroad.head.is_there(domain)) {
-                false => Some(said!(
+            if !abroad.as_ref().is_some_and(|abroad| abroad.head.is_there(domain)) {
+                Some(said!(
                     NOTHING_TO_SEE,
                     "the agent on {name} (domain {domain}) vanished, and with it what is to be shown"
-                )),
-                true if late => Some(said!(
+                ))
+            } else if late {
+                Some(said!(
                     NOTHING_TO_SEE,
                     "the agent on {name} (domain {domain}) has not shown it within {} s; try again",
                     AGENT_TIMEOUT.as_secs()
-                )),
-                true => None,
+                ))
+            } else {
+                None
             }
         })
     }

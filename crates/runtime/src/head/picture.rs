@@ -1,19 +1,19 @@
-//! What a client that watches is told: first how the run stands, then what has changed since it was told last. Parts of the
-//! picture (the run, each instance, each conduit) have the number of the picture in which they last changed, so any number
-//! of clients can be told what each lacks. No part changes by itself with time: waits and runs have the moments at which
-//! they began. So of a run that stands still there is nothing to tell.
+//! What a client that watches is told: first how the run stands, then what has changed since it was told last.
+//! Parts of the picture (the run, each instance, each conduit) have the number of the picture in which they
+//! last changed, so any number of clients can be told what each lacks. No part changes by itself with time:
+//! waits and runs have the moments at which they began. So of a run that stands still there is nothing to tell.
 
 use super::Runtime;
 use ligament_agent::RunView;
-use ligament_manager::{InstanceRecord, UtcTime, Observation};
+use ligament_manager::{InstanceRecord, Observation, UtcTime};
 use ligament_wire::RankId;
 use serde_json::{json, Map, Value};
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// Clients that ask so shortly one after the other are told of the same picture; of a large run, for longer: of the head's
-/// time no more than a part, this many-th, goes into pictures.
+/// Clients that ask so shortly one after the other are told of the same picture; of a large run, for longer: of
+/// the head's time no more than a part, this many-th, goes into pictures.
 const SAME: Duration = Duration::from_millis(50);
 const TIME_SHARE: u32 = 20;
 /// Moments are reckoned anew with each picture; those that differ by no more, in ms, are the same.
@@ -31,7 +31,8 @@ struct NumberedPart {
 pub(super) struct NumberedPicture {
     picture: u64,
     made: Option<Instant>,
-    /// The same moment by the clock of this machine. Clients reckon with it: they may be told of a picture late.
+    /// The same moment by the clock of this machine. Clients reckon with it: they may be told of a picture
+    /// late.
     at: Option<UtcTime>,
     /// How long that took.
     took: Duration,

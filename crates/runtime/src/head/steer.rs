@@ -1,13 +1,15 @@
-//! Steering of a run: what clients want is checked, agreed on by all whom it concerns, and written down; and changes of an
-//! earlier run are made again.
+//! Steering of a run: what clients want is checked, agreed on by all whom it concerns, and written down; and
+//! changes of an earlier run are made again.
 
 use super::Runtime;
 use ligament_agent::{AgentOrder, ConnectionId, RunOutcome, RunPlan, SteerRequest};
 use ligament_catalogue::{fault, Fault};
 use ligament_manager::steering::{Proposal, SteerableSettings, Steering, SteeringAction};
-use ligament_manager::{JournalEvent, HaltRecord, Level, UtcTime, Names, Observation, InstanceState, SteeringRecord};
+use ligament_manager::{
+    HaltRecord, InstanceState, JournalEvent, Level, Names, Observation, SteeringRecord, UtcTime,
+};
 use ligament_model::ResolvedModel;
-use ligament_wire::control::{SteerableSetting, ChangeRequest};
+use ligament_wire::control::{ChangeRequest, SteerableSetting};
 use ligament_wire::steering::{Matter, ModelTime, ScheduledChange, Steers as Said};
 use ligament_wire::times::in_unit;
 use ligament_wire::RankId;
@@ -41,7 +43,8 @@ pub(super) struct Steers {
 }
 
 impl Steers {
-    /// Of a run that makes these changes again, as they were made in an earlier one. They go into its plan and its record.
+    /// Of a run that makes these changes again, as they were made in an earlier one. They go into its plan and
+    /// its record.
     ///
     /// # Errors
     /// One of them cannot be made in this model.
@@ -209,8 +212,8 @@ impl Runtime<'_> {
         })
     }
 
-    /// The change that is being agreed on, for those who watch: its number, how many have not accepted it, and the
-    /// first of them.
+    /// The change that is being agreed on, for those who watch: its number, how many have not accepted it, and
+    /// the first of them.
     pub(super) fn agreeing(&self) -> Option<Value> {
         let change = self.steers.steering.open()?;
         let lacks = self.steers.steering.ranks_without_answer();
@@ -259,7 +262,9 @@ impl Runtime<'_> {
                 one.waits.as_ref().is_some_and(|waits| !waits.timed)
             }
             _ => {
-                one.gone || one.state == InstanceState::Done || held.is_some_and(|held| held.contains_key(&rank))
+                one.gone
+                    || one.state == InstanceState::Done
+                    || held.is_some_and(|held| held.contains_key(&rank))
             }
         };
         let epochs: Vec<u64> = seen.iter().map(|one| one.epoch).collect();

@@ -1,10 +1,13 @@
-//! What others see of a run while it goes on: its journal, and, as long as somebody watches it, how it stands now.
+//! What others see of a run while it goes on: its journal, and, as long as somebody watches it, how it stands
+//! now.
 
 use super::{Runtime, Terminal};
-use ligament_agent::{AgentOrder, ChannelView, AgentReport, RunView};
+use ligament_agent::{AgentOrder, AgentReport, ChannelView, RunView};
 use ligament_manager::domains::{DomainRoster, JoinedDomain};
-use ligament_manager::{Conduits, JournalEvent, InstanceRecord, Level, UtcTime, Names, Observation, JOURNAL_VERSION};
-use ligament_model::{Identifier, Reference, ResolvedModel, ResolvedInstance, SettingValue};
+use ligament_manager::{
+    Conduits, InstanceRecord, JournalEvent, Level, Names, Observation, UtcTime, JOURNAL_VERSION,
+};
+use ligament_model::{Identifier, Reference, ResolvedInstance, ResolvedModel, SettingValue};
 use ligament_wire::{DomainId, InstanceId, RankId};
 use std::cell::OnceCell;
 use std::fs::File;

@@ -3,7 +3,7 @@
 use super::values::read_value;
 use ligament_catalogue::Code;
 use ligament_model::yaml::{self, YamlKind, YamlNode};
-use ligament_model::{parse_assignment, At, Operator, Problem, FieldReader, SettingValue};
+use ligament_model::{parse_assignment, At, FieldReader, Operator, Problem, SettingValue};
 use ligament_wire::Value;
 use std::sync::Arc;
 
@@ -42,8 +42,8 @@ pub(super) struct CaseStep {
     pub tolerance: Tolerance,
 }
 
-/// How far a number may be off: |found − expected| ≤ absolute + relative · |expected|. An infinite number is only like itself,
-/// and NaN like NaN.
+/// How far a number may be off: |found − expected| ≤ absolute + relative · |expected|. An infinite number is
+/// only like itself, and NaN like NaN.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub(super) struct Tolerance {
     pub relative: f64,
@@ -84,9 +84,10 @@ pub(super) fn read_case(text: &str, file: &str) -> Result<Case, Vec<Problem>> {
         read_root(&mut reader, &root, &mut case);
     }
     reader.problems.sort_by_key(|problem| (problem.line, problem.column));
-    match reader.problems.iter().any(Problem::is_error) {
-        true => Err(reader.problems),
-        false => Ok(case),
+    if reader.problems.iter().any(Problem::is_error) {
+        Err(reader.problems)
+    } else {
+        Ok(case)
     }
 }
 
@@ -202,7 +203,12 @@ fn finite(reader: &mut FieldReader, node: &YamlNode, what: &str) -> Option<f64> 
     Some(number).filter(|number| number.is_finite())
 }
 
-fn read_step(reader: &mut FieldReader, node: &YamlNode, tolerance: Tolerance, ports: &[CasePort]) -> Option<CaseStep> {
+fn read_step(
+    reader: &mut FieldReader,
+    node: &YamlNode,
+    tolerance: Tolerance,
+    ports: &[CasePort],
+) -> Option<CaseStep> {
     let map = reader.mapping(node, "a message", STEP_KEYS);
     let (to, name) = match (map.get("to"), map.get("from")) {
         (Some(port), None) => (true, port),
@@ -241,12 +247,10 @@ fn read_step(reader: &mut FieldReader, node: &YamlNode, tolerance: Tolerance, po
         None => None,
     };
     if slot.is_some() != known.is_vector {
-        let (message, advice) = match known.is_vector {
-            true => (format!("the port \"{port}\" has slots, and the message names none"), "add \"slot:\""),
-            false => (
-                format!("the port \"{port}\" has no slots"),
-                "take \"slot:\" away, or call the port \"name[]\"",
-            ),
+        let (message, advice) = if known.is_vector {
+            (format!("the port \"{port}\" has slots, and the message names none"), "add \"slot:\"")
+        } else {
+            (format!("the port \"{port}\" has no slots"), "take \"slot:\" away, or call the port \"name[]\"")
         };
         reader.error(Code::BAD_CASE, &node.at, message, advice);
         return None;

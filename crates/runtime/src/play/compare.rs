@@ -8,8 +8,8 @@ use ligament_wire::{Array, Value};
 /// The longest text of a value in a message, in characters.
 const MAX_TEXT_CHARS: usize = 60;
 
-/// The first difference, with its place in the value; none if the value is as expected. Numbers may be off by the
-/// tolerance; a whole number that is expected admits the same number with a point.
+/// The first difference, with its place in the value; none if the value is as expected. Numbers may be off by
+/// the tolerance; a whole number that is expected admits the same number with a point.
 pub(super) fn difference(found: &Value, expected: &Value, tolerance: Tolerance) -> Option<String> {
     differ(found, expected, tolerance, "")
 }
@@ -172,7 +172,8 @@ mod tests {
             );
             assert_eq!(difference(&large, &wrong, loose), None);
         }
-        let whole = |x: i64| Value::Array(Array::from_slice(&[x], &[1], ArrayOrder::RowMajor).expect("an array"));
+        let whole =
+            |x: i64| Value::Array(Array::from_slice(&[x], &[1], ArrayOrder::RowMajor).expect("an array"));
         let (even, odd) = (whole(9007199254740992), whole(9007199254740993));
         assert!(difference(&even, &odd, Tolerance::default()).is_some());
         assert_eq!(difference(&even, &odd, Tolerance { relative: 0.0, absolute: 1.0 }), None);

@@ -1,5 +1,5 @@
-//! One submodel alone, fed from a case file, its answers compared with what the case expects. The run has two instances:
-//! the submodel, and a player (`player.rs`), which is the command `ligament` once more.
+//! One submodel alone, fed from a case file, its answers compared with what the case expects. The run has two
+//! instances: the submodel, and a player (`player.rs`), which is the command `ligament` once more.
 
 mod case;
 mod compare;
@@ -273,8 +273,8 @@ fn program(text: &mut String, name: &str, executable: &OsStr, arguments: &[OsStr
     Ok(())
 }
 
-/// A word of the program's, with the whole path if it names a file from here: the submodel works elsewhere. A program
-/// without a slash is looked up in PATH.
+/// A word of the program's, with the whole path if it names a file from here: the submodel works elsewhere. A
+/// program without a slash is looked up in PATH.
 fn located(word: &OsStr, is_program: bool) -> OsString {
     let path = Path::new(word);
     let names_a_file = path.is_file() && (!is_program || word.to_string_lossy().contains('/'));

@@ -1,10 +1,11 @@
-//! The other side of the submodel: an instance of the run that sends what the case has for it, and compares what comes.
+//! The other side of the submodel: an instance of the run that sends what the case has for it, and compares
+//! what comes.
 
 use super::case::{read_case, Case, CasePort, CaseStep};
 use super::compare::difference;
 use super::values::{written, written_number};
 use ligament_catalogue::{fault, said, Fault};
-use ligament_instance::{Error, Instance, ErrorKind, Message, Operator, Outgoing, Ports, ValueRef, Wait};
+use ligament_instance::{Error, ErrorKind, Instance, Message, Operator, Outgoing, Ports, ValueRef, Wait};
 use ligament_model::Problems;
 use ligament_wire::times::TimeSeries;
 use ligament_wire::Value;
@@ -39,8 +40,8 @@ impl Verdict {
     }
 }
 
-/// Is the player in a run: plays a case, as the instance that the environment names. What was found goes to the file
-/// `result`.
+/// Is the player in a run: plays a case, as the instance that the environment names. What was found goes to the
+/// file `result`.
 ///
 /// # Errors
 /// The case cannot be read, or the run not be joined.
@@ -160,11 +161,12 @@ fn note_what_else_came(instance: &mut Instance, case: &Case, verdict: &mut Verdi
 fn places<'a>(instance: &Instance, case: &'a Case) -> Result<Vec<(&'a str, Option<u32>)>, Error> {
     let mut places = Vec::new();
     for port in case.ports.iter().filter(|port| port.operator.sends()) {
-        match port.is_vector {
-            true => places.extend(
+        if port.is_vector {
+            places.extend(
                 (0..instance.get_port_length(&port.name)? as u32).map(|slot| (port.name.as_str(), Some(slot))),
-            ),
-            false => places.push((port.name.as_str(), None)),
+            )
+        } else {
+            places.push((port.name.as_str(), None))
         }
     }
     Ok(places)

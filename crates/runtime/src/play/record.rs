@@ -1,15 +1,15 @@
-//! Recording a case: a run of a whole model in which all messages of one instance pass through a recorder (the command
-//! `ligament` once more), which writes them down in the order in which it hands them on.
+//! Recording a case: a run of a whole model in which all messages of one instance pass through a recorder (the
+//! command `ligament` once more), which writes them down in the order in which it hands them on.
 
 use super::values::{written, written_number};
 use super::PlayDirectories;
 use crate::{check_instance, run_over, RunOptions, RunResult};
 use ligament_catalogue::{fault, Fault};
-use ligament_instance::{Error, Flags, Instance, ErrorKind, Message, Outgoing, ValueRef, Wait};
+use ligament_instance::{Error, ErrorKind, Flags, Instance, Message, Outgoing, ValueRef, Wait};
 use ligament_manager::RunState;
 use ligament_model::{
-    without_variables, Channel, Endpoint, Identifier, Operator, Program, Reference, ResolvedModel,
-    ResolvedComponent, ResolvedInstance, ResolvedPort, Resources,
+    without_variables, Channel, Endpoint, Identifier, Operator, Program, Reference, ResolvedComponent,
+    ResolvedInstance, ResolvedModel, ResolvedPort, Resources,
 };
 use ligament_wire::Value;
 use serde::{Deserialize, Serialize};
@@ -81,7 +81,8 @@ pub fn record(mut model: ResolvedModel, options: RecordOptions) -> Result<RunRes
     written
 }
 
-/// A case file that is to be written: under another name beside it, so that nothing of the user's is ever replaced.
+/// A case file that is to be written: under another name beside it, so that nothing of the user's is ever
+/// replaced.
 struct NewCase {
     case: PathBuf,
     part: PathBuf,
@@ -137,7 +138,13 @@ impl Drop for NewCase {
 }
 
 /// Puts the recorder between an instance and its peers.
-fn prepare(model: &mut ResolvedModel, name: &str, ligament: &Path, plan: &Path, made: &Path) -> Result<(), Fault> {
+fn prepare(
+    model: &mut ResolvedModel,
+    name: &str,
+    ligament: &Path,
+    plan: &Path,
+    made: &Path,
+) -> Result<(), Fault> {
     check_instance(model, name)?;
     let of = model.instances.iter().position(|instance| instance.name.to_string() == name).unwrap_or_default()
         as u32;
@@ -308,8 +315,8 @@ fn head(model: &ResolvedModel, of: u32, ports: &[&ResolvedPort]) -> String {
     text
 }
 
-/// The settings that an instance may see, under the names by which it asks for them: of `a.micro[1].x`, `a.micro.x`, `a.x` and
-/// `x` the first.
+/// The settings that an instance may see, under the names by which it asks for them: of `a.micro[1].x`,
+/// `a.micro.x`, `a.x` and `x` the first.
 fn settings_of(model: &ResolvedModel, instance: &str) -> Vec<(String, String)> {
     let without_index = instance.split('[').next().unwrap_or(instance);
     let mut prefixes = vec![format!("{instance}."), format!("{without_index}.")];
@@ -374,17 +381,17 @@ struct OpenPort<'a> {
     slot: Option<u32>,
 }
 
-/// Hands on all messages and notes them in `text`. What cannot be recorded, if something came that a case does not hold.
+/// Hands on all messages and notes them in `text`. What cannot be recorded, if something came that a case does
+/// not hold.
 fn hand_on(instance: &mut Instance, plan: &RecordPlan, text: &mut String) -> Result<Option<Fault>, Error> {
     instance.reuse_instance()?;
     let mut open = Vec::new();
     for port in &plan.ports {
-        match port.vector {
-            true => {
-                let slots = instance.get_port_length(&port.name)? as u32;
-                open.extend((0..slots).map(|slot| OpenPort { port, slot: Some(slot) }));
-            }
-            false => open.push(OpenPort { port, slot: None }),
+        if port.vector {
+            let slots = instance.get_port_length(&port.name)? as u32;
+            open.extend((0..slots).map(|slot| OpenPort { port, slot: Some(slot) }));
+        } else {
+            open.push(OpenPort { port, slot: None })
         }
     }
     while !open.is_empty() {

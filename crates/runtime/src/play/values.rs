@@ -1,13 +1,13 @@
 //! Values of messages as they stand in a case file, and back.
 //!
-//! Plain YAML stands for itself. What YAML has no word for is a mapping of one key: `array`, `complex`, `bytes` (base 64), `uint`;
-//! a mapping of the user's own that happens to have just that key is written under `map`.
+//! Plain YAML stands for itself. What YAML has no word for is a mapping of one key: `array`, `complex`, `bytes`
+//! (base 64), `uint`; a mapping of the user's own that happens to have just that key is written under `map`.
 
 use base64::prelude::{Engine, BASE64_STANDARD as BASE64};
 use ligament_catalogue::Code;
 use ligament_model::yaml::{YamlKind, YamlNode};
-use ligament_model::{Fields, FieldReader};
-use ligament_wire::{Array, ArrayMeta, DType, ArrayOrder, Value};
+use ligament_model::{FieldReader, Fields};
+use ligament_wire::{Array, ArrayMeta, ArrayOrder, DType, Value};
 use std::fmt::Write;
 
 const WORDS: [&str; 5] = ["array", "complex", "bytes", "uint", "map"];
@@ -26,7 +26,9 @@ pub(super) fn read_value(reader: &mut FieldReader, node: &YamlNode) -> Option<Va
         YamlKind::Map(pairs) => {
             if let [(key, value)] = pairs.as_slice() {
                 match &key.kind {
-                    YamlKind::Str(word) if word == "array" => return read_array(reader, value).map(Value::Array),
+                    YamlKind::Str(word) if word == "array" => {
+                        return read_array(reader, value).map(Value::Array)
+                    }
                     YamlKind::Str(word) if word == "complex" => return read_complex(reader, value),
                     YamlKind::Str(word) if word == "bytes" => return read_bytes(reader, value),
                     YamlKind::Str(word) if word == "uint" => return read_large(reader, value),

@@ -1,8 +1,8 @@
-//! A timeline as columns: what part of each piece of wall time an instance, or on average the instances of a component,
-//! spent computing, waiting, sending and receiving.
+//! A timeline as columns: what part of each piece of wall time an instance, or on average the instances of a
+//! component, spent computing, waiting, sending and receiving.
 
 use super::MAX_SEPARATE_INSTANCES;
-use ligament_manager::timeline::{Activity, TimelineLane, TimelineSums, RunTimeline};
+use ligament_manager::timeline::{Activity, RunTimeline, TimelineLane, TimelineSums};
 
 /// What is told apart, in the order in which it is drawn and listed.
 pub const KINDS: [&str; 5] = ["compute", "wait", "send", "receive", "held"];
@@ -13,7 +13,8 @@ pub type TimeShares = [f64; KINDS.len()];
 /// A row of the picture.
 pub struct ShareRow {
     pub name: String,
-    /// For each column the part of it spent on each kind, of each instance on average; not more than 1 together.
+    /// For each column the part of it spent on each kind, of each instance on average; not more than 1
+    /// together.
     pub columns: Vec<TimeShares>,
     /// The sums over all of its time, on average, s.
     pub seconds: TimeShares,
@@ -72,7 +73,8 @@ fn add(timeline: &RunTimeline, lane: &TimelineLane, column: f64, columns: &mut [
     }
 }
 
-/// For how long each instance was held, ns. The sums of causes are exact, and the last of them may not be written yet.
+/// For how long each instance was held, ns. The sums of causes are exact, and the last of them may not be
+/// written yet.
 fn held(timeline: &RunTimeline) -> Vec<u64> {
     let is_held = |cause: u32| timeline.causes[cause as usize].activity == Activity::Steering;
     let spans = |lane: &TimelineLane| -> u64 {

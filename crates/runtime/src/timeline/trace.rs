@@ -1,7 +1,8 @@
-//! A timeline in the Trace Event Format (Duan, "Trace Event Format", Google), which Perfetto and Chrome read: a process
-//! for each component, a thread for each instance, a complete event for each interval, and a counter of bytes sent.
+//! A timeline in the Trace Event Format (Duan, "Trace Event Format", Google), which Perfetto and Chrome read: a
+//! process for each component, a thread for each instance, a complete event for each interval, and a counter of
+//! bytes sent.
 
-use ligament_manager::timeline::{Activity, TimelineLane, TimelineSpan, RunTimeline};
+use ligament_manager::timeline::{Activity, RunTimeline, TimelineLane, TimelineSpan};
 use ligament_manager::RunRecord;
 use std::io::{Result, Write};
 
@@ -66,7 +67,13 @@ pub fn write(timeline: &RunTimeline, record: &RunRecord, out: &mut dyn Write) ->
     writeln!(events.out, "\n]}}")
 }
 
-fn write_lane(timeline: &RunTimeline, lane: &TimelineLane, pid: usize, tid: usize, events: &mut Events<'_>) -> Result<()> {
+fn write_lane(
+    timeline: &RunTimeline,
+    lane: &TimelineLane,
+    pid: usize,
+    tid: usize,
+    events: &mut Events<'_>,
+) -> Result<()> {
     events.add(&format!(
         "{{\"name\":\"thread_name\",\"ph\":\"M\",\"pid\":{pid},\"tid\":{tid},\"args\":{{\"name\":{}}}}}",
         text(&lane.name)

@@ -1,7 +1,8 @@
-//! Large arrays that are received while they are still being sent. The sender announces in the ring's next slot that it
-//! has begun to copy, and how far it has come; a receiver that waits for that very message to copy it on, into an array of
-//! its own, follows close behind. Two copies take hardly longer than one then, and the second finds in a cache what the
-//! first has just written. Who does not look loses nothing: the message comes as every other does.
+//! Large arrays that are received while they are still being sent. The sender announces in the ring's next slot
+//! that it has begun to copy, and how far it has come; a receiver that waits for that very message to copy it
+//! on, into an array of its own, follows close behind. Two copies take hardly longer than one then, and the
+//! second finds in a cache what the first has just written. Who does not look loses nothing: the message comes
+//! as every other does.
 
 use super::peers::OutPeer;
 use super::{Custodian, Endpoint};
@@ -28,8 +29,8 @@ pub(super) struct FollowingReceive {
 // SAFETY: `to` is the caller's, who waits.
 unsafe impl Send for FollowingReceive {}
 
-/// The receive goes on for as long as there is this, however that ends: the array is the caller's again then, also where
-/// a function of the caller's, which a wait calls, has panicked.
+/// The receive goes on for as long as there is this, however that ends: the array is the caller's again then,
+/// also where a function of the caller's, which a wait calls, has panicked.
 struct FollowGuard<'a, C: Custodian>(&'a mut Endpoint<C>);
 
 impl<C: Custodian> Drop for FollowGuard<'_, C> {
@@ -39,8 +40,8 @@ impl<C: Custodian> Drop for FollowGuard<'_, C> {
 }
 
 impl<C: Custodian> Endpoint<C> {
-    /// Sender: copies the elements of a message for the channels `to` into its block; and announces it meanwhile, if it
-    /// is one that its receiver can follow: an array like the one before it, for one receiver.
+    /// Sender: copies the elements of a message for the channels `to` into its block; and announces it
+    /// meanwhile, if it is one that its receiver can follow: an array like the one before it, for one receiver.
     pub(super) fn copy_elements(
         &mut self,
         to: &[usize],
@@ -87,9 +88,9 @@ impl<C: Custodian> Endpoint<C> {
         (room > 0 && !peer.ended).then_some((channel.peer, announcement))
     }
 
-    /// Receiver: waits until there is a message on channel `index`, and copies meanwhile to `to` what its sender has
-    /// ready, if it is an array of a kind that `fits`, like the one before it. How many bytes of the message that `receive_to`
-    /// will give stand in `to` then.
+    /// Receiver: waits until there is a message on channel `index`, and copies meanwhile to `to` what its
+    /// sender has ready, if it is an array of a kind that `fits`, like the one before it. How many bytes of the
+    /// message that `receive_to` will give stand in `to` then.
     ///
     /// # Errors
     /// As for waiting; `to` may hold a part of what was coming.

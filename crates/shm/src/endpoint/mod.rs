@@ -1,16 +1,16 @@
-//! An endpoint: one rank of one instance as the transport sees it. It owns its line on the board, its area and its
-//! outbox, writes to the rings that it has opened and reads those that were opened to it. All that needs the
-//! agent goes through `Custodian`; nothing here knows what an instance is.
+//! An endpoint: one rank of one instance as the transport sees it. It owns its line on the board, its area and
+//! its outbox, writes to the rings that it has opened and reads those that were opened to it. All that needs
+//! the agent goes through `Custodian`; nothing here knows what an instance is.
 
 mod arrived;
-mod remote;
 mod follow;
+mod notes;
 mod ordinary;
 mod peers;
 mod receive;
+mod remote;
 mod room;
 mod send;
-mod notes;
 mod source;
 mod steer;
 mod stream;
@@ -20,9 +20,9 @@ mod views;
 mod wait;
 
 pub use arrived::ArrivedMessage;
+pub use notes::{Idle, Needs, Overdrawn};
 pub use remote::{ParkingPlace, RemoteBody};
 pub use send::Loan;
-pub use notes::{Idle, Needs, Overdrawn};
 pub use source::{AsBefore, Contiguous, EmptySource, Source};
 pub use taps::PortTap;
 
@@ -69,8 +69,8 @@ pub trait Custodian {
     /// Whether the agent has gone away.
     fn is_gone(&self) -> bool;
 
-    /// The time by which waits are measured, ns of CLOCK_MONOTONIC. This and what follows is the system's; only a
-    /// simulation has its own.
+    /// The time by which waits are measured, ns of CLOCK_MONOTONIC. This and what follows is the system's; only
+    /// a simulation has its own.
     #[inline]
     fn now(&self) -> u64 {
         now()
@@ -157,7 +157,8 @@ struct OutChannel {
     sent: u64,
     credited: u64,
     sequence: u64,
-    /// Which head stood in this channel's slot last, as `Source::number` says; 0 for none that can be referred to.
+    /// Which head stood in this channel's slot last, as `Source::number` says; 0 for none that can be referred
+    /// to.
     last_head: u64,
 }
 
@@ -201,7 +202,8 @@ pub struct Endpoint<C> {
     spare: Vec<Box<ArrivedMessage>>,
     /// The body of the slot that is being sent.
     body: Box<source::SlotBody>,
-    /// Boxed: it is looked at only after a wait or a large copy, and shall not stand between what every message needs.
+    /// Boxed: it is looked at only after a wait or a large copy, and shall not stand between what every message
+    /// needs.
     timeline: Box<Recorder>,
     custodian: C,
     /// Why the agent last gave no memory.
@@ -210,8 +212,8 @@ pub struct Endpoint<C> {
     taps: taps::Taps,
     /// The round of looking again that the agent has asked for.
     look_again: Option<u64>,
-    /// Something was taken in since the wait began, or since the endpoint last looked again: memory may have gone
-    /// back to a sender with it.
+    /// Something was taken in since the wait began, or since the endpoint last looked again: memory may have
+    /// gone back to a sender with it.
     stirred: bool,
     /// Somebody was woken since the last wait.
     rang: bool,
@@ -380,9 +382,10 @@ impl<C: Custodian> Endpoint<C> {
     /// When a copy of so many bytes begins, if it is worth its place in the timeline: else 0. For `copy_ends`.
     #[inline]
     pub fn copy_begins(&self, bytes: u64) -> u64 {
-        match bytes > MAX_UNTIMED_COPY_BYTES {
-            true => self.custodian.now(),
-            false => 0,
+        if bytes > MAX_UNTIMED_COPY_BYTES {
+            self.custodian.now()
+        } else {
+            0
         }
     }
 
@@ -432,8 +435,8 @@ impl<C: Custodian> Endpoint<C> {
         self.sends.iter().map(|channel| (channel.id, channel.sequence))
     }
 
-    /// Of each channel, by its number in the run, how many messages were received from it, without those that have
-    /// arrived and were not asked for; the end counts as one.
+    /// Of each channel, by its number in the run, how many messages were received from it, without those that
+    /// have arrived and were not asked for; the end counts as one.
     pub fn received_from(&self) -> impl Iterator<Item = (u32, u64)> + '_ {
         self.receives.iter().map(|channel| (channel.id, channel.sequence - channel.queue.len() as u64))
     }

@@ -1,6 +1,7 @@
-//! An endpoint that serves many instances of one process: whoever runs them asks what has come for which of them,
-//! waits for all of them at once, and says for which of them the endpoint works at the moment. Its sends never wait
-//! for credit: an instance goes on to the end of its step, and is not run again before its conduits have room.
+//! An endpoint that serves many instances of one process: whoever runs them asks what has come for which of
+//! them, waits for all of them at once, and says for which of them the endpoint works at the moment. Its sends
+//! never wait for credit: an instance goes on to the end of its step, and is not run again before its conduits
+//! have room.
 
 use super::wait::WaitTarget;
 use super::{Custodian, Endpoint};
@@ -37,8 +38,8 @@ pub struct Idle {
 pub struct Overdrawn {
     /// Its index.
     pub channel: usize,
-    /// It goes on when no more than these bytes are under way, or no more than its budget: the cost of the message that
-    /// went too far, since one message always fits.
+    /// It goes on when no more than these bytes are under way, or no more than its budget: the cost of the
+    /// message that went too far, since one message always fits.
     pub until: u64,
 }
 
@@ -136,8 +137,8 @@ impl<C: Custodian> Endpoint<C> {
         (under_way > until).then_some(Needs { channel: out.id, budget: under_way })
     }
 
-    /// Lets go of all that waits on a channel, whose receiver is over: its sender gets its credit back, as if the
-    /// receiver had ended as a process of its own.
+    /// Lets go of all that waits on a channel, whose receiver is over: its sender gets its credit back, as if
+    /// the receiver had ended as a process of its own.
     pub fn discard(&mut self, channel: usize) {
         while let Some(message) = self.receives[channel].queue.pop_front() {
             let held = if message.in_slab() { message.header.body_len() } else { 0 };
@@ -156,8 +157,8 @@ impl<C: Custodian> Endpoint<C> {
         self.receives[channel].id
     }
 
-    /// Answers a request to look once more: whether the code holds views of others' memory; none if something was
-    /// taken in since the last answer, so that the agent must ask anew.
+    /// Answers a request to look once more: whether the code holds views of others' memory; none if something
+    /// was taken in since the last answer, so that the agent must ask anew.
     pub fn looked(&mut self) -> Option<bool> {
         let holding = self.code_holds_views();
         (!std::mem::take(&mut self.stirred)).then_some(holding)

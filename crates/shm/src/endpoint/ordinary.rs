@@ -1,6 +1,7 @@
-//! Ordinary messages: nothing, or one array like the one before it on its channel, with all at hand that it takes. Its
-//! first line in the ring is all there is to read besides the elements. Here is its whole way, one flat function for each
-//! step; whatever is not as expected leaves all as it was, and goes the general way (`send.rs`, `receive.rs`).
+//! Ordinary messages: nothing, or one array like the one before it on its channel, with all at hand that it
+//! takes. Its first line in the ring is all there is to read besides the elements. Here is its whole way, one
+//! flat function for each step; whatever is not as expected leaves all as it was, and goes the general way
+//! (`send.rs`, `receive.rs`).
 
 use super::arrived::KnownPreamble;
 use super::peers::{InPeer, InRing};
@@ -14,16 +15,16 @@ use crate::slab::{unpacked, BlockPool, MAX_QUICK_BLOCK_BYTES};
 use ligament_wire::{flags, ArrayKind, HeaderWords, Value};
 use std::sync::atomic::Ordering;
 
-/// Looks at one ring before the general wait begins, which looks at everything: some 14 µs. A message that comes by
-/// then is taken without a look at anything else.
+/// Looks at one ring before the general wait begins, which looks at everything: some 14 µs. A message that
+/// comes by then is taken without a look at anything else.
 const EAGER: u32 = 500;
 
 // What lies at hand is copied without a look at the clock.
 const _: () = assert!(MAX_QUICK_BLOCK_BYTES <= MAX_UNTIMED_COPY_BYTES);
 
 impl<C: Custodian> Endpoint<C> {
-    /// Whether all messages take the general way, ordinary ones too. Both ways mean the same, and are played against
-    /// each other: that is what this is for.
+    /// Whether all messages take the general way, ordinary ones too. Both ways mean the same, and are played
+    /// against each other: that is what this is for.
     pub fn set_generally(&mut self, yes: bool) {
         self.generally = yes;
     }
@@ -73,8 +74,8 @@ impl<C: Custodian> Endpoint<C> {
         true
     }
 
-    /// Whether the next message of a channel can only be the next of its ring, and stands there or is worth a short wait
-    /// (`comes_soon`), for which all is made ready.
+    /// Whether the next message of a channel can only be the next of its ring, and stands there or is worth a
+    /// short wait (`comes_soon`), for which all is made ready.
     #[inline(always)]
     fn may_come_soon(&mut self, index: usize) -> bool {
         let channel = &self.receives[index];
@@ -93,8 +94,9 @@ impl<C: Custodian> Endpoint<C> {
         true
     }
 
-    /// Receives the next message of channel `index`, if it comes soon and is an ordinary one: its header, and its value as
-    /// a view. False, and nothing done, if it is another, or none, or something is wrong with it: `receive_to` will say.
+    /// Receives the next message of channel `index`, if it comes soon and is an ordinary one: its header, and
+    /// its value as a view. False, and nothing done, if it is another, or none, or something is wrong with it:
+    /// `receive_to` will say.
     #[inline(always)]
     pub fn receive_ordinary(&mut self, index: usize, header: &mut HeaderWords, to: &mut Value) -> bool {
         if !self.may_come_soon(index) {
@@ -133,9 +135,9 @@ impl<C: Custodian> Endpoint<C> {
         true
     }
 
-    /// Receives the next message of channel `index`, if it comes soon and is an ordinary one with an array whose kind
-    /// `fits`: its header, and its elements to where the caller wants them, who has room for so many bytes. Else as
-    /// `receive_ordinary`.
+    /// Receives the next message of channel `index`, if it comes soon and is an ordinary one with an array
+    /// whose kind `fits`: its header, and its elements to where the caller wants them, who has room for so many
+    /// bytes. Else as `receive_ordinary`.
     #[inline(always)]
     pub fn receive_ordinary_into(
         &mut self,
@@ -170,7 +172,8 @@ impl<C: Custodian> Endpoint<C> {
     }
 }
 
-/// Whether the next slot of a ring is there, after a short wait in which free memory is made ready for what is sent next.
+/// Whether the next slot of a ring is there, after a short wait in which free memory is made ready for what is
+/// sent next.
 #[inline(always)]
 fn comes_soon(reader: &RingReader, pool: &mut BlockPool, custodian: &impl Custodian) -> bool {
     let mut more = true;
@@ -186,8 +189,8 @@ fn comes_soon(reader: &RingReader, pool: &mut BlockPool, custodian: &impl Custod
     })
 }
 
-/// Whether the next message of a channel stands at the front of its ring, with nothing special in its header, which is
-/// read.
+/// Whether the next message of a channel stands at the front of its ring, with nothing special in its header,
+/// which is read.
 #[inline(always)]
 fn is_at_front(ring: &InRing, channel: &InChannel, header: &mut HeaderWords) -> bool {
     ring.reader.peek(&mut header.0) && header.is_ordinary(channel.id, channel.sequence)

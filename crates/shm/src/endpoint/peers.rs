@@ -1,11 +1,11 @@
-//! The other ends: a peer that we write to (its doorbell, its area, our ring to it) and one that we read from (its
-//! outbox, its slabs as we need them, our inbox for it).
+//! The other ends: a peer that we write to (its doorbell, its area, our ring to it) and one that we read from
+//! (its outbox, its slabs as we need them, our inbox for it).
 
-use super::views::{Lent, BlockReturn};
+use super::views::{BlockReturn, Lent};
 use crate::area::{Front, Inbox};
 use crate::board::Board;
 use crate::memory::{Mapping, ShmError, PAGE};
-use crate::ring::{RingReader, RingWriter, RingEntry, ENTRY_BYTES};
+use crate::ring::{RingEntry, RingReader, RingWriter, ENTRY_BYTES};
 use ligament_wire::{EndpointId, Value};
 use rustix::fd::OwnedFd;
 use std::collections::{HashMap, VecDeque};

@@ -1,10 +1,10 @@
-//! Taking messages in: from rings to the queues of their channels, and from there, or straight from the ring, to
-//! the code.
+//! Taking messages in: from rings to the queues of their channels, and from there, or straight from the ring,
+//! to the code.
 
 use super::arrived::{ArrivedMessage, BodyPlace, KnownPreamble, INLINE_HEAD, PLACE_WORDS};
 use super::peers::InPeer;
 use super::stream::GIVEN_UP;
-use super::wait::{WaitTarget, Deadline};
+use super::wait::{Deadline, WaitTarget};
 use super::{Custodian, Endpoint};
 use crate::board::FOR_MESSAGES;
 use crate::memory::ShmError;
@@ -77,8 +77,8 @@ impl<C: Custodian> Endpoint<C> {
         Ok(())
     }
 
-    /// A peer is gone that has not ended its channels. What it has sent is taken in, of which nothing is half there but a
-    /// message in chunks; then each of its channels ends as if it had said so.
+    /// A peer is gone that has not ended its channels. What it has sent is taken in, of which nothing is half
+    /// there but a message in chunks; then each of its channels ends as if it had said so.
     pub(super) fn end_channels_of(&mut self, endpoint: EndpointId) -> Result<(), ShmError> {
         let Some(peer) = self.inn.iter().position(|peer| peer.endpoint == endpoint) else { return Ok(()) };
         self.take_in()?;
@@ -126,19 +126,20 @@ impl<C: Custodian> Endpoint<C> {
         Ok(here)
     }
 
-    /// Looks now and then whether the agent lives: a code that asks again and again instead of waiting would never learn
-    /// that its run is gone, since only a wait that lasts looks otherwise.
+    /// Looks now and then whether the agent lives: a code that asks again and again instead of waiting would
+    /// never learn that its run is gone, since only a wait that lasts looks otherwise.
     #[cold]
     pub(super) fn looked_in_vain(&mut self) -> Result<(), ShmError> {
         self.fruitless = self.fruitless.wrapping_add(1);
-        match self.fruitless % POLLS_PER_AGENT_CHECK == 0 && self.custodian.is_gone() {
-            true => Err(self.agent_gone()),
-            false => Ok(()),
+        if self.fruitless % POLLS_PER_AGENT_CHECK == 0 && self.custodian.is_gone() {
+            Err(self.agent_gone())
+        } else {
+            Ok(())
         }
     }
 
-    /// The next message of channel `index`, waiting for it until the deadline: its header and its value, each to where
-    /// it shall stand.
+    /// The next message of channel `index`, waiting for it until the deadline: its header and its value, each
+    /// to where it shall stand.
     ///
     /// # Errors
     /// As `receive`.
@@ -173,8 +174,8 @@ impl<C: Custodian> Endpoint<C> {
         Ok(())
     }
 
-    /// The next message of channel `index`, waiting for it until the deadline. Give the box to `recycle` when its
-    /// value is taken.
+    /// The next message of channel `index`, waiting for it until the deadline. Give the box to `recycle` when
+    /// its value is taken.
     ///
     /// # Errors
     /// `TimedOut`; `RunEnds` or `AgentGone` when none will come any more; `Malformed`.
@@ -214,8 +215,8 @@ impl<C: Custodian> Endpoint<C> {
         Ok(())
     }
 
-    /// Returns the credit of a message that the code gets now, with `held` bytes in a slab, and counts it. False if
-    /// views hold more of the peers' memory than they may.
+    /// Returns the credit of a message that the code gets now, with `held` bytes in a slab, and counts it.
+    /// False if views hold more of the peers' memory than they may.
     #[inline(always)]
     fn count_in(&mut self, index: usize, held: u64, header: &HeaderWords) -> bool {
         self.return_credit(index, held);
@@ -228,7 +229,8 @@ impl<C: Custodian> Endpoint<C> {
         held == 0 || self.note_pinned(held) <= self.pinned_limit
     }
 
-    /// Copies an array of channel `index` out of its slab, in place. Where there is no memory for that it stays there.
+    /// Copies an array of channel `index` out of its slab, in place. Where there is no memory for that it stays
+    /// there.
     #[cold]
     pub(super) fn copy_out_of(&mut self, index: usize, held: u64, value: &mut Value) {
         let began = self.copy_begins(held);
@@ -268,8 +270,8 @@ impl<C: Custodian> Endpoint<C> {
         }
     }
 
-    /// Counts a view of `len` bytes as held. What views hold is looked up when it matters: for large ones, near the
-    /// limit, and every now and then.
+    /// Counts a view of `len` bytes as held. What views hold is looked up when it matters: for large ones, near
+    /// the limit, and every now and then.
     #[inline(always)]
     pub(super) fn note_pinned(&mut self, len: u64) -> u64 {
         self.pinned_guess += len;
@@ -289,8 +291,8 @@ impl<C: Custodian> Endpoint<C> {
         self.inn[self.receives[index].peer].overlays.get(&number)
     }
 
-    /// Takes one slot of a peer's ring, which is ready: a message, and the index of its channel; or nothing if it
-    /// was the carrier's own.
+    /// Takes one slot of a peer's ring, which is ready: a message, and the index of its channel; or nothing if
+    /// it was the carrier's own.
     #[inline]
     fn take_slot(&mut self, peer: usize, message: &mut ArrivedMessage) -> Result<Option<usize>, ShmError> {
         let ring = self.inn[peer].ring.as_mut().expect("it was ready");

@@ -1,6 +1,6 @@
-//! An endpoint that stands for instances elsewhere. It takes messages off its rings and owes their credit until it hears
-//! that their receivers have them; and it publishes what came from elsewhere, for which the senders there have claimed
-//! credit. Nothing here waits, but for answers of the agent.
+//! An endpoint that stands for instances elsewhere. It takes messages off its rings and owes their credit until
+//! it hears that their receivers have them; and it publishes what came from elsewhere, for which the senders
+//! there have claimed credit. Nothing here waits, but for answers of the agent.
 
 use super::arrived::{ArrivedMessage, INLINE_HEAD};
 use super::receive::cost;
@@ -46,8 +46,8 @@ impl ArrivedMessage {
         cost(if self.in_slab() { self.header.body_len() } else { 0 })
     }
 
-    /// The message's header as it travels between domains. Of the carrier's flags one stays: `PLACED` says that the body
-    /// took memory of a slab, so that the message costs the same on both sides.
+    /// The message's header as it travels between domains. Of the carrier's flags one stays: `PLACED` says that
+    /// the body took memory of a slab, so that the message costs the same on both sides.
     pub fn header_elsewhere(&self) -> HeaderWords {
         let mut header = self.header;
         header.0[0] &= !(u64::from(flags::CARRIER) << 16);
@@ -67,8 +67,8 @@ impl<C: Custodian> Endpoint<C> {
         self.bell().stands_for_others();
     }
 
-    /// Takes in what has come, and hears the agent. The indices of the channels on which something came are added to
-    /// `into`, once for each message.
+    /// Takes in what has come, and hears the agent. The indices of the channels on which something came are
+    /// added to `into`, once for each message.
     ///
     /// # Errors
     /// `RunEnds`, `AgentGone`; `Malformed`.
@@ -110,8 +110,8 @@ impl<C: Custodian> Endpoint<C> {
 
     // --- what was sent elsewhere, for those here ---
 
-    /// Memory for a message of so many bytes, of which the first `placed` can be written; none if the run's limit does
-    /// not allow it.
+    /// Memory for a message of so many bytes, of which the first `placed` can be written; none if the run's
+    /// limit does not allow it.
     ///
     /// # Errors
     /// `AgentGone`, `System`; `OutOfMemory` if the system has less than the run may take.
@@ -156,7 +156,12 @@ impl<C: Custodian> Endpoint<C> {
     ///
     /// # Errors
     /// `Malformed`: it is not the next one of its channel, or no message at all.
-    pub fn publish(&mut self, channel: usize, header: HeaderWords, body: RemoteBody<'_>) -> Result<(), ShmError> {
+    pub fn publish(
+        &mut self,
+        channel: usize,
+        header: HeaderWords,
+        body: RemoteBody<'_>,
+    ) -> Result<(), ShmError> {
         let mut header = self.next_of(channel, header)?;
         let block = match body {
             RemoteBody::Small(bytes) => {
@@ -165,7 +170,9 @@ impl<C: Custodian> Endpoint<C> {
                 self.body.used = bytes.len().div_ceil(8);
                 None
             }
-            RemoteBody::Placed(loan, _) if !self.pool.has(loan.block, loan.start()) => return Err(foreign_loan()),
+            RemoteBody::Placed(loan, _) if !self.pool.has(loan.block, loan.start()) => {
+                return Err(foreign_loan())
+            }
             RemoteBody::Placed(mut loan, at) => {
                 let (parts, body_len) = (header.parts(), header.body_len());
                 let block = loan.block;
@@ -191,8 +198,9 @@ impl<C: Custodian> Endpoint<C> {
         Ok(())
     }
 
-    /// Publishes the piece from `at` on of a message for which there is no memory in one piece; `has_room` has said yes.
-    /// How many bytes it has; none if there is no memory for it now, but will be when receivers release some.
+    /// Publishes the piece from `at` on of a message for which there is no memory in one piece; `has_room` has
+    /// said yes. How many bytes it has; none if there is no memory for it now, but will be when receivers
+    /// release some.
     ///
     /// # Errors
     /// `OutOfMemory`: there is none, and waiting would not help. `Malformed` as for `publish`.
@@ -294,15 +302,16 @@ impl<C: Custodian> Endpoint<C> {
             || self.inn.iter().any(|peer| peer.ring.as_ref().is_some_and(|ring| ring.reader.ready()))
     }
 
-    /// From now on others ring for `what` (`FOR_MESSAGES`, `FOR_CREDIT`): who looks once more and finds nothing can sleep
-    /// there. Others may use the endpoint meanwhile. `get_up` comes after it.
+    /// From now on others ring for `what` (`FOR_MESSAGES`, `FOR_CREDIT`): who looks once more and finds nothing
+    /// can sleep there. Others may use the endpoint meanwhile. `get_up` comes after it.
     pub fn lie_down(&mut self, what: u32) -> ParkingPlace {
         self.board.fall_asleep(self.bell());
         let seen = self.bell().lie_down(what);
         ParkingPlace { board: self.board.clone(), index: self.index, seen }
     }
 
-    /// Where to sleep while somebody else is awake for this endpoint, who lies down before they sleep themselves.
+    /// Where to sleep while somebody else is awake for this endpoint, who lies down before they sleep
+    /// themselves.
     pub fn bed(&self) -> ParkingPlace {
         ParkingPlace { board: self.board.clone(), index: self.index, seen: self.bell().seen() }
     }

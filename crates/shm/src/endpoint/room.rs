@@ -13,7 +13,8 @@ use std::collections::{BTreeMap, VecDeque};
 use std::ptr::NonNull;
 
 impl<C: Custodian> Endpoint<C> {
-    /// As `have_room`; a single write needs none of it, since it fails before anything was written, or not at all.
+    /// As `have_room`; a single write needs none of it, since it fails before anything was written, or not at
+    /// all.
     #[inline(always)]
     pub(super) fn have_room_for_many(&mut self, to: &[usize]) -> Result<(), ShmError> {
         match to.len() {
@@ -35,8 +36,8 @@ impl<C: Custodian> Endpoint<C> {
         needed.into_iter().try_for_each(|(peer, slots)| self.make_room(peer, slots))
     }
 
-    /// Opens the ring to a peer, goes on in larger segments, or waits for the reader, until so many slots can be
-    /// written.
+    /// Opens the ring to a peer, goes on in larger segments, or waits for the reader, until so many slots can
+    /// be written.
     #[cold]
     pub(super) fn make_room(&mut self, peer: usize, slots: usize) -> Result<(), ShmError> {
         if self.out[peer].ring.is_none() && !self.out[peer].ended {

@@ -1,5 +1,6 @@
-//! Sending: one write for all receivers. The body goes into the slot if it is small, otherwise in one copy into a
-//! block of a slab (none if it was written there as a loan), and in chunks through a window where memory is short.
+//! Sending: one write for all receivers. The body goes into the slot if it is small, otherwise in one copy into
+//! a block of a slab (none if it was written there as a loan), and in chunks through a window where memory is
+//! short.
 
 use super::arrived::{INLINE_HEAD, KNOWN_PREAMBLE_BYTES};
 use super::peers::OutPeer;
@@ -12,13 +13,13 @@ use crate::memory::{Mapping, ShmError};
 use crate::ring::BODY_BYTES;
 use crate::slab::{packed, slab_size, stays_in_caches, BlockId, BlockPool};
 use ligament_catalogue::fault;
-use ligament_wire::{flags, ConduitEnd, Header, HeaderWords, MessageKind, EncodingPlan};
+use ligament_wire::{flags, ConduitEnd, EncodingPlan, Header, HeaderWords, MessageKind};
 use rustix::fd::OwnedFd;
 use std::sync::atomic::Ordering;
 use std::sync::Arc;
 
-/// A block that the code fills in place. Give it to `send_loan`, or back with `return_loan`. It keeps its memory mapped, so
-/// that it can be written for as long as there is a loan, also after its endpoint is gone.
+/// A block that the code fills in place. Give it to `send_loan`, or back with `return_loan`. It keeps its
+/// memory mapped, so that it can be written for as long as there is a loan, also after its endpoint is gone.
 pub struct Loan {
     pub(super) block: BlockId,
     pages: Arc<Mapping>,
@@ -42,8 +43,8 @@ impl Loan {
 
     /// The bytes, to be filled.
     pub fn bytes_mut(&mut self) -> &mut [u8] {
-        // SAFETY: the block is this loan's alone until it is given away, lies within the mapping by `new`, and stays
-        // mapped while the loan lives.
+        // SAFETY: the block is this loan's alone until it is given away, lies within the mapping by `new`, and
+        // stays mapped while the loan lives.
         unsafe { std::slice::from_raw_parts_mut(self.start(), self.len) }
     }
 
@@ -116,9 +117,10 @@ impl<C: Custodian> Endpoint<C> {
             None => {
                 // SAFETY: the block is ours alone until it is posted, and has room for `in_slab` bytes.
                 let memory = unsafe { std::slice::from_raw_parts_mut(place.start, in_slab as usize) };
-                match beside {
-                    true => source.write_parts(memory),
-                    false => source.write_body(memory),
+                if beside {
+                    source.write_parts(memory)
+                } else {
+                    source.write_body(memory)
                 }
             }
         }
@@ -176,8 +178,8 @@ impl<C: Custodian> Endpoint<C> {
         }
     }
 
-    /// Sends what a loan holds, described by `head` (at most 232 bytes; `number` as `Source::number`), with `body_len`
-    /// bytes in all.
+    /// Sends what a loan holds, described by `head` (at most 232 bytes; `number` as `Source::number`), with
+    /// `body_len` bytes in all.
     ///
     /// # Errors
     /// As `send`. The loan is gone in any case.
@@ -237,7 +239,12 @@ impl<C: Custodian> Endpoint<C> {
     }
 
     /// Makes sure that the receivers of `to` know settings overlay `number`, whose body `plan` holds.
-    pub fn announce_overlay(&mut self, to: &[usize], number: u32, plan: &EncodingPlan<'_, '_>) -> Result<(), ShmError> {
+    pub fn announce_overlay(
+        &mut self,
+        to: &[usize],
+        number: u32,
+        plan: &EncodingPlan<'_, '_>,
+    ) -> Result<(), ShmError> {
         for &channel in to {
             let peer = self.sends[channel].peer;
             if self.out[peer].overlays.contains(&number) {
@@ -346,8 +353,8 @@ impl<C: Custodian> Endpoint<C> {
         enough
     }
 
-    /// Writes the slot of one message, with the body that is ready, to each receiver. After an error, such as a wait
-    /// for room that a signal ended, no receiver has got it, and what was claimed is free again.
+    /// Writes the slot of one message, with the body that is ready, to each receiver. After an error, such as a
+    /// wait for room that a signal ended, no receiver has got it, and what was claimed is free again.
     #[inline(always)]
     fn post(&mut self, to: &[usize], mut header: HeaderWords) -> Result<(), ShmError> {
         if let Err(error) = self.have_room_for_many(to) {
@@ -365,8 +372,9 @@ impl<C: Custodian> Endpoint<C> {
         Ok(())
     }
 
-    /// Writes the slot of one message whose body lies in a block to each receiver: its place and its head, or its place
-    /// alone, where the receiver knows the head. After an error it is as after one of `post`, and the block is free.
+    /// Writes the slot of one message whose body lies in a block to each receiver: its place and its head, or
+    /// its place alone, where the receiver knows the head. After an error it is as after one of `post`, and the
+    /// block is free.
     #[inline(always)]
     fn post_placed(
         &mut self,
@@ -399,7 +407,8 @@ impl<C: Custodian> Endpoint<C> {
                     }
                     let wrote = self.write_slot(out.peer, &header.0, self.body.used, Some(block));
                     if wrote.is_ok() {
-                        self.sends[channel].last_head = if head.len() <= KNOWN_PREAMBLE_BYTES { number } else { 0 };
+                        self.sends[channel].last_head =
+                            if head.len() <= KNOWN_PREAMBLE_BYTES { number } else { 0 };
                     }
                     wrote
                 }
@@ -530,8 +539,8 @@ pub(super) fn foreign_loan() -> ShmError {
     ShmError::Malformed("a loan of another instance".into())
 }
 
-/// What may be under way on a channel without a second look. A message that is too large has a second look then, so that
-/// the limit costs nothing to all others.
+/// What may be under way on a channel without a second look. A message that is too large has a second look
+/// then, so that the limit costs nothing to all others.
 pub(super) fn at_once(budget: u64, limit: u64) -> u64 {
     budget.min(cost(0).saturating_add(limit))
 }

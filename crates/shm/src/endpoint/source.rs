@@ -10,8 +10,8 @@ use std::ops::Range;
 pub trait Source {
     /// The lengths table and the tree.
     fn head(&self) -> &[u8];
-    /// A number that stands for this head, its count of parts and the body's length, for as long as the endpoint lives;
-    /// 0 for heads that do not come again. Messages whose head comes again are shorter.
+    /// A number that stands for this head, its count of parts and the body's length, for as long as the
+    /// endpoint lives; 0 for heads that do not come again. Messages whose head comes again are shorter.
     fn number(&self) -> u64 {
         0
     }
@@ -104,7 +104,8 @@ impl Source for EmptySource {
     fn copy_range(&self, _: Range<u64>, _: &mut [u8]) {}
 }
 
-/// One array whose elements lie together and whose head came before: all that an ordinary message needs of its body.
+/// One array whose elements lie together and whose head came before: all that an ordinary message needs of its
+/// body.
 pub struct AsBefore<'a> {
     /// The head's number, which is not 0: see `Source::number`.
     pub number: u64,

@@ -1,11 +1,11 @@
-//! Steering: an instance says how far it is, once in each step, and hears whether something has changed. If nothing has, that
-//! takes a look at two words.
+//! Steering: an instance says how far it is, once in each step, and hears whether something has changed. If
+//! nothing has, that takes a look at two words.
 
 use super::wait::WaitTarget;
 use super::{Custodian, Endpoint};
 use crate::board::FOR_MESSAGES;
 use crate::memory::ShmError;
-use crate::steering::{Gate, SteeringState, SteeringNotice};
+use crate::steering::{Gate, SteeringNotice, SteeringState};
 use std::sync::Arc;
 
 impl<C: Custodian> Endpoint<C> {
@@ -25,16 +25,18 @@ impl<C: Custodian> Endpoint<C> {
         calm
     }
 
-    /// An instance is about to do what belongs to the model time `time`, s. Gives the settings that are in force from here on,
-    /// in their order. Waits while a change is being agreed on that may be in force here, and at halts.
+    /// An instance is about to do what belongs to the model time `time`, s. Gives the settings that are in
+    /// force from here on, in their order. Waits while a change is being agreed on that may be in force here,
+    /// and at halts.
     ///
     /// # Errors
     /// `Interrupted`, `RunEnds`, `AgentGone`.
     #[inline]
     pub fn steer(&mut self, member: u32, gate: Gate, time: f64) -> Result<Vec<Arc<[u8]>>, ShmError> {
-        match self.steer_at_once(member, gate, time) {
-            true => Ok(Vec::new()),
-            false => self.steer_slowly(member, gate, time),
+        if self.steer_at_once(member, gate, time) {
+            Ok(Vec::new())
+        } else {
+            self.steer_slowly(member, gate, time)
         }
     }
 
@@ -45,11 +47,12 @@ impl<C: Custodian> Endpoint<C> {
         }
         let told = self.steering.arrives(member, gate, time);
         let waited = self.tell(told).and_then(|()| self.hear_agent()).and_then(|()| {
-            match self.steering.waits_for().is_some() {
-                true => self.wait_until(WaitTarget::Steering, FOR_MESSAGES, None, |me| {
+            if self.steering.waits_for().is_some() {
+                self.wait_until(WaitTarget::Steering, FOR_MESSAGES, None, |me| {
                     Ok(me.steering.waits_for().is_none())
-                }),
-                false => Ok(()),
+                })
+            } else {
+                Ok(())
             }
         });
         if let Err(error) = waited {

@@ -19,9 +19,9 @@ pub(super) const GIVEN_UP: u64 = u64::MAX;
 const MEMORY_RETRY_NS: u64 = 1_000_000_000;
 
 impl<C: Custodian> Endpoint<C> {
-    /// Passes a message on in chunks, for which the credit is claimed already: each chunk waits for a block that
-    /// can be had, the receivers put the pieces together in memory of their own. After an error, such as a wait that a
-    /// signal ended, it is as if the message had not been sent: the receivers let go of the pieces.
+    /// Passes a message on in chunks, for which the credit is claimed already: each chunk waits for a block
+    /// that can be had, the receivers put the pieces together in memory of their own. After an error, such as a
+    /// wait that a signal ended, it is as if the message had not been sent: the receivers let go of the pieces.
     #[cold]
     pub(super) fn stream(
         &mut self,
@@ -68,8 +68,9 @@ impl<C: Custodian> Endpoint<C> {
         Ok(())
     }
 
-    /// Ends a streamed message of which `at` bytes were passed on. What was claimed for it is free again, since it will
-    /// never be received; the receivers are told where that needs no wait, and else notice by what comes next.
+    /// Ends a streamed message of which `at` bytes were passed on. What was claimed for it is free again, since
+    /// it will never be received; the receivers are told where that needs no wait, and else notice by what
+    /// comes next.
     pub(super) fn give_up(
         &mut self,
         to: &[usize],

@@ -1,5 +1,5 @@
-//! Taps: ports whose latest values somebody looks at. The agent says which, with a word that each send looks at anyway, so
-//! that a send of which nobody wants to see anything does nothing for it.
+//! Taps: ports whose latest values somebody looks at. The agent says which, with a word that each send looks at
+//! anyway, so that a send of which nobody wants to see anything does nothing for it.
 
 use super::{Custodian, Endpoint};
 use crate::tap::TapBox;
@@ -46,13 +46,15 @@ impl Taps {
 }
 
 impl<C: Custodian> Endpoint<C> {
-    /// Whether somebody may want to see what is sent: there are taps, or the agent has called and was not listened to yet.
+    /// Whether somebody may want to see what is sent: there are taps, or the agent has called and was not
+    /// listened to yet.
     #[inline(always)]
     pub fn may_be_tapped(&self) -> bool {
         !cfg!(ligament_unwatched) && u64::from(self.bell().control()) != self.taps.heard
     }
 
-    /// Listens to the agent if it has called, and gives the taps. What else it said has its effect at the next wait.
+    /// Listens to the agent if it has called, and gives the taps. What else it said has its effect at the next
+    /// wait.
     pub fn taps(&mut self) -> &mut [PortTap] {
         // What could not be heeded is gone from the line: the next wait must fail by it.
         if let Err(error) = self.hear_agent() {

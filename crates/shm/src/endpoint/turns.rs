@@ -1,8 +1,9 @@
-//! Giving way: whether those who run meanwhile give the core back soon, or keep it for a slice of time, as a program
-//! that computes does. Then a process does better to sleep: who is woken comes before those who compute.
+//! Giving way: whether those who run meanwhile give the core back soon, or keep it for a slice of time, as a
+//! program that computes does. Then a process does better to sleep: who is woken comes before those who
+//! compute.
 
-/// A yield that takes longer has let somebody compute. The kernel's slices are longer than this, and a round of 32
-/// processes that hand on to each other is shorter.
+/// A yield that takes longer has let somebody compute. The kernel's slices are longer than this, and a round of
+/// 32 processes that hand on to each other is shorter.
 const KEPT_NS: u64 = 500_000;
 /// The most waits that go by before yielding is tried again.
 const MAX_SKIPPED_YIELDS: u32 = 256;
@@ -32,7 +33,8 @@ impl Turns {
         may
     }
 
-    /// A yield, or a few, took so many ns. Whether somebody kept the core, so that there should be no more of them.
+    /// A yield, or a few, took so many ns. Whether somebody kept the core, so that there should be no more of
+    /// them.
     pub fn took(&mut self, ns: u64) -> bool {
         let kept = ns > KEPT_NS;
         if kept {

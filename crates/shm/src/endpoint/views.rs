@@ -1,5 +1,5 @@
-//! What a peer has lent: views of its slabs, and telling it when they are over. A view may be dropped by any thread,
-//! also after its endpoint is gone.
+//! What a peer has lent: views of its slabs, and telling it when they are over. A view may be dropped by any
+//! thread, also after its endpoint is gone.
 
 use crate::area::Inbox;
 use crate::board::{Board, FOR_CREDIT};
@@ -12,9 +12,9 @@ use std::ptr::NonNull;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::Arc;
 
-/// Views above this are released as soon as they are dropped, since their sender may need the memory. Smaller ones
-/// wait for a quiet moment of the endpoint: to tell the sender at once would put the journey of a cache line between
-/// a receive and the reply to it.
+/// Views above this are released as soon as they are dropped, since their sender may need the memory. Smaller
+/// ones wait for a quiet moment of the endpoint: to tell the sender at once would put the journey of a cache
+/// line between a receive and the reply to it.
 const MAX_BATCHED_VIEW_BYTES: u64 = 64 << 10;
 
 /// So many blocks that were read at once are told of together, if no quiet moment comes before.
@@ -61,7 +61,8 @@ impl BlockReturn {
 struct Lease {
     keeper: Keeper,
     link: NonNull<BlockReturn>,
-    /// The slab that the view is of, and where it begins here. It stays for the next view, which is mostly of the same slab.
+    /// The slab that the view is of, and where it begins here. It stays for the next view, which is mostly of
+    /// the same slab.
     pages: Option<Arc<Mapping>>,
     start: *const u8,
     len: u64,
@@ -84,7 +85,8 @@ impl Lease {
 /// # Safety
 /// `keeper` is that of a lease that is out; called once.
 unsafe fn end_lease(keeper: NonNull<Keeper>) {
-    // SAFETY: `repr(C)` puts the keeper first; leases live until they are over (see `Lent`), and so does the link.
+    // SAFETY: `repr(C)` puts the keeper first; leases live until they are over (see `Lent`), and so does the
+    // link.
     let lease = unsafe { keeper.cast::<Lease>().as_ref() };
     if lease.len > MAX_BATCHED_VIEW_BYTES {
         // SAFETY: as above.
@@ -157,8 +159,8 @@ impl Lent {
         unsafe { self.link.as_ref() }
     }
 
-    /// A view of `len` bytes at `offset` in slab `slab`, released when the last of its clones is dropped. `fetch`
-    /// asks the agent for the slab the first time.
+    /// A view of `len` bytes at `offset` in slab `slab`, released when the last of its clones is dropped.
+    /// `fetch` asks the agent for the slab the first time.
     ///
     /// # Errors
     /// `Malformed` if that is not within the slab.
@@ -195,9 +197,9 @@ impl Lent {
         unsafe { new.keeper.again() };
         self.out.push(lease);
         self.bytes_out += len;
-        // SAFETY: the range was checked against the mapping, which the lease holds; and the lease stays while it is out.
-        // The sender does not write there until the release (peers may be wrong: then the numbers are wrong, as with any
-        // shared memory).
+        // SAFETY: the range was checked against the mapping, which the lease holds; and the lease stays while
+        // it is out. The sender does not write there until the release (peers may be wrong: then the numbers
+        // are wrong, as with any shared memory).
         Some(unsafe { Bytes::from_keeper(start, len as usize, lease.cast()) })
     }
 
@@ -213,8 +215,8 @@ impl Lent {
         within.then(|| unsafe { std::slice::from_raw_parts(start.add(offset as usize), len as usize) })
     }
 
-    /// A block that was looked at is done with. Its sender is told in a quiet moment, as of small views, or with the
-    /// next ones.
+    /// A block that was looked at is done with. Its sender is told in a quiet moment, as of small views, or
+    /// with the next ones.
     #[inline(always)]
     pub fn is_read(&mut self, block: u32) {
         self.read.push(block);
@@ -261,8 +263,8 @@ impl Lent {
         NonNull::from(Box::leak(Box::new(lease)))
     }
 
-    /// Looks at no more than `at_most` of the leases that are out, and takes back those that are over: tells the
-    /// sender of the small ones, and of what was read at once, which was put off.
+    /// Looks at no more than `at_most` of the leases that are out, and takes back those that are over: tells
+    /// the sender of the small ones, and of what was read at once, which was put off.
     #[inline]
     pub fn take_back(&mut self, at_most: usize) {
         if self.link().is_forked() {
@@ -290,8 +292,9 @@ impl Lent {
             }
             self.bytes_out -= here.len;
             if here.len <= MAX_BATCHED_VIEW_BYTES {
-                // Nobody else counts at the same time: small views are told here only, and a block holds a small and a
-                // large one at once only as the end of a stream, whose views never leave the endpoint.
+                // Nobody else counts at the same time: small views are told here only, and a block holds a
+                // small and a large one at once only as the end of a stream, whose views never leave the
+                // endpoint.
                 self.link().inbox.release_alone(here.block);
                 any = true;
             }
@@ -331,7 +334,8 @@ impl Drop for Lent {
             // SAFETY: from `Box::leak`, and over.
             drop(unsafe { Box::from_raw(lease.as_ptr()) });
         }
-        // Views outlive the endpoint: their leases, and with them what these hold, stay to the end of the process.
+        // Views outlive the endpoint: their leases, and with them what these hold, stay to the end of the
+        // process.
         if self.out.is_empty() {
             // SAFETY: from `Box::leak`, and no lease refers to it any more.
             drop(unsafe { Box::from_raw(self.link.as_ptr()) });

@@ -1,5 +1,5 @@
-//! The one wait of an endpoint: for messages, for credit, for room. It spins while a core is free for that, then
-//! yields, then parks; all the while it takes in what arrives on every ring, so that no peer is held up.
+//! The one wait of an endpoint: for messages, for credit, for room. It spins while a core is free for that,
+//! then yields, then parks; all the while it takes in what arrives on every ring, so that no peer is held up.
 
 use super::arrived::BodyPlace;
 use super::{Custodian, Endpoint};
@@ -14,15 +14,15 @@ use std::time::Duration;
 const BRIEF_POLLS: u32 = 256;
 /// Looks at what is awaited between two looks at everything else, one or two microseconds.
 const POLLS_BETWEEN_SCANS: u32 = 64;
-/// How long to spin while a core is free: many wake-ups from a park (36 µs each, measured), so that an exchange of
-/// 16 MiB does not pay for one. Nobody else wants the core meanwhile.
+/// How long to spin while a core is free: many wake-ups from a park (36 µs each, measured), so that an exchange
+/// of 16 MiB does not pay for one. Nobody else wants the core meanwhile.
 const SPIN_NS: u64 = 1_000_000;
 /// How many channels are looked at for a peer on the same core.
 const PEERS_LOOKED_AT: usize = 8;
 /// How long a wait that only yields goes on before it is shown on the status page.
 const MAX_UNREPORTED_YIELD_NS: u64 = 50_000;
-/// How long to yield before parking: as long as a token takes round a ring of 32 processes on two cores. Less, and all of
-/// them soon pay for wake-ups: four processes took 4 µs a hop and not one.
+/// How long to yield before parking: as long as a token takes round a ring of 32 processes on two cores. Less,
+/// and all of them soon pay for wake-ups: four processes took 4 µs a hop and not one.
 const YIELD_NS: u64 = 500_000;
 /// The longest park: then look whether the agent lives.
 const PARK: Duration = Duration::from_secs(1);
@@ -44,8 +44,8 @@ pub(crate) enum WaitTarget<'a> {
     Steering,
 }
 
-/// How far a wait has come: since when it goes on, when the clock was last looked at, when it is to end, ns; and whether
-/// the endpoint spins and yields, yields only (for who is `far`), or sleeps at once.
+/// How far a wait has come: since when it goes on, when the clock was last looked at, when it is to end, ns;
+/// and whether the endpoint spins and yields, yields only (for who is `far`), or sleeps at once.
 struct WaitProgress {
     began: u64,
     seen: u64,
@@ -126,8 +126,8 @@ impl<C: Custodian> Endpoint<C> {
         self.timeline.note(&self.front, cause, began, ended);
     }
 
-    /// At the end of each send: if somebody was woken, and more are awake than there are cores, lets it run now. It starts
-    /// sooner, by all that this code does before it waits itself.
+    /// At the end of each send: if somebody was woken, and more are awake than there are cores, lets it run
+    /// now. It starts sooner, by all that this code does before it waits itself.
     #[inline(always)]
     pub(super) fn make_way_if_rang(&mut self) {
         if self.rang {
@@ -155,8 +155,8 @@ impl<C: Custodian> Endpoint<C> {
         Some(began)
     }
 
-    /// Where more are awake than there are cores: a few yields before anything is shown or asked, which is all that it
-    /// takes where processes hand on to each other. Whether the wait is over.
+    /// Where more are awake than there are cores: a few yields before anything is shown or asked, which is all
+    /// that it takes where processes hand on to each other. Whether the wait is over.
     fn yield_shortly(
         &mut self,
         wait: &mut WaitProgress,
@@ -180,7 +180,8 @@ impl<C: Custodian> Endpoint<C> {
         Ok(false)
     }
 
-    /// Notes the time. Whether nobody has kept the core since it was last noted; otherwise there is no more yielding.
+    /// Notes the time. Whether nobody has kept the core since it was last noted; otherwise there is no more
+    /// yielding.
     fn look_at_clock(&mut self, wait: &mut WaitProgress) -> bool {
         let now = self.custodian.now();
         let kept = self.turns.took(now.saturating_sub(wait.seen));
@@ -188,7 +189,8 @@ impl<C: Custodian> Endpoint<C> {
         !kept
     }
 
-    /// Whether somebody who is waited for is awake on this very core, where spinning would keep it from running.
+    /// Whether somebody who is waited for is awake on this very core, where spinning would keep it from
+    /// running.
     fn shares_core(&mut self, awaiting: &WaitTarget<'_>) -> bool {
         let core = self.custodian.core();
         self.bell().waits_on(core);
@@ -207,8 +209,8 @@ impl<C: Custodian> Endpoint<C> {
         }
     }
 
-    /// Whether whoever is waited for is on another machine. Then the carrier needs the core more than the next message
-    /// does: on its way are a network and two processes that must be woken.
+    /// Whether whoever is waited for is on another machine. Then the carrier needs the core more than the next
+    /// message does: on its way are a network and two processes that must be woken.
     fn is_for_afar(&self, awaiting: &WaitTarget<'_>) -> bool {
         let is_far = |endpoint: EndpointId| self.board.doorbell(endpoint).is_some_and(|bell| bell.is_far());
         match *awaiting {
@@ -301,8 +303,8 @@ impl<C: Custodian> Endpoint<C> {
         lent > queued
     }
 
-    /// Looks once more, because the agent asks for it, and says so if nothing has come and nobody could have noticed
-    /// anything of this look. Whether the wait is over.
+    /// Looks once more, because the agent asks for it, and says so if nothing has come and nobody could have
+    /// noticed anything of this look. Whether the wait is over.
     fn look_once_more(
         &mut self,
         round: u64,

@@ -1,24 +1,25 @@
-//! Claiming: while an endpoint waits, lines of the block that it will use next are taken from its reader's cache.
+//! Claiming: while an endpoint waits, lines of the block that it will use next are taken from its reader's
+//! cache.
 
-use super::{class_of, BlockId, Class, BlockPool, MAX_QUICK_BLOCK_BYTES};
+use super::{class_of, BlockId, BlockPool, Class, MAX_QUICK_BLOCK_BYTES};
 
-/// Blocks up to this size are claimed beforehand (see `BlockPool::claim`): more does not stay in the cache that belongs to a
-/// core alone.
+/// Blocks up to this size are claimed beforehand (see `BlockPool::claim`): more does not stay in the cache that
+/// belongs to a core alone.
 const MAX_CLAIMED_BYTES: usize = 2 << 20;
-/// A first `CLAIM_STEP_BYTES` that takes longer, ns, takes its lines from a cache that is not shared (measured, with the clock:
-/// 40 to 60 between cores of one cache, 100 to 200 between others).
+/// A first `CLAIM_STEP_BYTES` that takes longer, ns, takes its lines from a cache that is not shared (measured,
+/// with the clock: 40 to 60 between cores of one cache, 100 to 200 between others).
 const FAR_CACHE_NS: u64 = 85;
 /// How many bytes are claimed between two looks at what a waiting endpoint waits for.
 const CLAIM_STEP_BYTES: usize = 4 << 10;
 
 impl BlockPool {
-    /// In a quiet moment: claims a few lines of the block that will be used next. False if there is nothing to claim.
-    /// `now` is the time in ns.
+    /// In a quiet moment: claims a few lines of the block that will be used next. False if there is nothing to
+    /// claim. `now` is the time in ns.
     ///
-    /// Lines that a reader's core has must be fetched from there before they can be written, one by one; writing them
-    /// whole beforehand takes them without fetching. Measured on Zen 5, rewriting 16 KiB that another core has read:
-    /// 0.73 µs against 0.47 on cores of one cache, 3.0 against 1.0 on others.
-    /// 1 MiB copied: 41 µs against 37 on cores of one cache, 63 against 152 on others. So a large block that is to be
+    /// Lines that a reader's core has must be fetched from there before they can be written, one by one;
+    /// writing them whole beforehand takes them without fetching. Measured on Zen 5, rewriting 16 KiB that
+    /// another core has read: 0.73 µs against 0.47 on cores of one cache, 3.0 against 1.0 on others. 1 MiB
+    /// copied: 41 µs against 37 on cores of one cache, 63 against 152 on others. So a large block that is to be
     /// copied to is claimed where the first step takes long.
     #[inline]
     pub fn claim(&mut self, now: impl Fn() -> u64) -> bool {
@@ -79,8 +80,8 @@ impl BlockPool {
         if block.claimed >= end {
             return false;
         }
-        // SAFETY: the block is free, so that it is ours alone; its pages are in place up to `populated`, which lies
-        // within its slab's mapping.
+        // SAFETY: the block is free, so that it is ours alone; its pages are in place up to `populated`, which
+        // lies within its slab's mapping.
         unsafe { block.start.add(block.claimed).write_bytes(0, end - block.claimed) };
         block.claimed = end;
         true

@@ -1,7 +1,7 @@
 //! The sender's memory for messages that do not fit into a slot. A *slab* is one piece of shared memory granted
 //! by the agent; it is cut into *blocks* of one size class; a block holds one message until each of its readers
-//! has released it. Blocks are pooled, because first touch costs more than the copy; few of them rotate, because the
-//! caches still hold those.
+//! has released it. Blocks are pooled, because first touch costs more than the copy; few of them rotate,
+//! because the caches still hold those.
 
 mod claim;
 #[cfg(test)]
@@ -18,8 +18,8 @@ const MAX_SHARED_BLOCK_BYTES: u64 = 256 << 10;
 const MIN_BLOCK_BYTES: u64 = 1 << 10;
 const SHARED_CLASSES: usize = 9;
 const SHARED_SLAB_BYTES: u64 = 2 << 20;
-/// Of blocks up to this size a free one is taken before the readers' memory is looked into: that look costs a cache
-/// line's journey, more than the memory of some blocks more.
+/// Of blocks up to this size a free one is taken before the readers' memory is looked into: that look costs a
+/// cache line's journey, more than the memory of some blocks more.
 pub(crate) const MAX_QUICK_BLOCK_BYTES: u64 = 64 << 10;
 /// But not while this many are out, or a sender that never pauses would walk through all its memory.
 const ROTATING: usize = 8;
@@ -56,10 +56,10 @@ pub fn slab_size(len: u64) -> u64 {
     }
 }
 
-/// Whether messages of `len` bytes may stay in the caches between two exchanges. Such slabs are not sealed, and their
-/// readers map them writable, although nobody writes there: a processor takes a line that it reads through a
-/// read-only page as shared, and the sender's next write to it then costs 2.6 times as much (measured on Zen 5, 16
-/// KiB).
+/// Whether messages of `len` bytes may stay in the caches between two exchanges. Such slabs are not sealed, and
+/// their readers map them writable, although nobody writes there: a processor takes a line that it reads
+/// through a read-only page as shared, and the sender's next write to it then costs 2.6 times as much (measured
+/// on Zen 5, 16 KiB).
 pub fn stays_in_caches(len: u64) -> bool {
     len <= 16 << 20
 }
@@ -88,11 +88,12 @@ struct Block {
     uses: Uses,
 }
 
-// SAFETY: `start` points into the slab's mapping, which lives as long as the block and is not bound to a thread.
+// SAFETY: `start` points into the slab's mapping, which lives as long as the block and is not bound to a
+// thread.
 unsafe impl Send for Block {}
 
-/// For each reader that ever had a block: how many releases it has to count until the block is free. Most blocks
-/// only ever have one reader.
+/// For each reader that ever had a block: how many releases it has to count until the block is free. Most
+/// blocks only ever have one reader.
 #[derive(Default)]
 struct Uses {
     first: Option<(u32, u32)>,
@@ -197,8 +198,8 @@ impl BlockPool {
         self.classes[index].free.pop()
     }
 
-    /// In a quiet moment: takes back what has been released of the class used last, so that the next `take` finds it
-    /// without looking into a reader's memory.
+    /// In a quiet moment: takes back what has been released of the class used last, so that the next `take`
+    /// finds it without looking into a reader's memory.
     #[inline]
     pub fn reclaim(&mut self, done_with: impl Fn(u32, BlockId, u32) -> bool) {
         let Some(class) = self.classes.get_mut(self.recent) else { return };
@@ -308,12 +309,14 @@ impl BlockPool {
         }
     }
 
-    /// Whether a body that fits into a slot goes into a block all the same, where its place and a number for its head
-    /// make a message of one line: once there were so many of them that a slab pays, and while they come back soon.
+    /// Whether a body that fits into a slot goes into a block all the same, where its place and a number for
+    /// its head make a message of one line: once there were so many of them that a slab pays, and while they
+    /// come back soon.
     #[inline(always)]
     pub fn takes_small(&mut self) -> bool {
         self.small = self.small.saturating_add(1);
-        self.small > MAX_SLABLESS_MESSAGES && self.classes.first().is_none_or(|class| class.outstanding.len() < ROTATING)
+        self.small > MAX_SLABLESS_MESSAGES
+            && self.classes.first().is_none_or(|class| class.outstanding.len() < ROTATING)
     }
 
     /// Whether there were so many of them.
@@ -344,8 +347,8 @@ impl BlockPool {
         Some(id)
     }
 
-    /// A free block for `len` bytes to be copied to, if one is at hand and has a place that `packed` can pack. It stays
-    /// free until `hand_out`.
+    /// A free block for `len` bytes to be copied to, if one is at hand and has a place that `packed` can pack.
+    /// It stays free until `hand_out`.
     #[inline(always)]
     pub fn for_copy(&self, len: u64) -> Option<ForCopy> {
         // Mostly it is as much as before.
@@ -354,13 +357,14 @@ impl BlockPool {
         let &id = free.last()?;
         let block = self.blocks.get(id as usize)?;
         // Up to there the sizes of classes are powers of two.
-        let at_hand = len <= MAX_QUICK_BLOCK_BYTES && outstanding.len() < ROTATING && len as usize <= block.populated;
+        let at_hand =
+            len <= MAX_QUICK_BLOCK_BYTES && outstanding.len() < ROTATING && len as usize <= block.populated;
         let place = block.packed.filter(|_| at_hand)?;
         Some(ForCopy { start: block.start, place, class, id, len: len as usize })
     }
 
-    /// One reader has been told of the block that `for_copy` has just found: `at_hand`, `copies`, `used_by` and `posted` in
-    /// one.
+    /// One reader has been told of the block that `for_copy` has just found: `at_hand`, `copies`, `used_by` and
+    /// `posted` in one.
     #[inline(always)]
     pub fn hand_out(&mut self, block: &ForCopy, reader: u32) {
         let &ForCopy { class: index, id, len, .. } = block;
@@ -413,8 +417,8 @@ impl BlockPool {
         self.classes[class].free.push(id);
     }
 
-    /// Takes back what has been released and lets go of slabs whose blocks are all free, the largest first, until
-    /// `bytes` are given back. Returns the slabs' numbers for the agent.
+    /// Takes back what has been released and lets go of slabs whose blocks are all free, the largest first,
+    /// until `bytes` are given back. Returns the slabs' numbers for the agent.
     pub fn trim(&mut self, bytes: u64, done_with: impl Fn(u32, BlockId, u32) -> bool) -> Vec<u32> {
         for class in 0..self.classes.len() {
             let outstanding = std::mem::take(&mut self.classes[class].outstanding);
@@ -484,8 +488,8 @@ const BLOCK_BITS: u32 = MAX_BLOCKS.trailing_zeros();
 const OFFSET_BITS: u32 = (SHARED_SLAB_BYTES / MIN_BLOCK_BYTES).trailing_zeros();
 const SLAB_BITS: u32 = 56 - BLOCK_BITS - OFFSET_BITS;
 
-/// A block and its place in 56 bits: block, offset in steps of the smallest block, slab, from the lowest. None if they
-/// do not fit, which they do in all but absurd runs.
+/// A block and its place in 56 bits: block, offset in steps of the smallest block, slab, from the lowest. None
+/// if they do not fit, which they do in all but absurd runs.
 #[inline]
 pub fn packed(block: BlockId, slab: u32, offset: u64) -> Option<u64> {
     let fits = block < 1 << BLOCK_BITS && slab < 1 << SLAB_BITS && offset < SHARED_SLAB_BYTES;

@@ -2,7 +2,7 @@
 #![allow(dead_code)]
 
 use ligament_catalogue::fault;
-use ligament_shm::area::{Ends, Front, Layout, ChannelCount};
+use ligament_shm::area::{ChannelCount, Ends, Front, Layout};
 use ligament_shm::board::{Board, Doorbell};
 use ligament_shm::endpoint::{AgentNotice, Foundation, OpenedRing, OUTBOX_BYTES};
 use ligament_shm::memory::{create, Mapping};
@@ -91,7 +91,8 @@ impl WrongSender {
         words[7].store((header[7] & STAMPED_MASK) | 0x80 << 56, Ordering::Release);
     }
 
-    /// Announces something in slot `index` of the ring at `offset`: how many bytes of it are there, and what it is.
+    /// Announces something in slot `index` of the ring at `offset`: how many bytes of it are there, and what it
+    /// is.
     pub fn announce(&self, offset: u64, index: usize, bytes: u64, what: Announcement) {
         let words = [bytes, what.channel, what.sequence, what.place, what.tag()];
         let slot: &[AtomicU64] = self.outbox.slice_at(offset as usize + index * ENTRY_BYTES, ENTRY_BYTES / 8);
@@ -200,8 +201,8 @@ impl Domain {
         Endpoint::new(foundation, &sends, &receives, Line { world: self.world.clone(), me })
     }
 
-    /// A sender that follows no rule: it writes what it likes into a ring from endpoint 0 to endpoint 1, which is
-    /// opened with the given place and size.
+    /// A sender that follows no rule: it writes what it likes into a ring from endpoint 0 to endpoint 1, which
+    /// is opened with the given place and size.
     pub fn wrong_sender(&self, offset: u64, slots: u32) -> WrongSender {
         let mut line = Line { world: self.world.clone(), me: 0 };
         line.open_ring(EndpointId::new(1), offset, slots).unwrap();
@@ -249,7 +250,8 @@ impl Domain {
         (0..memory.layout.channels).map(|i| front.credit(i).unwrap().load(Ordering::Acquire)).collect()
     }
 
-    /// What an endpoint has counted at the ends of its channels: of those that it sends on, and that it receives on.
+    /// What an endpoint has counted at the ends of its channels: of those that it sends on, and that it
+    /// receives on.
     pub fn passed(&self, of: u32) -> (Vec<ChannelCount>, Vec<ChannelCount>) {
         let world = self.world.lock().unwrap();
         let Memory { area, layout, .. } = &world.endpoints[of as usize];

@@ -1,8 +1,12 @@
-//! Whether what a domain says can be meant: that the instances that it speaks of are its own, that channels exist, that
-//! no text and no path is out of bounds. Nothing that has passed can lead the head out of a table or a directory.
+//! Whether what a domain says can be meant: that the instances that it speaks of are its own, that channels
+//! exist, that no text and no path is out of bounds. Nothing that has passed can lead the head out of a table
+//! or a directory.
 
 use super::files::leads_below;
-use super::{AwaitedThing, Begin, FromAgent, RunOutcome, Page, OutputPart, RunPlan, DomainReport, Snapshot, MAX_TEXT, VERSION};
+use super::{
+    AwaitedThing, Begin, DomainReport, FromAgent, OutputPart, Page, RunOutcome, RunPlan, Snapshot, MAX_TEXT,
+    VERSION,
+};
 use crate::number::{DomainId, InstanceId, RankId, Ranks};
 use crate::peek::{Sight, MAX_ANSWER_BYTES, MAX_DIRECTORY_ENTRIES};
 use ligament_catalogue::{fault, Fault};
@@ -86,9 +90,9 @@ impl Extent {
             DomainReport::Registered { rank, language, .. } => {
                 self.owns(domain, *rank).and_then(|()| short(language))
             }
-            DomainReport::Exited { rank, .. } | DomainReport::Slots { rank, .. } | DomainReport::Steers { rank, .. } => {
-                self.owns(domain, *rank)
-            }
+            DomainReport::Exited { rank, .. }
+            | DomainReport::Slots { rank, .. }
+            | DomainReport::Steers { rank, .. } => self.owns(domain, *rank),
             DomainReport::Steerable { rank, setting } => {
                 self.owns(domain, *rank)?;
                 short(&setting.name).and_then(|()| short(&setting.unit))
@@ -137,7 +141,9 @@ impl Extent {
 
     fn page(&self, page: &Page) -> Result<(), Fault> {
         match page.waits.as_ref().map(|waits| &waits.what) {
-            Some(AwaitedThing::Message(channels)) => channels.iter().try_for_each(|&channel| self.channel(channel)),
+            Some(AwaitedThing::Message(channels)) => {
+                channels.iter().try_for_each(|&channel| self.channel(channel))
+            }
             Some(AwaitedThing::Credit(channel, _)) => self.channel(*channel),
             Some(AwaitedThing::Slots(rank)) if rank.index() >= self.ranks.count() => Err(fault!(
                 DOMAIN_SENDS_NONSENSE,
@@ -416,7 +422,8 @@ mod tests {
         assert!(extent().check(ONE, &FromAgent::Tapped(TapReply { ticket: 7, shows })).is_err());
         let sends = |rank| {
             let rank = RankId::new(rank);
-            extent().check(ONE, &FromAgent::Reports(vec![DomainReport::Sends { rank, ports: vec!["out".into()] }]))
+            extent()
+                .check(ONE, &FromAgent::Reports(vec![DomainReport::Sends { rank, ports: vec!["out".into()] }]))
         };
         assert!(sends(1).is_ok() && sends(0).is_err());
         let declares = |rank, name: String| {
@@ -454,7 +461,8 @@ mod tests {
     fn a_plan_that_refers_to_nothing_is_refused() {
         let instance =
             |domain| Instance { name: "a".into(), domain: DomainId::new(domain), ..Instance::default() };
-        let plan = RunPlan { instances: vec![instance(0), instance(1)], ports: vec![vec![]], ..RunPlan::default() };
+        let plan =
+            RunPlan { instances: vec![instance(0), instance(1)], ports: vec![vec![]], ..RunPlan::default() };
         let begin = Begin {
             version: VERSION,
             plan,

@@ -1,5 +1,6 @@
-//! Files that go from one domain to another: inputs before instances start, what instances wrote at the end, and what
-//! somebody wants to see meanwhile. The same parts in all directions; a file is one only with its last part.
+//! Files that go from one domain to another: inputs before instances start, what instances wrote at the end,
+//! and what somebody wants to see meanwhile. The same parts in all directions; a file is one only with its last
+//! part.
 
 use super::MAX_PIECE;
 use crate::number::InstanceId;

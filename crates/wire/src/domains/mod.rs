@@ -1,19 +1,23 @@
-//! What the head of a run and the agents of its other domains say to each other: small, in order, beside the messages on
-//! the paths between them. Encoded like `control`. `plan` is what an agent is told of the run, `seen` what it tells of
-//! its instances, `files` what both send of files, `taps` what ports send. Who speaks has proved that it holds the run's key; it may still be of another version, or wrong, so
-//! whatever names an instance or a channel is checked before it is believed (`check`).
+//! What the head of a run and the agents of its other domains say to each other: small, in order, beside the
+//! messages on the paths between them. Encoded like `control`. `plan` is what an agent is told of the run,
+//! `seen` what it tells of its instances, `files` what both send of files, `taps` what ports send. Who speaks
+//! has proved that it holds the run's key; it may still be of another version, or wrong, so whatever names an
+//! instance or a channel is checked before it is believed (`check`).
 
 mod check;
 mod files;
-mod plan;
 mod observation;
+mod plan;
 mod taps;
 
 pub use check::Extent;
-pub use files::{InputOfProcess, Input, Look, FilePart, OutputPart, PeekReply, FileSummary};
-pub use plan::{Channel, ChannelEnd, Instance, RunPlan, Port, Program, Resources};
-pub use observation::{AwaitedThing, CarrierLoad, Interval, Lane, Page, Passage, Traffic, RankPhase, RankRow, Snapshot, ActivityTotal, Waits};
-pub use taps::{Shows, TapNote, TapOrder, TapPort, TapWish, TapReply, VALUES_UNDER_WAY};
+pub use files::{FilePart, FileSummary, Input, InputOfProcess, Look, OutputPart, PeekReply};
+pub use observation::{
+    ActivityTotal, AwaitedThing, CarrierLoad, Interval, Lane, Page, Passage, RankPhase, RankRow, Snapshot,
+    Traffic, Waits,
+};
+pub use plan::{Channel, ChannelEnd, Instance, Port, Program, Resources, RunPlan};
+pub use taps::{Shows, TapNote, TapOrder, TapPort, TapReply, TapWish, VALUES_UNDER_WAY};
 
 use crate::control::SteerableSetting;
 use crate::number::{InstanceId, RankId};
@@ -27,7 +31,8 @@ pub const VERSION: u32 = 7;
 pub const MAX_MESSAGE: usize = 256 << 20;
 /// Bytes of files that an agent may have under way to the head, when its instances have ended.
 pub const MAX_FILE_BYTES_UNDER_WAY: u64 = 8 << 20;
-/// Bytes of inputs that the head may have under way to an agent: what else it says waits for no more than these.
+/// Bytes of inputs that the head may have under way to an agent: what else it says waits for no more than
+/// these.
 pub const MAX_INPUT_BYTES_UNDER_WAY: u64 = 2 << 20;
 /// Most bytes of a file in one message.
 pub const MAX_PIECE: usize = 256 << 10;
@@ -61,8 +66,8 @@ pub enum FromAgent {
     /// So many bytes of inputs were written down, in all.
     #[n(7)]
     Wrote(#[n(0)] u64),
-    /// All is in place for its instances. Where they have their files, if the run directory is not to be seen from there.
-    /// In a run with inputs it waits for `Start`.
+    /// All is in place for its instances. Where they have their files, if the run directory is not to be seen
+    /// from there. In a run with inputs it waits for `Start`.
     #[n(8)]
     Ready(#[n(0)] Option<String>),
     /// Its instances have ended, and left so much that is to be brought to the run directory.
@@ -76,7 +81,8 @@ pub enum FromAgent {
     /// Answers `Look`.
     #[n(10)]
     Seen(#[n(0)] PeekReply),
-    /// Before `Ready`: the cores of their own that processes have, by the first instance of each, as the system numbers them.
+    /// Before `Ready`: the cores of their own that processes have, by the first instance of each, as the system
+    /// numbers them.
     #[n(11)]
     Cores(#[n(0)] Vec<OwnCores>),
     /// Answers `Tap`, as often as the head asks for it.
@@ -300,8 +306,8 @@ pub enum DomainReport {
     /// The run begins to end there.
     #[n(4)]
     Ending(#[n(0)] RunOutcome),
-    /// Which ports of an instance, in the plan's order, have slots: its conduits lead to other domains, so the head sees
-    /// whether they fit.
+    /// Which ports of an instance, in the plan's order, have slots: its conduits lead to other domains, so the
+    /// head sees whether they fit.
     #[n(5)]
     Slots {
         #[n(0)]

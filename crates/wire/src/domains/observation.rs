@@ -1,5 +1,5 @@
-//! How the instances of a domain stand, as its agent tells the head a few times a second. Machines' clocks have nothing
-//! to do with each other, so points in time are ages: ns before the snapshot was made.
+//! How the instances of a domain stand, as its agent tells the head a few times a second. Machines' clocks have
+//! nothing to do with each other, so points in time are ages: ns before the snapshot was made.
 
 use super::Exit;
 use crate::number::RankId;
@@ -61,8 +61,8 @@ pub struct Traffic {
 /// How much a carrier has to do.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Encode, Decode)]
 pub struct CarrierLoad {
-    /// Whether nothing is under way: it has just looked at all its rings and all credit, has nothing to pass on, and all
-    /// that it has sent has arrived.
+    /// Whether nothing is under way: it has just looked at all its rings and all credit, has nothing to pass
+    /// on, and all that it has sent has arrived.
     #[n(0)]
     pub quiet: bool,
     /// Messages that went to other domains, and that came from there, ever.

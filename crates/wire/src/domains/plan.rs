@@ -1,5 +1,5 @@
-//! A run as the agents of its domains are told of it: instances, ports, channels, where each instance runs and what it
-//! is started with. What many share stands once and is referred to by its place.
+//! A run as the agents of its domains are told of it: instances, ports, channels, where each instance runs and
+//! what it is started with. What many share stands once and is referred to by its place.
 
 use crate::control::ChannelSteps;
 use crate::number::{rank_name, DomainId, InstanceId, RankId, Ranks};
@@ -88,7 +88,8 @@ pub struct Instance {
     /// How many ranks it has, if they speak each for itself.
     #[n(9)]
     pub ranks: Option<u32>,
-    /// Of one whose MPI processes are spread over several domains: their names, and how many are in each; its own first.
+    /// Of one whose MPI processes are spread over several domains: their names, and how many are in each; its
+    /// own first.
     #[n(10)]
     pub nodes: Option<Vec<(String, u32)>>,
     /// Whether the run goes on if it ends before it is done.

@@ -1,6 +1,6 @@
-//! Taps of ports of other domains: what the head wants to see there, and what the agent there shows. A value goes when
-//! somebody waits for one and not before, in pieces, of which no more are under way than a few; so there is nothing on the
-//! path while nobody looks, and what else is said there waits for no more than these.
+//! Taps of ports of other domains: what the head wants to see there, and what the agent there shows. A value
+//! goes when somebody waits for one and not before, in pieces, of which no more are under way than a few; so
+//! there is nothing on the path while nobody looks, and what else is said there waits for no more than these.
 
 use super::MAX_PIECE;
 use crate::number::InstanceId;

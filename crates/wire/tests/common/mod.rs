@@ -1,4 +1,5 @@
-//! What several tests need: arbitrary values, strided arrays and headers, and the way of a value through a body.
+//! What several tests need: arbitrary values, strided arrays and headers, and the way of a value through a
+//! body.
 #![allow(dead_code)]
 
 use ligament_wire::Bytes;
@@ -78,7 +79,8 @@ pub fn any_value() -> impl Strategy<Value = Value> {
     })
 }
 
-/// A view into a larger row-major array, as slicing, stepping, reversing, transposing and broadcasting make them.
+/// A view into a larger row-major array, as slicing, stepping, reversing, transposing and broadcasting make
+/// them.
 #[derive(Debug)]
 pub struct Strided {
     dtype: DType,

@@ -1,6 +1,7 @@
-//! Runs over several domains: the real logic of agents, of the head and of its manager, with every word between them as
-//! bytes on lines that are slow and now and then cut. Instances, rings and carriers are played (`world`), so that what
-//! must come of a script is known (`script`). `sites` is who reacts to what, `verdict` what a schedule must hold to.
+//! Runs over several domains: the real logic of agents, of the head and of its manager, with every word between
+//! them as bytes on lines that are slow and now and then cut. Instances, rings and carriers are played
+//! (`world`), so that what must come of a script is known (`script`). `sites` is who reacts to what, `verdict`
+//! what a schedule must hold to.
 
 mod script;
 mod sites;

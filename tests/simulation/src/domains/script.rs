@@ -1,9 +1,9 @@
-//! What is to be played: domains, instances with their programs, channels, and what goes wrong. And the truth: who must
-//! come to wait for good, found by going through the programs with all the room in the world.
+//! What is to be played: domains, instances with their programs, channels, and what goes wrong. And the truth:
+//! who must come to wait for good, found by going through the programs with all the room in the world.
 
 use crate::random::Random;
 use crate::script::{as_ranks, MS};
-use ligament_agent::plan::{PlannedEnd, PlannedChannel, PlannedInstance, PlannedPort};
+use ligament_agent::plan::{PlannedChannel, PlannedEnd, PlannedInstance, PlannedPort};
 use ligament_agent::RunPlan;
 use ligament_model::Operator;
 use ligament_wire::{DomainId, InstanceId, RankId};
@@ -113,7 +113,8 @@ fn channels(random: &mut Random, n: u32) -> Vec<(u32, u32)> {
     ends
 }
 
-/// Programs that fit each other: all is received that is sent, and in the order in which they were drawn nobody waits.
+/// Programs that fit each other: all is received that is sent, and in the order in which they were drawn nobody
+/// waits.
 fn programs(random: &mut Random, n: u32, ends: &[(u32, u32)]) -> Vec<Vec<Step>> {
     let mut programs: Vec<Vec<Step>> = vec![Vec::new(); n as usize];
     let longest = *random.of(&[MS, 20 * MS, 400 * MS]);
@@ -198,7 +199,11 @@ fn plan(ends: &[(u32, u32)], n: u32, random: &mut Random) -> RunPlan {
                 implicit: false,
                 resizable: false,
             });
-            PlannedEnd { rank: RankId::new(instance), port: ports[instance as usize].len() as u32 - 1, slot: None }
+            PlannedEnd {
+                rank: RankId::new(instance),
+                port: ports[instance as usize].len() as u32 - 1,
+                slot: None,
+            }
         };
         let (from, to) = (end(from, Operator::OI), end(to, Operator::S));
         // In messages, as all is counted here.

@@ -1,7 +1,7 @@
-//! The domains: the logic of each agent, the head's besides, and who reacts to what. Words between agents are bytes that
-//! take their time, and arrive in their order.
+//! The domains: the logic of each agent, the head's besides, and who reacts to what. Words between agents are
+//! bytes that take their time, and arrive in their order.
 
-use super::script::{Script, DomainFault};
+use super::script::{DomainFault, Script};
 use super::verdict;
 use super::world::{Cargo, Follows, Life, World};
 use super::ScheduleResult;
@@ -11,10 +11,11 @@ use crate::script::MS;
 use ligament_agent::domains::{HeadRequest, RemoteAgent};
 use ligament_agent::memory::MemoryLedger;
 use ligament_agent::{
-    Action, AgentOrder, Caller, AgentCore, Exit, InstanceView, ConnectionId, ProcessInspection, RunOutcome, ProcessSignal, AgentReport,
+    Action, AgentCore, AgentOrder, AgentReport, Caller, ConnectionId, Exit, InstanceView, ProcessInspection,
+    ProcessSignal, RunOutcome,
 };
-use ligament_manager::domains::{HeadAction, ExpectedDomain, DomainRoster, Head};
-use ligament_manager::{ManagerAction, Level, Manager, MessageMemory, RunContext};
+use ligament_manager::domains::{DomainRoster, ExpectedDomain, Head, HeadAction};
+use ligament_manager::{Level, Manager, ManagerAction, MessageMemory, RunContext};
 use ligament_wire::control::{to_bytes, Notice, Request, PROTOCOL};
 use ligament_wire::domains::{FromAgent, Join, VERSION};
 use ligament_wire::{DomainId, EndpointId, RankId};
@@ -224,7 +225,9 @@ impl<'s> Stage<'s> {
         }
         for (number, trouble) in self.script.troubles.iter().enumerate() {
             match *trouble {
-                DomainFault::Crash { at, .. } | DomainFault::AgentDies { at, .. } | DomainFault::Stop { at } => {
+                DomainFault::Crash { at, .. }
+                | DomainFault::AgentDies { at, .. }
+                | DomainFault::Stop { at } => {
                     self.post(at, Event::Trouble(number));
                 }
                 DomainFault::NeverJoins { .. } => {}
@@ -373,7 +376,8 @@ impl<'s> Stage<'s> {
                 Follows::Carries(domain) => self.soon(2 * MS, Event::Carries(domain)),
                 Follows::Finishes(who) => {
                     let domain = self.script.placement[who as usize];
-                    let actions = self.sites[domain as usize].core.request(ConnectionId::from(who), Request::Finished);
+                    let actions =
+                        self.sites[domain as usize].core.request(ConnectionId::from(who), Request::Finished);
                     self.act(domain, actions);
                     self.soon(MS, Event::Exits { who, signal: 0 });
                 }

@@ -1,5 +1,5 @@
-//! What a schedule of several domains must hold to: it ends for a reason that there was, everywhere for the same; who is
-//! called dead is so; nobody is left; the record blames whoever was first and nobody else.
+//! What a schedule of several domains must hold to: it ends for a reason that there was, everywhere for the
+//! same; who is called dead is so; nobody is left; the record blames whoever was first and nobody else.
 
 use super::script::DomainFault;
 use super::sites::Stage;
@@ -42,9 +42,9 @@ fn ended_for_a_reason(stage: &Stage<'_>, outcome: &RunOutcome, end: &str, wrong:
             let DomainFault::AgentDies { domain, .. } = fault else { return false };
             failure.what.text().contains(&format!("the agent on node{domain} (domain {domain}) vanished"))
         }),
-        ("failed", RunOutcome::Failed(failure)) => {
-            has(&|fault| matches!(fault, DomainFault::Crash { who, .. } if failure.rank == Some(RankId::new(*who))))
-        }
+        ("failed", RunOutcome::Failed(failure)) => has(
+            &|fault| matches!(fault, DomainFault::Crash { who, .. } if failure.rank == Some(RankId::new(*who))),
+        ),
         ("stopped", _) => has(&|fault| matches!(fault, DomainFault::Stop { .. })),
         _ => false,
     };

@@ -1,6 +1,6 @@
-//! The instances, and what is under way between them: within a domain at once, between domains through rings, carriers
-//! and paths, each of which takes its time. An instance that waits notices what has come when it wakes, or when it is
-//! asked to look.
+//! The instances, and what is under way between them: within a domain at once, between domains through rings,
+//! carriers and paths, each of which takes its time. An instance that waits notices what has come when it
+//! wakes, or when it is asked to look.
 
 use super::script::{Script, Step};
 use ligament_agent::{AwaitedEvent, EndpointActivity, Status, WaitRecord};
@@ -105,8 +105,10 @@ impl<'s> World<'s> {
             started: 0,
             moved: 0,
         };
-        let way =
-            |channel: &ligament_agent::plan::PlannedChannel| ChannelTraffic { budget: channel.budget, ..ChannelTraffic::default() };
+        let way = |channel: &ligament_agent::plan::PlannedChannel| ChannelTraffic {
+            budget: channel.budget,
+            ..ChannelTraffic::default()
+        };
         World {
             processes: vec![process; script.programs.len()],
             ways: script.plan.channels.iter().map(way).collect(),

@@ -2,7 +2,7 @@
 #![allow(unused)]
 
 use ligament_instance::{
-    Array, Instance, Kind, Operator, Order, Outgoing, Ports, SettingType, SettingValue, Value,
+    Array, ArrayOrder, ErrorKind, Instance, Operator, Outgoing, Ports, SettingType, SettingValue, Value,
 };
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -10,7 +10,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut instance = Instance::new(Some(&ports))?;
     while instance.reuse_instance()? {
         let (mut t, dt) = (0.0, 1.0);
-        let state = Value::Array(Array::from_slice(&[0.0; 3], &[3], Order::RowMajor)?);
+        let state = Value::Array(Array::from_slice(&[0.0; 3], &[3], ArrayOrder::RowMajor)?);
 BODY
     }
     Ok(())

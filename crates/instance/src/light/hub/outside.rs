@@ -1,6 +1,6 @@
 //! The world outside of the process: what comes from there, waiting for it, and showing who waits for what.
 
-use super::{Hub, MissingItem, InstanceStatus};
+use super::{Hub, InstanceStatus, MissingItem};
 use ligament_shm::endpoint::{Idle, Needs, Overdrawn};
 use ligament_shm::status::{now, Awaits};
 use ligament_shm::ShmError;
@@ -13,8 +13,8 @@ impl Hub {
         Ok(self.sort(came))
     }
 
-    /// Waits until something comes from outside that may let one of the members go on, or the agent asks for a look
-    /// in a round, whose number comes back.
+    /// Waits until something comes from outside that may let one of the members go on, or the agent asks for a
+    /// look in a round, whose number comes back.
     pub fn idle(&mut self) -> Result<Option<u64>, ShmError> {
         self.show_waits();
         self.endpoint.show_on(None);

@@ -3,7 +3,10 @@
 use super::super::direction::Direction;
 use super::super::greeting::{challenge, is_proof, Ask, MeetingPoint, Want, ASK_BYTES};
 use super::super::route::LIFE_PREFIX_BYTES;
-use super::{Relay, RelayConnectionState, RelayNotice, MEETING_TIMEOUT_NS, MAX_WAITING_OF_A_DOMAIN, MAX_REQUESTS_FOR_A_DOMAIN, REMEMBERED};
+use super::{
+    Relay, RelayConnectionState, RelayNotice, MAX_REQUESTS_FOR_A_DOMAIN, MAX_WAITING_OF_A_DOMAIN,
+    MEETING_TIMEOUT_NS, REMEMBERED,
+};
 use crate::fixed_read::FixedRead;
 use ligament_catalogue::{fault, Fault};
 

@@ -49,8 +49,8 @@ impl Scene {
         Some(socket)
     }
 
-    /// What the relay answers to a request; none if it closes the connection. It goes on meanwhile: it may not have heard
-    /// the request yet.
+    /// What the relay answers to a request; none if it closes the connection. It goes on meanwhile: it may not
+    /// have heard the request yet.
     fn challenge(&mut self, mut socket: &TcpStream) -> Option<[u8; CHALLENGE_BYTES]> {
         let (mut answer, mut came, began) = ([0; CHALLENGE_BYTES], 0, Instant::now());
         while came < answer.len() {
@@ -155,8 +155,9 @@ fn the_newest_of_those_that_wait_is_found_first_and_only_so_many_wait() {
         circuit[..LIFE_PREFIX_BYTES].fill(3);
         circuit
     };
-    let all: Vec<TcpStream> =
-        (0..MAX_WAITING_OF_A_DOMAIN + 3).map(|_| scene.caller(Want::Wait(meeting), of_one_life()).unwrap()).collect();
+    let all: Vec<TcpStream> = (0..MAX_WAITING_OF_A_DOMAIN + 3)
+        .map(|_| scene.caller(Want::Wait(meeting), of_one_life()).unwrap())
+        .collect();
     assert_eq!(scene.relay.load().wait, MAX_WAITING_OF_A_DOMAIN);
     let other = scene.caller(Want::Wait(meeting), [4; 16]).unwrap();
     assert_eq!(scene.hears(&other), None, "another life of the domain waits there");

@@ -1,4 +1,5 @@
-//! The relay's trunks: to other relays, which it dials when it first leads somebody on to them, and of others to here.
+//! The relay's trunks: to other relays, which it dials when it first leads somebody on to them, and of others
+//! to here.
 
 use super::super::direction::Direction;
 use super::super::greeting::MeetingPoint;
@@ -83,7 +84,12 @@ impl Relay {
                 self.tell_refused(from, &fault!(NOT_LET_IN, "there are {MAX_CONNECTIONS} connections already"));
                 continue;
             }
-            let added = self.add(half, from, GREETING_TIMEOUT_NS, RelayConnectionState::Asks(Box::new(FixedRead::NONE)));
+            let added = self.add(
+                half,
+                from,
+                GREETING_TIMEOUT_NS,
+                RelayConnectionState::Asks(Box::new(FixedRead::NONE)),
+            );
             if let Some(end) = added.and_then(|token| self.ends.get_mut(&token)) {
                 end.by_trunk = true;
             }

@@ -1,9 +1,10 @@
-//! The circuits of one trunk as one of its two relays sees them: which there are, what each may send, what has come for
-//! each and was not taken. No I/O.
+//! The circuits of one trunk as one of its two relays sees them: which there are, what each may send, what has
+//! come for each and was not taken. No I/O.
 //!
-//! A circuit is a conduit of the trunk's path, in both directions, and lives in messages: it is opened by the relay that
-//! dials the trunk, carries bytes, and is over when both relays have said so. Then its conduit is free for another one.
-//! What a message costs is taken from the circuit's credit until the far relay has passed it on.
+//! A circuit is a conduit of the trunk's path, in both directions, and lives in messages: it is opened by the
+//! relay that dials the trunk, carries bytes, and is over when both relays have said so. Then its conduit is
+//! free for another one. What a message costs is taken from the circuit's credit until the far relay has passed
+//! it on.
 
 use ligament_catalogue::{fault, Fault};
 use std::collections::{BTreeSet, HashMap, VecDeque};
@@ -12,17 +13,17 @@ use std::collections::{BTreeSet, HashMap, VecDeque};
 pub const MAX_MESSAGE_BYTES: usize = 64 << 10;
 /// The most circuits of a trunk.
 pub(super) const MAX_CIRCUITS: u32 = 4096;
-/// What all circuits of a trunk may have under way in one direction; what each may have in any case; what one may have at
-/// first; and by how much that grows with what was taken, while half of it is under way: it is the trunk's streams that
-/// find out what the way carries, and this lets them (bytes).
+/// What all circuits of a trunk may have under way in one direction; what each may have in any case; what one
+/// may have at first; and by how much that grows with what was taken, while half of it is under way: it is the
+/// trunk's streams that find out what the way carries, and this lets them (bytes).
 const MAX_UNACKNOWLEDGED_BYTES: u64 = 32 << 20;
 const MIN_CIRCUIT_CREDIT_BYTES: u64 = 4 << 10;
 const INITIAL_CREDIT_BYTES: u64 = 1 << 20;
 const GROWTH: u64 = 3;
 /// What a message costs beside its bytes, so that empty ones are not for nothing.
 const MESSAGE_OVERHEAD_BYTES: u64 = 256;
-/// Credit is told when so much was taken, and less than this is not sent: it is half of what each may have, so a circuit
-/// of which some credit is untold may still send.
+/// Credit is told when so much was taken, and less than this is not sent: it is half of what each may have, so
+/// a circuit of which some credit is untold may still send.
 const MIN_CREDIT_NOTICE_BYTES: u64 = MIN_CIRCUIT_CREDIT_BYTES / 2;
 /// A circuit with more than this under way carries something large, however small its parts are.
 const MAX_SMALL_CIRCUIT_BYTES: u64 = 16 << 10;
@@ -138,8 +139,12 @@ impl Circuits {
     /// How many bytes it may send now.
     pub fn room(&self, number: u32) -> usize {
         let Some(slot) = self.slots.get(&number).filter(|slot| slot.lives && !slot.said) else { return 0 };
-        // The more there is under way, the less one may have of it: those that stand still leave room for the others.
-        let limit = slot.window.min(MAX_UNACKNOWLEDGED_BYTES.saturating_sub(self.under_way)).max(MIN_CIRCUIT_CREDIT_BYTES);
+        // The more there is under way, the less one may have of it: those that stand still leave room for the
+        // others.
+        let limit = slot
+            .window
+            .min(MAX_UNACKNOWLEDGED_BYTES.saturating_sub(self.under_way))
+            .max(MIN_CIRCUIT_CREDIT_BYTES);
         let room = limit.saturating_sub(slot.sent - slot.credited);
         if room < MIN_CREDIT_NOTICE_BYTES {
             return 0;
@@ -202,7 +207,9 @@ impl Circuits {
         if number >= MAX_CIRCUITS || total == 0 || total > MAX_MESSAGE_BYTES as u64 {
             return wrong("a message that has no place");
         }
-        if self.kept + cost(total) > MAX_UNACKNOWLEDGED_BYTES + u64::from(MAX_CIRCUITS) * 2 * MIN_CIRCUIT_CREDIT_BYTES {
+        if self.kept + cost(total)
+            > MAX_UNACKNOWLEDGED_BYTES + u64::from(MAX_CIRCUITS) * 2 * MIN_CIRCUIT_CREDIT_BYTES
+        {
             return wrong("more than it has credit for");
         }
         self.kept += cost(total);
@@ -295,8 +302,8 @@ impl Circuits {
         self.slots.get(&number).is_none_or(|slot| slot.heard && slot.waiting.is_empty())
     }
 
-    /// Forgets it if it is over; whether it is. Who opens circuits forgets one only when all that was sent is passed on, so
-    /// that the next one does not come while the far relay still has something of this one.
+    /// Forgets it if it is over; whether it is. Who opens circuits forgets one only when all that was sent is
+    /// passed on, so that the next one does not come while the far relay still has something of this one.
     pub fn forget_if_over(&mut self, number: u32) -> bool {
         let Some(slot) = self.slots.get_mut(&number) else { return true };
         let is_passed_on = !self.opens || slot.sent == slot.credited;

@@ -1,8 +1,9 @@
 //! What the other relay of a trunk may say of circuits, whatever it is.
 
-use super::circuits::{Circuits, MESSAGE};
+use super::circuits::{Circuits, MAX_MESSAGE_BYTES};
 
-/// Reads bytes as messages and credit, until one breaks the rules. Now and then something is passed on, or answered.
+/// Reads bytes as messages and credit, until one breaks the rules. Now and then something is passed on, or
+/// answered.
 pub(crate) fn circuits(bytes: &[u8]) {
     let mut here = Circuits::new(false);
     let mut rest = bytes;
@@ -19,7 +20,7 @@ pub(crate) fn circuits(bytes: &[u8]) {
             }
             2 => {
                 let room = here.room(number);
-                assert!(room < MESSAGE);
+                assert!(room < MAX_MESSAGE_BYTES);
                 if room > 0 {
                     here.send(number, &vec![7; room.min(said.len() + 1)]);
                 }

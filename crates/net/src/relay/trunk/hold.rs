@@ -1,23 +1,24 @@
-//! What a trunk's paths ask for: the bytes of messages of circuits, and room for them. And which circuits may go on.
+//! What a trunk's paths ask for: the bytes of messages of circuits, and room for them. And which circuits may
+//! go on.
 
 use super::circuits::{cost, CircuitEvent, Circuits};
 use super::PATHS;
 use crate::connection::Connection;
-use crate::{MessageStore, MessageId};
+use crate::{MessageId, MessageStore};
 use ligament_catalogue::{fault, Fault};
 use rustix::event::epoll::EventFlags;
 use std::collections::{BTreeSet, HashMap};
 use std::io::IoSlice;
 
-/// How much is kept until the other relay acknowledges it, which it does as soon as it has it (bytes). What it has credited
-/// and does not acknowledge would be kept for ever.
+/// How much is kept until the other relay acknowledges it, which it does as soon as it has it (bytes). What it
+/// has credited and does not acknowledge would be kept for ever.
 const MAX_LEAVING_BYTES: u64 = 64 << 20;
 
 /// The trunk's half of a circuit.
 pub(super) struct Half {
     pub connection: Connection,
-    /// Whether the relay has parted with its half, wholly; whether nothing more comes from it, and whether it was told that
-    /// nothing more comes to it.
+    /// Whether the relay has parted with its half, wholly; whether nothing more comes from it, and whether it
+    /// was told that nothing more comes to it.
     pub gone: bool,
     pub ended: bool,
     pub told: bool,

@@ -1,6 +1,6 @@
-//! A trunk: one path between two relays, which carries all that goes from one to the other. `circuits` is the logic; here
-//! are its sockets. To the rest of the relay a circuit is a connection like any other: one half of a pair of sockets, of
-//! which the trunk has the other half.
+//! A trunk: one path between two relays, which carries all that goes from one to the other. `circuits` is the
+//! logic; here are its sockets. To the rest of the relay a circuit is a connection like any other: one half of
+//! a pair of sockets, of which the trunk has the other half.
 
 mod circuits;
 #[cfg(fuzzing)]
@@ -10,7 +10,7 @@ mod hold;
 use crate::connection::{Connection, Got};
 use crate::keys::random;
 use crate::net::ALL as EDGES;
-use crate::{now, socket, Compression, Event, Nanos, Net, RunKeys, NetOptions, Route};
+use crate::{now, socket, Compression, Event, Nanos, Net, NetOptions, Route, RunKeys};
 use circuits::{CircuitEvent, MAX_MESSAGE_BYTES};
 use hold::{Half, Hold};
 use ligament_catalogue::{fault, Fault};
@@ -94,8 +94,8 @@ impl Trunk {
         })
     }
 
-    /// One to another relay, which has these keys, over a way of which it is the only one. None if the kernel has no
-    /// descriptors.
+    /// One to another relay, which has these keys, over a way of which it is the only one. None if the kernel
+    /// has no descriptors.
     pub fn to(keys: &RunKeys, way: &Arc<Route>, tuning: NetOptions) -> Option<Trunk> {
         let places = way.places_of_relay();
         let to = places.first()?.address();
@@ -165,9 +165,10 @@ impl Trunk {
             return Err(fault!(NOT_LET_IN, "there are too many circuits to the next relay"));
         };
         self.say(DIALLED, circuit, message, false);
-        match self.join(DIALLED, circuit, near) {
-            true => Ok((half, to)),
-            false => Err(no_descriptors()),
+        if self.join(DIALLED, circuit, near) {
+            Ok((half, to))
+        } else {
+            Err(no_descriptors())
         }
     }
 
@@ -175,21 +176,18 @@ impl Trunk {
     fn join(&mut self, far: u32, circuit: u32, near: OwnedFd) -> bool {
         let data = EventData::new_u64(token(far, circuit));
         let watched = epoll::add(&self.epoll, &near, data, EDGES).is_ok();
-        match watched {
-            true => {
-                self.hold.far(far).halves.insert(circuit, Half::new(Connection::new(near)));
-            }
-            false => self.break_off(far, circuit),
+        if watched {
+            self.hold.far(far).halves.insert(circuit, Half::new(Connection::new(near)));
+        } else {
+            self.break_off(far, circuit)
         }
         watched
     }
 
     fn say(&mut self, far: u32, circuit: u32, message: Vec<u8>, bulk: bool) {
         let total = message.len() as u64;
-        let id = match bulk {
-            true => self.net.send_as_large(far, circuit, total),
-            false => self.net.send(far, circuit, total),
-        };
+        let id =
+            if bulk { self.net.send_as_large(far, circuit, total) } else { self.net.send(far, circuit, total) };
         self.hold.far(far).leaves(id, message);
     }
 

@@ -154,7 +154,9 @@ fn however_many_stand_still_all_together_are_bounded_and_each_may_send_something
         while trunk.send(0, circuit, &bytes) > 0 {}
     }
     trunk.hear_all();
-    assert!(trunk.ends[1].kept() <= MAX_UNACKNOWLEDGED_BYTES + u64::from(MAX_CIRCUITS) * MIN_CIRCUIT_CREDIT_BYTES);
+    assert!(
+        trunk.ends[1].kept() <= MAX_UNACKNOWLEDGED_BYTES + u64::from(MAX_CIRCUITS) * MIN_CIRCUIT_CREDIT_BYTES
+    );
     // One that has next to nothing goes on, whatever part of its credit is untold.
     let last = all[all.len() - 1];
     for _ in 0..100 {
@@ -233,9 +235,10 @@ fn the_end_of_one_and_the_beginning_of_the_next_may_come_together() {
         trunk.hear_all();
         trunk.end(1, circuit);
         trunk.hear_all();
-        match breaks_off {
-            true => trunk.break_off(0, circuit),
-            false => trunk.end(0, circuit),
+        if breaks_off {
+            trunk.break_off(0, circuit)
+        } else {
+            trunk.end(0, circuit)
         }
         assert_eq!(trunk.open(), circuit, "it is free at once");
         let here = &mut trunk.ends[1];
@@ -289,7 +292,9 @@ fn whoever_breaks_the_rules_is_found_out() {
     let never = [&[RESET][..], &0_u64.to_le_bytes()].concat();
     dials.begin(1, never.len() as u64).unwrap();
     assert!(dials.deliver(1, never).is_err(), "it was never opened");
-    for (circuit, total) in [(MAX_CIRCUITS, 1), (u32::MAX, 1), (5, 0), (5, MAX_MESSAGE_BYTES as u64 + 1), (5, u64::MAX)] {
+    for (circuit, total) in
+        [(MAX_CIRCUITS, 1), (u32::MAX, 1), (5, 0), (5, MAX_MESSAGE_BYTES as u64 + 1), (5, u64::MAX)]
+    {
         assert!(opened().begin(circuit, total).is_err(), "{circuit} {total}");
     }
     let mut here = opened();

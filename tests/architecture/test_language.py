@@ -1,0 +1,193 @@
+"""Holds the language of the sources to the glossary: one noun for one thing, units in names, short lines, comments whose
+subject is a noun. `EXCEPTIONS` has every exception, by name. Run as a program, this file lists what it finds for each crate."""
+
+import collections
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+GLOSSARY = ROOT / "docs" / "concepts" / "glossary.md"
+MAX_COLUMNS = 112
+MAX_TERMS = 50
+# Modules that may define a type of one name, if the glossary does not have it.
+MAX_MODULES_OF_A_TYPE = 2
+MAX_COMMENTS_WITHOUT_A_NOUN = 150
+
+EXCEPTIONS = {
+    # A trait for what can be sent, of each layer; the sources of a model are another thing.
+    "types": {"Source"},
+    "names": set(),
+    # The C header's own name.
+    "constants": {"LIG_ABI_MINOR"},
+    # Tables, one row in a line.
+    "columns": {"tests/faults/expected.toml"},
+}
+
+# A type, a module or a constant is a noun of the field, not what has happened to it.
+RIDDLES = set("""
+    asked asks came cargo carried coming crowd ear everyone far few found given glance guest heard house lack least left
+    longest many most news often over parting passed pays plenty ran rarely said seen seldom shown soon standing tell there
+    together told trouble wanted what whole without words
+""".split())
+
+# A constant of time or size ends with one of these.
+UNITS = ("_NS", "_US", "_MS", "_S", "_MINUTES", "_HOURS", "_DAYS", "_BYTES", "_KIB", "_MIB", "_BITS", "_WORDS", "_LINES", "_PAGES",
+         "_COLUMNS", "_CHARS", "_PX", "_HZ", "_PERCENT", "_PER_S", "_SIZE", "_LEN", "_OFFSET", "_AT", "_SHIFT")
+COUNTED = re.compile(r"^(MAX|MIN|TAG)_|_PER_|_(COUNT|LIMIT|POLLS)$|^POLLS_")
+
+SUBJECTLESS = re.compile(r"^\s*(?://[/!]?|#|!)\s*(What|Whether|Who|Where|As long as|Those|Nobody|How many)\b")
+# An alias that is indented is what a trait asks for, such as `type Error`.
+TYPE = re.compile(r"^(?:\s*(?:pub(?:\([^)]*\))? )?(?:struct|enum|trait|union)|(?:pub(?:\([^)]*\))? )?type) (\w+)")
+MODULE = re.compile(r"^\s*(?:pub(?:\([^)]*\))? )?mod (\w+)\s*[;{]")
+CONSTANT = re.compile(r"^\s*(?:pub(?:\([^)]*\))? )?(?:const|static) (\w+): *(usize|[iu](?:8|16|32|64|128)|f32|f64|Nanos)\b *= *(.*)")
+MEASURE = re.compile(r"\b(bytes?|[KMG]iB|milliseconds?|ms|nanoseconds?|ns|microseconds?|seconds?|minutes?|hours?)\b")
+MEASURED_VALUE = re.compile(r"<< *(10|20|30)\b|\bSECOND\b|\bMINUTE\b|\bMILLISECOND\b|size_of")
+BOOLEAN_ARM = re.compile(r"^\s*(?:true|false) =>|\bmatch [^{]*\{ *(?:true|false) =>")
+
+TEXTS = "rs py h c hpp cpp f90 tsx ts java md sh toml yml ymmsl".split()
+
+
+def files(*suffixes, under=""):
+    """Tracked files with one of these endings, without what tools have made."""
+    listed = subprocess.run(["git", "ls-files", under or "."], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    found = [name for name in listed.splitlines() if name.rsplit(".", 1)[-1] in suffixes]
+    return [name for name in found if "/built/" not in name and (ROOT / name).is_file()]
+
+
+def lines(name):
+    return enumerate((ROOT / name).read_text(errors="replace").splitlines(), 1)
+
+
+def sources():
+    """Rust sources of the crates, without those of their tests."""
+    return [name for name in files("rs", under="crates") if "/src/" in name]
+
+
+def glossary():
+    """The names of types that the glossary has."""
+    return set(re.findall(r"`([A-Z]\w+)`", GLOSSARY.read_text()))
+
+
+def shared_types():
+    """Names of types that are defined in too many modules: where."""
+    places = collections.defaultdict(list)
+    for name in sources():
+        for number, line in lines(name):
+            if found := TYPE.match(line):
+                places[found[1]].append((name, number))
+    many = {word for word, where in places.items() if len({name for name, _ in where}) > MAX_MODULES_OF_A_TYPE}
+    return [f"{name}:{number}: {word}" for word in sorted(many - glossary() - EXCEPTIONS["types"])
+            for name, number in places[word]]
+
+
+def riddles():
+    """Types, modules and constants that do not say what they are."""
+    found = []
+    for name in sources():
+        for number, line in lines(name):
+            for pattern in (TYPE, MODULE, CONSTANT):
+                match = pattern.match(line)
+                if match and match[1].lower() in RIDDLES and match[1] not in EXCEPTIONS["names"]:
+                    found.append(f"{name}:{number}: {match[1]}")
+    return found
+
+
+def constants_without_unit():
+    """Numeric constants of time or size that do not say their unit. A `Duration` says it by its type."""
+    found = []
+    for name in files("rs", under="crates"):
+        comment = ""
+        for number, line in lines(name):
+            if line.lstrip().startswith("//"):
+                comment += line
+                continue
+            match = CONSTANT.match(line)
+            measured = match and (match[2] == "Nanos" or MEASURED_VALUE.search(match[3]) or MEASURE.search(comment))
+            comment = ""
+            if measured and not match[1].endswith(UNITS) and not COUNTED.search(match[1]):
+                if match[1] not in EXCEPTIONS["constants"]:
+                    found.append(f"{name}:{number}: {match[1]}")
+    return found
+
+
+def long_lines():
+    """Lines of code, comments and prose that are too long. Rows of tables, and what stands in fences in pages, may be
+    longer."""
+    found = []
+    for name in files(*TEXTS):
+        fence, page = False, name.endswith(".md")
+        if name in EXCEPTIONS["columns"] or name.startswith("tests/models/broken"):
+            continue
+        for number, line in lines(name):
+            fence ^= line.lstrip().startswith("```")
+            if len(line) > MAX_COLUMNS and not (page and (fence or line.lstrip().startswith("|"))):
+                found.append(f"{name}:{number}: {len(line)} columns")
+    return found
+
+
+def subjectless_comments():
+    """Comments that do not begin with what they are about."""
+    found = []
+    for name in files("rs", "py", "h", "c", "hpp", "cpp", "f90", "ts", "tsx", "java", "sh", "toml"):
+        for number, line in lines(name):
+            if SUBJECTLESS.match(line):
+                found.append(f"{name}:{number}: {line.strip()[:80]}")
+    return found
+
+
+def boolean_matches():
+    """Uses of `match` where `if` says it."""
+    return [f"{name}:{number}: {line.strip()[:80]}" for name in files("rs") for number, line in lines(name)
+            if BOOLEAN_ARM.search(line)]
+
+
+def test_the_glossary_has_few_words():
+    rows = [line for line in GLOSSARY.read_text().splitlines() if re.match(r"\| (?!word|---)", line)]
+    assert 20 <= len(rows) <= MAX_TERMS
+
+
+def test_one_type_name_stands_for_one_thing():
+    assert not shared_types()
+
+
+def test_names_are_nouns_of_the_field():
+    assert not riddles()
+
+
+def test_constants_of_time_and_size_say_their_unit():
+    assert not constants_without_unit()
+
+
+def test_no_line_is_too_long():
+    assert not long_lines()
+
+
+def test_comments_begin_with_what_they_are_about():
+    found = subjectless_comments()
+    assert len(found) <= MAX_COMMENTS_WITHOUT_A_NOUN, f"{len(found)} comments: {found[:20]}"
+
+
+def test_two_ways_are_an_if():
+    assert not boolean_matches()
+
+
+def test_every_exception_is_needed():
+    known = {word for name in sources() for _, line in lines(name) for p in (TYPE, MODULE, CONSTANT) if (m := p.match(line))
+             for word in [m[1]]}
+    for kind in ("types", "names", "constants"):
+        assert EXCEPTIONS[kind] <= known, f"{kind}: {sorted(EXCEPTIONS[kind] - known)}"
+
+
+def main(words):
+    """Lists findings: of all, or of the folders that are named. With --count, how many there are."""
+    for check in (shared_types, riddles, constants_without_unit, long_lines, subjectless_comments, boolean_matches):
+        found = [line for line in check() if not words or line.startswith(tuple(words))]
+        print(f"{check.__name__}: {len(found)}")
+        if words:
+            print("".join(f"  {line}\n" for line in found), end="")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
