@@ -103,6 +103,7 @@ if [ -f "$jar" ]; then
     install -m 644 "$jar" "$prefix/share/java/ligament.jar"
 fi
 if [ $command = yes ]; then
+    "$built/ligament" man-pages "$prefix/share/man/man1"
     # The pages, in the places that they have in the sources, so that links between them hold;
     # `ligament explain` names them.
     pages=$prefix/share/doc/ligament

@@ -1,6 +1,6 @@
 //! Rust: as ping.c.
 
-use ligament_instance::{ArrayRef, Instance, Order, Outgoing, Times, Value};
+use ligament_instance::{ArrayRef, Instance, ArrayOrder, Outgoing, MessageTimes, Value};
 use std::fmt::Write;
 use std::time::Instant;
 
@@ -9,8 +9,8 @@ fn give(instance: &mut Instance, data: &[f64]) {
         0 => instance.send("out", &Outgoing::at(0.0, &Value::None), None),
         count => {
             let shape = [count as u64];
-            let array = ArrayRef::from_slice(data, &shape, Order::RowMajor);
-            instance.send_array("out", Times { timestamp: 0.0, next_timestamp: None }, array, None)
+            let array = ArrayRef::from_slice(data, &shape, ArrayOrder::RowMajor);
+            instance.send_array("out", MessageTimes { timestamp: 0.0, next_timestamp: None }, array, None)
         }
     };
     sent.expect("sent");

@@ -1,7 +1,7 @@
 //! The command line: what can be asked for.
 
 use crate::complain;
-use clap::{CommandFactory, Parser, Subcommand};
+use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use ligament_catalogue::fault;
 use ligament_launch::terminal_text::escaped;
 use std::ffi::OsString;
@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 #[derive(Debug, Parser)]
 #[command(name = "ligament", version)]
 struct Arguments {
-    /// When to print colours.
+    /// Print colours: on a terminal (auto), always, or never.
     #[arg(long, value_name = "WHEN", value_parser = crate::colour::parser(), default_value = "auto", global = true)]
     color: ligament_runtime::Colours,
     #[command(subcommand)]
@@ -21,47 +21,47 @@ struct Arguments {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Run a model: on this machine, on all nodes of the job that this is part of, or on those that are listed.
+    /// Run a model: on this machine, on all nodes of the current job, or on listed machines.
     ///
     /// Starts every instance, shows how far each one is, and ends with a summary. All that the run does is in
     /// its run directory. Ctrl-C ends the run in order; a second Ctrl-C at once. If its terminal goes away the
     /// run goes on, and `ligament attach` shows it again.
     Run(Box<Run>),
-    /// Show a run that was started or submitted elsewhere, or before, as if it were here.
+    /// Show a run again that was started or submitted before, here or elsewhere.
     ///
     /// Waits for a run that is still in its queue, and says how one went that is over. Ctrl-C leaves the run
     /// alone; many may be attached to one. The exit status is that of the run.
     Attach(crate::attach::Attach),
-    /// Run a model as a job of a batch system (Slurm), and show how it goes.
+    /// Run a model as a job of a batch system (Slurm), at one site or several, and show its progress.
     ///
     /// Writes the job's script into the run directory, submits it, waits in the queue, and then shows the run
     /// as if it were here. Ctrl-C ends only the showing; `ligament attach` comes back to it.
     Submit(Box<crate::submit::Submit>),
-    /// End a run that was submitted, whether it waits in the queue or runs; any other as `stop` does.
+    /// End a submitted run, in its queue or while it runs; end any other run as `stop` does.
     Cancel(crate::job::Cancel),
-    /// Describe the places where runs are made, each in one small file.
+    /// Write, check and list site files, measure links between sites, install Ligament at a site.
     #[command(subcommand)]
     Site(crate::site::SiteCommand),
-    /// Take part in a run as one of its domains: start what it is told to, here, until the run is over.
+    /// Join a run as one of its domains, and start instances here until the run ends.
     ///
     /// Started on each machine of a run over several domains, by `ligament run` or by hand.
     Agent(Agent),
     /// The agents of a run's job at one of its sites.
     #[command(hide = true)]
     Agents(Box<crate::agents::SiteAgents>),
-    /// Let domains meet here that do not reach each other, without understanding what they say.
+    /// Join connections of domains that cannot reach each other. A relay cannot read what passes.
     ///
     /// For a login node. FILE has the relay's address and key: it is made by the first start, and runs are
     /// given it with `--relay`, or by a site's `relays:`. Serves any number of runs until it is ended (Ctrl-C);
     /// started again, it goes on.
     Relay(crate::relay::Relay),
-    /// Copy files and directories to another site, or from there.
+    /// Copy files and directories to another site, or from it.
     ///
     /// The other end is started by ssh, and the files go over a path of several encrypted streams if one of its
     /// ports, or a relay, can be reached. A file gets its name when it is whole; a copy that was cut goes on
     /// when it is called again.
     Cp(Box<crate::copying::Copy>),
-    /// Keep a directory at another site as this one is, while it is written.
+    /// Mirror a directory to another site while it is written.
     ///
     /// A file appears there when whoever writes it has closed it, whole or not at all. Ctrl-C ends it; called
     /// again, it goes on.
@@ -75,37 +75,37 @@ enum Command {
     /// The way on from a machine where ssh may not lead on itself.
     #[command(hide = true)]
     LeadOn(crate::lead_on::LeadOn),
-    /// Say everything that is wrong with a model, without running it.
+    /// Report every problem of a model, without running it.
     Check(Check),
-    /// Show how a model is coupled: its components, ports and conduits, as text or as a picture.
+    /// Show components, ports and conduits of a model, as text or as a picture.
     ///
-    /// In the picture whoever starts others is left of them. Filled signs send and open ones receive; round
+    /// In the picture a component stands to the left of those that it starts. Filled signs send and open ones receive; round
     /// ones are within the loop (O_I, S), square ones before and after it (F_INIT, O_F).
     Graph(Graph),
-    /// Show which times and lengths the components of a model resolve and cover: its scale separation map.
+    /// Show the scale separation map of a model: times and lengths of its components.
     ///
     /// Scales stand under `ligament: scales:` in the model file. In the picture each box reaches from the step
     /// to the whole, in time and in space; both axes are logarithmic.
     Scales(Scales),
-    /// Predict how long a run will take, what will pass its conduits, and what more cores would help.
+    /// Predict the time of a run, the traffic of its conduits, and the gain of more cores.
     ///
-    /// What the parts cost is taken from a run that is done (--from), a file (--costs), or both. The run is
-    /// then played with these costs; nothing is started.
+    /// The costs come from an earlier run (--from), a file (--costs), or both. The run is then played with
+    /// these costs; nothing is started.
     Predict(crate::predict::Predict),
-    /// Show what comes after what: the order of the operators of all components, unrolled.
+    /// Show the order of the operators of all components, unrolled.
     ///
-    /// What stands in one round can be done side by side. Each component makes two steps in a pass, unless its
+    /// Tasks of one round can run side by side. Each component makes two steps in a pass, unless its
     /// scales say that it makes one only.
     Tasks(Tasks),
-    /// Make a model file of a model in xMML 0.4.
+    /// Convert a model in xMML 0.4 to a model file.
     ///
-    /// Mistakes are told with their lines. The result goes to the standard output.
+    /// Errors name their lines. The result goes to the standard output.
     Convert(crate::convert::Convert),
     Play(crate::play::PlayCommand),
-    /// Make a directory with a code, or a model, to begin with.
+    /// Write a starter: a directory with a code, or a model.
     ///
-    /// `ligament new submodel --language c NAME`, `ligament new macro …`, `ligament new model NAME`. What is
-    /// there compiles and passes its test (`make test`) as it is. Nothing is overwritten.
+    /// `ligament new submodel --language c NAME`, `ligament new macro …`, `ligament new model NAME`. The
+    /// starter compiles and passes its test (`make test`) as it is. Nothing is overwritten.
     New(crate::new::New),
     Study(crate::study::Study),
     #[command(hide = true)]
@@ -116,19 +116,19 @@ enum Command {
     /// Runs the sources, sinks and mappers of a model that come with Ligament.
     #[command(hide = true)]
     ShippedPart,
-    /// Show how a run stands: who computes, who waits for whom.
+    /// Show the state of a run: who computes, and who waits for whom.
     Status(Status),
     View(crate::view::ViewCommand),
     Tap(crate::tap::Tap),
-    /// List the runs that there are: when they began, how long they took, how they ended.
+    /// List runs: begin, duration, end.
     Runs(crate::runs::Runs),
-    /// Show the log of a run, or what one instance printed.
+    /// Show the log of a run, or the output of one instance.
     Logs(Logs),
-    /// Show what an instance has in its working directory, or one of its files, on whatever machine it runs.
+    /// Show the working directory of an instance, or one of its files, on any machine.
     Peek(Peek),
-    /// Say who waited for whom and how long, and write a trace to look at.
+    /// Report who waited for whom and for how long; write a trace.
     ///
-    /// The trace has what every instance did when; ui.perfetto.dev and chrome://tracing show it. For runs that
+    /// The trace has the activities of every instance; ui.perfetto.dev and chrome://tracing show it. For runs that
     /// are over, have failed, or are under way.
     Timeline(Timeline),
     /// Draw what each instance did when: compute, wait, send, receive.
@@ -136,16 +136,16 @@ enum Command {
     /// End a run.
     Stop(Stop),
     Steer(Box<crate::steer::Steer>),
-    /// Take part in a run with an instance that is started by hand, for example in a debugger.
+    /// Start an instance by hand, for example in a debugger.
     ///
     /// Without a command, prints the environment that the instance needs, as `export` lines for a shell.
     Join(Join),
-    /// Say where library and headers are, for compilers and build systems.
+    /// Print paths and flags of library and headers, for compilers and build systems.
     ///
     /// Compile a program with `cc code.c $(ligament config --cflags --libs)`; let CMake find the package with
     /// `cmake -Dligament_DIR=$(ligament config --cmake)`. Without an option, shows everything.
     Config(Config),
-    /// Say what the code of an error means, and what to do; without a code, list all.
+    /// Explain the code of an error: its meaning and remedy; without a code, list all.
     ///
     /// Messages end with their code: `(ligament explain no-such-port)`.
     Explain(Explain),
@@ -155,6 +155,12 @@ enum Command {
     Completions {
         /// The shell.
         shell: clap_complete::Shell,
+    },
+    /// Write the man pages into a directory.
+    #[command(hide = true)]
+    ManPages {
+        /// The directory, such as share/man/man1; it is made if it is not there.
+        directory: PathBuf,
     },
     /// Print the names of runs, or of the instances of one, for shells that complete them.
     #[command(hide = true)]
@@ -494,10 +500,17 @@ impl clap::builder::TypedValueParser for Codes {
     }
 }
 
+/// The definition of the whole command line.
+#[cfg(test)]
+pub(crate) fn definition() -> clap::Command {
+    Arguments::command()
+}
+
 /// Does what the arguments (the first is the command's name) ask for. Returns the exit status: 0 done, 1 the
 /// run failed, 2 bad use or a bad model, 130 interrupted.
 pub(crate) fn carry_out(arguments: impl IntoIterator<Item = OsString>) -> i32 {
-    let arguments = match Arguments::try_parse_from(arguments) {
+    let matches = crate::reference::grouped(Arguments::command()).try_get_matches_from(arguments);
+    let arguments = match matches.and_then(|matches| Arguments::from_arg_matches(&matches)) {
         Ok(arguments) => arguments,
         Err(error) => {
             let _ = error.print();
@@ -550,6 +563,9 @@ pub(crate) fn carry_out(arguments: impl IntoIterator<Item = OsString>) -> i32 {
             clap_complete::generate(shell, &mut Arguments::command(), "ligament", &mut script);
             print(&crate::runs::with_names(shell, &String::from_utf8_lossy(&script)));
             crate::DONE
+        }
+        Command::ManPages { directory } => {
+            crate::reference::write_man_pages(crate::reference::grouped(Arguments::command()), &directory)
         }
         Command::Version => {
             print(&format!("ligament {}\n", env!("CARGO_PKG_VERSION")));

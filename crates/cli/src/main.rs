@@ -30,6 +30,7 @@ mod places;
 mod play;
 mod predict;
 mod program_output;
+mod reference;
 mod relay;
 mod remote;
 mod run;

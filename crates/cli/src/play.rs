@@ -14,7 +14,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// Try one submodel alone: feed it from a case file, and compare what it answers.
+/// Run one submodel alone: feed it from a case file, and compare its answers.
 ///
 /// Needs no model file and no other code. The exit status is 0 if all answers are as expected, 1 if not.
 #[derive(Debug, clap::Args)]

@@ -11,7 +11,7 @@ use std::collections::HashMap;
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-/// Make a study: a model's program starts this. With `--continue`, go on with the study of an earlier run.
+/// Evaluate a model many times with different settings; a model's program starts this.
 ///
 /// `ligament study --continue RUN` runs the model of RUN again, with the settings of RUN, and makes only those
 /// evaluations that have no answer there: the run was stopped or failed, or they were left out. Start it in the

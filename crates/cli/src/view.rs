@@ -17,8 +17,9 @@ use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// Show a run in a browser: who waits for whom, what passes the conduits, what each instance did when, and the
-/// logs; and steer it.
+/// Show a run in a browser as it goes, and steer it.
+///
+/// The page shows who waits for whom, what passes the conduits, what each instance did when, and the logs.
 ///
 /// For runs that go on, are over, or have failed. The link opens the page once, in one browser, for looking;
 /// with "--link steer" for steering too. Ctrl-C ends the page and not the run. With "--site", it is the page of
