@@ -45,11 +45,11 @@ def test_the_numbers_are_those_of_the_code(ligament):
     text = re.sub(r"\s+", " ", SECURITY)
     greeting = number("crates/net/src/tuning.rs", r"greeting: (\d+) \* second")
     assert f"and closes after {greeting} s" in text
-    unknown = number("crates/net/src/admission.rs", r"UNKNOWN: usize = (\d+);")
+    unknown = number("crates/net/src/admission.rs", r"MAX_UNIDENTIFIED_CONNECTIONS: usize = (\d+);")
     assert f"At most {unknown} connections wait" in text
-    memory = number("crates/net/src/relay/server.rs", r"const MEMORY: usize = (\d+) << 20;")
+    memory = number("crates/net/src/relay/server.rs", r"const MAX_PAIRS_BYTES: usize = (\d+) << 20;")
     assert f"whoever does not read: {memory} MiB" in text
-    circuits = number("crates/net/src/relay/trunk/circuits.rs", r"const MOST: u32 = (\d+);")
+    circuits = number("crates/net/src/relay/trunk/circuits.rs", r"const MAX_CIRCUITS: u32 = (\d+);")
     assert f"48 with {circuits} circuits" in text
     said = subprocess.run([ligament, "run", "--help"], capture_output=True, text=True, timeout=60,
                           check=True).stdout
